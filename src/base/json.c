@@ -1,0 +1,97 @@
+#include "base/json.h"
+#include "base/units.h"
+#include "base/utf8.h"
+
+#include <math.h>
+
+static void before_value(struct json *j)
+{
+    if (j->after_value && !j->after_key)
+        putc(',', j->out);
+    j->after_value = true;
+    j->after_key = false;
+}
+
+static void raw(struct json *j, const char *s)
+{
+    before_value(j);
+    fputs(s, j->out);
+}
+
+void json_open(struct json *j, char bracket)
+{
+    before_value(j);
+    putc(bracket, j->out);
+    j->after_value = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+    putc(bracket, j->out);
+    j->after_value = true;
+}
+
+void json_key(struct json *j, const char *key)
+{
+    json_str(j, key);
+    putc(':', j->out);
+    j->after_key = true;
+}
+
+void json_text(struct json *j, struct text t)
+{
+    autobuf struct buf b = {0};
+    buf_byte(&b, '"');
+    utf8_json(&b, t);
+    buf_byte(&b, '"');
+    before_value(j);
+    fwrite(b.at, 1, b.n, j->out);
+}
+
+void json_str(struct json *j, const char *s)
+{
+    json_text(j, text_of(s));
+}
+
+void json_int(struct json *j, int64_t v)
+{
+    json_decimal(j, v, 0);
+}
+
+void json_uint(struct json *j, uint64_t v)
+{
+    char s[UNITS_MAX];
+    snprintf(s, sizeof s, "%llu", (unsigned long long)v);
+    raw(j, s);
+}
+
+void json_decimal(struct json *j, int64_t value, int decimals)
+{
+    char s[UNITS_MAX];
+    raw(j, units_decimal(s, value, decimals));
+}
+
+void json_double(struct json *j, double v)
+{
+    char s[UNITS_MAX];
+    if (!isfinite(v)) {
+        json_null(j);
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(s, sizeof s, "%.*g", digits, v);
+        if (strtod(s, NULL) == v)
+            break;
+    }
+    raw(j, s);
+}
+
+void json_bool(struct json *j, bool v)
+{
+    raw(j, v ? "true" : "false");
+}
+
+void json_null(struct json *j)
+{
+    raw(j, "null");
+}

@@ -1,0 +1,47 @@
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static void *check(void *p, size_t size_bytes)
+{
+    static const char text[] = "kelvin: out of memory\n";
+    if (p || !size_bytes)
+        return p;
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    _exit(1);
+}
+
+void *mem_realloc(void *old, size_t size_bytes)
+{
+    return check(realloc(old, size_bytes), size_bytes);
+}
+
+void *mem_calloc(size_t n, size_t size_bytes)
+{
+    return check(calloc(n, size_bytes), n * size_bytes);
+}
+
+char *mem_strdup(const char *s)
+{
+    return mem_strndup(s, strlen(s));
+}
+
+char *mem_strndup(const char *s, size_t n)
+{
+    char *copy = mem_realloc(NULL, n + 1);
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    return check(n < 0 ? NULL : text, 1);
+}

@@ -1,0 +1,41 @@
+/*
+ * mem.h - memory that is there or the program is not, and scope-bound cleanup.
+ *
+ * Running out of memory is not a condition any caller could mend, so these never return NULL:
+ * they write one line and end the program. Nothing is lost by that, because output files are
+ * published whole or not at all.
+ */
+#pragma once
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void *mem_realloc(void *old, size_t size_bytes); /* old may be NULL */
+void *mem_calloc(size_t n, size_t size_bytes);
+char *mem_strdup(const char *s);
+char *mem_strndup(const char *s, size_t n);
+char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A new zeroed object of a type. */
+#define mem_new(T) ((T *)mem_calloc(1, sizeof(T)))
+
+static inline void mem_autofree(void *p)
+{
+    free(*(void **)p);
+}
+
+static inline void mem_autoclose(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static inline void mem_autofclose(FILE **f)
+{
+    if (*f)
+        fclose(*f);
+}
+
+#define autofree __attribute__((cleanup(mem_autofree)))
+#define autoclose __attribute__((cleanup(mem_autoclose)))
+#define autofclose __attribute__((cleanup(mem_autofclose)))

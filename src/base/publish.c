@@ -1,0 +1,172 @@
+#include "base/publish.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+/* The file that PATH really names, so that a symbolic link stays one. */
+static char *real_target(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real ? real : mem_strdup(path);
+}
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return mem_strdup(".");
+    return slash == path ? mem_strdup("/") : mem_strndup(path, (size_t)(slash - path));
+}
+
+/* Permissions for the new file: those of the one it replaces, or what the umask leaves. */
+static mode_t mode_for(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) == 0)
+        return st.st_mode & 0777;
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* A file with no name yet; where the filesystem has none (NFS, old overlays), a hidden one. */
+static int open_beside(struct publish *p)
+{
+    autofree char *folder = folder_of(p->path);
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+        return fd;
+    p->temp = mem_printf("%s/.kelvin-XXXXXX", folder);
+    fd = mkostemp(p->temp, O_CLOEXEC);
+    if (fd < 0) {
+        free(p->temp);
+        p->temp = NULL;
+    }
+    return fd;
+}
+
+int publish_open(struct publish *p, const char *path, struct err *err)
+{
+    *p = (struct publish){0};
+    struct stat st;
+    p->direct = strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+    p->path = p->direct ? mem_strdup(path) : real_target(path);
+    int fd;
+    if (strcmp(path, "-") == 0)
+        fd = dup(STDOUT_FILENO);
+    else
+        fd = p->direct ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(p);
+    if (fd < 0) {
+        int e = errno;
+        publish_drop(p);
+        return err_set_errno(err, e, "cannot write '%s'", path);
+    }
+    if (!p->direct)
+        fchmod(fd, mode_for(p->path));
+    p->out = fdopen(fd, "w");
+    setvbuf(p->out, NULL, _IOFBF, 1 << 16);
+    return 0;
+}
+
+/* Give a nameless file a name, so that it can be renamed over the target. */
+static int name_it(struct publish *p)
+{
+    if (p->temp)
+        return 0;
+    autofree char *folder = folder_of(p->path);
+    autofree char *link = mem_printf("/proc/self/fd/%d", fileno(p->out));
+    p->temp = mem_printf("%s/.kelvin-%d-%d", folder, (int)getpid(), fileno(p->out));
+    unlink(p->temp); /* left by a process of our number that was killed right here */
+    return linkat(AT_FDCWD, link, AT_FDCWD, p->temp, AT_SYMLINK_FOLLOW);
+}
+
+static int finish(struct publish *p)
+{
+    if (fflush(p->out) != 0 || ferror(p->out))
+        return -1;
+    if (p->direct)
+        return 0;
+    if (fsync(fileno(p->out)) != 0 || name_it(p) != 0)
+        return -1;
+    if (rename(p->temp, p->path) != 0)
+        return -1;
+    free(p->temp);
+    p->temp = NULL;
+    return 0;
+}
+
+int publish_commit(struct publish *p, struct err *err)
+{
+    int rc = finish(p);
+    if (rc != 0)
+        err_set_errno(err, errno ? errno : EIO, "cannot write '%s'; %s", p->path,
+                      p->direct ? "it may be cut short" : "what was there before is unchanged");
+    publish_drop(p);
+    return rc;
+}
+
+void publish_drop(struct publish *p)
+{
+    if (p->temp)
+        unlink(p->temp);
+    if (p->out)
+        fclose(p->out);
+    free(p->temp);
+    free(p->path);
+    *p = (struct publish){0};
+}
+
+/* --- gzip on the way out --- */
+
+struct gzip_out {
+    FILE *out;
+    z_stream z;
+    unsigned char bytes[1 << 15];
+};
+
+static int gzip_push(struct gzip_out *g, int flush)
+{
+    do {
+        g->z.next_out = g->bytes;
+        g->z.avail_out = sizeof g->bytes;
+        deflate(&g->z, flush);
+        size_t n = sizeof g->bytes - g->z.avail_out;
+        if (fwrite(g->bytes, 1, n, g->out) != n)
+            return -1;
+    } while (g->z.avail_out == 0);
+    return 0;
+}
+
+static ssize_t gzip_write(void *cookie, const char *bytes, size_t n)
+{
+    struct gzip_out *g = cookie;
+    g->z.next_in = (Bytef *)(uintptr_t)bytes;
+    g->z.avail_in = (uInt)n;
+    return gzip_push(g, Z_NO_FLUSH) == 0 ? (ssize_t)n : 0;
+}
+
+static int gzip_close(void *cookie)
+{
+    struct gzip_out *g = cookie;
+    g->z.avail_in = 0;
+    int rc = gzip_push(g, Z_FINISH);
+    deflateEnd(&g->z);
+    free(g);
+    return rc;
+}
+
+FILE *publish_gzip(FILE *out)
+{
+    struct gzip_out *g = mem_new(struct gzip_out);
+    g->out = out;
+    deflateInit2(&g->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    cookie_io_functions_t io = {.write = gzip_write, .close = gzip_close};
+    FILE *f = fopencookie(g, "w", io);
+    setvbuf(f, NULL, _IOFBF, 1 << 16);
+    return f;
+}

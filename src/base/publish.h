@@ -1,0 +1,29 @@
+/*
+ * publish.h - an output file that appears whole or not at all.
+ *
+ * Bytes go to a nameless file beside the target; publish_commit() syncs it and renames it over
+ * the target. Whatever happens before that (an error, a full disk, kill -9) leaves the old file
+ * as it was. "-", pipes and devices are written through as they cannot be replaced.
+ */
+#pragma once
+#include "base/err.h"
+
+#include <stdio.h>
+
+struct publish {
+    FILE *out; /* write here */
+    char *path, *temp;
+    int direct; /* standard output, a pipe or a device */
+};
+
+/* Start a file that will become PATH. */
+int publish_open(struct publish *p, const char *path, struct err *err);
+
+/* Make it so. On failure the target is as it was. Closes P either way. */
+int publish_commit(struct publish *p, struct err *err);
+
+/* Forget it: the target stays as it was. Harmless after a commit. */
+void publish_drop(struct publish *p);
+
+/* A stream that gzips what is written to it into OUT, same input same bytes. fclose() ends it. */
+FILE *publish_gzip(FILE *out);

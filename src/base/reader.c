@@ -1,0 +1,239 @@
+#define ZLIB_CONST
+#include "base/reader.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <zlib.h>
+#include <zstd.h>
+
+enum { WINDOW_BYTES = 1 << 18, INPUT_BYTES = WINDOW_BYTES };
+
+/* Packed input on its way through zlib or zstd. */
+struct decoder {
+    bool is_zstd;
+    z_stream gzip;
+    ZSTD_DStream *zstd;
+    bool done;    /* a whole gzip member or zstd frame was read, and nothing after it yet */
+    uint64_t fed; /* packed bytes consumed, for error messages */
+    size_t start, end;
+    char in[INPUT_BYTES];
+};
+
+static ssize_t read_some(struct reader *r, void *to, size_t n)
+{
+    ssize_t got;
+    do
+        got = read(r->fd, to, n);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        err_set_errno(&r->err, errno, "cannot read the input at byte %llu",
+                      (unsigned long long)(r->before + r->end));
+    return got;
+}
+
+static int decoder_refill(struct reader *r, struct decoder *d)
+{
+    if (d->start < d->end)
+        return 1;
+    ssize_t got = r->fd < 0 ? 0 : read_some(r, d->in, sizeof d->in);
+    if (got <= 0)
+        return (int)got;
+    d->start = 0;
+    d->end = (size_t)got;
+    return 1;
+}
+
+/* Both decoders: consume from d->in, write up to N bytes, return their number or -1. */
+static ssize_t gzip_step(struct decoder *d, char *to, size_t n)
+{
+    z_stream *z = &d->gzip;
+    if (d->done)
+        inflateReset(z); /* another member follows */
+    z->next_in = (const Bytef *)d->in + d->start;
+    z->avail_in = (uInt)(d->end - d->start);
+    z->next_out = (Bytef *)to;
+    z->avail_out = (uInt)n;
+    int rc = inflate(z, Z_NO_FLUSH);
+    size_t used = d->end - d->start - z->avail_in;
+    d->start += used;
+    d->fed += used;
+    d->done = rc == Z_STREAM_END;
+    return rc == Z_OK || rc == Z_STREAM_END || rc == Z_BUF_ERROR ? (ssize_t)(n - z->avail_out) : -1;
+}
+
+static ssize_t zstd_step(struct decoder *d, char *to, size_t n)
+{
+    ZSTD_inBuffer in = {d->in, d->end, d->start};
+    ZSTD_outBuffer out = {to, n, 0};
+    size_t rc = ZSTD_decompressStream(d->zstd, &out, &in);
+    d->fed += in.pos - d->start;
+    d->start = in.pos;
+    d->done = rc == 0;
+    return ZSTD_isError(rc) ? -1 : (ssize_t)out.pos;
+}
+
+static ssize_t decode_some(struct reader *r, char *to, size_t n)
+{
+    struct decoder *d = r->decoder;
+    const char *what = d->is_zstd ? "zstd" : "gzip";
+    for (;;) {
+        int more = decoder_refill(r, d);
+        if (more < 0)
+            return -1;
+        if (more == 0 && d->done)
+            return 0;
+        ssize_t got = d->is_zstd ? zstd_step(d, to, n) : gzip_step(d, to, n);
+        if (got < 0)
+            return err_set(&r->err, EXIT_INPUT, "the %s data is damaged near byte %llu", what,
+                           (unsigned long long)d->fed);
+        if (got > 0)
+            return got;
+        if (more == 0)
+            return err_set(&r->err, EXIT_INPUT,
+                           "the %s data is cut off at byte %llu: the file is incomplete", what,
+                           (unsigned long long)d->fed);
+    }
+}
+
+/* Make room for more bytes behind the window, then read some. False at the end or on failure. */
+static bool fill(struct reader *r)
+{
+    if (r->at_end)
+        return false;
+    if (r->end == r->cap && r->start > 0) {
+        memmove(r->buf, r->buf + r->start, r->end - r->start);
+        r->before += r->start;
+        r->end -= r->start;
+        r->start = 0;
+    }
+    if (r->end == r->cap) {
+        r->cap = r->cap ? r->cap * 2 : WINDOW_BYTES;
+        r->buf = mem_realloc(r->buf, r->cap);
+    }
+    size_t room = r->cap - r->end;
+    ssize_t got =
+        r->decoder ? decode_some(r, r->buf + r->end, room) : read_some(r, r->buf + r->end, room);
+    if (got <= 0) {
+        r->at_end = true;
+        return false;
+    }
+    r->end += (size_t)got;
+    return true;
+}
+
+struct text reader_peek(struct reader *r, size_t want)
+{
+    while (r->end - r->start < want && fill(r))
+        ;
+    if (r->err.code)
+        return (struct text){r->buf, 0};
+    return (struct text){r->buf + r->start, r->end - r->start};
+}
+
+bool reader_line_slow(struct reader *r, struct text *ret)
+{
+    size_t seen = 0;
+    for (;;) {
+        size_t n = r->end - r->start;
+        const char *at = r->buf + r->start;
+        const char *nl = n > seen ? memchr(at + seen, '\n', n - seen) : NULL;
+        if (nl) {
+            *ret = (struct text){at, (size_t)(nl - at)};
+            r->start += ret->n + 1;
+            r->lines++;
+            return true;
+        }
+        seen = n;
+        if (n > READER_LINE_MAX) {
+            err_set(&r->err, EXIT_INPUT, "line %llu is longer than %zu MB: not a text profile",
+                    (unsigned long long)r->lines + 1, READER_LINE_MAX >> 20);
+            r->at_end = true;
+            return false;
+        }
+        if (fill(r))
+            continue;
+        if (r->err.code || n == 0)
+            return false;
+        *ret = (struct text){r->buf + r->start, n};
+        r->start = r->end;
+        r->lines++;
+        return true;
+    }
+}
+
+/* Swap the window's packed bytes for a decoder if they start like gzip or zstd. */
+static void detect_packing(struct reader *r)
+{
+    struct text head = reader_peek(r, 4);
+    bool gzip = head.n >= 3 && memcmp(head.at, "\x1f\x8b\x08", 3) == 0;
+    bool zstd = head.n >= 4 && memcmp(head.at, "\x28\xb5\x2f\xfd", 4) == 0;
+    if (!gzip && !zstd)
+        return;
+    struct decoder *d = mem_new(struct decoder);
+    d->is_zstd = zstd;
+    if (zstd) {
+        d->zstd = ZSTD_createDStream();
+        ZSTD_initDStream(d->zstd);
+    } else {
+        inflateInit2(&d->gzip, 15 + 16);
+    }
+    size_t n = r->end - r->start; /* at most one window, which is what d->in holds */
+    memcpy(d->in, r->buf + r->start, n);
+    d->end = n;
+    r->start = r->end = 0;
+    r->at_end = false;
+    r->decoder = d;
+}
+
+int reader_open(struct reader *r, const char *path, struct err *err)
+{
+    *r = (struct reader){.fd = STDIN_FILENO};
+    if (strcmp(path, "-") != 0) {
+        r->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (r->fd < 0)
+            return err_set_errno(err, errno, "cannot open '%s'", path);
+        r->owns_fd = true;
+        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    }
+    detect_packing(r);
+    if (!r->err.code)
+        return 0;
+    *err = r->err;
+    reader_close(r);
+    return -1;
+}
+
+void reader_open_memory(struct reader *r, const void *bytes, size_t n)
+{
+    *r = (struct reader){.fd = -1, .at_end = true, .end = n, .cap = n};
+    r->buf = mem_realloc(NULL, n ? n : 1);
+    if (n)
+        memcpy(r->buf, bytes, n);
+}
+
+void reader_close(struct reader *r)
+{
+    if (r->decoder) {
+        ZSTD_freeDStream(r->decoder->zstd);
+        if (!r->decoder->is_zstd)
+            inflateEnd(&r->decoder->gzip);
+        free(r->decoder);
+    }
+    free(r->buf);
+    if (r->owns_fd)
+        close(r->fd);
+    *r = (struct reader){.fd = -1};
+}
+
+const char *reader_packing(const struct reader *r)
+{
+    return !r->decoder ? NULL : r->decoder->is_zstd ? "zstd" : "gzip";
+}
+
+bool reader_failed(const struct reader *r, struct err *err)
+{
+    if (r->err.code)
+        *err = r->err;
+    return r->err.code != 0;
+}

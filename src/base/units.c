@@ -1,0 +1,81 @@
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Put a comma between every three digits of the N digits at the start of S. */
+static void separate(char *s, size_t n)
+{
+    for (size_t i = n; i > 3;) {
+        i -= 3;
+        memmove(s + i + 1, s + i, strlen(s + i) + 1);
+        s[i] = ',';
+    }
+}
+
+char *units_count(char *s, uint64_t n)
+{
+    int len = snprintf(s, UNITS_MAX, "%llu", (unsigned long long)n);
+    separate(s, (size_t)len);
+    return s;
+}
+
+char *units_decimal(char *s, int64_t value, int decimals)
+{
+    uint64_t scale = 1;
+    for (int i = 0; i < decimals; i++)
+        scale *= 10;
+    uint64_t v = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    int n = snprintf(s, UNITS_MAX, "%s%llu", value < 0 ? "-" : "", (unsigned long long)(v / scale));
+    if (v % scale == 0)
+        return s;
+    n += snprintf(s + n, (size_t)(UNITS_MAX - n), ".%0*llu", decimals,
+                  (unsigned long long)(v % scale));
+    while (s[n - 1] == '0')
+        s[--n] = '\0';
+    return s;
+}
+
+char *units_decimal_count(char *s, int64_t value, int decimals)
+{
+    units_decimal(s, value, decimals);
+    char *digits = s + (s[0] == '-');
+    separate(digits, strcspn(digits, "."));
+    return s;
+}
+
+char *units_share(char *s, double part, double whole)
+{
+    snprintf(s, UNITS_MAX, "%.2f%%", whole > 0 ? 100 * part / whole : 0.0);
+    return s;
+}
+
+struct scale {
+    double from;
+    const char *suffix;
+};
+
+static char *scaled(char *s, double value, const struct scale *scales)
+{
+    while (scales[1].suffix && value < scales->from)
+        scales++;
+    snprintf(s, UNITS_MAX, value / scales->from < 100 ? "%.3g %s" : "%.0f %s", value / scales->from,
+             scales->suffix);
+    return s;
+}
+
+char *units_scaled(char *s, double value, const char *unit)
+{
+    static const struct scale times[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}, {0}};
+    static const struct scale sizes[] = {{1099511627776., "TiB"},
+                                         {1073741824., "GiB"},
+                                         {1048576., "MiB"},
+                                         {1024., "KiB"},
+                                         {1, "B"},
+                                         {0}};
+    if (strcmp(unit, "nanoseconds") == 0)
+        return scaled(s, value, times);
+    if (strcmp(unit, "bytes") == 0)
+        return scaled(s, value, sizes);
+    return units_count(s, value < 0 ? 0 : (uint64_t)(value + 0.5));
+}

@@ -1,0 +1,24 @@
+/*
+ * units.h - numbers as people read them.
+ *
+ * Each writes into caller's storage of at least UNITS_MAX bytes and returns it.
+ */
+#pragma once
+#include <stdint.h>
+
+enum { UNITS_MAX = 48 };
+
+/* 1234567 -> "1,234,567" */
+char *units_count(char *s, uint64_t n);
+
+/* VALUE / 10^DECIMALS, exact, no trailing zeros: (1250, 2) -> "12.5". */
+char *units_decimal(char *s, int64_t value, int decimals);
+
+/* The same with thousands separated: (123456, 1) -> "12,345.6". */
+char *units_decimal_count(char *s, int64_t value, int decimals);
+
+/* "12.34%", of a part that may be zero; a whole of zero gives "0.00%". */
+char *units_share(char *s, double part, double whole);
+
+/* A value in its unit, scaled for reading: nanoseconds "1.25 s", bytes "3.4 MiB", else a count. */
+char *units_scaled(char *s, double value, const char *unit);

@@ -1,0 +1,12 @@
+#include "base/vec.h"
+
+void vec_grow(void **at, size_t *cap, size_t need, size_t elem_bytes)
+{
+    size_t n = *cap + *cap / 2;
+    if (n < 16)
+        n = 16;
+    if (n < need)
+        n = need;
+    *at = mem_realloc(*at, n * elem_bytes);
+    *cap = n;
+}

@@ -1,0 +1,118 @@
+#include "model/meta.h"
+
+#include <stdio.h>
+
+void meta_done(struct meta *m)
+{
+    for (size_t i = 0; i < m->entries.n; i++) {
+        free(m->entries.at[i].key);
+        free(m->entries.at[i].value);
+    }
+    vec_done(&m->entries);
+}
+
+static struct meta_entry *find(const struct meta *m, const char *key)
+{
+    for (size_t i = 0; i < m->entries.n; i++)
+        if (strcmp(m->entries.at[i].key, key) == 0)
+            return &m->entries.at[i];
+    return NULL;
+}
+
+void meta_set(struct meta *m, const char *key, struct text value)
+{
+    char *copy = mem_strndup(value.at, value.n);
+    struct meta_entry *e = find(m, key);
+    if (e) {
+        free(e->value);
+        e->value = copy;
+    } else {
+        *vec_push(&m->entries) = (struct meta_entry){mem_strdup(key), copy};
+    }
+}
+
+void meta_set_str(struct meta *m, const char *key, const char *value)
+{
+    meta_set(m, key, text_of(value));
+}
+
+void meta_set_u64(struct meta *m, const char *key, uint64_t value)
+{
+    char s[24];
+    snprintf(s, sizeof s, "%llu", (unsigned long long)value);
+    meta_set_str(m, key, s);
+}
+
+const char *meta_find(const struct meta *m, const char *key)
+{
+    const struct meta_entry *e = find(m, key);
+    return e ? e->value : NULL;
+}
+
+bool meta_find_u64(const struct meta *m, const char *key, uint64_t *ret)
+{
+    const char *s = meta_find(m, key);
+    return s && text_u64(text_of(s), 10, ret);
+}
+
+/* The name without modifiers: "cycles:u" and "cycles/period=1/u" are "cycles". */
+static struct text bare_event(struct text event)
+{
+    size_t n = 0;
+    while (n < event.n && event.at[n] != ':' && event.at[n] != '/')
+        n++;
+    return (struct text){event.at, n};
+}
+
+static bool in_list(struct text t, const char *const *list)
+{
+    for (; *list; list++)
+        if (text_is(t, *list))
+            return true;
+    return false;
+}
+
+static const char *const clocks[] = {"cpu-clock", "task-clock", NULL};
+
+const char *meta_kind_of_event(struct text event)
+{
+    static const char *const hardware[] = {"cycles",
+                                           "cpu-cycles",
+                                           "instructions",
+                                           "cache-references",
+                                           "cache-misses",
+                                           "branches",
+                                           "branch-misses",
+                                           "branch-instructions",
+                                           "bus-cycles",
+                                           "ref-cycles",
+                                           "stalled-cycles-frontend",
+                                           "stalled-cycles-backend",
+                                           NULL};
+    static const char *const software[] = {"page-faults",
+                                           "faults",
+                                           "minor-faults",
+                                           "major-faults",
+                                           "context-switches",
+                                           "cs",
+                                           "cpu-migrations",
+                                           "migrations",
+                                           "alignment-faults",
+                                           "emulation-faults",
+                                           "bpf-output",
+                                           "cgroup-switches",
+                                           NULL};
+    struct text name = bare_event(event);
+    if (in_list(name, clocks))
+        return META_KIND_SOFTWARE;
+    if (in_list(name, hardware))
+        return META_KIND_HARDWARE;
+    if (in_list(name, software))
+        return META_KIND_EVENT;
+    return NULL;
+}
+
+const char *meta_unit_of_event(struct text event)
+{
+    return in_list(bare_event(event), clocks) ? "nanoseconds" : "count";
+}

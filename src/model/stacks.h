@@ -1,0 +1,55 @@
+/*
+ * stacks.h - all call stacks of a profile as one trie.
+ *
+ * A stack is its parent stack (the callers) plus one more frame. Stacks with the same callers
+ * share them, so ten million samples need only as many nodes as there are distinct call paths.
+ * A parent's id is always smaller than its children's: one pass backwards sums a tree.
+ */
+#pragma once
+#include "base/idmap.h"
+#include "base/vec.h"
+
+struct frame_id {
+    uint32_t i;
+};
+struct stack_id {
+    uint32_t i; /* 0 = the empty stack */
+};
+
+struct stack_node {
+    struct stack_id parent;
+    struct frame_id frame; /* not meaningful in node 0 */
+};
+
+struct stacks {
+    VEC(struct stack_node) nodes; /* [0] = the empty stack */
+    struct idmap map;
+};
+
+void stacks_init(struct stacks *s);
+void stacks_done(struct stacks *s);
+
+/* The stack of PARENT with FRAME called from it. */
+static inline struct stack_id stacks_push(struct stacks *s, struct stack_id parent,
+                                          struct frame_id frame)
+{
+    uint32_t hash = hash_pair(parent.i, frame.i);
+    for_each_match (&s->map, hash, id) {
+        const struct stack_node *n = &s->nodes.at[id];
+        if (n->parent.i == parent.i && n->frame.i == frame.i)
+            return (struct stack_id){id};
+    }
+    uint32_t id = (uint32_t)s->nodes.n;
+    *vec_push(&s->nodes) = (struct stack_node){parent, frame};
+    idmap_add(&s->map, hash, id);
+    return (struct stack_id){id};
+}
+
+/* The stack of N frames, root first. */
+struct stack_id stacks_intern(struct stacks *s, const struct frame_id *frames, size_t n);
+
+/* The same from a list that starts with the leaf, as most samplers write it. */
+struct stack_id stacks_intern_leaf_first(struct stacks *s, const struct frame_id *frames, size_t n);
+
+/* Number of frames. O(depth). */
+size_t stacks_depth(const struct stacks *s, struct stack_id id);

@@ -1,0 +1,188 @@
+/*
+ * folded.c - collapsed stacks, one a line: "main;parse;read_token 42".
+ *
+ * Root first, frames separated by ';', the count after the last space or tab. Names may hold
+ * spaces. Two counts at the end are before and after. The number's meaning is not in the file:
+ * it may be samples or a weight, so it is called "counts" and has no unit.
+ */
+#include "source/import.h"
+#include "source/sources.h"
+
+struct folded {
+    struct import *im;
+    int before_type, after_type; /* -1 until seen; plain files use after_type only */
+    VEC(uint32_t) frame_of_name; /* string id -> frame id + 1 */
+};
+
+/* The last word of LINE, cut off with the blanks before it. */
+static struct text cut_last_word(struct text *line)
+{
+    size_t n = line->n;
+    while (n && line->at[n - 1] != ' ' && line->at[n - 1] != '\t')
+        n--;
+    struct text word = {line->at + n, line->n - n};
+    while (n && (line->at[n - 1] == ' ' || line->at[n - 1] == '\t'))
+        n--;
+    line->n = n;
+    return word;
+}
+
+struct folded_line {
+    struct text stack;
+    int n_counts;
+    int64_t count[2]; /* before, after; or only [1] */
+    int decimals[2];
+};
+
+/* NULL, or why the line makes no sense. */
+static const char *parse_line(struct text line, struct folded_line *ret)
+{
+    struct text rest = line;
+    struct text last = cut_last_word(&rest);
+    *ret = (struct folded_line){.n_counts = 1};
+    if (last.n && last.at[0] == '-')
+        return "the count is negative";
+    if (!text_decimal(last, &ret->count[1], &ret->decimals[1]))
+        return "no number that fits at the end of the line";
+    ret->stack = rest;
+    struct text first = cut_last_word(&rest);
+    if (rest.n && text_decimal(first, &ret->count[0], &ret->decimals[0])) {
+        ret->n_counts = 2;
+        ret->stack = rest;
+    }
+    return ret->stack.n ? NULL : "a count without a stack";
+}
+
+/* The kind that FlameGraph's suffixes tell: "_[k]" kernel, "_[j]" JIT, "_[i]" inlined. */
+static enum frame_kind kind_of(struct text name)
+{
+    if (name.n < 4 || name.at[name.n - 1] != ']' || memcmp(name.at + name.n - 4, "_[", 2) != 0)
+        return FRAME_USER;
+    switch (name.at[name.n - 2]) {
+    case 'k':
+        return FRAME_KERNEL;
+    case 'j':
+        return FRAME_JIT;
+    case 'i':
+        return FRAME_INLINED;
+    case 'w':
+        return FRAME_WAKER;
+    }
+    return FRAME_USER;
+}
+
+static struct frame_id frame_of(struct folded *f, struct text name)
+{
+    struct profile *p = f->im->profile;
+    uint32_t id = profile_add_str(p, name).i;
+    while (f->frame_of_name.n <= id)
+        *vec_push(&f->frame_of_name) = 0;
+    uint32_t *slot = &f->frame_of_name.at[id];
+    if (!*slot)
+        *slot = profile_add_named_frame(p, name, kind_of(name)).i + 1;
+    return (struct frame_id){*slot - 1};
+}
+
+static struct stack_id stack_of(struct folded *f, struct text stack)
+{
+    struct stack_id id = {0};
+    while (stack.n)
+        id = stacks_push(&f->im->profile->stacks, id, frame_of(f, text_cut(&stack, ';')));
+    return id;
+}
+
+static void make_types(struct folded *f, int n_counts)
+{
+    struct profile *p = f->im->profile;
+    if (f->after_type < 0 && n_counts == 1)
+        f->after_type = profile_add_type(p, "", "counts", "");
+    if (f->before_type < 0 && n_counts == 2) {
+        f->before_type = profile_add_type(p, "before", "counts", "");
+        f->after_type = p->default_type = profile_add_type(p, "after", "counts", "");
+    }
+}
+
+static int add_line(struct folded *f, const struct folded_line *line, struct err *err)
+{
+    struct profile *p = f->im->profile;
+    int64_t values[PROFILE_MAX_TYPES] = {0};
+    int types[2] = {f->before_type, f->after_type};
+    for (int i = 2 - line->n_counts; i < 2; i++)
+        if (profile_scale_value(p, types[i], line->count[i], line->decimals[i], &values[types[i]],
+                                err) != 0)
+            return -1;
+    struct sample s = {.stack = stack_of(f, line->stack), .values = values};
+    return profile_add_sample(p, &s, err);
+}
+
+static int folded_line(struct folded *f, struct text text, struct err *err)
+{
+    struct folded_line line;
+    const char *why = parse_line(text, &line);
+    if (why)
+        return import_skip_line(f->im, err, "%s: '%.*s'", why, text.n < 60 ? (int)text.n : 60,
+                                text.at);
+    if (f->after_type >= 0 && (line.n_counts == 2) != (f->before_type >= 0))
+        return import_skip_line(f->im, err, "%s",
+                                line.n_counts == 2 ? "two counts in a file with one a line"
+                                                   : "one count in a file with two a line");
+    make_types(f, line.n_counts);
+    struct err inner;
+    if (line.count[0] == 0 && line.count[1] == 0)
+        return import_skip_line(f->im, err, "the count is zero");
+    if (add_line(f, &line, &inner) != 0)
+        return err_set(err, inner.code, "line %llu: %s", (unsigned long long)f->im->in->lines,
+                       inner.text);
+    return 0;
+}
+
+static int folded_read(struct import *im, struct err *err)
+{
+    struct folded f = {.im = im, .before_type = -1, .after_type = -1};
+    struct text line;
+    int rc = 0;
+    while (rc == 0 && reader_line(im->in, &line)) {
+        if (line.n && line.at[line.n - 1] == '\r')
+            line.n--;
+        while (line.n && (line.at[line.n - 1] == ' ' || line.at[line.n - 1] == '\t'))
+            line.n--;
+        if (line.n == 0 || line.at[0] == '#')
+            continue;
+        rc = folded_line(&f, line, err);
+    }
+    vec_done(&f.frame_of_name);
+    return rc;
+}
+
+/* Any text whose first lines mostly end in a number may be folded stacks: a low, last guess. */
+static int folded_probe(struct text head, bool whole)
+{
+    struct text all = head;
+    int good = 0, bad = 0, with_separator = 0;
+    while (head.n && good + bad < 50) {
+        bool complete = whole || memchr(head.at, '\n', head.n);
+        struct text line = text_trim(text_cut(&head, '\n'));
+        struct folded_line parsed;
+        if (line.n == 0 || line.at[0] == '#' || !complete)
+            continue;
+        if (memchr(line.at, '\0', line.n))
+            return 0;
+        if (parse_line(line, &parsed))
+            bad++;
+        else
+            good++;
+        with_separator += memchr(line.at, ';', line.n) != NULL;
+    }
+    if (good == 0 && bad == 0) /* one line longer than the head */
+        return memchr(all.at, ';', all.n) && !memchr(all.at, '\0', all.n) ? 5 : 0;
+    if (good == 0 && !(bad && with_separator))
+        return 0;
+    return good >= bad ? with_separator ? 30 : 10 : 5;
+}
+
+const struct source source_folded = {
+    .name = "folded",
+    .title = "folded stacks",
+    .probe = folded_probe,
+    .read = folded_read,
+};

@@ -1,0 +1,174 @@
+#include "source/import.h"
+#include "source/sources.h"
+
+#include <stdarg.h>
+
+const struct source *const import_sources[] = {
+    &source_folded,
+    NULL,
+};
+
+/* What a stream is, by the source that is surest of it. */
+static const struct source *recognise(struct text head, bool whole)
+{
+    const struct source *best = NULL;
+    int best_score = 0;
+    for (int i = 0; import_sources[i]; i++) {
+        int score = import_sources[i]->probe(head, whole);
+        if (score > best_score) {
+            best = import_sources[i];
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+static const struct source *find(const char *name)
+{
+    for (int i = 0; import_sources[i]; i++)
+        if (strcmp(import_sources[i]->name, name) == 0)
+            return import_sources[i];
+    return NULL;
+}
+
+static int choose(struct import *im, const char *name, const struct source **ret, struct err *err)
+{
+    if (im->opts.format) {
+        *ret = find(im->opts.format);
+        return *ret
+                   ? 0
+                   : err_set(err, EXIT_ERROR, "no format is called '%s'; see 'kelvin help formats'",
+                             im->opts.format);
+    }
+    struct text head = reader_peek(im->in, IMPORT_HEAD_BYTES);
+    if (reader_failed(im->in, err))
+        return -1;
+    if (head.n == 0)
+        return err_set(err, EXIT_INPUT, "%s is empty", name);
+    bool whole = head.n < IMPORT_HEAD_BYTES;
+    head.n = whole ? head.n : IMPORT_HEAD_BYTES;
+    *ret = recognise(head, whole);
+    return *ret ? 0
+                : err_set(err, EXIT_INPUT,
+                          "%s: not a profile in any format known to kelvin (looked at the first "
+                          "%zu bytes); see 'kelvin help formats', or name it with --from",
+                          name, head.n);
+}
+
+static void label(struct import *im, const char *name)
+{
+    struct meta *m = &im->profile->meta;
+    const char *base = strrchr(name, '/');
+    if (!meta_find(m, META_FORMAT))
+        meta_set_str(m, META_FORMAT, im->format);
+    if (!meta_find(m, META_SOURCE))
+        meta_set_str(m, META_SOURCE, base ? base + 1 : name);
+}
+
+static int check_not_empty(struct import *im, const char *name, const struct source *source,
+                           struct err *err)
+{
+    if (im->profile->samples.n)
+        return 0;
+    if (im->skipped)
+        return err_set(err, EXIT_INPUT, "%s: no stack could be read as %s; %s", name, source->title,
+                       im->first_skip);
+    return err_set(err, EXIT_INPUT, "%s: no stack in it (read as %s)", name, source->title);
+}
+
+static int read_all(struct import *im, const char *name, struct err *err)
+{
+    const struct source *source;
+    if (choose(im, name, &source, err) != 0)
+        return -1;
+    im->format = source->name;
+    int rc = source->read(im, err);
+    struct err broken;
+    if (reader_failed(im->in, &broken))
+        rc = err_set(err, broken.code, "%s: %s", name, broken.text);
+    else if (rc != 0) {
+        struct err inner = *err;
+        err_set(err, inner.code, "%s: %s", name, inner.text);
+    }
+    if (rc != 0 || check_not_empty(im, name, source, err) != 0)
+        return -1;
+    label(im, name);
+    return 0;
+}
+
+int import_reader(struct import *im, struct reader *in, const char *name,
+                  const struct import_opts *opts, struct profile **ret, struct err *err)
+{
+    *im = (struct import){.in = in, .opts = *opts, .profile = profile_new()};
+    im->profile->merge_samples = opts->merge;
+    int rc = read_all(im, name, err);
+    if (rc == 0)
+        *ret = im->profile;
+    else
+        profile_free(im->profile);
+    im->profile = NULL;
+    im->in = NULL;
+    return rc;
+}
+
+int import_file(struct import *im, const char *path, const struct import_opts *opts,
+                struct profile **ret, struct err *err)
+{
+    struct reader in;
+    *im = (struct import){0};
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    if (reader_open(&in, path, err) != 0)
+        return -1;
+    int rc = import_reader(im, &in, name, opts, ret, err);
+    reader_close(&in);
+    return rc;
+}
+
+void import_done(struct import *im)
+{
+    for (size_t i = 0; i < im->notes.n; i++)
+        free(im->notes.at[i]);
+    vec_done(&im->notes);
+}
+
+static int skip(struct import *im, const char *what, uint64_t place, const char *why,
+                struct err *err)
+{
+    if (im->opts.strict)
+        return err_set(err, EXIT_FAILS, "%s %llu: %s (--strict)", what, (unsigned long long)place,
+                       why);
+    if (im->skipped++ == 0)
+        snprintf(im->first_skip, sizeof im->first_skip, "%s %llu: %s", what,
+                 (unsigned long long)place, why);
+    return 0;
+}
+
+int import_skip_line(struct import *im, struct err *err, const char *fmt, ...)
+{
+    char why[160];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    return skip(im, "line", im->in->lines, why, err);
+}
+
+int import_skip_byte(struct import *im, uint64_t offset, struct err *err, const char *fmt, ...)
+{
+    char why[160];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    return skip(im, "byte", offset, why, err);
+}
+
+void import_note(struct import *im, const char *fmt, ...)
+{
+    char text[300];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    *vec_push(&im->notes) = mem_strdup(text);
+}

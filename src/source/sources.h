@@ -1,0 +1,17 @@
+/*
+ * sources.h - every source there is; import.c has the table.
+ */
+#pragma once
+
+struct source;
+
+extern const struct source source_bpftrace;
+extern const struct source source_cpuprofile;
+extern const struct source source_dtrace;
+extern const struct source source_firefox;
+extern const struct source source_folded;
+extern const struct source source_kelvin;
+extern const struct source source_macsample;
+extern const struct source source_perfscript;
+extern const struct source source_pprof;
+extern const struct source source_speedscope;
