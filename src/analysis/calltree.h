@@ -1,0 +1,53 @@
+/*
+ * calltree.h - samples folded into a tree of callers and callees.
+ *
+ * Built once from a profile for one sample type, then read-only. Nodes are numbered so that a
+ * parent comes before its children; node 0 is the root that holds everything. The profile must
+ * outlive the tree.
+ */
+#pragma once
+#include "analysis/label.h"
+#include "model/profile.h"
+
+/* What stands below the root, above a stack's first frame. */
+enum calltree_group {
+    GROUP_NONE,
+    GROUP_COMM, /* the thread's name */
+    GROUP_PID,  /* name-pid */
+    GROUP_TID,  /* name-pid/tid */
+};
+
+enum calltree_order {
+    ORDER_NAME, /* equal call paths merged, children sorted by name */
+    ORDER_TIME, /* a flame chart: only neighbours in time merged, children in time order */
+};
+
+struct calltree_opts {
+    int type; /* index of the sample type */
+    enum calltree_group group;
+    enum calltree_order order;
+    bool callers_first;  /* the tree starts at the leaf and grows to its callers */
+    double min_share;    /* leave nodes below this share of the total out of child lists */
+    bool underscores;    /* blanks in group names become '_' */
+    struct label_opts labels;
+};
+
+struct calltree {
+    struct labels labels;
+    size_t n;
+    uint32_t *parent;
+    uint32_t *label; /* in labels; not meaningful for node 0 */
+    int64_t *self, *total;
+    int64_t *self_count, *total_count; /* samples behind them; NULL where not recorded */
+    uint32_t *child_at, *child_end;    /* children: list[child_at[node] .. child_end[node]) */
+    uint32_t *list;
+};
+
+/* Fold every sample of P. O(samples + nodes), or O(samples * depth) for callers_first and charts. */
+struct calltree *calltree_build(const struct profile *p, const struct calltree_opts *opts);
+void calltree_free(struct calltree *t); /* NULL is fine */
+
+/* Visit the children of NODE that are in its list. */
+#define for_each_child(tree, node, child)                                                          \
+    for (uint32_t at_ = (tree)->child_at[node], child = 0;                                         \
+         at_ < (tree)->child_end[node] && (child = (tree)->list[at_], 1); at_++)

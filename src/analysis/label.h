@@ -1,0 +1,52 @@
+/*
+ * label.h - what a frame is called in a drawing or a listing, as numbers that compare fast.
+ *
+ * A frame has one label for each function inlined there, outermost first. Frames without a name
+ * are called after their module, "[libc.so.6]", or "[unknown]".
+ */
+#pragma once
+#include "base/intern.h"
+#include "model/profile.h"
+
+struct label_opts {
+    bool mark_kernel, mark_jit; /* "_[k]" and "_[j]" behind the name, as FlameGraph has it */
+    bool mark_inlined;          /* "_[i]" */
+    bool addresses;             /* "[libc.so.6 <7f3a>]" for frames without a name */
+    bool merge_kinds;           /* the same name is the same label, kernel or not */
+};
+
+struct label {
+    uint32_t text;      /* in labels.texts */
+    uint8_t kind;       /* enum frame_kind */
+    struct str_id file; /* of the first frame met with this label, for details */
+    struct mapping_id mapping;
+};
+
+struct labels {
+    struct label_opts opts;
+    struct intern texts;
+    struct idmap map;
+    VEC(struct label) at;
+    VEC(uint32_t) of_line; /* profile.lines index -> label + 1; 0 = not asked for yet */
+    VEC(uint32_t) of_bare; /* frame id -> label + 1 of frames without lines */
+};
+
+void labels_init(struct labels *l, const struct profile *p, const struct label_opts *opts);
+void labels_done(struct labels *l);
+
+/* Number of labels FRAME has: at least one. */
+static inline size_t labels_count(const struct frame *f)
+{
+    return f->n_lines ? f->n_lines : 1;
+}
+
+/* The I-th label of a frame, outermost first. */
+uint32_t labels_of_frame(struct labels *l, const struct profile *p, struct frame_id id, size_t i);
+
+/* A label that is not a frame's: a thread or process as the root of its stacks. */
+uint32_t labels_add(struct labels *l, struct text text, enum frame_kind kind);
+
+static inline struct text labels_text(const struct labels *l, uint32_t label)
+{
+    return intern_get(&l->texts, l->at.at[label].text);
+}
