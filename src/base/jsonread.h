@@ -63,8 +63,11 @@ double json_get_double(struct jsonread *j);
 int64_t json_get_int(struct jsonread *j); /* fractions are cut; what does not fit is an error */
 bool json_get_bool(struct jsonread *j);
 
-/* The next value's exact decimal form: VALUE / 10^DECIMALS. False (no error) if negative, not a
- * number, or too long for 64 bits; the value is taken all the same. */
+/*
+ * The next value's exact decimal form: VALUE / 10^DECIMALS without trailing zeros, at most 18
+ * decimals; digits of a fraction that do not fit are cut. False (no error) if negative, not a
+ * number, or its whole part too big for 64 bits; the value is taken all the same.
+ */
 bool json_get_decimal(struct jsonread *j, int64_t *ret_value, int *ret_decimals);
 
 /* Take the next value, whatever it is and holds. */
