@@ -26,9 +26,9 @@ struct calltree_opts {
     int type; /* index of the sample type */
     enum calltree_group group;
     enum calltree_order order;
-    bool callers_first;  /* the tree starts at the leaf and grows to its callers */
-    double min_share;    /* leave nodes below this share of the total out of child lists */
-    bool underscores;    /* blanks in group names become '_' */
+    bool callers_first; /* the tree starts at the leaf and grows to its callers */
+    double min_share;   /* leave nodes below this share of the total out of child lists */
+    bool underscores;   /* blanks in group names become '_' */
     struct label_opts labels;
 };
 
@@ -43,11 +43,12 @@ struct calltree {
     uint32_t *list;
 };
 
-/* Fold every sample of P. O(samples + nodes), or O(samples * depth) for callers_first and charts. */
+/* Fold every sample of P. O(samples + nodes), or O(samples * depth) for callers_first and charts.
+ */
 struct calltree *calltree_build(const struct profile *p, const struct calltree_opts *opts);
 void calltree_free(struct calltree *t); /* NULL is fine */
 
 /* Visit the children of NODE that are in its list. */
-#define for_each_child(tree, node, child)                                                          \
-    for (uint32_t at_ = (tree)->child_at[node], child = 0;                                         \
+#define for_each_child(tree, node, child)                  \
+    for (uint32_t at_ = (tree)->child_at[node], child = 0; \
          at_ < (tree)->child_end[node] && (child = (tree)->list[at_], 1); at_++)

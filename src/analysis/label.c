@@ -30,8 +30,7 @@ uint32_t labels_add(struct labels *l, struct text text, enum frame_kind kind)
     uint8_t k = l->opts.merge_kinds ? FRAME_USER : (uint8_t)kind;
     uint32_t id = intern_add(&l->texts, text);
     uint32_t hash = hash_pair(id, k);
-    for_each_match(&l->map, hash, i)
-    {
+    for_each_match (&l->map, hash, i) {
         if (l->at.at[i].text == id && l->at.at[i].kind == k)
             return i;
     }

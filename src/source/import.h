@@ -11,10 +11,11 @@
 
 /* What the caller has a use for; the rest need not be kept. */
 struct import_opts {
-    const char *format; /* a source's name, or NULL to recognise it by content */
-    bool merge;         /* time and order of samples do not matter: merge equal stacks */
-    bool addresses;     /* keep each frame's address apart; false = same name, same frame */
-    bool strict;        /* the first flaw in the input is an error */
+    const char *format;  /* a source's name, or NULL to recognise it by content */
+    bool merge;          /* time and order of samples do not matter: merge equal stacks */
+    bool addresses;      /* keep each frame's address apart; false = same name, same frame */
+    bool bare_addresses; /* keep the addresses of frames without a name, in any case */
+    bool strict;         /* the first flaw in the input is an error */
 };
 
 /* What a source works with, and tells. */

@@ -1,0 +1,416 @@
+#include "analysis/calltree.h"
+
+#include "base/buf.h"
+
+struct builder {
+    const struct profile *p;
+    const struct calltree_opts *o;
+    struct calltree *t;
+    VEC(uint32_t) parent, label; /* nodes so far */
+    struct idmap map;            /* (parent, label) -> node */
+    uint32_t *node_of_row;
+    VEC(uint32_t) group_of_thread; /* label + 1; 0 = none */
+};
+
+static uint32_t new_node(struct builder *b, uint32_t parent, uint32_t label)
+{
+    *vec_push(&b->parent) = parent;
+    *vec_push(&b->label) = label;
+    return (uint32_t)b->parent.n - 1;
+}
+
+static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t label)
+{
+    uint32_t hash = hash_pair(parent, label);
+    for_each_match (&b->map, hash, id) {
+        if (b->parent.at[id] == parent && b->label.at[id] == label)
+            return id;
+    }
+    uint32_t id = new_node(b, parent, label);
+    idmap_add(&b->map, hash, id);
+    return id;
+}
+
+/* --- what stands above the first frame --- */
+
+static void group_name(struct buf *s, const struct profile *p, const struct thread *t,
+                       const struct calltree_opts *o)
+{
+    struct text name = profile_str(p, t->name);
+    buf_add(s, name.at, name.n);
+    for (size_t i = 0; o->underscores && i < s->n; i++)
+        if (s->at[i] == ' ')
+            s->at[i] = '_';
+    if (o->group >= GROUP_PID && t->pid == THREAD_NO_ID)
+        buf_str(s, "-?");
+    else if (o->group >= GROUP_PID)
+        buf_printf(s, "-%d", t->pid);
+    if (o->group == GROUP_TID && t->tid != THREAD_NO_ID)
+        buf_printf(s, "/%d", t->tid);
+}
+
+static void label_groups(struct builder *b)
+{
+    const struct profile *p = b->p;
+    for (size_t i = 0; i < p->threads.n; i++) {
+        const struct thread *t = &p->threads.at[i];
+        autobuf struct buf name = {0};
+        bool known = t->name.i || t->tid != THREAD_NO_ID;
+        uint32_t label = 0;
+        if (b->o->group != GROUP_NONE && known) {
+            group_name(&name, p, t, b->o);
+            label = labels_add(&b->t->labels, buf_text(&name), FRAME_USER) + 1;
+        }
+        *vec_push(&b->group_of_thread) = label;
+    }
+}
+
+static bool has_groups(const struct builder *b)
+{
+    for (size_t i = 0; i < b->group_of_thread.n; i++)
+        if (b->group_of_thread.at[i])
+            return true;
+    return false;
+}
+
+static uint32_t group_of_row(const struct builder *b, size_t row)
+{
+    return b->group_of_thread.at[b->p->samples.thread[row].i];
+}
+
+/* --- the stack trie is the tree already --- */
+
+/*
+ * When each frame has one label and no two frames share one, the trie of stacks needs no merging:
+ * its nodes become the tree's. Folded files are like that, and they are the largest inputs.
+ */
+static bool trie_is_tree(struct builder *b)
+{
+    const struct profile *p = b->p;
+    if (has_groups(b) || b->o->callers_first || b->o->order != ORDER_NAME)
+        return false;
+    for (size_t i = 0; i < p->frames.n; i++) {
+        struct frame_id id = {(uint32_t)i};
+        if (labels_count(&p->frames.at[i]) != 1)
+            return false;
+        if (labels_of_frame(&b->t->labels, p, id, 0) != i)
+            return false;
+    }
+    return true;
+}
+
+static void take_trie(struct builder *b)
+{
+    const struct stacks *s = &b->p->stacks;
+    vec_reserve(&b->parent, s->nodes.n);
+    vec_reserve(&b->label, s->nodes.n);
+    for (size_t i = 1; i < s->nodes.n; i++)
+        new_node(b, s->nodes.at[i].parent.i, s->nodes.at[i].frame.i);
+    for (size_t row = 0; row < b->p->samples.n; row++)
+        b->node_of_row[row] = b->p->samples.stack[row].i;
+}
+
+/* --- merging by name --- */
+
+static uint32_t descend(struct builder *b, uint32_t node, struct frame_id frame)
+{
+    size_t n = labels_count(profile_frame(b->p, frame));
+    for (size_t i = 0; i < n; i++)
+        node = child_of(b, node, labels_of_frame(&b->t->labels, b->p, frame, i));
+    return node;
+}
+
+/* Rows sorted by their group, by counting. */
+static uint32_t *rows_by_group(const struct builder *b)
+{
+    size_t n = b->p->samples.n, n_groups = b->t->labels.at.n + 1;
+    uint32_t *start = mem_calloc(n_groups + 1, sizeof *start);
+    uint32_t *rows = mem_calloc(n, sizeof *rows);
+    for (size_t row = 0; row < n; row++)
+        start[group_of_row(b, row) + 1]++;
+    for (size_t g = 0; g < n_groups; g++)
+        start[g + 1] += start[g];
+    for (size_t row = 0; row < n; row++)
+        rows[start[group_of_row(b, row)]++] = (uint32_t)row;
+    free(start);
+    return rows;
+}
+
+struct memo {
+    uint32_t group, node; /* node is good for this group + 1 only */
+};
+
+/* The tree node of a stack, remembering those of its callers. */
+static uint32_t node_of_stack(struct builder *b, struct memo *memo, uint32_t group, uint32_t root,
+                              struct stack_id stack)
+{
+    const struct stack_node *nodes = b->p->stacks.nodes.at;
+    VEC(uint32_t) path = {0};
+    uint32_t s = stack.i;
+    for (; s && memo[s].group != group + 1; s = nodes[s].parent.i)
+        *vec_push(&path) = s;
+    uint32_t node = s ? memo[s].node : root;
+    while (path.n) {
+        s = path.at[--path.n];
+        node = descend(b, node, nodes[s].frame);
+        memo[s] = (struct memo){group + 1, node};
+    }
+    vec_done(&path);
+    return node;
+}
+
+static void merge_by_name(struct builder *b)
+{
+    const struct samples *rows = &b->p->samples;
+    struct memo *memo = mem_calloc(b->p->stacks.nodes.n, sizeof *memo);
+    uint32_t *order = rows_by_group(b);
+    for (size_t i = 0; i < rows->n; i++) {
+        uint32_t row = order[i];
+        uint32_t group = group_of_row(b, row);
+        uint32_t root = group ? child_of(b, 0, group - 1) : 0;
+        b->node_of_row[row] = node_of_stack(b, memo, group, root, rows->stack[row]);
+    }
+    free(order);
+    free(memo);
+}
+
+/* --- whole paths, for trees from the leaf and for charts --- */
+
+struct path {
+    VEC(uint32_t) labels;
+};
+
+/* The labels of a row's stack, leaf first, its group last. */
+static void path_of_row(struct builder *b, size_t row, struct path *path)
+{
+    const struct stack_node *nodes = b->p->stacks.nodes.at;
+    path->labels.n = 0;
+    for (uint32_t s = b->p->samples.stack[row].i; s; s = nodes[s].parent.i) {
+        struct frame_id frame = nodes[s].frame;
+        for (size_t i = labels_count(profile_frame(b->p, frame)); i-- > 0;)
+            *vec_push(&path->labels) = labels_of_frame(&b->t->labels, b->p, frame, i);
+    }
+    uint32_t group = group_of_row(b, row);
+    if (group)
+        *vec_push(&path->labels) = group - 1;
+}
+
+static void merge_from_leaf(struct builder *b)
+{
+    struct path path = {0};
+    for (size_t row = 0; row < b->p->samples.n; row++) {
+        path_of_row(b, row, &path);
+        uint32_t node = 0;
+        for (size_t i = 0; i < path.labels.n; i++)
+            node = child_of(b, node, path.labels.at[i]);
+        b->node_of_row[row] = node;
+    }
+    vec_done(&path.labels);
+}
+
+struct timed_row {
+    uint64_t time_ns;
+    uint32_t row;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct timed_row *x = a, *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static struct timed_row *rows_by_time(const struct profile *p)
+{
+    struct timed_row *rows = mem_calloc(p->samples.n, sizeof *rows);
+    for (size_t i = 0; i < p->samples.n; i++)
+        rows[i] = (struct timed_row){p->samples.time_ns ? p->samples.time_ns[i] : 0, (uint32_t)i};
+    qsort(rows, p->samples.n, sizeof *rows, by_time);
+    return rows;
+}
+
+/* Neighbours in time share the callers they have in common; the rest of the path is new. */
+static void merge_by_time(struct builder *b)
+{
+    struct timed_row *order = rows_by_time(b->p);
+    struct path path = {0};
+    VEC(uint32_t) open = {0}; /* nodes of the previous path, root first */
+    for (size_t i = 0; i < b->p->samples.n; i++) {
+        path_of_row(b, order[i].row, &path);
+        size_t n = path.labels.n, depth = 0;
+        bool from_leaf = b->o->callers_first;
+#define LABEL_AT(d) path.labels.at[from_leaf ? (d) : n - 1 - (d)]
+        while (depth < open.n && depth < n && b->label.at[open.at[depth]] == LABEL_AT(depth))
+            depth++;
+        open.n = depth;
+        for (; depth < n; depth++) {
+            uint32_t parent = depth ? open.at[depth - 1] : 0;
+            *vec_push(&open) = new_node(b, parent, LABEL_AT(depth));
+        }
+#undef LABEL_AT
+        b->node_of_row[order[i].row] = n ? open.at[n - 1] : 0;
+    }
+    free(order);
+    vec_done(&path.labels);
+    vec_done(&open);
+}
+
+/* --- values and children --- */
+
+static void sum_column(const struct builder *b, int type, int64_t **ret_self, int64_t **ret_total)
+{
+    size_t n = b->t->n;
+    int64_t *self = mem_calloc(n, sizeof *self);
+    int64_t *total = mem_realloc(NULL, n * sizeof *total);
+    for (size_t row = 0; row < b->p->samples.n; row++)
+        self[b->node_of_row[row]] += b->p->samples.value[type][row];
+    memcpy(total, self, n * sizeof *total);
+    for (size_t i = n - 1; i > 0; i--)
+        total[b->t->parent[i]] += total[i];
+    *ret_self = self;
+    *ret_total = total;
+}
+
+static int count_type_of(const struct profile *p, int type)
+{
+    const struct sample_type *t = &p->types[type];
+    return text_is(profile_str(p, t->name), "samples") ? type : t->count_type;
+}
+
+/*
+ * As if every name ended in ';', the way it stands in a folded line: then children in this order
+ * give lines that are sorted.
+ */
+static int compare_names(struct text a, struct text b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int c = memcmp(a.at, b.at, n);
+    if (c || a.n == b.n)
+        return c;
+    return a.n < b.n ? ';' - (unsigned char)b.at[n] : (unsigned char)a.at[n] - ';';
+}
+
+static int by_name(const void *a, const void *b, void *context)
+{
+    const struct labels *l = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int c = compare_names(labels_text(l, x), labels_text(l, y));
+    return c ? c : l->at.at[x].kind - l->at.at[y].kind;
+}
+
+/* label -> its place in the order of names */
+static uint32_t *rank_labels(struct labels *l)
+{
+    size_t n = l->at.n;
+    uint32_t *order = mem_calloc(n + 1, sizeof *order), *rank = mem_calloc(n + 1, sizeof *rank);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, n, sizeof *order, by_name, l);
+    for (size_t i = 0; i < n; i++)
+        rank[order[i]] = (uint32_t)i;
+    free(order);
+    return rank;
+}
+
+struct ranked {
+    uint32_t parent, rank, node;
+};
+
+static int by_parent_and_rank(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Nodes wide enough to be listed, by parent, and among siblings by name or time. */
+static struct ranked *listed_nodes(const struct builder *b, size_t *ret_n)
+{
+    const struct calltree *t = b->t;
+    uint32_t *rank = b->o->order == ORDER_NAME ? rank_labels(&b->t->labels) : NULL;
+    double least = b->o->min_share * (double)t->total[0];
+    VEC(struct ranked) list = {0};
+    for (size_t i = 1; i < t->n; i++)
+        if (t->total[i] > 0 && (double)t->total[i] >= least)
+            *vec_push(&list) =
+                (struct ranked){t->parent[i], rank ? rank[t->label[i]] : (uint32_t)i, (uint32_t)i};
+    if (list.n)
+        qsort(list.at, list.n, sizeof *list.at, by_parent_and_rank);
+    free(rank);
+    *ret_n = list.n;
+    return list.at;
+}
+
+static void list_children(struct builder *b)
+{
+    struct calltree *t = b->t;
+    size_t n;
+    struct ranked *listed = listed_nodes(b, &n);
+    t->child_at = mem_calloc(t->n, sizeof *t->child_at);
+    t->child_end = mem_calloc(t->n, sizeof *t->child_end);
+    t->list = mem_calloc(n + 1, sizeof *t->list);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t parent = listed[i].parent;
+        t->list[i] = listed[i].node;
+        if (t->child_end[parent] == 0)
+            t->child_at[parent] = (uint32_t)i;
+        t->child_end[parent] = (uint32_t)i + 1;
+    }
+    free(listed);
+}
+
+static void make_nodes(struct builder *b)
+{
+    new_node(b, 0, 0);
+    if (b->o->order == ORDER_TIME)
+        merge_by_time(b);
+    else if (b->o->callers_first)
+        merge_from_leaf(b);
+    else if (trie_is_tree(b))
+        take_trie(b);
+    else
+        merge_by_name(b);
+    b->t->n = b->parent.n;
+    b->t->parent = b->parent.at;
+    b->t->label = b->label.at;
+    idmap_done(&b->map);
+}
+
+struct calltree *calltree_build(const struct profile *p, const struct calltree_opts *opts)
+{
+    struct calltree *t = mem_new(struct calltree);
+    struct builder b = {.p = p, .o = opts, .t = t};
+    labels_init(&t->labels, p, &opts->labels);
+    b.node_of_row = mem_calloc(p->samples.n + 1, sizeof *b.node_of_row);
+    label_groups(&b);
+    make_nodes(&b);
+    sum_column(&b, opts->type, &t->self, &t->total);
+    int counts = count_type_of(p, opts->type);
+    if (counts >= 0)
+        sum_column(&b, counts, &t->self_count, &t->total_count);
+    list_children(&b);
+    free(b.node_of_row);
+    vec_done(&b.group_of_thread);
+    return t;
+}
+
+void calltree_free(struct calltree *t)
+{
+    if (!t)
+        return;
+    labels_done(&t->labels);
+    free(t->parent);
+    free(t->label);
+    free(t->self);
+    free(t->total);
+    free(t->self_count);
+    free(t->total_count);
+    free(t->child_at);
+    free(t->child_end);
+    free(t->list);
+    free(t);
+}

@@ -1,0 +1,184 @@
+#include "base/opt.h"
+#include "base/buf.h"
+
+#include <errno.h>
+
+/* Equal when inner hyphens are left out. N bytes of WORD count. */
+static bool same_name(const char *word, size_t n, const char *name)
+{
+    size_t i = 0;
+    for (;; i++, name++) {
+        while (i < n && word[i] == '-')
+            i++;
+        while (*name == '-')
+            name++;
+        if (i >= n || !*name)
+            return i >= n && !*name;
+        if (word[i] != *name)
+            return false;
+    }
+}
+
+static const struct opt *find_long(const struct opt *table, const char *word, size_t n)
+{
+    for (; table->name; table++)
+        if (same_name(word, n, table->name) || (table->alias && same_name(word, n, table->alias)))
+            return table;
+    return NULL;
+}
+
+static const struct opt *find_letter(const struct opt *table, char letter)
+{
+    for (; table->name; table++)
+        if (table->letter == letter)
+            return table;
+    return NULL;
+}
+
+/* Levenshtein distance, words cut at 31 letters. */
+static int distance(const char *a, const char *b)
+{
+    int row[32];
+    int n = (int)strnlen(a, 31), m = (int)strnlen(b, 31);
+    for (int j = 0; j <= m; j++)
+        row[j] = j;
+    for (int i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= m; j++) {
+            int best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+        }
+    }
+    return row[m];
+}
+
+const char *opt_nearest(const char *word, const char *const *list)
+{
+    const char *best = NULL;
+    int best_distance = strlen(word) < 4 ? 2 : 3;
+    for (; *list; list++) {
+        int d = distance(word, *list);
+        if (d < best_distance) {
+            best_distance = d;
+            best = *list;
+        }
+    }
+    return best;
+}
+
+static int unknown(const struct opt *table, const char *word, struct err *err)
+{
+    const char *names[64] = {0};
+    for (int i = 0; table[i].name && i < 63; i++)
+        names[i] = table[i].name;
+    const char *near = opt_nearest(word + strspn(word, "-"), names);
+    if (near)
+        return err_set(err, EXIT_ERROR, "no option '%s'; did you mean '--%s'?", word, near);
+    return err_set(err, EXIT_ERROR, "no option '%s'; see --help", word);
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t n = strlen(value);
+    for (const char *c = choices; n && (c = strstr(c, value)); c += n)
+        if ((c == choices || c[-1] == ' ') && (c[n] == ' ' || !c[n]))
+            return true;
+    return false;
+}
+
+static int set_number(const struct opt *o, void *field, const char *value, struct err *err)
+{
+    char *end;
+    errno = 0;
+    double v = strtod(value, &end);
+    bool whole = o->kind == OPT_NUMBER || v == (double)(long)v;
+    if (end == value || *end || errno || !whole || v != v)
+        return err_set(err, EXIT_ERROR, "--%s takes a%s number, not '%s'", o->name,
+                       o->kind == OPT_INT ? " whole" : "", value);
+    if (o->min != o->max && (v < o->min || v > o->max))
+        return err_set(err, EXIT_ERROR, "--%s takes a number from %g to %g, not %s", o->name,
+                       o->min, o->max, value);
+    if (o->kind == OPT_INT)
+        *(long *)field = (long)v;
+    else
+        *(double *)field = v;
+    return 0;
+}
+
+static int set(const struct opt *o, void *to, const char *value, struct err *err)
+{
+    void *field = (char *)to + o->offset;
+    switch (o->kind) {
+    case OPT_FLAG:
+        *(bool *)field = true;
+        return 0;
+    case OPT_CHOICE:
+        if (!is_choice(o->choices, value))
+            return err_set(err, EXIT_ERROR, "--%s is one of: %s; not '%s'", o->name, o->choices,
+                           value);
+        /* fall through */
+    case OPT_TEXT:
+        *(const char **)field = value;
+        return 0;
+    case OPT_INT:
+    case OPT_NUMBER:
+        return set_number(o, field, value, err);
+    }
+    return 0;
+}
+
+/* One option at args[i]; returns how many words it took, or -1. */
+static int take(const struct opt *table, void *to, int left, char **args, struct err *err)
+{
+    char *word = args[0];
+    bool is_long = word[1] == '-';
+    char *value = is_long ? strchr(word, '=') : NULL;
+    size_t name_bytes = value ? (size_t)(value - word) - 2 : strlen(word) - (is_long ? 2 : 1);
+    const struct opt *o =
+        is_long ? find_long(table, word + 2, name_bytes) : find_letter(table, word[1]);
+    if (!o)
+        return unknown(table, word, err);
+    if (o->kind == OPT_FLAG) {
+        if (value || (!is_long && word[2]))
+            return err_set(err, EXIT_ERROR, "--%s takes no value", o->name);
+        return set(o, to, NULL, err) == 0 ? 1 : -1;
+    }
+    if (value)
+        value++;
+    else if (!is_long && word[2])
+        value = word + 2;
+    if (value)
+        return set(o, to, value, err) == 0 ? 1 : -1;
+    if (left < 2)
+        return err_set(err, EXIT_ERROR, "--%s needs a value: %s", o->name, o->arg);
+    return set(o, to, args[1], err) == 0 ? 2 : -1;
+}
+
+int opt_parse(const struct opt *table, void *to, int n, char **args, struct opt_result *ret,
+              struct err *err)
+{
+    *ret = (struct opt_result){.operands = args};
+    bool only_operands = false;
+    for (int i = 0; i < n;) {
+        char *word = args[i];
+        if (only_operands || word[0] != '-' || !word[1]) {
+            args[ret->n_operands++] = word;
+            i++;
+        } else if (strcmp(word, "--") == 0) {
+            only_operands = true;
+            i++;
+        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            ret->help = true;
+            i++;
+        } else {
+            int used = take(table, to, n - i, args + i, err);
+            if (used < 0)
+                return -1;
+            i += used;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * opt.h - command-line options from a table, which is also what help, man pages and completion
+ * are made of.
+ *
+ * Long options match without regard to inner hyphens ("--minwidth" is "--min-width"), so that
+ * old habits go on working. "--" ends the options; options and operands may be mixed.
+ */
+#pragma once
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum opt_kind {
+    OPT_FLAG,   /* bool */
+    OPT_TEXT,   /* const char * */
+    OPT_INT,    /* long; min and max apply */
+    OPT_NUMBER, /* double; min and max apply */
+    OPT_CHOICE, /* const char *, one of choices */
+};
+
+struct opt {
+    char letter; /* 0 = none */
+    const char *name;
+    enum opt_kind kind;
+    size_t offset;       /* of the field in the command's options struct */
+    const char *arg;     /* what the value is called in help; NULL for flags */
+    const char *help;    /* a sentence without a full stop, defaults included */
+    const char *choices; /* "hot mem io": for OPT_CHOICE */
+    const char *alias;   /* another long name, not shown in help */
+    double min, max;     /* both 0 = any */
+};
+
+#define OPT_END \
+    {           \
+        0       \
+    }
+
+struct opt_result {
+    char **operands; /* moved to the front of argv */
+    int n_operands;
+    bool help; /* --help or -h was given */
+};
+
+/* Fill TO (already holding defaults) from the N words at ARGS. */
+int opt_parse(const struct opt *table, void *to, int n, char **args, struct opt_result *ret,
+              struct err *err);
+
+/* The word of a list that comes closest to WORD, or NULL if none is near. */
+const char *opt_nearest(const char *word, const char *const *list);

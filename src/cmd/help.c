@@ -1,0 +1,62 @@
+/*
+ * help.c - help in the terminal; the build makes man pages and completion with it too.
+ */
+#include "cmd/manual.h"
+
+#include <string.h>
+
+struct help_opts {
+    const char *as;
+};
+
+static const struct opt help_table[] = {
+    {0, "as", OPT_CHOICE, offsetof(struct help_opts, as), "KIND",
+     "print it as text, as a man page, or as a completion script (default: text)",
+     .choices = "text man bash"},
+    OPT_END,
+};
+
+static int print_topic(const char *topic, const char *as)
+{
+    const struct command *c = command_find(topic);
+    if (strcmp(topic, "formats") == 0)
+        manual_formats(stdout);
+    else if (!c) {
+        command_say("no help on '%s'; 'kelvin help' lists the commands", topic);
+        return EXIT_ERROR;
+    } else if (strcmp(as, "man") == 0)
+        manual_man_command(stdout, c);
+    else
+        manual_command(stdout, c);
+    return EXIT_OK;
+}
+
+static int help_run(const struct command *self, int n, char **args)
+{
+    struct help_opts o = {.as = "text"};
+    struct opt_result operands;
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    if (strcmp(o.as, "bash") == 0)
+        manual_completion(stdout);
+    else if (operands.n_operands)
+        return print_topic(operands.operands[0], o.as);
+    else if (strcmp(o.as, "man") == 0)
+        manual_man_overview(stdout);
+    else
+        manual_overview(stdout);
+    return EXIT_OK;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "tell how to use kelvin or one of its commands",
+    .operands = "[COMMAND | formats]",
+    .about = "Without a word, lists the commands and exit codes. With a command's name, tells how "
+             "to use it. 'kelvin help formats' lists what can be read and written.",
+    .examples = "kelvin help flame     # the options of 'kelvin flame'\n"
+                "kelvin help formats   # every format that is read and written",
+    .opts = help_table,
+    .run = help_run,
+};

@@ -1,0 +1,65 @@
+#include "cmd/input.h"
+#include "base/units.h"
+#include "cmd/command.h"
+
+static void print_warnings(const struct import *im)
+{
+    char n[UNITS_MAX];
+    for (size_t i = 0; i < im->notes.n; i++)
+        command_say("%s", im->notes.at[i]);
+    if (im->skipped)
+        command_say("skipped %s %s; the first: %s", units_count(n, im->skipped),
+                    im->skipped == 1 ? "flaw" : "flaws", im->first_skip);
+}
+
+/* Several events and no choice made: say what is shown and what is not. */
+static void tell_events(const struct input *in, const struct input_opts *opts)
+{
+    const struct profile *p = in->profile;
+    int n = profile_count_events(p);
+    if (opts->event || n < 2)
+        return;
+    struct text event = profile_str(p, p->types[in->type].event);
+    command_say("%d events in the input; showing '%s' only (choose with --event)", n, event.at);
+}
+
+static int load(struct input *in, const char *path, const struct input_opts *opts,
+                const struct import_opts *want)
+{
+    struct err err;
+    struct import im;
+    struct import_opts o = *want;
+    o.format = opts->from;
+    o.strict = opts->strict;
+    int rc = import_file(&im, path, &o, &in->profile, &err);
+    if (rc == 0)
+        print_warnings(&im);
+    import_done(&im);
+    if (rc == 0 && profile_pick_type(in->profile, opts->event, opts->value, &in->type, &err) == 0) {
+        tell_events(in, opts);
+        return EXIT_OK;
+    }
+    return command_fail(&err);
+}
+
+int input_load(struct input *in, const struct opt_result *args, const struct input_opts *opts,
+               const struct import_opts *want)
+{
+    struct err err;
+    *in = (struct input){0};
+    if (args->n_operands != 1) {
+        err_set(&err, EXIT_ERROR, "%s ('-' reads standard input); see --help",
+                args->n_operands ? "one profile at a time" : "which profile? name a file");
+        return command_fail(&err);
+    }
+    int rc = load(in, args->operands[0], opts, want);
+    if (rc != EXIT_OK)
+        input_done(in);
+    return rc;
+}
+
+void input_done(struct input *in)
+{
+    profile_free(in->profile);
+    in->profile = NULL;
+}

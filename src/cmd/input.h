@@ -1,0 +1,49 @@
+/*
+ * input.h - what all commands that read a profile have in common: options, loading, warnings.
+ */
+#pragma once
+#include "base/opt.h"
+#include "source/import.h"
+
+struct input_opts {
+    const char *from, *event, *value;
+    bool strict;
+};
+
+/* Rows for a command's option table, whose struct S has a `struct input_opts input`. */
+#define INPUT_OPTS(S)                                                                       \
+    {.name = "event",                                                                       \
+     .kind = OPT_TEXT,                                                                      \
+     .offset = offsetof(S, input.event),                                                    \
+     .arg = "NAME",                                                                         \
+     .help = "the event to show when there are several (default: the first)",               \
+     .alias = "event-filter"},                                                              \
+        {.name = "value",                                                                   \
+         .kind = OPT_TEXT,                                                                  \
+         .offset = offsetof(S, input.value),                                                \
+         .arg = "NAME",                                                                     \
+         .help = "the value to show: samples, weight, or a name that 'kelvin info' lists"}, \
+        {.name = "from",                                                                    \
+         .kind = OPT_TEXT,                                                                  \
+         .offset = offsetof(S, input.from),                                                 \
+         .arg = "FORMAT",                                                                   \
+         .help = "the input's format (default: recognised by its content)"},                \
+    {                                                                                       \
+        .name = "strict", .kind = OPT_FLAG, .offset = offsetof(S, input.strict),            \
+        .help = "fail on the first line or record that makes no sense"                      \
+    }
+
+/* A loaded profile and the column to show. */
+struct input {
+    struct profile *profile;
+    int type;
+};
+
+/*
+ * Load the one profile named in ARGS; OPTS says what else to keep. Prints what was skipped and
+ * noted. Returns 0, or an exit code after printing the error.
+ */
+int input_load(struct input *in, const struct opt_result *args, const struct input_opts *opts,
+               const struct import_opts *want);
+
+void input_done(struct input *in);

@@ -1,0 +1,249 @@
+#include "cmd/manual.h"
+#include "base/buf.h"
+#include "source/import.h"
+#include "view/export.h"
+
+static const char tagline[] = "where the time and memory of a native program go, and whether the "
+                              "numbers can be trusted";
+
+static const struct {
+    int code;
+    const char *means;
+} exit_codes[] = {
+    {EXIT_OK, "all went well"},
+    {EXIT_ERROR, "wrong usage, or a file could not be opened or written"},
+    {EXIT_FAILS, "a check does not hold, or --strict met a flaw in the input"},
+    {EXIT_INCONCLUSIVE, "not enough data for a verdict"},
+    {EXIT_INPUT, "the input is not a profile, is damaged, or has no samples in it"},
+};
+
+enum { N_EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0], HELP_WIDTH = 80, HELP_COLUMN = 26 };
+
+/* --- text for the terminal --- */
+
+/* Print TEXT wrapped at HELP_WIDTH; lines after the first start at column INDENT. */
+static void wrap(FILE *out, const char *text, int indent, int column)
+{
+    while (*text) {
+        if (*text == '\n') {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            text++;
+            continue;
+        }
+        int n = (int)strcspn(text, " \n");
+        if (column > indent && column + 1 + n > HELP_WIDTH) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            putc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", n, text);
+        column += n;
+        text += n;
+        text += *text == ' ';
+    }
+    putc('\n', out);
+}
+
+/* "-o, --output FILE" */
+static void option_head(struct buf *b, const struct opt *o)
+{
+    if (o->letter)
+        buf_printf(b, "-%c, ", o->letter);
+    buf_printf(b, "--%s", o->name);
+    if (o->arg)
+        buf_printf(b, " %s", o->arg);
+}
+
+static void print_option(FILE *out, const struct opt *o)
+{
+    autobuf struct buf head = {0};
+    buf_str(&head, "  ");
+    option_head(&head, o);
+    if (head.n > HELP_COLUMN - 2)
+        fprintf(out, "%s\n%*s", buf_cstr(&head), HELP_COLUMN, "");
+    else
+        fprintf(out, "%-*s", HELP_COLUMN, buf_cstr(&head));
+    autobuf struct buf text = {0};
+    buf_str(&text, o->help);
+    if (o->choices)
+        buf_printf(&text, ": %s", o->choices);
+    wrap(out, buf_cstr(&text), HELP_COLUMN, HELP_COLUMN);
+}
+
+/* Each line of TEXT, indented. */
+static void print_indented(FILE *out, const char *text)
+{
+    struct text rest = text_of(text);
+    while (rest.n) {
+        struct text line = text_cut(&rest, '\n');
+        fprintf(out, "  %.*s\n", TEXT_ARG(line));
+    }
+}
+
+void manual_command(FILE *out, const struct command *c)
+{
+    fprintf(out, "kelvin %s - %s\n\n", c->name, c->summary);
+    fprintf(out, "Usage: kelvin %s [OPTION...] %s\n\n", c->name, c->operands);
+    wrap(out, c->about, 0, 0);
+    fprintf(out, "\nOptions:\n");
+    for (const struct opt *o = c->opts; o->name; o++)
+        print_option(out, o);
+    fprintf(out, "%-*s%s\n", HELP_COLUMN, "  -h, --help", "show this text");
+    fprintf(out, "\nExamples:\n");
+    print_indented(out, c->examples);
+}
+
+void manual_overview(FILE *out)
+{
+    fprintf(out, "kelvin %s - %s\n\n", KELVIN_VERSION, tagline);
+    fprintf(out, "Usage: kelvin COMMAND [OPTION...] [OPERAND...]\n\nCommands:\n");
+    for (int i = 0; commands[i]; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(out, "\nExit codes:\n");
+    for (int i = 0; i < N_EXIT_CODES; i++)
+        fprintf(out, "  %-10d %s\n", exit_codes[i].code, exit_codes[i].means);
+    fprintf(out, "\n'kelvin help COMMAND' or 'kelvin COMMAND --help' tells more;\n"
+                 "'kelvin help formats' lists what can be read and written.\n");
+}
+
+void manual_formats(FILE *out)
+{
+    fprintf(out, "Read (recognised by content, gzip and zstd undone; '-' is standard input):\n");
+    for (int i = 0; import_sources[i]; i++)
+        fprintf(out, "  %-12s %s\n", import_sources[i]->name, import_sources[i]->title);
+    fprintf(out, "\nWritten by 'kelvin convert --to FORMAT':\n");
+    for (int i = 0; export_formats[i]; i++)
+        fprintf(out, "  %-12s %s (%s)\n", export_formats[i]->name, export_formats[i]->title,
+                export_formats[i]->suffix);
+}
+
+/* --- roff --- */
+
+static void roff(FILE *out, const char *text)
+{
+    bool line_start = true;
+    for (; *text; text++) {
+        if (line_start && (*text == '.' || *text == '\''))
+            fputs("\\&", out);
+        if (*text == '-' || *text == '\\')
+            fputs(*text == '-' ? "\\-" : "\\e", out);
+        else if (*text == '\n' && text[1] == '\n')
+            fputs("\n.PP", out);
+        else
+            putc(*text, out);
+        line_start = *text == '\n';
+    }
+    putc('\n', out);
+}
+
+static void man_head(FILE *out, const char *name, const char *summary)
+{
+    fprintf(out, ".TH %s 1 \"\" \"kelvin %s\" \"User Commands\"\n.SH NAME\n", name, KELVIN_VERSION);
+    fprintf(out, "%s \\- ", name);
+    roff(out, summary);
+}
+
+static void man_exit_codes(FILE *out)
+{
+    fprintf(out, ".SH EXIT STATUS\n");
+    for (int i = 0; i < N_EXIT_CODES; i++) {
+        fprintf(out, ".TP\n.B %d\n", exit_codes[i].code);
+        roff(out, exit_codes[i].means);
+    }
+}
+
+void manual_man_command(FILE *out, const struct command *c)
+{
+    autofree char *name = mem_printf("kelvin-%s", c->name);
+    man_head(out, name, c->summary);
+    fprintf(out, ".SH SYNOPSIS\n.B kelvin %s\n[\\fIOPTION\\fR...] %s\n", c->name, c->operands);
+    fprintf(out, ".SH DESCRIPTION\n");
+    roff(out, c->about);
+    fprintf(out, ".SH OPTIONS\n");
+    for (const struct opt *o = c->opts; o->name; o++) {
+        autobuf struct buf head = {0};
+        option_head(&head, o);
+        fprintf(out, ".TP\n.B ");
+        roff(out, buf_cstr(&head));
+        autofree char *text =
+            mem_printf("%s%s%s", o->help, o->choices ? ": " : "", o->choices ? o->choices : "");
+        roff(out, text);
+    }
+    fprintf(out, ".SH EXAMPLES\n.nf\n");
+    roff(out, c->examples);
+    fprintf(out, ".fi\n");
+    man_exit_codes(out);
+    fprintf(out, ".SH SEE ALSO\n.BR kelvin (1)\n");
+}
+
+void manual_man_overview(FILE *out)
+{
+    man_head(out, "kelvin", tagline);
+    fprintf(out, ".SH SYNOPSIS\n.B kelvin\n\\fICOMMAND\\fR [\\fIOPTION\\fR...] "
+                 "[\\fIOPERAND\\fR...]\n.SH COMMANDS\n");
+    for (int i = 0; commands[i]; i++) {
+        fprintf(out, ".TP\n.BR kelvin\\-%s (1)\n", commands[i]->name);
+        roff(out, commands[i]->summary);
+    }
+    fprintf(out, ".SH FORMATS\n.nf\n");
+    char *text = NULL;
+    size_t n = 0;
+    FILE *formats = open_memstream(&text, &n);
+    manual_formats(formats);
+    fclose(formats);
+    roff(out, text);
+    free(text);
+    fprintf(out, ".fi\n");
+    man_exit_codes(out);
+}
+
+/* --- bash --- */
+
+static void complete_command(FILE *out, const struct command *c)
+{
+    fprintf(out, "    %s) words=\"--help", c->name);
+    for (const struct opt *o = c->opts; o->name; o++)
+        fprintf(out, " --%s", o->name);
+    fprintf(out, "\" ;;\n");
+}
+
+static void complete_choices(FILE *out, const struct command *c)
+{
+    for (const struct opt *o = c->opts; o->name; o++)
+        if (o->choices)
+            fprintf(out, "    %s:--%s) words=\"%s\" ;;\n", c->name, o->name, o->choices);
+}
+
+void manual_completion(FILE *out)
+{
+    fprintf(out,
+            "# bash completion for kelvin %s\n"
+            "_kelvin() {\n"
+            "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" words=\"\" chosen=\"\"\n"
+            "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+            "    words=\"",
+            KELVIN_VERSION);
+    for (int i = 0; commands[i]; i++)
+        fprintf(out, "%s%s", i ? " " : "", commands[i]->name);
+    fprintf(out, "\"\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+                 "    return\n  fi\n"
+                 "  case \"${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]}\" in\n");
+    for (int i = 0; commands[i]; i++)
+        complete_choices(out, commands[i]);
+    fprintf(out, "    *) ;;\n  esac\n  chosen=\"$words\"\n  case \"${COMP_WORDS[1]}\" in\n");
+    for (int i = 0; commands[i]; i++)
+        complete_command(out, commands[i]);
+    fprintf(out, "  esac\n"
+                 "  if [ -n \"$chosen\" ]; then\n"
+                 "    mapfile -t COMPREPLY < <(compgen -W \"$chosen\" -- \"$cur\")\n"
+                 "  elif [[ \"$cur\" == -* ]]; then\n"
+                 "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+                 "  else\n"
+                 "    mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+                 "  fi\n"
+                 "}\n"
+                 "complete -o filenames -F _kelvin kelvin\n");
+}

@@ -1,0 +1,51 @@
+/*
+ * main.c - the command table.
+ */
+#include "base/text.h"
+#include "cmd/command.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+const struct command *const commands[] = {
+    &command_fold,
+    &command_help,
+    NULL,
+};
+
+const struct command *command_find(const char *name)
+{
+    for (int i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int no_such_command(const char *name)
+{
+    const char *names[64] = {0};
+    for (int i = 0; commands[i] && i < 63; i++)
+        names[i] = commands[i]->name;
+    const char *near = opt_nearest(name, names);
+    if (near)
+        command_say("no command '%s'; did you mean '%s'?", name, near);
+    else
+        command_say("no command '%s'; 'kelvin help' lists them", name);
+    return EXIT_ERROR;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error with a message, not a death */
+    if (argc < 2)
+        return command_help.run(&command_help, 0, NULL);
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return command_help.run(&command_help, 0, NULL);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        printf("kelvin %s\n", KELVIN_VERSION);
+        return EXIT_OK;
+    }
+    const struct command *c = command_find(word);
+    return c ? c->run(c, argc - 2, argv + 2) : no_such_command(word);
+}

@@ -1,0 +1,15 @@
+/*
+ * folded.h - a profile as folded stacks, one a line, sorted.
+ */
+#pragma once
+#include "analysis/calltree.h"
+
+#include <stdio.h>
+
+struct folded_opts {
+    int type;
+    enum calltree_group group; /* dropped when the profile has no threads */
+    bool mark_kernel, mark_jit, addresses;
+};
+
+void folded_print(FILE *out, const struct profile *p, const struct folded_opts *o);
