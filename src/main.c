@@ -8,9 +8,7 @@
 #include <stdio.h>
 
 const struct command *const commands[] = {
-    &command_fold,
-    &command_help,
-    NULL,
+    &command_fold, &command_convert, &command_info, &command_help, NULL,
 };
 
 const struct command *command_find(const char *name)

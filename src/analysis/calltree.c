@@ -272,12 +272,6 @@ static void sum_column(const struct builder *b, int type, int64_t **ret_self, in
     *ret_total = total;
 }
 
-static int count_type_of(const struct profile *p, int type)
-{
-    const struct sample_type *t = &p->types[type];
-    return text_is(profile_str(p, t->name), "samples") ? type : t->count_type;
-}
-
 /*
  * As if every name ended in ';', the way it stands in a folded line: then children in this order
  * give lines that are sorted.
@@ -389,7 +383,7 @@ struct calltree *calltree_build(const struct profile *p, const struct calltree_o
     label_groups(&b);
     make_nodes(&b);
     sum_column(&b, opts->type, &t->self, &t->total);
-    int counts = count_type_of(p, opts->type);
+    int counts = profile_count_type(p, opts->type);
     if (counts >= 0)
         sum_column(&b, counts, &t->self_count, &t->total_count);
     list_children(&b);

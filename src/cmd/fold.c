@@ -53,6 +53,7 @@ static int fold_run(const struct command *self, int n, char **args)
     struct import_opts want = {.merge = true, .bare_addresses = o.addrs};
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
+    input_tell_events(&in, &o.input);
     struct err err;
     struct publish file;
     struct folded_opts view = view_opts(&o, &in);

@@ -12,17 +12,6 @@ static void print_warnings(const struct import *im)
                     im->skipped == 1 ? "flaw" : "flaws", im->first_skip);
 }
 
-/* Several events and no choice made: say what is shown and what is not. */
-static void tell_events(const struct input *in, const struct input_opts *opts)
-{
-    const struct profile *p = in->profile;
-    int n = profile_count_events(p);
-    if (opts->event || n < 2)
-        return;
-    struct text event = profile_str(p, p->types[in->type].event);
-    command_say("%d events in the input; showing '%s' only (choose with --event)", n, event.at);
-}
-
 static int load(struct input *in, const char *path, const struct input_opts *opts,
                 const struct import_opts *want)
 {
@@ -35,10 +24,8 @@ static int load(struct input *in, const char *path, const struct input_opts *opt
     if (rc == 0)
         print_warnings(&im);
     import_done(&im);
-    if (rc == 0 && profile_pick_type(in->profile, opts->event, opts->value, &in->type, &err) == 0) {
-        tell_events(in, opts);
+    if (rc == 0 && profile_pick_type(in->profile, opts->event, opts->value, &in->type, &err) == 0)
         return EXIT_OK;
-    }
     return command_fail(&err);
 }
 
@@ -56,6 +43,16 @@ int input_load(struct input *in, const struct opt_result *args, const struct inp
     if (rc != EXIT_OK)
         input_done(in);
     return rc;
+}
+
+void input_tell_events(const struct input *in, const struct input_opts *opts)
+{
+    const struct profile *p = in->profile;
+    int n = profile_count_events(p);
+    if (opts->event || n < 2)
+        return;
+    struct text event = profile_str(p, p->types[in->type].event);
+    command_say("%d events in the input; showing '%s' only (choose with --event)", n, event.at);
 }
 
 void input_done(struct input *in)

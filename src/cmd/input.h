@@ -46,4 +46,7 @@ struct input {
 int input_load(struct input *in, const struct opt_result *args, const struct input_opts *opts,
                const struct import_opts *want);
 
+/* For commands that show one event: with several in IN and no choice made, say which it is. */
+void input_tell_events(const struct input *in, const struct input_opts *opts);
+
 void input_done(struct input *in);

@@ -331,6 +331,11 @@ int profile_pick_type(const struct profile *p, const char *event, const char *va
     return 0;
 }
 
+int profile_count_type(const struct profile *p, int type)
+{
+    return is_samples(p, type) ? type : p->types[type].count_type;
+}
+
 int profile_count_events(const struct profile *p)
 {
     int n = 0;

@@ -206,5 +206,8 @@ struct text profile_module_name(const struct profile *p, struct mapping_id id);
 int profile_pick_type(const struct profile *p, const char *event, const char *value, int *ret_type,
                       struct err *err);
 
+/* The type that counts the samples behind TYPE (perhaps TYPE itself), or -1 if not recorded. */
+int profile_count_type(const struct profile *p, int type);
+
 /* Number of different events; a profile without event names has one. */
 int profile_count_events(const struct profile *p);
