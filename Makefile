@@ -1,29 +1,144 @@
-# Kelvin's only build file. `make`, `make demo`, `make check`; see `make help`.
+# Kelvin's only build file. `make demo`, `make check`; `make help` lists the rest.
+#
+# New files need no edit here: sources, tests, fuzz targets and web files are found by their place.
 
-B       ?= build
-CC      ?= gcc
-PREFIX  ?= /usr/local
-DESTDIR ?=
 VERSION := 0.1.0
 
-CFLAGS  ?= -O2 -g
-WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-           -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers
-ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen $(WARN) $(CFLAGS)
-LIBS    := -lzstd -lz -lxxhash -lm
+ifeq ($(origin CC),default)
+CC := $(if $(SANITIZE),clang,gcc)
+endif
+B       ?= $(if $(SANITIZE),build/sanitize,build)
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CFLAGS  ?= $(if $(SANITIZE),-O1 -g,-O2 -g)
+FUZZ_SECONDS ?= 60
 
-SRC  := $(wildcard src/*.c src/*/*.c)
-OBJ  := $(SRC:%.c=$(B)/%.o)
-CORE := $(filter-out $(B)/src/main.o $(B)/src/cmd/%,$(OBJ))
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+        -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers $(if $(WERROR),-Werror)
 
-.PHONY: all help
+# One instrumented build serves the tests and the fuzzers. Only clang has a fuzzer.
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+ifneq ($(findstring clang,$(CC)),)
+SANITIZERS += -fsanitize=fuzzer-no-link
+endif
+
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen $(WARN) \
+             $(CFLAGS) $(if $(SANITIZE),$(SANITIZERS))
+LIBS      := -lzstd -lz -lxxhash -lm
+TEST_LIBS := -lcmocka -ljansson
+
+SRC   := $(wildcard src/*.c src/*/*.c)
+OBJ   := $(SRC:%.c=$(B)/%.o)
+FRONT := $(filter $(B)/src/main.o $(B)/src/cmd/%,$(OBJ))
+CORE  := $(filter-out $(FRONT),$(OBJ))
+LIB   := $(B)/libkelvin.a
+UNIT  := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
+# web/flame.js is compiled in as $(B)/gen/web_flame_js.h
+WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
+
+.PHONY: all help demo check lint bench fuzz golden unit install uninstall clean setup
 all: $(B)/kelvin
 
-$(B)/kelvin: $(OBJ)
+help:
+	@echo 'make            build $(B)/kelvin'
+	@echo 'make demo       install what the build needs, build, draw an example'
+	@echo 'make check      install what the tests need, build, run all tests'
+	@echo 'make lint       formatting, layers, warnings as errors, static analysis'
+	@echo 'make fuzz       fuzz every format for FUZZ_SECONDS=$(FUZZ_SECONDS) each'
+	@echo 'make bench      speed and memory next to other tools'
+	@echo 'make golden     rewrite the expected results of tests/golden'
+	@echo 'make install    into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); make uninstall undoes it'
+	@echo 'make clean      remove $(B)'
+	@echo
+	@echo 'Options: CC=gcc|clang  CFLAGS=...  WERROR=1  SANITIZE=1 (ASan and UBSan)  B=FOLDER'
+
+# --- the program ---
+
+$(B)/kelvin: $(FRONT) $(LIB)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(B)/%.o: %.c
+$(LIB): $(CORE)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/%.o: %.c $(B)/.flags | $(B)/.libs $(WEB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(OBJ:.o=.d)
+define web_rule
+$(B)/gen/web_$(subst .,_,$(notdir $(1))).h: $(1) tools/embed.sh
+	@mkdir -p $$(@D)
+	tools/embed.sh $(1) > $$@.new && mv $$@.new $$@
+endef
+$(foreach f,$(wildcard web/*.*),$(eval $(call web_rule,$(f))))
+
+# Touched only when the compiler or its flags change: everything is then built anew.
+FLAGS_NOW = $(CC) $(ALL_CFLAGS)
+$(B)/.flags: FORCE
+	@mkdir -p $(@D)
+	@echo "$(subst ",\",$(FLAGS_NOW))" | cmp -s - $@ || echo "$(subst ",\",$(FLAGS_NOW))" > $@
+.PHONY: FORCE
+
+# Tell what to do rather than a page of compiler errors when a library is missing.
+$(B)/.libs:
+	@mkdir -p $(@D)
+	@printf '#include <zstd.h>\n#include <zlib.h>\n#include <xxhash.h>\nint main(void){return 0;}\n' | \
+	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
+	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
+
+-include $(OBJ:.o=.d) $(UNIT:=.d)
+
+# --- tests ---
+
+unit: $(UNIT)
+
+$(B)/tests/unit/%: tests/unit/%.c $(LIB) $(B)/.flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(LDFLAGS) -o $@ $< $(LIB) $(TEST_LIBS) $(LIBS)
+
+# libFuzzer; the format is the end of the program's name, so each gets a link of its own.
+$(B)/fuzz/fuzz_import: tests/fuzz/fuzz_import.c $(LIB) $(B)/.flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(LIB) $(LIBS)
+
+check:
+	@tools/setup.sh build test
+	@$(MAKE) --no-print-directory WERROR=1 all unit
+	@$(MAKE) --no-print-directory WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit $(B)/sanitize/fuzz/fuzz_import
+	@B=$(B) tools/run-tests.sh
+
+fuzz:
+	@tools/setup.sh build test
+	@$(MAKE) --no-print-directory SANITIZE=1 B=$(B)/sanitize all $(B)/sanitize/fuzz/fuzz_import
+	@B=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run-tests.sh fuzz
+
+golden: all
+	@B=$(B) tools/golden.sh --rewrite
+
+lint:
+	@tools/setup.sh build test
+	@B=$(B) tools/lint.sh
+
+bench:
+	@tools/setup.sh build bench
+	@$(MAKE) --no-print-directory all
+	@KELVIN=$(abspath $(B))/kelvin bench/run.sh
+
+# --- for users ---
+
+setup:
+	@tools/setup.sh
+
+demo:
+	@tools/setup.sh build
+	@$(MAKE) --no-print-directory -s all
+	@B=$(B) tools/demo.sh
+
+install: all
+	@B=$(B) DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh install
+
+uninstall:
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh uninstall
+
+clean:
+	rm -rf $(B)
