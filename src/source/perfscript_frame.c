@@ -1,0 +1,183 @@
+#include "source/perfscript_frame.h"
+
+static inline bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static inline bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* The last '(' of T that stands behind a space; NULL if there is none. */
+static const char *last_open(struct text t)
+{
+    while (t.n > 1) {
+        const char *open = memrchr(t.at + 1, '(', t.n - 1);
+        if (!open || open[-1] == ' ')
+            return open;
+        t.n = (size_t)(open - t.at);
+    }
+    return NULL;
+}
+
+/* Where the module's bracket opens in T, which ends with the bracket that closes it. */
+static const char *module_open(struct text t)
+{
+    const char *open = last_open(t);
+    if (open && text_ends(t, " (deleted))")) /* "(/usr/lib/libz.so (deleted))" */
+        return last_open((struct text){t.at, (size_t)(open - t.at)});
+    return open;
+}
+
+/* Without the "+0x4a" that perf puts behind a symbol since Linux 4.8. */
+static struct text without_offset(struct text t)
+{
+    size_t n = t.n;
+    while (n && is_hex(t.at[n - 1]))
+        n--;
+    if (n < t.n && n >= 3 && memcmp(t.at + n - 3, "+0x", 3) == 0)
+        t.n = n - 3;
+    return t;
+}
+
+bool perfscript_frame_split(struct text line, struct perfscript_frame *ret)
+{
+    size_t i = 0;
+    while (i < line.n && is_blank(line.at[i]))
+        i++;
+    size_t pc = i;
+    while (i < line.n && is_hex(line.at[i]))
+        i++;
+    if (i == pc || i == line.n || !is_blank(line.at[i]))
+        return false;
+    ret->pc = (struct text){line.at + pc, i - pc};
+    while (line.n > i && line.at[line.n - 1] != ')')
+        line.n--;
+    /* One blank stays in front, so that a line without a symbol still has " (" in it. */
+    struct text rest = {line.at + i, line.n - i};
+    const char *open = module_open(rest);
+    if (!open)
+        return false;
+    ret->module = (struct text){open + 1, (size_t)(rest.at + rest.n - open) - 2};
+    ret->symbol = without_offset(text_trim((struct text){rest.at, (size_t)(open - rest.at)}));
+    return true;
+}
+
+bool perfscript_frame_is_comm(const struct perfscript_frame *f)
+{
+    return text_starts(f->symbol, "(") && !text_starts(f->symbol, "(anonymous namespace)");
+}
+
+/* "/tmp/perf-123.map": the file that a JIT compiler writes its symbols to. */
+static bool is_perf_map(struct text module)
+{
+    static const char start[] = "/tmp/perf-";
+    const char *at = memmem(module.at, module.n, start, sizeof start - 1);
+    if (!at)
+        return false;
+    struct text rest = {at + sizeof start - 1, 0};
+    rest.n = (size_t)(module.at + module.n - rest.at);
+    size_t digits = 0;
+    while (digits < rest.n && rest.at[digits] >= '0' && rest.at[digits] <= '9')
+        digits++;
+    rest = (struct text){rest.at + digits, rest.n - digits};
+    return digits && text_starts(rest, ".map");
+}
+
+enum frame_kind perfscript_frame_kind(struct text module)
+{
+    if ((text_starts(module, "[") || text_ends(module, "vmlinux")) &&
+        !memmem(module.at, module.n, "unknown", 7))
+        return FRAME_KERNEL;
+    if (text_is(module, "inlined"))
+        return FRAME_INLINED;
+    return is_perf_map(module) ? FRAME_JIT : FRAME_USER;
+}
+
+/* Offset of the next "->" that separates two functions; the length of T where there is none. */
+static size_t find_arrow(struct text t)
+{
+    for (size_t i = 0; i + 1 < t.n; i++)
+        if (t.at[i] == '-' && t.at[i + 1] == '>' && !text_ends((struct text){t.at, i}, "operator"))
+            return i;
+    return t.n;
+}
+
+bool perfscript_frame_next(struct text *symbol, struct text *ret)
+{
+    while (symbol->n) {
+        size_t n = find_arrow(*symbol);
+        size_t used = n < symbol->n ? n + 2 : n;
+        *ret = (struct text){symbol->at, n};
+        symbol->at += used;
+        symbol->n -= used;
+        if (n)
+            return true;
+    }
+    return false;
+}
+
+/* "net/http.(*Client).Do": these brackets belong to the name. */
+static bool is_go_method(struct text t)
+{
+    const char *open = memmem(t.at, t.n, ".(", 2);
+    return open && memmem(open + 2, (size_t)(t.at + t.n - open) - 2, ").", 2);
+}
+
+/* Length of the name in front of its argument list. */
+static size_t name_length(struct text t)
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    for (size_t i = 0; i < t.n; i++)
+        if (t.at[i] == '(' && !text_starts((struct text){t.at + i, t.n - i}, anonymous))
+            return i;
+    return t.n;
+}
+
+struct text perfscript_frame_tidy(struct buf *b, struct text function, bool java)
+{
+    size_t n = is_go_method(function) ? function.n : name_length(function);
+    b->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (function.at[i] != '"' && function.at[i] != '\'')
+            buf_byte(b, function.at[i] == ';' ? ':' : (uint8_t)function.at[i]);
+    struct text name = buf_text(b);
+    /* "Ljava/io/PrintStream;::print" is a class in the notation of class files. */
+    if (java && text_starts(name, "L") && memchr(name.at, '/', name.n))
+        name = (struct text){name.at + 1, name.n - 1};
+    return name;
+}
+
+bool perfscript_frame_srcline(struct text line, struct text *ret_file, uint32_t *ret_line)
+{
+    uint64_t number;
+    line = text_trim(line);
+    struct text rest = line;
+    const char *discriminator = memmem(line.at, line.n, " (", 2); /* "a.c:12 (discriminator 3)" */
+    if (discriminator)
+        rest.n = (size_t)(discriminator - line.at);
+    const char *colon = rest.n ? memrchr(rest.at, ':', rest.n) : NULL;
+    if (!colon || colon == rest.at)
+        return false;
+    struct text digits = {colon + 1, (size_t)(rest.at + rest.n - colon) - 1};
+    if (!text_u64(digits, 10, &number) || number > UINT32_MAX)
+        return false;
+    *ret_file = (struct text){rest.at, (size_t)(colon - rest.at)};
+    *ret_line = (uint32_t)number;
+    return true;
+}
+
+bool perfscript_frame_no_srcline(struct text line)
+{
+    line = text_trim(line);
+    size_t n = line.n;
+    if (n < 4 || line.at[n - 1] != ']')
+        return false;
+    n--;
+    size_t end = n;
+    while (n && is_hex(line.at[n - 1]))
+        n--;
+    return n < end && n > 1 && line.at[n - 1] == '[';
+}

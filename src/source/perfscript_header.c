@@ -1,0 +1,173 @@
+#include "source/perfscript_header.h"
+
+static inline bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline size_t skip_blanks(struct text t, size_t i)
+{
+    while (i < t.n && is_blank(t.at[i]))
+        i++;
+    return i;
+}
+
+static inline size_t skip_digits(struct text t, size_t i)
+{
+    while (i < t.n && is_digit(t.at[i]))
+        i++;
+    return i;
+}
+
+static inline struct text from(struct text t, size_t i)
+{
+    return (struct text){t.at + i, t.n - i};
+}
+
+/* The next word of T, which keeps what follows it. Empty at the end. */
+static inline struct text cut_word(struct text *t)
+{
+    size_t i = skip_blanks(*t, 0), start = i;
+    while (i < t->n && !is_blank(t->at[i]))
+        i++;
+    struct text word = {t->at + start, i - start};
+    *t = from(*t, i);
+    return word;
+}
+
+static inline bool is_number(struct text word)
+{
+    return word.n && skip_digits(word, 0) == word.n;
+}
+
+/* "94564.109216:" */
+static inline bool is_time(struct text word)
+{
+    size_t point = skip_digits(word, 0);
+    if (point == 0 || point >= word.n || word.at[point] != '.')
+        return false;
+    size_t end = skip_digits(word, point + 1);
+    return end + 1 == word.n && word.at[end] == ':';
+}
+
+static inline bool is_event(struct text word)
+{
+    return word.n > 1 && word.at[word.n - 1] == ':' && !is_time(word);
+}
+
+/*
+ * Whether what follows a number shows that it was the thread's, and not part of a comm such as
+ * "worker 3": a CPU, a time, an event, a period and an event, or nothing at all.
+ */
+static bool is_tail(struct text tail)
+{
+    struct text word = cut_word(&tail);
+    if (word.n == 0 || (word.n > 2 && word.at[0] == '[' && is_digit(word.at[1])))
+        return true;
+    if (word.at[word.n - 1] == ':')
+        return true;
+    return is_number(word) && is_event(cut_word(&tail));
+}
+
+/* The numbers at offset I, "123", "123/456" or "-1". The end's offset, or 0 if there are none. */
+static size_t parse_numbers(struct text line, size_t i, struct perfscript_header *h)
+{
+    size_t start = i;
+    if (i + 1 < line.n && line.at[i] == '-')
+        i++;
+    size_t end = skip_digits(line, i);
+    if (end == i)
+        return 0;
+    h->pid = (struct text){line.at, 0};
+    h->tid = (struct text){line.at + start, end - start};
+    if (end + 1 < line.n && line.at[end] == '/' && skip_digits(line, end + 1) > end + 1) {
+        size_t slash = end;
+        end = skip_digits(line, end + 1);
+        h->pid = h->tid;
+        h->tid = (struct text){line.at + slash + 1, end - slash - 1};
+    }
+    return end == line.n || is_blank(line.at[end]) ? end : 0;
+}
+
+bool perfscript_header_parse(struct text line, struct perfscript_header *h)
+{
+    line = from(line, skip_blanks(line, 0));
+    *h = (struct perfscript_header){.event = {line.at, 0}, .rest = {line.at, 0}};
+    for (size_t i = 1; i < line.n;) {
+        if (!is_blank(line.at[i])) {
+            i++;
+            continue;
+        }
+        size_t comm = i;
+        i = skip_blanks(line, i);
+        size_t end = i < line.n ? parse_numbers(line, i, h) : 0;
+        if (end && is_tail(from(line, end))) {
+            h->comm = (struct text){line.at, comm};
+            h->thread = (struct text){line.at, end};
+            h->tail = from(line, end);
+            return true;
+        }
+    }
+    return false;
+}
+
+void perfscript_header_tail(struct perfscript_header *h)
+{
+    struct text rest = h->tail;
+    for (;;) {
+        struct text before = rest, word = cut_word(&rest);
+        if (word.n == 0)
+            return;
+        if (is_time(word)) {
+            h->time = (struct text){word.at, word.n - 1};
+        } else if (is_number(word)) {
+            h->period = word;
+        } else if (text_starts(word, "PERF_RECORD_")) {
+            h->record = before;
+            return;
+        } else if (word.at[word.n - 1] == ':') {
+            h->event = (struct text){word.at, word.n - 1};
+            h->rest = from(rest, skip_blanks(rest, 0));
+            return;
+        }
+    }
+}
+
+bool perfscript_header_time(struct text time, uint64_t *ret_ns)
+{
+    uint64_t s, ns = 0;
+    size_t point = skip_digits(time, 0);
+    if (point == time.n || !text_u64((struct text){time.at, point}, 10, &s))
+        return false;
+    uint64_t unit = 1000000000;
+    for (size_t i = point + 1; i < time.n && unit > 1; i++)
+        ns += (uint64_t)(time.at[i] - '0') * (unit /= 10);
+    return !__builtin_mul_overflow(s, 1000000000, &s) && !__builtin_add_overflow(s, ns, ret_ns);
+}
+
+/* Offset of ":u" or "u" behind "cpu/.../", or the length if there are no modifiers. */
+static size_t modifiers_of(struct text event)
+{
+    size_t n = event.n;
+    while (n && memchr("ukhpPGHSDIWeb", event.at[n - 1], 13))
+        n--;
+    if (n == 0 || (event.at[n - 1] != ':' && event.at[n - 1] != '/'))
+        return event.n;
+    return event.at[n - 1] == ':' ? n - 1 : n;
+}
+
+struct text perfscript_event_name(struct text event)
+{
+    return (struct text){event.at, modifiers_of(event)};
+}
+
+bool perfscript_event_is_tracepoint(struct text event)
+{
+    struct text name = perfscript_event_name(event);
+    return name.n && memchr(name.at, ':', name.n) && !memchr(name.at, '/', name.n);
+}

@@ -1,0 +1,40 @@
+/*
+ * perfscript_header.h - the first line of a sample as `perf script` prints it.
+ *
+ *     V8 WorkerThread 24636/25607 [000] 94564.109216:     104345 cycles:u:  rest
+ *     |               |     |           |                 |      |
+ *     comm            pid   tid         time              period event
+ *
+ * All but the comm and one number may be missing; a single number is the thread's. What follows
+ * the event is the payload of a tracepoint, or the only frame of a sample without a call chain.
+ */
+#pragma once
+#include "base/text.h"
+
+struct perfscript_header {
+    struct text comm;
+    struct text thread; /* comm and numbers as they stand in the line */
+    struct text pid;    /* empty where not known */
+    struct text tid;
+    struct text tail;   /* what follows the numbers; perfscript_header_tail() takes it apart */
+    struct text time;   /* "94564.109216" */
+    struct text period; /* digits only */
+    struct text event;  /* with its modifiers */
+    struct text rest;
+    struct text record; /* "PERF_RECORD_LOST lost 12": no sample, but news from the recorder */
+};
+
+/* Read LINE up to the numbers. False when it cannot be the first line of a sample. */
+bool perfscript_header_parse(struct text line, struct perfscript_header *ret);
+
+/* Read the rest of it. */
+void perfscript_header_tail(struct perfscript_header *h);
+
+/* Seconds with up to nine decimals. False when they do not fit. */
+bool perfscript_header_time(struct text time, uint64_t *ret_ns);
+
+/* "cycles:u" is "cycles", "cpu/event=0x3c/pp" is "cpu/event=0x3c/"; tracepoints stay whole. */
+struct text perfscript_event_name(struct text event);
+
+/* Whether EVENT is a tracepoint or probe: "sched:sched_switch". */
+bool perfscript_event_is_tracepoint(struct text event);
