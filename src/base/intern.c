@@ -24,7 +24,7 @@ static uint32_t find(const struct intern *in, struct text t, uint32_t hash)
 {
     for_each_match (&in->map, hash, id) {
         struct text s = in->strings.at[id];
-        if (s.n == t.n && memcmp(s.at, t.at, t.n) == 0)
+        if (s.n == t.n && (!t.n || memcmp(s.at, t.at, t.n) == 0))
             return id;
     }
     return IDMAP_NONE;

@@ -186,7 +186,7 @@ static inline const struct frame *profile_frame(const struct profile *p, struct 
 
 static inline const struct line *profile_lines(const struct profile *p, const struct frame *f)
 {
-    return &p->lines.at[f->first_line];
+    return f->n_lines ? &p->lines.at[f->first_line] : NULL;
 }
 
 /* Name of a function; "" where not known. */
