@@ -1,0 +1,43 @@
+/*
+ * kelvin.c - our own recordings, also those whose recorder was killed.
+ */
+#include "source/import.h"
+#include "source/sources.h"
+#include "wire/recording.h"
+
+static int kelvin_read(struct import *im, struct err *err)
+{
+    struct profile *p = im->profile;
+    struct recording_state state;
+    if (recording_read(im->in, p, &state, err) != 0)
+        return -1;
+    if (state.unknown_chunks)
+        import_note(im, "%llu parts of the recording were skipped: they need a newer kelvin",
+                    (unsigned long long)state.unknown_chunks);
+    if (state.trailing)
+        import_note(im, "bytes behind the end of the recording were ignored");
+    if (state.complete)
+        return 0;
+    if (im->opts.strict)
+        return err_set(err, EXIT_FAILS, "the recording is %s (--strict)", state.why);
+    if (p->samples.n == 0)
+        return err_set(err, EXIT_INPUT, "the recording is %s; no sample stands before that",
+                       state.why);
+    meta_set_str(&p->meta, META_CUT, state.why);
+    import_note(im, "the recording is %s; the %zu samples before that are kept", state.why,
+                p->samples.n);
+    return 0;
+}
+
+static int kelvin_probe(struct text head, bool whole)
+{
+    (void)whole;
+    return chunk_probe(head) ? 100 : 0;
+}
+
+const struct source source_kelvin = {
+    .name = "kelvin",
+    .title = "kelvin recording",
+    .probe = kelvin_probe,
+    .read = kelvin_read,
+};

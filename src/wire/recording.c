@@ -1,0 +1,345 @@
+#include "wire/recording.h"
+#include "wire/column.h"
+
+#include <errno.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+/* Bytes of strings a chunk, unless one alone is longer. */
+enum { STRING_BYTES = 1 << 20 };
+
+static int write_all(struct recording_writer *w, const void *bytes, size_t n, struct err *err)
+{
+    if (fwrite(bytes, 1, n, w->out) != n)
+        return err_set_errno(err, errno, "cannot write the recording at byte %llu",
+                             (unsigned long long)w->bytes);
+    w->bytes += n;
+    return 0;
+}
+
+int recording_writer_init(struct recording_writer *w, FILE *out, struct err *err)
+{
+    *w = (struct recording_writer){.out = out, .chunks.pack = ZSTD_createCCtx()};
+    uint8_t head[CHUNK_FILE_BYTES];
+    chunk_start(&w->chunks, head);
+    return write_all(w, head, sizeof head, err);
+}
+
+void recording_writer_done(struct recording_writer *w)
+{
+    ZSTD_freeCCtx(w->chunks.pack);
+    buf_done(&w->raw);
+    buf_done(&w->packed);
+}
+
+void recording_mark_done(struct recording_mark *mark)
+{
+    vec_done(&mark->frames);
+    vec_done(&mark->meta);
+}
+
+/* Write w->raw as a chunk, and empty it. */
+static int write_chunk(struct recording_writer *w, const char *type, struct err *err)
+{
+    if (w->raw.n > CHUNK_RAW_MAX)
+        return err_set(err, EXIT_ERROR, "a name of %zu MB is too long for a recording",
+                       w->raw.n >> 20);
+    w->packed.n = 0;
+    vec_reserve(&w->packed, chunk_bound(w->raw.n));
+    size_t n = chunk_encode(&w->chunks, type, buf_text(&w->raw), w->packed.at);
+    w->raw.n = 0;
+    return write_all(w, w->packed.at, n, err);
+}
+
+/* --- tables: append rows from FROM on, return the row behind the last --- */
+
+static size_t upto(size_t from, size_t n)
+{
+    return n - from < RECORDING_MAX_ROWS ? n : from + RECORDING_MAX_ROWS;
+}
+
+static size_t put_strings(struct buf *b, const struct profile *p, size_t from)
+{
+    const struct text *s = p->strings.strings.at;
+    size_t max = upto(from, p->strings.strings.n), to = from;
+    for (size_t bytes = 0; to < max && bytes < STRING_BYTES; to++)
+        bytes += s[to].n;
+    buf_varint(b, to - from);
+    column_write(b, i, from, to, s[i].n);
+    for (size_t i = from; i < to; i++)
+        buf_add(b, s[i].at, s[i].n);
+    return to;
+}
+
+static size_t put_mappings(struct buf *b, const struct profile *p, size_t from)
+{
+    const struct mapping *m = p->mappings.at;
+    size_t to = upto(from, p->mappings.n);
+    buf_varint(b, to - from);
+    column_write(b, i, from, to, m[i].path.i);
+    column_write(b, i, from, to, m[i].build_id.i);
+    column_write(b, i, from, to, m[i].start);
+    column_write(b, i, from, to, m[i].end);
+    column_write(b, i, from, to, m[i].offset);
+    return to;
+}
+
+static size_t put_functions(struct buf *b, const struct profile *p, size_t from)
+{
+    const struct function *f = p->functions.at;
+    size_t to = upto(from, p->functions.n);
+    buf_varint(b, to - from);
+    column_write(b, i, from, to, f[i].name.i);
+    column_write(b, i, from, to, f[i].system_name.i);
+    column_write(b, i, from, to, f[i].file.i);
+    column_write(b, i, from, to, f[i].line);
+    return to;
+}
+
+/* Frames that are not in one piece: the I-th one is ids[I], or FROM + I without ids. */
+struct frame_list {
+    const struct profile *p;
+    const uint32_t *ids;
+    size_t from, n;
+};
+
+static const struct frame *frame_at(const struct frame_list *l, size_t i)
+{
+    return &l->p->frames.at[l->ids ? l->ids[i] : l->from + i];
+}
+
+static void put_lines(struct buf *b, const struct frame_list *l, size_t n_lines)
+{
+    struct column c[3] = {{.out = b}, {.out = b}, {.out = b}};
+    buf_varint(b, n_lines);
+    for (int k = 0; k < 3; k++)
+        for (size_t i = 0; i < l->n; i++) {
+            const struct frame *f = frame_at(l, i);
+            if (!f->n_lines)
+                continue;
+            const struct line *line = profile_lines(l->p, f), *end = line + f->n_lines;
+            for (; line < end; line++)
+                column_put(&c[k], k == 0 ? line->function.i : k == 1 ? line->line : line->column);
+        }
+}
+
+/* Returns how many of the list's frames fit. */
+static size_t put_frame_list(struct buf *b, struct frame_list l)
+{
+    size_t lines = 0, n = 0;
+    for (;
+         n < l.n && n < RECORDING_MAX_ROWS && lines < RECORDING_MAX_LINES - PROFILE_MAX_FRAME_LINES;
+         n++)
+        lines += frame_at(&l, n)->n_lines;
+    l.n = n;
+    buf_varint(b, n);
+    if (l.ids)
+        column_write(b, i, 0, n, l.ids[i]);
+    column_write(b, i, 0, n, frame_at(&l, i)->pc);
+    column_write(b, i, 0, n, frame_at(&l, i)->mapping.i);
+    column_write(b, i, 0, n, frame_at(&l, i)->kind);
+    column_write(b, i, 0, n, frame_at(&l, i)->n_lines);
+    put_lines(b, &l, lines);
+    return n;
+}
+
+static size_t put_frames(struct buf *b, const struct profile *p, size_t from)
+{
+    return from + put_frame_list(b, (struct frame_list){p, NULL, from, p->frames.n - from});
+}
+
+static size_t put_threads(struct buf *b, const struct profile *p, size_t from)
+{
+    const struct thread *t = p->threads.at;
+    size_t to = upto(from, p->threads.n);
+    buf_varint(b, to - from);
+    column_write(b, i, from, to, t[i].name.i);
+    column_write(b, i, from, to, (int64_t)t[i].pid);
+    column_write(b, i, from, to, (int64_t)t[i].tid);
+    return to;
+}
+
+static size_t put_stacks(struct buf *b, const struct profile *p, size_t from)
+{
+    const struct stack_node *s = p->stacks.nodes.at;
+    size_t to = upto(from, p->stacks.nodes.n);
+    buf_varint(b, to - from);
+    column_write(b, i, from, to, s[i].parent.i);
+    column_write(b, i, from, to, s[i].frame.i);
+    return to;
+}
+
+static size_t put_samples(struct buf *b, const struct profile *p, size_t from)
+{
+    const struct samples *s = &p->samples;
+    size_t to = upto(from, s->n);
+    buf_varint(b, to - from);
+    buf_varint(b, (uint64_t)p->n_types);
+    buf_varint(b, s->time_ns != NULL);
+    column_write(b, i, from, to, s->stack[i].i);
+    column_write(b, i, from, to, s->thread[i].i);
+    if (s->time_ns)
+        column_write(b, i, from, to, s->time_ns[i]);
+    for (int t = 0; t < p->n_types; t++)
+        column_write(b, i, from, to, s->value[t][i]);
+    return to;
+}
+
+static size_t rows_of(const struct profile *p, enum recording_table table)
+{
+    size_t rows[RECORDING_TABLES] = {
+        [RECORDING_STRINGS] = p->strings.strings.n, [RECORDING_MAPPINGS] = p->mappings.n,
+        [RECORDING_FUNCTIONS] = p->functions.n,     [RECORDING_FRAMES] = p->frames.n,
+        [RECORDING_THREADS] = p->threads.n,         [RECORDING_STACKS] = p->stacks.nodes.n,
+        [RECORDING_SAMPLES] = p->samples.n,
+    };
+    return rows[table];
+}
+
+/* FIRST is 1 where row 0 is the same in every profile. */
+static const struct {
+    const char *type;
+    size_t first;
+    size_t (*put)(struct buf *b, const struct profile *p, size_t from);
+} tables[RECORDING_TABLES] = {
+    [RECORDING_STRINGS] = {"STRS", 1, put_strings},
+    [RECORDING_MAPPINGS] = {"MAPS", 1, put_mappings},
+    [RECORDING_FUNCTIONS] = {"FUNC", 1, put_functions},
+    [RECORDING_FRAMES] = {"FRAM", 0, put_frames},
+    [RECORDING_THREADS] = {"THRD", 1, put_threads},
+    [RECORDING_STACKS] = {"STCK", 1, put_stacks},
+    [RECORDING_SAMPLES] = {"SMPL", 0, put_samples},
+};
+
+static int append_rows(struct recording_writer *w, const struct profile *p,
+                       struct recording_mark *mark, enum recording_table table, struct err *err)
+{
+    size_t *at = &mark->rows[table], n = rows_of(p, table);
+    *at = *at ? *at : tables[table].first;
+    while (*at < n) {
+        *at = tables[table].put(&w->raw, p, *at);
+        if (write_chunk(w, tables[table].type, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- what may change after it was written --- */
+
+static bool same_frame(const struct frame *a, const struct frame *b)
+{
+    return a->pc == b->pc && a->mapping.i == b->mapping.i && a->first_line == b->first_line &&
+           a->n_lines == b->n_lines && a->kind == b->kind;
+}
+
+/* Frames that were described anew since MARK, before those that are new are noted in MARK. */
+static int append_frame_updates(struct recording_writer *w, const struct profile *p,
+                                struct recording_mark *mark, struct err *err)
+{
+    VEC(uint32_t) ids = {0};
+    for (size_t i = 0; i < mark->frames.n; i++)
+        if (!same_frame(&p->frames.at[i], &mark->frames.at[i])) {
+            *vec_push(&ids) = (uint32_t)i;
+            mark->frames.at[i] = p->frames.at[i];
+        }
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < ids.n;) {
+        i += put_frame_list(&w->raw, (struct frame_list){p, ids.at + i, 0, ids.n - i});
+        rc = write_chunk(w, "FSET", err);
+    }
+    vec_done(&ids);
+    while (mark->frames.n < p->frames.n) {
+        struct frame f = p->frames.at[mark->frames.n];
+        *vec_push(&mark->frames) = f;
+    }
+    return rc;
+}
+
+static int append_types(struct recording_writer *w, const struct profile *p,
+                        struct recording_mark *mark, struct err *err)
+{
+    size_t n = (size_t)p->n_types;
+    const struct sample_type *t = p->types;
+    buf_varint(&w->raw, (uint64_t)(p->default_type + 1));
+    buf_varint(&w->raw, n);
+    column_write(&w->raw, i, 0, n, t[i].event.i);
+    column_write(&w->raw, i, 0, n, t[i].name.i);
+    column_write(&w->raw, i, 0, n, t[i].unit.i);
+    column_write(&w->raw, i, 0, n, t[i].decimals);
+    column_write(&w->raw, i, 0, n, t[i].count_type + 1);
+    uint64_t hash = XXH3_64bits(w->raw.at, w->raw.n);
+    if (hash == mark->types) {
+        w->raw.n = 0;
+        return 0;
+    }
+    mark->types = hash;
+    return write_chunk(w, "TYPE", err);
+}
+
+static void put_text(struct buf *b, const char *s)
+{
+    buf_varint(b, strlen(s));
+    buf_str(b, s);
+}
+
+static uint64_t hash_entry(const struct meta_entry *e)
+{
+    return XXH3_64bits_withSeed(e->value, strlen(e->value), XXH3_64bits(e->key, strlen(e->key)));
+}
+
+static int append_meta(struct recording_writer *w, const struct profile *p,
+                       struct recording_mark *mark, struct err *err)
+{
+    size_t n = p->meta.entries.n, changed = 0;
+    autobuf struct buf rows = {0};
+    if (n > RECORDING_MAX_META)
+        return err_set(err, EXIT_ERROR,
+                       "the profile has %zu notes about itself; a recording "
+                       "holds %d",
+                       n, RECORDING_MAX_META);
+    for (size_t i = 0; i < n; i++) {
+        const struct meta_entry *e = &p->meta.entries.at[i];
+        uint64_t hash = hash_entry(e);
+        if (i < mark->meta.n && mark->meta.at[i] == hash)
+            continue;
+        if (i == mark->meta.n)
+            vec_push(&mark->meta);
+        mark->meta.at[i] = hash;
+        put_text(&rows, e->key);
+        put_text(&rows, e->value);
+        changed++;
+    }
+    if (!changed)
+        return 0;
+    buf_varint(&w->raw, changed);
+    buf_add(&w->raw, rows.at, rows.n);
+    return write_chunk(w, "META", err);
+}
+
+int recording_append(struct recording_writer *w, const struct profile *p,
+                     struct recording_mark *mark, struct err *err)
+{
+    if (p->merge_samples && mark->rows[RECORDING_SAMPLES])
+        return err_set(err, EXIT_ERROR, "a profile that merges samples is written only once");
+    if (append_meta(w, p, mark, err) != 0)
+        return -1;
+    for (enum recording_table t = 0; t < RECORDING_TABLES; t++) {
+        if (t == RECORDING_SAMPLES && append_types(w, p, mark, err) != 0)
+            return -1;
+        if (append_rows(w, p, mark, t, err) != 0)
+            return -1;
+        if (t == RECORDING_FRAMES && append_frame_updates(w, p, mark, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int recording_end(struct recording_writer *w, const struct profile *p, struct err *err)
+{
+    for (enum recording_table t = 0; t < RECORDING_TABLES; t++)
+        buf_varint(&w->raw, rows_of(p, t));
+    buf_varint(&w->raw, (uint64_t)p->n_types);
+    for (int i = 0; i < p->n_types; i++)
+        buf_varint(&w->raw, (uint64_t)p->types[i].total);
+    return write_chunk(w, "END.", err);
+}

@@ -1,0 +1,101 @@
+/*
+ * recording.h - a profile as a .kelvin file: written slice by slice, read in one go.
+ *
+ * Each table of the profile has a chunk type. A chunk holds rows of its table that are new, in
+ * order; ids are not written as tables only grow. Row 0 of strings, mappings, functions, threads
+ * and stacks is the same in every profile and not written either. Chunks of one slice come in the
+ * order of this list, so that whatever a row names has been written before it:
+ *
+ *     META  n, then n times: length, key, length, value          the last of a key counts
+ *     STRS  n, column length, then all bytes in one piece
+ *     MAPS  n, columns path build_id start end offset            path, build_id: strings
+ *     FUNC  n, columns name system_name file line
+ *     FRAM  n, columns pc mapping kind n_lines; then
+ *           m, columns function line column                      m = sum of n_lines
+ *     FSET  like FRAM with a column of frame ids in front: frames that were written before and
+ *           are described anew
+ *     THRD  n, columns name pid tid
+ *     STCK  n, columns parent frame                              parent < own id
+ *     TYPE  default + 1, n, columns event name unit decimals count_type + 1: all types, whenever
+ *           one is new or changed; a type whose decimals grew has its old values rescaled
+ *     SMPL  n, number of types, 1 if there is a time else 0, columns stack thread [time] and one
+ *           of values for each type
+ *     END.  rows of strings, mappings, functions, frames, threads, stacks, samples; number of
+ *           types and the total of each
+ *
+ * Counts and lengths are LEB128; see column.h for columns. A chunk of an unknown type is skipped.
+ */
+#pragma once
+#include "model/profile.h"
+#include "wire/chunk.h"
+
+/* Limits that a writer keeps and a reader insists on. */
+enum {
+    RECORDING_MAX_ROWS = 1 << 16,  /* in a chunk */
+    RECORDING_MAX_LINES = 1 << 19, /* in a chunk of frames */
+    RECORDING_MAX_META = 4096,
+    RECORDING_MAX_DEPTH = 100000, /* frames in a stack */
+};
+
+/* --- writing --- */
+
+struct recording_writer {
+    struct chunk_writer chunks;
+    FILE *out;
+    struct buf raw, packed;
+    uint64_t bytes; /* written so far */
+};
+
+enum recording_table {
+    RECORDING_STRINGS,
+    RECORDING_MAPPINGS,
+    RECORDING_FUNCTIONS,
+    RECORDING_FRAMES,
+    RECORDING_THREADS,
+    RECORDING_STACKS,
+    RECORDING_SAMPLES,
+    RECORDING_TABLES,
+};
+
+/* How far a profile was written. Zero-initialised: not at all. */
+struct recording_mark {
+    size_t rows[RECORDING_TABLES];
+    VEC(struct frame) frames; /* as they were written */
+    VEC(uint64_t) meta;       /* hash of each entry */
+    uint64_t types;           /* hash of them all */
+};
+
+/* Write the file header to OUT, which stays the caller's to flush and close. */
+int recording_writer_init(struct recording_writer *w, FILE *out, struct err *err);
+void recording_writer_done(struct recording_writer *w);
+
+/*
+ * Write all that is new in P since MARK and move MARK. Not for a profile that merges samples, whose
+ * old rows change: such a one can only be written once, in whole.
+ */
+int recording_append(struct recording_writer *w, const struct profile *p,
+                     struct recording_mark *mark, struct err *err);
+
+/* Write the chunk that says that nothing is missing. P must have been appended. */
+int recording_end(struct recording_writer *w, const struct profile *p, struct err *err);
+
+void recording_mark_done(struct recording_mark *mark);
+
+/* --- reading --- */
+
+/* How reading ended. */
+struct recording_state {
+    bool complete;           /* the closing chunk was there and its numbers fit */
+    bool trailing;           /* bytes follow the closing chunk */
+    uint64_t chunks;         /* that were read */
+    uint64_t unknown_chunks; /* of them: of unknown type, skipped */
+    char why[160];           /* unless complete: where reading stopped and why, no full stop */
+};
+
+/*
+ * Read a recording into P, which must be fresh. A chunk counts in whole or not at all; at the first
+ * one that is cut or makes no sense reading stops, and P holds all that came before. Fails only
+ * when IN is not a recording.
+ */
+int recording_read(struct reader *in, struct profile *p, struct recording_state *ret,
+                   struct err *err);
