@@ -10,14 +10,13 @@
  * frame comes first. Every event gives two types: samples, and what its periods add up to.
  *
  * The same lines come again and again, so nearly everything is looked up by its raw text: see
- * frame_of() and thread_of(). Memory is for distinct things only.
+ * perfscript_known.h. Memory is for distinct things only.
  */
 #include "source/import.h"
 #include "source/perfscript_frame.h"
 #include "source/perfscript_header.h"
+#include "source/perfscript_known.h"
 #include "source/sources.h"
-
-#include <xxhash.h>
 
 enum { MAX_DEPTH = 100000 };
 
@@ -27,29 +26,12 @@ struct event {
     bool is_tracepoint;
 };
 
-/* A symbol in a module, as it stands in the text. */
-struct known_frame {
-    struct text symbol, module;
-    bool java; /* in a thread of Java: names are tidied differently */
-    struct frame_id frame;
-};
-
-struct known_thread {
-    struct text text; /* comm and ids as they stand in the text */
-    struct thread_id thread;
-    bool java;
-};
-
 struct perfscript {
     struct import *im;
     struct event events[PROFILE_MAX_TYPES];
     int n_events;
 
-    struct arena texts; /* what the known things are known by */
-    VEC(struct known_frame) known_frames;
-    VEC(struct known_thread) known_threads;
-    struct idmap frame_map, thread_map;
-    struct buf name; /* scratch */
+    struct known known;
 
     /* the sample that is being read */
     bool in_sample;
@@ -102,10 +84,8 @@ static void comment(struct perfscript *s, struct text line)
     for (size_t i = 0; value.n && i < sizeof known / sizeof *known; i++) {
         if (!text_is(key, known[i].key))
             continue;
-        s->name.n = 0;
-        buf_str(&s->name, known[i].prefix);
-        buf_add(&s->name, value.at, value.n);
-        meta_set(&s->im->profile->meta, known[i].meta, buf_text(&s->name));
+        autofree char *text = mem_printf("%s%.*s", known[i].prefix, TEXT_ARG(value));
+        meta_set_str(&s->im->profile->meta, known[i].meta, text);
     }
 }
 
@@ -164,103 +144,6 @@ static bool make_weight(struct perfscript *s, struct event *e)
     return true;
 }
 
-/* --- threads --- */
-
-static int32_t id_of(struct text digits)
-{
-    uint64_t v;
-    return text_u64(digits, 10, &v) && v <= INT32_MAX ? (int32_t)v : THREAD_NO_ID;
-}
-
-static const struct known_thread *make_thread(struct perfscript *s,
-                                              const struct perfscript_header *h, uint32_t hash)
-{
-    struct profile *p = s->im->profile;
-    struct thread t = {
-        .name = profile_add_str(p, h->comm), .pid = id_of(h->pid), .tid = id_of(h->tid)};
-    idmap_add(&s->thread_map, hash, (uint32_t)s->known_threads.n);
-    struct known_thread *known = vec_push(&s->known_threads);
-    *known = (struct known_thread){
-        .text = arena_text(&s->texts, h->thread),
-        .thread = profile_add_thread(p, &t),
-        .java = text_starts(h->comm, "java"),
-    };
-    return known;
-}
-
-static const struct known_thread *thread_of(struct perfscript *s, const struct perfscript_header *h)
-{
-    uint32_t hash = (uint32_t)XXH3_64bits(h->thread.at, h->thread.n);
-    for_each_match (&s->thread_map, hash, i) {
-        const struct known_thread *known = &s->known_threads.at[i];
-        if (known->text.n == h->thread.n && memcmp(known->text.at, h->thread.at, h->thread.n) == 0)
-            return known;
-    }
-    return make_thread(s, h, hash);
-}
-
-/* --- frames --- */
-
-static struct line line_of(struct perfscript *s, struct text function, bool java)
-{
-    struct profile *p = s->im->profile;
-    struct text name = perfscript_frame_tidy(&s->name, function, java);
-    struct function f = {.name = profile_add_str(p, name)};
-    return (struct line){.function = profile_add_function(p, &f)};
-}
-
-static struct mapping_id mapping_of(struct perfscript *s, struct text module)
-{
-    struct profile *p = s->im->profile;
-    if (text_is(module, "[unknown]") || text_is(module, "inlined"))
-        return (struct mapping_id){0};
-    struct mapping m = {.path = profile_add_str(p, module)};
-    return profile_add_mapping(p, &m);
-}
-
-static struct frame_id make_frame(struct perfscript *s, const struct perfscript_frame *f, bool java)
-{
-    struct text symbol = f->symbol, function;
-    VEC(struct line) lines = {0};
-    if (!text_is(symbol, "[unknown]"))
-        while (lines.n < PROFILE_MAX_FRAME_LINES && perfscript_frame_next(&symbol, &function))
-            *vec_push(&lines) = line_of(s, function, java);
-    struct frame_key key = {.mapping = mapping_of(s, f->module),
-                            .kind = perfscript_frame_kind(f->module),
-                            .lines = lines.at,
-                            .n_lines = lines.n};
-    if (s->im->opts.addresses)
-        text_u64(f->pc, 16, &key.pc);
-    struct frame_id id = profile_add_frame(s->im->profile, &key);
-    vec_done(&lines);
-    return id;
-}
-
-static bool same_text(struct text a, struct text b)
-{
-    return a.n == b.n && memcmp(a.at, b.at, a.n) == 0;
-}
-
-/* The frame of a symbol in a module, wherever its pc is. */
-static struct frame_id frame_of(struct perfscript *s, const struct perfscript_frame *f)
-{
-    bool java = s->thread->java;
-    uint32_t hash = hash_pair((uint32_t)XXH3_64bits(f->symbol.at, f->symbol.n),
-                              (uint32_t)XXH3_64bits(f->module.at, f->module.n) + java);
-    for_each_match (&s->frame_map, hash, i) {
-        const struct known_frame *k = &s->known_frames.at[i];
-        if (same_text(k->symbol, f->symbol) && same_text(k->module, f->module) && k->java == java)
-            return k->frame;
-    }
-    struct frame_id frame = make_frame(s, f, java);
-    idmap_add(&s->frame_map, hash, (uint32_t)s->known_frames.n);
-    *vec_push(&s->known_frames) = (struct known_frame){.symbol = arena_text(&s->texts, f->symbol),
-                                                       .module = arena_text(&s->texts, f->module),
-                                                       .java = java,
-                                                       .frame = frame};
-    return frame;
-}
-
 /* --- samples --- */
 
 static int finish_sample(struct perfscript *s, struct err *err)
@@ -293,8 +176,7 @@ static int push_frame(struct perfscript *s, const struct perfscript_frame *f, st
         s->event = NULL;
         return import_skip_line(s->im, err, "a stack of more than %d frames", MAX_DEPTH);
     }
-    struct frame_id id = s->im->opts.addresses ? make_frame(s, f, s->thread->java) : frame_of(s, f);
-    *vec_push(&s->frames) = id;
+    *vec_push(&s->frames) = known_frame_of(&s->known, f, s->thread->java);
     return 0;
 }
 
@@ -385,7 +267,7 @@ static int start_sample(struct perfscript *s, struct perfscript_header *h, bool 
     s->in_sample = true;
     s->padded = padded;
     s->frames.n = 0;
-    s->thread = thread_of(s, h);
+    s->thread = known_thread_of(&s->known, h);
     s->sample = (struct sample){.thread = s->thread->thread};
     if (h->time.n && !s->im->opts.merge)
         s->sample.has_time = perfscript_header_time(h->time, &s->sample.time_ns);
@@ -435,14 +317,48 @@ static int read_end(struct perfscript *s, struct err *err)
                             "out (an empty line must follow the last frame)");
 }
 
+/*
+ * Take lines of a call chain as long as they are known whole. Works on the reader's window, as
+ * even looking for the end of a line costs more than comparing it with one seen before.
+ */
+static void read_known_lines(struct perfscript *s)
+{
+    struct reader *in = s->im->in;
+    bool java = s->thread->java;
+    while (in->end - in->start >= RECENT_HEAD && s->frames.n < MAX_DEPTH) {
+        const char *at = in->buf + in->start;
+        const struct recent_line *r = recent_slot(&s->known, at);
+        if (!recent_is(r, at, in->end - in->start, java))
+            break;
+        *vec_push(&s->frames) = r->frame;
+        in->start += r->n;
+        in->lines++;
+    }
+}
+
+/* RAW is a line and its newline; if it made a frame, know it the next time. */
+static void remember_line(struct perfscript *s, struct text raw, size_t frames_before)
+{
+    if (s->in_sample && s->frames.n == frames_before + 1)
+        recent_set(&s->known, raw, s->thread->java, s->frames.at[frames_before]);
+}
+
 static int read_lines(struct perfscript *s, struct err *err)
 {
+    struct reader *in = s->im->in;
     struct text line;
     int rc = 0;
-    while (rc == 0 && reader_line(s->im->in, &line)) {
+    while (rc == 0 && reader_line(in, &line)) {
+        struct text raw = {line.at, line.n + (in->buf[in->start - 1] == '\n')};
+        size_t frames = s->frames.n;
+        bool in_chain = s->in_sample;
         while (line.n && (line.at[line.n - 1] == ' ' || line.at[line.n - 1] == '\r'))
             line.n--;
         rc = line.n ? read_line(s, line, err) : read_empty_line(s, err);
+        if (in_chain && raw.n > line.n)
+            remember_line(s, raw, frames);
+        if (s->in_sample && s->event && !s->padded)
+            read_known_lines(s);
     }
     return rc;
 }
@@ -450,18 +366,14 @@ static int read_lines(struct perfscript *s, struct err *err)
 static int perfscript_read(struct import *im, struct err *err)
 {
     struct perfscript s = {.im = im};
+    known_init(&s.known, im);
     int rc = read_lines(&s, err);
     if (rc == 0)
         rc = read_end(&s, err);
     if (s.lost)
         meta_set_u64(&im->profile->meta, META_LOST, s.lost);
-    arena_done(&s.texts);
-    vec_done(&s.known_frames);
-    vec_done(&s.known_threads);
-    idmap_done(&s.frame_map);
-    idmap_done(&s.thread_map);
+    known_done(&s.known);
     vec_done(&s.frames);
-    buf_done(&s.name);
     return rc;
 }
 
