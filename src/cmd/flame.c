@@ -1,0 +1,193 @@
+/*
+ * flame.c - any profile as a flame graph.
+ */
+#include "view/flame.h"
+#include "analysis/calltree.h"
+#include "base/publish.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+
+struct cmd_flame_opts {
+    struct input_opts input;
+    const char *output, *title, *subtitle, *font, *count_name, *notes, *colors, *theme, *group;
+    const char *min_width, *id;
+    long width_px;
+    double row_px, font_px, factor;
+    bool inverted, reverse, chart, no_script;
+};
+
+#define AT(field) offsetof(struct cmd_flame_opts, field)
+
+static const struct opt flame_table[] = {
+    {'o', "output", OPT_TEXT, AT(output), "FILE", "write to FILE (default: standard output)"},
+    {0, "title", OPT_TEXT, AT(title), "TEXT", "the heading (default: Flame graph)"},
+    {0, "subtitle", OPT_TEXT, AT(subtitle), "TEXT", "a second line under the heading"},
+    {0, "width", OPT_INT, AT(width_px), "PIXELS", "width of the drawing (default: 1200)",
+     .min = 100, .max = 100000},
+    {0, "height", OPT_NUMBER, AT(row_px), "PIXELS", "height of a frame (default: 17)", .min = 2,
+     .max = 200},
+    {0, "min-width", OPT_TEXT, AT(min_width), "WIDTH",
+     "leave out frames narrower than WIDTH pixels, or percent with a '%' (default: 0.1)"},
+    {0, "font", OPT_TEXT, AT(font), "FAMILY", "font of the text (default: the system's sans-serif)",
+     .alias = "font-type"},
+    {0, "font-size", OPT_NUMBER, AT(font_px), "PIXELS", "size of the text (default: 12)", .min = 4,
+     .max = 100},
+    {0, "count-name", OPT_TEXT, AT(count_name), "NAME",
+     "what the values are called (default: as in the profile)"},
+    {0, "factor", OPT_NUMBER, AT(factor), "NUMBER",
+     "multiply the values shown; numbers of samples stay as they are (default: 1)", .min = 1e-12,
+     .max = 1e12},
+    {0, "notes", OPT_TEXT, AT(notes), "TEXT", "remarks to keep in the file, not drawn"},
+    {0, "colors", OPT_CHOICE, AT(colors), "PALETTE", "the palette (default: hot)",
+     "hot mem io java js wakeup chain red orange yellow green aqua blue purple", "palette"},
+    {0, "theme", OPT_CHOICE, AT(theme), "THEME",
+     "light, dark, or auto: as the reader's system prefers (default: auto)", "auto light dark"},
+    {0, "inverted", OPT_FLAG, AT(inverted), NULL, "root on top: an icicle graph", NULL, "icicle"},
+    {0, "reverse", OPT_FLAG, AT(reverse), NULL,
+     "start at the functions that ran, with their callers on top"},
+    {0, "flame-chart", OPT_FLAG, AT(chart), NULL,
+     "in the order of time; equal stacks are merged only side by side"},
+    {0, "group", OPT_CHOICE, AT(group), "BY",
+     "what stands below the stacks: comm, pid, tid or none (default: comm)", "comm pid tid none"},
+    {0, "id", OPT_TEXT, AT(id), "NAME",
+     "id of the drawing in an HTML page (default: from a hash of its content)"},
+    {0, "no-script", OPT_FLAG, AT(no_script), NULL, "a still picture, without zoom and search"},
+    INPUT_OPTS(struct cmd_flame_opts),
+    OPT_END,
+};
+
+/* "0.5" pixels or "0.1%" as a share of the total. */
+static int min_share(const struct cmd_flame_opts *o, double *ret, struct err *err)
+{
+    char *end;
+    double inner_px = (double)o->width_px - 2 * FLAME_MARGIN_PX;
+    double v = strtod(o->min_width, &end);
+    bool percent = *end == '%';
+    if (end == o->min_width || end[percent] != '\0' || !(v >= 0 && v <= 1e6))
+        return err_set(err, EXIT_ERROR,
+                       "flame: --min-width is '%s': give pixels (0.5) or a share (0.1%%)",
+                       o->min_width);
+    *ret = percent ? v / 100 : v / inner_px;
+    return 0;
+}
+
+static enum calltree_group group_of(const char *name)
+{
+    return strcmp(name, "none") == 0  ? GROUP_NONE
+           : strcmp(name, "pid") == 0 ? GROUP_PID
+           : strcmp(name, "tid") == 0 ? GROUP_TID
+                                      : GROUP_COMM;
+}
+
+static enum flame_theme theme_of(const char *name)
+{
+    return strcmp(name, "light") == 0  ? THEME_LIGHT
+           : strcmp(name, "dark") == 0 ? THEME_DARK
+                                       : THEME_AUTO;
+}
+
+static const char *default_title(const struct cmd_flame_opts *o)
+{
+    return o->chart      ? "Flame chart"
+           : o->reverse  ? "Flame graph, callers on top"
+           : o->inverted ? "Icicle graph"
+                         : "Flame graph";
+}
+
+static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *hidden)
+{
+    return (struct flame_opts){
+        .title = o->title ? o->title : default_title(o),
+        .subtitle = o->subtitle,
+        .notes = o->notes,
+        .font = o->font,
+        .count_name = o->count_name,
+        .id = o->id,
+        .hidden = hidden,
+        .palette = palette_find(o->colors),
+        .theme = theme_of(o->theme),
+        .width_px = (double)o->width_px,
+        .row_px = o->row_px,
+        .font_px = o->font_px,
+        .factor = o->factor,
+        .inverted = o->inverted,
+        .still = o->no_script,
+    };
+}
+
+static int draw(const struct cmd_flame_opts *o, const struct input *in, double least,
+                struct err *err)
+{
+    struct calltree_opts tree_opts = {
+        .type = in->type,
+        .group = group_of(o->group),
+        .order = o->chart ? ORDER_TIME : ORDER_NAME,
+        .callers_first = o->reverse,
+        .min_share = least,
+    };
+    bool percent = strchr(o->min_width, '%') != NULL;
+    autofree char *hidden =
+        mem_printf("frames under %s%s not drawn", o->min_width, percent ? "" : " px");
+    struct flame_opts view = view_opts(o, hidden);
+    struct publish file;
+    if (publish_open(&file, o->output, err) != 0)
+        return -1;
+    struct calltree *tree = calltree_build(in->profile, &tree_opts);
+    flame_print(file.out, in->profile, tree, in->type, &view);
+    calltree_free(tree);
+    return publish_commit(&file, err);
+}
+
+static int flame_run(const struct command *self, int n, char **args)
+{
+    struct cmd_flame_opts o = {
+        .output = "-",
+        .width_px = 1200,
+        .row_px = 17,
+        .font_px = 12,
+        .factor = 1,
+        .min_width = "0.1",
+        .colors = "hot",
+        .theme = "auto",
+        .group = "comm",
+    };
+    struct opt_result operands;
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    struct err err;
+    double least = 0;
+    if (min_share(&o, &least, &err) != 0)
+        return command_fail(&err);
+    struct input in;
+    struct import_opts want = {.merge = !o.chart};
+    if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
+        return rc;
+    rc = draw(&o, &in, least, &err);
+    input_done(&in);
+    return rc == 0 ? EXIT_OK : command_fail(&err);
+}
+
+const struct command command_flame = {
+    .name = "flame",
+    .summary = "draw any profile as a flame graph (SVG)",
+    .operands = "PROFILE",
+    .about =
+        "Draws the stacks of a profile: a frame is as wide as its share of the total, and stands "
+        "on its caller. Frames are sorted by name and coloured by name, so the same stacks give "
+        "the same file, whatever their order in the input.\n"
+        "\n"
+        "The SVG is complete in itself. As a still picture every frame tells its numbers, and "
+        "the caption says how the samples were taken and how many there are. Opened in a browser "
+        "it can be zoomed (click), searched ('/') and walked by keyboard ('?' lists the keys); "
+        "zoom and search are kept in the address.\n"
+        "\n"
+        "With the default palette user code is warm, kernel code blue, code compiled at run time "
+        "green and inlined functions aqua.",
+    .examples = "kelvin flame profile.folded -o out.svg          # any format, gz and zst too\n"
+                "perf script | kelvin flame - -o out.svg         # from a pipe\n"
+                "kelvin flame heap.pb.gz --value inuse_space --colors mem -o heap.svg   # memory\n"
+                "kelvin flame cpu.json --reverse --inverted -o callers.svg   # who calls what ran",
+    .opts = flame_table,
+    .run = flame_run,
+};

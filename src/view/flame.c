@@ -1,0 +1,610 @@
+#include "view/flame.h"
+
+#include "base/buf.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "view/caption.h"
+#include "view/fit.h"
+#include "web_flame_css.h"
+#include "web_flame_js.h"
+
+#include <math.h>
+
+#define DEFAULT_FONT "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',Verdana,sans-serif"
+
+/* A frame to be drawn: its node, and where it starts in units of the tree's value. */
+struct box {
+    uint32_t node;
+    int64_t start;
+};
+
+struct row {
+    VEC(struct box) boxes;
+};
+
+struct flame {
+    const struct profile *p;
+    const struct calltree *t;
+    int type, count_type;
+    struct flame_opts o; /* defaults filled in */
+    struct fit fit;
+    struct buf head, rows, foot; /* parts of the document, before its id is known */
+    double head_px, foot_px;
+    size_t n_rows, n_drawn;
+    bool used[FAMILIES][PALETTE_SHADES];
+};
+
+static struct flame_opts with_defaults(const struct flame_opts *o)
+{
+    struct flame_opts d = *o;
+    d.width_px = o->width_px > 0 ? o->width_px : 1200;
+    d.row_px = o->row_px > 0 ? o->row_px : 17;
+    d.font_px = o->font_px > 0 ? o->font_px : 12;
+    d.factor = o->factor > 0 ? o->factor : 1;
+    d.font = o->font ? o->font : DEFAULT_FONT;
+    d.palette = o->palette ? o->palette : palettes;
+    d.title = o->title ? o->title : o->inverted ? "Icicle graph" : "Flame graph";
+    return d;
+}
+
+static double inner_px(const struct flame *f)
+{
+    return f->o.width_px - 2 * FLAME_MARGIN_PX;
+}
+
+/* --- numbers and text --- */
+
+/* Thousandths of a pixel, without zeros at the end. */
+static void add_milli(struct buf *b, int64_t milli)
+{
+    char s[UNITS_MAX];
+    buf_str(b, units_decimal(s, milli, 3));
+}
+
+static void add_px(struct buf *b, double px)
+{
+    add_milli(b, llround(px * 1000));
+}
+
+static void add_xml(struct buf *b, const char *s)
+{
+    utf8_xml(b, text_of(s));
+}
+
+/* T, or as much of it as fits into ROOM pixels. False when nothing fits. */
+static bool add_fitting(struct buf *b, const struct fit *fit, struct text t, double room)
+{
+    bool cut;
+    struct text head = fit_cut(fit, t, room, &cut);
+    if (!head.n)
+        return false;
+    utf8_xml(b, head);
+    if (cut)
+        buf_str(b, "..");
+    return true;
+}
+
+/* --- frames --- */
+
+static void add_scaled_value(struct buf *b, const struct flame *f, int64_t value)
+{
+    char s[UNITS_MAX];
+    int decimals = f->p->types[f->type].decimals;
+    const char *name = f->o.count_name ? f->o.count_name : "units";
+    if (f->o.factor != 1) {
+        double v = (double)value / pow(10, decimals) * f->o.factor;
+        buf_str(b, v < 9e15 ? units_decimal_count(s, llround(v * 100), 2)
+                            : units_count(s, (uint64_t)fmin(v, 1e19)));
+    } else {
+        buf_str(b, units_decimal_count(s, value, decimals));
+    }
+    buf_byte(b, ' ');
+    add_xml(b, name);
+}
+
+static void add_value(struct buf *b, const struct flame *f, int64_t value)
+{
+    if (f->o.count_name || f->o.factor != 1) {
+        add_scaled_value(b, f, value);
+        return;
+    }
+    autobuf struct buf plain = {0};
+    caption_value(&plain, f->p, f->type, value);
+    utf8_xml(b, buf_text(&plain));
+}
+
+/* "(1,234 samples, 12.34%, 1.23 s)": the samples come first where they are known. */
+static void add_numbers(struct buf *b, const struct flame *f, uint32_t node)
+{
+    char s[UNITS_MAX];
+    bool renamed = f->o.count_name || f->o.factor != 1;
+    bool weighted = f->count_type >= 0 && (f->count_type != f->type || renamed);
+    buf_str(b, " (");
+    if (weighted && f->t->total_count)
+        caption_value(b, f->p, f->count_type, f->t->total_count[node]);
+    else
+        add_value(b, f, f->t->total[node]);
+    buf_str(b, ", ");
+    buf_str(b, units_share(s, (double)f->t->total[node], (double)f->t->total[0]));
+    if (weighted && f->t->total_count) {
+        buf_str(b, ", ");
+        add_value(b, f, f->t->total[node]);
+    }
+}
+
+static const char *const kind_names[FRAME_KINDS] = {
+    [FRAME_KERNEL] = ", kernel",
+    [FRAME_JIT] = ", JIT",
+    [FRAME_INLINED] = ", inlined",
+    [FRAME_WAKER] = ", waker",
+};
+
+/* What is known of a node besides its numbers. The root is no code and has no label. */
+struct face {
+    struct text name;
+    enum frame_kind kind;
+    struct shade shade;
+};
+
+static struct face face_of(const struct flame *f, uint32_t node)
+{
+    if (node == 0)
+        return (struct face){.name = {"all", 3}, .shade = {FAMILY_GREY, 8}};
+    uint32_t label = f->t->label[node];
+    enum frame_kind kind = f->t->labels.at.at[label].kind;
+    struct text name = labels_text(&f->t->labels, label);
+    return (struct face){palette_strip(name, kind), kind, palette_shade(f->o.palette, name, kind)};
+}
+
+/* Where a value lies, in thousandths of a pixel. Rounded ends, so that neighbours touch. */
+static int64_t position(const struct flame *f, int64_t value)
+{
+    int64_t total = f->t->total[0] > 0 ? f->t->total[0] : 1;
+    int64_t inner = llround(inner_px(f) * 1000);
+    return FLAME_MARGIN_PX * 1000 + (int64_t)(((__int128)value * inner + total / 2) / total);
+}
+
+enum { TEXT_INSET_PX = 3, NARROW_MILLI = 3000 };
+
+static double baseline_px(const struct flame *f)
+{
+    return round((f->o.row_px - 1) / 2 * 10 + f->o.font_px * 3.5) / 10;
+}
+
+static void add_label(struct flame *f, struct text name, int64_t x, int64_t width)
+{
+    autobuf struct buf text = {0};
+    double room = (double)width / 1000 - 2 * TEXT_INSET_PX;
+    if (f->o.row_px < f->o.font_px || !add_fitting(&text, &f->fit, name, room))
+        return;
+    buf_str(&f->rows, "<text x=\"");
+    add_milli(&f->rows, x + TEXT_INSET_PX * 1000);
+    buf_str(&f->rows, "\" y=\"");
+    add_px(&f->rows, baseline_px(f));
+    buf_str(&f->rows, "\">");
+    buf_add(&f->rows, text.at, text.n);
+    buf_str(&f->rows, "</text>");
+}
+
+static void add_rect(struct flame *f, int64_t x, int64_t width)
+{
+    struct buf *b = &f->rows;
+    buf_str(b, "<rect x=\"");
+    add_milli(b, x);
+    buf_str(b, "\" width=\"");
+    add_milli(b, width);
+    buf_str(b, "\" height=\"");
+    add_px(b, f->o.row_px - 1);
+    buf_str(b, "\"/>");
+}
+
+static char family_letter(int family)
+{
+    return (char)('a' + family);
+}
+
+static void add_frame(struct flame *f, struct box box)
+{
+    struct buf *b = &f->rows;
+    struct face face = face_of(f, box.node);
+    int64_t whole = f->t->total[0] > 0 ? f->t->total[box.node] : 1;
+    int64_t x = position(f, box.start), width = position(f, box.start + whole) - x;
+    f->used[face.shade.family][face.shade.step] = true;
+    f->n_drawn++;
+    buf_printf(b, "<g class=\"k%c%d%s\"><title>", family_letter(face.shade.family), face.shade.step,
+               width < NARROW_MILLI ? " kn" : "");
+    utf8_xml(b, face.name);
+    add_numbers(b, f, box.node);
+    if (kind_names[face.kind])
+        buf_str(b, kind_names[face.kind]);
+    buf_str(b, ")</title>");
+    add_rect(f, x, width);
+    add_label(f, face.name, x, width);
+    buf_str(b, "</g>\n");
+}
+
+/* --- rows --- */
+
+/* Children stand side by side from the left edge of their parent. */
+static void add_children(const struct flame *f, struct box box, struct row *row)
+{
+    int64_t start = box.start;
+    for_each_child (f->t, box.node, child) {
+        *vec_push(&row->boxes) = (struct box){child, start};
+        start += f->t->total[child];
+    }
+}
+
+static void add_row(struct flame *f, const struct row *row)
+{
+    double y = f->o.row_px * (double)f->n_rows;
+    buf_str(&f->rows, "<g transform=\"translate(0 ");
+    add_px(&f->rows, f->o.inverted ? y : -y);
+    buf_str(&f->rows, ")\">\n");
+    for (size_t i = 0; i < row->boxes.n; i++)
+        add_frame(f, row->boxes.at[i]);
+    buf_str(&f->rows, "</g>\n");
+    f->n_rows++;
+}
+
+/* Row by row from the root, so that depth costs neither stack nor much memory. */
+static void add_rows(struct flame *f)
+{
+    struct row row = {0}, next = {0};
+    *vec_push(&row.boxes) = (struct box){0, 0};
+    while (row.boxes.n) {
+        add_row(f, &row);
+        next.boxes.n = 0;
+        for (size_t i = 0; i < row.boxes.n; i++)
+            add_children(f, row.boxes.at[i], &next);
+        struct row done = row;
+        row = next;
+        next = done;
+    }
+    vec_done(&row.boxes);
+    vec_done(&next.boxes);
+}
+
+/* --- above and below --- */
+
+/* A line of text at (X, Y); SIZE 0 is the size of the frames' text. */
+static void add_line(struct buf *b, const char *class, double x, double y, struct text xml)
+{
+    buf_printf(b, "<text class=\"%s\" x=\"", class);
+    add_px(b, x);
+    buf_str(b, "\" y=\"");
+    add_px(b, y);
+    buf_str(b, "\">");
+    buf_add(b, xml.at, xml.n);
+    buf_str(b, "</text>\n");
+}
+
+static void add_heading(struct flame *f, const char *class, const char *text, double size_px)
+{
+    autobuf struct buf xml = {0};
+    struct fit fit = fit_of_font(f->o.font, size_px);
+    if (!add_fitting(&xml, &fit, text_of(text), inner_px(f)))
+        return;
+    f->head_px += round(size_px * 1.5);
+    add_line(&f->head, class, FLAME_MARGIN_PX, f->head_px, buf_text(&xml));
+}
+
+static void add_warning(struct flame *f, struct text text)
+{
+    autobuf struct buf xml = {0};
+    double height = round(f->o.font_px * 1.75);
+    if (!add_fitting(&xml, &f->fit, text, inner_px(f) - 20))
+        return;
+    f->head_px += 8;
+    buf_str(&f->head, "<g class=\"kwarn\"><rect x=\"");
+    add_px(&f->head, FLAME_MARGIN_PX);
+    buf_str(&f->head, "\" y=\"");
+    add_px(&f->head, f->head_px);
+    buf_str(&f->head, "\" width=\"");
+    add_px(&f->head, round(fit_width(&f->fit, buf_text(&xml)) * 0.92 + 20));
+    buf_str(&f->head, "\" height=\"");
+    add_px(&f->head, height);
+    buf_str(&f->head, "\" rx=\"4\"/>");
+    add_line(&f->head, "kw", FLAME_MARGIN_PX + 10, f->head_px + round(height * 0.68),
+             buf_text(&xml));
+    buf_str(&f->head, "</g>");
+    f->head_px += height;
+}
+
+/* Two columns, before and after, can only be drawn one at a time. */
+static void add_which(struct flame *f)
+{
+    struct text event = profile_str(f->p, f->p->types[f->type].event);
+    const char *which = text_is(event, "after")    ? "counts after (the second column)"
+                        : text_is(event, "before") ? "counts before (the first column)"
+                                                   : NULL;
+    if (which && f->p->n_types == 2)
+        add_heading(f, "km", which, f->o.font_px);
+}
+
+static void add_head(struct flame *f)
+{
+    autobuf struct buf warnings = {0};
+    f->head_px = 6;
+    add_heading(f, "kt", f->o.title, f->o.font_px + 5);
+    if (f->o.subtitle)
+        add_heading(f, "km", f->o.subtitle, f->o.font_px + 1);
+    add_which(f);
+    caption_warnings(&warnings, f->p, f->type);
+    struct text rest = buf_text(&warnings);
+    while (rest.n)
+        add_warning(f, text_cut(&rest, '\n'));
+    f->head_px += 12;
+}
+
+static int first_used(const struct flame *f, int family)
+{
+    for (int i = 0; i < PALETTE_SHADES; i++)
+        if (f->used[family][i])
+            return i;
+    return -1;
+}
+
+static void add_swatch(struct flame *f, int family, double *x, double y)
+{
+    const char *name = f->o.palette->legend[family];
+    double side = round(f->o.font_px * 0.85);
+    buf_printf(&f->foot, "<rect class=\"k%c%d\" x=\"", family_letter(family),
+               first_used(f, family));
+    add_px(&f->foot, *x);
+    buf_str(&f->foot, "\" y=\"");
+    add_px(&f->foot, y - side + 1);
+    buf_str(&f->foot, "\" width=\"");
+    add_px(&f->foot, side);
+    buf_str(&f->foot, "\" height=\"");
+    add_px(&f->foot, side);
+    buf_str(&f->foot, "\" rx=\"2\"/>");
+    add_line(&f->foot, "km", *x + side + 5, y, text_of(name));
+    *x += side + 5 + round(fit_width(&f->fit, text_of(name))) + 14;
+}
+
+/* Colours are explained only where they tell something: with two kinds of code or more. */
+static void add_legend(struct flame *f)
+{
+    int kinds = 0;
+    for (int i = 0; i < FAMILIES; i++)
+        kinds += f->o.palette->legend[i] && first_used(f, i) >= 0;
+    if (kinds < 2)
+        return;
+    double x = FLAME_MARGIN_PX;
+    f->foot_px += round(f->o.font_px * 1.6);
+    for (int i = 0; i < FAMILIES; i++)
+        if (f->o.palette->legend[i] && first_used(f, i) >= 0)
+            add_swatch(f, i, &x, f->foot_px);
+}
+
+static void add_caption_line(struct flame *f, struct buf *line)
+{
+    autobuf struct buf xml = {0};
+    f->foot_px += round(f->o.font_px * 1.5);
+    if (add_fitting(&xml, &f->fit, buf_text(line), inner_px(f)))
+        add_line(&f->foot, "kc", FLAME_MARGIN_PX, f->foot_px, buf_text(&xml));
+    line->n = 0;
+}
+
+/* The next part of a caption, up to its separator. */
+static struct text cut_part(struct text *rest)
+{
+    const char *end = memmem(rest->at, rest->n, CAPTION_SEPARATOR, strlen(CAPTION_SEPARATOR));
+    struct text part = {rest->at, end ? (size_t)(end - rest->at) : rest->n};
+    size_t used = end ? part.n + strlen(CAPTION_SEPARATOR) : part.n;
+    *rest = (struct text){rest->at + used, rest->n - used};
+    return part;
+}
+
+/* Lines are broken between parts only. */
+static void add_caption(struct flame *f)
+{
+    autobuf struct buf caption = {0}, line = {0};
+    caption_build(&caption, f->p, f->type);
+    if (f->o.hidden && f->n_drawn < f->t->n)
+        buf_printf(&caption, CAPTION_SEPARATOR "%s", f->o.hidden);
+    struct text rest = buf_text(&caption);
+    while (rest.n) {
+        struct text part = cut_part(&rest);
+        double width = fit_width(&f->fit, buf_text(&line)) + fit_width(&f->fit, part) + 10;
+        if (line.n && width > inner_px(f))
+            add_caption_line(f, &line);
+        if (line.n)
+            buf_str(&line, CAPTION_SEPARATOR);
+        buf_add(&line, part.at, part.n);
+    }
+    add_caption_line(f, &line);
+}
+
+static void add_foot(struct flame *f)
+{
+    f->foot_px = 3;
+    add_legend(f);
+    add_caption(f);
+    f->foot_px += 10;
+}
+
+/* --- style --- */
+
+struct theme_colours {
+    const char *background, *text, *muted, *line, *field, *warning, *warning_text, *hit, *hit_text;
+};
+
+static const struct theme_colours colours[] = {
+    {"#ffffff", "#1f2328", "#59636e", "#d1d9e0", "#f6f8fa", "#fff1c2", "#5c4400", "#b5179e",
+     "#ffffff"},
+    {"#14161a", "#e6e9ed", "#9aa5b1", "#343a43", "#1f2329", "#453607", "#ffdf80", "#ff7ce5",
+     "#14161a"},
+};
+
+static void add_hex(struct buf *b, struct rgb c)
+{
+    buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
+}
+
+static void add_shade_rules(struct buf *b, const struct flame *f, bool dark)
+{
+    for (int family = 0; family < FAMILIES; family++)
+        for (int i = 0; i < PALETTE_SHADES; i++) {
+            if (!f->used[family][i])
+                continue;
+            buf_printf(b, "& .k%c%d{fill:", family_letter(family), i);
+            add_hex(b, palette_rgb((struct shade){(uint8_t)family, (uint8_t)i}, dark));
+            buf_str(b, "}\n");
+        }
+}
+
+/*
+ * Rules that depend on the theme, with their colours spelled out: not every viewer of pictures
+ * knows variables, which are for the controls only, and those exist where scripts run.
+ */
+static void add_theme(struct buf *b, const struct flame *f, bool dark)
+{
+    const struct theme_colours *c = &colours[dark];
+    buf_printf(b,
+               "&{color-scheme:%s;background:%s;--kbg:%s;--ktext:%s;--kmuted:%s;--kline:%s;"
+               "--kfield:%s;--khit:%s;--khittext:%s}\n",
+               dark ? "dark" : "light", c->background, c->background, c->text, c->muted, c->line,
+               c->field, c->hit, c->hit_text);
+    buf_printf(b, "& .kbg{fill:%s}\n& .kt{fill:%s}\n& .km,& .kc{fill:%s}\n", c->background, c->text,
+               c->muted);
+    buf_printf(b, "& .kwarn rect{fill:%s}\n& .kwarn text{fill:%s}\n", c->warning, c->warning_text);
+    buf_printf(b, "& .kg rect{stroke:%s}\n", c->background);
+    add_shade_rules(b, f, dark);
+    buf_str(b, "& .kg text{fill:");
+    add_hex(b, palette_text(dark));
+    buf_str(b, "}\n");
+}
+
+static void add_style(struct buf *b, const struct flame *f)
+{
+    add_theme(b, f, f->o.theme == THEME_DARK);
+    if (f->o.theme == THEME_AUTO) {
+        buf_str(b, "@media (prefers-color-scheme:dark){\n");
+        add_theme(b, f, true);
+        buf_str(b, "}\n");
+    }
+    buf_str(b, web_flame_css);
+}
+
+/* Print rules with "#id" in place of every '&', which keeps them to this drawing. */
+static void print_scoped(FILE *out, const struct buf *rules, const char *id)
+{
+    for (size_t i = 0; i < rules->n; i++)
+        if (rules->at[i] == '&')
+            fprintf(out, "#%s", id);
+        else
+            putc(rules->at[i], out);
+}
+
+/* --- the document --- */
+
+static uint64_t hash_bytes(uint64_t h, const struct buf *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        h = (h ^ (uint8_t)b->at[i]) * 1099511628211u;
+    return h;
+}
+
+/* An id that two different drawings do not share. Only letters that need no escape in CSS. */
+static void make_id(const struct flame *f, char *ret, size_t n)
+{
+    if (f->o.id) {
+        size_t used = (size_t)snprintf(ret, n, "%s", f->o.id);
+        for (size_t i = 0; i < used && i < n - 1; i++)
+            if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", ret[i]))
+                ret[i] = '-';
+        return;
+    }
+    uint64_t h = hash_bytes(hash_bytes(14695981039346656037u, &f->head), &f->rows);
+    h = hash_bytes(h, &f->foot);
+    snprintf(ret, n, "k%08x", (uint32_t)(h ^ h >> 32));
+}
+
+static void print_buf(FILE *out, const struct buf *b)
+{
+    fwrite(b->at, 1, b->n, out);
+}
+
+static void print_opening(FILE *out, const struct flame *f, const char *id, double height)
+{
+    autobuf struct buf b = {0};
+    buf_printf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" width=\"", id);
+    add_px(&b, f->o.width_px);
+    buf_str(&b, "\" height=\"");
+    add_px(&b, height);
+    buf_str(&b, "\" viewBox=\"0 0 ");
+    add_px(&b, f->o.width_px);
+    buf_byte(&b, ' ');
+    add_px(&b, height);
+    buf_str(&b, "\" role=\"figure\" aria-label=\"");
+    add_xml(&b, f->o.title);
+    buf_str(&b, "\" font-family=\"");
+    add_xml(&b, f->o.font);
+    buf_str(&b, "\" font-size=\"");
+    add_px(&b, f->o.font_px);
+    buf_printf(&b, "\" data-kelvin=\"flame\" data-margin=\"%d\" data-baseline=\"", FLAME_MARGIN_PX);
+    add_px(&b, baseline_px(f));
+    buf_printf(&b, "\"%s>\n", f->o.inverted ? " data-inverted=\"1\"" : "");
+    if (f->o.notes) {
+        buf_str(&b, "<desc>");
+        add_xml(&b, f->o.notes);
+        buf_str(&b, "</desc>\n");
+    }
+    print_buf(out, &b);
+}
+
+static void print_style(FILE *out, const struct flame *f, const char *id)
+{
+    autobuf struct buf style = {0};
+    add_style(&style, f);
+    fputs("<style><![CDATA[\n", out);
+    print_scoped(out, &style, id);
+    fprintf(out, "#%s .kt{font-size:%gpx}\n]]></style>\n", id, f->o.font_px + 5);
+}
+
+/* A group of its own place; Y in pixels. */
+static void print_group(FILE *out, const char *class, double y, const struct buf *content)
+{
+    autobuf struct buf b = {0};
+    buf_printf(&b, "<g class=\"%s\" transform=\"translate(0 ", class);
+    add_px(&b, y);
+    buf_str(&b, ")\">\n");
+    print_buf(out, &b);
+    print_buf(out, content);
+    fputs("</g>\n", out);
+}
+
+static void print_document(FILE *out, const struct flame *f)
+{
+    char id[64];
+    double graph_px = f->o.row_px * (double)f->n_rows;
+    double root_y = f->o.inverted ? f->head_px : f->head_px + graph_px - f->o.row_px;
+    make_id(f, id, sizeof id);
+    print_opening(out, f, id, f->head_px + graph_px + f->foot_px);
+    print_style(out, f, id);
+    fputs("<rect class=\"kbg\" width=\"100%\" height=\"100%\"/>\n", out);
+    print_group(out, "khead", 0, &f->head);
+    print_group(out, "kg", root_y, &f->rows);
+    print_group(out, "kfoot", f->head_px + graph_px, &f->foot);
+    if (!f->o.still)
+        fprintf(out, "<script><![CDATA[\n%s]]></script>\n", web_flame_js);
+    fputs("</svg>\n", out);
+}
+
+int flame_print(FILE *out, const struct profile *p, const struct calltree *t, int type,
+                const struct flame_opts *o)
+{
+    struct flame f = {.p = p, .t = t, .type = type, .o = with_defaults(o)};
+    f.count_type = caption_count_type(p, type);
+    f.fit = fit_of_font(f.o.font, f.o.font_px);
+    add_head(&f);
+    add_rows(&f);
+    add_foot(&f);
+    print_document(out, &f);
+    buf_done(&f.head);
+    buf_done(&f.rows);
+    buf_done(&f.foot);
+    return ferror(out) ? -1 : 0;
+}

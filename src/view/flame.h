@@ -1,0 +1,52 @@
+/*
+ * flame.h - a call tree drawn as a flame graph, in one SVG file that needs nothing else.
+ *
+ * Useful as a still picture: every frame has its numbers in a <title>, and a caption says how the
+ * profile was obtained. Where scripts run it can be zoomed, searched and walked by keyboard. All
+ * ids, classes and style rules are kept to the drawing, so that several fit on one HTML page.
+ * Same tree and options, same bytes.
+ *
+ *     <svg id>                        one user unit = one pixel
+ *       <style>
+ *       <rect class="kbg">            background
+ *       <g class="khead">             title, subtitle, warnings
+ *       <g class="kg" translate>      rows, the root's first
+ *         <g translate>               a row: frames from left to right
+ *           <g class="SHADE"><title/><rect x width height/><text x y/></g>
+ *       <g class="kfoot" translate>   legend, caption
+ *       <script>
+ */
+#pragma once
+#include "analysis/calltree.h"
+#include "view/palette.h"
+
+#include <stdio.h>
+
+enum flame_theme {
+    THEME_AUTO, /* as the reader's system prefers */
+    THEME_LIGHT,
+    THEME_DARK,
+};
+
+struct flame_opts {
+    const char *title;             /* NULL = a default */
+    const char *subtitle;          /* NULL = none */
+    const char *notes;             /* for the <desc>; NULL = none */
+    const char *font;              /* font-family; NULL = the system's sans-serif */
+    const char *count_name;        /* what a value is called; NULL = as in the profile */
+    const char *id;                /* prefix of ids; NULL = from a hash of the drawing */
+    const char *hidden;            /* what is not drawn, for the caption; NULL = nothing to tell */
+    const struct palette *palette; /* NULL = the default */
+    enum flame_theme theme;
+    double width_px, row_px, font_px; /* 0 = 1200, 17, 12 */
+    double factor;                    /* multiplies the values shown; 0 = 1 */
+    bool inverted;                    /* root on top: an icicle graph */
+    bool still;                       /* no script */
+};
+
+/* Pixels between the drawing's edges and its frames. */
+#define FLAME_MARGIN_PX 10
+
+/* Print T, the tree of P's sample type TYPE. Returns 0, or -1 when OUT has failed. */
+int flame_print(FILE *out, const struct profile *p, const struct calltree *t, int type,
+                const struct flame_opts *o);
