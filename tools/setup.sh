@@ -3,7 +3,7 @@
 #
 # Debian 12 package names. "package=command" is satisfied by the command, whoever installed it.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 clang_major() {
     { clang -dumpversion 2>/dev/null || echo 14; } | cut -d. -f1
@@ -12,7 +12,7 @@ clang_major() {
 build=(gcc=gcc make=make libc6-dev libzstd-dev zlib1g-dev libxxhash-dev)
 test=(libcmocka-dev libjansson-dev bats=bats libxml2-utils=xmllint
     clang=clang "libclang-rt-$(clang_major)-dev" clang-format=clang-format clang-tidy=clang-tidy
-    cppcheck=cppcheck shellcheck=shellcheck groff-base=groff zstd=zstd gzip=gzip
+    shellcheck=shellcheck groff-base=groff zstd=zstd gzip=gzip
     python3=python3 chromium=chromium golang-go=go nodejs=node npm=npm)
 bench=(perl=perl python3=python3 time=/usr/bin/time git=git ca-certificates)
 

@@ -1,0 +1,89 @@
+/*
+ * fuzz_import.c - any bytes as an input of one format, and out again in every format.
+ *
+ * The format is what follows "fuzz_" in the program's name, so that one program serves them all:
+ * fuzz_pprof is a link to it. What was imported is then written by every exporter, because names
+ * and numbers from a hostile file must not break those either.
+ */
+#include "source/import.h"
+#include "view/export.h"
+#include "view/folded.h"
+
+#include <stdint.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+static const struct {
+    const char *name;
+    bool merge, addresses, bare_addresses, strict;
+} ways[] = {
+    {"as 'kelvin fold' reads it", .merge = true},
+    {"as 'kelvin convert' reads it", .addresses = true, .bare_addresses = true},
+    {"strict", .merge = true, .strict = true},
+};
+
+static const char *format;
+static FILE *nowhere;
+
+static bool is_source(const char *name)
+{
+    for (int i = 0; import_sources[i]; i++)
+        if (strcmp(import_sources[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    const char *name = strstr((*argv)[0], "fuzz_");
+    for (const char *next = name; next; next = strstr(name + 1, "fuzz_"))
+        name = next;
+    if (!name || !is_source(name + strlen("fuzz_"))) {
+        fprintf(stderr, "call it by the name fuzz_FORMAT, FORMAT being one of:\n");
+        for (int i = 0; import_sources[i]; i++)
+            fprintf(stderr, "%s\n", import_sources[i]->name);
+        exit(1);
+    }
+    format = name + strlen("fuzz_");
+    nowhere = fopen("/dev/null", "w");
+    return 0;
+}
+
+static void export_all(const struct profile *p)
+{
+    struct err err;
+    int type;
+    if (profile_pick_type(p, NULL, NULL, &type, &err) != 0)
+        return;
+    for (int i = 0; export_formats[i]; i++) {
+        struct export_opts one = {.type = type}, all = {.type = -1};
+        export_formats[i]->write(nowhere, p, &one, &err);
+        export_formats[i]->write(nowhere, p, &all, &err);
+    }
+    struct folded_opts plain = {.type = type, .group = GROUP_TID, .addresses = true};
+    folded_print(nowhere, p, &plain);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct import_opts opts = {.format = format,
+                                   .merge = ways[i].merge,
+                                   .addresses = ways[i].addresses,
+                                   .bare_addresses = ways[i].bare_addresses,
+                                   .strict = ways[i].strict};
+        struct import im;
+        struct reader in;
+        struct profile *p = NULL;
+        struct err err;
+        reader_open_memory(&in, bytes, n);
+        if (import_reader(&im, &in, "fuzz", &opts, &p, &err) == 0)
+            export_all(p);
+        import_done(&im);
+        reader_close(&in);
+        profile_free(p);
+    }
+    return 0;
+}

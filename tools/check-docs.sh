@@ -1,0 +1,102 @@
+#!/bin/bash
+# Help, man pages, completion, README and doc/formats.md must tell of every command, option and
+# format. Prints TAP.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+kelvin=${KELVIN:-build/kelvin}
+n=0
+
+# A test: the words after its name are a command that prints what is wrong, or nothing.
+holds() {
+    local name=$1 said
+    shift
+    n=$((n + 1))
+    said=$("$@" 2>&1)
+    if [ -z "$said" ]; then
+        echo "ok $n $name"
+    else
+        echo "not ok $n $name"
+        echo "# ${said//$'\n'/$'\n# '}"
+    fi
+}
+
+commands() {
+    "$kelvin" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+formats() {
+    "$kelvin" help formats | sed -n 's/^  \([a-z0-9]*\) .*/\1/p' | sort -u
+}
+
+options() { # COMMAND
+    "$kelvin" "$1" --help | grep -oE '^  (-[a-zA-Z], )?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'
+}
+
+help_works() {
+    "$kelvin" "$1" --help >/dev/null || echo "kelvin $1 --help fails"
+    "$kelvin" help "$1" >/dev/null || echo "kelvin help $1 fails"
+    "$kelvin" "$1" --help | grep -q '^Examples:' || echo "kelvin $1 --help shows no example"
+}
+
+man_is_complete() {
+    local option
+    "$kelvin" help "$1" --as man >"$tmp/man"
+    for option in $(options "$1"); do
+        [ "$option" = --help ] || grep -qF -- "${option//-/\\-}" "$tmp/man" || echo "no $option in kelvin-$1(1)"
+    done
+    groff -man -Tutf8 -ww "$tmp/man" 2>&1 >/dev/null
+}
+
+completes() {
+    local option
+    "$kelvin" help --as bash >"$tmp/bash"
+    bash -n "$tmp/bash"
+    for option in $(options "$1"); do
+        grep -q -- "^ *$1).*$option\b" "$tmp/bash" || echo "no $1 $option in the completion"
+    done
+}
+
+in_readme() {
+    grep -q "kelvin $1" README.md || echo "README.md has no example of 'kelvin $1'"
+}
+
+overview_is_complete() {
+    local command
+    "$kelvin" help --as man >"$tmp/man"
+    for command in $(commands); do
+        grep -q "kelvin.*$command" "$tmp/man" || echo "no $command in kelvin(1)"
+    done
+    groff -man -Tutf8 -ww "$tmp/man" 2>&1 >/dev/null
+}
+
+format_has_a_page() {
+    grep -qiE "^#+ .*\b$1\b|\`$1\`" doc/formats.md || echo "doc/formats.md does not tell of '$1'"
+}
+
+version_has_changes() {
+    grep -qF "$("$kelvin" --version | cut -d' ' -f2)" CHANGES || echo "CHANGES does not tell of this version"
+}
+
+links_lead_somewhere() {
+    local link
+    grep -ohE '\]\([^)#]+|src="[^"]+' ./*.md | sed -E 's/^\]\(|^src="//' | grep -v '^https\?:' | sort -u |
+        while read -r link; do
+            [ -e "$link" ] || echo "a page links to $link, which is not there"
+        done
+}
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+for command in $(commands); do
+    holds "help of $command works" help_works "$command"
+    holds "man page of $command has every option" man_is_complete "$command"
+    holds "completion of $command has every option" completes "$command"
+    holds "README shows $command" in_readme "$command"
+done
+holds "man page of kelvin has every command" overview_is_complete
+for format in $(formats); do
+    holds "doc/formats.md tells of $format" format_has_a_page "$format"
+done
+holds "CHANGES tells of this version" version_has_changes
+holds "links in the pages lead somewhere" links_lead_somewhere
+echo "1..$n"

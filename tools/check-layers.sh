@@ -1,0 +1,53 @@
+#!/bin/bash
+# Every #include between rooms must be allowed by the table in DESIGN.md. Prints what is not;
+# with --tap as a test for each room.
+set -euo pipefail
+cd "$(dirname "$0")/.." || exit
+shopt -s nullglob
+
+# "room|may include" rows of the table, one room a line.
+table() {
+    awk -F'|' '
+        $2 ~ /^ *room *$/ { on = 1; next }
+        !on || $2 ~ /^-+$/ { next }
+        !/^\|/ { on = 0; next }
+        { n = split($2, rooms, /[ ,]+/); for (i = 1; i <= n; i++) if (rooms[i] != "") print rooms[i] "|" $3 }
+    ' DESIGN.md
+}
+
+# Lines "file:line: room may not include room" for one ROOM that MAY include a list of rooms.
+offences() { # ROOM MAY
+    local room=$1 may=" ${2//,/ } $1 "
+    [[ $may == *" all "* ]] && return
+    awk -v room="$room" -v may="$may" '
+        match($0, /^ *# *include "[a-z0-9]+\//) {
+            to = substr($0, RSTART, RLENGTH - 1)
+            sub(/.*"/, "", to)
+            if (!index(may, " " to " ")) print FILENAME ":" FNR ": " room " may not include " to
+        }' /dev/null src/"$room"/*.[ch]
+}
+
+declare -A allowed
+while IFS='|' read -r room may; do
+    allowed[$room]=$may
+done < <(table)
+
+n=0 bad=0
+for folder in src/*/; do
+    room=$(basename "$folder")
+    n=$((n + 1))
+    if [ -z "${allowed[$room]+x}" ]; then
+        found="$folder: DESIGN.md's table of rooms does not name it"
+    else
+        found=$(offences "$room" "${allowed[$room]}")
+    fi
+    if [ -n "$found" ]; then
+        bad=1
+        [ "${1:-}" = --tap ] && echo "not ok $n layers of $room" && found="# ${found//$'\n'/$'\n# '}"
+        echo "$found"
+    elif [ "${1:-}" = --tap ]; then
+        echo "ok $n layers of $room"
+    fi
+done
+[ "${1:-}" = --tap ] && echo "1..$n"
+exit $bad

@@ -1,0 +1,47 @@
+#!/bin/bash
+# Fuzz every format for FUZZ_SECONDS each under ASan and UBSan. Prints TAP.
+#
+# Inputs that broke something stay in $B/sanitize/fuzz/FORMAT.found/; run `fuzz_FORMAT FILE` on
+# one to see it again.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+dir=${B:-build}/sanitize/fuzz
+seconds=${FUZZ_SECONDS:-60}
+
+sources() {
+    "${B:-build}/sanitize/kelvin" help formats | sed -n '/^Read/,/^$/s/^  \([a-z0-9]*\) .*/\1/p'
+}
+
+# The seeds of a format: its own, and what the golden tests read.
+seeds() {
+    mkdir -p "$dir/$1.corpus"
+    find "tests/fuzz/seeds/$1" "tests/golden/$1" -type f -size -64k ! -name '*.expected' \
+        ! -name '*.args' 2>/dev/null | while read -r f; do
+        case $f in
+        *.gz) gzip -dc "$f" 2>/dev/null ;;
+        *.zst) zstd -dcq "$f" 2>/dev/null ;;
+        *) cat "$f" ;;
+        esac >"$dir/$1.corpus/seed-$(basename "$f")"
+    done
+}
+
+fuzz() {
+    ln -sf fuzz_import "$dir/fuzz_$1"
+    mkdir -p "$dir/$1.found"
+    seeds "$1"
+    "$dir/fuzz_$1" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=2048 -timeout=10 \
+        -artifact_prefix="$dir/$1.found/" -print_final_stats=1 "$dir/$1.corpus" >"$dir/$1.log" 2>&1
+}
+
+n=0
+for name in $(sources); do
+    n=$((n + 1))
+    if fuzz "$name"; then
+        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$name.log")
+        echo "ok $n fuzz $name, $runs runs in $seconds s"
+    else
+        echo "not ok $n fuzz $name"
+        tail -n 40 "$dir/$name.log" | sed 's/^/# /'
+    fi
+done
+echo "1..$n"

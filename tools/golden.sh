@@ -1,0 +1,47 @@
+#!/bin/bash
+# tests/golden/FORMAT/NAME.EXT must fold to what NAME.EXT.expected holds. Prints TAP.
+#
+# --rewrite makes what comes out now the expected result: look at the difference before a commit.
+# NAME.EXT.args, where there is one, holds further options for `kelvin fold`.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+kelvin=${KELVIN:-${B:-build}/kelvin}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+inputs() {
+    find tests/golden -type f ! -name '*.expected' ! -name '*.args' ! -name '.*' ! -name '*.md' | LC_ALL=C sort
+}
+
+fold() {
+    local args=()
+    [ -f "$1.args" ] && read -ra args <"$1.args"
+    "$kelvin" fold "$1" "${args[@]}" >"$tmp/out" 2>"$tmp/err"
+}
+
+if [ "${1:-}" = --rewrite ]; then
+    inputs | while read -r input; do
+        if fold "$input"; then
+            cp "$tmp/out" "$input.expected"
+        else
+            echo "golden: $input: $(cat "$tmp/err")" >&2
+        fi
+    done
+    git status --short tests/golden
+    exit
+fi
+
+n=0
+while read -r input; do
+    n=$((n + 1))
+    if [ ! -f "$input.expected" ]; then
+        echo "not ok $n $input"
+        echo "# there is no $input.expected: run 'make golden' and look at it"
+    elif fold "$input" && cmp -s "$tmp/out" "$input.expected"; then
+        echo "ok $n $input"
+    else
+        echo "not ok $n $input"
+        { cat "$tmp/err"; diff -u "$input.expected" "$tmp/out" | head -n 40; } | sed 's/^/# /'
+    fi
+done < <(inputs)
+echo "1..$n"

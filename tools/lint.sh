@@ -1,0 +1,48 @@
+#!/bin/bash
+# Everything that can be said about the source without running it. Shows all that is wrong.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+B=${B:-build}
+jobs=$(nproc)
+failed=0
+
+# Run a check; the words after its name are the command.
+check() {
+    local name=$1 said
+    shift
+    if said=$("$@" 2>&1); then
+        echo "lint: $name: fine"
+    else
+        failed=1
+        echo "lint: $name: FAILED"
+        echo "$said"
+    fi
+}
+
+mapfile -t c_files < <(git ls-files --cached --others --exclude-standard '*.c' '*.h')
+mapfile -t scripts < <(git ls-files --cached --others --exclude-standard '*.sh' '*.bats' '*.bash' .ci/run)
+
+builds() { # COMPILER
+    make --no-print-directory -s -j"$jobs" CC="$1" WERROR=1 B="$2" all unit
+}
+
+# The checks are named in .clang-tidy, the flags in compile_flags.txt.
+clang_tidy() {
+    printf '%s\n' "${c_files[@]}" | grep '^src/.*\.c$' |
+        xargs -P"$jobs" -n4 clang-tidy --quiet --warnings-as-errors='*' 2>/dev/null
+}
+
+# Words that mean unfinished work, and paths and names of the machine it was written on.
+tell_tales() {
+    ! git grep -nIE '\b(TODO|FIXME|XXX|HACK)\b|/work/(main|shared)|/tmp/(peer|wt-|b-)|/home/[a-z]+/' -- \
+        ':!tools/lint.sh' ':!tests/golden' ':!tests/fuzz/seeds' ':!examples'
+}
+
+check formatting clang-format --dry-run -Werror "${c_files[@]}"
+check layers tools/check-layers.sh
+check "gcc, warnings as errors" builds gcc "$B"
+check "clang, warnings as errors" builds clang "$B/clang"
+check clang-tidy clang_tidy
+check shellcheck shellcheck -x -e SC1091,SC2030,SC2031,SC2317 "${scripts[@]}"
+check "tell-tale words" tell_tales
+exit $failed

@@ -1,0 +1,96 @@
+#!/bin/bash
+# Run the tests and end with one line: "N passed, N failed, N skipped".
+#
+# Usage: tools/run-tests.sh [SUITE...]; without a word, all of them. Every suite prints TAP; this
+# script shows what failed and what was skipped and why, and counts.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+export B=${B:-build}
+export LC_ALL=C.UTF-8
+logs=$B/test-logs
+rm -rf "$logs"
+mkdir -p "$logs"
+# Leaks are errors too, and a report must not hide behind a test's own exit code.
+export ASAN_OPTIONS=detect_leaks=1:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
+export CMOCKA_MESSAGE_OUTPUT=TAP
+
+unit() { # FOLDER
+    local program
+    for program in "$1"/tests/unit/test_*; do
+        [ -x "$program" ] || continue
+        timeout 300 "$program" 2>&1 || echo "# exit code $? from $program"
+    done
+}
+
+cli() { # FOLDER
+    KELVIN=$PWD/$1/kelvin KELVIN_SANITIZED=$([ "$1" = "$B" ] || echo 1) \
+        timeout 900 bats --tap tests/cli 2>&1
+}
+
+golden() { # FOLDER
+    KELVIN=$1/kelvin tools/golden.sh
+}
+
+layers() {
+    tools/check-layers.sh --tap
+}
+
+docs() {
+    KELVIN=$B/kelvin tools/check-docs.sh
+}
+
+fuzz() {
+    FUZZ_SECONDS=${FUZZ_SECONDS:-3} tools/fuzz.sh
+}
+
+# Read TAP, show what needs to be seen, and leave the counts in $logs/NAME.counts. A suite that
+# ended early (a plan not kept, a crash before the first test) counts as one failure more.
+digest() { # NAME
+    awk -v name="$1" -v counts="$logs/$1.counts" '
+        function out(text) { print text; fflush() }
+        /^1\.\.[0-9]+/ { split($1, plan, "."); planned += plan[3]; next }
+        /^not ok/ { failed++; bad = 1; sub(/^not ok [0-9]* *(- )?/, ""); out("  FAIL " name ": " $0); next }
+        /^ok .*# *[sS][kK][iI][pP]/ {
+            skipped++; bad = 0
+            sub(/^ok [0-9]* *(- )?/, ""); out("  skip " name ": " $0); next
+        }
+        /^ok/ { passed++; bad = 0; next }
+        /^# exit code/ { if (!bad) broken = broken "\n       " $0; next }
+        bad || !/^#/ { out("       " $0) }
+        END {
+            seen = passed + failed + skipped
+            if (seen != planned || (broken != "" && !failed)) {
+                failed++
+                out("  FAIL " name ": " seen + 0 " of " planned + 0 " tests came to an end" broken)
+            }
+            out(sprintf("%-16s %d passed, %d failed, %d skipped", name ":", passed, failed, skipped))
+            print passed + 0, failed + 0, skipped + 0 > counts
+        }'
+}
+
+run() { # NAME COMMAND...
+    local name=$1
+    shift
+    "$@" | tee "$logs/$name.tap" | digest "$name"
+}
+
+suite() {
+    case $1 in
+    unit) run unit unit "$B" && run unit-sanitized unit "$B/sanitize" ;;
+    cli) run cli cli "$B" && run cli-sanitized cli "$B/sanitize" ;;
+    golden) run golden golden "$B" && run golden-sanitized golden "$B/sanitize" ;;
+    layers | docs | fuzz) run "$1" "$1" ;;
+    *) echo "no suite '$1'; there are unit cli golden layers docs fuzz" >&2; exit 1 ;;
+    esac
+}
+
+[ $# -gt 0 ] || set -- layers docs unit golden cli fuzz
+for name in "$@"; do
+    suite "$name"
+done
+cat "$logs"/*.counts | awk '
+    { passed += $1; failed += $2; skipped += $3 }
+    END {
+        printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+        exit failed > 0 || passed == 0
+    }'
