@@ -27,12 +27,7 @@ struct idmap {
     uint32_t mask, n;
 };
 
-static inline void idmap_done(struct idmap *m)
-{
-    free(m->slots);
-    *m = (struct idmap){0};
-}
-
+void idmap_done(struct idmap *m);
 void idmap_grow(struct idmap *m);
 
 static inline void idmap_put(struct idmap *m, uint32_t hash, uint32_t id)

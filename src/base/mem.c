@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *check(void *p, size_t size_bytes)
 {
@@ -21,6 +22,27 @@ void *mem_realloc(void *old, size_t size_bytes)
 void *mem_calloc(size_t n, size_t size_bytes)
 {
     return check(calloc(n, size_bytes), n * size_bytes);
+}
+
+enum { HUGE_PAGE_BYTES = 2 << 20 };
+
+void *mem_table(size_t size_bytes)
+{
+    if (size_bytes < HUGE_PAGE_BYTES)
+        return mem_calloc(1, size_bytes);
+    int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    void *p = mmap(NULL, size_bytes, prot, flags, -1, 0);
+    p = check(p == MAP_FAILED ? NULL : p, size_bytes);
+    madvise(p, size_bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+void mem_table_free(void *table, size_t size_bytes)
+{
+    if (table && size_bytes >= HUGE_PAGE_BYTES)
+        munmap(table, size_bytes);
+    else
+        free(table);
 }
 
 char *mem_strdup(const char *s)

@@ -12,20 +12,59 @@ void stacks_done(struct stacks *s)
     idmap_done(&s->map);
 }
 
+/* The node of PARENT and FRAME, or 0. */
+static inline uint32_t find(const struct stacks *s, uint32_t parent, uint32_t frame, uint32_t hash)
+{
+    for_each_match (&s->map, hash, id) {
+        const struct stack_node *n = &s->nodes.at[id];
+        if (n->parent.i == parent && n->frame.i == frame)
+            return id;
+    }
+    return 0;
+}
+
+static inline uint32_t append(struct stacks *s, uint32_t parent, uint32_t frame, uint32_t hash)
+{
+    uint32_t id = (uint32_t)s->nodes.n;
+    *vec_push(&s->nodes) = (struct stack_node){{parent}, {frame}};
+    idmap_add(&s->map, hash, id);
+    return id;
+}
+
+struct stack_id stacks_push(struct stacks *s, struct stack_id parent, struct frame_id frame)
+{
+    uint32_t hash = hash_pair(parent.i, frame.i);
+    uint32_t id = find(s, parent.i, frame.i, hash);
+    return (struct stack_id){id ? id : append(s, parent.i, frame.i, hash)};
+}
+
+/*
+ * Walk from the root (FIRST, step STEP) as long as nodes are known. Below the first new node all
+ * are new, so the rest is appended without looking: no step then waits for the one before it,
+ * and the cache misses of a large table overlap.
+ */
+static struct stack_id intern(struct stacks *s, const struct frame_id *first, int step, size_t n)
+{
+    uint32_t at = 0;
+    for (; n; n--, first += step) {
+        uint32_t id = find(s, at, first->i, hash_pair(at, first->i));
+        if (!id)
+            break;
+        at = id;
+    }
+    for (; n; n--, first += step)
+        at = append(s, at, first->i, hash_pair(at, first->i));
+    return (struct stack_id){at};
+}
+
 struct stack_id stacks_intern(struct stacks *s, const struct frame_id *frames, size_t n)
 {
-    struct stack_id id = {0};
-    for (size_t i = 0; i < n; i++)
-        id = stacks_push(s, id, frames[i]);
-    return id;
+    return intern(s, frames, 1, n);
 }
 
 struct stack_id stacks_intern_leaf_first(struct stacks *s, const struct frame_id *frames, size_t n)
 {
-    struct stack_id id = {0};
-    while (n > 0)
-        id = stacks_push(s, id, frames[--n]);
-    return id;
+    return n ? intern(s, frames + n - 1, -1, n) : (struct stack_id){0};
 }
 
 size_t stacks_depth(const struct stacks *s, struct stack_id id)

@@ -30,20 +30,7 @@ void stacks_init(struct stacks *s);
 void stacks_done(struct stacks *s);
 
 /* The stack of PARENT with FRAME called from it. */
-static inline struct stack_id stacks_push(struct stacks *s, struct stack_id parent,
-                                          struct frame_id frame)
-{
-    uint32_t hash = hash_pair(parent.i, frame.i);
-    for_each_match (&s->map, hash, id) {
-        const struct stack_node *n = &s->nodes.at[id];
-        if (n->parent.i == parent.i && n->frame.i == frame.i)
-            return (struct stack_id){id};
-    }
-    uint32_t id = (uint32_t)s->nodes.n;
-    *vec_push(&s->nodes) = (struct stack_node){parent, frame};
-    idmap_add(&s->map, hash, id);
-    return (struct stack_id){id};
-}
+struct stack_id stacks_push(struct stacks *s, struct stack_id parent, struct frame_id frame);
 
 /* The stack of N frames, root first. */
 struct stack_id stacks_intern(struct stacks *s, const struct frame_id *frames, size_t n);

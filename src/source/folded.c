@@ -12,6 +12,7 @@ struct folded {
     struct import *im;
     int before_type, after_type; /* -1 until seen; plain files use after_type only */
     VEC(uint32_t) frame_of_name; /* string id -> frame id + 1 */
+    VEC(struct frame_id) frames; /* of the current line */
 };
 
 /* The last word of LINE, cut off with the blanks before it. */
@@ -85,10 +86,10 @@ static struct frame_id frame_of(struct folded *f, struct text name)
 
 static struct stack_id stack_of(struct folded *f, struct text stack)
 {
-    struct stack_id id = {0};
+    f->frames.n = 0;
     while (stack.n)
-        id = stacks_push(&f->im->profile->stacks, id, frame_of(f, text_cut(&stack, ';')));
-    return id;
+        *vec_push(&f->frames) = frame_of(f, text_cut(&stack, ';'));
+    return stacks_intern(&f->im->profile->stacks, f->frames.at, f->frames.n);
 }
 
 static void make_types(struct folded *f, int n_counts)
@@ -151,6 +152,7 @@ static int folded_read(struct import *im, struct err *err)
         rc = folded_line(&f, line, err);
     }
     vec_done(&f.frame_of_name);
+    vec_done(&f.frames);
     return rc;
 }
 
