@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 const struct command *const commands[] = {
+    &command_flame,
     &command_fold, &command_convert, &command_info, &command_help, NULL,
 };
 
