@@ -1,0 +1,671 @@
+/*
+ * pprof in and out. Files are built field by field, so that each flaw can be put in by hand.
+ */
+#include "base/buf.h"
+#include "source/import.h"
+#include "view/export.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+/* --- a small protobuf writer --- */
+
+static void num(struct buf *b, uint32_t field, uint64_t v)
+{
+    buf_varint(b, field << 3);
+    buf_varint(b, v);
+}
+
+static void bytes(struct buf *b, uint32_t field, const void *at, size_t n)
+{
+    buf_varint(b, field << 3 | 2);
+    buf_varint(b, n);
+    buf_add(b, at, n);
+}
+
+static void str(struct buf *b, const char *s)
+{
+    bytes(b, 6, s, strlen(s));
+}
+
+/* A message of varint fields: number, value, number, value..., ended by 0. */
+#define message(b, field, ...) message_(b, field, (const uint64_t[]){__VA_ARGS__, 0})
+
+static void message_(struct buf *b, uint32_t field, const uint64_t *v)
+{
+    autobuf struct buf m = {0};
+    for (; v[0]; v += 2)
+        num(&m, (uint32_t)v[0], v[1]);
+    bytes(b, field, m.at, m.n);
+}
+
+static void location(struct buf *b, uint64_t id, uint64_t address, const uint64_t *functions)
+{
+    autobuf struct buf m = {0};
+    num(&m, 1, id);
+    num(&m, 3, address);
+    for (; *functions; functions++)
+        message(&m, 4, 1, *functions, 2, 10 * *functions);
+    bytes(b, 4, m.at, m.n);
+}
+
+enum {
+    S_SAMPLES = 1,
+    S_COUNT,
+    S_CPU,
+    S_NANOSECONDS,
+    S_MAIN,
+    S_OUTER,
+    S_INNER,
+    S_FILE,
+    S_KEY,
+    S_VAL
+};
+
+static void add_strings(struct buf *b, const char *key, const char *value)
+{
+    static const char *const all[] = {"",     "samples", "count", "cpu", "nanoseconds",
+                                      "main", "outer",   "inner", "a.c"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        str(b, all[i]);
+    str(b, key);
+    str(b, value);
+}
+
+/* Types samples and cpu; location 1 is main, 2 is inner inlined into outer. No samples, strings. */
+static void add_tables(struct buf *b)
+{
+    message(b, 1, 1, S_SAMPLES, 2, S_COUNT);
+    message(b, 1, 1, S_CPU, 2, S_NANOSECONDS);
+    for (uint64_t i = 1; i <= 3; i++)
+        message(b, 5, 1, i, 2, S_MAIN + i - 1, 4, S_FILE, 5, i);
+    location(b, 1, 0x1000, (const uint64_t[]){1, 0});
+    location(b, 2, 0x2000, (const uint64_t[]){3, 2, 0});
+}
+
+static int import_bytes(struct import *im, const struct buf *b, bool strict, struct profile **ret,
+                        struct err *err)
+{
+    struct reader in;
+    struct import_opts opts = {.format = "pprof", .addresses = true, .strict = strict};
+    reader_open_memory(&in, b->at, b->n);
+    int rc = import_reader(im, &in, "test", &opts, ret, err);
+    reader_close(&in);
+    return rc;
+}
+
+/* --- a profile as text, through names only, so that two can be compared --- */
+
+static void print_stack(struct buf *out, const struct profile *p, struct stack_id id)
+{
+    for (; id.i; id = p->stacks.nodes.at[id.i].parent) {
+        const struct frame *f = profile_frame(p, p->stacks.nodes.at[id.i].frame);
+        const struct mapping *m = &p->mappings.at[f->mapping.i];
+        buf_printf(out, "  pc %llx kind %d in %s %s %llx-%llx+%llx\n", (unsigned long long)f->pc,
+                   f->kind, profile_str(p, m->path).at, profile_str(p, m->build_id).at,
+                   (unsigned long long)m->start, (unsigned long long)m->end,
+                   (unsigned long long)m->offset);
+        for (int i = 0; i < f->n_lines; i++) {
+            struct line l = profile_lines(p, f)[i];
+            const struct function *fn = &p->functions.at[l.function.i];
+            buf_printf(out, "    %s (%s) %s:%u at %u:%u\n", profile_str(p, fn->name).at,
+                       profile_str(p, fn->system_name).at, profile_str(p, fn->file).at, fn->line,
+                       l.line, l.column);
+        }
+    }
+}
+
+static void print_profile(struct buf *out, const struct profile *p)
+{
+    out->n = 0;
+    for (int i = 0; i < p->n_types; i++) {
+        const struct sample_type *t = &p->types[i];
+        buf_printf(out, "type %s|%s|%s decimals %d count %d total %lld\n",
+                   profile_str(p, t->event).at, profile_str(p, t->name).at,
+                   profile_str(p, t->unit).at, t->decimals, t->count_type, (long long)t->total);
+    }
+    buf_printf(out, "default %d\n", p->default_type);
+    for (size_t i = 0; i < p->meta.entries.n; i++)
+        buf_printf(out, "meta %s=%s\n", p->meta.entries.at[i].key, p->meta.entries.at[i].value);
+    for (size_t i = 0; i < p->samples.n; i++) {
+        const struct thread *t = &p->threads.at[p->samples.thread[i].i];
+        buf_printf(out, "sample %s %d/%d", profile_str(p, t->name).at, t->pid, t->tid);
+        if (p->samples.time_ns)
+            buf_printf(out, " time %llu", (unsigned long long)p->samples.time_ns[i]);
+        for (int j = 0; j < p->n_types; j++)
+            buf_printf(out, " %lld", (long long)p->samples.value[j][i]);
+        buf_str(out, "\n");
+        print_stack(out, p, p->samples.stack[i]);
+    }
+    buf_cstr(out);
+}
+
+/* --- round trip --- */
+
+static struct str_id S(struct profile *p, const char *s) {
+    return profile_add_str(p, text_of(s));
+}
+
+static struct line
+make_line(struct profile *p, const char *name, const char *system, uint32_t line)
+{
+    struct function f = {S(p, name), S(p, system), S(p, "src/x.c"), line};
+    return (struct line){profile_add_function(p, &f), line + 3, line + 7};
+}
+
+static void add_types(struct profile *p)
+{
+    profile_add_type(p, "cycles/period=1/u", "samples", "count");
+    p->types[profile_add_type(p, "cycles/period=1/u", "cycles", "count")].count_type = 0;
+    profile_add_type(p, "task-clock", "samples", "count");
+    p->types[profile_add_type(p, "task-clock", "weight", "nanoseconds")].count_type = 2;
+    p->types[3].decimals = 3;
+    p->default_type = 1;
+}
+
+static void add_samples(struct profile *p, const struct frame_id *frames)
+{
+    struct thread threads[] = {{S(p, "worker; <1>"), 0, 7},
+                               {S(p, ""), 12, THREAD_NO_ID},
+                               {S(p, "main"), THREAD_NO_ID, THREAD_NO_ID}};
+    for (uint32_t i = 0; i < 40; i++) {
+        struct frame_id path[] = {frames[0], frames[1 + i % 3], frames[1 + i % 4]};
+        int64_t values[] = {1, 1000 + i, i % 2, i == 7 ? INT64_MAX / 2 : 123456789 * (int64_t)i};
+        struct sample s = {
+            .stack = stacks_intern(&p->stacks, path, i % 4),
+            .thread = i % 4 == 3 ? (struct thread_id){0} : profile_add_thread(p, &threads[i % 3]),
+            .has_time = i != 5,
+            .time_ns = i * 1000000007ull,
+            .values = values,
+        };
+        struct err err;
+        assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    }
+}
+
+/* Inlined functions, all kinds, mappings, threads, times, events, fractions, metadata. */
+static struct profile *rich_profile(void)
+{
+    struct profile *p = profile_new();
+    add_types(p);
+    struct mapping maps[] = {{S(p, "/usr/bin/app"), S(p, "00ff"), 0x1000, 0x9000, 0x400},
+                             {S(p, "[kernel.kallsyms]"), S(p, ""), 0, UINT64_MAX, 0}};
+    struct mapping_id app = profile_add_mapping(p, &maps[0]);
+    struct mapping_id kernel = profile_add_mapping(p, &maps[1]);
+    struct line lines[] = {make_line(p, "main()", "_Z4mainv", 5),
+                           make_line(p, "mid", "", 9),
+                           make_line(p, "leaf", "", 0),
+                           {{0}, 4, 0}};
+    struct frame_key keys[] = {
+        {.pc = 0x1234, .mapping = app, .lines = lines, .n_lines = 1},
+        {.pc = 0x2345, .mapping = app, .lines = lines, .n_lines = 3},
+        {.pc = UINT64_MAX - 5, .mapping = kernel, .kind = FRAME_KERNEL},
+        {.kind = FRAME_WAKER, .lines = lines + 2, .n_lines = 2},
+        {.pc = 1, .mapping = kernel, .kind = FRAME_USER, .lines = lines + 1, .n_lines = 1},
+    };
+    struct frame_id frames[5];
+    for (int i = 0; i < 5; i++)
+        frames[i] = profile_add_frame(p, &keys[i]);
+    add_samples(p, frames);
+    meta_set_str(&p->meta, META_FORMAT, "perfscript");
+    meta_set_str(&p->meta, META_SOURCE, "x=y.txt");
+    meta_set_u64(&p->meta, META_TIME_NS, 1700000000000000000);
+    meta_set_u64(&p->meta, META_RATE_HZ, 99);
+    meta_set_str(&p->meta, META_COMMENT, "two\nlines");
+    return p;
+}
+
+static void export_to(struct buf *b, const struct profile *p)
+{
+    struct err err;
+    size_t n;
+    char *at;
+    FILE *f = open_memstream(&at, &n);
+    assert_int_equal(exporter_pprof.write(f, p, &(struct export_opts){.type = -1}, &err), 0);
+    fclose(f);
+    b->n = 0;
+    buf_add(b, at, n);
+    free(at);
+}
+
+/* What went through gzip must be read through a file. */
+static struct profile *import_packed(const struct buf *b)
+{
+    char path[] = "/tmp/test_pprof_XXXXXX";
+    autoclose int fd = mkstemp(path);
+    assert_int_equal(write(fd, b->at, b->n), (ssize_t)b->n);
+    struct import im;
+    struct err err = {0};
+    struct profile *p = NULL;
+    int rc = import_file(&im, path, &(struct import_opts){.addresses = true}, &p, &err);
+    unlink(path);
+    assert_string_equal(err.text, "");
+    assert_int_equal(rc, 0);
+    assert_string_equal(im.format, "pprof");
+    assert_int_equal(im.skipped, 0);
+    assert_int_equal(im.notes.n, 0);
+    import_done(&im);
+    return p;
+}
+
+static void test_round_trip_is_the_same_profile(void **state)
+{
+    (void)state;
+    autobuf struct buf file = {0}, again = {0}, before = {0}, after = {0};
+    struct profile *p = rich_profile();
+    print_profile(&before, p);
+    export_to(&file, p);
+    export_to(&again, p);
+    profile_free(p);
+    p = import_packed(&file);
+    print_profile(&after, p);
+    profile_free(p);
+    assert_string_equal(before.at, after.at);
+    assert_int_equal(file.n, again.n);
+    assert_memory_equal(file.at, again.at, file.n);
+}
+
+static void test_counts_are_written_first(void **state)
+{
+    (void)state;
+    autobuf struct buf file = {0};
+    struct profile *p = profile_new();
+    struct err err;
+    profile_add_type(p, "", "cpu", "nanoseconds");
+    p->types[0].count_type = profile_add_type(p, "", "samples", "count");
+    p->default_type = 0;
+    struct frame_id frame = profile_add_named_frame(p, text_of("main"), FRAME_USER);
+    struct sample s = {stacks_intern(&p->stacks, &frame, 1), .values = (int64_t[]){70, 7}};
+    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    export_to(&file, p);
+    profile_free(p);
+    p = import_packed(&file);
+    assert_string_equal(profile_str(p, p->types[0].name).at, "samples");
+    assert_int_equal(p->types[0].total, 7);
+    assert_int_equal(p->types[1].total, 70);
+    assert_int_equal(p->types[1].count_type, 0);
+    assert_int_equal(p->default_type, 1);
+    profile_free(p);
+}
+
+/* --- reading others' files --- */
+
+static void expect(const struct buf *b, uint64_t skipped, const char *first_skip, const char *want)
+{
+    struct import im;
+    struct err err = {0};
+    struct profile *p;
+    autobuf struct buf got = {0};
+    int rc = import_bytes(&im, b, false, &p, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(rc, 0);
+    assert_int_equal(im.skipped, skipped);
+    if (first_skip)
+        assert_non_null(strstr(im.first_skip, first_skip));
+    import_done(&im);
+    print_profile(&got, p);
+    if (!strstr(got.at, want))
+        assert_string_equal(got.at, want);
+    profile_free(p);
+    if (skipped) {
+        assert_int_equal(import_bytes(&im, b, true, &p, &err), -1);
+        assert_int_equal(err.code, EXIT_FAILS);
+        import_done(&im);
+    }
+}
+
+static void expect_error(const struct buf *b, const char *text)
+{
+    struct import im;
+    struct err err = {0};
+    struct profile *p;
+    assert_int_equal(import_bytes(&im, b, false, &p, &err), -1);
+    assert_int_equal(err.code, EXIT_INPUT);
+    if (!strstr(err.text, text))
+        assert_string_equal(err.text, text);
+    import_done(&im);
+}
+
+#define TWO_TYPES                                          \
+    "type |samples|count decimals 0 count -1 total 3\n"    \
+    "type |cpu|nanoseconds decimals 0 count 0 total 300\n" \
+    "default 1\n"
+#define STACK                                                  \
+    "  pc 2000 kind 0 in   0-0+0\n"                            \
+    "    outer () a.c:2 at 20:0\n    inner () a.c:3 at 30:0\n" \
+    "  pc 1000 kind 0 in   0-0+0\n    main () a.c:1 at 10:0\n"
+
+static void test_packed_and_unpacked_are_the_same(void **state)
+{
+    (void)state;
+    autobuf struct buf unpacked = {0}, packed = {0}, sample = {0};
+    add_tables(&unpacked);
+    message(&unpacked, 2, 1, 2, 1, 1, 2, 3, 2, 300);
+    add_strings(&unpacked, "", "");
+    bytes(&sample, 1, "\2\1", 2);
+    bytes(&sample, 2, "\3\xac\2", 3);
+    bytes(&packed, 2, sample.at, sample.n); /* and samples before all else */
+    add_tables(&packed);
+    add_strings(&packed, "", "");
+    const char *want = "sample  -1/-1 3 300\n" STACK;
+    expect(&unpacked, 0, NULL, TWO_TYPES);
+    expect(&unpacked, 0, NULL, want);
+    expect(&packed, 0, NULL, TWO_TYPES);
+    expect(&packed, 0, NULL, want);
+}
+
+static void test_address_is_dropped_where_there_is_a_name(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0}, got = {0};
+    add_tables(&b);
+    message(&b, 4, 1, 3, 3, 0x3000);
+    message(&b, 2, 1, 3, 1, 1, 2, 3, 2, 300);
+    add_strings(&b, "", "");
+    struct import_opts opts = {.format = "pprof", .bare_addresses = true};
+    struct reader in;
+    struct import im;
+    struct err err;
+    struct profile *p;
+    reader_open_memory(&in, b.at, b.n);
+    assert_int_equal(import_reader(&im, &in, "test", &opts, &p, &err), 0);
+    print_profile(&got, p);
+    assert_non_null(
+        strstr(got.at, "pc 3000 kind 0 in   0-0+0\n  pc 0 kind 0 in   0-0+0\n    main"));
+    profile_free(p);
+    import_done(&im);
+    reader_close(&in);
+}
+
+/* One good sample, and one of each flaw: all but the good one are left out and counted. */
+static void test_bad_samples_are_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t fields[10];
+        const char *why;
+    } bad[] = {
+        {{1, 9, 2, 1, 2, 1}, "location 9, which is not in the file"},
+        {{1, 1, 1, 0, 2, 1, 2, 1}, "location 0, which is not"},
+        {{1, 1, 2, 1, 2, (uint64_t)-5}, "difference of two profiles"},
+        {{1, 1, 2, 1}, "1 values, but there are 2"},
+        {{1, 1, 2, 1, 2, 1, 2, 1}, "3 values, but there are 2"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        autobuf struct buf b = {0};
+        add_tables(&b);
+        message_(&b, 2, bad[i].fields);
+        message(&b, 2, 1, 2, 1, 1, 2, 3, 2, 300);
+        add_strings(&b, "", "");
+        expect(&b, 1, bad[i].why, TWO_TYPES);
+    }
+}
+
+static void test_bad_records_are_counted(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    add_tables(&b);
+    location(&b, 1, 0x9999, (const uint64_t[]){2, 0}); /* again */
+    location(&b, 0, 0x9999, (const uint64_t[]){2, 0});
+    location(&b, 77, 0x7777, (const uint64_t[]){55, 1, 0}); /* no function 55 */
+    message(&b, 4, 1, 78, 2, 66, 3, 0x7878);                /* no mapping 66 */
+    message(&b, 5, 1, 2, 2, S_CPU);                         /* again */
+    bytes(&b, 5, "\x0a\1x", 3);                             /* its id is a string */
+    num(&b, 4, 7);                                          /* a location that is a number */
+    num(&b, 200, 7);                                        /* not known: fine */
+    message(&b, 2, 1, 78, 1, 77, 1, 1, 2, 3, 2, 300, 99, 1);
+    add_strings(&b, "", "");
+    expect(&b, 7, "location 1 has an id that an earlier one has",
+           "300\n  pc 7878 kind 0 in   0-0+0\n  pc 7777 kind 0 in   0-0+0\n    main");
+}
+
+static void test_strings_out_of_reach_are_empty(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    add_tables(&b);
+    message(&b, 5, 1, 4, 2, 999);
+    location(&b, 3, 0, (const uint64_t[]){4, 0});
+    message(&b, 2, 1, 3, 2, 3, 2, 300);
+    add_strings(&b, "", "");
+    expect(&b, 1, "function 4 has a string that is not in", "     () :0 at 40:0\n");
+}
+
+static void test_kernel_and_jit_are_told_by_their_mapping(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        int kind;
+    } paths[] = {{"[kernel.kallsyms]_stext", FRAME_KERNEL},
+                 {"[guest.kernel.kallsyms]", FRAME_KERNEL},
+                 {"/boot/vmlinux-6.1", FRAME_KERNEL},
+                 {"/tmp/perf-12.map", FRAME_JIT},
+                 {"/usr/lib/libc.so.6", FRAME_USER}};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        autobuf struct buf b = {0}, want = {0};
+        add_tables(&b);
+        message(&b, 3, 1, 1, 2, 0x10, 3, 0x20, 4, 0x30, 5, S_KEY);
+        message(&b, 4, 1, 3, 2, 1, 3, 0x15);
+        message(&b, 2, 1, 3, 2, 3, 2, 300);
+        add_strings(&b, paths[i].path, "");
+        buf_printf(&want, "pc 15 kind %d in %s  10-20+30\n", paths[i].kind, paths[i].path);
+        expect(&b, 0, NULL, buf_cstr(&want));
+    }
+}
+
+static void label_file(struct buf *b, const char *key, const char *value, uint64_t number)
+{
+    autobuf struct buf sample = {0};
+    add_tables(b);
+    num(&sample, 1, 1);
+    num(&sample, 2, 3);
+    num(&sample, 2, 300);
+    if (value)
+        message(&sample, 3, 1, S_KEY, 2, S_VAL);
+    else
+        message(&sample, 3, 1, S_KEY, 3, number);
+    bytes(b, 2, sample.at, sample.n);
+    add_strings(b, key, value ? value : "");
+}
+
+static void test_labels_make_threads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value;
+        uint64_t number;
+        const char *want;
+    } labels[] = {
+        {"thread", "io", 0, "sample io -1/-1 "},     {"comm", "sh", 0, "sample sh -1/-1 "},
+        {"thread", NULL, 5, "sample  -1/5 "},        {"tid", NULL, 5, "sample  -1/5 "},
+        {"thread_id", "6", 0, "sample  -1/6 "},      {"pid", NULL, 0, "sample  0/-1 "},
+        {"tid", NULL, 1ull << 40, "sample  -1/-1 "},
+    };
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        autobuf struct buf b = {0};
+        label_file(&b, labels[i].key, labels[i].value, labels[i].number);
+        expect(&b, 0, NULL, labels[i].want);
+    }
+}
+
+static void test_other_labels_are_told_of(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    struct import im;
+    struct err err;
+    struct profile *p;
+    label_file(&b, "time_ns", NULL, 17); /* ours only in our own files */
+    assert_int_equal(import_bytes(&im, &b, false, &p, &err), 0);
+    assert_int_equal(im.notes.n, 1);
+    assert_string_equal(im.notes.at[0], "labels of 1 samples were left out: 'time_ns'");
+    assert_null(p->samples.time_ns);
+    import_done(&im);
+    profile_free(p);
+}
+
+static void test_header_becomes_metadata(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    add_tables(&b);
+    message(&b, 2, 1, 1, 2, 3, 2, 300);
+    num(&b, 9, 123456789);
+    num(&b, 10, 5000);
+    message(&b, 11, 1, S_CPU, 2, S_NANOSECONDS);
+    num(&b, 12, 10000000);
+    num(&b, 13, S_KEY);
+    bytes(&b, 13, (const char[]){S_VAL}, 1);
+    num(&b, 14, S_SAMPLES);
+    num(&b, 15, S_VAL);
+    add_strings(&b, "made by hand", "see there");
+    expect(&b, 0, NULL,
+           "default 0\nmeta time_ns=123456789\nmeta duration_ns=5000\nmeta period=10000000\n"
+           "meta period_type=cpu\nmeta period_unit=nanoseconds\nmeta rate_hz=100\n"
+           "meta doc_url=see there\nmeta comment=made by hand; see there\nmeta format=pprof\n");
+}
+
+static void test_go_cpu_profile_is_a_timer(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    add_tables(&b);
+    message(&b, 11, 1, S_CPU, 2, S_NANOSECONDS);
+    message(&b, 2, 1, 1, 2, 3, 2, 300);
+    add_strings(&b, "runtime.goexit", "");
+    expect(&b, 0, NULL, "meta kind=" META_KIND_TIMER "\n");
+}
+
+static void test_whole_file_errors(void **state)
+{
+    (void)state;
+    autobuf struct buf good = {0}, b = {0};
+    add_tables(&good);
+    message(&good, 2, 1, 2, 1, 1, 2, 3, 2, 300);
+    add_strings(&good, "", "");
+    buf_add(&b, good.at, good.n);
+    bytes(&b, 99, good.at, good.n);
+    b.n -= 5;
+    expect_error(&b, "the file is cut off: field 99");
+    b.n = good.n;
+    buf_add(&b, "\x32\xff\xff\xff\xff\x0f", 6);
+    expect_error(&b, "more than 1 GiB");
+    b.n = good.n;
+    buf_add(&b, "\x33", 1);
+    expect_error(&b, "no protobuf field");
+    b.n = 0;
+    message(&b, 2, 1, 1, 2, 3);
+    expect_error(&b, "no string table");
+    str(&b, "");
+    expect_error(&b, "no sample type");
+    b.n = 0;
+    str(&b, "");
+    expect_error(&b, "no stack in it");
+}
+
+static void test_sum_past_64_bits_is_an_error(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    add_tables(&b);
+    message(&b, 2, 1, 1, 2, 3, 2, INT64_MAX);
+    message(&b, 2, 1, 1, 2, 3, 2, 1);
+    add_strings(&b, "", "");
+    expect_error(&b, "the sum of all 'cpu' values does not fit");
+}
+
+/* Cut at every byte: never a crash, and never more samples than there were. */
+static void test_any_cut_is_survived(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    add_tables(&b);
+    message(&b, 2, 1, 2, 1, 1, 2, 3, 2, 300);
+    add_strings(&b, "", "");
+    for (size_t n = 0; n < b.n; n++) {
+        struct buf cut = {b.at, n, n};
+        struct import im;
+        struct err err;
+        struct profile *p = NULL;
+        if (import_bytes(&im, &cut, false, &p, &err) == 0)
+            assert_true(p->samples.n <= 1 && p->types[0].total <= 3);
+        profile_free(p);
+        import_done(&im);
+    }
+}
+
+static void test_stack_depth_is_limited(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0}, ids = {0}, sample = {0};
+    for (int i = 0; i < 100001; i++)
+        buf_byte(&ids, 1);
+    add_tables(&b);
+    bytes(&sample, 1, ids.at, ids.n);
+    bytes(&sample, 2, "\1\1", 2);
+    bytes(&b, 2, sample.at, sample.n);
+    message(&b, 2, 1, 2, 1, 1, 2, 3, 2, 300);
+    add_strings(&b, "", "");
+    expect(&b, 1, "more than 100000 frames", TWO_TYPES);
+}
+
+static const struct source *find_source(void)
+{
+    for (int i = 0; import_sources[i]; i++)
+        if (strcmp(import_sources[i]->name, "pprof") == 0)
+            return import_sources[i];
+    return NULL;
+}
+
+static void test_text_is_not_taken_for_pprof(void **state)
+{
+    (void)state;
+    const struct source *s = find_source();
+    static const char *const texts[] = {
+        "",
+        "\n",
+        "main;foo 12\nmain;bar 3\n",
+        "\n\n\nmain;foo 12\n",
+        "{\"nodes\": []}",
+        "2222222222222222222222222222222222222222222222222222222222222222222222222222222222222222",
+        "\n\n          0;1 1\n         2;2 2\n",
+        "\n\n1234567890\n",
+        "\r\n\t  hhhhhhppppppxxxxxx",
+        "swapper 0 [000] 1.0: 1 cycles:\n\tffff native (k)\n\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_int_equal(s->probe(text_of(texts[i]), true), 0);
+    autobuf struct buf b = {0};
+    add_tables(&b);
+    assert_true(s->probe(buf_text(&b), true) >= 90);
+    b.n -= 3;
+    assert_true(s->probe(buf_text(&b), false) >= 90);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip_is_the_same_profile),
+        cmocka_unit_test(test_counts_are_written_first),
+        cmocka_unit_test(test_packed_and_unpacked_are_the_same),
+        cmocka_unit_test(test_address_is_dropped_where_there_is_a_name),
+        cmocka_unit_test(test_bad_samples_are_left_out),
+        cmocka_unit_test(test_bad_records_are_counted),
+        cmocka_unit_test(test_strings_out_of_reach_are_empty),
+        cmocka_unit_test(test_kernel_and_jit_are_told_by_their_mapping),
+        cmocka_unit_test(test_labels_make_threads),
+        cmocka_unit_test(test_other_labels_are_told_of),
+        cmocka_unit_test(test_header_becomes_metadata),
+        cmocka_unit_test(test_go_cpu_profile_is_a_timer),
+        cmocka_unit_test(test_whole_file_errors),
+        cmocka_unit_test(test_sum_past_64_bits_is_an_error),
+        cmocka_unit_test(test_any_cut_is_survived),
+        cmocka_unit_test(test_stack_depth_is_limited),
+        cmocka_unit_test(test_text_is_not_taken_for_pprof),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
