@@ -1,7 +1,11 @@
 #include "view/export.h"
 
 const struct exporter *const export_formats[] = {
+    &exporter_kelvin,
     &exporter_folded,
+    &exporter_pprof,
+    &exporter_speedscope, /* before json: its suffix is longer */
+    &exporter_json,
     NULL,
 };
 
