@@ -95,3 +95,9 @@ void json_null(struct json *j)
 {
     raw(j, "null");
 }
+
+void json_raw(struct json *j, struct text t)
+{
+    before_value(j);
+    fwrite(t.at, 1, t.n, j->out);
+}

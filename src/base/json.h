@@ -28,3 +28,4 @@ void json_decimal(struct json *j, int64_t value, int decimals); /* VALUE / 10^DE
 void json_double(struct json *j, double v); /* shortest form that reads back the same */
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
+void json_raw(struct json *j, struct text t); /* what is JSON already */
