@@ -21,11 +21,9 @@ static int kelvin_read(struct import *im, struct err *err)
     if (im->opts.strict)
         return err_set(err, EXIT_FAILS, "the recording is %s (--strict)", state.why);
     if (p->samples.n == 0)
-        return err_set(err, EXIT_INPUT, "the recording is %s; no sample stands before that",
-                       state.why);
+        return err_set(err, EXIT_INPUT, "the recording is %s; no sample stands before", state.why);
     meta_set_str(&p->meta, META_CUT, state.why);
-    import_note(im, "the recording is %s; the %zu samples before that are kept", state.why,
-                p->samples.n);
+    import_note(im, "the recording is %s; all that stands before is kept", state.why);
     return 0;
 }
 

@@ -5,6 +5,7 @@
  * fuzz_pprof is a link to it. What was imported is then written by every exporter, because names
  * and numbers from a hostile file must not break those either.
  */
+#include "reseal.h"
 #include "source/import.h"
 #include "view/export.h"
 #include "view/folded.h"
@@ -13,6 +14,8 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t n, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t n, size_t max, unsigned int seed);
 
 static const struct {
     const char *name;
@@ -49,6 +52,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     format = name + strlen("fuzz_");
     nowhere = fopen("/dev/null", "w");
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t n, size_t max, unsigned int seed)
+{
+    n = LLVMFuzzerMutate(bytes, n, max);
+    if (strcmp(format, "kelvin") == 0 && seed % 8)
+        reseal(bytes, n);
+    return n;
 }
 
 static void export_all(const struct profile *p)
