@@ -6,8 +6,10 @@ struct builder {
     const struct profile *p;
     const struct calltree_opts *o;
     struct calltree *t;
-    VEC(uint32_t) parent, label; /* nodes so far */
-    struct idmap map;            /* (parent, label) -> node */
+    VEC(uint32_t) parent, label; /* nodes so far, if not the trie's */
+    bool is_trie;                /* the nodes are those of p->stacks, labels its frame ids */
+    size_t n_nodes;
+    struct idmap map; /* (parent, label) -> node */
     uint32_t *node_of_row;
     VEC(uint32_t) group_of_thread; /* label + 1; 0 = none */
 };
@@ -101,13 +103,19 @@ static bool trie_is_tree(struct builder *b)
 
 static void take_trie(struct builder *b)
 {
-    const struct stacks *s = &b->p->stacks;
-    vec_reserve(&b->parent, s->nodes.n);
-    vec_reserve(&b->label, s->nodes.n);
-    for (size_t i = 1; i < s->nodes.n; i++)
-        new_node(b, s->nodes.at[i].parent.i, s->nodes.at[i].frame.i);
+    b->is_trie = true;
     for (size_t row = 0; row < b->p->samples.n; row++)
         b->node_of_row[row] = b->p->samples.stack[row].i;
+}
+
+static uint32_t parent_of(const struct builder *b, size_t node)
+{
+    return b->is_trie ? b->p->stacks.nodes.at[node].parent.i : b->parent.at[node];
+}
+
+static uint32_t label_of(const struct builder *b, size_t node)
+{
+    return b->is_trie ? b->p->stacks.nodes.at[node].frame.i : b->label.at[node];
 }
 
 /* --- merging by name --- */
@@ -258,18 +266,75 @@ static void merge_by_time(struct builder *b)
 
 /* --- values and children --- */
 
-static void sum_column(const struct builder *b, int type, int64_t **ret_self, int64_t **ret_total)
+/* Everything at or below each node, before any is left out. */
+static void sum_totals(const struct builder *b, int type, int64_t *total)
 {
-    size_t n = b->t->n;
-    int64_t *self = mem_calloc(n, sizeof *self);
-    int64_t *total = mem_realloc(NULL, n * sizeof *total);
+    memset(total, 0, b->n_nodes * sizeof *total);
     for (size_t row = 0; row < b->p->samples.n; row++)
-        self[b->node_of_row[row]] += b->p->samples.value[type][row];
-    memcpy(total, self, n * sizeof *total);
-    for (size_t i = n - 1; i > 0; i--)
-        total[b->t->parent[i]] += total[i];
-    *ret_self = self;
-    *ret_total = total;
+        total[b->node_of_row[row]] += b->p->samples.value[type][row];
+    for (size_t i = b->n_nodes - 1; i > 0; i--)
+        total[parent_of(b, i)] += total[i];
+}
+
+#define LEFT_OUT UINT32_MAX
+
+/* Number the nodes that stay: a child never outweighs its parent, so no parent is missing. */
+static uint32_t *choose_nodes(struct builder *b, const int64_t *total)
+{
+    uint32_t *new_id = mem_table(b->n_nodes * sizeof *new_id);
+    double least = b->o->min_share * (double)total[0];
+    size_t n = 1;
+    for (size_t i = 1; i < b->n_nodes; i++)
+        new_id[i] = total[i] > 0 && (double)total[i] >= least ? (uint32_t)n++ : LEFT_OUT;
+    b->t->n = n;
+    return new_id;
+}
+
+static void copy_nodes(const struct builder *b, const uint32_t *new_id)
+{
+    struct calltree *t = b->t;
+    t->parent = mem_calloc(t->n, sizeof *t->parent);
+    t->label = mem_calloc(t->n, sizeof *t->label);
+    for (size_t i = 1; i < b->n_nodes; i++) {
+        uint32_t id = new_id[i];
+        if (id == LEFT_OUT)
+            continue;
+        t->parent[id] = new_id[parent_of(b, i)];
+        t->label[id] = label_of(b, i);
+    }
+}
+
+static void copy_column(const struct builder *b, int type, const uint32_t *new_id,
+                        const int64_t *all, int64_t **ret_self, int64_t **ret_total)
+{
+    int64_t *self = *ret_self = mem_calloc(b->t->n, sizeof *self);
+    int64_t *total = *ret_total = mem_calloc(b->t->n, sizeof *total);
+    for (size_t i = 0; i < b->n_nodes; i++)
+        if (new_id[i] != LEFT_OUT)
+            total[new_id[i]] = all[i];
+    for (size_t row = 0; row < b->p->samples.n; row++) {
+        uint32_t id = new_id[b->node_of_row[row]];
+        if (id != LEFT_OUT)
+            self[id] += b->p->samples.value[type][row];
+    }
+}
+
+static void sum_and_prune(struct builder *b)
+{
+    struct calltree *t = b->t;
+    size_t size_bytes = b->n_nodes * sizeof(int64_t);
+    int64_t *total = mem_table(size_bytes);
+    sum_totals(b, b->o->type, total);
+    uint32_t *new_id = choose_nodes(b, total);
+    copy_nodes(b, new_id);
+    copy_column(b, b->o->type, new_id, total, &t->self, &t->total);
+    int counts = profile_count_type(b->p, b->o->type);
+    if (counts >= 0) {
+        sum_totals(b, counts, total);
+        copy_column(b, counts, new_id, total, &t->self_count, &t->total_count);
+    }
+    mem_table_free(new_id, b->n_nodes * sizeof *new_id);
+    mem_table_free(total, size_bytes);
 }
 
 /*
@@ -321,29 +386,23 @@ static int by_parent_and_rank(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Nodes wide enough to be listed, by parent, and among siblings by name or time. */
-static struct ranked *listed_nodes(const struct builder *b, size_t *ret_n)
+/* All nodes but the root, by parent, and among siblings by name or time. */
+static struct ranked *rank_nodes(struct calltree *t, enum calltree_order order)
 {
-    const struct calltree *t = b->t;
-    uint32_t *rank = b->o->order == ORDER_NAME ? rank_labels(&b->t->labels) : NULL;
-    double least = b->o->min_share * (double)t->total[0];
-    VEC(struct ranked) list = {0};
-    for (size_t i = 1; i < t->n; i++)
-        if (t->total[i] > 0 && (double)t->total[i] >= least)
-            *vec_push(&list) =
-                (struct ranked){t->parent[i], rank ? rank[t->label[i]] : (uint32_t)i, (uint32_t)i};
-    if (list.n)
-        qsort(list.at, list.n, sizeof *list.at, by_parent_and_rank);
+    uint32_t *rank = order == ORDER_NAME ? rank_labels(&t->labels) : NULL;
+    struct ranked *list = mem_calloc(t->n, sizeof *list);
+    for (uint32_t i = 1; i < t->n; i++)
+        list[i - 1] = (struct ranked){t->parent[i], rank ? rank[t->label[i]] : i, i};
+    qsort(list, t->n - 1, sizeof *list, by_parent_and_rank);
     free(rank);
-    *ret_n = list.n;
-    return list.at;
+    return list;
 }
 
 static void list_children(struct builder *b)
 {
     struct calltree *t = b->t;
-    size_t n;
-    struct ranked *listed = listed_nodes(b, &n);
+    size_t n = t->n - 1;
+    struct ranked *listed = rank_nodes(t, b->o->order);
     t->child_at = mem_calloc(t->n, sizeof *t->child_at);
     t->child_end = mem_calloc(t->n, sizeof *t->child_end);
     t->list = mem_calloc(n + 1, sizeof *t->list);
@@ -368,9 +427,7 @@ static void make_nodes(struct builder *b)
         take_trie(b);
     else
         merge_by_name(b);
-    b->t->n = b->parent.n;
-    b->t->parent = b->parent.at;
-    b->t->label = b->label.at;
+    b->n_nodes = b->is_trie ? b->p->stacks.nodes.n : b->parent.n;
     idmap_done(&b->map);
 }
 
@@ -382,11 +439,10 @@ struct calltree *calltree_build(const struct profile *p, const struct calltree_o
     b.node_of_row = mem_calloc(p->samples.n + 1, sizeof *b.node_of_row);
     label_groups(&b);
     make_nodes(&b);
-    sum_column(&b, opts->type, &t->self, &t->total);
-    int counts = profile_count_type(p, opts->type);
-    if (counts >= 0)
-        sum_column(&b, counts, &t->self_count, &t->total_count);
+    sum_and_prune(&b);
     list_children(&b);
+    vec_done(&b.parent);
+    vec_done(&b.label);
     free(b.node_of_row);
     vec_done(&b.group_of_thread);
     return t;

@@ -27,7 +27,7 @@ struct calltree_opts {
     enum calltree_group group;
     enum calltree_order order;
     bool callers_first; /* the tree starts at the leaf and grows to its callers */
-    double min_share;   /* leave nodes below this share of the total out of child lists */
+    double min_share;   /* leave out nodes below this share of the total, and what they call */
     bool underscores;   /* blanks in group names become '_' */
     struct label_opts labels;
 };
