@@ -179,7 +179,7 @@ function tell(f) {
     status.classList.toggle('kidle', !f);
     if (!f) { status.textContent = IDLE; return; }
     let more = '';
-    if (state.zoom !== root && f.depth >= state.zoom.depth)
+    if (state.zoom !== root && f.depth > state.zoom.depth)
         more = ' \u00b7 ' + (100 * f.w / state.zoom.w).toFixed(2) + '% of ' + state.zoom.name;
     status.textContent = f.about + more;
 }
@@ -367,7 +367,7 @@ function resize() {
     state.height = stillHeight + refoot();
     const height = state.height + BAR + STATUS;
     svg.setAttribute('viewBox', '0 ' + -BAR + ' ' + width + ' ' + height);
-    svg.setAttribute('height', height);
+    svg.style.height = height * seen / width + 'px';
     if (changed) draw();
     place();
 }
@@ -402,7 +402,8 @@ function onKey(e) {
 graph.addEventListener('click', e => { const f = frameAt(e.target); if (f) zoomTo(f); });
 graph.addEventListener('mouseover', e => { const f = frameAt(e.target); if (f) tell(f); });
 graph.addEventListener('mouseleave', () => tell(null));
-graph.addEventListener('focusin', e => { const f = frameAt(e.target); if (f) tell(f); });
+// Not on the drawing itself: a listener for focus would make it take the focus at a click.
+document.addEventListener('focusin', e => { const f = frameAt(e.target); if (f) tell(f); });
 document.addEventListener('keydown', onKey);
 input.addEventListener('input', searchSoon);
 input.addEventListener('keydown', e => { if (e.key === 'Enter') { search(); save(); } });
@@ -420,4 +421,6 @@ if (state.zoom !== root) draw();
 if (state.query) search();
 tell(null);
 walkTo(state.zoom, false);
+// What matters most stands at the root.
+if (alone && !inverted && window.scrollY === 0) window.scrollTo(0, svg.scrollHeight || 1e9);
 })();

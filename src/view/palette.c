@@ -16,7 +16,7 @@ static const struct hues hues[FAMILIES] = {
 };
 
 /* Three levels of lightness for each of the eight hues of a family. */
-static const double light_levels[] = {0.87, 0.82, 0.77}, dark_levels[] = {0.48, 0.44, 0.40};
+static const double light_levels[] = {0.87, 0.82, 0.77}, dark_levels[] = {0.76, 0.71, 0.66};
 
 static uint8_t to_srgb(double linear)
 {
@@ -45,13 +45,13 @@ struct rgb palette_rgb(struct shade s, bool dark)
 {
     const struct hues *h = &hues[s.family];
     double hue = h->from + (h->to - h->from) * (s.step % 8) / 7;
-    double chroma = dark ? h->chroma * 0.75 : h->chroma;
+    double chroma = dark ? h->chroma * 0.9 : h->chroma;
     return from_oklch((dark ? dark_levels : light_levels)[s.step / 8 % 3], chroma, hue);
 }
 
 struct rgb palette_text(bool dark)
 {
-    return dark ? (struct rgb){0xf2, 0xf3, 0xf5} : (struct rgb){0x1a, 0x1c, 0x1f};
+    return dark ? (struct rgb){0x0b, 0x0c, 0x0e} : (struct rgb){0x1a, 0x1c, 0x1f};
 }
 
 static const char kind_letters[FRAME_KINDS] = {
