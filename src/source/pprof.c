@@ -302,8 +302,8 @@ static void note_dropped_labels(struct pprof *f)
     for (size_t i = 0; i < f->dropped_keys.n; i++)
         buf_printf(&keys, "%s'%.*s'", i ? ", " : "",
                    TEXT_ARG(pprof_text(&f->tables, f->dropped_keys.at[i])));
-    import_note(f->im, "labels of %llu samples were left out: %s", (unsigned long long)f->n_dropped,
-                buf_cstr(&keys));
+    import_note(f->im, "labels of %llu sample%s were left out: %s",
+                (unsigned long long)f->n_dropped, f->n_dropped == 1 ? "" : "s", buf_cstr(&keys));
 }
 
 /* --- samples --- */

@@ -16,6 +16,7 @@ void pprof_tables_done(struct pprof_tables *t)
     vec_done(&t->mappings);
     vec_done(&t->functions);
     vec_done(&t->locations);
+    vec_done(&t->frames);
     vec_done(&t->lines);
     vec_done(&t->scratch);
 }
@@ -177,6 +178,7 @@ int pprof_add_location(struct pprof_tables *t, struct text message, uint64_t pla
     }
     l.n_lines = (uint32_t)(t->lines.n - first);
     *vec_push(&t->locations) = l;
+    *vec_push(&t->frames) = 0;
     return 0;
 }
 
@@ -280,8 +282,9 @@ static int mapping_of(struct pprof_tables *t, const struct pprof_location *l, st
     return 0;
 }
 
-int pprof_make_frame(struct pprof_tables *t, struct pprof_location *l, struct err *err)
+int pprof_make_frame(struct pprof_tables *t, uint32_t index, struct err *err)
 {
+    const struct pprof_location *l = &t->locations.at[index];
     struct frame_key key = {.pc = l->address};
     t->scratch.n = 0;
     for (uint32_t i = l->n_lines; i > 0; i--) /* the model has the outermost first */
@@ -296,6 +299,6 @@ int pprof_make_frame(struct pprof_tables *t, struct pprof_location *l, struct er
     const struct import_opts *opts = &t->im->opts;
     if (!opts->addresses && (key.n_lines || !opts->bare_addresses))
         key.pc = 0;
-    l->made = profile_add_frame(t->im->profile, &key).i + 1;
+    t->frames.at[index] = profile_add_frame(t->im->profile, &key).i + 1;
     return 0;
 }

@@ -36,7 +36,6 @@ struct pprof_line {
 struct pprof_location {
     uint64_t place, address, mapping; /* mapping id; 0 = not known */
     uint32_t first_line, n_lines;     /* innermost function first */
-    uint32_t made;                    /* frame id + 1 */
     uint8_t kind_plus_1;              /* as our own exporter writes it, or 0 */
 };
 
@@ -47,6 +46,7 @@ struct pprof_tables {
     VEC(struct pprof_mapping) mappings;
     VEC(struct pprof_function) functions;
     VEC(struct pprof_location) locations;
+    VEC(uint32_t) frames; /* of each location: frame id + 1; apart, as every sample looks here */
     VEC(struct pprof_line) lines;
     VEC(struct line) scratch;
 };
@@ -75,20 +75,19 @@ uint32_t pprof_ids_find_sparse(const struct pprof_ids *ids, uint64_t id);
 
 static inline uint32_t pprof_ids_find(const struct pprof_ids *ids, uint64_t id)
 {
-    if (id - 1 < ids->at.n && ids->at.at[id - 1] == id)
-        return (uint32_t)(id - 1);
-    return pprof_ids_find_sparse(ids, id);
+    if (ids->sparse)
+        return pprof_ids_find_sparse(ids, id);
+    return id - 1 < ids->at.n ? (uint32_t)(id - 1) : IDMAP_NONE;
 }
 
-int pprof_make_frame(struct pprof_tables *t, struct pprof_location *l, struct err *err);
+int pprof_make_frame(struct pprof_tables *t, uint32_t index, struct err *err);
 
 /* The frame of the location at INDEX. Fails only under --strict. */
 static inline int pprof_frame(struct pprof_tables *t, uint32_t index, struct frame_id *ret,
                               struct err *err)
 {
-    struct pprof_location *l = &t->locations.at[index];
-    if (!l->made && pprof_make_frame(t, l, err) != 0)
+    if (!t->frames.at[index] && pprof_make_frame(t, index, err) != 0)
         return -1;
-    *ret = (struct frame_id){l->made - 1};
+    *ret = (struct frame_id){t->frames.at[index] - 1};
     return 0;
 }

@@ -502,7 +502,7 @@ static void test_other_labels_are_told_of(void **state)
     label_file(&b, "time_ns", NULL, 17); /* ours only in our own files */
     assert_int_equal(import_bytes(&im, &b, false, &p, &err), 0);
     assert_int_equal(im.notes.n, 1);
-    assert_string_equal(im.notes.at[0], "labels of 1 samples were left out: 'time_ns'");
+    assert_string_equal(im.notes.at[0], "labels of 1 sample were left out: 'time_ns'");
     assert_null(p->samples.time_ns);
     import_done(&im);
     profile_free(p);
