@@ -92,11 +92,13 @@ static void add_frame(struct bpftrace *b, struct text line)
 {
     struct profile *p = b->im->profile;
     struct frame_text f = parse_frame(line);
+    const struct import_opts *o = &b->im->opts;
+    bool keep_pc = o->addresses || (o->bare_addresses && !f.name.n);
     struct function function = {.name = profile_add_str(p, f.name)};
     struct line name = {.function = profile_add_function(p, &function)};
     struct mapping mapping = {.path = profile_add_str(p, f.module)};
     struct frame_key key = {
-        .pc = b->im->opts.addresses ? f.pc : 0,
+        .pc = keep_pc ? f.pc : 0,
         .mapping = profile_add_mapping(p, &mapping),
         .kind = f.pc >> 63 ? FRAME_KERNEL : FRAME_USER,
         .lines = &name,

@@ -148,7 +148,9 @@ static struct frame_id frame_of(struct macsample *m, struct text t)
     struct mapping mapping = {.path = profile_add_str(p, module)};
     struct frame_key key = {
         .mapping = profile_add_mapping(p, &mapping), .lines = &line, .n_lines = named ? 1 : 0};
-    if (!m->im->opts.addresses || !text_u64(address, 16, &key.pc))
+    const struct import_opts *o = &m->im->opts;
+    bool keep_pc = o->addresses || (o->bare_addresses && !named);
+    if (!keep_pc || !text_u64(address, 16, &key.pc))
         key.pc = 0;
     return profile_add_frame(p, &key);
 }

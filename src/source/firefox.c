@@ -1,0 +1,546 @@
+/*
+ * firefox.c - Firefox Profiler's processed profiles, as samply and profiler.firefox.com save them.
+ *
+ *     {"meta": {"preprocessedProfileVersion": 66, "interval": ms, "categories": [...], ...},
+ *      "libs": [...], "shared": {tables}, "threads": [{"name": ..., "pid": "12", "tid": 12,
+ *      "samples": {"stack": [rows], "timeDeltas": [ms], "weight": [...], "weightType": "samples",
+ *                  "threadCPUDelta": [...]}, tables in older files}]}
+ *
+ * Samples without a stack are idle moments and stay out. Markers, counters and allocations are
+ * not read. Files written by kelvin say in meta.kelvin what the format has no place for.
+ */
+#include "source/firefox_tables.h"
+#include "source/sources.h"
+
+#include <math.h>
+
+enum weight_kind { WEIGHT_SAMPLES, WEIGHT_TIME, WEIGHT_BYTES, WEIGHT_CPU, WEIGHT_KINDS };
+
+struct fx_thread {
+    struct str_id name, process;
+    int32_t pid, tid;
+    struct firefox_tables own; /* in older files */
+    firefox_column stack;
+    VEC(int64_t) time_ns; /* or the difference to the one before */
+    VEC(int64_t) weight;  /* in millionths; negative = not usable */
+    VEC(int64_t) cpu;
+    bool deltas;
+    struct str_id weight_type;
+};
+
+struct firefox {
+    struct import *im;
+    struct jsonread j;
+    struct firefox_tables shared;
+    firefox_kinds kinds;
+    VEC(struct fx_thread) threads;
+    struct str_id cpu_unit;
+    double interval_ms, start_ms, profiling_ms[2];
+    struct str_id product, misc, imported_from;
+    bool untimed;                    /* kelvin had no times to write */
+    bool own_meta;                   /* kelvin's own meta was there */
+    struct str_id weight[3], cpu[3]; /* kelvin's own event, name and unit of the columns */
+    int types[WEIGHT_KINDS];         /* sample types, -1 until needed */
+    int64_t show_first;              /* kelvin's own default column, -1 = none */
+    uint64_t idle;
+};
+
+/* --- values --- */
+
+static bool enter(struct firefox *f, enum json_token what)
+{
+    if (json_peek(&f->j) == what)
+        return json_enter(&f->j, what);
+    json_skip(&f->j);
+    return false;
+}
+
+static struct str_id get_str(struct firefox *f)
+{
+    if (json_peek(&f->j) == JSON_STRING)
+        return profile_add_str(f->im->profile, json_get_text(&f->j));
+    json_skip(&f->j);
+    return (struct str_id){0};
+}
+
+static double get_number(struct firefox *f)
+{
+    if (json_peek(&f->j) == JSON_NUMBER)
+        return json_get_double(&f->j);
+    json_skip(&f->j);
+    return 0;
+}
+
+static int64_t times_million(double ms)
+{
+    return fabs(ms) < 9e12 ? llround(ms * 1e6) : INT64_MIN;
+}
+
+/* Process and thread ids are numbers or texts; samply makes "12.1" of the second process 12. */
+static int32_t get_id(struct firefox *f)
+{
+    uint64_t id;
+    if (json_peek(&f->j) == JSON_NUMBER) {
+        double d = json_get_double(&f->j);
+        return d >= 0 && d <= INT32_MAX ? (int32_t)d : THREAD_NO_ID;
+    }
+    if (json_peek(&f->j) != JSON_STRING) {
+        json_skip(&f->j);
+        return THREAD_NO_ID;
+    }
+    struct text t = json_get_text(&f->j);
+    return text_u64(text_cut(&t, '.'), 10, &id) && id <= INT32_MAX ? (int32_t)id : THREAD_NO_ID;
+}
+
+/* --- meta --- */
+
+static void read_category(struct firefox *f)
+{
+    struct text key;
+    uint8_t kind = FRAME_USER;
+    bool inside = enter(f, JSON_OBJECT);
+    while (inside && json_member(&f->j, &key)) {
+        if (text_is(key, "name") && json_peek(&f->j) == JSON_STRING)
+            kind = (uint8_t)firefox_kind_of(json_get_text(&f->j));
+        else
+            json_skip(&f->j);
+    }
+    *vec_push(&f->kinds) = kind;
+}
+
+/* ["event", "name", "unit"] */
+static void read_column_name(struct firefox *f, struct str_id ret[3])
+{
+    if (!enter(f, JSON_ARRAY))
+        return;
+    for (int i = 0; json_element(&f->j); i++) {
+        struct str_id s = get_str(f);
+        if (i < 3)
+            ret[i] = s;
+    }
+}
+
+static void read_kelvin_meta(struct firefox *f)
+{
+    struct profile *p = f->im->profile;
+    struct text key;
+    if (!enter(f, JSON_OBJECT))
+        return;
+    f->own_meta = true;
+    while (json_member(&f->j, &key)) {
+        autofree char *name = mem_strndup(key.at, key.n);
+        meta_set(&p->meta, name, profile_str(p, get_str(f)));
+    }
+}
+
+/* What kelvin adds: its own meta entries, and what the columns were called. */
+static void read_kelvin(struct firefox *f)
+{
+    struct text key;
+    if (!enter(f, JSON_OBJECT))
+        return;
+    while (json_member(&f->j, &key)) {
+        if (text_is(key, "untimed"))
+            f->untimed = json_get_bool(&f->j);
+        else if (text_is(key, "weight"))
+            read_column_name(f, f->weight);
+        else if (text_is(key, "cpu"))
+            read_column_name(f, f->cpu);
+        else if (text_is(key, "first"))
+            f->show_first = json_get_int(&f->j);
+        else if (text_is(key, "meta"))
+            read_kelvin_meta(f);
+        else
+            json_skip(&f->j);
+    }
+}
+
+static void read_categories(struct firefox *f)
+{
+    f->kinds.n = 0;
+    if (enter(f, JSON_ARRAY))
+        while (json_element(&f->j))
+            read_category(f);
+}
+
+static void read_sample_units(struct firefox *f)
+{
+    struct text key;
+    if (!enter(f, JSON_OBJECT))
+        return;
+    while (json_member(&f->j, &key))
+        if (text_is(key, "threadCPUDelta"))
+            f->cpu_unit = get_str(f);
+        else
+            json_skip(&f->j);
+}
+
+static void meta_text(struct firefox *f, const char *name)
+{
+    struct profile *p = f->im->profile;
+    struct text value = profile_str(p, get_str(f));
+    if (value.n && !f->own_meta)
+        meta_set(&p->meta, name, value);
+}
+
+static void meta_member(struct firefox *f, struct text key)
+{
+    if (text_is(key, "interval"))
+        f->interval_ms = get_number(f);
+    else if (text_is(key, "startTime"))
+        f->start_ms = get_number(f);
+    else if (text_is(key, "profilingStartTime"))
+        f->profiling_ms[0] = get_number(f);
+    else if (text_is(key, "profilingEndTime"))
+        f->profiling_ms[1] = get_number(f);
+    else if (text_is(key, "product"))
+        f->product = get_str(f);
+    else if (text_is(key, "importedFrom"))
+        f->imported_from = get_str(f);
+    else if (text_is(key, "misc"))
+        f->misc = get_str(f);
+    else if (text_is(key, "oscpu"))
+        meta_text(f, META_OS);
+    else if (text_is(key, "CPUName"))
+        meta_text(f, META_CPU);
+    else if (text_is(key, "abi"))
+        meta_text(f, META_ARCH);
+    else if (text_is(key, "sampleUnits"))
+        read_sample_units(f);
+    else if (text_is(key, "kelvin"))
+        read_kelvin(f);
+    else if (text_is(key, "categories"))
+        read_categories(f);
+    else
+        json_skip(&f->j);
+}
+
+static void read_meta(struct firefox *f)
+{
+    struct text key;
+    if (enter(f, JSON_OBJECT))
+        while (json_member(&f->j, &key))
+            meta_member(f, key);
+}
+
+/* Standard members become entries, unless kelvin's own were there. */
+static void set_meta(struct firefox *f)
+{
+    struct profile *p = f->im->profile;
+    struct meta *m = &p->meta;
+    double length_ms = f->profiling_ms[1] - f->profiling_ms[0];
+    if (f->own_meta)
+        return;
+    if (f->interval_ms > 0 && f->interval_ms <= 1000)
+        meta_set_u64(m, META_RATE_HZ, (uint64_t)llround(1000 / f->interval_ms));
+    if (f->start_ms > 0 && f->start_ms < 9e12)
+        meta_set_u64(m, META_TIME_NS, (uint64_t)llround(f->start_ms * 1e3) * 1000);
+    if (length_ms > 0 && length_ms < 9e12)
+        meta_set_u64(m, META_DURATION_NS, (uint64_t)times_million(length_ms));
+    if (f->product.i)
+        meta_set(m, META_COMMAND, profile_str(p, f->product));
+    struct str_id tool = f->imported_from.i ? f->imported_from : f->misc;
+    if (tool.i)
+        meta_set(m, META_TOOL, profile_str(p, tool));
+}
+
+/* --- threads --- */
+
+#define for_each_number(f, v)                                                              \
+    if (enter(f, JSON_ARRAY))                                                              \
+        for (double v; json_element(&(f)->j) &&                                            \
+                       (v = json_peek(&(f)->j) == JSON_NUMBER ? json_get_double(&(f)->j)   \
+                                                              : (json_skip(&(f)->j), NAN), \
+                       true);)
+
+static void samples_member(struct firefox *f, struct fx_thread *t, struct text key)
+{
+    if (text_is(key, "stack")) {
+        for_each_number(f, v) * vec_push(&t->stack) =
+            v >= 0 && v <= INT32_MAX ? (int32_t)v : FIREFOX_NONE;
+    } else if (text_is(key, "time") || text_is(key, "timeDeltas")) {
+        t->deltas = text_is(key, "timeDeltas");
+        t->time_ns.n = 0;
+        for_each_number(f, v) * vec_push(&t->time_ns) = isnan(v) ? 0 : times_million(v);
+    } else if (text_is(key, "weight")) {
+        for_each_number(f, v) * vec_push(&t->weight) = v >= 0 ? times_million(v) : -1;
+    } else if (text_is(key, "threadCPUDelta")) {
+        for_each_number(f, v) * vec_push(&t->cpu) = v > 0 && v < 9e18 ? llround(v) : 0;
+    } else if (text_is(key, "weightType"))
+        t->weight_type = get_str(f);
+    else if (text_is(key, "schema"))
+        json_fail(&f->j, "this is a raw Gecko profile; open it in profiler.firefox.com and save "
+                         "it from there");
+    else
+        json_skip(&f->j);
+}
+
+static void read_samples(struct firefox *f, struct fx_thread *t)
+{
+    struct text key;
+    if (enter(f, JSON_OBJECT))
+        while (json_member(&f->j, &key))
+            samples_member(f, t, key);
+}
+
+static void thread_member(struct firefox *f, struct fx_thread *t, struct text key)
+{
+    if (text_is(key, "name"))
+        t->name = get_str(f);
+    else if (text_is(key, "processName"))
+        t->process = get_str(f);
+    else if (text_is(key, "pid"))
+        t->pid = get_id(f);
+    else if (text_is(key, "tid"))
+        t->tid = get_id(f);
+    else if (text_is(key, "samples"))
+        read_samples(f, t);
+    else if (!firefox_tables_member(&t->own, f->im, &f->j, key))
+        json_skip(&f->j);
+}
+
+static void read_thread(struct firefox *f)
+{
+    struct text key;
+    struct fx_thread t = {.pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
+    if (enter(f, JSON_OBJECT))
+        while (json_member(&f->j, &key))
+            thread_member(f, &t, key);
+    *vec_push(&f->threads) = t;
+}
+
+static void read_threads(struct firefox *f)
+{
+    if (enter(f, JSON_ARRAY))
+        while (json_element(&f->j))
+            read_thread(f);
+}
+
+static void read_shared(struct firefox *f)
+{
+    struct text key;
+    if (!enter(f, JSON_OBJECT))
+        return;
+    while (json_member(&f->j, &key))
+        if (!firefox_tables_member(&f->shared, f->im, &f->j, key))
+            json_skip(&f->j);
+}
+
+static void top_member(struct firefox *f, struct text key)
+{
+    if (text_is(key, "meta"))
+        read_meta(f);
+    else if (text_is(key, "threads"))
+        read_threads(f);
+    else if (text_is(key, "shared"))
+        read_shared(f);
+    else if (text_is(key, "libs"))
+        firefox_tables_member(&f->shared, f->im, &f->j, key);
+    else
+        json_skip(&f->j);
+}
+
+/* --- samples --- */
+
+static enum weight_kind kind_of(const struct firefox *f, const struct fx_thread *t)
+{
+    struct text type = profile_str(f->im->profile, t->weight_type);
+    if (text_is(type, "tracing-ms"))
+        return WEIGHT_TIME;
+    return text_is(type, "bytes") ? WEIGHT_BYTES : WEIGHT_SAMPLES;
+}
+
+static bool has_cpu(const struct fx_thread *t)
+{
+    for (size_t i = 0; i < t->cpu.n && i < t->stack.n; i++)
+        if (t->cpu.at[i] && t->stack.at[i] != FIREFOX_NONE)
+            return true;
+    return false;
+}
+
+static int add_type(struct firefox *f, enum weight_kind kind)
+{
+    static const char *const names[WEIGHT_KINDS][2] = {
+        {"samples", "count"}, {"wall", "nanoseconds"}, {"bytes", "bytes"}, {"cpu", "nanoseconds"}};
+    struct profile *p = f->im->profile;
+    const struct str_id *own = kind == WEIGHT_CPU ? f->cpu : f->weight;
+    if (own[1].i)
+        return profile_add_type(p, profile_str(p, own[0]).at, profile_str(p, own[1]).at,
+                                profile_str(p, own[2]).at);
+    if (kind == WEIGHT_CPU && text_is(profile_str(p, f->cpu_unit), "variable CPU cycles"))
+        return profile_add_type(p, "", "cycles", "count");
+    return profile_add_type(p, "", names[kind][0], names[kind][1]);
+}
+
+/* The columns that some thread needs. Rows are counted too where they weigh something else. */
+static void add_types(struct firefox *f)
+{
+    struct profile *p = f->im->profile;
+    bool used[WEIGHT_KINDS] = {0};
+    for (size_t i = 0; i < f->threads.n; i++) {
+        used[kind_of(f, &f->threads.at[i])] = true;
+        used[WEIGHT_CPU] |= has_cpu(&f->threads.at[i]);
+    }
+    used[WEIGHT_SAMPLES] |= !f->weight[1].i;
+    for (int kind = 0; kind < WEIGHT_KINDS; kind++) {
+        f->types[kind] = used[kind] ? add_type(f, (enum weight_kind)kind) : -1;
+        if (used[kind] && kind != WEIGHT_SAMPLES)
+            p->types[f->types[kind]].count_type = f->types[WEIGHT_SAMPLES];
+    }
+    bool own = f->weight[1].i != 0;
+    if (own && f->show_first >= 0 && f->show_first < p->n_types)
+        p->default_type = (int)f->show_first;
+    if (!own && f->threads.n)
+        p->default_type = f->types[kind_of(f, &f->threads.at[0])];
+}
+
+/* A weight is in millionths, which are the nanoseconds of a millisecond. */
+static int set_weight(struct firefox *f, enum weight_kind kind, int64_t millionths, int64_t *values,
+                      struct err *err)
+{
+    int decimals = 6;
+    int type = f->types[kind];
+    if (kind == WEIGHT_TIME) {
+        values[type] = millionths;
+        return 0;
+    }
+    for (; decimals && millionths % 10 == 0; decimals--)
+        millionths /= 10;
+    return profile_scale_value(f->im->profile, type, millionths, decimals, &values[type], err);
+}
+
+static int fill_values(struct firefox *f, const struct fx_thread *t, size_t row, int64_t *values,
+                       struct err *err)
+{
+    enum weight_kind kind = kind_of(f, t);
+    int64_t weight = row < t->weight.n ? t->weight.at[row] : 1000000;
+    int64_t scale = text_is(profile_str(f->im->profile, f->cpu_unit), "\xc2\xb5s") ? 1000 : 1;
+    if (weight < 0)
+        return import_skip_byte(f->im, reader_offset(f->im->in), err,
+                                "sample %zu has a weight that is negative or does not fit", row);
+    if (kind != WEIGHT_SAMPLES && f->types[WEIGHT_SAMPLES] >= 0)
+        values[f->types[WEIGHT_SAMPLES]] = 1;
+    if (f->types[WEIGHT_CPU] >= 0 && row < t->cpu.n &&
+        __builtin_mul_overflow(t->cpu.at[row], scale, &values[f->types[WEIGHT_CPU]]))
+        return err_set(err, EXIT_INPUT, "the CPU time of sample %zu does not fit 64 bits", row);
+    return set_weight(f, kind, weight, values, err);
+}
+
+static int add_sample(struct firefox *f, const struct fx_thread *t, struct sample *s, size_t row,
+                      struct err *err)
+{
+    const struct firefox_tables *tables = t->own.stacks.n ? &t->own : &f->shared;
+    struct profile *p = f->im->profile;
+    int64_t values[PROFILE_MAX_TYPES] = {0};
+    bool any = false;
+    if (t->stack.at[row] == FIREFOX_NONE) {
+        f->idle++;
+        return 0;
+    }
+    const char *why = firefox_tables_stack(tables, t->stack.at[row], &s->stack);
+    if (why)
+        return import_skip_byte(f->im, reader_offset(f->im->in), err, "sample %zu of thread %s: %s",
+                                row, profile_str(p, t->name).at, why);
+    if (fill_values(f, t, row, values, err) != 0)
+        return -1;
+    for (int i = 0; i < p->n_types; i++)
+        any |= values[i] != 0;
+    s->values = values;
+    return any ? profile_add_sample(p, s, err) : 0;
+}
+
+/* The time of a row, after NOW, the one before; an impossible one is taken as no step. */
+static int64_t time_of(const struct fx_thread *t, size_t row, int64_t now)
+{
+    int64_t v = t->time_ns.at[row];
+    if (t->deltas && __builtin_add_overflow(now, v == INT64_MIN ? 0 : v, &v))
+        return now;
+    return v == INT64_MIN ? now : v;
+}
+
+static int add_thread(struct firefox *f, struct fx_thread *t, struct err *err)
+{
+    struct thread thread = {t->name.i ? t->name : t->process, t->pid, t->tid};
+    struct sample s = {.thread = profile_add_thread(f->im->profile, &thread)};
+    int64_t now = 0;
+    for (size_t row = 0; row < t->stack.n; row++) {
+        s.has_time = row < t->time_ns.n && !f->untimed;
+        now = row < t->time_ns.n ? time_of(t, row, now) : now;
+        s.time_ns = now > 0 ? (uint64_t)now : 0;
+        if (add_sample(f, t, &s, row, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int build(struct firefox *f, struct err *err)
+{
+    set_meta(f);
+    add_types(f);
+    firefox_tables_resolve(&f->shared, f->im, &f->shared, &f->kinds);
+    for (size_t i = 0; i < f->threads.n; i++) {
+        struct fx_thread *t = &f->threads.at[i];
+        firefox_tables_resolve(&t->own, f->im, &f->shared, &f->kinds);
+        if (add_thread(f, t, err) != 0)
+            return -1;
+    }
+    if (f->idle)
+        import_note(f->im, "%llu samples without a stack (idle moments) were left out",
+                    (unsigned long long)f->idle);
+    return 0;
+}
+
+static void done(struct firefox *f)
+{
+    for (size_t i = 0; i < f->threads.n; i++) {
+        struct fx_thread *t = &f->threads.at[i];
+        firefox_tables_done(&t->own);
+        vec_done(&t->stack);
+        vec_done(&t->time_ns);
+        vec_done(&t->weight);
+        vec_done(&t->cpu);
+    }
+    vec_done(&f->threads);
+    vec_done(&f->kinds);
+    firefox_tables_done(&f->shared);
+    jsonread_done(&f->j);
+}
+
+static int firefox_read(struct import *im, struct err *err)
+{
+    struct firefox f = {.im = im, .show_first = -1};
+    struct text key;
+    jsonread_init(&f.j, im->in);
+    if (json_enter(&f.j, JSON_OBJECT))
+        while (json_member(&f.j, &key))
+            top_member(&f, key);
+    json_finish(&f.j);
+    int rc = json_failed(&f.j, err) ? -1 : build(&f, err);
+    done(&f);
+    return rc;
+}
+
+static bool has(struct text head, const char *word)
+{
+    return head.n && memmem(head.at, head.n, word, strlen(word));
+}
+
+static int firefox_probe(struct text head, bool whole)
+{
+    (void)whole;
+    if (!text_starts(text_trim(head), "{"))
+        return 0;
+    if (has(head, "\"preprocessedProfileVersion\""))
+        return 98;
+    int words = has(head, "\"stackTable\"") + has(head, "\"frameTable\"") +
+                has(head, "\"funcTable\"") + has(head, "\"stringArray\"") +
+                has(head, "\"pausedRanges\"") + has(head, "\"debugName\"");
+    return words > 1 ? 80 : 0;
+}
+
+const struct source source_firefox = {
+    .name = "firefox",
+    .title = "Firefox Profiler profile",
+    .probe = firefox_probe,
+    .read = firefox_read,
+};
