@@ -367,7 +367,7 @@ static const char *apply_meta(struct loader *l, struct cursor *c)
         return cut_short;
     if (cursor_left(&check))
         return too_long;
-    if (n > RECORDING_MAX_META || l->p->meta.entries.n + n > 2 * RECORDING_MAX_META)
+    if (n > RECORDING_MAX_META || l->p->meta.entries.n + n > 2ull * RECORDING_MAX_META)
         return bad_value;
     for (uint64_t i = 0; i < n; i++) {
         struct text key = cursor_bytes(c, cursor_varint(c));
