@@ -4,6 +4,15 @@
 #include <stdarg.h>
 
 const struct source *const import_sources[] = {
+    &source_speedscope,
+    &source_kelvin,
+    &source_pprof,
+    &source_dtrace,
+    &source_bpftrace,
+    &source_perfscript,
+    &source_macsample,
+    &source_cpuprofile,
+    &source_firefox,
     &source_folded,
     NULL,
 };
@@ -41,8 +50,9 @@ static int choose(struct import *im, const char *name, const struct source **ret
                              im->opts.format);
     }
     struct text head = reader_peek(im->in, IMPORT_HEAD_BYTES);
-    if (reader_failed(im->in, err))
-        return -1;
+    struct err broken;
+    if (reader_failed(im->in, &broken))
+        return err_set(err, broken.code, "%s: %s", name, broken.text);
     if (head.n == 0)
         return err_set(err, EXIT_INPUT, "%s is empty", name);
     bool whole = head.n < IMPORT_HEAD_BYTES;
