@@ -71,7 +71,8 @@ void recording_writer_done(struct recording_writer *w);
 
 /*
  * Write all that is new in P since MARK and move MARK. Not for a profile that merges samples, whose
- * old rows change: such a one can only be written once, in whole.
+ * old rows change: such a one can only be written once, in whole. After a failure the writer is of
+ * no more use; what it wrote before stands.
  */
 int recording_append(struct recording_writer *w, const struct profile *p,
                      struct recording_mark *mark, struct err *err);
