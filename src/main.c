@@ -4,12 +4,12 @@
 #include "base/text.h"
 #include "cmd/command.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 
 const struct command *const commands[] = {
-    &command_flame,
-    &command_fold, &command_convert, &command_info, &command_help, NULL,
+    &command_flame, &command_fold, &command_convert, &command_info, &command_help, NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -33,9 +33,8 @@ static int no_such_command(const char *name)
     return EXIT_ERROR;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error with a message, not a death */
     if (argc < 2)
         return command_help.run(&command_help, 0, NULL);
     const char *word = argv[1];
@@ -47,4 +46,14 @@ int main(int argc, char **argv)
     }
     const struct command *c = command_find(word);
     return c ? c->run(c, argc - 2, argv + 2) : no_such_command(word);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error with a message, not a death */
+    int rc = dispatch(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return rc;
+    command_say("cannot write to standard output: %s", strerror(errno));
+    return rc ? rc : EXIT_ERROR;
 }

@@ -138,19 +138,20 @@ bool reader_line_slow(struct reader *r, struct text *ret)
         size_t n = r->end - r->start;
         const char *at = r->buf + r->start;
         const char *nl = n > seen ? memchr(at + seen, '\n', n - seen) : NULL;
-        if (nl) {
-            *ret = (struct text){at, (size_t)(nl - at)};
-            r->start += ret->n + 1;
-            r->lines++;
-            return true;
-        }
-        seen = n;
-        if (n > READER_LINE_MAX) {
+        size_t line = nl ? (size_t)(nl - at) : n;
+        if (line > READER_LINE_MAX) {
             err_set(&r->err, EXIT_INPUT, "line %llu is longer than %zu MB: not a text profile",
                     (unsigned long long)r->lines + 1, READER_LINE_MAX >> 20);
             r->at_end = true;
             return false;
         }
+        if (nl) {
+            *ret = (struct text){at, line};
+            r->start += line + 1;
+            r->lines++;
+            return true;
+        }
+        seen = n;
         if (fill(r))
             continue;
         if (r->err.code || n == 0)
