@@ -44,7 +44,7 @@ man_is_complete() {
     for option in $(options "$1"); do
         [ "$option" = --help ] || grep -qF -- "${option//-/\\-}" "$tmp/man" || echo "no $option in kelvin-$1(1)"
     done
-    groff -man -Tutf8 -ww "$tmp/man" 2>&1 >/dev/null
+    { groff -man -Tutf8 -ww "$tmp/man" >/dev/null; } 2>&1
 }
 
 completes() {
@@ -66,7 +66,7 @@ overview_is_complete() {
     for command in $(commands); do
         grep -q "kelvin.*$command" "$tmp/man" || echo "no $command in kelvin(1)"
     done
-    groff -man -Tutf8 -ww "$tmp/man" 2>&1 >/dev/null
+    { groff -man -Tutf8 -ww "$tmp/man" >/dev/null; } 2>&1
 }
 
 format_has_a_page() {

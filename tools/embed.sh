@@ -8,7 +8,7 @@ set -eu
 name=$(basename "$1" | tr -c 'A-Za-z0-9\n' _)
 echo "/* Made from $1 by tools/embed.sh. */"
 echo "#pragma once"
-echo "static const char web_$name[] ="
+echo "static const char web_${name}[] ="
 sed -e 's/^[[:space:]]*//' -e '/^$/d' -e '\,^//,d' -e '\,^/\*.*\*/$,d' \
     -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/' "$1"
 echo "    ;"

@@ -17,8 +17,9 @@ kelvin() {
     run --separate-stderr "$KELVIN" "$@"
 }
 
+# Say what is wrong, and fail. Long texts are cut: somebody has to read this.
 fail() {
-    printf '%s\n' "$@" >&2
+    printf '%.500s\n' "$@" >&2
     return 1
 }
 

@@ -1,0 +1,474 @@
+#!/usr/bin/env bats
+# What holds for every command: usage, messages, exit codes, hostile inputs, whole output files.
+
+load ../lib/helpers
+
+teardown() {
+    if mountpoint -q "$BATS_TEST_TMPDIR/disk" 2>/dev/null; then
+        umount "$BATS_TEST_TMPDIR/disk"
+    fi
+}
+
+commands() {
+    "$KELVIN" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+# COUNT stacks, all different.
+many() { # COUNT
+    seq 1 "$1" | sed 's/.*/main;some_function_&;leaf &/'
+}
+
+# Run the rest as somebody without rights, who can reach the test's folder and a copy of kelvin.
+as_nobody() {
+    [ "$(id -u)" = 0 ] || skip "needs root to become somebody else"
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
+    install -m 755 "$KELVIN" program
+    run --separate-stderr setpriv --reuid 65534 --clear-groups "$PWD/program" "$@"
+}
+
+small() {
+    printf 'main;parse;read 3\nmain;draw 2\n' >small.folded
+}
+
+# --- usage ---
+
+@test "kelvin without a word tells what it can do" {
+    kelvin
+    exits 0
+    [[ $output == *"Usage: kelvin COMMAND"* ]]
+    [[ $output == *"Exit codes:"* ]]
+}
+
+@test "--help, -h and help print the same" {
+    kelvin --help
+    exits 0
+    local long=$output
+    kelvin -h
+    prints "$long"
+    kelvin help
+    prints "$long"
+}
+
+@test "--version is one line with the version" {
+    kelvin --version
+    exits 0
+    [[ $output =~ ^kelvin\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "every command has the same help by both ways" {
+    local command
+    for command in $(commands); do
+        kelvin "$command" --help
+        exits 0
+        local told=$output
+        [[ $told == "kelvin $command - "* ]] || fail "$told"
+        kelvin help "$command"
+        prints "$told"
+    done
+}
+
+@test "help that could not be written is an error" {
+    run --separate-stderr bash -c '"$0" help formats >/dev/full' "$KELVIN"
+    exits 1
+    complains "cannot write"
+}
+
+@test "a mistyped command is met with the one that was meant" {
+    kelvin flod x
+    exits 1
+    complains "no command 'flod'" "did you mean 'fold'?"
+    kelvin zzzzzz
+    exits 1
+    complains "no command 'zzzzzz'" "kelvin help"
+}
+
+@test "a mistyped option is met with the one that was meant" {
+    small
+    kelvin fold small.folded --kernal
+    exits 1
+    complains "--kernal" "--kernel"
+    kelvin fold small.folded --qqqqqqqq
+    exits 1
+    complains "--qqqqqqqq"
+}
+
+@test "an option without its value is named" {
+    kelvin fold small.folded --output
+    exits 1
+    complains "--output" "FILE"
+}
+
+@test "no profile and two profiles are wrong usage" {
+    small
+    kelvin fold
+    exits 1
+    complains "which profile?"
+    kelvin fold small.folded small.folded
+    exits 1
+    complains "one profile at a time"
+}
+
+@test "help on something unknown" {
+    kelvin help nonsense
+    exits 1
+    complains "nonsense" "kelvin help"
+}
+
+# --- inputs that cannot be read ---
+
+@test "a file that is not there" {
+    kelvin fold nowhere.txt
+    exits 1
+    complains "nowhere.txt" "No such file"
+}
+
+@test "a folder as input" {
+    mkdir folder
+    kelvin fold folder
+    exits 1
+    complains "folder" "directory"
+}
+
+@test "a file that may not be read" {
+    small
+    chmod 600 small.folded
+    as_nobody fold small.folded
+    exits 1
+    complains "small.folded" "Permission denied"
+}
+
+@test "an empty file and an empty pipe" {
+    : >empty
+    kelvin fold empty
+    exits 5
+    complains "empty"
+    run --separate-stderr "$KELVIN" fold - </dev/null
+    exits 5
+    complains "standard input is empty"
+}
+
+@test "text that is no profile" {
+    printf 'Dear reader,\nthis is a letter.\n' >letter.txt
+    kelvin fold letter.txt
+    exits 5
+    complains "letter.txt" "not a profile" "kelvin help formats"
+}
+
+@test "rubbish bytes" {
+    head -c 100000 "$KELVIN" >rubbish
+    kelvin fold rubbish
+    exits 5
+    complains "rubbish"
+}
+
+@test "only newlines" {
+    printf '\n\n\n' >blank
+    kelvin fold blank
+    exits 5
+    complains "blank"
+}
+
+@test "an unknown --from" {
+    small
+    kelvin fold small.folded --from teleprinter
+    exits 1
+    complains "teleprinter" "kelvin help formats"
+}
+
+@test "the wrong --from tells what is wrong and where" {
+    small
+    kelvin convert small.folded --from pprof --to folded
+    exits 5
+    complains "small.folded"
+}
+
+# --- packed inputs ---
+
+@test "gzip and zstd are undone, from files and pipes" {
+    small
+    local want=$'main;draw 2\nmain;parse;read 3'
+    gzip -k small.folded
+    zstd -q small.folded
+    cp small.folded.gz misnamed.txt
+    for file in small.folded small.folded.gz small.folded.zst misnamed.txt; do
+        kelvin fold "$file"
+        exits 0
+        prints "$want"
+        run --separate-stderr "$KELVIN" fold - <"$file"
+        exits 0
+        prints "$want"
+    done
+}
+
+@test "gzip members one after the other are one input" {
+    printf 'a;b 1\n' | gzip >two.gz
+    printf 'a;c 2\n' | gzip >>two.gz
+    kelvin fold two.gz
+    exits 0
+    prints $'a;b 1\na;c 2'
+}
+
+@test "a gzip file cut anywhere is an error and leaves no output" {
+    many 3000 | gzip >whole.gz
+    local size at
+    size=$(stat -c %s whole.gz)
+    for at in 3 11 100 $((size / 2)) $((size - 1)); do
+        head -c "$at" whole.gz >cut.gz
+        kelvin fold cut.gz -o out
+        exits 5
+        complains "cut.gz"
+        no_file out
+    done
+}
+
+@test "a gzip file with a wrong checksum is an error" {
+    many 300 | gzip >bad.gz
+    printf '\377\377\377\377' | dd of=bad.gz bs=1 seek=$(($(stat -c %s bad.gz) - 8)) conv=notrunc status=none
+    kelvin fold bad.gz -o out
+    exits 5
+    complains "bad.gz"
+    no_file out
+}
+
+@test "a zstd file cut in the middle is an error" {
+    many 3000 | zstd -q >whole.zst
+    head -c $(($(stat -c %s whole.zst) / 2)) whole.zst >cut.zst
+    kelvin fold cut.zst -o out
+    exits 5
+    complains "cut.zst"
+    no_file out
+}
+
+# --- lines that make no sense ---
+
+@test "bad lines are counted and the first is shown" {
+    printf 'main;a 1\nrubbish\nmain;b 2\nmore rubbish x\n' >mixed
+    kelvin fold mixed
+    exits 0
+    prints $'main;a 1\nmain;b 2'
+    complains "skipped 2" "line 2" "rubbish"
+}
+
+@test "--strict makes the first bad line an error" {
+    printf 'main;a 1\nrubbish\n' >mixed
+    kelvin fold mixed --strict -o out
+    exits 3
+    complains "line 2"
+    no_file out
+}
+
+@test "zero, negative, huge and senseless counts" {
+    local count
+    for count in 0 -3 99999999999999999999999 12abc 1e5 nan inf 0x10; do
+        printf 'main;good 1\nmain;bad %s\n' "$count" >counts
+        kelvin fold counts
+        exits 0
+        prints 'main;good 1'
+        complains "line 2"
+    done
+}
+
+@test "a sum past 2^63 is an error, not a wrong number" {
+    printf 'a 9000000000000000000\nb 9000000000000000000\n' >sum
+    kelvin fold sum -o out
+    exits 5
+    complains "line 2"
+    no_file out
+}
+
+@test "fractions add up exactly" {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do echo 'a;b 0.1'; done >tenths
+    kelvin fold tenths
+    prints 'a;b 1'
+}
+
+@test "names that are not UTF-8 pass through" {
+    printf 'main;caf\351;x 1\n' >latin1
+    "$KELVIN" fold latin1 >out
+    printf 'main;caf\351;x 1\n' | cmp - out
+}
+
+@test "names full of markup" {
+    local name='<b>&amp;"q"'\''a'
+    printf 'main;%s 1\n' "$name" >markup
+    kelvin fold markup
+    prints "main;$name 1"
+}
+
+@test "a line of 10 MB" {
+    { printf 'main;'; head -c 10000000 /dev/zero | tr '\0' x; echo ' 7'; } >long
+    "$KELVIN" fold long >out
+    cmp long out
+}
+
+@test "a line of 100 MB is refused in one sentence" {
+    { head -c 100000000 /dev/zero | tr '\0' x; echo ' 7'; } >long
+    kelvin fold long --from folded
+    exits 5
+    complains "long" "line 1"
+}
+
+@test "a stack 10,000 deep" {
+    { seq -f 'f%g' -s ';' 1 10000 | tr -d '\n'; echo ' 1'; } >deep
+    "$KELVIN" fold deep >out
+    cmp deep out
+}
+
+# --- output files ---
+
+@test "an output file is made with the permissions the umask leaves" {
+    small
+    (umask 027 && "$KELVIN" fold small.folded -o out)
+    [ "$(stat -c %a out)" = 640 ]
+    no_litter .
+}
+
+@test "a file that is replaced keeps its permissions" {
+    small
+    echo old >out && chmod 604 out
+    kelvin fold small.folded -o out
+    exits 0
+    [ "$(stat -c %a out)" = 604 ]
+}
+
+@test "a failed run leaves the old output alone" {
+    echo old >out
+    echo nonsense >bad
+    kelvin fold bad -o out
+    exits 5
+    [ "$(cat out)" = old ]
+    no_litter .
+}
+
+@test "a symbolic link stays one and its target is replaced" {
+    small
+    mkdir there
+    echo old >there/real
+    ln -s there/real link
+    kelvin fold small.folded -o link
+    exits 0
+    [ -L link ]
+    [ "$(head -n 1 there/real)" = 'main;draw 2' ]
+    no_litter there
+}
+
+@test "the input may be the output" {
+    printf 'b 1\na 1\n' >both
+    kelvin fold both -o both
+    exits 0
+    [ "$(cat both)" = $'a 1\nb 1' ]
+}
+
+@test "an output folder that is not there" {
+    small
+    kelvin fold small.folded -o nowhere/out
+    exits 1
+    complains "nowhere/out" "No such file"
+}
+
+@test "a folder as output" {
+    small
+    mkdir folder
+    kelvin fold small.folded -o folder
+    exits 1
+    complains "folder" "directory"
+}
+
+@test "an output folder that may not be written" {
+    small
+    mkdir locked && echo old >locked/out
+    chmod 644 small.folded && chmod 755 locked
+    as_nobody fold small.folded -o locked/out
+    exits 1
+    complains "locked/out" "Permission denied"
+    [ "$(cat locked/out)" = old ]
+}
+
+@test "a full disk leaves the old file whole and no litter" {
+    mkdir disk
+    mount -t tmpfs -o size=64k none disk 2>/dev/null || skip "needs the right to mount a small disk"
+    many 20000 >big.folded
+    echo old >disk/out
+    kelvin fold big.folded -o disk/out
+    exits 1
+    complains "disk/out" "No space left"
+    [ "$(cat disk/out)" = old ]
+    no_litter disk
+    [ "$(find disk -type f | wc -l)" = 1 ]
+}
+
+@test "a full device is told" {
+    small
+    run --separate-stderr bash -c '"$0" fold small.folded >/dev/full' "$KELVIN"
+    exits 1
+    complains "cannot write" "No space left"
+}
+
+@test "a reader that goes away ends it quietly enough" {
+    many 50000 >big.folded
+    run --separate-stderr bash -c 'set -o pipefail; "$0" fold big.folded | head -n 1' "$KELVIN"
+    exits 1
+    [ "${#lines[@]}" = 1 ]
+    complains "Broken pipe"
+}
+
+@test "output to a named pipe is written through" {
+    small
+    mkfifo pipe
+    cat pipe >got &
+    kelvin fold small.folded -o pipe
+    wait
+    exits 0
+    [ -p pipe ]
+    [ "$(wc -l <got)" = 2 ]
+}
+
+@test "killed while it works it leaves nothing behind" {
+    many 200000 >big.folded
+    echo old >out
+    timeout -s KILL 0.05 "$KELVIN" fold big.folded -o out || true
+    [ "$(head -n 1 out)" = old ] || [ "$(wc -l <out)" = 200000 ]
+    no_litter .
+}
+
+# --- everywhere ---
+
+@test "the same input gives the same bytes in any order" {
+    many 500 >a.folded
+    shuf --random-source=<(yes) a.folded >b.folded
+    for command in fold flame; do
+        "$KELVIN" $command - <a.folded >a.out
+        "$KELVIN" $command - <b.folded >b.out
+        cmp a.out b.out
+    done
+}
+
+@test "install puts all in place and uninstall leaves nothing" {
+    cd "$ROOT"
+    DESTDIR=$BATS_TEST_TMPDIR/root PREFIX=/usr B=$(dirname "$KELVIN") tools/install.sh install
+    cd "$BATS_TEST_TMPDIR/root"
+    run --separate-stderr usr/bin/kelvin --version
+    exits 0
+    local command
+    for command in $(commands); do
+        [ -s "usr/share/man/man1/kelvin-$command.1" ] || fail "no man page of $command"
+    done
+    bash -n usr/share/bash-completion/completions/kelvin
+    [ "$(find . -type f -newer usr/bin/kelvin -perm /111 | wc -l)" = 0 ]
+    cd "$ROOT"
+    DESTDIR=$BATS_TEST_TMPDIR/root PREFIX=/usr tools/install.sh uninstall
+    [ -z "$(find "$BATS_TEST_TMPDIR/root" -type f)" ]
+}
+
+@test "completion offers commands, options and choices" {
+    source <("$KELVIN" help --as bash)
+    COMP_WORDS=(kelvin fo) COMP_CWORD=1
+    _kelvin
+    [ "${COMPREPLY[*]}" = fold ]
+    COMP_WORDS=(kelvin fold --ker) COMP_CWORD=2
+    _kelvin
+    [ "${COMPREPLY[*]}" = --kernel ]
+    COMP_WORDS=(kelvin help --as m) COMP_CWORD=3
+    _kelvin
+    [ "${COMPREPLY[*]}" = man ]
+}
