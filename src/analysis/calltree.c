@@ -12,6 +12,7 @@ struct builder {
     struct idmap map; /* (parent, label) -> node */
     uint32_t *node_of_row;
     VEC(uint32_t) group_of_thread; /* label + 1; 0 = none */
+    VEC(int64_t) start;            /* of each node; charts only */
 };
 
 static uint32_t new_node(struct builder *b, uint32_t parent, uint32_t label)
@@ -244,6 +245,8 @@ static void merge_by_time(struct builder *b)
     struct timed_row *order = rows_by_time(b->p);
     struct path path = {0};
     VEC(uint32_t) open = {0}; /* nodes of the previous path, root first */
+    int64_t now = 0;          /* sum of the values so far */
+    *vec_push(&b->start) = 0;
     for (size_t i = 0; i < b->p->samples.n; i++) {
         path_of_row(b, order[i].row, &path);
         size_t n = path.labels.n, depth = 0;
@@ -255,9 +258,11 @@ static void merge_by_time(struct builder *b)
         for (; depth < n; depth++) {
             uint32_t parent = depth ? open.at[depth - 1] : 0;
             *vec_push(&open) = new_node(b, parent, LABEL_AT(depth));
+            *vec_push(&b->start) = now;
         }
 #undef LABEL_AT
         b->node_of_row[order[i].row] = n ? open.at[n - 1] : 0;
+        now += b->p->samples.value[b->o->type][order[i].row];
     }
     free(order);
     vec_done(&path.labels);
@@ -283,10 +288,14 @@ static uint32_t *choose_nodes(struct builder *b, const int64_t *total)
 {
     uint32_t *new_id = mem_table(b->n_nodes * sizeof *new_id);
     double least = b->o->min_share * (double)total[0];
-    size_t n = 1;
-    for (size_t i = 1; i < b->n_nodes; i++)
-        new_id[i] = total[i] > 0 && (double)total[i] >= least ? (uint32_t)n++ : LEFT_OUT;
+    size_t n = 1, n_left_out = 0;
+    for (size_t i = 1; i < b->n_nodes; i++) {
+        bool stays = total[i] > 0 && (double)total[i] >= least;
+        new_id[i] = stays ? (uint32_t)n++ : LEFT_OUT;
+        n_left_out += total[i] > 0 && !stays;
+    }
     b->t->n = n;
+    b->t->n_left_out = n_left_out;
     return new_id;
 }
 
@@ -295,12 +304,15 @@ static void copy_nodes(const struct builder *b, const uint32_t *new_id)
     struct calltree *t = b->t;
     t->parent = mem_calloc(t->n, sizeof *t->parent);
     t->label = mem_calloc(t->n, sizeof *t->label);
+    t->start = b->start.n ? mem_calloc(t->n, sizeof *t->start) : NULL;
     for (size_t i = 1; i < b->n_nodes; i++) {
         uint32_t id = new_id[i];
         if (id == LEFT_OUT)
             continue;
         t->parent[id] = new_id[parent_of(b, i)];
         t->label[id] = label_of(b, i);
+        if (t->start)
+            t->start[id] = b->start.at[i];
     }
 }
 
@@ -443,6 +455,7 @@ struct calltree *calltree_build(const struct profile *p, const struct calltree_o
     list_children(&b);
     vec_done(&b.parent);
     vec_done(&b.label);
+    vec_done(&b.start);
     free(b.node_of_row);
     vec_done(&b.group_of_thread);
     return t;
@@ -459,6 +472,7 @@ void calltree_free(struct calltree *t)
     free(t->total);
     free(t->self_count);
     free(t->total_count);
+    free(t->start);
     free(t->child_at);
     free(t->child_end);
     free(t->list);

@@ -34,12 +34,13 @@ struct calltree_opts {
 
 struct calltree {
     struct labels labels;
-    size_t n;
+    size_t n, n_left_out; /* nodes here; nodes with a value that were below min_share */
     uint32_t *parent;
     uint32_t *label; /* in labels; not meaningful for node 0 */
     int64_t *self, *total;
     int64_t *self_count, *total_count; /* samples behind them; NULL where not recorded */
-    uint32_t *child_at, *child_end;    /* children: list[child_at[node] .. child_end[node]) */
+    int64_t *start; /* charts: sum of the values earlier in time; NULL in trees by name */
+    uint32_t *child_at, *child_end; /* children: list[child_at[node] .. child_end[node]) */
     uint32_t *list;
 };
 

@@ -4,12 +4,6 @@
 
 #include <math.h>
 
-int caption_count_type(const struct profile *p, int type)
-{
-    const struct sample_type *t = &p->types[type];
-    return text_is(profile_str(p, t->name), "samples") ? type : t->count_type;
-}
-
 static bool is_scaled_unit(struct text unit)
 {
     return text_is(unit, "nanoseconds") || text_is(unit, "bytes");
@@ -54,7 +48,7 @@ static void add_kind(struct buf *b, const struct profile *p, struct text event)
 
 static void add_samples(struct buf *b, const struct profile *p, int type)
 {
-    int counts = caption_count_type(p, type);
+    int counts = profile_count_type(p, type);
     if (counts >= 0) {
         caption_value(b, p, counts, p->types[counts].total);
         if (counts != type)
@@ -114,7 +108,7 @@ void caption_build(struct buf *b, const struct profile *p, int type)
  */
 static void warn_few(struct buf *b, const struct profile *p, int type)
 {
-    int counts = caption_count_type(p, type);
+    int counts = profile_count_type(p, type);
     if (counts < 0)
         counts = type;
     const struct sample_type *t = &p->types[counts];
@@ -129,7 +123,7 @@ static void warn_few(struct buf *b, const struct profile *p, int type)
 static void warn_lost(struct buf *b, const struct profile *p, int type)
 {
     uint64_t lost;
-    int counts = caption_count_type(p, type);
+    int counts = profile_count_type(p, type);
     if (counts < 0 || !meta_find_u64(&p->meta, META_LOST, &lost) || lost == 0)
         return;
     double share = 100 * (double)lost / ((double)lost + (double)p->types[counts].total);

@@ -22,9 +22,6 @@ void caption_build(struct buf *b, const struct profile *p, int type);
 /* Append what a reader must be warned of, a line each ending in '\n'; nothing when all is well. */
 void caption_warnings(struct buf *b, const struct profile *p, int type);
 
-/* The column that counts the samples behind TYPE (which may be TYPE itself), or -1. */
-int caption_count_type(const struct profile *p, int type);
-
 /*
  * Append a value of TYPE as people read it, with its unit or name: "1.23 s", "45 MiB",
  * "1,234 counts".

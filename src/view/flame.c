@@ -30,7 +30,7 @@ struct flame {
     struct fit fit;
     struct buf head, rows, foot; /* parts of the document, before its id is known */
     double head_px, foot_px;
-    size_t n_rows, n_drawn;
+    size_t n_rows;
     bool used[FAMILIES][PALETTE_SHADES];
 };
 
@@ -210,7 +210,6 @@ static void add_frame(struct flame *f, struct box box)
     int64_t whole = f->t->total[0] > 0 ? f->t->total[box.node] : 1;
     int64_t x = position(f, box.start), width = position(f, box.start + whole) - x;
     f->used[face.shade.family][face.shade.step] = true;
-    f->n_drawn++;
     buf_printf(b, "<g class=\"k%c%d%s\"><title>", family_letter(face.shade.family), face.shade.step,
                width < NARROW_MILLI ? " kn" : "");
     utf8_xml(b, face.name);
@@ -225,12 +224,13 @@ static void add_frame(struct flame *f, struct box box)
 
 /* --- rows --- */
 
-/* Children stand side by side from the left edge of their parent. */
+/* Children stand side by side from the left edge of their parent; in charts, where time put them.
+ */
 static void add_children(const struct flame *f, struct box box, struct row *row)
 {
     int64_t start = box.start;
     for_each_child (f->t, box.node, child) {
-        *vec_push(&row->boxes) = (struct box){child, start};
+        *vec_push(&row->boxes) = (struct box){child, f->t->start ? f->t->start[child] : start};
         start += f->t->total[child];
     }
 }
@@ -402,7 +402,7 @@ static void add_caption(struct flame *f)
 {
     autobuf struct buf caption = {0}, line = {0};
     caption_build(&caption, f->p, f->type);
-    if (f->o.hidden && f->n_drawn < f->t->n)
+    if (f->o.hidden && f->t->n_left_out)
         buf_printf(&caption, CAPTION_SEPARATOR "%s", f->o.hidden);
     struct text rest = buf_text(&caption);
     while (rest.n) {
@@ -597,7 +597,7 @@ int flame_print(FILE *out, const struct profile *p, const struct calltree *t, in
                 const struct flame_opts *o)
 {
     struct flame f = {.p = p, .t = t, .type = type, .o = with_defaults(o)};
-    f.count_type = caption_count_type(p, type);
+    f.count_type = profile_count_type(p, type);
     f.fit = fit_of_font(f.o.font, f.o.font_px);
     add_head(&f);
     add_rows(&f);
