@@ -523,11 +523,11 @@ static bool message_fits(uint32_t number, struct text m)
  */
 static int pprof_probe(struct text head, bool whole)
 {
-    enum { FIELDS_LOOKED_AT = 200 };
+    enum { FIELDS_ENOUGH = 12 };
     struct cursor c = cursor_of(head.at, head.n);
     int n = 0, n_types = 0;
     (void)whole;
-    while (n < FIELDS_LOOKED_AT && cursor_more(&c)) {
+    while ((n < FIELDS_ENOUGH || !n_types) && cursor_more(&c)) {
         struct protofield f = {0};
         if (!protofield_next(&c, &f)) {
             if (cursor_left(&c) || f.number > 15)
