@@ -200,7 +200,7 @@ int reader_open(struct reader *r, const char *path, struct err *err)
     detect_packing(r);
     if (!r->err.code)
         return 0;
-    *err = r->err;
+    err_set(err, r->err.code, "%s: %s", r->owns_fd ? path : "standard input", r->err.text);
     reader_close(r);
     return -1;
 }
