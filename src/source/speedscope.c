@@ -85,7 +85,8 @@ static void read_frame(struct speedscope *s)
     if (!has_name)
         json_fail(j, "frame %zu has no name", s->frames.n);
     line.function = profile_add_function(p, &f);
-    *vec_push(&s->frames) = describe(s, &key);
+    struct frame_id id = describe(s, &key); /* goes by frames.n */
+    *vec_push(&s->frames) = id;
 }
 
 static void read_shared(struct speedscope *s)
