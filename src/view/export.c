@@ -5,6 +5,7 @@ const struct exporter *const export_formats[] = {
     &exporter_folded,
     &exporter_pprof,
     &exporter_speedscope, /* before json: its suffix is longer */
+    &exporter_firefox,
     &exporter_json,
     NULL,
 };
