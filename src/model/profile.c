@@ -191,24 +191,30 @@ static void grow_samples(struct profile *p)
     s->cap = cap;
 }
 
+size_t profile_find_row(const struct profile *p, struct stack_id stack, struct thread_id thread)
+{
+    const struct samples *rows = &p->samples;
+    for_each_match (&p->sample_map, hash_pair(stack.i, thread.i), id) {
+        if (rows->stack[id].i == stack.i && rows->thread[id].i == thread.i)
+            return id;
+    }
+    return SIZE_MAX;
+}
+
 /* The row for S: an old one when samples are merged, else a new one. */
 static size_t row_for(struct profile *p, const struct sample *s)
 {
     struct samples *rows = &p->samples;
-    uint32_t hash = hash_pair(s->stack.i, s->thread.i);
-    if (p->merge_samples) {
-        for_each_match (&p->sample_map, hash, id) {
-            if (rows->stack[id].i == s->stack.i && rows->thread[id].i == s->thread.i)
-                return id;
-        }
-    }
+    size_t old = p->merge_samples ? profile_find_row(p, s->stack, s->thread) : SIZE_MAX;
+    if (old != SIZE_MAX)
+        return old;
     if (rows->n == rows->cap)
         grow_samples(p);
     size_t row = rows->n++;
     rows->stack[row] = s->stack;
     rows->thread[row] = s->thread;
     if (p->merge_samples)
-        idmap_add(&p->sample_map, hash, (uint32_t)row);
+        idmap_add(&p->sample_map, hash_pair(s->stack.i, s->thread.i), (uint32_t)row);
     return row;
 }
 

@@ -165,6 +165,9 @@ struct sample {
 /* Add a sample. Fails when a column's sum would pass INT64_MAX. */
 int profile_add_sample(struct profile *p, const struct sample *s, struct err *err);
 
+/* Where samples are merged: the row of a stack and thread, or SIZE_MAX. */
+size_t profile_find_row(const struct profile *p, struct stack_id stack, struct thread_id thread);
+
 /*
  * VALUE / 10^DECIMALS as a value of TYPE, whose own decimals grow where VALUE needs more (the
  * column is rescaled). Fails when that does not fit 64 bits.

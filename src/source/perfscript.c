@@ -146,26 +146,79 @@ static bool make_weight(struct perfscript *s, struct event *e)
 
 /* --- samples --- */
 
-static int finish_sample(struct perfscript *s, struct err *err)
+/* Count the sample in a row that has its stack and thread. False if a sum would not fit. */
+static bool add_to_row(struct perfscript *s, size_t row)
 {
     struct profile *p = s->im->profile;
+    const struct event *e = s->event;
+    int64_t count, weight = 0;
+    if (__builtin_add_overflow(p->types[e->samples].total, 1, &count))
+        return false;
+    if (e->weight >= 0 && __builtin_add_overflow(p->types[e->weight].total, s->period, &weight))
+        return false;
+    p->types[e->samples].total = count;
+    p->samples.value[e->samples][row]++;
+    if (e->weight >= 0) {
+        p->types[e->weight].total = weight;
+        p->samples.value[e->weight][row] += s->period;
+    }
+    return true;
+}
+
+static int add_sample(struct perfscript *s, struct err *err)
+{
     struct event *e = s->event;
-    s->in_sample = false;
-    if (!e)
-        return 0;
     struct err inner;
     s->values[e->samples] = 1;
     if (e->weight >= 0)
         s->values[e->weight] = s->period;
-    s->sample.stack = stacks_intern_leaf_first(&p->stacks, s->frames.at, s->frames.n);
     s->sample.values = s->values;
-    int rc = profile_add_sample(p, &s->sample, &inner);
+    int rc = profile_add_sample(s->im->profile, &s->sample, &inner);
     s->values[e->samples] = 0;
     if (e->weight >= 0)
         s->values[e->weight] = 0;
     return rc == 0 ? 0
                    : err_set(err, inner.code, "line %llu: %s", (unsigned long long)s->im->in->lines,
                              inner.text);
+}
+
+/* Samples are merged, so a chain and thread seen before have their row. */
+static int add_merged(struct perfscript *s, struct err *err)
+{
+    struct profile *p = s->im->profile;
+    uint64_t hash;
+    struct thread_id thread = s->sample.thread;
+    struct recent_chain *c = known_chain(&s->known, s->frames.at, s->frames.n, thread, &hash);
+    if (c->hash == hash && c->id_plus_1 && add_to_row(s, c->id_plus_1 - 1))
+        return 0;
+    s->sample.stack = stacks_intern_leaf_first(&p->stacks, s->frames.at, s->frames.n);
+    if (add_sample(s, err) != 0)
+        return -1;
+    uint32_t row = (uint32_t)profile_find_row(p, s->sample.stack, thread);
+    *c = (struct recent_chain){hash, row + 1};
+    return 0;
+}
+
+static int add_single(struct perfscript *s, struct err *err)
+{
+    uint64_t hash;
+    struct recent_chain *c =
+        known_chain(&s->known, s->frames.at, s->frames.n, (struct thread_id){0}, &hash);
+    if (c->hash != hash || !c->id_plus_1) {
+        struct stacks *stacks = &s->im->profile->stacks;
+        uint32_t stack = stacks_intern_leaf_first(stacks, s->frames.at, s->frames.n).i;
+        *c = (struct recent_chain){hash, stack + 1};
+    }
+    s->sample.stack.i = c->id_plus_1 - 1;
+    return add_sample(s, err);
+}
+
+static int finish_sample(struct perfscript *s, struct err *err)
+{
+    s->in_sample = false;
+    if (!s->event)
+        return 0;
+    return s->im->profile->merge_samples ? add_merged(s, err) : add_single(s, err);
 }
 
 static int push_frame(struct perfscript *s, const struct perfscript_frame *f, struct err *err)
@@ -238,28 +291,57 @@ static void read_record(struct perfscript *s, struct text record)
         s->lost = n;
 }
 
+/* Up to 18 digits, which fit; longer ones are looked at closely. */
+static bool parse_period(struct text digits, int64_t *ret)
+{
+    uint64_t v = 0;
+    if (digits.n > 18)
+        return text_u64(digits, 10, (uint64_t *)ret) && *ret >= 0;
+    for (size_t i = 0; i < digits.n; i++)
+        v = v * 10 + (uint64_t)(digits.at[i] - '0');
+    *ret = (int64_t)v;
+    return true;
+}
+
 /* Take event and period; whatever is wrong with them makes the sample one to leave out. */
 static int read_event(struct perfscript *s, const struct perfscript_header *h, struct err *err)
 {
-    uint64_t period = 0;
+    struct event *last = s->event;
+    int64_t period = 0;
     s->event = NULL;
-    if (h->period.n && (!text_u64(h->period, 10, &period) || period > INT64_MAX))
+    if (!parse_period(h->period, &period))
         return import_skip_line(s->im, err, "the period does not fit 64 bits");
-    struct event *e = find_event(s, h->event);
+    struct event *e = last && h->event.at == last->name.at ? last : find_event(s, h->event);
     if (!e || (h->period.n && e->weight < 0 && !make_weight(s, e)))
         return import_skip_line(s->im, err, "more than %d events in one file",
                                 PROFILE_MAX_TYPES / 2);
     s->event = e;
-    s->period = period ? (int64_t)period : 1;
+    s->period = period ? period : 1;
     return 0;
 }
 
-static int start_sample(struct perfscript *s, struct perfscript_header *h, bool padded,
-                        struct err *err)
+/* The thread of a line that starts a sample; NULL when it does not. */
+static const struct known_thread *read_thread(struct perfscript *s, struct text line,
+                                              struct perfscript_header *ret)
+{
+    if (perfscript_header_guess(line, ret)) {
+        const struct known_thread *known = known_thread_find(&s->known, ret->thread);
+        if (known)
+            return known;
+    }
+    return perfscript_header_parse(line, ret) ? known_thread_of(&s->known, ret) : NULL;
+}
+
+static int start_sample(struct perfscript *s, const struct known_thread *thread,
+                        struct perfscript_header *h, bool padded, struct err *err)
 {
     if (s->in_sample && finish_sample(s, err) != 0)
         return -1;
-    perfscript_header_tail(h);
+    struct event *last = s->event ? s->event : s->events;
+    if (last->name.n && perfscript_header_tail_is(h, last->name))
+        h->event = last->name;
+    else
+        perfscript_header_tail(h);
     if (h->record.n) {
         read_record(s, h->record);
         return 0;
@@ -267,7 +349,7 @@ static int start_sample(struct perfscript *s, struct perfscript_header *h, bool 
     s->in_sample = true;
     s->padded = padded;
     s->frames.n = 0;
-    s->thread = known_thread_of(&s->known, h);
+    s->thread = thread;
     s->sample = (struct sample){.thread = s->thread->thread};
     if (h->time.n && !s->im->opts.merge)
         s->sample.has_time = perfscript_header_time(h->time, &s->sample.time_ns);
@@ -290,8 +372,9 @@ static int read_line(struct perfscript *s, struct text line, struct err *err)
         comment(s, line);
         return 0;
     }
-    if (perfscript_header_parse(line, &h))
-        return start_sample(s, &h, indented, err);
+    const struct known_thread *thread = read_thread(s, line, &h);
+    if (thread)
+        return start_sample(s, thread, &h, indented, err);
     if (s->in_sample && (!indented || s->padded) && read_chain_line(s, line, err, &rc))
         return rc;
     return import_skip_line(s->im, err, "not a line of perf script: '%.*s'",
@@ -325,11 +408,12 @@ static void read_known_lines(struct perfscript *s)
 {
     struct reader *in = s->im->in;
     bool java = s->thread->java;
-    while (in->end - in->start >= RECENT_HEAD && s->frames.n < MAX_DEPTH) {
-        const char *at = in->buf + in->start;
-        const struct recent_line *r = recent_slot(&s->known, at);
-        if (!recent_is(r, at, in->end - in->start, java))
+    while (s->frames.n < MAX_DEPTH) {
+        struct text at = {in->buf + in->start, in->end - in->start};
+        struct recent_line *r = recent_find(&s->known, at, java);
+        if (!r)
             break;
+        r->used = true;
         *vec_push(&s->frames) = r->frame;
         in->start += r->n;
         in->lines++;
@@ -348,7 +432,15 @@ static int read_lines(struct perfscript *s, struct err *err)
     struct reader *in = s->im->in;
     struct text line;
     int rc = 0;
-    while (rc == 0 && reader_line(in, &line)) {
+    while (rc == 0) {
+        if (in->start < in->end && in->buf[in->start] == '\n') {
+            in->start++;
+            in->lines++;
+            rc = read_empty_line(s, err);
+            continue;
+        }
+        if (!reader_line(in, &line))
+            break;
         struct text raw = {line.at, line.n + (in->buf[in->start - 1] == '\n')};
         size_t frames = s->frames.n;
         bool in_chain = s->in_sample;

@@ -42,7 +42,8 @@ static struct text without_offset(struct text t)
     return t;
 }
 
-bool perfscript_frame_split(struct text line, struct perfscript_frame *ret)
+/* Offset of the pc's end, or 0. */
+static inline size_t find_pc(struct text line, struct text *ret)
 {
     size_t i = 0;
     while (i < line.n && is_blank(line.at[i]))
@@ -50,9 +51,15 @@ bool perfscript_frame_split(struct text line, struct perfscript_frame *ret)
     size_t pc = i;
     while (i < line.n && is_hex(line.at[i]))
         i++;
-    if (i == pc || i == line.n || !is_blank(line.at[i]))
+    *ret = (struct text){line.at + pc, i - pc};
+    return i > pc && i < line.n && is_blank(line.at[i]) ? i : 0;
+}
+
+static bool split_any(struct text line, struct perfscript_frame *ret)
+{
+    size_t i = find_pc(line, &ret->pc);
+    if (i == 0)
         return false;
-    ret->pc = (struct text){line.at + pc, i - pc};
     while (line.n > i && line.at[line.n - 1] != ')')
         line.n--;
     /* One blank stays in front, so that a line without a symbol still has " (" in it. */
@@ -65,6 +72,32 @@ bool perfscript_frame_split(struct text line, struct perfscript_frame *ret)
     if (ret->symbol.n == 0) /* "pc  (module)": a symbol whose name is empty; "pc (module)": none */
         ret->symbol = open - rest.at > 1 ? text_of(" ") : text_of("[unknown]");
     return true;
+}
+
+/*
+ * The line as nearly all are: a tab, the pc padded to 16, a symbol, and a module without blanks or
+ * brackets. False when it is not like that, which need not mean that it is no frame.
+ */
+static inline bool split_usual(struct text line, struct perfscript_frame *ret)
+{
+    enum { PC_END = 17 };
+    const char *at = line.at;
+    if (line.n < PC_END + 5 || at[0] != '\t' || !is_hex(at[PC_END - 1]) || at[PC_END] != ' ' ||
+        is_blank(at[PC_END + 1]) || at[line.n - 1] != ')' || at[line.n - 2] == ')')
+        return false;
+    const char *symbol = at + PC_END + 1;
+    const char *open = memrchr(symbol, '(', (size_t)(at + line.n - symbol));
+    if (!open || open < symbol + 2 || open[-1] != ' ' || is_blank(open[-2]))
+        return false;
+    ret->pc = (struct text){at + 1, PC_END - 1};
+    ret->symbol = without_offset((struct text){symbol, (size_t)(open - symbol) - 1});
+    ret->module = (struct text){open + 1, (size_t)(at + line.n - open) - 2};
+    return ret->symbol.n > 0;
+}
+
+bool perfscript_frame_split(struct text line, struct perfscript_frame *ret)
+{
+    return split_usual(line, ret) || split_any(line, ret);
 }
 
 bool perfscript_frame_is_comm(const struct perfscript_frame *f)

@@ -13,7 +13,8 @@
 #include "model/profile.h"
 
 struct perfscript_frame {
-    struct text pc, symbol, module; /* the symbol without its offset */
+    struct text pc;             /* hex digits, perhaps with blanks in front */
+    struct text symbol, module; /* the symbol without its offset */
 };
 
 /* Cut LINE into its parts. False when it is no line of a call chain. */

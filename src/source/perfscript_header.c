@@ -99,10 +99,8 @@ bool perfscript_header_parse(struct text line, struct perfscript_header *h)
     line = from(line, skip_blanks(line, 0));
     *h = (struct perfscript_header){.event = {line.at, 0}, .rest = {line.at, 0}};
     for (size_t i = 1; i < line.n;) {
-        if (!is_blank(line.at[i])) {
+        while (i < line.n && !is_blank(line.at[i]))
             i++;
-            continue;
-        }
         size_t comm = i;
         i = skip_blanks(line, i);
         size_t end = i < line.n ? parse_numbers(line, i, h) : 0;
@@ -116,23 +114,101 @@ bool perfscript_header_parse(struct text line, struct perfscript_header *h)
     return false;
 }
 
+/* Length of what is left of T[0..N) without blanks, or digits, at the end. */
+static inline size_t back_blanks(struct text t, size_t n)
+{
+    while (n && is_blank(t.at[n - 1]))
+        n--;
+    return n;
+}
+
+static inline size_t back_digits(struct text t, size_t n)
+{
+    while (n && is_digit(t.at[n - 1]))
+        n--;
+    return n;
+}
+
+bool perfscript_header_guess(struct text line, struct perfscript_header *h)
+{
+    const char *colon = memchr(line.at, ':', line.n);
+    if (!colon)
+        return false;
+    size_t end = (size_t)(colon - line.at), point = back_digits(line, end);
+    if (point == end || point == 0 || line.at[point - 1] != '.')
+        return false;
+    size_t start = back_digits(line, point - 1), n = back_blanks(line, start);
+    if (start == point - 1 || n == start || n == 0)
+        return false;
+    if (line.at[n - 1] == ']') {
+        size_t cpu = back_digits(line, n - 1);
+        if (cpu == n - 1 || cpu == 0 || line.at[cpu - 1] != '[')
+            return false;
+        n = back_blanks(line, cpu - 1);
+    }
+    *h = (struct perfscript_header){.thread = {line.at, n},
+                                    .time = {line.at + start, end - start},
+                                    .tail = from(line, end + 1),
+                                    .event = {line.at, 0},
+                                    .rest = {line.at, 0}};
+    return n > 0;
+}
+
+bool perfscript_header_tail_is(struct perfscript_header *h, struct text event)
+{
+    struct text t = h->tail; /* "     104345 cycles:u:" */
+    if (t.n < event.n + 2 || t.at[t.n - 1] != ':')
+        return false;
+    size_t n = t.n - 1 - event.n;
+    if (!is_blank(t.at[n - 1]) || memcmp(t.at + n, event.at, event.n) != 0)
+        return false;
+    size_t end = back_blanks(t, n), start = back_digits(t, end);
+    if (back_blanks(t, start) > 0)
+        return false;
+    h->period = (struct text){t.at + start, end - start};
+    return true;
+}
+
+enum word { WORD_NUMBER, WORD_TIME, WORD_EVENT, WORD_OTHER };
+
+/* What the word at offset *I is, in one walk over it; *I is then its end. */
+static inline enum word classify(struct text t, size_t *i)
+{
+    size_t start = *i, at = skip_digits(t, start);
+    bool digits = at > start;
+    if (digits && (at == t.n || is_blank(t.at[at]))) {
+        *i = at;
+        return WORD_NUMBER;
+    }
+    bool time = digits && t.at[at] == '.';
+    if (time)
+        at = skip_digits(t, at + 1);
+    size_t point = at;
+    while (at < t.n && !is_blank(t.at[at]))
+        at++;
+    *i = at;
+    if (t.at[at - 1] != ':')
+        return WORD_OTHER;
+    return time && at == point + 1 ? WORD_TIME : WORD_EVENT;
+}
+
 void perfscript_header_tail(struct perfscript_header *h)
 {
-    struct text rest = h->tail;
-    for (;;) {
-        struct text before = rest, word = cut_word(&rest);
-        if (word.n == 0)
-            return;
-        if (is_time(word)) {
-            h->time = (struct text){word.at, word.n - 1};
-        } else if (is_number(word)) {
+    struct text t = h->tail;
+    for (size_t i = skip_blanks(t, 0); i < t.n; i = skip_blanks(t, i)) {
+        size_t start = i;
+        enum word kind = classify(t, &i);
+        struct text word = {t.at + start, i - start};
+        if (kind == WORD_NUMBER) {
             h->period = word;
-        } else if (text_starts(word, "PERF_RECORD_")) {
-            h->record = before;
+        } else if (kind == WORD_TIME) {
+            h->time = (struct text){word.at, word.n - 1};
+        } else if (word.at[0] == 'P' && text_starts(word, "PERF_RECORD_")) {
+            h->record = from(t, start);
             return;
-        } else if (word.at[word.n - 1] == ':') {
+        } else if (kind == WORD_EVENT) {
             h->event = (struct text){word.at, word.n - 1};
-            h->rest = from(rest, skip_blanks(rest, 0));
+            h->rest = from(t, skip_blanks(t, i));
             return;
         }
     }

@@ -27,6 +27,17 @@ struct perfscript_header {
 /* Read LINE up to the numbers. False when it cannot be the first line of a sample. */
 bool perfscript_header_parse(struct text line, struct perfscript_header *ret);
 
+/*
+ * The same for the usual shape, "comm 123 [000] 1.234567: ..." with the first ':' behind the time,
+ * at less cost: only `thread`, `time` and `tail` are set, and whether `thread` is one remains to be
+ * seen. It is if a header that was parsed had the same.
+ */
+bool perfscript_header_guess(struct text line, struct perfscript_header *ret);
+
+/* Read the rest of it if that is only a period, or nothing, and EVENT; false, and nothing done, if
+ * not. */
+bool perfscript_header_tail_is(struct perfscript_header *h, struct text event);
+
 /* Read the rest of it. */
 void perfscript_header_tail(struct perfscript_header *h);
 

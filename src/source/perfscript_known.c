@@ -1,11 +1,14 @@
 #include "source/perfscript_known.h"
 
+#define XXH_INLINE_ALL /* the texts are short: a call would cost as much as the hash */
 #include <xxhash.h>
 
 void known_init(struct known *k, struct import *im)
 {
     *k = (struct known){.profile = im->profile, .opts = im->opts};
     k->recent = mem_calloc(RECENT_SLOTS, sizeof *k->recent);
+    k->guesses = mem_calloc(RECENT_SLOTS, sizeof *k->guesses);
+    k->chains = mem_calloc(CHAIN_SLOTS, sizeof *k->chains);
 }
 
 void known_done(struct known *k)
@@ -18,6 +21,8 @@ void known_done(struct known *k)
     idmap_done(&k->thread_map);
     buf_done(&k->name);
     free(k->recent);
+    free(k->guesses);
+    free(k->chains);
 }
 
 static bool same_text(struct text a, struct text b)
@@ -40,13 +45,26 @@ static struct thread_id add_thread(struct known *k, const struct perfscript_head
     return profile_add_thread(k->profile, &t);
 }
 
+static inline uint32_t hash_text(struct text t)
+{
+    return (uint32_t)XXH3_64bits(t.at, t.n);
+}
+
+const struct known_thread *known_thread_find(const struct known *k, struct text text)
+{
+    uint32_t hash = hash_text(text);
+    for_each_match (&k->thread_map, hash, i)
+        if (same_text(k->threads.at[i].text, text))
+            return &k->threads.at[i];
+    return NULL;
+}
+
 const struct known_thread *known_thread_of(struct known *k, const struct perfscript_header *h)
 {
-    uint32_t hash = (uint32_t)XXH3_64bits(h->thread.at, h->thread.n);
-    for_each_match (&k->thread_map, hash, i)
-        if (same_text(k->threads.at[i].text, h->thread))
-            return &k->threads.at[i];
-    idmap_add(&k->thread_map, hash, (uint32_t)k->threads.n);
+    const struct known_thread *known = known_thread_find(k, h->thread);
+    if (known)
+        return known;
+    idmap_add(&k->thread_map, hash_text(h->thread), (uint32_t)k->threads.n);
     struct known_thread *t = vec_push(&k->threads);
     *t = (struct known_thread){
         .text = arena_text(&k->texts, h->thread),
@@ -115,37 +133,105 @@ static const struct known_frame *make_frame(struct known *k, const struct perfsc
     return new;
 }
 
+static bool is_frame(const struct known_frame *known, const struct perfscript_frame *f, bool java)
+{
+    return known->java == java && same_text(known->symbol, f->symbol) &&
+           same_text(known->module, f->module);
+}
+
+/* The last eight bytes of T and its length: not a hash that one can rely on, but a fast one. */
+static inline uint64_t rough_hash(struct text t)
+{
+    uint64_t tail = 0;
+    if (t.n >= 8)
+        memcpy(&tail, t.at + t.n - 8, 8);
+    return (tail + t.n) * 0x9e3779b97f4a7c15u;
+}
+
 static const struct known_frame *find_frame(struct known *k, const struct perfscript_frame *f,
                                             bool java)
 {
-    uint32_t hash = hash_pair((uint32_t)XXH3_64bits(f->symbol.at, f->symbol.n),
-                              (uint32_t)XXH3_64bits(f->module.at, f->module.n) + java);
-    for_each_match (&k->frame_map, hash, i) {
-        const struct known_frame *known = &k->frames.at[i];
-        if (same_text(known->symbol, f->symbol) && same_text(known->module, f->module) &&
-            known->java == java)
-            return known;
-    }
+    uint32_t hash = hash_pair(hash_text(f->symbol), hash_text(f->module) + java);
+    for_each_match (&k->frame_map, hash, i)
+        if (is_frame(&k->frames.at[i], f, java))
+            return &k->frames.at[i];
     return make_frame(k, f, java, hash);
 }
 
 struct frame_id known_frame_of(struct known *k, const struct perfscript_frame *f, bool java)
 {
-    const struct known_frame *known = find_frame(k, f, java);
+    uint64_t rough = (rough_hash(f->symbol) ^ rough_hash(f->module) >> 3) >> (64 - RECENT_BITS);
+    uint32_t *guess = &k->guesses[rough & (RECENT_SLOTS - 1)];
+    if (*guess >= k->frames.n || !is_frame(&k->frames.at[*guess], f, java))
+        *guess = (uint32_t)(find_frame(k, f, java) - k->frames.at);
+    const struct known_frame *known = &k->frames.at[*guess];
     if (!known->keep_pc)
         return known->frame;
     uint64_t pc = 0;
-    text_u64(f->pc, 16, &pc);
+    text_u64(text_trim(f->pc), 16, &pc);
     return add_frame(k, known, pc);
 }
 
+/* --- lines --- */
+
+enum { RECENT_HEAD = 17 }; /* "\tffffffff8168ec7a": a tab and the pc, padded to 16 */
+
+static inline uint64_t hash_head(const char *at)
+{
+    uint64_t a, b;
+    memcpy(&a, at + 1, 8);
+    memcpy(&b, at + 9, 8);
+    uint64_t h = (a * 0x9e3779b97f4a7c15u) ^ (b * 0xd6e8feb86659fd93u);
+    return (h ^ h >> 29) * 0x9e3779b97f4a7c15u;
+}
+
+static inline struct recent_line *slot_of(const struct known *k, uint64_t head)
+{
+    return &k->recent[head >> (64 - RECENT_BITS)];
+}
+
+struct recent_line *recent_find(const struct known *k, struct text at, bool java)
+{
+    if (at.n < RECENT_HEAD)
+        return NULL;
+    uint64_t head = hash_head(at.at);
+    struct recent_line *r = slot_of(k, head);
+    if (r->tag != (uint16_t)(head >> 32) || !r->n || r->n > at.n || r->java != java)
+        return NULL;
+    return XXH3_64bits(at.at, r->n) == r->hash ? r : NULL;
+}
+
+/*
+ * A slot is given away when its line did not come again since the last time it was asked for, and
+ * a line is hashed when it comes for the second time: the innermost pcs of samples are many, and
+ * must neither drive out those that matter nor cost much.
+ */
 void recent_set(struct known *k, struct text line, bool java, struct frame_id frame)
 {
-    if (line.n < RECENT_HEAD || line.n > RECENT_TEXT)
+    if (line.n < RECENT_HEAD || line.n > RECENT_MAX)
         return;
-    struct recent_line *r = recent_slot(k, line.at);
-    r->n = (uint16_t)line.n;
-    r->java = java;
-    r->frame = frame;
-    memcpy(r->text, line.at, line.n);
+    uint64_t head = hash_head(line.at);
+    struct recent_line *r = slot_of(k, head);
+    if (r->used) {
+        r->used = false;
+        return;
+    }
+    uint16_t tag = (uint16_t)(head >> 32);
+    bool again = r->tag == tag && !r->n;
+    *r = (struct recent_line){.frame = frame, .tag = tag, .java = java};
+    if (!again)
+        return;
+    r->hash = XXH3_64bits(line.at, line.n);
+    r->n = (uint16_t)line.n & RECENT_MAX;
+}
+
+/* --- chains --- */
+
+struct recent_chain *known_chain(const struct known *k, const struct frame_id *frames, size_t n,
+                                 struct thread_id thread, uint64_t *ret_hash)
+{
+    uint64_t hash = n ? XXH3_64bits(frames, n * sizeof *frames) : 0;
+    hash ^= thread.i * 0x9e3779b97f4a7c15u;
+    *ret_hash = hash;
+    return &k->chains[hash >> (64 - CHAIN_BITS)];
 }

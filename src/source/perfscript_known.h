@@ -31,15 +31,28 @@ struct known_frame {
     struct frame_id frame; /* if not keep_pc */
 };
 
-enum { RECENT_SLOTS = 4096, RECENT_TEXT = 248 };
-
-/* A line with its newline, and the frame it stands for. */
+/*
+ * A line, its newline included, and the frame it stands for. Looked up by its first bytes, the pc,
+ * and then held to be the same when a 64-bit hash of all its bytes is: comparing with a copy would
+ * be a cache miss a line.
+ */
 struct recent_line {
-    uint16_t n; /* 0 = free */
-    bool java;
+    uint64_t hash;
     struct frame_id frame;
-    char text[RECENT_TEXT];
+    uint16_t tag;      /* of the first bytes */
+    uint16_t n : 14;   /* 0 = free */
+    uint16_t used : 1; /* came again since another line wanted this slot */
+    uint16_t java : 1;
 };
+
+/* What a list of frames became, by its hash: a stack, or a row of merged samples. */
+struct recent_chain {
+    uint64_t hash;
+    uint32_t id_plus_1; /* 0 = free */
+};
+
+enum { RECENT_BITS = 13, RECENT_SLOTS = 1 << RECENT_BITS, RECENT_MAX = (1 << 14) - 1 };
+enum { CHAIN_BITS = 15, CHAIN_SLOTS = 1 << CHAIN_BITS };
 
 struct known {
     struct profile *profile;
@@ -49,12 +62,17 @@ struct known {
     VEC(struct known_thread) threads;
     VEC(struct line) lines;
     struct idmap frame_map, thread_map;
-    struct recent_line *recent; /* RECENT_SLOTS of them */
-    struct buf name;            /* scratch */
+    struct recent_line *recent;  /* RECENT_SLOTS of them */
+    uint32_t *guesses;           /* RECENT_SLOTS indices of frames, by a rough hash */
+    struct recent_chain *chains; /* CHAIN_SLOTS of them */
+    struct buf name;             /* scratch */
 };
 
 void known_init(struct known *k, struct import *im);
 void known_done(struct known *k);
+
+/* The thread that is written like this, or NULL. */
+const struct known_thread *known_thread_find(const struct known *k, struct text text);
 
 /* The thread of a header. Good until the next call. */
 const struct known_thread *known_thread_of(struct known *k, const struct perfscript_header *h);
@@ -62,23 +80,12 @@ const struct known_thread *known_thread_of(struct known *k, const struct perfscr
 /* The frame of a line that was cut into its parts. */
 struct frame_id known_frame_of(struct known *k, const struct perfscript_frame *f, bool java);
 
-/* The slot for a line, of which at least RECENT_HEAD bytes must be readable at AT. */
-enum { RECENT_HEAD = 17 };
+/* The slot for a chain of N frames, of a thread unless that is 0. RET_HASH is its hash. */
+struct recent_chain *known_chain(const struct known *k, const struct frame_id *frames, size_t n,
+                                 struct thread_id thread, uint64_t *ret_hash);
 
-static inline struct recent_line *recent_slot(const struct known *k, const char *at)
-{
-    uint64_t a, b; /* "\tffffffff8168ec7a": a tab and the pc, padded to 16 */
-    memcpy(&a, at + 1, 8);
-    memcpy(&b, at + 9, 8);
-    uint64_t h = (a * 0x9e3779b97f4a7c15u) ^ (b * 0xd6e8feb86659fd93u);
-    return &k->recent[(h ^ h >> 29) * 0x9e3779b97f4a7c15u >> 52];
-}
+/* What the bytes at AT start with, if it is a line seen before; NULL if not. */
+struct recent_line *recent_find(const struct known *k, struct text at, bool java);
 
-/* Whether the bytes at AT, of which there are LEFT, start with the slot's line. */
-static inline bool recent_is(const struct recent_line *r, const char *at, size_t left, bool java)
-{
-    return r->n && r->n <= left && r->java == java && memcmp(r->text, at, r->n) == 0;
-}
-
-/* Remember LINE, its newline included. */
+/* Remember LINE, its newline included, unless it would displace one that is of more use. */
 void recent_set(struct known *k, struct text line, bool java, struct frame_id frame);
