@@ -15,7 +15,7 @@ A flame graph of clang at work is in
 Open it in a browser: click to zoom, '/' to search, '?' for more. Then try:
 
     $B/kelvin info $example
-    $B/kelvin fold $example | sort -t' ' -k2 | head
-    $B/kelvin flame YOUR-PROFILE -o out.svg         any format of '$B/kelvin help formats'
+    $B/kelvin convert $example -o clang.pb.gz        for go tool pprof
+    $B/kelvin flame YOUR-PROFILE -o out.svg          any format of '$B/kelvin help formats'
     perf record -g YOUR-PROGRAM; perf script | $B/kelvin flame - -o out.svg
 END
