@@ -47,6 +47,13 @@ static inline void idmap_add(struct idmap *m, uint32_t hash, uint32_t id)
     m->n++;
 }
 
+/* Ask for the memory of HASH's place, to be used soon. */
+static inline void idmap_prefetch(const struct idmap *m, uint32_t hash)
+{
+    if (m->slots)
+        __builtin_prefetch(&m->slots[hash & m->mask], 1);
+}
+
 /* The next id of HASH at or after slot *POS, or IDMAP_NONE. */
 static inline uint32_t idmap_next(const struct idmap *m, uint32_t hash, uint32_t *pos)
 {

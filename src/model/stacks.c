@@ -39,10 +39,25 @@ struct stack_id stacks_push(struct stacks *s, struct stack_id parent, struct fra
 }
 
 /*
- * Walk from the root (FIRST, step STEP) as long as nodes are known. Below the first new node all
- * are new, so the rest is appended without looking: no step then waits for the one before it,
- * and the cache misses of a large table overlap.
+ * Append N frames below PARENT, none of which is there yet. Their ids are known beforehand, so
+ * all places in the table are asked for before the first is used: the cache misses overlap.
  */
+static uint32_t append_all(struct stacks *s, uint32_t parent, const struct frame_id *first,
+                           int step, size_t n)
+{
+    uint32_t next = (uint32_t)s->nodes.n, above = parent;
+    for (size_t i = 0; i < n; i++) {
+        idmap_prefetch(&s->map, hash_pair(above, first[(long)i * step].i));
+        above = next++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t frame = first[(long)i * step].i;
+        parent = append(s, parent, frame, hash_pair(parent, frame));
+    }
+    return parent;
+}
+
+/* Walk from the root as long as nodes are known; below the first new one all are new. */
 static struct stack_id intern(struct stacks *s, const struct frame_id *first, int step, size_t n)
 {
     uint32_t at = 0;
@@ -52,9 +67,7 @@ static struct stack_id intern(struct stacks *s, const struct frame_id *first, in
             break;
         at = id;
     }
-    for (; n; n--, first += step)
-        at = append(s, at, first->i, hash_pair(at, first->i));
-    return (struct stack_id){at};
+    return (struct stack_id){append_all(s, at, first, step, n)};
 }
 
 struct stack_id stacks_intern(struct stacks *s, const struct frame_id *frames, size_t n)
