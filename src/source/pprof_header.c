@@ -56,6 +56,7 @@ static void strip_type(struct profile *p, struct sample_type *t)
 
 static void read_our_comments(struct pprof_header *h)
 {
+    enum { META_MAX = 1000 }; /* far more than we write: the list is searched from end to end */
     struct profile *p = h->tables->im->profile;
     for (size_t i = 0; i < h->comments.n; i++) {
         struct text t = pprof_text(h->tables, h->comments.at[i]);
@@ -63,7 +64,7 @@ static void read_our_comments(struct pprof_header *h)
         if (cut_prefix(&t, "kelvin:")) {
             struct text key = text_cut(&t, '=');
             autofree char *copy = mem_strndup(key.at, key.n);
-            if (key.n)
+            if (key.n && p->meta.entries.n < META_MAX)
                 meta_set(&p->meta, copy, t);
         } else if (cut_prefix(&t, "kelvin-type-")) {
             type_comment(p, t);

@@ -5,7 +5,7 @@ load ../lib/helpers
 
 need_go() {
     command -v go >/dev/null || skip "go is not installed (Debian: golang-go)"
-    export GO111MODULE=off GOFLAGS= GOCACHE=$BATS_FILE_TMPDIR/cache HOME=$BATS_FILE_TMPDIR
+    export GO111MODULE=off GOFLAGS='' GOCACHE=$BATS_FILE_TMPDIR/cache HOME=$BATS_FILE_TMPDIR
 }
 
 # cpu.pb.gz and heap.pb.gz of a small Go program, made once for all tests here.
