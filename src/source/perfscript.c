@@ -306,12 +306,11 @@ static bool parse_period(struct text digits, int64_t *ret)
 /* Take event and period; whatever is wrong with them makes the sample one to leave out. */
 static int read_event(struct perfscript *s, const struct perfscript_header *h, struct err *err)
 {
-    struct event *last = s->event;
     int64_t period = 0;
     s->event = NULL;
     if (!parse_period(h->period, &period))
         return import_skip_line(s->im, err, "the period does not fit 64 bits");
-    struct event *e = last && h->event.at == last->name.at ? last : find_event(s, h->event);
+    struct event *e = find_event(s, h->event);
     if (!e || (h->period.n && e->weight < 0 && !make_weight(s, e)))
         return import_skip_line(s->im, err, "more than %d events in one file",
                                 PROFILE_MAX_TYPES / 2);
@@ -320,39 +319,43 @@ static int read_event(struct perfscript *s, const struct perfscript_header *h, s
     return 0;
 }
 
-/* The thread of a line that starts a sample; NULL when it does not. */
-static const struct known_thread *read_thread(struct perfscript *s, struct text line,
-                                              struct perfscript_header *ret)
+/* Start a sample of a thread. Its event and what follows are still to be read. */
+static void start_sample(struct perfscript *s, const struct known_thread *thread,
+                         const struct perfscript_header *h, bool padded)
 {
-    if (perfscript_header_guess(line, ret)) {
-        const struct known_thread *known = known_thread_find(&s->known, ret->thread);
-        if (known)
-            return known;
-    }
-    return perfscript_header_parse(line, ret) ? known_thread_of(&s->known, ret) : NULL;
-}
-
-static int start_sample(struct perfscript *s, const struct known_thread *thread,
-                        struct perfscript_header *h, bool padded, struct err *err)
-{
-    if (s->in_sample && finish_sample(s, err) != 0)
-        return -1;
-    struct event *last = s->event ? s->event : s->events;
-    if (last->name.n && perfscript_header_tail_is(h, last->name))
-        h->event = last->name;
-    else
-        perfscript_header_tail(h);
-    if (h->record.n) {
-        read_record(s, h->record);
-        return 0;
-    }
     s->in_sample = true;
     s->padded = padded;
     s->frames.n = 0;
     s->thread = thread;
-    s->sample = (struct sample){.thread = s->thread->thread};
+    s->sample = (struct sample){.thread = thread->thread};
     if (h->time.n && !s->im->opts.merge)
         s->sample.has_time = perfscript_header_time(h->time, &s->sample.time_ns);
+}
+
+/* The whole of a header that is like the one before it, in another thread or at another time. */
+static bool read_usual_header(struct perfscript *s, struct text line)
+{
+    struct perfscript_header h;
+    int64_t period;
+    if (!s->event || !s->event->name.n || !perfscript_header_guess(line, s->event->name, &h))
+        return false;
+    const struct known_thread *thread = known_thread_find(&s->known, h.thread);
+    if (!thread || !parse_period(h.period, &period) || (h.period.n && s->event->weight < 0))
+        return false;
+    start_sample(s, thread, &h, false);
+    s->period = period ? period : 1;
+    return true;
+}
+
+static int read_header(struct perfscript *s, struct perfscript_header *h, bool padded,
+                       struct err *err)
+{
+    perfscript_header_tail(h);
+    if (h->record.n) {
+        read_record(s, h->record);
+        return 0;
+    }
+    start_sample(s, known_thread_of(&s->known, h), h, padded);
     if (read_event(s, h, err) != 0)
         return -1;
     struct perfscript_frame frame;
@@ -368,13 +371,17 @@ static int read_line(struct perfscript *s, struct text line, struct err *err)
     int rc;
     if (s->in_sample && indented && !s->padded && read_chain_line(s, line, err, &rc))
         return rc;
+    if (!s->in_sample && !indented && read_usual_header(s, line))
+        return 0;
     if (line.at[0] == '#') {
         comment(s, line);
         return 0;
     }
-    const struct known_thread *thread = read_thread(s, line, &h);
-    if (thread)
-        return start_sample(s, thread, &h, indented, err);
+    if (perfscript_header_parse(line, &h)) {
+        if (s->in_sample && finish_sample(s, err) != 0)
+            return -1;
+        return read_header(s, &h, indented, err);
+    }
     if (s->in_sample && (!indented || s->padded) && read_chain_line(s, line, err, &rc))
         return rc;
     return import_skip_line(s->im, err, "not a line of perf script: '%.*s'",
@@ -400,31 +407,57 @@ static int read_end(struct perfscript *s, struct err *err)
                             "out (an empty line must follow the last frame)");
 }
 
+/* A line of a call chain that is not known whole, up to its newline NL. False if it is none. */
+static bool read_new_frame(struct perfscript *s, const char *at, const char *nl)
+{
+    struct perfscript_frame frame;
+    struct text line = {at, (size_t)(nl - at)};
+    if (line.n && at[line.n - 1] == '\r')
+        line.n--;
+    if (!perfscript_frame_split(line, &frame) || perfscript_frame_is_comm(&frame))
+        return false;
+    bool java = s->thread->java;
+    struct frame_id id = known_frame_of(&s->known, &frame, java);
+    *vec_push(&s->frames) = id;
+    recent_set(&s->known, (struct text){at, (size_t)(nl - at) + 1}, java, id);
+    return true;
+}
+
 /*
- * Take lines of a call chain as long as they are known whole. Works on the reader's window, as
- * even looking for the end of a line costs more than comparing it with one seen before.
+ * Take lines of a call chain as long as they are in the reader's window and plain frames. Works on
+ * the window, as even looking for the end of a line costs more than knowing it from before.
  */
-static void read_known_lines(struct perfscript *s)
+static void read_chain(struct perfscript *s)
 {
     struct reader *in = s->im->in;
     bool java = s->thread->java;
-    while (s->frames.n < MAX_DEPTH) {
+    while (in->start < in->end && s->frames.n < MAX_DEPTH) {
         struct text at = {in->buf + in->start, in->end - in->start};
+        if (at.at[0] != '\t' && at.at[0] != ' ')
+            return;
         struct recent_line *r = recent_find(&s->known, at, java);
-        if (!r)
-            break;
-        r->used = true;
-        *vec_push(&s->frames) = r->frame;
-        in->start += r->n;
+        if (r) {
+            r->used = true;
+            *vec_push(&s->frames) = r->frame;
+            in->start += r->n;
+        } else {
+            const char *nl = memchr(at.at, '\n', at.n);
+            if (!nl || !read_new_frame(s, at.at, nl))
+                return;
+            in->start = (size_t)(nl + 1 - in->buf);
+        }
         in->lines++;
     }
 }
 
-/* RAW is a line and its newline; if it made a frame, know it the next time. */
-static void remember_line(struct perfscript *s, struct text raw, size_t frames_before)
+/* An empty line without looking for its end. */
+static bool take_newline(struct reader *in)
 {
-    if (s->in_sample && s->frames.n == frames_before + 1)
-        recent_set(&s->known, raw, s->thread->java, s->frames.at[frames_before]);
+    if (in->start == in->end || in->buf[in->start] != '\n')
+        return false;
+    in->start++;
+    in->lines++;
+    return true;
 }
 
 static int read_lines(struct perfscript *s, struct err *err)
@@ -433,24 +466,17 @@ static int read_lines(struct perfscript *s, struct err *err)
     struct text line;
     int rc = 0;
     while (rc == 0) {
-        if (in->start < in->end && in->buf[in->start] == '\n') {
-            in->start++;
-            in->lines++;
+        if (s->in_sample && s->event && !s->padded)
+            read_chain(s);
+        if (take_newline(in)) {
             rc = read_empty_line(s, err);
             continue;
         }
         if (!reader_line(in, &line))
             break;
-        struct text raw = {line.at, line.n + (in->buf[in->start - 1] == '\n')};
-        size_t frames = s->frames.n;
-        bool in_chain = s->in_sample;
         while (line.n && (line.at[line.n - 1] == ' ' || line.at[line.n - 1] == '\r'))
             line.n--;
         rc = line.n ? read_line(s, line, err) : read_empty_line(s, err);
-        if (in_chain && raw.n > line.n)
-            remember_line(s, raw, frames);
-        if (s->in_sample && s->event && !s->padded)
-            read_known_lines(s);
     }
     return rc;
 }

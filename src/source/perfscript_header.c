@@ -129,44 +129,40 @@ static inline size_t back_digits(struct text t, size_t n)
     return n;
 }
 
-bool perfscript_header_guess(struct text line, struct perfscript_header *h)
+/* "94564.109216:" at the end of T[0..N): its start, or 0. Digits are not looked at one by one. */
+static inline size_t back_time(struct text t, size_t n)
 {
-    const char *colon = memchr(line.at, ':', line.n);
-    if (!colon)
-        return false;
-    size_t end = (size_t)(colon - line.at), point = back_digits(line, end);
-    if (point == end || point == 0 || line.at[point - 1] != '.')
-        return false;
-    size_t start = back_digits(line, point - 1), n = back_blanks(line, start);
-    if (start == point - 1 || n == start || n == 0)
-        return false;
-    if (line.at[n - 1] == ']') {
-        size_t cpu = back_digits(line, n - 1);
-        if (cpu == n - 1 || cpu == 0 || line.at[cpu - 1] != '[')
-            return false;
-        n = back_blanks(line, cpu - 1);
-    }
-    *h = (struct perfscript_header){.thread = {line.at, n},
-                                    .time = {line.at + start, end - start},
-                                    .tail = from(line, end + 1),
-                                    .event = {line.at, 0},
-                                    .rest = {line.at, 0}};
-    return n > 0;
+    enum { US = 6, NS = 9 }; /* decimals that perf prints */
+    if (n < NS + 3 || t.at[n - 1] != ':' || (t.at[n - US - 2] != '.' && t.at[n - NS - 2] != '.'))
+        return 0;
+    const char *blank = memrchr(t.at, ' ', n);
+    return blank && is_digit(blank[1]) ? (size_t)(blank - t.at) + 1 : 0;
 }
 
-bool perfscript_header_tail_is(struct perfscript_header *h, struct text event)
+/* "[000]" at the end of T[0..N): what is in front of it; N if there is none. */
+static inline size_t back_cpu(struct text t, size_t n)
 {
-    struct text t = h->tail; /* "     104345 cycles:u:" */
-    if (t.n < event.n + 2 || t.at[t.n - 1] != ':')
+    if (n < 3 || t.at[n - 1] != ']')
+        return n;
+    size_t cpu = back_digits(t, n - 1);
+    return cpu && t.at[cpu - 1] == '[' ? back_blanks(t, cpu - 1) : n;
+}
+
+bool perfscript_header_guess(struct text line, struct text event, struct perfscript_header *h)
+{
+    if (line.n < event.n + 2 || line.at[line.n - 1] != ':')
         return false;
-    size_t n = t.n - 1 - event.n;
-    if (!is_blank(t.at[n - 1]) || memcmp(t.at + n, event.at, event.n) != 0)
+    size_t n = line.n - 1 - event.n;
+    if (!is_blank(line.at[n - 1]) || memcmp(line.at + n, event.at, event.n) != 0)
         return false;
-    size_t end = back_blanks(t, n), start = back_digits(t, end);
-    if (back_blanks(t, start) > 0)
-        return false;
-    h->period = (struct text){t.at + start, end - start};
-    return true;
+    size_t end = back_blanks(line, n);
+    h->period.at = line.at + back_digits(line, end);
+    h->period.n = (size_t)(line.at + end - h->period.at);
+    n = back_blanks(line, (size_t)(h->period.at - line.at));
+    size_t time = back_time(line, n);
+    h->time = (struct text){line.at + time, n - 1 - time};
+    h->thread = (struct text){line.at, back_cpu(line, back_blanks(line, time))};
+    return time > 0 && h->thread.n > 0;
 }
 
 enum word { WORD_NUMBER, WORD_TIME, WORD_EVENT, WORD_OTHER };
@@ -221,8 +217,11 @@ bool perfscript_header_time(struct text time, uint64_t *ret_ns)
     if (point == time.n || !text_u64((struct text){time.at, point}, 10, &s))
         return false;
     uint64_t unit = 1000000000;
-    for (size_t i = point + 1; i < time.n && unit > 1; i++)
+    for (size_t i = point + 1; i < time.n && unit > 1; i++) {
+        if (!is_digit(time.at[i]))
+            return false;
         ns += (uint64_t)(time.at[i] - '0') * (unit /= 10);
+    }
     return !__builtin_mul_overflow(s, 1000000000, &s) && !__builtin_add_overflow(s, ns, ret_ns);
 }
 

@@ -28,15 +28,12 @@ struct perfscript_header {
 bool perfscript_header_parse(struct text line, struct perfscript_header *ret);
 
 /*
- * The same for the usual shape, "comm 123 [000] 1.234567: ..." with the first ':' behind the time,
- * at less cost: only `thread`, `time` and `tail` are set, and whether `thread` is one remains to be
- * seen. It is if a header that was parsed had the same.
+ * Both at once, at less cost, for the usual shape: "comm 123 [000] 1.234567: 1000 EVENT:", of which
+ * CPU and period may be missing. False when LINE is not like that. Only `thread`, `time` and
+ * `period` are set, and whether `thread` is one remains to be seen: it is if another header, which
+ * was parsed, had the same.
  */
-bool perfscript_header_guess(struct text line, struct perfscript_header *ret);
-
-/* Read the rest of it if that is only a period, or nothing, and EVENT; false, and nothing done, if
- * not. */
-bool perfscript_header_tail_is(struct perfscript_header *h, struct text event);
+bool perfscript_header_guess(struct text line, struct text event, struct perfscript_header *ret);
 
 /* Read the rest of it. */
 void perfscript_header_tail(struct perfscript_header *h);
