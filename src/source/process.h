@@ -1,0 +1,46 @@
+/*
+ * process.h - the processes of a recording: what they are called and what they have mapped.
+ *
+ * Both the live sampler and perf.data files feed it the kernel's COMM, MMAP2, FORK and EXIT
+ * records, and get frames and threads of the profile back.
+ */
+#pragma once
+#include "model/profile.h"
+#include "unwind/walk.h"
+
+struct processes;
+
+struct processes *processes_new(struct profile *p);
+void processes_free(struct processes *ps); /* NULL is fine */
+
+/* Read comm and maps of a running process, for attaching and for what was before recording. */
+int processes_scan(struct processes *ps, int pid, struct err *err);
+
+struct process_map {
+    int pid;
+    uint64_t start, end, offset;
+    const char *path;
+    const uint8_t *build_id; /* NULL where the record has none */
+    size_t build_id_bytes;
+};
+
+void processes_mmap(struct processes *ps, const struct process_map *m);
+void processes_comm(struct processes *ps, int pid, int tid, const char *comm, bool exec);
+void processes_fork(struct processes *ps, int pid, int tid, int parent_pid, int parent_tid);
+void processes_exit(struct processes *ps, int pid, int tid);
+
+/* What a sample brings; kernel and user chains are innermost first. */
+struct process_sample {
+    int pid, tid;
+    const uint64_t *kernel_pcs;
+    size_t n_kernel_pcs;
+    const uint64_t *user_pcs; /* a ready chain by frame pointers, or NULL to unwind */
+    size_t n_user_pcs;
+    struct unwind_regs regs; /* for unwinding, with a copy of the stack */
+    struct unwind_stack stack;
+};
+
+/* The stack and thread of a sample. RET_END tells how unwinding ended. */
+struct stack_id processes_stack(struct processes *ps, const struct process_sample *s,
+                                enum unwind_end *ret_end);
+struct thread_id processes_thread(struct processes *ps, int pid, int tid);

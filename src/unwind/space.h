@@ -1,0 +1,35 @@
+/*
+ * space.h - a process's mapped code, and the unwind table of each mapped file.
+ *
+ * Tables are loaded on first use and shared between processes that map the same file.
+ */
+#pragma once
+#include "unwind/table.h"
+
+struct unwind_files; /* every table loaded so far, by path, device and inode */
+struct unwind_space;
+
+struct unwind_files *unwind_files_new(void);
+void unwind_files_free(struct unwind_files *f); /* after all spaces that use it */
+
+/* One executable mapping of a process. */
+struct unwind_map {
+    uint64_t start, end, offset; /* addresses, and the file offset of start */
+    const char *path;            /* as the process sees it; "[vdso]", "" or "//anon" for no file */
+    const char *open_path;       /* where to read it: /proc/PID/root/... or map_files; NULL = path */
+    uint32_t user_id;            /* whatever the caller wants back from unwind_space_find() */
+};
+
+struct unwind_space *unwind_space_new(struct unwind_files *files);
+struct unwind_space *unwind_space_copy(const struct unwind_space *s); /* fork */
+void unwind_space_free(struct unwind_space *s);                       /* NULL is fine */
+
+/* Map; what was mapped there before is unmapped in that range. Strings are copied. */
+void unwind_space_map(struct unwind_space *s, const struct unwind_map *m);
+void unwind_space_clear(struct unwind_space *s); /* exec */
+
+/* The mapping that holds PC, or NULL. Good until the space changes. */
+const struct unwind_map *unwind_space_find(const struct unwind_space *s, uint64_t pc);
+
+/* PC as an address of its file (load bias from PT_LOAD); PC itself where no file is known. */
+uint64_t unwind_space_vaddr(struct unwind_space *s, uint64_t pc);
