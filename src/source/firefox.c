@@ -460,7 +460,7 @@ static int64_t time_of(const struct fx_thread *t, size_t row, int64_t now)
 
 static int add_thread(struct firefox *f, struct fx_thread *t, struct err *err)
 {
-    struct thread thread = {t->name.i ? t->name : t->process, t->pid, t->tid};
+    struct thread thread = {t->name.i || f->own_meta ? t->name : t->process, t->pid, t->tid};
     struct sample s = {.thread = profile_add_thread(f->im->profile, &thread)};
     int64_t now = 0;
     for (size_t row = 0; row < t->stack.n; row++) {

@@ -196,14 +196,20 @@ static void write_units(struct json *j)
     json_close(j, '}');
 }
 
+/* What was profiled, as far as that is known. */
+static const char *product_of(const struct meta *m)
+{
+    const char *product = meta_find(m, META_COMMAND);
+    if (!product)
+        product = meta_find(m, META_SOURCE);
+    return product ? product : "kelvin";
+}
+
 static void write_meta(struct writer *w)
 {
     struct json *j = &w->j;
     const struct meta *m = &w->p->meta;
     uint64_t start_ns = 0;
-    const char *product = meta_find(m, META_COMMAND);
-    if (!product)
-        product = meta_find(m, META_SOURCE);
     meta_find_u64(m, META_TIME_NS, &start_ns);
     json_key(j, "meta");
     json_open(j, '{');
@@ -213,7 +219,7 @@ static void write_meta(struct writer *w)
     json_decimal(j, w->interval_us, 3);
     json_key(j, "startTime");
     json_decimal(j, (int64_t)(start_ns & INT64_MAX), 6);
-    member_str(j, "product", product ? product : "kelvin");
+    member_str(j, "product", product_of(m));
     member_str(j, "importedFrom", "kelvin " KELVIN_VERSION);
     member_int(j, "processType", 0);
     member_int(j, "stackwalk", 1);
@@ -321,6 +327,7 @@ static void write_thread(struct writer *w, size_t i)
     json_text(j, profile_str(w->p, t->name));
     member_bool(j, "isMainThread", t->pid == t->tid);
     member_str(j, "processType", "default");
+    member_str(j, "processName", product_of(&w->p->meta));
     member_int(j, "processStartupTime", 0);
     member_null(j, "processShutdownTime");
     member_int(j, "registerTime", 0);
