@@ -18,8 +18,6 @@
 #include "source/perfscript_known.h"
 #include "source/sources.h"
 
-enum { MAX_DEPTH = 100000 };
-
 struct event {
     struct text name;    /* in the profile's strings */
     int samples, weight; /* sample types; weight is -1 until a period is seen */
@@ -40,7 +38,6 @@ struct perfscript {
     const struct known_thread *thread;
     struct sample sample;
     int64_t period;
-    VEC(struct frame_id) frames; /* innermost first */
 
     bool saw_empty_line; /* samples end with one; a last one that does not is cut off */
     uint64_t lost;
@@ -188,10 +185,10 @@ static int add_merged(struct perfscript *s, struct err *err)
     struct profile *p = s->im->profile;
     uint64_t hash;
     struct thread_id thread = s->sample.thread;
-    struct recent_chain *c = known_chain(&s->known, s->frames.at, s->frames.n, thread, &hash);
+    struct recent_chain *c = known_chain(&s->known, thread, &hash);
     if (c->hash == hash && c->id_plus_1 && add_to_row(s, c->id_plus_1 - 1))
         return 0;
-    s->sample.stack = stacks_intern_leaf_first(&p->stacks, s->frames.at, s->frames.n);
+    s->sample.stack = stacks_intern_leaf_first(&p->stacks, s->known.chain.at, s->known.chain.n);
     if (add_sample(s, err) != 0)
         return -1;
     uint32_t row = (uint32_t)profile_find_row(p, s->sample.stack, thread);
@@ -202,11 +199,10 @@ static int add_merged(struct perfscript *s, struct err *err)
 static int add_single(struct perfscript *s, struct err *err)
 {
     uint64_t hash;
-    struct recent_chain *c =
-        known_chain(&s->known, s->frames.at, s->frames.n, (struct thread_id){0}, &hash);
+    struct recent_chain *c = known_chain(&s->known, (struct thread_id){0}, &hash);
     if (c->hash != hash || !c->id_plus_1) {
         struct stacks *stacks = &s->im->profile->stacks;
-        uint32_t stack = stacks_intern_leaf_first(stacks, s->frames.at, s->frames.n).i;
+        uint32_t stack = stacks_intern_leaf_first(stacks, s->known.chain.at, s->known.chain.n).i;
         *c = (struct recent_chain){hash, stack + 1};
     }
     s->sample.stack.i = c->id_plus_1 - 1;
@@ -225,11 +221,11 @@ static int push_frame(struct perfscript *s, const struct perfscript_frame *f, st
 {
     if (!s->event || perfscript_frame_is_comm(f))
         return 0;
-    if (s->frames.n == MAX_DEPTH) {
+    if (s->known.chain.n == PERFSCRIPT_MAX_DEPTH) {
         s->event = NULL;
-        return import_skip_line(s->im, err, "a stack of more than %d frames", MAX_DEPTH);
+        return import_skip_line(s->im, err, "a stack of more than %d frames", PERFSCRIPT_MAX_DEPTH);
     }
-    *vec_push(&s->frames) = known_frame_of(&s->known, f, s->thread->java);
+    *vec_push(&s->known.chain) = known_frame_of(&s->known, f, s->thread->java);
     return 0;
 }
 
@@ -237,7 +233,7 @@ static int push_frame(struct perfscript *s, const struct perfscript_frame *f, st
 static void set_srcline(struct perfscript *s, struct text file, uint32_t number)
 {
     struct profile *p = s->im->profile;
-    struct frame_id *last = &s->frames.at[s->frames.n - 1];
+    struct frame_id *last = &s->known.chain.at[s->known.chain.n - 1];
     const struct frame *f = profile_frame(p, *last);
     if (!f->n_lines)
         return;
@@ -267,7 +263,7 @@ static bool read_chain_line(struct perfscript *s, struct text line, struct err *
     *ret = 0;
     if (perfscript_frame_split(line, &frame))
         *ret = push_frame(s, &frame, err);
-    else if (s->event && !s->frames.n)
+    else if (s->event && !s->known.chain.n)
         return false;
     else if (perfscript_frame_srcline(line, &file, &number) && s->event)
         set_srcline(s, file, number);
@@ -325,7 +321,7 @@ static void start_sample(struct perfscript *s, const struct known_thread *thread
 {
     s->in_sample = true;
     s->padded = padded;
-    s->frames.n = 0;
+    s->known.chain.n = 0;
     s->thread = thread;
     s->sample = (struct sample){.thread = thread->thread};
     if (h->time.n && !s->im->opts.merge)
@@ -399,55 +395,12 @@ static int read_end(struct perfscript *s, struct err *err)
 {
     if (!s->in_sample)
         return 0;
-    if (!s->frames.n && !s->saw_empty_line)
+    if (!s->known.chain.n && !s->saw_empty_line)
         return finish_sample(s, err);
     meta_set_str(&s->im->profile->meta, META_CUT, "the last sample has no end");
     return import_skip_line(s->im, err,
                             "the input ends inside a sample, which may lack frames and is left "
                             "out (an empty line must follow the last frame)");
-}
-
-/* A line of a call chain that is not known whole, up to its newline NL. False if it is none. */
-static bool read_new_frame(struct perfscript *s, const char *at, const char *nl)
-{
-    struct perfscript_frame frame;
-    struct text line = {at, (size_t)(nl - at)};
-    if (line.n && at[line.n - 1] == '\r')
-        line.n--;
-    if (!perfscript_frame_split(line, &frame) || perfscript_frame_is_comm(&frame))
-        return false;
-    bool java = s->thread->java;
-    struct frame_id id = known_frame_of(&s->known, &frame, java);
-    *vec_push(&s->frames) = id;
-    recent_set(&s->known, (struct text){at, (size_t)(nl - at) + 1}, java, id);
-    return true;
-}
-
-/*
- * Take lines of a call chain as long as they are in the reader's window and plain frames. Works on
- * the window, as even looking for the end of a line costs more than knowing it from before.
- */
-static void read_chain(struct perfscript *s)
-{
-    struct reader *in = s->im->in;
-    bool java = s->thread->java;
-    while (in->start < in->end && s->frames.n < MAX_DEPTH) {
-        struct text at = {in->buf + in->start, in->end - in->start};
-        if (at.at[0] != '\t' && at.at[0] != ' ')
-            return;
-        struct recent_line *r = recent_find(&s->known, at, java);
-        if (r) {
-            r->used = true;
-            *vec_push(&s->frames) = r->frame;
-            in->start += r->n;
-        } else {
-            const char *nl = memchr(at.at, '\n', at.n);
-            if (!nl || !read_new_frame(s, at.at, nl))
-                return;
-            in->start = (size_t)(nl + 1 - in->buf);
-        }
-        in->lines++;
-    }
 }
 
 /* An empty line without looking for its end. */
@@ -467,7 +420,7 @@ static int read_lines(struct perfscript *s, struct err *err)
     int rc = 0;
     while (rc == 0) {
         if (s->in_sample && s->event && !s->padded)
-            read_chain(s);
+            known_read_chain(&s->known, in, s->thread->java);
         if (take_newline(in)) {
             rc = read_empty_line(s, err);
             continue;
@@ -491,7 +444,6 @@ static int perfscript_read(struct import *im, struct err *err)
     if (s.lost)
         meta_set_u64(&im->profile->meta, META_LOST, s.lost);
     known_done(&s.known);
-    vec_done(&s.frames);
     return rc;
 }
 

@@ -7,7 +7,7 @@ void known_init(struct known *k, struct import *im)
 {
     *k = (struct known){.profile = im->profile, .opts = im->opts};
     k->recent = mem_calloc(RECENT_SLOTS, sizeof *k->recent);
-    k->guesses = mem_calloc(RECENT_SLOTS, sizeof *k->guesses);
+    k->guesses = mem_calloc(GUESS_SLOTS, sizeof *k->guesses);
     k->chains = mem_calloc(CHAIN_SLOTS, sizeof *k->chains);
 }
 
@@ -17,6 +17,7 @@ void known_done(struct known *k)
     vec_done(&k->frames);
     vec_done(&k->threads);
     vec_done(&k->lines);
+    vec_done(&k->chain);
     idmap_done(&k->frame_map);
     idmap_done(&k->thread_map);
     buf_done(&k->name);
@@ -160,8 +161,8 @@ static const struct known_frame *find_frame(struct known *k, const struct perfsc
 
 struct frame_id known_frame_of(struct known *k, const struct perfscript_frame *f, bool java)
 {
-    uint64_t rough = (rough_hash(f->symbol) ^ rough_hash(f->module) >> 3) >> (64 - RECENT_BITS);
-    uint32_t *guess = &k->guesses[rough & (RECENT_SLOTS - 1)];
+    uint64_t rough = (rough_hash(f->symbol) ^ rough_hash(f->module) >> 3) >> (64 - GUESS_BITS);
+    uint32_t *guess = &k->guesses[rough & (GUESS_SLOTS - 1)];
     if (*guess >= k->frames.n || !is_frame(&k->frames.at[*guess], f, java))
         *guess = (uint32_t)(find_frame(k, f, java) - k->frames.at);
     const struct known_frame *known = &k->frames.at[*guess];
@@ -190,13 +191,14 @@ static inline struct recent_line *slot_of(const struct known *k, uint64_t head)
     return &k->recent[head >> (64 - RECENT_BITS)];
 }
 
-struct recent_line *recent_find(const struct known *k, struct text at, bool java)
+/* What the bytes at AT start with, if it is a line seen before; NULL if not. */
+static inline struct recent_line *recent_find(const struct known *k, struct text at, bool java)
 {
     if (at.n < RECENT_HEAD)
         return NULL;
     uint64_t head = hash_head(at.at);
     struct recent_line *r = slot_of(k, head);
-    if (r->tag != (uint16_t)(head >> 32) || !r->n || r->n > at.n || r->java != java)
+    if (r->tag != (uint8_t)(head >> 32) || !r->n || r->n > at.n || r->java != java)
         return NULL;
     return XXH3_64bits(at.at, r->n) == r->hash ? r : NULL;
 }
@@ -206,17 +208,17 @@ struct recent_line *recent_find(const struct known *k, struct text at, bool java
  * a line is hashed when it comes for the second time: the innermost pcs of samples are many, and
  * must neither drive out those that matter nor cost much.
  */
-void recent_set(struct known *k, struct text line, bool java, struct frame_id frame)
+static void recent_set(struct known *k, struct text line, bool java, struct frame_id frame)
 {
     if (line.n < RECENT_HEAD || line.n > RECENT_MAX)
         return;
     uint64_t head = hash_head(line.at);
     struct recent_line *r = slot_of(k, head);
     if (r->used) {
-        r->used = false;
+        r->used = 0;
         return;
     }
-    uint16_t tag = (uint16_t)(head >> 32);
+    uint8_t tag = (uint8_t)(head >> 32);
     bool again = r->tag == tag && !r->n;
     *r = (struct recent_line){.frame = frame, .tag = tag, .java = java};
     if (!again)
@@ -225,12 +227,48 @@ void recent_set(struct known *k, struct text line, bool java, struct frame_id fr
     r->n = (uint16_t)line.n & RECENT_MAX;
 }
 
+/* A line that is not known whole, up to its newline NL. False if it is no plain frame. */
+static bool read_new_frame(struct known *k, const char *at, const char *nl, bool java)
+{
+    struct perfscript_frame frame;
+    struct text line = {at, (size_t)(nl - at)};
+    if (line.n && at[line.n - 1] == '\r')
+        line.n--;
+    if (!perfscript_frame_split(line, &frame) || perfscript_frame_is_comm(&frame))
+        return false;
+    struct frame_id id = known_frame_of(k, &frame, java);
+    *vec_push(&k->chain) = id;
+    recent_set(k, (struct text){at, (size_t)(nl - at) + 1}, java, id);
+    return true;
+}
+
+/* Works on the window, as even looking for a line's end costs more than knowing it from before. */
+void known_read_chain(struct known *k, struct reader *in, bool java)
+{
+    while (in->start < in->end && k->chain.n < PERFSCRIPT_MAX_DEPTH) {
+        struct text at = {in->buf + in->start, in->end - in->start};
+        if (at.at[0] != '\t' && at.at[0] != ' ')
+            return;
+        struct recent_line *r = recent_find(k, at, java);
+        if (r) {
+            in->start += r->n;
+            *vec_push(&k->chain) = r->frame;
+            r->used = 1;
+        } else {
+            const char *nl = memchr(at.at, '\n', at.n);
+            if (!nl || !read_new_frame(k, at.at, nl, java))
+                return;
+            in->start = (size_t)(nl + 1 - in->buf);
+        }
+        in->lines++;
+    }
+}
+
 /* --- chains --- */
 
-struct recent_chain *known_chain(const struct known *k, const struct frame_id *frames, size_t n,
-                                 struct thread_id thread, uint64_t *ret_hash)
+struct recent_chain *known_chain(const struct known *k, struct thread_id thread, uint64_t *ret_hash)
 {
-    uint64_t hash = n ? XXH3_64bits(frames, n * sizeof *frames) : 0;
+    uint64_t hash = k->chain.n ? XXH3_64bits(k->chain.at, k->chain.n * sizeof *k->chain.at) : 0;
     hash ^= thread.i * 0x9e3779b97f4a7c15u;
     *ret_hash = hash;
     return &k->chains[hash >> (64 - CHAIN_BITS)];

@@ -39,9 +39,9 @@ struct known_frame {
 struct recent_line {
     uint64_t hash;
     struct frame_id frame;
-    uint16_t tag;      /* of the first bytes */
-    uint16_t n : 14;   /* 0 = free */
-    uint16_t used : 1; /* came again since another line wanted this slot */
+    uint8_t tag;     /* of the first bytes */
+    uint8_t used;    /* came again since another line wanted this slot */
+    uint16_t n : 15; /* 0 = free, or seen only once */
     uint16_t java : 1;
 };
 
@@ -51,8 +51,12 @@ struct recent_chain {
     uint32_t id_plus_1; /* 0 = free */
 };
 
-enum { RECENT_BITS = 13, RECENT_SLOTS = 1 << RECENT_BITS, RECENT_MAX = (1 << 14) - 1 };
+enum { RECENT_BITS = 13, RECENT_SLOTS = 1 << RECENT_BITS, RECENT_MAX = (1 << 15) - 1 };
+enum { GUESS_BITS = 11, GUESS_SLOTS = 1 << GUESS_BITS };
 enum { CHAIN_BITS = 15, CHAIN_SLOTS = 1 << CHAIN_BITS };
+
+/* Frames a stack may have. */
+enum { PERFSCRIPT_MAX_DEPTH = 100000 };
 
 struct known {
     struct profile *profile;
@@ -61,6 +65,7 @@ struct known {
     VEC(struct known_frame) frames;
     VEC(struct known_thread) threads;
     VEC(struct line) lines;
+    VEC(struct frame_id) chain; /* of the sample that is being read, innermost first */
     struct idmap frame_map, thread_map;
     struct recent_line *recent;  /* RECENT_SLOTS of them */
     uint32_t *guesses;           /* RECENT_SLOTS indices of frames, by a rough hash */
@@ -80,12 +85,12 @@ const struct known_thread *known_thread_of(struct known *k, const struct perfscr
 /* The frame of a line that was cut into its parts. */
 struct frame_id known_frame_of(struct known *k, const struct perfscript_frame *f, bool java);
 
-/* The slot for a chain of N frames, of a thread unless that is 0. RET_HASH is its hash. */
-struct recent_chain *known_chain(const struct known *k, const struct frame_id *frames, size_t n,
-                                 struct thread_id thread, uint64_t *ret_hash);
+/* The slot for k->chain, of a thread unless that is 0. RET_HASH is its hash. */
+struct recent_chain *known_chain(const struct known *k, struct thread_id thread,
+                                 uint64_t *ret_hash);
 
-/* What the bytes at AT start with, if it is a line seen before; NULL if not. */
-struct recent_line *recent_find(const struct known *k, struct text at, bool java);
-
-/* Remember LINE, its newline included, unless it would displace one that is of more use. */
-void recent_set(struct known *k, struct text line, bool java, struct frame_id frame);
+/*
+ * Take lines of a call chain from the reader and push their frames, innermost first, to k->chain:
+ * as long as the lines are plain frames and whole in the reader's window.
+ */
+void known_read_chain(struct known *k, struct reader *in, bool java);
