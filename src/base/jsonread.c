@@ -208,7 +208,9 @@ static struct text read_string_slow(struct jsonread *j)
         if (n == t.n && n)
             continue;
         if (t.n == 0 || (uint8_t)t.at[n] < 0x20) {
-            json_fail(j, "%s in a string", t.n ? "a control character" : "the JSON ends");
+            json_fail(j, "%s",
+                      t.n ? "a control character in a string"
+                          : "the JSON ends in a string: the file is cut off");
             return none;
         }
         if (t.at[n] == '"')

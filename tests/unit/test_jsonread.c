@@ -29,13 +29,14 @@
 #undef JSON_FALSE
 #undef JSON_NULL
 
-#define EACH_FUNCTION(X)                                                                    \
-    X(json_loadb)                                                                           \
-    X(json_delete)                                                                          \
-    X(json_object_iter)                                                                     \
-    X(json_object_iter_key)                                                                 \
-    X(json_object_iter_value) X(json_object_iter_next) X(json_array_size) X(json_array_get) \
-        X(json_string_value) X(json_string_length) X(json_number_value)
+#define EACH_FUNCTION(X)                                                               \
+    X(json_loadb)                                                                      \
+    X(json_delete)                                                                     \
+    X(json_object_iter)                                                                \
+    X(json_object_iter_key)                                                            \
+    X(json_object_iter_value)                                                          \
+    X(json_object_iter_next) X(json_array_size) X(json_array_get) X(json_string_value) \
+        X(json_string_length) X(json_number_value)
 
 static struct {
 #define MEMBER(name) __typeof__(name) *name;
@@ -378,7 +379,7 @@ static void errors_say_where_and_what(void **state)
     refuses("[\"\\x\"]", "byte 2: a bad escape in a string");
     refuses("[\"\\u12g4\"]", "byte 2: \\u without four hex digits in a string");
     refuses("[\"a\nb\"]", "byte 3: a control character in a string");
-    refuses("[\"abc", "byte 5: the JSON ends in a string");
+    refuses("[\"abc", "byte 5: the JSON ends in a string: the file is cut off");
     refuses("[nul]", "byte 1: a misspelt value: 'null' is expected");
     refuses("[1", "byte 2: the JSON ends where ',' or ']' is expected: the file is cut off");
     refuses("[] x", "byte 3: the end of the JSON is expected, found 'x'");
