@@ -390,6 +390,14 @@ static int read_empty_line(struct perfscript *s, struct err *err)
     return s->in_sample ? finish_sample(s, err) : 0;
 }
 
+static int tell_cut(struct perfscript *s, struct err *err)
+{
+    meta_set_str(&s->im->profile->meta, META_CUT, "the last sample has no end");
+    return import_skip_line(s->im, err,
+                            "the input ends inside a sample, which may lack frames and is left "
+                            "out (an empty line must follow the last frame)");
+}
+
 /* A call chain ends with an empty line; without it frames may be missing, and the root first. */
 static int read_end(struct perfscript *s, struct err *err)
 {
@@ -397,10 +405,7 @@ static int read_end(struct perfscript *s, struct err *err)
         return 0;
     if (!s->known.chain.n && !s->saw_empty_line)
         return finish_sample(s, err);
-    meta_set_str(&s->im->profile->meta, META_CUT, "the last sample has no end");
-    return import_skip_line(s->im, err,
-                            "the input ends inside a sample, which may lack frames and is left "
-                            "out (an empty line must follow the last frame)");
+    return tell_cut(s, err);
 }
 
 /* An empty line without looking for its end. */
@@ -429,7 +434,10 @@ static int read_lines(struct perfscript *s, struct err *err)
             break;
         while (line.n && (line.at[line.n - 1] == ' ' || line.at[line.n - 1] == '\r'))
             line.n--;
-        rc = line.n ? read_line(s, line, err) : read_empty_line(s, err);
+        if (s->saw_empty_line && !s->in_sample && in->buf[in->start - 1] != '\n')
+            rc = tell_cut(s, err); /* half a header would be half an event's name */
+        else
+            rc = line.n ? read_line(s, line, err) : read_empty_line(s, err);
     }
     return rc;
 }
