@@ -60,6 +60,19 @@ struct frame_text {
     struct text name, module;
 };
 
+/* Where " (module)" begins: behind an offset or an address. Both names and paths may hold " (". */
+static const char *find_module(struct text t)
+{
+    const char *at = t.n && t.at[t.n - 1] == ')' ? t.at : NULL;
+    while (at && (at = memmem(at, t.n - (size_t)(at - t.at), " (", 2))) {
+        struct text before = {t.at, (size_t)(at - t.at)};
+        if (text_starts(before, "0x") || native_cut_offset(before).n < before.n)
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
 /* "read+13", "0x7f12", or with an address in front "7f12 read+13 (/lib/libc.so.6)". */
 static struct frame_text parse_frame(struct text t)
 {
@@ -68,10 +81,7 @@ static struct frame_text parse_frame(struct text t)
     rest = text_trim(rest);
     if (rest.n && hex.n >= 4 && text_u64(hex, 16, &f.pc))
         t = rest;
-    const char *open = t.n && t.at[t.n - 1] == ')' ? memmem(t.at, t.n, " (", 2) : NULL;
-    for (const char *next = open; next;
-         next = memmem(next + 1, t.n - (size_t)(next + 1 - t.at), " (", 2))
-        open = next;
+    const char *open = find_module(t);
     if (open) {
         f.module = (struct text){open + 2, t.n - (size_t)(open - t.at) - 3};
         t.n = (size_t)(open - t.at);
