@@ -92,19 +92,33 @@ static enum frame_kind kind_of(struct text module)
     return FRAME_USER;
 }
 
-static struct frame_id frame_of(struct dtrace *d, struct text full, struct text name, bool inlined)
+/* What the frames of one line have in common. */
+struct origin {
+    struct str_id full; /* the line */
+    struct mapping_id mapping;
+    enum frame_kind kind;
+};
+
+static struct origin origin_of(struct profile *p, struct text full)
 {
-    struct profile *p = d->im->profile;
     struct text rest = full;
     struct text module = memchr(full.at, '`', full.n) ? text_cut(&rest, '`') : (struct text){"", 0};
-    struct function f = {.name = java_name(p, without_arguments(name))};
-    struct str_id system = profile_add_str(p, full);
-    f.system_name = system.i == f.name.i || inlined ? (struct str_id){0} : system;
-    struct line line = {.function = profile_add_function(p, &f)};
     struct mapping mapping = {.path = profile_add_str(p, module)};
+    return (struct origin){profile_add_str(p, full), profile_add_mapping(p, &mapping),
+                           kind_of(module)};
+}
+
+static struct frame_id frame_of(struct dtrace *d, const struct origin *o, struct text name,
+                                bool inlined)
+{
+    struct profile *p = d->im->profile;
+    struct function f = {.name = java_name(p, without_arguments(name))};
+    if (!inlined && o->full.i != f.name.i)
+        f.system_name = o->full;
+    struct line line = {.function = profile_add_function(p, &f)};
     struct frame_key key = {
-        .mapping = profile_add_mapping(p, &mapping),
-        .kind = inlined ? FRAME_INLINED : kind_of(module),
+        .mapping = o->mapping,
+        .kind = inlined ? FRAME_INLINED : o->kind,
         .lines = &line,
         .n_lines = 1,
     };
@@ -124,14 +138,18 @@ static const char *find_arrow(struct text t)
 static void add_frames(struct dtrace *d, struct text line)
 {
     struct text full = native_cut_offset(text_trim(line)), rest = full;
+    struct origin o = origin_of(d->im->profile, full);
     size_t first = d->frames.n;
     bool inlined = false;
-    for (const char *arrow; (arrow = find_arrow(rest)); inlined = true) {
+    const char *arrow;
+    for (; d->frames.n < DEPTH_MAX && (arrow = find_arrow(rest)); inlined = true) {
         struct text name = {rest.at, (size_t)(arrow - rest.at)};
-        *vec_push(&d->frames) = frame_of(d, full, name, inlined);
+        *vec_push(&d->frames) = frame_of(d, &o, name, inlined);
         rest = (struct text){arrow + 2, rest.n - name.n - 2};
     }
-    *vec_push(&d->frames) = frame_of(d, full, rest, inlined);
+    d->too_deep |= d->frames.n >= DEPTH_MAX;
+    if (!d->too_deep)
+        *vec_push(&d->frames) = frame_of(d, &o, rest, inlined);
     for (size_t a = first, b = d->frames.n - 1; a < b; a++, b--) {
         struct frame_id swap = d->frames.at[a];
         d->frames.at[a] = d->frames.at[b];

@@ -39,6 +39,7 @@ struct macsample {
     struct thread_id thread;
     int32_t pid;
     uint64_t interval_us; /* 0 = not known */
+    VEC(uint32_t) module; /* string id -> mapping known by that name only */
     bool too_many;        /* some function's callees have more samples than itself */
 };
 
@@ -115,6 +116,17 @@ static void set_thread(struct macsample *m, struct text t)
     m->thread = profile_add_thread(p, &thread);
 }
 
+static struct mapping_id module_of(struct macsample *m, struct text name)
+{
+    struct profile *p = m->im->profile;
+    struct mapping mapping = {.path = profile_add_str(p, name)};
+    while (m->module.n <= mapping.path.i)
+        *vec_push(&m->module) = 0;
+    struct mapping_id id = profile_add_mapping(p, &mapping);
+    m->module.at[mapping.path.i] = id.i;
+    return id;
+}
+
 /* "draw.c:12" */
 static void set_place(struct profile *p, struct text place, struct function *f, struct line *line)
 {
@@ -145,9 +157,8 @@ static struct frame_id frame_of(struct macsample *m, struct text t)
         name.n = 0;
     f.name = profile_add_str(p, name);
     line.function = profile_add_function(p, &f);
-    struct mapping mapping = {.path = profile_add_str(p, module)};
     struct frame_key key = {
-        .mapping = profile_add_mapping(p, &mapping), .lines = &line, .n_lines = named ? 1 : 0};
+        .mapping = module_of(m, module), .lines = &line, .n_lines = named ? 1 : 0};
     const struct import_opts *o = &m->im->opts;
     bool keep_pc = o->addresses || (o->bare_addresses && !named);
     if (!keep_pc || !text_u64(address, 16, &key.pc))
@@ -269,10 +280,11 @@ static void image_line(struct macsample *m, struct text line)
         return;
     struct text base = {slash + 1, path.n - (size_t)(slash + 1 - path.at)};
     uint32_t name = intern_find(&p->strings, base);
+    if (name >= m->module.n || !m->module.at[name])
+        return;
     image.path = profile_add_str(p, path);
-    for (size_t i = 1; i < p->mappings.n; i++)
-        if (p->mappings.at[i].path.i == name && !p->mappings.at[i].end)
-            p->mappings.at[i] = image;
+    p->mappings.at[m->module.at[name]] = image;
+    m->module.at[name] = 0;
 }
 
 static int macsample_line(struct macsample *m, struct text line, struct err *err)
@@ -309,6 +321,7 @@ static int macsample_read(struct import *im, struct err *err)
         import_note(im, "some functions have fewer samples than what they call; their own were "
                         "taken as none");
     vec_done(&m.path);
+    vec_done(&m.module);
     return rc;
 }
 

@@ -2,7 +2,9 @@
 
 struct text native_cut_offset(struct text name)
 {
-    const char *plus = name.n ? memrchr(name.at, '+', name.n) : NULL;
+    enum { OFFSET_MAX = 20 }; /* looking no further back keeps long lines cheap */
+    size_t skip = name.n > OFFSET_MAX ? name.n - OFFSET_MAX : 0;
+    const char *plus = name.n ? memrchr(name.at + skip, '+', name.n - skip) : NULL;
     if (!plus || plus == name.at)
         return name;
     struct text digits = {plus + 1, name.n - (size_t)(plus + 1 - name.at)};
