@@ -61,6 +61,8 @@ struct quality quality_of(const struct profile *p, int type)
 {
     struct quality q = {0};
     int counts = profile_count_type(p, type);
+    if (counts >= 0 && !text_is(profile_str(p, p->types[counts].name), "samples"))
+        counts = -1; /* a heap profile's objects are counted, not sampled */
     q.has_samples = counts >= 0;
     q.samples = counts >= 0 ? p->types[counts].total : 0;
     sum_stacks(&q, p, type);

@@ -79,7 +79,7 @@ static enum calltree_group group_of(const char *name)
                                       : GROUP_COMM;
 }
 
-static enum flame_theme theme_of(const char *name)
+static enum style_theme theme_of(const char *name)
 {
     return strcmp(name, "light") == 0  ? THEME_LIGHT
            : strcmp(name, "dark") == 0 ? THEME_DARK
@@ -163,6 +163,7 @@ static int flame_run(const struct command *self, int n, char **args)
     struct import_opts want = {.merge = !o.chart};
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
+    input_tell_events(&in, &o.input);
     rc = draw(&o, &in, least, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);

@@ -27,11 +27,19 @@ struct printer {
 
 static void print_node(struct printer *w, uint32_t node)
 {
-    if (w->tree->self[node] == 0 || node == 0)
+    if (w->tree->self[node] == 0)
         return;
     char value[UNITS_MAX];
     fwrite(w->line.at, 1, w->line.n, w->out);
     fprintf(w->out, " %s\n", units_decimal(value, w->tree->self[node], w->decimals));
+}
+
+/* Samples without any frame count all the same. */
+static void print_root(struct printer *w)
+{
+    buf_str(&w->line, "[no stack]");
+    print_node(w, 0);
+    w->line.n = 0;
 }
 
 /* Depth first without recursion: stacks may be very deep. */
@@ -79,6 +87,7 @@ void folded_print(FILE *out, const struct profile *p, const struct folded_opts *
     struct printer w = {.out = out, .decimals = p->types[o->type].decimals};
     struct calltree *t = calltree_build(p, &tree);
     w.tree = t;
+    print_root(&w);
     print_tree(&w);
     buf_done(&w.line);
     vec_done(&w.ends);
