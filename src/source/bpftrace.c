@@ -333,7 +333,7 @@ static int bpftrace_read(struct import *im, struct err *err)
     if (rc == 0 && b.open)
         rc = import_skip_line(im, err, "the input ends within an entry");
     if (b.without_stack)
-        import_note(im, "%llu entries of maps without stacks were left out",
+        import_note(im, "left out, as their maps hold no stacks: %llu entries",
                     (unsigned long long)b.without_stack);
     vec_done(&b.frames);
     buf_done(&b.name);

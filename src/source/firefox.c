@@ -485,7 +485,7 @@ static int build(struct firefox *f, struct err *err)
             return -1;
     }
     if (f->idle)
-        import_note(f->im, "%llu samples without a stack (idle moments) were left out",
+        import_note(f->im, "left out, as idle moments without a stack: %llu samples",
                     (unsigned long long)f->idle);
     return 0;
 }
