@@ -308,6 +308,14 @@ static int macsample_line(struct macsample *m, struct text line, struct err *err
     return 0;
 }
 
+/* Callees that are missing would make their callers' own samples too many: leave those out. */
+static int end_early(struct macsample *m, struct err *err)
+{
+    meta_set_str(&m->im->profile->meta, META_CUT, "within the call graph");
+    return import_skip_line(m->im, err,
+                            "the report ends within its call graph; the last stack is left out");
+}
+
 static int macsample_read(struct import *im, struct err *err)
 {
     struct macsample m = {.im = im, .pid = THREAD_NO_ID};
@@ -315,8 +323,8 @@ static int macsample_read(struct import *im, struct err *err)
     int rc = 0;
     while (rc == 0 && reader_line(im->in, &line))
         rc = macsample_line(&m, line, err);
-    if (rc == 0)
-        rc = pop_to(&m, 0, err);
+    if (rc == 0 && m.section == GRAPH)
+        rc = end_early(&m, err);
     if (m.too_many)
         import_note(im, "some functions have fewer samples than what they call; their own were "
                         "taken as none");
