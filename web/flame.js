@@ -67,13 +67,12 @@ function textWidth(text, font) {
 }
 function fit(text, room, font) {
     const dots = 2 * charWidth('.', font);
-    let used = 0, at = 0, cut = 0, chars = 0;
+    let used = 0, at = 0, cut = 0;
     for (const c of text) {
-        if (used + dots <= room) { cut = at; }
+        if (used + dots <= room) cut = at;
         used += charWidth(c, font);
         at += c.length;
-        chars++;
-        if (used > room) return chars > 3 && cut ? text.slice(0, cut) + '..' : '';
+        if (used > room) return cut > 2 ? text.slice(0, cut) + '..' : '';
     }
     return text;
 }

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 /* Fewer characters than this say nothing and are left out. */
-enum { LEAST_CHARS = 2 };
+enum { LEAST_CHARS = 3 };
 
 struct fit fit_of_font(const char *family, double size_px)
 {

@@ -31,7 +31,7 @@ struct flame {
     struct buf head, rows, foot; /* parts of the document, before its id is known */
     double head_px, foot_px;
     size_t n_rows;
-    bool used[FAMILIES][PALETTE_SHADES];
+    struct style style;
 };
 
 static struct flame_opts with_defaults(const struct flame_opts *o)
@@ -198,20 +198,15 @@ static void add_rect(struct flame *f, int64_t x, int64_t width)
     buf_str(b, "\"/>");
 }
 
-static char family_letter(int family)
-{
-    return (char)('a' + family);
-}
-
 static void add_frame(struct flame *f, struct box box)
 {
     struct buf *b = &f->rows;
     struct face face = face_of(f, box.node);
     int64_t whole = f->t->total[0] > 0 ? f->t->total[box.node] : 1;
     int64_t x = position(f, box.start), width = position(f, box.start + whole) - x;
-    f->used[face.shade.family][face.shade.step] = true;
-    buf_printf(b, "<g class=\"k%c%d%s\"><title>", family_letter(face.shade.family), face.shade.step,
-               width < NARROW_MILLI ? " kn" : "");
+    buf_str(b, "<g class=\"");
+    style_class(&f->style, b, face.shade);
+    buf_str(b, width < NARROW_MILLI ? " kn\"><title>" : "\"><title>");
     utf8_xml(b, face.name);
     add_numbers(b, f, box.node);
     if (kind_names[face.kind])
@@ -337,20 +332,14 @@ static void add_head(struct flame *f)
     f->head_px += 12;
 }
 
-static int first_used(const struct flame *f, int family)
-{
-    for (int i = 0; i < PALETTE_SHADES; i++)
-        if (f->used[family][i])
-            return i;
-    return -1;
-}
-
 static void add_swatch(struct flame *f, int family, double *x, double y)
 {
     const char *name = f->o.palette->legend[family];
     double side = round(f->o.font_px * 0.85);
-    buf_printf(&f->foot, "<rect class=\"k%c%d\" x=\"", family_letter(family),
-               first_used(f, family));
+    buf_str(&f->foot, "<rect class=\"");
+    style_class(&f->style, &f->foot,
+                (struct shade){(uint8_t)family, (uint8_t)style_step_of(&f->style, family)});
+    buf_str(&f->foot, "\" x=\"");
     add_px(&f->foot, *x);
     buf_str(&f->foot, "\" y=\"");
     add_px(&f->foot, y - side + 1);
@@ -368,13 +357,13 @@ static void add_legend(struct flame *f)
 {
     int kinds = 0;
     for (int i = 0; i < FAMILIES; i++)
-        kinds += f->o.palette->legend[i] && first_used(f, i) >= 0;
+        kinds += f->o.palette->legend[i] && style_step_of(&f->style, i) >= 0;
     if (kinds < 2)
         return;
     double x = FLAME_MARGIN_PX;
     f->foot_px += round(f->o.font_px * 1.6);
     for (int i = 0; i < FAMILIES; i++)
-        if (f->o.palette->legend[i] && first_used(f, i) >= 0)
+        if (f->o.palette->legend[i] && style_step_of(&f->style, i) >= 0)
             add_swatch(f, i, &x, f->foot_px);
 }
 
@@ -425,68 +414,7 @@ static void add_foot(struct flame *f)
     f->foot_px += 10;
 }
 
-/* --- style --- */
-
-struct theme_colours {
-    const char *background, *text, *muted, *line, *field, *warning, *warning_text, *hit, *hit_text;
-};
-
-static const struct theme_colours colours[] = {
-    {"#ffffff", "#1f2328", "#59636e", "#d1d9e0", "#f6f8fa", "#fff1c2", "#5c4400", "#b5179e",
-     "#ffffff"},
-    {"#14161a", "#e6e9ed", "#9aa5b1", "#343a43", "#1f2329", "#453607", "#ffdf80", "#ff7ce5",
-     "#14161a"},
-};
-
-static void add_hex(struct buf *b, struct rgb c)
-{
-    buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
-}
-
-static void add_shade_rules(struct buf *b, const struct flame *f, bool dark)
-{
-    for (int family = 0; family < FAMILIES; family++)
-        for (int i = 0; i < PALETTE_SHADES; i++) {
-            if (!f->used[family][i])
-                continue;
-            buf_printf(b, "& .k%c%d{fill:", family_letter(family), i);
-            add_hex(b, palette_rgb((struct shade){(uint8_t)family, (uint8_t)i}, dark));
-            buf_str(b, "}\n");
-        }
-}
-
-/*
- * Rules that depend on the theme, with their colours spelled out: not every viewer of pictures
- * knows variables, which are for the controls only, and those exist where scripts run.
- */
-static void add_theme(struct buf *b, const struct flame *f, bool dark)
-{
-    const struct theme_colours *c = &colours[dark];
-    buf_printf(b,
-               "&{color-scheme:%s;background:%s;--kbg:%s;--ktext:%s;--kmuted:%s;--kline:%s;"
-               "--kfield:%s;--khit:%s;--khittext:%s}\n",
-               dark ? "dark" : "light", c->background, c->background, c->text, c->muted, c->line,
-               c->field, c->hit, c->hit_text);
-    buf_printf(b, "& .kbg{fill:%s}\n& .kt{fill:%s}\n& .km,& .kc{fill:%s}\n", c->background, c->text,
-               c->muted);
-    buf_printf(b, "& .kwarn rect{fill:%s}\n& .kwarn text{fill:%s}\n", c->warning, c->warning_text);
-    buf_printf(b, "& .kg rect{stroke:%s}\n", c->background);
-    add_shade_rules(b, f, dark);
-    buf_str(b, "& .kg text{fill:");
-    add_hex(b, palette_text(dark));
-    buf_str(b, "}\n");
-}
-
-static void add_style(struct buf *b, const struct flame *f)
-{
-    add_theme(b, f, f->o.theme == THEME_DARK);
-    if (f->o.theme == THEME_AUTO) {
-        buf_str(b, "@media (prefers-color-scheme:dark){\n");
-        add_theme(b, f, true);
-        buf_str(b, "}\n");
-    }
-    buf_str(b, web_flame_css);
-}
+/* --- the document --- */
 
 /* Print rules with "#id" in place of every '&', which keeps them to this drawing. */
 static void print_scoped(FILE *out, const struct buf *rules, const char *id)
@@ -497,8 +425,6 @@ static void print_scoped(FILE *out, const struct buf *rules, const char *id)
         else
             putc(rules->at[i], out);
 }
-
-/* --- the document --- */
 
 static uint64_t hash_bytes(uint64_t h, const struct buf *b)
 {
@@ -558,7 +484,8 @@ static void print_opening(FILE *out, const struct flame *f, const char *id, doub
 static void print_style(FILE *out, const struct flame *f, const char *id)
 {
     autobuf struct buf style = {0};
-    add_style(&style, f);
+    style_rules(&f->style, &style, f->o.theme);
+    buf_str(&style, web_flame_css);
     fputs("<style><![CDATA[\n", out);
     print_scoped(out, &style, id);
     fprintf(out, "#%s .kt{font-size:%gpx}\n]]></style>\n", id, f->o.font_px + 5);

@@ -18,15 +18,9 @@
  */
 #pragma once
 #include "analysis/calltree.h"
-#include "view/palette.h"
+#include "view/style.h"
 
 #include <stdio.h>
-
-enum flame_theme {
-    THEME_AUTO, /* as the reader's system prefers */
-    THEME_LIGHT,
-    THEME_DARK,
-};
 
 struct flame_opts {
     const char *title;             /* NULL = a default */
@@ -37,7 +31,7 @@ struct flame_opts {
     const char *id;                /* prefix of ids; NULL = from a hash of the drawing */
     const char *hidden;            /* what is not drawn, for the caption; NULL = nothing to tell */
     const struct palette *palette; /* NULL = the default */
-    enum flame_theme theme;
+    enum style_theme theme;
     double width_px, row_px, font_px; /* 0 = 1200, 17, 12 */
     double factor;                    /* multiplies the values shown; 0 = 1 */
     bool inverted;                    /* root on top: an icicle graph */

@@ -8,7 +8,7 @@ struct hues {
 };
 
 static const struct hues hues[FAMILIES] = {
-    [FAMILY_GREY] = {255, 255, 0.008},  [FAMILY_HOT] = {28, 92, 0.135},
+    [FAMILY_GREY] = {255, 255, 0.008},  [FAMILY_HOT] = {22, 82, 0.135},
     [FAMILY_RED] = {14, 32, 0.135},     [FAMILY_ORANGE] = {48, 68, 0.13},
     [FAMILY_YELLOW] = {84, 104, 0.13},  [FAMILY_GREEN] = {136, 158, 0.12},
     [FAMILY_AQUA] = {184, 206, 0.085},  [FAMILY_BLUE] = {238, 264, 0.095},
