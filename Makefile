@@ -36,6 +36,12 @@ UNIT  := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h
 WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
 
+# Short lines unless V=1.
+say = @$(if $(V),,printf '  %-5s %s\n' $(1) $@;) $(if $(V),set -x;)
+# Builds that check and lint start use all cores, unless make was told otherwise.
+JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
+
 .PHONY: all help demo check lint bench fuzz golden unit install uninstall clean setup
 all: $(B)/kelvin
 
@@ -50,25 +56,24 @@ help:
 	@echo 'make install    into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); make uninstall undoes it'
 	@echo 'make clean      remove $(B)'
 	@echo
-	@echo 'Options: CC=gcc|clang  CFLAGS=...  WERROR=1  SANITIZE=1 (ASan and UBSan)  B=FOLDER'
+	@echo 'Options: CC=gcc|clang  CFLAGS=...  WERROR=1  SANITIZE=1 (ASan and UBSan)  B=FOLDER  V=1'
 
 # --- the program ---
 
 $(B)/kelvin: $(FRONT) $(LIB)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LINK) $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(LIB): $(CORE)
-	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/%.o: %.c $(B)/.flags | $(B)/.libs $(WEB)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 define web_rule
 $(B)/gen/web_$(subst .,_,$(notdir $(1))).h: $(1) tools/embed.sh
 	@mkdir -p $$(@D)
-	tools/embed.sh $(1) > $$@.new && mv $$@.new $$@
+	$$(call say,EMBED) tools/embed.sh $(1) > $$@.new && mv $$@.new $$@
 endef
 $(foreach f,$(wildcard web/*.*),$(eval $(call web_rule,$(f))))
 
@@ -94,22 +99,22 @@ unit: $(UNIT)
 
 $(B)/tests/unit/%: tests/unit/%.c $(LIB) $(B)/.flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(LDFLAGS) -o $@ $< $(LIB) $(TEST_LIBS) $(LIBS)
+	$(call say,TEST) $(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(LDFLAGS) -o $@ $< $(LIB) $(TEST_LIBS) $(LIBS)
 
 # libFuzzer; the format is the end of the program's name, so each gets a link of its own.
 $(B)/fuzz/fuzz_import: tests/fuzz/fuzz_import.c $(LIB) $(B)/.flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(LIB) $(LIBS)
+	$(call say,FUZZ) $(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(LIB) $(LIBS)
 
 check:
 	@tools/setup.sh build test
-	@$(MAKE) --no-print-directory WERROR=1 all unit
-	@$(MAKE) --no-print-directory WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit $(B)/sanitize/fuzz/fuzz_import
+	@$(SUBMAKE) WERROR=1 all unit
+	@$(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit $(B)/sanitize/fuzz/fuzz_import
 	@B=$(B) tools/run-tests.sh
 
 fuzz:
 	@tools/setup.sh build test
-	@$(MAKE) --no-print-directory SANITIZE=1 B=$(B)/sanitize all $(B)/sanitize/fuzz/fuzz_import
+	@$(SUBMAKE) SANITIZE=1 B=$(B)/sanitize all $(B)/sanitize/fuzz/fuzz_import
 	@B=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run-tests.sh fuzz
 
 golden: all
@@ -121,7 +126,7 @@ lint:
 
 bench:
 	@tools/setup.sh build bench
-	@$(MAKE) --no-print-directory all
+	@$(SUBMAKE) all
 	@KELVIN=$(abspath $(B))/kelvin bench/run.sh
 
 # --- for users ---
@@ -131,7 +136,7 @@ setup:
 
 demo:
 	@tools/setup.sh build
-	@$(MAKE) --no-print-directory -s all
+	@$(SUBMAKE) all
 	@B=$(B) tools/demo.sh
 
 install: all

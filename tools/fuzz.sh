@@ -33,15 +33,14 @@ fuzz() {
         -artifact_prefix="$dir/$1.found/" -print_final_stats=1 "$dir/$1.corpus" >"$dir/$1.log" 2>&1
 }
 
-n=0
-for name in $(sources); do
-    n=$((n + 1))
-    if fuzz "$name"; then
-        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$name.log")
-        echo "ok $n fuzz $name, $runs runs in $seconds s"
+if [ "${1:-}" = --one ]; then
+    if fuzz "$2"; then
+        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$2.log")
+        echo "ok fuzz $2, $runs runs in $seconds s"
     else
-        echo "not ok $n fuzz $name"
-        tail -n 40 "$dir/$name.log" | sed 's/^/# /'
+        printf 'not ok fuzz %s\n%s\n' "$2" "$(tail -n 40 "$dir/$2.log" | sed 's/^/# /')"
     fi
-done
-echo "1..$n"
+    exit
+fi
+echo "1..$(sources | wc -l)"
+sources | xargs -P "$(nproc)" -n 1 tools/fuzz.sh --one

@@ -24,7 +24,7 @@ unit() { # FOLDER
 
 cli() { # FOLDER
     KELVIN=$PWD/$1/kelvin KELVIN_SANITIZED=$([ "$1" = "$B" ] || echo 1) \
-        timeout 900 bats --tap tests/cli 2>&1
+        timeout 900 bats --tap -r tests/cli 2>&1
 }
 
 golden() { # FOLDER
@@ -63,7 +63,7 @@ digest() { # NAME
                 failed++
                 out("  FAIL " name ": " seen + 0 " of " planned + 0 " tests came to an end" broken)
             }
-            out(sprintf("%-16s %d passed, %d failed, %d skipped", name ":", passed, failed, skipped))
+            out(sprintf("%-18s %d passed, %d failed, %d skipped", name ":", passed, failed, skipped))
             print passed + 0, failed + 0, skipped + 0 > counts
         }'
 }
@@ -71,14 +71,19 @@ digest() { # NAME
 run() { # NAME COMMAND...
     local name=$1
     shift
+    SECONDS=0
     "$@" | tee "$logs/$name.tap" | digest "$name"
+    echo "$name took $SECONDS s" >>"$logs/times"
 }
 
 suite() {
     case $1 in
-    unit) run unit unit "$B" && run unit-sanitized unit "$B/sanitize" ;;
-    cli) run cli cli "$B" && run cli-sanitized cli "$B/sanitize" ;;
-    golden) run golden golden "$B" && run golden-sanitized golden "$B/sanitize" ;;
+    unit | cli | golden)
+        run "$1" "$1" "$B" >"$logs/shown" &
+        run "$1-sanitized" "$1" "$B/sanitize"
+        wait
+        cat "$logs/shown"
+        ;;
     layers | docs | fuzz) run "$1" "$1" ;;
     *) echo "no suite '$1'; there are unit cli golden layers docs fuzz" >&2; exit 1 ;;
     esac
