@@ -1,0 +1,217 @@
+/*
+ * perf script text: what goes into the profile besides the names that `kelvin fold` prints.
+ */
+#include "base/buf.h"
+#include "source/import.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct profile *read_text(struct text text, struct import_opts opts)
+{
+    struct reader in;
+    struct import im;
+    struct err err;
+    struct profile *p = NULL;
+    opts.format = "perfscript";
+    reader_open_memory(&in, text.at, text.n);
+    assert_int_equal(import_reader(&im, &in, "test", &opts, &p, &err), 0);
+    import_done(&im);
+    reader_close(&in);
+    return p;
+}
+
+static struct profile *read_str(const char *text, struct import_opts opts)
+{
+    return read_text(text_of(text), opts);
+}
+
+static struct text frame_name(const struct profile *p, uint32_t frame, size_t line)
+{
+    const struct frame *f = &p->frames.at[frame];
+    return profile_function_name(p, profile_lines(p, f)[line].function);
+}
+
+static const char two_threads[] = "a b 10/11 [000] 1.000000002:      5 cycles:u: \n"
+                                  "\t    7f0000000001 f+0x1 (/x)\n"
+                                  "\t    7f0000000009 main+0x9 (/x)\n\n"
+                                  "a b 12 [000] 3.5:     7 cycles:u: \n"
+                                  "\t    7f0000000002 f+0x2 (/x)\n"
+                                  "\t    7f0000000009 main+0x9 (/x)\n\n";
+
+static void threads_have_their_ids(void **state)
+{
+    (void)state;
+    struct profile *p = read_str(two_threads, (struct import_opts){0});
+    assert_int_equal(p->threads.n, 3);
+    assert_string_equal(profile_str(p, p->threads.at[1].name).at, "a b");
+    assert_int_equal(p->threads.at[1].pid, 10);
+    assert_int_equal(p->threads.at[1].tid, 11);
+    assert_int_equal(p->threads.at[2].pid, THREAD_NO_ID);
+    assert_int_equal(p->threads.at[2].tid, 12);
+    profile_free(p);
+}
+
+static void an_event_has_samples_and_weight(void **state)
+{
+    (void)state;
+    struct profile *p = read_str(two_threads, (struct import_opts){0});
+    assert_int_equal(p->n_types, 2);
+    assert_string_equal(profile_str(p, p->types[1].event).at, "cycles:u");
+    assert_string_equal(profile_str(p, p->types[0].name).at, "samples");
+    assert_string_equal(profile_str(p, p->types[1].name).at, "cycles");
+    assert_int_equal(p->types[1].count_type, 0);
+    assert_int_equal(p->default_type, 1);
+    assert_int_equal(p->types[0].total, 2);
+    assert_int_equal(p->types[1].total, 12);
+    assert_string_equal(meta_find(&p->meta, META_KIND), META_KIND_HARDWARE);
+    profile_free(p);
+}
+
+static void times_are_kept_unless_merged(void **state)
+{
+    (void)state;
+    struct profile *p = read_str(two_threads, (struct import_opts){0});
+    assert_int_equal(p->samples.time_ns[0], 1000000002);
+    assert_int_equal(p->samples.time_ns[1], 3500000000);
+    assert_int_equal(p->samples.stack[0].i, p->samples.stack[1].i);
+    profile_free(p);
+    p = read_str(two_threads, (struct import_opts){.merge = true});
+    assert_null(p->samples.time_ns);
+    profile_free(p);
+}
+
+static void addresses_tell_frames_apart_only_if_wanted(void **state)
+{
+    (void)state;
+    struct profile *p = read_str(two_threads, (struct import_opts){.merge = true});
+    assert_int_equal(p->frames.n, 2);
+    assert_int_equal(p->frames.at[0].pc, 0);
+    profile_free(p);
+    p = read_str(two_threads, (struct import_opts){.addresses = true});
+    assert_int_equal(p->frames.n, 3);
+    assert_int_equal(p->frames.at[0].pc, 0x7f0000000001);
+    profile_free(p);
+}
+
+static void bare_frames_keep_their_address(void **state)
+{
+    (void)state;
+    static const char text[] = "a 1 1.5: 1 cycles: \n"
+                               "\t    7f0000000001 [unknown] (/x)\n"
+                               "\t    7f0000000002 [unknown] (/x)\n"
+                               "\t    7f0000000003 f (/x)\n\n";
+    struct profile *p = read_str(text, (struct import_opts){.merge = true});
+    assert_int_equal(p->frames.n, 2);
+    profile_free(p);
+    p = read_str(text, (struct import_opts){.merge = true, .bare_addresses = true});
+    assert_int_equal(p->frames.n, 3);
+    assert_int_equal(p->frames.at[1].pc, 0x7f0000000002);
+    assert_int_equal(p->frames.at[1].n_lines, 0);
+    assert_int_equal(p->frames.at[2].pc, 0);
+    profile_free(p);
+}
+
+static void an_inline_chain_is_one_frame(void **state)
+{
+    (void)state;
+    struct profile *p = read_str("a 1 1.5: 1 cycles: \n"
+                                 "\t    7f0000000001 outer->inner+0x1 (/x)\n"
+                                 "  x.c:42\n\n",
+                                 (struct import_opts){.merge = true});
+    const struct frame *f = profile_frame(p, p->stacks.nodes.at[p->samples.stack[0].i].frame);
+    uint32_t id = (uint32_t)(f - p->frames.at);
+    assert_int_equal(f->n_lines, 2);
+    assert_string_equal(frame_name(p, id, 0).at, "outer");
+    assert_string_equal(frame_name(p, id, 1).at, "inner");
+    const struct line *inner = &profile_lines(p, f)[1];
+    assert_int_equal(inner->line, 42);
+    assert_string_equal(profile_str(p, p->functions.at[inner->function.i].file).at, "x.c");
+    profile_free(p);
+}
+
+static void kinds_come_from_modules(void **state)
+{
+    (void)state;
+    struct profile *p = read_str("a 1 1.5: 1 cycles: \n"
+                                 "\t               1 a ([kernel.kallsyms])\n"
+                                 "\t               1 b (/boot/vmlinux)\n"
+                                 "\t               1 c (/tmp/perf-12.map)\n"
+                                 "\t               1 d ([unknown])\n"
+                                 "\t               1 e (/tmp/perf-x.map)\n\n",
+                                 (struct import_opts){.merge = true});
+    static const int kinds[] = {FRAME_KERNEL, FRAME_KERNEL, FRAME_JIT, FRAME_USER, FRAME_USER};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(p->frames.at[i].kind, kinds[i]);
+    assert_int_equal(p->frames.at[3].mapping.i, 0);
+    profile_free(p);
+}
+
+static void lost_samples_are_added_up(void **state)
+{
+    (void)state;
+    uint64_t lost;
+    struct profile *p = read_str("a 1 1.5: PERF_RECORD_LOST lost 12\n"
+                                 "a 1 1.6: 1 cycles: \n\t               1 f (/x)\n\n"
+                                 "a 1 1.7: PERF_RECORD_LOST lost 30\n",
+                                 (struct import_opts){.merge = true});
+    assert_true(meta_find_u64(&p->meta, META_LOST, &lost));
+    assert_int_equal(lost, 42);
+    profile_free(p);
+}
+
+/* The same line stands for another frame where the thread is one of Java's. */
+static void known_lines_are_known_per_language(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    for (int i = 0; i < 12; i++)
+        buf_printf(&b, "%s 1 1.5: 1 cycles: \n\t    7f0000000001 La/b;c (/x)\n\n",
+                   i % 2 ? "java" : "node");
+    struct profile *p = read_text(buf_text(&b), (struct import_opts){.merge = true});
+    assert_int_equal(p->frames.n, 2);
+    assert_string_equal(frame_name(p, 0, 0).at, "La/b:c");
+    assert_string_equal(frame_name(p, 1, 0).at, "a/b:c");
+    assert_int_equal(p->samples.value[0][0], 6);
+    assert_int_equal(p->samples.value[0][1], 6);
+    profile_free(p);
+}
+
+enum { MANY = 30000 };
+
+/* More lines than are remembered, with pcs that say little: the symbol and module decide. */
+static void many_lines_come_again(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    for (int i = 0; i < 4 * MANY; i++)
+        buf_printf(&b, "a 1 1.5: 2 cycles: \n\t%16x f%d+0x%x (/x)\n\t%16x main (/x)\n\n",
+                   i % MANY / 3, i % MANY, i, 7);
+    struct profile *p = read_text(buf_text(&b), (struct import_opts){.merge = true});
+    assert_int_equal(p->frames.n, MANY + 1);
+    assert_int_equal(p->samples.n, MANY);
+    for (size_t i = 0; i < MANY; i++)
+        assert_int_equal(p->samples.value[1][i], 8);
+    profile_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_have_their_ids),
+        cmocka_unit_test(an_event_has_samples_and_weight),
+        cmocka_unit_test(times_are_kept_unless_merged),
+        cmocka_unit_test(addresses_tell_frames_apart_only_if_wanted),
+        cmocka_unit_test(bare_frames_keep_their_address),
+        cmocka_unit_test(an_inline_chain_is_one_frame),
+        cmocka_unit_test(kinds_come_from_modules),
+        cmocka_unit_test(lost_samples_are_added_up),
+        cmocka_unit_test(known_lines_are_known_per_language),
+        cmocka_unit_test(many_lines_come_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
