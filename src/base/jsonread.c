@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { NUMBER_MAX = 4096, MAX_DECIMALS = 18 };
+enum { NUMBER_MAX = 4096, MAX_DECIMALS = 18 /* any 18 digits fit 64 bits */ };
 
 void jsonread_init(struct jsonread *j, struct reader *in)
 {
@@ -512,11 +512,30 @@ double json_get_double(struct jsonread *j)
     return 0;
 }
 
+/* Nearly all numbers: up to 18 digits and nothing else, with what follows in the window too. */
+static bool read_small(struct jsonread *j, int64_t *ret)
+{
+    const struct reader *r = j->in;
+    const char *at = r->buf + r->start;
+    size_t n = 0, left = r->end - r->start;
+    int64_t v = 0;
+    for (; n < left && n < MAX_DECIMALS && at[n] >= '0' && at[n] <= '9'; n++)
+        v = v * 10 + (at[n] - '0');
+    if (n == 0 || n == left || is_number_byte((uint8_t)at[n]) || (n > 1 && at[0] == '0'))
+        return false;
+    reader_take(j->in, n);
+    *ret = v;
+    return true;
+}
+
 int64_t json_get_int(struct jsonread *j)
 {
     struct number n;
     uint64_t v;
+    int64_t small;
     int decimals;
+    if (json_peek(j) == JSON_NUMBER && read_small(j, &small))
+        return small;
     if (!want(j, JSON_NUMBER) || !read_number(j, &n))
         return 0;
     if (!number_decimal(&n, &v, &decimals)) {

@@ -37,7 +37,8 @@ struct sheet {
     bool has_end, has_samples, has_weights, has_events;
     VEC(struct stack_id) stacks;
     VEC(struct decimal) weights;
-    VEC(uint64_t) times_ns; /* of our own exports */
+    VEC(uint64_t) times_ns;    /* of our own exports */
+    VEC(struct frame_id) path; /* the sample that is being read */
     VEC(struct open_frame) open;
     struct decimal last_at;
     bool has_event;
@@ -129,20 +130,21 @@ static void skip(struct speedscope *s, const char *why)
 
 static void read_sample(struct speedscope *s, struct sheet *t)
 {
-    struct stack_id stack = {0};
+    struct stack_id stack = {NO_STACK};
     size_t depth = 0;
+    t->path.n = 0;
     json_enter(&s->j, JSON_ARRAY);
-    while (json_element(&s->j)) {
+    for (; json_element(&s->j); depth++) {
         struct frame_id frame = speedscope_frame(s, json_get_int(&s->j));
-        if (s->j.err.code)
-            return;
-        if (depth++ < DEPTH_MAX)
-            stack = stacks_push(&s->im->profile->stacks, stack, frame);
+        if (depth < DEPTH_MAX)
+            *vec_push(&t->path) = frame;
     }
-    if (depth > DEPTH_MAX) {
+    if (s->j.err.code)
+        return;
+    if (depth > DEPTH_MAX)
         skip(s, "a stack deeper than 100,000 frames");
-        stack.i = NO_STACK;
-    }
+    else
+        stack = stacks_intern(&s->im->profile->stacks, t->path.at, t->path.n);
     *vec_push(&t->stacks) = stack;
 }
 
@@ -503,5 +505,6 @@ void speedscope_profile(struct speedscope *s)
     vec_done(&t.stacks);
     vec_done(&t.weights);
     vec_done(&t.times_ns);
+    vec_done(&t.path);
     vec_done(&t.open);
 }

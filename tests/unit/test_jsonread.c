@@ -29,14 +29,15 @@
 #undef JSON_FALSE
 #undef JSON_NULL
 
-#define EACH_FUNCTION(X)                                                               \
-    X(json_loadb)                                                                      \
-    X(json_delete)                                                                     \
-    X(json_object_iter)                                                                \
-    X(json_object_iter_key)                                                            \
-    X(json_object_iter_value)                                                          \
-    X(json_object_iter_next) X(json_array_size) X(json_array_get) X(json_string_value) \
-        X(json_string_length) X(json_number_value)
+#define EACH_FUNCTION(X)      \
+    X(json_loadb)             \
+    X(json_delete)            \
+    X(json_object_iter)       \
+    X(json_object_iter_key)   \
+    X(json_object_iter_value) \
+    X(json_object_iter_next)  \
+    X(json_array_size)        \
+    X(json_array_get) X(json_string_value) X(json_string_length) X(json_number_value)
 
 static struct {
 #define MEMBER(name) __typeof__(name) *name;
