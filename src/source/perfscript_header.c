@@ -114,10 +114,10 @@ bool perfscript_header_parse(struct text line, struct perfscript_header *h)
     return false;
 }
 
-/* Length of what is left of T[0..N) without blanks, or digits, at the end. */
-static inline size_t back_blanks(struct text t, size_t n)
+/* Length of what is left of T[0..N) without spaces, or digits, at the end. */
+static inline size_t back_spaces(struct text t, size_t n)
 {
-    while (n && is_blank(t.at[n - 1]))
+    while (n && t.at[n - 1] == ' ')
         n--;
     return n;
 }
@@ -145,7 +145,7 @@ static inline size_t back_cpu(struct text t, size_t n)
     if (n < 3 || t.at[n - 1] != ']')
         return n;
     size_t cpu = back_digits(t, n - 1);
-    return cpu && t.at[cpu - 1] == '[' ? back_blanks(t, cpu - 1) : n;
+    return cpu && t.at[cpu - 1] == '[' ? back_spaces(t, cpu - 1) : n;
 }
 
 bool perfscript_header_guess(struct text line, struct text event, struct perfscript_header *h)
@@ -153,15 +153,15 @@ bool perfscript_header_guess(struct text line, struct text event, struct perfscr
     if (line.n < event.n + 2 || line.at[line.n - 1] != ':')
         return false;
     size_t n = line.n - 1 - event.n;
-    if (!is_blank(line.at[n - 1]) || memcmp(line.at + n, event.at, event.n) != 0)
+    if (line.at[n - 1] != ' ' || memcmp(line.at + n, event.at, event.n) != 0)
         return false;
-    size_t end = back_blanks(line, n);
+    size_t end = back_spaces(line, n);
     h->period.at = line.at + back_digits(line, end);
     h->period.n = (size_t)(line.at + end - h->period.at);
-    n = back_blanks(line, (size_t)(h->period.at - line.at));
+    n = back_spaces(line, (size_t)(h->period.at - line.at));
     size_t time = back_time(line, n);
     h->time = (struct text){line.at + time, n - 1 - time};
-    h->thread = (struct text){line.at, back_cpu(line, back_blanks(line, time))};
+    h->thread = (struct text){line.at, back_cpu(line, back_spaces(line, time))};
     return time > 0 && h->thread.n > 0;
 }
 
