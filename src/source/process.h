@@ -13,6 +13,9 @@ struct processes;
 struct processes *processes_new(struct profile *p);
 void processes_free(struct processes *ps); /* NULL is fine */
 
+/* The processes run now and here: look at their root folders, and at files without a build-id. */
+void processes_set_live(struct processes *ps);
+
 /* Read comm and maps of a running process, for attaching and for what was before recording. */
 int processes_scan(struct processes *ps, int pid, struct err *err);
 
