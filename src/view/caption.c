@@ -1,5 +1,6 @@
 #include "view/caption.h"
 
+#include "analysis/quality.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -112,7 +113,7 @@ static void warn_few(struct buf *b, const struct profile *p, int type)
     if (counts < 0)
         counts = type;
     const struct sample_type *t = &p->types[counts];
-    if (t->decimals || is_scaled_unit(profile_str(p, t->unit)) || t->total >= CAPTION_FEW_SAMPLES)
+    if (t->decimals || is_scaled_unit(profile_str(p, t->unit)) || t->total >= QUALITY_FEW_SAMPLES)
         return;
     buf_str(b, "only ");
     caption_value(b, p, counts, t->total);

@@ -7,9 +7,6 @@
 #include "base/buf.h"
 #include "model/profile.h"
 
-/* Below this many samples shares are so rough that the drawing must say so. */
-enum { CAPTION_FEW_SAMPLES = 200 };
-
 /* Between the parts of a caption. */
 #define CAPTION_SEPARATOR " \xc2\xb7 "
 

@@ -156,15 +156,20 @@ static struct face face_of(const struct flame *f, uint32_t node)
     return (struct face){palette_strip(name, kind), kind, palette_shade(f->o.palette, name, kind)};
 }
 
+/* Text keeps off the frame's edge; below NARROW the line between frames would hide them. */
+enum {
+    MARGIN_MILLI = 1000 * FLAME_MARGIN_PX,
+    TEXT_INSET_MILLI = 3000,
+    NARROW_MILLI = 3000,
+};
+
 /* Where a value lies, in thousandths of a pixel. Rounded ends, so that neighbours touch. */
 static int64_t position(const struct flame *f, int64_t value)
 {
     int64_t total = f->t->total[0] > 0 ? f->t->total[0] : 1;
     int64_t inner = llround(inner_px(f) * 1000);
-    return FLAME_MARGIN_PX * 1000 + (int64_t)(((__int128)value * inner + total / 2) / total);
+    return MARGIN_MILLI + (int64_t)(((__int128)value * inner + total / 2) / total);
 }
-
-enum { TEXT_INSET_PX = 3, NARROW_MILLI = 3000 };
 
 static double baseline_px(const struct flame *f)
 {
@@ -174,11 +179,11 @@ static double baseline_px(const struct flame *f)
 static void add_label(struct flame *f, struct text name, int64_t x, int64_t width)
 {
     autobuf struct buf text = {0};
-    double room = (double)width / 1000 - 2 * TEXT_INSET_PX;
+    double room = (double)(width - 2 * TEXT_INSET_MILLI) / 1000;
     if (f->o.row_px < f->o.font_px || !add_fitting(&text, &f->fit, name, room))
         return;
     buf_str(&f->rows, "<text x=\"");
-    add_milli(&f->rows, x + TEXT_INSET_PX * 1000);
+    add_milli(&f->rows, x + TEXT_INSET_MILLI);
     buf_str(&f->rows, "\" y=\"");
     add_px(&f->rows, baseline_px(f));
     buf_str(&f->rows, "\">");
