@@ -179,7 +179,7 @@ static double baseline_px(const struct flame *f)
 static void add_label(struct flame *f, struct text name, int64_t x, int64_t width)
 {
     autobuf struct buf text = {0};
-    double room = (double)(width - 2 * TEXT_INSET_MILLI) / 1000;
+    double room = (double)(width - TEXT_INSET_MILLI - TEXT_INSET_MILLI) / 1000;
     if (f->o.row_px < f->o.font_px || !add_fitting(&text, &f->fit, name, room))
         return;
     buf_str(&f->rows, "<text x=\"");
