@@ -9,7 +9,8 @@ clang_major() {
     { clang -dumpversion 2>/dev/null || echo 14; } | cut -d. -f1
 }
 
-build=(gcc=gcc make=make libc6-dev libzstd-dev zlib1g-dev libxxhash-dev)
+build=(gcc=gcc make=make libc6-dev libzstd-dev zlib1g-dev libxxhash-dev
+    libelf-dev libdw-dev)
 test=(libcmocka-dev libjansson-dev bats=bats libxml2-utils=xmllint
     clang=clang "libclang-rt-$(clang_major)-dev" clang-format=clang-format clang-tidy=clang-tidy
     shellcheck=shellcheck groff-base=groff zstd=zstd gzip=gzip

@@ -6,25 +6,28 @@
 #pragma once
 #include "unwind/table.h"
 
-struct unwind_files; /* every table loaded so far, by path, device and inode */
+struct unwind_files; /* every table loaded so far, by device, inode and time of change */
 struct unwind_space;
 
 struct unwind_files *unwind_files_new(void);
-void unwind_files_free(struct unwind_files *f); /* after all spaces that use it */
+void unwind_files_free(struct unwind_files *f); /* after all spaces that use it; NULL is fine */
 
 /* One executable mapping of a process. */
 struct unwind_map {
     uint64_t start, end, offset; /* addresses, and the file offset of start */
     const char *path;            /* as the process sees it; "[vdso]", "" or "//anon" for no file */
-    const char *open_path;       /* where to read it: /proc/PID/root/... or map_files; NULL = path */
-    uint32_t user_id;            /* whatever the caller wants back from unwind_space_find() */
+    const char *open_path; /* where to read it: /proc/PID/root/... or map_files; NULL = path */
+    uint32_t user_id;      /* whatever the caller wants back from unwind_space_find() */
 };
 
 struct unwind_space *unwind_space_new(struct unwind_files *files);
 struct unwind_space *unwind_space_copy(const struct unwind_space *s); /* fork */
 void unwind_space_free(struct unwind_space *s);                       /* NULL is fine */
 
-/* Map; what was mapped there before is unmapped in that range. Strings are copied. */
+/*
+ * Map; what was mapped there before is unmapped in that range. Strings are copied. The file is
+ * opened when the first walk comes by: at open_path, or at path if the process is gone by then.
+ */
 void unwind_space_map(struct unwind_space *s, const struct unwind_map *m);
 void unwind_space_clear(struct unwind_space *s); /* exec */
 

@@ -8,12 +8,26 @@
 #include "unwind/space.h"
 
 struct unwind_regs {
-    uint64_t pc, sp, fp, lr; /* lr: aarch64 only */
+    uint64_t pc, sp, fp;
+    uint64_t extra; /* rbx on x86-64, lr on aarch64; 0 where it is not known */
 };
 
-/* Which of perf's user registers to ask for, and how to take them from a sample. x86-64 here. */
+/*
+ * Which of perf's user registers to ask for on this machine, and how to take them from a sample
+ * that was recorded with this mask.
+ */
 extern const uint64_t unwind_perf_regs_mask;
 void unwind_regs_from_perf(const uint64_t *values, struct unwind_regs *ret);
+
+/*
+ * The same from a sample with any mask of a machine (ELF's e_machine; 0: this one). VALUES has one
+ * for each bit, the lowest first. False when pc or sp are not among them.
+ */
+bool unwind_regs_from_mask(uint16_t machine, uint64_t mask, const uint64_t *values,
+                           struct unwind_regs *ret);
+
+/* The same from the third argument of a signal handler. Safe in one. */
+void unwind_regs_from_ucontext(const void *ucontext, struct unwind_regs *ret);
 
 struct unwind_stack {
     uint64_t start; /* address of bytes[0]: the stack pointer */
@@ -36,8 +50,11 @@ enum unwind_end {
 const char *unwind_end_name(enum unwind_end end);
 
 /*
- * Fill PCS with up to MAX addresses, innermost first; return addresses are as found (one past
- * the call: look up the byte before). Returns how many. About 50 ns a frame once tables are hot.
+ * Fill PCS with up to MAX addresses, innermost first. The first is regs->pc, the others are
+ * return addresses as found: one past the call, so look up the byte before. To make that hold
+ * for all, the address where a signal came in is given plus one. Returns how many; an address
+ * outside every mapping is not among them unless it is the first. About 10 ns a frame once
+ * tables are hot.
  */
 size_t unwind_walk(struct unwind_space *s, const struct unwind_regs *regs,
                    const struct unwind_stack *stack, uint64_t *pcs, size_t max,

@@ -1,0 +1,33 @@
+#include "unwind/arch.h"
+#include "unwind/walk.h"
+
+#include <elf.h>
+#include <stddef.h>
+
+const struct arch *arch_find(uint16_t machine)
+{
+    switch (machine) {
+    case EM_X86_64:
+        return &arch_x86_64;
+    case EM_AARCH64:
+        return &arch_aarch64;
+    default:
+        return NULL;
+    }
+}
+
+const struct arch *arch_host(void)
+{
+#ifdef __aarch64__
+    return &arch_aarch64;
+#else
+    return &arch_x86_64;
+#endif
+}
+
+/* The bits of arch_host()->perf, for initialisers. */
+#ifdef __aarch64__
+const uint64_t unwind_perf_regs_mask = UINT64_C(15) << 29;
+#else
+const uint64_t unwind_perf_regs_mask = 1 << 1 | 7 << 6;
+#endif

@@ -1,0 +1,309 @@
+#include "unwind/space.h"
+#include "base/intern.h"
+#include "unwind/space_inner.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+/* One file that was looked at, whether or not it had a table. */
+struct file {
+    struct unwind_table *table; /* NULL: not ELF, or damaged */
+    dev_t dev;
+    ino_t ino;
+    off_t size_bytes;
+    struct timespec changed;
+};
+
+struct unwind_files {
+    VEC(struct file) all;
+    struct idmap by_inode;
+    struct intern paths;
+    struct unwind_table *vdso;
+    bool vdso_tried;
+    uint32_t generation;
+    struct rule_slot slots[RULE_SLOTS];
+};
+
+struct mapped {
+    struct unwind_map map;
+    char *open_path; /* until the file was opened */
+    bool opened;
+    const struct unwind_table *table; /* NULL: none */
+    uint64_t bias;                    /* address in memory - address in the file */
+};
+
+struct unwind_files *unwind_files_new(void)
+{
+    struct unwind_files *f = mem_new(struct unwind_files);
+    intern_init(&f->paths);
+    return f;
+}
+
+void unwind_files_free(struct unwind_files *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->all.n; i++)
+        unwind_table_free(f->all.at[i].table);
+    unwind_table_free(f->vdso);
+    vec_done(&f->all);
+    idmap_done(&f->by_inode);
+    intern_done(&f->paths);
+    free(f);
+}
+
+/* --- files --- */
+
+static bool same_file(const struct file *f, const struct stat *st)
+{
+    return f->ino == st->st_ino && f->dev == st->st_dev && f->size_bytes == st->st_size &&
+           f->changed.tv_sec == st->st_mtim.tv_sec && f->changed.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+static struct unwind_table *load(struct unwind_files *f, int fd, const char *path)
+{
+    struct stat st;
+    struct err err;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return NULL;
+    uint32_t hash = hash_pair((uint32_t)st.st_ino, (uint32_t)st.st_dev);
+    for_each_match (&f->by_inode, hash, id)
+        if (same_file(&f->all.at[id], &st))
+            return f->all.at[id].table;
+    struct file new = {NULL, st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+    unwind_table_load_fd(fd, path, &new.table, &err);
+    idmap_add(&f->by_inode, hash, (uint32_t)f->all.n);
+    *vec_push(&f->all) = new;
+    return new.table;
+}
+
+static int open_one(const char *path)
+{
+    return path && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+}
+
+static struct unwind_table *load_at(struct unwind_files *f, const char *open_path, const char *path)
+{
+    autoclose int fd = open_one(open_path);
+    if (fd < 0)
+        fd = open_one(path);
+    return fd < 0 ? NULL : load(f, fd, path);
+}
+
+/* Every process has the same vdso; ours is at hand. Its section headers come last. */
+static const struct unwind_table *load_vdso(struct unwind_files *f)
+{
+    const Elf64_Ehdr *h = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+    struct err err;
+    if (!f->vdso_tried && h)
+        unwind_table_parse(h, h->e_shoff + (size_t)h->e_shnum * h->e_shentsize, &f->vdso, &err);
+    f->vdso_tried = true;
+    return f->vdso;
+}
+
+/* How many bytes of segment S are in the mapping's part of the file. */
+static uint64_t overlap(const struct unwind_segment *s, const struct unwind_map *m)
+{
+    uint64_t m_end = m->offset + (m->end - m->start), s_end = s->offset + s->size;
+    uint64_t from = s->offset > m->offset ? s->offset : m->offset;
+    uint64_t to = s_end < m_end ? s_end : m_end;
+    return to > from ? to - from : 0;
+}
+
+/*
+ * Where the file's address 0 would be. Offset and address of a segment need not be equal, nor
+ * their difference the same for all segments (lld, mold): take the segment that is mapped here.
+ */
+static bool find_bias(struct mapped *m)
+{
+    const struct unwind_segment *best = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < m->table->n_segments; i++) {
+        uint64_t bytes = overlap(&m->table->segments[i], &m->map);
+        if (bytes > most) {
+            most = bytes;
+            best = &m->table->segments[i];
+        }
+    }
+    if (best)
+        m->bias = m->map.start - m->map.offset + best->offset - best->vaddr;
+    return best != NULL;
+}
+
+static void open_map(struct unwind_space *s, struct mapped *m)
+{
+    if (m->opened)
+        return;
+    m->opened = true;
+    if (strcmp(m->map.path, "[vdso]") == 0)
+        m->table = load_vdso(s->files);
+    else
+        m->table = load_at(s->files, m->open_path, m->map.path);
+    free(m->open_path);
+    m->open_path = NULL;
+    if (m->table && !find_bias(m))
+        m->table = NULL;
+    if (m->table && arch_find(m->table->machine))
+        s->arch = arch_find(m->table->machine);
+}
+
+/* --- spaces --- */
+
+static void changed(struct unwind_space *s)
+{
+    s->generation = ++s->files->generation;
+}
+
+struct unwind_space *unwind_space_new(struct unwind_files *files)
+{
+    struct unwind_space *s = mem_new(struct unwind_space);
+    s->files = files;
+    s->slots = files->slots;
+    s->arch = arch_host();
+    changed(s);
+    return s;
+}
+
+struct unwind_space *unwind_space_copy(const struct unwind_space *from)
+{
+    struct unwind_space *s = unwind_space_new(from->files);
+    s->arch = from->arch;
+    s->n_maps = s->cap_maps = from->n_maps;
+    s->maps = mem_calloc(s->n_maps + 1, sizeof *s->maps);
+    for (size_t i = 0; i < s->n_maps; i++) {
+        s->maps[i] = from->maps[i];
+        if (s->maps[i].open_path)
+            s->maps[i].open_path = mem_strdup(s->maps[i].open_path);
+    }
+    return s;
+}
+
+void unwind_space_clear(struct unwind_space *s)
+{
+    for (size_t i = 0; i < s->n_maps; i++)
+        free(s->maps[i].open_path);
+    s->n_maps = 0;
+    changed(s);
+}
+
+void unwind_space_free(struct unwind_space *s)
+{
+    if (!s)
+        return;
+    unwind_space_clear(s);
+    free(s->maps);
+    free(s);
+}
+
+/* The index of the first mapping that ends after PC. */
+static size_t find_index(const struct unwind_space *s, uint64_t pc)
+{
+    size_t from = 0, to = s->n_maps;
+    while (from < to) {
+        size_t half = from + (to - from) / 2;
+        if (s->maps[half].map.end > pc)
+            to = half;
+        else
+            from = half + 1;
+    }
+    return from;
+}
+
+/* Put a mapping in at place I. */
+static struct mapped *insert(struct unwind_space *s, size_t i)
+{
+    if (s->n_maps == s->cap_maps)
+        vec_grow((void **)&s->maps, &s->cap_maps, s->n_maps + 1, sizeof *s->maps);
+    memmove(s->maps + i + 1, s->maps + i, (s->n_maps - i) * sizeof *s->maps);
+    s->n_maps++;
+    return &s->maps[i];
+}
+
+static void cut_front(struct mapped *m, uint64_t start)
+{
+    m->map.offset += start - m->map.start;
+    m->map.start = start;
+}
+
+/* Make room from START to END; returns where a mapping of that range belongs. */
+static size_t unmap(struct unwind_space *s, uint64_t start, uint64_t end)
+{
+    size_t i = find_index(s, start);
+    if (i < s->n_maps && s->maps[i].map.start < start) {
+        if (s->maps[i].map.end > end) { /* a hole in its middle: it becomes two */
+            struct mapped *rest = insert(s, i + 1);
+            *rest = s->maps[i];
+            rest->open_path = rest->open_path ? mem_strdup(rest->open_path) : NULL;
+        }
+        s->maps[i++].map.end = start;
+    }
+    size_t gone = i;
+    while (gone < s->n_maps && s->maps[gone].map.end <= end)
+        free(s->maps[gone++].open_path);
+    if (gone > i)
+        memmove(s->maps + i, s->maps + gone, (s->n_maps - gone) * sizeof *s->maps);
+    s->n_maps -= gone - i;
+    if (i < s->n_maps && s->maps[i].map.start < end)
+        cut_front(&s->maps[i], end);
+    return i;
+}
+
+void unwind_space_map(struct unwind_space *s, const struct unwind_map *m)
+{
+    if (m->end <= m->start)
+        return;
+    struct intern *paths = &s->files->paths;
+    size_t i = unmap(s, m->start, m->end);
+    struct mapped *new = insert(s, i);
+    *new = (struct mapped){.map = *m};
+    new->map.path = intern_get(paths, intern_add(paths, text_of(m->path ? m->path : ""))).at;
+    new->map.open_path = NULL;
+    new->open_path = m->open_path ? mem_strdup(m->open_path) : NULL;
+    changed(s);
+}
+
+static struct mapped *find_map(const struct unwind_space *s, uint64_t pc)
+{
+    size_t i = find_index(s, pc);
+    return i < s->n_maps && s->maps[i].map.start <= pc ? &s->maps[i] : NULL;
+}
+
+const struct unwind_map *unwind_space_find(const struct unwind_space *s, uint64_t pc)
+{
+    const struct mapped *m = find_map(s, pc);
+    return m ? &m->map : NULL;
+}
+
+uint64_t unwind_space_vaddr(struct unwind_space *s, uint64_t pc)
+{
+    struct mapped *m = find_map(s, pc);
+    if (!m)
+        return pc;
+    open_map(s, m);
+    return m->table ? pc - m->bias : pc;
+}
+
+bool space_is_anonymous(struct unwind_space *s, uint64_t pc)
+{
+    struct mapped *m = find_map(s, pc);
+    if (m)
+        open_map(s, m);
+    return !m || !m->table;
+}
+
+const struct unwind_row *space_rule_slow(struct unwind_space *s, uint64_t pc,
+                                         struct rule_slot *slot)
+{
+    struct mapped *m = find_map(s, pc);
+    *slot = (struct rule_slot){pc, s->generation, {.cfa = m ? CFA_GAP : CFA_NO_MAP}};
+    if (!m)
+        return &slot->row;
+    open_map(s, m);
+    const struct unwind_row *row = m->table ? unwind_table_find(m->table, pc - m->bias) : NULL;
+    if (row)
+        slot->row = *row;
+    return &slot->row;
+}
