@@ -24,7 +24,7 @@ endif
 
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen $(WARN) \
              $(CFLAGS) $(if $(SANITIZE),$(SANITIZERS))
-LIBS      := -lzstd -lz -lxxhash -lm
+LIBS      := -Wl,--as-needed -ldw -lelf -liberty -lzstd -lz -lxxhash -lm
 TEST_LIBS := -lcmocka -ljansson
 
 SRC   := $(wildcard src/*.c src/*/*.c)
@@ -36,8 +36,9 @@ UNIT  := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h
 WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
 
-# Short lines unless V=1.
-say = @$(if $(V),,printf '  %-5s %s\n' $(1) $@;) $(if $(V),set -x;)
+# Short lines; whole ones with V=1, none with -s.
+QUIET := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
 # Builds that check and lint start use all cores, unless make was told otherwise.
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
@@ -87,7 +88,8 @@ $(B)/.flags: FORCE
 # Tell what to do rather than a page of compiler errors when a library is missing.
 $(B)/.libs:
 	@mkdir -p $(@D)
-	@printf '#include <zstd.h>\n#include <zlib.h>\n#include <xxhash.h>\nint main(void){return 0;}\n' | \
+	@printf '#include <%s>\n' elfutils/libdw.h libiberty/demangle.h zstd.h zlib.h xxhash.h | \
+	  sed '$$aint main(void){return 0;}' | \
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
 
