@@ -363,7 +363,7 @@ static void write_function(struct out *o, size_t i)
     b->n = 0;
     put_number(b, 1, o->function_of[i]);
     put_string(o, b, 2, f->name);
-    put_string(o, b, 3, f->system_name);
+    put_string(o, b, 3, f->system_name.i ? f->system_name : f->name);
     put_string(o, b, 4, f->file);
     put_number(b, 5, f->line);
     write_message(o, 5, b);

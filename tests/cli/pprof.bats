@@ -66,8 +66,21 @@ GO
 
 # What `go tool pprof` says of FILE, every sample with its values: the judge of "the same".
 traces() { # FILE
-    go tool pprof -raw "$1" 2>/dev/null | sed -n '/^Samples:/,/^Locations/p' |
-        grep -E '^ *[0-9]+ +[0-9]*.*:' | sed 's/:.*//' | sort
+    go tool pprof -raw "$1" 2>/dev/null | awk '
+        /^[A-Z][a-z]+$|^[A-Z][a-z]+:$/ { part = $1; next }
+        part == "Samples:" && /^ *[0-9]+ .*: / { split($0, half, ": "); values[++n] = half[1]; ids[n] = half[2] }
+        part == "Locations" && /^ *[0-9]+: / { id = $1 + 0; $1 = ""; sub(/M=[0-9]+/, "") }
+        part == "Locations" { name[id] = name[id] " " $0 }
+        END {
+            for (i = 1; i <= n; i++) {
+                k = split(ids[i], id_of, " ")
+                stack = ""
+                for (j = 1; j <= k; j++) stack = stack ";" name[id_of[j]]
+                v = split(values[i], value, " ")
+                for (j = 1; j <= v; j++) sum[stack " #" j] += value[j]
+            }
+            for (s in sum) printf "%d%s\n", sum[s], s
+        }' | sort
 }
 
 # Function, self and total of FILE in base units: "main.burn 250000000 270000000".
@@ -117,7 +130,8 @@ top() { # FILE [OPTION...]
         [ -n "$(top $name.pb.gz)" ] || fail "go tool pprof prints nothing"
         [ "$(top $name.pb.gz)" = "$(top out.pb.gz)" ] || fail "$name: $(diff <(top $name.pb.gz) <(top out.pb.gz))"
         [ -n "$(traces out.pb.gz)" ] || fail "no samples listed"
-        [ "$(traces $name.pb.gz)" = "$(traces out.pb.gz)" ] || fail "$name: samples differ"
+        [ "$(traces $name.pb.gz)" = "$(traces out.pb.gz)" ] ||
+            fail "$name: $(diff <(traces $name.pb.gz) <(traces out.pb.gz))"
     done
 }
 
