@@ -40,13 +40,15 @@ uint32_t labels_add(struct labels *l, struct text text, enum frame_kind kind)
     return i;
 }
 
-static const char *suffix_of(const struct label_opts *o, enum frame_kind kind)
+static const char *suffix_of(const struct label_opts *o, const struct frame *f,
+                             enum frame_kind kind)
 {
     if (kind == FRAME_KERNEL && o->mark_kernel)
         return "_[k]";
     if (kind == FRAME_JIT && o->mark_jit)
         return "_[j]";
-    if (kind == FRAME_INLINED && o->mark_inlined)
+    bool own_frame = f->kind == FRAME_INLINED;
+    if (kind == FRAME_INLINED && (own_frame ? o->mark_inlined_frames : o->mark_inlined))
         return "_[i]";
     return "";
 }
@@ -76,14 +78,10 @@ static uint32_t add_for(struct labels *l, const struct profile *p, const struct 
         buf_add(&b, name.at, name.n);
     else
         bare_name(&b, l, p, f);
-    const char *suffix = suffix_of(&l->opts, kind);
+    const char *suffix = suffix_of(&l->opts, f, kind);
     if (!text_ends(buf_text(&b), suffix))
         buf_str(&b, suffix);
-    size_t known = l->at.n;
-    uint32_t label = labels_add(l, buf_text(&b), kind);
-    if (label == known)
-        l->at.at[label].mapping = f->mapping;
-    return label;
+    return labels_add(l, buf_text(&b), kind);
 }
 
 uint32_t labels_of_frame(struct labels *l, const struct profile *p, struct frame_id id, size_t i)

@@ -10,16 +10,15 @@
 
 struct label_opts {
     bool mark_kernel, mark_jit; /* "_[k]" and "_[j]" behind the name, as FlameGraph has it */
-    bool mark_inlined;          /* "_[i]" */
+    bool mark_inlined;          /* "_[i]" behind functions inlined at a frame's address */
+    bool mark_inlined_frames;   /* the same for frames that the input itself calls inlined */
     bool addresses;             /* "[libc.so.6 <7f3a>]" for frames without a name */
     bool merge_kinds;           /* the same name is the same label, kernel or not */
 };
 
 struct label {
-    uint32_t text;      /* in labels.texts */
-    uint8_t kind;       /* enum frame_kind */
-    struct str_id file; /* of the first frame met with this label, for details */
-    struct mapping_id mapping;
+    uint32_t text; /* in labels.texts */
+    uint8_t kind;  /* enum frame_kind */
 };
 
 struct labels {

@@ -92,37 +92,10 @@ static enum frame_kind kind_of(struct text module)
     return FRAME_USER;
 }
 
-/* What the frames of one line have in common. */
-struct origin {
-    struct str_id full; /* the line */
-    struct mapping_id mapping;
-    enum frame_kind kind;
-};
-
-static struct origin origin_of(struct profile *p, struct text full)
+static struct mapping_id mapping_of(struct profile *p, struct text module)
 {
-    struct text rest = full;
-    struct text module = memchr(full.at, '`', full.n) ? text_cut(&rest, '`') : (struct text){"", 0};
     struct mapping mapping = {.path = profile_add_str(p, module)};
-    return (struct origin){profile_add_str(p, full), profile_add_mapping(p, &mapping),
-                           kind_of(module)};
-}
-
-static struct frame_id frame_of(struct dtrace *d, const struct origin *o, struct text name,
-                                bool inlined)
-{
-    struct profile *p = d->im->profile;
-    struct function f = {.name = java_name(p, without_arguments(name))};
-    if (!inlined && o->full.i != f.name.i)
-        f.system_name = o->full;
-    struct line line = {.function = profile_add_function(p, &f)};
-    struct frame_key key = {
-        .mapping = o->mapping,
-        .kind = inlined ? FRAME_INLINED : o->kind,
-        .lines = &line,
-        .n_lines = 1,
-    };
-    return profile_add_frame(p, &key);
+    return profile_add_mapping(p, &mapping);
 }
 
 /* Where "->" separates a function from one inlined into it: not in "operator->". */
@@ -134,27 +107,45 @@ static const char *find_arrow(struct text t)
     return NULL;
 }
 
-/* The frames of one line; "outer->inner" is two, and the list is leaf first. */
-static void add_frames(struct dtrace *d, struct text line)
+/* The function of a name; the outermost keeps the whole text FULL as its system name. */
+static struct line line_of(struct profile *p, struct text name, struct text full, bool outermost)
 {
-    struct text full = native_cut_offset(text_trim(line)), rest = full;
-    struct origin o = origin_of(d->im->profile, full);
-    size_t first = d->frames.n;
-    bool inlined = false;
+    struct function f = {.name = java_name(p, without_arguments(name))};
+    struct str_id whole = profile_add_str(p, full);
+    if (outermost && whole.i != f.name.i)
+        f.system_name = whole;
+    return (struct line){.function = profile_add_function(p, &f)};
+}
+
+/* The frame of one line; "outer->inner" is a function with another inlined into it. */
+static void add_frame(struct dtrace *d, struct text line)
+{
+    struct profile *p = d->im->profile;
+    struct text full = native_cut_offset(text_trim(line)), rest = full, module = {"", 0};
+    if (memchr(full.at, '`', full.n)) {
+        struct text behind = full;
+        module = text_cut(&behind, '`');
+    }
+    VEC(struct line) lines = {0};
     const char *arrow;
-    for (; d->frames.n < DEPTH_MAX && (arrow = find_arrow(rest)); inlined = true) {
+    while (lines.n < PROFILE_MAX_FRAME_LINES - 1 && (arrow = find_arrow(rest))) {
         struct text name = {rest.at, (size_t)(arrow - rest.at)};
-        *vec_push(&d->frames) = frame_of(d, &o, name, inlined);
+        struct line l = line_of(p, name, full, lines.n == 0);
+        *vec_push(&lines) = l;
         rest = (struct text){arrow + 2, rest.n - name.n - 2};
     }
+    struct line last = line_of(p, rest, full, lines.n == 0);
+    *vec_push(&lines) = last;
+    struct frame_key key = {
+        .mapping = mapping_of(p, module),
+        .kind = kind_of(module),
+        .lines = lines.at,
+        .n_lines = lines.n,
+    };
     d->too_deep |= d->frames.n >= DEPTH_MAX;
     if (!d->too_deep)
-        *vec_push(&d->frames) = frame_of(d, &o, rest, inlined);
-    for (size_t a = first, b = d->frames.n - 1; a < b; a++, b--) {
-        struct frame_id swap = d->frames.at[a];
-        d->frames.at[a] = d->frames.at[b];
-        d->frames.at[b] = swap;
-    }
+        *vec_push(&d->frames) = profile_add_frame(p, &key);
+    vec_done(&lines);
 }
 
 /* --- blocks --- */
@@ -260,7 +251,7 @@ static int dtrace_other(struct dtrace *d, struct text line, struct err *err)
     if (is_frame(line)) {
         number_is_key(d);
         if (d->frames.n < DEPTH_MAX)
-            add_frames(d, line);
+            add_frame(d, line);
         else
             d->too_deep = true;
         return 0;

@@ -81,6 +81,7 @@ void folded_print(FILE *out, const struct profile *p, const struct folded_opts *
         .labels = {.mark_kernel = o->mark_kernel,
                    .mark_jit = o->mark_jit,
                    .mark_inlined = true,
+                   .mark_inlined_frames = o->mark_inlined_frames,
                    .addresses = o->addresses,
                    .merge_kinds = true},
     };
@@ -97,8 +98,11 @@ void folded_print(FILE *out, const struct profile *p, const struct folded_opts *
 static int folded_write(FILE *out, const struct profile *p, const struct export_opts *o,
                         struct err *err)
 {
-    struct folded_opts view = {
-        .type = o->type, .group = GROUP_COMM, .mark_kernel = true, .mark_jit = true};
+    struct folded_opts view = {.type = o->type,
+                               .group = GROUP_COMM,
+                               .mark_kernel = true,
+                               .mark_jit = true,
+                               .mark_inlined_frames = true};
     if (o->type < 0 && profile_pick_type(p, NULL, NULL, &view.type, err) != 0)
         return -1;
     folded_print(out, p, &view);

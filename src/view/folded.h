@@ -9,7 +9,7 @@
 struct folded_opts {
     int type;
     enum calltree_group group; /* dropped when the profile has no threads */
-    bool mark_kernel, mark_jit, addresses;
+    bool mark_kernel, mark_jit, mark_inlined_frames, addresses;
 };
 
 void folded_print(FILE *out, const struct profile *p, const struct folded_opts *o);
