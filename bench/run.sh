@@ -1,0 +1,8 @@
+#!/bin/sh
+# Speed and memory next to other tools, in one run, as ratios. Run by `make bench`.
+#
+# FLAMEGRAPH names a folder with stackcollapse-perf.pl and flamegraph.pl to measure against; they
+# are not part of this project. inferno is used where it is installed. Data goes to build/bench.
+set -eu
+cd "$(dirname "$0")/.."
+exec python3 bench/formats.py "$@"
