@@ -384,48 +384,43 @@ static uint32_t *rank_labels(struct labels *l)
     return rank;
 }
 
-struct ranked {
-    uint32_t parent, rank, node;
-};
-
-static int by_parent_and_rank(const void *a, const void *b)
+/* All nodes but the root in the order of their names, by counting. */
+static uint32_t *nodes_by_name(struct calltree *t)
 {
-    const struct ranked *x = a, *y = b;
-    if (x->parent != y->parent)
-        return x->parent < y->parent ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
-
-/* All nodes but the root, by parent, and among siblings by name or time. */
-static struct ranked *rank_nodes(struct calltree *t, enum calltree_order order)
-{
-    uint32_t *rank = order == ORDER_NAME ? rank_labels(&t->labels) : NULL;
-    struct ranked *list = mem_calloc(t->n, sizeof *list);
-    for (uint32_t i = 1; i < t->n; i++)
-        list[i - 1] = (struct ranked){t->parent[i], rank ? rank[t->label[i]] : i, i};
-    qsort(list, t->n - 1, sizeof *list, by_parent_and_rank);
+    uint32_t *rank = rank_labels(&t->labels);
+    uint32_t *start = mem_calloc(t->labels.at.n + 2, sizeof *start);
+    uint32_t *nodes = mem_calloc(t->n, sizeof *nodes);
+    for (size_t i = 1; i < t->n; i++)
+        start[rank[t->label[i]] + 1]++;
+    for (size_t r = 0; r < t->labels.at.n; r++)
+        start[r + 1] += start[r];
+    for (size_t i = 1; i < t->n; i++)
+        nodes[start[rank[t->label[i]]]++] = (uint32_t)i;
+    free(start);
     free(rank);
-    return list;
+    return nodes;
 }
 
+/* Each node's children side by side, sorted by name, or in the order they came in time. */
 static void list_children(struct builder *b)
 {
     struct calltree *t = b->t;
-    size_t n = t->n - 1;
-    struct ranked *listed = rank_nodes(t, b->o->order);
     t->child_at = mem_calloc(t->n, sizeof *t->child_at);
     t->child_end = mem_calloc(t->n, sizeof *t->child_end);
-    t->list = mem_calloc(n + 1, sizeof *t->list);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t parent = listed[i].parent;
-        t->list[i] = listed[i].node;
-        if (t->child_end[parent] == 0)
-            t->child_at[parent] = (uint32_t)i;
-        t->child_end[parent] = (uint32_t)i + 1;
+    t->list = mem_calloc(t->n, sizeof *t->list);
+    for (size_t i = 1; i < t->n; i++)
+        t->child_end[t->parent[i]]++;
+    for (size_t i = 0, at = 0; i < t->n; i++) {
+        size_t n = t->child_end[i];
+        t->child_at[i] = t->child_end[i] = (uint32_t)at;
+        at += n;
     }
-    free(listed);
+    uint32_t *sorted = b->o->order == ORDER_NAME ? nodes_by_name(t) : NULL;
+    for (size_t i = 1; i < t->n; i++) {
+        uint32_t node = sorted ? sorted[i - 1] : (uint32_t)i;
+        t->list[t->child_end[t->parent[node]]++] = node;
+    }
+    free(sorted);
 }
 
 static void make_nodes(struct builder *b)
