@@ -182,3 +182,20 @@ int opt_parse(const struct opt *table, void *to, int n, char **args, struct opt_
     }
     return 0;
 }
+
+int opt_front(const struct opt *table, int n, char **args)
+{
+    int i = 0;
+    while (i < n && args[i][0] == '-' && args[i][1]) {
+        const char *word = args[i++];
+        if (strcmp(word, "--") == 0)
+            return i;
+        bool is_long = word[1] == '-';
+        bool joined = is_long ? strchr(word, '=') != NULL : word[2] != '\0';
+        const struct opt *o =
+            is_long ? find_long(table, word + 2, strlen(word + 2)) : find_letter(table, word[1]);
+        if (o && o->kind != OPT_FLAG && !joined && i < n)
+            i++;
+    }
+    return i;
+}

@@ -46,5 +46,11 @@ struct opt_result {
 int opt_parse(const struct opt *table, void *to, int n, char **args, struct opt_result *ret,
               struct err *err);
 
+/*
+ * How many words of ARGS come before the first operand, a "--" included: for commands whose
+ * operands are another command with options of its own.
+ */
+int opt_front(const struct opt *table, int n, char **args);
+
 /* The word of a list that comes closest to WORD, or NULL if none is near. */
 const char *opt_nearest(const char *word, const char *const *list);

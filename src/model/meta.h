@@ -17,13 +17,43 @@
 #define META_DURATION_NS "duration_ns"
 #define META_TIME_NS "time_ns" /* start, since 1970 */
 #define META_COMMAND "command"
-#define META_HOST "host"
+#define META_HOST "host" /* a name for the machine's make, not the name it goes by */
 #define META_OS "os"
 #define META_ARCH "arch"
 #define META_CPU "cpu"
-#define META_TOOL "tool" /* what wrote the input, with its version */
+#define META_CPUS "cpus" /* how many are online, and usable by the recorder */
+#define META_MEMORY "memory"
+#define META_KERNEL "kernel"
+#define META_VIRTUAL "virtual" /* the hypervisor, or "none" */
+#define META_CONTAINER "container"
+#define META_GOVERNOR "governor" /* of the CPU's frequency */
+#define META_TURBO "turbo"
+#define META_SMT "smt"
+#define META_CLOCK "clock" /* the kernel's clock source */
+#define META_LOAD "load"   /* load averages of 1, 5 and 15 minutes at the start */
+#define META_COMMIT "commit"
+#define META_BRANCH "branch"
+#define META_DIRTY "dirty" /* whether files differ from the commit: "yes", "no", "not known" */
+#define META_OPTIONS "options" /* of the tool */
+#define META_TOOL "tool"       /* what wrote the input, with its version */
 #define META_COMMENT "comment"
 #define META_CUT "cut" /* present when the input was cut off; says where */
+
+/* What a recorder knows besides; see doc of `kelvin record`. */
+#define META_ENGINE "engine"                     /* "perf", "timer" */
+#define META_ENGINE_NOTE "engine_note"           /* what it could not do, and why */
+#define META_EVENT "event"                       /* with its modifiers */
+#define META_RATE_ACHIEVED_HZ "rate_achieved_hz" /* samples a second of CPU time */
+#define META_SAMPLES "samples"
+#define META_THROTTLED "throttled"         /* times the kernel held sampling back */
+#define META_UNFINISHED "unfinished"       /* samples whose stack did not reach the bottom */
+#define META_UNNAMED_SHARE "unnamed"       /* of frames met while walking all stacks, "1.25%" */
+#define META_KERNEL_HIDDEN "kernel_hidden" /* "yes" where no right to see it hid the kernel */
+#define META_EXIT_STATUS "exit_status"     /* of the command: "0", "signal 11" */
+#define META_CPU_TIME_NS "cpu_time_ns"     /* of the command, children waited for included */
+#define META_RECORDER_NS "recorder_cpu_ns" /* CPU time of the recorder itself */
+#define META_OPTIONS "options"             /* of the recorder */
+#define META_PARTIAL "partial"             /* present when a gate failed; says which */
 
 /* Values of META_KIND: a software clock is never called a hardware counter. */
 #define META_KIND_SOFTWARE "software clock"

@@ -1,0 +1,41 @@
+/*
+ * perfattr.h - what to ask perf_event_open for: the event by its name, and all that a sample and
+ * the kernel's other records should carry.
+ */
+#pragma once
+#include "base/err.h"
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct perfattr {
+    struct perf_event_attr attr;
+    char event[64];   /* as people write it, with modifiers */
+    const char *kind; /* META_KIND_* */
+    const char *unit; /* of a period: "nanoseconds" or "count" */
+    bool clock;       /* a software clock */
+    int dropped;      /* features that this kernel does not have */
+};
+
+struct perfattr_opts {
+    const char *event; /* NULL = cycles where there are any, else cpu-clock */
+    double rate_hz;
+    bool user_only;
+};
+
+/*
+ * Find out what this kernel and this user's rights allow, by opening an event on ourselves. Fails
+ * with the reason and what would help. RET_KERNEL_HIDDEN: kernel samples were asked for in vain.
+ */
+int perfattr_probe(struct perfattr *a, const struct perfattr_opts *o, bool *ret_kernel_hidden,
+                   struct err *err);
+
+/* Ask for STACK_BYTES of stack, and for a wake-up whenever WAKEUP_BYTES are in a ring. */
+void perfattr_set_sizes(struct perfattr *a, size_t stack_bytes, size_t wakeup_bytes);
+
+/* perf_event_open(2); the fd or -1 with errno. */
+int perfattr_open(const struct perfattr *a, int pid, int cpu);
+
+/* A number in a file of /proc/sys/kernel, or -1. */
+long perfattr_sysctl(const char *name);

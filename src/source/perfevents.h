@@ -1,0 +1,33 @@
+/*
+ * perfevents.h - the open events of a recording, a ring for each CPU.
+ *
+ * An event that children inherit counts on one CPU only, so every thread needs one for each CPU.
+ * All events of a CPU write to the same ring.
+ */
+#pragma once
+#include "source/perfattr.h"
+#include "source/perfring.h"
+
+struct perfevents {
+    VEC(int) fds;
+    VEC(struct perfring) rings;
+    VEC(int) cpus;
+    VEC(int) tids;
+    size_t stack_bytes, ring_bytes;
+};
+
+/*
+ * Open A for process PID, which waits to exec (RUNNING is false) or has threads already. The
+ * stack copy and the rings become smaller until they fit what this user may lock.
+ */
+int perfevents_open(struct perfevents *e, struct perfattr *a, int pid, bool running,
+                    struct err *err);
+void perfevents_close(struct perfevents *e); /* zeroed is fine */
+
+/* Wake EPOLL_FD when a ring fills. */
+int perfevents_watch(const struct perfevents *e, int epoll_fd);
+
+/* What all events counted, and how many samples found no room. */
+void perfevents_read(const struct perfevents *e, const struct perfattr *a, uint64_t *ret_counted,
+                     uint64_t *ret_lost);
+void perfevents_disable(const struct perfevents *e);
