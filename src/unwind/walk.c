@@ -87,6 +87,8 @@ static int unreadable(const struct walk *w, uint64_t address)
 static inline bool restore(const struct walk *w, unsigned saved, unsigned at_fp, uint64_t place,
                            uint64_t *reg)
 {
+    if (saved && place < w->at.sp)
+        return true; /* an epilogue that popped it: it has the caller's value again */
     if (saved)
         return read_word(w, place, reg);
     if (at_fp)
