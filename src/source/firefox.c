@@ -445,8 +445,9 @@ static int add_sample(struct firefox *f, const struct fx_thread *t, struct sampl
         return -1;
     for (int i = 0; i < p->n_types; i++)
         any |= values[i] != 0;
-    s->values = values;
-    return any ? profile_add_sample(p, s, err) : 0;
+    struct sample whole = *s;
+    whole.values = values;
+    return any ? profile_add_sample(p, &whole, err) : 0;
 }
 
 /* The time of a row, after NOW, the one before; an impossible one is taken as no step. */

@@ -1,13 +1,9 @@
 #include "view/export.h"
 
 const struct exporter *const export_formats[] = {
-    &exporter_kelvin,
-    &exporter_folded,
-    &exporter_pprof,
+    &exporter_kelvin,     &exporter_folded, &exporter_pprof,
     &exporter_speedscope, /* before json: its suffix is longer */
-    &exporter_firefox,
-    &exporter_json,
-    NULL,
+    &exporter_firefox,    &exporter_json,   NULL,
 };
 
 const struct exporter *export_find(const char *name)
