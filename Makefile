@@ -33,6 +33,9 @@ FRONT := $(filter $(B)/src/main.o $(B)/src/cmd/%,$(OBJ))
 CORE  := $(filter-out $(FRONT),$(OBJ))
 LIB   := $(B)/libkelvin.a
 UNIT  := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
+# Programs to be profiled, each of one file.
+TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/*.cc \
+            $(if $(shell command -v rustc),tests/target/*.rs))))
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h
 WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
 
@@ -43,7 +46,7 @@ say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
-.PHONY: all help demo check lint bench fuzz golden unit install uninstall clean setup
+.PHONY: all help demo check lint bench fuzz golden unit targets install uninstall clean setup
 all: $(B)/kelvin
 
 help:
@@ -103,6 +106,24 @@ $(B)/tests/unit/%: tests/unit/%.c $(LIB) $(B)/.flags
 	@mkdir -p $(@D)
 	$(call say,TEST) $(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(LDFLAGS) -o $@ $< $(LIB) $(TEST_LIBS) $(LIBS)
 
+# Built as shipped programs are, whatever Kelvin itself is built with: optimised, without frame
+# pointers and sanitizers.
+TARGET_FLAGS := -O2 -g -fomit-frame-pointer -Wall -Wextra -rdynamic -pthread
+
+targets: $(TARGET)
+
+$(B)/tests/target/%: tests/target/%.c $(wildcard tests/target/*.h)
+	@mkdir -p $(@D)
+	$(call say,CC) $(CC) -std=gnu17 $(TARGET_FLAGS) -o $@ $<
+
+$(B)/tests/target/%: tests/target/%.cc $(wildcard tests/target/*.h)
+	@mkdir -p $(@D)
+	$(call say,CXX) $(CXX) -std=c++17 $(TARGET_FLAGS) -o $@ $<
+
+$(B)/tests/target/%: tests/target/%.rs
+	@mkdir -p $(@D)
+	$(call say,RUSTC) rustc --edition 2021 -O -g -o $@ $<
+
 # libFuzzer; the format is the end of the program's name, so each gets a link of its own.
 $(B)/fuzz/fuzz_import: tests/fuzz/fuzz_import.c $(LIB) $(B)/.flags
 	@mkdir -p $(@D)
@@ -110,8 +131,8 @@ $(B)/fuzz/fuzz_import: tests/fuzz/fuzz_import.c $(LIB) $(B)/.flags
 
 check:
 	@tools/setup.sh build test
-	@$(SUBMAKE) WERROR=1 all unit
-	@$(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit $(B)/sanitize/fuzz/fuzz_import
+	@$(SUBMAKE) WERROR=1 all unit targets
+	@$(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit targets $(B)/sanitize/fuzz/fuzz_import
 	@B=$(B) tools/run-tests.sh
 
 fuzz:
