@@ -6,6 +6,7 @@
 const struct source *const import_sources[] = {
     &source_speedscope,
     &source_kelvin,
+    &source_perfdata,
     &source_pprof,
     &source_dtrace,
     &source_bpftrace,

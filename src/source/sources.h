@@ -12,6 +12,7 @@ extern const struct source source_firefox;
 extern const struct source source_folded;
 extern const struct source source_kelvin;
 extern const struct source source_macsample;
+extern const struct source source_perfdata;
 extern const struct source source_perfscript;
 extern const struct source source_pprof;
 extern const struct source source_speedscope;

@@ -1,0 +1,27 @@
+/*
+ * perfdata_apply.h - what the records of a perf.data file, in the order of time, make of a profile.
+ */
+#pragma once
+#include "source/import.h"
+#include "source/perfdata_event.h"
+#include "source/process.h"
+
+struct perfdata_apply {
+    struct import *im;
+    struct perfdata_events *events;
+    struct processes *processes;
+    uint64_t lost, throttled, unfinished, deferred, unwound;
+    uint64_t ends[UNWIND_ENDS];
+    uint64_t first_ns, last_ns;        /* of samples; 0 = none has a time */
+    VEC(uint64_t) kernel, user;        /* pcs of the sample at hand */
+    int64_t values[PROFILE_MAX_TYPES]; /* all 0 between samples */
+};
+
+void perfdata_apply_init(struct perfdata_apply *a, struct import *im, struct perfdata_events *es);
+void perfdata_apply_done(struct perfdata_apply *a);
+
+/* Records of kinds that we have no use for are left out. Fails only under --strict. */
+int perfdata_apply(struct perfdata_apply *a, struct perfdata_record *r, struct err *err);
+
+/* Give the sample types the names that are known by now, and put the counts into the metadata. */
+void perfdata_apply_finish(struct perfdata_apply *a);

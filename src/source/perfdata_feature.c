@@ -1,0 +1,205 @@
+#include "source/perfdata_feature.h"
+#include "base/buf.h"
+#include "base/units.h"
+
+/* misc bit of a build-id's entry: its length is told; else it is 20 bytes. */
+enum { MISC_BUILD_ID_SIZE = 1 << 15, BUILD_ID_MAX = 20, WORDS_MAX = 4096 };
+
+void perfdata_features_init(struct perfdata_features *f, struct import *im,
+                            struct perfdata_events *es)
+{
+    *f = (struct perfdata_features){.im = im, .events = es};
+    intern_init(&f->texts);
+}
+
+void perfdata_features_done(struct perfdata_features *f)
+{
+    intern_done(&f->texts);
+    vec_done(&f->build_ids);
+}
+
+/* --- texts about the machine --- */
+
+/* length u32 | bytes, NUL-terminated and padded */
+static struct text take_string(struct cursor *c)
+{
+    struct text t = cursor_bytes(c, perfdata_take_half(c));
+    t.n = strnlen(t.at, t.n);
+    return t;
+}
+
+static void read_text(struct perfdata_features *f, const char *key, const char *prefix,
+                      struct text body)
+{
+    struct cursor c = cursor_of(body.at, body.n);
+    struct text t = take_string(&c);
+    if (!t.n)
+        return;
+    autofree char *value = mem_printf("%s%.*s", prefix, TEXT_ARG(t));
+    meta_set_str(&f->im->profile->meta, key, value);
+}
+
+/* n u32 | n strings: the words of perf's own command line */
+static void read_command(struct perfdata_features *f, struct text body)
+{
+    struct cursor c = cursor_of(body.at, body.n);
+    uint32_t n = perfdata_take_half(&c);
+    autobuf struct buf line = {0};
+    for (uint32_t i = 0; i < n && i < WORDS_MAX && cursor_more(&c); i++) {
+        struct text word = take_string(&c);
+        if (c.bad)
+            break;
+        buf_str(&line, line.n ? " " : "");
+        buf_add(&line, word.at, word.n);
+    }
+    if (line.n)
+        meta_set(&f->im->profile->meta, META_COMMAND, buf_text(&line));
+}
+
+/* available u32 | online u32 */
+static void read_cpus(struct perfdata_features *f, struct text body)
+{
+    struct cursor c = cursor_of(body.at, body.n);
+    perfdata_take_half(&c);
+    uint32_t online = perfdata_take_half(&c);
+    char text[32];
+    snprintf(text, sizeof text, "%u online", online);
+    if (!c.bad)
+        meta_set_str(&f->im->profile->meta, META_CPUS, text);
+}
+
+static void read_memory(struct perfdata_features *f, struct text body)
+{
+    struct cursor c = cursor_of(body.at, body.n);
+    uint64_t kilobytes = perfdata_take(&c);
+    char text[UNITS_MAX];
+    if (!c.bad)
+        meta_set_str(&f->im->profile->meta, META_MEMORY,
+                     units_scaled(text, (double)kilobytes * 1024, "bytes"));
+}
+
+/* --- events --- */
+
+/* One of FEATURE_EVENT_DESC: attr | n u32 | string | n ids. */
+static void read_event(struct perfdata_features *f, struct cursor *c, uint32_t attr_size, size_t i)
+{
+    cursor_bytes(c, attr_size);
+    uint32_t n = perfdata_take_half(c);
+    struct text name = take_string(c);
+    struct text ids = cursor_bytes(c, 8 * (uint64_t)n);
+    if (c->bad)
+        return;
+    struct perfdata_event *e = n ? perfdata_events_find(f->events, perfdata_word(ids.at)) : NULL;
+    if (!e && i < f->events->list.n)
+        e = &f->events->list.at[i]; /* same order as the attrs */
+    if (e)
+        perfdata_event_set_name(e, name);
+}
+
+/* n u32 | size of an attr u32 | n events */
+static void read_events(struct perfdata_features *f, struct text body)
+{
+    struct cursor c = cursor_of(body.at, body.n);
+    uint32_t n = perfdata_take_half(&c), attr_size = perfdata_take_half(&c);
+    for (size_t i = 0; i < n && cursor_more(&c); i++)
+        read_event(f, &c, attr_size, i);
+}
+
+/* --- build-ids --- */
+
+/* pid u32 | 20 bytes, length u8, 3 unused | path */
+void perfdata_build_id_read(struct perfdata_features *f, uint16_t misc, struct text body)
+{
+    if (body.n <= 28)
+        return;
+    size_t n = misc & MISC_BUILD_ID_SIZE ? (uint8_t)body.at[24] : BUILD_ID_MAX;
+    struct text path = {body.at + 28, strnlen(body.at + 28, body.n - 28)};
+    if (n == 0 || n > BUILD_ID_MAX || path.n == 0)
+        return;
+    struct perfdata_build_id id = {0};
+    for (size_t i = 0; i < n; i++)
+        snprintf(id.hex + 2 * i, 3, "%02x", (uint8_t)body.at[4 + i]);
+    uint32_t known = intern_find(&f->texts, path);
+    if (known != IDMAP_NONE && known)
+        return;
+    id.path = intern_add(&f->texts, path);
+    *vec_push(&f->build_ids) = id;
+}
+
+/* Entries with the header of a record each. */
+static void read_build_ids(struct perfdata_features *f, struct text body)
+{
+    while (body.n >= sizeof(struct perf_event_header)) {
+        struct perf_event_header h;
+        memcpy(&h, body.at, sizeof h);
+        if (h.size < sizeof h || h.size > body.n)
+            return;
+        perfdata_build_id_read(f, h.misc, (struct text){body.at + sizeof h, h.size - sizeof h});
+        body = (struct text){body.at + h.size, body.n - h.size};
+    }
+}
+
+void perfdata_features_finish(struct perfdata_features *f)
+{
+    struct profile *p = f->im->profile;
+    for (size_t i = 1; i < p->mappings.n; i++) {
+        struct mapping *m = &p->mappings.at[i];
+        uint32_t path =
+            m->build_id.i ? IDMAP_NONE : intern_find(&f->texts, profile_str(p, m->path));
+        /* path 0 is "", and build_ids[0] came with path 1 */
+        if (path != IDMAP_NONE && path)
+            m->build_id = profile_add_str(p, text_of(f->build_ids.at[path - 1].hex));
+    }
+}
+
+/* --- all of them --- */
+
+bool perfdata_feature_is_known(uint64_t feature)
+{
+    switch (feature) {
+    case FEATURE_BUILD_ID:
+    case FEATURE_OSRELEASE:
+    case FEATURE_VERSION:
+    case FEATURE_ARCH:
+    case FEATURE_NRCPUS:
+    case FEATURE_CPUDESC:
+    case FEATURE_TOTAL_MEM:
+    case FEATURE_CMDLINE:
+    case FEATURE_EVENT_DESC:
+        return true;
+    }
+    return false;
+}
+
+void perfdata_feature_read(struct perfdata_features *f, uint64_t feature, struct text body)
+{
+    switch (feature) {
+    case FEATURE_BUILD_ID:
+        read_build_ids(f, body);
+        break;
+    case FEATURE_OSRELEASE:
+        read_text(f, META_KERNEL, "Linux ", body);
+        break;
+    case FEATURE_VERSION:
+        read_text(f, META_TOOL, "perf ", body);
+        break;
+    case FEATURE_ARCH:
+        read_text(f, META_ARCH, "", body);
+        break;
+    case FEATURE_NRCPUS:
+        read_cpus(f, body);
+        break;
+    case FEATURE_CPUDESC:
+        read_text(f, META_CPU, "", body);
+        break;
+    case FEATURE_TOTAL_MEM:
+        read_memory(f, body);
+        break;
+    case FEATURE_CMDLINE:
+        read_command(f, body);
+        break;
+    case FEATURE_EVENT_DESC:
+        read_events(f, body);
+        break;
+    }
+}

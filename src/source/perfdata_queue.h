@@ -1,0 +1,49 @@
+/*
+ * perfdata_queue.h - records put into the order of time.
+ *
+ * perf writes what each CPU's ring holds, ring after ring, and then a mark: "round finished". What
+ * is not newer than the newest record before the last mark but one cannot be preceded by
+ * anything that is still to come. So two rounds are kept at most, and no more than
+ * PERFDATA_QUEUE_BYTES: of a longer round the older half is handed out as if it were over.
+ *
+ *     perfdata_queue_add(q, ...);
+ *     perfdata_queue_round(q);
+ *     while (perfdata_queue_next(q, &record))
+ *         ...
+ */
+#pragma once
+#include "source/perfdata_event.h"
+
+enum { PERFDATA_QUEUE_BYTES = 48 << 20 };
+
+struct queued_record; /* with its bytes */
+
+struct queued {
+    uint64_t time, serial;
+    struct queued_record *record;
+};
+
+struct perfdata_queue {
+    VEC(struct queued) list; /* sorted up to n_ready while records are handed out */
+    size_t n_ready, n_taken;
+    size_t bytes; /* of all records in it */
+    uint64_t newest, limit, last_serial;
+};
+
+void perfdata_queue_done(struct perfdata_queue *q); /* zeroed is fine */
+
+/* Keep a copy of R; of a stack in it (by S, may be NULL) only the bytes that were copied. */
+void perfdata_queue_add(struct perfdata_queue *q, uint64_t time, const struct perfdata_record *r,
+                        const struct perfdata_sample *s);
+
+/* A round is finished: what no later record can precede is ready. */
+void perfdata_queue_round(struct perfdata_queue *q);
+
+/* Whether so much is kept that some must go, which is then ready. */
+bool perfdata_queue_is_full(struct perfdata_queue *q);
+
+/* All that is left is ready. */
+void perfdata_queue_finish(struct perfdata_queue *q);
+
+/* The oldest record that is ready, good until the next call. False when there is none. */
+bool perfdata_queue_next(struct perfdata_queue *q, struct perfdata_record *ret);
