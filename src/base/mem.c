@@ -1,6 +1,7 @@
 #include "base/mem.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -35,6 +36,14 @@ void *mem_table(size_t size_bytes)
     p = check(p == MAP_FAILED ? NULL : p, size_bytes);
     madvise(p, size_bytes, MADV_HUGEPAGE);
     return p;
+}
+
+void mem_want_huge_pages(void *block, size_t size_bytes)
+{
+    uintptr_t start = ((uintptr_t)block + HUGE_PAGE_BYTES - 1) & -(uintptr_t)HUGE_PAGE_BYTES;
+    uintptr_t end = ((uintptr_t)block + size_bytes) & -(uintptr_t)HUGE_PAGE_BYTES;
+    if (start < end)
+        madvise((void *)start, end - start, MADV_HUGEPAGE);
 }
 
 void mem_table_free(void *table, size_t size_bytes)

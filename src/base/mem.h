@@ -23,6 +23,9 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *mem_table(size_t size_bytes);
 void mem_table_free(void *table, size_t size_bytes); /* NULL is fine */
 
+/* Ask for huge pages under a large block that is about to be filled. */
+void mem_want_huge_pages(void *block, size_t size_bytes);
+
 /* A new zeroed object of a type. */
 #define mem_new(T) ((T *)mem_calloc(1, sizeof(T)))
 
