@@ -21,6 +21,7 @@ struct command {
 };
 
 extern const struct command command_convert;
+extern const struct command command_doctor;
 extern const struct command command_flame;
 extern const struct command command_fold;
 extern const struct command command_help;
