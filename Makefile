@@ -36,6 +36,9 @@ UNIT  := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 # Programs to be profiled, each of one file.
 TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/*.cc \
             $(if $(shell command -v rustc),tests/target/*.rs))))
+# Code that is loaded into the programs that are sampled: libc only, never instrumented.
+AGENT     := $(B)/libkelvin-agent.so
+AGENT_SRC := $(wildcard lib/*.c src/unwind/arch*.c)
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h
 WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
 
@@ -47,7 +50,7 @@ JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
 .PHONY: all help demo check lint bench fuzz golden unit targets install uninstall clean setup
-all: $(B)/kelvin
+all: $(B)/kelvin $(AGENT)
 
 help:
 	@echo 'make            build $(B)/kelvin'
@@ -69,6 +72,12 @@ $(B)/kelvin: $(FRONT) $(LIB)
 
 $(LIB): $(CORE)
 	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
+
+# -z now: no symbol is looked up inside the signal handler. -O2 whatever the program's: threads
+# must not have a frame of ours on their stacks.
+$(AGENT): $(AGENT_SRC) $(wildcard lib/*.h src/unwind/*.h) src/wire/mailbox.h $(B)/.flags
+	$(call say,AGENT) $(CC) -std=gnu17 -D_GNU_SOURCE -Isrc $(WARN) -g -O2 -fPIC -fvisibility=hidden \
+	  -ftls-model=initial-exec -shared -Wl,-z,now,-z,defs -o $@ $(AGENT_SRC)
 
 $(B)/%.o: %.c $(B)/.flags | $(B)/.libs $(WEB)
 	@mkdir -p $(@D)

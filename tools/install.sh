@@ -7,6 +7,7 @@ root=${DESTDIR:-}${PREFIX:-/usr/local}
 man=$root/share/man/man1
 completion=$root/share/bash-completion/completions
 doc=$root/share/doc/kelvin
+lib=$root/lib/kelvin
 kelvin=${B:-build}/kelvin
 
 commands() {
@@ -20,8 +21,9 @@ put() { # FILE
 
 case ${1:-} in
 install)
-    mkdir -p "$root/bin" "$man" "$completion" "$doc"
+    mkdir -p "$root/bin" "$lib" "$man" "$completion" "$doc"
     install -m 755 "$kelvin" "$root/bin/kelvin"
+    install -m 755 "${B:-build}/libkelvin-agent.so" "$lib"
     "$kelvin" help --as man | put "$man/kelvin.1"
     for command in $(commands); do
         "$kelvin" help "$command" --as man | put "$man/kelvin-$command.1"
@@ -32,7 +34,7 @@ install)
     ;;
 uninstall)
     rm -f "$root/bin/kelvin" "$man/kelvin.1" "$man"/kelvin-*.1 "$completion/kelvin"
-    rm -rf "$doc"
+    rm -rf "$doc" "$lib"
     echo "removed kelvin from $root"
     ;;
 *)

@@ -1,6 +1,6 @@
 #include "source/engine.h"
 
-const struct engine *const engines[] = {&engine_perf, NULL};
+const struct engine *const engines[] = {&engine_perf, &engine_timer, NULL};
 
 static int pick_named(const struct engine_opts *o, const struct engine **ret, struct err *err)
 {

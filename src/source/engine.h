@@ -23,6 +23,7 @@ struct engine_opts {
     bool running;       /* attach to a process that runs; else to a command before its exec */
     int epoll_fd;       /* the engine adds its file descriptors here */
     const char *engine; /* "auto" or a name */
+    char **command;     /* what will be run; NULL when running */
 };
 
 struct engine_sample {
@@ -68,6 +69,7 @@ struct engine {
 };
 
 extern const struct engine engine_perf;
+extern const struct engine engine_timer;
 
 /* NULL-terminated, best first. */
 extern const struct engine *const engines[];

@@ -451,10 +451,22 @@ static uint64_t call_of(const uint64_t *pcs, size_t i)
     return i && pcs[i] ? pcs[i] - 1 : pcs[i];
 }
 
+static struct address_space *space_of(struct processes *ps, int pid)
+{
+    struct process *proc = process_find(ps, pid);
+    return proc && proc->space ? proc->space : ps->nothing;
+}
+
+enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s)
+{
+    enum unwind_end end;
+    unwind_walk(space_of(ps, s->pid)->unwind, &s->regs, &s->stack, ps->pcs, PCS_MAX, &end);
+    return end;
+}
+
 static enum unwind_end add_user_frames(struct processes *ps, const struct process_sample *s)
 {
-    struct process *proc = process_find(ps, s->pid);
-    struct address_space *as = proc && proc->space ? proc->space : ps->nothing;
+    struct address_space *as = space_of(ps, s->pid);
     const uint64_t *pcs = s->user_pcs;
     size_t n = s->n_user_pcs;
     enum unwind_end end = UNWIND_WHOLE;
@@ -496,6 +508,15 @@ static void scan_map(struct processes *ps, int pid, char *line)
     processes_mmap(
         ps, &(struct process_map){
                 .pid = pid, .start = start, .end = end, .offset = offset, .path = line + path_at});
+}
+
+void processes_maps(struct processes *ps, int pid, struct text maps)
+{
+    while (maps.n) {
+        struct text line = text_cut(&maps, '\n');
+        autofree char *copy = mem_strndup(line.at, line.n);
+        scan_map(ps, pid, copy);
+    }
 }
 
 static int scan_maps(struct processes *ps, int pid, struct err *err)

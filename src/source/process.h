@@ -19,6 +19,9 @@ void processes_set_live(struct processes *ps);
 /* Read comm and maps of a running process, for attaching and for what was before recording. */
 int processes_scan(struct processes *ps, int pid, struct err *err);
 
+/* Take mappings from lines of /proc/PID/maps. */
+void processes_maps(struct processes *ps, int pid, struct text maps);
+
 struct process_map {
     int pid;
     uint64_t start, end, offset;
@@ -47,3 +50,6 @@ struct process_sample {
 struct stack_id processes_stack(struct processes *ps, const struct process_sample *s,
                                 enum unwind_end *ret_end);
 struct thread_id processes_thread(struct processes *ps, int pid, int tid);
+
+/* How unwinding a sample would end; nothing is added to the profile. */
+enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s);

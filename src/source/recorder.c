@@ -12,6 +12,8 @@
 #include <time.h>
 
 #define SECOND_NS 1000000000u
+/* With the time between two polls this makes the second that a kill may cost. */
+#define FLUSH_NS 700000000u
 
 /* Where a command catches Ctrl-C and goes on, the third one ends the recording without it. */
 enum { INTERRUPTS_MAX = 3 };
@@ -85,6 +87,7 @@ static int open_part(struct recorder *r, struct err *err)
 static int flush(struct recorder *r, struct err *err)
 {
     r->last_flush_ns = now_ns();
+    meta_set_u64(&r->profile->meta, META_LOST, r->facts->lost);
     if (recording_append(&r->writer, r->profile, &r->mark, err) != 0)
         return -1;
     if (fflush(r->part) != 0)
@@ -174,6 +177,7 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     *r = (struct recorder){.opts = *o, .epoll_fd = -1, .signal_fd = -1, .pid_fd = -1};
     r->launch = (struct launch){-1, -1, -1};
     r->opts.engine.running = !o->command;
+    r->opts.engine.command = o->command;
     r->profile = profile_new();
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
@@ -250,7 +254,7 @@ static bool wait_for_end(struct recorder *r)
 
 static int beat(struct recorder *r, struct err *err)
 {
-    if (now_ns() - r->last_flush_ns < SECOND_NS)
+    if (now_ns() - r->last_flush_ns < FLUSH_NS)
         return 0;
     if (flush(r, err) != 0)
         return -1;

@@ -31,3 +31,14 @@ const uint64_t unwind_perf_regs_mask = UINT64_C(15) << 29;
 #else
 const uint64_t unwind_perf_regs_mask = 1 << 1 | 7 << 6;
 #endif
+
+/* Here and not beside the walk, because it also runs inside the programs that are sampled. */
+void unwind_regs_from_ucontext(const void *ucontext, struct unwind_regs *ret)
+{
+    const struct arch *arch = arch_host();
+    const char *frame = (const char *)ucontext - arch->ucontext;
+    memcpy(&ret->pc, frame + arch->signal.pc, sizeof(uint64_t));
+    memcpy(&ret->sp, frame + arch->signal.sp, sizeof(uint64_t));
+    memcpy(&ret->fp, frame + arch->signal.fp, sizeof(uint64_t));
+    memcpy(&ret->extra, frame + arch->signal.extra, sizeof(uint64_t));
+}

@@ -46,16 +46,6 @@ void unwind_regs_from_perf(const uint64_t *values, struct unwind_regs *ret)
     unwind_regs_from_mask(0, unwind_perf_regs_mask, values, ret);
 }
 
-void unwind_regs_from_ucontext(const void *ucontext, struct unwind_regs *ret)
-{
-    const struct arch *arch = arch_host();
-    const char *frame = (const char *)ucontext - arch->ucontext;
-    memcpy(&ret->pc, frame + arch->signal.pc, WORD);
-    memcpy(&ret->sp, frame + arch->signal.sp, WORD);
-    memcpy(&ret->fp, frame + arch->signal.fp, WORD);
-    memcpy(&ret->extra, frame + arch->signal.extra, WORD);
-}
-
 /* --- one step --- */
 
 struct walk {

@@ -1,0 +1,61 @@
+/*
+ * agent.h - the inside of the agent, the library that samples the program it is loaded into.
+ *
+ *     agent.c    finds the mailbox, follows fork, tells what is mapped
+ *     sampler.c  a CPU-time timer for every thread, and the handler of its signal
+ *     shield.c   keeps the signal working when the program changes all signals at once
+ *
+ * This is somebody else's program: nothing here prints, ends it, takes a lock or uses its malloc.
+ * What cannot be done is left out and counted in the mailbox.
+ */
+#pragma once
+#include "wire/mailbox.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define AGENT_API __attribute__((visibility("default")))
+
+/* Real-time signals are queued, carry their overrun, and few programs use the last ones. */
+#define AGENT_SIGNAL (SIGRTMAX - 3)
+
+struct agent {
+    struct mailbox *box; /* NULL: not sampled */
+    uint32_t n_slots;    /* copies: the box may be scribbled on */
+    uint32_t slot_bytes, stack_bytes;
+    uint64_t interval_ns;
+    uint8_t *slots;
+    int pid;
+    struct sigaction theirs; /* what the program thinks the signal does */
+};
+
+/* What the agent knows of a thread. */
+struct thread {
+    bool armed;
+    int timer, tid;
+    uintptr_t stack_low, stack_end; /* memory from a sp in here to the end is there */
+    char comm[16];
+};
+
+extern struct agent agent;
+extern __thread struct thread self;
+
+/* Set up the agent unless that is done. Threads may be made before the constructor runs. */
+void agent_init(void);
+
+/* A letter to fill in, or NULL when there is no room. Safe in a signal handler. */
+struct letter *agent_letter_begin(enum letter_kind kind, uint32_t *ret_slot);
+void agent_letter_end(uint32_t slot);
+
+uint64_t agent_now_ns(void);
+
+/* Set up the signal, and the main thread, whose stack ends at STACK_END. */
+void sampler_init(uintptr_t stack_end);
+
+/* Let the timer of this thread run. */
+void sampler_begin(void);
+
+/* The functions of libc that shield.c stands in for. */
+int shield_next_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+int shield_next_sigmask(int how, const sigset_t *set, sigset_t *old);

@@ -1,0 +1,11 @@
+/*
+ * timer_program.h - whether a library can be preloaded into a program.
+ */
+#pragma once
+#include "base/err.h"
+
+/*
+ * COMMAND is looked up as execvp does. Fails for programs that are static, of another machine or
+ * libc, or run with more rights than ours. A file that is not there is left to exec to complain.
+ */
+int timer_program_check(const char *command, struct err *err);
