@@ -1,0 +1,91 @@
+#include "symbol/debugfile.h"
+
+#include "base/mem.h"
+#include "symbol/debuginfod.h"
+
+#include <elfutils/libdwelf.h>
+#include <zlib.h>
+
+/* Open one place where it might be; it counts only if it has debug information or symbols. */
+static int try_open(struct elffile *ret, char *path, struct text build_id)
+{
+    autofree char *own = path;
+    if (elffile_open(ret, own, build_id) != 0)
+        return -1;
+    if (ret->dw || elffile_section(ret->elf, SHT_SYMTAB))
+        return 0;
+    elffile_close(ret);
+    return -1;
+}
+
+static int by_build_id(struct elffile *ret, struct text id, const char *folder)
+{
+    if (id.n < 4 || id.n > 2 * BUILD_ID_MAX)
+        return -1;
+    char *path =
+        mem_printf("%s/.build-id/%.2s/%.*s.debug", folder, id.at, (int)id.n - 2, id.at + 2);
+    return try_open(ret, path, id);
+}
+
+/* The checksum that .gnu_debuglink gives of the debug file: zlib's CRC-32 of all its bytes. */
+static bool has_checksum(Elf *elf, GElf_Word crc)
+{
+    size_t n = 0;
+    const char *bytes = elf_rawfile(elf, &n);
+    return bytes && crc32_z(crc32_z(0, NULL, 0), (const Bytef *)bytes, n) == crc;
+}
+
+static int try_link(struct elffile *ret, char *path, struct text build_id, GElf_Word crc)
+{
+    if (try_open(ret, path, build_id) != 0)
+        return -1;
+    if (build_id.n || has_checksum(ret->elf, crc))
+        return 0;
+    elffile_close(ret);
+    return -1;
+}
+
+/* The file that .gnu_debuglink names: beside MAIN, in .debug, or in the folder of debug files. */
+static int by_link(struct elffile *ret, const char *path, Elf *main, struct text build_id,
+                   const char *folder)
+{
+    GElf_Word crc = 0;
+    const char *name = dwelf_elf_gnu_debuglink(main, &crc);
+    const char *slash = strrchr(path, '/');
+    if (!name || !*name || strchr(name, '/') || !slash)
+        return -1;
+    int n = (int)(slash - path);
+    const char *base = slash + 1;
+    if (strcmp(base, name) != 0 &&
+        try_link(ret, mem_printf("%.*s/%s", n, path, name), build_id, crc) == 0)
+        return 0;
+    if (try_link(ret, mem_printf("%.*s/.debug/%s", n, path, name), build_id, crc) == 0)
+        return 0;
+    return try_link(ret, mem_printf("%s%.*s/%s", folder, n, path, name), build_id, crc);
+}
+
+static int by_place(struct elffile *ret, const char *path, struct text build_id, const char *folder)
+{
+    /* Without a build-id nothing tells whether such a file belongs to this one. */
+    if (!build_id.n)
+        return -1;
+    return try_open(ret, mem_printf("%s%s.debug", folder, path), build_id);
+}
+
+int debugfile_open(struct elffile *ret, const char *path, Elf *main, struct text build_id,
+                   const struct debugfile_opts *o)
+{
+    char own[2 * BUILD_ID_MAX + 1];
+    if (main) {
+        elffile_build_id(main, own);
+        build_id = text_of(own);
+    }
+    if (by_build_id(ret, build_id, o->folder) == 0 ||
+        (main && by_link(ret, path, main, build_id, o->folder) == 0) ||
+        by_place(ret, path, build_id, o->folder) == 0)
+        return 0;
+    if (!o->ask_servers)
+        return -1;
+    int fd = debuginfod_find(build_id);
+    return fd < 0 ? -1 : elffile_open_fd(ret, fd, build_id);
+}

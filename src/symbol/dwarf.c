@@ -1,0 +1,295 @@
+#include "symbol/dwarf.h"
+
+#include "base/buf.h"
+#include "symbol/chains.h"
+
+#include <dwarf.h>
+
+/* Steps over ranges in one file; honest ones of a gigabyte need a few million. */
+enum { BUDGET = 100 * 1000 * 1000 };
+
+/* What a function's entry says of it. */
+struct known_function {
+    const void *entry; /* address of the entry's bytes, which is the same for every inlined copy */
+    struct str_id name, system_name, file;
+    uint32_t line;
+};
+
+struct asked {
+    uint32_t unit; /* index + 1 of the unit that holds it; 0 = none */
+    uint32_t i;    /* in the lookup */
+};
+
+struct dwarf {
+    struct lookup *l;
+    Dwarf *dw;
+    bool no_inlines;
+    uint64_t budget;
+    VEC(Dwarf_CU *) units; /* those that hold an address */
+    struct asked *asked;   /* one for each address */
+    VEC(struct known_function) functions;
+    struct idmap function_map;
+    struct buf path; /* scratch */
+};
+
+/* --- which unit holds which address --- */
+
+/* Give the addresses in the ranges of UNIT to it. */
+static void claim_unit(struct dwarf *d, struct cover *c, Dwarf_CU *unit, Dwarf_Die *die)
+{
+    Dwarf_Addr base, start, end;
+    bool any = false;
+    ptrdiff_t at = 0;
+    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && d->budget && d->budget--) {
+        for (size_t i = cover_first(c, start, end); i < c->n; i = cover_take(c, i, end)) {
+            d->asked[i].unit = (uint32_t)d->units.n + 1;
+            any = true;
+        }
+    }
+    if (any)
+        *vec_push(&d->units) = unit;
+}
+
+/*
+ * From the units themselves, not from .debug_aranges: clang and rustc write none, and libdw
+ * has to look at every unit's entry to use them.
+ */
+static void find_units(struct dwarf *d)
+{
+    struct cover c;
+    cover_init(&c, d->l->pcs, d->l->n);
+    Dwarf_CU *unit = NULL;
+    uint8_t type = 0;
+    Dwarf_Die die;
+    while (dwarf_get_units(d->dw, unit, &unit, NULL, &type, &die, NULL) == 0)
+        if (type == DW_UT_compile || type == DW_UT_skeleton)
+            claim_unit(d, &c, unit, &die);
+    cover_done(&c);
+}
+
+static int by_unit(const void *a, const void *b)
+{
+    const struct asked *x = a, *y = b;
+    if (x->unit != y->unit)
+        return x->unit < y->unit ? -1 : 1;
+    return x->i < y->i ? -1 : x->i > y->i;
+}
+
+/* --- what a function is called --- */
+
+/* A path as a whole one: compilers write those below the folder they ran in without it. */
+static struct str_id add_path(struct dwarf *d, Dwarf_Die *unit, const char *path)
+{
+    Dwarf_Attribute attr;
+    const char *folder = NULL;
+    if (!path)
+        return (struct str_id){0};
+    if (path[0] != '/')
+        folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
+    if (!folder)
+        return profile_add_str(d->l->p, text_of(path));
+    d->path.n = 0;
+    buf_printf(&d->path, "%s/%s", folder, path);
+    return profile_add_str(d->l->p, buf_text(&d->path));
+}
+
+static uint32_t number_of(Dwarf_Attribute *attr)
+{
+    Dwarf_Word value = 0;
+    return dwarf_formudata(attr, &value) == 0 && value <= INT32_MAX ? (uint32_t)value : 0;
+}
+
+static const char *text_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attr;
+    return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
+}
+
+/*
+ * File number NUMBER of the unit that holds an attribute, as a whole path; 0 where not known. Not
+ * with dwarf_decl_file(), which ends the program (libdw 0.188) for split and for damaged units.
+ */
+static struct str_id file_of(struct dwarf *d, Dwarf_CU *cu, uint32_t number)
+{
+    Dwarf_Die unit;
+    Dwarf_Files *files;
+    size_t n = 0;
+    if (!dwarf_cu_die(cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
+        dwarf_getsrcfiles(&unit, &files, &n) != 0 || number >= n)
+        return (struct str_id){0};
+    return add_path(d, &unit, dwarf_filesrc(files, number, NULL, NULL));
+}
+
+static struct known_function describe(struct dwarf *d, Dwarf_Die *die, const void *entry)
+{
+    struct known_function f = {.entry = entry};
+    Dwarf_Attribute attr;
+    const char *name = text_attribute(die, DW_AT_linkage_name);
+    if (!name)
+        name = text_attribute(die, DW_AT_MIPS_linkage_name);
+    if (!name)
+        name = text_attribute(die, DW_AT_name);
+    if (name) {
+        struct function shown = lookup_describe(d->l, name);
+        f.name = shown.name;
+        f.system_name = shown.system_name;
+    }
+    uint32_t file = number_of(dwarf_attr_integrate(die, DW_AT_decl_file, &attr));
+    if (file)
+        f.file = file_of(d, attr.cu, file);
+    f.line = number_of(dwarf_attr_integrate(die, DW_AT_decl_line, &attr));
+    return f;
+}
+
+/*
+ * All inlined copies refer to one entry. So do the bodies of a constructor or destructor, but
+ * those have symbols of their own.
+ */
+static const void *entry_of(Dwarf_Die *die)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Die origin;
+    if (dwarf_tag(die) == DW_TAG_inlined_subroutine &&
+        dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attr), &origin))
+        return origin.addr;
+    return die->addr;
+}
+
+static struct known_function function_of(struct dwarf *d, Dwarf_Die *die)
+{
+    const void *entry = entry_of(die);
+    uint32_t hash = hash_pair((uint32_t)(uintptr_t)entry, (uint32_t)((uintptr_t)entry >> 32));
+    for_each_match (&d->function_map, hash, i) {
+        if (d->functions.at[i].entry == entry)
+            return d->functions.at[i];
+    }
+    idmap_add(&d->function_map, hash, (uint32_t)d->functions.n);
+    struct known_function f = describe(d, die, entry);
+    *vec_push(&d->functions) = f;
+    return f;
+}
+
+/* --- lines --- */
+
+/* A place in the source. */
+struct place {
+    struct str_id file; /* 0 = not known */
+    uint32_t line, column;
+};
+
+static struct place place_of_pc(struct dwarf *d, Dwarf_Die *unit, uint64_t pc)
+{
+    struct place place = {0};
+    Dwarf_Line *row = dwarf_getsrc_die(unit, pc);
+    int line = 0, column = 0;
+    if (!row)
+        return place;
+    place.file = add_path(d, unit, dwarf_linesrc(row, NULL, NULL));
+    if (dwarf_lineno(row, &line) == 0 && line > 0)
+        place.line = (uint32_t)line;
+    if (dwarf_linecol(row, &column) == 0 && column > 0)
+        place.column = (uint32_t)column;
+    return place;
+}
+
+/* Where an inlined function was called. */
+static struct place place_of_call(struct dwarf *d, Dwarf_Die *inlined)
+{
+    Dwarf_Attribute attr;
+    struct place place = {0};
+    if (dwarf_attr(inlined, DW_AT_call_file, &attr))
+        place.file = file_of(d, attr.cu, number_of(&attr));
+    place.line = number_of(dwarf_attr(inlined, DW_AT_call_line, &attr));
+    place.column = number_of(dwarf_attr(inlined, DW_AT_call_column, &attr));
+    return place;
+}
+
+/*
+ * A function's file in the model is that of its lines. It is the one it was declared in except
+ * where code is included or generated; then the line it starts at is in another file.
+ */
+static struct line make_line(struct dwarf *d, const struct known_function *known,
+                             const struct place *place)
+{
+    struct function f = {known->name, known->system_name, known->file, known->line};
+    if (place->file.i && place->file.i != known->file.i) {
+        f.file = place->file;
+        f.line = 0;
+    }
+    return (struct line){profile_add_function(d->l->p, &f), place->line, place->column};
+}
+
+/* --- one unit --- */
+
+struct unit {
+    Dwarf_Die lines;   /* the entry that has the line table */
+    Dwarf_Die entries; /* the entry that has the functions: elsewhere in split files */
+    struct chains chains;
+};
+
+/* Fill the chain of address I of the unit, innermost function first, turn it round, keep it. */
+static void name_pc(struct dwarf *d, struct unit *u, size_t i, size_t to)
+{
+    struct place place = place_of_pc(d, &u->lines, u->chains.pcs[i]);
+    VEC(struct line) chain = {0};
+    for (uint32_t link = u->chains.innermost[i]; link;) {
+        struct chain_link *at = &u->chains.links.at[link];
+        struct known_function known = function_of(d, &at->die);
+        *vec_push(&chain) = make_line(d, &known, &place);
+        link = at->outer;
+        if (link)
+            place = place_of_call(d, &at->die);
+    }
+    if (!chain.n && place.file.i)
+        *vec_push(&chain) = make_line(d, &(struct known_function){0}, &place);
+    for (size_t a = 0, b = chain.n; a + 1 < b; a++) {
+        struct line t = chain.at[a];
+        chain.at[a] = chain.at[--b];
+        chain.at[b] = t;
+    }
+    if (chain.n)
+        lookup_set(d->l, to, chain.at, d->no_inlines ? 1 : chain.n);
+    vec_done(&chain);
+}
+
+static void name_unit(struct dwarf *d, Dwarf_CU *cu, const struct asked *asked, size_t n)
+{
+    struct unit u = {0};
+    uint8_t type = 0;
+    if (dwarf_cu_info(cu, NULL, &type, &u.lines, NULL, NULL, NULL, NULL) != 0)
+        return;
+    u.entries = u.lines;
+    Dwarf_Die split = {0};
+    if (type == DW_UT_skeleton &&
+        dwarf_cu_info(cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr)
+        u.entries = split;
+    autofree uint64_t *pcs = mem_calloc(n, sizeof *pcs);
+    for (size_t i = 0; i < n; i++)
+        pcs[i] = d->l->pcs[asked[i].i];
+    chains_build(&u.chains, &u.entries, pcs, n, &d->budget);
+    for (size_t i = 0; i < n; i++)
+        name_pc(d, &u, i, asked[i].i);
+    chains_done(&u.chains);
+}
+
+void dwarf_name(struct lookup *l, Dwarf *dw, bool no_inlines)
+{
+    struct dwarf d = {.l = l, .dw = dw, .no_inlines = no_inlines, .budget = BUDGET};
+    d.asked = mem_calloc(l->n, sizeof *d.asked);
+    for (size_t i = 0; i < l->n; i++)
+        d.asked[i].i = (uint32_t)i;
+    find_units(&d);
+    qsort(d.asked, l->n, sizeof *d.asked, by_unit);
+    for (size_t i = 0, next; i < l->n; i = next) {
+        uint32_t unit = d.asked[i].unit;
+        for (next = i + 1; next < l->n && d.asked[next].unit == unit;)
+            next++;
+        if (unit)
+            name_unit(&d, d.units.at[unit - 1], d.asked + i, next - i);
+    }
+    free(d.asked);
+    vec_done(&d.units);
+    vec_done(&d.functions);
+    idmap_done(&d.function_map);
+    buf_done(&d.path);
+}

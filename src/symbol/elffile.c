@@ -1,0 +1,102 @@
+#include "symbol/elffile.h"
+
+#include "base/mem.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+Elf_Scn *elffile_section(Elf *elf, uint32_t type)
+{
+    GElf_Shdr shdr;
+    for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn))
+        if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type)
+            return scn;
+    return NULL;
+}
+
+Elf_Scn *elffile_named_section(Elf *elf, const char *name)
+{
+    GElf_Shdr shdr;
+    size_t strings = 0;
+    if (elf_getshdrstrndx(elf, &strings) != 0)
+        return NULL;
+    for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+        const char *has = gelf_getshdr(scn, &shdr) ? elf_strptr(elf, strings, shdr.sh_name) : NULL;
+        if (has && strcmp(has, name) == 0)
+            return scn;
+    }
+    return NULL;
+}
+
+void elffile_build_id(Elf *elf, char ret[2 * BUILD_ID_MAX + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    const void *bytes = NULL;
+    ssize_t n = dwelf_elf_gnu_build_id(elf, &bytes);
+    size_t out = 0;
+    for (ssize_t i = 0; i < n && i < BUILD_ID_MAX; i++) {
+        uint8_t byte = ((const uint8_t *)bytes)[i];
+        ret[out++] = digits[byte >> 4];
+        ret[out++] = digits[byte & 15];
+    }
+    ret[out] = 0;
+}
+
+/*
+ * Build-ids are compared as far as both go: the kernel's records have 20 bytes, padded with zeros
+ * where the file has fewer.
+ */
+static bool same_build_id(struct text a, struct text b)
+{
+    while (a.n > b.n && a.at[a.n - 1] == '0')
+        a.n--;
+    while (b.n > a.n && b.at[b.n - 1] == '0')
+        b.n--;
+    return a.n == b.n && memcmp(a.at, b.at, a.n) == 0;
+}
+
+static bool has_debug_info(Elf *elf)
+{
+    return elffile_named_section(elf, ".debug_info") || elffile_named_section(elf, ".zdebug_info");
+}
+
+int elffile_open_fd(struct elffile *f, int fd, struct text build_id)
+{
+    struct stat st;
+    char own[2 * BUILD_ID_MAX + 1];
+    *f = (struct elffile){.fd = fd};
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        goto fail;
+    f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
+        goto fail;
+    elffile_build_id(f->elf, own);
+    if (build_id.n && !same_build_id(build_id, text_of(own)))
+        goto fail;
+    if (has_debug_info(f->elf))
+        f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+    return 0;
+fail:
+    elffile_close(f);
+    return -1;
+}
+
+int elffile_open(struct elffile *f, const char *path, struct text build_id)
+{
+    *f = (struct elffile){.fd = -1};
+    /* Not blocking: the path may by now be a pipe that nobody writes to. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 ? -1 : elffile_open_fd(f, fd, build_id);
+}
+
+void elffile_close(struct elffile *f)
+{
+    if (f->dw)
+        dwarf_end(f->dw);
+    if (f->elf)
+        elf_end(f->elf);
+    if (f->fd >= 0)
+        close(f->fd);
+    *f = (struct elffile){.fd = -1};
+}

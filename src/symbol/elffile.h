@@ -1,0 +1,33 @@
+/*
+ * elffile.h - the ELF file of a module, and the file that has its debug information.
+ */
+#pragma once
+#include "base/text.h"
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+
+struct elffile {
+    int fd;
+    Elf *elf;
+    Dwarf *dw; /* NULL where the file has no debug information */
+};
+
+enum { BUILD_ID_MAX = 64 }; /* bytes; 20 is common */
+
+/*
+ * Open the file at PATH. With a BUILD_ID (lower-case hex) a file that has another is refused: it
+ * is not the one that was running. Returns -1 if it is not there, not ELF, or another.
+ */
+int elffile_open(struct elffile *f, const char *path, struct text build_id);
+void elffile_close(struct elffile *f); /* harmless after a failed open */
+
+/* Take over FD, as elffile_open does its file. */
+int elffile_open_fd(struct elffile *f, int fd, struct text build_id);
+
+/* A file's build-id in hex, NUL-terminated; "" where it has none. */
+void elffile_build_id(Elf *elf, char ret[2 * BUILD_ID_MAX + 1]);
+
+/* The first section of a type, or with a name, or NULL. */
+Elf_Scn *elffile_section(Elf *elf, uint32_t type);
+Elf_Scn *elffile_named_section(Elf *elf, const char *name);

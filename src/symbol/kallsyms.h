@@ -1,0 +1,16 @@
+/*
+ * kallsyms.h - names of the running kernel's functions, and its modules'.
+ *
+ *     ffffffff81000000 T _stext
+ *     ffffffffc0a01230 t ext4_readdir	[ext4]
+ *
+ * Without rights the kernel shows every address as 0; then nothing is named.
+ */
+#pragma once
+#include "symbol/lookup.h"
+
+/* Name addresses of the kernel from the list at PATH. -1 if there is none or it hides addresses. */
+int kallsyms_name(struct lookup *l, const char *path);
+
+/* The running kernel's build-id in hex; "" where it is not shown. */
+void kallsyms_build_id(char *ret, size_t size_bytes);

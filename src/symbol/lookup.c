@@ -1,0 +1,117 @@
+#include "symbol/lookup.h"
+
+#include "base/buf.h"
+#include "symbol/demangle.h"
+
+void lookup_init(struct lookup *l, struct profile *p, const uint64_t *pcs, size_t n)
+{
+    *l = (struct lookup){.p = p, .pcs = pcs, .n = n};
+    l->found = mem_calloc(n, sizeof *l->found);
+}
+
+void lookup_done(struct lookup *l)
+{
+    free(l->found);
+    vec_done(&l->lines);
+}
+
+void lookup_set(struct lookup *l, size_t i, const struct line *lines, size_t n)
+{
+    if (n > PROFILE_MAX_FRAME_LINES)
+        n = PROFILE_MAX_FRAME_LINES;
+    l->found[i] = (struct found){(uint32_t)l->lines.n, (uint16_t)n};
+    vec_reserve(&l->lines, n);
+    memcpy(l->lines.at + l->lines.n, lines, n * sizeof *lines);
+    l->lines.n += n;
+}
+
+struct function lookup_describe(struct lookup *l, const char *symbol)
+{
+    autobuf struct buf shown = {0};
+    struct str_id raw = profile_add_str(l->p, text_of(symbol));
+    if (!demangle(symbol, &shown))
+        return (struct function){.name = raw};
+    return (struct function){
+        .name = profile_add_str(l->p, buf_text(&shown)),
+        .system_name = raw,
+    };
+}
+
+bool lookup_wants_name(const struct lookup *l, size_t i)
+{
+    const struct found *f = &l->found[i];
+    return !f->n_lines || !profile_function_name(l->p, l->lines.at[f->first_line].function).n;
+}
+
+size_t lookup_count_unnamed(const struct lookup *l)
+{
+    size_t unnamed = 0;
+    for (size_t i = 0; i < l->n; i++)
+        unnamed += lookup_wants_name(l, i);
+    return unnamed;
+}
+
+void lookup_set_name(struct lookup *l, size_t i, struct function_id function)
+{
+    struct line line = {.function = function};
+    if (l->found[i].n_lines) {
+        line = l->lines.at[l->found[i].first_line];
+        struct function f = l->p->functions.at[function.i];
+        f.file = l->p->functions.at[line.function.i].file;
+        line.function = profile_add_function(l->p, &f);
+    }
+    lookup_set(l, i, &line, 1);
+}
+
+size_t lookup_lower_bound(const uint64_t *pcs, size_t n, uint64_t pc)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (pcs[mid] < pc)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+void cover_init(struct cover *c, const uint64_t *pcs, size_t n)
+{
+    *c = (struct cover){.pcs = pcs, .n = n};
+    c->next = mem_calloc(n + 1, sizeof *c->next);
+    for (size_t i = 0; i <= n; i++)
+        c->next[i] = (uint32_t)i;
+}
+
+void cover_done(struct cover *c)
+{
+    free(c->next);
+}
+
+/* The first free address at or past I. Paths are halved on the way. */
+static size_t next_free(struct cover *c, size_t i)
+{
+    while (c->next[i] != i) {
+        c->next[i] = c->next[c->next[i]];
+        i = c->next[i];
+    }
+    return i;
+}
+
+static size_t free_below(struct cover *c, size_t i, uint64_t end)
+{
+    i = next_free(c, i);
+    return i < c->n && c->pcs[i] < end ? i : c->n;
+}
+
+size_t cover_first(struct cover *c, uint64_t start, uint64_t end)
+{
+    return free_below(c, lookup_lower_bound(c->pcs, c->n, start), end);
+}
+
+size_t cover_take(struct cover *c, size_t i, uint64_t end)
+{
+    c->next[i] = (uint32_t)i + 1;
+    return free_below(c, i + 1, end);
+}
