@@ -26,6 +26,7 @@ extern const struct command command_flame;
 extern const struct command command_fold;
 extern const struct command command_help;
 extern const struct command command_info;
+extern const struct command command_record;
 
 /* NULL-terminated, in the order help shows them. */
 extern const struct command *const commands[];

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* What the recorder changed for itself must not reach the command. */
@@ -60,11 +62,20 @@ int launch_fork(struct launch *l, char **argv, struct err *err)
 
 static int exec_failed(const char *command, int errnum, struct err *err)
 {
-    if (errnum == ENOENT)
-        return err_set(err, EXIT_NOT_FOUND, "no command '%s': is it in PATH, or meant './%s'?",
+    struct stat st;
+    bool bare = !strchr(command, '/');
+    if (errnum == ENOENT && bare)
+        return err_set(err, EXIT_NOT_FOUND, "no command '%s' in PATH; './%s' if it is here",
                        command, command);
+    if (errnum == ENOENT && stat(command, &st) == 0)
+        return err_set(err, EXIT_NOT_FOUND, "cannot run '%s': the interpreter it names is missing",
+                       command);
+    if (errnum == ENOENT)
+        return err_set(err, EXIT_NOT_FOUND, "no command '%s'", command);
+    if (errnum == EACCES && stat(command, &st) == 0 && S_ISDIR(st.st_mode))
+        return err_set(err, EXIT_CANNOT_RUN, "cannot run '%s': it is a folder", command);
     if (errnum == EACCES)
-        return err_set(err, EXIT_CANNOT_RUN, "cannot run '%s': not executable ('chmod +x'?)",
+        return err_set(err, EXIT_CANNOT_RUN, "cannot run '%s': not executable; 'chmod +x' it",
                        command);
     err_set_errno(err, errnum, "cannot run '%s'", command);
     err->code = EXIT_CANNOT_RUN;
