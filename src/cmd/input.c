@@ -1,6 +1,8 @@
 #include "cmd/input.h"
 #include "base/units.h"
 #include "cmd/command.h"
+#include "source/sources.h"
+#include "symbol/symbolize.h"
 
 static void print_warnings(const struct import *im)
 {
@@ -12,6 +14,18 @@ static void print_warnings(const struct import *im)
                     im->skipped == 1 ? "flaw" : "flaws", im->first_skip);
 }
 
+/* perf.data holds addresses only; the files they belong to are on this machine, or not at all. */
+static void name_frames(struct profile *p, const struct import *im)
+{
+    if (strcmp(im->format, source_perfdata.name) != 0)
+        return;
+    struct symbolize_result r = symbolize(p, &(struct symbolize_opts){0});
+    if (r.missing_files)
+        command_say("%zu of the files it was recorded from are gone or have changed: their "
+                    "functions have no names",
+                    r.missing_files);
+}
+
 static int load(struct input *in, const char *path, const struct input_opts *opts,
                 const struct import_opts *want)
 {
@@ -21,8 +35,10 @@ static int load(struct input *in, const char *path, const struct input_opts *opt
     o.format = opts->from;
     o.strict = opts->strict;
     int rc = import_file(&im, path, &o, &in->profile, &err);
-    if (rc == 0)
+    if (rc == 0) {
         print_warnings(&im);
+        name_frames(in->profile, &im);
+    }
     import_done(&im);
     if (rc == 0 && profile_pick_type(in->profile, opts->event, opts->value, &in->type, &err) == 0)
         return EXIT_OK;
