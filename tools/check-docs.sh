@@ -25,7 +25,7 @@ commands() {
 }
 
 formats() {
-    "$kelvin" help formats | sed -n 's/^  \([a-z0-9]*\) .*/\1/p' | sort -u
+    "$kelvin" help formats | sed -n 's/^  \([a-z0-9.]*\) .*/\1/p' | sort -u
 }
 
 options() { # COMMAND

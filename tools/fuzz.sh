@@ -9,7 +9,7 @@ dir=${B:-build}/sanitize/fuzz
 seconds=${FUZZ_SECONDS:-60}
 
 sources() {
-    "${B:-build}/sanitize/kelvin" help formats | sed -n '/^Read/,/^$/s/^  \([a-z0-9]*\) .*/\1/p'
+    "${B:-build}/sanitize/kelvin" help formats | sed -n '/^Read/,/^$/s/^  \([a-z0-9.]*\) .*/\1/p'
 }
 
 # The seeds of a format: its own, and what the golden tests read.

@@ -307,6 +307,22 @@ static void tell_event(struct perfdata_apply *a)
     }
 }
 
+static void tell_unfinished(struct perfdata_apply *a)
+{
+    static const char *const keys[UNWIND_ENDS] = {
+        [UNWIND_STACK_CUT] = "unfinished_stack_cut", [UNWIND_NO_MAP] = "unfinished_no_mapping",
+        [UNWIND_NO_RULE] = "unfinished_no_rule",     [UNWIND_NO_SENSE] = "unfinished_bad_rule",
+        [UNWIND_DEEP] = "unfinished_too_deep",
+    };
+    struct meta *m = &a->im->profile->meta;
+    if (!a->unwound)
+        return;
+    meta_set_u64(m, META_UNFINISHED, a->unwound - a->ends[UNWIND_WHOLE]);
+    for (int i = 0; i < UNWIND_ENDS; i++)
+        if (keys[i] && a->ends[i])
+            meta_set_u64(m, keys[i], a->ends[i]);
+}
+
 void perfdata_apply_finish(struct perfdata_apply *a)
 {
     struct meta *m = &a->im->profile->meta;
@@ -317,8 +333,7 @@ void perfdata_apply_finish(struct perfdata_apply *a)
         meta_set_u64(m, META_THROTTLED, a->throttled);
     if (a->last_ns > a->first_ns)
         meta_set_u64(m, META_DURATION_NS, a->last_ns - a->first_ns);
-    if (a->unwound)
-        meta_set_u64(m, META_UNFINISHED, a->unwound - a->ends[UNWIND_WHOLE]);
+    tell_unfinished(a);
     if (a->deferred)
         import_note(
             a->im,

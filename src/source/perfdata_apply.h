@@ -10,7 +10,7 @@ struct perfdata_apply {
     struct import *im;
     struct perfdata_events *events;
     struct processes *processes;
-    uint64_t lost, throttled, unfinished, deferred, unwound;
+    uint64_t lost, throttled, deferred, unwound;
     uint64_t ends[UNWIND_ENDS];
     uint64_t first_ns, last_ns;        /* of samples; 0 = none has a time */
     VEC(uint64_t) kernel, user;        /* pcs of the sample at hand */
