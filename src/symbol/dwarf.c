@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "symbol/chains.h"
+#include "symbol/scopes.h"
 
 #include <dwarf.h>
 
@@ -29,7 +30,8 @@ struct dwarf {
     struct asked *asked;   /* one for each address */
     VEC(struct known_function) functions;
     struct idmap function_map;
-    struct buf path; /* scratch */
+    VEC(struct scopes) scopes; /* of the units that needed them */
+    struct buf path;           /* scratch */
 };
 
 /* --- which unit holds which address --- */
@@ -120,20 +122,78 @@ static struct str_id file_of(struct dwarf *d, Dwarf_CU *cu, uint32_t number)
     return add_path(d, &unit, dwarf_filesrc(files, number, NULL, NULL));
 }
 
+/* The entry that has the name: what is inlined or defined apart refers to its declaration. */
+static Dwarf_Die declaration_of(const Dwarf_Die *die)
+{
+    static const unsigned links[] = {DW_AT_abstract_origin, DW_AT_specification};
+    Dwarf_Die at = *die, next;
+    for (int steps = 0; steps < 8; steps++) {
+        Dwarf_Attribute attr;
+        bool moved = false;
+        for (size_t i = 0; i < 2 && !moved; i++)
+            moved = dwarf_formref_die(dwarf_attr(&at, links[i], &attr), &next) != NULL;
+        if (!moved)
+            break;
+        at = next;
+    }
+    return at;
+}
+
+static const struct scopes *scopes_of(struct dwarf *d, Dwarf_CU *cu)
+{
+    for (size_t i = 0; i < d->scopes.n; i++)
+        if (d->scopes.at[i].cu == cu)
+            return &d->scopes.at[i];
+    struct scopes *s = vec_push(&d->scopes);
+    scopes_build(s, cu);
+    return s;
+}
+
+static bool has_scopes(Dwarf_CU *cu)
+{
+    Dwarf_Die unit;
+    dwarf_cu_die(cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL);
+    switch (dwarf_srclang(&unit)) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* NAME with what is around it, for functions that have no symbol. */
+static struct function describe_in_scope(struct dwarf *d, Dwarf_Die *die, const char *name)
+{
+    Dwarf_Die declared = declaration_of(die);
+    autobuf struct buf whole = {0};
+    if (has_scopes(declared.cu))
+        scopes_prefix(scopes_of(d, declared.cu), &declared, &whole);
+    if (text_ends(buf_text(&whole), "{unnamed}::") && strncmp(name, "operator()", 10) == 0) {
+        whole.n -= strlen("{unnamed}::");
+        buf_str(&whole, "{lambda}::");
+    }
+    buf_str(&whole, name);
+    return (struct function){.name = profile_add_str(d->l->p, buf_text(&whole))};
+}
+
 static struct known_function describe(struct dwarf *d, Dwarf_Die *die, const void *entry)
 {
     struct known_function f = {.entry = entry};
+    struct function shown = {0};
     Dwarf_Attribute attr;
-    const char *name = text_attribute(die, DW_AT_linkage_name);
-    if (!name)
-        name = text_attribute(die, DW_AT_MIPS_linkage_name);
-    if (!name)
-        name = text_attribute(die, DW_AT_name);
-    if (name) {
-        struct function shown = lookup_describe(d->l, name);
-        f.name = shown.name;
-        f.system_name = shown.system_name;
-    }
+    const char *symbol = text_attribute(die, DW_AT_linkage_name);
+    const char *name = text_attribute(die, DW_AT_name);
+    if (!symbol)
+        symbol = text_attribute(die, DW_AT_MIPS_linkage_name);
+    if (symbol)
+        shown = lookup_describe(d->l, symbol);
+    else if (name)
+        shown = describe_in_scope(d, die, name);
+    f.name = shown.name;
+    f.system_name = shown.system_name;
     uint32_t file = number_of(dwarf_attr_integrate(die, DW_AT_decl_file, &attr));
     if (file)
         f.file = file_of(d, attr.cu, file);
@@ -291,5 +351,8 @@ void dwarf_name(struct lookup *l, Dwarf *dw, bool no_inlines)
     vec_done(&d.units);
     vec_done(&d.functions);
     idmap_done(&d.function_map);
+    for (size_t i = 0; i < d.scopes.n; i++)
+        scopes_done(&d.scopes.at[i]);
+    vec_done(&d.scopes);
     buf_done(&d.path);
 }
