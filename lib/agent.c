@@ -208,6 +208,7 @@ static void init_with(uintptr_t stack_end)
                            .slot_bytes = box->slot_bytes,
                            .stack_bytes = box->stack_bytes,
                            .interval_ns = box->interval_ns,
+                           .tick_ns = box->tick_ns,
                            .slots = (uint8_t *)box + mailbox_slots_start(box->n_slots),
                            .pid = getpid(),
                            .box = box};

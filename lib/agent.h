@@ -24,7 +24,7 @@ struct agent {
     struct mailbox *box; /* NULL: not sampled */
     uint32_t n_slots;    /* copies: the box may be scribbled on */
     uint32_t slot_bytes, stack_bytes;
-    uint64_t interval_ns;
+    uint64_t interval_ns, tick_ns;
     uint8_t *slots;
     int pid;
     struct sigaction theirs; /* what the program thinks the signal does */
@@ -33,6 +33,7 @@ struct agent {
 /* What the agent knows of a thread. */
 struct thread {
     bool armed;
+    bool met; /* by a tick, since armed */
     int timer, tid;
     uintptr_t stack_low, stack_end; /* memory from a sp in here to the end is there */
     char comm[16];

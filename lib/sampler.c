@@ -45,13 +45,15 @@ static void timer_set(uint64_t first_ns, uint64_t interval_ns)
 }
 
 /*
- * The first expiry comes at random within the interval, else threads that use less than one would
- * never be seen.
+ * The kernel looks at CPU-time timers at its tick only. So that threads which live shorter than an
+ * interval are seen as often as they should, every tick on a CPU must find the first timer expired
+ * with the probability tick / interval.
  */
 static uint64_t first_ns(void)
 {
-    uint64_t x = ((uint64_t)self.tid << 32 ^ agent_now_ns()) * UINT64_C(0x9e3779b97f4a7c15);
-    return 1 + (x >> 20) % agent.interval_ns;
+    uint64_t tick_ns = agent.tick_ns, random = (uint64_t)self.tid << 32 ^ agent_now_ns();
+    uint64_t at = (random * UINT64_C(0x9e3779b97f4a7c15) >> 20) % agent.interval_ns;
+    return agent.interval_ns <= tick_ns || at <= tick_ns / 2 ? 1 : at - tick_ns / 2;
 }
 
 void sampler_begin(void)
@@ -59,6 +61,7 @@ void sampler_begin(void)
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = AGENT_SIGNAL};
     event.sigev_value.sival_ptr = &agent;
     event._sigev_un._tid = self.tid;
+    self.met = false;
     self.armed = !agent.box->stop &&
                  syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &self.timer) == 0;
     if (self.armed)
@@ -108,7 +111,21 @@ static uint32_t copy_stack(struct letter *l)
     return copy_unknown(l->bytes, sp, agent.stack_bytes);
 }
 
-static void fill_sample(struct letter *l, const siginfo_t *info, const void *ucontext)
+/*
+ * What a sample stands for: the CPU time since the one before. The first has none before it; a
+ * thread is met by a tick with the probability life / tick, so it stands for a tick.
+ */
+static uint64_t period_ns(const siginfo_t *info)
+{
+    uint64_t overruns = info->si_overrun > 0 ? (uint64_t)info->si_overrun : 0;
+    uint64_t tick_ns = agent.tick_ns, ns = (1 + overruns) * agent.interval_ns;
+    if (!self.met && agent.interval_ns < tick_ns)
+        ns = tick_ns;
+    self.met = true;
+    return ns;
+}
+
+static void fill_sample(struct letter *l, const void *ucontext, uint64_t ns)
 {
     struct unwind_regs regs;
     unwind_regs_from_ucontext(ucontext, &regs);
@@ -116,17 +133,15 @@ static void fill_sample(struct letter *l, const siginfo_t *info, const void *uco
     l->sp = regs.sp;
     l->fp = regs.fp;
     l->extra = regs.extra;
-    l->overruns = info->si_overrun > 0 ? (uint64_t)info->si_overrun : 0;
-    l->period_ns = (1 + l->overruns) * agent.interval_ns;
+    l->period_ns = ns;
     l->n_bytes = copy_stack(l);
 }
 
 /* A recorder that is gone makes no room again: then this is over. */
-static void lose_sample(const siginfo_t *info)
+static void lose_sample(uint64_t ns)
 {
-    uint64_t overruns = info->si_overrun > 0 ? (uint64_t)info->si_overrun : 0;
     atomic_fetch_add(&agent.box->lost, 1);
-    atomic_fetch_add(&agent.box->lost_ns, (1 + overruns) * agent.interval_ns);
+    atomic_fetch_add(&agent.box->lost_ns, ns);
     if (syscall(SYS_kill, agent.box->recorder_pid, 0) != 0 && errno == ESRCH)
         agent.box->stop = 1;
 }
@@ -138,12 +153,13 @@ static void take_sample(const siginfo_t *info, const void *ucontext)
         timer_set(0, 0);
         return;
     }
+    uint64_t ns = period_ns(info);
     struct letter *l = agent_letter_begin(LETTER_SAMPLE, &slot);
     if (!l) {
-        lose_sample(info);
+        lose_sample(ns);
         return;
     }
-    fill_sample(l, info, ucontext);
+    fill_sample(l, ucontext, ns);
     agent_letter_end(slot);
 }
 
@@ -179,12 +195,18 @@ static void unblock_signal(void)
     shield_next_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
+/* Asked here, because the handler makes no system calls. */
+static void ask_name(void)
+{
+    syscall(SYS_prctl, PR_GET_NAME, self.comm, 0, 0, 0);
+}
+
 static void thread_init(uintptr_t stack_end, uint64_t stack_bytes)
 {
     self.tid = (int)syscall(SYS_gettid);
     self.stack_end = stack_end;
     self.stack_low = stack_end > stack_bytes ? stack_end - stack_bytes : 0;
-    syscall(SYS_prctl, PR_GET_NAME, self.comm, 0, 0, 0);
+    ask_name();
     pthread_setspecific(end_key, &self);
     unblock_signal();
 }
@@ -244,6 +266,19 @@ static uint64_t stack_bytes_of(const pthread_attr_t *attr)
     pthread_attr_getstacksize(attr ? attr : &usual, &n);
     pthread_attr_destroy(&usual);
     return n;
+}
+
+typedef int setname_fn(pthread_t, const char *);
+
+AGENT_API int pthread_setname_np(pthread_t thread, const char *name)
+{
+    static setname_fn *next;
+    if (!next)
+        next = (setname_fn *)dlsym(RTLD_NEXT, "pthread_setname_np");
+    int failed = next(thread, name);
+    if (!failed && pthread_equal(thread, pthread_self()))
+        ask_name();
+    return failed;
 }
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);

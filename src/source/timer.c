@@ -36,7 +36,7 @@ struct timer_run {
     bool env_set, stopped;
     char *env_before[ENVS];
     uint64_t starts; /* programs that the agent got into */
-    uint64_t samples, overruns, period_ns;
+    uint64_t period_ns;
 };
 
 /* --- can it work? --- */
@@ -156,18 +156,44 @@ static void timer_close(void *run)
     free(r);
 }
 
+/* The clocks called coarse go by the tick. */
+static uint64_t tick_ns(void)
+{
+    struct timespec t;
+    return clock_getres(CLOCK_MONOTONIC_COARSE, &t) == 0 ? (uint64_t)t.tv_nsec : 4000000;
+}
+
+static struct mail_opts mail_opts_of(const struct engine_opts *o)
+{
+    double rate_hz = o->rate_hz < RATE_MAX_HZ ? o->rate_hz : RATE_MAX_HZ;
+    long stack_bytes = o->stack_bytes < STACK_MAX_BYTES ? o->stack_bytes : STACK_MAX_BYTES;
+    return (struct mail_opts){.interval_ns = (uint64_t)(1e9 / rate_hz),
+                              .tick_ns = tick_ns(),
+                              .stack_bytes = stack_bytes > 0 ? (uint32_t)stack_bytes : 0};
+}
+
+static void set_facts(struct timer_run *r, const struct mail_opts *m)
+{
+    uint64_t ns = m->interval_ns > m->tick_ns ? m->interval_ns : m->tick_ns;
+    r->facts = (struct engine_facts){.event = "cpu-timer",
+                                     .kind = META_KIND_TIMER,
+                                     .unit = "nanoseconds",
+                                     .rate_hz = 1e9 / (double)ns};
+    if (m->interval_ns < m->tick_ns)
+        snprintf(r->facts.note, sizeof r->facts.note,
+                 "the kernel looks at timers of CPU time only at its tick, %.10g times a second",
+                 r->facts.rate_hz);
+}
+
 static int timer_open(const struct engine_opts *o, const struct engine_sink *to, void **ret,
                       struct err *err)
 {
     struct timer_run *r = mem_new(struct timer_run);
-    double rate_hz = o->rate_hz < RATE_MAX_HZ ? o->rate_hz : RATE_MAX_HZ;
-    long stack_bytes = o->stack_bytes < STACK_MAX_BYTES ? o->stack_bytes : STACK_MAX_BYTES;
-    struct mail_opts mail = {rate_hz, stack_bytes > 0 ? (uint32_t)stack_bytes : 0};
+    struct mail_opts mail = mail_opts_of(o);
     r->opts = *o;
     r->to = *to;
     r->follow.processes = to->processes;
-    r->facts = (struct engine_facts){
-        .event = "cpu-timer", .kind = META_KIND_TIMER, .unit = "nanoseconds", .rate_hz = rate_hz};
+    set_facts(r, &mail);
     if (mail_open(&r->mail, &mail, err) != 0) {
         timer_close(r);
         return -1;
@@ -212,6 +238,12 @@ static bool told_later(struct timer_run *r, const struct mail_item *item)
     return false;
 }
 
+/* A stack may end like this in a library that was not there when last looked. */
+static bool is_lost(enum unwind_end end)
+{
+    return end == UNWIND_NO_MAP || end == UNWIND_NO_RULE || end == UNWIND_NO_SENSE;
+}
+
 static void take_sample(struct timer_run *r, const struct mail_item *item, uint64_t now_ns)
 {
     const struct letter *l = &item->head;
@@ -224,11 +256,9 @@ static void take_sample(struct timer_run *r, const struct mail_item *item, uint6
                .stack = {l->sp, item->bytes, l->n_bytes}},
     };
     follow_thread(&r->follow, l->pid, l->tid, l->comm, now_ns);
-    if (processes_walk(r->to.processes, &s.at) == UNWIND_NO_MAP && !told_later(r, item))
+    if (is_lost(processes_walk(r->to.processes, &s.at)) && !told_later(r, item))
         follow_look(&r->follow, l->pid, now_ns);
     r->to.sample(r->to.to, &s);
-    r->samples++;
-    r->overruns += l->overruns;
     r->period_ns += l->period_ns;
 }
 
@@ -283,7 +313,6 @@ static void set_note(struct timer_run *r)
     char *to = r->facts.note;
     size_t n = sizeof r->facts.note;
     uint64_t unsampled = r->mail.box->unsampled;
-    double seconds = (double)r->facts.counted / 1e9;
     if (!r->starts)
         snprintf(to, n,
                  "nothing came from the command: its environment was cleared, or its loader "
@@ -291,11 +320,6 @@ static void set_note(struct timer_run *r)
     else if (unsampled)
         snprintf(to, n, "%llu threads could not be given a timer and are missing",
                  (unsigned long long)unsampled);
-    else if (seconds > 0)
-        snprintf(to, n,
-                 "the kernel's tick gave %.0f samples for a second of CPU time; time in the kernel "
-                 "counts for who called it",
-                 (double)(r->samples + r->facts.lost) / seconds);
 }
 
 static void timer_stop(void *run)

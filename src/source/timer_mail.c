@@ -14,9 +14,10 @@ enum { FIRST_FD = 200 };
 #define ROOM_S 0.25
 enum { SLOTS_MIN = 256, SLOTS_MAX = 16384 };
 
-static uint32_t count_slots(double rate_hz)
+static uint32_t count_slots(uint64_t interval_ns)
 {
-    double n = SLOTS_MIN + rate_hz * ROOM_S * (double)sysconf(_SC_NPROCESSORS_ONLN);
+    double n =
+        SLOTS_MIN + 1e9 / (double)interval_ns * ROOM_S * (double)sysconf(_SC_NPROCESSORS_ONLN);
     return n < SLOTS_MAX ? (uint32_t)n : SLOTS_MAX;
 }
 
@@ -38,7 +39,7 @@ static int open_file(struct mail *m, struct err *err)
 
 int mail_open(struct mail *m, const struct mail_opts *o, struct err *err)
 {
-    *m = (struct mail){.fd = -1, .n_slots = count_slots(o->rate_hz)};
+    *m = (struct mail){.fd = -1, .n_slots = count_slots(o->interval_ns)};
     m->slot_bytes = (uint32_t)mailbox_round_up(sizeof(struct letter) + o->stack_bytes);
     m->size_bytes = mailbox_size(m->n_slots, m->slot_bytes);
     if (open_file(m, err) != 0)
@@ -53,7 +54,8 @@ int mail_open(struct mail *m, const struct mail_opts *o, struct err *err)
     m->box->slot_bytes = m->slot_bytes;
     m->box->stack_bytes = o->stack_bytes;
     m->box->recorder_pid = getpid();
-    m->box->interval_ns = (uint64_t)(1e9 / o->rate_hz);
+    m->box->interval_ns = o->interval_ns;
+    m->box->tick_ns = o->tick_ns;
     return 0;
 }
 

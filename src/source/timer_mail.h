@@ -22,7 +22,7 @@ struct mail {
 };
 
 struct mail_opts {
-    double rate_hz;
+    uint64_t interval_ns, tick_ns;
     uint32_t stack_bytes;
 };
 

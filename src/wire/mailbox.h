@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* Changes with the layout. */
-#define MAILBOX_MAGIC UINT64_C(0x3178626d6e6c656b) /* "kelnmbx1" */
+#define MAILBOX_MAGIC UINT64_C(0x3178626d766c656b) /* "kelvmbx1" */
 
 /*
  * Where the mailbox is: "PID FD INODE". FD is inherited, unless somebody closed it; then it can
@@ -36,6 +36,7 @@ struct mailbox {
     uint32_t stack_bytes;         /* of each stack to copy at most */
     int32_t recorder_pid;
     uint64_t interval_ns;           /* of CPU time between two samples of a thread */
+    uint64_t tick_ns;               /* how often the kernel looks whether that is over */
     _Atomic uint32_t stop;          /* recording is over */
     _Atomic uint32_t next;          /* where to look for a free slot */
     _Atomic uint64_t lost, lost_ns; /* samples that found no slot, and what they stand for */
@@ -56,7 +57,6 @@ struct letter {
     int32_t pid, tid, parent_pid, parent_tid;
     uint32_t n_bytes;
     uint64_t pc, sp, fp, extra; /* as in struct unwind_regs */
-    uint64_t overruns;          /* of the timer, among those that the period stands for */
     char comm[16];              /* of the thread when it began */
     uint8_t bytes[];
 };
