@@ -102,6 +102,8 @@ is() { # GOT PATTERN
 
 @test "doctor: a line that helps in several places is shown once" {
     without_perf "$KELVIN" doctor
+    exits 0
+    [[ $output == *"-> "* ]]
     is "$(grep -- '-> ' <<<"$output" | sort | uniq -d)" ""
 }
 
