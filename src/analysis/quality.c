@@ -5,6 +5,12 @@ struct depth {
     uint32_t frames, unnamed;
 };
 
+static bool is_unnamed(const struct profile *p, const struct frame *f)
+{
+    return !f->n_lines ||
+           profile_name_is_place(profile_function_name(p, profile_lines(p, f)->function));
+}
+
 static struct depth *measure_stacks(const struct profile *p)
 {
     const struct stacks *s = &p->stacks;
@@ -13,7 +19,7 @@ static struct depth *measure_stacks(const struct profile *p)
         const struct frame *f = profile_frame(p, s->nodes.at[i].frame);
         struct depth parent = d[s->nodes.at[i].parent.i];
         uint32_t lines = f->n_lines ? f->n_lines : 1;
-        d[i] = (struct depth){parent.frames + lines, parent.unnamed + (f->n_lines == 0)};
+        d[i] = (struct depth){parent.frames + lines, parent.unnamed + is_unnamed(p, f)};
     }
     return d;
 }

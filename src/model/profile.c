@@ -270,6 +270,12 @@ int profile_scale_value(struct profile *p, int type, int64_t value, int decimals
     return 0;
 }
 
+bool profile_name_is_place(struct text name)
+{
+    return name.n && name.at[0] == '[' && name.at[name.n - 1] == ']' &&
+           memmem(name.at, name.n, "+0x", 3);
+}
+
 struct text profile_module_name(const struct profile *p, struct mapping_id id)
 {
     struct text path = profile_str(p, p->mappings.at[id.i].path);

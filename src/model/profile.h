@@ -198,6 +198,9 @@ static inline struct text profile_function_name(const struct profile *p, struct 
     return profile_str(p, p->functions.at[id.i].name);
 }
 
+/* "[libx.so+0x5e30]": not a name but where a function without one starts. */
+bool profile_name_is_place(struct text name);
+
 /* Last part of a mapping's path; "" where not known. */
 struct text profile_module_name(const struct profile *p, struct mapping_id id);
 

@@ -7,6 +7,7 @@
 #include "symbol/kallsyms.h"
 #include "symbol/lookup.h"
 #include "symbol/perfmap.h"
+#include "symbol/place.h"
 #include "symbol/plt.h"
 
 #include <sys/auxv.h>
@@ -124,6 +125,8 @@ static int name_file(struct symbolizer *s, struct lookup *l, const struct wanted
                  debugfile_open(&debug, path, have_main ? main.elf : NULL, build_id, &opts) == 0;
     if (have_main || apart)
         name_from_files(s, l, have_main ? &main : NULL, apart ? &debug : have_main ? &main : NULL);
+    if (have_main)
+        place_name(l, main.elf, text_of(path));
     if (apart)
         elffile_close(&debug);
     elffile_close(&main);
@@ -208,7 +211,7 @@ static void set_frame(struct symbolizer *s, const struct wanted *w, const struct
         .lines = l->lines.at + l->found[i].first_line,
         .n_lines = l->found[i].n_lines,
     };
-    s->result.named++;
+    s->result.named += !profile_name_is_place(profile_function_name(s->p, key.lines->function));
     s->result.with_lines += has_place(s->p, key.lines, key.n_lines);
     profile_set_frame(s->p, (struct frame_id){w->frame}, &key);
 }
