@@ -4,6 +4,7 @@
 #include "host/doctor.h"
 #include "base/publish.h"
 #include "cmd/command.h"
+#include "source/engine.h"
 
 struct doctor_opts {
     bool json;
@@ -13,6 +14,13 @@ static const struct opt doctor_table[] = {
     {0, "json", OPT_FLAG, offsetof(struct doctor_opts, json), NULL, "print JSON, for programs"},
     OPT_END,
 };
+
+/* NULL, or what E says against recording here; the text is in WHY. */
+static const char *refusal(const struct engine *e, struct err *why)
+{
+    struct engine_opts usual = {.rate_hz = 999, .stack_bytes = 32768, .engine = e->name};
+    return e->probe(&usual, why) == 0 ? NULL : why->text;
+}
 
 static int doctor_command(const struct command *self, int n, char **args)
 {
@@ -28,7 +36,10 @@ static int doctor_command(const struct command *self, int n, char **args)
         return EXIT_ERROR;
     }
     struct doctor d;
-    doctor_run(&d, "");
+    struct err no_perf, no_timer;
+    doctor_run(&d, "",
+               (struct doctor_engines){refusal(&engine_perf, &no_perf),
+                                       refusal(&engine_timer, &no_timer)});
     if (publish_open(&out, "-", &err) != 0)
         return command_fail(&err);
     (o.json ? doctor_print_json : doctor_print)(out.out, &d);

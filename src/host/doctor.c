@@ -94,22 +94,30 @@ static void judge_timer(struct doctor *d, const char *why)
              "records with the timer engine at about %d Hz, user stacks only: %s", rate, why);
 }
 
+/* Why the engine perf does not work, in TO; "" when it does. */
+static void why_not_perf(const struct doctor *d, char *to, size_t n)
+{
+    int e = d->perf_user ? d->perf_user : d->perf_cpus;
+    *to = '\0';
+    if (e)
+        doctor_perf_reason(d, e, to, n);
+    else if (d->engines.perf)
+        snprintf(to, n, "%s", d->engines.perf);
+}
+
 static void judge_engine(struct doctor *d)
 {
-    char why[128];
-    int e = d->perf_user ? d->perf_user : d->perf_cpus;
-    if (!e) {
+    char why[240];
+    why_not_perf(d, why, sizeof why);
+    if (!*why) {
         judge_perf(d);
-        return;
-    }
-    doctor_perf_reason(d, e, why, sizeof why);
-    if (!d->timer) {
+    } else if (!d->timer && !d->engines.timer) {
         judge_timer(d, why);
-        return;
+    } else {
+        d->engine = NULL;
+        snprintf(d->verdict, sizeof d->verdict, "cannot record here: %s; timer engine: %s", why,
+                 d->timer ? strerror(d->timer) : d->engines.timer);
     }
-    d->engine = NULL;
-    snprintf(d->verdict, sizeof d->verdict,
-             "cannot record here: %s, and CPU timers do not work: %s", why, strerror(d->timer));
 }
 
 void doctor_judge(struct doctor *d)
@@ -123,9 +131,9 @@ void doctor_judge(struct doctor *d)
     judge_engine(d);
 }
 
-void doctor_run(struct doctor *d, const char *root)
+void doctor_run(struct doctor *d, const char *root, struct doctor_engines engines)
 {
-    *d = (struct doctor){.root = root};
+    *d = (struct doctor){.root = root, .engines = engines};
     fingerprint_read(&d->host, root);
     doctor_probe_perf(d);
     doctor_probe_timer(d);

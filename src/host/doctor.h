@@ -25,7 +25,13 @@ struct doctor_finding {
     char fix[240]; /* the line that would lift the limit; "" where there is none */
 };
 
+/* What the engines themselves say, who ask for more than is tried here: NULL, or why not. */
+struct doctor_engines {
+    const char *perf, *timer;
+};
+
 struct doctor {
+    struct doctor_engines engines;
     const char *root; /* the folder that stands for "/"; see sysfile.h */
     struct fingerprint host;
 
@@ -42,11 +48,11 @@ struct doctor {
     int n_findings;
 
     const char *engine; /* what would record: "perf", "timer", or NULL */
-    char verdict[320];  /* one sentence about it */
+    char verdict[640];  /* one sentence about it */
 };
 
 /* Try everything; takes some milliseconds and changes nothing. ROOT is "" except in tests. */
-void doctor_run(struct doctor *d, const char *root);
+void doctor_run(struct doctor *d, const char *root, struct doctor_engines engines);
 
 /* Only what was probed is judged: fills findings and verdict. For tests; doctor_run() does it. */
 void doctor_judge(struct doctor *d);

@@ -72,6 +72,8 @@ void doctor_timer(const struct doctor *d, struct doctor_finding *f)
         doctor_say(f, DOCTOR_NO, "a CPU timer was set but never went off");
     else if (d->timer)
         doctor_say(f, DOCTOR_NO, "timer_create says '%s'", strerror(d->timer));
+    else if (d->engines.timer)
+        doctor_say(f, DOCTOR_NO, "%s", d->engines.timer);
     else
         doctor_say(f, DOCTOR_OK,
                    "CPU timers of threads work; the kernel ticks at %d Hz, which bounds the rate",

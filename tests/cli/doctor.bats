@@ -20,6 +20,7 @@ as_nobody() {
     [ "$(id -u)" = 0 ] || skip "needs root to become somebody else"
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
     install -m 755 "$KELVIN" "$BATS_TEST_TMPDIR/program"
+    install -m 755 "$(dirname "$KELVIN")"/libkelvin-agent.so "$BATS_TEST_TMPDIR"
     run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups \
         "$BATS_TEST_TMPDIR/program" "$@"
 }

@@ -487,8 +487,20 @@ static void test_verdict_none(void **state)
     d.timer = EPERM;
     block_perf(&d, EPERM);
     verdict_is(&d, NULL,
-               "cannot record here: perf_event_open is blocked by seccomp, and CPU timers do not "
-               "work: Operation not permitted");
+               "cannot record here: perf_event_open is blocked by seccomp; timer engine: "
+               "Operation not permitted");
+}
+
+/* An engine may refuse for a reason of its own, such as a missing file. */
+static void test_verdict_of_engines(void **state)
+{
+    struct doctor d = healthy(*state);
+    d.engines.perf = "no ring";
+    verdict_is(&d, "timer",
+               "records with the timer engine at about 250 Hz, user stacks only: no ring");
+    d.engines.timer = "no agent";
+    verdict_is(&d, NULL, "cannot record here: no ring; timer engine: no agent");
+    assert_int_equal(finding(&d, "timer engine")->state, DOCTOR_NO);
 }
 
 /* The line for a container is the line of what runs it. */
@@ -538,7 +550,7 @@ static void test_this_machine(void **state)
 {
     struct doctor d;
     (void)state;
-    doctor_run(&d, "");
+    doctor_run(&d, "", (struct doctor_engines){0});
     for (int i = 0; i < d.n_findings; i++)
         assert_true(d.findings[i].why[0]);
     assert_true(d.verdict[0]);
@@ -573,6 +585,7 @@ int main(void)
         TEST(test_verdict_paranoid),
         TEST(test_verdict_blocked),
         TEST(test_verdict_none),
+        TEST(test_verdict_of_engines),
         TEST(test_fix_fits_the_container),
         TEST(test_kernel_symbols),
         TEST(test_steadiness),
