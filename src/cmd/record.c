@@ -30,7 +30,7 @@ static const struct opt record_table[] = {
      "auto perf timer"},
     {0, "user-only", OPT_FLAG, AT(user_only), NULL, "leave out the kernel's part"},
     {0, "stack-size", OPT_INT, AT(stack_bytes), "BYTES",
-     "how much of each stack to copy at most (default: 32768)", .min = 1024, .max = 65528},
+     "how much of each stack to copy at most (default: 65528)", .min = 1024, .max = 65528},
     {0, "min-samples", OPT_INT, AT(min_samples), "N",
      "publish nothing with fewer than N samples (default: 200)", .min = 0, .max = 1e9},
     {0, "strict", OPT_FLAG, AT(strict), NULL,
@@ -146,7 +146,7 @@ static int record(const struct record_opts *o, char **command, const struct reco
 static int record_run(const struct command *self, int n, char **args)
 {
     struct record_opts o = {
-        .rate_hz = 999, .engine = "auto", .min_samples = 200, .stack_bytes = 32768};
+        .rate_hz = 999, .engine = "auto", .min_samples = 200, .stack_bytes = 65528};
     struct opt_result operands;
     struct err err;
     struct record_host host = {.args = args, .n_args = opt_front(self->opts, n, args)};

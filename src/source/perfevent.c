@@ -14,6 +14,9 @@
 /* A record may be younger in its time than in the ring, by as long as an interrupt takes. */
 enum { LATE_NS = 2000000, KERNEL_PCS_MAX = 256 };
 
+/* Less of a stack than this is worth a word: deep recursion may not fit. */
+enum { STACK_ENOUGH = 32000 };
+
 struct perf_run {
     struct engine_opts opts;
     struct engine_sink to;
@@ -68,12 +71,13 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
 static int perf_attach(void *run, int pid, struct err *err)
 {
     struct perf_run *r = run;
-    r->events.stack_bytes = (size_t)r->opts.stack_bytes;
-    if (perfevents_open(&r->events, &r->attr, pid, r->opts.running, err) != 0)
+    struct perfevents_opts o = {r->opts.running, r->facts.rate_hz, (size_t)r->opts.stack_bytes};
+    if (perfevents_open(&r->events, &r->attr, pid, &o, err) != 0)
         return -1;
-    if (r->events.stack_bytes < (size_t)r->opts.stack_bytes)
+    if (r->events.stack_bytes < STACK_ENOUGH && r->events.stack_bytes < o.stack_bytes / 8 * 8)
         snprintf(r->facts.note, sizeof r->facts.note,
-                 "stacks are copied only to %zu bytes for want of ring memory: raise 'ulimit -l'",
+                 "only %zu bytes of each stack are copied, for want of ring memory: lower the "
+                 "rate, or raise 'ulimit -l'",
                  r->events.stack_bytes);
     if (perfevents_watch(&r->events, r->opts.epoll_fd) != 0)
         return err_set(err, EXIT_ERROR, "cannot wait for samples");

@@ -7,10 +7,10 @@
 #include <sys/resource.h>
 
 /*
- * A ring should hold what comes while the recorder does not run: RING_RECORDS at the rate of
- * 999 Hz are a quarter of a second. LEAST_RECORDS is the fewest worth trying.
+ * A ring should hold what comes while the recorder does not run: an eighth of a second. Where
+ * memory does not suffice for that, stacks are copied in part before it becomes less than half.
  */
-enum { RING_RECORDS = 256, LEAST_RECORDS = 16, RECORD_REST_BYTES = 1 << 9 };
+enum { WANT_PARTS = 8, WANT_LEAST = 128, RECORD_REST_BYTES = 1 << 9 };
 enum { RINGS_MAX_BYTES = 64 << 20, STACK_MIN_BYTES = 2048 };
 
 static void close_all(struct perfevents *e)
@@ -39,12 +39,26 @@ static size_t power_of_two_below(size_t n)
     return p;
 }
 
-static size_t ring_bytes_for(size_t stack_bytes)
+static size_t records_wanted(double rate_hz)
+{
+    size_t n = (size_t)(rate_hz / WANT_PARTS);
+    return n < WANT_LEAST ? WANT_LEAST : n;
+}
+
+static size_t ring_bytes_for(size_t stack_bytes, size_t records)
 {
     size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
-    size_t want = RING_RECORDS * (stack_bytes + RECORD_REST_BYTES);
+    size_t want = records * (stack_bytes + RECORD_REST_BYTES);
     size_t most = RINGS_MAX_BYTES / (cpus ? cpus : 1);
     return power_of_two_below(want < most ? want : most);
+}
+
+static size_t stack_bytes_for(size_t stack_bytes, size_t ring_bytes, size_t records)
+{
+    while (stack_bytes > STACK_MIN_BYTES &&
+           (stack_bytes + RECORD_REST_BYTES) * records / 2 > ring_bytes)
+        stack_bytes /= 2;
+    return stack_bytes;
 }
 
 /* A thousand threads on dozens of CPUs need more files than are usual. */
@@ -156,31 +170,26 @@ static int open_running(struct perfevents *e, const struct perfattr *a, int pid)
     return rc < 0 ? 0 : rc;
 }
 
-int perfevents_open(struct perfevents *e, struct perfattr *a, int pid, bool running,
-                    struct err *err)
+int perfevents_open(struct perfevents *e, struct perfattr *a, int pid,
+                    const struct perfevents_opts *o, struct err *err)
 {
+    size_t records = records_wanted(o->rate_hz);
     allow_many_files();
-    size_t stack = e->stack_bytes;
-    size_t ring = e->ring_bytes ? e->ring_bytes : ring_bytes_for(stack);
-    a->attr.disabled = !running;
-    a->attr.enable_on_exec = !running;
-    for (;;) {
+    a->attr.disabled = !o->running;
+    a->attr.enable_on_exec = !o->running;
+    for (size_t ring = ring_bytes_for(o->stack_bytes, records); ring >= 8192; ring /= 2) {
         e->ring_bytes = ring;
-        e->stack_bytes = stack;
-        perfattr_set_sizes(a, stack & ~7u, ring / 4);
-        int rc = running ? open_running(e, a, pid) : open_thread(e, a, pid);
+        e->stack_bytes = stack_bytes_for(o->stack_bytes, ring, records) & ~(size_t)7;
+        perfattr_set_sizes(a, e->stack_bytes, ring / 4);
+        int rc = o->running ? open_running(e, a, pid) : open_thread(e, a, pid);
         if (rc == 0)
             return 0;
         close_all(e);
         if (rc != ENOLCK)
             return open_failed(pid, rc, err);
-        ring /= 2;
-        while (stack > STACK_MIN_BYTES && LEAST_RECORDS * (stack + RECORD_REST_BYTES) > ring)
-            stack /= 2;
-        if (stack < STACK_MIN_BYTES || ring < 8192)
-            return err_set(err, EXIT_ERROR,
-                           "no memory for rings: raise 'ulimit -l' or kernel.perf_event_mlock_kb");
     }
+    return err_set(err, EXIT_ERROR,
+                   "no memory for rings: raise 'ulimit -l' or kernel.perf_event_mlock_kb");
 }
 
 /* --- while they are open --- */

@@ -16,12 +16,18 @@ struct perfevents {
     size_t stack_bytes, ring_bytes;
 };
 
+struct perfevents_opts {
+    bool running;       /* the process has threads already; else it waits to exec */
+    double rate_hz;     /* that records may come at, on a CPU */
+    size_t stack_bytes; /* to copy at most */
+};
+
 /*
- * Open A for process PID, which waits to exec (RUNNING is false) or has threads already. The
- * stack copy and the rings become smaller until they fit what this user may lock.
+ * Open A for process PID. Rings become smaller until they fit what this user may lock, and so does
+ * the copy of the stack: see e->stack_bytes.
  */
-int perfevents_open(struct perfevents *e, struct perfattr *a, int pid, bool running,
-                    struct err *err);
+int perfevents_open(struct perfevents *e, struct perfattr *a, int pid,
+                    const struct perfevents_opts *o, struct err *err);
 void perfevents_close(struct perfevents *e); /* zeroed is fine */
 
 /* Wake EPOLL_FD when a ring fills. */
