@@ -27,6 +27,11 @@ cli() { # FOLDER
         timeout 900 bats --tap -r tests/cli 2>&1
 }
 
+# Recording real programs: alone, as it needs the machine, and where rights are missing skipped.
+live() {
+    KELVIN=$PWD/$B/kelvin timeout 900 bats --tap -r tests/live 2>&1
+}
+
 golden() { # FOLDER
     KELVIN=$1/kelvin tools/golden.sh
 }
@@ -84,12 +89,12 @@ suite() {
         wait
         cat "$logs/shown"
         ;;
-    layers | docs | fuzz) run "$1" "$1" ;;
-    *) echo "no suite '$1'; there are unit cli golden layers docs fuzz" >&2; exit 1 ;;
+    layers | docs | live | fuzz) run "$1" "$1" ;;
+    *) echo "no suite '$1'; there are unit cli golden live layers docs fuzz" >&2; exit 1 ;;
     esac
 }
 
-[ $# -gt 0 ] || set -- layers docs unit golden cli fuzz
+[ $# -gt 0 ] || set -- layers docs unit golden cli live fuzz
 for name in "$@"; do
     suite "$name"
 done
