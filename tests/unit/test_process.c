@@ -1,0 +1,239 @@
+/* What processes map, share and are called. */
+#include "source/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { PARENT = 100, CHILD = 200 };
+
+struct fixture {
+    struct profile *profile;
+    struct processes *ps;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = mem_new(struct fixture);
+    f->profile = profile_new();
+    f->ps = processes_new(f->profile);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    processes_free(f->ps);
+    profile_free(f->profile);
+    free(f);
+    return 0;
+}
+
+static void map(struct fixture *f, int pid, uint64_t start, const char *path)
+{
+    static const uint8_t id[] = {0xab, 0x01};
+    processes_mmap(f->ps, &(struct process_map){.pid = pid,
+                                                .start = start,
+                                                .end = start + 0x1000,
+                                                .path = path,
+                                                .build_id = id,
+                                                .build_id_bytes = sizeof id});
+}
+
+/* The stack of a ready chain of user addresses, innermost first. */
+static struct stack_id chain(struct fixture *f, int pid, const uint64_t *pcs, size_t n)
+{
+    enum unwind_end end;
+    struct process_sample s = {.pid = pid, .tid = pid, .user_pcs = pcs, .n_user_pcs = n};
+    struct stack_id id = processes_stack(f->ps, &s, &end);
+    assert_int_equal(end, UNWIND_WHOLE);
+    return id;
+}
+
+static const struct frame *leaf(struct fixture *f, struct stack_id id)
+{
+    return profile_frame(f->profile, f->profile->stacks.nodes.at[id.i].frame);
+}
+
+static const char *path_of(struct fixture *f, const struct frame *frame)
+{
+    return profile_str(f->profile, f->profile->mappings.at[frame->mapping.i].path).at;
+}
+
+/* The file of the code at PC in PID. */
+static const char *path_at(struct fixture *f, int pid, uint64_t pc)
+{
+    return path_of(f, leaf(f, chain(f, pid, &pc, 1)));
+}
+
+static const char *name_of(struct fixture *f, int pid, int tid)
+{
+    struct thread_id id = processes_thread(f->ps, pid, tid);
+    return profile_str(f->profile, f->profile->threads.at[id.i].name).at;
+}
+
+static void test_return_addresses_name_the_call(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t pcs[] = {0x5010, 0x5020};
+    map(f, PARENT, 0x5000, "/no/such/app");
+    struct stack_id id = chain(f, PARENT, pcs, 2);
+    struct stack_id caller = f->profile->stacks.nodes.at[id.i].parent;
+    assert_int_equal(leaf(f, id)->pc, 0x5010);
+    assert_int_equal(leaf(f, caller)->pc, 0x501f);
+}
+
+static void test_mapping_has_path_and_build_id(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t pc = 0x5010;
+    map(f, PARENT, 0x5000, "/no/such/app");
+    const struct frame *frame = leaf(f, chain(f, PARENT, &pc, 1));
+    const struct mapping *m = &f->profile->mappings.at[frame->mapping.i];
+    assert_string_equal(path_of(f, frame), "/no/such/app");
+    assert_string_equal(profile_str(f->profile, m->build_id).at, "ab01");
+}
+
+static void test_mappings_without_samples_are_not_in_the_profile(void **state)
+{
+    struct fixture *f = *state;
+    map(f, PARENT, 0x5000, "/no/such/app");
+    assert_int_equal(f->profile->mappings.n, 1);
+}
+
+static void test_fork_shares_until_one_side_maps(void **state)
+{
+    struct fixture *f = *state;
+    processes_comm(f->ps, PARENT, PARENT, "parent", false);
+    map(f, PARENT, 0x5000, "/no/such/app");
+    processes_fork(f->ps, CHILD, CHILD, PARENT, PARENT);
+    assert_string_equal(path_at(f, CHILD, 0x5010), "/no/such/app");
+    map(f, CHILD, 0x5000, "/no/such/other");
+    assert_string_equal(path_at(f, CHILD, 0x5010), "/no/such/other");
+    assert_string_equal(path_at(f, PARENT, 0x5010), "/no/such/app");
+}
+
+static void test_exec_forgets_mappings(void **state)
+{
+    struct fixture *f = *state;
+    map(f, PARENT, 0x5000, "/no/such/app");
+    processes_comm(f->ps, PARENT, PARENT, "other", true);
+    assert_string_equal(path_at(f, PARENT, 0x5010), "");
+}
+
+static void test_exit_of_the_last_thread_forgets_mappings(void **state)
+{
+    struct fixture *f = *state;
+    processes_comm(f->ps, PARENT, PARENT, "app", true);
+    map(f, PARENT, 0x5000, "/no/such/app");
+    processes_fork(f->ps, PARENT, PARENT + 1, PARENT, PARENT);
+    processes_exit(f->ps, PARENT, PARENT);
+    assert_string_equal(path_at(f, PARENT, 0x5010), "/no/such/app");
+    processes_exit(f->ps, PARENT, PARENT + 1);
+    assert_string_equal(path_at(f, PARENT, 0x5010), "");
+}
+
+static void test_threads_inherit_and_change_names(void **state)
+{
+    struct fixture *f = *state;
+    processes_comm(f->ps, PARENT, PARENT, "app", true);
+    processes_fork(f->ps, PARENT, PARENT + 1, PARENT, PARENT);
+    assert_string_equal(name_of(f, PARENT, PARENT + 1), "app");
+    processes_comm(f->ps, PARENT, PARENT + 1, "worker", false);
+    assert_string_equal(name_of(f, PARENT, PARENT + 1), "worker");
+    assert_string_equal(name_of(f, PARENT, PARENT), "app");
+    assert_string_equal(name_of(f, 7, 8), ":8");
+}
+
+static void test_number_of_a_dead_thread_is_another_thread(void **state)
+{
+    struct fixture *f = *state;
+    processes_comm(f->ps, PARENT, PARENT, "old", true);
+    processes_exit(f->ps, PARENT, PARENT);
+    processes_comm(f->ps, CHILD, CHILD, "shell", true);
+    processes_fork(f->ps, PARENT, PARENT, CHILD, CHILD);
+    assert_string_equal(name_of(f, PARENT, PARENT), "shell");
+}
+
+static void test_anonymous_code_is_compiled_at_run_time(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t pc = 0x9010;
+    map(f, PARENT, 0x9000, "//anon");
+    const struct frame *frame = leaf(f, chain(f, PARENT, &pc, 1));
+    assert_int_equal(frame->kind, FRAME_JIT);
+    assert_int_equal(frame->pc, 0x9010);
+    assert_string_equal(path_of(f, frame), "[anon]");
+}
+
+static void test_jitdump_names_anonymous_code(void **state)
+{
+    struct fixture *f = *state;
+    map(f, PARENT, 0x9000, "//anon");
+    map(f, PARENT, 0x20000, "/home/me/.debug/jit-100.dump");
+    assert_string_equal(path_at(f, PARENT, 0x9010), "/home/me/.debug/jit-100.dump");
+}
+
+static void test_kernel_frames_stand_on_the_users(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t kernel[] = {0xffffffff81000010, 0}, user[] = {0x5010};
+    enum unwind_end end;
+    map(f, PARENT, 0x5000, "/no/such/app");
+    struct process_sample s = {
+        .pid = PARENT, .kernel_pcs = kernel, .n_kernel_pcs = 2, .user_pcs = user, .n_user_pcs = 1};
+    struct stack_id id = processes_stack(f->ps, &s, &end);
+    assert_int_equal(leaf(f, id)->kind, FRAME_KERNEL);
+    assert_string_equal(path_of(f, leaf(f, id)), "[kernel.kallsyms]");
+    assert_int_equal(stacks_depth(&f->profile->stacks, id), 3);
+}
+
+static void test_unfinished_stack_has_a_root_that_says_so(void **state)
+{
+    struct fixture *f = *state;
+    enum unwind_end end;
+    struct process_sample s = {.pid = PARENT, .regs = {.pc = 0x5010, .sp = 0x7000}};
+    struct stack_id id = processes_stack(f->ps, &s, &end);
+    assert_int_not_equal(end, UNWIND_WHOLE);
+    while (f->profile->stacks.nodes.at[id.i].parent.i)
+        id = f->profile->stacks.nodes.at[id.i].parent;
+    const struct line *l = profile_lines(f->profile, leaf(f, id));
+    assert_string_equal(profile_function_name(f->profile, l->function).at, "[unfinished]");
+}
+
+static void test_scan_finds_ourselves(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    processes_set_live(f->ps);
+    assert_int_equal(processes_scan(f->ps, getpid(), &err), 0);
+    assert_non_null(strstr(path_at(f, getpid(), (uint64_t)(uintptr_t)test_scan_finds_ourselves),
+                           "test_process"));
+    assert_string_equal(name_of(f, getpid(), getpid()), "test_process");
+    assert_int_equal(processes_scan(f->ps, 0x7ffffff0, &err), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+        TEST(return_addresses_name_the_call),
+        TEST(mapping_has_path_and_build_id),
+        TEST(mappings_without_samples_are_not_in_the_profile),
+        TEST(fork_shares_until_one_side_maps),
+        TEST(exec_forgets_mappings),
+        TEST(exit_of_the_last_thread_forgets_mappings),
+        TEST(threads_inherit_and_change_names),
+        TEST(number_of_a_dead_thread_is_another_thread),
+        TEST(anonymous_code_is_compiled_at_run_time),
+        TEST(jitdump_names_anonymous_code),
+        TEST(kernel_frames_stand_on_the_users),
+        TEST(unfinished_stack_has_a_root_that_says_so),
+        TEST(scan_finds_ourselves),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
