@@ -1,0 +1,487 @@
+/*
+ * perf.data: order of records, bounds of memory, layouts of samples, and files that lie.
+ */
+#include "base/buf.h"
+#include "source/import.h"
+#include "source/perfdata_queue.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define BASIC                                                                   \
+    (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | \
+     PERF_SAMPLE_CALLCHAIN)
+
+enum { ROUND = 68, PART = 80, COMPRESSED = 81, DATA_AT = 104 + 8 + 144 };
+
+/* --- writing files --- */
+
+static struct perf_event_attr attr_of(uint64_t sample_type)
+{
+    return (struct perf_event_attr){.type = PERF_TYPE_SOFTWARE,
+                                    .size = 128,
+                                    .sample_freq = 999,
+                                    .freq = 1,
+                                    .sample_type = sample_type,
+                                    .sample_id_all = 1};
+}
+
+static void add_words(struct buf *b, size_t n, const uint64_t *words)
+{
+    buf_add(b, words, 8 * n);
+}
+
+#define WORDS(b, ...) add_words(b, sizeof((uint64_t[]){__VA_ARGS__}) / 8, (uint64_t[]){__VA_ARGS__})
+
+static void add_record(struct buf *b, uint32_t type, uint16_t misc, struct text body)
+{
+    struct perf_event_header h = {type, misc, (uint16_t)(sizeof h + body.n)};
+    buf_add(b, &h, sizeof h);
+    buf_add(b, body.at, body.n);
+}
+
+static uint64_t ids(uint32_t pid, uint32_t tid)
+{
+    return (uint64_t)tid << 32 | pid;
+}
+
+static void add_mmap(struct buf *b, uint32_t pid, uint64_t start, uint64_t time, const char *path)
+{
+    autobuf struct buf body = {0};
+    char padded[32] = "";
+    snprintf(padded, sizeof padded, "%s", path);
+    WORDS(&body, ids(pid, pid), start, 0x1000, 0);
+    buf_add(&body, padded, sizeof padded);
+    WORDS(&body, ids(pid, pid), time);
+    add_record(b, PERF_RECORD_MMAP, PERF_RECORD_MISC_USER, buf_text(&body));
+}
+
+static void add_comm(struct buf *b, uint32_t pid, uint64_t time, const char *comm)
+{
+    autobuf struct buf body = {0};
+    char padded[16] = "";
+    snprintf(padded, sizeof padded, "%s", comm);
+    WORDS(&body, ids(pid, pid));
+    buf_add(&body, padded, sizeof padded);
+    WORDS(&body, ids(pid, pid), time);
+    add_record(b, PERF_RECORD_COMM, 0, buf_text(&body));
+}
+
+static void add_sample(struct buf *b, uint32_t pid, uint64_t time, uint64_t pc)
+{
+    autobuf struct buf body = {0};
+    WORDS(&body, pc, ids(pid, pid), time, 1000, 2, (uint64_t)PERF_CONTEXT_USER, pc);
+    add_record(b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, buf_text(&body));
+}
+
+static void add_round(struct buf *b)
+{
+    add_record(b, ROUND, 0, (struct text){"", 0});
+}
+
+/* A file with one event and no parts behind the data. */
+static void make_file(struct buf *file, struct perf_event_attr attr, struct text data,
+                      uint64_t size)
+{
+    buf_str(file, "PERFILE2");
+    WORDS(file, 104, 144, 112, 144, DATA_AT, size, 0, 0, 0, 0, 0, 0);
+    WORDS(file, 7);
+    char raw[128] = "";
+    memcpy(raw, &attr, sizeof attr < sizeof raw ? sizeof attr : sizeof raw);
+    buf_add(file, raw, sizeof raw);
+    WORDS(file, 104, 8);
+    assert_int_equal(file->n, DATA_AT);
+    buf_add(file, data.at, data.n);
+}
+
+static int try_read(struct text file, bool strict, struct import *im, struct profile **ret,
+                    struct err *err)
+{
+    struct reader in;
+    struct import_opts opts = {.format = "perf.data", .addresses = true, .strict = strict};
+    reader_open_memory(&in, file.at, file.n);
+    int rc = import_reader(im, &in, "test", &opts, ret, err);
+    reader_close(&in);
+    return rc;
+}
+
+static struct profile *read_file(struct text file)
+{
+    struct import im;
+    struct err err = {0};
+    struct profile *p = NULL;
+    assert_int_equal(try_read(file, false, &im, &p, &err), 0);
+    import_done(&im);
+    return p;
+}
+
+static struct profile *read_data(struct text data)
+{
+    autobuf struct buf file = {0};
+    make_file(&file, attr_of(BASIC), data, data.n);
+    return read_file(buf_text(&file));
+}
+
+/* The path of the module that the innermost frame of a sample is in. */
+static const char *leaf_path(const struct profile *p, size_t sample)
+{
+    struct stack_node n = p->stacks.nodes.at[p->samples.stack[sample].i];
+    return profile_str(p, p->mappings.at[profile_frame(p, n.frame)->mapping.i].path).at;
+}
+
+/* --- order --- */
+
+static void a_mapping_counts_from_its_time_on(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0};
+    add_sample(&data, 5, 200, 0x400010); /* one ring */
+    add_sample(&data, 5, 400, 0x400010);
+    add_mmap(&data, 5, 0x400000, 100, "/nowhere/first"); /* another ring */
+    add_mmap(&data, 5, 0x400000, 300, "/nowhere/second");
+    add_round(&data);
+    add_round(&data);
+    struct profile *p = read_data(buf_text(&data));
+    assert_int_equal(p->samples.n, 2);
+    assert_int_equal(p->samples.time_ns[0], 200);
+    assert_string_equal(leaf_path(p, 0), "/nowhere/first");
+    assert_string_equal(leaf_path(p, 1), "/nowhere/second");
+    profile_free(p);
+}
+
+static void records_without_a_time_count_at_once(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0};
+    add_comm(&data, 5, 0, "before");
+    add_mmap(&data, 5, 0x400000, 0, "/nowhere/app");
+    add_sample(&data, 5, 9, 0x400010);
+    struct profile *p = read_data(buf_text(&data));
+    assert_string_equal(leaf_path(p, 0), "/nowhere/app");
+    struct thread t = p->threads.at[p->samples.thread[0].i];
+    assert_string_equal(profile_str(p, t.name).at, "before");
+    profile_free(p);
+}
+
+static struct perfdata_record record_of(struct text body)
+{
+    return (struct perfdata_record){PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, body, 0};
+}
+
+static void a_round_releases_what_came_before_the_last(void **state)
+{
+    (void)state;
+    struct perfdata_queue q = {0};
+    struct perfdata_record r = record_of(text_of("12345678")), got;
+    perfdata_queue_add(&q, 30, &r, NULL);
+    perfdata_queue_add(&q, 10, &r, NULL);
+    perfdata_queue_round(&q);
+    assert_false(perfdata_queue_next(&q, &got)); /* the next round may bring older ones */
+    r.offset = 20;
+    perfdata_queue_add(&q, 20, &r, NULL);
+    perfdata_queue_add(&q, 40, &r, NULL);
+    perfdata_queue_round(&q);
+    assert_true(perfdata_queue_next(&q, &got));
+    assert_true(perfdata_queue_next(&q, &got));
+    assert_int_equal(got.offset, 20); /* in its place by time */
+    assert_true(perfdata_queue_next(&q, &got));
+    assert_false(perfdata_queue_next(&q, &got));
+    assert_int_equal(q.list.n, 1);
+    perfdata_queue_done(&q);
+}
+
+static void a_huge_round_stays_within_its_memory(void **state)
+{
+    (void)state;
+    struct perfdata_queue q = {0};
+    static char body[60000];
+    struct perfdata_record r = record_of((struct text){body, sizeof body}), got;
+    size_t released = 0;
+    uint64_t time = 1 << 30;
+    for (int i = 0; i < 5000; i++) {
+        perfdata_queue_add(&q, time--, &r, NULL);
+        if (perfdata_queue_is_full(&q))
+            while (perfdata_queue_next(&q, &got))
+                released++;
+        assert_true(q.bytes <= PERFDATA_QUEUE_BYTES);
+    }
+    perfdata_queue_finish(&q);
+    while (perfdata_queue_next(&q, &got))
+        released++;
+    assert_int_equal(released, 5000);
+    assert_int_equal(q.bytes, 0);
+    perfdata_queue_done(&q);
+}
+
+/* --- layouts --- */
+
+static void a_stack_is_kept_without_its_slack(void **state)
+{
+    (void)state;
+    struct perfdata_event e = {.attr = attr_of(PERF_SAMPLE_IP | PERF_SAMPLE_STACK_USER)};
+    struct perfdata_sample s;
+    struct perfdata_queue q = {0};
+    autobuf struct buf body = {0};
+    char stack[8192] = "the stack";
+    WORDS(&body, 0x400010, sizeof stack);
+    buf_add(&body, stack, sizeof stack);
+    WORDS(&body, 100);
+    assert_null(perfdata_sample_parse(&e, buf_text(&body), &s));
+    assert_int_equal(s.stack.n, 100);
+    struct perfdata_record r = record_of(buf_text(&body)), got;
+    perfdata_queue_add(&q, 1, &r, &s);
+    assert_true(q.bytes < 512);
+    perfdata_queue_finish(&q);
+    assert_true(perfdata_queue_next(&q, &got));
+    assert_null(perfdata_sample_parse(&e, got.body, &s));
+    assert_int_equal(s.ip, 0x400010);
+    assert_int_equal(s.stack.n, 100);
+    assert_memory_equal(s.stack.at, stack, 100);
+    perfdata_queue_done(&q);
+}
+
+static void all_parts_of_a_sample_are_stepped_over(void **state)
+{
+    (void)state;
+    struct perfdata_event e = {
+        .attr = attr_of(BASIC | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
+                        PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_READ |
+                        PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
+                        PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC)};
+    e.attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED;
+    e.attr.branch_sample_type = PERF_SAMPLE_BRANCH_HW_INDEX;
+    e.attr.sample_regs_user = 7;
+    autobuf struct buf b = {0};
+    WORDS(&b, 7, 0x1234, ids(5, 6), 99, 0xadd, 7, 8, 1, 1000); /* id to period */
+    WORDS(&b, 2, 50, 1, 7, 2, 8);                              /* two counters of a group */
+    WORDS(&b, 1, 0xcafe);                                      /* call chain */
+    buf_u32(&b, 4);
+    buf_str(&b, "raw!");
+    WORDS(&b, 1, 0, 1, 2, 3);                  /* a branch */
+    WORDS(&b, 2, 11, 12, 13);                  /* registers */
+    WORDS(&b, 16, 0x5757, 0x5858, 8, 0, 0xda); /* stack, weight, data source */
+    struct perfdata_sample s;
+    assert_null(perfdata_sample_parse(&e, buf_text(&b), &s));
+    assert_int_equal(s.ip, 0x1234);
+    assert_int_equal(s.tid, 6);
+    assert_int_equal(s.time, 99);
+    assert_int_equal(s.period, 1000);
+    assert_int_equal(s.n_chain, 1);
+    assert_int_equal(perfdata_word(s.chain), 0xcafe);
+    assert_int_equal(perfdata_word(s.regs + 16), 13);
+    assert_int_equal(s.stack.n, 8);
+    assert_int_equal(perfdata_word(s.stack.at), 0x5757);
+    for (size_t n = 0; n < b.n - 24; n++) { /* the last three words are not looked at */
+        char *exact = mem_strndup(b.at, 0);
+        exact = mem_realloc(exact, n + 1);
+        memcpy(exact, b.at, n);
+        assert_non_null(perfdata_sample_parse(&e, (struct text){exact, n}, &s));
+        free(exact);
+    }
+}
+
+static void a_record_finds_its_event_by_id(void **state)
+{
+    (void)state;
+    uint64_t types[] = {PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME,
+                        PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU};
+    for (int i = 0; i < 2; i++) {
+        struct perfdata_events es = {0};
+        struct perf_event_attr a = attr_of(types[i]);
+        for (uint64_t id = 70; id < 72; id++) {
+            assert_true(perfdata_events_add(&es, (struct text){(char *)&a, sizeof a}));
+            perfdata_events_add_id(&es, id, es.list.n - 1);
+        }
+        autobuf struct buf sample = {0}, other = {0};
+        if (i == 0) {
+            WORDS(&sample, 71, 99); /* id, time */
+            WORDS(&other, 1, 2, 99, 71);
+        } else {
+            WORDS(&sample, 99, 71, 3); /* time, id, cpu */
+            WORDS(&other, 1, 2, 99, 71, 3);
+        }
+        struct perfdata_record r = record_of(buf_text(&sample));
+        assert_ptr_equal(perfdata_record_event(&es, &r), &es.list.at[1]);
+        assert_int_equal(perfdata_record_time(&es, &r), 99);
+        r = (struct perfdata_record){PERF_RECORD_LOST, 0, buf_text(&other), 0};
+        assert_ptr_equal(perfdata_record_event(&es, &r), &es.list.at[1]);
+        assert_int_equal(perfdata_record_time(&es, &r), 99);
+        assert_int_equal(r.body.n, 16);
+        perfdata_events_done(&es);
+    }
+}
+
+/* --- labels --- */
+
+static void an_event_is_called_what_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t type;
+        uint64_t config;
+        const char *name, *kind;
+    } known[] = {
+        {PERF_TYPE_HARDWARE, 0, "cycles", META_KIND_HARDWARE},
+        {PERF_TYPE_SOFTWARE, 0, "cpu-clock", META_KIND_SOFTWARE},
+        {PERF_TYPE_SOFTWARE, 2, "page-faults", META_KIND_EVENT},
+        {PERF_TYPE_TRACEPOINT, 314, "tracepoint:314", META_KIND_TRACE},
+        {PERF_TYPE_RAW, 0x3c, "raw 0x3c", META_KIND_HARDWARE},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct perfdata_event e = {.attr = {.type = known[i].type, .config = known[i].config}};
+        autofree char *name = perfdata_event_name(&e);
+        assert_string_equal(name, known[i].name);
+        assert_string_equal(perfdata_event_kind(&e), known[i].kind);
+    }
+    struct perfdata_event user = {.attr = {.type = PERF_TYPE_HARDWARE, .exclude_kernel = 1}};
+    autofree char *name = perfdata_event_name(&user);
+    assert_string_equal(name, "cycles:u");
+}
+
+static void an_event_gives_samples_and_time(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0};
+    add_sample(&data, 5, 100, 0x400010);
+    add_sample(&data, 5, 300, 0x400010);
+    struct profile *p = read_data(buf_text(&data));
+    assert_int_equal(p->n_types, 2);
+    assert_string_equal(profile_str(p, p->types[0].name).at, "samples");
+    assert_int_equal(p->types[0].total, 2);
+    assert_string_equal(profile_str(p, p->types[1].unit).at, "nanoseconds");
+    assert_int_equal(p->types[1].total, 2000);
+    assert_int_equal(p->types[1].count_type, 0);
+    assert_string_equal(meta_find(&p->meta, META_KIND), META_KIND_SOFTWARE);
+    assert_string_equal(meta_find(&p->meta, META_RATE_HZ), "999");
+    assert_string_equal(meta_find(&p->meta, META_LOST), "0");
+    assert_string_equal(meta_find(&p->meta, META_DURATION_NS), "200");
+    assert_null(meta_find(&p->meta, META_CUT));
+    profile_free(p);
+}
+
+/* --- files that are cut, or lie --- */
+
+static void a_killed_recorder_leaves_its_samples(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0}, file = {0};
+    add_sample(&data, 5, 100, 0x400010);
+    add_sample(&data, 5, 300, 0x400010);
+    make_file(&file, attr_of(BASIC), (struct text){data.at, data.n - 3}, 0);
+    struct profile *p = read_file(buf_text(&file));
+    assert_int_equal(p->samples.n, 1);
+    assert_non_null(strstr(meta_find(&p->meta, META_CUT), "killed"));
+    profile_free(p);
+    struct import im;
+    struct err err;
+    assert_int_equal(try_read(buf_text(&file), true, &im, &p, &err), -1);
+    assert_int_equal(err.code, EXIT_FAILS);
+    import_done(&im);
+}
+
+static void a_file_cut_anywhere_is_told_so(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0}, file = {0};
+    add_mmap(&data, 5, 0x400000, 50, "/nowhere/app");
+    for (uint64_t t = 100; t < 105; t++)
+        add_sample(&data, 5, t, 0x400010);
+    make_file(&file, attr_of(BASIC), buf_text(&data), data.n);
+    for (size_t n = 1; n < file.n; n++) {
+        struct import im;
+        struct err err = {0};
+        struct profile *p = NULL;
+        if (try_read((struct text){file.at, n}, false, &im, &p, &err) == 0)
+            assert_non_null(meta_find(&p->meta, META_CUT));
+        else
+            assert_int_equal(err.code, EXIT_INPUT);
+        import_done(&im);
+        profile_free(p);
+    }
+}
+
+/* One good sample, and something else; how many flaws there were. */
+static uint64_t flaws_of(uint32_t type, struct text body)
+{
+    autobuf struct buf data = {0}, file = {0};
+    add_record(&data, type, PERF_RECORD_MISC_USER, body);
+    add_sample(&data, 5, 100, 0x400010);
+    make_file(&file, attr_of(BASIC), buf_text(&data), data.n);
+    struct import im;
+    struct err err = {0};
+    struct profile *p = NULL;
+    assert_int_equal(try_read(buf_text(&file), false, &im, &p, &err), 0);
+    assert_int_equal(p->samples.n, 1);
+    uint64_t n = im.skipped;
+    import_done(&im);
+    profile_free(p);
+    return n;
+}
+
+static void records_that_lie_are_counted(void **state)
+{
+    (void)state;
+    autobuf struct buf chain = {0}, period = {0}, range = {0};
+    WORDS(&chain, 0x400010, ids(5, 5), 90, 1000, UINT64_MAX / 8 + 2, 1);
+    WORDS(&period, 0x400010, ids(5, 5), 90, UINT64_MAX, 0);
+    WORDS(&range, ids(5, 5), UINT64_MAX, 0x1000, 0, 0x612f, ids(5, 5), 90);
+    assert_int_equal(flaws_of(PERF_RECORD_SAMPLE, buf_text(&chain)), 1);
+    assert_int_equal(flaws_of(PERF_RECORD_SAMPLE, buf_text(&period)), 1);
+    assert_int_equal(flaws_of(PERF_RECORD_MMAP, buf_text(&range)), 1);
+    assert_int_equal(flaws_of(PERF_RECORD_COMM, text_of("x")), 1);
+    assert_int_equal(flaws_of(PERF_RECORD_FORK, text_of("x")), 1);
+    assert_int_equal(flaws_of(COMPRESSED, text_of("this is not zstd")), 1);
+    assert_int_equal(flaws_of(PART, text_of("")), 0);
+    assert_int_equal(flaws_of(9999, text_of("from the future")), 0);
+}
+
+static void a_record_without_size_ends_the_data(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0}, file = {0};
+    add_sample(&data, 5, 100, 0x400010);
+    WORDS(&data, 9);
+    add_sample(&data, 5, 101, 0x400010);
+    make_file(&file, attr_of(BASIC), buf_text(&data), data.n);
+    struct profile *p = read_file(buf_text(&file));
+    assert_int_equal(p->samples.n, 1);
+    profile_free(p);
+}
+
+static void another_byte_order_is_refused_with_a_way_out(void **state)
+{
+    (void)state;
+    struct import im;
+    struct err err;
+    struct profile *p;
+    struct text file = {"2ELIFREP\0\0\0\0\0\0\0\x68", 16};
+    assert_int_equal(try_read(file, false, &im, &p, &err), -1);
+    assert_int_equal(err.code, EXIT_INPUT);
+    assert_non_null(strstr(err.text, "perf script"));
+    import_done(&im);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mapping_counts_from_its_time_on),
+        cmocka_unit_test(records_without_a_time_count_at_once),
+        cmocka_unit_test(a_round_releases_what_came_before_the_last),
+        cmocka_unit_test(a_huge_round_stays_within_its_memory),
+        cmocka_unit_test(a_stack_is_kept_without_its_slack),
+        cmocka_unit_test(all_parts_of_a_sample_are_stepped_over),
+        cmocka_unit_test(a_record_finds_its_event_by_id),
+        cmocka_unit_test(an_event_is_called_what_it_is),
+        cmocka_unit_test(an_event_gives_samples_and_time),
+        cmocka_unit_test(a_killed_recorder_leaves_its_samples),
+        cmocka_unit_test(a_file_cut_anywhere_is_told_so),
+        cmocka_unit_test(records_that_lie_are_counted),
+        cmocka_unit_test(a_record_without_size_ends_the_data),
+        cmocka_unit_test(another_byte_order_is_refused_with_a_way_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
