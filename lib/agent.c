@@ -173,7 +173,7 @@ static void send_maps(enum letter_kind kind)
     struct letter *l = agent_letter_begin(kind, &slot);
     if (!l)
         return; /* the recorder will look for itself */
-    l->n_bytes = maps_read(l->bytes, agent.slot_bytes - (uint32_t)sizeof *l);
+    l->n_bytes = maps_read(letter_bytes(l), agent.slot_bytes - (uint32_t)sizeof *l);
     agent_letter_end(slot);
 }
 

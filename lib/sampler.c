@@ -107,8 +107,8 @@ static uint32_t copy_stack(struct letter *l)
 {
     uintptr_t sp = (uintptr_t)l->sp;
     if (sp >= self.stack_low && sp < self.stack_end)
-        return copy_words((void *)l->bytes, sp, self.stack_end, agent.stack_bytes);
-    return copy_unknown(l->bytes, sp, agent.stack_bytes);
+        return copy_words((void *)letter_bytes(l), sp, self.stack_end, agent.stack_bytes);
+    return copy_unknown(letter_bytes(l), sp, agent.stack_bytes);
 }
 
 /*

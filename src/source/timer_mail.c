@@ -84,7 +84,7 @@ static void take(struct mail *m, uint32_t slot)
     uint8_t *at = (uint8_t *)m->box + mailbox_slots_start(m->n_slots);
     const struct letter *l = (const void *)(at + (size_t)slot * m->slot_bytes);
     struct mail_item *item = vec_push(&m->items);
-    *item = (struct mail_item){.bytes = l->bytes, .slot = slot};
+    *item = (struct mail_item){.bytes = letter_bytes(l), .slot = slot};
     memcpy(&item->head, l, sizeof *l);
     if (item->head.n_bytes > m->slot_bytes - sizeof *l)
         item->head.n_bytes = 0;

@@ -50,6 +50,7 @@ enum letter_kind {
     LETTER_SAMPLE /* the bytes are the stack from sp on */
 };
 
+/* The start of a slot; the bytes follow. */
 struct letter {
     uint64_t time_ns; /* CLOCK_MONOTONIC */
     uint64_t period_ns;
@@ -58,8 +59,12 @@ struct letter {
     uint32_t n_bytes;
     uint64_t pc, sp, fp, extra; /* as in struct unwind_regs */
     char comm[16];              /* of the thread when it began */
-    uint8_t bytes[];
 };
+
+static inline uint8_t *letter_bytes(const struct letter *l)
+{
+    return (uint8_t *)(uintptr_t)(l + 1);
+}
 
 static inline uint64_t mailbox_round_up(uint64_t n)
 {

@@ -113,30 +113,34 @@ static int own_signals(void)
 
 /* --- calls that must go on after a signal --- */
 
-static int pipes[2];
+enum { ROUNDS = 100000 };
 
-static void *write_bytes(void *arg)
+static int there[2], back[2];
+
+/* Every read has to wait. */
+static void *answer(void *unused)
 {
-    for (int i = 0; i < *(int *)arg; i++)
-        if (write(pipes[1], "x", 1) != 1)
-            return "write";
+    char c;
+    (void)unused;
+    for (int i = 0; i < ROUNDS; i++)
+        if (read(there[0], &c, 1) != 1 || write(back[1], &c, 1) != 1)
+            return "answer";
     return NULL;
 }
 
 static int restarts(void)
 {
-    int n = 300000;
     pthread_t thread;
     void *failed;
-    char c;
-    if (pipe(pipes) != 0)
+    char c = 'x';
+    if (pipe(there) != 0 || pipe(back) != 0)
         return wrong("pipe");
-    pthread_create(&thread, NULL, write_bytes, &n);
-    for (int i = 0; i < n; i++)
-        if (read(pipes[0], &c, 1) != 1)
-            return wrong("read was not restarted");
+    pthread_create(&thread, NULL, answer, NULL);
+    for (int i = 0; i < ROUNDS; i++)
+        if (write(there[1], &c, 1) != 1 || read(back[0], &c, 1) != 1)
+            return wrong("a read or write was not restarted");
     pthread_join(thread, &failed);
-    return failed ? wrong("write was not restarted") : 0;
+    return failed ? wrong("a read or write of the other thread was not restarted") : 0;
 }
 
 /* --- threads and processes --- */

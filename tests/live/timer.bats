@@ -1,0 +1,265 @@
+#!/usr/bin/env bats
+# The engine `timer`: sampling from within, where perf_event_open is blocked.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+# Sample a command from within; its own output is $output.
+record() { # COMMAND...
+    kelvin record --engine timer --min-samples 1 -o r.kelvin -- "$@"
+}
+
+# A target that would have noticed us did not.
+undisturbed() {
+    exits 0
+    [[ $output == *undisturbed* ]] || fail "the program said: $output"
+    [[ $output != *wrong* ]] || fail "the program said: $output"
+}
+
+# The share of samples whose stack matches PATTERN, in percent without decimals.
+share() { # PATTERN
+    "$KELVIN" fold r.kelvin | awk -v re="$1" '
+        { n += $NF; if ($0 ~ re) hit += $NF }
+        END { printf "%d", n ? 100 * hit / n : 0 }'
+}
+
+between() { # LOW VALUE HIGH
+    [ "$2" -ge "$1" ] && [ "$2" -le "$3" ] || fail "$2 is not between $1 and $3"
+}
+
+# The value of a line of `kelvin info`.
+info() { # KEY
+    "$KELVIN" info r.kelvin | awk -v key="$1" '$1 == key { $1 = ""; sub(/^ /, ""); print; exit }'
+}
+
+# CPU time by the samples' weights is within PERCENT of what the kernel says.
+weighs_right() { # PERCENT
+    local told sampled
+    told=$(info cpu_time_ns)
+    sampled=$("$KELVIN" fold --value cpu r.kelvin | awk '{ n += $NF } END { printf "%.0f", n }')
+    between $((told * (100 - $1) / 100)) "$sampled" $((told * (100 + $1) / 100))
+}
+
+@test "where perf_event_open is blocked the timer is chosen, and says so" {
+    run --separate-stderr "$TARGET/noperf" "$KELVIN" record -o r.kelvin -- "$TARGET/split" 2
+    exits 0
+    [[ $stderr == *"in-process timer"* ]] || fail "$stderr"
+    [[ $stderr == *"perf_event_open is blocked"* ]] || fail "$stderr"
+    [ "$(info kind)" = "in-process timer" ]
+    [ "$(info engine)" = timer ]
+}
+
+@test "shares of a known program, whole stacks, weights that add up to its CPU time" {
+    record "$TARGET/split" 3 50
+    exits 0
+    between 52 "$(share 'part_sixty')" 68
+    between 22 "$(share 'part_thirty')" 38
+    between 4 "$(share 'part_ten')" 16
+    between 99 "$(share '_start;.*;main;.*descend')" 100
+    between 0 "$(share unfinished)" 0
+    weighs_right 5
+}
+
+@test "the rate that was possible is told beside the one asked for" {
+    record "$TARGET/split" 1
+    exits 0
+    [ "$(info rate_hz)" = 999 ]
+    [ "$(info rate_achieved_hz)" -gt 50 ]
+    [ "$(info rate_achieved_hz)" -le 1010 ]
+}
+
+@test "a lower rate than the tick is kept" {
+    kelvin record --engine timer -F 50 --min-samples 1 -o r.kelvin -- "$TARGET/split" 2
+    exits 0
+    between 40 "$(info rate_achieved_hz)" 60
+    weighs_right 10
+}
+
+@test "threads, with names, also those that block all signals" {
+    record "$TARGET/guest" threads 8
+    undisturbed
+    between 90 "$(share '^worker;.*start_thread;worker;')" 100
+    between 0 "$(share 'agent|thread_run')" 0
+    weighs_right 15
+}
+
+@test "a thousand threads" {
+    record "$TARGET/guest" threads 1000
+    undisturbed
+    [ "$(info lost)" -eq 0 ]
+}
+
+@test "threads that come and go leave no timers behind" {
+    # More threads than timers may wait: RLIMIT_SIGPENDING counts those that were not deleted.
+    run --separate-stderr bash -c 'ulimit -i 200; exec "$@"' - \
+        "$KELVIN" record --engine timer --min-samples 1 -o r.kelvin -- "$TARGET/guest" storm 2000
+    undisturbed
+    [[ $stderr != *missing* ]] || fail "$stderr"
+}
+
+@test "a fork is followed" {
+    record "$TARGET/guest" fork
+    undisturbed
+    between 55 "$(share 'forks.*child_work|forks_\[i\]')" 75
+    weighs_right 10
+}
+
+@test "a storm of forks" {
+    record "$TARGET/guest" forks 500
+    undisturbed
+}
+
+@test "an exec is followed, even with all files closed" {
+    record "$TARGET/guest" exec
+    undisturbed
+    between 55 "$(share 'spawned_work')" 75
+    between 25 "$(share 'execs')" 45
+}
+
+@test "a spawned program is followed" {
+    record "$TARGET/guest" spawn
+    undisturbed
+    between 90 "$(share 'spawned_work')" 100
+}
+
+@test "a library that is loaded later is known" {
+    record "$TARGET/guest" load
+    undisturbed
+    between 90 "$(share 'main.*loads;')" 100
+}
+
+@test "a program that resets and blocks all signals lives on, and is sampled" {
+    record "$TARGET/guest" reset
+    undisturbed
+    [ "$(info samples)" -gt 20 ]
+}
+
+@test "a program keeps its own timers, its errno, and its use of our signal" {
+    record "$TARGET/guest" signals
+    undisturbed
+}
+
+@test "read and write are restarted" {
+    record "$TARGET/guest" restarts
+    undisturbed
+}
+
+@test "stacks that end where memory does are not read past their end" {
+    record "$TARGET/guest" coroutine
+    undisturbed
+    between 90 "$(share 'coroutine')" 100
+    record "$TARGET/guest" altstack
+    undisturbed
+}
+
+@test "programs built with AddressSanitizer" {
+    local compiler
+    for compiler in gcc clang; do
+        command -v "$compiler" >/dev/null || skip "no $compiler"
+        "$compiler" -O1 -g -fsanitize=address -pthread -o guest-asan "$ROOT/tests/target/guest.c"
+        record ./guest-asan threads 4
+        undisturbed
+        record ./guest-asan signals
+        undisturbed
+    done
+}
+
+@test "a static program is refused" {
+    gcc -O2 -static -pthread -o static "$ROOT/tests/target/split.c" || skip "no static libc"
+    record ./static 1
+    exits 125
+    complains "static program" "kelvin doctor"
+}
+
+@test "a script whose interpreter is static is refused" {
+    gcc -O2 -static -pthread -o static "$ROOT/tests/target/split.c" || skip "no static libc"
+    printf '#!%s 1\n' "$PWD/static" >script
+    chmod +x script
+    record ./script
+    exits 125
+    complains "static program"
+}
+
+@test "a setuid program of somebody else is refused" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can make one"
+    cp "$TARGET/split" setuid
+    chown 65534 setuid
+    chmod u+s setuid
+    record ./setuid 1
+    exits 125
+    complains "setuid"
+}
+
+@test "an ordinary user needs no rights" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can become somebody else"
+    local folder
+    folder=$(mktemp -d /tmp/kelvin-test.XXXXXX)
+    chmod 777 "$folder"
+    cp "$KELVIN" "${KELVIN%/*}/libkelvin-agent.so" "$TARGET/split" "$folder"
+    run --separate-stderr setpriv --reuid 65534 --clear-groups "$folder/kelvin" record --engine timer \
+        -o "$folder/r.kelvin" -- "$folder/split" 2
+    cp "$folder/r.kelvin" .
+    rm -rf "$folder"
+    exits 0
+    between 52 "$(share 'part_sixty')" 68
+}
+
+@test "a program that gives up its rights before it execs is sampled" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can become somebody else"
+    cp "$TARGET/split" "$BATS_TEST_TMPDIR"
+    setpriv --reuid 65534 --clear-groups test -r "${KELVIN%/*}/libkelvin-agent.so" ||
+        skip "the build lies in a closed folder"
+    setpriv --reuid 65534 --clear-groups test -x ./split || skip "tests lie in a closed folder"
+    record setpriv --reuid 65534 --clear-groups ./split 1
+    exits 0
+    between 50 "$(share 'part_sixty')" 70
+}
+
+@test "a running process cannot be attached to" {
+    sleep 100 &
+    kelvin record --engine timer -p $!
+    kill $!
+    exits 125
+    complains "cannot attach to a running process"
+}
+
+@test "events are refused" {
+    kelvin record --engine timer -e cycles -- true
+    exits 125
+    complains "only CPU time" "cycles"
+}
+
+@test "a command with an empty environment is told to be missing" {
+    kelvin record --engine timer -- env -i "$TARGET/split" 0.5
+    [[ $stderr == *"no samples"* || $stderr == *"too few"* || $stderr == *samples* ]] || fail "$stderr"
+    [ "$status" -ne 0 ]
+}
+
+@test "the command's exit code is passed on" {
+    kelvin record --engine timer -o r.kelvin -- sh -c 'exit 7'
+    exits 7
+}
+
+@test "preloads of the user come first and stay" {
+    LD_PRELOAD=libz.so.1 kelvin record --engine timer --min-samples 1 -o r.kelvin -- \
+        sh -c "echo \$LD_PRELOAD; '$TARGET/split' 0.5"
+    exits 0
+    [[ $output == libz.so.1:*libkelvin-agent.so* ]] || fail "$output"
+}
+
+@test "killing the recorder leaves the command alone" {
+    "$KELVIN" record -q --engine timer -o r.kelvin -- sh -c \
+        "echo \$\$ >pid; '$TARGET/guest' threads 4 >said; echo \$? >status" &
+    local recorder=$!
+    while [ ! -s pid ]; do sleep 0.05; done
+    sleep 0.3
+    kill -9 "$recorder"
+    for _ in $(seq 200); do [ -s status ] && break; sleep 0.1; done
+    [ "$(cat status)" = 0 ]
+    [ "$(cat said)" = undisturbed ]
+}
