@@ -49,7 +49,7 @@ say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
-.PHONY: all help demo check lint bench fuzz golden unit targets install uninstall clean setup
+.PHONY: fuzzers all help demo check lint bench fuzz golden unit targets install uninstall clean setup
 all: $(B)/kelvin $(AGENT)
 
 help:
@@ -133,20 +133,22 @@ $(B)/tests/target/%: tests/target/%.rs
 	@mkdir -p $(@D)
 	$(call say,RUSTC) rustc --edition 2021 -O -g -o $@ $<
 
-# libFuzzer; the format is the end of the program's name, so each gets a link of its own.
-$(B)/fuzz/fuzz_import: tests/fuzz/fuzz_import.c $(LIB) $(B)/.flags
+# libFuzzer. fuzz_import serves all formats: which is the end of its name, so each gets a link.
+fuzzers: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+$(B)/fuzz/%: tests/fuzz/%.c $(LIB) $(B)/.flags
 	@mkdir -p $(@D)
 	$(call say,FUZZ) $(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(LIB) $(LIBS)
 
 check:
 	@tools/setup.sh build test
 	@$(SUBMAKE) WERROR=1 all unit targets
-	@$(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit targets $(B)/sanitize/fuzz/fuzz_import
+	@$(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit targets fuzzers
 	@B=$(B) tools/run-tests.sh
 
 fuzz:
 	@tools/setup.sh build test
-	@$(SUBMAKE) SANITIZE=1 B=$(B)/sanitize all $(B)/sanitize/fuzz/fuzz_import
+	@$(SUBMAKE) SANITIZE=1 B=$(B)/sanitize all fuzzers
 	@B=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run-tests.sh fuzz
 
 golden: all

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fuzz every format for FUZZ_SECONDS each under ASan and UBSan. Prints TAP.
+# Fuzz every format, and every fuzz_NAME.c, for FUZZ_SECONDS each under ASan and UBSan. Prints TAP.
 #
 # Inputs that broke something stay in $B/sanitize/fuzz/FORMAT.found/; run `fuzz_FORMAT FILE` on
 # one to see it again.
@@ -10,6 +10,11 @@ seconds=${FUZZ_SECONDS:-60}
 
 sources() {
     "${B:-build}/sanitize/kelvin" help formats | sed -n '/^Read/,/^$/s/^  \([a-z0-9.]*\) .*/\1/p'
+}
+
+# What has a program of its own.
+others() {
+    find tests/fuzz -name 'fuzz_*.c' ! -name fuzz_import.c | sed 's/.*fuzz_\(.*\)\.c/\1/' | sort
 }
 
 # The seeds of a format: its own, and what the golden tests read.
@@ -26,7 +31,7 @@ seeds() {
 }
 
 fuzz() {
-    ln -sf fuzz_import "$dir/fuzz_$1"
+    [ -f "tests/fuzz/fuzz_$1.c" ] || ln -sf fuzz_import "$dir/fuzz_$1"
     mkdir -p "$dir/$1.found"
     seeds "$1"
     "$dir/fuzz_$1" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=2048 -timeout=10 \

@@ -151,7 +151,7 @@ static void check_row(const struct unwind_table *t, const struct columns *c, str
     if (to->wrong++ < WRONG_SHOWN) {
         r = r ? r : &gap;
         print_message(
-            "%s: CFA %s, fp %s, ra %s; ours: kind %d, cfa %d, fp %d, extra %d, flags %x\n",
+            "# %s: CFA %s, fp %s, ra %s; ours: kind %d, cfa %d, fp %d, extra %d, flags %x\n",
             w->at[0], cell(c, w, "CFA"), cell(c, w, names->fp), cell(c, w, "ra"), r->cfa,
             r->cfa_offset * 8, r->fp_offset * 8, r->extra_offset * 8, r->flags);
     }
