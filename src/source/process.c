@@ -6,6 +6,10 @@
 
 enum { PCS_MAX = 8192, CACHE_SLOTS = 1 << 13 };
 
+/* Mappings of all processes together, about 60 MB: a file could else ask for any amount by forks.
+ */
+enum { MAPS_MAX = 1 << 19 };
+
 #define SERIAL_KERNEL UINT32_MAX /* the others count from 1 */
 
 /* An executable mapping as it was told; its row in the profile is made when a frame needs it. */
@@ -21,6 +25,7 @@ struct address_space {
     uint32_t serial; /* changes with the mappings; names them in the cache */
     struct unwind_space *unwind;
     VEC(struct code_map) maps; /* by unwind_map.user_id */
+    size_t *n_all;             /* processes.n_maps */
 };
 
 struct process {
@@ -54,6 +59,7 @@ struct processes {
     struct idmap by_pid, by_tid;
     struct address_space *nothing; /* of processes that are not known */
     uint32_t last_serial;
+    size_t n_maps; /* of all address spaces */
     bool live;
     struct mapping_id kernel;
     VEC(struct frame_id) frames; /* of the sample at hand, innermost first */
@@ -69,6 +75,7 @@ static struct address_space *space_new(struct processes *ps)
     as->refs = 1;
     as->serial = ++ps->last_serial;
     as->unwind = unwind_space_new(ps->files);
+    as->n_all = &ps->n_maps;
     return as;
 }
 
@@ -76,6 +83,7 @@ static void space_drop(struct address_space *as)
 {
     if (!as || --as->refs > 0)
         return;
+    *as->n_all -= as->maps.n;
     unwind_space_free(as->unwind);
     vec_done(&as->maps);
     free(as);
@@ -95,11 +103,19 @@ static struct address_space *space_own(struct processes *ps, struct process *pro
         if (as->maps.n)
             memcpy(copy->maps.at, as->maps.at, as->maps.n * sizeof *as->maps.at);
         copy->maps.n = as->maps.n;
+        copy->n_all = as->n_all;
+        *copy->n_all += copy->maps.n;
         space_drop(as);
         proc->space = as = copy;
     }
     as->serial = ++ps->last_serial;
     return as;
+}
+
+static bool has_room(const struct processes *ps, const struct address_space *as)
+{
+    size_t copied = as && as->refs > 1 ? as->maps.n : 0;
+    return ps->n_maps + copied < MAPS_MAX;
 }
 
 /* --- processes and their threads --- */
@@ -319,6 +335,8 @@ static uint32_t hex_text(struct processes *ps, const uint8_t *bytes, size_t n)
 void processes_mmap(struct processes *ps, const struct process_map *m)
 {
     struct process *proc = process_get(ps, m->pid);
+    if (!has_room(ps, proc->space))
+        return;
     struct address_space *as = space_own(ps, proc);
     struct text path = text_of(m->path);
     uint32_t path_id = intern_add(&ps->texts, path);
@@ -340,6 +358,7 @@ void processes_mmap(struct processes *ps, const struct process_map *m)
         .user_id = (uint32_t)as->maps.n,
     };
     *vec_push(&as->maps) = map;
+    ps->n_maps++;
     unwind_space_map(as->unwind, &um);
 }
 

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -158,7 +159,7 @@ static void records_without_a_time_count_at_once(void **state)
     (void)state;
     autobuf struct buf data = {0};
     add_comm(&data, 5, 0, "before");
-    add_mmap(&data, 5, 0x400000, 0, "/nowhere/app");
+    add_mmap(&data, 5, 0x400000, UINT64_MAX, "/nowhere/app");
     add_sample(&data, 5, 9, 0x400010);
     struct profile *p = read_data(buf_text(&data));
     assert_string_equal(leaf_path(p, 0), "/nowhere/app");
@@ -465,6 +466,29 @@ static void another_byte_order_is_refused_with_a_way_out(void **state)
     import_done(&im);
 }
 
+/* Forks share what is mapped until one side changes it: a small file must not multiply it. */
+static void forks_of_a_large_process_stay_cheap(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0};
+    for (uint64_t i = 0; i < 20000; i++)
+        add_mmap(&data, 1, 0x10000000 + 0x2000 * i, 0, "/nowhere/app");
+    for (uint32_t pid = 100; pid < 2100; pid++) {
+        autobuf struct buf fork = {0};
+        WORDS(&fork, ids(pid, 1), ids(pid, 1), 0, ids(pid, pid), 0);
+        add_record(&data, PERF_RECORD_FORK, 0, buf_text(&fork));
+        add_mmap(&data, pid, 0x1000, 0, "/nowhere/child");
+    }
+    add_sample(&data, 1, 5, 0x10000010);
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    struct profile *p = read_data(buf_text(&data));
+    getrusage(RUSAGE_SELF, &after);
+    assert_string_equal(leaf_path(p, 0), "/nowhere/app");
+    assert_true(after.ru_maxrss - before.ru_maxrss < 400 << 10);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_file_cut_anywhere_is_told_so),
         cmocka_unit_test(records_that_lie_are_counted),
         cmocka_unit_test(a_record_without_size_ends_the_data),
+        cmocka_unit_test(forks_of_a_large_process_stay_cheap),
         cmocka_unit_test(another_byte_order_is_refused_with_a_way_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
