@@ -227,7 +227,7 @@ void elfsym_name_packed(struct lookup *l, int fd)
     if (!dwfl || own_fd < 0)
         goto out;
     dwfl_report_begin(dwfl);
-    Dwfl_Module *m = dwfl_report_elf(dwfl, "", NULL, own_fd, 0, true);
+    Dwfl_Module *m = dwfl_report_elf(dwfl, "module", "module", own_fd, 0, true);
     if (m)
         own_fd = -1; /* it is the module's now */
     dwfl_report_end(dwfl, NULL, NULL);

@@ -191,6 +191,8 @@ static bool take_record(struct dump *d, struct buf *body)
     }
     if (size > want && fseeko(d->in, (off_t)(size - want), SEEK_CUR) != 0)
         return false;
+    if (!body->n)
+        return true;
     struct cursor c = cursor_of(body->at, body->n);
     if (h[0] == LOAD)
         take_load(d, c);
