@@ -3,9 +3,9 @@
  */
 #include "base/buf.h"
 #include "base/reader.h"
+#include "tiny_elf.h"
 #include "unwind/table.h"
 
-#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,53 +103,6 @@ static void lies_in_headers(void **state)
             }
 }
 
-/* An .eh_frame made by hand behind the smallest ELF file: one segment, found by its header. */
-struct tiny {
-    Elf64_Ehdr head;
-    Elf64_Phdr segments[2];
-    uint8_t frame_header[8];
-    uint8_t frames[4096];
-};
-
-static void tiny_init(struct tiny *t)
-{
-    *t = (struct tiny){
-        .head = {.e_type = ET_DYN,
-                 .e_machine = EM_X86_64,
-                 .e_phoff = offsetof(struct tiny, segments),
-                 .e_phentsize = sizeof(Elf64_Phdr),
-                 .e_phnum = 2},
-        .segments =
-            {{.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = sizeof *t, .p_memsz = sizeof *t},
-             {.p_type = PT_GNU_EH_FRAME,
-              .p_offset = offsetof(struct tiny, frame_header),
-              .p_vaddr = offsetof(struct tiny, frame_header),
-              .p_filesz = 8}},
-        /* version 1; the address is a signed 32-bit distance from where it stands */
-        .frame_header = {1, 0x1b, 0xff, 0xff, 4, 0, 0, 0},
-    };
-    memcpy(t->head.e_ident, "\177ELF\2\1\1", 7);
-}
-
-/* A CIE with PROGRAM and an FDE for 0x100 bytes from address 0x40 on, with PROGRAM too. */
-static size_t tiny_frames(struct tiny *t, struct text cie, struct text fde)
-{
-    static const uint8_t cie_head[] = {0, 0, 0, 0, 1, 0, 1, 0x78, 16};
-    static const uint8_t range[] = {0x40, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0};
-    uint32_t cie_n = (uint32_t)(sizeof cie_head + cie.n), fde_n = (uint32_t)(4 + 16 + fde.n);
-    uint32_t back = 4 + cie_n + 4;
-    uint8_t *at = t->frames;
-    memcpy(at, &cie_n, 4);
-    memcpy(at + 4, cie_head, sizeof cie_head);
-    memcpy(at + 4 + sizeof cie_head, cie.at, cie.n);
-    at += 4 + cie_n;
-    memcpy(at, &fde_n, 4);
-    memcpy(at + 4, &back, 4);
-    memcpy(at + 8, range, 16);
-    memcpy(at + 24, fde.at, fde.n);
-    return sizeof *t;
-}
-
 /* def_cfa rsp+8, offset ra -8 */
 #define USUAL "\x0c\x07\x08\x90\x01"
 
@@ -158,7 +111,7 @@ static struct unwind_row first_row(const char *cie, size_t cie_n, const char *fd
     struct tiny t;
     struct unwind_table *table;
     struct err err;
-    tiny_init(&t);
+    tiny_init(&t, EM_X86_64);
     size_t n = tiny_frames(&t, (struct text){cie, cie_n}, (struct text){fde, fde_n});
     assert_int_equal(unwind_table_parse(&t, n, &table, &err), 0);
     const struct unwind_row *row = unwind_table_find(table, 0x40);

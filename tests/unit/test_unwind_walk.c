@@ -3,6 +3,7 @@
  */
 #include "base/buf.h"
 #include "base/reader.h"
+#include "tiny_elf.h"
 #include "unwind/arch.h"
 #include "unwind/walk.h"
 
@@ -388,6 +389,47 @@ static void frame_pointers_that_go_round(void **state)
     assert_int_equal(why, UNWIND_NO_RULE);
 }
 
+/* --- another processor --- */
+
+/* A file for aarch64 with this program for its function, mapped at 0x100000. */
+static struct unwind_space *map_tiny(struct unwind_files *files, const char *program, size_t n)
+{
+    static const char cie[] = "\x0c\x1f"; /* def_cfa sp+0 */
+    struct tiny t;
+    autofree char *path = mem_printf("%s/tiny%zu", folder, n);
+    struct unwind_space *s = unwind_space_new(files);
+    struct unwind_map m = {0x100000, 0x101000, 0, path, NULL, 0};
+    tiny_init(&t, EM_AARCH64);
+    size_t bytes = tiny_frames(&t, (struct text){cie, sizeof cie}, (struct text){program, n});
+    FILE *f = fopen(path, "w");
+    assert_int_equal(fwrite(&t, 1, bytes, f), bytes);
+    fclose(f);
+    unwind_space_map(s, &m);
+    return s;
+}
+
+/* From byte 16 on: stp x29, x30, [sp, #-16]!, signed with pointer authentication. */
+static void aarch64_frames(void **state)
+{
+    (void)state;
+    static const char program[] = "\x50\x2d\x0e\x10\x9d\x02\x9e\x01";
+    struct unwind_files *files = unwind_files_new();
+    struct unwind_space *s = map_tiny(files, program, sizeof program - 1);
+    uint64_t words[] = {0x7777, UINT64_C(0x5a00000000100060), 0x8888, 0x100070, 9, 0};
+    struct unwind_stack stack = {0x7000, (const uint8_t *)words, sizeof words};
+    struct unwind_regs leaf = {.pc = 0x100044, .sp = 0x7000, .fp = 1, .extra = 0x100058};
+    uint64_t pcs[16], right[] = {0x100044, 0x100058, 0x100060, 0x100070};
+    enum unwind_end why;
+    assert_int_equal(unwind_walk(s, &leaf, &stack, pcs, 16, &why), 4);
+    assert_int_equal(why, UNWIND_WHOLE);
+    assert_memory_equal(pcs, right, sizeof right);
+    /* A caller that did not save its return address has lost it: no endless walk. */
+    leaf.extra = 0x100048;
+    assert_true(unwind_walk(s, &leaf, &stack, pcs, 16, &why) == 2 && why == UNWIND_NO_SENSE);
+    unwind_space_free(s);
+    unwind_files_free(files);
+}
+
 /* --- spaces --- */
 
 static void map(struct unwind_space *s, uint64_t start_, uint64_t end_, uint32_t id)
@@ -496,6 +538,7 @@ int main(void)
         cmocka_unit_test(nonsense),
         cmocka_unit_test(jit_code_by_frame_pointer),
         cmocka_unit_test(frame_pointers_that_go_round),
+        cmocka_unit_test(aarch64_frames),
         cmocka_unit_test(maps_over_maps),
         cmocka_unit_test(another_file_at_the_same_place),
         cmocka_unit_test(registers_of_perf),
