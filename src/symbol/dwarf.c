@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "symbol/chains.h"
+#include "symbol/linetable.h"
 #include "symbol/scopes.h"
 
 #include <dwarf.h>
@@ -30,8 +31,10 @@ struct dwarf {
     struct asked *asked;   /* one for each address */
     VEC(struct known_function) functions;
     struct idmap function_map;
-    VEC(struct scopes) scopes; /* of the units that needed them */
-    struct buf path;           /* scratch */
+    VEC(struct scopes) scopes;    /* of the units that needed them */
+    VEC(struct linetable) tables; /* of the units met */
+    Dwarf_CU *split_cu, *skeleton_cu;
+    struct buf path; /* scratch */
 };
 
 /* --- which unit holds which address --- */
@@ -79,22 +82,6 @@ static int by_unit(const void *a, const void *b)
 
 /* --- what a function is called --- */
 
-/* A path as a whole one: compilers write those below the folder they ran in without it. */
-static struct str_id add_path(struct dwarf *d, Dwarf_Die *unit, const char *path)
-{
-    Dwarf_Attribute attr;
-    const char *folder = NULL;
-    if (!path)
-        return (struct str_id){0};
-    if (path[0] != '/')
-        folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
-    if (!folder)
-        return profile_add_str(d->l->p, text_of(path));
-    d->path.n = 0;
-    buf_printf(&d->path, "%s/%s", folder, path);
-    return profile_add_str(d->l->p, buf_text(&d->path));
-}
-
 static uint32_t number_of(Dwarf_Attribute *attr)
 {
     Dwarf_Word value = 0;
@@ -107,19 +94,31 @@ static const char *text_attribute(Dwarf_Die *die, unsigned name)
     return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
 }
 
-/*
- * File number NUMBER of the unit that holds an attribute, as a whole path; 0 where not known. Not
- * with dwarf_decl_file(), which ends the program (libdw 0.188) for split and for damaged units.
- */
-static struct str_id file_of(struct dwarf *d, Dwarf_CU *cu, uint32_t number)
+static struct linetable *table_of(struct dwarf *d, Dwarf_CU *cu)
 {
     Dwarf_Die unit;
-    Dwarf_Files *files;
-    size_t n = 0;
-    if (!dwarf_cu_die(cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
-        dwarf_getsrcfiles(&unit, &files, &n) != 0 || number >= n)
+    for (size_t i = d->tables.n; i-- > 0;)
+        if (d->tables.at[i].cu == cu)
+            return &d->tables.at[i];
+    struct linetable *t = vec_push(&d->tables);
+    if (dwarf_cu_die(cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL))
+        linetable_init(t, &unit);
+    else
+        *t = (struct linetable){.cu = cu};
+    return t;
+}
+
+/* File number NUMBER of the unit CU, as a whole path; 0 where not known. */
+static struct str_id file_of(struct dwarf *d, Dwarf_CU *cu, uint32_t number)
+{
+    struct linetable *t = table_of(d, cu);
+    /* A split unit without a table of its own uses that of the file it was split from. */
+    if (!t->files.n && cu == d->split_cu)
+        t = table_of(d, d->skeleton_cu);
+    d->path.n = 0;
+    if (!linetable_path(t, number, &d->path))
         return (struct str_id){0};
-    return add_path(d, &unit, dwarf_filesrc(files, number, NULL, NULL));
+    return profile_add_str(d->l->p, buf_text(&d->path));
 }
 
 /* The entry that has the name: what is inlined or defined apart refers to its declaration. */
@@ -237,21 +236,6 @@ struct place {
     uint32_t line, column;
 };
 
-static struct place place_of_pc(struct dwarf *d, Dwarf_Die *unit, uint64_t pc)
-{
-    struct place place = {0};
-    Dwarf_Line *row = dwarf_getsrc_die(unit, pc);
-    int line = 0, column = 0;
-    if (!row)
-        return place;
-    place.file = add_path(d, unit, dwarf_linesrc(row, NULL, NULL));
-    if (dwarf_lineno(row, &line) == 0 && line > 0)
-        place.line = (uint32_t)line;
-    if (dwarf_linecol(row, &column) == 0 && column > 0)
-        place.column = (uint32_t)column;
-    return place;
-}
-
 /* Where an inlined function was called. */
 static struct place place_of_call(struct dwarf *d, Dwarf_Die *inlined)
 {
@@ -282,15 +266,17 @@ static struct line make_line(struct dwarf *d, const struct known_function *known
 /* --- one unit --- */
 
 struct unit {
-    Dwarf_Die lines;   /* the entry that has the line table */
-    Dwarf_Die entries; /* the entry that has the functions: elsewhere in split files */
+    Dwarf_CU *cu; /* the one that has the line table; functions may be in a split file */
     struct chains chains;
+    struct linetable_line *lines; /* one for each address */
 };
 
 /* Fill the chain of address I of the unit, innermost function first, turn it round, keep it. */
 static void name_pc(struct dwarf *d, struct unit *u, size_t i, size_t to)
 {
-    struct place place = place_of_pc(d, &u->lines, u->chains.pcs[i]);
+    struct place place = {.line = u->lines[i].line, .column = u->lines[i].column};
+    if (u->lines[i].known)
+        place.file = file_of(d, u->cu, u->lines[i].file);
     VEC(struct line) chain = {0};
     for (uint32_t link = u->chains.innermost[i]; link;) {
         struct chain_link *at = &u->chains.links.at[link];
@@ -314,21 +300,25 @@ static void name_pc(struct dwarf *d, struct unit *u, size_t i, size_t to)
 
 static void name_unit(struct dwarf *d, Dwarf_CU *cu, const struct asked *asked, size_t n)
 {
-    struct unit u = {0};
+    struct unit u = {.cu = cu};
+    Dwarf_Die entries, split = {0};
     uint8_t type = 0;
-    if (dwarf_cu_info(cu, NULL, &type, &u.lines, NULL, NULL, NULL, NULL) != 0)
+    if (dwarf_cu_info(cu, NULL, &type, &entries, NULL, NULL, NULL, NULL) != 0)
         return;
-    u.entries = u.lines;
-    Dwarf_Die split = {0};
     if (type == DW_UT_skeleton &&
         dwarf_cu_info(cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr)
-        u.entries = split;
+        entries = split;
+    d->split_cu = entries.cu;
+    d->skeleton_cu = cu;
     autofree uint64_t *pcs = mem_calloc(n, sizeof *pcs);
     for (size_t i = 0; i < n; i++)
         pcs[i] = d->l->pcs[asked[i].i];
-    chains_build(&u.chains, &u.entries, pcs, n, &d->budget);
+    chains_build(&u.chains, &entries, pcs, n, &d->budget);
+    u.lines = mem_calloc(n, sizeof *u.lines);
+    linetable_find(table_of(d, cu), pcs, n, u.lines);
     for (size_t i = 0; i < n; i++)
         name_pc(d, &u, i, asked[i].i);
+    free(u.lines);
     chains_done(&u.chains);
 }
 
@@ -354,5 +344,8 @@ void dwarf_name(struct lookup *l, Dwarf *dw, bool no_inlines)
     for (size_t i = 0; i < d.scopes.n; i++)
         scopes_done(&d.scopes.at[i]);
     vec_done(&d.scopes);
+    for (size_t i = 0; i < d.tables.n; i++)
+        linetable_done(&d.tables.at[i]);
+    vec_done(&d.tables);
     buf_done(&d.path);
 }
