@@ -49,7 +49,7 @@ struct engine_facts {
     uint64_t throttled;
     uint64_t counted; /* total of the event in its unit, 0 = not known */
     bool kernel_hidden;
-    char note[200]; /* what was given up and why, a sentence; "" for nothing */
+    char note[240]; /* what was given up and why, a sentence; "" for nothing */
 };
 
 struct engine {

@@ -38,14 +38,26 @@ static int perf_probe(const struct engine_opts *o, struct err *err)
     return perfattr_probe(&a, &want, &hidden, err);
 }
 
+__attribute__((format(printf, 2, 3))) static void add_note(struct perf_run *r, const char *fmt, ...)
+{
+    char *note = r->facts.note;
+    size_t n = strlen(note), room = sizeof r->facts.note;
+    va_list ap;
+    if (n)
+        n += (size_t)snprintf(note + n, room - n, "; ");
+    va_start(ap, fmt);
+    if (n < room)
+        vsnprintf(note + n, room - n, fmt, ap);
+    va_end(ap);
+}
+
 /* The kernel refuses rates above its limit: take the limit and say so. */
 static double limited_rate(struct perf_run *r)
 {
     long limit = perfattr_sysctl("perf_event_max_sample_rate");
     if (limit <= 0 || r->opts.rate_hz <= (double)limit)
         return r->opts.rate_hz;
-    snprintf(r->facts.note, sizeof r->facts.note,
-             "kernel.perf_event_max_sample_rate is %ld: the rate is that", limit);
+    add_note(r, "the rate is %ld Hz, kernel.perf_event_max_sample_rate", limit);
     return (double)limit;
 }
 
@@ -75,7 +87,7 @@ static int perf_attach(void *run, int pid, struct err *err)
     if (perfevents_open(&r->events, &r->attr, pid, &o, err) != 0)
         return -1;
     if (r->events.stack_bytes < STACK_ENOUGH && r->events.stack_bytes < o.stack_bytes / 8 * 8)
-        snprintf(r->facts.note, sizeof r->facts.note,
+        add_note(r,
                  "only %zu bytes of each stack are copied, for want of ring memory: lower the "
                  "rate, or raise 'ulimit -l'",
                  r->events.stack_bytes);

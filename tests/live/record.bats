@@ -1,0 +1,206 @@
+#!/usr/bin/env bats
+# The engine `perf` and `kelvin record` itself, on programs that know where their time goes.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    local why
+    why=$("$KELVIN" record --engine perf -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
+    rm -f probe.kelvin
+}
+
+as_nobody() { # COMMAND...
+    [ "$(id -u)" = 0 ] || skip "needs root, to become somebody else"
+    chmod 777 .
+    run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+# The value of a line of `kelvin info`.
+info() { # FILE KEY
+    "$KELVIN" info "$1" | awk -v key="$2" '$1 == key { $1 = ""; sub(/^ /, ""); print; exit }'
+}
+
+# Each part has its share within four standard deviations, and 99 % of the stacks are whole.
+splits_right() { # FILE SIXTY THIRTY TEN
+    "$KELVIN" fold "$1" | awk -v a="$2" -v b="$3" -v c="$4" '
+        function check(name, got, want) {
+            sigma = 100 * sqrt(want / 100 * (1 - want / 100) / n)
+            if (got < want - 4 * sigma || got > want + 4 * sigma) {
+                printf "%s has %.2f%%, not %d%% (+- %.2f)\n", name, got, want, 4 * sigma
+                bad = 1
+            }
+        }
+        { all += $NF }
+        /\[unfinished\]/ { cut += $NF }
+        index($0, a) { na += $NF }
+        index($0, b) { nb += $NF }
+        index($0, c) { nc += $NF }
+        END {
+            n = na + nb + nc
+            if (n < 200) { print n + 0 " samples only"; exit 1 }
+            check(a, 100 * na / n, 60); check(b, 100 * nb / n, 30); check(c, 100 * nc / n, 10)
+            if (cut > all / 100) { printf "%d of %d stacks are unfinished\n", cut, all; bad = 1 }
+            exit bad
+        }' >&2
+}
+
+@test "C without frame pointers: true shares and whole stacks at depth 5, 50 and 200" {
+    for depth in 5 50 200; do
+        kelvin record -o c.kelvin -- "$TARGET/split" 2 $depth
+        exits 0
+        splits_right c.kelvin part_sixty part_thirty part_ten
+        [ "$(info c.kelvin lost)" = 0 ]
+    done
+}
+
+@test "C++ with templates and exceptions: true shares and whole stacks at depth 5, 50 and 200" {
+    for depth in 5 50 200; do
+        kelvin record -o cpp.kelvin -- "$TARGET/split_cpp" 2 $depth
+        exits 0
+        splits_right cpp.kelvin 'part<60>' 'part<30>' 'part<10>'
+    done
+}
+
+@test "Rust: true shares and whole stacks at depth 5, 50 and 200" {
+    [ -x "$TARGET/split_rust" ] || skip "no rustc"
+    for depth in 5 50 200; do
+        kelvin record -o rs.kelvin -- "$TARGET/split_rust" 2 $depth
+        exits 0
+        splits_right rs.kelvin part_sixty part_thirty part_ten
+    done
+}
+
+@test "four busy threads: none lost, each its own thread" {
+    kelvin record -o t.kelvin -- "$TARGET/split" 1 20 4
+    exits 0
+    splits_right t.kelvin part_sixty part_thirty part_ten
+    [ "$(info t.kelvin lost)" = 0 ]
+    [ "$("$KELVIN" fold --tid t.kelvin | cut -d';' -f1 | sort -u | wc -l)" = 4 ]
+}
+
+@test "an unprivileged user gets the same shape, and is told that the kernel is hidden" {
+    as_nobody "$KELVIN" record -o u.kelvin -- "$TARGET/split" 2 200
+    exits 0
+    splits_right u.kelvin part_sixty part_thirty part_ten
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 2 ] || [ "$(info u.kelvin kernel_hidden)" = yes ]
+}
+
+@test "a running process is sampled with all its threads, and goes on" {
+    "$TARGET/split" 30 20 3 >/dev/null &
+    local pid=$!
+    sleep 0.3
+    kelvin record -p $pid -d 2 -o p.kelvin
+    kill -0 $pid
+    kill $pid
+    exits 0
+    splits_right p.kelvin part_sixty part_thirty part_ten
+    [ "$("$KELVIN" fold --tid p.kelvin | cut -d';' -f1 | sort -u | wc -l)" = 3 ]
+}
+
+@test "what a shell forks and execs is followed" {
+    kelvin record -o s.kelvin -- sh -c "'$TARGET/split' 1 5; exec '$TARGET/split' 1 5"
+    exits 0
+    splits_right s.kelvin part_sixty part_thirty part_ten
+    [ "$("$KELVIN" fold --pid s.kelvin | grep part_sixty | cut -d';' -f1 | sort -u | wc -l)" = 2 ]
+}
+
+@test "a recorder that is killed leaves all but the last second" {
+    "$KELVIN" record -o k.kelvin -- "$TARGET/split" 30 5 >/dev/null 2>&1 &
+    local recorder=$!
+    sleep 3
+    local command
+    command=$(pgrep -P $recorder)
+    kill -9 $recorder
+    kill "$command"
+    [ ! -e k.kelvin ]
+    local span_ns
+    span_ns=$("$KELVIN" info --json k.kelvin.part 2>/dev/null | grep -o '"span_ns":[0-9]*' | cut -d: -f2)
+    [ "$span_ns" -ge 1500000000 ] || fail "only $span_ns ns are left of 3 s"
+    [ "$(info k.kelvin.part kind)" != "not recorded" ]
+}
+
+@test "too few samples leave the old file alone; --allow-partial labels them" {
+    echo precious >few.kelvin
+    kelvin record --min-samples 100000 -o few.kelvin -- "$TARGET/split" 0.3
+    exits 3
+    complains "fewer than --min-samples"
+    [ "$(cat few.kelvin)" = precious ]
+    [ ! -e few.kelvin.part ]
+    kelvin record --min-samples 100000 --allow-partial -q -o few.kelvin -- "$TARGET/split" 0.3
+    exits 0
+    [[ $(info few.kelvin partial) == *"--min-samples"* ]]
+}
+
+@test "the command's own failure is passed on, kelvin's own has other codes" {
+    kelvin record -q --min-samples 0 -o x.kelvin -- sh -c 'exit 42'
+    exits 42
+    kelvin record -q --min-samples 0 -o x.kelvin -- sh -c 'kill -SEGV $$'
+    exits 139
+    run -127 --separate-stderr "$KELVIN" record -- ./nosuch
+    complains "no command"
+    touch plain
+    kelvin record -- ./plain
+    exits 126
+    complains "chmod +x"
+    kelvin record -o /nonexistent/x.kelvin -- true
+    exits 125
+    kelvin record -p 4194304
+    exits 125
+    complains "no process"
+    kelvin record -e nosuch -- true
+    exits 125
+}
+
+@test "the command's input and output are its own" {
+    kelvin record -q --min-samples 0 -o cat.kelvin -- cat <<<"hello"
+    exits 0
+    prints hello
+    [ -z "$stderr" ]
+}
+
+@test "Ctrl-C ends the command and keeps the recording" {
+    (
+        trap - INT
+        exec setsid "$KELVIN" record -o int.kelvin -- "$TARGET/split" 30 5
+    ) >/dev/null 2>err &
+    local pid=$!
+    sleep 2
+    kill -INT -- -$pid
+    local code=0
+    wait $pid || code=$?
+    [ $code = 130 ] || fail "exit code $code" "$(cat err)"
+    splits_right int.kelvin part_sixty part_thirty part_ten
+    [ "$(info int.kelvin exit_status)" = "signal 2" ]
+}
+
+@test "a full disk is told, and what was recorded until then stays" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to mount a small disk"
+    mkdir small
+    mount -t tmpfs -o size=16k tmpfs small || skip "no right to mount"
+    kelvin record -F 20000 -o small/x.kelvin -- "$TARGET/split" 2 50
+    local samples
+    samples=$("$KELVIN" info small/x.kelvin.part 2>/dev/null | awk '/ samples$/ { print $1; exit }')
+    umount small
+    exits 125
+    [[ $stderr == *"No space left"* ]] || fail "$stderr"
+    [ -n "$samples" ]
+}
+
+@test "a rate above the kernel's limit is lowered, and the label says so" {
+    kelvin record -F 900000 -o r.kelvin -- "$TARGET/split" 0.3
+    exits 0
+    [[ $(info r.kelvin engine_note) == *perf_event_max_sample_rate* ]]
+}
+
+@test "page faults are a software event, not a clock" {
+    kelvin record -e page-faults --min-samples 1 -o f.kelvin -- ls -R /etc
+    exits 0
+    [ "$(info f.kelvin kind)" = "software event" ]
+}
