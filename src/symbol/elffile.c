@@ -56,6 +56,13 @@ static bool same_build_id(struct text a, struct text b)
     return a.n == b.n && memcmp(a.at, b.at, a.n) == 0;
 }
 
+/* Our own readers know one byte order only, that of every machine we run on. */
+static bool is_little_endian(Elf *elf)
+{
+    const char *ident = elf_getident(elf, NULL);
+    return ident && ident[EI_DATA] == ELFDATA2LSB;
+}
+
 static bool has_debug_info(Elf *elf)
 {
     return elffile_named_section(elf, ".debug_info") || elffile_named_section(elf, ".zdebug_info");
@@ -74,7 +81,7 @@ int elffile_open_fd(struct elffile *f, int fd, struct text build_id)
     elffile_build_id(f->elf, own);
     if (build_id.n && !same_build_id(build_id, text_of(own)))
         goto fail;
-    if (has_debug_info(f->elf))
+    if (is_little_endian(f->elf) && has_debug_info(f->elf))
         f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
     return 0;
 fail:
