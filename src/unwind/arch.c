@@ -25,11 +25,11 @@ const struct arch *arch_host(void)
 #endif
 }
 
-/* The bits of arch_host()->perf, for initialisers. */
+/* The bits of arch_host()'s perf and perf_others, for initialisers. */
 #ifdef __aarch64__
 const uint64_t unwind_perf_regs_mask = UINT64_C(15) << 29;
 #else
-const uint64_t unwind_perf_regs_mask = 1 << 1 | 7 << 6;
+const uint64_t unwind_perf_regs_mask = 0xff01ff;
 #endif
 
 /* Here and not beside the walk, because it also runs inside the programs that are sampled. */
@@ -41,4 +41,9 @@ void unwind_regs_from_ucontext(const void *ucontext, struct unwind_regs *ret)
     memcpy(&ret->sp, frame + arch->signal.sp, sizeof(uint64_t));
     memcpy(&ret->fp, frame + arch->signal.fp, sizeof(uint64_t));
     memcpy(&ret->extra, frame + arch->signal.extra, sizeof(uint64_t));
+    for (int i = 0; i < ARCH_OTHERS; i++) {
+        ret->others[i] = 0;
+        if (arch->signal_others)
+            memcpy(&ret->others[i], frame + arch->signal_others[i], sizeof(uint64_t));
+    }
 }

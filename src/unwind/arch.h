@@ -15,6 +15,8 @@ struct arch_regs {
     uint16_t pc, sp, fp, extra;
 };
 
+enum { ARCH_OTHERS = 16 };
+
 struct arch {
     uint16_t machine;        /* ELF's e_machine */
     bool ra_on_stack;        /* a call pushes the return address: it is at CFA - 8; else: extra */
@@ -23,6 +25,9 @@ struct arch {
     struct arch_regs perf;   /* numbers in perf's mask of user registers */
     struct arch_regs signal; /* byte offsets from sp in a signal frame, at its return address */
     uint16_t ucontext;       /* byte offset of the ucontext in the same frame */
+    /* General registers by DWARF number, for rules of hand-written leaves; NULL for none. */
+    const uint8_t *perf_others;    /* ARCH_OTHERS numbers in perf's mask */
+    const uint16_t *signal_others; /* ARCH_OTHERS byte offsets, as in signal */
 };
 
 extern const struct arch arch_x86_64, arch_aarch64;

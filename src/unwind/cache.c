@@ -17,7 +17,7 @@ struct head {
     uint64_t base, n_rows, file_bytes, checksum;
 };
 
-static const char magic[8] = {'K', 'E', 'L', 'V', 'U', 'N', 'W', 1};
+static const char magic[8] = {'K', 'E', 'L', 'V', 'U', 'N', 'W', 2};
 
 char *unwind_cache_folder(void)
 {

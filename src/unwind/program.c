@@ -58,7 +58,9 @@ static enum unwind_cfa cfa_kind(const struct arch *arch, const struct state *s)
         return CFA_SP;
     if (s->cfa_reg == arch->dwarf.fp)
         return CFA_FP;
-    return s->cfa_reg == arch->dwarf.extra ? CFA_EXTRA : CFA_UNKNOWN;
+    if (s->cfa_reg == arch->dwarf.extra)
+        return CFA_EXTRA;
+    return arch->perf_others && s->cfa_reg < ARCH_OTHERS ? CFA_OTHER : CFA_UNKNOWN;
 }
 
 /* SAVED and AT_FP are the register's two flags. */
@@ -89,10 +91,10 @@ static bool cfa_to_row(const struct arch *arch, const struct state *s, struct un
         row->cfa_offset = INT16_MAX;
     if (row->cfa == CFA_UNKNOWN || (!far && !to_words(s->cfa_offset, &row->cfa_offset)))
         return false;
-    int64_t add = s->cfa_add / 8;
-    if (s->cfa_add % 8 || add < 0 || add > 15)
+    int64_t number = row->cfa == CFA_OTHER ? (int64_t)s->cfa_reg : s->cfa_add / 8;
+    if (s->cfa_add % 8 || number < 0 || number > 15)
         return false;
-    row->flags = (uint8_t)(add << ROW_ADD_SHIFT);
+    row->flags = (uint8_t)(number << ROW_NUMBER_SHIFT);
     return true;
 }
 

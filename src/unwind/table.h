@@ -25,7 +25,8 @@ enum unwind_cfa {
     CFA_SP,       /* stack pointer + offset */
     CFA_FP,       /* frame pointer + offset */
     CFA_EXTRA,    /* extra register + offset */
-    CFA_SP_DEREF, /* what lies at stack pointer + offset (OpenSSL's assembly); see ROW_ADD */
+    CFA_OTHER,    /* another register, its DWARF number in the flags, + offset: see ROW_NUMBER */
+    CFA_SP_DEREF, /* what lies at stack pointer + offset (OpenSSL's assembly); see ROW_NUMBER */
     CFA_FP_DEREF, /* what lies at frame pointer + offset (functions that align their stack) */
     CFA_PLT,      /* PLT stubs: sp + 8; from byte number `offset` of the 16-byte stub on, sp + 16 */
     CFA_SIGNAL,   /* a signal frame: all registers are in the context the kernel saved */
@@ -41,7 +42,7 @@ enum {
     ROW_EXTRA_SAVED = 2, /* the extra register is at CFA + extra_offset */
     ROW_FP_AT_FP = 4,    /* with SAVED: the offset counts from the frame pointer instead */
     ROW_EXTRA_AT_FP = 8,
-    ROW_ADD_SHIFT = 4, /* the upper four bits: words to add to the CFA of the DEREF kinds */
+    ROW_NUMBER_SHIFT = 4, /* upper four bits: words to add in the DEREF kinds, or a register */
 };
 
 struct unwind_row {

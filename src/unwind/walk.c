@@ -38,6 +38,8 @@ bool unwind_regs_from_mask(uint16_t machine, uint64_t mask, const uint64_t *valu
                                 .sp = masked(mask, values, n->sp),
                                 .fp = masked(mask, values, n->fp),
                                 .extra = masked(mask, values, n->extra)};
+    for (int i = 0; i < ARCH_OTHERS && arch->perf_others; i++)
+        ret->others[i] = masked(mask, values, arch->perf_others[i]);
     return mask >> n->pc & 1 && mask >> n->sp & 1;
 }
 
@@ -48,10 +50,17 @@ void unwind_regs_from_perf(const uint64_t *values, struct unwind_regs *ret)
 
 /* --- one step --- */
 
+/* The registers that are followed from frame to frame. */
+struct live {
+    uint64_t pc, sp, fp, extra;
+};
+
 struct walk {
     struct unwind_space *space;
     const struct unwind_stack *stack;
-    struct unwind_regs at;
+    const uint64_t *others; /* as they were at the start */
+    size_t n;               /* frames so far */
+    struct live at;
     bool exact;    /* pc is where the thread was, not a return address */
     bool in_chain; /* the last step was by frame pointer */
 };
@@ -90,7 +99,7 @@ static inline bool restore(const struct walk *w, unsigned saved, unsigned at_fp,
 static inline int to_caller(struct walk *w, const struct unwind_row *row, uint64_t cfa)
 {
     const struct arch *arch = w->space->arch;
-    struct unwind_regs next = {.sp = cfa, .fp = w->at.fp, .extra = w->at.extra};
+    struct live next = {.sp = cfa, .fp = w->at.fp, .extra = w->at.extra};
     uint64_t fp_at =
         (row->flags & ROW_FP_AT_FP ? w->at.fp : cfa) + (uint64_t)(row->fp_offset * WORD);
     uint64_t extra_at =
@@ -114,31 +123,6 @@ static inline int to_caller(struct walk *w, const struct unwind_row *row, uint64
     return STEP_ON;
 }
 
-/* The CFA lies in memory. */
-static int by_deref(struct walk *w, const struct unwind_row *row, uint64_t base)
-{
-    uint64_t place = base + (uint64_t)(row->cfa_offset * WORD), cfa;
-    if (!read_word(w, place, &cfa))
-        return unreadable(w, place);
-    return to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_ADD_SHIFT) * WORD);
-}
-
-static int by_signal(struct walk *w)
-{
-    const struct arch_regs *at = &w->space->arch->signal;
-    uint64_t sp = w->at.sp;
-    struct unwind_regs next;
-    if (!read_word(w, sp + at->pc, &next.pc) || !read_word(w, sp + at->sp, &next.sp) ||
-        !read_word(w, sp + at->fp, &next.fp) || !read_word(w, sp + at->extra, &next.extra))
-        return unreadable(w, sp + at->pc);
-    w->at = next;
-    w->exact = true;
-    w->in_chain = false;
-    return STEP_ON;
-}
-
-/* --- without a rule --- */
-
 static bool is_code(struct walk *w, uint64_t return_address)
 {
     return return_address && space_rule(w->space, return_address - 1)->cfa != CFA_NO_MAP;
@@ -150,6 +134,46 @@ static bool is_call_site(struct walk *w, uint64_t return_address)
     uint8_t cfa = return_address ? space_rule(w->space, return_address - 1)->cfa : CFA_NO_MAP;
     return cfa != CFA_NO_MAP && cfa != CFA_GAP && cfa != CFA_UNKNOWN;
 }
+
+/* The CFA lies in memory. */
+static int by_deref(struct walk *w, const struct unwind_row *row, uint64_t base)
+{
+    uint64_t place = base + (uint64_t)(row->cfa_offset * WORD), cfa;
+    if (!read_word(w, place, &cfa))
+        return unreadable(w, place);
+    return to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_NUMBER_SHIFT) * WORD);
+}
+
+/*
+ * Assembly that keeps its stack's address in a register of its own. Calls do not preserve it in
+ * general, but do between helpers of one piece of assembly: believed for the second frame as
+ * well, if it leads to code with rules.
+ */
+static int by_other(struct walk *w, const struct unwind_row *row)
+{
+    uint64_t cfa = w->others[row->flags >> ROW_NUMBER_SHIFT] + (uint64_t)(row->cfa_offset * WORD);
+    struct unwind_row rule = *row; /* the lookup below may put another in its place */
+    uint64_t pc;
+    if (w->n > 2 || !read_word(w, cfa - WORD, &pc) || !is_call_site(w, pc))
+        return UNWIND_NO_SENSE;
+    return to_caller(w, &rule, cfa);
+}
+
+static int by_signal(struct walk *w)
+{
+    const struct arch_regs *at = &w->space->arch->signal;
+    uint64_t sp = w->at.sp;
+    struct live next;
+    if (!read_word(w, sp + at->pc, &next.pc) || !read_word(w, sp + at->sp, &next.sp) ||
+        !read_word(w, sp + at->fp, &next.fp) || !read_word(w, sp + at->extra, &next.extra))
+        return unreadable(w, sp + at->pc);
+    w->at = next;
+    w->exact = true;
+    w->in_chain = false;
+    return STEP_ON;
+}
+
+/* --- without a rule --- */
 
 /* A frame of the usual form: the caller's frame pointer, then the return address. */
 static int by_frame_pointer(struct walk *w)
@@ -165,7 +189,7 @@ static int by_frame_pointer(struct walk *w)
     pc &= arch->pc_mask;
     if (pc && !is_code(w, pc))
         return w->in_chain ? UNWIND_NO_MAP : UNWIND_NO_RULE;
-    w->at = (struct unwind_regs){.pc = pc, .sp = fp + 2 * WORD, .fp = next_fp};
+    w->at = (struct live){.pc = pc, .sp = fp + 2 * WORD, .fp = next_fp};
     w->exact = false;
     w->in_chain = true;
     return STEP_ON;
@@ -217,6 +241,8 @@ static inline int step(struct walk *w, const struct unwind_row *row)
         return to_caller(w, row, w->at.fp + offset);
     case CFA_EXTRA:
         return to_caller(w, row, w->at.extra + offset);
+    case CFA_OTHER:
+        return by_other(w, row);
     case CFA_SP_DEREF:
         return by_deref(w, row, w->at.sp);
     case CFA_FP_DEREF:
@@ -241,18 +267,22 @@ size_t unwind_walk(struct unwind_space *s, const struct unwind_regs *regs,
                    const struct unwind_stack *stack, uint64_t *pcs, size_t max,
                    enum unwind_end *ret_end)
 {
-    struct walk w = {.space = s, .stack = stack, .at = *regs, .exact = true};
+    struct walk w = {.space = s,
+                     .stack = stack,
+                     .others = regs->others,
+                     .at = {regs->pc, regs->sp, regs->fp, regs->extra},
+                     .exact = true};
     int end = STEP_ON;
-    size_t n = 0;
-    for (; n < max && end == STEP_ON; n++) {
+    while (w.n < max && end == STEP_ON) {
         const struct unwind_row *row = space_rule(s, rule_pc(&w));
         if (!w.exact && (w.at.pc == 0 || row->cfa == CFA_NO_MAP)) {
             end = w.at.pc == 0 ? UNWIND_WHOLE : UNWIND_NO_MAP;
             break;
         }
-        pcs[n] = w.at.pc + (n > 0 && w.exact);
+        pcs[w.n] = w.at.pc + (w.n > 0 && w.exact);
+        w.n++;
         end = step(&w, row);
     }
     *ret_end = end == STEP_ON ? UNWIND_DEEP : (enum unwind_end)end;
-    return n;
+    return w.n;
 }

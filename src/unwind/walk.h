@@ -10,6 +10,8 @@
 struct unwind_regs {
     uint64_t pc, sp, fp;
     uint64_t extra; /* rbx on x86-64, lr on aarch64; 0 where it is not known */
+    /* x86-64's general registers by DWARF number, for leaves in assembly; 0 where not known. */
+    uint64_t others[16];
 };
 
 /*

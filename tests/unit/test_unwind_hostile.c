@@ -135,6 +135,8 @@ static void rules_made_by_hand(void **state)
     r = FIRST(USUAL, "\x0d\x03"); /* rbx */
     assert_int_equal(r.cfa, CFA_EXTRA);
     r = FIRST(USUAL, "\x0d\x0a"); /* r10 */
+    assert_true(r.cfa == CFA_OTHER && r.flags >> ROW_NUMBER_SHIFT == 10);
+    r = FIRST(USUAL, "\x0d\x11"); /* xmm0 */
     assert_int_equal(r.cfa, CFA_UNKNOWN);
     r = FIRST(USUAL, "\x07\x10"); /* undefined ra */
     assert_int_equal(r.cfa, CFA_BOTTOM);
@@ -159,7 +161,7 @@ static void expressions_made_by_hand(void **state)
     assert_int_equal(r.flags, ROW_FP_SAVED | ROW_FP_AT_FP);
     /* CFA = *(rsp + 88) + 8 */
     r = FIRST(USUAL, "\x0f\x06\x77\xd8\x00\x06\x23\x08");
-    assert_true(r.cfa == CFA_SP_DEREF && r.cfa_offset == 11 && r.flags >> ROW_ADD_SHIFT == 1);
+    assert_true(r.cfa == CFA_SP_DEREF && r.cfa_offset == 11 && r.flags >> ROW_NUMBER_SHIFT == 1);
     /* the PLT's */
     r = FIRST(USUAL, "\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22");
     assert_true(r.cfa == CFA_PLT && r.cfa_offset == 11);

@@ -63,7 +63,11 @@ static const struct names aarch64 = {"sp", "x29", "x30", "ra"};
 /* "rsp+16" for a row. */
 static const char *cfa_text(const struct unwind_row *r, const struct names *n, char *ret)
 {
+    static const char *const others[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+                                         "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
     const char *reg = r->cfa == CFA_SP ? n->sp : r->cfa == CFA_FP ? n->fp : n->extra;
+    if (r->cfa == CFA_OTHER)
+        reg = others[r->flags >> ROW_NUMBER_SHIFT];
     sprintf(ret, "%s%+d", reg, r->cfa_offset * 8);
     return ret;
 }
@@ -84,7 +88,7 @@ static bool same_save(const char *cell_, bool saved, bool at_fp, int16_t words)
 
 static bool is_simple(uint8_t cfa)
 {
-    return cfa == CFA_SP || cfa == CFA_FP || cfa == CFA_EXTRA;
+    return cfa == CFA_SP || cfa == CFA_FP || cfa == CFA_EXTRA || cfa == CFA_OTHER;
 }
 
 static bool same_saves(const struct unwind_row *r, const struct names *n, const struct columns *c,
