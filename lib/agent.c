@@ -31,11 +31,11 @@ static struct mailbox *mailbox_map(int fd, uint64_t inode)
     if (fstat(fd, &st) != 0 || st.st_ino != inode || st.st_size < MAILBOX_PAGE)
         return NULL;
     size_t n = (size_t)st.st_size;
-    void *at = (void *)syscall(SYS_mmap, NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED)
         return NULL;
     if (!mailbox_is_sane(at, n)) {
-        syscall(SYS_munmap, at, n);
+        munmap(at, n);
         return NULL;
     }
     madvise(at, n, MADV_DONTDUMP);

@@ -99,7 +99,7 @@ static uint32_t copy_words(volatile uint64_t *to, uintptr_t from, uintptr_t end,
 static uint32_t copy_unknown(void *to, uintptr_t from, uint32_t max)
 {
     struct iovec here = {to, max}, there = {(void *)from, max};
-    long n = syscall(SYS_process_vm_readv, agent.pid, &here, 1, &there, 1, 0);
+    ssize_t n = process_vm_readv(agent.pid, &here, 1, &there, 1, 0);
     return n > 0 ? (uint32_t)n : 0;
 }
 
