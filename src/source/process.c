@@ -489,7 +489,9 @@ static enum unwind_end add_user_frames(struct processes *ps, const struct proces
     const uint64_t *pcs = s->user_pcs;
     size_t n = s->n_user_pcs;
     enum unwind_end end = UNWIND_WHOLE;
-    if (!pcs && s->regs.pc) {
+    /* In the middle of an exec the old program's stack is gone and its registers mean nothing. */
+    bool gone = s->n_kernel_pcs && !s->stack.n;
+    if (!pcs && s->regs.pc && !gone) {
         pcs = ps->pcs;
         n = unwind_walk(as->unwind, &s->regs, &s->stack, ps->pcs, PCS_MAX, &end);
     }
