@@ -464,6 +464,8 @@ static int read_all(struct perfdata *d, struct err *err)
         read_parts(d);
     perfdata_apply_finish(&d->apply);
     perfdata_features_finish(&d->features);
+    if (d->apply.unwound)
+        perfdata_features_check_files(&d->features);
     return tell_cut(d, err);
 }
 

@@ -1,6 +1,9 @@
 #include "source/perfdata_feature.h"
 #include "base/buf.h"
 #include "base/units.h"
+#include "unwind/objfile.h"
+
+#include <fcntl.h>
 
 /* misc bit of a build-id's entry: its length is told; else it is 20 bytes. */
 enum { MISC_BUILD_ID_SIZE = 1 << 15, BUILD_ID_MAX = 20, WORDS_MAX = 4096 };
@@ -150,6 +153,44 @@ void perfdata_features_finish(struct perfdata_features *f)
         if (path != IDMAP_NONE && path)
             m->build_id = profile_add_str(p, text_of(f->build_ids.at[path - 1].hex));
     }
+}
+
+/* Whether the file at PATH is there, and not the one that was recorded. Prefixes will do: the
+ * kernel tells at most 20 bytes. */
+static bool has_changed(const char *path, struct text build_id)
+{
+    char own[2 * 64 + 1] = "";
+    struct objfile o;
+    struct err ignored;
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || objfile_open_fd(&o, fd, path, &ignored) != 0)
+        return false;
+    objfile_build_id(&o, own, sizeof own);
+    objfile_done(&o);
+    size_t n = strlen(own) < build_id.n ? strlen(own) : build_id.n;
+    return memcmp(own, build_id.at, n) != 0;
+}
+
+void perfdata_features_check_files(struct perfdata_features *f)
+{
+    struct profile *p = f->im->profile;
+    struct text first = {0};
+    size_t n = 0;
+    for (size_t i = 1; i < p->mappings.n; i++) {
+        const struct mapping *m = &p->mappings.at[i];
+        struct text path = profile_str(p, m->path), id = profile_str(p, m->build_id);
+        if (!id.n || !text_starts(path, "/") || !has_changed(path.at, id))
+            continue;
+        if (n++ == 0)
+            first = profile_module_name(p, (struct mapping_id){(uint32_t)i});
+    }
+    if (!n)
+        return;
+    meta_set_u64(&p->meta, "changed_files", n);
+    import_note(f->im,
+                "%.*s%s changed since the recording: stacks through %s may be wrong, as they were "
+                "unwound with what is there now",
+                TEXT_ARG(first), n > 1 ? " and other files have" : " has", n > 1 ? "them" : "it");
 }
 
 /* --- all of them --- */

@@ -50,3 +50,9 @@ void perfdata_build_id_read(struct perfdata_features *f, uint16_t misc, struct t
 
 /* Set the build-ids of the profile's mappings that have none. */
 void perfdata_features_finish(struct perfdata_features *f);
+
+/*
+ * Tell of files that are not the ones that were recorded. Which they were is known only when all
+ * stacks are unwound: it stands at the end.
+ */
+void perfdata_features_check_files(struct perfdata_features *f);

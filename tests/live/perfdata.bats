@@ -110,6 +110,18 @@ CPP
     agrees
 }
 
+@test "a program that changed since is told" {
+    write_cpp
+    g++ -O1 -o app app.cpp
+    record --call-graph dwarf,16384 -- ./app
+    kelvin fold perf.data
+    [[ $stderr != *"changed since"* ]] || fail "$stderr"
+    g++ -O2 -DOTHER -o app app.cpp
+    kelvin fold perf.data
+    exits 0
+    [[ $stderr == *"app has changed since the recording"* ]] || fail "$stderr"
+}
+
 @test "perf's pipe gives what its file gives" {
     xz_or_skip
     perf record -q -F 999 -e cpu-clock -g -o - xz -kc food 2>/dev/null >pipe.data
