@@ -5,4 +5,5 @@
 # are not part of this project. inferno is used where it is installed. Data goes to build/bench.
 set -eu
 cd "$(dirname "$0")/.."
-exec python3 bench/formats.py "$@"
+python3 bench/formats.py
+python3 bench/record.py
