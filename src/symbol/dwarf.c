@@ -22,13 +22,18 @@ struct asked {
     uint32_t i;    /* in the lookup */
 };
 
+/* A unit that holds an address. */
+struct holder {
+    Dwarf_CU *cu;
+};
+
 struct dwarf {
     struct lookup *l;
     Dwarf *dw;
     bool no_inlines;
     uint64_t budget;
-    VEC(Dwarf_CU *) units; /* those that hold an address */
-    struct asked *asked;   /* one for each address */
+    VEC(struct holder) units;
+    struct asked *asked; /* one for each address */
     VEC(struct known_function) functions;
     struct idmap function_map;
     VEC(struct scopes) scopes;    /* of the units that needed them */
@@ -52,7 +57,7 @@ static void claim_unit(struct dwarf *d, struct cover *c, Dwarf_CU *unit, Dwarf_D
         }
     }
     if (any)
-        *vec_push(&d->units) = unit;
+        *vec_push(&d->units) = (struct holder){unit};
 }
 
 /*
@@ -335,7 +340,7 @@ void dwarf_name(struct lookup *l, Dwarf *dw, bool no_inlines)
         for (next = i + 1; next < l->n && d.asked[next].unit == unit;)
             next++;
         if (unit)
-            name_unit(&d, d.units.at[unit - 1], d.asked + i, next - i);
+            name_unit(&d, d.units.at[unit - 1].cu, d.asked + i, next - i);
     }
     free(d.asked);
     vec_done(&d.units);
