@@ -63,7 +63,8 @@ class Event:
         return self.other(COMM, halves(pid, pid) + text(name), pid, time, 1 << 13 if is_exec else 0)
 
     def mmap(self, pid, start, size, offset, path, time):
-        return self.other(MMAP, halves(pid, pid) + words(start, size, offset) + text(path), pid, time, 2)
+        body = halves(pid, pid) + words(start, size, offset) + text(path)
+        return self.other(MMAP, body, pid, time, 2)
 
     def mmap2(self, pid, start, size, offset, path, time, build_id=None):
         who = bytes([len(build_id), 0, 0, 0]) + build_id.ljust(20, b"\0") if build_id else bytes(24)
@@ -76,7 +77,7 @@ class Event:
 
     def sample(self, pid, tid, time, chain, period=1000, mode=2, regs=None, stack=b"", room=0):
         out = words(self.ident) if self.type & IDENTIFIER else b""
-        first = [pc for pc in chain if pc < 1 << 63 or pc < KERNEL - 4096] or [regs[2] if regs else 0]
+        first = [pc for pc in chain if pc < 2 ** 64 - 4096] or [regs[2] if regs else 0]
         out += words(first[0]) if self.type & IP else b""
         out += halves(pid, tid) if self.type & TID else b""
         out += words(time) if self.type & TIME else b""
@@ -107,10 +108,19 @@ def features(events, names):
     described = halves(len(events), 128) + b"".join(e.attr + i for e, i in zip(events, ids))
     paths = ["/nowhere/app", "[kernel.kallsyms]"]  # a kernel that nobody runs
     built = [halves(42) + bytes(range(20)) + bytes([20, 0, 0, 0]) + text(p) for p in paths]
-    return {2: b"".join(record(0, b, 2 | 1 << 15) for b in built), 3: string("nobody"), 4: string("6.1.0"),
-            5: string("6.1.187"), 6: string("x86_64"), 7: halves(4, 2), 8: string("A CPU"),
-            10: words(1 << 20), 11: halves(3) + string("perf") + string("record") + string("./app"),
-            12: described}
+    command = ["perf", "record", "./app"]
+    return {
+        2: b"".join(record(0, b, 2 | 1 << 15) for b in built),
+        3: string("nobody"),
+        4: string("6.1.0"),
+        5: string("6.1.187"),
+        6: string("x86_64"),
+        7: halves(4, 2),
+        8: string("A CPU"),
+        10: words(1 << 20),
+        11: halves(len(command)) + b"".join(map(string, command)),
+        12: described,
+    }
 
 
 def file(events, data, parts=None, size=None):
@@ -156,7 +166,8 @@ def unwindable(e, time):
 
 
 def zstd(data):
-    return subprocess.run(["zstd", "-qc", "-"], input=data, stdout=subprocess.PIPE, check=True).stdout
+    done = subprocess.run(["zstd", "-qc", "-"], input=data, stdout=subprocess.PIPE, check=True)
+    return done.stdout
 
 
 def build():
@@ -171,35 +182,41 @@ def build():
     files = {"chains.data": file([fp], data, parts), "pipe.data": pipe([fp], data, parts)}
     calm = start(fp) + b"".join(chains(fp, range(10, 20, 2))) + done
     files["killed.data"] = file([fp], calm + chains(fp, [30])[0][:-9], {}, size=0)
-    files["dwarf.data"] = file([dwarf], start(dwarf) + unwindable(dwarf, 5) + done, features([dwarf], ["cpu-clock"]))
+    files["dwarf.data"] = file([dwarf], start(dwarf) + unwindable(dwarf, 5) + done,
+                               features([dwarf], ["cpu-clock"]))
 
-    # Rings one after the other: the second one's fork and mapping come before the first one's samples.
+    # One ring after the other: what the second tells came before the first one's samples.
     mixed = start(fp) + b"".join([
         fp.sample(43, 43, 120, [USER, 0x500100]), fp.sample(42, 42, 130, [USER, 0x401010]),
         fp.task(EXIT, 43, 42, 43, 42, 140),
         fp.task(FORK, 43, 42, 43, 42, 100), fp.comm(43, "child", 105, True),
         fp.mmap2(43, 0x500000, 0x1000, 0, "/nowhere/child", 110, bytes(range(16)))]) + done
     mixed += fp.other(LOST, words(0, 3), 42, 150) + fp.other(LOST_SAMPLES, words(4), 42, 151)
-    mixed += fp.other(THROTTLE, words(152, 0, 0), 42, 152) + record(AUXTRACE, words(16, 0, 0, 0, 0)) + b"?" * 16 + done
+    mixed += fp.other(THROTTLE, words(152, 0, 0), 42, 152)
+    mixed += record(AUXTRACE, words(16, 0, 0, 0, 0)) + b"?" * 16 + done
     files["order.data"] = file([fp], mixed, parts)
 
-    both = start(two[0]) + two[0].sample(42, 42, 7, [USER, 0x401010], 1001) + two[1].sample(42, 42, 8, [USER, 0x402020], 1)
-    files["events.data"] = file(two, both + done, features(two, ["cpu-clock", "page-faults:u"]))
-    update = record(UPDATE, words(2, 0) + text("sched:sched_switch"))
-    files["tracepoint.data"] = pipe([odd], update + start(odd) + odd.sample(42, 42, 9, [USER, 0x401010]), {})
+    names = features(two, ["cpu-clock", "page-faults:u"])
+    both = start(two[0]) + two[0].sample(42, 42, 7, [USER, 0x401010], 1001)
+    both += two[1].sample(42, 42, 8, [USER, 0x402020], 1) + done
+    files["events.data"] = file(two, both, names)
+    switch = record(UPDATE, words(2, 0) + text("sched:sched_switch")) + start(odd)
+    files["tracepoint.data"] = pipe([odd], switch + odd.sample(42, 42, 9, [USER, 0x401010]), {})
 
-    flaws = start(two[0]) + Event(many, ident=99).sample(42, 42, 5, [USER, 0x401010])  # no such event
+    stranger = Event(many, ident=99)
+    flaws = start(two[0]) + stranger.sample(42, 42, 5, [USER, 0x401010])
     flaws += record(SAMPLE, words(11, 0x401010) + halves(42, 42) + words(6), 2)  # cut short
     flaws += record(MMAP2, halves(42, 42) + words(1 << 63, 1 << 63, 0), 2)
     flaws += two[0].sample(42, 42, 7, [USER, 0x401010], 1001)
     flaws += record(200, b"kind unknown") + bytes(16)  # no size: the end
-    files["flaws.data"] = file(two, flaws, features(two, ["cpu-clock", "page-faults:u"]))
+    files["flaws.data"] = file(two, flaws, names)
 
     packed = zstd(data)
     half = len(packed) // 2
-    files["packed.data"] = file([fp], record(COMPRESSED, packed[:half]) + record(COMPRESSED, packed[half:]), parts)
-    size = words(len(packed))
-    files["packed2.data"] = file([fp], record(COMPRESSED2, size + packed + bytes(-len(packed) % 8)), parts)
+    pieces = record(COMPRESSED, packed[:half]) + record(COMPRESSED, packed[half:])
+    files["packed.data"] = file([fp], pieces, parts)
+    padded = words(len(packed)) + packed + bytes(-len(packed) % 8)
+    files["packed2.data"] = file([fp], record(COMPRESSED2, padded), parts)
     return files
 
 
