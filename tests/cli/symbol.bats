@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# Names in a recording: inlined functions, separate debug files, code made at run time.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    local why
+    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
+    rm -f probe.kelvin
+}
+
+record() { # COMMAND...
+    "$KELVIN" record -q --min-samples 0 --allow-partial -o app.kelvin -- "$@" >/dev/null
+}
+
+# Share of the samples, in percent, whose stack has TEXT in it.
+share() { # TEXT
+    "$KELVIN" fold app.kelvin | awk -v text="$1" '
+        { all += $NF } index($0, text) { got += $NF } END { print int(all ? 100 * got / all : 0) }'
+}
+
+compile_spinner() { # FLAGS...
+    cat >spin.c <<'SOURCE'
+static inline __attribute__((always_inline)) unsigned long step(unsigned long x)
+{
+    for (int i = 0; i < 1000; i++)
+        x = x * 6364136223846793005ul + (x >> 7);
+    return x;
+}
+static __attribute__((noinline)) unsigned long spin(unsigned long n)
+{
+    unsigned long x = 1;
+    while (n--)
+        x = step(x);
+    return x;
+}
+int main(void)
+{
+    return spin(250000) == 1;
+}
+SOURCE
+    gcc -O2 "$@" spin.c -o spin
+}
+
+@test "inlined functions are frames of their own" {
+    compile_spinner -g
+    record ./spin
+    [ "$(share 'main;spin;step')" -ge 50 ] || fail "$("$KELVIN" fold app.kelvin)"
+}
+
+@test "without debug information the function that holds the code is named" {
+    compile_spinner
+    record ./spin
+    [ "$(share 'main;spin')" -ge 90 ] || fail "$("$KELVIN" fold app.kelvin)"
+    [ "$(share step)" -eq 0 ]
+}
+
+@test "a debug link leads to the names of a stripped program" {
+    compile_spinner -g
+    objcopy --only-keep-debug spin spin.debug
+    strip spin
+    record ./spin
+    [ "$(share 'spin;step')" -eq 0 ]
+    [ "$(share '[spin+0x')" -ge 90 ] || fail "$("$KELVIN" fold app.kelvin)"
+    objcopy --add-gnu-debuglink=spin.debug spin
+    record ./spin
+    [ "$(share 'main;spin;step')" -ge 50 ] || fail "$("$KELVIN" fold app.kelvin)"
+}
+
+write_script() {
+    cat >hot.js <<'SOURCE'
+function hot(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) % 1000003; return s; }
+let t = 0;
+for (let k = 0; k < 3000; k++) t += hot(20000 + k % 7);
+console.log(t);
+SOURCE
+}
+
+@test "a perf map names JavaScript functions" {
+    command -v node >/dev/null || skip "no node"
+    write_script
+    record node --perf-basic-prof hot.js
+    [ "$(share 'JS:*hot ')" -ge 40 ] || fail "$("$KELVIN" fold app.kelvin | tail -n 5)"
+}
+
+@test "a jitdump names JavaScript functions" {
+    command -v node >/dev/null || skip "no node"
+    write_script
+    record node --perf-prof hot.js
+    [ "$(share 'JS:*hot ')" -ge 40 ] || fail "$("$KELVIN" fold app.kelvin | tail -n 5)"
+}
