@@ -152,6 +152,22 @@ static void rules_made_by_hand(void **state)
     assert_int_equal(r.flags, ROW_FP_AT_FP);
 }
 
+static void no_rule_past_the_end(void **state)
+{
+    (void)state;
+    struct tiny t;
+    struct unwind_table *table;
+    struct err err;
+    tiny_init(&t, EM_X86_64);
+    size_t n = tiny_frames(&t, (struct text){USUAL, 5}, (struct text){"", 0});
+    assert_int_equal(unwind_table_parse(&t, n, &table, &err), 0);
+    assert_null(unwind_table_find(table, 0x3f));
+    assert_non_null(unwind_table_find(table, 0x40));
+    assert_non_null(unwind_table_find(table, 0x13f));
+    assert_null(unwind_table_find(table, 0x140));
+    unwind_table_free(table);
+}
+
 static void expressions_made_by_hand(void **state)
 {
     (void)state;
@@ -220,6 +236,7 @@ int main(void)
         cmocka_unit_test(bits_flipped_anywhere),
         cmocka_unit_test(lies_in_headers),
         cmocka_unit_test(rules_made_by_hand),
+        cmocka_unit_test(no_rule_past_the_end),
         cmocka_unit_test(expressions_made_by_hand),
         cmocka_unit_test(programs_without_sense),
     };

@@ -408,17 +408,20 @@ static struct unwind_space *map_tiny(struct unwind_files *files, const char *pro
     return s;
 }
 
-/* From byte 16 on: stp x29, x30, [sp, #-16]!, signed with pointer authentication. */
+/*
+ * From byte 16 on: stp x29, x30, [sp, #-16]!, signed with pointer authentication. The last call
+ * ends the function: its return address is past it, and still the function's rule holds.
+ */
 static void aarch64_frames(void **state)
 {
     (void)state;
     static const char program[] = "\x50\x2d\x0e\x10\x9d\x02\x9e\x01";
     struct unwind_files *files = unwind_files_new();
     struct unwind_space *s = map_tiny(files, program, sizeof program - 1);
-    uint64_t words[] = {0x7777, UINT64_C(0x5a00000000100060), 0x8888, 0x100070, 9, 0};
+    uint64_t words[] = {0x7777, UINT64_C(0x5a00000000100060), 0x8888, 0x100140, 9, 0};
     struct unwind_stack stack = {0x7000, (const uint8_t *)words, sizeof words};
     struct unwind_regs leaf = {.pc = 0x100044, .sp = 0x7000, .fp = 1, .extra = 0x100058};
-    uint64_t pcs[16], right[] = {0x100044, 0x100058, 0x100060, 0x100070};
+    uint64_t pcs[16], right[] = {0x100044, 0x100058, 0x100060, 0x100140};
     enum unwind_end why;
     assert_int_equal(unwind_walk(s, &leaf, &stack, pcs, 16, &why), 4);
     assert_int_equal(why, UNWIND_WHOLE);
