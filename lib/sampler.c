@@ -103,9 +103,8 @@ static uint32_t copy_unknown(void *to, uintptr_t from, uint32_t max)
     return n > 0 ? (uint32_t)n : 0;
 }
 
-static uint32_t copy_stack(struct letter *l)
+static uint32_t copy_stack(struct letter *l, uintptr_t sp)
 {
-    uintptr_t sp = (uintptr_t)l->sp;
     if (sp >= self.stack_low && sp < self.stack_end)
         return copy_words((void *)letter_bytes(l), sp, self.stack_end, agent.stack_bytes);
     return copy_unknown(letter_bytes(l), sp, agent.stack_bytes);
@@ -127,14 +126,11 @@ static uint64_t period_ns(const siginfo_t *info)
 
 static void fill_sample(struct letter *l, const void *ucontext, uint64_t ns)
 {
-    struct unwind_regs regs;
-    unwind_regs_from_ucontext(ucontext, &regs);
-    l->pc = regs.pc;
-    l->sp = regs.sp;
-    l->fp = regs.fp;
-    l->extra = regs.extra;
+    _Static_assert(sizeof(struct unwind_regs) == sizeof l->regs, "mailbox.h");
+    struct unwind_regs *regs = (void *)l->regs;
+    unwind_regs_from_ucontext(ucontext, regs);
     l->period_ns = ns;
-    l->n_bytes = copy_stack(l);
+    l->n_bytes = copy_stack(l, (uintptr_t)regs->sp);
 }
 
 /* A recorder that is gone makes no room again: then this is over. */

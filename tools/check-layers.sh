@@ -15,8 +15,8 @@ table() {
     ' DESIGN.md
 }
 
-# Lines "file:line: room may not include room" for one ROOM that MAY include a list of rooms.
-offences() { # ROOM MAY
+# Lines "file:line: room may not include room" for one ROOM in FOLDER that MAY include a list of rooms.
+offences() { # ROOM MAY FOLDER
     local room=$1 may=" ${2//,/ } $1 "
     [[ $may == *" all "* ]] && return
     awk -v room="$room" -v may="$may" '
@@ -24,7 +24,7 @@ offences() { # ROOM MAY
             to = substr($0, RSTART, RLENGTH - 1)
             sub(/.*"/, "", to)
             if (!index(may, " " to " ")) print FILENAME ":" FNR ": " room " may not include " to
-        }' /dev/null src/"$room"/*.[ch]
+        }' /dev/null "$3"*.[ch]
 }
 
 declare -A allowed
@@ -33,13 +33,13 @@ while IFS='|' read -r room may; do
 done < <(table)
 
 n=0 bad=0
-for folder in src/*/; do
+for folder in src/*/ lib/; do
     room=$(basename "$folder")
     n=$((n + 1))
     if [ -z "${allowed[$room]+x}" ]; then
         found="$folder: DESIGN.md's table of rooms does not name it"
     else
-        found=$(offences "$room" "${allowed[$room]}")
+        found=$(offences "$room" "${allowed[$room]}" "$folder")
     fi
     if [ -n "$found" ]; then
         bad=1

@@ -247,14 +247,11 @@ static bool is_lost(enum unwind_end end)
 static void take_sample(struct timer_run *r, const struct mail_item *item, uint64_t now_ns)
 {
     const struct letter *l = &item->head;
-    struct engine_sample s = {
-        .time_ns = l->time_ns,
-        .period = l->period_ns,
-        .at = {.pid = l->pid,
-               .tid = l->tid,
-               .regs = {.pc = l->pc, .sp = l->sp, .fp = l->fp, .extra = l->extra},
-               .stack = {l->sp, item->bytes, l->n_bytes}},
-    };
+    struct engine_sample s = {.time_ns = l->time_ns, .period = l->period_ns};
+    s.at.pid = l->pid;
+    s.at.tid = l->tid;
+    memcpy(&s.at.regs, l->regs, sizeof s.at.regs);
+    s.at.stack = (struct unwind_stack){s.at.regs.sp, item->bytes, l->n_bytes};
     follow_thread(&r->follow, l->pid, l->tid, l->comm, now_ns);
     if (is_lost(processes_walk(r->to.processes, &s.at)) && !told_later(r, item))
         follow_look(&r->follow, l->pid, now_ns);

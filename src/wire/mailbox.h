@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* Changes with the layout. */
-#define MAILBOX_MAGIC UINT64_C(0x3178626d766c656b) /* "kelvmbx1" */
+#define MAILBOX_MAGIC UINT64_C(0x3278626d766c656b) /* "kelvmbx2" */
 
 /*
  * Where the mailbox is: "PID FD INODE". FD is inherited, unless somebody closed it; then it can
@@ -50,6 +50,8 @@ enum letter_kind {
     LETTER_SAMPLE /* the bytes are the stack from sp on */
 };
 
+enum { LETTER_REGS = 20 };
+
 /* The start of a slot; the bytes follow. */
 struct letter {
     uint64_t time_ns; /* CLOCK_MONOTONIC */
@@ -57,7 +59,7 @@ struct letter {
     uint32_t kind;
     int32_t pid, tid, parent_pid, parent_tid;
     uint32_t n_bytes;
-    uint64_t pc, sp, fp, extra; /* as in struct unwind_regs */
+    uint64_t regs[LETTER_REGS]; /* of a sample: a struct unwind_regs */
     char comm[16];              /* of the thread when it began */
 };
 

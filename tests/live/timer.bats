@@ -21,9 +21,9 @@ undisturbed() {
     [[ $output != *wrong* ]] || fail "the program said: $output"
 }
 
-# The share of samples whose stack matches PATTERN, of those that match OF, in whole percent.
+# The share of CPU time whose stack matches PATTERN, of those that match OF, in whole percent.
 share() { # PATTERN [OF]
-    "$KELVIN" fold r.kelvin | awk -v re="$1" -v of="${2:-.}" '
+    "$KELVIN" fold --value cpu r.kelvin | awk -v re="$1" -v of="${2:-.}" '
         $0 ~ of { n += $NF; if ($0 ~ re) hit += $NF }
         END { printf "%d", n ? 100 * hit / n : 0 }'
 }

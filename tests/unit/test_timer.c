@@ -137,7 +137,7 @@ static void scribble(struct mail *m, uint64_t *x)
         l->tid = (int)(next_random(x) % 4) - 1;
         l->parent_pid = (int)(next_random(x) % 4);
         l->n_bytes = (uint32_t)next_random(x) % (m->slot_bytes * 2);
-        l->pc = next_random(x) % 0x600000;
+        l->regs[0] = next_random(x) % 0x600000; /* pc */
         *mailbox_state(m->box, slot) = next_random(x) % 4 ? SLOT_FULL : next_random(x);
     }
 }
