@@ -3,9 +3,9 @@
 
 Usage: perfdata-compare.py KELVIN FILE SHARE
 
-Sample by sample, by time and thread, every frame's file and address. Prints what differs first, and
 Sample by sample, by time and thread, file and address of every frame. Prints what differs first and
 fails when fewer than SHARE percent are the same. Where the copy of a stack ends, perf prints a frame
+at ffffffffffffffff and Kelvin "[unfinished]": that is the same.
 """
 import json
 import re
