@@ -7,8 +7,8 @@
  * A frame's pc is looked up as it is: return addresses have had 1 taken off already. What it counts
  * depends on its mapping's path:
  *
- *     /usr/lib/libc.so.6       an address of the file (vaddr); with a build-id the file must have
- * it [vdso]                   the same, or an address between the mapping's start and end
+ *     /usr/lib/libc.so.6       an address of the file (vaddr), which must have the build-id if
+ * known [vdso]                   the same, or an address between the mapping's start and end
  *     /tmp/perf-123.map        a run-time address, in code of process 123 that has no file
  *     .../jit-123.dump         the same, with the lines of a jitdump
  *     any, kind FRAME_KERNEL   a run-time address of the running kernel
@@ -21,13 +21,17 @@ struct symbolize_opts {
     const char *debug_folder; /* where separate debug files are; NULL = /usr/lib/debug */
     const char *map_folder;   /* where perf-PID.map files are; NULL = where their mapping says */
     const char *kallsyms;     /* the kernel's symbols; NULL = /proc/kallsyms */
+    /* Where to read the file that a mapping calls PATH; NULL = there. */
+    const char *(*locate)(const void *locate_arg, const char *path);
+    const void *locate_arg;
     bool no_inlines;
     bool no_debuginfod; /* do not ask servers even if DEBUGINFOD_URLS is set */
 };
 
 struct symbolize_result {
-    size_t frames, named,
-        with_lines;       /* frames looked at, of which named, of which with file:line */
+    size_t frames;        /* looked at */
+    size_t named;         /* of those */
+    size_t with_lines;    /* of the named: with file and line */
     size_t missing_files; /* modules that could not be opened or have changed */
 };
 
