@@ -7,8 +7,8 @@
  * A frame's pc is looked up as it is: return addresses have had 1 taken off already. What it counts
  * depends on its mapping's path:
  *
- *     /usr/lib/libc.so.6       an address of the file (vaddr), which must have the build-id if
- * known [vdso]                   the same, or an address between the mapping's start and end
+ *     /usr/lib/libc.so.6       an address of the file (vaddr); its build-id must be the mapping's
+ *     [vdso]                   the same, or an address between the mapping's start and end
  *     /tmp/perf-123.map        a run-time address, in code of process 123 that has no file
  *     .../jit-123.dump         the same, with the lines of a jitdump
  *     any, kind FRAME_KERNEL   a run-time address of the running kernel
