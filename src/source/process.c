@@ -1,10 +1,9 @@
 #include "source/process.h"
 
-#include <dirent.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
-enum { PCS_MAX = 8192, CACHE_SLOTS = 1 << 13 };
+enum { PCS_MAX = 8192, CACHE_SLOTS = 1 << 13, HELD_MAX = 256 };
 
 /* Mappings of all processes together, about 60 MB: a file could else ask for any amount by forks.
  */
@@ -16,7 +15,15 @@ enum { MAPS_MAX = 1 << 19 };
 struct code_map {
     uint64_t start, end, offset;
     uint32_t path, build_id; /* in processes.texts */
+    uint32_t open_path;      /* where to read it instead; 0 = there */
     struct mapping_id mapping;
+};
+
+/* A file with code that was sampled, held open until it was asked for names. */
+struct held_file {
+    uint32_t path; /* in processes.texts */
+    int fd;
+    char link[32];
 };
 
 /* What a process has mapped. Shared after a fork until one side changes it. */
@@ -56,6 +63,7 @@ struct processes {
     struct intern texts;
     VEC(struct process) list;
     VEC(struct task) tasks;
+    VEC(struct held_file) held;
     struct idmap by_pid, by_tid;
     struct address_space *nothing; /* of processes that are not known */
     uint32_t last_serial;
@@ -136,6 +144,9 @@ void processes_free(struct processes *ps)
         return;
     for (size_t i = 0; i < ps->list.n; i++)
         space_drop(ps->list.at[i].space);
+    for (size_t i = 0; i < ps->held.n; i++)
+        close(ps->held.at[i].fd);
+    vec_done(&ps->held);
     space_drop(ps->nothing);
     unwind_files_free(ps->files);
     intern_done(&ps->texts);
@@ -317,7 +328,7 @@ static char *open_path_of(struct process *proc, const struct process_map *m)
         proc->asked_root = true;
         proc->moved = has_other_root(proc->pid);
     }
-    if (text_ends(text_of(m->path), " (deleted)"))
+    if (!proc->moved && access(m->path, F_OK) != 0) /* deleted */
         return mem_printf("/proc/%d/map_files/%llx-%llx", proc->pid, (unsigned long long)m->start,
                           (unsigned long long)m->end);
     return proc->moved ? mem_printf("/proc/%d/root%s", proc->pid, m->path) : NULL;
@@ -357,6 +368,8 @@ void processes_mmap(struct processes *ps, const struct process_map *m)
         .open_path = open_path,
         .user_id = (uint32_t)as->maps.n,
     };
+    if (open_path)
+        map.open_path = intern_add(&ps->texts, text_of(open_path));
     *vec_push(&as->maps) = map;
     ps->n_maps++;
     unwind_space_map(as->unwind, &um);
@@ -370,31 +383,62 @@ static struct str_id model_str(struct processes *ps, uint32_t text)
 }
 
 /* The build-id of a file that was mapped before anybody told. */
-static struct str_id read_build_id(struct processes *ps, const struct unwind_map *um)
+static struct str_id read_build_id(struct processes *ps, const struct code_map *m)
 {
     struct unwind_table *t = NULL;
     struct err ignored;
-    if (!ps->live || um->path[0] != '/')
-        return (struct str_id){0};
-    if (unwind_table_load(um->open_path ? um->open_path : um->path, &t, &ignored) != 0)
+    const char *path = intern_get(&ps->texts, m->open_path ? m->open_path : m->path).at;
+    if (!ps->live || path[0] != '/' || unwind_table_load(path, &t, &ignored) != 0)
         return (struct str_id){0};
     struct str_id id = profile_add_str(ps->profile, text_of(t->build_id));
     unwind_table_free(t);
     return id;
 }
 
+static bool is_held(const struct processes *ps, uint32_t path)
+{
+    for (size_t i = 0; i < ps->held.n; i++)
+        if (ps->held.at[i].path == path)
+            return true;
+    return false;
+}
+
+/* Files get deleted and replaced, processes end: hold on to what the samples are from. */
+static void hold(struct processes *ps, const struct code_map *m)
+{
+    const char *path = intern_get(&ps->texts, m->open_path ? m->open_path : m->path).at;
+    if (!ps->live || path[0] != '/' || ps->held.n == HELD_MAX || is_held(ps, m->path))
+        return;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return;
+    struct held_file *h = vec_push(&ps->held);
+    *h = (struct held_file){.path = m->path, .fd = fd};
+    snprintf(h->link, sizeof h->link, "/proc/self/fd/%d", fd);
+}
+
+const char *processes_locate(const void *processes, const char *path)
+{
+    const struct processes *ps = processes;
+    uint32_t id = intern_find(&ps->texts, text_of(path));
+    for (size_t i = 0; i < ps->held.n; i++)
+        if (ps->held.at[i].path == id)
+            return ps->held.at[i].link;
+    return path;
+}
+
 /*
  * The profile's mapping is in addresses of the file, like the frames in it, so that processes
  * share mappings and frames wherever the file was loaded.
  */
-static struct mapping_id file_mapping(struct processes *ps, struct code_map *m,
-                                      const struct unwind_map *um, uint64_t start)
+static struct mapping_id file_mapping(struct processes *ps, struct code_map *m, uint64_t start)
 {
     if (m->mapping.i)
         return m->mapping;
+    hold(ps, m);
     struct mapping key = {
         .path = model_str(ps, m->path),
-        .build_id = m->build_id ? model_str(ps, m->build_id) : read_build_id(ps, um),
+        .build_id = m->build_id ? model_str(ps, m->build_id) : read_build_id(ps, m),
         .start = start,
         .end = start + (m->end - m->start),
         .offset = m->offset,
@@ -433,7 +477,7 @@ static struct frame_id make_frame(struct processes *ps, struct address_space *as
         } else {
             uint64_t into = pc - um->start;
             key.pc = unwind_space_vaddr(as->unwind, pc);
-            key.mapping = file_mapping(ps, m, um, key.pc - into);
+            key.mapping = file_mapping(ps, m, key.pc - into);
         }
     }
     return profile_add_frame(ps->profile, &key);
@@ -511,70 +555,4 @@ struct stack_id processes_stack(struct processes *ps, const struct process_sampl
         *vec_push(&ps->frames) =
             profile_add_named_frame(ps->profile, text_of("[unfinished]"), FRAME_USER);
     return stacks_intern_leaf_first(&ps->profile->stacks, ps->frames.at, ps->frames.n);
-}
-
-/* --- what runs already --- */
-
-/* "55d0a000-55d0c000 r-xp 00002000 08:01 1234   /usr/bin/app" */
-static void scan_map(struct processes *ps, int pid, char *line)
-{
-    unsigned long long start, end, offset;
-    char rights[5];
-    int path_at = 0;
-    if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, rights, &offset, &path_at) < 4)
-        return;
-    if (rights[2] != 'x' || !path_at)
-        return;
-    line[strcspn(line, "\n")] = '\0';
-    processes_mmap(
-        ps, &(struct process_map){
-                .pid = pid, .start = start, .end = end, .offset = offset, .path = line + path_at});
-}
-
-void processes_maps(struct processes *ps, int pid, struct text maps)
-{
-    while (maps.n) {
-        struct text line = text_cut(&maps, '\n');
-        autofree char *copy = mem_strndup(line.at, line.n);
-        scan_map(ps, pid, copy);
-    }
-}
-
-static int scan_maps(struct processes *ps, int pid, struct err *err)
-{
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    autofclose FILE *f = fopen(path, "re");
-    if (!f)
-        return err_set_errno(err, errno, "cannot read '%s'", path);
-    autofree char *line = NULL;
-    size_t cap = 0;
-    while (getline(&line, &cap, f) > 0)
-        scan_map(ps, pid, line);
-    return 0;
-}
-
-static void scan_comm(struct processes *ps, int pid, int tid)
-{
-    char path[64], comm[64] = "";
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", pid, tid);
-    autofclose FILE *f = fopen(path, "re");
-    if (!f || !fgets(comm, sizeof comm, f))
-        return;
-    comm[strcspn(comm, "\n")] = '\0';
-    processes_comm(ps, pid, tid, comm, false);
-}
-
-int processes_scan(struct processes *ps, int pid, struct err *err)
-{
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *d = opendir(path);
-    if (!d)
-        return err_set_errno(err, errno, "no process %d", pid);
-    for (struct dirent *e; (e = readdir(d));)
-        if (atoi(e->d_name) > 0)
-            scan_comm(ps, pid, atoi(e->d_name));
-    closedir(d);
-    return scan_maps(ps, pid, err);
 }

@@ -53,3 +53,9 @@ struct thread_id processes_thread(struct processes *ps, int pid, int tid);
 
 /* How unwinding a sample would end; nothing is added to the profile. */
 enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s);
+
+/*
+ * Where the file that a process mapped as PATH can be read, though it was deleted or replaced since
+ * or the process sees other folders than we do; PATH itself unless live. For symbolize_opts.locate.
+ */
+const char *processes_locate(const void *processes, const char *path);

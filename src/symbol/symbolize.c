@@ -120,7 +120,8 @@ static int name_file(struct symbolizer *s, struct lookup *l, const struct wanted
         .folder = s->opts.debug_folder ? s->opts.debug_folder : "/usr/lib/debug",
         .ask_servers = !s->opts.no_debuginfod,
     };
-    bool have_main = elffile_open(&main, path, build_id) == 0;
+    const char *at = s->opts.locate ? s->opts.locate(s->opts.locate_arg, path) : path;
+    bool have_main = elffile_open(&main, at, build_id) == 0;
     bool apart = !(have_main && main.dw) &&
                  debugfile_open(&debug, path, have_main ? main.elf : NULL, build_id, &opts) == 0;
     if (have_main || apart)
