@@ -111,6 +111,13 @@ splits_right() { # FILE SIXTY THIRTY TEN
     [ "$("$KELVIN" fold --pid s.kelvin | grep part_sixty | cut -d';' -f1 | sort -u | wc -l)" = 2 ]
 }
 
+@test "a program that is deleted while it runs keeps its names" {
+    cp "$TARGET/split" gone
+    kelvin record -o g.kelvin -- sh -c './gone 1 5 & sleep 0.3; rm gone; wait'
+    exits 0
+    splits_right g.kelvin part_sixty part_thirty part_ten
+}
+
 @test "a recorder that is killed leaves all but the last second" {
     "$KELVIN" record -o k.kelvin -- "$TARGET/split" 30 5 >/dev/null 2>&1 &
     local recorder=$!
