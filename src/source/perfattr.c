@@ -5,6 +5,7 @@
 #include "unwind/walk.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -148,7 +149,7 @@ static void set_rate(struct perfattr *a, double rate_hz)
         a->attr.sample_period = 1;
     } else {
         a->attr.freq = 1;
-        a->attr.sample_freq = (uint64_t)(rate_hz + 0.5);
+        a->attr.sample_freq = (uint64_t)llround(rate_hz);
     }
 }
 
