@@ -16,7 +16,7 @@ void record_status(const struct recorder *r)
 {
     char n[2][UNITS_MAX];
     double seconds = (double)(r->last_flush_ns - r->start_ns) / 1e9;
-    fprintf(stderr, "\r\033[Kkelvin: %.0f s, %s samples, %s lost ", seconds,
+    fprintf(stderr, "\r\033[Kkelvin: %.1f s, %s samples, %s lost ", seconds,
             units_count(n[0], r->samples), units_count(n[1], r->facts->lost));
 }
 
