@@ -23,7 +23,7 @@ case ${1:-} in
 install)
     mkdir -p "$root/bin" "$lib" "$man" "$completion" "$doc"
     install -m 755 "$kelvin" "$root/bin/kelvin"
-    install -m 755 "${B:-build}/libkelvin-agent.so" "$lib"
+    install -m 644 "${B:-build}/libkelvin-agent.so" "$lib"
     "$kelvin" help --as man | put "$man/kelvin.1"
     for command in $(commands); do
         "$kelvin" help "$command" --as man | put "$man/kelvin-$command.1"
