@@ -1,0 +1,55 @@
+/* stats.c - intervals of shares; see stats.h. */
+#include "analysis/stats.h"
+
+#include <math.h>
+
+struct interval stats_wilson(double share, double n_effective, double z)
+{
+    if (!(n_effective > 0))
+        return (struct interval){0, 1};
+    double zz = z * z / n_effective;
+    double middle = (share + zz / 2) / (1 + zz);
+    double half = z / (1 + zz) * sqrt(share * (1 - share) / n_effective + zz / (4 * n_effective));
+    return (struct interval){fmax(0, middle - half), fmin(1, middle + half)};
+}
+
+/* Sum of squared distances of all circular windows of LENGTH samples from their mean. */
+static double window_spread(const uint8_t *hits, size_t n, size_t length, double mean)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < length; i++)
+        sum += hits[i] != 0;
+    for (size_t i = 0; i < n; i++) {
+        double off = sum - mean * (double)length;
+        squares += off * off;
+        size_t in = i + length < n ? i + length : i + length - n;
+        sum += (hits[in] != 0) - (hits[i] != 0);
+    }
+    return squares;
+}
+
+/* 1 + 2 * the weighted sum of autocorrelations below a distance of LENGTH samples. */
+static double inflation(const uint8_t *hits, size_t n, size_t length, double mean)
+{
+    double alone = mean * (1 - mean) * (double)n;
+    double used_up = 1 - (double)length / (double)n; /* as the mean is from the same samples */
+    return window_spread(hits, n, length, mean) / ((double)length * alone * used_up);
+}
+
+double stats_effective_n(const uint8_t *hits, size_t n)
+{
+    size_t ones = 0;
+    for (size_t i = 0; i < n; i++)
+        ones += hits[i] != 0;
+    if (n < STATS_MIN_SERIES || ones == 0 || ones == n)
+        return (double)n;
+    double mean = (double)ones / (double)n, factor = 1;
+    for (size_t length = (size_t)sqrt((double)n), i = 0; i < 2; i++, length *= 2)
+        factor = fmax(factor, inflation(hits, n, length, mean));
+    return fmax(1, (double)n / factor);
+}
+
+double stats_weighted_n(double sum, double sum_of_squares)
+{
+    return sum_of_squares > 0 ? sum * sum / sum_of_squares : 0;
+}

@@ -1,0 +1,44 @@
+/*
+ * stats.h - how sure a share is: intervals that know that samples hang together.
+ *
+ * A sampler that looks a thousand times a second sees the same loop many times in a row. Such
+ * samples tell less than as many independent looks would, so an interval is made from the
+ * effective number of samples: how many independent ones would be as informative.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+/* Half the width of a 95 % interval, in standard deviations. */
+#define STATS_Z95 1.959964
+
+struct interval {
+    double low, high;
+};
+
+/*
+ * Wilson's score interval of a share (0 to 1) seen in N_EFFECTIVE samples. Holds its promise for
+ * small numbers and at 0 and 1, where the usual "plus or minus" has no width. Without samples
+ * nothing is known: 0 to 1. N_EFFECTIVE need not be whole.
+ */
+struct interval stats_wilson(double share, double n_effective, double z);
+
+/*
+ * The effective number of samples behind the share of 1s in HITS: N samples in time order, each
+ * 0 or 1. It is n / (1 + 2 * sum of (1 - k/L) * rho_k), where rho_k is the autocorrelation at a
+ * distance of k samples, for all k below the block length L. That sum is what a bootstrap of
+ * circular blocks of L samples converges to, here worked out in one pass; the larger one of
+ * L = sqrt(n) and L = 2 sqrt(n) is taken.
+ *
+ * Between 1 and N: that samples spread more evenly than chance would is not trusted. Runs longer
+ * than L samples, such as the phases of a program, are only partly seen. Below STATS_MIN_SERIES
+ * samples, or when all are alike, there is nothing to estimate from: N.
+ */
+enum { STATS_MIN_SERIES = 16 };
+double stats_effective_n(const uint8_t *hits, size_t n);
+
+/*
+ * The same for samples that weigh unlike: (sum of weights)^2 / sum of weights^2 (Kish), from the
+ * two sums. 0 when SUM is.
+ */
+double stats_weighted_n(double sum, double sum_of_squares);

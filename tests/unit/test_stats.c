@@ -1,0 +1,169 @@
+/* test_stats.c - intervals of shares hold what they promise. */
+#include "analysis/stats.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A fixed generator: the tests are the same every time. */
+static double draw(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+static void near(double value, double want, double within)
+{
+    if (fabs(value - want) > within)
+        fail_msg("%g is not within %g of %g", value, within, want);
+}
+
+static void wilson_matches_published_values(void **state)
+{
+    (void)state;
+    struct interval i = stats_wilson(0.1, 10, STATS_Z95); /* 1 of 10 */
+    near(i.low, 0.0179, 0.0001);
+    near(i.high, 0.4042, 0.0001);
+    i = stats_wilson(0.5, 100, STATS_Z95);
+    near(i.low, 0.4038, 0.0001);
+    near(i.high, 0.5962, 0.0001);
+}
+
+static void wilson_has_width_at_the_edges(void **state)
+{
+    (void)state;
+    struct interval none = stats_wilson(0, 20, STATS_Z95), all = stats_wilson(1, 20, STATS_Z95);
+    assert_true(none.low == 0);
+    near(none.high, 0.1611, 0.0001);
+    near(all.low, 0.8389, 0.0001);
+    assert_true(all.high == 1);
+    struct interval nothing = stats_wilson(0.3, 0, STATS_Z95);
+    assert_true(nothing.low == 0 && nothing.high == 1);
+}
+
+static void weights_that_differ_count_for_less(void **state)
+{
+    (void)state;
+    near(stats_weighted_n(10, 10), 10, 1e-9);            /* ten samples of weight 1 */
+    near(stats_weighted_n(109, 9 + 10000), 1.187, 0.01); /* one outweighs nine */
+    assert_true(stats_weighted_n(0, 0) == 0);
+}
+
+/* Hits with share P, where a sample is a copy of the one before with probability STICK. */
+static void make_series(uint8_t *hits, size_t n, double p, double stick, uint64_t seed)
+{
+    uint64_t rng = seed * 0x9e3779b97f4a7c15u | 1;
+    for (int i = 0; i < 20; i++)
+        draw(&rng);
+    for (size_t i = 0; i < n; i++) {
+        bool copy = i > 0 && draw(&rng) < stick;
+        double u = draw(&rng);
+        hits[i] = copy ? hits[i - 1] : u < p;
+    }
+}
+
+enum { N = 10000 };
+
+static void independent_samples_count_in_full(void **state)
+{
+    (void)state;
+    autofree uint8_t *hits = mem_calloc(N, 1);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        make_series(hits, N, 0.3, 0, seed);
+        double n = stats_effective_n(hits, N);
+        assert_true(n <= N && n > 0.65 * N);
+    }
+}
+
+static void samples_that_stick_together_count_for_less(void **state)
+{
+    (void)state;
+    autofree uint8_t *hits = mem_calloc(N, 1);
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        make_series(hits, N, 0.3, 0.8, seed);
+        sum += stats_effective_n(hits, N) / 20;
+    }
+    near(sum, N / 9.0, 0.2 * N / 9.0); /* (1 + 0.8) / (1 - 0.8) = 9 samples tell one's worth */
+}
+
+static void even_spread_is_not_trusted(void **state)
+{
+    (void)state;
+    uint8_t hits[400];
+    for (size_t i = 0; i < 400; i++)
+        hits[i] = i % 2;
+    assert_true(stats_effective_n(hits, 400) == 400);
+}
+
+static void one_long_run_is_hardly_worth_more_than_its_length_in_blocks(void **state)
+{
+    (void)state;
+    uint8_t hits[400] = {0};
+    memset(hits, 1, 200);
+    double n = stats_effective_n(hits, 400);
+    assert_true(n >= 1 && n < 30);
+}
+
+static void nothing_to_estimate_from(void **state)
+{
+    (void)state;
+    uint8_t zeros[100] = {0}, few[] = {1, 1, 1, 0, 0, 0};
+    assert_true(stats_effective_n(zeros, 100) == 100);
+    assert_true(stats_effective_n(few, sizeof few) == 6);
+    assert_true(stats_effective_n(few, 0) == 0);
+}
+
+/* Of 1,000 recordings, how many intervals hold the true share? */
+static int covered(double p, double stick, bool naive)
+{
+    autofree uint8_t *hits = mem_calloc(5000, 1);
+    int n = 0;
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        make_series(hits, 5000, p, stick, seed);
+        double ones = 0;
+        for (size_t i = 0; i < 5000; i++)
+            ones += hits[i];
+        double effective = naive ? 5000 : stats_effective_n(hits, 5000);
+        struct interval i = stats_wilson(ones / 5000, effective, STATS_Z95);
+        n += i.low <= p && p <= i.high;
+    }
+    return n;
+}
+
+static void intervals_cover(void **state)
+{
+    (void)state;
+    const double shares[] = {0.02, 0.1, 0.5, 0.9}, sticks[] = {0, 0.5, 0.8};
+    for (size_t s = 0; s < 4; s++) {
+        for (size_t t = 0; t < 3; t++) {
+            int n = covered(shares[s], sticks[t], false);
+            if (n < 930 || n > 970)
+                fail_msg("share %g, stick %g: %d of 1,000", shares[s], sticks[t], n);
+        }
+    }
+    assert_true(covered(0.5, 0.8, true) < 600); /* without the correction they do not */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wilson_matches_published_values),
+        cmocka_unit_test(wilson_has_width_at_the_edges),
+        cmocka_unit_test(weights_that_differ_count_for_less),
+        cmocka_unit_test(independent_samples_count_in_full),
+        cmocka_unit_test(samples_that_stick_together_count_for_less),
+        cmocka_unit_test(even_spread_is_not_trusted),
+        cmocka_unit_test(one_long_run_is_hardly_worth_more_than_its_length_in_blocks),
+        cmocka_unit_test(nothing_to_estimate_from),
+        cmocka_unit_test(intervals_cover),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
