@@ -14,10 +14,17 @@ static void print_warnings(const struct import *im)
                     im->skipped == 1 ? "flaw" : "flaws", im->first_skip);
 }
 
-/* perf.data holds addresses only; the files they belong to are on this machine, or not at all. */
+/* perf.data holds addresses only, and so does a recording whose recorder was killed. */
+static bool wants_names(const struct profile *p, const struct import *im)
+{
+    return strcmp(im->format, source_perfdata.name) == 0 ||
+           (strcmp(im->format, source_kelvin.name) == 0 && meta_find(&p->meta, META_CUT));
+}
+
+/* The files that addresses belong to are on this machine, or not at all. */
 static void name_frames(struct profile *p, const struct import *im)
 {
-    if (strcmp(im->format, source_perfdata.name) != 0)
+    if (!wants_names(p, im))
         return;
     struct symbolize_result r = symbolize(p, &(struct symbolize_opts){0});
     if (r.missing_files)

@@ -12,7 +12,7 @@ static int try_open(struct elffile *ret, char *path, struct text build_id)
     autofree char *own = path;
     if (elffile_open(ret, own, build_id) != 0)
         return -1;
-    if (ret->dw || elffile_section(ret->elf, SHT_SYMTAB))
+    if (ret->has_dwarf || elffile_section(ret->elf, SHT_SYMTAB))
         return 0;
     elffile_close(ret);
     return -1;

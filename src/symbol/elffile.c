@@ -63,9 +63,22 @@ static bool is_little_endian(Elf *elf)
     return ident && ident[EI_DATA] == ELFDATA2LSB;
 }
 
-static bool has_debug_info(Elf *elf)
+static void look_for_dwarf(struct elffile *f)
 {
-    return elffile_named_section(elf, ".debug_info") || elffile_named_section(elf, ".zdebug_info");
+    GElf_Shdr shdr;
+    Elf_Scn *plain = elffile_named_section(f->elf, ".debug_info");
+    Elf_Scn *old = elffile_named_section(f->elf, ".zdebug_info");
+    f->has_dwarf = is_little_endian(f->elf) && (plain || old);
+    f->is_packed = old || (plain && gelf_getshdr(plain, &shdr) && shdr.sh_flags & SHF_COMPRESSED);
+}
+
+Dwarf *elffile_dwarf(struct elffile *f)
+{
+    if (f->has_dwarf && !f->dw) {
+        f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+        f->has_dwarf = f->dw != NULL;
+    }
+    return f->dw;
 }
 
 int elffile_open_fd(struct elffile *f, int fd, struct text build_id)
@@ -81,8 +94,7 @@ int elffile_open_fd(struct elffile *f, int fd, struct text build_id)
     elffile_build_id(f->elf, own);
     if (build_id.n && !same_build_id(build_id, text_of(own)))
         goto fail;
-    if (is_little_endian(f->elf) && has_debug_info(f->elf))
-        f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+    look_for_dwarf(f);
     return 0;
 fail:
     elffile_close(f);

@@ -10,7 +10,9 @@
 struct elffile {
     int fd;
     Elf *elf;
-    Dwarf *dw; /* NULL where the file has no debug information */
+    bool has_dwarf; /* debug information, which may be unreadable */
+    bool is_packed; /* and it is compressed: opening it means unpacking all of it */
+    Dwarf *dw;      /* once asked for */
 };
 
 enum { BUILD_ID_MAX = 64 }; /* bytes; 20 is common */
@@ -24,6 +26,9 @@ void elffile_close(struct elffile *f); /* harmless after a failed open */
 
 /* Take over FD, as elffile_open does its file. */
 int elffile_open_fd(struct elffile *f, int fd, struct text build_id);
+
+/* The debug information, opened at the first call; NULL where there is none that can be read. */
+Dwarf *elffile_dwarf(struct elffile *f);
 
 /* A file's build-id in hex, NUL-terminated; "" where it has none. */
 void elffile_build_id(Elf *elf, char ret[2 * BUILD_ID_MAX + 1]);

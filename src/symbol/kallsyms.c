@@ -1,6 +1,7 @@
 #include "symbol/kallsyms.h"
 
 #include "base/reader.h"
+#include "symbol/kallcache.h"
 
 #include <elf.h>
 
@@ -72,17 +73,27 @@ static void name_all(struct lookup *l, const struct nearest *nearest)
     }
 }
 
+static size_t take_lines(struct lookup *l, struct nearest *nearest, struct reader *in)
+{
+    struct text line;
+    size_t shown = 0;
+    while (reader_line(in, &line))
+        shown += take_line(l, nearest, line);
+    return shown;
+}
+
 int kallsyms_name(struct lookup *l, const char *path)
 {
     struct reader in;
     struct err err;
-    struct text line;
-    size_t shown = 0;
-    if (reader_open(&in, path, &err) != 0)
+    autobuf struct buf cached = {0};
+    bool is_running = strcmp(path, KALLSYMS_RUNNING) == 0;
+    if (is_running && kallcache_read(&cached))
+        reader_open_memory(&in, cached.at, cached.n);
+    else if (reader_open(&in, path, &err) != 0)
         return -1;
     struct nearest *nearest = mem_calloc(l->n, sizeof *nearest);
-    while (reader_line(&in, &line))
-        shown += take_line(l, nearest, line);
+    size_t shown = take_lines(l, nearest, &in);
     reader_close(&in);
     name_all(l, nearest);
     free(nearest);

@@ -4,6 +4,7 @@
 #include "symbol/dwarf.h"
 #include "symbol/elfsym.h"
 #include "symbol/jitdump.h"
+#include "symbol/kallcache.h"
 #include "symbol/kallsyms.h"
 #include "symbol/lookup.h"
 #include "symbol/perfmap.h"
@@ -11,6 +12,7 @@
 #include "symbol/plt.h"
 
 #include <sys/auxv.h>
+#include <sys/utsname.h>
 
 /* Where the names of a module come from. */
 enum module_kind { MODULE_NONE, MODULE_FILE, MODULE_VDSO, MODULE_KERNEL, MODULE_MAP, MODULE_DUMP };
@@ -93,11 +95,23 @@ static int compare_wanted(const void *a, const void *b)
 
 /* --- names, by kind of module --- */
 
+/*
+ * Unpacking the debug file of the C library takes longer than a short recording's whole rest. A
+ * few addresses are not worth that: they get names from the symbol table, but no lines.
+ */
+enum { FEW_ADDRESSES = 32 };
+
+static bool worth_opening(const struct lookup *l, const struct elffile *debug)
+{
+    return !debug->is_packed || l->n > FEW_ADDRESSES;
+}
+
 /* From an open file and the one with its debug information; DEBUG may be the same, or NULL. */
 static void name_from_files(struct symbolizer *s, struct lookup *l, struct elffile *main,
                             struct elffile *debug)
 {
-    if (debug && debug->dw)
+    bool few = debug != main && debug && !worth_opening(l, debug);
+    if (debug && !few && elffile_dwarf(debug))
         dwarf_name(l, debug->dw, s->opts.no_inlines);
     if (main && lookup_count_unnamed(l))
         plt_name(l, main->elf);
@@ -122,7 +136,7 @@ static int name_file(struct symbolizer *s, struct lookup *l, const struct wanted
     };
     const char *at = s->opts.locate ? s->opts.locate(s->opts.locate_arg, path) : path;
     bool have_main = elffile_open(&main, at, build_id) == 0;
-    bool apart = !(have_main && main.dw) &&
+    bool apart = !(have_main && main.has_dwarf) &&
                  debugfile_open(&debug, path, have_main ? main.elf : NULL, build_id, &opts) == 0;
     if (have_main || apart)
         name_from_files(s, l, have_main ? &main : NULL, apart ? &debug : have_main ? &main : NULL);
@@ -150,10 +164,22 @@ static int name_vdso(struct symbolizer *s, struct lookup *l, const struct wanted
     return elf ? 0 : -1;
 }
 
+/* Whether the profile says that it was taken under another release: "Linux 6.1.0". */
+static bool is_other_release(const struct symbolizer *s)
+{
+    struct utsname u;
+    const char *kernel = meta_find(&s->p->meta, META_KERNEL);
+    if (!kernel || strncmp(kernel, "Linux ", 6) != 0 || uname(&u) != 0)
+        return false;
+    return strcmp(kernel + 6, u.release) != 0;
+}
+
 /* Names are those of the kernel that runs now: frames of another one are left alone. */
 static bool is_this_kernel(const struct symbolizer *s)
 {
     char running[129];
+    if (is_other_release(s))
+        return false;
     kallsyms_build_id(running, sizeof running);
     for (size_t i = 0; i < s->p->mappings.n; i++) {
         const struct mapping *m = &s->p->mappings.at[i];
@@ -170,7 +196,7 @@ static int name_kernel(struct symbolizer *s, struct lookup *l, const struct want
     (void)w;
     if (!is_this_kernel(s))
         return -1;
-    return kallsyms_name(l, s->opts.kallsyms ? s->opts.kallsyms : "/proc/kallsyms");
+    return kallsyms_name(l, s->opts.kallsyms ? s->opts.kallsyms : KALLSYMS_RUNNING);
 }
 
 static int name_map(struct symbolizer *s, struct lookup *l, const struct wanted *w)

@@ -87,6 +87,3 @@ const struct unwind_row *unwind_table_find(const struct unwind_table *t, uint64_
 
 /* The file's address (vaddr) of a file offset, by PT_LOAD; false when no segment has it. */
 bool unwind_table_vaddr(const struct unwind_table *t, uint64_t offset, uint64_t *ret);
-
-/* Where tables are kept: $XDG_CACHE_HOME/kelvin/unwind or ~/.cache/..., or NULL for nowhere. */
-char *unwind_cache_folder(void);

@@ -2,6 +2,7 @@
  * Rows against readelf's reading of the same rules, for real files and for both processors.
  */
 #include "base/buf.h"
+#include "base/cachefile.h"
 #include "unwind/arch.h"
 #include "unwind/table.h"
 
@@ -352,9 +353,9 @@ static char *cached_program(struct unwind_table **ret, char **ret_cache_file)
     if (!build("gcc", "-O2 -static -Wl,--build-id", "large"))
         skip();
     char *path = mem_printf("%s/large", folder);
-    autofree char *kept = unwind_cache_folder();
+    autofree char *kept = cachefile_folder();
     *ret = load(path);
-    *ret_cache_file = mem_printf("%s/%s.rows", kept, (*ret)->build_id);
+    *ret_cache_file = mem_printf("%s/unwind/%s.rows", kept, (*ret)->build_id);
     assert_int_equal(access(*ret_cache_file, R_OK), 0);
     return path;
 }

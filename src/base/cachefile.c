@@ -1,0 +1,72 @@
+#include "base/cachefile.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+enum { FILE_MAX_BYTES = 512 << 20 };
+
+char *cachefile_folder(void)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && cache[0] == '/')
+        return mem_printf("%s/kelvin", cache);
+    return home && home[0] == '/' ? mem_printf("%s/.cache/kelvin", home) : NULL;
+}
+
+static char *path_of(const char *name)
+{
+    autofree char *folder = cachefile_folder();
+    return folder ? mem_printf("%s/%s", folder, name) : NULL;
+}
+
+bool cachefile_read(const char *name, struct buf *ret)
+{
+    struct stat st;
+    autofree char *path = path_of(name);
+    autoclose int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+        st.st_size > FILE_MAX_BYTES)
+        return false;
+    vec_reserve(ret, (size_t)st.st_size);
+    while (ret->n < (size_t)st.st_size) {
+        ssize_t got = read(fd, ret->at + ret->n, (size_t)st.st_size - ret->n);
+        if (got <= 0)
+            return false;
+        ret->n += (size_t)got;
+    }
+    return true;
+}
+
+/* Make every folder on the way to PATH. */
+static void make_folders(char *path)
+{
+    for (char *at = path + 1; *at; at++)
+        if (*at == '/') {
+            *at = '\0';
+            mkdir(path, 0700);
+            *at = '/';
+        }
+}
+
+static bool write_whole(int fd, const struct buf *b)
+{
+    for (size_t at = 0; at < b->n;) {
+        ssize_t n = write(fd, b->at + at, b->n - at);
+        if (n <= 0)
+            return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+void cachefile_write(const char *name, const struct buf *b)
+{
+    autofree char *path = path_of(name);
+    if (!path)
+        return;
+    make_folders(path);
+    autofree char *temp = mem_printf("%s-XXXXXX", path);
+    autoclose int fd = mkostemp(temp, O_CLOEXEC);
+    if (fd >= 0 && (!write_whole(fd, b) || rename(temp, path) != 0))
+        unlink(temp);
+}
