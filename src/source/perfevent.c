@@ -23,6 +23,7 @@ struct perf_run {
     struct perfattr attr;
     struct perfevents events;
     struct engine_facts facts;
+    uint64_t random;    /* state of the generator for periods */
     uint64_t lost_told; /* by records; the events themselves may know of more */
     uint64_t kernel_pcs[KERNEL_PCS_MAX];
 };
@@ -217,10 +218,26 @@ static void take_until(struct perf_run *r, uint64_t until_ns)
     r->facts.lost = r->lost_told > r->facts.lost ? r->lost_told : r->facts.lost;
 }
 
+/*
+ * A program with a rhythm near ours would be looked at in the same places again and again (seen: a
+ * part of 10.4 % in a loop of 1 ms read as 8.3 %). So the clock's period varies by up to 15 %
+ * either way with every poll. A thread keeps the period of the moment it was made, as the kernel
+ * lets only the event that was opened be changed.
+ */
+static void vary_period(struct perf_run *r)
+{
+    if (!r->attr.clock || r->facts.rate_hz <= 0)
+        return;
+    r->random = r->random * 6364136223846793005u + 1442695040888963407u;
+    double factor = 0.85 + 0.3 * (double)(r->random >> 40) / (double)(1 << 24);
+    perfevents_set_period(&r->events, (uint64_t)(factor * 1e9 / r->facts.rate_hz));
+}
+
 static int perf_poll(void *run, struct err *err)
 {
     (void)err;
     take_until(run, now_ns() - LATE_NS);
+    vary_period(run);
     return 0;
 }
 
@@ -252,7 +269,7 @@ static void perf_close(void *run)
 const struct engine engine_perf = {
     .name = "perf",
     .title = "perf_event_open",
-    .poll_ms = 250,
+    .poll_ms = 50,
     .probe = perf_probe,
     .open = perf_open,
     .attach = perf_attach,

@@ -218,6 +218,12 @@ void perfevents_read(const struct perfevents *e, const struct perfattr *a, uint6
     }
 }
 
+void perfevents_set_period(const struct perfevents *e, uint64_t period_ns)
+{
+    for (size_t i = 0; i < e->fds.n; i++)
+        ioctl(e->fds.at[i], PERF_EVENT_IOC_PERIOD, &period_ns);
+}
+
 void perfevents_disable(const struct perfevents *e)
 {
     for (size_t i = 0; i < e->fds.n; i++)

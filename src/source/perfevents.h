@@ -36,4 +36,6 @@ int perfevents_watch(const struct perfevents *e, int epoll_fd);
 /* What all events counted, and how many samples found no room. */
 void perfevents_read(const struct perfevents *e, const struct perfattr *a, uint64_t *ret_counted,
                      uint64_t *ret_lost);
+/* Sample a clock every PERIOD_NS from now on. Threads that were inherited keep theirs. */
+void perfevents_set_period(const struct perfevents *e, uint64_t period_ns);
 void perfevents_disable(const struct perfevents *e);
