@@ -269,7 +269,7 @@ static void perf_close(void *run)
 const struct engine engine_perf = {
     .name = "perf",
     .title = "perf_event_open",
-    .poll_ms = 50,
+    .poll_ms = 100,
     .probe = perf_probe,
     .open = perf_open,
     .attach = perf_attach,
