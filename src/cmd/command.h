@@ -27,6 +27,7 @@ extern const struct command command_fold;
 extern const struct command command_help;
 extern const struct command command_info;
 extern const struct command command_record;
+extern const struct command command_simd;
 
 /* NULL-terminated, in the order help shows them. */
 extern const struct command *const commands[];

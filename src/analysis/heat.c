@@ -1,0 +1,49 @@
+#include "analysis/heat.h"
+
+static int by_place(const void *a, const void *b)
+{
+    const struct heat_spot *x = a, *y = b;
+    if (x->mapping.i != y->mapping.i)
+        return x->mapping.i < y->mapping.i ? -1 : 1;
+    return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+static void merge(struct heat *h)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < h->spots.n; i++) {
+        if (n && by_place(&h->spots.at[n - 1], &h->spots.at[i]) == 0)
+            h->spots.at[n - 1].self += h->spots.at[i].self;
+        else
+            h->spots.at[n++] = h->spots.at[i];
+    }
+    h->spots.n = n;
+}
+
+void heat_build(struct heat *h, const struct profile *p, int type)
+{
+    *h = (struct heat){.total = p->types[type].total};
+    autofree int64_t *by_frame = mem_calloc(p->frames.n + 1, sizeof *by_frame);
+    for (size_t i = 0; i < p->samples.n; i++) {
+        struct stack_id stack = p->samples.stack[i];
+        if (stack.i)
+            by_frame[p->stacks.nodes.at[stack.i].frame.i] += p->samples.value[type][i];
+        else
+            h->no_address += p->samples.value[type][i];
+    }
+    for (size_t i = 0; i < p->frames.n; i++) {
+        const struct frame *f = &p->frames.at[i];
+        if (by_frame[i] && f->pc && f->kind != FRAME_KERNEL && f->kind != FRAME_JIT)
+            *vec_push(&h->spots) = (struct heat_spot){f->mapping, f->pc, by_frame[i]};
+        else
+            h->no_address += by_frame[i];
+    }
+    if (h->spots.n)
+        qsort(h->spots.at, h->spots.n, sizeof *h->spots.at, by_place);
+    merge(h);
+}
+
+void heat_done(struct heat *h)
+{
+    vec_done(&h->spots);
+}

@@ -1,0 +1,23 @@
+/*
+ * heat.h - how much of a profile was spent at each address of each file.
+ */
+#pragma once
+#include "base/vec.h"
+#include "model/profile.h"
+
+/* What ran at one address: samples whose innermost frame is there. */
+struct heat_spot {
+    struct mapping_id mapping;
+    uint64_t pc;
+    int64_t self;
+};
+
+struct heat {
+    VEC(struct heat_spot) spots; /* by mapping, then by address */
+    int64_t total;               /* of all samples, those without an address included */
+    int64_t no_address;
+};
+
+/* Of the column TYPE. Free with heat_done(). */
+void heat_build(struct heat *h, const struct profile *p, int type);
+void heat_done(struct heat *h);

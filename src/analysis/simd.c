@@ -1,0 +1,83 @@
+#include "analysis/simd.h"
+
+#include <stdio.h>
+
+static void count_one(struct simd_mix *m, const struct x86_insn *i)
+{
+    m->n++;
+    m->isa[i->isa]++;
+    m->kind[i->kind]++;
+    m->scalar_math += i->math && i->kind == X86_SCALAR_FP;
+    m->packed_math += i->math && i->kind == X86_PACKED_FP;
+    if (i->width_bits >= 128)
+        m->width[i->width_bits == 128 ? 0 : i->width_bits == 256 ? 1 : 2]++;
+    m->needs |= i->needs;
+}
+
+void simd_count(struct simd_mix *m, struct text code)
+{
+    const uint8_t *bytes = (const uint8_t *)code.at;
+    for (size_t at = 0; at < code.n;) {
+        struct x86_insn i = x86_decode(bytes + at, code.n - at);
+        if (i.bad)
+            m->bad++;
+        else
+            count_one(m, &i);
+        bool back = i.flow == X86_BRANCH || i.flow == X86_JUMP;
+        if (back && i.target <= 0 && (uint64_t)-i.target <= at)
+            m->loops = true;
+        at += i.length;
+    }
+}
+
+void simd_add(struct simd_mix *to, const struct simd_mix *from)
+{
+    to->n += from->n;
+    to->bad += from->bad;
+    for (int i = 0; i < X86_ISAS; i++)
+        to->isa[i] += from->isa[i];
+    for (int i = 0; i < X86_KINDS; i++)
+        to->kind[i] += from->kind[i];
+    for (int i = 0; i < 3; i++)
+        to->width[i] += from->width[i];
+    to->scalar_math += from->scalar_math;
+    to->packed_math += from->packed_math;
+    to->needs |= from->needs;
+    to->loops |= from->loops;
+}
+
+/* Zeroed registers and copied structs are vector instructions too: a few make no vector code. */
+enum simd_verdict simd_verdict_of(const struct simd_mix *m)
+{
+    uint64_t math = m->scalar_math + m->packed_math;
+    if (math && math * 50 >= m->n)
+        return m->packed_math * 2 > math ? SIMD_PACKED : SIMD_SCALAR;
+    if (m->kind[X86_PACKED_INT] * 5 >= m->n && m->n)
+        return SIMD_PACKED_INT;
+    return math && m->packed_math == 0 && math * 100 >= m->n ? SIMD_SCALAR : SIMD_INTEGER;
+}
+
+enum x86_isa simd_isa_of(const struct simd_mix *m)
+{
+    uint64_t all = m->n - m->isa[X86_BASE];
+    for (int i = X86_ISAS - 1; i > X86_BASE; i--)
+        if (m->isa[i] && m->isa[i] * 20 >= all)
+            return (enum x86_isa)i;
+    return X86_BASE;
+}
+
+bool simd_is_candidate(const struct simd_mix *m)
+{
+    return m->loops && m->scalar_math && m->packed_math == 0;
+}
+
+char *simd_describe(const struct simd_mix *m, char *to)
+{
+    static const char *const words[] = {"integer", "scalar", "packed", "packed integer"};
+    enum simd_verdict v = simd_verdict_of(m);
+    if (v == SIMD_INTEGER)
+        snprintf(to, 32, "integer");
+    else
+        snprintf(to, 32, "%s %s", words[v], x86_isa_name(simd_isa_of(m)));
+    return to;
+}

@@ -1,0 +1,42 @@
+/*
+ * simd.h - which vector instructions a piece of code is made of.
+ */
+#pragma once
+#include "analysis/x86.h"
+#include "base/text.h"
+
+struct simd_mix {
+    uint64_t n;             /* instructions */
+    uint64_t bad;           /* bytes that are none */
+    uint64_t isa[X86_ISAS]; /* instructions of each */
+    uint64_t kind[X86_KINDS];
+    uint64_t scalar_math, packed_math; /* that compute with floating point */
+    uint64_t width[3];                 /* packed ones of 128, 256, 512 bits */
+    uint32_t needs;                    /* 1 << enum x86_feature */
+    bool loops;                        /* a branch goes back inside the code */
+};
+
+/* Count the instructions of CODE into M, which may hold counts already. */
+void simd_count(struct simd_mix *m, struct text code);
+
+void simd_add(struct simd_mix *to, const struct simd_mix *from);
+
+/* What a function is, in a word or two: "packed AVX2", "scalar SSE", "x87", "integer". */
+enum simd_verdict {
+    SIMD_INTEGER,    /* no floating point, no vectors worth the name */
+    SIMD_SCALAR,     /* computes with one number at a time */
+    SIMD_PACKED,     /* most of its floating point is packed */
+    SIMD_PACKED_INT, /* vectors of integers */
+    SIMD_VERDICTS,
+};
+
+enum simd_verdict simd_verdict_of(const struct simd_mix *m);
+
+/* The newest set that its vector instructions use to some extent (5 % of them). */
+enum x86_isa simd_isa_of(const struct simd_mix *m);
+
+/* A loop that computes with floating point, one number at a time: worth a look when hot. */
+bool simd_is_candidate(const struct simd_mix *m);
+
+/* Append nothing, return static text: "packed AVX2". TO holds at least 32 bytes. */
+char *simd_describe(const struct simd_mix *m, char *to);

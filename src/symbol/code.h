@@ -1,0 +1,43 @@
+/*
+ * code.h - the functions of an ELF file with their addresses and bytes.
+ *
+ * Functions come from the symbols (of the separate debug file, where there is one) and, where
+ * there are none, from the table of unwind rules, which knows at least where functions start. They
+ * do not overlap: one ends at the latest where the next begins.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "symbol/elffile.h"
+
+struct code_function {
+    uint64_t start, size_bytes;
+    const char *name; /* demangled; "[libx.so+0x5e30]" where there is none */
+    bool named;
+    uint8_t rank; /* while building: lower is better */
+};
+
+struct code_section {
+    uint64_t start, size_bytes;
+    const uint8_t *bytes;
+};
+
+struct code {
+    struct elffile main, debug;
+    VEC(struct code_section) sections; /* that hold code, by start */
+    VEC(struct code_function) functions;
+    struct arena names;
+    const char *module; /* last part of the path */
+    int machine;        /* EM_X86_64... */
+};
+
+/* Open PATH; with a BUILD_ID (hex, may be empty) a file that has another is refused. */
+int code_open(struct code *c, const char *path, struct text build_id, struct err *err);
+void code_close(struct code *c); /* harmless after a failed open */
+
+/* The function that holds PC, or NULL. */
+const struct code_function *code_find(const struct code *c, uint64_t pc);
+
+/* The bytes of a function; empty if the file does not have them. */
+struct text code_bytes(const struct code *c, const struct code_function *f);

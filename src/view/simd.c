@@ -1,0 +1,260 @@
+#include "view/simd.h"
+
+#include "base/json.h"
+#include "base/units.h"
+#include "base/utf8.h"
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* Part of the profile in functions whose code is a VERDICT of one ISA. */
+static int64_t self_in(const struct simd_view *v, enum simd_verdict verdict, int isa)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct simd_mix *m = &v->rows[i].mix;
+        if (simd_verdict_of(m) == verdict && (isa < 0 || (int)simd_isa_of(m) == isa))
+            sum += v->rows[i].self;
+    }
+    return sum;
+}
+
+/* --- text --- */
+
+static void print_features(FILE *out, const struct simd_view *v)
+{
+    fputs("features  used:", out);
+    for (int f = 0; f < X86_FEATURES; f++)
+        if (v->all.needs >> f & 1)
+            fprintf(out, " %s%s", x86_feature_name((enum x86_feature)f),
+                    v->host_known && !(v->host_has >> f & 1) ? "(!)" : "");
+    fputs(v->all.needs ? "\n" : " none past SSE2\n", out);
+    if (!v->host_known)
+        return;
+    if (v->all.needs & ~v->host_has)
+        fputs("          (!) this host does not have it: code that is chosen at run time, or it "
+              "would fail here\n",
+              out);
+    uint32_t unused = v->host_has & ~v->all.needs;
+    fputs("          on this host and not used:", out);
+    for (int f = 0; f < X86_FEATURES; f++)
+        if (unused >> f & 1)
+            fprintf(out, " %s", x86_feature_name((enum x86_feature)f));
+    fputs(unused ? "\n" : " none\n", out);
+}
+
+static void print_totals(FILE *out, const struct simd_view *v)
+{
+    char n[UNITS_MAX];
+    const struct simd_mix *m = &v->all;
+    fprintf(out, "code      %s instructions in ", units_count(n, m->n));
+    fprintf(out, "%s functions:", units_count(n, v->n));
+    const char *comma = "";
+    for (int i = 0; i < X86_ISAS; i++)
+        if (m->isa[i]) {
+            fprintf(out, "%s %s %.1f %%", comma, x86_isa_name((enum x86_isa)i),
+                    share((double)m->isa[i], (double)m->n));
+            comma = ",";
+        }
+    fputs("\nfloating  ", out);
+    fprintf(out, "%s scalar (ss, sd, x87) and ", units_count(n, m->kind[X86_SCALAR_FP]));
+    fprintf(out, "%s packed (ps, pd); ", units_count(n, m->kind[X86_PACKED_FP]));
+    fprintf(out, "of those that compute %.1f %% packed\n",
+            share((double)m->packed_math, (double)(m->packed_math + m->scalar_math)));
+    if (m->bad)
+        fprintf(out, "          %s bytes are no instructions: tables among the code\n",
+                units_count(n, m->bad));
+}
+
+static void print_weights(FILE *out, const struct simd_view *v)
+{
+    static const char *const words[] = {"integer code", "scalar floating point",
+                                        "packed floating point", "packed integers"};
+    char n[UNITS_MAX];
+    fputs("\nhot time\n", out);
+    for (int w = SIMD_VERDICTS - 1; w >= 0; w--)
+        for (int isa = X86_ISAS - 1; isa >= (w == SIMD_INTEGER ? -1 : 0); isa--) {
+            if (w == SIMD_INTEGER && isa >= 0)
+                continue;
+            int64_t self = self_in(v, (enum simd_verdict)w, isa);
+            if (self)
+                fprintf(out, "  %6.2f %%  in %s%s%s\n", share((double)self, (double)v->total),
+                        words[w], isa >= 0 ? ", " : "",
+                        isa >= 0 ? x86_isa_name((enum x86_isa)isa) : "");
+        }
+    if (v->elsewhere)
+        fprintf(
+            out,
+            "  %6.2f %%  in code that cannot be read here: the kernel, JITs, files that are gone\n",
+            share((double)v->elsewhere, (double)v->total));
+    if (v->samples >= 0 && v->samples < 200)
+        fprintf(out, "  only %s samples: these shares are rough\n",
+                units_count(n, (uint64_t)v->samples));
+}
+
+static void print_name(FILE *out, const char *name)
+{
+    for (const char *c = name; *c; c++)
+        putc((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c, out);
+}
+
+static void print_row(FILE *out, const struct simd_view *v, const struct simd_row *r)
+{
+    char what[32];
+    const struct simd_mix *m = &r->mix;
+    uint64_t math = m->scalar_math + m->packed_math;
+    if (v->has_profile)
+        fprintf(out, "%7.2f%%", share((double)r->self, (double)v->total));
+    fprintf(out, "%8llu", (unsigned long long)m->n);
+    for (int i = X86_SSE; i < X86_ISAS; i++)
+        fprintf(out, "%7llu", (unsigned long long)m->isa[i]);
+    if (math)
+        fprintf(out, "%7.0f%%", share((double)m->packed_math, (double)math));
+    else
+        fputs("       -", out);
+    fprintf(out, "  %-22s ", simd_describe(m, what));
+    print_name(out, r->name);
+    fputs("\n", out);
+}
+
+static void print_rows(FILE *out, const struct simd_view *v)
+{
+    char n[UNITS_MAX];
+    size_t shown = v->n < v->top ? v->n : v->top;
+    fprintf(out, "\n%s%8s%7s%7s%7s%7s%8s  %-22s function\n", v->has_profile ? "    self" : "",
+            "instr", "SSE", "AVX", "AVX2", "AVX512", "packed", "is");
+    for (size_t i = 0; i < shown; i++)
+        print_row(out, v, &v->rows[i]);
+    if (shown < v->n)
+        fprintf(out, "and %s more; --top shows them\n", units_count(n, v->n - shown));
+}
+
+static bool is_hot_candidate(const struct simd_view *v, const struct simd_row *r)
+{
+    return simd_is_candidate(&r->mix) && (!v->has_profile || r->self * 100 >= v->total);
+}
+
+static void print_candidates(FILE *out, const struct simd_view *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->n; i++)
+        n += v->has_profile && is_hot_candidate(v, &v->rows[i]);
+    if (!n)
+        return;
+    fputs("\nscalar hot loops: they compute one number at a time and might be vectorised\n", out);
+    for (size_t i = 0; i < v->n; i++) {
+        if (!is_hot_candidate(v, &v->rows[i]))
+            continue;
+        fprintf(out, "%7.2f%%  ", share((double)v->rows[i].self, (double)v->total));
+        print_name(out, v->rows[i].name);
+        fprintf(out, " (%s)\n", v->rows[i].module);
+    }
+}
+
+void simd_print(FILE *out, const struct simd_view *v)
+{
+    fprintf(out, "%s\n", v->subject);
+    print_features(out, v);
+    print_totals(out, v);
+    if (v->has_profile)
+        print_weights(out, v);
+    print_rows(out, v);
+    print_candidates(out, v);
+}
+
+/* --- JSON --- */
+
+static void json_mix(struct json *j, const struct simd_mix *m)
+{
+    static const char *const kinds[] = {"integer", "scalar_fp", "packed_fp", "packed_int"};
+    json_key(j, "instructions");
+    json_uint(j, m->n);
+    json_key(j, "not_code_bytes");
+    json_uint(j, m->bad);
+    json_key(j, "isa");
+    json_open(j, '{');
+    for (int i = 0; i < X86_ISAS; i++) {
+        json_key(j, x86_isa_name((enum x86_isa)i));
+        json_uint(j, m->isa[i]);
+    }
+    json_close(j, '}');
+    json_key(j, "kind");
+    json_open(j, '{');
+    for (int i = 0; i < X86_KINDS; i++) {
+        json_key(j, kinds[i]);
+        json_uint(j, m->kind[i]);
+    }
+    json_close(j, '}');
+    json_key(j, "fp_math");
+    json_open(j, '{');
+    json_key(j, "scalar");
+    json_uint(j, m->scalar_math);
+    json_key(j, "packed");
+    json_uint(j, m->packed_math);
+    json_close(j, '}');
+    json_key(j, "width");
+    json_open(j, '{');
+    json_key(j, "128");
+    json_uint(j, m->width[0]);
+    json_key(j, "256");
+    json_uint(j, m->width[1]);
+    json_key(j, "512");
+    json_uint(j, m->width[2]);
+    json_close(j, '}');
+}
+
+static void json_features(struct json *j, const char *key, uint32_t bits)
+{
+    json_key(j, key);
+    json_open(j, '[');
+    for (int f = 0; f < X86_FEATURES; f++)
+        if (bits >> f & 1)
+            json_str(j, x86_feature_name((enum x86_feature)f));
+    json_close(j, ']');
+}
+
+static void json_row(struct json *j, const struct simd_view *v, const struct simd_row *r)
+{
+    char what[32];
+    json_open(j, '{');
+    json_key(j, "name");
+    json_str(j, r->name);
+    json_key(j, "module");
+    json_str(j, r->module);
+    if (v->has_profile) {
+        json_key(j, "self_share");
+        json_double(j, v->total ? (double)r->self / (double)v->total : 0);
+    }
+    json_key(j, "is");
+    json_str(j, simd_describe(&r->mix, what));
+    json_key(j, "loops");
+    json_bool(j, r->mix.loops);
+    json_key(j, "candidate");
+    json_bool(j, is_hot_candidate(v, r));
+    json_mix(j, &r->mix);
+    json_close(j, '}');
+}
+
+void simd_print_json(FILE *out, const struct simd_view *v)
+{
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    json_key(&j, "subject");
+    json_str(&j, v->subject);
+    json_features(&j, "features_used", v->all.needs);
+    json_features(&j, "features_of_host", v->host_has);
+    json_mix(&j, &v->all);
+    if (v->has_profile) {
+        json_key(&j, "not_readable_share");
+        json_double(&j, v->total ? (double)v->elsewhere / (double)v->total : 0);
+    }
+    json_key(&j, "functions");
+    json_open(&j, '[');
+    for (size_t i = 0; i < v->n && i < v->top; i++)
+        json_row(&j, v, &v->rows[i]);
+    json_close(&j, ']');
+    json_close(&j, '}');
+    putc('\n', out);
+}
