@@ -17,5 +17,5 @@ Open it in a browser: click to zoom, '/' to search, '?' for more. Then try:
     $B/kelvin info $example
     $B/kelvin convert $example -o clang.pb.gz        for go tool pprof
     $B/kelvin flame YOUR-PROFILE -o out.svg          any format of '$B/kelvin help formats'
-    perf record -g YOUR-PROGRAM; perf script | $B/kelvin flame - -o out.svg
+    $B/kelvin record -- YOUR-PROGRAM                   then draw it: $B/kelvin flame YOUR-PROGRAM.kelvin -o out.svg
 END

@@ -177,9 +177,9 @@ static int folded_probe(struct text head, bool whole)
     }
     if (good == 0 && bad == 0) /* one line longer than the head */
         return memchr(all.at, ';', all.n) && !memchr(all.at, '\0', all.n) ? 5 : 0;
-    if (good == 0 && !(bad && with_separator))
-        return 0;
-    return good >= bad ? with_separator ? 30 : 10 : 5;
+    if (good >= bad)
+        return with_separator ? 30 : 10;
+    return with_separator == good + bad ? 5 : 0; /* stacks, but hardly a number: say which line */
 }
 
 const struct source source_folded = {

@@ -472,3 +472,11 @@ small() {
     _kelvin
     [ "${COMPREPLY[*]}" = man ]
 }
+
+@test "prose with a number at the end of a line is not a profile" {
+    printf 'Some words; and more.\nThey end here.\n\nIn the year 2026\nall is well; or so\n' >words.md
+    kelvin flame words.md -o out.svg
+    exits 5
+    complains words.md "not a profile"
+    no_file out.svg
+}
