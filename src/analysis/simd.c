@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-static void count_one(struct simd_mix *m, const struct x86_insn *i)
+static void count_one(struct simd_mix *m, const struct x86 *i)
 {
     m->n++;
     m->isa[i->isa]++;
@@ -18,7 +18,7 @@ void simd_count(struct simd_mix *m, struct text code)
 {
     const uint8_t *bytes = (const uint8_t *)code.at;
     for (size_t at = 0; at < code.n;) {
-        struct x86_insn i = x86_decode(bytes + at, code.n - at);
+        struct x86 i = x86_decode(bytes + at, code.n - at);
         if (i.bad)
             m->bad++;
         else

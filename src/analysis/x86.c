@@ -26,7 +26,7 @@ struct decoder {
     enum prefix prefix;
     enum encoding encoding;
     unsigned vector_length; /* 0, 1, 2: 128, 256, 512 bits */
-    struct x86_insn *insn;
+    struct x86 *insn;
 };
 
 static uint8_t next_byte(struct decoder *d)
@@ -540,7 +540,7 @@ static bool is_sse3(const struct decoder *d)
 static void classify(struct decoder *d)
 {
     struct class c = class_of(d);
-    struct x86_insn *i = d->insn;
+    struct x86 *i = d->insn;
     i->kind = (uint8_t)c.kind;
     i->math = c.math;
     i->isa = (uint8_t)isa_of(d, c);
@@ -568,9 +568,9 @@ static bool makes_no_sense(const struct decoder *d)
                      "\xce\xd4\xd5\xd6\xea");
 }
 
-struct x86_insn x86_decode(const uint8_t *at, size_t n)
+struct x86 x86_decode(const uint8_t *at, size_t n)
 {
-    struct x86_insn insn = {0};
+    struct x86 insn = {0};
     struct decoder d = {.at = at, .start = at, .end = at + (n < 15 ? n : 15), .insn = &insn};
     read_opcode(&d);
     if (!makes_no_sense(&d)) {
@@ -584,7 +584,7 @@ struct x86_insn x86_decode(const uint8_t *at, size_t n)
             return insn;
         }
     }
-    return (struct x86_insn){.length = 1, .bad = true};
+    return (struct x86){.length = 1, .bad = true};
 }
 
 const char *x86_feature_name(enum x86_feature f)

@@ -40,7 +40,7 @@ enum x86_flow {
     X86_AWAY,   /* return, indirect jump, trap: the next instruction does not follow */
 };
 
-/* What a CPU must have for an instruction; bits of x86_insn.needs. */
+/* What a CPU must have for an instruction; bits of x86.needs. */
 enum x86_feature {
     X86_HAS_SSE3,
     X86_HAS_SSSE3,
@@ -58,7 +58,7 @@ enum x86_feature {
     X86_FEATURES,
 };
 
-struct x86_insn {
+struct x86 {
     uint8_t length; /* at least 1, also where the bytes make no sense */
     uint8_t isa, kind, flow;
     bool bad;            /* no instruction that we know */
@@ -69,7 +69,7 @@ struct x86_insn {
 };
 
 /* The instruction at AT, of which N bytes may be read; N must not be 0. */
-struct x86_insn x86_decode(const uint8_t *at, size_t n);
+struct x86 x86_decode(const uint8_t *at, size_t n);
 
 /* "avx2", as the kernel calls it in /proc/cpuinfo. */
 const char *x86_feature_name(enum x86_feature f);

@@ -20,6 +20,7 @@ struct command {
     int (*run)(const struct command *self, int n, char **args);
 };
 
+extern const struct command command_annotate;
 extern const struct command command_convert;
 extern const struct command command_doctor;
 extern const struct command command_flame;

@@ -1,0 +1,175 @@
+/*
+ * annotate.c - one function: its source lines and instructions, and the time spent at each.
+ */
+#include "view/annotate.h"
+#include "analysis/heat.h"
+#include "base/publish.h"
+#include "cmd/annotate.h"
+#include "cmd/command.h"
+#include "symbol/code.h"
+#include "symbol/symbolize.h"
+
+#define AT(field) offsetof(struct cmd_annotate_opts, field)
+
+static const struct opt annotate_table[] = {
+    {'o', "output", OPT_TEXT, AT(output), "FILE", "write to FILE (default: standard output)"},
+    {0, "format", OPT_CHOICE, AT(format), "FORMAT", "text or html (default: text)", "text html"},
+    {0, "force", OPT_FLAG, AT(force), NULL, "show the code of a file that has changed since"},
+    INPUT_OPTS(struct cmd_annotate_opts),
+    OPT_END,
+};
+
+/* Every part of the function that ran: compilers put rare code elsewhere. */
+static void add_parts(struct annotate_job *job, struct listing *l)
+{
+    const struct profile *p = job->in.profile;
+    VEC(const struct code_function *) parts = {0};
+    for (size_t i = 0; i < p->frames.n; i++) {
+        if (!annotate_is_frame(job, &p->frames.at[i]))
+            continue;
+        const struct code_function *f = code_find(&job->code, p->frames.at[i].pc);
+        size_t k = 0;
+        while (k < parts.n && parts.at[k] < f)
+            k++;
+        if (!f || (k < parts.n && parts.at[k] == f))
+            continue;
+        vec_reserve(&parts, 1);
+        memmove(parts.at + k + 1, parts.at + k, (parts.n++ - k) * sizeof *parts.at);
+        parts.at[k] = f;
+    }
+    for (size_t i = 0; i < parts.n; i++)
+        listing_add(l, parts.at[i]->start, code_bytes(&job->code, parts.at[i]));
+    vec_done(&parts);
+}
+
+static void add_heat(struct annotate_job *job, struct listing *l)
+{
+    struct heat heat;
+    heat_build(&heat, job->in.profile, job->in.type);
+    for (size_t i = 0; i < heat.spots.n; i++)
+        if (annotate_is_mapping(job, heat.spots.at[i].mapping))
+            listing_heat(l, heat.spots.at[i].pc, heat.spots.at[i].self);
+    heat_done(&heat);
+}
+
+/* File, line and inlined functions of every instruction, as for the frames of a profile. */
+static struct profile *name_instructions(struct annotate_job *job, struct listing *l)
+{
+    struct profile *names = profile_new();
+    struct mapping m = {.path = profile_add_str(names, text_of(job->path))};
+    struct mapping_id mapping = profile_add_mapping(names, &m);
+    for (size_t i = 0; i < l->insns.n; i++) {
+        struct frame_key key = {.pc = l->insns.at[i].pc, .mapping = mapping};
+        l->insns.at[i].frame = profile_add_frame(names, &key);
+    }
+    symbolize(names, &(struct symbolize_opts){.no_debuginfod = true});
+    return names;
+}
+
+static int64_t count_samples(struct annotate_job *job, const struct listing *l)
+{
+    int type = profile_count_type(job->in.profile, job->in.type);
+    if (type < 0)
+        return -1;
+    struct listing copy = {0};
+    add_parts(job, &copy);
+    int shown = job->in.type;
+    job->in.type = type;
+    add_heat(job, &copy);
+    job->in.type = shown;
+    int64_t n = copy.self;
+    listing_done(&copy);
+    return l->insns.n ? n : 0;
+}
+
+static int print(struct annotate_job *job, struct listing *l, struct err *err)
+{
+    struct profile *names = name_instructions(job, l);
+    struct annotate a = {
+        .function = job->function.at,
+        .module = job->code.module,
+        .names = names,
+        .listing = l,
+        .total = job->in.profile->types[job->in.type].total,
+        .samples = count_samples(job, l),
+        .warning = job->opts.force ? "the build-id was not checked: the code may be another" : NULL,
+    };
+    struct publish file;
+    annotate_files_build(&a, job->path);
+    int rc = publish_open(&file, job->opts.output, err);
+    if (rc == 0) {
+        bool html = strcmp(job->opts.format, "html") == 0;
+        rc = (html ? annotate_print_html : annotate_print)(file.out, &a);
+        rc = rc == 0 ? publish_commit(&file, err)
+                     : (publish_drop(&file),
+                        err_set(err, EXIT_ERROR, "the disassembler cannot be started"));
+    }
+    annotate_files_done(&a);
+    profile_free(names);
+    return rc;
+}
+
+static int show(struct annotate_job *job, struct err *err)
+{
+    struct text path = profile_str(job->in.profile, job->mapping.path);
+    struct text build_id = profile_str(job->in.profile, job->mapping.build_id);
+    job->path = path.at;
+    if (code_open(&job->code, path.at, job->opts.force ? (struct text){0} : build_id, err) != 0)
+        return -1;
+    if (job->code.machine != EM_X86_64)
+        return err_set(err, EXIT_INPUT, "'%s' is not x86-64 code, which is all that is known yet",
+                       path.at);
+    struct listing l = {0};
+    add_parts(job, &l);
+    add_heat(job, &l);
+    listing_cut(&l);
+    int rc = l.insns.n
+                 ? print(job, &l, err)
+                 : err_set(err, EXIT_INPUT, "'%s' has no code at the profile's addresses", path.at);
+    listing_done(&l);
+    return rc;
+}
+
+static int annotate_run(const struct command *self, int n, char **args)
+{
+    struct annotate_job job = {
+        .opts = {.output = "-", .format = "text"}, .code.main.fd = -1, .code.debug.fd = -1};
+    struct opt_result operands;
+    struct err err;
+    int rc = command_parse(self, &job.opts, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    if (operands.n_operands == 2)
+        job.wanted = operands.operands[1];
+    struct opt_result one = {operands.operands, operands.n_operands == 2 ? 1 : 0, false};
+    if (operands.n_operands != 2) {
+        err_set(&err, EXIT_ERROR, "annotate: give a profile and a function; see --help");
+        return command_fail(&err);
+    }
+    struct import_opts want = {.merge = true, .addresses = true};
+    if ((rc = input_load(&job.in, &one, &job.opts.input, &want)) != EXIT_OK)
+        return rc;
+    input_tell_events(&job.in, &job.opts.input);
+    rc = annotate_find(&job, &err) == 0 ? show(&job, &err) : -1;
+    code_close(&job.code);
+    input_done(&job.in);
+    return rc == 0 ? EXIT_OK : command_fail(&err);
+}
+
+const struct command command_annotate = {
+    .name = "annotate",
+    .summary = "show a function's source and instructions with the time spent at each",
+    .operands = "PROFILE FUNCTION",
+    .about =
+        "Shows the source lines of a function with the share of its own time spent at each, then "
+        "its instructions in basic blocks, the hottest block first, each with its line, what was "
+        "inlined there, and whether it is scalar or packed.\n"
+        "\n"
+        "The files that ran must be here and unchanged (their build-id is compared); source files "
+        "are shown if they are here. A part of a name will do if it is the only one; NAME@MODULE "
+        "tells functions of the same name apart. x86-64 only.",
+    .examples = "kelvin annotate app.kelvin matmul                       # in the terminal\n"
+                "kelvin annotate app.kelvin matmul --format html -o m.html",
+    .opts = annotate_table,
+    .run = annotate_run,
+};

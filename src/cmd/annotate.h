@@ -1,0 +1,34 @@
+/*
+ * annotate.h - the parts of `kelvin annotate`: which function, and its source files.
+ */
+#pragma once
+#include "cmd/input.h"
+#include "symbol/code.h"
+#include "view/annotate.h"
+
+struct cmd_annotate_opts {
+    struct input_opts input;
+    const char *output, *format;
+    bool force;
+};
+
+struct annotate_job {
+    struct cmd_annotate_opts opts;
+    const char *wanted, *path;
+    struct input in;
+    struct text function; /* its whole name */
+    struct mapping mapping;
+    struct code code;
+};
+
+/* Choose the function and the file it is in; fails with those that come near or are meant too. */
+int annotate_find(struct annotate_job *job, struct err *err);
+
+bool annotate_is_mapping(const struct annotate_job *job, struct mapping_id id);
+
+/* Whether a frame is in the function itself, not only in code inlined from it. */
+bool annotate_is_frame(const struct annotate_job *job, const struct frame *f);
+
+/* The source files of a listing; BINARY is what they were compiled to. */
+void annotate_files_build(struct annotate *a, const char *binary);
+void annotate_files_done(struct annotate *a);

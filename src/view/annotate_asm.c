@@ -1,0 +1,88 @@
+#include "view/annotate.h"
+
+#include <capstone/capstone.h>
+
+struct asmtext {
+    csh handle;
+    cs_insn *insn;
+    char text[256];
+};
+
+struct asmtext *asmtext_open(void)
+{
+    struct asmtext *t = mem_new(struct asmtext);
+    if (cs_open(CS_ARCH_X86, CS_MODE_64, &t->handle) != CS_ERR_OK) {
+        free(t);
+        return NULL;
+    }
+    t->insn = cs_malloc(t->handle);
+    return t;
+}
+
+void asmtext_close(struct asmtext *t)
+{
+    if (!t)
+        return;
+    cs_free(t->insn, 1);
+    cs_close(&t->handle);
+    free(t);
+}
+
+/* capstone 4 knows little of AVX-512: then the set and the bytes are shown. */
+static void show_bytes(struct asmtext *t, const struct listing_insn *i)
+{
+    int n = snprintf(t->text, sizeof t->text, "(%s)",
+                     i->x.bad ? "no instruction" : x86_isa_name((enum x86_isa)i->x.isa));
+    for (int k = 0; k < i->x.length; k++)
+        n += snprintf(t->text + n, sizeof t->text - (size_t)n, " %02x", i->bytes[k]);
+}
+
+const char *asmtext_of(struct asmtext *t, const struct listing_insn *i)
+{
+    const uint8_t *code = i->bytes;
+    size_t n = i->x.length;
+    uint64_t pc = i->pc;
+    if (!i->x.bad && cs_disasm_iter(t->handle, &code, &n, &pc, t->insn) && n == 0)
+        snprintf(t->text, sizeof t->text, "%s%s%s", t->insn->mnemonic,
+                 t->insn->op_str[0] ? " " : "", t->insn->op_str);
+    else
+        show_bytes(t, i);
+    return t->text;
+}
+
+const char *annotate_class(const struct x86 *x)
+{
+    if (x->kind == X86_INTEGER)
+        return "";
+    if (x->kind == X86_SCALAR_FP)
+        return "scalar";
+    return x->width_bits == 512 ? "packed 512" : x->width_bits == 256 ? "packed 256" : "packed 128";
+}
+
+bool annotate_place(const struct annotate *a, const struct listing_insn *i,
+                    struct annotate_place *ret)
+{
+    const struct frame *f = profile_frame(a->names, i->frame);
+    const struct line *lines = profile_lines(a->names, f);
+    if (!lines)
+        return false;
+    const struct line *inner = &lines[f->n_lines - 1];
+    const struct function *function = &a->names->functions.at[inner->function.i];
+    *ret = (struct annotate_place){
+        .file = profile_str(a->names, function->file),
+        .function = profile_str(a->names, function->name),
+        .line = inner->line,
+        .inlined = f->n_lines > 1,
+    };
+    return ret->line && ret->file.n;
+}
+
+struct text annotate_source(const struct annotate *a, const struct annotate_place *at)
+{
+    for (size_t i = 0; i < a->n_files; i++) {
+        const struct annotate_file *f = &a->files[i];
+        if (f->path.at == at->file.at)
+            return at->line <= f->rows.n ? f->rows.at[at->line - 1] : (struct text){0};
+    }
+    return (struct text){0};
+}
