@@ -46,12 +46,15 @@ void simd_add(struct simd_mix *to, const struct simd_mix *from)
     to->loops |= from->loops;
 }
 
-/* Zeroed registers and copied structs are vector instructions too: a few make no vector code. */
+/*
+ * Zeroed registers and copied structs are vector instructions too: a few make no vector code.
+ * A vectorised loop brings a scalar one for what is left over, often unrolled: a quarter is enough.
+ */
 enum simd_verdict simd_verdict_of(const struct simd_mix *m)
 {
     uint64_t math = m->scalar_math + m->packed_math;
     if (math && math * 50 >= m->n)
-        return m->packed_math * 2 > math ? SIMD_PACKED : SIMD_SCALAR;
+        return m->packed_math * 4 >= math ? SIMD_PACKED : SIMD_SCALAR;
     if (m->kind[X86_PACKED_INT] * 5 >= m->n && m->n)
         return SIMD_PACKED_INT;
     return math && m->packed_math == 0 && math * 100 >= m->n ? SIMD_SCALAR : SIMD_INTEGER;

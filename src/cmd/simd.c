@@ -3,6 +3,7 @@
  */
 #include "view/simd.h"
 #include "analysis/heat.h"
+#include "analysis/listing.h"
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
@@ -64,13 +65,16 @@ static struct code *job_open(struct simd_job *job, const char *path, struct text
     return NULL;
 }
 
-static void add_row(struct simd_job *job, const struct code *c, const struct code_function *f,
-                    int64_t self)
+static struct simd_row *add_row(struct simd_job *job, const struct code *c,
+                                const struct code_function *f)
 {
-    struct simd_row row = {f->name, c->module, .size_bytes = f->size_bytes, .self = self};
+    struct simd_row row = {f->name, c->module, .size_bytes = f->size_bytes};
     simd_count(&row.mix, code_bytes(c, f));
     simd_add(&job->view.all, &row.mix);
-    *vec_push(&job->rows) = row;
+    row.hot = row.mix;
+    struct simd_row *ret = vec_push(&job->rows);
+    *ret = row;
+    return ret;
 }
 
 /* --- a binary --- */
@@ -95,7 +99,7 @@ static int read_binary(struct simd_job *job, const char *path, struct err *err)
     if (!c)
         return -1;
     for (size_t i = 0; i < c->functions.n; i++)
-        add_row(job, c, &c->functions.at[i], 0);
+        add_row(job, c, &c->functions.at[i]);
     if (!job->rows.n)
         return err_set(err, EXIT_INPUT, "'%s' has no functions: neither symbols nor unwind rules",
                        path);
@@ -132,6 +136,38 @@ static struct code *code_of_mapping(struct simd_job *job, const struct profile *
     return c;
 }
 
+/* Count the blocks that hold a tenth of the function's time: its loops, not their left-overs. */
+static void count_hot(struct simd_row *row, const struct listing *l)
+{
+    row->hot = (struct simd_mix){0};
+    for (size_t i = 0; i < l->blocks.n; i++) {
+        const struct listing_block *b = &l->blocks.at[i];
+        const struct listing_insn *first = &l->insns.at[b->first], *last = first + b->n - 1;
+        size_t n = (size_t)(last->bytes - first->bytes) + last->x.length;
+        if (b->self && b->self >= l->self / 10)
+            simd_count(&row->hot, (struct text){(const char *)first->bytes, n});
+    }
+    row->hot.loops = row->mix.loops;
+}
+
+/* The spots from S on that are in F. Returns how many. */
+static size_t add_function(struct simd_job *job, const struct code *c,
+                           const struct code_function *f, const struct heat_spot *s,
+                           const struct heat_spot *end)
+{
+    size_t n = 0;
+    struct listing l = {0};
+    listing_add(&l, f->start, code_bytes(c, f));
+    for (; s + n < end && s[n].pc - f->start < f->size_bytes; n++)
+        listing_heat(&l, s[n].pc, s[n].self);
+    listing_cut(&l);
+    struct simd_row *row = add_row(job, c, f);
+    row->self = l.self;
+    count_hot(row, &l);
+    listing_done(&l);
+    return n;
+}
+
 /* The N spots at S are of one mapping, by address. */
 static void add_mapping(struct simd_job *job, const struct profile *p, const struct heat_spot *s,
                         size_t n)
@@ -139,14 +175,10 @@ static void add_mapping(struct simd_job *job, const struct profile *p, const str
     struct code *c = code_of_mapping(job, p, s->mapping);
     for (size_t i = 0; i < n;) {
         const struct code_function *f = c ? code_find(c, s[i].pc) : NULL;
-        int64_t self = 0;
-        if (!f) {
+        if (f)
+            i += add_function(job, c, f, s + i, s + n);
+        else
             job->view.elsewhere += s[i++].self;
-            continue;
-        }
-        for (; i < n && s[i].pc - f->start < f->size_bytes; i++)
-            self += s[i].self;
-        add_row(job, c, f, self);
     }
 }
 
@@ -267,7 +299,7 @@ const struct command command_simd = {
         "\n"
         "With a profile only functions that ran are listed, by the time spent in them, and loops "
         "that are hot and compute one number at a time are named: those are the candidates for "
-        "vectorising. A function counts as a whole as what most of its floating point is.\n"
+        "vectorising. What a function is called goes by its hot blocks.\n"
         "\n"
         "x86-64 only.",
     .examples = "kelvin simd ./app                        # what did the compiler emit?\n"

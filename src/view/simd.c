@@ -14,7 +14,7 @@ static int64_t self_in(const struct simd_view *v, enum simd_verdict verdict, int
 {
     int64_t sum = 0;
     for (size_t i = 0; i < v->n; i++) {
-        const struct simd_mix *m = &v->rows[i].mix;
+        const struct simd_mix *m = &v->rows[i].hot;
         if (simd_verdict_of(m) == verdict && (isa < 0 || (int)simd_isa_of(m) == isa))
             sum += v->rows[i].self;
     }
@@ -114,7 +114,7 @@ static void print_row(FILE *out, const struct simd_view *v, const struct simd_ro
         fprintf(out, "%7.0f%%", share((double)m->packed_math, (double)math));
     else
         fputs("       -", out);
-    fprintf(out, "  %-22s ", simd_describe(m, what));
+    fprintf(out, "  %-22s ", simd_describe(&r->hot, what));
     print_name(out, r->name);
     fputs("\n", out);
 }
@@ -133,7 +133,7 @@ static void print_rows(FILE *out, const struct simd_view *v)
 
 static bool is_hot_candidate(const struct simd_view *v, const struct simd_row *r)
 {
-    return simd_is_candidate(&r->mix) && (!v->has_profile || r->self * 100 >= v->total);
+    return simd_is_candidate(&r->hot) && (!v->has_profile || r->self * 100 >= v->total);
 }
 
 static void print_candidates(FILE *out, const struct simd_view *v)
@@ -228,7 +228,7 @@ static void json_row(struct json *j, const struct simd_view *v, const struct sim
         json_double(j, v->total ? (double)r->self / (double)v->total : 0);
     }
     json_key(j, "is");
-    json_str(j, simd_describe(&r->mix, what));
+    json_str(j, simd_describe(&r->hot, what));
     json_key(j, "loops");
     json_bool(j, r->mix.loops);
     json_key(j, "candidate");

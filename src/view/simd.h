@@ -9,6 +9,7 @@
 struct simd_row {
     const char *name, *module;
     struct simd_mix mix;
+    struct simd_mix hot; /* of the blocks that ran most; the same as mix without a profile */
     uint64_t size_bytes;
     int64_t self; /* of the profile; 0 without one */
 };

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# A function's source and instructions with their heat.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    [ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+    local why
+    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
+    compile -O2
+    "$KELVIN" record -q --min-samples 0 --allow-partial -o app.kelvin -- ./app >/dev/null
+}
+
+compile() { # FLAGS...
+    cat >app.c <<'SOURCE'
+static inline __attribute__((always_inline)) double grow(double x)
+{
+    return x * 1.0000001 + 0.5;
+}
+__attribute__((noinline)) double churn(long n)
+{
+    double s = 0;
+    while (n--)
+        s = grow(s);
+    return s;
+}
+int main(void)
+{
+    return churn(60000000) == 1;
+}
+SOURCE
+    gcc "$@" -g app.c -o app
+}
+
+@test "annotate shows source, blocks, heat and inlined code" {
+    kelvin annotate app.kelvin churn
+    exits 0
+    [[ $output =~ "Hottest: block "[0-9]+" at "[0-9a-f]+", "[0-9.]+" % of the function in "[0-9]+" instructions, a loop" ]]
+    [[ $output =~ [0-9.]+%\ i\ +3\ +return ]] || [[ $output =~ [0-9.]+%\ .\ +8\ +while ]]
+    [[ $output =~ mulsd\ xmm[0-9].*scalar\ +i.*grow: ]]
+    # The first block listed is the hottest, and holds nearly all.
+    [ "$(grep -m1 '^block' <<<"$output" | grep -c 'a loop, 9[0-9]\|a loop, 100')" = 1 ]
+}
+
+@test "annotate writes a whole HTML page" {
+    kelvin annotate app.kelvin churn --format html -o churn.html
+    exits 0
+    grep -q 'prefers-color-scheme:dark' churn.html
+    grep -q '<span class=w>while</span>' churn.html
+    grep -q '</html>' churn.html
+}
+
+@test "annotate offers near names, lists ambiguous ones and follows inlined ones" {
+    kelvin annotate app.kelvin chrun
+    exits 1
+    [[ $stderr == *"did you mean 'churn'"* ]]
+    kelvin annotate app.kelvin grow
+    exits 1
+    [[ $stderr == *"annotate 'churn'"* ]]
+    kelvin annotate app.kelvin libc_start
+    exits 1
+    [[ $stderr == *"may be any of"* ]]
+    kelvin annotate app.kelvin churn@app
+    exits 0
+}
+
+@test "annotate refuses a file that has changed unless forced" {
+    compile -O1
+    kelvin annotate app.kelvin churn
+    exits 5
+    [[ $stderr == *"has changed since"*"--force"* ]]
+    kelvin annotate app.kelvin churn --force
+    [[ $output == *"build-id was not checked"* ]]
+    rm app
+    kelvin annotate app.kelvin churn
+    exits 1
+    [[ $stderr == *"is not here"* ]]
+}
+
+@test "annotate says when the source is missing or newer" {
+    touch -d '+1 hour' app.c
+    kelvin annotate app.kelvin churn
+    [[ $output == *"app.c: newer than the program"* ]]
+    rm app.c
+    kelvin annotate app.kelvin churn
+    exits 0
+    [[ $output == *"app.c: not here; lines are shown by number"* ]]
+}
+
+@test "annotate explains a profile without addresses" {
+    echo 'main;a 3' >plain.folded
+    kelvin annotate plain.folded a
+    exits 5
+    [[ $stderr == *"has no addresses"* ]]
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# What code is made of, held against objdump.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    [ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+}
+
+# Instructions of the functions in FILE's .text whose mnemonic matches, by objdump.
+objdump_count() { # FILE PATTERN
+    objdump -d -w --no-show-raw-insn -j .text "$1" |
+        awk -F'\t' -v want="$2" '/^ *[0-9a-f]+:\t/ {
+            n = split($2, word, " ")
+            for (i = 1; i < n && word[i] ~ /^(rep|repz|repnz|lock|data16|cs|ds|es|fs|gs|bnd|notrack)$/; i++);
+            if (word[i] ~ want) found++ } END { print found + 0 }'
+}
+
+json_number() { # KEY-PATH
+    python3 -c 'import json, sys
+v = json.load(sys.stdin)
+for key in sys.argv[1].split("."): v = v[key]
+print(v)' "$1"
+}
+
+compile() { # FLAGS...
+    cat >mix.c <<'SOURCE'
+void scale(float *a, int n) { for (int i = 0; i < n; i++) a[i] = a[i] * 1.5f + 2; }
+double horner(const double *c, int n, double x) { double s = 0; for (int i = 0; i < n; i++) s = s * x + c[i]; return s; }
+SOURCE
+    gcc -shared -fPIC -nostdlib "$@" mix.c -o mix.so
+}
+
+@test "simd agrees with objdump on every packed and scalar instruction of liblzma" {
+    local lib
+    lib=$(ldconfig -p | awk '/liblzma.so.5.*x86-64/ { print $NF; exit }')
+    [ -n "$lib" ] || skip "no liblzma here"
+    kelvin simd "$lib" --format json
+    exits 0
+    [ "$(json_number kind.packed_fp <<<"$output")" = "$(objdump_count "$lib" '(ps|pd)$')" ]
+    [ "$(json_number kind.scalar_fp <<<"$output")" = "$(objdump_count "$lib" '(ss|sd)[lq]?$')" ]
+}
+
+@test "simd tells packed AVX2 from scalar code" {
+    compile -O3 -mavx2 -mfma -ffast-math
+    kelvin simd mix.so
+    exits 0
+    [[ $output =~ packed\ AVX[2]?\ +scale ]]
+    compile -O1 -fno-tree-vectorize
+    kelvin simd mix.so
+    [[ $output =~ scalar\ SSE\ +scale ]]
+    [[ $output =~ scalar\ SSE\ +horner ]]
+    [[ $output == *"none past SSE2"* ]]
+}
+
+@test "simd of a profile without addresses explains itself" {
+    echo 'main;a 3' >plain.folded
+    kelvin simd plain.folded
+    exits 5
+    [[ $stderr == *"has no addresses"* ]]
+}
+
+@test "simd of a damaged ELF file is one sentence" {
+    printf '\177ELFjunk' >bad.so
+    kelvin simd bad.so
+    exits 5
+    [[ $stderr == *"bad.so"* ]]
+}

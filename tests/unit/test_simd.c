@@ -1,0 +1,145 @@
+/*
+ * Length, class and flow of x86-64 instructions; basic blocks. The bytes are what GNU as makes of
+ * the text beside them.
+ */
+#include "analysis/listing.h"
+#include "analysis/simd.h"
+
+#include <stdarg.h>
+// clang-format off
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+
+#define DECODE(bytes) x86_decode((const uint8_t *)(bytes), sizeof(bytes) - 1)
+
+struct sample_insn {
+    const char *what, *bytes;
+    int length, isa, kind, width_bits;
+    bool math;
+};
+
+static const struct sample_insn samples[] = {
+    {"add rax, rbx", "\x48\x01\xd8", 3, X86_BASE, X86_INTEGER, 0, false},
+    {"movabs rax, imm64", "\x48\xb8\1\2\3\4\5\6\7\x8", 10, X86_BASE, X86_INTEGER, 0, false},
+    {"mov ax, imm16", "\x66\xb8\1\2", 4, X86_BASE, X86_INTEGER, 0, false},
+    {"test dword [rip+x], imm32", "\xf7\x05\1\2\3\4\5\6\7\x8", 10, X86_BASE, X86_INTEGER, 0, false},
+    {"fmulp", "\xde\xc9", 2, X86_X87, X86_SCALAR_FP, 0, true},
+    {"paddd mm0, mm1", "\x0f\xfe\xc1", 3, X86_MMX, X86_PACKED_INT, 64, false},
+    {"addsd xmm0, xmm1", "\xf2\x0f\x58\xc1", 4, X86_SSE, X86_SCALAR_FP, 0, true},
+    {"addpd xmm0, xmm1", "\x66\x0f\x58\xc1", 4, X86_SSE, X86_PACKED_FP, 128, true},
+    {"movaps xmm0, xmm1", "\x0f\x28\xc1", 3, X86_SSE, X86_PACKED_FP, 128, false},
+    {"ucomisd xmm0, xmm1", "\x66\x0f\x2e\xc1", 4, X86_SSE, X86_SCALAR_FP, 0, true},
+    {"roundsd xmm0, xmm1, 3", "\x66\x0f\x3a\x0b\xc1\x03", 6, X86_SSE, X86_SCALAR_FP, 0, true},
+    {"vaddps ymm0, ymm1, ymm2", "\xc5\xf4\x58\xc2", 4, X86_AVX, X86_PACKED_FP, 256, true},
+    {"vaddss xmm0, xmm1, xmm2", "\xc5\xf2\x58\xc2", 4, X86_AVX, X86_SCALAR_FP, 0, true},
+    {"vpaddd ymm0, ymm1, ymm2", "\xc5\xf5\xfe\xc2", 4, X86_AVX2, X86_PACKED_INT, 256, false},
+    {"vmovdqu ymm0, [rdi]", "\xc5\xfe\x6f\x07", 4, X86_AVX, X86_PACKED_INT, 256, false},
+    {"vfmadd231pd ymm0, ymm1, ymm2", "\xc4\xe2\xf5\xb8\xc2", 5, X86_AVX2, X86_PACKED_FP, 256, true},
+    {"vfmadd231sd xmm0, xmm1, xmm2", "\xc4\xe2\xf1\xb9\xc2", 5, X86_AVX2, X86_SCALAR_FP, 0, true},
+    {"vaddps zmm0, zmm1, zmm2", "\x62\xf1\x74\x48\x58\xc2", 6, X86_AVX512, X86_PACKED_FP, 512,
+     true},
+    {"vaddps zmm0, zmm1, zmm2, {rn-sae}", "\x62\xf1\x74\x18\x58\xc2", 6, X86_AVX512, X86_PACKED_FP,
+     512, true},
+    {"shlx eax, ebx, ecx", "\xc4\xe2\x71\xf7\xc3", 5, X86_BASE, X86_INTEGER, 0, false},
+};
+
+static void test_class_of_instructions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        const struct sample_insn *s = &samples[i];
+        struct x86 x = x86_decode((const uint8_t *)s->bytes, (size_t)s->length);
+        bool fine = !x.bad && x.length == s->length && x.isa == s->isa && x.kind == s->kind &&
+                    x.width_bits == s->width_bits && x.math == s->math;
+        if (!fine)
+            fail_msg("%s: bad %d length %d isa %d kind %d width %d math %d", s->what, x.bad,
+                     x.length, x.isa, x.kind, x.width_bits, x.math);
+    }
+}
+
+static void test_cut_off_instruction_is_bad_and_one_byte(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        for (int n = 1; n < samples[i].length; n++) {
+            struct x86 x = x86_decode((const uint8_t *)samples[i].bytes, (size_t)n);
+            assert_in_range(x.length, 1, n);
+        }
+}
+
+static void test_any_bytes_end(void **state)
+{
+    (void)state;
+    uint8_t bytes[4096];
+    uint32_t x = 1;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)((x = x * 1664525 + 1013904223) >> 24);
+    struct simd_mix m = {0};
+    simd_count(&m, (struct text){(const char *)bytes, sizeof bytes});
+    assert_in_range(m.n, 500, sizeof bytes);
+    memset(bytes, 0x66, sizeof bytes);
+    simd_count(&m, (struct text){(const char *)bytes, sizeof bytes});
+}
+
+static void test_targets(void **state)
+{
+    (void)state;
+    struct x86 x = DECODE("\x75\xfe");
+    assert_int_equal(x.flow, X86_BRANCH);
+    assert_int_equal(x.target, 0);
+    x = DECODE("\xe8\x00\x01\x00\x00");
+    assert_int_equal(x.flow, X86_CALL);
+    assert_int_equal(x.target, 0x105);
+    x = DECODE("\xc3");
+    assert_int_equal(x.flow, X86_AWAY);
+}
+
+/* 0: xor eax,eax  2: addsd xmm0,xmm1  6: sub edi,1  9: jne 2  b: ret */
+static const char loop[] = "\x31\xc0\xf2\x0f\x58\xc1\x83\xef\x01\x75\xf7\xc3";
+
+static void test_scalar_loop_is_a_candidate(void **state)
+{
+    (void)state;
+    char what[32];
+    struct simd_mix m = {0};
+    simd_count(&m, (struct text){loop, sizeof loop - 1});
+    assert_int_equal(m.n, 5);
+    assert_true(simd_is_candidate(&m));
+    assert_string_equal(simd_describe(&m, what), "scalar SSE");
+    struct simd_mix straight = {0};
+    simd_count(&straight, (struct text){loop, 9});
+    assert_false(simd_is_candidate(&straight));
+}
+
+static void test_blocks_and_heat(void **state)
+{
+    (void)state;
+    struct listing l = {0};
+    listing_add(&l, 0x1000, (struct text){loop, sizeof loop - 1});
+    listing_heat(&l, 0x1007, 3); /* inside of an instruction */
+    listing_heat(&l, 0x1000, 1);
+    listing_heat(&l, 0x2000, 9); /* elsewhere */
+    listing_cut(&l);
+    assert_int_equal(l.blocks.n, 3);
+    assert_int_equal(l.self, 4);
+    assert_int_equal(l.insns.at[2].self, 3);
+    assert_true(l.blocks.at[1].loop);
+    uint32_t *order = listing_order(&l);
+    assert_int_equal(order[0], 1);
+    free(order);
+    listing_done(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_class_of_instructions),
+        cmocka_unit_test(test_cut_off_instruction_is_bad_and_one_byte),
+        cmocka_unit_test(test_any_bytes_end),
+        cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_scalar_loop_is_a_candidate),
+        cmocka_unit_test(test_blocks_and_heat),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
