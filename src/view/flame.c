@@ -120,6 +120,10 @@ static void add_numbers(struct buf *b, const struct flame *f, uint32_t node)
     bool renamed = f->o.count_name || f->o.factor != 1;
     bool weighted = f->count_type >= 0 && (f->count_type != f->type || renamed);
     buf_str(b, " (");
+    if (f->o.paint) {
+        f->o.paint->add_about(f->o.paint->context, node, b);
+        return;
+    }
     if (weighted && f->t->total_count)
         caption_value(b, f->p, f->count_type, f->t->total_count[node]);
     else
@@ -153,7 +157,10 @@ static struct face face_of(const struct flame *f, uint32_t node)
     uint32_t label = f->t->label[node];
     enum frame_kind kind = f->t->labels.at.at[label].kind;
     struct text name = labels_text(&f->t->labels, label);
-    return (struct face){palette_strip(name, kind), kind, palette_shade(f->o.palette, name, kind)};
+    const struct flame_paint *paint = f->o.paint;
+    struct shade shade =
+        paint ? paint->shade(paint->context, node) : palette_shade(f->o.palette, name, kind);
+    return (struct face){palette_strip(name, kind), kind, shade};
 }
 
 /* Text keeps off the frame's edge; below NARROW the line between frames would hide them. */
@@ -330,7 +337,10 @@ static void add_head(struct flame *f)
     if (f->o.subtitle)
         add_heading(f, "km", f->o.subtitle, f->o.font_px + 1);
     add_which(f);
-    caption_warnings(&warnings, f->p, f->type);
+    if (f->o.paint)
+        buf_str(&warnings, f->o.paint->warnings);
+    else
+        caption_warnings(&warnings, f->p, f->type);
     struct text rest = buf_text(&warnings);
     while (rest.n)
         add_warning(f, text_cut(&rest, '\n'));
@@ -395,7 +405,10 @@ static struct text cut_part(struct text *rest)
 static void add_caption(struct flame *f)
 {
     autobuf struct buf caption = {0}, line = {0};
-    caption_build(&caption, f->p, f->type);
+    if (f->o.paint)
+        buf_str(&caption, f->o.paint->caption);
+    else
+        caption_build(&caption, f->p, f->type);
     if (f->o.hidden && f->t->n_left_out)
         buf_printf(&caption, CAPTION_SEPARATOR "%s", f->o.hidden);
     struct text rest = buf_text(&caption);

@@ -22,13 +22,25 @@
 
 #include <stdio.h>
 
+/*
+ * For trees that are not one profile's: what colours and words a node gets. Texts must have no
+ * " (" in them, by which the script tells a frame's name from the rest.
+ */
+struct flame_paint {
+    const void *context;
+    struct shade (*shade)(const void *context, uint32_t node);
+    void (*add_about)(const void *context, uint32_t node, struct buf *xml);
+    const char *caption, *warnings; /* as caption.h has them */
+};
+
 struct flame_opts {
-    const char *title;             /* NULL = a default */
-    const char *subtitle;          /* NULL = none */
-    const char *notes;             /* for the <desc>; NULL = none */
-    const char *font;              /* font-family; NULL = the system's sans-serif */
-    const char *count_name;        /* what a value is called; NULL = as in the profile */
-    const char *id;                /* prefix of ids; NULL = from a hash of the drawing */
+    const struct flame_paint *paint; /* NULL = by name and share */
+    const char *title;               /* NULL = a default */
+    const char *subtitle;            /* NULL = none */
+    const char *notes;               /* for the <desc>; NULL = none */
+    const char *font;                /* font-family; NULL = the system's sans-serif */
+    const char *count_name;          /* what a value is called; NULL = as in the profile */
+    const char *id;                  /* prefix of ids; NULL = from a hash of the drawing */
     const char *hidden;            /* what is not drawn, for the caption; NULL = nothing to tell */
     const struct palette *palette; /* NULL = the default */
     enum style_theme theme;

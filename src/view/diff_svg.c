@@ -1,0 +1,159 @@
+/*
+ * diff_svg.c - both sides of a comparison as one flame graph.
+ */
+#include "base/buf.h"
+#include "view/caption.h"
+#include "view/diff.h"
+#include "view/flame.h"
+
+#include <math.h>
+
+/* A share as a value of the drawn profile: widths keep this much of it. */
+#define WHOLE 1e12
+
+struct drawing {
+    const struct diff *d;
+    struct profile *p;
+    struct calltree *tree;
+    uint32_t *path_of_node;
+};
+
+/* Stack I of the profile is path I, as both are numbered as they are pushed. */
+static void add_paths(struct drawing *w)
+{
+    const struct diff *d = w->d;
+    struct err err;
+    int type = profile_add_type(w->p, "", "share", "");
+    for (size_t i = 0; i < d->paths.n; i++) {
+        const struct diff_entry *e = &d->paths.at[i];
+        struct stack_id stack = {0};
+        if (i) {
+            struct frame_id frame = profile_add_named_frame(w->p, diff_name(d, e), FRAME_USER);
+            stack = stacks_push(&w->p->stacks, (struct stack_id){e->parent}, frame);
+        }
+        int64_t value = llround((e->self.before + e->self.after) / 2 * WHOLE);
+        struct sample s = {.stack = stack, .values = &value};
+        if (value > 0)
+            profile_add_sample(w->p, &s, &err); /* cannot overflow: shares add up to one */
+    }
+    w->tree = calltree_build(w->p, &(struct calltree_opts){.type = type, .min_share = 0.1 / 1200});
+}
+
+static uint32_t find_path(const struct drawing *w, const struct idmap *map, uint32_t parent,
+                          struct text name)
+{
+    uint32_t id = intern_find(&w->d->names, name);
+    for_each_match (map, hash_pair(parent, id), i)
+        if (w->d->paths.at[i].parent == parent && w->d->paths.at[i].name == id)
+            return i;
+    return 0;
+}
+
+static void map_nodes(struct drawing *w)
+{
+    struct idmap map = {0};
+    for (size_t i = 1; i < w->d->paths.n; i++)
+        idmap_add(&map, hash_pair(w->d->paths.at[i].parent, w->d->paths.at[i].name), (uint32_t)i);
+    w->path_of_node = mem_calloc(w->tree->n, sizeof *w->path_of_node);
+    for (size_t i = 1; i < w->tree->n; i++)
+        w->path_of_node[i] = find_path(w, &map, w->path_of_node[w->tree->parent[i]],
+                                       labels_text(&w->tree->labels, w->tree->label[i]));
+    idmap_done(&map);
+}
+
+/* Stronger colour for a larger change; three steps, as there are three levels of lightness. */
+static struct shade shade_of(const void *context, uint32_t node)
+{
+    const struct drawing *w = context;
+    const struct diff_value *v = &w->d->paths.at[w->path_of_node[node]].total;
+    if (!v->proven)
+        return (struct shade){FAMILY_GREY, 0};
+    double points = fabs(diff_points(v));
+    uint8_t level = points >= 5 ? 2 : points >= 1 ? 1 : 0;
+    return (struct shade){diff_points(v) > 0 ? FAMILY_RED : FAMILY_BLUE, (uint8_t)(level * 8 + 3)};
+}
+
+static void add_value(struct buf *b, const char *what, const struct diff_value *v)
+{
+    buf_printf(b, "%s %.2f%% to %.2f%%, %+.2f points", what, v->before * 100, v->after * 100,
+               diff_points(v));
+    if (isnan(v->p))
+        return;
+    if (isfinite(v->low))
+        buf_printf(b, " [%+.2f to %+.2f]", v->low * 100, v->high * 100);
+    buf_printf(b, ", p %.3g%s", v->q, v->proven ? "" : ", not proven");
+}
+
+static void add_about(const void *context, uint32_t node, struct buf *xml)
+{
+    const struct drawing *w = context;
+    const struct diff_entry *e = &w->d->paths.at[w->path_of_node[node]];
+    if (!node) {
+        buf_str(xml, "both sides");
+        return;
+    }
+    const char *presence = diff_presence(&e->total);
+    add_value(xml, "total", &e->total);
+    buf_str(xml, "; ");
+    add_value(xml, "self", &e->self);
+    if (*presence)
+        buf_printf(xml, "; %s", presence);
+}
+
+static enum palette_family all_grey(struct text name, enum frame_kind kind)
+{
+    (void)name, (void)kind;
+    return FAMILY_GREY;
+}
+
+static const struct palette palette = {
+    .name = "diff",
+    .title = "difference",
+    .family = all_grey,
+    .legend = {[FAMILY_GREY] = "nothing proven", [FAMILY_RED] = "grew", [FAMILY_BLUE] = "shrank"},
+};
+
+static void add_warnings(struct buf *b, const char *unlike)
+{
+    struct text rest = text_of(unlike);
+    while (rest.n) {
+        struct text line = text_cut(&rest, '\n');
+        buf_printf(b, "unlike profiles, compared by force: %.*s\n", TEXT_ARG(line));
+    }
+}
+
+static void print(FILE *out, const struct drawing *w, const struct diff_view *v)
+{
+    autobuf struct buf caption = {0}, warnings = {0}, subtitle = {0};
+    diff_basis(&caption, w->d);
+    buf_str(&caption, CAPTION_SEPARATOR "width: mean share of both sides" CAPTION_SEPARATOR
+                                        "kelvin " KELVIN_VERSION);
+    buf_printf(&subtitle, "%s: %s", diff_verdict_names[w->d->verdict], w->d->why);
+    add_warnings(&warnings, v->unlike);
+    struct flame_paint paint = {
+        .context = w,
+        .shade = shade_of,
+        .add_about = add_about,
+        .caption = buf_cstr(&caption),
+        .warnings = buf_cstr(&warnings),
+    };
+    struct flame_opts opts = {.paint = &paint,
+                              .palette = &palette,
+                              .title = "Difference",
+                              .subtitle = buf_cstr(&subtitle),
+                              .theme = v->theme,
+                              .hidden = "frames under 0.1 px not drawn"};
+    flame_print(out, w->p, w->tree, 0, &opts);
+}
+
+void diff_print_svg(FILE *out, const struct diff *d, const struct diff_view *v)
+{
+    struct drawing w = {.d = d, .p = profile_new()};
+    w.p->merge_samples = true;
+    add_paths(&w);
+    map_nodes(&w);
+    print(out, &w, v);
+    free(w.path_of_node);
+    calltree_free(w.tree);
+    profile_free(w.p);
+}

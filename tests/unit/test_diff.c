@@ -1,0 +1,240 @@
+/* Comparing profiles: names, tests, and what is called proven. */
+#include "analysis/canon.h"
+#include "analysis/diff.h"
+#include "analysis/difftest.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void canonical(const char *name, const char *want)
+{
+    struct buf b = {0};
+    canon_add(&b, text_of(name));
+    assert_string_equal(buf_cstr(&b), want);
+    buf_done(&b);
+}
+
+static void names_lose_what_compilers_append(void **state)
+{
+    (void)state;
+    canonical("parse.isra.0", "parse");
+    canonical("parse.constprop.0.isra.3.cold", "parse");
+    canonical("parse.llvm.1234567890", "parse");
+    canonical("parse(int) [clone .part.2] [clone .cold]", "parse(int)");
+    canonical("app::run::h0123456789abcdef", "app::run");
+    canonical("f()::{lambda(int)#2}::operator()(int) const",
+              "f()::{lambda(int)}::operator()(int) const");
+    canonical("app::{closure#0}", "app::{closure}");
+    canonical("f()::'lambda0'(int)", "f()::'lambda'(int)");
+    canonical("f()::$_12::operator()", "f()::$_::operator()");
+}
+
+static void other_names_stay(void **state)
+{
+    (void)state;
+    canonical("", "");
+    canonical(".cold", ".cold");
+    canonical("part.of.it", "part.of.it");
+    canonical("h0123456789abcdef", "h0123456789abcdef");
+    canonical("operator[]", "operator[]");
+    canonical("[libc.so.6]", "[libc.so.6]");
+    canonical("sha256", "sha256");
+}
+
+/* By hand: pooled 0.5, sd sqrt(0.25 * 2 / 1000), z = 0.05 / 0.02236 = 2.236, p = 0.02535. */
+static void a_pair_is_tested_by_its_scores(void **state)
+{
+    (void)state;
+    struct difftest t =
+        difftest_pair((struct difftest_share){0.475, 1000}, (struct difftest_share){0.525, 1000});
+    assert_float_equal(t.p, 0.02535, 0.0001);
+    assert_true(t.low > 0.005 && t.low < 0.008);
+    assert_true(t.high > 0.092 && t.high < 0.095);
+}
+
+/* 0 of 1000 and 4 of 1000: two tables of the five are as rare, 2 * C(1000,4) / C(2000,4). */
+static void few_samples_are_counted_exactly(void **state)
+{
+    (void)state;
+    struct difftest_share none = {0, 1000}, four = {0.004, 1000};
+    assert_float_equal(difftest_pair(none, four).p, 0.1246, 0.0005);
+    struct difftest_share all = {1, 1000}, most = {0.996, 1000};
+    assert_float_equal(difftest_pair(all, most).p, 0.1246, 0.0005);
+}
+
+static void no_samples_prove_nothing(void **state)
+{
+    (void)state;
+    struct difftest_share unknown = {0.1, NAN}, some = {0.9, 100};
+    assert_true(isnan(difftest_pair(unknown, some).p));
+}
+
+static void runs_are_dealt_out_in_all_ways(void **state)
+{
+    (void)state;
+    const double apart[] = {1, 2, 3, 4, 11, 12, 13, 14};
+    assert_float_equal(difftest_runs(apart, 4, 8).p, 2.0 / 70, 1e-9);
+    assert_float_equal(difftest_least_p(4, 8), 2.0 / 70, 1e-9);
+    assert_float_equal(difftest_least_p(3, 6), 0.1, 1e-9);
+    assert_float_equal(difftest_least_p(1, 4), 0.25, 1e-9);
+    const double alike[] = {1, 2, 3, 4, 1, 2, 3, 4};
+    assert_float_equal(difftest_runs(alike, 4, 8).p, 1, 1e-9);
+}
+
+/* Means 2.5 and 12.5, each with an error of sqrt(5/3/4); 6 degrees of freedom, t = 2.447. */
+static void runs_give_an_interval(void **state)
+{
+    (void)state;
+    const double v[] = {1, 2, 3, 4, 11, 12, 13, 14};
+    struct difftest t = difftest_runs(v, 4, 8);
+    assert_float_equal(t.low, 10 - 2.447 * 0.91287, 0.01);
+    assert_float_equal(t.high, 10 + 2.447 * 0.91287, 0.01);
+}
+
+static void many_runs_are_dealt_out_alike_each_time(void **state)
+{
+    (void)state;
+    double v[40];
+    for (int i = 0; i < 40; i++)
+        v[i] = (i * 7919 % 101) + (i >= 20 ? 20 : 0);
+    double p = difftest_runs(v, 20, 40).p;
+    assert_true(p > 0 && p < 0.2);
+    assert_true(p == difftest_runs(v, 20, 40).p);
+}
+
+/* The example of Benjamini and Hochberg's method with four tests, worked out by hand. */
+static void many_tests_make_each_less_sure(void **state)
+{
+    (void)state;
+    double p[] = {0.04, 0.01, NAN, 0.03, 0.02};
+    difftest_adjust(p, 5);
+    assert_float_equal(p[1], 0.04, 1e-9);
+    assert_float_equal(p[0], 0.04, 1e-9);
+    assert_true(isnan(p[2]));
+    double q[] = {0.01, 0.5};
+    difftest_adjust(q, 2);
+    assert_float_equal(q[0], 0.02, 1e-9);
+    assert_float_equal(q[1], 0.5, 1e-9);
+}
+
+/* --- whole profiles: "main;f" N times --- */
+
+static void add(struct profile *p, const char *path, int64_t n)
+{
+    struct err err;
+    struct stack_id stack = {0};
+    struct text rest = text_of(path);
+    while (rest.n)
+        stack = stacks_push(&p->stacks, stack,
+                            profile_add_named_frame(p, text_cut(&rest, ';'), FRAME_USER));
+    assert_int_equal(profile_add_sample(p, &(struct sample){.stack = stack, .values = &n}, &err),
+                     0);
+}
+
+static struct profile *profile_of(int64_t f, int64_t g)
+{
+    struct profile *p = profile_new();
+    int type = profile_add_type(p, "", "samples", "count");
+    p->types[type].count_type = type;
+    add(p, "main;f", f);
+    add(p, "main;g;g", g);
+    return p;
+}
+
+static const struct diff_entry *find(const struct diff *d, const char *name)
+{
+    for (size_t i = 0; i < d->functions.n; i++)
+        if (text_is(diff_name(d, &d->functions.at[i]), name))
+            return &d->functions.at[i];
+    return NULL;
+}
+
+static void a_large_change_is_proven_and_recursion_counts_once(void **state)
+{
+    (void)state;
+    struct profile *a = profile_of(400, 600), *b = profile_of(600, 400);
+    struct diff_run runs[] = {{a, 0}, {b, 0}};
+    struct diff *d = diff_build(
+        &(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2, .min_share = 0.005});
+    const struct diff_entry *f = find(d, "f"), *g = find(d, "g");
+    assert_float_equal(g->total.before, 0.6, 1e-9);
+    assert_float_equal(f->self.after, 0.6, 1e-9);
+    assert_true(f->self.proven && g->self.proven);
+    assert_false(find(d, "main")->total.proven);
+    assert_int_equal(d->verdict, DIFF_REGRESSED);
+    diff_free(d);
+    profile_free(a);
+    profile_free(b);
+}
+
+static void the_same_profile_is_unchanged_only_with_enough_samples(void **state)
+{
+    (void)state;
+    for (int64_t n = 100; n <= 1000000; n *= 10000) {
+        struct profile *a = profile_of(n, 2 * n), *b = profile_of(n + 1, 2 * n);
+        struct diff_run runs[] = {{a, 0}, {b, 0}};
+        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+        assert_int_equal(d->verdict, n == 100 ? DIFF_INCONCLUSIVE : DIFF_UNCHANGED);
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
+/* Each pair would look proven by itself; three runs a side cannot prove anything. */
+static void three_runs_a_side_prove_nothing(void **state)
+{
+    (void)state;
+    struct diff_run runs[6];
+    for (int i = 0; i < 6; i++)
+        runs[i] = (struct diff_run){profile_of(i < 3 ? 400 + i : 600 + i, 500), 0};
+    struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 3, .n_runs = 6});
+    assert_false(find(d, "f")->self.proven);
+    assert_float_equal(d->least_p, 0.1, 1e-9);
+    diff_free(d);
+    for (int i = 0; i < 6; i++)
+        profile_free((struct profile *)runs[i].p);
+}
+
+static void unlike_rates_are_told(void **state)
+{
+    (void)state;
+    struct profile *a = profile_of(1, 1), *b = profile_of(1, 1);
+    struct diff_run runs[] = {{a, 0}, {b, 0}};
+    struct diff_opts o = {.runs = runs, .n_before = 1, .n_runs = 2};
+    struct buf why = {0};
+    meta_set_str(&a->meta, META_RATE_HZ, "99");
+    diff_unlike(&o, &why);
+    assert_int_equal(why.n, 0);
+    meta_set_str(&b->meta, META_RATE_HZ, "999");
+    diff_unlike(&o, &why);
+    assert_non_null(strstr(buf_cstr(&why), "rate differs: '99' and '999'"));
+    buf_done(&why);
+    profile_free(a);
+    profile_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_lose_what_compilers_append),
+        cmocka_unit_test(other_names_stay),
+        cmocka_unit_test(a_pair_is_tested_by_its_scores),
+        cmocka_unit_test(few_samples_are_counted_exactly),
+        cmocka_unit_test(no_samples_prove_nothing),
+        cmocka_unit_test(runs_are_dealt_out_in_all_ways),
+        cmocka_unit_test(runs_give_an_interval),
+        cmocka_unit_test(many_runs_are_dealt_out_alike_each_time),
+        cmocka_unit_test(many_tests_make_each_less_sure),
+        cmocka_unit_test(a_large_change_is_proven_and_recursion_counts_once),
+        cmocka_unit_test(the_same_profile_is_unchanged_only_with_enough_samples),
+        cmocka_unit_test(three_runs_a_side_prove_nothing),
+        cmocka_unit_test(unlike_rates_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
