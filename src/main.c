@@ -10,6 +10,7 @@
 
 const struct command *const commands[] = {
     &command_record,
+    &command_report,
     &command_annotate,
     &command_flame,
     &command_fold,

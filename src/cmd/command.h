@@ -29,6 +29,7 @@ extern const struct command command_fold;
 extern const struct command command_help;
 extern const struct command command_info;
 extern const struct command command_record;
+extern const struct command command_report;
 extern const struct command command_simd;
 
 /* NULL-terminated, in the order help shows them. */

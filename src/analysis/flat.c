@@ -1,0 +1,321 @@
+/* flat.c - building the list; shares and callers are in flat_share.c. */
+#include "analysis/flat.h"
+
+#include "base/buf.h"
+
+/* --- names of rows --- */
+
+static uint32_t add_row(struct flat *f, struct text name, bool kernel, struct mapping_id mapping)
+{
+    uint32_t id = intern_add(&f->names, name);
+    uint32_t hash = hash_pair(id, kernel);
+    for_each_match (&f->map, hash, i) {
+        if (f->rows.at[i].name == id && f->rows.at[i].kernel == kernel)
+            return i;
+    }
+    uint32_t row = (uint32_t)f->rows.n;
+    *vec_push(&f->rows) = (struct flat_row){.name = id, .kernel = kernel, .mapping = mapping};
+    idmap_add(&f->map, hash, row);
+    return row;
+}
+
+static void module_name(struct buf *b, const struct profile *p, const struct frame *frame)
+{
+    struct text module = profile_module_name(p, frame->mapping);
+    if (module.n)
+        buf_add(b, module.at, module.n);
+    else
+        buf_str(b, frame->kind == FRAME_KERNEL ? "[kernel]" : "[unknown]");
+}
+
+/* "[libc.so.6]" for code without a name, as in drawings. */
+static void bare_name(struct buf *b, const struct profile *p, const struct frame *frame)
+{
+    autobuf struct buf module = {0};
+    module_name(&module, p, frame);
+    bool bracketed = module.at[0] == '[';
+    buf_printf(b, bracketed ? "%s" : "[%s]", buf_cstr(&module));
+}
+
+static void line_name(struct buf *b, const struct profile *p, const struct frame *frame,
+                      const struct line *line)
+{
+    const struct function *fn = line ? &p->functions.at[line->function.i] : NULL;
+    if (fn && fn->file.i && line->line)
+        buf_printf(b, "%s:%u", profile_str(p, fn->file).at, line->line);
+    else
+        bare_name(b, p, frame);
+}
+
+static struct text strip_kernel_mark(struct text name, bool kernel)
+{
+    if (kernel && text_ends(name, "_[k]"))
+        name.n -= 4;
+    return name;
+}
+
+static uint32_t row_for(struct flat *f, enum flat_by by, const struct frame *frame,
+                        const struct line *line)
+{
+    autobuf struct buf b = {0};
+    const struct profile *p = f->profile;
+    bool kernel = frame->kind == FRAME_KERNEL;
+    if (by == FLAT_MODULE) {
+        module_name(&b, p, frame);
+    } else if (by == FLAT_LINE) {
+        line_name(&b, p, frame, line);
+    } else {
+        struct text name = line ? profile_function_name(p, line->function) : (struct text){"", 0};
+        name = strip_kernel_mark(name, kernel);
+        buf_add(&b, name.at, name.n);
+        if (!name.n)
+            bare_name(&b, p, frame);
+    }
+    return add_row(f, buf_text(&b), kernel, frame->mapping);
+}
+
+static void name_frames(struct flat *f, enum flat_by by)
+{
+    const struct profile *p = f->profile;
+    f->row_of_line = mem_calloc(p->lines.n + 1, sizeof *f->row_of_line);
+    f->row_of_bare = mem_calloc(p->frames.n + 1, sizeof *f->row_of_bare);
+    for (size_t i = 0; i < p->frames.n; i++) {
+        const struct frame *frame = &p->frames.at[i];
+        const struct line *lines = profile_lines(p, frame);
+        for (size_t k = 0; k < frame->n_lines; k++)
+            f->row_of_line[frame->first_line + k] = row_for(f, by, frame, &lines[k]);
+        if (!frame->n_lines)
+            f->row_of_bare[i] = row_for(f, by, frame, NULL);
+    }
+}
+
+/* --- by thread --- */
+
+static void name_threads(struct flat *f)
+{
+    const struct profile *p = f->profile;
+    f->row_of_thread = mem_calloc(p->threads.n, sizeof *f->row_of_thread);
+    for (size_t i = 0; i < p->threads.n; i++) {
+        const struct thread *t = &p->threads.at[i];
+        struct text name = profile_str(p, t->name);
+        autobuf struct buf b = {0};
+        buf_printf(&b, "%.*s", TEXT_ARG(name.n ? name : text_of("[unknown]")));
+        if (t->pid >= 0 && t->tid >= 0)
+            buf_printf(&b, " %d/%d", t->pid, t->tid);
+        else if (t->pid >= 0 || t->tid >= 0)
+            buf_printf(&b, " %d", t->pid >= 0 ? t->pid : t->tid);
+        f->row_of_thread[i] = add_row(f, buf_text(&b), false, (struct mapping_id){0});
+    }
+}
+
+static void sum_threads(struct flat *f)
+{
+    const struct samples *s = &f->profile->samples;
+    for (size_t i = 0; i < s->n; i++) {
+        struct flat_row *row = &f->rows.at[f->row_of_thread[s->thread[i].i]];
+        row->self += s->value[f->type][i];
+        if (f->count_type >= 0)
+            row->self_count += s->value[f->count_type][i];
+        row->total = row->self;
+        row->total_count = row->self_count;
+    }
+}
+
+/* --- by what is on the stack --- */
+
+struct sums {
+    int64_t *value, *count; /* by stack: first of itself, then with all that stand on it */
+    uint32_t *first, *next; /* children of a stack, 0 = none */
+    uint32_t *on_path;      /* by row: how often it is on the path that is being walked */
+};
+
+static void add_self(struct flat *f, struct sums *s)
+{
+    const struct samples *samples = &f->profile->samples;
+    for (size_t i = 0; i < samples->n; i++) {
+        s->value[samples->stack[i].i] += samples->value[f->type][i];
+        if (f->count_type >= 0)
+            s->count[samples->stack[i].i] += samples->value[f->count_type][i];
+    }
+    const struct stack_node *nodes = f->profile->stacks.nodes.at;
+    for (size_t i = 1; i < f->profile->stacks.nodes.n; i++) {
+        const struct frame *frame = profile_frame(f->profile, nodes[i].frame);
+        struct flat_row *row = &f->rows.at[flat_row_of(f, nodes[i].frame, flat_count(frame) - 1)];
+        row->self += s->value[i];
+        row->self_count += s->count[i];
+    }
+}
+
+/* Parents come before their children, so one pass backwards sums the tree. */
+static void sum_up(const struct flat *f, struct sums *s)
+{
+    const struct stack_node *nodes = f->profile->stacks.nodes.at;
+    for (size_t i = f->profile->stacks.nodes.n; i-- > 1;) {
+        uint32_t parent = nodes[i].parent.i;
+        s->value[parent] += s->value[i];
+        s->count[parent] += s->count[i];
+        s->next[i] = s->first[parent];
+        s->first[parent] = (uint32_t)i;
+    }
+}
+
+/* A row gets what stands on a stack where it is met first from the root. */
+static void enter(struct flat *f, struct sums *s, uint32_t stack)
+{
+    struct frame_id id = f->profile->stacks.nodes.at[stack].frame;
+    for (size_t k = 0, n = flat_count(profile_frame(f->profile, id)); k < n; k++) {
+        uint32_t row = flat_row_of(f, id, k);
+        struct flat_row *r = &f->rows.at[row];
+        if (++s->on_path[row] > r->nested && s->value[stack])
+            r->nested = s->on_path[row];
+        if (s->on_path[row] > 1)
+            continue;
+        r->total += s->value[stack];
+        r->total_count += s->count[stack];
+    }
+}
+
+static void leave(struct flat *f, struct sums *s, uint32_t stack)
+{
+    struct frame_id id = f->profile->stacks.nodes.at[stack].frame;
+    for (size_t k = 0, n = flat_count(profile_frame(f->profile, id)); k < n; k++)
+        s->on_path[flat_row_of(f, id, k)]--;
+}
+
+/* Depth first without recursion: stacks can be very deep. */
+static void add_totals(struct flat *f, struct sums *s)
+{
+    uint32_t at = 0;
+    for (;;) {
+        if (s->first[at]) {
+            uint32_t child = s->first[at];
+            s->first[at] = s->next[child];
+            at = child;
+            enter(f, s, at);
+        } else if (at) {
+            leave(f, s, at);
+            at = f->profile->stacks.nodes.at[at].parent.i;
+        } else {
+            return;
+        }
+    }
+}
+
+static void sum_stacks(struct flat *f)
+{
+    size_t n = f->profile->stacks.nodes.n;
+    struct sums s = {
+        .value = mem_calloc(n, sizeof *s.value),
+        .count = mem_calloc(n, sizeof *s.count),
+        .first = mem_calloc(n, sizeof *s.first),
+        .next = mem_calloc(n, sizeof *s.next),
+        .on_path = mem_calloc(f->rows.n + 1, sizeof *s.on_path),
+    };
+    add_self(f, &s);
+    sum_up(f, &s);
+    add_totals(f, &s);
+    free(s.value);
+    free(s.count);
+    free(s.first);
+    free(s.next);
+    free(s.on_path);
+}
+
+/* --- the order of samples in time --- */
+
+static int by_time(const void *a, const void *b, void *times)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const uint64_t *t = times;
+    return t[x] != t[y] ? (t[x] > t[y]) - (t[x] < t[y]) : (x > y) - (x < y);
+}
+
+static void sort_by_time(struct flat *f)
+{
+    uint64_t *times = f->profile->samples.time_ns;
+    for (size_t i = 1; i < f->n_order; i++) {
+        if (times[f->order[i]] < times[f->order[i - 1]]) {
+            qsort_r(f->order, f->n_order, sizeof *f->order, by_time, times);
+            return;
+        }
+    }
+}
+
+static void find_order(struct flat *f)
+{
+    const struct samples *s = &f->profile->samples;
+    if (!s->time_ns || f->count_type < 0)
+        return;
+    const int64_t *count = s->value[f->count_type];
+    f->order = mem_calloc(s->n + 1, sizeof *f->order);
+    for (size_t i = 0; i < s->n; i++) {
+        if (count[i] > 1) { /* many samples at one time: no series */
+            free(f->order);
+            f->order = NULL;
+            return;
+        }
+        if (count[i] == 1)
+            f->order[f->n_order++] = (uint32_t)i;
+    }
+    sort_by_time(f);
+}
+
+/* Samples of unlike weight tell less than their number. */
+static void count_samples(struct flat *f)
+{
+    const struct samples *s = &f->profile->samples;
+    if (f->count_type < 0)
+        return;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double v = (double)s->value[f->type][i], n = (double)s->value[f->count_type][i];
+        sum += v;
+        squares += n > 0 ? v * v / n : 0;
+    }
+    f->n_samples = stats_weighted_n(sum, squares);
+}
+
+/* --- all of it --- */
+
+/* A heap profile's objects are counted, not sampled: no interval comes from them. */
+static int samples_type(const struct profile *p, int type)
+{
+    int counts = profile_count_type(p, type);
+    bool ok = counts >= 0 && text_is(profile_str(p, p->types[counts].name), "samples") &&
+              p->types[counts].decimals == 0;
+    return ok ? counts : -1;
+}
+
+struct flat *flat_build(const struct profile *p, int type, enum flat_by by)
+{
+    struct flat *f = mem_new(struct flat);
+    f->profile = p;
+    f->type = type;
+    f->count_type = samples_type(p, type);
+    f->whole = p->types[type].total;
+    intern_init(&f->names);
+    if (by == FLAT_THREAD) {
+        name_threads(f);
+        sum_threads(f);
+    } else {
+        name_frames(f, by);
+        sum_stacks(f);
+    }
+    find_order(f);
+    count_samples(f);
+    return f;
+}
+
+void flat_free(struct flat *f)
+{
+    if (!f)
+        return;
+    intern_done(&f->names);
+    idmap_done(&f->map);
+    vec_done(&f->rows);
+    free(f->row_of_line);
+    free(f->row_of_bare);
+    free(f->row_of_thread);
+    free(f->order);
+    free(f);
+}

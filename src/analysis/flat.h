@@ -1,0 +1,92 @@
+/*
+ * flat.h - what a profile spends where, as a list: by function, module, thread or source line.
+ *
+ * A row's self is what was spent in it, its total what was spent in it and in all it called. A
+ * sample counts once for a row however often the row is on its stack, so that the total of a
+ * recursive function is never above 100 %. Functions are told apart by name, and kernel code from
+ * the program's. The profile must outlive the list.
+ */
+#pragma once
+#include "analysis/stats.h"
+#include "model/profile.h"
+
+enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE };
+
+struct flat_row {
+    uint32_t name; /* in flat.names */
+    bool kernel;
+    struct mapping_id mapping; /* where it was met first; 0 for threads */
+    int64_t self, total;
+    int64_t self_count, total_count; /* samples behind them; 0 where not recorded */
+    uint32_t nested;                 /* how often at most on one stack */
+};
+
+struct flat {
+    const struct profile *profile;
+    int type, count_type; /* count_type is -1 where samples are not counted */
+    int64_t whole;        /* sum of all samples, those without a stack included */
+    struct intern names;
+    struct idmap map;
+    VEC(struct flat_row) rows;
+    uint32_t *row_of_line, *row_of_bare; /* of profile.lines; of frames without; NULL by thread */
+    uint32_t *row_of_thread;             /* by thread only */
+    uint32_t *order; /* rows of samples in time order; NULL unless each is one sample */
+    size_t n_order;
+    double n_samples; /* as many samples of equal weight as there are; 0 = not known */
+};
+
+struct flat *flat_build(const struct profile *p, int type, enum flat_by by);
+void flat_free(struct flat *f); /* NULL is fine */
+
+static inline struct text flat_name(const struct flat *f, uint32_t row)
+{
+    return intern_get(&f->names, f->rows.at[row].name);
+}
+
+/* Number of rows that a frame stands for, and the I-th, outermost first. Not by thread. */
+static inline size_t flat_count(const struct frame *f)
+{
+    return f->n_lines ? f->n_lines : 1;
+}
+
+static inline uint32_t flat_row_of(const struct flat *f, struct frame_id id, size_t i)
+{
+    const struct frame *frame = profile_frame(f->profile, id);
+    return frame->n_lines ? f->row_of_line[frame->first_line + i] : f->row_of_bare[id.i];
+}
+
+enum flat_what { FLAT_SELF, FLAT_TOTAL };
+
+/* The rows with the most of WHAT, at most N, zeros left out; ties by name. Returns how many. */
+size_t flat_top(const struct flat *f, enum flat_what what, size_t n, uint32_t *ret_rows);
+
+/*
+ * Mark the rows that NAME means in RET_IN_SET, an entry a row: all of just that name (the kernel
+ * may have a function of the same name), else the one that NAME is a part of. Fails with the names
+ * it could mean, or the nearest.
+ */
+int flat_find(const struct flat *f, const char *name, bool *ret_in_set, struct err *err);
+
+/* A share of the whole, with the interval that holds the true one 95 times of 100. */
+struct flat_share {
+    double share;
+    struct interval interval;
+    double n_effective; /* 0 = the number of samples is not known, and so is the interval */
+};
+
+/* Share of the samples with any row of a set on their stack (or as what ran, for FLAT_SELF). */
+struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what);
+struct flat_share flat_share_of_row(const struct flat *f, uint32_t row, enum flat_what what);
+
+/*
+ * Who calls the rows of a set, and what they call: an entry a row, in the unit of the type. Of
+ * nested calls the outermost tells the caller and the innermost the callee, so each sums up to the
+ * total of the set: callers with `from_nothing`, callees with `self`. Not by thread.
+ */
+struct flat_calls {
+    int64_t *callers, *callees; /* one for each row of the list */
+    int64_t from_nothing, self;
+};
+
+struct flat_calls flat_calls_of_set(const struct flat *f, const bool *in_set);
+void flat_calls_done(struct flat_calls *c);

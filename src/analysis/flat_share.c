@@ -1,0 +1,176 @@
+/* flat_share.c - the top of a list, shares with intervals, callers and callees. */
+#include "analysis/flat.h"
+
+/* --- the top --- */
+
+struct ranking {
+    const struct flat *f;
+    enum flat_what what;
+};
+
+static int64_t amount(const struct flat_row *row, enum flat_what what)
+{
+    return what == FLAT_SELF ? row->self : row->total;
+}
+
+static int by_amount(const void *a, const void *b, void *ranking)
+{
+    const struct ranking *r = ranking;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int64_t vx = amount(&r->f->rows.at[x], r->what), vy = amount(&r->f->rows.at[y], r->what);
+    if (vx != vy)
+        return vx < vy ? 1 : -1;
+    int names = strcmp(flat_name(r->f, x).at, flat_name(r->f, y).at);
+    return names ? names : (x > y) - (x < y);
+}
+
+size_t flat_top(const struct flat *f, enum flat_what what, size_t n, uint32_t *ret_rows)
+{
+    autofree uint32_t *rows = mem_calloc(f->rows.n + 1, sizeof *rows);
+    size_t n_rows = 0;
+    for (size_t i = 0; i < f->rows.n; i++)
+        if (amount(&f->rows.at[i], what) > 0)
+            rows[n_rows++] = (uint32_t)i;
+    qsort_r(rows, n_rows, sizeof *rows, by_amount, &(struct ranking){f, what});
+    n = n < n_rows ? n : n_rows;
+    if (n)
+        memcpy(ret_rows, rows, n * sizeof *rows);
+    return n;
+}
+
+/* --- shares --- */
+
+static bool frame_is_in(const struct flat *f, struct frame_id id, const bool *in_set,
+                        enum flat_what what)
+{
+    size_t n = flat_count(profile_frame(f->profile, id));
+    for (size_t k = what == FLAT_SELF ? n - 1 : 0; k < n; k++)
+        if (in_set[flat_row_of(f, id, k)])
+            return true;
+    return false;
+}
+
+/* Which stacks have a row of the set on them, or on top. */
+static bool *mark_stacks(const struct flat *f, const bool *in_set, enum flat_what what)
+{
+    const struct profile *p = f->profile;
+    autofree bool *frames = mem_calloc(p->frames.n + 1, sizeof *frames);
+    for (uint32_t i = 0; i < p->frames.n; i++)
+        frames[i] = frame_is_in(f, (struct frame_id){i}, in_set, what);
+    bool *marked = mem_calloc(p->stacks.nodes.n, sizeof *marked);
+    for (size_t i = 1; i < p->stacks.nodes.n; i++) {
+        struct stack_node node = p->stacks.nodes.at[i];
+        marked[i] = frames[node.frame.i] || (what == FLAT_TOTAL && marked[node.parent.i]);
+    }
+    return marked;
+}
+
+struct hits {
+    const struct flat *f;
+    const bool *in_set, *marked; /* marked: by stack; NULL by thread */
+};
+
+static bool is_hit(const struct hits *h, size_t sample)
+{
+    const struct samples *s = &h->f->profile->samples;
+    return h->marked ? h->marked[s->stack[sample].i]
+                     : h->in_set[h->f->row_of_thread[s->thread[sample].i]];
+}
+
+/* What independent samples of equal weight would tell as much. */
+static double effective_n(const struct hits *h)
+{
+    const struct flat *f = h->f;
+    if (!f->order || !f->n_order)
+        return f->n_samples;
+    autofree uint8_t *series = mem_calloc(f->n_order, 1);
+    for (size_t i = 0; i < f->n_order; i++)
+        series[i] = is_hit(h, f->order[i]);
+    return stats_effective_n(series, f->n_order) * f->n_samples / (double)f->n_order;
+}
+
+struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what)
+{
+    const struct samples *s = &f->profile->samples;
+    autofree bool *marked = f->row_of_thread ? NULL : mark_stacks(f, in_set, what);
+    struct hits h = {f, in_set, marked};
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (is_hit(&h, i))
+            sum += (double)s->value[f->type][i];
+    struct flat_share r = {.share = f->whole > 0 ? sum / (double)f->whole : 0};
+    r.share = r.share > 1 ? 1 : r.share;
+    r.n_effective = effective_n(&h);
+    r.interval = stats_wilson(r.share, r.n_effective, STATS_Z95);
+    return r;
+}
+
+struct flat_share flat_share_of_row(const struct flat *f, uint32_t row, enum flat_what what)
+{
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    in_set[row] = true;
+    return flat_share_of_set(f, in_set, what);
+}
+
+/* --- callers and callees --- */
+
+/* What is known about a stack on the way from the root. */
+struct place {
+    uint32_t last;   /* row of its last frame; NONE for the empty stack */
+    uint32_t caller; /* of the outermost row of the set; NONE = nobody */
+    uint32_t callee; /* of the innermost row of the set; NONE = it ran itself */
+    bool inside;     /* a row of the set was met */
+};
+
+#define NONE UINT32_MAX
+
+static struct place step(struct place at, uint32_t row, const bool *in_set)
+{
+    bool was_in = at.last != NONE && in_set[at.last];
+    if (in_set[row]) {
+        if (!at.inside)
+            at.caller = at.last;
+        at.inside = true;
+        at.callee = NONE;
+    } else if (was_in) {
+        at.callee = row;
+    }
+    at.last = row;
+    return at;
+}
+
+static void add_call(struct flat_calls *c, const struct place *at, int64_t value)
+{
+    if (!at->inside)
+        return;
+    *(at->caller == NONE ? &c->from_nothing : &c->callers[at->caller]) += value;
+    *(at->callee == NONE ? &c->self : &c->callees[at->callee]) += value;
+}
+
+struct flat_calls flat_calls_of_set(const struct flat *f, const bool *in_set)
+{
+    const struct profile *p = f->profile;
+    struct flat_calls c = {
+        .callers = mem_calloc(f->rows.n + 1, sizeof *c.callers),
+        .callees = mem_calloc(f->rows.n + 1, sizeof *c.callees),
+    };
+    autofree struct place *at = mem_calloc(p->stacks.nodes.n, sizeof *at);
+    at[0] = (struct place){NONE, NONE, NONE, false};
+    for (size_t i = 1; i < p->stacks.nodes.n; i++) {
+        struct stack_node node = p->stacks.nodes.at[i];
+        struct place here = at[node.parent.i];
+        for (size_t k = 0, n = flat_count(profile_frame(p, node.frame)); k < n; k++)
+            here = step(here, flat_row_of(f, node.frame, k), in_set);
+        at[i] = here;
+    }
+    for (size_t i = 0; i < p->samples.n; i++)
+        add_call(&c, &at[p->samples.stack[i].i], p->samples.value[f->type][i]);
+    return c;
+}
+
+void flat_calls_done(struct flat_calls *c)
+{
+    free(c->callers);
+    free(c->callees);
+    *c = (struct flat_calls){0};
+}

@@ -1,0 +1,354 @@
+/* insight.c - the rules; see insight.h. */
+#include "analysis/insight.h"
+
+#include "analysis/insight_names.h"
+#include "base/units.h"
+
+void insight_share(struct buf *b, const struct flat_share *s)
+{
+    buf_printf(b, "%.1f%%", 100 * s->share);
+    if (s->n_effective > 0)
+        buf_printf(b, " \xc2\xb1%.1f", 50 * (s->interval.high - s->interval.low));
+}
+
+/* The share that can be counted on. */
+static double surely(const struct flat_share *s)
+{
+    return s->n_effective > 0 ? s->interval.low : s->share;
+}
+
+static void add_name(struct buf *b, const struct flat *f, uint32_t row)
+{
+    struct text name = flat_name(f, row);
+    bool long_one = name.n > 60;
+    buf_printf(b, "%.*s%s", long_one ? 57 : (int)name.n, name.at, long_one ? "..." : "");
+}
+
+/* --- functions known by name --- */
+
+static uint32_t greatest(const int64_t *values, size_t n)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < n; i++)
+        best = values[i] > values[best] ? i : best;
+    return best;
+}
+
+/* "; most in malloc", the member with the largest self. */
+static void add_member(struct buf *b, const struct flat *f, const bool *in_set)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        if (in_set[i] && (best == UINT32_MAX || f->rows.at[i].self > f->rows.at[best].self))
+            best = i;
+    if (best == UINT32_MAX || !f->rows.at[best].self)
+        return;
+    buf_str(b, ", most in ");
+    add_name(b, f, best);
+}
+
+/* "; called mostly by parse (71%)" */
+static void add_callers(struct buf *b, const struct flat *f, const bool *in_set)
+{
+    struct flat_calls c = flat_calls_of_set(f, in_set);
+    uint32_t best = f->rows.n ? greatest(c.callers, f->rows.n) : 0;
+    int64_t sum = c.from_nothing;
+    for (size_t i = 0; i < f->rows.n; i++)
+        sum += c.callers[i];
+    if (f->rows.n && c.callers[best] > 0) {
+        buf_str(b, "; called most by ");
+        add_name(b, f, best);
+        buf_printf(b, " (%.0f%% of it)", 100.0 * (double)c.callers[best] / (double)sum);
+    }
+    flat_calls_done(&c);
+}
+
+static bool test_names(const struct insight_input *in, const struct insight_rule *self,
+                       struct buf *evidence)
+{
+    const struct flat *f = in->functions;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        in_set[i] = names_match(self->names, flat_name(f, i), f->rows.at[i].kernel);
+    struct flat_share s = flat_share_of_set(f, in_set, self->count);
+    if (surely(&s) < self->least)
+        return false;
+    insight_share(evidence, &s);
+    buf_printf(evidence, " is %s", self->what);
+    add_member(evidence, f, in_set);
+    add_callers(evidence, f, in_set);
+    return true;
+}
+
+static bool test_kernel(const struct insight_input *in, const struct insight_rule *self,
+                        struct buf *evidence)
+{
+    const struct flat *f = in->functions;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (size_t i = 0; i < f->rows.n; i++)
+        in_set[i] = f->rows.at[i].kernel;
+    struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
+    if (surely(&s) < self->least)
+        return false;
+    insight_share(evidence, &s);
+    buf_str(evidence, " is spent in the kernel");
+    add_member(evidence, f, in_set);
+    add_callers(evidence, f, in_set);
+    return true;
+}
+
+/* --- the shape --- */
+
+static bool test_dominating(const struct insight_input *in, const struct insight_rule *self,
+                            struct buf *evidence)
+{
+    uint32_t row;
+    if (!flat_top(in->functions, FLAT_SELF, 1, &row))
+        return false;
+    struct flat_share s = flat_share_of_row(in->functions, row, FLAT_SELF);
+    if (surely(&s) < self->least)
+        return false;
+    add_name(evidence, in->functions, row);
+    buf_str(evidence, " alone takes ");
+    insight_share(evidence, &s);
+    return true;
+}
+
+enum { FLAT_TOP_ROWS = 20 };
+
+static bool test_flat(const struct insight_input *in, const struct insight_rule *self,
+                      struct buf *evidence)
+{
+    (void)self;
+    const struct flat *f = in->functions;
+    uint32_t rows[FLAT_TOP_ROWS];
+    if (flat_top(f, FLAT_SELF, FLAT_TOP_ROWS, rows) < FLAT_TOP_ROWS || f->whole <= 0)
+        return false;
+    int64_t sum = 0;
+    for (size_t i = 0; i < FLAT_TOP_ROWS; i++)
+        sum += f->rows.at[rows[i]].self;
+    double top = (double)sum / (double)f->whole;
+    struct flat_share s = flat_share_of_row(f, rows[0], FLAT_SELF);
+    if (top > 0.5 || (s.n_effective > 0 ? s.interval.high : s.share) > 0.1)
+        return false;
+    buf_printf(evidence, "the top %d functions hold only %.0f%%, the first of them ", FLAT_TOP_ROWS,
+               100 * top);
+    insight_share(evidence, &s);
+    return true;
+}
+
+enum { DEEP_NESTING = 50 };
+
+static bool test_recursion(const struct insight_input *in, const struct insight_rule *self,
+                           struct buf *evidence)
+{
+    const struct flat *f = in->functions;
+    const struct flat_row *deepest = NULL;
+    for (size_t i = 0; i < f->rows.n; i++) {
+        const struct flat_row *r = &f->rows.at[i];
+        bool matters = (double)r->total >= self->least * (double)f->whole;
+        if (matters && r->nested >= DEEP_NESTING && (!deepest || r->nested > deepest->nested))
+            deepest = r;
+    }
+    if (!deepest)
+        return false;
+    add_name(evidence, f, (uint32_t)(deepest - f->rows.at));
+    buf_printf(evidence, " is up to %u times on one stack", deepest->nested);
+    return true;
+}
+
+/* --- the recording --- */
+
+static bool test_few(const struct insight_input *in, const struct insight_rule *self,
+                     struct buf *evidence)
+{
+    (void)self;
+    const struct quality *q = in->quality;
+    if (!q->has_samples || q->samples >= QUALITY_FEW_SAMPLES)
+        return false;
+    struct interval i = stats_wilson(0.1, (double)q->samples, STATS_Z95);
+    buf_printf(evidence,
+               "only %lld samples: what shows as 10%% may be anything from %.0f%% to %.0f%%",
+               (long long)q->samples, 100 * i.low, 100 * i.high);
+    return true;
+}
+
+static bool test_lost(const struct insight_input *in, const struct insight_rule *self,
+                      struct buf *evidence)
+{
+    uint64_t lost;
+    if (!in->quality->has_samples || !meta_find_u64(&in->profile->meta, META_LOST, &lost))
+        return false;
+    double share = (double)lost / ((double)lost + (double)in->quality->samples);
+    char n[UNITS_MAX];
+    if (lost == 0 || share < self->least)
+        return false;
+    buf_printf(evidence, "%.1f%% of the samples were lost (%s)", 100 * share, units_count(n, lost));
+    return true;
+}
+
+static bool test_unfinished(const struct insight_input *in, const struct insight_rule *self,
+                            struct buf *evidence)
+{
+    uint64_t n;
+    const struct quality *q = in->quality;
+    if (!q->has_samples || !meta_find_u64(&in->profile->meta, META_UNFINISHED, &n) || !q->samples)
+        return false;
+    double share = (double)n / (double)q->samples;
+    if (share < self->least)
+        return false;
+    buf_printf(evidence, "%.1f%% of the stacks do not reach the program's start", 100 * share);
+    return true;
+}
+
+/* Share of what ran that has no name. */
+static bool test_unnamed(const struct insight_input *in, const struct insight_rule *self,
+                         struct buf *evidence)
+{
+    const struct flat *f = in->functions;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < f->rows.n; i++) {
+        struct text name = flat_name(f, i);
+        in_set[i] = text_starts(name, "[") && text_ends(name, "]");
+        if (in_set[i] && (best == UINT32_MAX || f->rows.at[i].self > f->rows.at[best].self))
+            best = i;
+    }
+    struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
+    if (surely(&s) < self->least)
+        return false;
+    insight_share(evidence, &s);
+    buf_str(evidence, " is in functions whose names are not known");
+    struct text module = profile_module_name(in->profile, f->rows.at[best].mapping);
+    if (module.n)
+        buf_printf(evidence, ", the largest of them in %.*s", TEXT_ARG(module));
+    return true;
+}
+
+static bool test_empty(const struct insight_input *in, const struct insight_rule *self,
+                       struct buf *evidence)
+{
+    if (in->quality->empty_share < self->least)
+        return false;
+    buf_printf(evidence, "%.1f%% was sampled without any stack", 100 * in->quality->empty_share);
+    return true;
+}
+
+const struct insight_rule insight_rules[] = {
+    {.id = "few-samples",
+     .about_data = true,
+     .test = test_few,
+     .advice = "Record longer, or with a higher --rate, before acting on small shares."},
+    {.id = "lost-samples",
+     .about_data = true,
+     .test = test_lost,
+     .least = 0.01,
+     .advice = "Busy moments lose the most, so shares may be shifted. Lower --rate."},
+    {.id = "unfinished-stacks",
+     .about_data = true,
+     .test = test_unfinished,
+     .least = 0.02,
+     .advice = "Totals of the outer functions are too small by that much. A larger --stack-bytes, "
+               "or unwind tables in the program (-fasynchronous-unwind-tables), mends it."},
+    {.id = "unnamed",
+     .about_data = true,
+     .test = test_unnamed,
+     .least = 0.1,
+     .advice = "Install the debug symbols of that file, or set DEBUGINFOD_URLS, and record again."},
+    {.id = "no-stacks",
+     .about_data = true,
+     .test = test_empty,
+     .least = 0.02,
+     .advice = "That part is in the total but in no function."},
+    {.id = "dominating",
+     .test = test_dominating,
+     .least = 0.5,
+     .advice = "Start there: nothing else can pay as much. 'kelvin annotate' shows its hot lines."},
+    {.id = "flat-profile",
+     .test = test_flat,
+     .advice = "No single function is worth tuning. Look for what all paths share: the hot paths "
+               "and --by module show larger units; fewer calls beat faster ones."},
+    {.id = "deep-recursion",
+     .test = test_recursion,
+     .least = 0.05,
+     .advice = "Deep stacks cost memory and cache misses and may overflow: a loop with a work list "
+               "of its own is safer."},
+    {.id = "allocation",
+     .test = test_names,
+     .names = names_allocation,
+     .what = "memory allocation and release",
+     .count = FLAT_TOTAL,
+     .least = 0.05,
+     .advice = "Reuse buffers, reserve room ahead, or give short-lived objects an arena."},
+    {.id = "hashing",
+     .test = test_names,
+     .names = names_hashing,
+     .what = "hashing and hash tables",
+     .count = FLAT_SELF,
+     .least = 0.08,
+     .advice = "Hash once and keep the result, size tables ahead, or use a cheaper hash."},
+    {.id = "locks",
+     .test = test_names,
+     .names = names_locks,
+     .what = "taking and handing over locks",
+     .count = FLAT_TOTAL,
+     .least = 0.03,
+     .advice = "Hold locks for less, split them, or batch the work under them. Time spent asleep "
+               "on a lock is not in CPU samples: the delay may be larger."},
+    {.id = "copies",
+     .test = test_names,
+     .names = names_copies,
+     .what = "copying and filling memory",
+     .count = FLAT_SELF,
+     .least = 0.05,
+     .advice = "Pass references, move instead of copying, and clear only what is read."},
+    {.id = "page-faults",
+     .test = test_names,
+     .names = names_faults,
+     .what = "page faults",
+     .count = FLAT_TOTAL,
+     .least = 0.05,
+     .advice =
+         "Each page of fresh memory costs a fault: reuse memory rather than give it back, raise "
+         "malloc's trim and mmap thresholds, or use huge pages."},
+    {.id = "exceptions",
+     .test = test_names,
+     .names = names_exceptions,
+     .what = "throwing and catching exceptions",
+     .count = FLAT_TOTAL,
+     .least = 0.01,
+     .advice = "Return errors that are expected as values; throw only what is rare."},
+    {.id = "formatting",
+     .test = test_names,
+     .names = names_format,
+     .what = "formatting text",
+     .count = FLAT_TOTAL,
+     .least = 0.05,
+     .advice = "Format only what is shown, and write numbers with a direct routine "
+               "(std::to_chars, itoa) where it is hot."},
+    {.id = "kernel",
+     .test = test_kernel,
+     .least = 0.2,
+     .advice =
+         "See in the hot paths what leads there. For system calls: bigger buffers and batches; for "
+         "page faults: memory that is reused."},
+    {0},
+};
+
+struct insights insights_build(const struct insight_input *in)
+{
+    struct insights s = {0};
+    for (const struct insight_rule *r = insight_rules; r->id; r++) {
+        autobuf struct buf b = {0};
+        if (r->test(in, r, &b))
+            *vec_push(&s.at) = (struct insight){r, mem_strdup(buf_cstr(&b))};
+    }
+    return s;
+}
+
+void insights_done(struct insights *s)
+{
+    for (size_t i = 0; i < s->at.n; i++)
+        free(s->at.at[i].evidence);
+    vec_done(&s->at);
+}

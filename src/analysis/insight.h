@@ -1,0 +1,53 @@
+/*
+ * insight.h - what a profile says in words: a table of rules, each with evidence and advice.
+ *
+ * A rule speaks only when it is sure: a share counts with the low end of its interval.
+ *
+ * How to add a rule: a row in the table in insight.c (for functions known by name a list of
+ * patterns in insight_names.c will do) and a test in tests/unit/test_insight.c.
+ */
+#pragma once
+#include "analysis/flat.h"
+#include "analysis/quality.h"
+#include "base/buf.h"
+
+struct insight_input {
+    const struct profile *profile;
+    const struct flat *functions; /* by function */
+    const struct quality *quality;
+};
+
+struct insight_rule {
+    const char *id;     /* "allocation" */
+    bool about_data;    /* of the recording's worth, not of the program */
+    const char *advice; /* what to try, whole sentences */
+
+    /* Whether it applies; if so the evidence, a sentence without a full stop. */
+    bool (*test)(const struct insight_input *in, const struct insight_rule *self,
+                 struct buf *evidence);
+
+    /* For functions known by name, else NULL and 0: see insight_names.h. */
+    const char *const *names;
+    const char *what;     /* "memory allocation" */
+    enum flat_what count; /* with what they call, or without */
+    double least;         /* share from which it is worth a word */
+};
+
+struct insight {
+    const struct insight_rule *rule;
+    char *evidence;
+};
+
+struct insights {
+    VEC(struct insight) at;
+};
+
+/* NULL id at the end. */
+extern const struct insight_rule insight_rules[];
+
+/* Ask all rules, in the order of the table. */
+struct insights insights_build(const struct insight_input *in);
+void insights_done(struct insights *s);
+
+/* "5.0% +-1.4", or "5.0%" where nothing is known of how sure it is. */
+void insight_share(struct buf *b, const struct flat_share *s);

@@ -1,0 +1,214 @@
+/* insight_names.c - functions that are known by name; see insight_names.h. */
+#include "analysis/insight_names.h"
+
+const char *const names_allocation[] = {"malloc",
+                                        "free",
+                                        "calloc",
+                                        "realloc",
+                                        "cfree*",
+                                        "reallocarray",
+                                        "posix_memalign",
+                                        "aligned_alloc",
+                                        "memalign",
+                                        "_int_malloc*",
+                                        "_int_free*",
+                                        "_int_realloc*",
+                                        "_int_memalign*",
+                                        "__libc_malloc*",
+                                        "__libc_free*",
+                                        "__libc_calloc*",
+                                        "__libc_realloc*",
+                                        "__GI___libc_malloc*",
+                                        "__GI___libc_free*",
+                                        "malloc_consolidate*",
+                                        "unlink_chunk*",
+                                        "sysmalloc*",
+                                        "systrim*",
+                                        "tcache_*",
+                                        "checked_request2size*",
+                                        "operator new*",
+                                        "operator delete*",
+                                        "__rust_alloc*",
+                                        "__rust_dealloc*",
+                                        "__rust_realloc*",
+                                        "__rdl_alloc*",
+                                        "__rdl_dealloc*",
+                                        "__rdl_realloc*",
+                                        "alloc::alloc::*",
+                                        "je_malloc*",
+                                        "je_free*",
+                                        "mi_malloc*",
+                                        "mi_free*",
+                                        "tc_malloc*",
+                                        "tc_free*",
+                                        "tc_new*",
+                                        "tc_delete*",
+                                        "g_malloc*",
+                                        "g_free*",
+                                        "g_slice_*",
+                                        "xmalloc",
+                                        "xcalloc",
+                                        "xrealloc",
+                                        "runtime.mallocgc*",
+                                        "_PyObject_Malloc*",
+                                        "_PyObject_Free*",
+                                        "PyObject_Malloc*",
+                                        "PyObject_Free*",
+                                        "PyObject_Realloc*",
+                                        "_PyMem_Raw*",
+                                        "PyMem_Raw*",
+                                        "PyMem_Malloc*",
+                                        "PyMem_Free*",
+                                        "ggc_alloc*",
+                                        "ggc_internal_alloc*",
+                                        NULL};
+
+const char *const names_hashing[] = {"*hash*",    "*Hash*",    "*HASH*",   "XXH*",     "*murmur*",
+                                     "*siphash*", "*SipHash*", "*SHA256*", "*sha256*", "*SHA512*",
+                                     "*sha512*",  "*sha1_*",   "*SHA1_*",  "*crc32*",  "*CRC32*",
+                                     "MD5_*",     "*md5_*",    "*blake2*", "*blake3*", NULL};
+
+const char *const names_locks[] = {"pthread_mutex_lock*",
+                                   "pthread_mutex_unlock*",
+                                   "__pthread_mutex_lock*",
+                                   "__pthread_mutex_unlock*",
+                                   "___pthread_mutex_lock*",
+                                   "__lll_lock_*",
+                                   "__lll_mutex_*",
+                                   "lll_mutex_*",
+                                   "pthread_spin_lock*",
+                                   "pthread_rwlock_*",
+                                   "__pthread_rwlock_*",
+                                   "___pthread_rwlock_*",
+                                   "pthread_cond_*",
+                                   "__pthread_cond_*",
+                                   "___pthread_cond_*",
+                                   "__futex_abstimed_wait*",
+                                   "std::mutex::lock*",
+                                   "std::sync::*::lock_contended*",
+                                   "*::lock_contended",
+                                   "parking_lot*::lock_slow*",
+                                   "k:do_futex",
+                                   "k:__x64_sys_futex",
+                                   "k:__arm64_sys_futex",
+                                   "k:futex_wait*",
+                                   "k:futex_wake*",
+                                   "k:queued_spin_lock_slowpath",
+                                   "k:native_queued_spin_lock_slowpath",
+                                   "k:__pv_queued_spin_lock_slowpath",
+                                   "k:rwsem_down_*",
+                                   "k:__mutex_lock*",
+                                   "k:mutex_spin_on_owner*",
+                                   "k:osq_lock*",
+                                   NULL};
+
+const char *const names_copies[] = {"memcpy*",
+                                    "memmove*",
+                                    "__memcpy*",
+                                    "__memmove*",
+                                    "memset*",
+                                    "__memset*",
+                                    "mempcpy*",
+                                    "__mempcpy*",
+                                    "bcopy",
+                                    "strcpy",
+                                    "__strcpy*",
+                                    "strncpy",
+                                    "__strncpy*",
+                                    "k:copy_user_*",
+                                    "k:_copy_to_*",
+                                    "k:_copy_from_*",
+                                    "k:rep_movs_alternative",
+                                    "k:__memcpy*",
+                                    "k:memcpy*",
+                                    "k:copy_page*",
+                                    NULL};
+
+const char *const names_faults[] = {"k:asm_exc_page_fault",
+                                    "k:exc_page_fault",
+                                    "k:page_fault",
+                                    "k:do_page_fault",
+                                    "k:do_user_addr_fault",
+                                    "k:__do_page_fault",
+                                    "k:handle_mm_fault",
+                                    "k:__handle_mm_fault",
+                                    "k:do_anonymous_page",
+                                    "k:do_mem_abort",
+                                    NULL};
+
+const char *const names_exceptions[] = {"_Unwind_RaiseException*",
+                                        "_Unwind_Resume*",
+                                        "_Unwind_ForcedUnwind*",
+                                        "__cxa_throw*",
+                                        "__cxa_rethrow*",
+                                        "__cxa_allocate_exception*",
+                                        "__cxa_begin_catch*",
+                                        "__gxx_personality_*",
+                                        "rust_panic*",
+                                        "rust_begin_unwind",
+                                        NULL};
+
+const char *const names_format[] = {"printf",
+                                    "fprintf",
+                                    "sprintf",
+                                    "snprintf",
+                                    "vprintf",
+                                    "vfprintf*",
+                                    "vsprintf*",
+                                    "vsnprintf*",
+                                    "asprintf",
+                                    "vasprintf*",
+                                    "__vfprintf_internal*",
+                                    "__vsnprintf*",
+                                    "__vsprintf*",
+                                    "__sprintf_chk*",
+                                    "__snprintf_chk*",
+                                    "__fprintf_chk*",
+                                    "__printf_chk*",
+                                    "__printf_fp*",
+                                    "__printf_buffer*",
+                                    "std::ostream::*",
+                                    "std::basic_ostream<*",
+                                    "std::operator<< <*",
+                                    "std::num_put<*",
+                                    "std::to_string*",
+                                    "std::__cxx11::to_string*",
+                                    "std::format*",
+                                    "std::vformat*",
+                                    "fmt::v*",
+                                    "core::fmt::*",
+                                    "alloc::fmt::*",
+                                    "<*as core::fmt::*",
+                                    "PyUnicode_Format*",
+                                    "PyUnicode_FromFormat*",
+                                    "_PyUnicode_Format*",
+                                    "g_strdup_printf*",
+                                    NULL};
+
+/* Pattern parts between '*'s must follow each other. */
+static bool matches(const char *pattern, struct text name)
+{
+    const char *at = name.at, *end = name.at + name.n;
+    for (bool anywhere = false;; anywhere = true) {
+        size_t n = strcspn(pattern, "*");
+        if (pattern[n] == '\0' && !anywhere)
+            return (size_t)(end - at) == n && memcmp(at, pattern, n) == 0;
+        if (pattern[n] == '\0')
+            return (size_t)(end - at) >= n && memcmp(end - n, pattern, n) == 0;
+        const char *found = anywhere ? memmem(at, (size_t)(end - at), pattern, n) : at;
+        if (!found || (size_t)(end - found) < n || memcmp(found, pattern, n) != 0)
+            return false;
+        at = found + n;
+        pattern += n + 1;
+    }
+}
+
+bool names_match(const char *const *patterns, struct text name, bool kernel)
+{
+    for (; *patterns; patterns++) {
+        bool for_kernel = strncmp(*patterns, "k:", 2) == 0;
+        if (for_kernel == kernel && matches(*patterns + 2 * for_kernel, name))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,152 @@
+/*
+ * report.c - what a profile tells, in words and tables.
+ */
+#include "view/report.h"
+#include "base/publish.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+
+#include <sys/ioctl.h>
+
+struct cmd_report_opts {
+    struct input_opts input;
+    const char *output, *format, *by, *callers, *colour;
+    long top, width;
+};
+
+#define AT(field) offsetof(struct cmd_report_opts, field)
+
+static const struct opt report_table[] = {
+    {'o', "output", OPT_TEXT, AT(output), "FILE", "write to FILE (default: standard output)"},
+    {0, "format", OPT_CHOICE, AT(format), "FORMAT",
+     "text, md, json or html (default: by the end of FILE's name, else text)", "text md json html"},
+    {0, "top", OPT_INT, AT(top), "N", "rows of each table (default: 15)", .min = 1, .max = 10000},
+    {0, "by", OPT_CHOICE, AT(by), "WHAT", "one table instead: by function, module, thread or line",
+     "function module thread line"},
+    {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
+     "only this function: who calls it and what it calls"},
+    {0, "width", OPT_INT, AT(width), "COLUMNS", "width of text (default: the terminal's, else 100)",
+     .min = 40, .max = 1000},
+    {0, "color", OPT_CHOICE, AT(colour), "WHEN",
+     "auto, always or never; auto heeds NO_COLOR (default: auto)", "auto always never", "colour"},
+    INPUT_OPTS(struct cmd_report_opts),
+    OPT_END,
+};
+
+static bool ends_in(const char *path, const char *suffix)
+{
+    return text_ends(text_of(path), suffix);
+}
+
+static const char *format_of(const struct cmd_report_opts *o)
+{
+    if (o->format)
+        return o->format;
+    return ends_in(o->output, ".html") || ends_in(o->output, ".htm") ? "html"
+           : ends_in(o->output, ".json")                             ? "json"
+           : ends_in(o->output, ".md")                               ? "md"
+                                                                     : "text";
+}
+
+static bool to_terminal(const struct cmd_report_opts *o)
+{
+    return strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO);
+}
+
+static int width_of(const struct cmd_report_opts *o)
+{
+    struct winsize size;
+    if (o->width)
+        return (int)o->width;
+    if (to_terminal(o) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+        return size.ws_col;
+    return 100;
+}
+
+static bool in_colour(const struct cmd_report_opts *o)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (strcmp(o->colour, "auto") != 0)
+        return strcmp(o->colour, "always") == 0;
+    return to_terminal(o) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+static void print(FILE *out, const struct cmd_report_opts *o, const struct report *r)
+{
+    const char *format = format_of(o);
+    if (strcmp(format, "json") == 0)
+        report_print_json(out, r);
+    else if (strcmp(format, "md") == 0)
+        report_print_markdown(out, r);
+    else if (strcmp(format, "html") == 0)
+        report_print_html(out, r);
+    else
+        report_print_text(out, r, width_of(o), in_colour(o));
+}
+
+static enum flat_by by_of(const char *name)
+{
+    return strcmp(name, "module") == 0   ? FLAT_MODULE
+           : strcmp(name, "thread") == 0 ? FLAT_THREAD
+           : strcmp(name, "line") == 0   ? FLAT_LINE
+                                         : FLAT_FUNCTION;
+}
+
+static int write_report(const struct cmd_report_opts *o, const struct input *in, struct err *err)
+{
+    struct report_opts opts = {
+        .top = (size_t)o->top,
+        .callers = o->callers,
+        .has_by = o->by != NULL,
+        .by = o->by ? by_of(o->by) : FLAT_FUNCTION,
+    };
+    struct report r;
+    struct publish file;
+    int rc = report_build(&r, in->profile, in->type, &opts, err);
+    if (rc == 0 && (rc = publish_open(&file, o->output, err)) == 0) {
+        print(file.out, o, &r);
+        rc = publish_commit(&file, err);
+    }
+    report_done(&r);
+    return rc;
+}
+
+static int report_run(const struct command *self, int n, char **args)
+{
+    struct cmd_report_opts o = {.output = "-", .top = 15, .colour = "auto"};
+    struct opt_result operands;
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    struct input in;
+    struct err err;
+    struct import_opts want = {.addresses = o.by && by_of(o.by) == FLAT_LINE};
+    if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
+        return rc;
+    input_tell_events(&in, &o.input);
+    rc = write_report(&o, &in, &err);
+    input_done(&in);
+    return rc == 0 ? EXIT_OK : command_fail(&err);
+}
+
+const struct command command_report = {
+    .name = "report",
+    .summary = "tell where the time goes, how sure that is, and what to try",
+    .operands = "PROFILE",
+    .about =
+        "Lists the hot functions, without and with what they call, the hot paths, modules and "
+        "threads, and says in words what stands out and what to try. Every share comes with half "
+        "of its 95% interval: '5.0% ±1.4'. The interval is made from the effective number of "
+        "samples, as samples in a row are often alike.\n"
+        "\n"
+        "A sample counts once for a function, however often the function is on its stack. An "
+        "insight is given only where its share is beyond sampling error.\n"
+        "\n"
+        "The HTML page is complete in itself, with the flame graph inside.",
+    .examples = "kelvin report app.kelvin                    # in the terminal\n"
+                "kelvin report app.kelvin -o report.html     # one page, with the flame graph\n"
+                "kelvin report app.kelvin --callers malloc   # who calls it, what it calls\n"
+                "kelvin report app.kelvin --by line --top 30 # the hottest source lines",
+    .opts = report_table,
+    .run = report_run,
+};

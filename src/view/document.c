@@ -1,0 +1,71 @@
+/* document.c - building a document; printing it is in document_text.c and document_html.c. */
+#include "view/document.h"
+
+#include "base/buf.h"
+
+#include <stdarg.h>
+
+void document_done(struct document *d)
+{
+    for (size_t i = 0; i < d->blocks.n; i++)
+        vec_done(&d->blocks.at[i].cells);
+    vec_done(&d->blocks);
+    arena_done(&d->arena);
+}
+
+static struct document_block *add(struct document *d, enum document_kind kind)
+{
+    struct document_block *b = vec_push(&d->blocks);
+    *b = (struct document_block){.kind = kind};
+    return b;
+}
+
+void document_heading(struct document *d, const char *text)
+{
+    add(d, DOCUMENT_HEADING)->text = arena_text(&d->arena, text_of(text));
+}
+
+void document_text(struct document *d, const char *fmt, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, fmt);
+    int n = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    add(d, DOCUMENT_TEXT)->text = arena_text(&d->arena, text_of(text));
+    free(text);
+}
+
+void document_item(struct document *d, const char *title, const char *text, const char *advice)
+{
+    struct document_block *b = add(d, DOCUMENT_ITEM);
+    b->title = arena_text(&d->arena, text_of(title));
+    b->text = arena_text(&d->arena, text_of(text));
+    b->advice = arena_text(&d->arena, text_of(advice));
+}
+
+void document_figure(struct document *d)
+{
+    add(d, DOCUMENT_FIGURE);
+}
+
+void document_table(struct document *d, const struct document_column *columns, size_t n_columns)
+{
+    struct document_block *b = add(d, DOCUMENT_TABLE);
+    b->columns = columns;
+    b->n_columns = n_columns;
+}
+
+void document_tree(struct document *d, const struct document_column *columns, size_t n_columns)
+{
+    document_table(d, columns, n_columns);
+    d->blocks.at[d->blocks.n - 1].fixed = true;
+}
+
+void document_cell(struct document *d, struct text text, double heat)
+{
+    struct document_block *b = &d->blocks.at[d->blocks.n - 1];
+    *vec_push(&b->cells) = (struct document_cell){arena_text(&d->arena, text), heat};
+}

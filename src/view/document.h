@@ -1,0 +1,68 @@
+/*
+ * document.h - headings, paragraphs and tables, written once and printed for a terminal, as
+ * markdown or as HTML.
+ *
+ * Texts are copied. Everything is freed at once with document_done().
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/vec.h"
+
+#include <stdio.h>
+
+enum document_kind {
+    DOCUMENT_HEADING,
+    DOCUMENT_TEXT,
+    DOCUMENT_ITEM, /* of a list: a bold word, what there is to say, what to do */
+    DOCUMENT_TABLE,
+    DOCUMENT_FIGURE, /* HTML only: whoever prints the page draws it */
+};
+
+struct document_column {
+    const char *title;
+    bool right; /* aligned to the right: numbers */
+    bool wide;  /* takes the room that is left, is cut where there is none */
+    bool tail;  /* cut at its start: the end of a path says more */
+};
+
+struct document_cell {
+    struct text text;
+    double heat; /* a share, 0 to 1, shown as colour or bar; 0 = none */
+};
+
+struct document_block {
+    enum document_kind kind;
+    struct text title, text, advice;
+    const struct document_column *columns; /* of a table; the caller's */
+    size_t n_columns;
+    bool fixed;                      /* blanks in cells matter: a tree */
+    VEC(struct document_cell) cells; /* row by row */
+};
+
+struct document {
+    VEC(struct document_block) blocks;
+    struct arena arena;
+};
+
+void document_done(struct document *d);
+
+void document_heading(struct document *d, const char *text);
+void document_text(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void document_item(struct document *d, const char *title, const char *text, const char *advice);
+void document_figure(struct document *d);
+
+/* A table, filled cell by cell from the left and from the top. COLUMNS must outlive D. */
+void document_table(struct document *d, const struct document_column *columns, size_t n_columns);
+void document_tree(struct document *d, const struct document_column *columns, size_t n_columns);
+void document_cell(struct document *d, struct text text, double heat);
+
+void document_print_text(FILE *out, const struct document *d, int width, bool colour);
+void document_print_markdown(FILE *out, const struct document *d, const char *title);
+
+struct document_figures {
+    void (*draw)(FILE *out, const void *ctx);
+    const void *ctx;
+};
+
+void document_print_html(FILE *out, const struct document *d, const char *title,
+                         const struct document_figures *figures);

@@ -1,0 +1,115 @@
+/* document_html.c - a document as one HTML page that needs nothing else, light and dark. */
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "view/document.h"
+
+static const char page_style[] =
+    ":root{color-scheme:light dark;--bg:#fff;--fg:#1c1e21;--dim:#5b6168;--line:#dcdfe3;"
+    "--bar:#ffd9b0;--box:#f5f6f8}"
+    "@media(prefers-color-scheme:dark){:root{--bg:#16181b;--fg:#e6e8ea;--dim:#9aa1a9;"
+    "--line:#33383e;--bar:#6b3d12;--box:#1f2226}}"
+    "body{margin:0 auto;padding:1.5rem;max-width:1240px;background:var(--bg);color:var(--fg);"
+    "font:15px/1.45 system-ui,sans-serif}"
+    "h1{font-size:1.5rem;margin:0 0 .3rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}"
+    "p{margin:.3rem 0;max-width:52rem}"
+    ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}"
+    "th{text-align:left;font-weight:500;color:var(--dim)}"
+    "th,td{padding:.15rem .8rem .15rem 0;border-bottom:1px solid var(--line);vertical-align:top}"
+    "th.r,td.r{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+    "td.h{background:linear-gradient(to left,var(--bar) calc(var(--s)*100%),transparent 0)}"
+    "td.n{font-family:ui-monospace,monospace;overflow-wrap:anywhere}"
+    ".t td.n{white-space:pre-wrap}"
+    ".i{background:var(--box);border-left:3px solid #d9791a;padding:.5rem .8rem;margin:.5rem 0;"
+    "border-radius:3px}.i p{margin:0}.i .a{color:var(--dim)}"
+    ".f{overflow-x:auto;border:1px solid var(--line);border-radius:4px;margin:.5rem 0}"
+    ".f svg{display:block;max-width:100%;height:auto}";
+
+static void put(FILE *out, struct text t)
+{
+    autobuf struct buf b = {0};
+    utf8_xml(&b, t);
+    fwrite(b.at ? b.at : "", 1, b.n, out);
+}
+
+static void put_cell(FILE *out, const struct document_block *t, size_t i)
+{
+    const struct document_column *col = &t->columns[i % t->n_columns];
+    const struct document_cell *cell = &t->cells.at[i];
+    if (cell->heat > 0)
+        fprintf(out, "<td class=\"r h\" style=\"--s:%.4f\">", cell->heat > 1 ? 1 : cell->heat);
+    else
+        fputs(col->right ? "<td class=\"r\">" : col->wide ? "<td class=\"n\">" : "<td>", out);
+    put(out, cell->text);
+    fputs("</td>", out);
+}
+
+static void html_table(FILE *out, const struct document_block *t)
+{
+    fprintf(out, "<div class=\"scroll\"><table%s>\n<tr>", t->fixed ? " class=\"t\"" : "");
+    for (size_t c = 0; c < t->n_columns; c++)
+        fprintf(out, "<th%s>%s</th>", t->columns[c].right ? " class=\"r\"" : "",
+                t->columns[c].title);
+    fputs("</tr>\n", out);
+    for (size_t i = 0; i < t->cells.n; i++) {
+        fputs(i % t->n_columns == 0 ? "<tr>" : "", out);
+        put_cell(out, t, i);
+        fputs((i + 1) % t->n_columns == 0 ? "</tr>\n" : "", out);
+    }
+    fputs("</table></div>\n", out);
+}
+
+static void html_item(FILE *out, const struct document_block *b)
+{
+    fputs("<div class=\"i\"><p><b>", out);
+    put(out, b->title);
+    fputs("</b>: ", out);
+    put(out, b->text);
+    fputs(".</p><p class=\"a\">", out);
+    put(out, b->advice);
+    fputs("</p></div>\n", out);
+}
+
+static void html_element(FILE *out, const char *name, struct text text)
+{
+    fprintf(out, "<%s>", name);
+    put(out, text);
+    fprintf(out, "</%s>\n", name);
+}
+
+static void html_block(FILE *out, const struct document_block *b,
+                       const struct document_figures *figures)
+{
+    switch (b->kind) {
+    case DOCUMENT_HEADING:
+        html_element(out, "h2", b->text);
+        break;
+    case DOCUMENT_TEXT:
+        html_element(out, "p", b->text);
+        break;
+    case DOCUMENT_ITEM:
+        html_item(out, b);
+        break;
+    case DOCUMENT_TABLE:
+        html_table(out, b);
+        break;
+    case DOCUMENT_FIGURE:
+        fputs("<div class=\"f\">", out);
+        figures->draw(out, figures->ctx);
+        fputs("</div>\n", out);
+        break;
+    }
+}
+
+void document_print_html(FILE *out, const struct document *d, const char *title,
+                         const struct document_figures *figures)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+          out);
+    html_element(out, "title", text_of(title));
+    fprintf(out, "<style>%s</style>\n</head>\n<body>\n", page_style);
+    html_element(out, "h1", text_of(title));
+    for (size_t i = 0; i < d->blocks.n; i++)
+        html_block(out, &d->blocks.at[i], figures);
+    fputs("</body>\n</html>\n", out);
+}

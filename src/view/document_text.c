@@ -1,0 +1,255 @@
+/* document_text.c - a document for a terminal, and as markdown. */
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "view/document.h"
+
+enum { MAX_COLUMNS = 16, MIN_WIDE = 16 };
+
+struct printer {
+    FILE *out;
+    int width;
+    bool colour;
+};
+
+#define BOLD "\033[1m"
+#define DIM "\033[2m"
+#define RED "\033[31m"
+#define YELLOW "\033[33m"
+#define PLAIN "\033[0m"
+
+static void put(const struct printer *p, const char *style, struct text t)
+{
+    bool styled = p->colour && *style;
+    fprintf(p->out, "%s%.*s%s", styled ? style : "", (int)t.n, t.at, styled ? PLAIN : "");
+}
+
+/* Control characters in names must not reach the terminal. */
+static struct text clean(struct buf *b, struct text t)
+{
+    for (size_t i = 0; i < t.n; i++) {
+        unsigned char c = (unsigned char)t.at[i];
+        buf_byte(b, c < ' ' || c == 0x7f ? '?' : c);
+    }
+    return buf_text(b);
+}
+
+/* Words of T, wrapped; lines after the first start with INDENT blanks. */
+static void put_wrapped(const struct printer *p, struct text t, int indent, int at)
+{
+    bool first = true; /* whoever wrote before has left the blank */
+    while (t.n) {
+        struct text word = text_cut(&t, ' ');
+        int n = (int)utf8_count(word);
+        if (at > indent && at + 1 + n > p->width) {
+            fprintf(p->out, "\n%*s", indent, "");
+            at = indent;
+        } else if (!first) {
+            putc(' ', p->out);
+            at++;
+        }
+        put(p, "", word);
+        at += n;
+        first = false;
+    }
+    putc('\n', p->out);
+}
+
+/* --- tables --- */
+
+static void measure(const struct document_block *t, int *width)
+{
+    for (size_t c = 0; c < t->n_columns; c++)
+        width[c] = (int)utf8_count(text_of(t->columns[c].title));
+    for (size_t i = 0; i < t->cells.n; i++) {
+        int n = (int)utf8_count(t->cells.at[i].text);
+        int *w = &width[i % t->n_columns];
+        *w = n > *w ? n : *w;
+    }
+}
+
+/* Wide columns share the room that the others leave; what one does not need the next may use. */
+static void share_room(const struct document_block *t, int *width, int room)
+{
+    int wide = 0;
+    for (size_t c = 0; c < t->n_columns; c++) {
+        room -= 2 + (t->columns[c].wide ? 0 : width[c]);
+        wide += t->columns[c].wide;
+    }
+    for (size_t c = t->n_columns; c-- > 0;) {
+        if (!t->columns[c].wide)
+            continue;
+        int part = room / wide > MIN_WIDE ? room / wide : MIN_WIDE;
+        width[c] = width[c] > part ? part : width[c];
+        room -= width[c];
+        wide--;
+    }
+}
+
+static struct text tail_of(struct text t, size_t skip)
+{
+    struct text head = utf8_head(t, skip);
+    return (struct text){t.at + head.n, t.n - head.n};
+}
+
+static void put_cell(const struct printer *p, const struct document_column *col, struct text text,
+                     int width, const char *style)
+{
+    autobuf struct buf b = {0};
+    text = clean(&b, text);
+    int n = (int)utf8_count(text);
+    bool cut = n > width;
+    if (cut)
+        text = col->tail ? tail_of(text, (size_t)(n - width + 2))
+                         : utf8_head(text, (size_t)(width - 2));
+    int pad = cut ? 0 : width - n;
+    fprintf(p->out, "%*s%s", col->right ? pad : 0, "", cut && col->tail ? ".." : "");
+    put(p, style, text);
+    fprintf(p->out, "%s", cut && !col->tail ? ".." : "");
+    if (!col->right)
+        fprintf(p->out, "%*s", pad, "");
+}
+
+static const char *heat_style(double heat)
+{
+    return heat >= 0.2 ? RED : heat >= 0.05 ? YELLOW : "";
+}
+
+static void print_table(const struct printer *p, const struct document_block *t)
+{
+    int width[MAX_COLUMNS];
+    measure(t, width);
+    share_room(t, width, p->width);
+    for (size_t c = 0; c < t->n_columns; c++) {
+        fputs("  ", p->out);
+        bool last = c + 1 == t->n_columns && !t->columns[c].right;
+        struct text title = text_of(t->columns[c].title);
+        put_cell(p, &t->columns[c], title, last ? (int)title.n : width[c], DIM);
+    }
+    putc('\n', p->out);
+    for (size_t i = 0; i < t->cells.n; i++) {
+        size_t c = i % t->n_columns;
+        struct text text = t->cells.at[i].text;
+        int n = (int)utf8_count(text);
+        bool last = c + 1 == t->n_columns;
+        bool short_last = last && !t->columns[c].right && n < width[c]; /* no blanks at the end */
+        fputs("  ", p->out);
+        put_cell(p, &t->columns[c], text, short_last ? n : width[c],
+                 heat_style(t->cells.at[i].heat));
+        if (last)
+            putc('\n', p->out);
+    }
+}
+
+static void print_item(const struct printer *p, const struct document_block *b)
+{
+    autobuf struct buf text = {0};
+    fputs("  ", p->out);
+    put(p, BOLD, b->title);
+    fputs(": ", p->out);
+    struct text shown = clean(&text, b->text);
+    put_wrapped(p, shown, 4, (int)utf8_count(b->title) + 4);
+    fputs("    ", p->out);
+    put_wrapped(p, b->advice, 4, 4);
+}
+
+static void print_block(const struct printer *p, const struct document_block *b)
+{
+    autobuf struct buf text = {0};
+    switch (b->kind) {
+    case DOCUMENT_HEADING:
+        putc('\n', p->out);
+        put(p, BOLD, clean(&text, b->text));
+        putc('\n', p->out);
+        break;
+    case DOCUMENT_TEXT:
+        fputs("  ", p->out);
+        put_wrapped(p, clean(&text, b->text), 2, 2);
+        break;
+    case DOCUMENT_ITEM:
+        print_item(p, b);
+        break;
+    case DOCUMENT_TABLE:
+        print_table(p, b);
+        break;
+    case DOCUMENT_FIGURE:
+        break;
+    }
+}
+
+void document_print_text(FILE *out, const struct document *d, int width, bool colour)
+{
+    struct printer p = {out, width, colour};
+    for (size_t i = 0; i < d->blocks.n; i++)
+        print_block(&p, &d->blocks.at[i]);
+}
+
+/* --- markdown --- */
+
+/* What markdown or HTML would take for its own gets a backslash. */
+static void put_escaped(FILE *out, struct text t)
+{
+    for (size_t i = 0; i < t.n; i++) {
+        unsigned char c = (unsigned char)t.at[i];
+        if (strchr("\\`*_{}[]<>|#~&", c) && c)
+            putc('\\', out);
+        putc(c < ' ' || c == 0x7f ? ' ' : c, out);
+    }
+}
+
+static void markdown_table(FILE *out, const struct document_block *t)
+{
+    putc('|', out);
+    for (size_t c = 0; c < t->n_columns; c++)
+        fprintf(out, " %s |", t->columns[c].title);
+    fputs("\n|", out);
+    for (size_t c = 0; c < t->n_columns; c++)
+        fputs(t->columns[c].right ? "---:|" : "---|", out);
+    for (size_t i = 0; i < t->cells.n; i++) {
+        fputs(i % t->n_columns == 0 ? "\n| " : " ", out);
+        put_escaped(out, t->cells.at[i].text);
+        fputs(" |", out);
+    }
+    fputs("\n\n", out);
+}
+
+static void markdown_block(FILE *out, const struct document_block *b)
+{
+    switch (b->kind) {
+    case DOCUMENT_HEADING:
+        fputs("## ", out);
+        put_escaped(out, b->text);
+        fputs("\n\n", out);
+        break;
+    case DOCUMENT_TEXT:
+        put_escaped(out, b->text);
+        fputs("\n\n", out);
+        break;
+    case DOCUMENT_ITEM:
+        fprintf(out, "- **%.*s**: ", (int)b->title.n, b->title.at);
+        put_escaped(out, b->text);
+        fputs(". *", out);
+        put_escaped(out, b->advice);
+        fputs("*\n\n", out);
+        break;
+    case DOCUMENT_TABLE:
+        if (b->fixed) {
+            fputs("````text\n", out);
+            print_table(&(struct printer){out, 110, false}, b);
+            fputs("````\n\n", out);
+        } else {
+            markdown_table(out, b);
+        }
+        break;
+    case DOCUMENT_FIGURE:
+        break;
+    }
+}
+
+void document_print_markdown(FILE *out, const struct document *d, const char *title)
+{
+    fputs("# ", out);
+    put_escaped(out, text_of(title));
+    fputs("\n\n", out);
+    for (size_t i = 0; i < d->blocks.n; i++)
+        markdown_block(out, &d->blocks.at[i]);
+}

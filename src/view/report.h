@@ -1,0 +1,44 @@
+/*
+ * report.h - what a profile tells, in words and tables: where the time goes, how sure that is, and
+ * what to try.
+ *
+ * Built once, then printed for a terminal, as markdown, JSON, or one HTML page.
+ */
+#pragma once
+#include "analysis/calltree.h"
+#include "analysis/insight.h"
+
+#include <stdio.h>
+
+struct report_opts {
+    size_t top;          /* rows of a table */
+    const char *callers; /* only this function with its callers and callees; NULL = the whole */
+    bool has_by;         /* one table by this instead of functions and paths */
+    enum flat_by by;
+};
+
+struct report {
+    const struct profile *profile;
+    int type;
+    struct report_opts opts;
+    struct quality quality;
+    struct flat *functions, *modules, *threads; /* modules and threads in the whole report only */
+    struct flat *by;                            /* with has_by only */
+    struct calltree *paths;                     /* pruned */
+    double paths_least;                         /* the share below which paths are left out */
+    struct insights insights;
+    bool *of_callers; /* the function that was asked for, by row of functions */
+};
+
+/* Fails when opts->callers is no function of the profile, or several. Free with report_done(). */
+int report_build(struct report *r, const struct profile *p, int type,
+                 const struct report_opts *opts, struct err *err);
+void report_done(struct report *r);
+
+/* "report on COMMAND", for headings. Free it. */
+char *report_title(const struct report *r);
+
+void report_print_text(FILE *out, const struct report *r, int width, bool colour);
+void report_print_markdown(FILE *out, const struct report *r);
+void report_print_json(FILE *out, const struct report *r);
+void report_print_html(FILE *out, const struct report *r);

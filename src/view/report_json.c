@@ -1,0 +1,196 @@
+/* report_json.c - a report for programs. Shares are from 0 to 1. */
+#include "base/json.h"
+#include "view/report.h"
+
+static void put_share(struct json *j, const char *key, const struct flat_share *s)
+{
+    json_key(j, key);
+    json_open(j, '{');
+    json_key(j, "share");
+    json_double(j, s->share);
+    if (s->n_effective > 0) {
+        json_key(j, "low");
+        json_double(j, s->interval.low);
+        json_key(j, "high");
+        json_double(j, s->interval.high);
+        json_key(j, "effective_samples");
+        json_double(j, s->n_effective);
+    }
+    json_close(j, '}');
+}
+
+static void put_amount(struct json *j, const struct flat *f, const char *key, int64_t value,
+                       int64_t count)
+{
+    const struct sample_type *t = &f->profile->types[f->type];
+    char name[64];
+    snprintf(name, sizeof name, "%s_weight", key);
+    json_key(j, name);
+    json_decimal(j, value, t->decimals);
+    snprintf(name, sizeof name, "%s_samples", key);
+    json_key(j, name);
+    if (f->count_type >= 0)
+        json_int(j, count);
+    else
+        json_null(j);
+}
+
+static void put_row(struct json *j, const struct flat *f, uint32_t i)
+{
+    const struct flat_row *row = &f->rows.at[i];
+    struct flat_share self = flat_share_of_row(f, i, FLAT_SELF);
+    struct flat_share total = flat_share_of_row(f, i, FLAT_TOTAL);
+    json_open(j, '{');
+    json_key(j, "name");
+    json_text(j, flat_name(f, i));
+    json_key(j, "module");
+    json_text(j, profile_module_name(f->profile, row->mapping));
+    json_key(j, "kernel");
+    json_bool(j, row->kernel);
+    put_share(j, "self", &self);
+    put_amount(j, f, "self", row->self, row->self_count);
+    put_share(j, "total", &total);
+    put_amount(j, f, "total", row->total, row->total_count);
+    json_close(j, '}');
+}
+
+static void put_list(struct json *j, const char *key, const struct flat *f, enum flat_what what,
+                     size_t top)
+{
+    autofree uint32_t *rows = mem_calloc(top + 1, sizeof *rows);
+    size_t n = flat_top(f, what, top, rows);
+    json_key(j, key);
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        put_row(j, f, rows[i]);
+    json_close(j, ']');
+}
+
+static void put_insights(struct json *j, const struct insights *s)
+{
+    json_key(j, "insights");
+    json_open(j, '[');
+    for (size_t i = 0; i < s->at.n; i++) {
+        json_open(j, '{');
+        json_key(j, "id");
+        json_str(j, s->at.at[i].rule->id);
+        json_key(j, "about");
+        json_str(j, s->at.at[i].rule->about_data ? "recording" : "program");
+        json_key(j, "evidence");
+        json_str(j, s->at.at[i].evidence);
+        json_key(j, "advice");
+        json_str(j, s->at.at[i].rule->advice);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void put_paths(struct json *j, const struct calltree *t)
+{
+    json_key(j, "paths"); /* parent: index in this list, -1 = none */
+    json_open(j, '[');
+    for (size_t i = 1; i < t->n; i++) {
+        json_open(j, '{');
+        json_key(j, "parent");
+        json_int(j, (int64_t)t->parent[i] - 1);
+        json_key(j, "name");
+        json_text(j, labels_text(&t->labels, t->label[i]));
+        json_key(j, "total");
+        json_double(j, t->total[0] ? (double)t->total[i] / (double)t->total[0] : 0);
+        json_key(j, "self");
+        json_double(j, t->total[0] ? (double)t->self[i] / (double)t->total[0] : 0);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void put_calls(struct json *j, const struct report *r, const char *key,
+                      const int64_t *values)
+{
+    const struct flat *f = r->functions;
+    json_key(j, key);
+    json_open(j, '[');
+    for (uint32_t i = 0; i < f->rows.n; i++) {
+        if (values[i] <= 0)
+            continue;
+        json_open(j, '{');
+        json_key(j, "name");
+        json_text(j, flat_name(f, i));
+        json_key(j, "share");
+        json_double(j, f->whole ? (double)values[i] / (double)f->whole : 0);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void put_function(struct json *j, const struct report *r)
+{
+    const struct flat *f = r->functions;
+    uint32_t row = 0;
+    while (!r->of_callers[row])
+        row++;
+    struct flat_share self = flat_share_of_set(f, r->of_callers, FLAT_SELF);
+    struct flat_share total = flat_share_of_set(f, r->of_callers, FLAT_TOTAL);
+    struct flat_calls c = flat_calls_of_set(f, r->of_callers);
+    json_key(j, "function");
+    json_open(j, '{');
+    json_key(j, "name");
+    json_text(j, flat_name(f, row));
+    put_share(j, "self", &self);
+    put_share(j, "total", &total);
+    put_calls(j, r, "callers", c.callers);
+    put_calls(j, r, "callees", c.callees);
+    json_close(j, '}');
+    flat_calls_done(&c);
+}
+
+static void put_head(struct json *j, const struct report *r)
+{
+    const struct profile *p = r->profile;
+    json_key(j, "meta");
+    json_open(j, '{');
+    for (size_t i = 0; i < p->meta.entries.n; i++) {
+        json_key(j, p->meta.entries.at[i].key);
+        json_str(j, p->meta.entries.at[i].value);
+    }
+    json_close(j, '}');
+    json_key(j, "event");
+    json_text(j, profile_str(p, p->types[r->type].event));
+    json_key(j, "value");
+    json_text(j, profile_str(p, p->types[r->type].name));
+    json_key(j, "unit");
+    json_text(j, profile_str(p, p->types[r->type].unit));
+    json_key(j, "whole");
+    json_decimal(j, r->functions->whole, p->types[r->type].decimals);
+    json_key(j, "samples");
+    if (r->quality.has_samples)
+        json_int(j, r->quality.samples);
+    else
+        json_null(j);
+}
+
+static void put_whole(struct json *j, const struct report *r)
+{
+    put_insights(j, &r->insights);
+    put_list(j, "by_self", r->functions, FLAT_SELF, r->opts.top);
+    put_list(j, "by_total", r->functions, FLAT_TOTAL, r->opts.top);
+    put_list(j, "modules", r->modules, FLAT_SELF, r->opts.top);
+    put_list(j, "threads", r->threads, FLAT_SELF, r->opts.top);
+    put_paths(j, r->paths);
+}
+
+void report_print_json(FILE *out, const struct report *r)
+{
+    static const char *const keys[] = {"functions", "modules", "threads", "lines"};
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    put_head(&j, r);
+    if (r->of_callers)
+        put_function(&j, r);
+    if (r->by)
+        put_list(&j, keys[r->opts.by], r->by, FLAT_SELF, r->opts.top);
+    if (r->paths)
+        put_whole(&j, r);
+    json_close(&j, '}');
+    putc('\n', out);
+}
