@@ -21,7 +21,8 @@ static const char page_style[] =
     ".t td.n{white-space:pre-wrap}"
     ".i{background:var(--box);border-left:3px solid #d9791a;padding:.5rem .8rem;margin:.5rem 0;"
     "border-radius:3px}.i p{margin:0}.i .a{color:var(--dim)}"
-    ".f{overflow-x:auto;border:1px solid var(--line);border-radius:4px;margin:.5rem 0}"
+    ".f{overflow:auto;max-height:80vh;border:1px solid var(--line);border-radius:4px;margin:.5rem "
+    "0}"
     ".f svg{display:block;max-width:100%;height:auto}";
 
 static void put(FILE *out, struct text t)

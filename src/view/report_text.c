@@ -436,11 +436,13 @@ static const char *by_title(enum flat_by by)
     return titles[by];
 }
 
-static void add_whole(struct document *d, const struct report *r)
+static void add_whole(struct document *d, const struct report *r, bool figure)
 {
     enum { SHORT_LIST = 8 };
     size_t top = r->opts.top < SHORT_LIST ? r->opts.top : SHORT_LIST;
     add_insights(d, r);
+    if (figure)
+        document_figure(d);
     document_heading(d, "Hot functions, without what they call");
     add_concentration(d, r->functions);
     add_list(d, r, FLAT_SELF);
@@ -460,8 +462,6 @@ static void add_whole(struct document *d, const struct report *r)
 static void build_document(struct document *d, const struct report *r, bool figure)
 {
     add_head(d, r);
-    if (figure)
-        document_figure(d);
     if (r->opts.callers)
         add_function(d, r);
     if (r->by) {
@@ -471,7 +471,7 @@ static void build_document(struct document *d, const struct report *r, bool figu
     if (r->opts.callers || r->by)
         add_certainty(d, r->functions);
     else
-        add_whole(d, r);
+        add_whole(d, r, figure);
 }
 
 void report_print_text(FILE *out, const struct report *r, int width, bool colour)
@@ -499,11 +499,12 @@ void report_print_markdown(FILE *out, const struct report *r)
 static void draw(FILE *out, const void *ctx)
 {
     const struct report *r = ctx;
-    struct calltree_opts o = {.type = r->type, .group = GROUP_COMM, .min_share = 0.0001};
+    struct calltree_opts o = {.type = r->type, .group = GROUP_COMM, .min_share = 0.002};
     struct calltree *t = calltree_build(r->profile, &o);
     flame_print(out, r->profile, t, r->type,
-                &(struct flame_opts){.title = "Flame graph",
-                                     .hidden = "frames under 0.01% not drawn",
+                &(struct flame_opts){.title = "Flame graph, root on top",
+                                     .inverted = true,
+                                     .hidden = "frames under 0.2% not drawn",
                                      .width_px = 1190});
     calltree_free(t);
 }

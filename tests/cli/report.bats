@@ -1,0 +1,136 @@
+# What a profile tells: text, markdown, JSON and HTML; callers; what cannot be answered is said.
+load ../lib/helpers
+
+make_profile() {
+    cat >app.folded <<'EOF'
+main;parse;malloc;_int_malloc 250
+main;parse;read_line 150
+main;walk;walk;walk;visit 300
+main;write out 300
+EOF
+}
+
+has() { [[ $output == *"$1"* ]] || fail "no '$1' in: $output"; }
+has_not() { [[ $output != *"$1"* ]] || fail "'$1' in: $output"; }
+
+@test "the report lists functions, paths and insights" {
+    make_profile
+    kelvin report app.folded --width 200
+    exits 0
+    has "Report on app.folded"
+    has "The top 4 functions hold 100.0%"
+    has "allocation: 25.0%"
+    has "called most by parse (100% of it)"
+    has "Hot paths"
+    has "30.0%"
+}
+
+@test "a recursive function is never above its true share" {
+    make_profile
+    kelvin report app.folded --format json
+    exits 0
+    echo "$output" | python3 -c '
+import json, sys
+rows = {r["name"]: r for r in json.load(sys.stdin)["by_total"]}
+assert rows["walk"]["total"]["share"] == 0.3, rows["walk"]
+assert rows["walk"]["total_weight"] == 300, rows["walk"]
+assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
+}
+
+@test "few samples are said to be few" {
+    printf 'main;a 3\nmain;b 2\n' >few.folded
+    kelvin report few.folded
+    exits 0
+    has "shares are rough"
+}
+
+@test "samples with times have intervals" {
+    {
+        for i in $(seq 1 40); do
+            printf 'app 1/1 %d.%03d: 1000000 cpu-clock:\n\t1 a (/bin/app)\n\t2 main (/bin/app)\n\n' 1 "$((i * 2))"
+            printf 'app 1/1 %d.%03d: 1000000 cpu-clock:\n\t3 b (/bin/app)\n\t2 main (/bin/app)\n\n' 1 "$((i * 2 + 1))"
+        done
+    } >s.txt
+    kelvin report s.txt
+    exits 0
+    has "50.0% ±1"
+    has "95% interval"
+    has "few-samples: only 80 samples"
+    kelvin report s.txt --by module
+    exits 0
+    has "100.0%"
+    has "app"
+    kelvin report s.txt --by thread
+    exits 0
+    has "app 1/1"
+}
+
+@test "callers and callees of a function" {
+    make_profile
+    kelvin report app.folded --callers malloc
+    exits 0
+    has "25.0% in it and in what it calls"
+    has "100.0%   25.0%  parse"
+    has "100.0%   25.0%  _int_malloc"
+    has_not "Hot paths"
+}
+
+@test "an unknown function: the nearest are named; an ambiguous one: all are listed" {
+    make_profile
+    kelvin report app.folded --callers wakl
+    exits 1
+    complains "near are: 'walk'"
+    kelvin report app.folded --callers r
+    exits 1
+    complains "part of 3 names"
+    complains "read_line"
+}
+
+@test "colour only where asked for, and lines no wider than asked for" {
+    make_profile
+    kelvin report app.folded
+    has_not $'\033'
+    kelvin report app.folded --color always
+    has $'\033['
+    kelvin report app.folded --width 60
+    exits 0
+    while IFS= read -r line; do
+        [ "${#line}" -le 60 ] || fail "too wide: $line"
+    done <<<"$output"
+}
+
+@test "names cannot reach into the terminal, markdown or HTML" {
+    printf 'main;evil\033[31m<script>alert(1)</script>|*x* 1000\n' >evil.folded
+    kelvin report evil.folded
+    exits 0
+    has_not $'\033'
+    kelvin report evil.folded --format html
+    has_not "<script>alert"
+    kelvin report evil.folded --format md
+    has '\<script\>'
+    has '\|\*x\*'
+}
+
+@test "the format follows the file's name; the HTML page holds the flame graph and needs nothing" {
+    make_profile
+    kelvin report app.folded -o r.html
+    exits 0
+    grep -q '<!DOCTYPE html>' r.html
+    grep -q 'data-kelvin="flame"' r.html
+    grep -q 'prefers-color-scheme:dark' r.html
+    ! grep -Eq '(src|href)="?(https?:)?//' r.html || fail "the page needs others"
+    kelvin report app.folded -o r.json
+    python3 -m json.tool r.json >/dev/null || fail "not JSON"
+    kelvin report app.folded -o r.md
+    grep -q '^# Report on app.folded' r.md
+    grep -q '^| *self' r.md
+}
+
+@test "same profile, same bytes" {
+    make_profile
+    for f in text md json html; do
+        kelvin report app.folded --format $f -o one
+        kelvin report app.folded --format $f -o two
+        cmp one two || fail "$f differs"
+    done
+}

@@ -1,0 +1,166 @@
+/*
+ * Insights: each rule speaks on a profile made for it, and none on one that is unremarkable.
+ */
+#include "analysis/insight.h"
+
+#include "analysis/insight_names.h"
+#include "source/import.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Six functions of about equal share, a thousand samples: nothing to say. */
+#define PLAIN "main;a 200\nmain;b 200\nmain;c 200\nmain;d 200\nmain;e 100\nmain;f 100\n"
+
+static struct profile *folded(const char *text)
+{
+    struct reader in;
+    struct import im;
+    struct err err;
+    struct profile *p = NULL;
+    struct import_opts opts = {.format = "folded"};
+    reader_open_memory(&in, text, strlen(text));
+    assert_int_equal(import_reader(&im, &in, "test", &opts, &p, &err), 0);
+    import_done(&im);
+    reader_close(&in);
+    return p;
+}
+
+/* The ids of the rules that speak, and the evidence of the last, in OUT. Frees P. */
+static void ask(struct profile *p, struct buf *ids, struct buf *evidence)
+{
+    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct quality q = quality_of(p, 0);
+    q.has_samples = true; /* folded stacks do not say that they count samples */
+    q.samples = p->types[0].total;
+    struct insights s = insights_build(&(struct insight_input){p, f, &q});
+    for (size_t i = 0; i < s.at.n; i++) {
+        buf_printf(ids, "%s%s", i ? " " : "", s.at.at[i].rule->id);
+        evidence->n = 0;
+        buf_str(evidence, s.at.at[i].evidence);
+    }
+    insights_done(&s);
+    flat_free(f);
+    profile_free(p);
+}
+
+static void assert_says(const char *stacks, const char *ids, const char *evidence)
+{
+    autobuf struct buf b = {0}, e = {0};
+    ask(folded(stacks), &b, &e);
+    assert_string_equal(buf_cstr(&b), ids);
+    if (!strstr(buf_cstr(&e), evidence))
+        fail_msg("'%s' is not in '%s'", evidence, buf_cstr(&e));
+}
+
+static void nothing_is_said_of_a_plain_profile(void **state)
+{
+    (void)state;
+    assert_says(PLAIN, "", "");
+}
+
+static void functions_known_by_name(void **state)
+{
+    (void)state;
+    assert_says(
+        PLAIN "main;parse;malloc;_int_malloc 250\n", "allocation",
+        "20.0% is memory allocation and release, most in _int_malloc; called most by parse");
+    assert_says(PLAIN "main;find;hash_name 250\n", "hashing", "20.0% is hashing");
+    assert_says(PLAIN "main;pop;pthread_mutex_lock 100\n", "locks", "9.1% is taking");
+    assert_says(PLAIN "main;__memmove_avx_unaligned_erms 250\n", "copies", "20.0% is copying");
+    assert_says(PLAIN "main;asm_exc_page_fault_[k];clear_page_[k] 250\n", "page-faults kernel", "");
+    assert_says(PLAIN "main;f;__cxa_throw;_Unwind_RaiseException 50\n", "exceptions",
+                "called most by f");
+    assert_says(PLAIN "main;snprintf;__vsnprintf_internal 250\n", "formatting",
+                "20.0% is formatting");
+    assert_says(PLAIN "main;read;vfs_read_[k] 400\n", "kernel", "called most by read");
+}
+
+static void a_little_of_it_is_not_worth_a_word(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;malloc 20\nmain;memcpy 20\nmain;pthread_mutex_lock 5\n", "", "");
+}
+
+static void shapes(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;matmul 3000\n", "dominating", "matmul alone takes 75.0%");
+    autobuf struct buf many = {0};
+    for (int i = 0; i < 100; i++)
+        buf_printf(&many, "main;f%d 10\n", i);
+    assert_says(buf_cstr(&many), "flat-profile", "top 20 functions hold only 20%");
+    autobuf struct buf deep = {0};
+    buf_str(&deep, PLAIN "main");
+    for (int i = 0; i < 60; i++)
+        buf_str(&deep, ";walk");
+    buf_str(&deep, " 100\n");
+    assert_says(buf_cstr(&deep), "deep-recursion", "walk is up to 60 times on one stack");
+}
+
+static void recordings_of_little_worth(void **state)
+{
+    (void)state;
+    assert_says("main;a 20\nmain;b 20\nmain;c 20\n", "few-samples", "only 60 samples");
+    assert_says(PLAIN "main;[libx.so+0x5e30] 400\n", "unnamed",
+                "28.6% is in functions whose names");
+    struct profile *p = folded(PLAIN);
+    autobuf struct buf ids = {0}, evidence = {0};
+    meta_set_u64(&p->meta, META_LOST, 250);
+    meta_set_u64(&p->meta, META_UNFINISHED, 100);
+    ask(p, &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "lost-samples unfinished-stacks");
+    assert_non_null(strstr(buf_cstr(&evidence), "10.0% of the stacks"));
+}
+
+static void shares_below_the_noise_give_no_advice(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    profile_add_type(p, "cpu-clock", "samples", "count");
+    struct frame_id frames[] = {profile_add_named_frame(p, text_of("a"), FRAME_USER),
+                                profile_add_named_frame(p, text_of("malloc"), FRAME_USER)};
+    struct err err;
+    for (int i = 0; i < 2; i++) { /* 8 of 100: more than 5 %, but surely only more than 4 % */
+        int64_t n = i ? 8 : 92;
+        struct sample s = {.stack = stacks_intern(&p->stacks, &frames[i], 1), .values = &n};
+        assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    }
+    autobuf struct buf ids = {0}, evidence = {0};
+    ask(p, &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "few-samples dominating");
+}
+
+static void patterns(void **state)
+{
+    (void)state;
+    static const char *const list[] = {"one", "start*", "*mid*", "a*z", "k:kern*", NULL};
+    assert_true(names_match(list, text_of("one"), false));
+    assert_false(names_match(list, text_of("one2"), false));
+    assert_true(names_match(list, text_of("starting"), false));
+    assert_true(names_match(list, text_of("amidst"), false));
+    assert_true(names_match(list, text_of("abcz"), false));
+    assert_false(names_match(list, text_of("abc"), false));
+    assert_true(names_match(list, text_of("kernel"), true));
+    assert_false(names_match(list, text_of("kernel"), false));
+    assert_false(names_match(list, text_of("one"), true));
+    assert_false(names_match(list, text_of(""), false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_said_of_a_plain_profile),
+        cmocka_unit_test(functions_known_by_name),
+        cmocka_unit_test(a_little_of_it_is_not_worth_a_word),
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(recordings_of_little_worth),
+        cmocka_unit_test(shares_below_the_noise_give_no_advice),
+        cmocka_unit_test(patterns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
