@@ -143,8 +143,9 @@ static double deal_all(const struct deal *d)
         for (uint64_t left = set; left; left &= left - 1)
             sum += d->values[__builtin_ctzll(left)];
         hits += reaches(d, sum);
-        uint64_t low = set & -set, carry = set + low;
-        set = carry | ((set ^ carry) >> 2) / low;
+        int low = __builtin_ctzll(set);
+        uint64_t carry = set + (UINT64_C(1) << low);
+        set = carry | (((set ^ carry) >> 2) >> low);
     }
     return (double)hits / (double)all;
 }

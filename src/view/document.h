@@ -39,6 +39,12 @@ struct document_block {
     VEC(struct document_cell) cells; /* row by row */
 };
 
+/* The column of cell I of a table. */
+static inline size_t document_column(const struct document_block *t, size_t i)
+{
+    return t->n_columns ? i % t->n_columns : 0;
+}
+
 struct document {
     VEC(struct document_block) blocks;
     struct arena arena;

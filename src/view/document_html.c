@@ -34,7 +34,7 @@ static void put(FILE *out, struct text t)
 
 static void put_cell(FILE *out, const struct document_block *t, size_t i)
 {
-    const struct document_column *col = &t->columns[i % t->n_columns];
+    const struct document_column *col = &t->columns[document_column(t, i)];
     const struct document_cell *cell = &t->cells.at[i];
     if (cell->heat > 0)
         fprintf(out, "<td class=\"r h\" style=\"--s:%.4f\">", cell->heat > 1 ? 1 : cell->heat);
@@ -52,9 +52,9 @@ static void html_table(FILE *out, const struct document_block *t)
                 t->columns[c].title);
     fputs("</tr>\n", out);
     for (size_t i = 0; i < t->cells.n; i++) {
-        fputs(i % t->n_columns == 0 ? "<tr>" : "", out);
+        fputs(document_column(t, i) == 0 ? "<tr>" : "", out);
         put_cell(out, t, i);
-        fputs((i + 1) % t->n_columns == 0 ? "</tr>\n" : "", out);
+        fputs(document_column(t, i + 1) == 0 ? "</tr>\n" : "", out);
     }
     fputs("</table></div>\n", out);
 }

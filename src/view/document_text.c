@@ -62,7 +62,7 @@ static void measure(const struct document_block *t, int *width)
         width[c] = (int)utf8_count(text_of(t->columns[c].title));
     for (size_t i = 0; i < t->cells.n; i++) {
         int n = (int)utf8_count(t->cells.at[i].text);
-        int *w = &width[i % t->n_columns];
+        int *w = &width[document_column(t, i)];
         *w = n > *w ? n : *w;
     }
 }
@@ -127,7 +127,7 @@ static void print_table(const struct printer *p, const struct document_block *t)
     }
     putc('\n', p->out);
     for (size_t i = 0; i < t->cells.n; i++) {
-        size_t c = i % t->n_columns;
+        size_t c = document_column(t, i);
         struct text text = t->cells.at[i].text;
         int n = (int)utf8_count(text);
         bool last = c + 1 == t->n_columns;
@@ -205,7 +205,7 @@ static void markdown_table(FILE *out, const struct document_block *t)
     for (size_t c = 0; c < t->n_columns; c++)
         fputs(t->columns[c].right ? "---:|" : "---|", out);
     for (size_t i = 0; i < t->cells.n; i++) {
-        fputs(i % t->n_columns == 0 ? "\n| " : " ", out);
+        fputs(document_column(t, i) == 0 ? "\n| " : " ", out);
         put_escaped(out, t->cells.at[i].text);
         fputs(" |", out);
     }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # What changed between profiles: proven or not, refused where unlike, the same in every format.
 
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
 load ../lib/helpers
 
 # A perf script with A samples in f and B in g, dealt out evenly in time.
