@@ -5,75 +5,31 @@
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
-
-#include <sys/ioctl.h>
+#include "cmd/output.h"
 
 struct cmd_report_opts {
     struct input_opts input;
-    const char *output, *format, *by, *callers, *colour;
-    long top, width;
+    struct output_opts output;
+    const char *by, *callers;
+    long top;
 };
 
 #define AT(field) offsetof(struct cmd_report_opts, field)
 
 static const struct opt report_table[] = {
-    {'o', "output", OPT_TEXT, AT(output), "FILE", "write to FILE (default: standard output)"},
-    {0, "format", OPT_CHOICE, AT(format), "FORMAT",
-     "text, md, json or html (default: by the end of FILE's name, else text)", "text md json html"},
+    OUTPUT_OPTS(struct cmd_report_opts, "text md json html", "text, md, json or html"),
     {0, "top", OPT_INT, AT(top), "N", "rows of each table (default: 15)", .min = 1, .max = 10000},
     {0, "by", OPT_CHOICE, AT(by), "WHAT", "one table instead: by function, module, thread or line",
      "function module thread line"},
     {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
      "only this function: who calls it and what it calls"},
-    {0, "width", OPT_INT, AT(width), "COLUMNS", "width of text (default: the terminal's, else 100)",
-     .min = 40, .max = 1000},
-    {0, "color", OPT_CHOICE, AT(colour), "WHEN",
-     "auto, always or never; auto heeds NO_COLOR (default: auto)", "auto always never", "colour"},
     INPUT_OPTS(struct cmd_report_opts),
     OPT_END,
 };
 
-static bool ends_in(const char *path, const char *suffix)
-{
-    return text_ends(text_of(path), suffix);
-}
-
-static const char *format_of(const struct cmd_report_opts *o)
-{
-    if (o->format)
-        return o->format;
-    return ends_in(o->output, ".html") || ends_in(o->output, ".htm") ? "html"
-           : ends_in(o->output, ".json")                             ? "json"
-           : ends_in(o->output, ".md")                               ? "md"
-                                                                     : "text";
-}
-
-static bool to_terminal(const struct cmd_report_opts *o)
-{
-    return strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO);
-}
-
-static int width_of(const struct cmd_report_opts *o)
-{
-    struct winsize size;
-    if (o->width)
-        return (int)o->width;
-    if (to_terminal(o) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
-        return size.ws_col;
-    return 100;
-}
-
-static bool in_colour(const struct cmd_report_opts *o)
-{
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    if (strcmp(o->colour, "auto") != 0)
-        return strcmp(o->colour, "always") == 0;
-    return to_terminal(o) && !(no && *no) && term && strcmp(term, "dumb") != 0;
-}
-
 static void print(FILE *out, const struct cmd_report_opts *o, const struct report *r)
 {
-    const char *format = format_of(o);
+    const char *format = output_format(&o->output);
     if (strcmp(format, "json") == 0)
         report_print_json(out, r);
     else if (strcmp(format, "md") == 0)
@@ -81,7 +37,7 @@ static void print(FILE *out, const struct cmd_report_opts *o, const struct repor
     else if (strcmp(format, "html") == 0)
         report_print_html(out, r);
     else
-        report_print_text(out, r, width_of(o), in_colour(o));
+        report_print_text(out, r, output_width(&o->output), output_in_colour(&o->output));
 }
 
 static enum flat_by by_of(const char *name)
@@ -103,7 +59,7 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
     struct report r;
     struct publish file;
     int rc = report_build(&r, in->profile, in->type, &opts, err);
-    if (rc == 0 && (rc = publish_open(&file, o->output, err)) == 0) {
+    if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         print(file.out, o, &r);
         rc = publish_commit(&file, err);
     }
@@ -113,7 +69,7 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
 
 static int report_run(const struct command *self, int n, char **args)
 {
-    struct cmd_report_opts o = {.output = "-", .top = 15, .colour = "auto"};
+    struct cmd_report_opts o = {.output = OUTPUT_DEFAULTS, .top = 15};
     struct opt_result operands;
     int rc = command_parse(self, &o, n, args, &operands);
     if (rc != 0)
