@@ -7,6 +7,8 @@
 #pragma once
 #include "analysis/stats.h"
 
+#include <stdbool.h>
+
 struct growth_point {
     double size, cost; /* both above 0 */
 };

@@ -53,3 +53,17 @@ double stats_weighted_n(double sum, double sum_of_squares)
 {
     return sum_of_squares > 0 ? sum * sum / sum_of_squares : 0;
 }
+
+/* Up to ten from a table, interpolated over 1 / dof; from there on an expansion in 1 / dof. */
+double stats_t95(double dof)
+{
+    static const double table[] = {0,      12.7062, 4.3027, 3.1824, 2.7764, 2.5706,
+                                   2.4469, 2.3646,  2.3060, 2.2622, 2.2281};
+    double z = STATS_Z95, v = fmax(dof, 1);
+    if (v < 10) {
+        double below = floor(v), part = (1 / below - 1 / v) * below * (below + 1);
+        return table[(int)below] + part * (table[(int)below + 1] - table[(int)below]);
+    }
+    return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
+           (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
+}

@@ -42,3 +42,10 @@ double stats_effective_n(const uint8_t *hits, size_t n);
  * two sums. 0 when SUM is.
  */
 double stats_weighted_n(double sum, double sum_of_squares);
+
+/*
+ * Student's t: half the width of a 95 % interval, in standard errors that were estimated with DOF
+ * degrees of freedom. DOF need not be whole; below 1 it counts as 1. Between whole numbers up to
+ * ten it errs on the wide side.
+ */
+double stats_t95(double dof);

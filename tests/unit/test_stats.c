@@ -152,6 +152,24 @@ static void intervals_cover(void **state)
     assert_true(covered(0.5, 0.8, true) < 600); /* without the correction they do not */
 }
 
+static void students_t_matches_published_values(void **state)
+{
+    (void)state;
+    const double known[][2] = {{1, 12.7062}, {2, 4.3027},  {5, 2.5706},   {10, 2.2281},
+                               {11, 2.2010}, {30, 2.0423}, {120, 1.9799}, {1e9, 1.9600}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        near(stats_t95(known[i][0]), known[i][1], 0.001);
+    assert_true(stats_t95(0) == stats_t95(1));
+}
+
+static void students_t_falls_with_every_degree_of_freedom(void **state)
+{
+    (void)state;
+    for (double dof = 1; dof < 40; dof += 0.1)
+        assert_true(stats_t95(dof + 0.1) < stats_t95(dof));
+    near(stats_t95(2.5), 3.5747, 0.06);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +182,8 @@ int main(void)
         cmocka_unit_test(one_long_run_is_hardly_worth_more_than_its_length_in_blocks),
         cmocka_unit_test(nothing_to_estimate_from),
         cmocka_unit_test(intervals_cover),
+        cmocka_unit_test(students_t_matches_published_values),
+        cmocka_unit_test(students_t_falls_with_every_degree_of_freedom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
