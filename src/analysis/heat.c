@@ -20,6 +20,27 @@ static void merge(struct heat *h)
     h->spots.n = n;
 }
 
+/* For each mapping the first one of the same file: processes may have it at several places. */
+static uint32_t *first_of_file(const struct profile *p)
+{
+    struct idmap map = {0};
+    uint32_t *first = mem_calloc(p->mappings.n + 1, sizeof *first);
+    for (uint32_t i = 0; i < p->mappings.n; i++) {
+        const struct mapping *m = &p->mappings.at[i];
+        uint32_t hash = hash_pair(m->path.i, m->build_id.i);
+        first[i] = i;
+        for_each_match (&map, hash, k) {
+            const struct mapping *other = &p->mappings.at[k];
+            if (other->path.i == m->path.i && other->build_id.i == m->build_id.i)
+                first[i] = k;
+        }
+        if (first[i] == i)
+            idmap_add(&map, hash, i);
+    }
+    idmap_done(&map);
+    return first;
+}
+
 void heat_build(struct heat *h, const struct profile *p, int type)
 {
     *h = (struct heat){.total = p->types[type].total};
@@ -31,10 +52,11 @@ void heat_build(struct heat *h, const struct profile *p, int type)
         else
             h->no_address += p->samples.value[type][i];
     }
+    autofree uint32_t *first = first_of_file(p);
     for (size_t i = 0; i < p->frames.n; i++) {
         const struct frame *f = &p->frames.at[i];
         if (by_frame[i] && f->pc && f->kind != FRAME_KERNEL && f->kind != FRAME_JIT)
-            *vec_push(&h->spots) = (struct heat_spot){f->mapping, f->pc, by_frame[i]};
+            *vec_push(&h->spots) = (struct heat_spot){{first[f->mapping.i]}, f->pc, by_frame[i]};
         else
             h->no_address += by_frame[i];
     }

@@ -7,7 +7,7 @@
 
 /* What ran at one address: samples whose innermost frame is there. */
 struct heat_spot {
-    struct mapping_id mapping;
+    struct mapping_id mapping; /* the first one of its file */
     uint64_t pc;
     int64_t self;
 };

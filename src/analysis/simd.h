@@ -3,7 +3,7 @@
  */
 #pragma once
 #include "analysis/x86.h"
-#include "base/text.h"
+#include "model/profile.h"
 
 struct simd_mix {
     uint64_t n;             /* instructions */
@@ -20,6 +20,16 @@ struct simd_mix {
 void simd_count(struct simd_mix *m, struct text code);
 
 void simd_add(struct simd_mix *to, const struct simd_mix *from);
+
+/* One function of a binary. */
+struct simd_row {
+    const char *name, *module;
+    uint64_t start, size_bytes;
+    struct simd_mix mix;
+    struct simd_mix hot;       /* of the blocks that ran most; the same as mix without a profile */
+    int64_t self;              /* of the profile; 0 without one */
+    struct mapping_id mapping; /* in the profile */
+};
 
 /* What a function is, in a word or two: "packed AVX2", "scalar SSE", "x87", "integer". */
 enum simd_verdict {

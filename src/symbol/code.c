@@ -40,15 +40,6 @@ static const struct code_section *section_of(const struct code *c, uint64_t pc)
 
 /* --- functions --- */
 
-static const char *readable(struct code *c, const char *symbol)
-{
-    autobuf struct buf b = {0};
-    autofree char *plain = mem_strndup(symbol, strcspn(symbol, "@"));
-    if (!demangle(plain, &b))
-        buf_str(&b, plain);
-    return arena_text(&c->names, buf_text(&b)).at;
-}
-
 static void add_symbol(struct code *c, const GElf_Sym *sym, const char *name)
 {
     unsigned type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
@@ -57,8 +48,7 @@ static void add_symbol(struct code *c, const GElf_Sym *sym, const char *name)
         (!function && type != STT_NOTYPE) || !section_of(c, sym->st_value))
         return;
     uint8_t rank = !function ? RANK_LABEL : bind == STB_LOCAL ? RANK_LOCAL : RANK_FUNCTION;
-    *vec_push(&c->functions) =
-        (struct code_function){sym->st_value, sym->st_size, name, true, rank};
+    *vec_push(&c->functions) = (struct code_function){sym->st_value, sym->st_size, name, rank};
 }
 
 static bool add_symbols(struct code *c, Elf *elf, uint32_t type)
@@ -96,7 +86,7 @@ static void add_unwind_starts(struct code *c)
         uint64_t start = shdr.sh_addr + (uint64_t)(int32_t)cursor_uint(&in, 4);
         cursor_uint(&in, 4);
         if (section_of(c, start))
-            *vec_push(&c->functions) = (struct code_function){start, 0, "", false, RANK_UNWIND};
+            *vec_push(&c->functions) = (struct code_function){start, 0, "", RANK_UNWIND};
     }
 }
 
@@ -108,12 +98,12 @@ static int compare_functions(const void *a, const void *b)
         return x->start < y->start ? -1 : 1;
     if (x->rank != y->rank)
         return x->rank - y->rank;
-    size_t m = strspn(x->name, "_"), n = strspn(y->name, "_");
+    size_t m = strspn(x->symbol, "_"), n = strspn(y->symbol, "_");
     if (m != n)
         return m < n ? -1 : 1;
-    m = strlen(x->name);
-    n = strlen(y->name);
-    return m != n ? (m < n ? -1 : 1) : strcmp(x->name, y->name);
+    m = strlen(x->symbol);
+    n = strlen(y->symbol);
+    return m != n ? (m < n ? -1 : 1) : strcmp(x->symbol, y->symbol);
 }
 
 /* A label or unwind start inside of a function that has a size begins no other. */
@@ -150,16 +140,6 @@ static void set_size(struct code *c, size_t i)
         f->size_bytes = most;
 }
 
-static void set_name(struct code *c, struct code_function *f)
-{
-    if (f->named) {
-        f->name = readable(c, f->name);
-        return;
-    }
-    autofree char *name = mem_printf("[%s+0x%llx]", c->module, (unsigned long long)f->start);
-    f->name = arena_text(&c->names, text_of(name)).at;
-}
-
 static void find_functions(struct code *c)
 {
     bool whole = add_symbols(c, c->main.elf, SHT_SYMTAB);
@@ -171,10 +151,8 @@ static void find_functions(struct code *c)
     if (c->functions.n)
         qsort(c->functions.at, c->functions.n, sizeof *c->functions.at, compare_functions);
     drop_doubles(c);
-    for (size_t i = 0; i < c->functions.n; i++) {
+    for (size_t i = 0; i < c->functions.n; i++)
         set_size(c, i);
-        set_name(c, &c->functions.at[i]);
-    }
 }
 
 /* --- */
@@ -237,6 +215,17 @@ const struct code_function *code_find(const struct code *c, uint64_t pc)
     }
     const struct code_function *f = low ? &c->functions.at[low - 1] : NULL;
     return f && pc - f->start < f->size_bytes ? f : NULL;
+}
+
+const char *code_name(struct code *c, const struct code_function *f)
+{
+    autobuf struct buf b = {0};
+    autofree char *plain = mem_strndup(f->symbol, strcspn(f->symbol, "@"));
+    if (!plain[0])
+        buf_printf(&b, "[%s+0x%llx]", c->module, (unsigned long long)f->start);
+    else if (!demangle(plain, &b))
+        buf_str(&b, plain);
+    return arena_text(&c->names, buf_text(&b)).at;
 }
 
 struct text code_bytes(const struct code *c, const struct code_function *f)

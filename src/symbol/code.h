@@ -13,9 +13,8 @@
 
 struct code_function {
     uint64_t start, size_bytes;
-    const char *name; /* demangled; "[libx.so+0x5e30]" where there is none */
-    bool named;
-    uint8_t rank; /* while building: lower is better */
+    const char *symbol; /* as in the symbol table; "" where there is none */
+    uint8_t rank;       /* while building: lower is better */
 };
 
 struct code_section {
@@ -38,6 +37,9 @@ void code_close(struct code *c); /* harmless after a failed open */
 
 /* The function that holds PC, or NULL. */
 const struct code_function *code_find(const struct code *c, uint64_t pc);
+
+/* Its name, demangled; "[libx.so+0x5e30]" where there is none. Lives as long as C. */
+const char *code_name(struct code *c, const struct code_function *f);
 
 /* The bytes of a function; empty if the file does not have them. */
 struct text code_bytes(const struct code *c, const struct code_function *f);

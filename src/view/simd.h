@@ -6,14 +6,6 @@
 
 #include <stdio.h>
 
-struct simd_row {
-    const char *name, *module;
-    struct simd_mix mix;
-    struct simd_mix hot; /* of the blocks that ran most; the same as mix without a profile */
-    uint64_t size_bytes;
-    int64_t self; /* of the profile; 0 without one */
-};
-
 struct simd_view {
     const char *subject;   /* file that was looked at */
     struct simd_row *rows; /* in the order to show */

@@ -1,0 +1,189 @@
+#include "cmd/hotcode.h"
+
+#include "analysis/heat.h"
+#include "analysis/listing.h"
+#include "symbol/code.h"
+
+static void add_note(struct hotcode *h, const struct err *err)
+{
+    *vec_push(&h->notes) = mem_strdup(err->text);
+}
+
+static struct code *open_code(struct hotcode *h, const char *path, struct text build_id,
+                              struct err *err)
+{
+    struct code *c = mem_new(struct code);
+    if (code_open(c, path, build_id, err) != 0) {
+        code_close(c);
+        free(c);
+        return NULL;
+    }
+    *vec_push(&h->codes) = c;
+    if (c->machine == EM_X86_64)
+        return c;
+    err_set(err, EXIT_INPUT, "'%s' is not x86-64 code, which is all that is known here yet", path);
+    return NULL;
+}
+
+static struct simd_row *add_row(struct hotcode *h, struct code *c, const struct code_function *f)
+{
+    struct simd_row row = {code_name(c, f), c->module, .start = f->start};
+    row.size_bytes = f->size_bytes;
+    simd_count(&row.mix, code_bytes(c, f));
+    simd_add(&h->all, &row.mix);
+    row.hot = row.mix;
+    struct simd_row *ret = vec_push(&h->rows);
+    *ret = row;
+    return ret;
+}
+
+/* --- a binary --- */
+
+static uint64_t vector_weight(const struct simd_mix *m)
+{
+    return m->n - m->isa[X86_BASE];
+}
+
+static int by_vectors(const void *a, const void *b)
+{
+    const struct simd_row *x = a, *y = b;
+    uint64_t m = vector_weight(&x->mix), n = vector_weight(&y->mix);
+    if (m != n)
+        return m > n ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+int hotcode_read_binary(struct hotcode *h, const char *path, struct err *err)
+{
+    *h = (struct hotcode){0};
+    struct code *c = open_code(h, path, (struct text){0}, err);
+    if (!c)
+        return -1;
+    for (size_t i = 0; i < c->functions.n; i++)
+        add_row(h, c, &c->functions.at[i]);
+    if (!h->rows.n)
+        return err_set(err, EXIT_INPUT, "'%s' has no functions: neither symbols nor unwind rules",
+                       path);
+    qsort(h->rows.at, h->rows.n, sizeof *h->rows.at, by_vectors);
+    return 0;
+}
+
+/* --- a profile --- */
+
+struct job {
+    struct hotcode *h;
+    const struct profile *p;
+    const struct hotcode_opts *opts;
+};
+
+static int by_self(const void *a, const void *b)
+{
+    const struct simd_row *x = a, *y = b;
+    if (x->self != y->self)
+        return x->self > y->self ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static bool is_file_path(struct text path)
+{
+    return path.n && path.at[0] == '/' && !memchr(path.at, 0, path.n);
+}
+
+static struct code *code_of_mapping(const struct job *j, struct mapping_id id)
+{
+    struct err err;
+    const struct mapping *m = &j->p->mappings.at[id.i];
+    struct text path = profile_str(j->p, m->path), build_id = profile_str(j->p, m->build_id);
+    if (!is_file_path(path))
+        return NULL;
+    struct code *c = open_code(j->h, path.at, j->opts->force ? (struct text){0} : build_id, &err);
+    if (!c)
+        add_note(j->h, &err);
+    return c;
+}
+
+/* Count the blocks that hold a tenth of the function's time: its loops, not their left-overs. */
+static void count_hot(struct simd_row *row, const struct listing *l)
+{
+    row->hot = (struct simd_mix){0};
+    for (size_t i = 0; i < l->blocks.n; i++) {
+        const struct listing_block *b = &l->blocks.at[i];
+        const struct listing_insn *first = &l->insns.at[b->first], *last = first + b->n - 1;
+        size_t n = (size_t)(last->bytes - first->bytes) + last->x.length;
+        if (b->self && b->self >= l->self / 10)
+            simd_count(&row->hot, (struct text){(const char *)first->bytes, n});
+    }
+    row->hot.loops = row->mix.loops;
+}
+
+static void add_function(const struct job *j, struct code *c, const struct code_function *f,
+                         const struct heat_spot *s, size_t n)
+{
+    struct listing l = {0};
+    listing_add(&l, f->start, code_bytes(c, f));
+    for (size_t i = 0; i < n; i++)
+        listing_heat(&l, s[i].pc, s[i].self);
+    listing_cut(&l);
+    struct simd_row *row = add_row(j->h, c, f);
+    row->self = l.self;
+    row->mapping = s->mapping;
+    count_hot(row, &l);
+    listing_done(&l);
+}
+
+/* How many of the N spots at S are in F, and what was spent there. */
+static size_t count_spots(const struct code_function *f, const struct heat_spot *s, size_t n,
+                          int64_t *ret_self)
+{
+    size_t i = 0;
+    for (*ret_self = 0; i < n && s[i].pc - f->start < f->size_bytes; i++)
+        *ret_self += s[i].self;
+    return i;
+}
+
+/* The N spots at S are of one mapping, by address. */
+static void add_mapping(const struct job *j, const struct heat_spot *s, size_t n)
+{
+    struct code *c = code_of_mapping(j, s->mapping);
+    for (size_t i = 0, in_it; i < n; i += in_it) {
+        const struct code_function *f = c ? code_find(c, s[i].pc) : NULL;
+        int64_t self = s[i].self;
+        in_it = f ? count_spots(f, s + i, n - i, &self) : 1;
+        if (!f)
+            j->h->elsewhere += self;
+        else if ((double)self >= j->opts->least * (double)j->h->total)
+            add_function(j, c, f, s + i, in_it);
+    }
+}
+
+void hotcode_read_profile(struct hotcode *h, const struct profile *p, int type,
+                          const struct hotcode_opts *opts)
+{
+    struct heat heat;
+    heat_build(&heat, p, type);
+    *h = (struct hotcode){
+        .total = heat.total, .elsewhere = heat.no_address, .has_addresses = heat.spots.n};
+    struct job j = {h, p, opts};
+    for (size_t i = 0, next; i < heat.spots.n; i = next) {
+        for (next = i + 1;
+             next < heat.spots.n && heat.spots.at[next].mapping.i == heat.spots.at[i].mapping.i;)
+            next++;
+        add_mapping(&j, heat.spots.at + i, next - i);
+    }
+    heat_done(&heat);
+    if (h->rows.n)
+        qsort(h->rows.at, h->rows.n, sizeof *h->rows.at, by_self);
+}
+
+void hotcode_done(struct hotcode *h)
+{
+    for (size_t i = 0; i < h->codes.n; i++) {
+        code_close(h->codes.at[i]);
+        free(h->codes.at[i]);
+    }
+    for (size_t i = 0; i < h->notes.n; i++)
+        free(h->notes.at[i]);
+    vec_done(&h->codes);
+    vec_done(&h->notes);
+    vec_done(&h->rows);
+}

@@ -1,0 +1,35 @@
+/*
+ * hotcode.h - the functions of a binary, or those that ran in a profile, with their vector
+ * instructions counted.
+ */
+#pragma once
+#include "analysis/simd.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "model/profile.h"
+
+struct code;
+
+struct hotcode_opts {
+    bool force;   /* read files that have changed since the profile */
+    double least; /* leave out functions below this share of the profile */
+};
+
+struct hotcode {
+    VEC(struct simd_row) rows; /* most vector instructions first; of a profile hottest first */
+    struct simd_mix all;
+    int64_t total;            /* of the profile's values */
+    int64_t elsewhere;        /* of that, in code that could not be read */
+    bool has_addresses;       /* the profile has any */
+    VEC(char *) notes;        /* files that could not be read, a sentence each */
+    VEC(struct code *) codes; /* open files, which the rows point into */
+};
+
+/* All functions of the ELF file at PATH. Call hotcode_done() in any case. */
+int hotcode_read_binary(struct hotcode *h, const char *path, struct err *err);
+
+/* The functions that ran, by the column TYPE. What cannot be read is in `elsewhere` and `notes`. */
+void hotcode_read_profile(struct hotcode *h, const struct profile *p, int type,
+                          const struct hotcode_opts *opts);
+
+void hotcode_done(struct hotcode *h);
