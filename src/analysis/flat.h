@@ -76,6 +76,7 @@ struct flat_share {
 
 /* Share of the samples with any row of a set on their stack (or as what ran, for FLAT_SELF). */
 struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what);
+struct flat_share flat_share_of_stacks(const struct flat *f, const bool *marked); /* by stack id */
 struct flat_share flat_share_of_row(const struct flat *f, uint32_t row, enum flat_what what);
 
 /*

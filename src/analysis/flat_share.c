@@ -89,20 +89,30 @@ static double effective_n(const struct hits *h)
     return stats_effective_n(series, f->n_order) * f->n_samples / (double)f->n_order;
 }
 
-struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what)
+static struct flat_share share_of_hits(const struct hits *h)
 {
+    const struct flat *f = h->f;
     const struct samples *s = &f->profile->samples;
-    autofree bool *marked = f->row_of_thread ? NULL : mark_stacks(f, in_set, what);
-    struct hits h = {f, in_set, marked};
     double sum = 0;
     for (size_t i = 0; i < s->n; i++)
-        if (is_hit(&h, i))
+        if (is_hit(h, i))
             sum += (double)s->value[f->type][i];
     struct flat_share r = {.share = f->whole > 0 ? sum / (double)f->whole : 0};
     r.share = r.share > 1 ? 1 : r.share;
-    r.n_effective = effective_n(&h);
+    r.n_effective = effective_n(h);
     r.interval = stats_wilson(r.share, r.n_effective, STATS_Z95);
     return r;
+}
+
+struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what)
+{
+    autofree bool *marked = f->row_of_thread ? NULL : mark_stacks(f, in_set, what);
+    return share_of_hits(&(struct hits){f, in_set, marked});
+}
+
+struct flat_share flat_share_of_stacks(const struct flat *f, const bool *marked)
+{
+    return share_of_hits(&(struct hits){f, NULL, marked});
 }
 
 struct flat_share flat_share_of_row(const struct flat *f, uint32_t row, enum flat_what what)
