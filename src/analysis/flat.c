@@ -221,77 +221,15 @@ static void sum_stacks(struct flat *f)
     free(s.on_path);
 }
 
-/* --- the order of samples in time --- */
-
-static int by_time(const void *a, const void *b, void *times)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    const uint64_t *t = times;
-    return t[x] != t[y] ? (t[x] > t[y]) - (t[x] < t[y]) : (x > y) - (x < y);
-}
-
-static void sort_by_time(struct flat *f)
-{
-    uint64_t *times = f->profile->samples.time_ns;
-    for (size_t i = 1; i < f->n_order; i++) {
-        if (times[f->order[i]] < times[f->order[i - 1]]) {
-            qsort_r(f->order, f->n_order, sizeof *f->order, by_time, times);
-            return;
-        }
-    }
-}
-
-static void find_order(struct flat *f)
-{
-    const struct samples *s = &f->profile->samples;
-    if (!s->time_ns || f->count_type < 0)
-        return;
-    const int64_t *count = s->value[f->count_type];
-    f->order = mem_calloc(s->n + 1, sizeof *f->order);
-    for (size_t i = 0; i < s->n; i++) {
-        if (count[i] > 1) { /* many samples at one time: no series */
-            free(f->order);
-            f->order = NULL;
-            return;
-        }
-        if (count[i] == 1)
-            f->order[f->n_order++] = (uint32_t)i;
-    }
-    sort_by_time(f);
-}
-
-/* Samples of unlike weight tell less than their number. */
-static void count_samples(struct flat *f)
-{
-    const struct samples *s = &f->profile->samples;
-    if (f->count_type < 0)
-        return;
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double v = (double)s->value[f->type][i], n = (double)s->value[f->count_type][i];
-        sum += v;
-        squares += n > 0 ? v * v / n : 0;
-    }
-    f->n_samples = stats_weighted_n(sum, squares);
-}
-
 /* --- all of it --- */
-
-/* A heap profile's objects are counted, not sampled: no interval comes from them. */
-static int samples_type(const struct profile *p, int type)
-{
-    int counts = profile_count_type(p, type);
-    bool ok = counts >= 0 && text_is(profile_str(p, p->types[counts].name), "samples") &&
-              p->types[counts].decimals == 0;
-    return ok ? counts : -1;
-}
 
 struct flat *flat_build(const struct profile *p, int type, enum flat_by by)
 {
     struct flat *f = mem_new(struct flat);
     f->profile = p;
     f->type = type;
-    f->count_type = samples_type(p, type);
+    f->time = timeline_build(p, type);
+    f->count_type = f->time.count_type;
     f->whole = p->types[type].total;
     intern_init(&f->names);
     if (by == FLAT_THREAD) {
@@ -301,8 +239,6 @@ struct flat *flat_build(const struct profile *p, int type, enum flat_by by)
         name_frames(f, by);
         sum_stacks(f);
     }
-    find_order(f);
-    count_samples(f);
     return f;
 }
 
@@ -316,6 +252,6 @@ void flat_free(struct flat *f)
     free(f->row_of_line);
     free(f->row_of_bare);
     free(f->row_of_thread);
-    free(f->order);
+    timeline_done(&f->time);
     free(f);
 }

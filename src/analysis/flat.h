@@ -8,6 +8,7 @@
  */
 #pragma once
 #include "analysis/stats.h"
+#include "analysis/timeline.h"
 #include "model/profile.h"
 
 enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE };
@@ -30,9 +31,7 @@ struct flat {
     VEC(struct flat_row) rows;
     uint32_t *row_of_line, *row_of_bare; /* of profile.lines; of frames without; NULL by thread */
     uint32_t *row_of_thread;             /* by thread only */
-    uint32_t *order; /* rows of samples in time order; NULL unless each is one sample */
-    size_t n_order;
-    double n_samples; /* as many samples of equal weight as there are; 0 = not known */
+    struct timeline time;
 };
 
 struct flat *flat_build(const struct profile *p, int type, enum flat_by by);

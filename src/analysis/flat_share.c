@@ -77,16 +77,13 @@ static bool is_hit(const struct hits *h, size_t sample)
                      : h->in_set[h->f->row_of_thread[s->thread[sample].i]];
 }
 
-/* What independent samples of equal weight would tell as much. */
 static double effective_n(const struct hits *h)
 {
-    const struct flat *f = h->f;
-    if (!f->order || !f->n_order)
-        return f->n_samples;
-    autofree uint8_t *series = mem_calloc(f->n_order, 1);
-    for (size_t i = 0; i < f->n_order; i++)
-        series[i] = is_hit(h, f->order[i]);
-    return stats_effective_n(series, f->n_order) * f->n_samples / (double)f->n_order;
+    const struct timeline *t = &h->f->time;
+    autofree uint8_t *series = mem_calloc(t->n + 1, 1);
+    for (size_t i = 0; i < t->n; i++)
+        series[i] = is_hit(h, t->order[i]);
+    return timeline_effective_n(t, series);
 }
 
 static struct flat_share share_of_hits(const struct hits *h)

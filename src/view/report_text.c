@@ -132,11 +132,11 @@ static void add_head(struct document *d, const struct report *r)
 
 static void add_certainty(struct document *d, const struct flat *f)
 {
-    if (!(f->n_samples > 0))
+    if (!(f->time.n_samples > 0))
         document_text(
             d, "The input does not say how many samples it holds: how sure the shares are is "
                "not known.");
-    else if (f->order)
+    else if (f->time.order)
         document_text(
             d, "\xc2\xb1 is half of a 95%% interval; it allows for samples in a row being alike.");
     else

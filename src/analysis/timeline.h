@@ -1,0 +1,25 @@
+/*
+ * timeline.h - the samples of a profile in time order, and how many independent ones they are
+ * worth.
+ *
+ * The profile must outlive it.
+ */
+#pragma once
+#include "model/profile.h"
+
+struct timeline {
+    int count_type;   /* of the profile; -1 where samples are not counted */
+    uint32_t *order;  /* rows of samples in time order; NULL unless each is one sample */
+    size_t n;         /* rows in order */
+    double n_samples; /* as many samples of equal weight as there are; 0 = not known */
+};
+
+struct timeline timeline_build(const struct profile *p, int type);
+void timeline_done(struct timeline *t);
+
+/*
+ * How many independent samples of equal weight tell as much as those of T do about a set of them.
+ * HITS has an entry for each row of the order: 1 in the set, 0 not. Without an order it is not
+ * looked at, and samples are taken as independent. 0 = not known.
+ */
+double timeline_effective_n(const struct timeline *t, const uint8_t *hits);
