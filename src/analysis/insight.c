@@ -3,6 +3,7 @@
 
 #include "analysis/insight_names.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 void insight_share(struct buf *b, const struct flat_share *s)
 {
@@ -11,17 +12,40 @@ void insight_share(struct buf *b, const struct flat_share *s)
         buf_printf(b, " \xc2\xb1%.1f", 50 * (s->interval.high - s->interval.low));
 }
 
-/* The share that can be counted on. */
-static double surely(const struct flat_share *s)
+/*
+ * Where the true share is. Whole counts that are not known to be samples still bound their number
+ * from above, as each sample counts one or more: what would be chance with that many is chance.
+ */
+static struct interval bounds(const struct flat *f, const struct flat_share *s)
 {
-    return s->n_effective > 0 ? s->interval.low : s->share;
+    const struct sample_type *t = &f->profile->types[f->type];
+    struct text unit = profile_str(f->profile, t->unit);
+    if (s->n_effective > 0)
+        return s->interval;
+    if (t->decimals || (unit.n && !text_is(unit, "count")))
+        return (struct interval){s->share, s->share};
+    return stats_wilson(s->share, (double)f->whole, STATS_Z95);
+}
+
+/* The share that can be counted on. */
+static double surely(const struct flat *f, const struct flat_share *s)
+{
+    return bounds(f, s).low;
+}
+
+/* A name that fits into a sentence. */
+static void add_short(struct buf *b, struct text name)
+{
+    enum { MOST = 60 };
+    bool cut = utf8_count(name) > MOST;
+    name = cut ? utf8_head(name, MOST - 3) : name;
+    buf_add(b, name.at, name.n);
+    buf_str(b, cut ? "..." : "");
 }
 
 static void add_name(struct buf *b, const struct flat *f, uint32_t row)
 {
-    struct text name = flat_name(f, row);
-    bool long_one = name.n > 60;
-    buf_printf(b, "%.*s%s", long_one ? 57 : (int)name.n, name.at, long_one ? "..." : "");
+    add_short(b, flat_name(f, row));
 }
 
 /* --- functions known by name --- */
@@ -71,7 +95,7 @@ static bool test_names(const struct insight_input *in, const struct insight_rule
     for (uint32_t i = 0; i < f->rows.n; i++)
         in_set[i] = names_match(self->names, flat_name(f, i), f->rows.at[i].kernel);
     struct flat_share s = flat_share_of_set(f, in_set, self->count);
-    if (surely(&s) < self->least)
+    if (surely(f, &s) < self->least)
         return false;
     insight_share(evidence, &s);
     buf_printf(evidence, " is %s", self->what);
@@ -88,7 +112,7 @@ static bool test_kernel(const struct insight_input *in, const struct insight_rul
     for (size_t i = 0; i < f->rows.n; i++)
         in_set[i] = f->rows.at[i].kernel;
     struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
-    if (surely(&s) < self->least)
+    if (surely(f, &s) < self->least)
         return false;
     insight_share(evidence, &s);
     buf_str(evidence, " is spent in the kernel");
@@ -103,12 +127,13 @@ static bool test_dominating(const struct insight_input *in, const struct insight
                             struct buf *evidence)
 {
     uint32_t row;
-    if (!flat_top(in->functions, FLAT_SELF, 1, &row))
+    const struct flat *f = in->functions;
+    if (!flat_top(f, FLAT_SELF, 1, &row))
         return false;
-    struct flat_share s = flat_share_of_row(in->functions, row, FLAT_SELF);
-    if (surely(&s) < self->least)
+    struct flat_share s = flat_share_of_row(f, row, FLAT_SELF);
+    if (surely(f, &s) < self->least)
         return false;
-    add_name(evidence, in->functions, row);
+    add_name(evidence, f, row);
     buf_str(evidence, " alone takes ");
     insight_share(evidence, &s);
     return true;
@@ -129,7 +154,7 @@ static bool test_flat(const struct insight_input *in, const struct insight_rule 
         sum += f->rows.at[rows[i]].self;
     double top = (double)sum / (double)f->whole;
     struct flat_share s = flat_share_of_row(f, rows[0], FLAT_SELF);
-    if (top > 0.5 || (s.n_effective > 0 ? s.interval.high : s.share) > 0.1)
+    if (top > 0.5 || bounds(f, &s).high > 0.1)
         return false;
     buf_printf(evidence, "the top %d functions hold only %.0f%%, the first of them ", FLAT_TOP_ROWS,
                100 * top);
@@ -155,6 +180,45 @@ static bool test_recursion(const struct insight_input *in, const struct insight_
     add_name(evidence, f, (uint32_t)(deepest - f->rows.at));
     buf_printf(evidence, " is up to %u times on one stack", deepest->nested);
     return true;
+}
+
+/* --- the code --- */
+
+/* What was spent at the addresses of one function, whatever was inlined there. */
+static struct flat_share share_of_code(const struct flat *f, const struct simd_row *c)
+{
+    const struct profile *p = f->profile;
+    const struct mapping *file = &p->mappings.at[c->mapping.i];
+    autofree bool *marked = mem_calloc(p->stacks.nodes.n, sizeof *marked);
+    for (size_t i = 1; i < p->stacks.nodes.n; i++) {
+        const struct frame *frame = profile_frame(p, p->stacks.nodes.at[i].frame);
+        const struct mapping *m = &p->mappings.at[frame->mapping.i];
+        marked[i] = frame->kind != FRAME_KERNEL && frame->pc - c->start < c->size_bytes &&
+                    m->path.i == file->path.i && m->build_id.i == file->build_id.i;
+    }
+    return flat_share_of_stacks(f, marked);
+}
+
+static bool test_scalar(const struct insight_input *in, const struct insight_rule *self,
+                        struct buf *evidence)
+{
+    char what[32];
+    size_t n = 0;
+    for (size_t i = 0; i < in->n_code; i++) {
+        const struct simd_row *c = &in->code[i];
+        if (!simd_is_candidate(&c->hot))
+            continue;
+        struct flat_share s = share_of_code(in->functions, c);
+        if (surely(in->functions, &s) < self->least)
+            continue;
+        buf_str(evidence, n++ ? ", " : "the hot loop of ");
+        add_short(evidence, text_of(c->name));
+        buf_str(evidence, " (");
+        insight_share(evidence, &s);
+        buf_printf(evidence, ", %s)", simd_describe(&c->hot, what));
+    }
+    buf_str(evidence, n ? " computes with one number at a time" : "");
+    return n > 0;
 }
 
 /* --- the recording --- */
@@ -215,7 +279,7 @@ static bool test_unnamed(const struct insight_input *in, const struct insight_ru
             best = i;
     }
     struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
-    if (surely(&s) < self->least)
+    if (surely(f, &s) < self->least)
         return false;
     insight_share(evidence, &s);
     buf_str(evidence, " is in functions whose names are not known");
@@ -273,6 +337,13 @@ const struct insight_rule insight_rules[] = {
      .least = 0.05,
      .advice = "Deep stacks cost memory and cache misses and may overflow: a loop with a work list "
                "of its own is safer."},
+    {.id = "scalar-loop",
+     .test = test_scalar,
+     .least = 0.05,
+     .advice = "Where iterations do not need each other's results, vectors do 2 to 16 numbers at "
+               "once: try -O3 -march=native, and -ffast-math if sums may be rounded otherwise. "
+               "-fopt-info-vec-missed (gcc) or -Rpass-missed=loop-vectorize (clang) tells what is "
+               "in the way."},
     {.id = "allocation",
      .test = test_names,
      .names = names_allocation,

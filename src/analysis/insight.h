@@ -1,7 +1,8 @@
 /*
  * insight.h - what a profile says in words: a table of rules, each with evidence and advice.
  *
- * A rule speaks only when it is sure: a share counts with the low end of its interval.
+ * A rule speaks only when it is sure: a share counts with the low end of its interval. Inputs that
+ * do not say how many samples they hold get the interval of the most that they may hold.
  *
  * How to add a rule: a row in the table in insight.c (for functions known by name a list of
  * patterns in insight_names.c will do) and a test in tests/unit/test_insight.c.
@@ -9,12 +10,15 @@
 #pragma once
 #include "analysis/flat.h"
 #include "analysis/quality.h"
+#include "analysis/simd.h"
 #include "base/buf.h"
 
 struct insight_input {
     const struct profile *profile;
     const struct flat *functions; /* by function */
     const struct quality *quality;
+    const struct simd_row *code; /* hot functions whose code is at hand, hottest first */
+    size_t n_code;
 };
 
 struct insight_rule {

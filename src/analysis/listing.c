@@ -60,6 +60,24 @@ static void mark_starts(const struct listing *l, bool *starts)
     }
 }
 
+/* Blocks from the target of a branch back to the branch are a loop, or nearly always. */
+static void mark_loops(struct listing *l)
+{
+    autofree int *opened = mem_calloc(l->blocks.n + 1, sizeof *opened);
+    for (size_t i = 0; i < l->insns.n; i++) {
+        size_t target = target_of(l, i);
+        if (target == SIZE_MAX || target > i)
+            continue;
+        opened[l->insns.at[target].block]++;
+        opened[l->insns.at[i].block + 1]--;
+    }
+    int depth = 0;
+    for (size_t i = 0; i < l->blocks.n; i++) {
+        depth += opened[i];
+        l->blocks.at[i].in_loop = depth > 0;
+    }
+}
+
 void listing_cut(struct listing *l)
 {
     autofree bool *starts = mem_calloc(l->insns.n + 1, sizeof *starts);
@@ -73,6 +91,7 @@ void listing_cut(struct listing *l)
         l->insns.at[i].block = (uint32_t)(l->blocks.n - 1);
         b->loop |= target_of(l, i) == b->first;
     }
+    mark_loops(l);
 }
 
 void listing_done(struct listing *l)

@@ -19,7 +19,8 @@ struct listing_insn {
 struct listing_block {
     size_t first, n; /* instructions */
     int64_t self;
-    bool loop; /* it branches back to its own start */
+    bool loop;    /* it branches back to its own start */
+    bool in_loop; /* it lies between a branch back and where that leads */
 };
 
 struct listing {

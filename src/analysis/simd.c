@@ -71,7 +71,7 @@ enum x86_isa simd_isa_of(const struct simd_mix *m)
 
 bool simd_is_candidate(const struct simd_mix *m)
 {
-    return m->loops && m->scalar_math && m->packed_math == 0;
+    return m->loops && m->packed_math == 0 && simd_verdict_of(m) == SIMD_SCALAR;
 }
 
 char *simd_describe(const struct simd_mix *m, char *to)

@@ -110,10 +110,11 @@ static void count_hot(struct simd_row *row, const struct listing *l)
         const struct listing_block *b = &l->blocks.at[i];
         const struct listing_insn *first = &l->insns.at[b->first], *last = first + b->n - 1;
         size_t n = (size_t)(last->bytes - first->bytes) + last->x.length;
-        if (b->self && b->self >= l->self / 10)
-            simd_count(&row->hot, (struct text){(const char *)first->bytes, n});
+        if (!b->self || b->self < l->self / 10)
+            continue;
+        simd_count(&row->hot, (struct text){(const char *)first->bytes, n});
+        row->hot.loops |= b->in_loop;
     }
-    row->hot.loops = row->mix.loops;
 }
 
 static void add_function(const struct job *j, struct code *c, const struct code_function *f,
@@ -141,9 +142,19 @@ static size_t count_spots(const struct code_function *f, const struct heat_spot 
     return i;
 }
 
+static bool is_hot(const struct job *j, int64_t self)
+{
+    return (double)self >= j->opts->least * (double)j->h->total;
+}
+
 /* The N spots at S are of one mapping, by address. */
 static void add_mapping(const struct job *j, const struct heat_spot *s, size_t n)
 {
+    int64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += s[i].self;
+    if (!is_hot(j, sum))
+        return;
     struct code *c = code_of_mapping(j, s->mapping);
     for (size_t i = 0, in_it; i < n; i += in_it) {
         const struct code_function *f = c ? code_find(c, s[i].pc) : NULL;
@@ -151,7 +162,7 @@ static void add_mapping(const struct job *j, const struct heat_spot *s, size_t n
         in_it = f ? count_spots(f, s + i, n - i, &self) : 1;
         if (!f)
             j->h->elsewhere += self;
-        else if ((double)self >= j->opts->least * (double)j->h->total)
+        else if (is_hot(j, self))
             add_function(j, c, f, s + i, in_it);
     }
 }

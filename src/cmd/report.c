@@ -4,6 +4,7 @@
 #include "view/report.h"
 #include "base/publish.h"
 #include "cmd/command.h"
+#include "cmd/hotcode.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
 
@@ -48,6 +49,9 @@ static enum flat_by by_of(const char *name)
                                          : FLAT_FUNCTION;
 }
 
+/* Functions below this share are not looked into: the code of large programs takes its time. */
+#define LEAST_OF_CODE 0.05
+
 static int write_report(const struct cmd_report_opts *o, const struct input *in, struct err *err)
 {
     struct report_opts opts = {
@@ -56,6 +60,12 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
         .has_by = o->by != NULL,
         .by = o->by ? by_of(o->by) : FLAT_FUNCTION,
     };
+    struct hotcode code = {0};
+    if (!o->by && !o->callers)
+        hotcode_read_profile(&code, in->profile, in->type,
+                             &(struct hotcode_opts){.least = LEAST_OF_CODE});
+    opts.code = code.rows.at;
+    opts.n_code = code.rows.n;
     struct report r;
     struct publish file;
     int rc = report_build(&r, in->profile, in->type, &opts, err);
@@ -64,6 +74,7 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
         rc = publish_commit(&file, err);
     }
     report_done(&r);
+    hotcode_done(&code);
     return rc;
 }
 
@@ -96,7 +107,9 @@ const struct command command_report = {
         "samples, as samples in a row are often alike.\n"
         "\n"
         "A sample counts once for a function, however often the function is on its stack. An "
-        "insight is given only where its share is beyond sampling error.\n"
+        "insight is given only where its share is beyond sampling error, as far as the input tells "
+        "how "
+        "many samples it holds.\n"
         "\n"
         "The HTML page is complete in itself, with the flame graph inside.",
     .examples = "kelvin report app.kelvin                    # in the terminal\n"

@@ -23,7 +23,8 @@ static void build_whole(struct report *r)
 {
     r->modules = flat_build(r->profile, r->type, FLAT_MODULE);
     r->threads = flat_build(r->profile, r->type, FLAT_THREAD);
-    r->insights = insights_build(&(struct insight_input){r->profile, r->functions, &r->quality});
+    r->insights = insights_build(&(struct insight_input){r->profile, r->functions, &r->quality,
+                                                         r->opts.code, r->opts.n_code});
     find_paths(r);
 }
 

@@ -15,6 +15,8 @@ struct report_opts {
     const char *callers; /* only this function with its callers and callees; NULL = the whole */
     bool has_by;         /* one table by this instead of functions and paths */
     enum flat_by by;
+    const struct simd_row *code; /* hot functions whose code is at hand, hottest first */
+    size_t n_code;
 };
 
 struct report {

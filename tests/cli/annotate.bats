@@ -94,3 +94,13 @@ SOURCE
     exits 5
     [[ $stderr == *"has no addresses"* ]]
 }
+
+@test "report names a hot scalar loop, and keeps silent once the program is gone" {
+    kelvin report app.kelvin --width 300
+    exits 0
+    [[ $output == *"scalar-loop: the hot loop of churn ("*", scalar SSE)"* ]]
+    rm app
+    kelvin report app.kelvin
+    exits 0
+    [[ $output != *scalar-loop* && -z $stderr ]]
+}

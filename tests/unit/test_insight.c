@@ -72,7 +72,7 @@ static void functions_known_by_name(void **state)
     assert_says(PLAIN "main;find;hash_name 250\n", "hashing", "20.0% is hashing");
     assert_says(PLAIN "main;pop;pthread_mutex_lock 100\n", "locks", "9.1% is taking");
     assert_says(PLAIN "main;__memmove_avx_unaligned_erms 250\n", "copies", "20.0% is copying");
-    assert_says(PLAIN "main;asm_exc_page_fault_[k];clear_page_[k] 250\n", "page-faults kernel", "");
+    assert_says(PLAIN "main;asm_exc_page_fault_[k];clear_page_[k] 400\n", "page-faults kernel", "");
     assert_says(PLAIN "main;f;__cxa_throw;_Unwind_RaiseException 50\n", "exceptions",
                 "called most by f");
     assert_says(PLAIN "main;snprintf;__vsnprintf_internal 250\n", "formatting",
@@ -135,6 +135,95 @@ static void shares_below_the_noise_give_no_advice(void **state)
     assert_string_equal(buf_cstr(&ids), "few-samples dominating");
 }
 
+/* The same without the number of samples, as folded stacks have it. */
+static void assert_says_of_counts(const char *stacks, const char *ids)
+{
+    struct profile *p = folded(stacks);
+    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct quality q = quality_of(p, 0);
+    struct insights s = insights_build(&(struct insight_input){p, f, &q});
+    autobuf struct buf b = {0};
+    for (size_t i = 0; i < s.at.n; i++)
+        buf_printf(&b, "%s%s", i ? " " : "", s.at.at[i].rule->id);
+    assert_string_equal(buf_cstr(&b), ids);
+    insights_done(&s);
+    flat_free(f);
+    profile_free(p);
+}
+
+static void counts_too_small_to_be_sure_give_no_advice(void **state)
+{
+    (void)state;
+    assert_says_of_counts("main;a 3\nmain;b 3\nmain;malloc 1\n", "");
+    assert_says_of_counts("main;malloc 300\nmain;b 200\n", "dominating allocation");
+}
+
+static void samples_without_a_stack(void **state)
+{
+    (void)state;
+    struct profile *p = folded(PLAIN);
+    struct err err;
+    int64_t n = 250;
+    struct sample s = {.values = &n};
+    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    autobuf struct buf ids = {0}, evidence = {0};
+    ask(p, &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "no-stacks");
+    assert_string_equal(buf_cstr(&evidence), "20.0% was sampled without any stack");
+}
+
+/* A thousand samples: 300 at 0x100 in the file, the rest at 0x900. */
+static struct profile *with_addresses(void)
+{
+    struct profile *p = profile_new();
+    struct err err;
+    profile_add_type(p, "cpu-clock", "samples", "count");
+    struct mapping m = {.path = profile_add_str(p, text_of("/bin/app"))};
+    struct mapping_id app = profile_add_mapping(p, &m);
+    for (int i = 0; i < 8; i++) { /* seven more functions, so that none dominates */
+        struct frame_key key = {.pc = i ? 0x900 + (uint64_t)i * 16 : 0x100, .mapping = app};
+        struct line line = {profile_add_function(
+            p, &(struct function){.name = profile_add_str(p, (struct text){"abcdefgh" + i, 1})})};
+        key.lines = &line;
+        key.n_lines = 1;
+        struct frame_id frame = profile_add_frame(p, &key);
+        int64_t n = i ? 100 : 300;
+        struct sample s = {.stack = stacks_intern(&p->stacks, &frame, 1), .values = &n};
+        assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    }
+    return p;
+}
+
+static void a_scalar_loop_in_a_hot_function(void **state)
+{
+    (void)state;
+    struct profile *p = with_addresses();
+    struct simd_mix scalar = {.n = 10, .scalar_math = 4, .loops = true, .isa[X86_SSE] = 4};
+    struct simd_row row = {.name = "horner", .start = 0xf0, .size_bytes = 0x80, .mapping = {1}};
+    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct quality q = quality_of(p, 0);
+    struct insight_input in = {p, f, &q, &row, 1};
+    row.hot = scalar;
+    struct insights s = insights_build(&in);
+    assert_int_equal(s.at.n, 1);
+    assert_string_equal(s.at.at[0].rule->id, "scalar-loop");
+    assert_string_equal(s.at.at[0].evidence, "the hot loop of horner (30.0% \xc2\xb1"
+                                             "2.8, scalar SSE) computes with "
+                                             "one number at a time");
+    insights_done(&s);
+    row.hot.loops = false; /* no loop, no advice */
+    s = insights_build(&in);
+    assert_int_equal(s.at.n, 0);
+    insights_done(&s);
+    row.hot = scalar;
+    row.size_bytes = 8; /* nothing was spent there */
+    s = insights_build(&in);
+    assert_int_equal(s.at.n, 0);
+    insights_done(&s);
+    flat_free(f);
+    profile_free(p);
+}
+
 static void patterns(void **state)
 {
     (void)state;
@@ -160,6 +249,9 @@ int main(void)
         cmocka_unit_test(shapes),
         cmocka_unit_test(recordings_of_little_worth),
         cmocka_unit_test(shares_below_the_noise_give_no_advice),
+        cmocka_unit_test(counts_too_small_to_be_sure_give_no_advice),
+        cmocka_unit_test(samples_without_a_stack),
+        cmocka_unit_test(a_scalar_loop_in_a_hot_function),
         cmocka_unit_test(patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
