@@ -108,6 +108,14 @@ static int set_number(const struct opt *o, void *field, const char *value, struc
     return 0;
 }
 
+static int add(const struct opt *o, struct opt_list *list, const char *value, struct err *err)
+{
+    if (list->n == OPT_LIST_MAX)
+        return err_set(err, EXIT_ERROR, "--%s is given more than %d times", o->name, OPT_LIST_MAX);
+    list->at[list->n++] = value;
+    return 0;
+}
+
 static int set(const struct opt *o, void *to, const char *value, struct err *err)
 {
     void *field = (char *)to + o->offset;
@@ -123,6 +131,8 @@ static int set(const struct opt *o, void *to, const char *value, struct err *err
     case OPT_TEXT:
         *(const char **)field = value;
         return 0;
+    case OPT_LIST:
+        return add(o, field, value, err);
     case OPT_INT:
     case OPT_NUMBER:
         return set_number(o, field, value, err);

@@ -17,6 +17,14 @@ enum opt_kind {
     OPT_INT,    /* long; min and max apply */
     OPT_NUMBER, /* double; min and max apply */
     OPT_CHOICE, /* const char *, one of choices */
+    OPT_LIST,   /* struct opt_list: may be given several times */
+};
+
+/* The values of an option in the order given; what does not fit is an error. */
+enum { OPT_LIST_MAX = 64 };
+struct opt_list {
+    const char *at[OPT_LIST_MAX];
+    size_t n;
 };
 
 struct opt {

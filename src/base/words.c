@@ -1,0 +1,60 @@
+/*
+ * words.c - a line taken apart into words.
+ */
+#include "base/words.h"
+#include "base/buf.h"
+
+void words_done(struct words *w)
+{
+    for (size_t i = 0; i < w->at.n; i++)
+        free(w->at.at[i]);
+    vec_done(&w->at);
+}
+
+void words_add(struct words *w, struct text word)
+{
+    vec_reserve(&w->at, 2);
+    w->at.at[w->at.n++] = mem_strndup(word.at ? word.at : "", word.n);
+    w->at.at[w->at.n] = NULL;
+}
+
+/* In double quotes a backslash is itself unless it stands before one of these. */
+static bool escapes(char quote, char next)
+{
+    return quote != '"' || strchr("\"\\$`", next);
+}
+
+/* One word from LINE at *I, which is not a separator; moves *I behind it. */
+static int take(struct words *w, struct text line, size_t *i, const char *separators)
+{
+    autobuf struct buf word = {0};
+    char quote = 0;
+    for (; *i < line.n; ++*i) {
+        char c = line.at[*i];
+        if (quote != '\'' && c == '\\' && *i + 1 < line.n && line.at[*i + 1] &&
+            escapes(quote, line.at[*i + 1]))
+            buf_byte(&word, (uint8_t)line.at[++*i]);
+        else if (quote ? c == quote : c == '"' || c == '\'')
+            quote = quote ? 0 : c;
+        else if (!quote && c && strchr(separators, c))
+            break;
+        else
+            buf_byte(&word, (uint8_t)c);
+    }
+    words_add(w, buf_text(&word));
+    return quote ? -1 : 0;
+}
+
+int words_split(struct words *w, struct text line, const char *separators, struct err *err)
+{
+    *w = (struct words){0};
+    vec_reserve(&w->at, 1);
+    w->at.at[0] = NULL;
+    for (size_t i = 0; i < line.n;) {
+        if (line.at[i] && strchr(separators, line.at[i]))
+            i++;
+        else if (take(w, line, &i, separators) != 0)
+            return err_set(err, EXIT_ERROR, "a quote has no end in: %.*s", TEXT_ARG(line));
+    }
+    return 0;
+}

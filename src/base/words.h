@@ -1,0 +1,25 @@
+/*
+ * words.h - a line taken apart into words as a shell would: blanks separate, quotes and
+ * backslashes keep together. Nothing is expanded.
+ */
+#pragma once
+#include "base/err.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+struct words {
+    VEC(char *) at; /* each NUL-terminated; at.at[at.n] is NULL, ready for execv() */
+};
+
+/*
+ * Take LINE apart; every byte of SEPARATORS ends a word outside quotes. Fails on a quote
+ * without its end. Free with words_done() either way.
+ */
+int words_split(struct words *w, struct text line, const char *separators, struct err *err);
+void words_done(struct words *w);
+
+/* Append a copy of WORD. */
+void words_add(struct words *w, struct text word);
+
+#define WORDS_BLANKS " \t\r\n"
+#define WORDS_LIST " \t\r\n,"

@@ -1,0 +1,64 @@
+/* Words of a line, as a shell sees them. */
+#include "base/words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/* The words of LINE joined by "|". */
+static void expect(const char *line, const char *separators, const char *joined)
+{
+    struct words w;
+    struct err err;
+    char got[200] = "";
+    assert_int_equal(words_split(&w, text_of(line), separators, &err), 0);
+    for (size_t i = 0; i < w.at.n; i++) {
+        strcat(got, i ? "|" : "");
+        strcat(got, w.at.at[i]);
+    }
+    assert_string_equal(got, joined);
+    assert_null(w.at.at[w.at.n]);
+    words_done(&w);
+}
+
+static void blanks_separate_and_quotes_keep_together(void **state)
+{
+    (void)state;
+    expect("", WORDS_BLANKS, "");
+    expect("  a  b\tc ", WORDS_BLANKS, "a|b|c");
+    expect("a 'b c' \"d e\"f", WORDS_BLANKS, "a|b c|d ef");
+    expect("'' x", WORDS_BLANKS, "|x");
+    expect("a,b, c", WORDS_LIST, "a|b|c");
+    expect("a,b", WORDS_BLANKS, "a,b");
+}
+
+static void backslashes_are_undone_as_a_shell_does(void **state)
+{
+    (void)state;
+    expect("a\\ b", WORDS_BLANKS, "a b");
+    expect("\"a\\\"b\\n\"", WORDS_BLANKS, "a\"b\\n");
+    expect("'a\\'", WORDS_BLANKS, "a\\");
+    expect("end\\", WORDS_BLANKS, "end\\");
+}
+
+static void quote_without_end_is_an_error(void **state)
+{
+    struct words w;
+    struct err err;
+    (void)state;
+    assert_int_equal(words_split(&w, text_of("a 'b"), WORDS_BLANKS, &err), -1);
+    assert_non_null(strstr(err.text, "a 'b"));
+    words_done(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blanks_separate_and_quotes_keep_together),
+        cmocka_unit_test(backslashes_are_undone_as_a_shell_does),
+        cmocka_unit_test(quote_without_end_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
