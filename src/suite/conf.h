@@ -1,0 +1,90 @@
+/*
+ * conf.h - a suite file, kelvin.conf: what to build, what to run, what to collect, where to
+ * publish.
+ *
+ * Sections are "[build]", or with a name "[workload small]". A value comes from, the last one wins:
+ *
+ *     the default in the table of keys
+ *     kelvin.conf
+ *     the environment   KELVIN_BUILD_COMMAND, KELVIN_WORKLOAD_SMALL_RUNS
+ *     an option         --set build.command=make, --set workload.small.runs=20
+ *
+ * and remembers from where. Everything about a key stands in one row of conf_keys: what it means
+ * to `kelvin init`, `kelvin run --explain`, the checks here and the documentation.
+ */
+#pragma once
+#include "base/buf.h"
+#include "base/words.h"
+
+enum conf_kind {
+    CONF_TEXT,
+    CONF_WORDS, /* separated by blanks or commas; quotes keep them together */
+    CONF_INT,
+    CONF_NUMBER,
+    CONF_PERCENT, /* "10%" or "10"; kept as text */
+    CONF_CHOICE,  /* one of choices */
+    CONF_CHOICES, /* words, each one of choices */
+};
+
+struct conf_key {
+    const char *section, *key;
+    enum conf_kind kind;
+    const char *fallback; /* "" = none */
+    const char *help;     /* a sentence without a full stop */
+    const char *choices;
+    double min, max; /* of numbers; both 0 = any */
+};
+
+/* Section NULL at the end. */
+extern const struct conf_key conf_keys[];
+
+/* Sections that have a name: "workload", "input". */
+bool conf_section_has_name(const char *section);
+
+struct conf_value {
+    const struct conf_key *key;
+    char *name; /* of the section; "" where it has none */
+    char *text;
+    char *origin; /* "kelvin.conf:12", "KELVIN_BUILD_COMMAND", "--set", "default" */
+    int rank;     /* later origins are not overruled by earlier ones */
+};
+
+struct conf {
+    char *path;
+    VEC(struct conf_value) values; /* one for each key and section, in the order of the file */
+    VEC(char *) workloads, inputs; /* names, in the order of the file */
+};
+
+void conf_done(struct conf *c);
+
+struct conf_sets {
+    const char *const *at; /* "build.command=make" */
+    size_t n;
+};
+
+/*
+ * Read PATH, then the environment, then the words of SETS. All that is wrong goes to ERRORS, a
+ * line each with its place: unknown sections and keys with the nearest name, values of the wrong
+ * kind, things said twice. Returns -1 with the first in ERR. Free with conf_done() either way.
+ */
+int conf_read(struct conf *c, const char *path, struct conf_sets sets, struct buf *errors,
+              struct err *err);
+
+/* The same from TEXT, for tests and fuzzing; no environment, no options. */
+int conf_parse(struct conf *c, const char *path, struct text text, struct buf *errors,
+               struct err *err);
+
+/* The value of KEY, "section.key", NAME being the section's name or "". Not to be freed. */
+struct conf_value conf_find(const struct conf *c, const char *name, const char *key);
+const char *conf_text(const struct conf *c, const char *name, const char *key);
+double conf_number(const struct conf *c, const char *name, const char *key);
+bool conf_has(const struct conf *c, const char *name, const char *key, const char *word);
+
+/* The words of a value, quotes undone. Free with words_done(). */
+struct words conf_words(const struct conf *c, const char *name, const char *key);
+
+/* The environment variable over a key: "KELVIN_WORKLOAD_SMALL_RUNS". */
+void conf_variable(struct buf *b, const struct conf_key *key, const char *name);
+
+/* Where kelvin.conf is: in this folder or the nearest above it; NULL = nowhere. Free it. */
+char *conf_locate(void);

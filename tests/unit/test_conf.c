@@ -1,0 +1,164 @@
+/* test_conf.c - a suite file means what it says, and its faults are all told with their place. */
+#include "suite/conf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include <cmocka.h>
+
+struct parsed {
+    struct conf conf;
+    struct buf errors;
+    struct err err;
+    int rc;
+};
+
+static struct parsed parse(const char *text)
+{
+    struct parsed p = {0};
+    p.rc = conf_parse(&p.conf, "x/kelvin.conf", text_of(text), &p.errors, &p.err);
+    buf_cstr(&p.errors);
+    return p;
+}
+
+static void done(struct parsed *p)
+{
+    conf_done(&p->conf);
+    buf_done(&p->errors);
+}
+
+static void values_come_with_their_origin(void **state)
+{
+    struct parsed p = parse("[build]\ncommand = make -j2 ; comment\n\n[workload small]\n"
+                            "command = ./app --n 10\ncollect = cpu, bench\nruns = 20\n");
+    (void)state;
+    assert_int_equal(p.rc, 0);
+    assert_string_equal(conf_text(&p.conf, "", "build.command"), "make -j2");
+    assert_string_equal(conf_find(&p.conf, "", "build.command").origin, "kelvin.conf:2");
+    assert_int_equal(p.conf.workloads.n, 1);
+    assert_string_equal(p.conf.workloads.at[0], "small");
+    assert_true(conf_has(&p.conf, "small", "workload.collect", "bench"));
+    assert_false(conf_has(&p.conf, "small", "workload.collect", "simd"));
+    assert_true(conf_number(&p.conf, "small", "workload.runs") == 20);
+    assert_string_equal(conf_find(&p.conf, "small", "workload.rate").origin, "default");
+    done(&p);
+}
+
+static void line_behind_a_blank_goes_on(void **state)
+{
+    struct parsed p = parse("[workload a]\n  command = ./app\n    --long 1\n    --more 2\n"
+                            "collect = cpu\n");
+    (void)state;
+    assert_int_equal(p.rc, 0);
+    assert_string_equal(conf_text(&p.conf, "a", "workload.command"), "./app --long 1 --more 2");
+    assert_string_equal(conf_text(&p.conf, "a", "workload.collect"), "cpu");
+    done(&p);
+}
+
+static void every_fault_is_told_with_its_line(void **state)
+{
+    struct parsed p = parse("[biuld]\ncommand = x\nenv = y\n[build]\ncomand = make\n"
+                            "timeout = soon\n[workload]\ncommand = x\n[workload b]\n"
+                            "collect = cpu heap\nruns = 1\nruns = 5\nrate = 99\nrate = 98\n");
+    (void)state;
+    assert_int_equal(p.rc, -1);
+    assert_string_equal(
+        p.errors.at,
+        "kelvin.conf:2: no section '[biuld]'; did you mean '[build]'?\n"
+        "kelvin.conf:5: no key 'comand' in [build]; did you mean 'command'?\n"
+        "kelvin.conf:6: 'timeout' takes a number from 0.1 to 1e+06, not 'soon'\n"
+        "kelvin.conf:8: '[workload]' needs a name\n"
+        "kelvin.conf:10: 'collect' is made of: cpu bench instructions cache simd memcheck "
+        "helgrind; not 'heap'\n"
+        "kelvin.conf:11: 'runs' takes a whole number from 2 to 100000, not '1'\n"
+        "kelvin.conf:14: 'rate' is given twice, first at kelvin.conf:13\n");
+    assert_string_equal(p.err.text, "kelvin.conf:2: no section '[biuld]'; did you mean '[build]'?");
+    done(&p);
+}
+
+static void line_that_is_too_long_is_refused(void **state)
+{
+    char text[400] = "[build]\ncommand = ";
+    (void)state;
+    memset(text + strlen(text), 'x', 300);
+    struct parsed p = parse(text);
+    assert_int_equal(p.rc, -1);
+    assert_non_null(strstr(p.errors.at, "kelvin.conf:2: the line is longer"));
+    done(&p);
+}
+
+static void line_without_meaning_is_refused(void **state)
+{
+    struct parsed p = parse("[build]\nmake all\n");
+    (void)state;
+    assert_int_equal(p.rc, -1);
+    assert_string_equal(p.errors.at, "kelvin.conf:2: neither '[section]' nor 'key = value'\n");
+    done(&p);
+}
+
+/* A folder of its own with a file of TEXT. */
+static char *write_conf(const char *text)
+{
+    static char path[] = "/tmp/kelvin-conf-XXXXXX";
+    strcpy(path + strlen(path) - 6, "XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    return path;
+}
+
+static void environment_overrules_the_file_and_options_both(void **state)
+{
+    const char *sets[] = {"workload.a.runs=30", "publish.folder=out"};
+    struct conf c;
+    struct buf errors = {0};
+    struct err err;
+    (void)state;
+    char *path = write_conf("[workload a]\nruns = 10\nrate = 50\n[publish]\nfolder = perf\n");
+    setenv("KELVIN_WORKLOAD_A_RUNS", "20", 1);
+    setenv("KELVIN_WORKLOAD_A_RATE", "60", 1);
+    int rc = conf_read(&c, path, (struct conf_sets){sets, 2}, &errors, &err);
+    unsetenv("KELVIN_WORKLOAD_A_RUNS");
+    unsetenv("KELVIN_WORKLOAD_A_RATE");
+    unlink(path);
+    assert_int_equal(rc, 0);
+    assert_string_equal(conf_text(&c, "a", "workload.runs"), "30");
+    assert_string_equal(conf_find(&c, "a", "workload.runs").origin, "--set");
+    assert_string_equal(conf_text(&c, "a", "workload.rate"), "60");
+    assert_string_equal(conf_find(&c, "a", "workload.rate").origin, "KELVIN_WORKLOAD_A_RATE");
+    assert_string_equal(conf_text(&c, "", "publish.folder"), "out");
+    conf_done(&c);
+    buf_done(&errors);
+}
+
+static void wrong_option_names_the_key_that_was_meant(void **state)
+{
+    const char *sets[] = {"build.comand=make"};
+    struct conf c;
+    struct buf errors = {0};
+    struct err err;
+    (void)state;
+    char *path = write_conf("[project]\nname = x\n");
+    int rc = conf_read(&c, path, (struct conf_sets){sets, 1}, &errors, &err);
+    unlink(path);
+    assert_int_equal(rc, -1);
+    assert_non_null(strstr(err.text, "'command'"));
+    conf_done(&c);
+    buf_done(&errors);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_come_with_their_origin),
+        cmocka_unit_test(line_behind_a_blank_goes_on),
+        cmocka_unit_test(every_fault_is_told_with_its_line),
+        cmocka_unit_test(line_that_is_too_long_is_refused),
+        cmocka_unit_test(line_without_meaning_is_refused),
+        cmocka_unit_test(environment_overrules_the_file_and_options_both),
+        cmocka_unit_test(wrong_option_names_the_key_that_was_meant),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
