@@ -66,6 +66,9 @@ size_t flat_top(const struct flat *f, enum flat_what what, size_t n, uint32_t *r
  */
 int flat_find(const struct flat *f, const char *name, bool *ret_in_set, struct err *err);
 
+/* Mark all rows that were met and whose canonical name (canon.h) is NAME. Returns how many. */
+size_t flat_find_canonical(const struct flat *f, struct text name, bool *ret_in_set);
+
 /* A share of the whole, with the interval that holds the true one 95 times of 100. */
 struct flat_share {
     double share;

@@ -1,0 +1,466 @@
+/* rules.c - reading rules; see rules.h. */
+#include "analysis/rules.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+/* A line that is being read. */
+struct line {
+    struct rules *rules;
+    const char *start;
+    struct text rest; /* what has not been read yet */
+    uint32_t number;
+};
+
+/* A piece of a line, and where it stands. */
+struct token {
+    struct text text;
+    const char *at;
+    bool quoted;
+};
+
+/* --- errors --- */
+
+int rules_fail(struct rules *r, uint32_t line, uint32_t column, const char *text)
+{
+    *vec_push(&r->errors) = (struct rule_error){
+        .line = line,
+        .column = column,
+        .text = arena_text(&r->arena, text_of(text)).at,
+    };
+    return -1;
+}
+
+static uint32_t column_of(const struct line *l, const char *at)
+{
+    return (uint32_t)utf8_count((struct text){l->start, (size_t)(at - l->start)}) + 1;
+}
+
+__attribute__((format(printf, 3, 4))) static int fail(struct line *l, const char *at,
+                                                      const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return rules_fail(l->rules, l->number, column_of(l, at), text);
+}
+
+/* What stands at a place, for a message: short, and nothing a terminal would act on. */
+struct shown {
+    char text[48];
+};
+
+static struct shown show(struct text t)
+{
+    struct shown s;
+    struct text head = utf8_head(t, 30);
+    size_t n = 0;
+    for (size_t i = 0; i < head.n && n < 40; i++)
+        s.text[n++] = (unsigned char)head.at[i] < ' ' || head.at[i] == 0x7f ? '?' : head.at[i];
+    memcpy(s.text + n, head.n < t.n ? ".." : "", head.n < t.n ? 3 : 1);
+    return s;
+}
+
+/* --- tokens --- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static void skip(struct line *l, size_t n)
+{
+    l->rest.at += n;
+    l->rest.n -= n;
+}
+
+/* Step over blanks; a comment ends the line. Whether there is more. */
+static bool more(struct line *l)
+{
+    while (l->rest.n && is_blank(*l->rest.at))
+        skip(l, 1);
+    if (l->rest.n && *l->rest.at == '#')
+        l->rest.n = 0;
+    return l->rest.n > 0;
+}
+
+/* Up to a blank, or one of ENDS. */
+static struct token take_until(struct line *l, const char *ends)
+{
+    struct token t = {.at = l->rest.at};
+    size_t n = 0;
+    while (n < l->rest.n && !is_blank(l->rest.at[n]) && !strchr(ends, l->rest.at[n]))
+        n++;
+    t.text = (struct text){l->rest.at, n};
+    skip(l, n);
+    return t;
+}
+
+/* The next word of the language, or an empty one at the end: "samples" of "samples>=200". */
+static struct token take_word(struct line *l)
+{
+    more(l);
+    return take_until(l, "<>");
+}
+
+/* "..." with \" and \\ for the two. */
+static int take_quoted(struct line *l, struct token *ret)
+{
+    autobuf struct buf b = {0};
+    *ret = (struct token){.at = l->rest.at, .quoted = true};
+    for (size_t i = 1; i < l->rest.n; i++) {
+        char c = l->rest.at[i];
+        if (c == '"') {
+            ret->text = arena_text(&l->rules->arena, buf_text(&b));
+            skip(l, i + 1);
+            return 0;
+        }
+        if (c == '\\' && i + 1 < l->rest.n && strchr("\\\"", l->rest.at[i + 1]))
+            c = l->rest.at[++i];
+        buf_byte(&b, (uint8_t)c);
+    }
+    return fail(l, ret->at, "the quotes that start here do not end");
+}
+
+static int take_name(struct line *l, struct token *ret)
+{
+    if (!more(l))
+        return fail(l, l->rest.at, "the name of a function is missing");
+    if (text_starts(l->rest, "<=") || text_starts(l->rest, ">="))
+        return fail(l, l->rest.at, "there is no name of a function before the range");
+    if (*l->rest.at == '"') {
+        if (take_quoted(l, ret) != 0)
+            return -1;
+    } else {
+        *ret = take_until(l, "");
+    }
+    if (!ret->text.n)
+        return fail(l, ret->at, "the name of a function is empty");
+    return 0;
+}
+
+/* --- numbers and ranges --- */
+
+/* Sign, digits, point: what strtod() takes besides (hex, nan, inf) is no number here. */
+static size_t number_length(struct text t)
+{
+    size_t n = t.n && (*t.at == '+' || *t.at == '-'), digits = 0;
+    for (; n < t.n && n < 32; n++) {
+        bool range = t.at[n] == '.' && n + 1 < t.n && t.at[n + 1] == '.';
+        if (range || !strchr("0123456789.", t.at[n]))
+            break;
+        digits += t.at[n] != '.';
+    }
+    return digits ? n : 0;
+}
+
+static int take_number(struct line *l, double *ret)
+{
+    char digits[40], *end;
+    more(l);
+    size_t n = number_length(l->rest);
+    memcpy(digits, l->rest.at, n);
+    digits[n] = '\0';
+    *ret = n ? strtod(digits, &end) : 0;
+    if (!n || *end)
+        return fail(l, l->rest.at, l->rest.n ? "'%s' is not a number" : "a number is missing%s",
+                    show(l->rest).text);
+    skip(l, n);
+    return 0;
+}
+
+static bool take_char(struct line *l, char c)
+{
+    if (!l->rest.n || *l->rest.at != c)
+        return false;
+    skip(l, 1);
+    return true;
+}
+
+/* What numbers of a kind may be. */
+static const struct unit_limits {
+    const char *what;
+    double low, high, scale;
+} limits[] = {
+    [RULE_SHARE] = {"a share is from 0 to 100%", 0, 100, 0.01},
+    [RULE_COUNT] = {"a number of samples is from 0 up", 0, 1e18, 1},
+    [RULE_RELATIVE] = {"a share cannot shrink by more than 100%", -100, 1e6, 0.01},
+    [RULE_POINTS] = {"a change is from -100 to +100 points", -100, 100, 0.01},
+    [RULE_EXPONENT] = {"an exponent is from -10 to 10", -10, 10, 1},
+    [RULE_BITS] = {"a width is from 64 to 512 bits", 64, 512, 1},
+};
+
+/* "%" or "points" behind the last number of a range; the latter makes a change one in points. */
+static int take_unit(struct line *l, struct rule_range *r, bool percent)
+{
+    const char *at = l->rest.at;
+    if (r->unit == RULE_RELATIVE && !percent) {
+        struct token word = take_word(l);
+        if (!text_is(word.text, "points") && !text_is(word.text, "point"))
+            return fail(l, at,
+                        "a change is in %% of the share before, or in points: '+5%%' or "
+                        "'+5 points'");
+        r->unit = RULE_POINTS;
+        return 0;
+    }
+    if (r->unit == RULE_SHARE && !percent)
+        return fail(l, at, "a share is in %%: write a '%%' behind the number");
+    if (r->unit != RULE_SHARE && r->unit != RULE_RELATIVE && percent)
+        return fail(l, at - 1, "no '%%' here");
+    return 0;
+}
+
+static int check_range(struct line *l, const char *at, struct rule_range *r)
+{
+    const struct unit_limits *u = &limits[r->unit];
+    for (int i = 0; i < 2; i++) {
+        double *end = i ? &r->is.high : &r->is.low;
+        if (isinf(*end))
+            continue;
+        if (*end < u->low || *end > u->high)
+            return fail(l, at, "%s", u->what);
+        *end *= u->scale;
+    }
+    if (r->is.low > r->is.high)
+        return fail(l, at, "the range is empty: the smaller number comes first");
+    return 0;
+}
+
+/* "<= 5%", ">= 5%", "5..10%" */
+static int take_range(struct line *l, struct rule_range *r)
+{
+    more(l);
+    const char *at = l->rest.at;
+    bool most = text_starts(l->rest, "<="), least = text_starts(l->rest, ">="), percent;
+    r->is = (struct interval){-INFINITY, INFINITY};
+    if (!most && !least && !number_length(l->rest))
+        return fail(l, at, "%s: write '<= N', '>= N' or 'A..B'",
+                    l->rest.n ? "this is no range" : "a range is missing");
+    skip(l, most || least ? 2 : 0);
+    if (take_number(l, most ? &r->is.high : &r->is.low) != 0)
+        return -1;
+    percent = take_char(l, '%');
+    if (!most && !least) {
+        if (!text_starts(l->rest, ".."))
+            return fail(l, l->rest.at, "a range has two ends: 'A..B', or write '<= N' or '>= N'");
+        skip(l, 2);
+        if (take_number(l, &r->is.high) != 0)
+            return -1;
+        percent = take_char(l, '%');
+    }
+    if (l->rest.n && !is_blank(*l->rest.at) && *l->rest.at != '#')
+        return fail(l, l->rest.at, "'%s' is too much here", show(l->rest).text);
+    return take_unit(l, r, percent) != 0 ? -1 : check_range(l, at, r);
+}
+
+/* --- rules --- */
+
+static int take_tolerance(struct line *l, struct rule *rule)
+{
+    if (!more(l) || !text_starts(l->rest, "tolerance"))
+        return 0;
+    struct token word = take_word(l);
+    if (!text_is(word.text, "tolerance"))
+        return fail(l, word.at, "'%s' is not known here; did you mean 'tolerance'?",
+                    show(word.text).text);
+    more(l);
+    const char *at = l->rest.at;
+    if (take_number(l, &rule->tolerance) != 0)
+        return -1;
+    if (take_char(l, '%'))
+        return fail(l, at, "a tolerance is in points, without '%%'");
+    if (rule->tolerance < 0 || rule->tolerance > 100)
+        return fail(l, at, "a tolerance is from 0 to 100 points");
+    rule->tolerance *= 0.01;
+    return 0;
+}
+
+static int take_function(struct line *l, struct rule *rule)
+{
+    struct token name = {0};
+    if (take_name(l, &name) != 0)
+        return -1;
+    rule->function = arena_text(&l->rules->arena, name.text).at;
+    rule->column = column_of(l, name.at);
+    return 0;
+}
+
+static int parse_share(struct line *l, struct rule *rule)
+{
+    rule->range.unit = RULE_SHARE;
+    if (take_function(l, rule) != 0 || take_range(l, &rule->range) != 0)
+        return -1;
+    return take_tolerance(l, rule);
+}
+
+static int parse_quality(struct line *l, struct rule *rule)
+{
+    rule->range.unit = rule->kind == RULE_SAMPLES ? RULE_COUNT : RULE_SHARE;
+    return take_range(l, &rule->range);
+}
+
+static int parse_diff(struct line *l, struct rule *rule)
+{
+    struct token what = take_word(l);
+    bool self = text_is(what.text, "self");
+    if (!self && !text_is(what.text, "total"))
+        return fail(l, what.at, "'diff' goes on with 'total' or 'self' and the function's name");
+    rule->kind = self ? RULE_DIFF_SELF : RULE_DIFF_TOTAL;
+    rule->range.unit = RULE_RELATIVE;
+    if (take_function(l, rule) != 0 || take_range(l, &rule->range) != 0)
+        return -1;
+    return take_tolerance(l, rule);
+}
+
+static int parse_simd(struct line *l, struct rule *rule)
+{
+    if (take_function(l, rule) != 0)
+        return -1;
+    while (more(l)) {
+        struct token word = take_word(l);
+        bool packed = text_is(word.text, "packed");
+        struct rule_range *r = packed ? &rule->range : &rule->width;
+        if (!packed && !text_is(word.text, "width"))
+            return fail(l, word.at, "'%s' is not known here: write 'packed' or 'width'",
+                        show(word.text).text);
+        if (r->unit != RULE_NONE)
+            return fail(l, word.at, "'%s' is there twice", packed ? "packed" : "width");
+        r->unit = packed ? RULE_SHARE : RULE_BITS;
+        if (take_range(l, r) != 0)
+            return -1;
+    }
+    if (rule->range.unit == RULE_NONE && rule->width.unit == RULE_NONE)
+        return fail(l, l->rest.at, "what of its code? write 'packed >= 80%%', 'width >= 256'");
+    return 0;
+}
+
+static bool range_follows(struct line *l)
+{
+    return more(l) &&
+           (text_starts(l->rest, "<=") || text_starts(l->rest, ">=") || number_length(l->rest));
+}
+
+/* "growth total <= 1" is about all of it; "growth total f", "growth f" about f and its callees. */
+static int parse_growth(struct line *l, struct rule *rule)
+{
+    struct line start = *l;
+    struct token what = take_word(l);
+    bool total = text_is(what.text, "total"), self = text_is(what.text, "self");
+    rule->kind = self ? RULE_GROWTH_SELF : RULE_GROWTH_TOTAL;
+    rule->range.unit = RULE_EXPONENT;
+    if (!total && !self)
+        *l = start;
+    if ((!total || !range_follows(l)) && take_function(l, rule) != 0)
+        return -1;
+    return take_range(l, &rule->range);
+}
+
+static const struct form {
+    const char *word;
+    enum rule_kind kind;
+    int (*parse)(struct line *l, struct rule *rule);
+} forms[] = {
+    {"total", RULE_TOTAL, parse_share},
+    {"self", RULE_SELF, parse_share},
+    {"samples", RULE_SAMPLES, parse_quality},
+    {"lost", RULE_LOST, parse_quality},
+    {"unfinished", RULE_UNFINISHED, parse_quality},
+    {"unnamed", RULE_UNNAMED, parse_quality},
+    {"present", RULE_PRESENT, take_function},
+    {"absent", RULE_ABSENT, take_function},
+    {"diff", RULE_DIFF_TOTAL, parse_diff},
+    {"simd", RULE_SIMD, parse_simd},
+    {"growth", RULE_GROWTH_TOTAL, parse_growth},
+};
+
+static int parse_rule(struct line *l, struct rule *rule)
+{
+    struct token word = take_word(l);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (!text_is(word.text, forms[i].word))
+            continue;
+        rule->kind = forms[i].kind;
+        if (forms[i].parse(l, rule) != 0)
+            return -1;
+        return more(l) ? fail(l, l->rest.at, "'%s' is too much here", show(l->rest).text) : 0;
+    }
+    return fail(l, word.at,
+                "no rule starts with '%s': there are total, self, samples, lost, unfinished, "
+                "unnamed, present, absent, diff, simd and growth",
+                show(word.text).text);
+}
+
+static void parse_line(struct rules *r, struct text source, uint32_t number)
+{
+    struct line l = {.rules = r, .start = source.at, .rest = source, .number = number};
+    if (!more(&l))
+        return;
+    const char *start = l.rest.at;
+    struct rule rule = {.line = number, .column = column_of(&l, start)};
+    if (parse_rule(&l, &rule) != 0)
+        return;
+    /* Where the line ends or a comment starts is where reading stopped. */
+    struct text text = text_trim((struct text){start, (size_t)(l.rest.at - start)});
+    rule.text = arena_text(&r->arena, text).at;
+    *vec_push(&r->at) = rule;
+}
+
+int rules_parse(struct rules *r, struct text source)
+{
+    *r = (struct rules){0};
+    if (source.n > RULES_MAX_BYTES)
+        return rules_fail(r, 1, 1, "too large for a file of rules, which may have 1 MB");
+    if (source.n && memchr(source.at, 0, source.n))
+        return rules_fail(r, 1, 1, "this is no text: rules are lines such as 'samples >= 200'");
+    uint32_t number = 0;
+    while (source.n && r->at.n < RULES_MAX && r->errors.n < RULES_MAX)
+        parse_line(r, text_cut(&source, '\n'), ++number);
+    if (source.n)
+        rules_fail(r, number + 1, 1, "more than 10,000 rules, or errors");
+    if (!r->at.n && !r->errors.n)
+        rules_fail(r, 1, 1, "there is no rule in it; one is, for example: samples >= 200");
+    return r->errors.n ? -1 : 0;
+}
+
+void rules_done(struct rules *r)
+{
+    vec_done(&r->at);
+    vec_done(&r->errors);
+    arena_done(&r->arena);
+}
+
+/* --- asking --- */
+
+static bool any(const struct rules *r, enum rule_kind first, enum rule_kind last)
+{
+    for (size_t i = 0; i < r->at.n; i++)
+        if (r->at.at[i].kind >= first && r->at.at[i].kind <= last)
+            return true;
+    return false;
+}
+
+bool rules_need_before(const struct rules *r)
+{
+    return any(r, RULE_DIFF_TOTAL, RULE_DIFF_SELF);
+}
+
+bool rules_need_code(const struct rules *r)
+{
+    return any(r, RULE_SIMD, RULE_SIMD);
+}
+
+bool rules_need_sizes(const struct rules *r)
+{
+    return any(r, RULE_GROWTH_TOTAL, RULE_GROWTH_SELF);
+}
+
+struct interval rule_bounds(const struct rule *rule)
+{
+    struct interval i = rule->range.is;
+    return (struct interval){i.low - rule->tolerance, i.high + rule->tolerance};
+}

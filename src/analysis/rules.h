@@ -1,0 +1,93 @@
+/*
+ * rules.h - what a profile is expected to be: a small language, one rule a line.
+ *
+ *     # comment                             names with blanks in quotes: "operator new"
+ *     total forward 90..95% tolerance 5     share with what it calls; widened by 5 points
+ *     self memcpy <= 10%                    share of its own code
+ *     samples >= 200                        how good the recording is
+ *     lost <= 1%                            also: unfinished, unnamed
+ *     present parse                         seen in the profile, or not: absent
+ *     diff total matmul <= +5%              against another profile; relative, or "+2 points"
+ *     simd matmul packed >= 80% width >= 256
+ *     growth matmul <= 1.2                  exponent over sizes; "growth total" is the whole
+ *
+ * doc/rules.md is the reference. Every line with an error is told, with its place.
+ */
+#pragma once
+#include "analysis/stats.h"
+#include "base/arena.h"
+#include "base/vec.h"
+
+enum rule_kind {
+    RULE_TOTAL,
+    RULE_SELF,
+    RULE_SAMPLES,
+    RULE_LOST,
+    RULE_UNFINISHED,
+    RULE_UNNAMED,
+    RULE_PRESENT,
+    RULE_ABSENT,
+    RULE_DIFF_TOTAL,
+    RULE_DIFF_SELF,
+    RULE_SIMD,
+    RULE_GROWTH_TOTAL, /* without a function: of the whole */
+    RULE_GROWTH_SELF,
+};
+
+enum rule_unit {
+    RULE_NONE,     /* there is no range: present, absent */
+    RULE_SHARE,    /* of the whole, 0 to 1 */
+    RULE_COUNT,    /* samples */
+    RULE_RELATIVE, /* change of a share, as part of what it was before */
+    RULE_POINTS,   /* change of a share, as part of the whole: 0.05 is 5 points */
+    RULE_EXPONENT,
+    RULE_BITS, /* width of vectors */
+};
+
+/* Both ends belong to it; -INFINITY and INFINITY where it is open. */
+struct rule_range {
+    struct interval is;
+    enum rule_unit unit;
+};
+
+struct rule {
+    enum rule_kind kind;
+    const char *function; /* NULL where the rule is about all of it */
+    struct rule_range range;
+    double tolerance;        /* widens the range at both ends, same unit */
+    struct rule_range width; /* of simd only; RULE_NONE where not asked for */
+    uint32_t line, column;   /* column: of the function's name, else of the rule; from 1 */
+    const char *text;        /* as it is written */
+};
+
+/* What is wrong, and where. */
+struct rule_error {
+    uint32_t line, column; /* from 1; columns in characters */
+    const char *text;
+};
+
+enum { RULES_MAX = 10000, RULES_MAX_BYTES = 1 << 20 };
+
+struct rules {
+    VEC(struct rule) at;
+    VEC(struct rule_error) errors;
+    struct arena arena; /* of all texts */
+};
+
+/*
+ * Read all of SOURCE. Returns -1 when there are errors; what is good is there all the same. Call
+ * rules_done() in any case.
+ */
+int rules_parse(struct rules *r, struct text source);
+void rules_done(struct rules *r);
+
+/* Whether any rule needs a profile to compare with, code, or several sizes. */
+bool rules_need_before(const struct rules *r);
+bool rules_need_code(const struct rules *r);
+bool rules_need_sizes(const struct rules *r);
+
+/* Note an error at a rule, as parsing does. TEXT is copied. Always returns -1. */
+int rules_fail(struct rules *r, uint32_t line, uint32_t column, const char *text);
+
+/* The range with its tolerance. */
+struct interval rule_bounds(const struct rule *rule);

@@ -1,0 +1,267 @@
+/* test_rules.c - the language of rules: what is understood, and what is said where it is not. */
+#include "analysis/rules.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static struct rules parse(const char *source)
+{
+    struct rules r;
+    rules_parse(&r, text_of(source));
+    return r;
+}
+
+/* The only rule of SOURCE. */
+static struct rule one(struct rules *r, const char *source)
+{
+    *r = parse(source);
+    if (r->errors.n)
+        fail_msg("'%s': column %u: %s", source, r->errors.at[0].column, r->errors.at[0].text);
+    assert_int_equal(r->at.n, 1);
+    return r->at.at[0];
+}
+
+static void is_range(struct rule_range r, enum rule_unit unit, double low, double high)
+{
+    assert_int_equal(r.unit, unit);
+    if (r.is.low != low && fabs(r.is.low - low) > 1e-9)
+        fail_msg("from %g, not %g", r.is.low, low);
+    if (r.is.high != high && fabs(r.is.high - high) > 1e-9)
+        fail_msg("to %g, not %g", r.is.high, high);
+}
+
+static void shares_have_ranges_and_tolerance(void **state)
+{
+    (void)state;
+    struct rules r;
+    struct rule rule = one(&r, "total forward 90..95% tolerance 5");
+    assert_int_equal(rule.kind, RULE_TOTAL);
+    assert_string_equal(rule.function, "forward");
+    is_range(rule.range, RULE_SHARE, 0.90, 0.95);
+    assert_true(fabs(rule_bounds(&rule).low - 0.85) < 1e-9);
+    assert_true(fabs(rule_bounds(&rule).high - 1.0) < 1e-9);
+    rules_done(&r);
+    rule = one(&r, "  self memcpy<int> <=10.5%\t# why\r");
+    assert_int_equal(rule.kind, RULE_SELF);
+    assert_string_equal(rule.function, "memcpy<int>");
+    assert_string_equal(rule.text, "self memcpy<int> <=10.5%");
+    is_range(rule.range, RULE_SHARE, -INFINITY, 0.105);
+    rules_done(&r);
+    rule = one(&r, "self f 90%..95%");
+    is_range(rule.range, RULE_SHARE, 0.90, 0.95);
+    rules_done(&r);
+}
+
+static void quality_has_counts_and_shares(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum rule_kind kind;
+        enum rule_unit unit;
+        double low, high;
+    } cases[] = {
+        {"samples >= 200", RULE_SAMPLES, RULE_COUNT, 200, INFINITY},
+        {"samples>=200", RULE_SAMPLES, RULE_COUNT, 200, INFINITY},
+        {"samples 200..5000", RULE_SAMPLES, RULE_COUNT, 200, 5000},
+        {"lost <= 1%", RULE_LOST, RULE_SHARE, -INFINITY, 0.01},
+        {"unfinished <= 5%", RULE_UNFINISHED, RULE_SHARE, -INFINITY, 0.05},
+        {"unnamed <= 0.5%", RULE_UNNAMED, RULE_SHARE, -INFINITY, 0.005},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rules r;
+        struct rule rule = one(&r, cases[i].text);
+        assert_int_equal(rule.kind, cases[i].kind);
+        assert_null(rule.function);
+        is_range(rule.range, cases[i].unit, cases[i].low, cases[i].high);
+        rules_done(&r);
+    }
+}
+
+static void names_with_blanks_are_quoted(void **state)
+{
+    (void)state;
+    struct rules r;
+    struct rule rule = one(&r, "present \"operator new(\\\"x\\\", \\\\)\" # there");
+    assert_string_equal(rule.function, "operator new(\"x\", \\)");
+    assert_int_equal(rule.column, 9);
+    rules_done(&r);
+    rule = one(&r, "absent f()::{lambda()#2}");
+    assert_string_equal(rule.function, "f()::{lambda()#2}");
+    rules_done(&r);
+    rule = one(&r, "self operator<= <= 5%");
+    assert_string_equal(rule.function, "operator<=");
+    rules_done(&r);
+}
+
+static void changes_are_relative_or_in_points(void **state)
+{
+    (void)state;
+    struct rules r;
+    struct rule rule = one(&r, "diff total matmul <= +5%");
+    assert_int_equal(rule.kind, RULE_DIFF_TOTAL);
+    is_range(rule.range, RULE_RELATIVE, -INFINITY, 0.05);
+    rules_done(&r);
+    rule = one(&r, "diff self matmul -2..+2 points tolerance 1");
+    assert_int_equal(rule.kind, RULE_DIFF_SELF);
+    is_range(rule.range, RULE_POINTS, -0.02, 0.02);
+    assert_true(fabs(rule_bounds(&rule).high - 0.03) < 1e-9);
+    rules_done(&r);
+}
+
+static void contracts_on_code_and_growth(void **state)
+{
+    (void)state;
+    struct rules r;
+    struct rule rule = one(&r, "simd matmul packed >= 80% width >= 256");
+    assert_int_equal(rule.kind, RULE_SIMD);
+    is_range(rule.range, RULE_SHARE, 0.8, INFINITY);
+    is_range(rule.width, RULE_BITS, 256, INFINITY);
+    rules_done(&r);
+    rule = one(&r, "simd matmul width >= 256");
+    assert_int_equal(rule.range.unit, RULE_NONE);
+    rules_done(&r);
+    rule = one(&r, "growth total <= 1.2");
+    assert_int_equal(rule.kind, RULE_GROWTH_TOTAL);
+    assert_null(rule.function);
+    is_range(rule.range, RULE_EXPONENT, -INFINITY, 1.2);
+    rules_done(&r);
+    rule = one(&r, "growth total f <= 1.2");
+    assert_string_equal(rule.function, "f");
+    rules_done(&r);
+    rule = one(&r, "growth \"total\" 0.9..1.1");
+    assert_string_equal(rule.function, "total");
+    rules_done(&r);
+    rule = one(&r, "growth self f <= 2");
+    assert_int_equal(rule.kind, RULE_GROWTH_SELF);
+    rules_done(&r);
+}
+
+static void what_rules_need_is_known(void **state)
+{
+    (void)state;
+    struct rules r = parse("samples >= 1\n");
+    assert_false(rules_need_before(&r) || rules_need_code(&r) || rules_need_sizes(&r));
+    rules_done(&r);
+    r = parse("diff self f <= +5%\nsimd f width >= 256\ngrowth total <= 2\n");
+    assert_true(rules_need_before(&r) && rules_need_code(&r) && rules_need_sizes(&r));
+    rules_done(&r);
+}
+
+/* A line, the column of its error and words of the message. */
+static const struct {
+    const char *text;
+    uint32_t column;
+    const char *says;
+} wrong[] = {
+    {"totall f <= 5%", 1, "no rule starts with 'totall'"},
+    {"self", 5, "name of a function is missing"},
+    {"self \"\" <= 5%", 6, "is empty"},
+    {"self \"f <= 5%", 6, "quotes that start here do not end"},
+    {"self f", 7, "a range is missing"},
+    {"self f < 5%", 8, "no range: write '<= N'"},
+    {"self f = 5%", 8, "no range"},
+    {"self f 5%", 10, "two ends"},
+    {"self f <= 5", 12, "write a '%'"},
+    {"self f <= x", 11, "'x' is not a number"},
+    {"self f <=", 10, "a number is missing"},
+    {"self f <= 0x10%", 12, "'x10%' is too much"},
+    {"self f <= 1.2.3%", 11, "not a number"},
+    {"self f <= 101%", 8, "0 to 100%"},
+    {"self f 95..90%", 8, "the smaller number comes first"},
+    {"self f <= 5%%", 13, "too much"},
+    {"self f <= 5% tolerance", 23, "a number is missing"},
+    {"self f <= 5% tolerance 5%", 24, "points, without '%'"},
+    {"self f <= 5% tolerance -1", 24, "0 to 100 points"},
+    {"self f <= 5% tolerances 5", 14, "did you mean 'tolerance'"},
+    {"self f <= 5% more", 14, "'more' is too much here"},
+    {"samples >= 200%", 15, "no '%' here"},
+    {"samples >= -1", 9, "from 0 up"},
+    {"samples >= 200 tolerance 5", 16, "too much"},
+    {"lost <= 1", 10, "write a '%'"},
+    {"present", 8, "missing"},
+    {"present f g", 11, "'g' is too much here"},
+    {"diff f <= 5%", 6, "'total' or 'self'"},
+    {"diff total f <= +5", 19, "'+5 points'"},
+    {"diff total f <= -101%", 14, "shrink by more than 100%"},
+    {"simd f", 7, "what of its code"},
+    {"simd f packed", 14, "a range is missing"},
+    {"simd f fast", 8, "'packed' or 'width'"},
+    {"simd f packed >= 80% packed >= 90%", 22, "twice"},
+    {"simd f width >= 1024", 14, "64 to 512"},
+    {"growth <= 1.2", 8, "no name"},
+    {"growth self <= 1.2", 13, "no name"},
+    {"growth f <= 1.2%", 16, "no '%' here"},
+    {"present \xc3\xbcml\xc3\xa4ut x", 16, "'x' is too much"},
+    {"evil\033[31m", 1, "'evil?[31m'"},
+};
+
+static void errors_have_a_column_and_say_what_to_write(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct rules r = parse(wrong[i].text);
+        if (r.errors.n != 1)
+            fail_msg("'%s' gave %zu errors", wrong[i].text, r.errors.n);
+        const struct rule_error *e = &r.errors.at[0];
+        if (e->line != 1 || e->column != wrong[i].column || !strstr(e->text, wrong[i].says))
+            fail_msg("'%s': %u:%u: %s", wrong[i].text, e->line, e->column, e->text);
+        rules_done(&r);
+    }
+}
+
+static void all_errors_are_told_at_once(void **state)
+{
+    (void)state;
+    struct rules r = parse("# three of five\nsamples >= 200\nself f <= 5\n\nlost 1%\nabsent g\nx");
+    assert_int_equal(r.at.n, 2);
+    assert_int_equal(r.errors.n, 3);
+    assert_int_equal(r.errors.at[0].line, 3);
+    assert_int_equal(r.errors.at[1].line, 5);
+    assert_int_equal(r.errors.at[2].line, 7);
+    rules_done(&r);
+}
+
+static void a_file_without_rules_is_an_error(void **state)
+{
+    (void)state;
+    static const char *const sources[] = {"", "\n\n", "# only words\n  # and blanks"};
+    for (size_t i = 0; i < 3; i++) {
+        struct rules r = parse(sources[i]);
+        assert_int_equal(r.errors.n, 1);
+        assert_non_null(strstr(r.errors.at[0].text, "no rule"));
+        rules_done(&r);
+    }
+}
+
+static void what_is_no_text_is_one_error(void **state)
+{
+    (void)state;
+    struct rules r;
+    static const char binary[] = "\x7f"
+                                 "ELF\0\0\n\n\n";
+    assert_int_equal(rules_parse(&r, (struct text){binary, sizeof binary}), -1);
+    assert_int_equal(r.errors.n, 1);
+    assert_non_null(strstr(r.errors.at[0].text, "no text"));
+    rules_done(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_have_ranges_and_tolerance),
+        cmocka_unit_test(quality_has_counts_and_shares),
+        cmocka_unit_test(names_with_blanks_are_quoted),
+        cmocka_unit_test(changes_are_relative_or_in_points),
+        cmocka_unit_test(contracts_on_code_and_growth),
+        cmocka_unit_test(what_rules_need_is_known),
+        cmocka_unit_test(errors_have_a_column_and_say_what_to_write),
+        cmocka_unit_test(all_errors_are_told_at_once),
+        cmocka_unit_test(a_file_without_rules_is_an_error),
+        cmocka_unit_test(what_is_no_text_is_one_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
