@@ -1,0 +1,43 @@
+/*
+ * protocol.h - what a benchmark program and `kelvin bench` say to each other.
+ *
+ * kelvin bench starts the program with two variables in its environment:
+ *
+ *     KELVIN_BENCH_FD=3      where to write; the program then prints nothing to standard output
+ *     KELVIN_BENCH_ASK="warmup_ms=100 measure_ms=200 samples=20 limit_s=60 filter=sum"
+ *
+ * ASK is "key=value" words separated by single blanks, in any order; it comes before the command
+ * line. Numbers are decimal. Keys that are not known are left alone, so that an old
+ * program works under a newer kelvin.
+ *
+ *     warmup_ms, measure_ms   milliseconds for each benchmark
+ *     samples                 how many times its loop is timed
+ *     limit_s                 seconds after which a benchmark counts as never ending
+ *     list=1                  name what there is, measure nothing
+ *     seed                    of generated inputs (equivalence)
+ *     inputs                  how many of them
+ *     only=NAME               the one with exactly this name; takes the rest of the line, so it is
+ * last filter=PATTERN          as --filter; takes the rest of the line, so it is last
+ *
+ * The answer is JSON, an object a line, each written whole. The first is the greeting; a program
+ * that does not send it does not use this library. The last is the end; where it is missing
+ * the program died.
+ *
+ *     {"kelvin_bench":1,"program":"./mybench"}
+ *     {"name":"sum/n=1000","ns":81.2,"low":80.9,"high":81.6,"overhead_ns":0.3,"r2":0.9998,
+ *      "items":1000,"bytes":4000,"param":"n","size":1000,"threads":1,"sampling":"linear",
+ *      "counts":[24,48,...],"times":[1973.1,...]}
+ *     {"error":"benchmark 'x' never reaches BENCH_LOOP...","name":"x","exit":1}
+ *     {"end":true,"exit":0}
+ *
+ * ns, low, high: of one iteration, nanoseconds, overhead taken off; the interval is at 95 %.
+ * counts, times: iterations and nanoseconds of each timed round as the clock gave them, overhead
+ * and all. items and bytes are of one iteration, 0 = not told. param and size are left
+ * out where there is no parameter. With list=1 a benchmark is {"name":...,"param":...,"size":...}.
+ * Readers leave alone what they do not know.
+ */
+#pragma once
+
+#define PROTOCOL_VERSION 1
+#define PROTOCOL_FD "KELVIN_BENCH_FD"
+#define PROTOCOL_ASK "KELVIN_BENCH_ASK"
