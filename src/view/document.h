@@ -65,8 +65,9 @@ void document_cell(struct document *d, struct text text, double heat);
 void document_print_text(FILE *out, const struct document *d, int width, bool colour);
 void document_print_markdown(FILE *out, const struct document *d, const char *title);
 
+/* DRAW prints figure number I of the document, the first being 0, as SVG or HTML. */
 struct document_figures {
-    void (*draw)(FILE *out, const void *ctx);
+    void (*draw)(FILE *out, const void *ctx, size_t i);
     const void *ctx;
 };
 

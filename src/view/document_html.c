@@ -77,8 +77,7 @@ static void html_element(FILE *out, const char *name, struct text text)
     fprintf(out, "</%s>\n", name);
 }
 
-static void html_block(FILE *out, const struct document_block *b,
-                       const struct document_figures *figures)
+static void html_block(FILE *out, const struct document_block *b)
 {
     switch (b->kind) {
     case DOCUMENT_HEADING:
@@ -94,9 +93,6 @@ static void html_block(FILE *out, const struct document_block *b,
         html_table(out, b);
         break;
     case DOCUMENT_FIGURE:
-        fputs("<div class=\"f\">", out);
-        figures->draw(out, figures->ctx);
-        fputs("</div>\n", out);
         break;
     }
 }
@@ -110,7 +106,15 @@ void document_print_html(FILE *out, const struct document *d, const char *title,
     html_element(out, "title", text_of(title));
     fprintf(out, "<style>%s</style>\n</head>\n<body>\n", page_style);
     html_element(out, "h1", text_of(title));
-    for (size_t i = 0; i < d->blocks.n; i++)
-        html_block(out, &d->blocks.at[i], figures);
+    size_t n_figures = 0;
+    for (size_t i = 0; i < d->blocks.n; i++) {
+        if (d->blocks.at[i].kind == DOCUMENT_FIGURE) {
+            fputs("<div class=\"f\">", out);
+            figures->draw(out, figures->ctx, n_figures++);
+            fputs("</div>\n", out);
+        } else {
+            html_block(out, &d->blocks.at[i]);
+        }
+    }
     fputs("</body>\n</html>\n", out);
 }

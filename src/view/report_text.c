@@ -496,9 +496,10 @@ void report_print_markdown(FILE *out, const struct report *r)
     document_done(&d);
 }
 
-static void draw(FILE *out, const void *ctx)
+static void draw(FILE *out, const void *ctx, size_t i)
 {
     const struct report *r = ctx;
+    (void)i;
     struct calltree_opts o = {.type = r->type, .group = GROUP_COMM, .min_share = 0.002};
     struct calltree *t = calltree_build(r->profile, &o);
     flame_print(out, r->profile, t, r->type,
