@@ -12,8 +12,8 @@
 #define AT(field) offsetof(struct cmd_annotate_opts, field)
 
 static const struct opt annotate_table[] = {
-    {'o', "output", OPT_TEXT, AT(output), "FILE", "write to FILE (default: standard output)"},
-    {0, "format", OPT_CHOICE, AT(format), "FORMAT", "text or html (default: text)", "text html"},
+    OUTPUT_OPTS(struct cmd_annotate_opts, "text html", "text or html"),
+    {0, "all", OPT_FLAG, AT(all), NULL, "show code that was not seen running too"},
     {0, "force", OPT_FLAG, AT(force), NULL, "show the code of a file that has changed since"},
     INPUT_OPTS(struct cmd_annotate_opts),
     OPT_END,
@@ -92,14 +92,17 @@ static int print(struct annotate_job *job, struct listing *l, struct err *err)
         .listing = l,
         .total = job->in.profile->types[job->in.type].total,
         .samples = count_samples(job, l),
+        .all = job->opts.all,
         .warning = job->opts.force ? "the build-id was not checked: the code may be another" : NULL,
     };
     struct publish file;
     annotate_files_build(&a, job->path);
-    int rc = publish_open(&file, job->opts.output, err);
+    const struct output_opts *o = &job->opts.output;
+    int rc = publish_open(&file, o->path, err);
     if (rc == 0) {
-        bool html = strcmp(job->opts.format, "html") == 0;
-        rc = (html ? annotate_print_html : annotate_print)(file.out, &a);
+        rc = strcmp(output_format(o), "html") == 0
+                 ? annotate_print_html(file.out, &a)
+                 : annotate_print(file.out, &a, output_width(o), output_in_colour(o));
         rc = rc == 0 ? publish_commit(&file, err)
                      : (publish_drop(&file),
                         err_set(err, EXIT_ERROR, "the disassembler cannot be started"));
@@ -133,7 +136,7 @@ static int show(struct annotate_job *job, struct err *err)
 static int annotate_run(const struct command *self, int n, char **args)
 {
     struct annotate_job job = {
-        .opts = {.output = "-", .format = "text"}, .code.main.fd = -1, .code.debug.fd = -1};
+        .opts = {.output = OUTPUT_DEFAULTS}, .code.main.fd = -1, .code.debug.fd = -1};
     struct opt_result operands;
     struct err err;
     int rc = command_parse(self, &job.opts, n, args, &operands);
@@ -161,15 +164,17 @@ const struct command command_annotate = {
     .summary = "show a function's source and instructions with the time spent at each",
     .operands = "PROFILE FUNCTION",
     .about =
-        "Shows the source lines of a function with the share of its own time spent at each, then "
-        "its instructions in basic blocks, the hottest block first, each with its line, what was "
-        "inlined there, and whether it is scalar or packed.\n"
+        "Shows the hottest lines of a function, its source and that of what is inlined into it "
+        "with "
+        "the share of the time spent at each line, then its instructions in basic blocks, the "
+        "hottest block first, each with its line, what was inlined there, and whether it is scalar "
+        "or packed. Code that was not seen running is left out unless --all is given.\n"
         "\n"
         "The files that ran must be here and unchanged (their build-id is compared); source files "
         "are shown if they are here. A part of a name will do if it is the only one; NAME@MODULE "
         "tells functions of the same name apart. x86-64 only.",
     .examples = "kelvin annotate app.kelvin matmul                       # in the terminal\n"
-                "kelvin annotate app.kelvin matmul --format html -o m.html",
+                "kelvin annotate app.kelvin matmul -o m.html             # a page to read",
     .opts = annotate_table,
     .run = annotate_run,
 };

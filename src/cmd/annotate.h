@@ -3,13 +3,14 @@
  */
 #pragma once
 #include "cmd/input.h"
+#include "cmd/output.h"
 #include "symbol/code.h"
 #include "view/annotate.h"
 
 struct cmd_annotate_opts {
     struct input_opts input;
-    const char *output, *format;
-    bool force;
+    struct output_opts output;
+    bool force, all;
 };
 
 struct annotate_job {

@@ -27,14 +27,28 @@ static void read_source(struct annotate_file *f, const char *binary)
         f->note = "newer than the program; lines may not be the ones that ran";
 }
 
-static struct annotate_file *file_of(struct annotate *a, struct text path)
+static size_t file_of(struct annotate *a, struct text path)
 {
     for (size_t i = 0; i < a->n_files; i++)
         if (a->files[i].path.at == path.at)
-            return &a->files[i];
+            return i;
     a->files = mem_realloc(a->files, (a->n_files + 1) * sizeof *a->files);
     a->files[a->n_files] = (struct annotate_file){.path = path};
-    return &a->files[a->n_files++];
+    return a->n_files++;
+}
+
+static struct annotate_part *part_of(struct annotate *a, const struct annotate_place *at)
+{
+    size_t file = file_of(a, at->file);
+    for (size_t i = 0; i < a->n_parts; i++) {
+        struct annotate_part *p = &a->parts[i];
+        if (p->function.at == at->function.at && p->file == file && p->inlined == at->inlined)
+            return p;
+    }
+    a->parts = mem_realloc(a->parts, (a->n_parts + 1) * sizeof *a->parts);
+    struct annotate_part *p = &a->parts[a->n_parts++];
+    *p = (struct annotate_part){at->function, at->inlined, file};
+    return p;
 }
 
 static int by_line(const void *a, const void *b)
@@ -43,20 +57,29 @@ static int by_line(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static void merge_lines(struct annotate_file *f)
+static void merge_lines(struct annotate_part *p)
 {
     size_t n = 0;
-    qsort(f->lines.at, f->lines.n, sizeof *f->lines.at, by_line);
-    for (size_t i = 0; i < f->lines.n; i++) {
-        struct annotate_line *l = &f->lines.at[i];
-        if (!n || f->lines.at[n - 1].line != l->line) {
-            f->lines.at[n++] = *l;
-            continue;
-        }
-        f->lines.at[n - 1].self += l->self;
-        f->lines.at[n - 1].inlined &= l->inlined;
+    qsort(p->lines.at, p->lines.n, sizeof *p->lines.at, by_line);
+    for (size_t i = 0; i < p->lines.n; i++) {
+        struct annotate_line l = p->lines.at[i];
+        p->self += l.self;
+        if (n && p->lines.at[n - 1].line == l.line)
+            p->lines.at[n - 1].self += l.self;
+        else
+            p->lines.at[n++] = l;
     }
-    f->lines.n = n;
+    p->lines.n = n;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct annotate_part *x = a, *y = b;
+    if (x->inlined != y->inlined)
+        return x->inlined - y->inlined;
+    if (x->self != y->self)
+        return x->self > y->self ? -1 : 1;
+    return strcmp(x->function.at, y->function.at);
 }
 
 void annotate_files_build(struct annotate *a, const char *binary)
@@ -65,13 +88,14 @@ void annotate_files_build(struct annotate *a, const char *binary)
     for (size_t i = 0; i < a->listing->insns.n; i++) {
         const struct listing_insn *n = &a->listing->insns.at[i];
         if (annotate_place(a, n, &at))
-            *vec_push(&file_of(a, at.file)->lines) =
-                (struct annotate_line){at.line, n->self, at.inlined};
+            *vec_push(&part_of(a, &at)->lines) = (struct annotate_line){at.line, n->self};
     }
-    for (size_t i = 0; i < a->n_files; i++) {
-        merge_lines(&a->files[i]);
+    for (size_t i = 0; i < a->n_files; i++)
         read_source(&a->files[i], binary);
-    }
+    for (size_t i = 0; i < a->n_parts; i++)
+        merge_lines(&a->parts[i]);
+    if (a->n_parts)
+        qsort(a->parts, a->n_parts, sizeof *a->parts, compare_parts);
 }
 
 void annotate_files_done(struct annotate *a)
@@ -79,7 +103,9 @@ void annotate_files_done(struct annotate *a)
     for (size_t i = 0; i < a->n_files; i++) {
         free((char *)a->files[i].text.at);
         vec_done(&a->files[i].rows);
-        vec_done(&a->files[i].lines);
     }
+    for (size_t i = 0; i < a->n_parts; i++)
+        vec_done(&a->parts[i].lines);
     free(a->files);
+    free(a->parts);
 }

@@ -1,133 +1,197 @@
+/* annotate.c - a function in the terminal. */
 #include "view/annotate.h"
 
 #include "base/units.h"
+#include "base/utf8.h"
 
-static void put_share(FILE *out, int64_t part, int64_t whole)
+enum { HOTTEST_SHOWN = 10, SHARE_WIDTH = 9 };
+
+struct sheet {
+    FILE *out;
+    int width;
+    bool colour;
+    const struct annotate *a;
+};
+
+static double share(const struct annotate *a, int64_t part)
 {
-    if (part && whole)
-        fprintf(out, "%7.2f%% ", 100 * (double)part / (double)whole);
-    else
-        fputs("         ", out);
+    return a->listing->self ? (double)part / (double)a->listing->self : 0;
+}
+
+static const char *heat_style(double heat)
+{
+    return heat >= 0.2 ? "\033[31m" : heat >= 0.05 ? "\033[33m" : "";
 }
 
 /* Tabs become blanks, other control characters question marks. */
-static void put_text(FILE *out, struct text t, size_t most)
+static void add_text(struct buf *b, struct text t)
 {
-    for (size_t i = 0; i < t.n && i < most; i++) {
+    for (size_t i = 0; i < t.n; i++) {
         unsigned char c = (unsigned char)t.at[i];
         if (c == '\t')
-            fputs("    ", out);
+            buf_str(b, "    ");
         else
-            putc(c < ' ' || c == 0x7f ? '?' : c, out);
+            buf_byte(b, c < ' ' || c == 0x7f ? '?' : c);
     }
 }
 
-static void print_head(FILE *out, const struct annotate *a)
+static void put_words(const struct sheet *s, struct buf *b)
 {
-    char n[UNITS_MAX];
-    fprintf(out, "%s (%s): ", a->function, a->module);
-    fprintf(out, "%.2f %% of the profile is spent in it",
-            a->total ? 100 * (double)a->listing->self / (double)a->total : 0);
-    if (a->samples >= 0)
-        fprintf(out, ", %s samples", units_count(n, (uint64_t)a->samples));
-    fputs("\n", out);
-    if (a->warning)
-        fprintf(out, "warning: %s\n", a->warning);
-    if (a->samples >= 0 && a->samples < 200)
-        fputs("warning: few samples; the shares of single lines and instructions are rough\n", out);
-    fputs("Shares are of the function's own time; 'i' marks code inlined from other functions.\n",
-          out);
+    struct text t = utf8_head(buf_text(b), (size_t)s->width);
+    fprintf(s->out, "%.*s\n", (int)t.n, t.at ? t.at : "");
+    b->n = 0;
 }
 
-static void print_hottest(FILE *out, const struct annotate *a, uint32_t number)
+/* The share of what was spent there, and what is in B. */
+static void put_row(const struct sheet *s, int64_t self, struct buf *b)
 {
-    const struct listing_block *b = &a->listing->blocks.at[number];
-    const struct listing_insn *first = &a->listing->insns.at[b->first];
+    double heat = share(s->a, self);
+    const char *style = s->colour && self ? heat_style(heat) : "";
+    if (self)
+        fprintf(s->out, "%s%7.2f%%%s ", style, 100 * heat, *style ? "\033[0m" : "");
+    else
+        fprintf(s->out, "%*s", SHARE_WIDTH, "");
+    struct text t = utf8_head(buf_text(b), (size_t)(s->width - SHARE_WIDTH));
+    while (t.n && t.at[t.n - 1] == ' ')
+        t.n--;
+    fprintf(s->out, "%.*s\n", (int)t.n, t.at ? t.at : "");
+    b->n = 0;
+}
+
+static void print_head(const struct sheet *s)
+{
+    autobuf struct buf b = {0};
+    annotate_words(s->a, &b);
+    fprintf(s->out, "%s (%s)\n%s'i' marks inlined code.\n", s->a->function, s->a->module,
+            buf_cstr(&b));
+}
+
+static void print_hottest(const struct sheet *s, uint32_t number)
+{
+    const struct listing *l = s->a->listing;
+    const struct listing_block *b = &l->blocks.at[number];
     if (!b->self)
         return;
-    fprintf(out, "Hottest: block %u at %llx, %.1f %% of the function in %zu instructions%s.\n",
-            number + 1, (unsigned long long)first->pc,
-            100 * (double)b->self / (double)a->listing->self, b->n, b->loop ? ", a loop" : "");
+    fprintf(s->out, "Hottest: block %u at %llx, %.1f%% of the function in %zu instructions%s.\n",
+            number + 1, (unsigned long long)l->insns.at[b->first].pc, 100 * share(s->a, b->self),
+            b->n, b->loop ? ", a loop" : "");
+}
+
+static struct text last_part(struct text path)
+{
+    const char *slash = memrchr(path.at, '/', path.n);
+    return slash ? (struct text){slash + 1, path.n - (size_t)(slash + 1 - path.at)} : path;
+}
+
+static void print_hottest_lines(const struct sheet *s)
+{
+    autobuf struct buf b = {0};
+    struct annotate_spot spots[HOTTEST_SHOWN];
+    size_t n = annotate_hottest(s->a, HOTTEST_SHOWN, spots);
+    if (n < 2)
+        return;
+    fputs("\nhottest lines\n", s->out);
+    for (size_t i = 0; i < n; i++) {
+        const struct annotate_part *part = spots[i].part;
+        uint32_t line = spots[i].line->line;
+        buf_str(&b, part->inlined ? "i " : "  ");
+        add_text(&b, last_part(s->a->files[part->file].path));
+        buf_printf(&b, ":%u  ", line);
+        if (part->inlined) {
+            add_text(&b, part->function);
+            buf_str(&b, ": ");
+        }
+        add_text(&b, text_trim(annotate_row(s->a, part->file, line)));
+        put_row(s, spots[i].line->self, &b);
+    }
 }
 
 /* --- source --- */
 
-static void print_row(FILE *out, const struct annotate *a, const struct annotate_file *f,
-                      uint32_t number, const struct annotate_line *line)
+static void print_part_head(const struct sheet *s, const struct annotate_part *part)
 {
-    put_share(out, line ? line->self : 0, a->listing->self);
-    fprintf(out, "%c %6u  ", line ? (line->inlined ? 'i' : '.') : ' ', number);
-    if (number <= f->rows.n)
-        put_text(out, f->rows.at[number - 1], 160);
-    fputs("\n", out);
+    autobuf struct buf b = {0};
+    const struct annotate_file *f = &s->a->files[part->file];
+    fputs("\n", s->out);
+    add_text(&b, part->function);
+    buf_str(&b, part->inlined ? ", inlined, " : ", ");
+    add_text(&b, f->path);
+    buf_printf(&b, "%s%s", f->note ? ": " : "", f->note ? f->note : "");
+    put_row(s, part->self, &b);
 }
 
-enum { CONTEXT = 3 }; /* lines shown around those that have code */
-
-static void print_file(FILE *out, const struct annotate *a, const struct annotate_file *f)
+static void print_part(const struct sheet *s, const struct annotate_part *part)
 {
-    fputs("\n", out);
-    put_text(out, f->path, f->path.n);
-    fprintf(out, "%s%s\n", f->note ? ": " : "", f->note ? f->note : "");
-    uint32_t next = 1; /* the first line not printed yet */
-    for (size_t i = 0; i < f->lines.n; i++) {
-        const struct annotate_line *l = &f->lines.at[i];
-        uint32_t around = f->rows.n ? CONTEXT : 0;
-        uint32_t from = l->line > around ? l->line - around : 1;
-        if (from > next && i)
-            fputs("               ...\n", out);
-        for (uint32_t k = from > next ? from : next; k < l->line && f->rows.n; k++)
-            print_row(out, a, f, k, NULL);
-        print_row(out, a, f, l->line, l);
-        next = l->line + 1;
+    autobuf struct buf b = {0};
+    uint32_t shown = 0;
+    print_part_head(s, part);
+    for (size_t i = 0; i < part->lines.n; i++) {
+        const struct annotate_line *l = &part->lines.at[i];
+        struct annotate_range r = annotate_around(s->a, part, i, shown);
+        if (shown && r.from <= r.to && r.from > shown + 1)
+            fputs("               ...\n", s->out);
+        for (uint32_t k = r.from; k <= r.to; k++) {
+            bool code = k == l->line;
+            buf_printf(&b, "%c %6u  ", code ? (part->inlined ? 'i' : '.') : ' ', k);
+            add_text(&b, annotate_row(s->a, part->file, k));
+            put_row(s, code ? l->self : 0, &b);
+            shown = k;
+        }
     }
 }
 
 /* --- instructions --- */
 
-static void print_insn(FILE *out, const struct annotate *a, struct asmtext *t,
-                       const struct listing_insn *i)
+static void print_insn(const struct sheet *s, struct asmtext *t, const struct listing_insn *i)
 {
     struct annotate_place at;
-    put_share(out, i->self, a->listing->self);
-    fprintf(out, "%8llx  %-44s %-10s", (unsigned long long)i->pc, asmtext_of(t, i),
-            annotate_class(&i->x));
-    if (annotate_place(a, i, &at)) {
-        fprintf(out, " %c%6u  ", at.inlined ? 'i' : ' ', at.line);
-        struct text source = text_trim(annotate_source(a, &at));
+    autobuf struct buf b = {0};
+    buf_printf(&b, "%8llx  %-38s %-10s", (unsigned long long)i->pc, asmtext_of(t, i),
+               annotate_class(&i->x));
+    if (annotate_place(s->a, i, &at)) {
+        buf_printf(&b, " %c%6u  ", at.inlined ? 'i' : ' ', at.line);
         if (at.inlined) {
-            put_text(out, at.function, 60);
-            fputs(": ", out);
+            add_text(&b, at.function);
+            buf_str(&b, ": ");
         }
-        put_text(out, source, 70);
+        add_text(&b, text_trim(annotate_source(s->a, &at)));
     }
-    fputs("\n", out);
+    put_row(s, i->self, &b);
 }
 
-static void print_block(FILE *out, const struct annotate *a, struct asmtext *t, uint32_t number)
+static void print_block(const struct sheet *s, struct asmtext *t, uint32_t number)
 {
-    const struct listing_block *b = &a->listing->blocks.at[number];
-    fprintf(out, "\nblock %u%s", number + 1, b->loop ? ", a loop" : "");
+    const struct listing_block *b = &s->a->listing->blocks.at[number];
+    fprintf(s->out, "\nblock %u%s", number + 1, b->loop ? ", a loop" : "");
     if (b->self)
-        fprintf(out, ", %.2f %%", 100 * (double)b->self / (double)a->listing->self);
-    fputs("\n", out);
+        fprintf(s->out, ", %.2f%%", 100 * share(s->a, b->self));
+    fputs("\n", s->out);
     for (size_t i = 0; i < b->n; i++)
-        print_insn(out, a, t, &a->listing->insns.at[b->first + i]);
+        print_insn(s, t, &s->a->listing->insns.at[b->first + i]);
 }
 
-int annotate_print(FILE *out, const struct annotate *a)
+int annotate_print(FILE *out, const struct annotate *a, int width, bool colour)
 {
+    struct sheet s = {out, width, colour, a};
     struct asmtext *t = asmtext_open();
+    autobuf struct buf b = {0};
     if (!t)
         return -1;
     autofree uint32_t *order = listing_order(a->listing);
-    print_head(out, a);
+    print_head(&s);
     if (a->listing->blocks.n)
-        print_hottest(out, a, order[0]);
-    for (size_t i = 0; i < a->n_files; i++)
-        print_file(out, a, &a->files[i]);
+        print_hottest(&s, order[0]);
+    print_hottest_lines(&s);
+    for (size_t i = 0; i < a->n_parts; i++)
+        if (annotate_shows(a, a->parts[i].self))
+            print_part(&s, &a->parts[i]);
     for (size_t i = 0; i < a->listing->blocks.n; i++)
-        print_block(out, a, t, order[i]);
+        if (annotate_shows(a, a->listing->blocks.at[order[i]].self))
+            print_block(&s, t, order[i]);
+    if (annotate_left_out(a, &b)) {
+        fputs("\n", out);
+        put_words(&s, &b);
+    }
     asmtext_close(t);
     return 0;
 }

@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "analysis/listing.h"
+#include "base/buf.h"
 
 #include <stdio.h>
 
@@ -11,28 +12,38 @@ struct annotate_file {
     struct text path, text; /* text is empty where the file is not here */
     const char *note;       /* what is wrong with it, or NULL */
     VEC(struct text) rows;
-    VEC(struct annotate_line) lines; /* those that have code, by number */
 };
 
 struct annotate_line {
     uint32_t line;
     int64_t self;
-    bool inlined; /* only through other functions */
+};
+
+/* The function itself, or one that is inlined into it. */
+struct annotate_part {
+    struct text function;
+    bool inlined;
+    size_t file;
+    int64_t self;
+    VEC(struct annotate_line) lines; /* those that have code, by number */
 };
 
 struct annotate {
     const char *function, *module;
     const struct profile *names; /* whose frames the instructions refer to */
     struct listing *listing;
-    struct annotate_file *files; /* the function's own first */
+    struct annotate_file *files;
     size_t n_files;
+    struct annotate_part *parts; /* the function's own first, then hottest first */
+    size_t n_parts;
     int64_t total;   /* of the profile */
     int64_t samples; /* in the function; -1 = not known */
+    bool all;        /* code that was not seen running too */
     const char *warning;
 };
 
-/* 0, or -1 where the disassembler cannot be started. */
-int annotate_print(FILE *out, const struct annotate *a);
+/* For a terminal. 0, or -1 where the disassembler cannot be started. */
+int annotate_print(FILE *out, const struct annotate *a, int width, bool colour);
 int annotate_print_html(FILE *out, const struct annotate *a);
 
 /* --- shared by the two --- */
@@ -44,7 +55,7 @@ void asmtext_close(struct asmtext *t); /* NULL is fine */
 /* The instruction in Intel's notation; good until the next call. */
 const char *asmtext_of(struct asmtext *t, const struct listing_insn *i);
 
-/* "packed 256", "scalar fp", "" for integers. */
+/* "packed 256" for floating point, "vector 256" for all else in such registers, "scalar", "". */
 const char *annotate_class(const struct x86 *x);
 
 /* Innermost line of an instruction; false where none is known. INLINED: into the function. */
@@ -55,6 +66,32 @@ struct annotate_place {
 };
 bool annotate_place(const struct annotate *a, const struct listing_insn *i,
                     struct annotate_place *ret);
+
+/* What the shares are of, and what to be careful about: sentences, a line each. */
+void annotate_words(const struct annotate *a, struct buf *b);
+
+/* Whether code where SELF was spent is shown: always, if nothing was seen running at all. */
+bool annotate_shows(const struct annotate *a, int64_t self);
+
+/* The hottest lines of all parts: at most N, none without heat. Returns how many. */
+struct annotate_spot {
+    const struct annotate_part *part;
+    const struct annotate_line *line;
+};
+size_t annotate_hottest(const struct annotate *a, size_t n, struct annotate_spot *ret);
+
+/* Lines FROM to TO around line I of a part that are to be shown next; FROM > TO = none. */
+struct annotate_range {
+    uint32_t from, to;
+};
+struct annotate_range annotate_around(const struct annotate *a, const struct annotate_part *part,
+                                      size_t i, uint32_t shown_to);
+
+/* Text of line NUMBER, "" where it is not here. */
+struct text annotate_row(const struct annotate *a, size_t file, uint32_t number);
+
+/* "3 blocks with 20 instructions, where nothing was seen, are left out"; false where none are. */
+bool annotate_left_out(const struct annotate *a, struct buf *b);
 
 /* Source text of a line, "" where it is not here. */
 struct text annotate_source(const struct annotate *a, const struct annotate_place *at);

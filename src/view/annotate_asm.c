@@ -52,11 +52,17 @@ const char *asmtext_of(struct asmtext *t, const struct listing_insn *i)
 
 const char *annotate_class(const struct x86 *x)
 {
-    if (x->kind == X86_INTEGER)
+    static const char *const packed[] = {"packed 128", "packed 256", "packed 512"};
+    static const char *const vector[] = {"vector 128", "vector 256", "vector 512"};
+    int width = x->width_bits == 512 ? 2 : x->width_bits == 256;
+    switch (x->kind) {
+    case X86_INTEGER:
         return "";
-    if (x->kind == X86_SCALAR_FP)
+    case X86_SCALAR_FP:
         return "scalar";
-    return x->width_bits == 512 ? "packed 512" : x->width_bits == 256 ? "packed 256" : "packed 128";
+    default:
+        return x->kind == X86_PACKED_FP ? packed[width] : vector[width];
+    }
 }
 
 bool annotate_place(const struct annotate *a, const struct listing_insn *i,
@@ -75,14 +81,4 @@ bool annotate_place(const struct annotate *a, const struct listing_insn *i,
         .inlined = f->n_lines > 1,
     };
     return ret->line && ret->file.n;
-}
-
-struct text annotate_source(const struct annotate *a, const struct annotate_place *at)
-{
-    for (size_t i = 0; i < a->n_files; i++) {
-        const struct annotate_file *f = &a->files[i];
-        if (f->path.at == at->file.at)
-            return at->line <= f->rows.n ? f->rows.at[at->line - 1] : (struct text){0};
-    }
-    return (struct text){0};
 }

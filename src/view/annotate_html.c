@@ -15,7 +15,8 @@ static const char style[] =
     "td.n{text-align:right;color:var(--mute)}\n"
     "tr.b td{border-top:1px solid var(--line);padding-top:.6em;font-weight:600}\n"
     ".w{color:var(--word)}.d{color:var(--num)}.s{color:var(--str)}.c,.m{color:var(--mute)}\n"
-    "h1{font-size:1.3em}h2{font-size:1em}\n";
+    "h1{font-size:1.3em}h2{font-size:1em}p{margin:.2em 0}h1 .m,h2 .m{font-weight:400}\n"
+    "a{color:var(--num)}\n";
 
 static bool is_keyword(struct text word)
 {
@@ -41,15 +42,23 @@ static void span(struct buf *b, const char *class, struct text t)
         buf_str(b, "</span>");
 }
 
+/* Behind the end of the comment that T starts with; NULL where the line has no end of it. */
+static const char *c_comment_end(struct text t)
+{
+    const char *end = t.at[1] == '*' && t.n > 3 ? memmem(t.at + 2, t.n - 2, "*/", 2) : NULL;
+    return end ? end + 2 : NULL;
+}
+
 /* Length of the next piece of a line of source, and its class: enough for C, C++ and Rust. */
 static size_t piece(struct text t, const char **ret_class)
 {
     size_t n = 1;
     unsigned char c = (unsigned char)t.at[0];
     *ret_class = NULL;
-    if (text_starts(t, "//")) {
+    if (text_starts(t, "//") || text_starts(t, "/*")) {
+        const char *end = c_comment_end(t);
         *ret_class = "c";
-        return t.n;
+        return end ? (size_t)(end - t.at) : t.n;
     }
     if (c == '"') {
         while (n < t.n && t.at[n] != '"')
@@ -68,13 +77,43 @@ static size_t piece(struct text t, const char **ret_class)
     return n;
 }
 
-static void highlight(struct buf *b, struct text t)
+/* ROW is in the middle of a comment that began on a line before. */
+static void highlight(struct buf *b, struct text t, bool in_comment)
 {
     const char *class;
+    if (in_comment) {
+        const char *end = memmem(t.at, t.n, "*/", 2);
+        struct text head = {t.at, end ? (size_t)(end + 2 - t.at) : t.n};
+        span(b, "c", head);
+        t = (struct text){t.at + head.n, t.n - head.n};
+    }
     for (size_t n; t.n; t.at += n, t.n -= n) {
         n = piece(t, &class);
         span(b, class, (struct text){t.at, n});
     }
+}
+
+/* Where a comment that a row opens ends: in the row, or further down. */
+static bool leaves_comment_open(struct text t, bool open)
+{
+    for (const char *class; t.n;) {
+        const char *end = open ? memmem(t.at, t.n, "*/", 2) : NULL;
+        if (open && !end)
+            return true;
+        size_t n = open ? (size_t)(end + 2 - t.at) : piece(t, &class);
+        open = !open && text_starts(t, "/*") && !c_comment_end(t);
+        t = (struct text){t.at + n, t.n - n};
+    }
+    return open;
+}
+
+/* For every row of a file whether it starts inside of a comment. Free it. */
+static bool *find_comments(const struct annotate_file *f)
+{
+    bool *in_comment = mem_calloc(f->rows.n + 2, sizeof *in_comment);
+    for (size_t i = 0; i < f->rows.n; i++)
+        in_comment[i + 1] = leaves_comment_open(f->rows.at[i], in_comment[i]);
+    return in_comment;
 }
 
 static void share_cell(struct buf *b, int64_t part, int64_t whole)
@@ -88,27 +127,73 @@ static void share_cell(struct buf *b, int64_t part, int64_t whole)
         buf_str(b, "<td></td>");
 }
 
-static void add_file(struct buf *b, const struct annotate *a, const struct annotate_file *f)
+static void add_row(struct buf *b, const struct annotate_file *f, uint32_t number, bool in_comment)
 {
+    buf_printf(b, "<td class=n>%u</td><td>", number);
+    if (number <= f->rows.n)
+        highlight(b, f->rows.at[number - 1], in_comment);
+    buf_str(b, "</td></tr>\n");
+}
+
+static void add_part(struct buf *b, const struct annotate *a, const struct annotate_part *part,
+                     const bool *in_comment)
+{
+    const struct annotate_file *f = &a->files[part->file];
+    uint32_t shown = 0;
     buf_str(b, "<h2>");
+    utf8_xml(b, part->function);
+    buf_printf(b, " <span class=m>%s%.2f%%, ", part->inlined ? "inlined, " : "",
+               a->listing->self ? 100 * (double)part->self / (double)a->listing->self : 0);
     utf8_xml(b, f->path);
-    buf_printf(b, " <span class=m>%s</span></h2>\n<table>\n", f->note ? f->note : "");
-    uint32_t next = 1;
-    for (size_t i = 0; i < f->lines.n; i++) {
-        const struct annotate_line *l = &f->lines.at[i];
-        uint32_t from = l->line > 3 ? l->line - 3 : 1;
-        for (uint32_t k = from > next ? from : next; k <= l->line; k++) {
-            bool code = k == l->line;
-            if (!code && !f->rows.n)
-                continue;
+    buf_printf(b, "%s%s</span></h2>\n<table>\n", f->note ? ": " : "", f->note ? f->note : "");
+    for (size_t i = 0; i < part->lines.n; i++) {
+        struct annotate_range r = annotate_around(a, part, i, shown);
+        if (shown && r.from <= r.to && r.from > shown + 1)
+            buf_str(b, "<tr><td></td><td class=n>\xe2\x8b\xae</td></tr>\n");
+        for (uint32_t k = r.from; k <= r.to; k++) {
+            const struct annotate_line *l = &part->lines.at[i];
             buf_str(b, "<tr>");
-            share_cell(b, code ? l->self : 0, a->listing->self);
-            buf_printf(b, "<td class=n>%s%u</td><td>", code && l->inlined ? "inlined " : "", k);
-            if (k <= f->rows.n)
-                highlight(b, f->rows.at[k - 1]);
-            buf_str(b, "</td></tr>\n");
+            share_cell(b, k == l->line ? l->self : 0, a->listing->self);
+            add_row(b, f, k, k <= f->rows.n && in_comment[k - 1]);
+            shown = k;
         }
-        next = l->line + 1;
+    }
+    buf_str(b, "</table>\n");
+}
+
+static void add_parts(struct buf *b, const struct annotate *a)
+{
+    autofree bool **comments = mem_calloc(a->n_files + 1, sizeof *comments);
+    for (size_t i = 0; i < a->n_parts; i++) {
+        const struct annotate_part *part = &a->parts[i];
+        if (!annotate_shows(a, part->self))
+            continue;
+        if (!comments[part->file])
+            comments[part->file] = find_comments(&a->files[part->file]);
+        add_part(b, a, part, comments[part->file]);
+    }
+    for (size_t i = 0; i < a->n_files; i++)
+        free(comments[i]);
+}
+
+static void add_hottest_lines(struct buf *b, const struct annotate *a)
+{
+    enum { MOST = 10 };
+    struct annotate_spot spots[MOST];
+    size_t n = annotate_hottest(a, MOST, spots);
+    if (n < 2)
+        return;
+    buf_str(b, "<h2>Hottest lines</h2>\n<table>\n");
+    for (size_t i = 0; i < n; i++) {
+        const struct annotate_part *part = spots[i].part;
+        buf_str(b, "<tr>");
+        share_cell(b, spots[i].line->self, a->listing->self);
+        buf_printf(b, "<td class=n>%u</td><td class=m>%s", spots[i].line->line,
+                   part->inlined ? "inlined " : "");
+        utf8_xml(b, part->function);
+        buf_str(b, "</td><td>");
+        highlight(b, text_trim(annotate_row(a, part->file, spots[i].line->line)), false);
+        buf_str(b, "</td></tr>\n");
     }
     buf_str(b, "</table>\n");
 }
@@ -129,7 +214,7 @@ static void add_insn(struct buf *b, const struct annotate *a, struct asmtext *t,
             utf8_xml(b, at.function);
             buf_str(b, ": </span>");
         }
-        highlight(b, text_trim(annotate_source(a, &at)));
+        highlight(b, text_trim(annotate_source(a, &at)), false);
         buf_str(b, "</td>");
     }
     buf_str(b, "</tr>\n");
@@ -139,16 +224,40 @@ static void add_blocks(struct buf *b, const struct annotate *a, struct asmtext *
 {
     const struct listing *l = a->listing;
     autofree uint32_t *order = listing_order(l);
-    buf_str(b, "<h2>Instructions, hottest block first</h2>\n<table>\n");
+    buf_str(b, "<h2 id=code>Instructions, hottest block first</h2>\n<table>\n");
     for (size_t i = 0; i < l->blocks.n; i++) {
         const struct listing_block *block = &l->blocks.at[order[i]];
+        if (!annotate_shows(a, block->self))
+            continue;
         buf_printf(b, "<tr class=b><td class=n>%.2f%%</td><td colspan=5>block %u%s</td></tr>\n",
                    l->self ? 100 * (double)block->self / (double)l->self : 0, order[i] + 1,
                    block->loop ? ", a loop" : "");
         for (size_t k = 0; k < block->n; k++)
             add_insn(b, a, t, &l->insns.at[block->first + k]);
     }
-    buf_str(b, "</table>\n");
+    buf_str(b, "</table>\n<p>");
+    annotate_left_out(a, b);
+    buf_str(b, "</p>\n");
+}
+
+static void add_head(struct buf *b, const struct annotate *a)
+{
+    autobuf struct buf words = {0};
+    buf_str(b, "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8>"
+               "<meta name=viewport content=\"width=device-width\"><title>");
+    utf8_xml(b, text_of(a->function));
+    buf_printf(b, "</title>\n<style>%s</style>\n<h1>", style);
+    utf8_xml(b, text_of(a->function));
+    buf_str(b, " <span class=m>");
+    utf8_xml(b, text_of(a->module));
+    buf_str(b, "</span></h1>\n");
+    annotate_words(a, &words);
+    for (struct text rest = buf_text(&words); rest.n;) {
+        buf_str(b, "<p>");
+        utf8_xml(b, text_cut(&rest, '\n'));
+        buf_str(b, "</p>\n");
+    }
+    buf_str(b, "<p><a href=\"#code\">Instructions</a></p>\n");
 }
 
 int annotate_print_html(FILE *out, const struct annotate *a)
@@ -157,18 +266,9 @@ int annotate_print_html(FILE *out, const struct annotate *a)
     struct asmtext *t = asmtext_open();
     if (!t)
         return -1;
-    buf_str(&b, "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><title>");
-    utf8_xml(&b, text_of(a->function));
-    buf_printf(&b, "</title>\n<style>%s</style>\n<h1>", style);
-    utf8_xml(&b, text_of(a->function));
-    buf_printf(&b, "</h1>\n<p>%.2f %% of the profile is spent in it",
-               a->total ? 100 * (double)a->listing->self / (double)a->total : 0);
-    if (a->samples >= 0)
-        buf_printf(&b, " (%lld samples)", (long long)a->samples);
-    buf_printf(&b, ". Shares are of the function's own time.%s%s</p>\n",
-               a->warning ? " Warning: " : "", a->warning ? a->warning : "");
-    for (size_t i = 0; i < a->n_files; i++)
-        add_file(&b, a, &a->files[i]);
+    add_head(&b, a);
+    add_hottest_lines(&b, a);
+    add_parts(&b, a);
     add_blocks(&b, a, t);
     buf_str(&b, "</html>\n");
     fwrite(b.at, 1, b.n, out);

@@ -20,7 +20,8 @@ static inline __attribute__((always_inline)) double grow(double x)
 }
 __attribute__((noinline)) double churn(long n)
 {
-    double s = 0;
+    double s = 0; /* for a while
+   and on */
     while (n--)
         s = grow(s);
     return s;
@@ -36,16 +37,32 @@ SOURCE
 @test "annotate shows source, blocks, heat and inlined code" {
     kelvin annotate app.kelvin churn
     exits 0
-    [[ $output =~ "Hottest: block "[0-9]+" at "[0-9a-f]+", "[0-9.]+" % of the function in "[0-9]+" instructions, a loop" ]]
-    [[ $output =~ [0-9.]+%\ i\ +3\ +return ]] || [[ $output =~ [0-9.]+%\ .\ +8\ +while ]]
+    [[ $output =~ "Hottest: block "[0-9]+" at "[0-9a-f]+", "[0-9.]+"% of the function in "[0-9]+" instructions, a loop" ]]
+    [[ $output =~ [0-9.]+%\ i\ +3\ +return ]] || [[ $output =~ [0-9.]+%\ .\ +9\ +while ]]
     [[ $output =~ mulsd\ xmm[0-9].*scalar\ +i.*grow: ]]
     # The first block listed is the hottest, and holds nearly all.
     [ "$(grep -m1 '^block' <<<"$output" | grep -c 'a loop, 9[0-9]\|a loop, 100')" = 1 ]
 }
 
-@test "annotate writes a whole HTML page" {
-    kelvin annotate app.kelvin churn --format html -o churn.html
+@test "annotate begins with the hottest lines, the function's own source and leaves out cold code" {
+    kelvin annotate app.kelvin churn
     exits 0
+    [ "$(grep -n 'hottest lines' <<<"$output" | cut -d: -f1)" -lt "$(grep -n ', .*app.c$' <<<"$output" | head -1 | cut -d: -f1)" ]
+    [[ $(grep -m1 ', .*/app.c$' <<<"$output") == *"churn, "* ]]
+    [[ $output =~ "grow, inlined, " ]]
+    [[ $output == *"never seen running, left out; --all shows them"* ]]
+    local shown
+    shown=$(grep -c '^block' <<<"$output")
+    kelvin annotate app.kelvin churn --all
+    [ "$(grep -c '^block' <<<"$output")" -gt "$shown" ]
+    [[ $output != *"left out"* ]]
+}
+
+@test "annotate writes a whole HTML page" {
+    kelvin annotate app.kelvin churn -o churn.html
+    exits 0
+    grep -q '<span class=c>/\* for a while' churn.html
+    grep -q '<span class=c>   and on \*/</span>' churn.html
     grep -q 'prefers-color-scheme:dark' churn.html
     grep -q '<span class=w>while</span>' churn.html
     grep -q '</html>' churn.html

@@ -1,0 +1,103 @@
+/* annotate_select.c - what of a function is shown: where time was spent, and a little around it. */
+#include "analysis/quality.h"
+#include "base/units.h"
+#include "view/annotate.h"
+
+enum { CONTEXT = 3 }; /* lines shown before those that have code, and after the last */
+
+void annotate_words(const struct annotate *a, struct buf *b)
+{
+    char n[UNITS_MAX];
+    buf_printf(b, "%.2f%% of the profile is spent in its code, inlined functions included",
+               a->total ? 100 * (double)a->listing->self / (double)a->total : 0);
+    if (a->samples >= 0)
+        buf_printf(b, "; %s samples", units_count(n, (uint64_t)a->samples));
+    buf_str(b, ".\n");
+    if (a->warning)
+        buf_printf(b, "Warning: %s.\n", a->warning);
+    if (a->samples >= 0 && a->samples < QUALITY_FEW_SAMPLES)
+        buf_str(b,
+                "Warning: few samples; the shares of single lines and instructions are rough.\n");
+    buf_str(b, "Shares are of that time. A slow instruction often shows at the next one.\n");
+}
+
+bool annotate_shows(const struct annotate *a, int64_t self)
+{
+    return self || a->all || !a->listing->self;
+}
+
+struct text annotate_row(const struct annotate *a, size_t file, uint32_t number)
+{
+    const struct annotate_file *f = &a->files[file];
+    return number && number <= f->rows.n ? f->rows.at[number - 1] : (struct text){"", 0};
+}
+
+struct text annotate_source(const struct annotate *a, const struct annotate_place *at)
+{
+    for (size_t i = 0; i < a->n_files; i++)
+        if (a->files[i].path.at == at->file.at)
+            return annotate_row(a, i, at->line);
+    return (struct text){"", 0};
+}
+
+struct annotate_range annotate_around(const struct annotate *a, const struct annotate_part *part,
+                                      size_t i, uint32_t shown_to)
+{
+    uint32_t line = part->lines.at[i].line, most = (uint32_t)a->files[part->file].rows.n;
+    if (!annotate_shows(a, part->lines.at[i].self))
+        return (struct annotate_range){1, 0};
+    struct annotate_range r = {line > CONTEXT ? line - CONTEXT : 1, line};
+    if (!most) /* the file is not here: numbers alone need no company */
+        r.from = line;
+    if (r.from <= shown_to)
+        r.from = shown_to + 1;
+    return r;
+}
+
+/* --- the hottest lines --- */
+
+static bool is_hotter(const struct annotate_spot *x, const struct annotate_spot *y)
+{
+    return x->line->self > y->line->self;
+}
+
+/* RET has N spots, hottest first, and room for MOST. */
+static size_t insert(struct annotate_spot *ret, size_t n, size_t most, struct annotate_spot new)
+{
+    if (n == most && !is_hotter(&new, &ret[n - 1]))
+        return n;
+    size_t at = n < most ? n++ : n - 1;
+    for (; at && is_hotter(&new, &ret[at - 1]); at--)
+        ret[at] = ret[at - 1];
+    ret[at] = new;
+    return n;
+}
+
+size_t annotate_hottest(const struct annotate *a, size_t n, struct annotate_spot *ret)
+{
+    size_t found = 0;
+    for (size_t p = 0; p < a->n_parts; p++)
+        for (size_t i = 0; i < a->parts[p].lines.n; i++)
+            if (a->parts[p].lines.at[i].self)
+                found = insert(ret, found, n,
+                               (struct annotate_spot){&a->parts[p], &a->parts[p].lines.at[i]});
+    return found;
+}
+
+bool annotate_left_out(const struct annotate *a, struct buf *b)
+{
+    char n[UNITS_MAX];
+    size_t blocks = 0, insns = 0;
+    for (size_t i = 0; i < a->listing->blocks.n; i++) {
+        const struct listing_block *block = &a->listing->blocks.at[i];
+        bool shown = annotate_shows(a, block->self);
+        blocks += !shown;
+        insns += shown ? 0 : block->n;
+    }
+    if (!blocks)
+        return false;
+    buf_printf(b, "%s block%s with ", units_count(n, blocks), blocks == 1 ? "" : "s");
+    buf_printf(b, "%s instructions, never seen running, left out; --all shows them.",
+               units_count(n, insns));
+    return true;
+}
