@@ -17,7 +17,8 @@ char *store_path(void);
 
 enum store_mode { STORE_READ, STORE_WRITE }; /* WRITE creates it where there is none */
 
-/* With STORE_READ and no file: fails, says how to make one. */
+/* With STORE_READ and no file: fails, says how to make one. A process must not open a store twice
+ * at a time: POSIX would drop the locks. */
 int store_open(struct store **ret, const char *path, enum store_mode mode, struct err *err);
 void store_close(struct store *s); /* NULL is fine */
 
@@ -30,20 +31,24 @@ struct store_baseline {
     size_t n_series, n_runs;
 };
 
+/* Whether NAME may be one: 1 to 63 bytes without control characters. */
+int store_check_name(const char *name, struct err *err);
+
 /* Save SET as NAME; an older one of that name is replaced (and stays in the history). */
 int store_save_baseline(struct store *s, const char *name, const struct series_set *set,
                         struct err *err);
 int store_load_baseline(struct store *s, const char *name, struct series_set *ret, struct err *err);
 int store_list_baselines(struct store *s, struct store_baseline **ret, size_t *ret_n,
                          struct err *err);
+/* Only the name goes: what it stood for stays in the history. */
 int store_delete_baseline(struct store *s, const char *name, struct err *err);
 
-/* A benchmark was renamed: what is stored as OLD in all baselines is found as NEW from now on. */
+/* A benchmark was renamed: all that is stored as OLD is found as NEW from now on. Refused where
+ * both were measured together, as they are then two. */
 int store_rename_series(struct store *s, const char *old_name, const char *new_name,
                         struct err *err);
 
-/* Past medians of MEASURE of a series on HOST ("" = any), oldest first, at most N. Free the array.
- */
+/* Past medians of MEASURE of a series on HOST ("" = any), oldest first. Free the array. */
 struct store_point {
     int64_t time_s;
     char commit[65], baseline[64], host[48];
