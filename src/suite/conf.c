@@ -462,7 +462,7 @@ struct conf_value conf_find(const struct conf *c, const char *name, const char *
     const struct conf_value *v = find_value(c, k, name);
     if (v)
         return *v;
-    return (struct conf_value){k, "", (char *)k->fallback, "default", RANK_DEFAULT};
+    return (struct conf_value){k, (char *)"", (char *)k->fallback, (char *)"default", RANK_DEFAULT};
 }
 
 const char *conf_text(const struct conf *c, const char *name, const char *key)
