@@ -10,6 +10,7 @@ endif
 B       ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX  ?= /usr/local
 DESTDIR ?=
+OBJCOPY ?= objcopy
 CFLAGS  ?= $(if $(SANITIZE),-O1 -g,-O2 -g)
 FUZZ_SECONDS ?= 60
 
@@ -39,6 +40,11 @@ TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/
 # Code that is loaded into the programs that are sampled: libc only, never instrumented.
 AGENT     := $(B)/libkelvin-agent.so
 AGENT_SRC := $(wildcard lib/*.c src/unwind/arch*.c)
+# The library behind include/kelvin_bench.h, with what it uses of src/. Its names stay inside.
+BENCHLIB     := $(B)/libkelvin_bench.a
+BENCHLIB_SRC := $(wildcard lib/bench/*.c src/analysis/paired.c) src/analysis/sample.c src/analysis/stats.c \
+                $(patsubst %,src/base/%.c,buf err json mem opt text units utf8 vec)
+BENCHLIB_OBJ := $(BENCHLIB_SRC:%.c=$(B)/benchlib/%.o)
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h
 WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
 
@@ -50,7 +56,7 @@ JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
 .PHONY: fuzzers all help demo check lint bench fuzz golden unit targets install uninstall clean setup
-all: $(B)/kelvin $(AGENT)
+all: $(B)/kelvin $(AGENT) $(BENCHLIB)
 
 help:
 	@echo 'make            build $(B)/kelvin'
@@ -79,6 +85,15 @@ $(AGENT): $(AGENT_SRC) $(wildcard lib/*.h src/unwind/*.h) src/wire/mailbox.h $(B
 	$(call say,AGENT) $(CC) -std=gnu17 -D_GNU_SOURCE -Isrc $(WARN) -g -O2 -fPIC -fvisibility=hidden \
 	  -ftls-model=initial-exec -shared -Wl,-z,now,-z,defs -o $@ $(AGENT_SRC)
 
+# Joined into one object in which only kelvin_* can be seen from outside: programs have names too.
+$(BENCHLIB): $(BENCHLIB_OBJ)
+	$(call say,AR) $(LD) -r -o $(@:.a=.o) $^ && $(OBJCOPY) --localize-hidden $(@:.a=.o) && \
+	  rm -f $@ && $(AR) rcs $@ $(@:.a=.o)
+
+$(B)/benchlib/%.o: %.c $(B)/.flags
+	@mkdir -p $(@D)
+	$(call say,CC) $(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+
 $(B)/%.o: %.c $(B)/.flags | $(B)/.libs $(WEB)
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -105,7 +120,7 @@ $(B)/.libs:
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
 
--include $(OBJ:.o=.d) $(UNIT:=.d)
+-include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(UNIT:=.d)
 
 # --- tests ---
 

@@ -33,8 +33,8 @@ while IFS='|' read -r room may; do
 done < <(table)
 
 n=0 bad=0
-for folder in src/*/ lib/; do
-    room=$(basename "$folder")
+for folder in src/*/ lib/ lib/*/; do
+    room=${folder#src/} room=${room%/}
     n=$((n + 1))
     if [ -z "${allowed[$room]+x}" ]; then
         found="$folder: DESIGN.md's table of rooms does not name it"

@@ -40,20 +40,21 @@ struct jobs {
 struct session {
     const struct options *opts;
     const char *program;
-    struct err *err; /* of the job that runs */
     struct jobs jobs;
-    int name_width;     /* of the longest name that will be printed */
-    int exit;           /* worst so far */
-    FILE *records;      /* where JSON lines go; NULL = a person reads standard output */
-    struct json json;   /* of the record that is being written */
-    bool has_head;      /* the table's head was printed */
-    bool output_failed; /* standard output or the records could not be written */
+    int name_width;   /* of the longest name that will be printed */
+    int exit;         /* worst so far */
+    FILE *records;    /* where JSON lines go; NULL = a person reads standard output */
+    struct json json; /* of the record that is being written */
+    bool has_head;    /* the table's head was printed */
+    int output_errno; /* why standard output or the records could not be written; 0 = they could */
 };
 
 struct kind {
     const char *word; /* "benchmark": for messages */
     /* Add the jobs of an entry; NULL = one, with the entry's name. */
     int (*expand)(const struct kelvin_entry *e, struct jobs *to, struct err *err);
+    /* Write what a list tells programs about it, name first; NULL = the name. */
+    void (*describe)(struct json *j, const struct job *job);
     /*
      * Run it and say what came out. -1 is an error that is printed with the job's name in front of
      * it; other jobs still run, and the program exits with its code.
@@ -65,10 +66,20 @@ struct kind {
 
 /* From constructors: may not allocate. */
 void registry_add(struct kelvin_entry *e, const struct kind *kind);
-const struct kelvin_entry *registry_first(void);
+
+/* All jobs of all entries. Two of the same name are an error that says where they are. */
+int registry_jobs(struct jobs *to, struct err *err);
 
 /* A job of E; NAME is copied. */
 void jobs_add(struct jobs *to, const struct kelvin_entry *e, const char *name, size_t value);
+
+/*
+ * Keep what was asked for: by exact name or the name without its parameter (NAMES), by a part of
+ * the name or a pattern (opts->filter), or opts->only. An error when a word chooses nothing.
+ */
+int jobs_select(struct jobs *jobs, const struct options *opts, const struct opt_result *names,
+                struct err *err);
+void jobs_done(struct jobs *jobs);
 
 /* --- session.c: results out --- */
 
@@ -85,9 +96,22 @@ void session_say(struct session *s, const char *fmt, ...) __attribute__((format(
 /* A gate did not hold: the program will exit with CODE, unless something worse happens. */
 void session_fails(struct session *s, int code);
 
-/* --- table.c --- */
+/* --- table.c: numbers as people read them, in storage of UNITS_MAX bytes --- */
 
 /* Nanoseconds with as many digits as the half width WITHIN makes sense of: "81.2 ns". */
 char *table_time(char *s, double time_ns, double within_ns);
-/* PER_SECOND with a prefix: "12.3 G", then UNIT: "B/s". */
+/* "80.9 .. 81.6 ns" */
+char *table_interval(char *s, double low_ns, double high_ns);
+/* Three digits, a prefix and the unit: (12.3e9, "B/s") -> "12.3 GB/s". */
 char *table_rate(char *s, double per_second, const char *unit);
+
+/* --- options.c --- */
+
+/* From defaults, environment and command line, which wins. Returns 1 when help was printed. */
+int options_read(struct options *opts, int n, char **args, struct opt_result *ret, struct err *err);
+
+/* --- watchdog.c --- */
+
+/* End the program when the job is not over by then, with a line that says so. 0 s = never. */
+void watchdog_start(const struct session *s, const struct job *job, double limit_s);
+void watchdog_stop(void);

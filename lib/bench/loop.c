@@ -1,0 +1,357 @@
+/* loop.c - one body, run by one thread or several; see loop.h. */
+#include "loop.h"
+#include "base/mem.h"
+#include "bench.h"
+#include "clock.h"
+#include "rounds.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+
+enum state { BEFORE_LOOP, IN_LOOP, AFTER_LOOP };
+
+struct gang;
+
+/* A thread that runs a body. */
+struct seat {
+    struct gang *gang; /* NULL = a loop that only shows what a loop costs */
+    size_t index, probe_count;
+    enum state state;
+    bool paused;
+    uint64_t start_ns, end_ns, pause_ns, paused_ns; /* of this round */
+    double pauses;                                  /* in this round */
+    double items, bytes;
+    const char *fault; /* what the body does wrong, or NULL */
+    pthread_t thread;
+};
+
+/* All that run the same body, and what they found. */
+struct gang {
+    const struct loop_target *target;
+    struct rounds rounds;
+    struct loop_result *result;
+    struct seat *seats;
+    bool started, counting; /* a round was begun; it is one that counts */
+    double loop_count, loop_ns, pairs, pairs_ns, pauses, done;
+
+    pthread_mutex_t lock; /* guards the rest; of no use to a single thread */
+    pthread_cond_t turned;
+    size_t arrived, count;
+    size_t turn;  /* rounds given out */
+    size_t ready; /* threads that came to a start line, over all turns: atomic */
+    bool failed;
+};
+
+/* The functions that bodies call have no argument for it, so that helpers can call them too. */
+static __thread struct seat *here;
+
+/* --- what harness and loop cost --- */
+
+static uint64_t net_ns(const struct seat *s)
+{
+    return s->end_ns - s->start_ns - s->paused_ns;
+}
+
+static struct seat *sit(struct seat *s)
+{
+    struct seat *was = here;
+    here = s;
+    return was;
+}
+
+static void probe_loop(struct gang *g, double count)
+{
+    struct seat probe = {.probe_count = (size_t)fmax(count, 1)};
+    struct seat *was = sit(&probe);
+    g->target->empty(0);
+    sit(was);
+    g->loop_count += (double)probe.probe_count;
+    g->loop_ns += (double)net_ns(&probe);
+}
+
+/* Time that stays in a round after a pause and a resume. */
+static void probe_pauses(struct gang *g)
+{
+    enum { PAIRS = 200 };
+    struct seat probe = {.state = IN_LOOP};
+    struct seat *was = sit(&probe);
+    probe.start_ns = clock_now_ns();
+    for (int i = 0; i < PAIRS; i++) {
+        kelvin_pause();
+        kelvin_resume();
+    }
+    probe.end_ns = clock_now_ns();
+    sit(was);
+    g->pairs += PAIRS;
+    g->pairs_ns += (double)net_ns(&probe);
+}
+
+/*
+ * A share of each round goes to the empty loop: a large one where its cost weighs, so that the
+ * difference of the two is as sure as each of them.
+ */
+static void probe(struct gang *g, double round_ns)
+{
+    if (g->loop_count == 0)
+        probe_loop(g, 20000);
+    double loop_ns = fmax(g->loop_ns / g->loop_count, 0.01);
+    bool weighs = g->rounds.each_ns < 10 * loop_ns;
+    double spend_ns = fmin(round_ns * (weighs ? 0.25 : 0.01), 5e6);
+    probe_loop(g, fmax(spend_ns, 5e3) / loop_ns);
+    if (g->seats[0].pauses > 0)
+        probe_pauses(g);
+}
+
+/* --- the gang --- */
+
+/* The round that is over: from the first start to the last end, pauses left out. */
+static double round_ns(const struct gang *g)
+{
+    uint64_t start_ns = UINT64_MAX;
+    double ns = 0;
+    for (size_t i = 0; i < g->target->threads; i++)
+        start_ns = g->seats[i].start_ns < start_ns ? g->seats[i].start_ns : start_ns;
+    for (size_t i = 0; i < g->target->threads; i++) {
+        const struct seat *s = &g->seats[i];
+        ns = fmax(ns, (double)(s->end_ns - start_ns) - (double)s->paused_ns);
+    }
+    return ns;
+}
+
+static void keep_round(struct gang *g, double ns)
+{
+    struct loop_result *r = g->result;
+    r->counts[r->n] = (double)g->rounds.count;
+    r->times[r->n++] = ns;
+    g->pauses += g->seats[0].pauses;
+    g->done += (double)g->rounds.count;
+    probe(g, ns);
+}
+
+/* All have come to the end of a round: what is next? 0 = enough. */
+static size_t decide(struct gang *g)
+{
+    double ns = g->started ? round_ns(g) : 0;
+    if (g->counting)
+        keep_round(g, ns);
+    g->started = true;
+    size_t count = rounds_next(&g->rounds, ns);
+    g->counting = g->rounds.warm;
+    return count;
+}
+
+static void fail(struct gang *g, struct seat *s, const char *fault)
+{
+    if (!s->fault)
+        s->fault = fault;
+    pthread_mutex_lock(&g->lock);
+    g->failed = true;
+    pthread_cond_broadcast(&g->turned);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Threads wake one after another; the round begins when the last has woken. */
+static void line_up(struct gang *g, size_t turn)
+{
+    __atomic_add_fetch(&g->ready, 1, __ATOMIC_ACQ_REL);
+    for (int spins = 0; __atomic_load_n(&g->ready, __ATOMIC_ACQUIRE) < turn * g->target->threads;)
+        if (++spins > 1000)
+            sched_yield();
+}
+
+static size_t next_together(struct gang *g)
+{
+    pthread_mutex_lock(&g->lock);
+    size_t turn = g->turn;
+    if (++g->arrived == g->target->threads && !g->failed) {
+        g->arrived = 0;
+        g->count = decide(g);
+        g->turn++;
+        pthread_cond_broadcast(&g->turned);
+    }
+    while (g->turn == turn && !g->failed)
+        pthread_cond_wait(&g->turned, &g->lock);
+    size_t count = g->turn == turn ? 0 : g->count;
+    pthread_mutex_unlock(&g->lock);
+    if (count)
+        line_up(g, turn + 1);
+    return count;
+}
+
+static size_t next_count(struct seat *s)
+{
+    struct gang *g = s->gang;
+    if (!g)
+        return s->state == BEFORE_LOOP ? s->probe_count : 0;
+    if (s->fault) {
+        fail(g, s, s->fault);
+        return 0;
+    }
+    return g->target->threads == 1 ? decide(g) : next_together(g);
+}
+
+/* --- what bodies call --- */
+
+PUBLIC size_t kelvin_loop(size_t left)
+{
+    uint64_t now_ns = clock_now_ns();
+    struct seat *s = here;
+    if (!s) {
+        fprintf(stderr, "kelvin_bench: BENCH_LOOP outside of a benchmark, or in a thread that the "
+                        "benchmark started itself; see BENCH_THREADS\n");
+        exit(EXIT_ERROR);
+    }
+    if (s->state == IN_LOOP)
+        s->end_ns = now_ns;
+    if (s->state == AFTER_LOOP)
+        s->fault = "has two BENCH_LOOPs: make it two benchmarks";
+    else if (left)
+        s->fault = "leaves BENCH_LOOP by 'break'; an iteration must be like any other";
+    else if (s->paused)
+        s->fault = "has kelvin_pause() without kelvin_resume() in its loop";
+    size_t count = next_count(s);
+    s->state = count ? IN_LOOP : AFTER_LOOP;
+    s->paused_ns = 0;
+    s->pauses = 0;
+    if (count)
+        s->start_ns = clock_now_ns();
+    return count;
+}
+
+PUBLIC void kelvin_pause(void)
+{
+    struct seat *s = here;
+    if (!s || s->state != IN_LOOP)
+        return;
+    if (s->paused)
+        s->fault = "calls kelvin_pause() twice without kelvin_resume() between";
+    s->paused = true;
+    s->pauses++;
+    s->pause_ns = clock_now_ns();
+}
+
+PUBLIC void kelvin_resume(void)
+{
+    struct seat *s = here;
+    if (!s || s->state != IN_LOOP)
+        return;
+    uint64_t now_ns = clock_now_ns();
+    if (s->paused)
+        s->paused_ns += now_ns - s->pause_ns;
+    else
+        s->fault = "calls kelvin_resume() without kelvin_pause()";
+    s->paused = false;
+}
+
+PUBLIC void kelvin_items(double items)
+{
+    if (here && !(items >= 0 && isfinite(items)))
+        here->fault = "gives kelvin_items() what is no number of items";
+    else if (here)
+        here->items = items;
+}
+
+PUBLIC void kelvin_bytes(double bytes)
+{
+    if (here && !(bytes >= 0 && isfinite(bytes)))
+        here->fault = "gives kelvin_bytes() what is no number of bytes";
+    else if (here)
+        here->bytes = bytes;
+}
+
+PUBLIC size_t kelvin_thread(void)
+{
+    return here ? here->index : 0;
+}
+
+PUBLIC size_t kelvin_threads(void)
+{
+    return here && here->gang ? here->gang->target->threads : 1;
+}
+
+/* --- running a body --- */
+
+static void *run_seat(void *at)
+{
+    struct seat *s = at;
+    struct seat *was = sit(s);
+    s->gang->target->body(s->gang->target->value);
+    sit(was);
+    if (s->state == BEFORE_LOOP)
+        fail(s->gang, s,
+             "never reaches BENCH_LOOP: what is to be timed goes into BENCH_LOOP {...}");
+    else if (s->state == IN_LOOP)
+        fail(s->gang, s, "leaves BENCH_LOOP by 'return'; an iteration must be like any other");
+    return NULL;
+}
+
+static int run_threads(struct gang *g, struct err *err)
+{
+    size_t n = g->target->threads, started = 1;
+    int failed = 0;
+    for (; started < n && !failed; started++) {
+        struct seat *s = &g->seats[started];
+        failed = pthread_create(&s->thread, NULL, run_seat, s);
+        if (failed) {
+            fail(g, &g->seats[0], "has too few threads");
+            err_set_errno(err, failed, "cannot start thread %zu of %zu", started, n);
+            break;
+        }
+    }
+    if (!failed)
+        run_seat(&g->seats[0]);
+    for (size_t i = 1; i < started; i++)
+        pthread_join(g->seats[i].thread, NULL);
+    return failed ? -1 : 0;
+}
+
+static int find_fault(const struct gang *g, struct err *err)
+{
+    for (size_t i = 0; i < g->target->threads; i++)
+        if (g->seats[i].fault)
+            return err_set(err, EXIT_ERROR, "%s", g->seats[i].fault);
+    return 0;
+}
+
+static void conclude(const struct gang *g)
+{
+    struct loop_result *r = g->result;
+    r->flat = g->rounds.flat;
+    r->loop_ns = g->loop_ns / fmax(g->loop_count, 1);
+    r->pauses = g->pauses / fmax(g->done, 1);
+    r->pause_ns = g->pairs_ns / fmax(g->pairs, 1);
+    for (size_t i = 0; i < g->target->threads; i++) {
+        r->items += g->seats[i].items;
+        r->bytes += g->seats[i].bytes;
+    }
+}
+
+int loop_measure(struct loop_result *ret, const struct loop_target *target,
+                 const struct loop_plan *plan, struct err *err)
+{
+    *ret = (struct loop_result){
+        .counts = mem_calloc(plan->samples, sizeof(double)),
+        .times = mem_calloc(plan->samples, sizeof(double)),
+    };
+    autofree struct seat *seats = mem_calloc(target->threads, sizeof *seats);
+    struct gang g = {.target = target, .result = ret, .seats = seats};
+    pthread_mutex_init(&g.lock, NULL);
+    pthread_cond_init(&g.turned, NULL);
+    rounds_init(&g.rounds, plan);
+    for (size_t i = 0; i < target->threads; i++)
+        seats[i] = (struct seat){.gang = &g, .index = i};
+    int status = run_threads(&g, err) == 0 && find_fault(&g, err) == 0 ? 0 : -1;
+    if (status == 0)
+        conclude(&g);
+    pthread_cond_destroy(&g.turned);
+    pthread_mutex_destroy(&g.lock);
+    return status;
+}
+
+void loop_result_done(struct loop_result *r)
+{
+    free(r->counts);
+    free(r->times);
+    *r = (struct loop_result){0};
+}

@@ -1,0 +1,45 @@
+/* session.c - results on their way out: lines for people, records for programs; see bench.h. */
+#include "bench.h"
+
+#include <errno.h>
+
+struct json *session_record(struct session *s)
+{
+    if (!s->records)
+        return NULL;
+    s->json = (struct json){.out = s->records};
+    json_open(&s->json, '{');
+    return &s->json;
+}
+
+/* Each line is flushed: who reads it wants to know how far this is, and whole lines only. */
+static void flush(struct session *s, FILE *f)
+{
+    errno = 0;
+    if (fflush(f) != 0 || ferror(f))
+        s->output_errno = errno ? errno : EIO;
+}
+
+void session_record_end(struct session *s)
+{
+    json_close(&s->json, '}');
+    fputc('\n', s->records);
+    flush(s, s->records);
+}
+
+void session_say(struct session *s, const char *fmt, ...)
+{
+    if (s->records)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    vprintf(fmt, args);
+    va_end(args);
+    flush(s, stdout);
+}
+
+void session_fails(struct session *s, int code)
+{
+    bool worse = s->exit == EXIT_OK || code == EXIT_ERROR;
+    s->exit = worse ? code : s->exit;
+}
