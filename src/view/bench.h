@@ -16,8 +16,11 @@ struct bench_comparison {
     const struct series *before, *after;
     enum measure measure;
     struct paired paired;
+    double band;           /* changes up to this do not matter: 0.01 = 1 % */
+    bool apart;            /* not measured side by side: the baseline is from another time */
     double max_regression; /* the gate: 0.1 = 10 % slower is too much; NAN = no gate */
     bool broken;           /* the gate does not hold */
+    bool undecided;        /* too few runs to tell whether it holds */
 };
 
 /* How a swept parameter bears on a measure. */
@@ -46,6 +49,7 @@ struct bench_report {
     const struct series_set *now;
     const struct series_set *before; /* a baseline, or NULL */
     const char *now_name, *before_name;
+    enum measure measure; /* what the tables lead with; 0 = wall time */
     const struct bench_comparison *comparisons;
     size_t n_comparisons;
     const struct bench_growth *growths;
@@ -58,12 +62,29 @@ struct bench_report {
     size_t false_alarms, false_alarm_tries;
 };
 
+/* The same words and tables in three dresses. */
 void bench_print_text(FILE *out, const struct bench_report *r, int width, bool colour);
 void bench_print_markdown(FILE *out, const struct bench_report *r);
-void bench_print_csv(FILE *out, const struct bench_report *r);
-void bench_print_json(FILE *out, const struct bench_report *r);
 void bench_print_html(FILE *out, const struct bench_report *r);
 
-/* critcmp-style table: a row a benchmark, a column a set, the best of each row marked. */
-void bench_print_compare(FILE *out, const struct series_set *const *sets, const char *const *names,
-                         size_t n_sets, int width, bool colour);
+/* A row for each run and measure, with a line of titles; missing values have no row. */
+void bench_print_csv(FILE *out, const struct bench_report *r);
+
+/* All runs, and what is made of them. */
+void bench_print_json(FILE *out, const struct bench_report *r);
+
+/* Several sets side by side: a row a benchmark, a column a set, the best of each row marked. */
+struct bench_table {
+    const struct series_set *const *sets;
+    const char *const *names;
+    size_t n_sets; /* at most BENCH_TABLE_SETS */
+    enum measure measure;
+    double threshold; /* rows whose sets differ by less are left out: 0.05 = 5 %; 0 = show all */
+};
+
+enum { BENCH_TABLE_SETS = 7 };
+
+void bench_table_text(FILE *out, const struct bench_table *t, int width, bool colour);
+void bench_table_markdown(FILE *out, const struct bench_table *t);
+void bench_table_csv(FILE *out, const struct bench_table *t);
+void bench_table_json(FILE *out, const struct bench_table *t);

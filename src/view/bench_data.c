@@ -1,0 +1,317 @@
+/* bench_data.c - benchmarks for programs: CSV and JSON. Times are nanoseconds, sizes bytes. */
+#include "base/json.h"
+#include "base/utf8.h"
+#include "view/bench_inner.h"
+
+#include <math.h>
+
+/* --- CSV --- */
+
+static const char *const unit_names[] = {
+    [MEASURE_NS] = "ns", [MEASURE_BYTES] = "bytes", [MEASURE_COUNT] = "count"};
+
+/* Quoted as RFC 4180 has it; spreadsheets would run what begins like a formula. */
+static void csv_text(FILE *out, const char *s)
+{
+    bool formula = *s && strchr("=+-@\t\r", *s);
+    if (!formula && !strpbrk(s, ",\"\r\n")) {
+        fputs(s, out);
+        return;
+    }
+    fputs(formula ? "\"'" : "\"", out);
+    for (; *s; s++)
+        fprintf(out, *s == '"' ? "\"\"" : "%c", *s);
+    putc('"', out);
+}
+
+static void csv_number(FILE *out, double v)
+{
+    struct json j = {.out = out};
+    if (isfinite(v))
+        json_double(&j, v);
+}
+
+static void csv_series(FILE *out, const char *set, const struct series *s)
+{
+    for (size_t i = 0; i < s->runs.n; i++)
+        for (int m = 0; m < MEASURES; m++) {
+            if (isnan(s->runs.at[i].value[m]))
+                continue;
+            csv_text(out, set);
+            putc(',', out);
+            csv_text(out, s->name);
+            putc(',', out);
+            csv_text(out, s->parameter);
+            putc(',', out);
+            csv_number(out, s->size);
+            fprintf(out, ",%s,%s,%zu,%u,", measure_infos[m].name, unit_names[measure_infos[m].unit],
+                    i + 1, s->runs.at[i].block);
+            csv_number(out, s->runs.at[i].value[m]);
+            putc('\n', out);
+        }
+}
+
+static void csv_set(FILE *out, const char *name, const struct series_set *set)
+{
+    for (size_t i = 0; i < set->series.n; i++)
+        csv_series(out, name, &set->series.at[i]);
+}
+
+static const char csv_titles[] = "set,benchmark,parameter,size,measure,unit,run,block,value\n";
+
+void bench_print_csv(FILE *out, const struct bench_report *r)
+{
+    fputs(csv_titles, out);
+    csv_set(out, r->now_name ? r->now_name : "now", r->now);
+    if (r->before)
+        csv_set(out, r->before_name ? r->before_name : "before", r->before);
+}
+
+void bench_table_csv(FILE *out, const struct bench_table *t)
+{
+    fputs(csv_titles, out);
+    for (size_t i = 0; i < t->n_sets; i++)
+        csv_set(out, t->names[i], t->sets[i]);
+}
+
+/* --- JSON --- */
+
+static void put_str(struct json *j, const char *key, const char *value)
+{
+    json_key(j, key);
+    if (value)
+        json_str(j, value);
+    else
+        json_null(j);
+}
+
+static void put_number(struct json *j, const char *key, double value)
+{
+    json_key(j, key);
+    json_double(j, value); /* null where it is not finite */
+}
+
+static void put_size(struct json *j, const char *key, size_t value)
+{
+    json_key(j, key);
+    json_uint(j, value);
+}
+
+static void put_interval(struct json *j, const char *key, const struct interval *i)
+{
+    json_key(j, key);
+    json_open(j, '[');
+    json_double(j, i->low);
+    json_double(j, i->high);
+    json_close(j, ']');
+}
+
+static void put_meta(struct json *j, const struct meta *m)
+{
+    json_key(j, "meta");
+    json_open(j, '{');
+    for (size_t i = 0; i < m->entries.n; i++)
+        put_str(j, m->entries.at[i].key, m->entries.at[i].value);
+    json_close(j, '}');
+}
+
+static void put_outliers(struct json *j, const struct sample_summary *s)
+{
+    json_key(j, "outliers");
+    json_open(j, '{');
+    put_size(j, "mild_low", s->mild_low);
+    put_size(j, "mild_high", s->mild_high);
+    put_size(j, "severe_low", s->severe_low);
+    put_size(j, "severe_high", s->severe_high);
+    json_close(j, '}');
+}
+
+static void put_measure(struct json *j, const struct series *series, enum measure m)
+{
+    struct bench_summary b;
+    if (!bench_summarize(&b, series, m))
+        return;
+    json_key(j, measure_infos[m].name);
+    json_open(j, '{');
+    put_str(j, "unit", unit_names[measure_infos[m].unit]);
+    put_size(j, "n", b.s.n);
+    put_number(j, "median", b.s.median);
+    put_interval(j, "median_95", &b.s.median_interval);
+    put_number(j, "mean", b.s.mean);
+    put_interval(j, "mean_95", &b.s.mean_interval);
+    put_number(j, "sd", b.s.sd);
+    put_number(j, "mad", b.s.mad);
+    put_number(j, "min", b.s.min);
+    put_number(j, "q1", b.s.q1);
+    put_number(j, "q3", b.s.q3);
+    put_number(j, "max", b.s.max);
+    put_outliers(j, &b.s);
+    json_key(j, "runs");
+    json_open(j, '[');
+    for (size_t i = 0; i < series->runs.n; i++)
+        json_double(j, series->runs.at[i].value[m]);
+    json_close(j, ']');
+    json_close(j, '}');
+    bench_summary_done(&b);
+}
+
+static void put_series(struct json *j, const struct series *s)
+{
+    json_open(j, '{');
+    put_str(j, "name", s->name);
+    put_str(j, "command", s->command);
+    put_str(j, "parameter", s->parameter);
+    put_number(j, "size", s->size);
+    put_number(j, "items", s->items);
+    put_number(j, "bytes", s->bytes);
+    json_key(j, "blocks");
+    json_open(j, '[');
+    for (size_t i = 0; i < s->runs.n; i++)
+        json_uint(j, s->runs.at[i].block);
+    json_close(j, ']');
+    json_key(j, "measures");
+    json_open(j, '{');
+    for (int m = 0; m < MEASURES; m++)
+        put_measure(j, s, (enum measure)m);
+    json_close(j, '}');
+    json_close(j, '}');
+}
+
+static void put_set(struct json *j, const char *name, const struct series_set *set)
+{
+    put_str(j, "name", name);
+    put_meta(j, &set->meta);
+    json_key(j, "benchmarks");
+    json_open(j, '[');
+    for (size_t i = 0; i < set->series.n; i++)
+        put_series(j, &set->series.at[i]);
+    json_close(j, ']');
+}
+
+static void put_gate(struct json *j, const struct bench_comparison *c)
+{
+    put_number(j, "max_regression", c->max_regression);
+    put_str(j, "gate",
+            isnan(c->max_regression) ? NULL
+            : c->broken              ? "broken"
+            : c->undecided           ? "undecided"
+                                     : "holds");
+}
+
+static void put_comparison(struct json *j, const struct bench_comparison *c)
+{
+    const struct paired *p = &c->paired;
+    json_open(j, '{');
+    put_str(j, "before", c->before->name);
+    put_str(j, "after", c->after->name);
+    put_str(j, "measure", measure_infos[c->measure].name);
+    put_str(j, "verdict", verdict_names[p->verdict]);
+    put_number(j, "ratio", p->ratio);
+    put_interval(j, "interval", &p->interval);
+    put_number(j, "confidence", 1 - p->miss);
+    put_size(j, "runs", p->n);
+    put_size(j, "ties", p->ties);
+    put_str(j, "design", c->apart ? "two sessions" : "side by side");
+    put_number(j, "band", c->band);
+    put_number(j, "detectable", p->detectable);
+    put_gate(j, c);
+    json_close(j, '}');
+}
+
+static void put_growth(struct json *j, const struct bench_growth *g)
+{
+    json_open(j, '{');
+    put_str(j, "name", g->name);
+    put_str(j, "parameter", g->parameter);
+    put_str(j, "measure", measure_infos[g->measure].name);
+    put_number(j, "exponent", g->growth.exponent);
+    put_interval(j, "exponent_95", &g->growth.interval);
+    put_number(j, "r2", g->growth.r2);
+    put_str(j, "shape", growth_shape_names[g->growth.shape]);
+    json_key(j, "points");
+    json_open(j, '[');
+    for (size_t i = 0; i < g->n_points; i++) {
+        json_open(j, '[');
+        json_double(j, g->points[i].size);
+        json_double(j, g->points[i].cost);
+        json_close(j, ']');
+    }
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+static void put_past(struct json *j, const struct bench_past *p)
+{
+    size_t n;
+    json_open(j, '{');
+    put_str(j, "name", p->name);
+    put_number(j, "between_runs_sd", bench_between_sd(p, &n));
+    json_key(j, "runs");
+    json_open(j, '[');
+    for (size_t i = 0; i < p->n_runs; i++) {
+        const struct bench_past_run *run = &p->runs[i];
+        json_open(j, '{');
+        json_key(j, "time_s");
+        json_int(j, run->time_s);
+        put_str(j, "commit", run->commit);
+        put_str(j, "baseline", run->baseline);
+        put_number(j, "median", run->median);
+        put_interval(j, "median_95", &run->interval);
+        json_key(j, "change_point");
+        json_bool(j, run->change_point);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+#define PUT_LIST(j, key, list, n, put)   \
+    do {                                 \
+        json_key(j, key);                \
+        json_open(j, '[');               \
+        for (size_t i = 0; i < (n); i++) \
+            put(j, &(list)[i]);          \
+        json_close(j, ']');              \
+    } while (0)
+
+void bench_print_json(FILE *out, const struct bench_report *r)
+{
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    put_set(&j, r->now_name, r->now);
+    put_str(&j, "design", r->design);
+    put_str(&j, "forced", r->forced);
+    put_str(&j, "measure", measure_infos[r->measure].name);
+    PUT_LIST(&j, "comparisons", r->comparisons, r->n_comparisons, put_comparison);
+    PUT_LIST(&j, "growth", r->growths, r->n_growths, put_growth);
+    PUT_LIST(&j, "history", r->pasts, r->n_pasts, put_past);
+    put_number(&j, "false_alarm_rate", r->false_alarm_tries ? r->false_alarm_rate : NAN);
+    put_size(&j, "false_alarms", r->false_alarms);
+    put_size(&j, "false_alarm_tries", r->false_alarm_tries);
+    json_key(&j, "baseline");
+    if (r->before) {
+        json_open(&j, '{');
+        put_set(&j, r->before_name, r->before);
+        json_close(&j, '}');
+    } else {
+        json_null(&j);
+    }
+    json_close(&j, '}');
+    putc('\n', out);
+}
+
+void bench_table_json(FILE *out, const struct bench_table *t)
+{
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    json_key(&j, "sets");
+    json_open(&j, '[');
+    for (size_t i = 0; i < t->n_sets; i++) {
+        json_open(&j, '{');
+        put_set(&j, t->names[i], t->sets[i]);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    putc('\n', out);
+}

@@ -1,0 +1,47 @@
+/*
+ * bench_inner.h - what the files of the benchmark report share.
+ */
+#pragma once
+#include "base/units.h"
+#include "view/bench.h"
+#include "view/document.h"
+
+enum { BENCH_VALUE_MAX = 64 };
+
+/* What is made of one measure of a series. */
+struct bench_summary {
+    struct sample_summary s;
+    double *values; /* in order of time */
+};
+
+/* False when SERIES lacks it; else free with bench_summary_done(). */
+bool bench_summarize(struct bench_summary *ret, const struct series *series, enum measure m);
+void bench_summary_done(struct bench_summary *b);
+
+/* A value in its unit, four digits: "12.34 ms", "1.205 MiB", "1,234". TO has BENCH_VALUE_MAX. */
+char *bench_value(char *to, enum measure m, double v);
+
+/* Half of an interval as a share of the value: "0.8%"; "?" where nothing is known. */
+char *bench_half(char *to, double value, const struct interval *i);
+
+/* "+12.3%" of a ratio 1.123. */
+char *bench_change(char *to, double ratio);
+
+/* Items or bytes a second, "" where neither is known. TIME_NS is for one call. */
+char *bench_throughput(char *to, const struct series *s, double time_ns);
+
+/* What a comparison is called: "sort", or "new vs old". Free it. */
+char *bench_comparison_name(const struct bench_comparison *c);
+
+/* The spread of past medians since the level last changed, as a share; NAN below three of them. */
+double bench_between_sd(const struct bench_past *p, size_t *ret_n);
+
+/* The heading of a page and of a text. Free it. */
+char *bench_title(const struct bench_report *r);
+
+/* Where and on what it was measured: "2026-11-16 ...", never empty. Free it. */
+char *bench_fact(const struct series_set *set, const char *key);
+
+/* Everything but figures. With FIGURES: places for them, which bench_html.c draws in this order:
+ * a violin for each series of `now`, a line for each past, a chart for each growth. */
+void bench_document(struct document *d, const struct bench_report *r, bool figures, bool system);
