@@ -142,14 +142,14 @@ static void print_table(const struct printer *p, const struct document_block *t)
 
 static void print_item(const struct printer *p, const struct document_block *b)
 {
-    autobuf struct buf text = {0};
+    autobuf struct buf text = {0}, advice = {0};
     fputs("  ", p->out);
     put(p, BOLD, b->title);
     fputs(": ", p->out);
     struct text shown = clean(&text, b->text);
     put_wrapped(p, shown, 4, (int)utf8_count(b->title) + 4);
     fputs("    ", p->out);
-    put_wrapped(p, b->advice, 4, 4);
+    put_wrapped(p, clean(&advice, b->advice), 4, 4);
 }
 
 static void print_block(const struct printer *p, const struct document_block *b)
