@@ -436,27 +436,36 @@ void rules_done(struct rules *r)
 
 /* --- asking --- */
 
-static bool any(const struct rules *r, enum rule_kind first, enum rule_kind last)
+bool rules_need_code(const struct rules *r)
 {
     for (size_t i = 0; i < r->at.n; i++)
-        if (r->at.at[i].kind >= first && r->at.at[i].kind <= last)
+        if (r->at.at[i].kind == RULE_SIMD)
             return true;
     return false;
 }
 
-bool rules_need_before(const struct rules *r)
+static bool compares(const struct rule *rule)
 {
-    return any(r, RULE_DIFF_TOTAL, RULE_DIFF_SELF);
+    return rule->kind == RULE_DIFF_TOTAL || rule->kind == RULE_DIFF_SELF;
 }
 
-bool rules_need_code(const struct rules *r)
+static bool is_growth(const struct rule *rule)
 {
-    return any(r, RULE_SIMD, RULE_SIMD);
+    return rule->kind == RULE_GROWTH_TOTAL || rule->kind == RULE_GROWTH_SELF;
 }
 
-bool rules_need_sizes(const struct rules *r)
+int rules_require(struct rules *r, bool has_before, bool has_sizes)
 {
-    return any(r, RULE_GROWTH_TOTAL, RULE_GROWTH_SELF);
+    for (size_t i = 0; i < r->at.n; i++) {
+        const struct rule *rule = &r->at.at[i];
+        if (compares(rule) && !has_before)
+            rules_fail(r, rule->line, 1,
+                       "a diff rule compares with another profile: name it with --against");
+        if (is_growth(rule) && !has_sizes)
+            rules_fail(r, rule->line, 1,
+                       "a growth rule needs profiles of several sizes: name them with --sizes");
+    }
+    return r->errors.n ? -1 : 0;
 }
 
 struct interval rule_bounds(const struct rule *rule)

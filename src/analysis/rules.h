@@ -81,10 +81,14 @@ struct rules {
 int rules_parse(struct rules *r, struct text source);
 void rules_done(struct rules *r);
 
-/* Whether any rule needs a profile to compare with, code, or several sizes. */
-bool rules_need_before(const struct rules *r);
+/* Whether any rule is about code. */
 bool rules_need_code(const struct rules *r);
-bool rules_need_sizes(const struct rules *r);
+
+/*
+ * What rules need besides a profile: another to compare with, several sizes. Rules that need what
+ * there is not become errors; then -1.
+ */
+int rules_require(struct rules *r, bool has_before, bool has_sizes);
 
 /* Note an error at a rule, as parsing does. TEXT is copied. Always returns -1. */
 int rules_fail(struct rules *r, uint32_t line, uint32_t column, const char *text);

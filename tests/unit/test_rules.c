@@ -144,10 +144,18 @@ static void what_rules_need_is_known(void **state)
 {
     (void)state;
     struct rules r = parse("samples >= 1\n");
-    assert_false(rules_need_before(&r) || rules_need_code(&r) || rules_need_sizes(&r));
+    assert_false(rules_need_code(&r));
+    assert_int_equal(rules_require(&r, false, false), 0);
     rules_done(&r);
     r = parse("diff self f <= +5%\nsimd f width >= 256\ngrowth total <= 2\n");
-    assert_true(rules_need_before(&r) && rules_need_code(&r) && rules_need_sizes(&r));
+    assert_true(rules_need_code(&r));
+    assert_int_equal(rules_require(&r, true, true), 0);
+    assert_int_equal(rules_require(&r, false, false), -1);
+    assert_int_equal(r.errors.n, 2);
+    assert_int_equal(r.errors.at[0].line, 1);
+    assert_non_null(strstr(r.errors.at[0].text, "--against"));
+    assert_int_equal(r.errors.at[1].line, 3);
+    assert_non_null(strstr(r.errors.at[1].text, "--sizes"));
     rules_done(&r);
 }
 

@@ -1,0 +1,385 @@
+/* check.c - shares, quality and presence against rules; see check.h. */
+#include "analysis/check.h"
+
+#include "analysis/canon.h"
+#include "analysis/check_inner.h"
+#include "base/units.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+/* Past this many times the samples nobody would wait for a decision. */
+enum { MOST_MORE = 100, LISTED = 4 };
+
+const char *const check_verdict_names[] = {"holds", "fails", "inconclusive"};
+
+/* --- words --- */
+
+const char *check_text(struct check_job *job, const char *fmt, ...)
+{
+    char text[1000];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return arena_text(&job->check->arena, text_of(text)).at;
+}
+
+int check_fail(struct check_job *job, const struct rule *rule, const char *text)
+{
+    return rules_fail(job->rules, rule->line, rule->column, text);
+}
+
+static const char *suffix_of(enum rule_unit unit)
+{
+    return unit == RULE_SHARE || unit == RULE_RELATIVE ? "%"
+           : unit == RULE_POINTS                       ? " points"
+           : unit == RULE_BITS                         ? " bits"
+                                                       : "";
+}
+
+static bool is_change(enum rule_unit unit)
+{
+    return unit == RULE_RELATIVE || unit == RULE_POINTS;
+}
+
+/* Small shares get a digit more, so that 0.04 % is not shown as none. */
+static int decimals_of(double value)
+{
+    return fabs(value) < 0.00995 && value != 0 ? 2 : 1;
+}
+
+/* The number alone. */
+static void add_digits(struct buf *b, double value, enum rule_unit unit)
+{
+    char s[UNITS_MAX];
+    if (isinf(value))
+        buf_str(b, value < 0 ? "-\xe2\x88\x9e" : "\xe2\x88\x9e");
+    else if (unit == RULE_COUNT)
+        buf_str(b, units_count(s, (uint64_t)value));
+    else if (unit == RULE_BITS)
+        buf_printf(b, "%.0f", value);
+    else if (unit == RULE_EXPONENT)
+        buf_printf(b, "%.2f", value);
+    else
+        buf_printf(b, is_change(unit) ? "%+.*f" : "%.*f", decimals_of(value), 100 * value);
+}
+
+void check_number(struct buf *b, double value, enum rule_unit unit)
+{
+    add_digits(b, value, unit);
+    buf_str(b, suffix_of(unit));
+}
+
+static void add_between(struct buf *b, struct interval i, enum rule_unit unit)
+{
+    add_digits(b, i.low, unit);
+    buf_str(b, " to ");
+    check_number(b, i.high, unit);
+}
+
+/* As people write bounds: no more digits than needed. */
+static void add_bound(struct buf *b, double value, enum rule_unit unit)
+{
+    char s[UNITS_MAX];
+    bool percent = unit == RULE_SHARE || is_change(unit);
+    if (unit == RULE_COUNT)
+        buf_str(b, units_count(s, (uint64_t)value));
+    else
+        buf_printf(b, is_change(unit) ? "%+.5g" : "%.5g", percent ? 100 * value : value);
+}
+
+void check_range(struct buf *b, struct interval i, enum rule_unit unit)
+{
+    if (unit == RULE_SHARE)
+        i = (struct interval){isinf(i.low) ? i.low : fmax(i.low, 0),
+                              isinf(i.high) ? i.high : fmin(i.high, 1)};
+    if (isinf(i.low) || isinf(i.high)) {
+        buf_str(b, isinf(i.low) ? "at most " : "at least ");
+        add_bound(b, isinf(i.low) ? i.high : i.low, unit);
+    } else {
+        add_bound(b, i.low, unit);
+        buf_str(b, "..");
+        add_bound(b, i.high, unit);
+    }
+    buf_str(b, suffix_of(unit));
+}
+
+/* --- verdicts --- */
+
+static enum check_verdict compare(struct interval is, struct interval bounds)
+{
+    if (is.low >= bounds.low && is.high <= bounds.high)
+        return CHECK_HOLDS;
+    return is.high < bounds.low || is.low > bounds.high ? CHECK_FAILS : CHECK_INCONCLUSIVE;
+}
+
+/* How many times the samples would shrink the interval to one side of a bound in it. */
+static double more_needed(const struct check_value *v, double bound)
+{
+    if (isinf(bound) || bound <= v->interval.low || bound >= v->interval.high)
+        return 1;
+    bool above = v->value > bound;
+    double reach = above ? v->value - v->interval.low : v->interval.high - v->value;
+    double room = fabs(v->value - bound);
+    return room > 0 ? reach * reach / (room * room) : INFINITY;
+}
+
+static void add_remedy(struct buf *b, const struct check_value *v, struct interval bounds)
+{
+    double more = fmax(more_needed(v, bounds.low), more_needed(v, bounds.high));
+    if (v->remedy)
+        buf_printf(b, "; %s", v->remedy);
+    else if (more <= MOST_MORE)
+        buf_printf(b, "; if it stays there, %.0f times as many samples would tell", ceil(more));
+    else
+        buf_str(b, "; it is so near the bound that a tolerance would help more than samples");
+}
+
+static void explain(struct buf *b, const struct check_value *v, struct interval bounds,
+                    const struct check_result *ret)
+{
+    static const char *const words[] = {"inside", "outside", "partly inside"};
+    if (v->exact) {
+        check_number(b, v->value, ret->unit);
+    } else {
+        buf_str(b, "its 95% interval, ");
+        add_between(b, v->interval, ret->unit);
+        buf_str(b, ",");
+    }
+    buf_printf(b, " is %s the expected range, ", words[ret->verdict]);
+    check_range(b, bounds, ret->unit);
+    if (ret->verdict == CHECK_INCONCLUSIVE)
+        add_remedy(b, v, bounds);
+}
+
+static void add_observed(struct buf *b, const struct check_value *v, enum rule_unit unit)
+{
+    check_number(b, v->value, unit);
+    if (v->exact || v->doubt)
+        return;
+    if (unit == RULE_SHARE) {
+        buf_printf(b, " \xc2\xb1%.*f", decimals_of(v->value),
+                   50 * (v->interval.high - v->interval.low));
+    } else {
+        buf_str(b, " (");
+        add_between(b, v->interval, unit);
+        buf_str(b, ")");
+    }
+}
+
+void check_decide(struct check_job *job, const struct check_value *v, struct interval bounds,
+                  struct check_result *ret)
+{
+    autobuf struct buf why = {0}, observed = {0};
+    ret->value = v->value;
+    ret->interval = v->exact ? (struct interval){v->value, v->value} : v->interval;
+    ret->verdict = v->doubt ? CHECK_INCONCLUSIVE : compare(ret->interval, bounds);
+    if (v->doubt)
+        buf_str(&why, v->doubt);
+    else
+        explain(&why, v, bounds, ret);
+    if (isfinite(v->value))
+        add_observed(&observed, v, ret->unit);
+    ret->observed = check_text(job, "%s", observed.n ? buf_cstr(&observed) : "not known");
+    ret->why = check_text(job, "%s", buf_cstr(&why));
+}
+
+/* --- functions --- */
+
+bool *check_find(const struct flat *list, const char *function, struct err *err)
+{
+    bool *in_set = mem_calloc(list->rows.n + 1, sizeof *in_set);
+    if (flat_find_canonical(list, text_of(function), in_set) ||
+        flat_find(list, function, in_set, err) == 0)
+        return in_set;
+    free(in_set);
+    return NULL;
+}
+
+struct text check_name(struct check_job *job, const struct flat *list, const bool *in_set)
+{
+    autobuf struct buf b = {0};
+    uint32_t row = 0;
+    while (row < list->rows.n && !in_set[row])
+        row++;
+    if (row < list->rows.n)
+        canon_add(&b, flat_name(list, row));
+    return arena_text(&job->check->arena, buf_text(&b));
+}
+
+/* --- shares --- */
+
+bool check_is_exact(const struct profile *p)
+{
+    const char *kind = meta_find(&p->meta, META_KIND);
+    return kind && (strcmp(kind, META_KIND_EXACT) == 0 || strcmp(kind, META_KIND_SIMULATED) == 0);
+}
+
+static int check_share(struct check_job *job, const struct rule *rule, struct check_result *ret)
+{
+    struct err err;
+    autofree bool *in_set = check_find(job->list, rule->function, &err);
+    if (!in_set)
+        return check_fail(job, rule, err.text);
+    struct flat_share s =
+        flat_share_of_set(job->list, in_set, rule->kind == RULE_SELF ? FLAT_SELF : FLAT_TOTAL);
+    struct check_value v = {.value = s.share, .interval = s.interval};
+    v.exact = check_is_exact(job->in->profile);
+    if (!v.exact && !(s.n_effective > 0))
+        v.doubt = CHECK_NO_SAMPLES;
+    check_decide(job, &v, rule_bounds(rule), ret);
+    return 0;
+}
+
+/* --- quality --- */
+
+/* COUNT of META as a share of the samples, and of the lost ones where those are meant. */
+static struct check_value part_of_samples(const struct check_job *job, const char *key)
+{
+    struct check_value v = {.value = NAN, .exact = true};
+    uint64_t n;
+    double samples = (double)job->quality.samples;
+    if (!job->quality.has_samples) {
+        v.doubt = CHECK_NO_SAMPLES;
+    } else if (!meta_find_u64(&job->in->profile->meta, key, &n)) {
+        v.doubt = strcmp(key, META_LOST) == 0
+                      ? "the input does not say how many samples were lost"
+                      : "the input does not say how many stacks are unfinished";
+    } else {
+        double of = samples + (strcmp(key, META_LOST) == 0 ? (double)n : 0);
+        v.value = of > 0 ? (double)n / of : 0;
+    }
+    return v;
+}
+
+static int check_quality(struct check_job *job, const struct rule *rule, struct check_result *ret)
+{
+    struct check_value v = {.exact = true};
+    if (rule->kind == RULE_LOST) {
+        v = part_of_samples(job, META_LOST);
+    } else if (rule->kind == RULE_UNFINISHED) {
+        v = part_of_samples(job, META_UNFINISHED);
+    } else if (rule->kind == RULE_UNNAMED) {
+        v.value = job->quality.unnamed_share;
+    } else if (job->quality.has_samples) {
+        v.value = (double)job->quality.samples;
+    } else {
+        v.value = NAN;
+        v.doubt = CHECK_NO_SAMPLES;
+    }
+    check_decide(job, &v, rule_bounds(rule), ret);
+    return 0;
+}
+
+/* --- presence --- */
+
+/* Names that have the function's in them, for whom a rule about absence may be meant. */
+static void add_similar(struct buf *b, const struct flat *list, const char *function)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < list->rows.n && n < LISTED; i++) {
+        struct text name = flat_name(list, i);
+        if (list->rows.at[i].total > 0 && memmem(name.at, name.n, function, strlen(function)))
+            buf_printf(b, "%s%.*s", n++ ? ", " : "; names that have it in them: ",
+                       (int)(name.n < 80 ? name.n : 80), name.at);
+    }
+}
+
+static void explain_absence(struct check_job *job, struct buf *b, const struct rule *rule)
+{
+    double n = job->list->time.n_samples;
+    buf_str(b, "it is on no stack");
+    if (n > 0 && !check_is_exact(job->in->profile)) {
+        struct interval i = stats_wilson(0, n, STATS_Z95);
+        buf_str(b, "; what is not seen in so many samples may still have up to ");
+        check_number(b, i.high, RULE_SHARE);
+    }
+    add_similar(b, job->list, rule->function);
+}
+
+static int check_presence(struct check_job *job, const struct rule *rule, struct check_result *ret)
+{
+    autobuf struct buf why = {0};
+    autofree bool *in_set = mem_calloc(job->list->rows.n + 1, sizeof *in_set);
+    bool seen = flat_find_canonical(job->list, text_of(rule->function), in_set) > 0;
+    for (uint32_t i = 0; !seen && i < job->list->rows.n; i++)
+        seen = in_set[i] =
+            job->list->rows.at[i].total > 0 && text_is(flat_name(job->list, i), rule->function);
+    struct flat_share s = flat_share_of_set(job->list, in_set, FLAT_TOTAL);
+    ret->verdict = seen == (rule->kind == RULE_PRESENT) ? CHECK_HOLDS : CHECK_FAILS;
+    ret->unit = RULE_SHARE;
+    ret->value = s.share;
+    ret->interval = s.interval;
+    if (seen) {
+        buf_str(&why, "it is on the stacks of ");
+        check_number(&why, s.share, RULE_SHARE);
+    } else {
+        explain_absence(job, &why, rule);
+    }
+    ret->observed = seen ? "seen" : "not seen";
+    ret->expected = rule->kind == RULE_PRESENT ? "seen" : "not seen";
+    ret->why = check_text(job, "%s", buf_cstr(&why));
+    return 0;
+}
+
+/* --- all --- */
+
+typedef int evaluate_fn(struct check_job *job, const struct rule *rule, struct check_result *ret);
+
+static evaluate_fn *const evaluators[] = {
+    [RULE_TOTAL] = check_share,        [RULE_SELF] = check_share,
+    [RULE_SAMPLES] = check_quality,    [RULE_LOST] = check_quality,
+    [RULE_UNFINISHED] = check_quality, [RULE_UNNAMED] = check_quality,
+    [RULE_PRESENT] = check_presence,   [RULE_ABSENT] = check_presence,
+    [RULE_DIFF_TOTAL] = check_change,  [RULE_DIFF_SELF] = check_change,
+    [RULE_SIMD] = check_code,          [RULE_GROWTH_TOTAL] = check_growth,
+    [RULE_GROWTH_SELF] = check_growth,
+};
+
+static const char *expected_of(struct check_job *job, const struct rule *rule)
+{
+    autobuf struct buf b = {0};
+    if (rule->range.unit != RULE_NONE)
+        check_range(&b, rule_bounds(rule), rule->range.unit);
+    return check_text(job, "%s", buf_cstr(&b));
+}
+
+static void check_rule(struct check_job *job, const struct rule *rule)
+{
+    struct check_result r = {.rule = rule, .unit = rule->range.unit};
+    r.expected = expected_of(job, rule);
+    if (evaluators[rule->kind](job, rule, &r) != 0)
+        return;
+    job->check->n[r.verdict]++;
+    *vec_push(&job->check->results) = r;
+}
+
+int check_build(struct check *c, struct rules *rules, const struct check_input *in)
+{
+    *c = (struct check){0};
+    if (rules_require(rules, in->before, in->scaling) != 0)
+        return -1;
+    struct check_job job = {
+        .check = c,
+        .rules = rules,
+        .in = in,
+        .list = flat_build(in->profile, in->type, FLAT_FUNCTION),
+        .before = in->before ? flat_build(in->before, in->before_type, FLAT_FUNCTION) : NULL,
+        .quality = quality_of(in->profile, in->type),
+    };
+    for (size_t i = 0; i < rules->at.n; i++)
+        check_rule(&job, &rules->at.at[i]);
+    flat_free(job.list);
+    flat_free(job.before);
+    c->verdict = c->n[CHECK_FAILS]          ? CHECK_FAILS
+                 : c->n[CHECK_INCONCLUSIVE] ? CHECK_INCONCLUSIVE
+                                            : CHECK_HOLDS;
+    return rules->errors.n ? -1 : 0;
+}
+
+void check_done(struct check *c)
+{
+    vec_done(&c->results);
+    arena_done(&c->arena);
+}

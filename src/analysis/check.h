@@ -1,0 +1,55 @@
+/*
+ * check.h - rules held against profiles: each holds, fails, or cannot be told.
+ *
+ * Shares are known only as 95 % intervals. A rule holds when the whole interval is inside its
+ * range, fails when all of it is outside, and is inconclusive else. What is counted and not
+ * estimated (samples, lost ones, instructions) is either in the range or not.
+ */
+#pragma once
+#include "analysis/rules.h"
+#include "analysis/simd.h"
+#include "model/profile.h"
+
+struct scaling;
+
+enum check_verdict { CHECK_HOLDS, CHECK_FAILS, CHECK_INCONCLUSIVE, CHECK_VERDICTS };
+
+extern const char *const check_verdict_names[]; /* "holds"... */
+
+/* What there is to check. All of it must outlive the check. */
+struct check_input {
+    const struct profile *profile;
+    int type;
+    const struct profile *before; /* for diff rules; NULL = none */
+    int before_type;
+    const struct simd_row *code; /* the functions that ran, for simd rules */
+    size_t n_code;
+    const char *no_code;     /* why some or all code is missing; "" = it is not */
+    struct scaling *scaling; /* for growth rules; NULL = none */
+};
+
+struct check_result {
+    const struct rule *rule;
+    enum check_verdict verdict;
+    enum rule_unit unit;      /* of value and interval; RULE_NONE = neither is known */
+    double value;             /* what was observed */
+    struct interval interval; /* of it, 95 %; no wider than the value where that is exact */
+    const char *expected;     /* the range in words, tolerance included: "85 to 100%" */
+    const char *observed;     /* "91.2% ±1.4" */
+    const char *why;          /* the evidence: a sentence without a full stop */
+};
+
+struct check {
+    VEC(struct check_result) results; /* in the order of the rules */
+    size_t n[CHECK_VERDICTS];         /* how many of each */
+    enum check_verdict verdict;       /* of all: the worst, a failure being worse than doubt */
+    struct arena arena;
+};
+
+/*
+ * Hold RULES, which must be free of errors and outlive C, against IN. Functions that a rule names
+ * but no profile has, and rules that need what IN does not have, become errors of RULES, all of
+ * them; then it returns -1 and nothing is decided. Call check_done() in any case.
+ */
+int check_build(struct check *c, struct rules *rules, const struct check_input *in);
+void check_done(struct check *c);

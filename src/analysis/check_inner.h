@@ -1,0 +1,62 @@
+/*
+ * check_inner.h - what the files of the check share.
+ */
+#pragma once
+#include "analysis/check.h"
+#include "analysis/flat.h"
+#include "analysis/quality.h"
+#include "base/buf.h"
+
+struct check_job {
+    struct check *check;
+    struct rules *rules;
+    const struct check_input *in;
+    struct flat *list, *before; /* by function; before: NULL where there is none */
+    struct quality quality;
+};
+
+/* A share, or the change of one, with all that is known about it. */
+struct check_value {
+    double value;
+    struct interval interval;
+    bool exact;         /* nothing was sampled: the interval is the value */
+    const char *doubt;  /* why there is no interval; NULL = there is one */
+    const char *remedy; /* what would decide it; NULL = more samples */
+};
+
+#define CHECK_NO_SAMPLES \
+    "the input does not say how many samples it holds, so how sure it is is not known"
+
+/* Nothing was sampled: counted or simulated instead. */
+bool check_is_exact(const struct profile *p);
+
+/* Each fills RET; -1 after noting an error. */
+int check_change(struct check_job *job, const struct rule *rule, struct check_result *ret);
+int check_code(struct check_job *job, const struct rule *rule, struct check_result *ret);
+int check_growth(struct check_job *job, const struct rule *rule, struct check_result *ret);
+
+/*
+ * The rows of LIST that the rule's function means, one entry a row, to be freed; NULL with ERR
+ * set where there are none or several.
+ */
+bool *check_find(const struct flat *list, const char *function, struct err *err);
+
+/* The canonical name of the first row in the set. */
+struct text check_name(struct check_job *job, const struct flat *list, const bool *in_set);
+
+/* A text that lives as long as the check. */
+const char *check_text(struct check_job *job, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Note an error at the rule. Always -1. */
+int check_fail(struct check_job *job, const struct rule *rule, const char *text);
+
+/* Compare VALUE with BOUNDS, and say in RET why that decides the rule or not. */
+void check_decide(struct check_job *job, const struct check_value *v, struct interval bounds,
+                  struct check_result *ret);
+
+/* "90..95%", "at most 5%": a range in words. */
+void check_range(struct buf *b, struct interval i, enum rule_unit unit);
+
+/* A number of a unit: "5.0%", "+5.0%", "1.20". */
+void check_number(struct buf *b, double value, enum rule_unit unit);

@@ -1,0 +1,61 @@
+/*
+ * scaling.h - profiles of growing input: how the cost of a program and of its functions grows.
+ *
+ * The cost of a function is its share of a run times what the run cost, in the unit of the value
+ * that is shown. Functions are the same in two runs where their canonical names are (canon.h).
+ */
+#pragma once
+#include "analysis/flat.h"
+#include "analysis/growth.h"
+#include "base/arena.h"
+
+struct scaling_run {
+    const struct profile *profile;
+    int type;
+    double size; /* above 0 */
+};
+
+/* The costs of one thing, one a run. */
+struct scaling_cost {
+    double *cost; /* 0 where it was not met */
+    bool fits;    /* met at two sizes or more, so that there is a growth */
+    struct growth growth;
+};
+
+struct scaling_function {
+    struct text name;         /* canonical */
+    struct flat_share at_end; /* self share in the largest run */
+    struct scaling_cost self, total;
+};
+
+struct scaling {
+    struct scaling_run *runs; /* smallest first */
+    struct flat **lists;      /* one a run, by function */
+    size_t n;
+    struct text unit; /* of the costs; "" = not known */
+    struct scaling_cost whole;
+    VEC(struct scaling_function) functions; /* the hottest of the largest run, by self */
+    struct arena arena;
+};
+
+/*
+ * Of N runs in any order, at least two; the profiles must outlive S. TOP functions are looked at.
+ * Free with scaling_done().
+ */
+void scaling_build(struct scaling *s, const struct scaling_run *runs, size_t n, size_t top);
+void scaling_done(struct scaling *s); /* of zeros is fine */
+
+/* Of one function, by its canonical name. Its memory belongs to S. */
+struct scaling_cost scaling_of(struct scaling *s, struct text name, enum flat_what what);
+
+/* The last is the largest. */
+static inline const struct scaling_run *scaling_largest(const struct scaling *s)
+{
+    return &s->runs[s->n - 1];
+}
+
+/* By which factor a cost grew from the first run it was met in to the last, and the size in it. */
+struct scaling_ratio {
+    double size, cost; /* 1 and 1 where there are no two */
+};
+struct scaling_ratio scaling_ratio_of(const struct scaling *s, const struct scaling_cost *c);
