@@ -1,0 +1,302 @@
+/* A proof from the first case to the verdict, as a kind of entry. */
+#include "equal.h"
+#include "clock.h"
+
+enum {
+    CASES = 1000000,
+    CASES_QUICK = 100000,
+    TIME_BOX_S = 30,
+    TIME_BOX_QUICK_S = 3,
+    HANG_S = 10,    /* CPU time after which a call does not return */
+    LOOKS = 1000,   /* cases in which wrong results are tried */
+    CALL_LOOKS = 64 /* cases in which the candidate must be called at least once */
+};
+
+struct proof {
+    struct session *s;
+    const struct job *job;
+    struct kelvin_case *c;
+    uint64_t wanted, done, failed_at; /* cases */
+    uint64_t begin_ns, box_ns;        /* box 0 = no limit */
+    bool is_called;
+    size_t pinned; /* cases from KELVIN_REPRODUCE */
+    struct failure failure;
+};
+
+/* Constructors add to it before main; nothing changes it afterwards. */
+static struct kelvin_reproduce *reproduces;
+
+PUBLIC void kelvin_add_reproduce(struct kelvin_reproduce *r)
+{
+    r->next = reproduces;
+    reproduces = r;
+}
+
+/* --- refusals --- */
+
+static int refuse(struct err *err, const char *why, const char *what)
+{
+    return err_set(err, EXIT_ERROR, "refused: %s%s", why, what);
+}
+
+static int check_slot(const struct slot *s, struct err *err)
+{
+    if (!s->name)
+        return 0;
+    if (!s->seen)
+        return err_set(err, EXIT_ERROR,
+                       "refused: the output array '%s' was empty in all cases: let its length vary",
+                       s->name);
+    if (s->tried && !s->noticed)
+        return err_set(err, EXIT_ERROR,
+                       "refused: a candidate whose '%s' is wrong by 1 %% (whole numbers: by one) "
+                       "would pass in all cases: the tolerance is too loose",
+                       s->name);
+    return 0;
+}
+
+/* Would anything have failed, had the candidate been wrong? */
+static int check_worth(const struct proof *p, struct err *err)
+{
+    bool seen = false, varies = false;
+    for (size_t i = 0; i < EQUAL_SLOTS; i++) {
+        const struct slot *s = &p->c->slots[i];
+        if (check_slot(s, err) < 0)
+            return -1;
+        seen |= s->seen;
+        varies |= s->varies;
+    }
+    if (!p->c->asked_for_side)
+        return refuse(err, "the body does not use KELVIN_SIDE", "");
+    if (!seen)
+        return refuse(err, "no results: report them with kelvin_result_*() or kelvin_out_*()", "");
+    if (!varies)
+        return refuse(err, "the outputs are the same for all inputs: ",
+                      "what is compared does not depend on what is computed");
+    if (!p->is_called)
+        return refuse(err, "the body never calls the function that KELVIN_SIDE gives: ",
+                      "the candidate was not tested");
+    return 0;
+}
+
+/* --- cases --- */
+
+/* A call of the candidate must be noticed: give the body a function that cannot be called. */
+static void look_for_call(struct proof *p)
+{
+    struct failure f;
+    p->c->trap = true;
+    bool returned = case_run(p->c, SOURCE_REPLAY, SIDE_CANDIDATE, &f);
+    p->c->trap = false;
+    p->is_called |= !returned && f.way == WAY_FAULT && f.fault.address == guard_trap();
+}
+
+static bool try_case(struct proof *p, uint64_t number)
+{
+    struct kelvin_case *c = p->c;
+    c->number = number;
+    c->dice = dice_seed(c->seed, number);
+    if (!case_judge(c, SOURCE_FRESH, &p->failure))
+        return false;
+    case_observe(c);
+    uint64_t step = p->wanted / LOOKS ? p->wanted / LOOKS : 1;
+    if (number < LOOKS || number % step == 0)
+        case_mutate(c);
+    if (!p->is_called && number < CALL_LOOKS)
+        look_for_call(p);
+    return true;
+}
+
+static bool is_time_over(const struct proof *p)
+{
+    return p->box_ns && p->done % 256 == 0 && clock_now_ns() - p->begin_ns > p->box_ns;
+}
+
+static bool try_all(struct proof *p)
+{
+    for (p->done = 0; p->done < p->wanted && !is_time_over(p); p->done++)
+        if (!try_case(p, p->done))
+            return false;
+    return true;
+}
+
+/* Cases that failed once, from KELVIN_REPRODUCE. */
+static bool try_pinned(struct proof *p)
+{
+    struct kelvin_case *c = p->c;
+    void (*body)(struct kelvin_case * c) = c->body;
+    struct tape given = {0};
+    bool agree = true;
+    for (const struct kelvin_reproduce *r = reproduces; r && agree; r = r->next) {
+        if (r->body != body)
+            continue;
+        p->pinned++;
+        c->body = r->give;
+        agree = case_run(c, SOURCE_GIVEN, SIDE_REFERENCE, &p->failure);
+        c->body = body;
+        tape_copy(&given, &c->tape);
+        c->given = &given;
+        agree = agree && case_judge(c, SOURCE_TAPE, &p->failure);
+    }
+    c->given = NULL;
+    tape_done(&given);
+    return agree;
+}
+
+/* --- the report --- */
+
+static void print_tolerance(struct buf *to, const struct kelvin_case *c)
+{
+    static const char *const words[] = {"bit for bit", "absolute", "relative", "ULP"};
+    const struct outcome *o = &c->outcome[0];
+    struct tolerance t = o->n_results ? o->results[0].tolerance : (struct tolerance){0};
+    for (size_t i = 0; i < c->tape.n && !o->n_results; i++)
+        if (c->tape.draws[i].role == ROLE_OUT || c->tape.draws[i].role == ROLE_INOUT)
+            t = c->tape.draws[i].tolerance;
+    if (t.how == KELVIN_EXACT)
+        buf_str(to, words[0]);
+    else
+        buf_printf(to, "within %g %s", t.limit, words[t.how]);
+}
+
+static void print_coverage(struct buf *to, const struct proof *p)
+{
+    const struct coverage *v = &p->c->coverage;
+    if (v->lengths_seen)
+        buf_printf(to, ", %zu of %zu lengths", v->lengths_seen, v->longest + 1);
+    if (v->alignments)
+        buf_printf(to, ", %d alignments", __builtin_popcountll(v->alignments));
+    if (p->pinned)
+        buf_printf(to, ", %zu reproduced", p->pinned);
+}
+
+static void print_slots(struct buf *to, const struct kelvin_case *c)
+{
+    const char *between = "";
+    for (size_t i = 0; i < EQUAL_SLOTS; i++) {
+        const struct slot *s = &c->slots[i];
+        if (!s->seen)
+            continue;
+        buf_printf(to, "%s%s ", between, s->name);
+        if (!s->varies)
+            buf_str(to, "never varies");
+        else
+            buf_printf(to, "%zu of %zu", s->noticed, s->tried);
+        between = ", ";
+    }
+}
+
+static void say_agreement(const struct proof *p)
+{
+    autobuf struct buf line = {0}, slots = {0};
+    print_count(&line, p->done);
+    if (p->done < p->wanted) {
+        buf_str(&line, " of ");
+        print_count(&line, p->wanted);
+    }
+    buf_str(&line, " cases agree ");
+    print_tolerance(&line, p->c);
+    print_coverage(&line, p);
+    print_slots(&slots, p->c);
+    session_say(p->s, "equal %-*s  %s; seed %llu, %.1f s\n", p->s->name_width, p->job->name,
+                buf_cstr(&line), (unsigned long long)p->c->seed,
+                (double)(clock_now_ns() - p->begin_ns) / 1e9);
+    session_say(p->s, "      %-*s  slightly wrong results noticed: %s\n", p->s->name_width, "",
+                buf_cstr(&slots));
+}
+
+static void record_agreement(const struct proof *p, struct json *j)
+{
+    json_key(j, "cases");
+    json_uint(j, p->done);
+    json_key(j, "wanted");
+    json_uint(j, p->wanted);
+    json_key(j, "seed");
+    json_uint(j, p->c->seed);
+}
+
+static void record(const struct proof *p, const char *failure, const char *code)
+{
+    struct json *j = session_record(p->s);
+    if (!j)
+        return;
+    json_key(j, "equal");
+    json_str(j, p->job->name);
+    json_key(j, "ok");
+    json_bool(j, !failure);
+    record_agreement(p, j);
+    if (failure) {
+        json_key(j, "failure");
+        json_str(j, failure);
+        json_key(j, "code");
+        json_str(j, code);
+    }
+    session_record_end(p->s);
+}
+
+static void say_failure(const struct proof *p, bool is_pinned)
+{
+    autobuf struct buf what = {0}, code = {0}, where = {0};
+    failure_print(&what, p->c, &p->failure);
+    case_print_code(&code, p->c, p->job->name);
+    buf_str(&where, is_pinned ? "a case of KELVIN_REPRODUCE" : "case ");
+    if (!is_pinned)
+        print_count(&where, p->done + 1);
+    record(p, buf_cstr(&what), buf_cstr(&code));
+    session_say(p->s, "equal %-*s  FAILED at %s, seed %llu: %s\n", p->s->name_width, p->job->name,
+                buf_cstr(&where), (unsigned long long)p->c->seed, buf_cstr(&what));
+    session_say(p->s,
+                "\n/* %s. The smallest input found that fails; below\n"
+                " * KELVIN_EQUAL(%s) it is tried first in every run. */\n%s\n",
+                buf_cstr(&what), p->job->name, buf_cstr(&code));
+    session_fails(p->s, EXIT_FAILS);
+}
+
+/* --- running --- */
+
+static int give_up(const struct proof *p, struct err *err)
+{
+    return err_set(err, EXIT_ERROR, "refused: %s", p->failure.text);
+}
+
+static int prove(struct proof *p, struct err *err)
+{
+    bool is_pinned = !try_pinned(p);
+    if (is_pinned || !try_all(p)) {
+        if (p->failure.way == WAY_MISUSE)
+            return give_up(p, err);
+        if (!is_pinned)
+            case_shrink(p->c, &p->failure);
+        say_failure(p, is_pinned);
+        return 0;
+    }
+    if (check_worth(p, err) < 0)
+        return -1;
+    say_agreement(p);
+    record(p, NULL, NULL);
+    return race_run(p->s, p->c, p->job->name, err);
+}
+
+static int run(struct session *s, const struct job *job, struct err *err)
+{
+    const struct kelvin_equal *e = (const struct kelvin_equal *)job->entry;
+    const struct options *o = s->opts;
+    struct proof p = {.s = s, .job = job, .begin_ns = clock_now_ns()};
+    p.wanted = o->inputs > 0 ? (uint64_t)o->inputs : o->quick ? CASES_QUICK : CASES;
+    if (!(o->inputs > 0))
+        p.box_ns = (o->quick ? TIME_BOX_QUICK_S : TIME_BOX_S) * (uint64_t)1000000000;
+    if (guard_open(HANG_S) < 0)
+        return err_set(err, EXIT_ERROR, "cannot set the handlers that catch stray accesses");
+    p.c = case_new(e->body, o->seed > 0 ? (uint64_t)o->seed : 1);
+    int status = prove(&p, err);
+    case_free(p.c);
+    guard_close();
+    return status;
+}
+
+static const struct kind kind_equal = {.word = "proof", .run = run};
+
+PUBLIC void kelvin_add_equal(struct kelvin_equal *e)
+{
+    registry_add(&e->entry, &kind_equal);
+}
