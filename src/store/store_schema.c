@@ -32,8 +32,26 @@ static const char baselines_sql[] =
     "CREATE TABLE baselines (name TEXT PRIMARY KEY, set_id INTEGER NOT NULL REFERENCES sets(id))"
     " WITHOUT ROWID;";
 
+/*
+ * runs     one workload of one `kelvin run`, never changed afterwards
+ * metrics  its totals
+ * shares   of its functions, whose names are stored once
+ */
+static const char history_sql[] =
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY, time_s INTEGER NOT NULL, commit_id TEXT NOT NULL,"
+    " branch TEXT NOT NULL, dirty INTEGER NOT NULL, host TEXT NOT NULL, workload TEXT NOT NULL,"
+    " outcome TEXT NOT NULL);"
+    "CREATE INDEX runs_by_workload ON runs(workload, host, time_s);"
+    "CREATE TABLE metrics (run_id INTEGER NOT NULL REFERENCES runs(id), name TEXT NOT NULL,"
+    " value REAL, low REAL, high REAL, PRIMARY KEY (run_id, name)) WITHOUT ROWID;"
+    "CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE shares (run_id INTEGER NOT NULL REFERENCES runs(id), name_id INTEGER NOT NULL"
+    " REFERENCES names(id), self REAL NOT NULL, total REAL NOT NULL,"
+    " PRIMARY KEY (run_id, name_id)) WITHOUT ROWID;";
+
 const struct store_migration store_migrations[] = {
     {"baselines", baselines_sql},
+    {"history", history_sql},
 };
 
 const int store_version = sizeof store_migrations / sizeof *store_migrations;

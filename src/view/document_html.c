@@ -65,9 +65,13 @@ static void html_item(FILE *out, const struct document_block *b)
     put(out, b->title);
     fputs("</b>: ", out);
     put(out, b->text);
-    fputs(".</p><p class=\"a\">", out);
-    put(out, b->advice);
-    fputs("</p></div>\n", out);
+    fputs(".</p>", out);
+    if (b->advice.n) {
+        fputs("<p class=\"a\">", out);
+        put(out, b->advice);
+        fputs("</p>", out);
+    }
+    fputs("</div>\n", out);
 }
 
 static void html_element(FILE *out, const char *name, struct text text)

@@ -148,6 +148,8 @@ static void print_item(const struct printer *p, const struct document_block *b)
     fputs(": ", p->out);
     struct text shown = clean(&text, b->text);
     put_wrapped(p, shown, 4, (int)utf8_count(b->title) + 4);
+    if (!b->advice.n)
+        return;
     fputs("    ", p->out);
     put_wrapped(p, clean(&advice, b->advice), 4, 4);
 }
@@ -227,9 +229,9 @@ static void markdown_block(FILE *out, const struct document_block *b)
     case DOCUMENT_ITEM:
         fprintf(out, "- **%.*s**: ", (int)b->title.n, b->title.at);
         put_escaped(out, b->text);
-        fputs(". *", out);
+        fputs(b->advice.n ? ". *" : ".", out);
         put_escaped(out, b->advice);
-        fputs("*\n\n", out);
+        fputs(b->advice.n ? "*\n\n" : "\n\n", out);
         break;
     case DOCUMENT_TABLE:
         if (b->fixed) {

@@ -1,0 +1,325 @@
+/*
+ * history.c - what the runs of a suite gave, over time.
+ */
+#include "view/history.h"
+#include "base/buf.h"
+#include "base/publish.h"
+#include "cmd/command.h"
+#include "cmd/output.h"
+#include "host/fingerprint.h"
+#include "store/history.h"
+
+#include <math.h>
+
+struct cmd_history_opts {
+    struct output_opts output;
+    const char *store, *host, *commit;
+    long last, keep;
+    bool all_hosts, functions;
+};
+
+#define AT(field) offsetof(struct cmd_history_opts, field)
+
+static const struct opt history_table[] = {
+    OUTPUT_OPTS(struct cmd_history_opts, "text md json csv html", "text, md, json, csv or html"),
+    {0, "last", OPT_INT, AT(last), "N", "only the newest N runs of a workload (default: 200)",
+     .min = 1, .max = 1000000},
+    {0, "host", OPT_TEXT, AT(host), "NAME", "runs on this machine (default: the one you are on)"},
+    {0, "all-hosts", OPT_FLAG, AT(all_hosts), NULL,
+     "list the runs of all machines; trends are not drawn across machines"},
+    {0, "commit", OPT_TEXT, AT(commit), "COMMIT", "only runs of the commit that begins so"},
+    {0, "functions", OPT_FLAG, AT(functions), NULL,
+     "show every function above 1%, not only those whose share changed"},
+    {0, "prune", OPT_INT, AT(keep), "N",
+     "forget all but the newest N runs of each workload and machine", .min = 1, .max = 1000000},
+    {0, "store", OPT_TEXT, AT(store), "FILE",
+     "where runs are remembered (default: .kelvin/history.db of the project)"},
+    OPT_END,
+};
+
+/* Functions that never reach this share are not worth a line. */
+#define LEAST_SHARE 0.01
+
+/* --- from the store to what is shown --- */
+
+struct shown {
+    VEC(struct history_row) rows;
+    VEC(struct trend) trends;
+    struct history_runs *runs; /* of each workload, kept for the texts that rows point to */
+    size_t n_runs, n_hidden;
+};
+
+static void shown_done(struct shown *s)
+{
+    for (size_t i = 0; i < s->trends.n; i++)
+        trend_done(&s->trends.at[i]);
+    for (size_t i = 0; i < s->n_runs; i++)
+        history_runs_done(&s->runs[i]);
+    free(s->runs);
+    vec_done(&s->trends);
+    vec_done(&s->rows);
+}
+
+static void add_rows(struct shown *s, const struct history_runs *runs)
+{
+    for (size_t i = 0; i < runs->at.n; i++) {
+        const struct history_run *r = &runs->at.at[i];
+        *vec_push(&s->rows) = (struct history_row){
+            .time_s = r->time_s,
+            .commit = r->commit,
+            .branch = r->branch,
+            .host = r->host,
+            .workload = r->workload,
+            .outcome = r->outcome,
+            .dirty = r->dirty,
+            .cpu_ns = history_metric(r, "cpu"),
+            .time_ns = history_metric(r, "time"),
+            .instructions = history_metric(r, "instructions"),
+            .peak_bytes = history_metric(r, "peak_rss"),
+        };
+    }
+}
+
+static struct trend_point point_of(const struct history_run *r, const struct history_metric *m)
+{
+    struct trend_point p = {
+        .time_s = r->time_s, .dirty = r->dirty, .value = m->value, .low = m->low, .high = m->high};
+    memcpy(p.commit, r->commit, sizeof p.commit);
+    return p;
+}
+
+static const struct {
+    const char *metric, *title;
+    enum trend_unit unit;
+} metrics[] = {
+    {"cpu", "CPU time", TREND_NS},
+    {"time", "wall time", TREND_NS},
+    {"instructions", "instructions", TREND_COUNT},
+    {"peak_rss", "peak memory", TREND_BYTES},
+    {"d1_miss_rate", "D1 misses", TREND_SHARE},
+    {"ll_miss_rate", "LL misses", TREND_SHARE},
+};
+
+/* Runs that failed are no measure of anything. */
+static bool counts(const struct history_run *r)
+{
+    return strcmp(r->outcome, "failed") != 0;
+}
+
+static void add_metric(struct shown *s, const char *workload, const struct history_runs *runs,
+                       size_t which)
+{
+    struct trend t = {.unit = metrics[which].unit};
+    for (size_t i = 0; i < runs->at.n; i++) {
+        const struct history_run *r = &runs->at.at[i];
+        for (size_t k = 0; k < r->metrics.n && counts(r); k++)
+            if (strcmp(r->metrics.at[k].name, metrics[which].metric) == 0 &&
+                !isnan(r->metrics.at[k].value))
+                *vec_push(&t.points) = point_of(r, &r->metrics.at[k]);
+    }
+    if (!t.points.n)
+        return;
+    t.title = mem_printf("%s: %s", workload, metrics[which].title);
+    trend_find_changes(&t);
+    *vec_push(&s->trends) = t;
+}
+
+static int by_run(const void *key, const void *share)
+{
+    int64_t id = *(const int64_t *)key, other = ((const struct history_share *)share)->run_id;
+    return (id > other) - (id < other);
+}
+
+/* A run that does not have the function spent nothing in it. */
+static double self_in(const struct history_shares *f, int64_t run_id)
+{
+    const struct history_share *found =
+        bsearch(&run_id, f->at.at, f->at.n, sizeof *f->at.at, by_run);
+    return found ? found->self : 0;
+}
+
+static struct trend trend_of_function(const char *workload, const struct history_runs *runs,
+                                      const struct history_shares *f)
+{
+    struct trend t = {.title = mem_printf("%s: self time of %s", workload, f->name),
+                      .unit = TREND_SHARE};
+    for (size_t i = 0; i < runs->at.n; i++) {
+        const struct history_run *r = &runs->at.at[i];
+        if (!counts(r) || isnan(history_metric(r, "samples")))
+            continue;
+        struct history_metric m = {.value = self_in(f, r->id), .low = NAN, .high = NAN};
+        *vec_push(&t.points) = point_of(r, &m);
+    }
+    trend_find_changes(&t);
+    return t;
+}
+
+static int add_functions(struct shown *s, struct store *store, const struct history_filter *f,
+                         const struct history_runs *runs, bool all)
+{
+    struct history_functions functions;
+    struct err err;
+    if (history_functions(store, f, LEAST_SHARE, &functions, &err) != 0)
+        return command_fail(&err);
+    for (size_t i = 0; i < functions.at.n; i++) {
+        struct trend t = trend_of_function(f->workload, runs, &functions.at.at[i]);
+        if (t.points.n && (all || t.n_changes)) {
+            *vec_push(&s->trends) = t;
+        } else {
+            s->n_hidden += t.points.n > 0;
+            trend_done(&t);
+        }
+    }
+    history_functions_done(&functions);
+    return EXIT_OK;
+}
+
+static int add_workload(struct shown *s, struct store *store, const struct history_filter *f,
+                        bool all)
+{
+    struct err err;
+    struct history_runs *runs = &s->runs[s->n_runs];
+    if (history_list(store, f, runs, &err) != 0)
+        return command_fail(&err);
+    s->n_runs++;
+    add_rows(s, runs);
+    if (!*f->host)
+        return EXIT_OK;
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+        add_metric(s, f->workload, runs, i);
+    return add_functions(s, store, f, runs, all);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct history_row *x = a, *y = b;
+    if (x->time_s != y->time_s)
+        return x->time_s < y->time_s ? -1 : 1;
+    return strcmp(x->workload, y->workload);
+}
+
+static int collect(struct shown *s, struct store *store, struct history_filter f,
+                   const struct opt_result *wanted, bool all)
+{
+    struct err err;
+    char **names;
+    size_t n;
+    if (history_workloads(store, &names, &n, &err) != 0)
+        return command_fail(&err);
+    s->runs = mem_calloc(n ? n : 1, sizeof *s->runs);
+    int rc = EXIT_OK;
+    for (size_t i = 0; i < n && rc == EXIT_OK; i++) {
+        bool take = wanted->n_operands == 0;
+        for (int k = 0; k < wanted->n_operands; k++)
+            take |= strcmp(wanted->operands[k], names[i]) == 0;
+        f.workload = names[i];
+        if (take)
+            rc = add_workload(s, store, &f, all);
+    }
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+    if (s->rows.n)
+        qsort(s->rows.at, s->rows.n, sizeof *s->rows.at, by_time);
+    return rc;
+}
+
+/* --- output --- */
+
+static int print(const struct cmd_history_opts *o, const struct shown *s, const char *host)
+{
+    struct history_view v = {.rows = s->rows.at,
+                             .n_rows = s->rows.n,
+                             .trends = s->trends.at,
+                             .n_trends = s->trends.n,
+                             .n_hidden = s->n_hidden,
+                             .host = host};
+    const char *format = output_format(&o->output);
+    struct publish file;
+    struct err err;
+    if (publish_open(&file, o->output.path, &err) != 0)
+        return command_fail(&err);
+    if (strcmp(format, "json") == 0)
+        history_print_json(file.out, &v);
+    else if (strcmp(format, "csv") == 0)
+        history_print_csv(file.out, &v);
+    else if (strcmp(format, "md") == 0)
+        history_print_markdown(file.out, &v);
+    else if (strcmp(format, "html") == 0)
+        history_print_html(file.out, &v);
+    else
+        history_print_text(file.out, &v, output_width(&o->output), output_in_colour(&o->output));
+    return publish_commit(&file, &err) == 0 ? EXIT_OK : command_fail(&err);
+}
+
+static int prune(struct store *store, long keep)
+{
+    size_t n;
+    struct err err;
+    if (history_prune(store, (size_t)keep, &n, &err) != 0)
+        return command_fail(&err);
+    command_say("%zu runs forgotten", n);
+    return EXIT_OK;
+}
+
+static int show(const struct cmd_history_opts *o, struct store *store,
+                const struct opt_result *wanted)
+{
+    struct fingerprint here;
+    struct shown s = {0};
+    fingerprint_read(&here, "");
+    const char *host = o->all_hosts ? "" : o->host ? o->host : here.name;
+    struct history_filter f = {.host = host, .commit = o->commit, .last = (size_t)o->last};
+    int rc = collect(&s, store, f, wanted, o->functions);
+    if (rc == EXIT_OK && !s.rows.n) {
+        command_say("no such runs in the history%s; 'kelvin run' adds one",
+                    *host ? " of this machine (--all-hosts shows others)" : "");
+        rc = EXIT_INPUT;
+    }
+    if (rc == EXIT_OK)
+        rc = print(o, &s, host);
+    shown_done(&s);
+    return rc;
+}
+
+static int history_run(const struct command *self, int n, char **args)
+{
+    struct cmd_history_opts o = {.output = OUTPUT_DEFAULTS, .last = 200};
+    struct opt_result operands;
+    struct store *store;
+    struct err err;
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    autofree char *path = o.store ? mem_strdup(o.store) : store_path();
+    if (access(path, F_OK) != 0) {
+        command_say("there is no history '%s' yet: 'kelvin run' starts one", path);
+        return EXIT_ERROR;
+    }
+    if (store_open(&store, path, o.keep ? STORE_WRITE : STORE_READ, &err) != 0)
+        return command_fail(&err);
+    rc = o.keep ? prune(store, o.keep) : show(&o, store, &operands);
+    store_close(store);
+    return rc;
+}
+
+const struct command command_history = {
+    .name = "history",
+    .summary = "list the runs of a suite, draw their trends, find what changed them",
+    .operands = "[WORKLOAD...]",
+    .about =
+        "Every 'kelvin run' is remembered by commit, machine and workload. This lists the "
+        "runs, draws a line for each total and for the functions whose share changed, and "
+        "names the commit at which a level changed for good.\n"
+        "\n"
+        "A change of level is found by E-divisive: the runs are cut where the two sides differ "
+        "most, and the cut counts when fewer than 1 of 100 shuffles of the same runs could be "
+        "cut as well. It needs at least three runs on each side. Runs that failed do not "
+        "count. Trends are drawn for one machine, as machines differ more than commits do.",
+    .examples = "kelvin history                        # all workloads on this machine\n"
+                "kelvin history small -o history.html  # one workload, with drawings\n"
+                "kelvin history --format csv           # for a spreadsheet\n"
+                "kelvin history --prune 500            # forget what is older",
+    .opts = history_table,
+    .run = history_run,
+};
