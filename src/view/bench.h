@@ -45,11 +45,22 @@ struct bench_past {
     size_t n_runs;
 };
 
+/* Several sets side by side: a row a benchmark, a column a set, the best of each row marked. */
+struct bench_table {
+    const struct series_set *const *sets;
+    const char *const *names;
+    size_t n_sets;    /* at most BENCH_TABLE_SETS */
+    double threshold; /* rows whose sets differ by less are left out: 0.05 = 5 %; 0 = show all */
+};
+
+enum { BENCH_TABLE_SETS = 7 };
+
 struct bench_report {
     const struct series_set *now;
     const struct series_set *before; /* a baseline, or NULL */
     const char *now_name, *before_name;
-    enum measure measure; /* what the tables lead with; 0 = wall time */
+    enum measure measure;            /* what the tables lead with; 0 = wall time */
+    const struct bench_table *table; /* shown instead of the results of `now`; or NULL */
     const struct bench_comparison *comparisons;
     size_t n_comparisons;
     const struct bench_growth *growths;
@@ -72,19 +83,3 @@ void bench_print_csv(FILE *out, const struct bench_report *r);
 
 /* All runs, and what is made of them. */
 void bench_print_json(FILE *out, const struct bench_report *r);
-
-/* Several sets side by side: a row a benchmark, a column a set, the best of each row marked. */
-struct bench_table {
-    const struct series_set *const *sets;
-    const char *const *names;
-    size_t n_sets; /* at most BENCH_TABLE_SETS */
-    enum measure measure;
-    double threshold; /* rows whose sets differ by less are left out: 0.05 = 5 %; 0 = show all */
-};
-
-enum { BENCH_TABLE_SETS = 7 };
-
-void bench_table_text(FILE *out, const struct bench_table *t, int width, bool colour);
-void bench_table_markdown(FILE *out, const struct bench_table *t);
-void bench_table_csv(FILE *out, const struct bench_table *t);
-void bench_table_json(FILE *out, const struct bench_table *t);

@@ -62,16 +62,13 @@ static const char csv_titles[] = "set,benchmark,parameter,size,measure,unit,run,
 void bench_print_csv(FILE *out, const struct bench_report *r)
 {
     fputs(csv_titles, out);
+    for (size_t i = 0; r->table && i < r->table->n_sets; i++)
+        csv_set(out, r->table->names[i], r->table->sets[i]);
+    if (r->table)
+        return;
     csv_set(out, r->now_name ? r->now_name : "now", r->now);
     if (r->before)
         csv_set(out, r->before_name ? r->before_name : "before", r->before);
-}
-
-void bench_table_csv(FILE *out, const struct bench_table *t)
-{
-    fputs(csv_titles, out);
-    for (size_t i = 0; i < t->n_sets; i++)
-        csv_set(out, t->names[i], t->sets[i]);
 }
 
 /* --- JSON --- */
@@ -274,11 +271,32 @@ static void put_past(struct json *j, const struct bench_past *p)
         json_close(j, ']');              \
     } while (0)
 
+static void put_named_set(struct json *j, const char *name, const struct series_set *set)
+{
+    json_open(j, '{');
+    put_set(j, name, set);
+    json_close(j, '}');
+}
+
+/* The set that is reported, or all that are held side by side. */
+static void put_sets(struct json *j, const struct bench_report *r)
+{
+    if (!r->table) {
+        put_set(j, r->now_name, r->now);
+        return;
+    }
+    json_key(j, "sets");
+    json_open(j, '[');
+    for (size_t i = 0; i < r->table->n_sets; i++)
+        put_named_set(j, r->table->names[i], r->table->sets[i]);
+    json_close(j, ']');
+}
+
 void bench_print_json(FILE *out, const struct bench_report *r)
 {
     struct json j = {.out = out};
     json_open(&j, '{');
-    put_set(&j, r->now_name, r->now);
+    put_sets(&j, r);
     put_str(&j, "design", r->design);
     put_str(&j, "forced", r->forced);
     put_str(&j, "measure", measure_infos[r->measure].name);
@@ -289,29 +307,10 @@ void bench_print_json(FILE *out, const struct bench_report *r)
     put_size(&j, "false_alarms", r->false_alarms);
     put_size(&j, "false_alarm_tries", r->false_alarm_tries);
     json_key(&j, "baseline");
-    if (r->before) {
-        json_open(&j, '{');
-        put_set(&j, r->before_name, r->before);
-        json_close(&j, '}');
-    } else {
+    if (r->before && !r->table)
+        put_named_set(&j, r->before_name, r->before);
+    else
         json_null(&j);
-    }
-    json_close(&j, '}');
-    putc('\n', out);
-}
-
-void bench_table_json(FILE *out, const struct bench_table *t)
-{
-    struct json j = {.out = out};
-    json_open(&j, '{');
-    json_key(&j, "sets");
-    json_open(&j, '[');
-    for (size_t i = 0; i < t->n_sets; i++) {
-        json_open(&j, '{');
-        put_set(&j, t->names[i], t->sets[i]);
-        json_close(&j, '}');
-    }
-    json_close(&j, ']');
     json_close(&j, '}');
     putc('\n', out);
 }

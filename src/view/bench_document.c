@@ -99,19 +99,11 @@ static const struct document_column columns_resources[] = {
 
 enum { N_RESOURCES = sizeof resources / sizeof *resources };
 
-static double median_of(const struct series *s, enum measure m)
-{
-    autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
-    size_t n = series_values(s, m, values);
-    sample_sort(values, n);
-    return n ? sample_quantile(values, n, 0.5) : NAN;
-}
-
 static bool has_resources(const struct series_set *set)
 {
     for (size_t i = 0; i < set->series.n; i++)
         for (int k = 0; k < N_RESOURCES; k++)
-            if (!isnan(median_of(&set->series.at[i], resources[k])))
+            if (!isnan(bench_median(&set->series.at[i], resources[k])))
                 return true;
     return false;
 }
@@ -127,7 +119,7 @@ static void add_resources(struct document *d, const struct bench_report *r)
         const struct series *s = &r->now->series.at[i];
         cell(d, s->name);
         for (int k = 0; k < N_RESOURCES; k++)
-            cell(d, bench_value(text, resources[k], median_of(s, resources[k])));
+            cell(d, bench_value(text, resources[k], bench_median(s, resources[k])));
     }
 }
 
@@ -171,8 +163,8 @@ static void add_comparison(struct document *d, const struct bench_comparison *c)
     autofree char *name = bench_comparison_name(c);
     enum verdict v = c->paired.verdict;
     cell(d, name);
-    cell(d, bench_value(text, c->measure, median_of(c->before, c->measure)));
-    cell(d, bench_value(text, c->measure, median_of(c->after, c->measure)));
+    cell(d, bench_value(text, c->measure, bench_median(c->before, c->measure)));
+    cell(d, bench_value(text, c->measure, bench_median(c->after, c->measure)));
     cell(d, bench_change(text, c->paired.ratio));
     cell_interval(d, &c->paired.interval);
     document_cell(d, text_of(verdict_names[v]), v == VERDICT_SLOWER ? 1 : 0);
@@ -261,8 +253,8 @@ static void add_comparisons(struct document *d, const struct bench_report *r)
     document_table(d, columns_truth, 7);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_truth(d, &r->comparisons[i]);
-    document_text(d, "Of equal programs an interval holds 1 in so many of 100 cases, corrected for "
-                     "all comparisons made. A change within the band counts as none. The last "
+    document_text(d, "The interval holds the true change with that probability, corrected for all "
+                     "comparisons made at once. A change within the band counts as none. The last "
                      "column is the smallest change that so many runs show four times of five.");
     add_alarms(d, r);
     for (size_t i = 0; i < r->n_comparisons; i++)
@@ -449,14 +441,18 @@ static void add_head(struct document *d, const struct bench_report *r, bool syst
 void bench_document(struct document *d, const struct bench_report *r, bool figures, bool system)
 {
     add_head(d, r, system);
-    add_results(d, r);
+    if (r->table)
+        bench_table_add(d, r->table, r->measure);
+    else
+        add_results(d, r);
     if (figures)
         document_figure(d);
     add_comparisons(d, r);
     add_missing(d, r);
     add_growths(d, r, figures);
     add_pasts(d, r, figures);
-    add_resources(d, r);
+    if (!r->table)
+        add_resources(d, r);
     if (system)
         add_system(d, r);
 }

@@ -42,6 +42,12 @@ char *bench_title(const struct bench_report *r);
 /* Where and on what it was measured: "2026-11-16 ...", never empty. Free it. */
 char *bench_fact(const struct series_set *set, const char *key);
 
+/* The median of a measure, NAN where SERIES lacks it. */
+double bench_median(const struct series *series, enum measure m);
+
+/* The table of several sets; the columns are kept in D. */
+void bench_table_add(struct document *d, const struct bench_table *t, enum measure m);
+
 /* Everything but figures. With FIGURES: places for them, which bench_html.c draws in this order:
  * a violin for each series of `now`, a line for each past, a chart for each growth. */
 void bench_document(struct document *d, const struct bench_report *r, bool figures, bool system);

@@ -14,23 +14,17 @@ struct row {
     double median[BENCH_TABLE_SETS]; /* NAN = not in that set */
     const struct series *series[BENCH_TABLE_SETS];
     double best, worst;
+    size_t n; /* sets that have it */
 };
 
-static double median_of(const struct series *s, enum measure m)
-{
-    autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
-    size_t n = series_values(s, m, values);
-    sample_sort(values, n);
-    return n ? sample_quantile(values, n, 0.5) : NAN;
-}
-
-static struct row make_row(const struct bench_table *t, const char *name)
+static struct row make_row(const struct bench_table *t, const char *name, enum measure m)
 {
     struct row r = {.name = name, .best = INFINITY, .worst = 0};
     for (size_t i = 0; i < t->n_sets; i++) {
         r.series[i] = series_find(t->sets[i], name);
-        r.median[i] = r.series[i] ? median_of(r.series[i], t->measure) : NAN;
+        r.median[i] = r.series[i] ? bench_median(r.series[i], m) : NAN;
         if (!isnan(r.median[i])) {
+            r.n++;
             r.best = fmin(r.best, r.median[i]);
             r.worst = fmax(r.worst, r.median[i]);
         }
@@ -42,25 +36,24 @@ static void cell_factor(struct document *d, const struct row *r, size_t i)
 {
     char text[BENCH_VALUE_MAX];
     bool best = r->median[i] <= r->best;
-    if (!(r->best > 0))
-        snprintf(text, sizeof text, "?");
+    if (!(r->best > 0) || r->n < 2)
+        snprintf(text, sizeof text, "-");
     else
         snprintf(text, sizeof text, "%.2f%s", r->median[i] / r->best, best ? "*" : " ");
     document_cell(d, text_of(text), 0);
 }
 
-static void add_cells(struct document *d, const struct bench_table *t, const struct row *r,
-                      size_t i)
+static void add_cells(struct document *d, const struct row *r, size_t i, enum measure m)
 {
     char value[BENCH_VALUE_MAX], speed[BENCH_VALUE_MAX], text[2 * BENCH_VALUE_MAX + 4];
     if (isnan(r->median[i])) {
-        document_cell(d, text_of(""), 0);
+        document_cell(d, text_of("-"), 0);
         document_cell(d, text_of("-"), 0);
         return;
     }
     cell_factor(d, r, i);
-    bench_value(value, t->measure, r->median[i]);
-    bench_throughput(speed, r->series[i], t->measure == MEASURE_TIME ? r->median[i] : 0);
+    bench_value(value, m, r->median[i]);
+    bench_throughput(speed, r->series[i], m == MEASURE_TIME ? r->median[i] : 0);
     snprintf(text, sizeof text, "%s%s%s", value, *speed ? ", " : "", speed);
     document_cell(d, text_of(text), 0);
 }
@@ -81,7 +74,7 @@ static bool is_known(const struct bench_table *t, size_t set, const char *name)
 
 /* Benchmarks in the order of the first set, then what only later ones have. Returns those hidden.
  */
-static size_t add_rows(struct document *d, const struct bench_table *t)
+static size_t add_rows(struct document *d, const struct bench_table *t, enum measure m)
 {
     size_t hidden = 0;
     for (size_t set = 0; set < t->n_sets; set++)
@@ -89,51 +82,34 @@ static size_t add_rows(struct document *d, const struct bench_table *t)
             const char *name = t->sets[set]->series.at[i].name;
             if (is_known(t, set, name))
                 continue;
-            struct row r = make_row(t, name);
+            struct row r = make_row(t, name, m);
             if (!is_shown(t, &r)) {
                 hidden++;
                 continue;
             }
             document_cell(d, text_of(name), 0);
             for (size_t c = 0; c < t->n_sets; c++)
-                add_cells(d, t, &r, c);
+                add_cells(d, &r, c, m);
         }
     return hidden;
 }
 
-static void build(struct document *d, const struct bench_table *t, struct document_column *columns)
+void bench_table_add(struct document *d, const struct bench_table *t, enum measure m)
 {
+    struct document_column *columns = arena_get(&d->arena, (1 + 2 * t->n_sets) * sizeof *columns);
     columns[0] = (struct document_column){"benchmark", .wide = true};
     for (size_t i = 0; i < t->n_sets; i++) {
-        columns[1 + 2 * i] = (struct document_column){"", .right = true};
+        columns[1 + 2 * i] = (struct document_column){"factor", .right = true};
         columns[2 + 2 * i] = (struct document_column){t->names[i]};
     }
+    document_heading(d, "Baselines");
     document_table(d, columns, 1 + 2 * t->n_sets);
-    size_t hidden = add_rows(d, t);
+    size_t hidden = add_rows(d, t, m);
     document_text(d,
-                  "Medians of %s; the number before each is the factor to the best of the row, "
-                  "which has a star. The sets were not measured side by side: small factors "
-                  "prove nothing.",
-                  measure_infos[t->measure].title);
+                  "Medians of the %s. The factor is to the best of the row, which has a star. "
+                  "The sets were not measured side by side: small factors prove nothing.",
+                  measure_infos[m].title);
     if (hidden)
         document_text(d, "%zu that differ by less than %.4g%%, or have no %s, are not shown.",
-                      hidden, 100 * t->threshold, measure_infos[t->measure].title);
-}
-
-void bench_table_text(FILE *out, const struct bench_table *t, int width, bool colour)
-{
-    struct document d = {0};
-    struct document_column columns[1 + 2 * BENCH_TABLE_SETS];
-    build(&d, t, columns);
-    document_print_text(out, &d, width, colour);
-    document_done(&d);
-}
-
-void bench_table_markdown(FILE *out, const struct bench_table *t)
-{
-    struct document d = {0};
-    struct document_column columns[1 + 2 * BENCH_TABLE_SETS];
-    build(&d, t, columns);
-    document_print_markdown(out, &d, "Baselines");
-    document_done(&d);
+                      hidden, 100 * t->threshold, measure_infos[m].title);
 }

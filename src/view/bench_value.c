@@ -23,6 +23,14 @@ void bench_summary_done(struct bench_summary *b)
     b->values = NULL;
 }
 
+double bench_median(const struct series *series, enum measure m)
+{
+    autofree double *values = mem_calloc(series->runs.n + 1, sizeof *values);
+    size_t n = series_values(series, m, values);
+    sample_sort(values, n);
+    return n ? sample_quantile(values, n, 0.5) : NAN;
+}
+
 /* --- values --- */
 
 struct step {
