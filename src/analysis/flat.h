@@ -89,7 +89,13 @@ struct flat_share flat_share_of_row(const struct flat *f, uint32_t row, enum fla
 struct flat_calls {
     int64_t *callers, *callees; /* one for each row of the list */
     int64_t from_nothing, self;
+    uint32_t *caller_of, *callee_of; /* for each stack a row, FLAT_NOBODY or FLAT_OUTSIDE */
 };
+#define FLAT_NOBODY UINT32_MAX        /* not called, or calls nothing */
+#define FLAT_OUTSIDE (UINT32_MAX - 1) /* no row of the set is on the stack */
 
 struct flat_calls flat_calls_of_set(const struct flat *f, const bool *in_set);
+
+/* Share of the samples whose stack has just ROW in OF_STACK, a caller_of or callee_of. */
+struct flat_share flat_share_of_calls(const struct flat *f, const uint32_t *of_stack, uint32_t row);
 void flat_calls_done(struct flat_calls *c);

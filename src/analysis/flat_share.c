@@ -77,12 +77,13 @@ static bool is_hit(const struct hits *h, size_t sample)
                      : h->in_set[h->f->row_of_thread[s->thread[sample].i]];
 }
 
-static double effective_n(const struct hits *h)
+/* HITS has an entry a sample. */
+static double effective_n(const struct flat *f, const uint8_t *hits)
 {
-    const struct timeline *t = &h->f->time;
+    const struct timeline *t = &f->time;
     autofree uint8_t *series = mem_calloc(t->n + 1, 1);
     for (size_t i = 0; i < t->n; i++)
-        series[i] = is_hit(h, t->order[i]);
+        series[i] = hits[t->order[i]];
     return timeline_effective_n(t, series);
 }
 
@@ -90,13 +91,15 @@ static struct flat_share share_of_hits(const struct hits *h)
 {
     const struct flat *f = h->f;
     const struct samples *s = &f->profile->samples;
+    autofree uint8_t *hits = mem_calloc(s->n + 1, 1);
     double sum = 0;
-    for (size_t i = 0; i < s->n; i++)
-        if (is_hit(h, i))
-            sum += (double)s->value[f->type][i];
+    for (size_t i = 0; i < s->n; i++) {
+        hits[i] = is_hit(h, i);
+        sum += hits[i] ? (double)s->value[f->type][i] : 0;
+    }
     struct flat_share r = {.share = f->whole > 0 ? sum / (double)f->whole : 0};
     r.share = r.share > 1 ? 1 : r.share;
-    r.n_effective = effective_n(h);
+    r.n_effective = effective_n(f, hits);
     r.interval = stats_wilson(r.share, r.n_effective, STATS_Z95);
     return r;
 }
@@ -123,22 +126,18 @@ struct flat_share flat_share_of_row(const struct flat *f, uint32_t row, enum fla
 
 /* What is known about a stack on the way from the root. */
 struct place {
-    uint32_t last;   /* row of its last frame; NONE for the empty stack */
-    uint32_t caller; /* of the outermost row of the set; NONE = nobody */
-    uint32_t callee; /* of the innermost row of the set; NONE = it ran itself */
-    bool inside;     /* a row of the set was met */
+    uint32_t last;   /* row of its last frame; FLAT_NOBODY for the empty stack */
+    uint32_t caller; /* of the outermost row of the set; FLAT_OUTSIDE until one is met */
+    uint32_t callee; /* of the innermost row of the set; FLAT_NOBODY = it ran itself */
 };
-
-#define NONE UINT32_MAX
 
 static struct place step(struct place at, uint32_t row, const bool *in_set)
 {
-    bool was_in = at.last != NONE && in_set[at.last];
+    bool was_in = at.last != FLAT_NOBODY && in_set[at.last];
     if (in_set[row]) {
-        if (!at.inside)
+        if (at.caller == FLAT_OUTSIDE)
             at.caller = at.last;
-        at.inside = true;
-        at.callee = NONE;
+        at.callee = FLAT_NOBODY;
     } else if (was_in) {
         at.callee = row;
     }
@@ -146,23 +145,11 @@ static struct place step(struct place at, uint32_t row, const bool *in_set)
     return at;
 }
 
-static void add_call(struct flat_calls *c, const struct place *at, int64_t value)
-{
-    if (!at->inside)
-        return;
-    *(at->caller == NONE ? &c->from_nothing : &c->callers[at->caller]) += value;
-    *(at->callee == NONE ? &c->self : &c->callees[at->callee]) += value;
-}
-
-struct flat_calls flat_calls_of_set(const struct flat *f, const bool *in_set)
+static void find_calls(const struct flat *f, const bool *in_set, struct flat_calls *c)
 {
     const struct profile *p = f->profile;
-    struct flat_calls c = {
-        .callers = mem_calloc(f->rows.n + 1, sizeof *c.callers),
-        .callees = mem_calloc(f->rows.n + 1, sizeof *c.callees),
-    };
     autofree struct place *at = mem_calloc(p->stacks.nodes.n, sizeof *at);
-    at[0] = (struct place){NONE, NONE, NONE, false};
+    at[0] = (struct place){FLAT_NOBODY, FLAT_OUTSIDE, FLAT_OUTSIDE};
     for (size_t i = 1; i < p->stacks.nodes.n; i++) {
         struct stack_node node = p->stacks.nodes.at[i];
         struct place here = at[node.parent.i];
@@ -170,14 +157,49 @@ struct flat_calls flat_calls_of_set(const struct flat *f, const bool *in_set)
             here = step(here, flat_row_of(f, node.frame, k), in_set);
         at[i] = here;
     }
-    for (size_t i = 0; i < p->samples.n; i++)
-        add_call(&c, &at[p->samples.stack[i].i], p->samples.value[f->type][i]);
+    for (size_t i = 0; i < p->stacks.nodes.n; i++) {
+        c->caller_of[i] = at[i].caller;
+        c->callee_of[i] = at[i].callee;
+    }
+}
+
+struct flat_calls flat_calls_of_set(const struct flat *f, const bool *in_set)
+{
+    const struct profile *p = f->profile;
+    size_t n_stacks = p->stacks.nodes.n;
+    struct flat_calls c = {
+        .callers = mem_calloc(f->rows.n + 1, sizeof *c.callers),
+        .callees = mem_calloc(f->rows.n + 1, sizeof *c.callees),
+        .caller_of = mem_calloc(n_stacks, sizeof *c.caller_of),
+        .callee_of = mem_calloc(n_stacks, sizeof *c.callee_of),
+    };
+    find_calls(f, in_set, &c);
+    for (size_t i = 0; i < p->samples.n; i++) {
+        uint32_t caller = c.caller_of[p->samples.stack[i].i];
+        uint32_t callee = c.callee_of[p->samples.stack[i].i];
+        int64_t value = p->samples.value[f->type][i];
+        if (caller == FLAT_OUTSIDE)
+            continue;
+        *(caller == FLAT_NOBODY ? &c.from_nothing : &c.callers[caller]) += value;
+        *(callee == FLAT_NOBODY ? &c.self : &c.callees[callee]) += value;
+    }
     return c;
+}
+
+struct flat_share flat_share_of_calls(const struct flat *f, const uint32_t *of_stack, uint32_t row)
+{
+    size_t n = f->profile->stacks.nodes.n;
+    autofree bool *marked = mem_calloc(n, sizeof *marked);
+    for (size_t i = 0; i < n; i++)
+        marked[i] = of_stack[i] == row;
+    return flat_share_of_stacks(f, marked);
 }
 
 void flat_calls_done(struct flat_calls *c)
 {
     free(c->callers);
     free(c->callees);
+    free(c->caller_of);
+    free(c->callee_of);
     *c = (struct flat_calls){0};
 }

@@ -5,11 +5,17 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
+void insight_half(struct buf *b, const struct flat_share *s)
+{
+    double half = 50 * (s->interval.high - s->interval.low);
+    if (s->n_effective > 0)
+        buf_printf(b, "\xc2\xb1%.*f", half < 0.05 ? 2 : 1, half);
+}
+
 void insight_share(struct buf *b, const struct flat_share *s)
 {
-    buf_printf(b, "%.1f%%", 100 * s->share);
-    if (s->n_effective > 0)
-        buf_printf(b, " \xc2\xb1%.1f", 50 * (s->interval.high - s->interval.low));
+    buf_printf(b, "%.1f%%%s", 100 * s->share, s->n_effective > 0 ? " " : "");
+    insight_half(b, s);
 }
 
 /*
@@ -211,13 +217,13 @@ static bool test_scalar(const struct insight_input *in, const struct insight_rul
         struct flat_share s = share_of_code(in->functions, c);
         if (surely(in->functions, &s) < self->least)
             continue;
-        buf_str(evidence, n++ ? ", " : "the hot loop of ");
+        buf_str(evidence, n++ ? ", " : "time is spent in loops of ");
         add_short(evidence, text_of(c->name));
         buf_str(evidence, " (");
         insight_share(evidence, &s);
         buf_printf(evidence, ", %s)", simd_describe(&c->hot, what));
     }
-    buf_str(evidence, n ? " computes with one number at a time" : "");
+    buf_str(evidence, n ? " that compute one number at a time" : "");
     return n > 0;
 }
 

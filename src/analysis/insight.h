@@ -55,3 +55,6 @@ void insights_done(struct insights *s);
 
 /* "5.0% +-1.4", or "5.0%" where nothing is known of how sure it is. */
 void insight_share(struct buf *b, const struct flat_share *s);
+
+/* The second half of that alone: "+-1.4", or nothing. */
+void insight_half(struct buf *b, const struct flat_share *s);

@@ -28,6 +28,101 @@ static void build_whole(struct report *r)
     find_paths(r);
 }
 
+/* --- how sure a path is --- */
+
+/* The child of NODE with a LABEL, or 0. */
+static uint32_t child_by_label(const struct calltree *t, uint32_t node, uint32_t label)
+{
+    for_each_child (t, node, child)
+        if (t->label[child] == label)
+            return child;
+    return 0;
+}
+
+uint32_t *report_nodes_of_stacks(const struct report *r)
+{
+    const struct profile *p = r->profile;
+    uint32_t *node_of = mem_calloc(p->stacks.nodes.n, sizeof *node_of);
+    autofree bool *ended = mem_calloc(p->stacks.nodes.n, sizeof *ended); /* the rest is pruned */
+    for (size_t i = 1; i < p->stacks.nodes.n; i++) {
+        struct stack_node s = p->stacks.nodes.at[i];
+        size_t n = labels_count(profile_frame(p, s.frame));
+        node_of[i] = node_of[s.parent.i];
+        ended[i] = ended[s.parent.i];
+        for (size_t k = 0; k < n && !ended[i]; k++) {
+            uint32_t label = labels_of_frame(&r->paths->labels, p, s.frame, k);
+            uint32_t next = child_by_label(r->paths, node_of[i], label);
+            node_of[i] = next ? next : node_of[i];
+            ended[i] = !next;
+        }
+    }
+    return node_of;
+}
+
+struct flat_share report_share_of_path(const struct report *r, const uint32_t *node_of,
+                                       uint32_t node)
+{
+    const struct calltree *t = r->paths;
+    size_t n = r->profile->stacks.nodes.n;
+    autofree bool *below = mem_calloc(t->n, sizeof *below);
+    autofree bool *marked = mem_calloc(n, sizeof *marked);
+    below[node] = true;
+    for (size_t i = node + 1; i < t->n; i++) /* parents come before their children */
+        below[i] = below[t->parent[i]];
+    for (size_t i = 0; i < n; i++)
+        marked[i] = below[node_of[i]];
+    return flat_share_of_stacks(r->functions, marked);
+}
+
+/* --- modules of a name --- */
+
+static size_t add_module(const struct profile *p, struct mapping_id *list, size_t n, size_t most,
+                         struct mapping_id new)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p->mappings.at[list[i].i].path.i == p->mappings.at[new.i].path.i)
+            return n;
+    if (n < most)
+        list[n++] = new;
+    return n;
+}
+
+size_t report_modules(const struct flat *f, uint32_t row, size_t most, struct mapping_id *ret)
+{
+    const struct profile *p = f->profile;
+    size_t n = add_module(p, ret, 0, most, f->rows.at[row].mapping);
+    for (uint32_t i = 0; i < p->frames.n; i++)
+        for (size_t k = 0; k < flat_count(&p->frames.at[i]); k++)
+            if (flat_row_of(f, (struct frame_id){i}, k) == row)
+                n = add_module(p, ret, n, most, p->frames.at[i].mapping);
+    return n;
+}
+
+/* --- callers and callees --- */
+
+static int by_value(const void *a, const void *b, void *values)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const int64_t *v = values;
+    if (v[x] != v[y])
+        return v[x] > v[y] ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+uint32_t *report_rank(const struct flat *f, const int64_t *values, size_t *ret_n)
+{
+    uint32_t *rows = mem_calloc(f->rows.n + 1, sizeof *rows);
+    size_t n = 0;
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        if (values[i] > 0)
+            rows[n++] = i;
+    qsort_r(rows, n, sizeof *rows, by_value, (void *)values);
+    *ret_n = n;
+    return rows;
+}
+
+/* --- all of it --- */
+
 int report_build(struct report *r, const struct profile *p, int type,
                  const struct report_opts *opts, struct err *err)
 {

@@ -40,6 +40,19 @@ void report_done(struct report *r);
 /* "report on COMMAND", for headings. Free it. */
 char *report_title(const struct report *r);
 
+/* The files, at most MOST, that have functions of a row's name. Returns how many. */
+size_t report_modules(const struct flat *f, uint32_t row, size_t most, struct mapping_id *ret);
+
+/* The rows whose entry in VALUES is above 0, largest first. Free it. */
+uint32_t *report_rank(const struct flat *f, const int64_t *values, size_t *ret_n);
+
+/* For each stack the last node of `paths` on it. Free it. */
+uint32_t *report_nodes_of_stacks(const struct report *r);
+
+/* Share of what runs below a node of `paths`; NODE_OF is the list of all stacks. */
+struct flat_share report_share_of_path(const struct report *r, const uint32_t *node_of,
+                                       uint32_t node);
+
 void report_print_text(FILE *out, const struct report *r, int width, bool colour);
 void report_print_markdown(FILE *out, const struct report *r);
 void report_print_json(FILE *out, const struct report *r);

@@ -35,6 +35,19 @@ static void put_amount(struct json *j, const struct flat *f, const char *key, in
         json_null(j);
 }
 
+/* Several where files have functions of the same name. */
+static void put_modules(struct json *j, const struct flat *f, uint32_t row)
+{
+    enum { MOST = 100 };
+    struct mapping_id files[MOST];
+    size_t n = report_modules(f, row, MOST, files);
+    json_key(j, "modules");
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        json_text(j, profile_module_name(f->profile, files[i]));
+    json_close(j, ']');
+}
+
 static void put_row(struct json *j, const struct flat *f, uint32_t i)
 {
     const struct flat_row *row = &f->rows.at[i];
@@ -45,6 +58,8 @@ static void put_row(struct json *j, const struct flat *f, uint32_t i)
     json_text(j, flat_name(f, i));
     json_key(j, "module");
     json_text(j, profile_module_name(f->profile, row->mapping));
+    if (!f->row_of_thread)
+        put_modules(j, f, i);
     json_key(j, "kernel");
     json_bool(j, row->kernel);
     put_share(j, "self", &self);
@@ -85,8 +100,10 @@ static void put_insights(struct json *j, const struct insights *s)
     json_close(j, ']');
 }
 
-static void put_paths(struct json *j, const struct calltree *t)
+static void put_paths(struct json *j, const struct report *r)
 {
+    const struct calltree *t = r->paths;
+    autofree uint32_t *node_of = report_nodes_of_stacks(r);
     json_key(j, "paths"); /* parent: index in this list, -1 = none */
     json_open(j, '[');
     for (size_t i = 1; i < t->n; i++) {
@@ -95,8 +112,8 @@ static void put_paths(struct json *j, const struct calltree *t)
         json_int(j, (int64_t)t->parent[i] - 1);
         json_key(j, "name");
         json_text(j, labels_text(&t->labels, t->label[i]));
-        json_key(j, "total");
-        json_double(j, t->total[0] ? (double)t->total[i] / (double)t->total[0] : 0);
+        struct flat_share total = report_share_of_path(r, node_of, (uint32_t)i);
+        put_share(j, "total", &total);
         json_key(j, "self");
         json_double(j, t->total[0] ? (double)t->self[i] / (double)t->total[0] : 0);
         json_close(j, '}');
@@ -105,19 +122,19 @@ static void put_paths(struct json *j, const struct calltree *t)
 }
 
 static void put_calls(struct json *j, const struct report *r, const char *key,
-                      const int64_t *values)
+                      const int64_t *values, const uint32_t *of_stack)
 {
     const struct flat *f = r->functions;
+    size_t n;
+    autofree uint32_t *rows = report_rank(f, values, &n);
     json_key(j, key);
     json_open(j, '[');
-    for (uint32_t i = 0; i < f->rows.n; i++) {
-        if (values[i] <= 0)
-            continue;
+    for (size_t i = 0; i < n && i < r->opts.top; i++) {
+        struct flat_share s = flat_share_of_calls(f, of_stack, rows[i]);
         json_open(j, '{');
         json_key(j, "name");
-        json_text(j, flat_name(f, i));
-        json_key(j, "share");
-        json_double(j, f->whole ? (double)values[i] / (double)f->whole : 0);
+        json_text(j, flat_name(f, rows[i]));
+        put_share(j, "total", &s);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -138,8 +155,8 @@ static void put_function(struct json *j, const struct report *r)
     json_text(j, flat_name(f, row));
     put_share(j, "self", &self);
     put_share(j, "total", &total);
-    put_calls(j, r, "callers", c.callers);
-    put_calls(j, r, "callees", c.callees);
+    put_calls(j, r, "callers", c.callers, c.caller_of);
+    put_calls(j, r, "callees", c.callees, c.callee_of);
     json_close(j, '}');
     flat_calls_done(&c);
 }
@@ -176,7 +193,7 @@ static void put_whole(struct json *j, const struct report *r)
     put_list(j, "by_total", r->functions, FLAT_TOTAL, r->opts.top);
     put_list(j, "modules", r->modules, FLAT_SELF, r->opts.top);
     put_list(j, "threads", r->threads, FLAT_SELF, r->opts.top);
-    put_paths(j, r->paths);
+    put_paths(j, r);
 }
 
 void report_print_json(FILE *out, const struct report *r)

@@ -3,15 +3,15 @@
 #include "view/caption.h"
 #include "view/document.h"
 #include "view/flame.h"
-#include "view/report.h"
+#include "view/report_parts.h"
 
 #include <math.h>
 #include <time.h>
 
 /* Below this many samples nothing is said about a row's place among others. */
-enum { FEW_FOR_ORDER = 10, CHAIN_SHOWN = 4 };
+enum { FEW_FOR_ORDER = 10 };
 
-static void cell_share(struct document *d, const struct flat_share *s)
+void report_cell_share(struct document *d, const struct flat_share *s)
 {
     autobuf struct buf b = {0};
     insight_share(&b, s);
@@ -176,10 +176,20 @@ static const struct document_column columns_list[2][2][5] = {
           {"module"}}},
 };
 
-static void cell_module(struct document *d, const struct report *r, const struct flat_row *row)
+/* "libx.so +1" where another file has a function of the same name. */
+static void cell_module(struct document *d, const struct report *r, uint32_t row)
 {
-    struct text module = profile_module_name(r->profile, row->mapping);
-    document_cell(d, module.n ? module : text_of(row->kernel ? "[kernel]" : "-"), 0);
+    enum { MOST = 100 };
+    struct mapping_id files[MOST];
+    autobuf struct buf b = {0};
+    size_t n = report_modules(r->functions, row, MOST, files);
+    struct text module = profile_module_name(r->profile, files[0]);
+    bool kernel = r->functions->rows.at[row].kernel;
+    module = module.n ? module : text_of(kernel ? "[kernel]" : "-");
+    buf_add(&b, module.at, module.n);
+    if (n > 1)
+        buf_printf(&b, " +%zu%s", n - 1, n == MOST ? " or more" : "");
+    document_cell(d, buf_text(&b), 0);
 }
 
 static void tell_few(struct document *d, size_t few)
@@ -206,12 +216,12 @@ static void add_list(struct document *d, const struct report *r, enum flat_what 
         const struct flat_row *row = &f->rows.at[rows[i]];
         struct flat_share s = flat_share_of_row(f, rows[i], what);
         int64_t count = what == FLAT_SELF ? row->self_count : row->total_count;
-        cell_share(d, &s);
+        report_cell_share(d, &s);
         cell_count(d, f, count);
         if (weighs)
             cell_value(d, r, what == FLAT_SELF ? row->self : row->total);
         document_cell(d, flat_name(f, rows[i]), 0);
-        cell_module(d, r, row);
+        cell_module(d, r, rows[i]);
         few += f->count_type >= 0 && count < FEW_FOR_ORDER;
     }
     tell_few(d, few);
@@ -258,10 +268,10 @@ static void add_by(struct document *d, const struct flat *f, size_t top)
     for (size_t i = 0; i < n; i++) {
         const struct flat_row *row = &f->rows.at[rows[i]];
         struct flat_share self = flat_share_of_row(f, rows[i], FLAT_SELF);
-        cell_share(d, &self);
+        report_cell_share(d, &self);
         if (!threads) {
             struct flat_share total = flat_share_of_row(f, rows[i], FLAT_TOTAL);
-            cell_share(d, &total);
+            report_cell_share(d, &total);
         }
         cell_count(d, f, row->self_count);
         document_cell(d, flat_name(f, rows[i]), 0);
@@ -271,156 +281,6 @@ static void add_by(struct document *d, const struct flat *f, size_t top)
         all += f->rows.at[i].self > 0;
     if (all > n)
         document_text(d, "%zu more are not shown.", all - n);
-}
-
-/* --- hot paths --- */
-
-static const struct document_column columns_paths[] = {
-    {"total", .right = true}, {"self", .right = true}, {"path", .wide = true}};
-
-static uint32_t only_child(const struct calltree *t, uint32_t node)
-{
-    return t->child_end[node] - t->child_at[node] == 1 ? t->list[t->child_at[node]] : 0;
-}
-
-static void cell_part(struct document *d, int64_t part, int64_t whole)
-{
-    char s[UNITS_MAX];
-    double share = whole > 0 ? (double)part / (double)whole : 0;
-    snprintf(s, sizeof s, "%.1f%%", 100 * share);
-    document_cell(d, text_of(part ? s : ""), 0);
-}
-
-static void add_path_row(struct document *d, const struct calltree *t, uint32_t node, size_t indent)
-{
-    autobuf struct buf b = {0};
-    struct text name = labels_text(&t->labels, t->label[node]);
-    cell_part(d, t->total[node], t->total[0]);
-    cell_part(d, t->self[node], t->total[0]);
-    for (size_t i = 0; i < (indent < 30 ? indent : 30); i++)
-        buf_str(&b, "  ");
-    buf_add(&b, name.at, name.n);
-    document_cell(d, buf_text(&b), 0);
-}
-
-static void add_gap_row(struct document *d, size_t n, size_t indent)
-{
-    autobuf struct buf b = {0};
-    document_cell(d, text_of(""), 0);
-    document_cell(d, text_of(""), 0);
-    for (size_t i = 0; i < (indent < 30 ? indent : 30); i++)
-        buf_str(&b, "  ");
-    buf_printf(&b, "... %zu frames", n);
-    document_cell(d, buf_text(&b), 0);
-}
-
-/* A run of frames that each call only the next; what is between its ends is counted. */
-static uint32_t add_chain(struct document *d, const struct calltree *t, uint32_t node,
-                          size_t indent)
-{
-    size_t n = 1;
-    uint32_t last = node;
-    for (uint32_t next; (next = only_child(t, last)); n++)
-        last = next;
-    size_t hidden = n > CHAIN_SHOWN + 2 ? n - CHAIN_SHOWN : 0;
-    for (size_t i = 0; i < n; i++) {
-        if (hidden && i == CHAIN_SHOWN / 2)
-            add_gap_row(d, hidden, indent);
-        if (!hidden || i < CHAIN_SHOWN / 2 || i >= CHAIN_SHOWN / 2 + hidden)
-            add_path_row(d, t, node, indent);
-        node = i + 1 < n ? only_child(t, node) : node;
-    }
-    return last;
-}
-
-struct pending {
-    uint32_t node;
-    size_t indent;
-};
-
-static int by_total(const void *a, const void *b, void *tree)
-{
-    const struct calltree *t = tree;
-    uint32_t x = ((const struct pending *)a)->node, y = ((const struct pending *)b)->node;
-    if (t->total[x] != t->total[y])
-        return t->total[x] < t->total[y] ? -1 : 1; /* a stack: the largest is taken first */
-    return (x < y) - (x > y);
-}
-
-static void add_paths(struct document *d, const struct report *r)
-{
-    struct calltree *t = r->paths;
-    VEC(struct pending) todo = {0};
-    document_heading(d, "Hot paths");
-    document_tree(d, columns_paths, 3);
-    *vec_push(&todo) = (struct pending){0, 0};
-    while (todo.n) {
-        struct pending at = todo.at[--todo.n];
-        uint32_t last = at.node ? add_chain(d, t, at.node, at.indent) : 0;
-        size_t first = todo.n;
-        for_each_child (t, last, child)
-            *vec_push(&todo) = (struct pending){child, last ? at.indent + 1 : 0};
-        if (todo.n > first)
-            qsort_r(todo.at + first, todo.n - first, sizeof *todo.at, by_total, t);
-    }
-    vec_done(&todo);
-    document_text(d, "Calls below %.3g%% of the total are left out.", 100 * r->paths_least);
-}
-
-/* --- one function --- */
-
-static void add_calls(struct document *d, const struct report *r, const char *title,
-                      const int64_t *values, struct text rest_name, int64_t rest)
-{
-    static const struct document_column columns[] = {
-        {"of it", .right = true}, {"of all", .right = true}, {"name", .wide = true}};
-    const struct flat *f = r->functions;
-    int64_t whole = rest;
-    for (size_t i = 0; i < f->rows.n; i++)
-        whole += values[i];
-    document_heading(d, title);
-    document_table(d, columns, 3);
-    autofree bool *done = mem_calloc(f->rows.n + 1, sizeof *done);
-    for (size_t n = 0; n < r->opts.top; n++) {
-        uint32_t best = UINT32_MAX;
-        for (uint32_t i = 0; i < f->rows.n; i++)
-            if (!done[i] && values[i] > 0 && (best == UINT32_MAX || values[i] > values[best]))
-                best = i;
-        int64_t value = best == UINT32_MAX ? 0 : values[best];
-        bool take_rest = rest > 0 && rest >= value;
-        if (!take_rest && best == UINT32_MAX)
-            break;
-        cell_part(d, take_rest ? rest : value, whole);
-        cell_part(d, take_rest ? rest : value, f->whole);
-        document_cell(d, take_rest ? rest_name : flat_name(f, best), 0);
-        if (take_rest)
-            rest = 0;
-        else
-            done[best] = true;
-    }
-}
-
-static void add_function(struct document *d, const struct report *r)
-{
-    const struct flat *f = r->functions;
-    uint32_t row = 0;
-    while (!r->of_callers[row])
-        row++;
-    struct flat_share self = flat_share_of_set(f, r->of_callers, FLAT_SELF);
-    struct flat_share total = flat_share_of_set(f, r->of_callers, FLAT_TOTAL);
-    autobuf struct buf s = {0}, t = {0};
-    insight_share(&s, &self);
-    insight_share(&t, &total);
-    document_heading(d, flat_name(f, row).at);
-    document_text(d, "%s is spent in it, %s in it and in what it calls.", buf_cstr(&s),
-                  buf_cstr(&t));
-    struct flat_calls c = flat_calls_of_set(f, r->of_callers);
-    add_calls(d, r, "Called by", c.callers, text_of("(nothing: it is the first on its stack)"),
-              c.from_nothing);
-    add_calls(d, r, "Spent in", c.callees, text_of("(itself)"), c.self);
-    flat_calls_done(&c);
-    document_text(d,
-                  "Of nested calls the outermost tells the caller and the innermost the callee.");
 }
 
 /* --- all of it --- */
@@ -449,7 +309,7 @@ static void add_whole(struct document *d, const struct report *r, bool figure)
     document_heading(d, "Hot functions, with what they call");
     add_list(d, r, FLAT_TOTAL);
     add_certainty(d, r->functions);
-    add_paths(d, r);
+    report_add_paths(d, r);
     document_heading(d, by_title(FLAT_MODULE));
     add_by(d, r->modules, top);
     if (r->profile->threads.n > 2) {
@@ -463,7 +323,7 @@ static void build_document(struct document *d, const struct report *r, bool figu
 {
     add_head(d, r);
     if (r->opts.callers)
-        add_function(d, r);
+        report_add_function(d, r);
     if (r->by) {
         document_heading(d, by_title(r->opts.by));
         add_by(d, r->by, r->opts.top);

@@ -115,7 +115,7 @@ SOURCE
 @test "report names a hot scalar loop, and keeps silent once the program is gone" {
     kelvin report app.kelvin --width 300
     exits 0
-    [[ $output == *"scalar-loop: the hot loop of churn ("*", scalar SSE)"* ]]
+    [[ $output == *"scalar-loop: time is spent in loops of churn ("*", scalar SSE)"* ]]
     rm app
     kelvin report app.kelvin
     exits 0

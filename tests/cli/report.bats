@@ -75,6 +75,33 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     has_not "Hot paths"
 }
 
+@test "callers and hot paths have intervals where the number of samples is known" {
+    for i in $(seq 1 100); do
+        printf 'app 1/1 1.%03d: 1000000 cpu-clock:\n\t1 leaf (/bin/app)\n\t%d %s (/bin/app)\n\t9 main (/bin/app)\n\n' \
+            "$i" $((i % 4 ? 2 : 3)) "$((i % 4 ? 1 : 2))_caller"
+    done >s.txt
+    kelvin report s.txt --callers leaf
+    exits 0
+    [[ $output =~ 75.0%\ +75.0%\ ±8.4\ +1_caller ]] || fail "$output"
+    [[ $output =~ 25.0%\ +25.0%\ ±8.4\ +2_caller ]] || fail "$output"
+    kelvin report s.txt
+    [[ $output =~ 75.0%\ +±8.4\ +1_caller ]] || fail "$output"
+    kelvin report s.txt --callers leaf --format json
+    [[ $output == *'"name":"1_caller","total":{"share":0.75,"low":0.65'* ]] || fail "$output"
+}
+
+@test "the same name in several files is one function, and the row says in how many" {
+    for i in $(seq 1 40); do
+        printf 'app 1/1 1.%03d: 1000000 cpu-clock:\n\t1 init (/lib/lib%s.so)\n\t9 main (/bin/app)\n\n' \
+            "$i" "$((i % 3))"
+    done >s.txt
+    kelvin report s.txt
+    exits 0
+    [[ $output =~ 100.0%\ ±4.4\ +40\ +40\ ms\ +init\ +lib1.so\ \+2 ]] || fail "$output"
+    kelvin report s.txt --format json
+    [[ $output == *'"modules":["lib1.so","lib2.so","lib0.so"]'* ]] || fail "$output"
+}
+
 @test "an unknown function: the nearest are named; an ambiguous one: all are listed" {
     make_profile
     kelvin report app.folded --callers wakl

@@ -207,8 +207,8 @@ static void a_scalar_loop_in_a_hot_function(void **state)
     struct insights s = insights_build(&in);
     assert_int_equal(s.at.n, 1);
     assert_string_equal(s.at.at[0].rule->id, "scalar-loop");
-    assert_string_equal(s.at.at[0].evidence, "the hot loop of horner (30.0% \xc2\xb1"
-                                             "2.8, scalar SSE) computes with "
+    assert_string_equal(s.at.at[0].evidence, "time is spent in loops of horner (30.0% \xc2\xb1"
+                                             "2.8, scalar SSE) that compute "
                                              "one number at a time");
     insights_done(&s);
     row.hot.loops = false; /* no loop, no advice */

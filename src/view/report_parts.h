@@ -1,0 +1,15 @@
+/*
+ * report_parts.h - what the files that write a report's words and tables share.
+ */
+#pragma once
+#include "view/document.h"
+#include "view/report.h"
+
+/* A share with half of its interval, and its heat. */
+void report_cell_share(struct document *d, const struct flat_share *s);
+
+/* The hot paths as a pruned tree. */
+void report_add_paths(struct document *d, const struct report *r);
+
+/* The function that was asked for, its callers and callees. */
+void report_add_function(struct document *d, const struct report *r);
