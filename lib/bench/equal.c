@@ -32,6 +32,12 @@ PUBLIC void kelvin_add_reproduce(struct kelvin_reproduce *r)
     reproduces = r;
 }
 
+/* Races add the length to the name: "/n=65536". */
+int equal_name_width(const struct session *s)
+{
+    return s->name_width + 8;
+}
+
 /* --- refusals --- */
 
 static int refuse(struct err *err, const char *why, const char *what)
@@ -198,11 +204,11 @@ static void say_agreement(const struct proof *p)
     print_tolerance(&line, p->c);
     print_coverage(&line, p);
     print_slots(&slots, p->c);
-    session_say(p->s, "equal %-*s  %s; seed %llu, %.1f s\n", p->s->name_width, p->job->name,
+    session_say(p->s, "equal %-*s  %s; seed %llu, %.1f s\n", equal_name_width(p->s), p->job->name,
                 buf_cstr(&line), (unsigned long long)p->c->seed,
                 (double)(clock_now_ns() - p->begin_ns) / 1e9);
-    session_say(p->s, "      %-*s  slightly wrong results noticed: %s\n", p->s->name_width, "",
-                buf_cstr(&slots));
+    session_say(p->s, "      %-*s  slightly wrong results noticed: %s\n", equal_name_width(p->s),
+                "", buf_cstr(&slots));
 }
 
 static void record_agreement(const struct proof *p, struct json *j)
@@ -243,8 +249,8 @@ static void say_failure(const struct proof *p, bool is_pinned)
     if (!is_pinned)
         print_count(&where, p->done + 1);
     record(p, buf_cstr(&what), buf_cstr(&code));
-    session_say(p->s, "equal %-*s  FAILED at %s, seed %llu: %s\n", p->s->name_width, p->job->name,
-                buf_cstr(&where), (unsigned long long)p->c->seed, buf_cstr(&what));
+    session_say(p->s, "equal %-*s  FAILED at %s, seed %llu: %s\n", equal_name_width(p->s),
+                p->job->name, buf_cstr(&where), (unsigned long long)p->c->seed, buf_cstr(&what));
     session_say(p->s,
                 "\n/* %s. The smallest input found that fails; below\n"
                 " * KELVIN_EQUAL(%s) it is tried first in every run. */\n%s\n",

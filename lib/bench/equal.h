@@ -207,6 +207,11 @@ void print_bits(struct buf *to, enum kelvin_type type, uint64_t bits);
 /* 1234567 as "1,234,567". */
 void print_count(struct buf *to, uint64_t n);
 
+/* --- equal.c --- */
+
+/* Of the names in front of each line. */
+int equal_name_width(const struct session *s);
+
 /* --- race.c --- */
 
 /* Race over all lengths; failures are told to the session. -1 only when nothing could be measured.

@@ -163,7 +163,7 @@ static void say_race(struct race *r)
     }
     session_say(r->s,
                 "race  %-*s  %.3g times as fast, %.3g .. %.3g (%.4g %%); %s, was %s; %zu blocks",
-                r->s->name_width, r->name, r->speedup, r->interval.low, r->interval.high,
+                equal_name_width(r->s), r->name, r->speedup, r->interval.low, r->interval.high,
                 100 * (1 - r->paired.miss), times[1], times[0], r->blocks);
     if (r->c->racing.min_speedup > 0)
         session_say(r->s, "; at least %g %s", r->c->racing.min_speedup, words[gate_of(r)]);
