@@ -46,6 +46,8 @@ struct session {
     FILE *records;    /* where JSON lines go; NULL = a person reads standard output */
     struct json json; /* of the record that is being written */
     bool has_head;    /* the table's head was printed */
+    double rounds;    /* of all benchmarks */
+    double disturbed; /* of these, while another program had the CPU */
     int output_errno; /* why standard output or the records could not be written; 0 = they could */
 };
 
@@ -60,6 +62,7 @@ struct kind {
      * it; other jobs still run, and the program exits with its code.
      */
     int (*run)(struct session *s, const struct job *job, struct err *err);
+    void (*finish)(struct session *s); /* after the last job of this kind; may be NULL */
 };
 
 /* --- registry.c --- */
@@ -100,8 +103,8 @@ void session_fails(struct session *s, int code);
 
 /* Nanoseconds with as many digits as the half width WITHIN makes sense of: "81.2 ns". */
 char *table_time(char *s, double time_ns, double within_ns);
-/* "80.9 .. 81.6 ns" */
-char *table_interval(char *s, double low_ns, double high_ns);
+/* "80.9 .. 81.6 ns", in the unit in which TIME is printed. */
+char *table_interval(char *s, double time_ns, double low_ns, double high_ns);
 /* Three digits, a prefix and the unit: (12.3e9, "B/s") -> "12.3 GB/s". */
 char *table_rate(char *s, double per_second, const char *unit);
 

@@ -32,7 +32,7 @@ static void evaluate(struct finding *f, const struct loop_result *r)
     f->overhead_ns = r->loop_ns + pauses_ns;
     f->ns = fmax(line.slope - f->overhead_ns, 0);
     f->interval.low = fmax(line.interval.low - f->overhead_ns - doubt_ns, 0);
-    f->interval.high = fmax(line.interval.high - f->overhead_ns + doubt_ns, f->ns);
+    f->interval.high = fmax(line.interval.high - f->overhead_ns + doubt_ns, f->ns + doubt_ns);
     f->r2 = r->flat ? NAN : line.r2;
     f->outliers = summary.mild_low + summary.mild_high + summary.severe_low + summary.severe_high;
 }
@@ -80,6 +80,7 @@ static void put_record(struct json *j, const struct job *job, const struct loop_
     key_number(j, "items", r->items);
     key_number(j, "bytes", r->bytes);
     key_number(j, "threads", b->shape == KELVIN_THREADED ? (double)job->value : 1);
+    key_number(j, "disturbed", (double)r->disturbed);
     json_key(j, "sampling");
     json_str(j, r->flat ? "flat" : "linear");
     key_numbers(j, "counts", r->counts, r->n);
@@ -92,7 +93,7 @@ static void rates(char *s, size_t size, const struct loop_result *r, double ns)
     if (ns > 0 && r->bytes > 0)
         table_rate(bytes, r->bytes / ns * 1e9, "B/s");
     if (ns > 0 && r->items > 0)
-        table_rate(items, r->items / ns * 1e9, "items/s");
+        table_rate(items, r->items / ns * 1e9, "/s");
     snprintf(s, size, "%s%s%s", bytes, *bytes && *items ? "  " : "", items);
 }
 
@@ -111,7 +112,7 @@ static void say_row(struct session *s, const struct job *job, const struct loop_
     char time[UNITS_MAX], interval[UNITS_MAX], r2[16] = "-", outliers[32], rate[2 * UNITS_MAX + 4];
     double ns = f->interval.low > 0 ? f->ns : 0;
     table_time(time, ns, (f->interval.high - f->interval.low) / 2);
-    table_interval(interval, f->interval.low, f->interval.high);
+    table_interval(interval, ns, f->interval.low, f->interval.high);
     if (!isnan(f->r2))
         snprintf(r2, sizeof r2, "%.4f", f->r2);
     snprintf(outliers, sizeof outliers, "%zu of %zu", f->outliers, r->n);
@@ -119,6 +120,17 @@ static void say_row(struct session *s, const struct job *job, const struct loop_
     say_head(s);
     session_say(s, "%-*s  %10s  %-22s  %-6s  %-*s%s\n", s->name_width, job->name, time, interval,
                 r2, *rate ? 12 : 0, outliers, rate);
+}
+
+/* A mean over rounds that others interrupted is too long, and no statistics can mend that. */
+static void finish(struct session *s)
+{
+    if (s->rounds > 0 && s->disturbed > s->rounds / 4)
+        session_say(
+            s,
+            "The machine was busy: in %.0f %% of all rounds another program had the CPU for "
+            "a while, so these times are too long.\n",
+            100 * s->disturbed / s->rounds);
 }
 
 /* --- the kind --- */
@@ -168,6 +180,8 @@ static int run(struct session *s, const struct job *job, struct err *err)
     int status = measure(s, job, &r, err);
     if (status == 0) {
         evaluate(&f, &r);
+        s->rounds += (double)r.n;
+        s->disturbed += (double)r.disturbed;
         struct json *j = session_record(s);
         if (j) {
             put_record(j, job, &r, &f);
@@ -185,6 +199,7 @@ static const struct kind benchmark_kind = {
     .expand = expand,
     .describe = put_name,
     .run = run,
+    .finish = finish,
 };
 
 PUBLIC void kelvin_add(struct kelvin_benchmark *b)

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 enum state { BEFORE_LOOP, IN_LOOP, AFTER_LOOP };
 
@@ -34,6 +35,7 @@ struct gang {
     struct seat *seats;
     bool started, counting; /* a round was begun; it is one that counts */
     double loop_count, loop_ns, pairs, pairs_ns, pauses, done;
+    long ousted; /* times_ousted() when the round began */
 
     pthread_mutex_t lock; /* guards the rest; of no use to a single thread */
     pthread_cond_t turned;
@@ -71,36 +73,38 @@ static void probe_loop(struct gang *g, double count)
 }
 
 /* Time that stays in a round after a pause and a resume. */
-static void probe_pauses(struct gang *g)
+static void probe_pauses(struct gang *g, double spend_ns)
 {
-    enum { PAIRS = 200 };
     struct seat probe = {.state = IN_LOOP};
     struct seat *was = sit(&probe);
     probe.start_ns = clock_now_ns();
-    for (int i = 0; i < PAIRS; i++) {
-        kelvin_pause();
-        kelvin_resume();
-    }
-    probe.end_ns = clock_now_ns();
+    do {
+        for (int i = 0; i < 100; i++) {
+            kelvin_pause();
+            kelvin_resume();
+        }
+        probe.end_ns = clock_now_ns();
+    } while ((double)(probe.end_ns - probe.start_ns) < spend_ns);
     sit(was);
-    g->pairs += PAIRS;
+    g->pairs += probe.pauses;
     g->pairs_ns += (double)net_ns(&probe);
 }
 
 /*
- * A share of each round goes to the empty loop: a large one where its cost weighs, so that the
- * difference of the two is as sure as each of them.
+ * A share of each round goes to the empty loop, and to pauses if it has any: a large one where
+ * their cost weighs, so that the difference is as sure as what it is made of.
  */
 static void probe(struct gang *g, double round_ns)
 {
     if (g->loop_count == 0)
         probe_loop(g, 20000);
-    double loop_ns = fmax(g->loop_ns / g->loop_count, 0.01);
-    bool weighs = g->rounds.each_ns < 10 * loop_ns;
-    double spend_ns = fmin(round_ns * (weighs ? 0.25 : 0.01), 5e6);
-    probe_loop(g, fmax(spend_ns, 5e3) / loop_ns);
-    if (g->seats[0].pauses > 0)
-        probe_pauses(g);
+    double loop_ns = fmax(g->loop_ns / g->loop_count, 0.01), each_ns = g->rounds.each_ns;
+    bool pauses = g->seats[0].pauses > 0;
+    bool weighs = each_ns < 10 * loop_ns || (pauses && each_ns < 500);
+    double spend_ns = fmax(fmin(round_ns * (weighs ? 0.25 : 0.01), 20e6), 5e3);
+    probe_loop(g, spend_ns / loop_ns);
+    if (pauses)
+        probe_pauses(g, spend_ns);
 }
 
 /* --- the gang --- */
@@ -119,9 +123,18 @@ static double round_ns(const struct gang *g)
     return ns;
 }
 
+/* How often this thread had to give up the CPU to another program. */
+static long times_ousted(void)
+{
+    struct rusage usage = {0};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw;
+}
+
 static void keep_round(struct gang *g, double ns)
 {
     struct loop_result *r = g->result;
+    r->disturbed += g->target->threads == 1 && times_ousted() > g->ousted;
     r->counts[r->n] = (double)g->rounds.count;
     r->times[r->n++] = ns;
     g->pauses += g->seats[0].pauses;
@@ -138,6 +151,7 @@ static size_t decide(struct gang *g)
     g->started = true;
     size_t count = rounds_next(&g->rounds, ns);
     g->counting = g->rounds.warm;
+    g->ousted = times_ousted();
     return count;
 }
 

@@ -30,6 +30,7 @@ struct loop_result {
     double *counts,
         *times;          /* iterations and nanoseconds of each round, in the order they were made */
     bool flat;           /* all rounds as long: linear sampling would have taken too long */
+    size_t disturbed;    /* rounds in which another program took the CPU; of one thread only */
     double items, bytes; /* as told by the body */
     double loop_ns;      /* what the empty loop took, an iteration */
     double pauses;       /* kelvin_pause() an iteration */

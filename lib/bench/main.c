@@ -110,6 +110,17 @@ static void run_job(struct session *s, const struct job *job)
         say_error(s, job, &err);
 }
 
+/* After the last job of a kind it may have something to say about all of them. */
+static void finish_kind(struct session *s, size_t at)
+{
+    const struct kind *kind = s->jobs.list.at[at].entry->kind;
+    for (size_t i = at + 1; i < s->jobs.list.n; i++)
+        if (s->jobs.list.at[i].entry->kind == kind)
+            return;
+    if (kind->finish)
+        kind->finish(s);
+}
+
 static void run_jobs(struct session *s)
 {
     s->name_width = (int)strlen("benchmark");
@@ -122,6 +133,7 @@ static void run_jobs(struct session *s)
             list(s, &s->jobs.list.at[i]);
         else
             run_job(s, &s->jobs.list.at[i]);
+        finish_kind(s, i);
     }
 }
 

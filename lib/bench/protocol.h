@@ -25,16 +25,16 @@
  *
  *     {"kelvin_bench":1,"program":"./mybench"}
  *     {"name":"sum/n=1000","ns":81.2,"low":80.9,"high":81.6,"overhead_ns":0.3,"r2":0.9998,
- *      "items":1000,"bytes":4000,"param":"n","size":1000,"threads":1,"sampling":"linear",
+ *      "items":1000,"bytes":4000,"param":"n","size":1000,"threads":1,"disturbed":0,"sampling":"linear",
  *      "counts":[24,48,...],"times":[1973.1,...]}
  *     {"error":"benchmark 'x' never reaches BENCH_LOOP...","name":"x","exit":1}
  *     {"end":true,"exit":0}
  *
- * ns, low, high: of one iteration, nanoseconds, overhead taken off; the interval is at 95 %.
- * counts, times: iterations and nanoseconds of each timed round as the clock gave them, overhead
- * and all. items and bytes are of one iteration, 0 = not told. param and size are left
- * out where there is no parameter. With list=1 a benchmark is {"name":...,"param":...,"size":...}.
- * Readers leave alone what they do not know.
+ * ns, low, high: of one iteration, nanoseconds, overhead taken off; the interval is at 95 %. ns can
+ * be 0. counts, times: iterations and nanoseconds of each timed round as the clock gave them,
+ * overhead and all. disturbed: rounds in which another program took the CPU. items and bytes are of
+ * one iteration, 0 = not told. param and size are left out where there is no parameter. With list=1
+ * a benchmark is {"name":...,"param":...,"size":...}. Readers leave alone what they do not know.
  */
 #pragma once
 

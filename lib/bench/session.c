@@ -7,16 +7,19 @@ struct json *session_record(struct session *s)
 {
     if (!s->records)
         return NULL;
+    errno = 0;
     s->json = (struct json){.out = s->records};
     json_open(&s->json, '{');
     return &s->json;
 }
 
-/* Each line is flushed: who reads it wants to know how far this is, and whole lines only. */
+/*
+ * Each line is flushed: who reads it wants to know how far this is, and whole lines only. errno was
+ * cleared before the first write, which may have failed by itself.
+ */
 static void flush(struct session *s, FILE *f)
 {
-    errno = 0;
-    if (fflush(f) != 0 || ferror(f))
+    if ((fflush(f) != 0 || ferror(f)) && !s->output_errno)
         s->output_errno = errno ? errno : EIO;
 }
 
@@ -33,6 +36,7 @@ void session_say(struct session *s, const char *fmt, ...)
         return;
     va_list args;
     va_start(args, fmt);
+    errno = 0;
     vprintf(fmt, args);
     va_end(args);
     flush(s, stdout);

@@ -34,13 +34,13 @@ char *table_time(char *s, double time_ns, double within_ns)
     return s;
 }
 
-char *table_interval(char *s, double low_ns, double high_ns)
+char *table_interval(char *s, double time_ns, double low_ns, double high_ns)
 {
     if (!isfinite(low_ns) || !isfinite(high_ns)) {
         snprintf(s, UNITS_MAX, "unknown");
         return s;
     }
-    const struct unit *u = unit_of(high_ns);
+    const struct unit *u = unit_of(time_ns > 0 ? time_ns : high_ns);
     int after = digits((high_ns - low_ns) / 2 / u->ns);
     snprintf(s, UNITS_MAX, "%.*f .. %.*f %s", low_ns > 0 ? after : 0, low_ns / u->ns, after,
              high_ns / u->ns, u->name);
