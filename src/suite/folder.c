@@ -1,0 +1,190 @@
+/*
+ * folder.c - a folder that is replaced as a whole.
+ */
+#include "suite/folder.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define MARK ".kelvin-published"
+
+static const char mark_text[] =
+    "Made by 'kelvin run', which replaces this folder as a whole: keep nothing else in it.\n";
+
+/* --- removing --- */
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)at;
+    return kind == FTW_DP ? rmdir(path) : unlink(path);
+}
+
+/* All of it, links themselves and not what they lead to, and never onto another file system. */
+static void remove_tree(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* --- whose is it --- */
+
+static bool has_mark(const char *folder)
+{
+    autofree char *mark = mem_printf("%s/" MARK, folder);
+    struct stat st;
+    return lstat(mark, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool is_empty(const char *folder)
+{
+    DIR *d = opendir(folder);
+    size_t n = 0;
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n == 2; /* "." and ".." */
+}
+
+static int check_target(const char *path, struct err *err)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? 0 : err_set_errno(err, errno, "cannot look at '%s'", path);
+    if (!S_ISDIR(st.st_mode))
+        return err_set(err, EXIT_ERROR,
+                       "'%s' is not a folder: name another with --set publish.folder=NAME", path);
+    if (has_mark(path) || is_empty(path))
+        return 0;
+    return err_set(
+        err, EXIT_ERROR,
+        "the folder '%s' was not made by kelvin and would be lost: move it away, or name "
+        "another with --set publish.folder=NAME",
+        path);
+}
+
+/* --- names --- */
+
+/* "a/perf" in the folder and its name. */
+static void split(const char *path, char **ret_parent, char **ret_name)
+{
+    const char *slash = strrchr(path, '/');
+    *ret_parent =
+        slash ? mem_strndup(path, (size_t)(slash - path + (slash == path))) : mem_strdup(".");
+    *ret_name = mem_strdup(slash ? slash + 1 : path);
+}
+
+/* What a run that was killed left: nobody holds its lock. */
+static void remove_if_stale(const char *staging)
+{
+    autofree char *mark = mem_printf("%s/" MARK, staging);
+    autoclose int fd = open(mark, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        remove_tree(staging);
+}
+
+static void remove_stale(const char *parent, const char *name)
+{
+    autofree char *prefix = mem_printf(".%s.new-", name);
+    DIR *d = opendir(parent);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (text_starts(text_of(e->d_name), prefix)) {
+            autofree char *path = mem_printf("%s/%s", parent, e->d_name);
+            remove_if_stale(path);
+        }
+    if (d)
+        closedir(d);
+}
+
+/* --- the way of a folder --- */
+
+static int write_mark(struct folder *f, struct err *err)
+{
+    autofree char *mark = folder_file(f, MARK);
+    f->lock = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (f->lock < 0 || flock(f->lock, LOCK_EX) != 0 ||
+        write(f->lock, mark_text, sizeof mark_text - 1) != (ssize_t)sizeof mark_text - 1)
+        return err_set_errno(err, errno, "cannot write to '%s'", f->staging);
+    return 0;
+}
+
+int folder_open(struct folder *f, const char *path, struct err *err)
+{
+    *f = (struct folder){.path = mem_strdup(path), .lock = -1};
+    for (size_t n = strlen(f->path); n > 1 && f->path[n - 1] == '/'; n--)
+        f->path[n - 1] = '\0';
+    if (check_target(f->path, err) != 0)
+        return -1;
+    autofree char *parent = NULL, *name = NULL;
+    split(f->path, &parent, &name);
+    remove_stale(parent, name);
+    f->staging = mem_printf("%s/.%s.new-XXXXXX", parent, name);
+    if (!mkdtemp(f->staging)) {
+        int e = errno;
+        free(f->staging);
+        f->staging = NULL;
+        return err_set_errno(err, e, "cannot make a folder beside '%s'", f->path);
+    }
+    chmod(f->staging, 0755);
+    return write_mark(f, err);
+}
+
+char *folder_file(const struct folder *f, const char *name)
+{
+    return mem_printf("%s/%s", f->staging, name);
+}
+
+static void let_go(struct folder *f)
+{
+    if (f->lock >= 0)
+        close(f->lock);
+    free(f->path);
+    free(f->staging);
+    *f = (struct folder){.lock = -1};
+}
+
+/* In one step where the file system can; else with a moment in which there is neither. */
+static int change_places(const struct folder *f, struct err *err)
+{
+    if (rename(f->staging, f->path) == 0) /* there was none, or an empty one */
+        return 0;
+    if (renameat2(AT_FDCWD, f->staging, AT_FDCWD, f->path, RENAME_EXCHANGE) == 0) {
+        remove_tree(f->staging);
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS)
+        return err_set_errno(err, errno, "cannot publish '%s'", f->path);
+    autofree char *old = mem_printf("%s.old", f->staging);
+    if (rename(f->path, old) != 0)
+        return err_set_errno(err, errno, "cannot move the old '%s' away", f->path);
+    if (rename(f->staging, f->path) != 0) {
+        int e = errno;
+        rename(old, f->path);
+        return err_set_errno(err, e, "cannot publish '%s'", f->path);
+    }
+    remove_tree(old);
+    return 0;
+}
+
+int folder_commit(struct folder *f, struct err *err)
+{
+    if (check_target(f->path, err) != 0)
+        return -1;
+    syncfs(f->lock);
+    int rc = change_places(f, err);
+    if (rc == 0)
+        let_go(f);
+    return rc;
+}
+
+void folder_drop(struct folder *f)
+{
+    if (f->staging)
+        remove_tree(f->staging);
+    let_go(f);
+}

@@ -1,0 +1,28 @@
+/*
+ * folder.h - a folder that is replaced as a whole or not at all.
+ *
+ * Files are written to a folder beside it, ".perf.new-XXXXXX", and the two change places in one
+ * step at the end. Whatever happens before, kill -9 included, leaves the old folder as it was. What
+ * killed runs left behind is removed by the next one. A folder that was not made by kelvin is never
+ * touched: ours have a file ".kelvin-published" in them.
+ */
+#pragma once
+#include "base/err.h"
+
+struct folder {
+    char *path;    /* the target */
+    char *staging; /* write here */
+    int lock;      /* held while we live */
+};
+
+/* Start anew. Fails at once when PATH is something that must not be replaced. */
+int folder_open(struct folder *f, const char *path, struct err *err);
+
+/* "STAGING/NAME". Free it. */
+char *folder_file(const struct folder *f, const char *name);
+
+/* Change places, remove the old one. */
+int folder_commit(struct folder *f, struct err *err);
+
+/* Forget it: the target stays as it was. Harmless after a commit. */
+void folder_drop(struct folder *f);

@@ -1,0 +1,39 @@
+/*
+ * workload.h - one workload of a suite, ready to run: its command with inputs, seed and threads put
+ * in, its environment, and what to collect.
+ */
+#pragma once
+#include "base/words.h"
+#include "suite/conf.h"
+
+enum collect {
+    COLLECT_CPU,
+    COLLECT_BENCH,
+    COLLECT_INSTRUCTIONS,
+    COLLECT_CACHE,
+    COLLECT_SIMD,
+    COLLECT_MEMCHECK,
+    COLLECT_HELGRIND,
+    COLLECTS,
+};
+
+extern const char *const collect_names[COLLECTS];
+
+struct workload {
+    const char *name;  /* of the conf */
+    char *line;        /* the command as one would type it */
+    struct words argv; /* the same in words; a shell where asked for */
+    struct words env;  /* of the suite and of determinism */
+    const char *input; /* "" = none */
+    bool collect[COLLECTS];
+    long recordings, rate_hz, runs;
+    double timeout_s, size; /* size: 0 = not said */
+    bool fixed_layout;
+};
+
+/*
+ * Make workload number I of C. Fails when its command is missing, names an input that has no file
+ * (with the hint), or has a {word} that nobody knows. Free with workload_done() either way.
+ */
+int workload_build(struct workload *w, const struct conf *c, size_t i, struct err *err);
+void workload_done(struct workload *w);
