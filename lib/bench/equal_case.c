@@ -254,6 +254,11 @@ struct kelvin_case *case_new(void (*body)(struct kelvin_case *c), uint64_t seed)
     c->seed = seed;
     c->racing.lengths[0] = DEFAULT_RACE_LENGTH;
     c->racing.n_lengths = 1;
+    /* So that none is NULL, which even 0 must not be added to. */
+    vec_reserve(&c->tape.bytes, 64);
+    vec_reserve(&c->prepared, 64);
+    vec_reserve(&c->outcome[0].outputs, 64);
+    vec_reserve(&c->outcome[1].outputs, 64);
     return c;
 }
 

@@ -36,8 +36,8 @@ static bool is_within(enum kelvin_type type, uint64_t a, uint64_t b, const struc
     double x = bits_number(type, a), y = bits_number(type, b);
     if (t->how == KELVIN_ULP && type_is_float(type)) {
         int64_t i = rank(type, a), j = rank(type, b);
-        /* Of unlike signs the distance may not fit in 64 bits. */
-        return (i > j ? (double)i - (double)j : (double)j - (double)i) <= t->limit;
+        /* Of unlike signs the distance needs all 64 bits. */
+        return (double)(i > j ? (uint64_t)i - (uint64_t)j : (uint64_t)j - (uint64_t)i) <= t->limit;
     }
     double away = fabs(x - y);
     if (t->how != KELVIN_RELATIVE)

@@ -18,6 +18,7 @@ void tape_copy(struct tape *to, const struct tape *from)
     memcpy(to->draws, from->draws, from->n * sizeof from->draws[0]);
     to->n = from->n;
     to->bytes.n = 0;
+    vec_reserve(&to->bytes, 64); /* not NULL, though all arrays may be empty */
     buf_add(&to->bytes, from->bytes.at, from->bytes.n);
 }
 

@@ -80,7 +80,7 @@ static const char *side_name(const struct failure *f)
     return f->side == SIDE_REFERENCE ? "the reference" : "the candidate";
 }
 
-static void print_signal(struct buf *to, const struct kelvin_case *c, const struct failure *f)
+static void print_signal(struct buf *to, const struct failure *f)
 {
     switch (f->fault.signal) {
     case GUARD_HANG:
@@ -103,10 +103,9 @@ static void print_signal(struct buf *to, const struct kelvin_case *c, const stru
             buf_str(to, "touches a wild address, or uses an aligned vector access on an array that "
                         "is not aligned");
     }
-    (void)c;
 }
 
-/* "reads past the end of x: x[5], where x has 5 elements (0 bytes behind the end)" */
+/* "reads out of bounds: x[5], 0 bytes past the end of x, which has 5 elements" */
 static void print_stray(struct buf *to, const struct kelvin_case *c, const struct failure *f)
 {
     const struct draw *d = &c->tape.draws[f->index];
@@ -114,10 +113,10 @@ static void print_stray(struct buf *to, const struct kelvin_case *c, const struc
                        : f->fault.access == ACCESS_READ                          ? "reads"
                                                                                  : "touches";
     bool before = f->offset_bytes < 0;
-    buf_printf(to, "%s out of bounds: %s[%lld], %lld bytes %s %s, which has %zu elements", verb,
-               d->name, (long long)f->element,
-               (long long)(before ? -f->offset_bytes : f->offset_bytes),
-               before ? "before the start of" : "past the end of", d->name, d->n);
+    buf_printf(
+        to, "%s out of bounds: %s[%lld], %lld bytes %s %s, which has %zu element%s", verb, d->name,
+        (long long)f->element, (long long)(before ? -f->offset_bytes : f->offset_bytes),
+        before ? "before the start of" : "past the end of", d->name, d->n, d->n == 1 ? "" : "s");
 }
 
 static void print_place(struct buf *to, const struct kelvin_case *c, const struct failure *f)
@@ -159,7 +158,7 @@ void failure_print(struct buf *to, const struct kelvin_case *c, const struct fai
         if (f->index < EQUAL_DRAWS)
             print_stray(to, c, f);
         else
-            print_signal(to, c, f);
+            print_signal(to, f);
         break;
     case WAY_INPUT:
         buf_str(to, "changes its input: ");
