@@ -18,6 +18,7 @@ const struct command *const commands[] = {
     &command_info,
     &command_doctor,
     &command_diff,
+    &command_check,
     &command_simd,
     &command_history,
     &command_help,

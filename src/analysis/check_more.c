@@ -63,7 +63,7 @@ static struct flat_share share_of_name(const struct flat *list, struct text name
     return flat_share_of_set(list, in_set, rule->kind == RULE_DIFF_SELF ? FLAT_SELF : FLAT_TOTAL);
 }
 
-/* "12.0% before, 14.1% now: +17.5% (3.0 to 33.9%)" */
+/* "12.0% before, 14.1% now: its 95% interval..." */
 static void tell_sides(struct check_job *job, const struct flat_share *before,
                        const struct flat_share *after, struct check_result *ret)
 {
@@ -72,7 +72,13 @@ static void tell_sides(struct check_job *job, const struct flat_share *before,
     buf_str(&b, " before, ");
     check_number(&b, after->share, RULE_SHARE);
     buf_str(&b, " now");
-    ret->why = check_text(job, "%s: %s", buf_cstr(&b), ret->why);
+    if (isinf(ret->value)) { /* there is no factor from nothing */
+        ret->observed = "new";
+        ret->why = check_text(job, "%s: it was on no stack before%s", buf_cstr(&b),
+                              ret->verdict == CHECK_INCONCLUSIVE ? ", which may be chance" : "");
+    } else {
+        ret->why = check_text(job, "%s: %s", buf_cstr(&b), ret->why);
+    }
 }
 
 int check_change(struct check_job *job, const struct rule *rule, struct check_result *ret)

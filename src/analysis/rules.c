@@ -413,10 +413,10 @@ static void parse_line(struct rules *r, struct text source, uint32_t number)
 int rules_parse(struct rules *r, struct text source)
 {
     *r = (struct rules){0};
-    if (source.n > RULES_MAX_BYTES)
-        return rules_fail(r, 1, 1, "too large for a file of rules, which may have 1 MB");
     if (source.n && memchr(source.at, 0, source.n))
         return rules_fail(r, 1, 1, "this is no text: rules are lines such as 'samples >= 200'");
+    if (source.n > RULES_MAX_BYTES)
+        return rules_fail(r, 1, 1, "too large for a file of rules, which may have 1 MB");
     uint32_t number = 0;
     while (source.n && r->at.n < RULES_MAX && r->errors.n < RULES_MAX)
         parse_line(r, text_cut(&source, '\n'), ++number);

@@ -21,6 +21,7 @@ struct command {
 };
 
 extern const struct command command_annotate;
+extern const struct command command_check;
 extern const struct command command_convert;
 extern const struct command command_diff;
 extern const struct command command_doctor;

@@ -1,0 +1,321 @@
+/*
+ * check.c - rules that a profile must keep, and how cost grows with size.
+ */
+#include "view/check.h"
+#include "analysis/diff.h"
+#include "base/publish.h"
+#include "cmd/command.h"
+#include "cmd/hotcode.h"
+#include "cmd/input.h"
+#include "cmd/output.h"
+
+#include <math.h>
+
+enum { MOST_SIZES = 64, ERRORS_SHOWN = 100 };
+
+struct cmd_check_opts {
+    struct input_opts input;
+    struct output_opts output;
+    const char *against, *sizes;
+    long top;
+    bool force;
+};
+
+#define AT(field) offsetof(struct cmd_check_opts, field)
+
+static const struct opt check_table[] = {
+    {0, "against", OPT_TEXT, AT(against), "PROFILE", "the profile that diff rules compare with"},
+    {0, "sizes", OPT_TEXT, AT(sizes), "N,N,...",
+     "the sizes of the input, one for each profile that is named"},
+    OUTPUT_OPTS(struct cmd_check_opts, "text md json junit", "text, md, json or junit"),
+    {0, "top", OPT_INT, AT(top), "N", "functions in the table of growth (default: 15)", .min = 1,
+     .max = 1000},
+    {0, "force", OPT_FLAG, AT(force), NULL,
+     "compare unlike profiles, and read programs that have changed since"},
+    INPUT_OPTS(struct cmd_check_opts),
+    OPT_END,
+};
+
+struct check_job {
+    const struct cmd_check_opts *opts;
+    double sizes[MOST_SIZES];
+    size_t n; /* profiles; one without sizes */
+    char **paths;
+    const char *rules_path; /* NULL = none */
+    struct rules rules;
+    struct input in[MOST_SIZES], before;
+    size_t last; /* the profile of the largest size, which rules are about */
+    struct hotcode code;
+    struct buf no_code, unlike;
+    struct scaling scaling;
+};
+
+static void job_done(struct check_job *job)
+{
+    scaling_done(&job->scaling);
+    hotcode_done(&job->code);
+    for (size_t i = 0; i < job->n; i++)
+        input_done(&job->in[i]);
+    input_done(&job->before);
+    rules_done(&job->rules);
+    buf_done(&job->no_code);
+    buf_done(&job->unlike);
+}
+
+/* --- what to check --- */
+
+static int read_sizes(struct check_job *job, struct err *err)
+{
+    struct text rest = text_of(job->opts->sizes);
+    while (rest.n) {
+        char word[40], *end;
+        struct text t = text_trim(text_cut(&rest, ','));
+        snprintf(word, sizeof word, "%.*s", TEXT_ARG(t));
+        double size = strtod(word, &end);
+        if (end == word || *end || !(size > 0) || isinf(size))
+            return err_set(err, EXIT_ERROR, "--sizes: '%s' is not a size above 0", word);
+        if (job->n == MOST_SIZES)
+            return err_set(err, EXIT_ERROR, "--sizes: %d are the most", MOST_SIZES);
+        job->last = job->n && size <= job->sizes[job->last] ? job->last : job->n;
+        job->sizes[job->n++] = size;
+    }
+    for (size_t i = 1; i < job->n; i++)
+        if (job->sizes[i] != job->sizes[0])
+            return 0;
+    return err_set(err, EXIT_ERROR, "--sizes: growth takes at least two different sizes");
+}
+
+static int read_operands(struct check_job *job, const struct opt_result *args, struct err *err)
+{
+    size_t n = (size_t)args->n_operands;
+    job->paths = args->operands;
+    if (job->opts->sizes) {
+        if (read_sizes(job, err) != 0)
+            return -1;
+        if (n != job->n && n != job->n + 1)
+            return err_set(
+                err, EXIT_ERROR,
+                "%zu sizes, so name %zu profiles, and perhaps a file of rules after them", job->n,
+                job->n);
+    } else {
+        job->n = 1;
+        if (n != 2)
+            return err_set(err, EXIT_ERROR,
+                           "which profile, and which rules? name two files, the "
+                           "profile first; see --help");
+    }
+    job->rules_path = n > job->n ? args->operands[job->n] : NULL;
+    if (!job->rules_path && strcmp(output_format(&job->opts->output), "junit") == 0)
+        return err_set(err, EXIT_ERROR, "JUnit has a test case a rule: name a file of rules");
+    return 0;
+}
+
+/* --- rules --- */
+
+static int tell_errors(const struct check_job *job)
+{
+    const struct rules *r = &job->rules;
+    for (size_t i = 0; i < r->errors.n && i < ERRORS_SHOWN; i++)
+        command_say("%s:%u:%u: %s", job->rules_path, r->errors.at[i].line, r->errors.at[i].column,
+                    r->errors.at[i].text);
+    if (r->errors.n > ERRORS_SHOWN)
+        command_say("%s: and %zu errors more", job->rules_path, r->errors.n - ERRORS_SHOWN);
+    return EXIT_ERROR;
+}
+
+static int read_rules(struct check_job *job)
+{
+    struct reader in;
+    struct err err;
+    if (reader_open(&in, job->rules_path, &err) != 0)
+        return command_fail(&err);
+    int rc = rules_parse(&job->rules, reader_peek(&in, RULES_MAX_BYTES + 1));
+    bool failed = reader_failed(&in, &err);
+    reader_close(&in);
+    if (failed)
+        return command_fail(&err);
+    if (rc != 0 || rules_require(&job->rules, job->opts->against, job->opts->sizes) != 0)
+        return tell_errors(job);
+    return EXIT_OK;
+}
+
+/* --- profiles --- */
+
+static int load(struct check_job *job, const char *path, struct input *in)
+{
+    char *operand = (char *)path;
+    struct opt_result one = {.operands = &operand, .n_operands = 1};
+    struct import_opts want = {.addresses = rules_need_code(&job->rules)};
+    int rc = input_load(in, &one, &job->opts->input, &want);
+    if (rc == EXIT_OK)
+        input_tell_events(in, &job->opts->input);
+    return rc;
+}
+
+static int load_all(struct check_job *job)
+{
+    int rc = EXIT_OK;
+    for (size_t i = 0; i < job->n && rc == EXIT_OK; i++)
+        rc = load(job, job->paths[i], &job->in[i]);
+    if (rc == EXIT_OK && job->opts->against)
+        rc = load(job, job->opts->against, &job->before);
+    return rc;
+}
+
+/* All that are held against each other must be of one kind. */
+static int compare_kinds(struct check_job *job, struct err *err)
+{
+    struct diff_run runs[MOST_SIZES + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < job->n; i++)
+        runs[n++] = (struct diff_run){job->in[i].profile, job->in[i].type};
+    if (job->before.profile)
+        runs[n++] = (struct diff_run){job->before.profile, job->before.type};
+    diff_unlike(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = n}, &job->unlike);
+    if (!job->unlike.n || job->opts->force)
+        return 0;
+    const char *reasons = buf_cstr(&job->unlike);
+    return err_set(err, EXIT_ERROR, "these profiles do not compare: %.*s; --force does it anyway",
+                   (int)strcspn(reasons, "\n"), reasons);
+}
+
+static void read_code(struct check_job *job)
+{
+    const struct input *in = &job->in[job->last];
+    hotcode_read_profile(&job->code, in->profile, in->type,
+                         &(struct hotcode_opts){.force = job->opts->force});
+    if (!job->code.has_addresses)
+        buf_str(&job->no_code, "the profile has no addresses, record with 'kelvin record'");
+    for (size_t i = 0; i < job->code.notes.n && i < 3; i++)
+        buf_printf(&job->no_code, "%s%s", job->no_code.n ? "; " : "", job->code.notes.at[i]);
+}
+
+static void build_scaling(struct check_job *job)
+{
+    struct scaling_run runs[MOST_SIZES];
+    for (size_t i = 0; i < job->n; i++)
+        runs[i] = (struct scaling_run){job->in[i].profile, job->in[i].type, job->sizes[i]};
+    scaling_build(&job->scaling, runs, job->n, (size_t)job->opts->top);
+}
+
+/* --- output --- */
+
+static int print(const struct check_job *job, const struct check *c, struct err *err)
+{
+    const struct output_opts *o = &job->opts->output;
+    const char *format = output_format(o);
+    struct publish file;
+    struct check_view v = {
+        .subject = job->paths[job->last],
+        .profile = job->in[job->last].profile,
+        .type = job->in[job->last].type,
+        .rules_name = job->rules_path,
+        .check = c,
+        .scaling = job->opts->sizes ? &job->scaling : NULL,
+        .against = job->opts->against,
+        .unlike = job->unlike.n ? job->unlike.at : "",
+    };
+    if (publish_open(&file, o->path, err) != 0)
+        return -1;
+    if (strcmp(format, "json") == 0)
+        check_print_json(file.out, &v);
+    else if (strcmp(format, "junit") == 0)
+        check_print_junit(file.out, &v);
+    else if (strcmp(format, "md") == 0)
+        check_print_markdown(file.out, &v);
+    else
+        check_print_text(file.out, &v, output_width(o), output_in_colour(o));
+    return publish_commit(&file, err);
+}
+
+static int decide(struct check_job *job)
+{
+    static const int codes[] = {EXIT_OK, EXIT_FAILS, EXIT_INCONCLUSIVE};
+    struct check c;
+    struct err err;
+    struct check_input in = {
+        .profile = job->in[job->last].profile,
+        .type = job->in[job->last].type,
+        .before = job->before.profile,
+        .before_type = job->before.type,
+        .code = job->code.rows.at,
+        .n_code = job->code.rows.n,
+        .no_code = buf_cstr(&job->no_code),
+        .scaling = job->opts->sizes ? &job->scaling : NULL,
+    };
+    int rc = check_build(&c, &job->rules, &in) != 0 ? tell_errors(job)
+             : print(job, &c, &err) != 0            ? command_fail(&err)
+                                                    : codes[c.verdict];
+    check_done(&c);
+    return rc;
+}
+
+static int check_all(struct check_job *job, const struct opt_result *operands)
+{
+    struct err err;
+    int rc = EXIT_OK;
+    if (read_operands(job, operands, &err) != 0)
+        return command_fail(&err);
+    if (job->rules_path)
+        rc = read_rules(job);
+    if (rc != EXIT_OK || (rc = load_all(job)) != EXIT_OK)
+        return rc;
+    if (compare_kinds(job, &err) != 0)
+        return command_fail(&err);
+    if (rules_need_code(&job->rules))
+        read_code(job);
+    if (job->opts->sizes)
+        build_scaling(job);
+    if (job->rules_path)
+        return decide(job);
+    return print(job, NULL, &err) == 0 ? EXIT_OK : command_fail(&err);
+}
+
+static int check_run(const struct command *self, int n, char **args)
+{
+    struct cmd_check_opts o = {.output = OUTPUT_DEFAULTS, .top = 15};
+    struct opt_result operands;
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    struct check_job *job = mem_new(struct check_job);
+    job->opts = &o;
+    rc = check_all(job, &operands);
+    job_done(job);
+    free(job);
+    return rc;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .summary = "hold a profile against rules: each holds, fails, or cannot be told",
+    .operands = "PROFILE RULES | --sizes N,N,... PROFILE... [RULES]",
+    .about =
+        "Reads a file of rules, one a line, and says of each whether the profile keeps it:\n"
+        "\n"
+        "  total forward 90..95% tolerance 5    # its share, with all it calls\n"
+        "  self memcpy <= 10%                   # its share, alone\n"
+        "  samples >= 200                       # also: lost, unfinished, unnamed <= 1%\n"
+        "  present parse                        # or absent\n"
+        "  diff total matmul <= +5%             # of its share in --against; or +2 points\n"
+        "  simd matmul packed >= 80% width >= 256\n"
+        "  growth matmul <= 1.2                 # its exponent over --sizes\n"
+        "\n"
+        "Names with blanks stand in quotes. A share is known as a 95% interval: a rule holds if "
+        "all "
+        "of it is in the range, fails if none of it is, and is inconclusive else, with what would "
+        "decide it. Errors in rules are told all at once, and nothing is checked.\n"
+        "\n"
+        "With --sizes the profiles are runs of growing input: a table shows how the cost of the "
+        "whole and of hot functions grows, and rules are about the largest.\n"
+        "\n"
+        "Exit code 0: all hold; 3: some fail; 4: none fails, some are inconclusive.",
+    .examples =
+        "kelvin check app.kelvin perf.rules                      # a line a rule, and an exit "
+        "code\n"
+        "kelvin check app.kelvin perf.rules -o check.xml         # JUnit, for a build server\n"
+        "kelvin check new.kelvin perf.rules --against old.kelvin # with diff rules\n"
+        "kelvin check --sizes 1000,2000,4000 a.kelvin b.kelvin c.kelvin",
+    .opts = check_table,
+    .run = check_run,
+};
