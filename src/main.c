@@ -20,6 +20,7 @@ const struct command *const commands[] = {
     &command_diff,
     &command_check,
     &command_simd,
+    &command_bench,
     &command_history,
     &command_help,
     NULL,

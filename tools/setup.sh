@@ -16,7 +16,7 @@ test=(libcmocka-dev libjansson-dev bats=bats libxml2-utils=xmllint
     "g++=g++" lld=ld.lld mold=mold binutils=readelf gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross
     shellcheck=shellcheck groff-base=groff zstd=zstd gzip=gzip
     python3=python3 chromium=chromium golang-go=go nodejs=node npm=npm)
-bench=(perl=perl python3=python3 time=/usr/bin/time git=git ca-certificates)
+bench=(perl=perl python3=python3 hyperfine=hyperfine valgrind=valgrind time=/usr/bin/time git=git ca-certificates)
 
 missing=()
 

@@ -94,9 +94,9 @@ size_t paired_look_at(int look, size_t most)
  * the risk by their number would be too careful by almost a half, so each gets 1.5 times
  * as much; test_paired.c works out exactly that the sum is then still below the risk.
  */
-static double risk_of_look(const struct paired_opts *opts)
+static double risk_of_look(const struct paired_opts *opts, int look)
 {
-    return share_of_risk(opts) * 1.5 / PAIRED_LOOKS;
+    return share_of_risk(opts) * (look == PAIRED_ONLY_LOOK ? 1 : 1.5 / PAIRED_LOOKS);
 }
 
 static size_t log_ratios(const double *before, const double *after, size_t n, double *ret,
@@ -114,7 +114,7 @@ static size_t log_ratios(const double *before, const double *after, size_t n, do
 void paired_compare(struct paired *p, const double *before, const double *after, size_t n,
                     const struct paired_opts *opts, int look)
 {
-    *p = (struct paired){.ratio = NAN, .interval = nothing_known, .miss = risk_of_look(opts)};
+    *p = (struct paired){.ratio = NAN, .interval = nothing_known, .miss = risk_of_look(opts, look)};
     autofree double *ratios = mem_calloc(n + 1, sizeof *ratios);
     p->n = log_ratios(before, after, n, ratios, &p->ties);
     if (p->n > 0) {

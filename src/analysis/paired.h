@@ -55,8 +55,9 @@ struct paired {
 void paired_compare(struct paired *p, const double *before, const double *after, size_t n,
                     const struct paired_opts *opts, int look);
 
-/* Blocks at which look number LOOK takes place; at most MOST. LOOK beyond the plan: MOST. */
-enum { PAIRED_LOOKS = 16 };
+/* Blocks at which look number LOOK takes place; at most MOST. LOOK beyond the plan: MOST.
+ * PAIRED_ONLY_LOOK is for blocks whose number was fixed before: it has the whole risk. */
+enum { PAIRED_LOOKS = 16, PAIRED_ONLY_LOOK = -1 };
 size_t paired_look_at(int look, size_t most);
 
 /*

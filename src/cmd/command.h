@@ -22,6 +22,7 @@ struct command {
 
 extern const struct command command_annotate;
 extern const struct command command_check;
+extern const struct command command_bench;
 extern const struct command command_convert;
 extern const struct command command_diff;
 extern const struct command command_doctor;

@@ -1,0 +1,70 @@
+/* count.c - who counts instructions, and valgrind's answer. */
+#include "bench/count.h"
+#include "base/mem.h"
+#include "bench/counter.h"
+
+#include <math.h>
+
+/* 200 is STARTER_ANSWER_FD. */
+const char *const count_valgrind_words[] = {
+    "valgrind",
+    "--tool=cachegrind",
+    "--cache-sim=no",
+    "--branch-sim=no",
+    "--log-fd=200",
+    "--cachegrind-out-file=/dev/null",
+    NULL,
+};
+
+static bool in_path(const char *name)
+{
+    const char *path = getenv("PATH");
+    struct text rest = text_of(path ? path : "");
+    while (rest.n > 0) {
+        struct text folder = text_cut(&rest, ':');
+        autofree char *full = mem_printf("%.*s/%s", TEXT_ARG(folder), name);
+        if (access(full, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+int count_find(enum count_by *ret, struct err *err)
+{
+    const char *why = "";
+    *ret = COUNT_BY_CPU;
+    if (counter_works(&why))
+        return 0;
+    *ret = COUNT_BY_VALGRIND;
+    if (in_path("valgrind"))
+        return 0;
+    return err_set(err, EXIT_ERROR,
+                   "instructions cannot be counted: %s, and valgrind is not installed: "
+                   "'apt install valgrind'",
+                   why);
+}
+
+/* "==123== I   refs:      70,125,467" */
+double count_parse(struct text said)
+{
+    double n = NAN;
+    while (said.n > 0) {
+        struct text line = text_cut(&said, '\n');
+        const char *mark = memmem(line.at, line.n, "refs:", 5);
+        if (!mark || !memmem(line.at, line.n, "== I", 4) || !isnan(n))
+            continue;
+        n = 0;
+        for (const char *c = mark + 5; c < line.at + line.n; c++)
+            if (*c >= '0' && *c <= '9')
+                n = n * 10 + (*c - '0');
+    }
+    return n;
+}
+
+const char *count_words(enum count_by by)
+{
+    return by == COUNT_BY_CPU
+               ? "instructions in user code, by the CPU's counter"
+               : "instructions in user code, by valgrind: of the first process only, "
+                 "and without the newest vector instructions";
+}

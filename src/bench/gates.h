@@ -1,0 +1,12 @@
+/*
+ * gates.h - how much slower each benchmark may become: "10%", "NAME=10%".
+ */
+#pragma once
+#include "base/err.h"
+#include "base/opt.h"
+
+/* Does every one make sense? */
+int gates_check(const struct opt_list *gates, struct err *err);
+
+/* The limit for a benchmark (0.1 = 10 %) that goes by either name; NAN = none. */
+double gates_find(const struct opt_list *gates, const char *name, const char *other_name);

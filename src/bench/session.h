@@ -1,0 +1,87 @@
+/*
+ * session.h - runs a plan, block after block, until every question is decided or the time is up.
+ *
+ * A block is one run of each member of a group, in an order that is balanced and random, with the
+ * same random padding in the environment. Groups take turns. Of two or more members each is
+ * compared with the first; a member alone runs until its median is known well enough.
+ */
+#pragma once
+#include "analysis/paired.h"
+#include "bench/plan.h"
+#include "bench/starter.h"
+#include "model/series.h"
+
+struct session_progress {
+    double done; /* 0 to 1: of the time or the runs; can end early */
+    size_t blocks;
+    double left_s;           /* at most */
+    const char *name;        /* of what runs */
+    double middle, half;     /* its median so far and half of the interval; NAN = too early */
+    double ratio, low, high; /* of the first comparison that is not decided; NAN = none */
+    enum measure measure;
+};
+
+struct session_opts {
+    long warmup;             /* runs of each that do not count */
+    long runs;               /* blocks, exactly; 0 = as many as it takes */
+    long min_runs, max_runs; /* 0 = default, no limit */
+    double time_s;           /* for each member */
+    double precision;        /* stop when half the interval of the median is this share of it */
+    struct paired_opts paired;
+    enum measure measure;
+    bool exact; /* the measure repeats almost exactly: a few runs will do */
+    bool count_valgrind;
+    bool ignore_failure;
+    uint64_t seed;
+    const struct opt_list *gates; /* "NAME=10%" or "10%"; NULL = none */
+    void (*progress)(void *to, const struct session_progress *p); /* NULL = none */
+    void *progress_to;
+};
+
+/* Where a series comes from. */
+struct session_origin {
+    size_t item;
+    char *benchmark; /* in a benchmark program; "" = the whole command */
+};
+
+struct session_comparison {
+    size_t before, after; /* series */
+    struct paired paired;
+    double limit; /* NAN = no gate */
+    enum gate gate;
+    bool final; /* decided: not looked at again */
+};
+
+struct session_group;
+
+struct session {
+    const struct plan *plan;
+    struct session_opts opts;
+    struct series_set set;
+    VEC(struct session_origin) origins; /* as many as series */
+    VEC(struct session_comparison) comparisons;
+    VEC(char *) notes;          /* what the user should know, a sentence each */
+    struct buf said;            /* the end of the output of the command that failed */
+    size_t blocks;              /* of the group with the most */
+    size_t looks;               /* the most at any comparison */
+    double seconds;             /* that all of it took */
+    size_t failed_runs;         /* that were ignored */
+    bool stopped;               /* by the user: what is there was measured before that */
+    size_t aa_tries, aa_alarms; /* of comparisons of equal things, AA_BLOCKS blocks and 5 % each */
+
+    struct starter *starter;
+    struct starter_run run;
+    struct session_group *groups;
+    uint64_t rng;
+    double started_s;
+};
+
+enum { SESSION_AA_BLOCKS = 12 };
+
+/*
+ * Run P as O says; commands are started as START says (its commands are set here). On failure
+ * S has what was measured before. Free with session_done() either way.
+ */
+int session_run(struct session *s, const struct plan *p, const struct session_opts *o,
+                const struct starter_opts *start, struct err *err);
+void session_done(struct session *s);

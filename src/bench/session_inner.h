@@ -1,0 +1,42 @@
+/*
+ * session_inner.h - shared by session*.c.
+ */
+#pragma once
+#include "bench/order.h"
+#include "bench/session.h"
+
+struct session_group {
+    struct order order;
+    size_t blocks;
+    int looks;        /* that took place */
+    size_t looked_at; /* blocks at the last of them */
+    double spent_s;
+    bool done;
+};
+
+/* --- session_run.c: one run --- */
+
+/* Run an item once. BLOCK >= 0: its values go into the set. */
+int session_measure(struct session *s, size_t item, size_t pad_bytes, long block, struct err *err);
+
+/* Run a command that is not measured: prepare, setup, cleanup. WHAT names it. */
+int session_do(struct session *s, size_t command, const char *what, struct err *err);
+
+/* --- session_judge.c: verdicts --- */
+
+/* Is it time to look at group G? If so look, and tell whether it is done. */
+void session_judge(struct session *s, size_t g);
+
+/* The last look: time is up, or the user wants to stop. */
+void session_judge_last(struct session *s, size_t g);
+
+void session_judge_aa(struct session *s);
+
+/* More members than the reference, A/A not counted. */
+bool session_compares(const struct session *s, size_t g);
+
+/* Blocks without which nothing could be said. */
+size_t session_least(const struct session *s, size_t g);
+
+double session_now_s(void);
+void session_note(struct session *s, char *note); /* owns it; each once */

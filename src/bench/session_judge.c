@@ -1,0 +1,223 @@
+/* session_judge.c - looks at the blocks so far: verdicts, gates, precision. */
+#include "analysis/sample.h"
+#include "bench/gates.h"
+#include "bench/session_inner.h"
+
+#include <math.h>
+
+/* --- who is compared with whom --- */
+
+static bool is_aa(const struct session *s, size_t series)
+{
+    return s->plan->items.at[s->origins.at[series].item].aa;
+}
+
+static size_t group_of(const struct session *s, size_t series)
+{
+    return s->plan->items.at[s->origins.at[series].item].group;
+}
+
+/* The series of the group's first member that SERIES is held against; PLAN_NONE = it is that. */
+static size_t reference_of(const struct session *s, size_t series)
+{
+    size_t first = s->plan->groups.at[group_of(s, series)].items.at[0];
+    const struct session_origin *o = &s->origins.at[series];
+    if (o->item == first)
+        return PLAN_NONE;
+    for (size_t i = 0; i < s->origins.n; i++)
+        if (s->origins.at[i].item == first && strcmp(s->origins.at[i].benchmark, o->benchmark) == 0)
+            return i;
+    return PLAN_NONE;
+}
+
+bool session_compares(const struct session *s, size_t g)
+{
+    size_t n = 0;
+    const struct plan_group *group = &s->plan->groups.at[g];
+    for (size_t i = 0; i < group->items.n; i++)
+        n += !s->plan->items.at[group->items.at[i]].aa;
+    return n > 1;
+}
+
+static size_t count_comparisons(const struct session *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->origins.n; i++)
+        n += !is_aa(s, i) && reference_of(s, i) != PLAN_NONE;
+    return n;
+}
+
+static struct session_comparison *get_comparison(struct session *s, size_t before, size_t after)
+{
+    for (size_t i = 0; i < s->comparisons.n; i++)
+        if (s->comparisons.at[i].after == after)
+            return &s->comparisons.at[i];
+    struct session_comparison *c = vec_push(&s->comparisons);
+    *c =
+        (struct session_comparison){.before = before,
+                                    .after = after,
+                                    .limit = gates_find(s->opts.gates, s->set.series.at[after].name,
+                                                        s->origins.at[after].benchmark)};
+    return c;
+}
+
+/* --- looking --- */
+
+struct pairs {
+    double *before, *after;
+    size_t n;
+};
+
+/* Values of blocks in which both ran. Runs are in the order of blocks. */
+static struct pairs pair_up(const struct session *s, size_t before, size_t after)
+{
+    const struct series *a = &s->set.series.at[before], *b = &s->set.series.at[after];
+    struct pairs p = {mem_calloc(a->runs.n + 1, sizeof(double)),
+                      mem_calloc(a->runs.n + 1, sizeof(double)), 0};
+    for (size_t i = 0, k = 0; i < a->runs.n && k < b->runs.n;) {
+        uint32_t x = a->runs.at[i].block, y = b->runs.at[k].block;
+        if (x == y) {
+            p.before[p.n] = a->runs.at[i].value[s->opts.measure];
+            p.after[p.n++] = b->runs.at[k].value[s->opts.measure];
+        }
+        i += x <= y;
+        k += y <= x;
+    }
+    return p;
+}
+
+static void compare(struct session *s, struct session_comparison *c, int look)
+{
+    struct paired_opts o = s->opts.paired;
+    struct pairs p = pair_up(s, c->before, c->after);
+    o.comparisons = count_comparisons(s);
+    if (s->opts.exact)
+        paired_compare_counts(&c->paired, p.before, p.after, p.n, &o);
+    else
+        paired_compare(&c->paired, p.before, p.after, p.n, &o, look);
+    if (!isnan(c->limit))
+        c->gate = paired_gate(&c->paired, c->limit, o.band);
+    c->final = c->paired.verdict != VERDICT_INCONCLUSIVE && c->gate != GATE_UNDECIDED;
+    free(p.before);
+    free(p.after);
+}
+
+/* Returns whether all is decided. */
+static bool look_at_group(struct session *s, size_t g, int look)
+{
+    bool all = true;
+    for (size_t i = 0; i < s->set.series.n; i++) {
+        size_t before = reference_of(s, i);
+        if (group_of(s, i) != g || is_aa(s, i) || before == PLAN_NONE)
+            continue;
+        struct session_comparison *c = get_comparison(s, before, i);
+        if (!c->final)
+            compare(s, c, look);
+        all &= c->final;
+    }
+    s->groups[g].looked_at = s->groups[g].blocks;
+    s->groups[g].looks++;
+    if ((size_t)s->groups[g].looks > s->looks)
+        s->looks = (size_t)s->groups[g].looks;
+    return all;
+}
+
+/* --- alone --- */
+
+/* Is the median of every series of G known as well as was asked for? */
+static bool precise(const struct session *s, size_t g)
+{
+    for (size_t i = 0; i < s->set.series.n; i++) {
+        const struct series *series = &s->set.series.at[i];
+        if (group_of(s, i) != g)
+            continue;
+        autofree double *v = mem_calloc(series->runs.n + 1, sizeof *v);
+        size_t n = series_values(series, s->opts.measure, v);
+        if (n == 0)
+            continue;
+        sample_sort(v, n);
+        struct interval in = sample_median_interval(v, n, 0.05);
+        double middle = sample_quantile(v, n, 0.5);
+        if (!((in.high - in.low) / 2 <= s->opts.precision * middle))
+            return false;
+    }
+    return true;
+}
+
+size_t session_least(const struct session *s, size_t g)
+{
+    long least = s->opts.min_runs;
+    if (least > 0)
+        return (size_t)least;
+    if (s->opts.exact)
+        return 3;
+    return session_compares(s, g) ? paired_look_at(0, SIZE_MAX) : 10;
+}
+
+/* --- when --- */
+
+static bool time_to_look(const struct session *s, size_t g)
+{
+    const struct session_group *group = &s->groups[g];
+    if (s->opts.runs > 0 || group->blocks < session_least(s, g))
+        return false;
+    if (s->opts.exact)
+        return true;
+    if (session_compares(s, g))
+        return group->looks < PAIRED_LOOKS &&
+               group->blocks >= paired_look_at(group->looks, SIZE_MAX);
+    return group->blocks * 10 >= group->looked_at * 11; /* each look sorts all values */
+}
+
+void session_judge(struct session *s, size_t g)
+{
+    struct session_group *group = &s->groups[g];
+    if (!time_to_look(s, g))
+        return;
+    bool compares = session_compares(s, g);
+    bool decided = look_at_group(s, g, group->looks);
+    group->done = compares ? decided : s->opts.exact || precise(s, g);
+    if (compares && s->opts.exact)
+        group->done = true;
+    if (compares && group->looks >= PAIRED_LOOKS)
+        group->done = true; /* the risk is spent */
+}
+
+void session_judge_last(struct session *s, size_t g)
+{
+    struct session_group *group = &s->groups[g];
+    bool only = s->opts.runs > 0 && group->looks == 0;
+    if (!session_compares(s, g) || (group->looks > 0 && group->looked_at == group->blocks))
+        return;
+    if (group->looks < PAIRED_LOOKS)
+        look_at_group(s, g, only ? PAIRED_ONLY_LOOK : group->looks);
+}
+
+/* --- A/A --- */
+
+/* Does the interval of a few blocks, each at 5 %, leave out 1? */
+static bool alarms(const double *before, const double *after)
+{
+    double ratio[SESSION_AA_BLOCKS];
+    for (int i = 0; i < SESSION_AA_BLOCKS; i++)
+        ratio[i] = after[i] / before[i];
+    sample_sort(ratio, SESSION_AA_BLOCKS);
+    struct interval in = sample_median_interval(ratio, SESSION_AA_BLOCKS, 0.05);
+    return in.low > 1 || in.high < 1;
+}
+
+void session_judge_aa(struct session *s)
+{
+    for (size_t i = 0; i < s->set.series.n; i++) {
+        size_t before = reference_of(s, i);
+        if (!is_aa(s, i) || before == PLAN_NONE)
+            continue;
+        struct pairs p = pair_up(s, before, i);
+        for (size_t k = 0; k + SESSION_AA_BLOCKS <= p.n; k += SESSION_AA_BLOCKS) {
+            s->aa_tries++;
+            s->aa_alarms += alarms(p.before + k, p.after + k);
+        }
+        free(p.before);
+        free(p.after);
+    }
+}

@@ -1,0 +1,294 @@
+/* starter_child.c - clone, exec, wait, measure; see starter.h. */
+#include "bench/starter_child.h"
+#include "bench/counter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+extern char **environ;
+
+/* --- environment --- */
+
+static const char padding_name[] = "KELVIN_BENCH_PADDING=";
+
+static size_t count_words(char *const *words)
+{
+    size_t n = 0;
+    while (words && words[n])
+        n++;
+    return n;
+}
+
+/* "NAME=" of both is the same. */
+static bool same_variable(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "=");
+    return strncmp(a, b, n) == 0 && b[n] == '=';
+}
+
+static void put_variable(char **env, size_t *n, char *variable)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (same_variable(variable, env[i])) {
+            free(env[i]);
+            env[i] = variable;
+            return;
+        }
+    env[(*n)++] = variable;
+}
+
+void starter_child_environment(struct starter_child *c)
+{
+    const struct starter_opts *o = c->opts;
+    size_t n = 0, most = count_words(environ) + count_words(o->env) + 4;
+    c->env = mem_calloc(most, sizeof *c->env);
+    for (char **e = environ; e && *e; e++)
+        if (strchr(*e, '='))
+            put_variable(c->env, &n, mem_strdup(*e));
+    for (char *const *e = o->env; e && *e; e++)
+        put_variable(c->env, &n, mem_strdup(*e));
+    if (o->ask) {
+        put_variable(c->env, &n, mem_printf("KELVIN_BENCH_FD=%d", STARTER_ANSWER_FD));
+        put_variable(c->env, &n, mem_printf("KELVIN_BENCH_ASK=%s", o->ask));
+    }
+    c->padding = mem_calloc(1, sizeof padding_name + STARTER_PAD_MAX);
+    strcpy(c->padding, padding_name);
+    put_variable(c->env, &n, c->padding);
+}
+
+void starter_child_environment_done(struct starter_child *c)
+{
+    for (char **e = c->env; e && *e; e++)
+        free(*e);
+    free(c->env);
+}
+
+static void set_padding(struct starter_child *c, size_t bytes)
+{
+    size_t n = bytes < STARTER_PAD_MAX ? bytes : STARTER_PAD_MAX;
+    char *at = c->padding + strlen(padding_name);
+    memset(at, 'x', n);
+    at[n] = '\0';
+}
+
+/* --- the new process, up to exec --- */
+
+struct birth {
+    struct starter_child *starter;
+    char *const *argv;
+    char path[PATH_MAX];
+    int input_fd, null_fd;
+    int go_fd; /* wait for a byte before exec: a counter is being attached; -1 = do not */
+};
+
+static int use_as(int fd, int as)
+{
+    return fd < 0 || dup2(fd, as) >= 0 ? 0 : -1;
+}
+
+static int set_up(const struct birth *b)
+{
+    const struct starter_child *c = b->starter;
+    const struct starter_opts *o = c->opts;
+    bool inherit = o->output == STARTER_INHERIT;
+    if (use_as(b->input_fd, STDIN_FILENO) != 0 ||
+        use_as(inherit             ? -1
+               : c->output_fd >= 0 ? c->output_fd
+                                   : b->null_fd,
+               STDOUT_FILENO) != 0 ||
+        use_as(inherit ? -1 : c->error_fd, STDERR_FILENO) != 0 ||
+        use_as(o->ask ? c->answer_fd : -1, STARTER_ANSWER_FD) != 0)
+        return -1;
+    if (o->cwd && chdir(o->cwd) != 0)
+        return -1;
+    if (o->fixed_layout)
+        personality(ADDR_NO_RANDOMIZE);
+    return 0;
+}
+
+/* What kelvin changed for itself must not reach the command. */
+static void restore_signals(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int give_birth(void *arg)
+{
+    struct birth *b = arg;
+    struct starter_shared *shared = b->starter->shared;
+    char go;
+    setpgid(0, 0); /* so that all it starts can be ended together */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    restore_signals();
+    if (set_up(b) == 0 && (b->go_fd < 0 || read(b->go_fd, &go, 1) == 1)) {
+        clock_gettime(CLOCK_MONOTONIC, &shared->start);
+        execve(b->path, b->argv, b->starter->env);
+    }
+    shared->errnum = errno;
+    _exit(127);
+}
+
+/* --- the starter --- */
+
+static bool can_run(const char *path)
+{
+    return faccessat(AT_FDCWD, path, X_OK, 0) == 0;
+}
+
+/* Look NAME up in PATH now, not while the clock runs. */
+static void find_program(struct birth *b, const char *name)
+{
+    const char *path = getenv("PATH"), *end;
+    snprintf(b->path, sizeof b->path, "%s", name);
+    if (strchr(name, '/') || !path)
+        return;
+    for (;; path = end + 1) {
+        end = strchrnul(path, ':');
+        char full[PATH_MAX];
+        int n = snprintf(full, sizeof full, "%.*s%s%s", (int)(end - path), path,
+                         end > path ? "/" : "./", name);
+        if (n > 0 && n < PATH_MAX && can_run(full)) {
+            memcpy(b->path, full, (size_t)n + 1);
+            return;
+        }
+        if (!*end)
+            break;
+    }
+    snprintf(b->path, sizeof b->path, "/nonexistent/%.200s", name); /* not in PATH: not here */
+}
+
+static double ns_between(const struct timespec *a, const struct timespec *b)
+{
+    return (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
+}
+
+static double ns_of(struct timeval t)
+{
+    return (double)t.tv_sec * 1e9 + (double)t.tv_usec * 1e3;
+}
+
+static void put_usage(double *value, const struct rusage *u)
+{
+    value[MEASURE_USER] = ns_of(u->ru_utime);
+    value[MEASURE_SYSTEM] = ns_of(u->ru_stime);
+    value[MEASURE_PEAK_RSS] = (double)u->ru_maxrss * 1024;
+    value[MEASURE_MINOR_FAULTS] = (double)u->ru_minflt;
+    value[MEASURE_MAJOR_FAULTS] = (double)u->ru_majflt;
+    value[MEASURE_SWITCHES_FREE] = (double)u->ru_nvcsw;
+    value[MEASURE_SWITCHES_FORCED] = (double)u->ru_nivcsw;
+}
+
+static void await(struct starter_shared *shared, pid_t pid, struct starter_report *r)
+{
+    struct rusage usage;
+    struct timespec end;
+    int status = 0;
+    while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
+        ;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    shared->pid = 0;
+    r->value[MEASURE_TIME] = ns_between(&shared->start, &end);
+    put_usage(r->value, &usage);
+    r->end = WIFSIGNALED(status) ? STARTER_SIGNALLED : STARTER_EXITED;
+    r->status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    if (shared->errnum) {
+        r->end = STARTER_NOT_RUN;
+        r->status = shared->errnum;
+    }
+}
+
+enum { BIRTH_STACK_BYTES = 64 << 10 };
+
+static void run_timed(struct birth *b, struct starter_report *r)
+{
+    struct starter_shared *shared = b->starter->shared;
+    pid_t pid = clone(give_birth, b->starter->stack + BIRTH_STACK_BYTES,
+                      CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD, b, &shared->pid);
+    if (pid > 0) {
+        await(shared, pid, r);
+        return;
+    }
+    r->end = STARTER_NOT_RUN;
+    r->status = errno;
+}
+
+/* The counter must be attached between birth and exec, so here the process is a copy that waits. */
+static void run_counted(struct birth *b, struct starter_report *r)
+{
+    int go[2];
+    if (pipe2(go, O_CLOEXEC) != 0) {
+        *r = (struct starter_report){.end = STARTER_NOT_RUN, .status = errno};
+        return;
+    }
+    b->go_fd = go[0];
+    pid_t pid = fork();
+    if (pid == 0)
+        give_birth(b);
+    b->starter->shared->pid = pid;
+    autoclose int counter = counter_open(pid);
+    bool gone = write(go[1], "", 1) != 1;
+    await(b->starter->shared, pid, r);
+    if (!gone && counter >= 0)
+        r->value[MEASURE_INSTRUCTIONS] = counter_read(counter);
+    close(go[0]);
+    close(go[1]);
+}
+
+static int open_input(const struct starter_opts *o, int null_fd)
+{
+    return o->input ? open(o->input, O_RDONLY | O_CLOEXEC) : null_fd;
+}
+
+static void serve(struct starter_child *c, const struct starter_request *q,
+                  struct starter_report *r)
+{
+    autoclose int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct birth b = {.starter = c, .argv = c->opts->commands[q->command], .go_fd = -1};
+    for (int i = 0; i < MEASURES; i++)
+        r->value[i] = NAN;
+    b.null_fd = null_fd;
+    b.input_fd = open_input(c->opts, null_fd);
+    if (b.input_fd < 0 || null_fd < 0) {
+        r->end = STARTER_NOT_RUN;
+        r->status = errno;
+        return;
+    }
+    find_program(&b, b.argv[0]);
+    c->shared->errnum = 0;
+    set_padding(c, q->pad_bytes);
+    if (c->opts->count_instructions)
+        run_counted(&b, r);
+    else
+        run_timed(&b, r);
+    if (b.input_fd != null_fd)
+        close(b.input_fd);
+}
+
+_Noreturn void starter_child_main(struct starter_child *c)
+{
+    struct starter_request q;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "kelvin-starter");
+    c->stack = mem_calloc(1, BIRTH_STACK_BYTES);
+    signal(SIGINT, SIG_IGN); /* kelvin itself decides what Ctrl-C ends */
+    while (read(c->request_fd, &q, sizeof q) == (ssize_t)sizeof q) {
+        struct starter_report r = {.end = STARTER_NOT_RUN};
+        serve(c, &q, &r);
+        if (write(c->report_fd, &r, sizeof r) != (ssize_t)sizeof r)
+            break;
+    }
+    _exit(0);
+}

@@ -1,0 +1,141 @@
+/*
+ * bench.c - measure commands and benchmark programs, and tell which is faster.
+ */
+#include "cmd/bench.h"
+
+#define AT(field) offsetof(struct cmd_bench_opts, field)
+
+static const struct opt bench_table[] = {
+    {0, "runs", OPT_INT, AT(runs), "N",
+     "run each command exactly N times (default: until it is decided or the time is up)", .min = 1,
+     .max = 1e6},
+    {0, "min-runs", OPT_INT, AT(min_runs), "N",
+     "at least N runs, whatever the time (default: 10; 12 when comparing)", .min = 1, .max = 1e6},
+    {0, "max-runs", OPT_INT, AT(max_runs), "N", "at most N runs", .min = 1, .max = 1e6},
+    {0, "time", OPT_NUMBER, AT(time_s), "SECONDS",
+     "time for each command (default: 3; 30 when comparing, which mostly ends sooner)",
+     .min = 0.001, .max = 1e6},
+    {0, "precision", OPT_NUMBER, AT(precision), "PERCENT",
+     "a command alone: stop when its median is known to within this (default: 1)", .min = 0.001,
+     .max = 100},
+    {0, "warmup", OPT_INT, AT(warmup), "N", "runs before, which do not count (default: 1)",
+     .min = 0, .max = 1e6},
+    {0, "list", OPT_LIST, AT(list), "NAME=A,B,C",
+     "a parameter and its values; stands in commands as {NAME}; several give all combinations"},
+    {0, "range", OPT_LIST, AT(range), "NAME=A..B..STEP", "a parameter and its range"},
+    {0, "name", OPT_LIST, AT(names), "NAME",
+     "what to call a command; once for each (default: the command)"},
+    {0, "prepare", OPT_TEXT, AT(prepare), "COMMAND", "run it before each run, not measured"},
+    {0, "setup", OPT_TEXT, AT(setup), "COMMAND", "run it once before all"},
+    {0, "cleanup", OPT_TEXT, AT(cleanup), "COMMAND", "run it once after all"},
+    {0, "shell", OPT_FLAG, AT(shell), NULL,
+     "hand commands to /bin/sh; its start is then part of what is measured"},
+    {0, "env", OPT_LIST, AT(env), "NAME=VALUE", "set a variable of the commands"},
+    {0, "cwd", OPT_TEXT, AT(cwd), "FOLDER", "run the commands there"},
+    {0, "input", OPT_TEXT, AT(input), "FILE", "their standard input (default: /dev/null)"},
+    {0, "output-of", OPT_TEXT, AT(output_of), "WHERE",
+     "their standard output: null, pipe, inherit or a file, of which at most 64 MiB are kept "
+     "(default: null)"},
+    {0, "show-output", OPT_FLAG, AT(show_output), NULL, "the same as --output-of inherit"},
+    {'i', "ignore-failure", OPT_FLAG, AT(ignore_failure), NULL,
+     "go on when a command ends with an exit code other than 0"},
+    {0, "timeout", OPT_NUMBER, AT(timeout_s), "SECONDS",
+     "end a run that takes longer, and fail (default: none)", .min = 0.001, .max = 1e6},
+    {0, "measure", OPT_CHOICE, AT(measure), "WHAT",
+     "what is judged: time, user, system, peak_rss or instructions (default: time)",
+     "time user system peak_rss instructions"},
+    {0, "count", OPT_CHOICE, AT(count), "WHAT",
+     "count instructions, by the CPU or by valgrind, and judge by them", "instructions"},
+    {0, "band", OPT_NUMBER, AT(band), "PERCENT", "changes up to this do not matter (default: 1)",
+     .min = 0, .max = 1000},
+    {0, "risk", OPT_NUMBER, AT(risk), "PERCENT",
+     "of a false verdict, over all comparisons and looks (default: 0.5)", .min = 0.0001, .max = 50},
+    {0, "max-regression", OPT_LIST, AT(max_regression), "PERCENT",
+     "exit 3 when a command is slower than the first by more, 4 when that cannot be told; "
+     "NAME=PERCENT for one of them"},
+    {0, "aa", OPT_FLAG, AT(aa), NULL,
+     "also compare the first command with itself: this machine's own rate of false alarms"},
+    {0, "filter", OPT_TEXT, AT(filter), "PATTERN",
+     "of benchmark programs: only benchmarks whose name has this in it"},
+    {0, "quick", OPT_FLAG, AT(quick), NULL, "of benchmark programs: measure each for a short time"},
+    {0, "seed", OPT_INT, AT(seed), "N", "of the random order (default: by the clock)", .min = 1,
+     .max = 1e15},
+    {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "no progress bar"},
+    OUTPUT_OPTS(struct cmd_bench_opts, "text md csv json html", "text, md, csv, json or html"),
+    OPT_END,
+};
+
+/* The output of a command that failed, as far as it is kept. */
+static void show_said(const struct buf *said)
+{
+    if (said->n > 0) {
+        fwrite(said->at, 1, said->n, stderr);
+        if (said->at[said->n - 1] != '\n')
+            putc('\n', stderr);
+    }
+}
+
+static int measure(const struct cmd_bench_opts *o, const struct opt_result *operands)
+{
+    struct bench_outcome b = {0};
+    struct plan plan;
+    struct err err;
+    int rc =
+        bench_run(&b.session, &plan, o, operands->operands, (size_t)operands->n_operands, &err);
+    if (rc == 0) {
+        bench_outcome_build(&b);
+        rc = bench_outcome_print(&b, o, &err);
+    } else {
+        show_said(&b.session.said);
+    }
+    int code = rc == 0 ? bench_outcome_tell(&b, o) : command_fail(&err);
+    bench_outcome_done(&b);
+    plan_done(&plan);
+    return code;
+}
+
+static int bench_command_run(const struct command *self, int n, char **args)
+{
+    struct cmd_bench_opts o = {
+        .output = OUTPUT_DEFAULTS, .warmup = 1, .precision = 1, .band = 1, .risk = 0.5};
+    struct opt_result operands;
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    if (operands.n_operands == 0) {
+        command_say("bench: no command; try: kelvin bench './app --n 1000'");
+        return EXIT_ERROR;
+    }
+    return measure(&o, &operands);
+}
+
+const struct command command_bench = {
+    .name = "bench",
+    .summary = "measure commands and tell which is faster, with a verdict that can stop a build",
+    .operands = "COMMAND...",
+    .about =
+        "Runs each COMMAND, one string each, many times and tells the median with its interval. It "
+        "is split into words as a shell would, and run without a shell unless --shell is given. A "
+        "program made with kelvin_bench.h tells its benchmarks; each run of it gives one value for "
+        "each of them.\n"
+        "\n"
+        "Two or more commands are run in blocks: in each block every one runs once, in an order "
+        "that is balanced and random, with a random amount of padding in the environment. What "
+        "counts is the ratio to the first command inside each block; of these the median is taken, "
+        "with an exact interval. Blocks are added until the verdict is faster, slower or same "
+        "(within --band), or the time is up: inconclusive. The looks on the way are planned and "
+        "share the risk, so that looking often finds no differences in noise.\n"
+        "\n"
+        "Counting instructions needs a CPU's counter, or else valgrind, which is 30 to 80 times "
+        "slower and counts the first process only.\n"
+        "\n"
+        "Exit code 3: --max-regression does not hold; 4: it could not be decided.",
+    .examples =
+        "kelvin bench './app --n 1000'                             # one command\n"
+        "kelvin bench './old --n 1000' './new --n 1000'            # which is faster?\n"
+        "kelvin bench --max-regression 5% ./old ./new              # exit 3 if it is slower\n"
+        "kelvin bench --list n=1000,2000,4000,8000 './app --n {n}' # how does it grow?\n"
+        "kelvin bench --count instructions ./old ./new             # free of noise",
+    .opts = bench_table,
+    .run = bench_command_run,
+};

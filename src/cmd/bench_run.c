@@ -1,0 +1,219 @@
+/*
+ * bench_run.c - from the options of `kelvin bench` to a plan and its session.
+ */
+#include "base/units.h"
+#include "bench/count.h"
+#include "bench/gates.h"
+#include "cmd/bench.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* --- progress --- */
+
+enum { BAR_CELLS = 20 };
+
+struct bar {
+    double last_s;
+    bool drawn;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void draw(void *to, const struct session_progress *p)
+{
+    struct bar *bar = to;
+    double now = now_s();
+    if (now - bar->last_s < 0.1)
+        return;
+    int full = (int)(p->done * BAR_CELLS);
+    fputs("\r\033[K[", stderr);
+    for (int i = 0; i < BAR_CELLS; i++)
+        fputs(i < full ? "#" : "-", stderr);
+    fprintf(stderr, "] %3.0f%%, %.0f s left at most, %zu runs", p->done * 100, p->left_s,
+            p->blocks);
+    if (!isnan(p->ratio) && p->high < INFINITY)
+        fprintf(stderr, ", %+.1f%% (%+.1f to %+.1f)", (p->ratio - 1) * 100, (p->low - 1) * 100,
+                (p->high - 1) * 100);
+    else if (!isnan(p->half)) {
+        char text[UNITS_MAX];
+        fprintf(stderr, ", %s ±%.1f%%", units_scaled(text, p->middle, "nanoseconds"),
+                p->half / p->middle * 100);
+    }
+    fprintf(stderr, "  %.40s", p->name);
+    bar->last_s = now;
+    bar->drawn = true;
+}
+
+static void wipe(const struct bar *bar)
+{
+    if (bar->drawn)
+        fputs("\r\033[K", stderr);
+}
+
+/* --- options --- */
+
+static int check_folder(const char *cwd, struct err *err)
+{
+    struct stat st;
+    if (!cwd)
+        return 0;
+    if (stat(cwd, &st) != 0)
+        return err_set_errno(err, errno, "--cwd '%s'", cwd);
+    return S_ISDIR(st.st_mode) ? 0 : err_set(err, EXIT_ERROR, "--cwd '%s' is not a folder", cwd);
+}
+
+static int check(const struct cmd_bench_opts *o, struct err *err)
+{
+    for (size_t i = 0; i < o->env.n; i++)
+        if (!strchr(o->env.at[i], '=') || o->env.at[i][0] == '=')
+            return err_set(err, EXIT_ERROR, "--env takes NAME=VALUE, not '%s'", o->env.at[i]);
+    if (o->input && access(o->input, R_OK) != 0)
+        return err_set_errno(err, errno, "cannot read --input '%s'", o->input);
+    if (o->min_runs && o->max_runs && o->min_runs > o->max_runs)
+        return err_set(err, EXIT_ERROR, "--min-runs %ld is more than --max-runs %ld", o->min_runs,
+                       o->max_runs);
+    if (check_folder(o->cwd, err) != 0)
+        return -1;
+    return gates_check(&o->max_regression, err);
+}
+
+static enum starter_output output_of(const struct cmd_bench_opts *o)
+{
+    const char *where = o->show_output ? "inherit" : o->output_of ? o->output_of : "null";
+    return strcmp(where, "null") == 0      ? STARTER_NULL
+           : strcmp(where, "pipe") == 0    ? STARTER_PIPE
+           : strcmp(where, "inherit") == 0 ? STARTER_INHERIT
+                                           : STARTER_FILE;
+}
+
+static bool counts(const struct cmd_bench_opts *o)
+{
+    return o->count || (o->measure && strcmp(o->measure, "instructions") == 0);
+}
+
+static struct plan_opts plan_opts_of(const struct cmd_bench_opts *o, char **lines, size_t n)
+{
+    return (struct plan_opts){.lines = lines,
+                              .n_lines = n,
+                              .names = &o->names,
+                              .list = &o->list,
+                              .range = &o->range,
+                              .prepare = o->prepare,
+                              .setup = o->setup,
+                              .cleanup = o->cleanup,
+                              .shell = o->shell,
+                              .aa = o->aa};
+}
+
+static double time_of(const struct cmd_bench_opts *o, const struct plan *p)
+{
+    bool compares = p->items.n > p->groups.n;
+    return o->time_s > 0 ? o->time_s : compares ? 30 : 3;
+}
+
+static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const struct plan *p)
+{
+    int measure = o->measure ? measure_find(o->measure) : MEASURE_TIME;
+    return (struct session_opts){
+        .warmup = o->warmup,
+        .runs = o->runs,
+        .min_runs = o->min_runs,
+        .max_runs = o->max_runs,
+        .time_s = time_of(o, p),
+        .precision = o->precision / 100,
+        .paired = {o->band / 100, o->risk / 100, 1},
+        .measure = counts(o) ? MEASURE_INSTRUCTIONS : (enum measure)measure,
+        .exact = counts(o),
+        .ignore_failure = o->ignore_failure,
+        .seed = o->seed ? (uint64_t)o->seed : (uint64_t)(now_s() * 1e9),
+        .gates = &o->max_regression,
+    };
+}
+
+static char *ask_of(const struct cmd_bench_opts *o)
+{
+    return mem_printf("warmup_ms=%d measure_ms=%d samples=20%s%s", o->quick ? 20 : 100,
+                      o->quick ? 50 : 200, o->filter ? " filter=" : "", o->filter ? o->filter : "");
+}
+
+/* Ctrl-C ends the measuring, not the program: what there is will be told. */
+static int watch_signals(sigset_t *ret_before)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, ret_before);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int run_session(struct session *s, const struct plan *p, const struct session_opts *with,
+                       struct starter_opts *start, struct err *err)
+{
+    sigset_t before;
+    autoclose int stop_fd = watch_signals(&before);
+    start->stop_fd = stop_fd;
+    int rc = session_run(s, p, with, start, err);
+    struct signalfd_siginfo taken;
+    while (stop_fd >= 0 && read(stop_fd, &taken, sizeof taken) > 0)
+        ;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+static int choose_counter(const struct cmd_bench_opts *o, struct plan_opts *plan,
+                          struct starter_opts *start, bool *ret_valgrind, struct err *err)
+{
+    enum count_by by;
+    *ret_valgrind = false;
+    if (!counts(o))
+        return 0;
+    if (count_find(&by, err) != 0)
+        return -1;
+    *ret_valgrind = by == COUNT_BY_VALGRIND;
+    start->fixed_layout = true;
+    start->count_instructions = by == COUNT_BY_CPU;
+    plan->wrap = *ret_valgrind ? count_valgrind_words : NULL;
+    return 0;
+}
+
+int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts *o, char **lines,
+              size_t n, struct err *err)
+{
+    struct plan_opts wanted = plan_opts_of(o, lines, n);
+    autofree char *ask = ask_of(o);
+    struct bar bar = {0};
+    const char *env[OPT_LIST_MAX + 1] = {0};
+    memcpy(env, o->env.at, o->env.n * sizeof *env);
+    struct starter_opts start = {.env = (char *const *)env,
+                                 .cwd = o->cwd,
+                                 .input = o->input,
+                                 .output = output_of(o),
+                                 .output_path = o->output_of,
+                                 .ask = ask,
+                                 .timeout_s = o->timeout_s};
+    bool valgrind;
+    *plan = (struct plan){0};
+    if (check(o, err) != 0 || choose_counter(o, &wanted, &start, &valgrind, err) != 0 ||
+        plan_build(plan, &wanted, err) != 0)
+        return -1;
+    struct session_opts with = session_opts_of(o, plan);
+    with.count_valgrind = valgrind;
+    if (!o->quiet && isatty(STDERR_FILENO)) {
+        with.progress = draw;
+        with.progress_to = &bar;
+    }
+    int rc = run_session(s, plan, &with, &start, err);
+    wipe(&bar);
+    return rc;
+}
