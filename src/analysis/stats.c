@@ -36,17 +36,28 @@ static double inflation(const uint8_t *hits, size_t n, size_t length, double mea
     return window_spread(hits, n, length, mean) / ((double)length * alone * used_up);
 }
 
+/*
+ * Blocks must be much longer than runs of alike samples, or the spread between blocks is too small;
+ * and there must be some of them. How well N / LENGTH blocks tell the spread: about as
+ * 1.5 * N / LENGTH independent ones would, for overlapping blocks.
+ */
 double stats_effective_n(const uint8_t *hits, size_t n)
 {
+    enum { BLOCK_IN_RUNS = 8, MIN_BLOCKS = 4 };
     size_t ones = 0;
     for (size_t i = 0; i < n; i++)
         ones += hits[i] != 0;
     if (n < STATS_MIN_SERIES || ones == 0 || ones == n)
         return (double)n;
-    double mean = (double)ones / (double)n, factor = 1;
-    for (size_t length = (size_t)sqrt((double)n), i = 0; i < 2; i++, length *= 2)
+    double mean = (double)ones / (double)n;
+    size_t length = (size_t)sqrt((double)n);
+    double factor = inflation(hits, n, length, mean);
+    while ((double)length < BLOCK_IN_RUNS * factor && 2 * length * MIN_BLOCKS <= n) {
+        length *= 2;
         factor = fmax(factor, inflation(hits, n, length, mean));
-    return fmax(1, (double)n / factor);
+    }
+    double widen = stats_t95(1.5 * (double)n / (double)length) / STATS_Z95;
+    return fmin((double)n, fmax(1, (double)n / (factor * widen * widen)));
 }
 
 double stats_weighted_n(double sum, double sum_of_squares)

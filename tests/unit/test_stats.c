@@ -152,6 +152,19 @@ static void intervals_cover(void **state)
     assert_true(covered(0.5, 0.8, true) < 600); /* without the correction they do not */
 }
 
+static void intervals_cover_where_phases_last_long(void **state)
+{
+    (void)state;
+    const double shares[] = {0.3, 0.5, 0.6}, sticks[] = {0.95, 0.98}; /* 20 and 50 samples */
+    for (size_t s = 0; s < 3; s++) {
+        for (size_t t = 0; t < 2; t++) {
+            int n = covered(shares[s], sticks[t], false);
+            if (n < 930 || n > 980)
+                fail_msg("share %g, stick %g: %d of 1,000", shares[s], sticks[t], n);
+        }
+    }
+}
+
 static void students_t_matches_published_values(void **state)
 {
     (void)state;
@@ -182,6 +195,7 @@ int main(void)
         cmocka_unit_test(one_long_run_is_hardly_worth_more_than_its_length_in_blocks),
         cmocka_unit_test(nothing_to_estimate_from),
         cmocka_unit_test(intervals_cover),
+        cmocka_unit_test(intervals_cover_where_phases_last_long),
         cmocka_unit_test(students_t_matches_published_values),
         cmocka_unit_test(students_t_falls_with_every_degree_of_freedom),
     };
