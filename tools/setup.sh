@@ -14,7 +14,7 @@ build=(gcc=gcc make=make libc6-dev libzstd-dev zlib1g-dev libxxhash-dev
 test=(libcmocka-dev libjansson-dev bats=bats libxml2-utils=xmllint
     clang=clang "libclang-rt-$(clang_major)-dev" clang-format=clang-format clang-tidy=clang-tidy
     "g++=g++" lld=ld.lld mold=mold binutils=readelf gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross
-    shellcheck=shellcheck groff-base=groff zstd=zstd gzip=gzip
+    shellcheck=shellcheck pkgconf=pkg-config groff-base=groff zstd=zstd gzip=gzip
     python3=python3 chromium=chromium golang-go=go nodejs=node npm=npm)
 bench=(perl=perl python3=python3 hyperfine=hyperfine valgrind=valgrind time=/usr/bin/time git=git ca-certificates)
 

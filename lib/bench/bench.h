@@ -24,6 +24,7 @@ struct options {
     struct opt_list filter;
     const char *only;    /* an exact name, or NULL */
     double seed, inputs; /* of equivalence; 0 = the default */
+    char *words, *ask;   /* of the environment; other fields point into them */
 };
 
 /* Something to run: an entry with one value of its parameter. */
@@ -112,6 +113,8 @@ char *table_rate(char *s, double per_second, const char *unit);
 
 /* From defaults, environment and command line, which wins. Returns 1 when help was printed. */
 int options_read(struct options *opts, int n, char **args, struct opt_result *ret, struct err *err);
+
+void options_done(struct options *opts);
 
 /* --- watchdog.c --- */
 

@@ -143,10 +143,27 @@ static int finish(struct session *s)
     say_end(s);
     session_say(s, "%s", "");
     jobs_done(&s->jobs);
+    if (s->records && s->records != stdout && fclose(s->records) != 0)
+        s->output_errno = errno;
     if (!s->output_errno)
         return s->exit;
     fprintf(stderr, "%s: cannot write the results: %s\n", s->program, strerror(s->output_errno));
     return EXIT_ERROR;
+}
+
+static int run_session(struct session *s, const struct opt_result *names)
+{
+    struct err err = {0};
+    if (open_records(s, &err) < 0)
+        return complain(s, &err);
+    greet(s);
+    if (registry_jobs(&s->jobs, &err) < 0 || jobs_select(&s->jobs, s->opts, names, &err) < 0) {
+        s->exit = complain(s, &err);
+        record_error(s, NULL, &err);
+    } else {
+        run_jobs(s);
+    }
+    return finish(s);
 }
 
 PUBLIC int kelvin_main(int argc, char **argv)
@@ -156,16 +173,10 @@ PUBLIC int kelvin_main(int argc, char **argv)
     struct err err = {0};
     struct session s = {.opts = &opts, .program = argc > 0 ? argv[0] : "kelvin_bench"};
     int status = options_read(&opts, argc, argv, &names, &err);
-    if (status > 0)
-        return finish(&s);
-    if (status < 0 || open_records(&s, &err) < 0)
-        return complain(&s, &err);
-    greet(&s);
-    if (registry_jobs(&s.jobs, &err) < 0 || jobs_select(&s.jobs, &opts, &names, &err) < 0) {
-        s.exit = complain(&s, &err);
-        record_error(&s, NULL, &err);
-        return finish(&s);
-    }
-    run_jobs(&s);
-    return finish(&s);
+    if (status < 0)
+        status = complain(&s, &err);
+    else
+        status = status ? finish(&s) : run_session(&s, &names);
+    options_done(&opts);
+    return status;
 }

@@ -98,10 +98,10 @@ static int ask_word(struct options *o, struct text key, struct text value, struc
     return 0;
 }
 
-/* ASK lives as long as the program: what it says last is used in place. */
 static int read_ask(struct options *o, const char *ask, struct err *err)
 {
-    struct text left = text_of(ask);
+    o->ask = mem_strdup(ask);
+    struct text left = text_of(o->ask);
     while (left.n) {
         if (text_starts(left, "filter=")) {
             o->filter.at[o->filter.n++] = left.at + strlen("filter=");
@@ -123,9 +123,9 @@ static int read_ask(struct options *o, const char *ask, struct err *err)
 
 static int read_env(struct options *o, const char *words, struct err *err)
 {
-    char *line = mem_strdup(words); /* kept: options point into it */
+    o->words = mem_strdup(words);
     VEC(char *) args = {0};
-    for (char *rest = line, *word; (word = strsep(&rest, " \t"));)
+    for (char *rest = o->words, *word; (word = strsep(&rest, " \t"));)
         if (*word)
             *vec_push(&args) = word;
     struct opt_result got;
@@ -153,7 +153,7 @@ int options_read(struct options *o, int n, char **args, struct opt_result *ret, 
     const char *words = getenv(OPTIONS_ENV);
     if (words && read_env(o, words, err) < 0)
         return -1;
-    if (ask && read_ask(o, mem_strdup(ask), err) < 0)
+    if (ask && read_ask(o, ask, err) < 0)
         return -1;
     if (opt_parse(table, o, n - 1, args + 1, ret, err) < 0)
         return -1;
@@ -161,4 +161,11 @@ int options_read(struct options *o, int n, char **args, struct opt_result *ret, 
     if (ret->help)
         help(args[0]);
     return ret->help;
+}
+
+void options_done(struct options *o)
+{
+    free(o->words);
+    free(o->ask);
+    o->words = o->ask = NULL;
 }
