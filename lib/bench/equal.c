@@ -288,7 +288,7 @@ static int prove(struct proof *p, struct err *err)
  */
 static int hang_limit_s(const struct options *o)
 {
-    return o->limit_s > 0 && o->limit_s < 8 * HANG_S ? (int)(o->limit_s / 8) + 1 : HANG_S;
+    return o->limit_s > 0 && o->limit_s < 16 * HANG_S ? (int)(o->limit_s / 16) + 1 : HANG_S;
 }
 
 static int run(struct session *s, const struct job *job, struct err *err)

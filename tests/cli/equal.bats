@@ -1,0 +1,261 @@
+#!/usr/bin/env bats
+# Proofs that a rewrite computes the same, and races: real programs with planted errors.
+# shellcheck disable=SC2154  # run sets output, status, stderr
+load ../lib/helpers
+
+LIB=$(dirname "$KELVIN")/libkelvin_bench.a
+# The library of the checked build is itself checked, so its programs must be.
+CC=gcc CXX=g++ FLAGS=""
+[ -z "${KELVIN_SANITIZED:-}" ] || CC=clang CXX=clang++ FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all"
+STRICT="-Wall -Wextra -Wpedantic -Wshadow -Werror"
+
+build() { # COMPILER SOURCE PROGRAM [OPTION]...
+    local compiler=$1 source=$2 program=$3
+    shift 3
+    # shellcheck disable=SC2086
+    "$compiler" -O2 $STRICT $FLAGS -I"$ROOT/include" "$@" -o "$program" "$source" "$LIB" -lm
+}
+
+setup_file() {
+    local name
+    for name in planted vacuous tolerance; do
+        build "$CC" "$ROOT/tests/target/equal/$name.c" "$BATS_FILE_TMPDIR/$name"
+    done
+}
+
+# Run one proof of a program in tests/target/equal.
+proof() { # PROGRAM NAME [OPTION]...
+    run --separate-stderr "$BATS_FILE_TMPDIR/$1" --inputs 20000 "${@:2}"
+}
+
+# The proof NAME of planted.c is found wrong, in words that have every WORD.
+caught() { # NAME WORD...
+    local word
+    proof planted "$1"
+    exits 3
+    for word in "${@:2}"; do
+        [[ $output == *"$word"* ]] || fail "no '$word' in: $output"
+    done
+}
+
+# The length that the printed code has is at most MOST.
+shrunk() { # MOST
+    local n
+    n=$(sed -n 's/.*kelvin_given_length(c, "n", \([0-9]*\));.*/\1/p' <<<"$output")
+    [ "$n" -le "$1" ] || fail "shrunk only to $n elements, not $1: $output"
+}
+
+refused() { # NAME WORD
+    proof vacuous "$1"
+    exits 1
+    [[ $stderr == *"refused: "*"$2"* ]] || fail "no 'refused' and '$2' in: $stderr"
+    [[ $output != *agree* ]]
+}
+
+@test "memchr, a dot product and a histogram with SIMD are equal to plain loops, and faster" {
+    [ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "checked code is too slow to race"
+    local name
+    for name in memchr dot histogram; do
+        build "$CC" "$ROOT/examples/race_$name.c" race
+        run --separate-stderr ./race --inputs 20000 --time 0.3
+        exits 0
+        [[ $output == *"20,000 cases agree"*"101 of 101 lengths"*"at least 2 holds"* ]] || fail "$output"
+    done
+}
+
+@test "a tail that is left out is caught and shrunk to one element" {
+    caught tail "the candidate differs: sum is 0.0f, the reference has 1.0f" "{1.0f}"
+    shrunk 1
+}
+
+@test "a mishandled NaN is caught and shrunk to it and its neighbours" {
+    caught nan "the candidate differs: max is" "NAN"
+    shrunk 3
+    [ "$(grep -o NAN <<<"$output" | wc -l)" -ge 1 ]
+}
+
+@test "a vector read past the end is caught, with the side, the place and one element" {
+    caught overread "the candidate reads out of bounds: x[1], 0 bytes past the end of x, which has 1 element"
+    shrunk 1
+}
+
+@test "a read before the start is caught" {
+    caught underread "the candidate reads out of bounds: x[-1], 4 bytes before the start of x"
+    shrunk 1
+}
+
+@test "writes past the end are caught" {
+    caught overwrite "the candidate writes out of bounds: y[1], 0 bytes past the end of y"
+    shrunk 1
+}
+
+@test "a changed input, a lost sign of zero and a saturated sum are caught" {
+    caught changes "the candidate changes its input: x[2] is 7.0f afterwards"
+    shrunk 3
+    caught zero "y[0] is 0.0f, the reference has -0.0f" "{-0.0f}"
+    shrunk 1
+    caught saturated "the candidate differs: x[0] is"
+    shrunk 1
+}
+
+@test "an access that wants alignment is caught" {
+    [ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "the sanitizer is faster"
+    caught aligned "the candidate" "not aligned"
+    shrunk 7
+}
+
+@test "a candidate that aborts or does not return is caught" {
+    caught aborts "the candidate aborts"
+    run --separate-stderr "$BATS_FILE_TMPDIR/planted" forever --limit 15.9
+    exits 3
+    [[ $output == *"the candidate does not return"* ]]
+}
+
+@test "the printed code reproduces the failure before any other input" {
+    local name
+    cp "$ROOT/tests/target/equal/planted.c" again.c
+    for name in tail nan overread underread overwrite zero saturated; do
+        proof planted "$name"
+        sed -n '/^KELVIN_REPRODUCE/,/^}/p' <<<"$output" >>again.c
+    done
+    [ "$(grep -c KELVIN_REPRODUCE again.c)" -eq 7 ]
+    build "$CC" again.c again
+    for name in tail nan overread underread overwrite zero saturated; do
+        run ./again --inputs 1 "$name"
+        exits 3
+        [[ $output == *"FAILED at a case of KELVIN_REPRODUCE"* ]] || fail "$output"
+    done
+    run ./again --inputs 1 aborts
+    exits 1 # of one case nothing can be concluded
+}
+
+@test "a reference that is wrong itself is named" {
+    sed 's/KELVIN_SIDE(c, sum_plain, candidate)/KELVIN_SIDE(c, candidate, sum_plain)/' \
+        "$ROOT/tests/target/equal/planted.c" >turned.c
+    build "$CC" turned.c turned
+    run ./turned --inputs 1000 overread
+    exits 3
+    [[ $output == *"the reference reads out of bounds: x[1]"* ]]
+}
+
+@test "proofs that could not fail are refused" {
+    refused same "same function"
+    refused constant "same for all inputs"
+    refused loose "'sum' is wrong by 1 %"
+    refused uncalled "never calls"
+    refused unreported "no results"
+    refused sideless "does not use KELVIN_SIDE"
+    refused empty "'y' was empty"
+    refused unlike_draws "draws other inputs"
+}
+
+@test "errors inside a tolerance pass, those just outside fail" {
+    local name want
+    proof tolerance --json
+    for name in absolute relative ulp scale; do
+        grep -q "\"equal\":\"${name}_in\",\"ok\":true" <<<"$output" || fail "${name}_in"
+        grep -q "\"equal\":\"${name}_out\",\"ok\":false" <<<"$output" || fail "${name}_out"
+    done
+    want='exact_out nan_out infinity_out zero_sign_out'
+    for name in $want; do
+        grep -q "\"equal\":\"$name\",\"ok\":false" <<<"$output" || fail "$name"
+    done
+    for name in nan_payload_in zero_sign_in ulp_across_zero_in; do
+        grep -q "\"equal\":\"$name\",\"ok\":true" <<<"$output" || fail "$name"
+    done
+}
+
+@test "the same seed gives the same inputs, another seed others" {
+    proof planted nan --seed 7
+    local first=$output
+    [[ $output == *"seed 7"* ]]
+    proof planted nan --seed 7
+    prints "$first"
+    proof tolerance relative_out --seed 8
+    [[ $output == *"seed 8"* ]]
+}
+
+# Two functions of about as long, or the candidate three times; with a gate of 1.5.
+race_program() { # CANDIDATE-TIMES GATE
+    cat >race.c <<END
+#include <kelvin_bench.h>
+static uint64_t work(uint64_t v, int times)
+{
+    static uint64_t dice = 1;
+    dice = dice * 6364136223846793005u + 1442695040888963407u;
+    for (uint64_t i = 0; i < (uint64_t)times * (5000 + (dice >> 51)); i++)
+        __asm__ volatile("" : "+r"(i));
+    return v * 3;
+}
+static uint64_t plain(uint64_t v) { return work(v, 1); }
+static uint64_t other(uint64_t v) { return work(v, $1) + 0 * v; }
+KELVIN_EQUAL(work)
+{
+    uint64_t v = kelvin_draw_u64(c, "v", 0, 100), r = 0;
+    uint64_t (*f)(uint64_t) = KELVIN_SIDE(c, plain, other);
+    kelvin_min_speedup(c, $2);
+    KELVIN_RACE(c) r = f(v);
+    kelvin_result_u64(c, "r", r);
+}
+BENCH_MAIN
+END
+    build "$CC" race.c race
+    run --separate-stderr ./race --inputs 500 --time "$3"
+}
+
+@test "min_speedup is a gate: broken 3, undecided 4" {
+    race_program 3 1.0 0.3
+    exits 3
+    [[ $output == *"race "*"times as fast"*"at least 1 DOES NOT HOLD"* ]] || fail "$output"
+    race_program 1 1.0 0.05
+    exits 4
+    [[ $output == *"at least 1 UNDECIDED"* ]] || fail "$output"
+}
+
+@test "under kelvin bench proofs and races are records" {
+    race_program 3 0.1 0.1
+    exits 0
+    KELVIN_BENCH_FD=7 ./race --inputs 500 --time 0.1 7>records >said
+    [ ! -s said ]
+    grep -q '^{"equal":"work","ok":true,"cases":500,' records
+    grep -q '^{"race":"work","ratio":0\.[0-9]*,"low":.*"min_speedup":0.1,"gate":"holds","ok":true}' records
+    KELVIN_BENCH_FD=7 "$BATS_FILE_TMPDIR/planted" tail 7>records || [ $? -eq 3 ]
+    grep -q '"ok":false.*"failure":"the candidate differs.*"code":"KELVIN_REPRODUCE' records
+}
+
+@test "the header is C11 and C++11, for gcc and clang, without a warning" {
+    local compiler
+    for compiler in gcc clang; do
+        command -v "$compiler" >/dev/null || continue
+        "$compiler" -std=c11 $STRICT -I"$ROOT/include" -c -o c.o "$ROOT/tests/target/equal/vacuous.c"
+    done
+    cat >twice.cc <<'END'
+#include <kelvin_bench.h>
+static int twice(int v) noexcept { return 2 * v; }
+static int shifted(int v) noexcept { return int(unsigned(v) << 1); }
+KELVIN_EQUAL(twice)
+{
+    int v = kelvin_draw_i32(c, "v", -1000, 1000), r = 0;
+    auto f = KELVIN_SIDE(c, twice, shifted);
+    KELVIN_RACE(c) r = f(v);
+    kelvin_result_i32(c, "r", r);
+}
+KELVIN_REPRODUCE(twice)
+{
+    const int32_t values[] = {-7};
+    kelvin_given_i32(c, "v", values, 1, 0);
+}
+BENCH_MAIN
+END
+    for compiler in g++ clang++; do
+        command -v "$compiler" >/dev/null || continue
+        "$compiler" -std=c++11 $STRICT -I"$ROOT/include" -c -o cc.o twice.cc
+        "$compiler" -std=c++17 $STRICT -I"$ROOT/include" -c -o cc.o twice.cc
+    done
+    build "$CXX" twice.cc twice
+    run ./twice --inputs 1000 --time 0.02
+    exits 0
+    [[ $output == *"1,000 cases agree bit for bit, 1 reproduced"* ]]
+}
