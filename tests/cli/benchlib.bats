@@ -33,6 +33,7 @@ number() { # NAME KEY
 }
 
 # Standard error has a line with every WORD.
+# shellcheck disable=SC2154  # run sets stderr
 says() { # WORD...
     local word
     for word in "$@"; do
