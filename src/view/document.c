@@ -51,6 +51,18 @@ void document_figure(struct document *d)
     add(d, DOCUMENT_FIGURE);
 }
 
+void document_image(struct document *d, const char *file, const char *alt)
+{
+    struct document_block *b = add(d, DOCUMENT_IMAGE);
+    b->title = arena_text(&d->arena, text_of(alt));
+    b->text = arena_text(&d->arena, text_of(file));
+}
+
+void document_code(struct document *d, const char *lines)
+{
+    add(d, DOCUMENT_CODE)->text = arena_text(&d->arena, text_of(lines));
+}
+
 void document_table(struct document *d, const struct document_column *columns, size_t n_columns)
 {
     struct document_block *b = add(d, DOCUMENT_TABLE);
@@ -67,5 +79,13 @@ void document_tree(struct document *d, const struct document_column *columns, si
 void document_cell(struct document *d, struct text text, double heat)
 {
     struct document_block *b = &d->blocks.at[d->blocks.n - 1];
-    *vec_push(&b->cells) = (struct document_cell){arena_text(&d->arena, text), heat};
+    *vec_push(&b->cells) =
+        (struct document_cell){.text = arena_text(&d->arena, text), .heat = heat};
+}
+
+void document_cell_link(struct document *d, struct text text, const char *link)
+{
+    document_cell(d, text, 0);
+    struct document_block *b = &d->blocks.at[d->blocks.n - 1];
+    b->cells.at[b->cells.n - 1].link = arena_text(&d->arena, text_of(link));
 }

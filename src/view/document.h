@@ -15,6 +15,8 @@ enum document_kind {
     DOCUMENT_TEXT,
     DOCUMENT_ITEM, /* of a list: a bold word, what there is to say, what to do */
     DOCUMENT_TABLE,
+    DOCUMENT_IMAGE,  /* a file beside the page; not in the terminal */
+    DOCUMENT_CODE,   /* lines to be typed or that were printed, as they are */
     DOCUMENT_FIGURE, /* HTML only: whoever prints the page draws it */
 };
 
@@ -27,7 +29,8 @@ struct document_column {
 
 struct document_cell {
     struct text text;
-    double heat; /* a share, 0 to 1, shown as colour or bar; 0 = none */
+    struct text link; /* where it leads, relative to the page; empty = nowhere */
+    double heat;      /* a share, 0 to 1, shown as colour or bar; 0 = none */
 };
 
 struct document_block {
@@ -56,11 +59,14 @@ void document_heading(struct document *d, const char *text);
 void document_text(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void document_item(struct document *d, const char *title, const char *text, const char *advice);
 void document_figure(struct document *d);
+void document_image(struct document *d, const char *file, const char *alt);
+void document_code(struct document *d, const char *lines);
 
 /* A table, filled cell by cell from the left and from the top. COLUMNS must outlive D. */
 void document_table(struct document *d, const struct document_column *columns, size_t n_columns);
 void document_tree(struct document *d, const struct document_column *columns, size_t n_columns);
 void document_cell(struct document *d, struct text text, double heat);
+void document_cell_link(struct document *d, struct text text, const char *link);
 
 void document_print_text(FILE *out, const struct document *d, int width, bool colour);
 void document_print_markdown(FILE *out, const struct document *d, const char *title);

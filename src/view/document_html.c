@@ -23,7 +23,9 @@ static const char page_style[] =
     "border-radius:3px}.i p{margin:0}.i .a{color:var(--dim)}"
     ".f{overflow:auto;max-height:80vh;border:1px solid var(--line);border-radius:4px;margin:.5rem "
     "0}"
-    ".f svg{display:block;max-width:100%;height:auto}";
+    ".f svg{display:block;max-width:100%;height:auto}"
+    ".p{max-width:none}.p img{max-width:100%}a{color:inherit}"
+    "pre{background:var(--box);padding:.6rem .8rem;border-radius:4px;overflow-x:auto}";
 
 static void put(FILE *out, struct text t)
 {
@@ -40,8 +42,13 @@ static void put_cell(FILE *out, const struct document_block *t, size_t i)
         fprintf(out, "<td class=\"r h\" style=\"--s:%.4f\">", cell->heat > 1 ? 1 : cell->heat);
     else
         fputs(col->right ? "<td class=\"r\">" : col->wide ? "<td class=\"n\">" : "<td>", out);
+    if (cell->link.n) {
+        fputs("<a href=\"", out);
+        put(out, cell->link);
+        fputs("\">", out);
+    }
     put(out, cell->text);
-    fputs("</td>", out);
+    fputs(cell->link.n ? "</a></td>" : "</td>", out);
 }
 
 static void html_table(FILE *out, const struct document_block *t)
@@ -81,6 +88,18 @@ static void html_element(FILE *out, const char *name, struct text text)
     fprintf(out, "</%s>\n", name);
 }
 
+/* Opened by a click: inside a page scripts of an image do not run. */
+static void html_image(FILE *out, const struct document_block *b)
+{
+    fputs("<p class=\"p\"><a href=\"", out);
+    put(out, b->text);
+    fputs("\"><img src=\"", out);
+    put(out, b->text);
+    fputs("\" alt=\"", out);
+    put(out, b->title);
+    fputs("\"></a></p>\n", out);
+}
+
 static void html_block(FILE *out, const struct document_block *b)
 {
     switch (b->kind) {
@@ -95,6 +114,12 @@ static void html_block(FILE *out, const struct document_block *b)
         break;
     case DOCUMENT_TABLE:
         html_table(out, b);
+        break;
+    case DOCUMENT_IMAGE:
+        html_image(out, b);
+        break;
+    case DOCUMENT_CODE:
+        html_element(out, "pre", b->text);
         break;
     case DOCUMENT_FIGURE:
         break;

@@ -154,6 +154,15 @@ static void print_item(const struct printer *p, const struct document_block *b)
     put_wrapped(p, clean(&advice, b->advice), 4, 4);
 }
 
+static void print_code(const struct printer *p, struct text lines)
+{
+    while (lines.n) {
+        autobuf struct buf text = {0};
+        struct text line = clean(&text, text_cut(&lines, '\n'));
+        fprintf(p->out, "    %.*s\n", (int)line.n, line.at ? line.at : "");
+    }
+}
+
 static void print_block(const struct printer *p, const struct document_block *b)
 {
     autobuf struct buf text = {0};
@@ -173,6 +182,10 @@ static void print_block(const struct printer *p, const struct document_block *b)
     case DOCUMENT_TABLE:
         print_table(p, b);
         break;
+    case DOCUMENT_CODE:
+        print_code(p, b->text);
+        break;
+    case DOCUMENT_IMAGE:
     case DOCUMENT_FIGURE:
         break;
     }
@@ -198,6 +211,14 @@ static void put_escaped(FILE *out, struct text t)
     }
 }
 
+static void markdown_cell(FILE *out, const struct document_cell *c)
+{
+    fputs(c->link.n ? "[" : "", out);
+    put_escaped(out, c->text);
+    if (c->link.n)
+        fprintf(out, "](%.*s)", (int)c->link.n, c->link.at);
+}
+
 static void markdown_table(FILE *out, const struct document_block *t)
 {
     putc('|', out);
@@ -208,7 +229,7 @@ static void markdown_table(FILE *out, const struct document_block *t)
         fputs(t->columns[c].right ? "---:|" : "---|", out);
     for (size_t i = 0; i < t->cells.n; i++) {
         fputs(document_column(t, i) == 0 ? "\n| " : " ", out);
-        put_escaped(out, t->cells.at[i].text);
+        markdown_cell(out, &t->cells.at[i]);
         fputs(" |", out);
     }
     fputs("\n\n", out);
@@ -241,6 +262,15 @@ static void markdown_block(FILE *out, const struct document_block *b)
         } else {
             markdown_table(out, b);
         }
+        break;
+    case DOCUMENT_IMAGE:
+        fputs("![", out);
+        put_escaped(out, b->title);
+        fprintf(out, "](%.*s)\n\n", (int)b->text.n, b->text.at);
+        break;
+    case DOCUMENT_CODE:
+        fprintf(out, "````text\n%.*s%s````\n\n", (int)b->text.n, b->text.at,
+                text_ends(b->text, "\n") ? "" : "\n");
         break;
     case DOCUMENT_FIGURE:
         break;

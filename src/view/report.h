@@ -53,6 +53,10 @@ uint32_t *report_nodes_of_stacks(const struct report *r);
 struct flat_share report_share_of_path(const struct report *r, const uint32_t *node_of,
                                        uint32_t node);
 
+/* The part about the program as part of another page: insights, functions, paths, modules. */
+struct document;
+void report_add(struct document *d, const struct report *r, bool figure);
+
 void report_print_text(FILE *out, const struct report *r, int width, bool colour);
 void report_print_markdown(FILE *out, const struct report *r);
 void report_print_json(FILE *out, const struct report *r);

@@ -296,7 +296,7 @@ static const char *by_title(enum flat_by by)
     return titles[by];
 }
 
-static void add_whole(struct document *d, const struct report *r, bool figure)
+void report_add(struct document *d, const struct report *r, bool figure)
 {
     enum { SHORT_LIST = 8 };
     size_t top = r->opts.top < SHORT_LIST ? r->opts.top : SHORT_LIST;
@@ -316,7 +316,6 @@ static void add_whole(struct document *d, const struct report *r, bool figure)
         document_heading(d, by_title(FLAT_THREAD));
         add_by(d, r->threads, top);
     }
-    add_provenance(d, r);
 }
 
 static void build_document(struct document *d, const struct report *r, bool figure)
@@ -330,8 +329,10 @@ static void build_document(struct document *d, const struct report *r, bool figu
     }
     if (r->opts.callers || r->by)
         add_certainty(d, r->functions);
-    else
-        add_whole(d, r, figure);
+    else {
+        report_add(d, r, figure);
+        add_provenance(d, r);
+    }
 }
 
 void report_print_text(FILE *out, const struct report *r, int width, bool colour)
