@@ -24,13 +24,20 @@ struct starter_shared {
     int errnum; /* why it did not come to exec; 0 = it did */
 };
 
+struct starter_range {
+    void *at;
+    size_t bytes;
+};
+
 struct starter_child {
     const struct starter_opts *opts;
     int request_fd, report_fd, output_fd, error_fd, answer_fd; /* -1 = none */
     struct starter_shared *shared;
-    char **env;    /* of the commands, ends with NULL */
-    char *padding; /* one of them: "KELVIN_BENCH_PADDING=xxx..." */
-    char *stack;   /* of a new process until it has its own */
+    char **env;                      /* of the commands, ends with NULL */
+    char *padding;                   /* one of them: "KELVIN_BENCH_PADDING=xxx..." */
+    int peak_fd;                     /* writing to it begins the peak of memory anew; -1 = cannot */
+    VEC(struct starter_range) spare; /* memory that can be let go of */
+    char *stack;                     /* of a new process until it has its own */
 };
 
 /* Build what commands find in their environment. */

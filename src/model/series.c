@@ -11,6 +11,7 @@ const struct measure_info measure_infos[MEASURES] = {
     [MEASURE_TIME] = {"time", "wall time", MEASURE_NS},
     [MEASURE_USER] = {"user", "user time", MEASURE_NS},
     [MEASURE_SYSTEM] = {"system", "system time", MEASURE_NS},
+    [MEASURE_CPU] = {"cpu", "CPU time", MEASURE_NS},
     [MEASURE_PEAK_RSS] = {"peak_rss", "peak memory", MEASURE_BYTES},
     [MEASURE_MINOR_FAULTS] = {"minor_faults", "page faults", MEASURE_COUNT},
     [MEASURE_MAJOR_FAULTS] = {"major_faults", "page faults from disk", MEASURE_COUNT},

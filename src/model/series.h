@@ -15,6 +15,7 @@ enum measure {
     MEASURE_TIME, /* of one run of a command, or one iteration of a benchmark: wall clock */
     MEASURE_USER,
     MEASURE_SYSTEM,
+    MEASURE_CPU, /* user and system: exact where the kernel only guesses how they divide */
     MEASURE_PEAK_RSS,
     MEASURE_MINOR_FAULTS,
     MEASURE_MAJOR_FAULTS,
