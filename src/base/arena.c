@@ -27,10 +27,10 @@ static char *take(struct arena *a, size_t n)
 void *arena_get(struct arena *a, size_t n)
 {
     size_t pad = -(uintptr_t)a->at & 7;
-    if ((size_t)(a->end - a->at) >= pad)
-        a->at += pad;
-    else
+    if ((size_t)(a->end - a->at) < pad)
         a->at = a->end = NULL;
+    else if (pad) /* nothing may be added to the NULL of an empty arena, not even 0 */
+        a->at += pad;
     return take(a, n);
 }
 
