@@ -47,5 +47,5 @@ if [ "${1:-}" = --one ]; then
     fi
     exit
 fi
-echo "1..$(sources | wc -l)"
-sources | xargs -P "$(nproc)" -n 1 tools/fuzz.sh --one
+echo "1..$({ sources; others; } | wc -l)"
+{ sources; others; } | xargs -P "$(nproc)" -n 1 tools/fuzz.sh --one
