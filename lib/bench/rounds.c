@@ -76,7 +76,7 @@ static void warm_batch(struct rounds *r, double last_ns)
     r->warm_ns += last_ns;
     if (r->batches <= 2 || r->count >= r->longest) {
         r->longest = r->count;
-        r->each_ns = fmax(last_ns / (double)r->count, 0.01);
+        r->each_ns = fmax(last_ns / (double)r->count, 1e-6);
     }
     if (r->batches > 1 && last_ns >= warm_least_ns && r->warm_ns >= r->plan.warm_up_ns)
         plan_rounds(r);
