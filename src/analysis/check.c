@@ -153,19 +153,27 @@ static void explain(struct buf *b, const struct check_value *v, struct interval 
         add_remedy(b, v, bounds);
 }
 
+/* "5.0% ±1.4": as many digits as the narrower of the two needs. */
+static void add_share(struct buf *b, const struct check_value *v)
+{
+    double half = (v->interval.high - v->interval.low) / 2;
+    int decimals = half < 0.0005 ? 2 : decimals_of(v->value);
+    buf_printf(b, "%.*f%% \xc2\xb1%.*f", decimals, 100 * v->value, decimals, 100 * half);
+}
+
 static void add_observed(struct buf *b, const struct check_value *v, enum rule_unit unit)
 {
-    check_number(b, v->value, unit);
-    if (v->exact || v->doubt)
+    bool bare = v->exact || v->doubt;
+    if (!bare && unit == RULE_SHARE) {
+        add_share(b, v);
         return;
-    if (unit == RULE_SHARE) {
-        buf_printf(b, " \xc2\xb1%.*f", decimals_of(v->value),
-                   50 * (v->interval.high - v->interval.low));
-    } else {
-        buf_str(b, " (");
-        add_between(b, v->interval, unit);
-        buf_str(b, ")");
     }
+    check_number(b, v->value, unit);
+    if (bare)
+        return;
+    buf_str(b, " (");
+    add_between(b, v->interval, unit);
+    buf_str(b, ")");
 }
 
 void check_decide(struct check_job *job, const struct check_value *v, struct interval bounds,

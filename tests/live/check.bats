@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# Rules held against recordings of programs that know what is in them.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    local why
+    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
+}
+
+has() { [[ $output == *"$1"* ]] || fail "no '$1' in: $output"; }
+
+@test "a program that spends 60, 30 and 10 % keeps rules that say so, and no others" {
+    "$KELVIN" record -q -o split.kelvin -- "$TARGET/split" 1 || fail "no recording"
+    cat >good.rules <<'RULES'
+samples >= 200
+lost <= 5%
+unfinished <= 5%
+unnamed <= 5%
+total part_sixty 50..65% tolerance 5
+self part_thirty 22..35% tolerance 5
+self part_ten 5..15% tolerance 3
+total main >= 95%
+present descend
+absent part_forty
+RULES
+    kelvin check split.kelvin good.rules
+    exits 0
+    printf 'total part_sixty <= 30%%\nself part_ten >= 30%%\nabsent descend\n' >bad.rules
+    kelvin check split.kelvin bad.rules
+    exits 3
+    has "0 hold, 3 fail"
+    echo 'diff total part_sixty -30..+30%' >same.rules
+    "$KELVIN" record -q -o again.kelvin -- "$TARGET/split" 1 || fail "no recording"
+    kelvin check again.kelvin same.rules --against split.kelvin
+    exits 0
+}
+
+@test "a loop that was vectorised keeps its contract, a chain that cannot be does not" {
+    grep -qw avx2 /proc/cpuinfo || skip "this CPU has no AVX2"
+    cat >kernels.c <<'SOURCE'
+enum { N = 1024 };
+static float a[N], b[N];
+__attribute__((noinline)) void axpy(float x)
+{
+    for (int i = 0; i < N; i++)
+        b[i] += x * a[i];
+}
+__attribute__((noinline)) float chain(float x)
+{
+    for (int i = 0; i < 1000; i++)
+        x = x * 0.999f + 1.0f;
+    return x;
+}
+int main(void)
+{
+    float x = 0;
+    for (int i = 0; i < 60000; i++) {
+        for (int k = 0; k < 20; k++)
+            axpy(x);
+        x = chain(x);
+    }
+    return b[3] > 1e30f;
+}
+SOURCE
+    cc -g -O3 -mavx2 -o kernels kernels.c || fail "does not compile"
+    "$KELVIN" record -q -o kernels.kelvin -- ./kernels || fail "no recording"
+    printf 'simd axpy packed >= 80%% width >= 256\nsimd chain packed <= 20%%\n' >simd.rules
+    kelvin check kernels.kelvin simd.rules
+    exits 0
+    echo 'simd chain packed >= 80%' >broken.rules
+    kelvin check kernels.kelvin broken.rules
+    exits 3
+    cc -g -O1 -o kernels kernels.c || fail "does not compile"
+    kelvin check kernels.kelvin simd.rules
+    exits 4
+    has "has changed since"
+}
