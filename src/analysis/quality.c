@@ -75,3 +75,9 @@ struct quality quality_of(const struct profile *p, int type)
     find_times(&q, p);
     return q;
 }
+
+bool quality_is_exact(const struct profile *p)
+{
+    const char *kind = meta_find(&p->meta, META_KIND);
+    return kind && (strcmp(kind, META_KIND_SIMULATED) == 0 || strcmp(kind, META_KIND_EXACT) == 0);
+}

@@ -22,3 +22,6 @@ struct quality {
 };
 
 struct quality quality_of(const struct profile *p, int type);
+
+/* Whether the values were counted, by a simulator or a tracer, and not estimated from samples. */
+bool quality_is_exact(const struct profile *p);

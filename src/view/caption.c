@@ -44,6 +44,8 @@ static void add_kind(struct buf *b, const struct profile *p, struct text event)
     const char *kind = meta_find(&p->meta, META_KIND);
     if (event.n && meta_kind_of_event(event))
         kind = meta_kind_of_event(event);
+    if (kind && strcmp(kind, META_KIND_SIMULATED) == 0)
+        buf_str(b, "exact count by ");
     buf_str(b, kind ? kind : "kind not recorded");
 }
 
@@ -54,7 +56,7 @@ static void add_samples(struct buf *b, const struct profile *p, int type)
         caption_value(b, p, counts, p->types[counts].total);
         if (counts != type)
             separate(b);
-    } else {
+    } else if (!quality_is_exact(p)) {
         buf_str(b, "samples not recorded");
         separate(b);
     }
@@ -97,8 +99,10 @@ void caption_build(struct buf *b, const struct profile *p, int type)
     separate(b);
     add_samples(b, p, type);
     separate(b);
-    add_lost(b, p);
-    separate(b);
+    if (!quality_is_exact(p)) {
+        add_lost(b, p);
+        separate(b);
+    }
     add_source(b, p);
     buf_str(b, "kelvin " KELVIN_VERSION);
 }
@@ -110,6 +114,8 @@ void caption_build(struct buf *b, const struct profile *p, int type)
 static void warn_few(struct buf *b, const struct profile *p, int type)
 {
     int counts = profile_count_type(p, type);
+    if (counts < 0 && quality_is_exact(p))
+        return;
     if (counts < 0)
         counts = type;
     const struct sample_type *t = &p->types[counts];

@@ -62,7 +62,9 @@ static void print_quality(FILE *out, const struct profile *p, const struct quali
 {
     char n[UNITS_MAX];
     fprintf(out, "\nquality\n");
-    if (!q->has_samples)
+    if (!q->has_samples && quality_is_exact(p))
+        fprintf(out, "  exact counts, not samples: shares have no sampling error\n");
+    else if (!q->has_samples)
         fprintf(out, "  the number of samples is not recorded: no word on how sure shares are\n");
     else if (q->samples < QUALITY_FEW_SAMPLES)
         fprintf(out, "  only %s samples: too few for a result, shares are rough guesses\n",

@@ -2,6 +2,7 @@
  * report_parts.h - what the files that write a report's words and tables share.
  */
 #pragma once
+#include "base/json.h"
 #include "view/document.h"
 #include "view/report.h"
 
@@ -13,3 +14,7 @@ void report_add_paths(struct document *d, const struct report *r);
 
 /* The function that was asked for, its callers and callees. */
 void report_add_function(struct document *d, const struct report *r);
+
+/* Misses of caches and branches, where a simulator counted them; else nothing is added. */
+void report_add_cache(struct document *d, const struct report *r);
+void report_put_cache(struct json *j, const struct report *r);

@@ -80,6 +80,7 @@ static const struct {
     {META_SMT, "SMT"},
     {META_LOAD, "load at start"},
     {META_TOOL, "written by"},
+    {META_COMMENT, "remark"},
 };
 
 static void add_provenance(struct document *d, const struct report *r)
@@ -132,7 +133,10 @@ static void add_head(struct document *d, const struct report *r)
 
 static void add_certainty(struct document *d, const struct flat *f)
 {
-    if (!(f->time.n_samples > 0))
+    if (quality_is_exact(f->profile))
+        document_text(d, "These are exact counts, not samples: shares have no sampling error. "
+                         "Counts are not time.");
+    else if (!(f->time.n_samples > 0))
         document_text(
             d, "The input does not say how many samples it holds: how sure the shares are is "
                "not known.");
@@ -310,6 +314,7 @@ void report_add(struct document *d, const struct report *r, bool figure)
     add_list(d, r, FLAT_TOTAL);
     add_certainty(d, r->functions);
     report_add_paths(d, r);
+    report_add_cache(d, r);
     document_heading(d, by_title(FLAT_MODULE));
     add_by(d, r->modules, top);
     if (r->profile->threads.n > 2) {
