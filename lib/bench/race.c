@@ -185,6 +185,15 @@ static void key_number(struct json *j, const char *key, double value)
     json_double(j, value);
 }
 
+static void record_message(const struct race *r, struct json *j)
+{
+    autofree char *text =
+        mem_printf("%.3g times as fast (%.3g .. %.3g), not proven to be at least %g", r->speedup,
+                   r->interval.low, r->interval.high, r->c->racing.min_speedup);
+    json_key(j, "message");
+    json_str(j, text);
+}
+
 static void record_race(struct race *r)
 {
     static const char *const words[] = {"holds", "broken", "undecided"};
@@ -202,6 +211,8 @@ static void record_race(struct race *r)
     key_number(j, "candidate_ns", median_ns(r, SIDE_CANDIDATE));
     if (r->c->racing.min_speedup > 0)
         key_number(j, "min_speedup", r->c->racing.min_speedup);
+    if (gate_of(r) != GATE_HOLDS)
+        record_message(r, j);
     json_key(j, "gate");
     json_str(j, words[gate_of(r)]);
     json_key(j, "ok");

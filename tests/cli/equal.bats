@@ -222,7 +222,7 @@ END
     grep -q '^{"equal":"work","ok":true,"cases":500,' records
     grep -q '^{"race":"work","ratio":0\.[0-9]*,"low":.*"min_speedup":0.1,"gate":"holds","ok":true}' records
     KELVIN_BENCH_FD=7 "$BATS_FILE_TMPDIR/planted" tail 7>records || [ $? -eq 3 ]
-    grep -q '"ok":false.*"failure":"the candidate differs.*"code":"KELVIN_REPRODUCE' records
+    grep -q '"ok":false.*"message":"the candidate differs.*"code":"KELVIN_REPRODUCE' records
 }
 
 @test "the header is C11 and C++11, for gcc and clang, without a warning" {
