@@ -1,20 +1,16 @@
 /*
  * diff.h - what changed between profiles, and what of it is more than chance.
  *
- * All runs are laid over each other by canonical names (canon.h): a list of functions and a tree
+ * All runs are laid over each other by canonical names (overlay.h): a list of functions and a tree
  * of call paths, each with its share before and after. Shares are of a run's own total, so runs
  * of unlike length compare; but they always add up to 100 %: when one function grows, the others
- * shrink. What is too small to matter (min_share) is kept but not tested, as every test more
- * makes all others less sure.
+ * shrink. What is tested is therefore the cost: a share next to what the typical function's share
+ * did (difftest.h). What is too small to matter (min_share) is kept but not tested, as every test
+ * more makes all others less sure.
  */
 #pragma once
+#include "analysis/overlay.h"
 #include "base/buf.h"
-#include "model/profile.h"
-
-struct diff_run {
-    const struct profile *p;
-    int type;
-};
 
 struct diff_opts {
     const struct diff_run *runs; /* those of before first */
@@ -26,10 +22,12 @@ struct diff_opts {
 #define DIFF_LEVEL 0.05
 
 struct diff_value {
-    double before, after; /* mean of the runs; shares are 0 to 1 */
-    double low, high;     /* 95 % interval of after - before; NAN where not tested */
-    double p, q;          /* q: p with regard to the number of tests; NAN where not tested */
-    bool proven;          /* q <= DIFF_LEVEL */
+    double before, after;       /* mean of the runs; shares are 0 to 1 */
+    double low, high;           /* 95 % interval of after - before; NAN where not tested */
+    double cost;                /* factor from before to after, next to the typical function's */
+    double cost_low, cost_high; /* its 95 % interval; NAN where not tested */
+    double p, q; /* that the cost is the same; q: with regard to the number of tests; or NAN */
+    bool proven; /* p and q <= DIFF_LEVEL */
 };
 
 static inline double diff_points(const struct diff_value *v)
@@ -53,10 +51,11 @@ struct diff {
     bool has_samples; /* else nothing could be tested */
     double least_p;   /* that so many runs can reach; 0 for one run a side */
     double min_share;
+    double typical; /* factor by which the typical function's share changed */
     bool has_cpu;
     struct diff_value cpu_s; /* CPU time of a run in seconds; tested with several runs only */
     enum diff_verdict verdict;
-    char why[240]; /* what the verdict is based on */
+    char why[400]; /* what the verdict is based on */
 };
 
 struct diff *diff_build(const struct diff_opts *o);

@@ -1,5 +1,5 @@
 /*
- * difftest.h - whether two numbers differ by more than chance.
+ * difftest.h - whether numbers differ by more than chance.
  *
  * One run a side: only the error of sampling is known. Several runs a side: how much runs differ
  * among themselves is seen in them, and nothing is assumed about its shape.
@@ -7,14 +7,36 @@
 #pragma once
 #include "analysis/stats.h"
 
-struct difftest {
-    double low, high; /* 95 % interval of after - before */
-    double p;         /* two-sided; NAN where nothing can be said */
+/* --- what moved together --- */
+
+/* What one function changed by: the log of after / before, and how sure that is. */
+struct difftest_change {
+    double log; /* first, as it is sorted by */
+    double variance;
 };
+
+/*
+ * Shares add up to 100 %: when one function grows, all others shrink by a common factor. The
+ * typical change is an estimate of that factor: the mean of the logs, weighted by their variance,
+ * without the largest and the smallest 30 % of them (at least one each), so that a few functions
+ * that did change have no say. Below three functions there is no telling: 0.
+ */
+struct difftest_typical {
+    double log, variance;
+};
+
+struct difftest_typical difftest_typical(const struct difftest_change *at, size_t n);
+
+/* --- one run a side --- */
 
 /* A share of each side, and how many independent samples stand behind it. */
 struct difftest_share {
     double share, n_effective;
+};
+
+struct difftest {
+    double low, high; /* 95 % interval of after - before */
+    double p;         /* two-sided; NAN where nothing can be said */
 };
 
 /*
@@ -23,16 +45,40 @@ struct difftest_share {
  */
 struct difftest difftest_pair(struct difftest_share before, struct difftest_share after);
 
+/* The same test of whether they differ by anything else than the typical change. */
+double difftest_pair_p(struct difftest_share before, struct difftest_share after,
+                       struct difftest_typical typical);
+
+/* --- several runs a side --- */
+
+/* Welch's interval of the difference of the means; without bounds for one run on a side. */
+struct interval difftest_runs_interval(const double *values, size_t n_before, size_t n);
+
 /*
- * Per-run values, the N_BEFORE of the first side in front: a permutation test on the means, over
- * all ways to deal out the runs, or DIFFTEST_DEALS random ones (always the same) where there are
- * more; and Welch's interval, which wants two runs a side: else it has no bounds.
+ * M quantities of N runs, row by row, the N_BEFORE runs of the first side in front. NOISE is how
+ * much each would vary from sampling alone, a variance; 0 where not known.
+ */
+struct difftest_family {
+    const double *values, *noise;
+    const double *others; /* the same quantities measured another way, or NULL */
+    size_t m, n, n_before;
+};
+
+/*
+ * A permutation test of each quantity, over all ways to deal out the runs, or DIFFTEST_DEALS
+ * random ones (always the same) where there are more.
+ *
+ * RET_FINE gets a p with a finer step: how often any of the M quantities, in any deal, differs as
+ * much in terms of its own scatter, by whichever of the two ways to measure it shows more. With
+ * few runs a single quantity's p cannot be small enough to stand out of many; the M together can.
  */
 enum { DIFFTEST_DEALS = 20000 };
-struct difftest difftest_runs(const double *values, size_t n_before, size_t n);
+void difftest_runs(const struct difftest_family *f, double *ret_p, double *ret_fine);
 
-/* The smallest p that difftest_runs() can reach. */
+/* The smallest p that the test of one quantity can reach. */
 double difftest_least_p(size_t n_before, size_t n);
+
+/* --- many tests --- */
 
 /*
  * Benjamini-Hochberg: replace each p by the rate of false discoveries at which it would count

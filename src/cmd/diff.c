@@ -5,10 +5,12 @@
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/output.h"
 
 struct cmd_diff_opts {
     struct input_opts input;
-    const char *output, *format, *theme;
+    struct output_opts output;
+    const char *theme;
     double min_share;
     long top;
     bool force, before, after;
@@ -17,20 +19,17 @@ struct cmd_diff_opts {
 #define AT(field) offsetof(struct cmd_diff_opts, field)
 
 static const struct opt diff_table[] = {
-    {'o', "output", OPT_TEXT, AT(output), "FILE", "write to FILE (default: standard output)"},
     {0, "before", OPT_FLAG, AT(before), NULL, "the profiles that follow are runs of before"},
     {0, "after", OPT_FLAG, AT(after), NULL, "the profiles that follow are runs of after"},
-    {0, "format", OPT_CHOICE, AT(format), "FORMAT",
-     "text, md, json or svg (default: by the end of the output's name, else text)",
-     "text md json svg"},
+    OUTPUT_OPTS(struct cmd_diff_opts, "text md json svg html", "text, md, json, svg or html"),
     {0, "min-share", OPT_NUMBER, AT(min_share), "PERCENT",
      "test only what has this share of the time, the mean of both sides (default: 0.5)", .min = 0,
      .max = 100},
     {0, "top", OPT_INT, AT(top), "N", "rows in each list (default: 10)", .min = 1, .max = 1000000},
     {0, "force", OPT_FLAG, AT(force), NULL,
      "compare unlike profiles all the same; the output says so"},
-    {0, "theme", OPT_CHOICE, AT(theme), "THEME",
-     "of the drawing: light, dark, or auto (default: auto)", "auto light dark"},
+    {0, "theme", OPT_CHOICE, AT(theme), "THEME", "of the SVG: light, dark, or auto (default: auto)",
+     "auto light dark"},
     INPUT_OPTS(struct cmd_diff_opts),
     OPT_END,
 };
@@ -118,38 +117,29 @@ static int load_all(struct loaded *l, const struct sides *s, const struct input_
 typedef void print_fn(FILE *out, const struct diff *d, const struct diff_view *v);
 
 static const struct {
-    const char *name, *ending;
+    const char *format;
     print_fn *print;
 } formats[] = {
-    {"text", ".txt", diff_print_text},
-    {"md", ".md", diff_print_markdown},
-    {"json", ".json", diff_print_json},
-    {"svg", ".svg", diff_print_svg},
+    {"text", diff_print_text}, {"md", diff_print_markdown}, {"json", diff_print_json},
+    {"svg", diff_print_svg},   {"html", diff_print_html},
 };
 
-static print_fn *printer_of(const struct cmd_diff_opts *o)
+static print_fn *printer_of(const struct output_opts *o)
 {
+    const char *format = output_format(o);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (o->format ? strcmp(o->format, formats[i].name) == 0
-                      : text_ends(text_of(o->output), formats[i].ending))
+        if (strcmp(format, formats[i].format) == 0)
             return formats[i].print;
     return diff_print_text;
 }
 
-static int print(const struct cmd_diff_opts *o, const struct diff *d, const char *unlike,
+static int print(const struct cmd_diff_opts *o, const struct diff *d, const struct diff_view *view,
                  struct err *err)
 {
-    struct diff_view view = {
-        .unlike = unlike,
-        .top = (size_t)o->top,
-        .theme = strcmp(o->theme, "light") == 0  ? THEME_LIGHT
-                 : strcmp(o->theme, "dark") == 0 ? THEME_DARK
-                                                 : THEME_AUTO,
-    };
     struct publish file;
-    if (publish_open(&file, o->output, err) != 0)
+    if (publish_open(&file, o->output.path, err) != 0)
         return -1;
-    printer_of(o)(file.out, d, &view);
+    printer_of (&o->output)(file.out, d, view);
     return publish_commit(&file, err);
 }
 
@@ -170,15 +160,26 @@ static int compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t
     diff_unlike(&opts, &reasons);
     if (reasons.n && !o->force)
         return refuse(buf_cstr(&reasons), err);
+    struct diff_view view = {
+        .runs = opts.runs,
+        .unlike = buf_cstr(&reasons),
+        .top = (size_t)o->top,
+        .theme = strcmp(o->theme, "light") == 0  ? THEME_LIGHT
+                 : strcmp(o->theme, "dark") == 0 ? THEME_DARK
+                                                 : THEME_AUTO,
+        .width = output_width(&o->output),
+        .colour = output_in_colour(&o->output),
+    };
     struct diff *d = diff_build(&opts);
-    int rc = print(o, d, buf_cstr(&reasons), err);
+    int rc = print(o, d, &view, err);
     diff_free(d);
     return rc;
 }
 
 static int diff_run(const struct command *self, int n, char **args)
 {
-    struct cmd_diff_opts o = {.output = "-", .theme = "auto", .min_share = 0.5, .top = 10};
+    struct cmd_diff_opts o = {
+        .output = OUTPUT_DEFAULTS, .theme = "auto", .min_share = 0.5, .top = 10};
     struct opt_result operands;
     mark_sides(n, args);
     int rc = command_parse(self, &o, n, args, &operands);
@@ -208,20 +209,25 @@ const struct command command_diff = {
         "number of functions tested. What is not proven is shown, but not marked. Names are "
         "compared without what compilers append (.cold, .isra.0, hashes, numbers of lambdas).\n"
         "\n"
+        "Shares add up to 100 %: when one function grows the others shrink. What is tested is "
+        "therefore the cost: the share next to that of the typical function, which most functions "
+        "together tell.\n"
+        "\n"
         "With one run a side only the error of sampling is known: a difference between two runs "
-        "of the same program may look proven because the runs differ. With several runs a side "
-        "the runs themselves show how much they differ, and nothing else is assumed. Four runs a "
-        "side are the least that can prove anything; five or more are better.\n"
+        "of the same program may look proven because the runs differ. The verdict on such a pair "
+        "counts only costs that changed by more than a fifth, and only 5 % of the time or more. "
+        "With several runs a side the runs themselves show how much they differ, and the verdict "
+        "is taken from their CPU time, or from what is proven of functions. Four runs a side are "
+        "the least that can prove anything; five or more are better. Make them in turn, before "
+        "and after, so that a change of the machine meets both.\n"
         "\n"
-        "Shares add up to 100 %: when one function grows the others shrink. The verdict is "
-        "therefore taken from the CPU time where several runs have one.\n"
-        "\n"
-        "Profiles of another event, kind, rate, machine or value are refused; --force compares "
-        "them and says so in the output.",
+        "Profiles of another event, kind, rate, scope, machine or value are refused; --force "
+        "compares them and says so in the output.",
     .examples =
         "kelvin diff before.kelvin after.kelvin              # top ten each way, and a verdict\n"
         "kelvin diff before.kelvin after.kelvin -o diff.svg  # grown red, shrunk blue, else grey\n"
         "kelvin diff --before b*.kelvin --after a*.kelvin    # several runs a side\n"
+        "kelvin diff before.kelvin after.kelvin -o diff.html # one page, with the drawing\n"
         "kelvin diff before.kelvin after.kelvin --format json | jq .verdict",
     .opts = diff_table,
     .run = diff_run,

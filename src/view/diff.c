@@ -1,12 +1,25 @@
+/* diff.c - the words and tables of a comparison, and their printing. */
 #include "view/diff.h"
-#include "base/json.h"
-#include "base/utf8.h"
+#include "base/units.h"
+#include "view/document.h"
 
 #include <math.h>
+#include <time.h>
 
 const char *diff_presence(const struct diff_value *total)
 {
     return total->before <= 0 ? "new" : total->after <= 0 ? "gone" : "";
+}
+
+void diff_cost(struct buf *b, const struct diff_value *v)
+{
+    const char *presence = diff_presence(v);
+    if (*presence)
+        buf_str(b, v->before <= 0 && v->after <= 0 ? "-" : presence);
+    else if (v->cost >= 3)
+        buf_printf(b, "x%.3g", v->cost);
+    else
+        buf_printf(b, "%+.1f%%", (v->cost - 1) * 100);
 }
 
 static const char *runs_word(size_t n)
@@ -65,13 +78,18 @@ struct picked {
     VEC(const struct diff_entry *) at;
 };
 
-/* Less than a hundredth of a point is not shown, nor are paths that prove nothing. */
+/*
+ * Less than a hundredth of a point is not shown, nor are paths that prove nothing. A cost that is
+ * proven to have grown is among those that grew, even if its share fell.
+ */
 static bool belongs(const struct list *l, const struct diff_entry *e)
 {
-    double points = diff_points(value_of(l, e));
-    if (fabs(points) < 0.005 || (points > 0) != l->grew)
+    const struct diff_value *v = value_of(l, e);
+    double points = diff_points(v);
+    bool grew = v->proven ? v->cost > 1 : points > 0;
+    if (grew != l->grew || (fabs(points) < 0.005 && !v->proven))
         return false;
-    return !l->paths || value_of(l, e)->proven;
+    return !l->paths || v->proven;
 }
 
 static struct picked pick(const struct diff *d, const struct list *l, size_t top)
@@ -102,211 +120,273 @@ static void add_path(struct buf *b, const struct diff *d, const struct diff_entr
         buf_printf(b, "%.*s%s", TEXT_ARG(parts[n]), n ? " > " : "");
 }
 
-static void add_name(struct buf *b, const struct diff *d, const struct list *l,
-                     const struct diff_entry *e)
+/* --- rows --- */
+
+static void cell_f(struct document *doc, const char *fmt, double x)
 {
-    const char *presence = diff_presence(&e->total);
-    if (l->paths)
-        add_path(b, d, e);
-    else
-        buf_printf(b, "%.*s", TEXT_ARG(diff_name(d, e)));
-    if (*presence)
-        buf_printf(b, " (%s)", presence);
+    char s[UNITS_MAX];
+    snprintf(s, sizeof s, fmt, x);
+    document_cell(doc, text_of(s), 0);
 }
 
-static void format_test(const struct diff_value *v, char *interval, char *p)
+static void cell_interval(struct document *doc, const struct diff_value *v)
 {
-    enum { SIZE = 40 };
-    snprintf(interval, SIZE, "-");
-    snprintf(p, SIZE, "-");
-    if (isnan(v->p))
-        return;
-    if (isfinite(v->low))
-        snprintf(interval, SIZE, "%+.2f to %+.2f", v->low * 100, v->high * 100);
-    snprintf(p, SIZE, v->q < 0.0001 ? "<0.0001" : "%.4f", v->q);
+    char s[UNITS_MAX] = "-";
+    if (!isnan(v->p) && isfinite(v->low))
+        snprintf(s, sizeof s, "%+.2f to %+.2f", v->low * 100, v->high * 100);
+    document_cell(doc, text_of(s), 0);
 }
 
-static void print_row(FILE *out, const struct diff *d, const struct list *l,
-                      const struct diff_entry *e, bool markdown)
+static void cell_p(struct document *doc, const struct diff_value *v)
 {
-    autobuf struct buf name = {0};
-    char interval[40], p[40];
+    char s[UNITS_MAX] = "-";
+    if (!isnan(v->p))
+        snprintf(s, sizeof s, v->q < 0.0001 ? "<0.0001" : "%.4f", v->q);
+    document_cell(doc, text_of(s), 0);
+}
+
+/* The bar or colour of what is proven: full at twenty points. */
+static void add_row(struct document *doc, const struct diff *d, const struct list *l,
+                    const struct diff_entry *e)
+{
+    autobuf struct buf name = {0}, cost = {0};
+    char points[UNITS_MAX];
     const struct diff_value *v = value_of(l, e);
-    add_name(&name, d, l, e);
-    format_test(v, interval, p);
-    if (markdown)
-        fprintf(out, "| %s%+.2f%s | %s | %.2f %% | %.2f %% | %s | `%s` |\n", v->proven ? "**" : "",
-                diff_points(v), v->proven ? "**" : "", interval, v->before * 100, v->after * 100, p,
-                buf_cstr(&name));
+    snprintf(points, sizeof points, "%s%+.2f", v->proven ? "* " : "", diff_points(v));
+    document_cell(doc, text_of(points), v->proven ? fmax(0.05, fabs(diff_points(v)) / 20) : 0);
+    cell_interval(doc, v);
+    cell_f(doc, "%.2f", v->before * 100);
+    cell_f(doc, "%.2f", v->after * 100);
+    diff_cost(&cost, v);
+    document_cell(doc, buf_text(&cost), 0);
+    cell_p(doc, v);
+    if (l->paths)
+        add_path(&name, d, e);
     else
-        fprintf(out, "%c %+7.2f  %17s  %8.2f %8.2f  %8s  %s\n", v->proven ? '*' : ' ',
-                diff_points(v), interval, v->before * 100, v->after * 100, p, buf_cstr(&name));
+        buf_printf(&name, "%.*s", TEXT_ARG(diff_name(d, e)));
+    if (*diff_presence(&e->total))
+        buf_printf(&name, " (%s)", diff_presence(&e->total));
+    document_cell(doc, buf_text(&name), 0);
 }
 
-static void print_list(FILE *out, const struct diff *d, const struct list *l, size_t top,
-                       bool markdown)
+#define COLUMNS(NAME, TAIL)                                                                       \
+    {                                                                                             \
+        {"points", .right = true}, {"95 % interval", .right = true}, {"before %", .right = true}, \
+            {"after %", .right = true}, {"cost", .right = true}, {"p", .right = true},            \
+            {NAME, .wide = true, .tail = TAIL},                                                   \
+    }
+
+static const struct document_column function_columns[] = COLUMNS("function", false);
+static const struct document_column path_columns[] = COLUMNS("path", true);
+enum { N_COLUMNS = sizeof function_columns / sizeof *function_columns };
+
+static void add_list(struct document *doc, const struct diff *d, const struct list *l, size_t top)
 {
     struct picked p = pick(d, l, top);
-    if (p.at.n && markdown)
-        fprintf(out,
-                "\n### %s\n\n| points | 95 %% interval | before | after | p | %s |\n"
-                "|---:|---|---:|---:|---:|---|\n",
-                l->title, l->paths ? "path" : "function");
-    else if (p.at.n)
-        fprintf(out, "\n%s\n   points    95 %% interval      before %%  after %%         p  %s\n",
-                l->title, l->paths ? "path" : "function");
+    if (p.at.n) {
+        document_heading(doc, l->title);
+        document_table(doc, l->paths ? path_columns : function_columns, N_COLUMNS);
+    }
     for (size_t i = 0; i < p.at.n; i++)
-        print_row(out, d, l, p.at.at[i], markdown);
+        add_row(doc, d, l, p.at.at[i]);
     vec_done(&p.at);
 }
 
 /* --- above the lists --- */
 
-static void print_cpu(FILE *out, const struct diff *d)
+static void add_cpu(struct document *doc, const struct diff *d)
 {
     const struct diff_value *c = &d->cpu_s;
-    if (!d->has_cpu || c->before <= 0)
+    char tested[UNITS_MAX] = "one run a side, not tested";
+    if (!d->has_cpu)
         return;
-    fprintf(out, "CPU time: %.3f s before, %.3f s after (%+.1f %%", c->before, c->after,
-            (c->after - c->before) / c->before * 100);
-    if (isnan(c->p))
-        fprintf(out, "; one run a side, not tested");
-    else
-        fprintf(out, "; p = %.4f", c->p);
-    fprintf(out, ")\n");
+    if (!isnan(c->p))
+        snprintf(tested, sizeof tested, "p = %.4f", c->p);
+    document_text(doc, "CPU time: %.3f s before, %.3f s after (%+.1f %%; %s).", c->before, c->after,
+                  (c->cost - 1) * 100, tested);
 }
 
-static void print_unlike(FILE *out, const char *unlike, const char *before_line)
+/* What all costs are measured against, and its CPU time where that is known. */
+static void add_typical(struct document *doc, const struct diff *d)
+{
+    char cpu[UNITS_MAX] = "";
+    if (!d->n_tested)
+        return;
+    if (d->has_cpu)
+        snprintf(cpu, sizeof cpu, ", its CPU time by %+.1f %%",
+                 (d->typical * d->cpu_s.cost - 1) * 100);
+    document_text(doc,
+                  "A share also moves when others do. The cost column is the share next to that of "
+                  "the typical function (which changed by %+.1f %%%s), and p and * are about it.",
+                  (d->typical - 1) * 100, cpu);
+}
+
+static void add_unlike(struct document *doc, const char *unlike)
 {
     struct text rest = text_of(unlike);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
-        fprintf(out, "%sUnlike profiles, compared by force: %.*s\n", before_line, TEXT_ARG(line));
+        document_text(doc, "Unlike profiles, compared by force: %.*s.", TEXT_ARG(line));
     }
 }
 
-static void print_head(FILE *out, const struct diff *d)
+static void add_head(struct document *doc, const struct diff *d, const struct diff_view *v)
 {
     autobuf struct buf basis = {0};
     diff_basis(&basis, d);
-    print_cpu(out, d);
-    fprintf(out, "Basis: %s.\n", buf_cstr(&basis));
-    fprintf(out,
-            "Tested: %zu functions with a share of %g %% or more; p is adjusted for that number "
-            "(Benjamini-Hochberg); * = proven at 5 %%.\n",
-            d->n_tested, d->min_share * 100);
+    add_unlike(doc, v->unlike);
+    add_cpu(doc, d);
+    document_text(doc, "Basis: %s.", buf_cstr(&basis));
+    document_text(doc,
+                  "Tested: %zu functions with a share of %g %% or more; p is adjusted for that "
+                  "number (Benjamini-Hochberg); * = proven at 5 %%.",
+                  d->n_tested, d->min_share * 100);
+    add_typical(doc, d);
 }
 
-static void print_lists(FILE *out, const struct diff *d, const struct diff_view *v, bool markdown)
+/* --- where the runs come from --- */
+
+static const struct {
+    const char *key, *title;
+} meta_shown[] = {
+    {META_SOURCE, "file"},
+    {META_COMMAND, "command"},
+    {META_TIME_NS, "recorded"},
+    {META_CPU_TIME_NS, "CPU time"},
+    {META_SAMPLES, "samples"},
+    {META_LOST, "lost"},
+    {META_EVENT, "event"},
+    {META_RATE_HZ, "rate, Hz"},
+    {META_ENGINE, "engine"},
+    {META_HOST, "host"},
+    {META_CPU, "CPU"},
+    {META_KERNEL, "kernel"},
+    {META_LOAD, "load at start"},
+    {META_COMMIT, "commit"},
+    {META_BRANCH, "branch"},
+    {META_DIRTY, "changed since commit"},
+    {META_TOOL, "written by"},
+};
+
+static void add_fact(struct buf *b, const struct meta *m, const char *key)
 {
+    char s[64];
+    struct tm tm;
+    uint64_t ns;
+    bool number = meta_find_u64(m, key, &ns);
+    time_t seconds = number ? (time_t)(ns / 1000000000u) : 0;
+    if (number && strcmp(key, META_TIME_NS) == 0 && gmtime_r(&seconds, &tm) &&
+        strftime(s, sizeof s, "%Y-%m-%d %H:%M:%S UTC", &tm))
+        buf_str(b, s);
+    else if (number && strcmp(key, META_CPU_TIME_NS) == 0)
+        buf_str(b, units_scaled(s, (double)ns, "nanoseconds"));
+    else
+        buf_str(b, meta_find(m, key));
+}
+
+/* The values of KEY in N runs, each told once: at most three. */
+static void cell_facts(struct document *doc, const char *key, const struct diff_run *runs, size_t n)
+{
+    autobuf struct buf all = {0};
+    size_t told = 0, more = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *value = meta_find(&runs[i].p->meta, key);
+        bool again = !value;
+        for (size_t k = 0; k < i && !again; k++) {
+            const char *other = meta_find(&runs[k].p->meta, key);
+            again = other && strcmp(other, value) == 0;
+        }
+        if (again)
+            continue;
+        more += told == 3;
+        if (told == 3)
+            continue;
+        buf_str(&all, told++ ? "; " : "");
+        add_fact(&all, &runs[i].p->meta, key);
+    }
+    if (more)
+        buf_printf(&all, "; %zu more", more);
+    document_cell(doc, told ? buf_text(&all) : text_of("not known"), 0);
+}
+
+static bool is_known(const struct diff *d, const struct diff_view *v, const char *key)
+{
+    for (size_t i = 0; i < d->n_before + d->n_after; i++)
+        if (meta_find(&v->runs[i].p->meta, key))
+            return true;
+    return false;
+}
+
+static void add_provenance(struct document *doc, const struct diff *d, const struct diff_view *v)
+{
+    static const struct document_column columns[] = {
+        {"what"}, {"before", .wide = true}, {"after", .wide = true}};
+    document_heading(doc, "Recorded");
+    document_table(doc, columns, 3);
+    for (size_t i = 0; i < sizeof meta_shown / sizeof *meta_shown; i++) {
+        if (!is_known(d, v, meta_shown[i].key))
+            continue;
+        document_cell(doc, text_of(meta_shown[i].title), 0);
+        cell_facts(doc, meta_shown[i].key, v->runs, d->n_before);
+        cell_facts(doc, meta_shown[i].key, v->runs + d->n_before, d->n_after);
+    }
+}
+
+/* --- all of it --- */
+
+static void build(struct document *doc, const struct diff *d, const struct diff_view *v,
+                  bool figure)
+{
+    add_head(doc, d, v);
+    if (figure)
+        document_figure(doc);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        print_list(out, d, &lists[i], v->top, markdown);
+        add_list(doc, d, &lists[i], v->top);
+    add_provenance(doc, d, v);
 }
 
 void diff_print_text(FILE *out, const struct diff *d, const struct diff_view *v)
 {
-    fprintf(out, "Verdict: %s: %s.\n", diff_verdict_names[d->verdict], d->why);
-    print_unlike(out, v->unlike, "");
-    print_head(out, d);
-    print_lists(out, d, v, false);
+    struct document doc = {0};
+    document_text(&doc, "Verdict: %s: %s.", diff_verdict_names[d->verdict], d->why);
+    build(&doc, d, v, false);
+    document_print_text(out, &doc, v->width, v->colour);
+    document_done(&doc);
+}
+
+static char *title_of(const struct diff *d)
+{
+    return mem_printf("Difference: %s", diff_verdict_names[d->verdict]);
 }
 
 void diff_print_markdown(FILE *out, const struct diff *d, const struct diff_view *v)
 {
-    fprintf(out, "**%s**: %s.\n\n", diff_verdict_names[d->verdict], d->why);
-    print_unlike(out, v->unlike, "> ");
-    print_head(out, d);
-    print_lists(out, d, v, true);
+    struct document doc = {0};
+    autofree char *title = title_of(d);
+    document_text(&doc, "Verdict: %s: %s.", diff_verdict_names[d->verdict], d->why);
+    build(&doc, d, v, false);
+    document_print_markdown(out, &doc, title);
+    document_done(&doc);
 }
 
-/* --- JSON --- */
+struct figure {
+    const struct diff *d;
+    const struct diff_view *v;
+};
 
-static void json_number(struct json *j, const char *key, double v)
+static void draw(FILE *out, const void *ctx, size_t i)
 {
-    json_key(j, key);
-    if (isfinite(v))
-        json_double(j, v);
-    else
-        json_null(j);
+    const struct figure *f = ctx;
+    (void)i;
+    diff_print_svg(out, f->d, f->v);
 }
 
-static void json_value(struct json *j, const char *key, const struct diff_value *v)
+void diff_print_html(FILE *out, const struct diff *d, const struct diff_view *v)
 {
-    json_key(j, key);
-    json_open(j, '{');
-    json_number(j, "before", v->before);
-    json_number(j, "after", v->after);
-    json_number(j, "difference", v->after - v->before);
-    json_number(j, "low", v->low);
-    json_number(j, "high", v->high);
-    json_number(j, "p", v->p);
-    json_number(j, "p_adjusted", v->q);
-    json_key(j, "proven");
-    json_bool(j, v->proven);
-    json_close(j, '}');
-}
-
-static void json_names(struct json *j, const struct diff *d, const struct diff_entry *e)
-{
-    VEC(const struct diff_entry *) chain = {0};
-    for (; e != d->paths.at; e = &d->paths.at[e->parent])
-        *vec_push(&chain) = e;
-    json_key(j, "path");
-    json_open(j, '[');
-    while (chain.n)
-        json_text(j, diff_name(d, chain.at[--chain.n]));
-    json_close(j, ']');
-    vec_done(&chain);
-}
-
-static void json_entries(struct json *j, const struct diff *d, bool paths)
-{
-    const struct diff_entry *at = paths ? d->paths.at : d->functions.at;
-    size_t n = paths ? d->paths.n : d->functions.n;
-    json_key(j, paths ? "paths" : "functions");
-    json_open(j, '[');
-    for (size_t i = paths ? 1 : 0; i < n; i++) {
-        const struct diff_entry *e = &at[i];
-        if (paths && (e->total.before + e->total.after) / 2 < d->min_share)
-            continue;
-        json_open(j, '{');
-        if (paths) {
-            json_names(j, d, e);
-        } else {
-            json_key(j, "name");
-            json_text(j, diff_name(d, e));
-        }
-        json_value(j, "self", &e->self);
-        json_value(j, "total", &e->total);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-}
-
-void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
-{
-    struct json j = {.out = out};
-    autobuf struct buf basis = {0};
-    diff_basis(&basis, d);
-    json_open(&j, '{');
-    json_key(&j, "verdict");
-    json_str(&j, diff_verdict_names[d->verdict]);
-    json_key(&j, "why");
-    json_str(&j, d->why);
-    json_key(&j, "basis");
-    json_text(&j, buf_text(&basis));
-    json_key(&j, "forced");
-    json_str(&j, v->unlike);
-    json_key(&j, "runs_before");
-    json_uint(&j, d->n_before);
-    json_key(&j, "runs_after");
-    json_uint(&j, d->n_after);
-    json_number(&j, "smallest_p", d->by_runs ? d->least_p : NAN);
-    json_number(&j, "min_share", d->min_share);
-    if (d->has_cpu)
-        json_value(&j, "cpu_seconds", &d->cpu_s);
-    json_entries(&j, d, false);
-    json_entries(&j, d, true);
-    json_close(&j, '}');
-    putc('\n', out);
+    struct document doc = {0};
+    autofree char *title = title_of(d);
+    document_text(&doc, "Verdict: %s: %s.", diff_verdict_names[d->verdict], d->why);
+    build(&doc, d, v, true);
+    document_print_html(out, &doc, title, &(struct document_figures){draw, &(struct figure){d, v}});
+    document_done(&doc);
 }

@@ -1,5 +1,5 @@
 /*
- * diff.h - a comparison of profiles for people (text, markdown, SVG) and programs (JSON).
+ * diff.h - a comparison of profiles for people (text, markdown, HTML, SVG) and programs (JSON).
  */
 #pragma once
 #include "analysis/diff.h"
@@ -8,14 +8,20 @@
 #include <stdio.h>
 
 struct diff_view {
-    const char *unlike; /* why the runs should not be compared, lines; "" = nothing */
-    size_t top;         /* rows a list */
+    const struct diff_run *runs; /* those of before first, as in diff_opts */
+    const char *unlike;          /* why the runs should not be compared, lines; "" = nothing */
+    size_t top;                  /* rows a list */
     enum style_theme theme;
+    int width; /* of text */
+    bool colour;
 };
 
 void diff_print_text(FILE *out, const struct diff *d, const struct diff_view *v);
 void diff_print_markdown(FILE *out, const struct diff *d, const struct diff_view *v);
 void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v);
+
+/* One page that needs nothing else, with the drawing inside. */
+void diff_print_html(FILE *out, const struct diff *d, const struct diff_view *v);
 
 /*
  * The call paths of both sides in one flame graph: as wide as the mean share, grey where nothing
@@ -23,8 +29,13 @@ void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
  */
 void diff_print_svg(FILE *out, const struct diff *d, const struct diff_view *v);
 
+/* --- words that several of them use --- */
+
 /* Append in a few words how sure the comparison is: "one run a side: sampling error only". */
 void diff_basis(struct buf *b, const struct diff *d);
+
+/* Append "+10.2 %", "x3.1", "new" or "gone": what happened to the cost. */
+void diff_cost(struct buf *b, const struct diff_value *v);
 
 /* "new", "gone" or "". */
 const char *diff_presence(const struct diff_value *total);

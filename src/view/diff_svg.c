@@ -70,7 +70,7 @@ static struct shade shade_of(const void *context, uint32_t node)
         return (struct shade){FAMILY_GREY, 0};
     double points = fabs(diff_points(v));
     uint8_t level = points >= 5 ? 2 : points >= 1 ? 1 : 0;
-    return (struct shade){diff_points(v) > 0 ? FAMILY_RED : FAMILY_BLUE, (uint8_t)(level * 8 + 3)};
+    return (struct shade){v->cost > 1 ? FAMILY_RED : FAMILY_BLUE, (uint8_t)(level * 8 + 3)};
 }
 
 static void add_value(struct buf *b, const char *what, const struct diff_value *v)
@@ -81,6 +81,8 @@ static void add_value(struct buf *b, const char *what, const struct diff_value *
         return;
     if (isfinite(v->low))
         buf_printf(b, " [%+.2f to %+.2f]", v->low * 100, v->high * 100);
+    buf_str(b, ", cost ");
+    diff_cost(b, v);
     buf_printf(b, ", p %.3g%s", v->q, v->proven ? "" : ", not proven");
 }
 

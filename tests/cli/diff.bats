@@ -4,27 +4,33 @@
 # shellcheck disable=SC2154  # kelvin sets output, status, stderr
 load ../lib/helpers
 
-# A perf script with A samples in f and B in g, dealt out evenly in time.
-script() { # A B [SUFFIX [EVENT]]
-    awk -v a="$1" -v b="$2" -v suffix="${3-}" -v event="${4-cpu-clock}" 'BEGIN {
+# A perf script with A samples in f and B in g0 to g3, dealt out evenly in time.
+script() { # A B [SUFFIX [EVENT [LEAF]]]
+    awk -v a="$1" -v b="$2" -v suffix="${3-}" -v event="${4-cpu-clock}" -v leaf="${5-}" 'BEGIN {
         n = a + b
         for (i = 0; i < n; i++) {
             f = int((i + 1) * a / n) > int(i * a / n)
             printf "app 1 %d.%06d: 1000000 %s:\n", i / 1000, i % 1000 * 1000, event
-            printf "\t1000 %s (/bin/app)\n\t2000 main (/bin/app)\n\n", f ? "f" suffix : "g"
+            if (leaf != "" && i % 10 == 0)
+                printf "\tffffffff81000000 %s ([kernel.kallsyms])\n", leaf
+            printf "\t1000 %s (/bin/app)\n\t2000 main (/bin/app)\n\n", f ? "f" suffix : "g" n_g++ % 4
         }
     }'
 }
 
-@test "a large change is proven, the verdict says what it rests on" {
+@test "a function that costs twice as much is proven, and only it" {
     script 400 600 >before
-    script 600 400 >after
+    script 800 600 >after
     kelvin diff before after
     exits 0
-    [[ $output == "Verdict: regressed: shares only: "* ]]
+    [[ $output == "  Verdict: regressed: 'f' costs 100.0 % more next to the typical function"* ]]
     [[ $output == *"sampling error only"* ]]
-    [[ $output =~ \*\ *\+20\.00\ .*40\.00\ *60\.00\ .*\ f ]]
-    [[ $output =~ \*\ *-20\.00\ .*\ g ]]
+    [[ $output =~ \*\ *\+17\.14\ .*40\.00\ *57\.14\ *\+100\.0%\ .*\ f ]]
+    [[ $output =~ -4\.29\ .*15\.00\ *10\.71\ .*\ g0 ]]
+    [ "$(grep -c '^ *\* ' <<<"$output")" = 3 ] # self, total, and its path
+    kelvin diff after before
+    exits 0
+    [[ $output == "  Verdict: improved: 'f' costs 50.0 % less"* ]]
 }
 
 @test "a small change is shown and not proven" {
@@ -32,9 +38,29 @@ script() { # A B [SUFFIX [EVENT]]
     script 410 590 >after
     kelvin diff before after
     exits 0
-    [[ $output == "Verdict: inconclusive: "* ]]
+    [[ $output == "  Verdict: inconclusive: "* ]]
     [[ $output =~ \+1\.00\ .*\ f ]]
-    ! grep -q '^\*' <<<"$output"
+    ! grep -q '^ *\* ' <<<"$output"
+}
+
+@test "one run a side gives no verdict on what runs of one program may differ by" {
+    script 4000 6000 >before
+    script 4400 6000 >after
+    kelvin diff before after
+    exits 0
+    grep -q '^ *\* .* f$' <<<"$output"
+    [[ $output == "  Verdict: inconclusive: "*"factor of"*"1.2"* ]]
+}
+
+@test "many samples of the same are unchanged" {
+    script 40000 60000 >before
+    kelvin diff before before
+    exits 0
+    [[ $output == "  Verdict: unchanged: "* || $output == "  Verdict: inconclusive: "* ]]
+    script 40010 60000 >after
+    kelvin diff before after
+    exits 0
+    [[ $output == "  Verdict: unchanged: every share is the same within 1 points"* ]]
 }
 
 @test "what compilers append to names makes no difference" {
@@ -43,7 +69,7 @@ script() { # A B [SUFFIX [EVENT]]
     kelvin diff before after --format json
     exits 0
     [[ $output != *isra* ]]
-    [ "$(jq '.functions | length' <<<"$output")" = 3 ]
+    [ "$(jq '.functions | length' <<<"$output")" = 6 ]
 }
 
 @test "new and vanished functions are told" {
@@ -62,12 +88,25 @@ script() { # A B [SUFFIX [EVENT]]
     done
     kelvin diff --before before1 before2 before3 before4 before5 --after after{1..5} --format json
     exits 0
-    [ "$(jq '.functions[] | select(.name == "f") | .self.proven' <<<"$output")" = true ]
+    [ "$(jq -c '[.functions[] | select(.self.proven) | .name]' <<<"$output")" = '["f"]' ]
     [[ $(jq .smallest_p <<<"$output") == 0.0079* ]]
+    [ "$(jq -r .verdict <<<"$output")" = regressed ]
     kelvin diff --before before1 before2 before3 --after after1 after2 after3
     exits 0
     [[ $output == *"too few to prove anything"* ]]
-    ! grep -q '^\*' <<<"$output"
+    ! grep -q '^ *\* ' <<<"$output"
+}
+
+@test "runs that differ among themselves prove nothing" {
+    local i
+    for i in 1 2 3 4 5; do
+        script $((300 + 60 * i)) 600 >before$i
+        script $((320 + 60 * i)) 600 >after$i
+    done
+    kelvin diff --before before{1..5} --after after{1..5}
+    exits 0
+    [[ $output == "  Verdict: inconclusive: "* ]]
+    ! grep -q '^ *\* ' <<<"$output"
 }
 
 @test "unlike profiles are refused, with --force the output says so" {
@@ -84,26 +123,62 @@ script() { # A B [SUFFIX [EVENT]]
     grep -q 'compared by force: ' out.svg
 }
 
+@test "a profile without the kernel is not compared with one that has it" {
+    script 400 600 "" cpu-clock do_syscall_64 >with
+    script 400 600 "" cpu-clock:u >without
+    kelvin diff with without
+    exits 1
+    complains "do not compare" cpu-clock:u --force
+    kelvin diff with with
+    exits 0
+}
+
 @test "the drawing is well-formed, red and blue where proven, and the same each time" {
     script 400 600 >before
-    script 600 400 >after
+    script 800 600 >after
     kelvin diff before after -o out.svg
     exits 0
     xmllint --noout out.svg
-    grep -q 'class="kc[0-9]*"><title>f (total 40.00% to 60.00%, +20.00 points' out.svg
-    grep -q 'class="kh[0-9]*"><title>g (total 60.00% to 40.00%, -20.00 points' out.svg
+    grep -q 'class="kc[0-9]*"><title>f (total 40.00% to 57.14%, +17.14 points' out.svg
+    grep -q 'class="k[a-z][0-9]*"><title>g0 (total 15.00% to 10.71%, -4.29 points.*not proven' out.svg
+    kelvin diff after before -o back.svg
+    grep -q 'class="kh[0-9]*"><title>f (total 57.14% to 40.00%, -17.14 points' back.svg
     kelvin diff before after -o again.svg
     cmp out.svg again.svg
     kelvin diff before before -o same.svg
     ! grep -q 'class="k[ch][0-9]*"><title>' same.svg
 }
 
+@test "the HTML page holds verdict, lists, both sides' origin and the drawing, and needs nothing" {
+    script 400 600 >before
+    script 800 600 >after
+    kelvin diff before after -o out.html
+    exits 0
+    grep -q '<h1>Difference: regressed</h1>' out.html
+    grep -q '>Grew, self<' out.html
+    grep -q '>Shrank, total<' out.html
+    grep -q '<td>file</td><td class="n">before</td><td class="n">after</td>' out.html
+    [ "$(grep -c '<svg' out.html)" = 1 ]
+    ! grep -Eq '(src|href)="?(http|//)' out.html
+}
+
+@test "names cannot reach into a page or the terminal" {
+    script 400 600 $'<b>\x1b[31m' >before
+    script 800 600 $'<b>\x1b[31m' >after
+    kelvin diff before after --format html
+    exits 0
+    [[ $output != *'f<b>'* && $output == *'f&lt;b&gt;'* ]]
+    kelvin diff before after
+    exits 0
+    [[ $output != *$'\x1b'* ]]
+}
+
 @test "markdown has a table that can be pasted" {
     script 400 600 >before
-    script 600 400 >after
+    script 800 600 >after
     kelvin diff before after --format md
     exits 0
-    [[ $output == *'| **+20.00** |'*'| 40.00 % | 60.00 % |'*'`f` |'* ]]
+    [[ $output == *'| \* +17.14 |'*'| 40.00 | 57.14 | +100.0% |'*' f |'* ]]
 }
 
 @test "counts that are not known to be samples are compared but not tested" {
@@ -111,7 +186,7 @@ script() { # A B [SUFFIX [EVENT]]
     printf 'main;f 6\nmain;g 4\n' >after.folded
     kelvin diff before.folded after.folded
     exits 0
-    [[ $output == "Verdict: inconclusive: the number of samples is not recorded"* ]]
+    [[ $output == "  Verdict: inconclusive: the number of samples is not recorded"* ]]
 }
 
 @test "wrong sides are told" {
@@ -124,4 +199,30 @@ script() { # A B [SUFFIX [EVENT]]
     [[ $stderr == *"no profile for after"* ]]
     kelvin diff one missing
     exits 1
+}
+
+@test "what is no profile is told, and the output stays as it was" {
+    script 4 6 >one
+    head -c 5000 /dev/urandom >noise
+    echo old >out.svg
+    kelvin diff one noise -o out.svg
+    exits 5
+    complains noise
+    [ "$(cat out.svg)" = old ]
+    kelvin diff one one --format pdf
+    exits 1
+}
+
+@test "a handful of samples proves nothing and breaks nothing" {
+    script 1 0 >one
+    script 0 1 >other
+    kelvin diff one other --min-share 0
+    exits 0
+    [[ $output == "  Verdict: inconclusive: "* ]]
+    kelvin diff one other -o out.svg
+    exits 0
+    xmllint --noout out.svg
+    kelvin diff --before one one --after other other other --format json
+    exits 0
+    jq -e . <<<"$output" >/dev/null
 }

@@ -1,0 +1,78 @@
+/* diff_unlike.c - profiles that should not be compared, and why. */
+#include "analysis/diff.h"
+
+static void tell(struct buf *b, const char *what, const char *x, const char *y)
+{
+    if (x && y && strcmp(x, y) != 0)
+        buf_printf(b, "%s differs: '%s' and '%s'\n", what, x, y);
+}
+
+static void compare_types(const struct diff_run *x, const struct diff_run *y, struct buf *b)
+{
+    const struct sample_type *s = &x->p->types[x->type], *t = &y->p->types[y->type];
+    struct text e1 = profile_str(x->p, s->event), e2 = profile_str(y->p, t->event);
+    if (e1.n && e2.n)
+        tell(b, "the event", e1.at, e2.at);
+    tell(b, "the value", profile_str(x->p, s->name).at, profile_str(y->p, t->name).at);
+    tell(b, "the unit", profile_str(x->p, s->unit).at, profile_str(y->p, t->unit).at);
+}
+
+/* --- scope --- */
+
+static bool has_kernel_frames(const struct profile *p)
+{
+    for (size_t i = 0; i < p->frames.n; i++)
+        if (p->frames.at[i].kind == FRAME_KERNEL)
+            return true;
+    return false;
+}
+
+/* Behind the last colon of "cycles:u": only 'u' or only 'k' hides the other. */
+static bool event_says(const char *event, char who, char other)
+{
+    const char *colon = event ? strrchr(event, ':') : NULL;
+    return colon && strchr(colon, who) && !strchr(colon, other) &&
+           strspn(colon + 1, "ukhpPGHISDW") == strlen(colon + 1);
+}
+
+/*
+ * Which code was looked at; NULL where not known. A recording that could not see the kernel says
+ * so; of other inputs kernel code tells that it was seen, and its absence tells nothing.
+ */
+static const char *scope_of(const struct profile *p)
+{
+    const char *event = meta_find(&p->meta, META_EVENT);
+    const char *hidden = meta_find(&p->meta, META_KERNEL_HIDDEN);
+    if ((hidden && strcmp(hidden, "yes") == 0) || event_says(event, 'u', 'k'))
+        return "without the kernel";
+    if (event_says(event, 'k', 'u'))
+        return "only the kernel";
+    return hidden || has_kernel_frames(p) ? "with the kernel" : NULL;
+}
+
+/* --- all of it --- */
+
+static const struct {
+    const char *key, *what;
+} alike[] = {
+    {META_KIND, "the kind of samples"},
+    {META_EVENT, "the recorded event"},
+    {META_RATE_HZ, "the sampling rate"},
+    {META_ENGINE, "the engine"},
+    {META_HOST, "the host"},
+    {META_CPU, "the CPU"},
+    {META_ARCH, "the architecture"},
+};
+
+void diff_unlike(const struct diff_opts *o, struct buf *b)
+{
+    const struct diff_run *first = &o->runs[0];
+    for (size_t i = 1; i < o->n_runs && !b->n; i++) {
+        const struct diff_run *run = &o->runs[i];
+        compare_types(first, run, b);
+        for (size_t k = 0; k < sizeof alike / sizeof *alike; k++)
+            tell(b, alike[k].what, meta_find(&first->p->meta, alike[k].key),
+                 meta_find(&run->p->meta, alike[k].key));
+        tell(b, "the scope", scope_of(first->p), scope_of(run->p));
+    }
+}

@@ -1,0 +1,171 @@
+/* overlay.c - runs laid over each other; see overlay.h. */
+#include "analysis/overlay.h"
+
+#include "analysis/canon.h"
+#include "analysis/label.h"
+
+/* --- the common tree --- */
+
+static uint32_t push_node(struct overlay *o, uint32_t parent, uint32_t name)
+{
+    uint32_t hash = hash_pair(parent, name);
+    for_each_match (&o->map, hash, id)
+        if (o->parent.at[id] == parent && o->name.at[id] == name)
+            return id;
+    uint32_t id = (uint32_t)o->parent.n;
+    *vec_push(&o->parent) = parent;
+    *vec_push(&o->name) = name;
+    idmap_add(&o->map, hash, id);
+    return id;
+}
+
+struct namer {
+    struct labels labels;
+    VEC(uint32_t) name_of_label; /* + 1; 0 = not asked for yet */
+};
+
+static uint32_t name_of(struct overlay *o, struct namer *n, uint32_t label)
+{
+    while (n->name_of_label.n <= label)
+        *vec_push(&n->name_of_label) = 0;
+    uint32_t *name = &n->name_of_label.at[label];
+    if (!*name) {
+        autobuf struct buf canon = {0};
+        canon_add(&canon, labels_text(&n->labels, label));
+        *name = intern_add(&o->names, buf_text(&canon)) + 1;
+    }
+    return *name - 1;
+}
+
+static void lay_stacks(struct overlay *o, struct overlay_run *run)
+{
+    const struct stacks *s = &run->p->stacks;
+    struct namer namer = {0};
+    labels_init(&namer.labels, run->p, &(struct label_opts){.merge_kinds = true});
+    run->node_of_stack = mem_calloc(s->nodes.n, sizeof *run->node_of_stack);
+    for (size_t i = 1; i < s->nodes.n; i++) {
+        struct frame_id frame = s->nodes.at[i].frame;
+        size_t n = labels_count(profile_frame(run->p, frame));
+        uint32_t node = run->node_of_stack[s->nodes.at[i].parent.i];
+        for (size_t k = 0; k < n; k++) {
+            uint32_t label = labels_of_frame(&namer.labels, run->p, frame, k);
+            node = push_node(o, node, name_of(o, &namer, label));
+        }
+        run->node_of_stack[i] = node;
+    }
+    labels_done(&namer.labels);
+    vec_done(&namer.name_of_label);
+}
+
+/* Walk the tree depth first to see which nodes are the outermost of their name. */
+static void find_outermost(struct overlay *o)
+{
+    size_t n = o->parent.n;
+    autofree uint32_t *child = mem_calloc(n, sizeof *child);
+    autofree uint32_t *next = mem_calloc(n, sizeof *next);
+    autofree uint32_t *met = mem_calloc(o->names.strings.n, sizeof *met);
+    o->outermost = mem_calloc(n, sizeof *o->outermost);
+    for (size_t i = n; i-- > 1;) {
+        next[i] = child[o->parent.at[i]];
+        child[o->parent.at[i]] = (uint32_t)i;
+    }
+    for (uint32_t at = 0;;) {
+        uint32_t below = child[at];
+        if (below) {
+            child[at] = next[below];
+            o->outermost[below] = met[o->name.at[below]]++ == 0;
+            at = below;
+        } else if (at) {
+            met[o->name.at[at]]--;
+            at = o->parent.at[at];
+        } else {
+            break;
+        }
+    }
+}
+
+/* --- shares --- */
+
+static void add_samples(struct overlay_run *run)
+{
+    const struct samples *s = &run->p->samples;
+    const int64_t *value = s->value[run->type];
+    for (size_t row = 0; row < s->n; row++)
+        run->self[run->node_of_stack[s->stack[row].i]] += (double)value[row];
+}
+
+static void sum_shares(const struct overlay *o, struct overlay_run *run)
+{
+    size_t n = o->parent.n, n_names = o->names.strings.n;
+    double whole = (double)run->p->types[run->type].total;
+    run->self = mem_calloc(n, sizeof(double));
+    run->total = mem_calloc(n, sizeof(double));
+    run->fun_self = mem_calloc(n_names, sizeof(double));
+    run->fun_total = mem_calloc(n_names, sizeof(double));
+    add_samples(run);
+    for (size_t i = n; i-- > 0;) {
+        run->self[i] = whole > 0 ? run->self[i] / whole : 0;
+        run->total[i] += run->self[i];
+        if (i)
+            run->total[o->parent.at[i]] += run->total[i];
+    }
+    for (size_t i = 1; i < n; i++) {
+        run->fun_self[o->name.at[i]] += run->self[i];
+        run->fun_total[o->name.at[i]] += o->outermost[i] ? run->total[i] : 0;
+    }
+}
+
+/* --- all of it --- */
+
+void overlay_build(struct overlay *o, const struct diff_run *runs, size_t n_runs)
+{
+    *o = (struct overlay){.runs = mem_calloc(n_runs, sizeof *o->runs), .n_runs = n_runs};
+    intern_init(&o->names);
+    *vec_push(&o->parent) = 0;
+    *vec_push(&o->name) = 0;
+    for (size_t i = 0; i < n_runs; i++) {
+        o->runs[i] = (struct overlay_run){.p = runs[i].p, .type = runs[i].type};
+        o->runs[i].time = timeline_build(runs[i].p, runs[i].type);
+        lay_stacks(o, &o->runs[i]);
+    }
+    find_outermost(o);
+    for (size_t i = 0; i < n_runs; i++)
+        sum_shares(o, &o->runs[i]);
+}
+
+static void run_done(struct overlay_run *run)
+{
+    free(run->node_of_stack);
+    free(run->self);
+    free(run->total);
+    free(run->fun_self);
+    free(run->fun_total);
+    timeline_done(&run->time);
+}
+
+void overlay_done(struct overlay *o)
+{
+    for (size_t i = 0; i < o->n_runs; i++)
+        run_done(&o->runs[i]);
+    free(o->runs);
+    free(o->outermost);
+    intern_done(&o->names);
+    vec_done(&o->parent);
+    vec_done(&o->name);
+    idmap_done(&o->map);
+}
+
+double overlay_effective_n(const struct overlay *o, size_t i, uint32_t name, bool self)
+{
+    const struct overlay_run *run = &o->runs[i];
+    const struct timeline *t = &run->time;
+    size_t n = o->parent.n;
+    if (!t->n)
+        return t->n_samples;
+    autofree uint8_t *mark = mem_calloc(n, 1), *hits = mem_calloc(t->n, 1);
+    for (size_t k = 1; k < n; k++)
+        mark[k] = o->name.at[k] == name || (!self && mark[o->parent.at[k]]);
+    for (size_t k = 0; k < t->n; k++)
+        hits[k] = mark[run->node_of_stack[run->p->samples.stack[t->order[k]].i]];
+    return timeline_effective_n(t, hits);
+}

@@ -1,0 +1,39 @@
+/*
+ * overlay.h - runs laid over each other by canonical names (canon.h): one tree of call paths, and
+ * the share of every run at each place of it.
+ *
+ * Shares are of a run's own total, 0 to 1. A sample counts once for a function however often the
+ * function is on its stack. The profiles must outlive it.
+ */
+#pragma once
+#include "analysis/timeline.h"
+
+struct overlay_run {
+    const struct profile *p;
+    int type;
+    uint32_t *node_of_stack;
+    double *self, *total;         /* by node */
+    double *fun_self, *fun_total; /* by name */
+    struct timeline time;
+};
+
+struct overlay {
+    struct intern names;
+    VEC(uint32_t) parent, name; /* of nodes; [0] is the root; parents come before children */
+    struct idmap map;
+    bool *outermost; /* by node: no caller further out has the same name */
+    struct overlay_run *runs;
+    size_t n_runs;
+};
+
+/* What is compared: a profile and which of its values. */
+struct diff_run {
+    const struct profile *p;
+    int type;
+};
+
+void overlay_build(struct overlay *o, const struct diff_run *runs, size_t n_runs);
+void overlay_done(struct overlay *o);
+
+/* How many independent samples the share of NAME in a run rests on; 0 = not known. */
+double overlay_effective_n(const struct overlay *o, size_t run, uint32_t name, bool self);

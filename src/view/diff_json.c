@@ -1,0 +1,123 @@
+/* diff_json.c - a comparison for programs. */
+#include "base/json.h"
+#include "view/diff.h"
+
+#include <math.h>
+
+static void json_number(struct json *j, const char *key, double v)
+{
+    json_key(j, key);
+    if (isfinite(v))
+        json_double(j, v);
+    else
+        json_null(j);
+}
+
+static void json_value(struct json *j, const char *key, const struct diff_value *v)
+{
+    json_key(j, key);
+    json_open(j, '{');
+    json_number(j, "before", v->before);
+    json_number(j, "after", v->after);
+    json_number(j, "difference", v->after - v->before);
+    json_number(j, "low", v->low);
+    json_number(j, "high", v->high);
+    json_number(j, "cost", v->cost);
+    json_number(j, "cost_low", v->cost_low);
+    json_number(j, "cost_high", v->cost_high);
+    json_number(j, "p", v->p);
+    json_number(j, "p_adjusted", v->q);
+    json_key(j, "proven");
+    json_bool(j, v->proven);
+    json_close(j, '}');
+}
+
+static void json_names(struct json *j, const struct diff *d, const struct diff_entry *e)
+{
+    VEC(const struct diff_entry *) chain = {0};
+    for (; e != d->paths.at; e = &d->paths.at[e->parent])
+        *vec_push(&chain) = e;
+    json_key(j, "path");
+    json_open(j, '[');
+    while (chain.n)
+        json_text(j, diff_name(d, chain.at[--chain.n]));
+    json_close(j, ']');
+    vec_done(&chain);
+}
+
+static void json_entries(struct json *j, const struct diff *d, bool paths)
+{
+    const struct diff_entry *at = paths ? d->paths.at : d->functions.at;
+    size_t n = paths ? d->paths.n : d->functions.n;
+    json_key(j, paths ? "paths" : "functions");
+    json_open(j, '[');
+    for (size_t i = paths ? 1 : 0; i < n; i++) {
+        const struct diff_entry *e = &at[i];
+        if (paths && (e->total.before + e->total.after) / 2 < d->min_share)
+            continue;
+        json_open(j, '{');
+        if (paths) {
+            json_names(j, d, e);
+        } else {
+            json_key(j, "name");
+            json_text(j, diff_name(d, e));
+        }
+        json_value(j, "self", &e->self);
+        json_value(j, "total", &e->total);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+/* Where each run comes from: all that is known of it. */
+static void json_runs(struct json *j, const char *key, const struct diff_run *runs, size_t n)
+{
+    json_key(j, key);
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++) {
+        const struct meta *m = &runs[i].p->meta;
+        json_open(j, '{');
+        for (size_t k = 0; k < m->entries.n; k++) {
+            json_key(j, m->entries.at[k].key);
+            json_str(j, m->entries.at[k].value);
+        }
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void json_head(struct json *j, const struct diff *d, const struct diff_view *v)
+{
+    autobuf struct buf basis = {0};
+    diff_basis(&basis, d);
+    json_key(j, "verdict");
+    json_str(j, diff_verdict_names[d->verdict]);
+    json_key(j, "why");
+    json_str(j, d->why);
+    json_key(j, "basis");
+    json_text(j, buf_text(&basis));
+    json_key(j, "forced");
+    json_str(j, v->unlike);
+    json_key(j, "runs_before");
+    json_uint(j, d->n_before);
+    json_key(j, "runs_after");
+    json_uint(j, d->n_after);
+}
+
+void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
+{
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    json_head(&j, d, v);
+    json_number(&j, "smallest_p", d->by_runs ? d->least_p : NAN);
+    json_number(&j, "min_share", d->min_share);
+    json_number(&j, "typical", d->typical);
+    if (d->has_cpu)
+        json_value(&j, "cpu_seconds", &d->cpu_s);
+    json_runs(&j, "before", v->runs, d->n_before);
+    json_runs(&j, "after", v->runs + d->n_before, d->n_after);
+    json_entries(&j, d, false);
+    json_entries(&j, d, true);
+    json_close(&j, '}');
+    putc('\n', out);
+}
