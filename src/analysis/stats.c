@@ -13,37 +13,36 @@ struct interval stats_wilson(double share, double n_effective, double z)
     return (struct interval){fmax(0, middle - half), fmin(1, middle + half)};
 }
 
-/* Sum of squared distances of all circular windows of LENGTH samples from their mean. */
-static double window_spread(const uint8_t *hits, size_t n, size_t length, double mean)
-{
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < length; i++)
-        sum += hits[i] != 0;
-    for (size_t i = 0; i < n; i++) {
-        double off = sum - mean * (double)length;
-        squares += off * off;
-        size_t in = i + length < n ? i + length : i + length - n;
-        sum += (hits[in] != 0) - (hits[i] != 0);
-    }
-    return squares;
-}
-
-/* 1 + 2 * the weighted sum of autocorrelations below a distance of LENGTH samples. */
+/*
+ * How much more the sums of LENGTH samples in a row spread than those of independent samples would:
+ * from the differences of neighbouring windows, at all places.
+ *
+ *     |<- LENGTH ->|<- LENGTH ->|
+ *      i            i + LENGTH   i + 2 LENGTH
+ */
 static double inflation(const uint8_t *hits, size_t n, size_t length, double mean)
 {
-    double alone = mean * (1 - mean) * (double)n;
-    double used_up = 1 - (double)length / (double)n; /* as the mean is from the same samples */
-    return window_spread(hits, n, length, mean) / ((double)length * alone * used_up);
+    double alone = mean * (1 - mean) * (double)length, squares = 0;
+    size_t places = n - 2 * length + 1;
+    int64_t difference = 0;
+    for (size_t i = 0; i < length; i++)
+        difference += (hits[i + length] != 0) - (hits[i] != 0);
+    for (size_t i = 0;; i++) {
+        squares += (double)(difference * difference);
+        if (i + 1 == places)
+            return squares / (double)places / 2 / alone;
+        difference += (hits[i + 2 * length] != 0) - 2 * (hits[i + length] != 0) + (hits[i] != 0);
+    }
 }
 
 /*
- * Blocks must be much longer than runs of alike samples, or the spread between blocks is too small;
- * and there must be some of them. How well N / LENGTH blocks tell the spread: about as
- * 1.5 * N / LENGTH independent ones would, for overlapping blocks.
+ * Windows must be much longer than runs of alike samples, or their spread is too small; and there
+ * must be some of them. N / LENGTH windows tell the spread about as well as if they were
+ * independent.
  */
 double stats_effective_n(const uint8_t *hits, size_t n)
 {
-    enum { BLOCK_IN_RUNS = 8, MIN_BLOCKS = 4 };
+    enum { WINDOW_IN_RUNS = 8, MIN_WINDOWS = 8 };
     size_t ones = 0;
     for (size_t i = 0; i < n; i++)
         ones += hits[i] != 0;
@@ -52,11 +51,11 @@ double stats_effective_n(const uint8_t *hits, size_t n)
     double mean = (double)ones / (double)n;
     size_t length = (size_t)sqrt((double)n);
     double factor = inflation(hits, n, length, mean);
-    while ((double)length < BLOCK_IN_RUNS * factor && 2 * length * MIN_BLOCKS <= n) {
+    while ((double)length < WINDOW_IN_RUNS * factor && 2 * length * MIN_WINDOWS <= n) {
         length *= 2;
         factor = fmax(factor, inflation(hits, n, length, mean));
     }
-    double widen = stats_t95(1.5 * (double)n / (double)length) / STATS_Z95;
+    double widen = stats_t95((double)n / (double)length) / STATS_Z95;
     return fmin((double)n, fmax(1, (double)n / (factor * widen * widen)));
 }
 

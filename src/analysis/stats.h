@@ -25,16 +25,19 @@ struct interval stats_wilson(double share, double n_effective, double z);
 
 /*
  * The effective number of samples behind the share of 1s in HITS: N samples in time order, each
- * 0 or 1. It is n / (1 + 2 * sum of (1 - k/L) * rho_k), where rho_k is the autocorrelation at a
- * distance of k samples, for all k below the block length L. That sum is what a bootstrap of
- * circular blocks of L samples converges to, here worked out in one pass. L starts at sqrt(n) and
- * is doubled until it is eight times as long as the samples hang together, at most to n / 4. As few
- * blocks tell their spread badly, the number is lowered by (z / t)^2, t being Student's.
+ * 0 or 1. It is N divided by how much more the sums of L samples in a row spread than those of
+ * independent samples would, which is 1 + 2 * the sum of autocorrelations below a distance of L: a
+ * bootstrap of blocks of L samples worked out in closed form. L starts at sqrt(N) and is doubled
+ * until it is eight times as long as the samples hang together, at most to N / 8. As few blocks
+ * tell their spread badly, the number is lowered by (z / t)^2, t being Student's.
  *
- * Between 1 and N: that samples spread more evenly than chance would is not trusted. Phases of a
- * program that last for a tenth of the recording and more are only partly seen: with them the
- * number is too high. Below STATS_MIN_SERIES samples, or when all are alike, there is nothing to
- * estimate from: N.
+ * The spread is that between neighbouring blocks. A phase that comes once, such as loading before
+ * working, is the program's shape, which another run would show again, and not chance. Phases that
+ * come and go are chance, and count as such while they are shorter than about a twentieth of the
+ * recording; with longer ones the number is too high.
+ *
+ * Between 1 and N: that samples spread more evenly than chance would is not trusted. Below
+ * STATS_MIN_SERIES samples, or when all are alike, there is nothing to estimate from: N.
  */
 enum { STATS_MIN_SERIES = 16 };
 double stats_effective_n(const uint8_t *hits, size_t n);
