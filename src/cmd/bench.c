@@ -42,8 +42,9 @@ static const struct opt bench_table[] = {
     {0, "timeout", OPT_NUMBER, AT(timeout_s), "SECONDS",
      "end a run that takes longer, and fail (default: none)", .min = 0.001, .max = 1e6},
     {0, "measure", OPT_CHOICE, AT(measure), "WHAT",
-     "what is judged: time, user, system, peak_rss or instructions (default: time)",
-     "time user system peak_rss instructions"},
+     "what is judged: time, cpu, user, system, peak_rss or instructions (default: time); on a busy "
+     "machine cpu is steadier, but does not see waiting",
+     "time cpu user system peak_rss instructions"},
     {0, "count", OPT_CHOICE, AT(count), "WHAT",
      "count instructions, by the CPU or by valgrind, and judge by them", "instructions"},
     {0, "band", OPT_NUMBER, AT(band), "PERCENT", "changes up to this do not matter (default: 1)",
@@ -61,6 +62,7 @@ static const struct opt bench_table[] = {
     {0, "seed", OPT_INT, AT(seed), "N", "of the random order (default: by the clock)", .min = 1,
      .max = 1e15},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "no progress bar"},
+    BENCH_STORE_OPTS(struct cmd_bench_opts),
     OUTPUT_OPTS(struct cmd_bench_opts, "text md csv json html", "text, md, csv, json or html"),
     OPT_END,
 };
@@ -75,21 +77,33 @@ static void show_said(const struct buf *said)
     }
 }
 
+static int report(struct bench_outcome *b, struct bench_store *store,
+                  const struct cmd_bench_opts *o, struct err *err)
+{
+    struct series_set *set = &b->session.set;
+    bench_outcome_build(b);
+    if (bench_store_report(store, set, &b->report, err) != 0 || bench_outcome_print(b, o, err) != 0)
+        return -1;
+    return bench_store_end(store, set, bench_outcome_tell(b, o), err);
+}
+
 static int measure(const struct cmd_bench_opts *o, const struct opt_result *operands)
 {
     struct bench_outcome b = {0};
-    struct plan plan;
+    struct bench_store store;
+    struct plan plan = {0};
     struct err err;
-    int rc =
-        bench_run(&b.session, &plan, o, operands->operands, (size_t)operands->n_operands, &err);
-    if (rc == 0) {
-        bench_outcome_build(&b);
-        rc = bench_outcome_print(&b, o, &err);
-    } else {
+    int rc = bench_store_begin(&store, o, operands, &err);
+    if (rc == 0)
+        rc =
+            bench_run(&b.session, &plan, o, operands->operands, (size_t)operands->n_operands, &err);
+    if (rc == 0)
+        rc = report(&b, &store, o, &err);
+    else
         show_said(&b.session.said);
-    }
-    int code = rc == 0 ? bench_outcome_tell(&b, o) : command_fail(&err);
+    int code = rc >= 0 ? rc : command_fail(&err);
     bench_outcome_done(&b);
+    bench_store_done(&store);
     plan_done(&plan);
     return code;
 }
@@ -99,9 +113,13 @@ static int bench_command_run(const struct command *self, int n, char **args)
     struct cmd_bench_opts o = {
         .output = OUTPUT_DEFAULTS, .warmup = 1, .precision = 1, .band = 1, .risk = 0.5};
     struct opt_result operands;
+    autofree char *typed = bench_store_typed(n, args);
     int rc = command_parse(self, &o, n, args, &operands);
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    o.store.typed = typed;
+    if (bench_store_acts(&o.store))
+        return bench_store_act(&o, &operands);
     if (operands.n_operands == 0) {
         command_say("bench: no command; try: kelvin bench './app --n 1000'");
         return EXIT_ERROR;
@@ -129,13 +147,24 @@ const struct command command_bench = {
         "Counting instructions needs a CPU's counter, or else valgrind, which is 30 to 80 times "
         "slower and counts the first process only.\n"
         "\n"
+        "--save keeps what was measured as a baseline, in a file of the project's folder, and "
+        "--against compares with one. That is weaker than side by side: what the machine did "
+        "differently in two sessions cannot be told from a change, so the whole interval must lie "
+        "outside the band. A baseline from another host, build, frequency governor or with other "
+        "measuring options is refused without --force.\n"
+        "\n"
+        "CSV has a row for each run and measure; JSON has all runs and what is made of them.\n"
+        "\n"
         "Exit code 3: --max-regression does not hold; 4: it could not be decided.",
     .examples =
         "kelvin bench './app --n 1000'                             # one command\n"
         "kelvin bench './old --n 1000' './new --n 1000'            # which is faster?\n"
         "kelvin bench --max-regression 5% ./old ./new              # exit 3 if it is slower\n"
         "kelvin bench --list n=1000,2000,4000,8000 './app --n {n}' # how does it grow?\n"
-        "kelvin bench --count instructions ./old ./new             # free of noise",
+        "kelvin bench --count instructions ./old ./new             # free of noise\n"
+        "kelvin bench --save main ./mybench                        # keep a baseline\n"
+        "kelvin bench --against main --max-regression 10% ./mybench # compare with it\n"
+        "kelvin bench --compare main feature                       # any two, or more",
     .opts = bench_table,
     .run = bench_command_run,
 };

@@ -4,6 +4,7 @@
 #pragma once
 #include "bench/session.h"
 #include "bench/sweep.h"
+#include "cmd/bench_store.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
 #include "view/bench.h"
@@ -29,6 +30,8 @@ struct cmd_bench_opts {
     bool aa;
     struct opt_list max_regression; /* "10%", "NAME=10%" */
     bool quiet;
+
+    struct bench_store_opts store;
 };
 
 /* What was measured, and the report of it. */
@@ -38,7 +41,7 @@ struct bench_outcome {
     VEC(struct bench_comparison) comparisons;
     VEC(struct bench_growth) growths;
     struct bench_report report; /* points to all of these */
-    char design[400];
+    char design[600];
 };
 
 /* --- bench_run.c: from options to a session --- */
@@ -56,6 +59,9 @@ void bench_outcome_done(struct bench_outcome *b);
 /* Print to where the options say. */
 int bench_outcome_print(const struct bench_outcome *b, const struct cmd_bench_opts *o,
                         struct err *err);
+
+int bench_report_print(const struct bench_report *r, const struct cmd_bench_opts *o,
+                       struct err *err);
 
 /* Tell on standard error what the user should know besides; returns the exit code. */
 int bench_outcome_tell(const struct bench_outcome *b, const struct cmd_bench_opts *o);

@@ -22,7 +22,9 @@ static void add_comparisons(struct bench_outcome *b)
             .measure = s->opts.measure,
             .paired = c->paired,
             .max_regression = c->limit,
-            .broken = c->gate == GATE_BROKEN,
+            .broken = !isnan(c->limit) && c->gate == GATE_BROKEN,
+            .undecided = !isnan(c->limit) && c->gate == GATE_UNDECIDED,
+            .band = s->opts.paired.band,
         };
     }
 }
@@ -51,12 +53,12 @@ static void describe(struct bench_outcome *b)
     size_t members = s->plan->groups.n ? s->plan->groups.at[0].items.n : 0;
     int n = 0;
     if (members > 1)
-        n = snprintf(b->design, to.n,
-                     "%zu blocks of %zu runs in balanced random order, environment padded at "
-                     "random in each",
-                     s->blocks, members);
+        n = snprintf(b->design, to.n, "%zu blocks of %zu runs in balanced random order%s",
+                     s->blocks, members,
+                     s->opts.exact ? "" : ", environment padded at random in each");
     else
-        n = snprintf(b->design, to.n, "%zu runs", s->blocks);
+        n = snprintf(b->design, to.n, "%zu run%s%s", s->blocks, s->blocks == 1 ? "" : "s",
+                     s->plan->groups.n > 1 ? " of each at most" : "");
     if (s->comparisons.n > 0 && !s->opts.exact)
         n += snprintf(b->design + n, to.n - (size_t)n,
                       "; %zu look%s and %zu comparison%s share "
@@ -66,6 +68,11 @@ static void describe(struct bench_outcome *b)
     if (s->opts.exact)
         n += snprintf(b->design + n, to.n - (size_t)n, "; %s",
                       count_words(s->opts.count_valgrind ? COUNT_BY_VALGRIND : COUNT_BY_CPU));
+    if (s->aa_tries > 0)
+        n += snprintf(b->design + n, to.n - (size_t)n,
+                      "; the first command against itself, %d blocks at a risk of 5 %% each time: "
+                      "%zu false alarms in %zu",
+                      SESSION_AA_BLOCKS, s->aa_alarms, s->aa_tries);
     snprintf(b->design + n, to.n - (size_t)n, "; %.1f s", s->seconds);
 }
 
@@ -102,6 +109,7 @@ void bench_outcome_build(struct bench_outcome *b)
     b->report = (struct bench_report){
         .now = &s->set,
         .now_name = "now",
+        .measure = s->opts.measure,
         .comparisons = b->comparisons.at,
         .n_comparisons = b->comparisons.n,
         .growths = b->growths.at,
@@ -136,16 +144,22 @@ static void print(FILE *out, const struct cmd_bench_opts *o, const struct bench_
         bench_print_text(out, r, output_width(&o->output), output_in_colour(&o->output));
 }
 
+int bench_report_print(const struct bench_report *r, const struct cmd_bench_opts *o,
+                       struct err *err)
+{
+    struct publish file;
+    if (publish_open(&file, o->output.path, err) != 0)
+        return -1;
+    print(file.out, o, r);
+    return publish_commit(&file, err);
+}
+
 int bench_outcome_print(const struct bench_outcome *b, const struct cmd_bench_opts *o,
                         struct err *err)
 {
-    struct publish file;
     if (b->session.set.series.n == 0) /* stopped before the first run was over */
         return 0;
-    if (publish_open(&file, o->output.path, err) != 0)
-        return -1;
-    print(file.out, o, &b->report);
-    return publish_commit(&file, err);
+    return bench_report_print(&b->report, o, err);
 }
 
 static void tell_gate(const struct bench_outcome *b, const struct session_comparison *c)

@@ -209,7 +209,7 @@ static void add_hints(struct document *d, const struct bench_comparison *c)
                       "Careful: in %zu of %zu blocks both sides of %s took equally long: the clock "
                       "is too coarse for it.",
                       p->ties, p->n, name);
-    if (!isnan(c->max_regression) && !c->broken && !(p->detectable <= c->max_regression))
+    if (c->undecided && !(p->detectable <= c->max_regression))
         document_text(d,
                       "Careful: so few runs would most likely not show a change of %.4g%% in %s: "
                       "its gate needs more.",
@@ -320,11 +320,10 @@ static void add_growths(struct document *d, const struct bench_report *r, bool f
 {
     if (r->n_growths)
         document_heading(d, "Growth");
-    for (size_t i = 0; i < r->n_growths; i++) {
+    for (size_t i = 0; i < r->n_growths; i++)
         add_growth(d, &r->growths[i]);
-        if (figures)
-            document_figure(d);
-    }
+    if (figures && r->n_growths)
+        document_figure(d);
 }
 
 /* --- over time --- */
@@ -343,13 +342,12 @@ static void add_past(struct document *d, const struct bench_report *r, const str
     size_t n;
     double sd = bench_between_sd(p, &n), gate = gate_of(r, p->name);
     if (isnan(sd)) {
-        document_text(d,
-                      "%s: saved %zu times at this level; three are needed to tell how much runs "
-                      "differ.",
-                      p->name, n);
+        document_text(
+            d, "%s: %zu session%s at this level; three are needed to tell how much they differ.",
+            p->name, n, n == 1 ? "" : "s");
         return;
     }
-    document_text(d, "%s: the medians of %zu saved runs differ by %.2f%% (standard deviation).",
+    document_text(d, "%s: the medians of %zu sessions differ by %.2f%% (standard deviation).",
                   p->name, n, 100 * sd);
     if (2 * sd > gate)
         document_text(d,
@@ -362,11 +360,10 @@ static void add_pasts(struct document *d, const struct bench_report *r, bool fig
 {
     if (r->n_pasts)
         document_heading(d, "Over time");
-    for (size_t i = 0; i < r->n_pasts; i++) {
+    for (size_t i = 0; i < r->n_pasts; i++)
         add_past(d, r, &r->pasts[i]);
-        if (figures)
-            document_figure(d);
-    }
+    if (figures && r->n_pasts)
+        document_figure(d);
 }
 
 /* --- where --- */
@@ -375,8 +372,8 @@ static const struct {
     const char *key, *title;
 } facts[] = {
     {META_TIME_NS, "measured"},
-    {META_COMMAND, "command"},
-    {META_OPTIONS, "options"},
+    {META_OPTIONS, "kelvin bench"},
+    {META_METHOD, "method"},
     {META_COMMIT, "commit"},
     {META_BRANCH, "branch"},
     {META_DIRTY, "changed since commit"},

@@ -21,6 +21,9 @@ void bench_summary_done(struct bench_summary *b);
 /* A value in its unit, four digits: "12.34 ms", "1.205 MiB", "1,234". TO has BENCH_VALUE_MAX. */
 char *bench_value(char *to, enum measure m, double v);
 
+/* A round value, without needless zeros: "12 ms". */
+char *bench_tick(char *to, enum measure m, double v);
+
 /* Half of an interval as a share of the value: "0.8%"; "?" where nothing is known. */
 char *bench_half(char *to, double value, const struct interval *i);
 
@@ -48,6 +51,14 @@ double bench_median(const struct series *series, enum measure m);
 /* The table of several sets; the columns are kept in D. */
 void bench_table_add(struct document *d, const struct bench_table *t, enum measure m);
 
-/* Everything but figures. With FIGURES: places for them, which bench_html.c draws in this order:
- * a violin for each series of `now`, a line for each past, a chart for each growth. */
+/*
+ * Everything but figures. With FIGURES it has places for up to three, in this order: all violins,
+ * all growths, all pasts, the latter two only if there are any. With SYSTEM it ends with a table of
+ * what is known about the machine.
+ */
 void bench_document(struct document *d, const struct bench_report *r, bool figures, bool system);
+
+/* A chart with its caption, as HTML. */
+void bench_violin_print(FILE *out, const struct bench_report *r, const struct series *s);
+void bench_growth_print(FILE *out, const struct bench_growth *g);
+void bench_past_print(FILE *out, const struct bench_past *p, enum measure m);

@@ -58,6 +58,17 @@ static char *scaled(char *to, double v, const struct step *steps, const char *pe
     return to;
 }
 
+char *bench_tick(char *to, enum measure m, double v)
+{
+    const struct step *steps = measure_infos[m].unit == MEASURE_NS      ? steps_ns
+                               : measure_infos[m].unit == MEASURE_BYTES ? steps_bytes
+                                                                        : steps_count;
+    while (steps[1].unit && fabs(v) < steps->from)
+        steps++;
+    snprintf(to, BENCH_VALUE_MAX, "%.5g %s", v / steps->from, steps->unit);
+    return to;
+}
+
 static char *count(char *to, double v)
 {
     if (v >= 0 && v < 1e15 && (v >= 1000 || v == floor(v)))

@@ -1,0 +1,131 @@
+/*
+ * bench_store.h - baselines for `kelvin bench`: saved, compared with, listed, taken elsewhere.
+ */
+#pragma once
+#include "base/opt.h"
+#include "model/series.h"
+#include "view/bench.h"
+
+struct cmd_bench_opts;
+
+struct bench_store_opts {
+    const char *path;  /* NULL = the project's own */
+    const char *typed; /* all options, as typed */
+    const char *save, *against;
+    const char *remove, *export_name, *import_path;
+    struct opt_list rename; /* "OLD=NEW" */
+    double threshold;       /* percent */
+    bool list, compare, force;
+};
+
+/* Rows for an option table whose struct S has a `struct bench_store_opts store`. */
+#define BENCH_STORE_OPTS(S)                                                                         \
+    {0,        "save",                                                                              \
+     OPT_TEXT, offsetof(S, store.save),                                                             \
+     "NAME",   "keep what is measured as the baseline NAME; an older one stays in the history"},    \
+        {0,        "against",                                                                       \
+         OPT_TEXT, offsetof(S, store.against),                                                      \
+         "NAME",   "compare with the baseline NAME"},                                               \
+        {0,        "compare",                                                                       \
+         OPT_FLAG, offsetof(S, store.compare),                                                      \
+         NULL,     "measure nothing: hold the baselines named as operands side by side"},           \
+        {0,          "threshold",                                                                   \
+         OPT_NUMBER, offsetof(S, store.threshold),                                                  \
+         "PERCENT",  "with --compare: leave out what differs by less (default: 0)",                 \
+         .min = 0,   .max = 1e6},                                                                   \
+        {0,        "baselines",                                                                     \
+         OPT_FLAG, offsetof(S, store.list),                                                         \
+         NULL,     "measure nothing: list the baselines"},                                          \
+        {0,        "delete",                                                                        \
+         OPT_TEXT, offsetof(S, store.remove),                                                       \
+         "NAME",   "measure nothing: forget the name of a baseline; its runs stay in the history"}, \
+        {0,        "export",                                                                        \
+         OPT_TEXT, offsetof(S, store.export_name),                                                  \
+         "NAME",   "measure nothing: write a baseline as JSON to the operand FILE, or to -o"},      \
+        {0,        "import",                                                                        \
+         OPT_TEXT, offsetof(S, store.import_path),                                                  \
+         "FILE",   "measure nothing: read what --export wrote; --save gives it another name"},      \
+        {0,                                                                                         \
+         "rename",                                                                                  \
+         OPT_LIST,                                                                                  \
+         offsetof(S, store.rename),                                                                 \
+         "OLD=NEW",                                                                                 \
+         "a benchmark has a new name: alone this changes the store, with --against or "             \
+         "--compare only what is read from it"},                                                    \
+        {0,        "store",                                                                         \
+         OPT_TEXT, offsetof(S, store.path),                                                         \
+         "FILE",   "where baselines are (default: .kelvin/history.db of the project)"},             \
+    {                                                                                               \
+        0, "force", OPT_FLAG, offsetof(S, store.force), NULL,                                       \
+            "compare although host, build, governor or options differ; the report says so"          \
+    }
+
+/* Whether an option asks for something that measures nothing. */
+bool bench_store_acts(const struct bench_store_opts *o);
+
+/* Do that. Returns the exit code, errors are printed. */
+int bench_store_act(const struct cmd_bench_opts *o, const struct opt_result *operands);
+
+struct bench_comparisons { /* a VEC */
+    struct bench_comparison *at;
+    size_t n, cap;
+};
+
+/* What a measurement needs of the store. */
+struct bench_store {
+    const struct cmd_bench_opts *opts;
+    char *path, *forced;
+    struct meta facts;                    /* of what is measured now */
+    struct series_set before;             /* the baseline, empty without --against */
+    struct bench_comparisons comparisons; /* with the baseline */
+    struct bench_comparisons all;         /* and those among the commands */
+    VEC(struct bench_past) pasts;
+};
+
+/*
+ * Before anything is measured: check names, load the baseline and refuse it if it was made on
+ * another machine or in another way than the commands at OPERANDS would be now. Free with
+ * bench_store_done() either way.
+ */
+int bench_store_begin(struct bench_store *b, const struct cmd_bench_opts *o,
+                      const struct opt_result *operands, struct err *err);
+
+/*
+ * Afterwards: add to the set of R, which is SET, what is known about host, build and options;
+ * compare with the baseline, look up the past. The comparisons that R has already stay in front.
+ */
+int bench_store_report(struct bench_store *b, struct series_set *set, struct bench_report *r,
+                       struct err *err);
+
+/*
+ * In the end: say which gates against the baseline do not hold, and keep SET if --save asks for it.
+ * Returns the exit code, the worse of CODE and its own, or -1. What was stopped is not kept, and
+ * a baseline is not replaced by what broke its gate.
+ */
+int bench_store_end(struct bench_store *b, const struct series_set *set, int code, struct err *err);
+
+void bench_store_done(struct bench_store *b);
+
+/* The words of a command line, as one would type them. Free it. */
+char *bench_store_typed(int n, char **args);
+
+/* --- shared with the actions --- */
+
+/* Say which gates do not hold; returns the worse of CODE and their own. */
+int bench_store_tell(const struct bench_comparisons *c, const struct cmd_bench_opts *o, int code);
+
+char *bench_store_path(const struct bench_store_opts *o); /* free it */
+
+/* Load a baseline and give benchmarks their new names in it. */
+int bench_store_load(const struct bench_store_opts *o, const char *name, struct series_set *ret,
+                     struct err *err);
+
+/* Why two sets should not be compared; NULL = they may be. Free it. */
+char *bench_store_differences(const struct meta *before, const struct meta *now);
+
+/* Compare what both sets have, and judge it by the gates of O. */
+void bench_store_compare(struct bench_comparisons *to, const struct series_set *before,
+                         const struct series_set *now, const struct cmd_bench_opts *o);
+
+/* What O says is judged: MEASURE_TIME unless told. */
+enum measure bench_store_measure(const struct cmd_bench_opts *o);

@@ -1,0 +1,64 @@
+#include "symbol/producer.h"
+
+#include "base/mem.h"
+#include "symbol/elffile.h"
+
+#include <dwarf.h>
+
+enum { UNITS_LOOKED_AT = 64, LENGTH_MAX = 1000 };
+
+static const char *text_of_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+}
+
+/* Start-up code is written in assembly and comes first. */
+static bool is_assembly(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word language;
+    return dwarf_attr(die, DW_AT_language, &attribute) &&
+           dwarf_formudata(&attribute, &language) == 0 && language == DW_LANG_Mips_Assembler;
+}
+
+static char *from_dwarf(Dwarf *dw)
+{
+    Dwarf_CU *unit = NULL;
+    for (int i = 0; i < UNITS_LOOKED_AT; i++) {
+        Dwarf_Die die;
+        uint8_t type;
+        if (dwarf_get_units(dw, unit, &unit, NULL, &type, &die, NULL) != 0)
+            break;
+        const char *said = type == DW_UT_compile || type == DW_UT_skeleton
+                               ? text_of_attribute(&die, DW_AT_producer)
+                               : NULL;
+        if (said && *said && !is_assembly(&die))
+            return mem_strndup(said, strnlen(said, LENGTH_MAX));
+    }
+    return NULL;
+}
+
+static char *from_comment(Elf *elf)
+{
+    Elf_Scn *section = elffile_named_section(elf, ".comment");
+    Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+    if (!data || !data->d_buf || !data->d_size)
+        return NULL;
+    size_t n = strnlen(data->d_buf, data->d_size < LENGTH_MAX ? data->d_size : LENGTH_MAX);
+    return n ? mem_strndup(data->d_buf, n) : NULL;
+}
+
+char *producer_read(const char *path)
+{
+    struct elffile f;
+    elf_version(EV_CURRENT);
+    if (elffile_open(&f, path, text_of("")) != 0)
+        return NULL;
+    Dwarf *dw = elffile_dwarf(&f);
+    char *said = dw ? from_dwarf(dw) : NULL;
+    if (!said)
+        said = from_comment(f.elf);
+    elffile_close(&f);
+    return said;
+}
