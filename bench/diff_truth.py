@@ -5,7 +5,8 @@
     python3 bench/diff_truth.py aa       # 200 pairs of 1 s recordings of one program, and 5 against 5
     python3 bench/diff_truth.py ab       # each of eight functions made 10 % slower in a 5 s program
 
-Recordings are kept in build/bench/truth and made only where they are missing.
+Recordings are kept in build/bench/truth and made only where they are missing. RATE sets how many
+samples are taken a second (999).
 """
 import json
 import os
@@ -15,6 +16,7 @@ from collections import Counter
 
 KELVIN = os.environ.get("KELVIN", "build/kelvin")
 DATA = os.path.join(os.environ.get("BENCH_DATA", "build/bench"), "truth")
+RATE = os.environ.get("RATE", "999")
 PAIRS, SIDE, PARTS, PERCENT = 200, 5, 8, 10
 NAMES = ["mix_bits", "multiply_matrices", "walk_list", "count_words", "update_table", "sift_numbers",
          "divide_numbers", "hash_text"]
@@ -32,7 +34,7 @@ def recording(name, *args):
     """A recording made once; its path."""
     path = os.path.join(DATA, name + ".kelvin")
     if not os.path.exists(path):
-        subprocess.run([KELVIN, "record", "-q", "-o", path, "--", program(), *args], check=True,
+        subprocess.run([KELVIN, "record", "-q", "-F", RATE, "-o", path, "--", program(), *args], check=True,
                        stdout=subprocess.DEVNULL)
     return path
 
@@ -111,7 +113,7 @@ def one_made_slower():
         sides.append((part, diff(before, after)))
         pairs += [(part, diff([b], [a])) for b, a in zip(before, after)]
         print("  %-18s %s" % (NAMES[part], ", ".join(called(sides[-1][1], "self")) or "nothing"))
-    tell_change("a function made %d %% slower, %d runs of 5 s a side" % (PERCENT, SIDE), sides)
+    tell_change("a function made %d %% slower, %d runs of 5 s a side, %s Hz" % (PERCENT, SIDE, RATE), sides)
     tell_change("the same, one run a side", pairs)
 
 
