@@ -34,7 +34,9 @@ struct gang {
     struct loop_result *result;
     struct seat *seats;
     bool started, counting; /* a round was begun; it is one that counts */
-    double loop_count, loop_ns, pairs, pairs_ns, pauses, done;
+    double loop_xy,
+        loop_xx; /* sums of the line through the empty loops, fitted as the rounds are */
+    double pairs, pairs_ns, pauses, done;
     long ousted; /* times_ousted() when the round began */
 
     pthread_mutex_t lock; /* guards the rest; of no use to a single thread */
@@ -68,8 +70,9 @@ static void probe_loop(struct gang *g, double count)
     struct seat *was = sit(&probe);
     g->target->empty(0);
     sit(was);
-    g->loop_count += (double)probe.probe_count;
-    g->loop_ns += (double)net_ns(&probe);
+    double n = (double)probe.probe_count;
+    g->loop_xx += n * n;
+    g->loop_xy += n * (double)net_ns(&probe);
 }
 
 /* Time that stays in a round after a pause and a resume. */
@@ -90,19 +93,25 @@ static void probe_pauses(struct gang *g, double spend_ns)
     g->pairs_ns += (double)net_ns(&probe);
 }
 
+/* What an empty loop takes, roughly: bodies that are not far above it need it exactly. */
+static void probe_first(struct gang *g)
+{
+    probe_loop(g, 20000);
+    g->rounds.light_ns = 10 * g->loop_xy / g->loop_xx;
+    g->loop_xy = g->loop_xx = 0;
+}
+
 /*
- * A share of each round goes to the empty loop, and to pauses if it has any: a large one where
- * their cost weighs, so that the difference is as sure as what it is made of.
+ * A share of each round goes to the empty loop, and to pauses if there are any. Where their cost
+ * weighs they get as long as the round: others interrupt both alike, and the difference is right.
  */
 static void probe(struct gang *g, double round_ns)
 {
-    if (g->loop_count == 0)
-        probe_loop(g, 20000);
-    double loop_ns = fmax(g->loop_ns / g->loop_count, 0.01), each_ns = g->rounds.each_ns;
+    double loop_ns = fmax(g->rounds.light_ns / 10, 0.01);
     bool pauses = g->seats[0].pauses > 0;
-    bool weighs = each_ns < 10 * loop_ns || (pauses && each_ns < 500);
-    double spend_ns = fmax(fmin(round_ns * (weighs ? 0.25 : 0.01), 20e6), 5e3);
-    probe_loop(g, spend_ns / loop_ns);
+    double share = g->rounds.light ? 1 : pauses && g->rounds.each_ns < 500 ? 0.5 : 0.01;
+    double spend_ns = fmax(round_ns * share, 5e3);
+    probe_loop(g, fmin(spend_ns / loop_ns, g->rounds.light ? (double)g->rounds.count : INFINITY));
     if (pauses)
         probe_pauses(g, spend_ns);
 }
@@ -146,6 +155,8 @@ static void keep_round(struct gang *g, double ns)
 static size_t decide(struct gang *g)
 {
     double ns = g->started ? round_ns(g) : 0;
+    if (!g->started)
+        probe_first(g);
     if (g->counting)
         keep_round(g, ns);
     g->started = true;
@@ -332,7 +343,7 @@ static void conclude(const struct gang *g)
 {
     struct loop_result *r = g->result;
     r->flat = g->rounds.flat;
-    r->loop_ns = g->loop_ns / fmax(g->loop_count, 1);
+    r->loop_ns = g->loop_xy / fmax(g->loop_xx, 1);
     r->pauses = g->pauses / fmax(g->done, 1);
     r->pause_ns = g->pairs_ns / fmax(g->pairs, 1);
     for (size_t i = 0; i < g->target->threads; i++) {

@@ -45,14 +45,16 @@ static size_t stride_of(size_t n)
 
 static void plan_rounds(struct rounds *r)
 {
+    r->light = r->each_ns < r->light_ns;
+    double time_ns = r->plan.time_ns * (r->light ? 0.5 : 1);
     double each_ns = r->each_ns, n = (double)r->plan.samples, steps = n * (n + 1) / 2;
     r->n = r->plan.samples;
-    r->unit = fmax(ceil(r->plan.time_ns / (each_ns * steps)), 1);
-    r->flat = r->unit * each_ns * steps > 2 * r->plan.time_ns;
+    r->unit = fmax(ceil(time_ns / (each_ns * steps)), 1);
+    r->flat = r->unit * each_ns * steps > 2 * time_ns;
     if (r->flat) {
-        double fits = fmax(floor(r->plan.time_ns / each_ns), ROUNDS_LEAST);
+        double fits = fmax(floor(time_ns / each_ns), ROUNDS_LEAST);
         r->n = (size_t)fmin(n, fits);
-        r->unit = fmax(floor(r->plan.time_ns / (each_ns * (double)r->n)), 1);
+        r->unit = fmax(floor(time_ns / (each_ns * (double)r->n)), 1);
     }
     r->stride = stride_of(r->n);
     r->warm = true;

@@ -12,15 +12,17 @@
 
 struct rounds {
     struct loop_plan plan;
-    bool warm;      /* the rounds that count have begun */
-    double warm_ns; /* spent in warming up */
-    size_t batches; /* made for that */
-    size_t longest; /* iterations of the largest of them */
-    double each_ns; /* time of an iteration in that one */
-    double unit;    /* d, or the flat count */
-    size_t n, next; /* rounds, and the one that is to come */
-    size_t stride;  /* from one to the next, modulo n */
-    size_t count;   /* iterations of the round that goes on */
+    double light_ns; /* of bodies as short as this half the time is left to empty loops */
+    bool light;      /* this is one */
+    bool warm;       /* the rounds that count have begun */
+    double warm_ns;  /* spent in warming up */
+    size_t batches;  /* made for that */
+    size_t longest;  /* iterations of the largest of them */
+    double each_ns;  /* time of an iteration in that one */
+    double unit;     /* d, or the flat count */
+    size_t n, next;  /* rounds, and the one that is to come */
+    size_t stride;   /* from one to the next, modulo n */
+    size_t count;    /* iterations of the round that goes on */
     bool flat;
 };
 
