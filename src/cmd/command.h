@@ -33,6 +33,7 @@ extern const struct command command_history;
 extern const struct command command_info;
 extern const struct command command_record;
 extern const struct command command_report;
+extern const struct command command_run;
 extern const struct command command_simd;
 
 /* NULL-terminated, in the order help shows them. */

@@ -1,0 +1,42 @@
+/*
+ * run.h - the phases of `kelvin run`; see suite.h for what they fill.
+ */
+#pragma once
+#include "base/opt.h"
+#include "suite/suite.h"
+
+struct cmd_run_opts {
+    const char *conf, *against, *save, *format;
+    struct opt_list set;
+    bool skip_build, explain, force, quiet;
+};
+
+struct run {
+    const struct cmd_run_opts *opts;
+    struct suite suite;
+    char *log;          /* of the commands that are run */
+    double away_s;      /* time spent in the build and in workloads */
+    bool interrupted;   /* by the user: nothing is published */
+    char published[64]; /* where the pages went, as told at the end */
+};
+
+/* Tell what a phase is doing, indented below its line. */
+void run_say(const struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Each returns 0 to go on, or -1 with ERR when the run cannot: what fails in one workload is noted
+ * in its result, and the others go on.
+ */
+int run_host(struct run *r, struct err *err);
+int run_build(struct run *r, struct err *err);
+int run_record(struct run *r, struct err *err);
+int run_bench(struct run *r, struct err *err);
+int run_analyse(struct run *r, struct err *err);
+int run_check(struct run *r, struct err *err);
+int run_publish(struct run *r, struct err *err);
+
+/* Load the baseline that --against names, before anything is measured. */
+int run_load_baseline(struct run *r, struct err *err);
+
+/* Keep what was measured as the baseline that --save names. */
+int run_save_baseline(struct run *r, struct err *err);

@@ -1,0 +1,150 @@
+/*
+ * run_publish.c - the last phase of `kelvin run`: pages, history, baseline.
+ */
+#include "cmd/run.h"
+#include "store/history.h"
+#include "suite/page.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <math.h>
+#include <xxhash.h>
+
+/* --- the digest of the sources --- */
+
+static void add_file(XXH3_state_t *state, const char *path)
+{
+    autofclose FILE *in = fopen(path, "re");
+    char chunk[65536];
+    size_t n;
+    XXH3_128bits_update(state, path, strlen(path) + 1);
+    while (in && (n = fread(chunk, 1, sizeof chunk, in)) > 0)
+        XXH3_128bits_update(state, chunk, n);
+}
+
+/* Over names and contents of the files, in the order of the patterns and of their names. */
+static void digest_sources(struct suite *s)
+{
+    struct words patterns = conf_words(&s->conf, "", "publish.sources");
+    XXH3_state_t *state = XXH3_createState();
+    XXH3_128bits_reset(state);
+    for (size_t i = 0; i < patterns.at.n; i++) {
+        glob_t found = {0};
+        if (glob(patterns.at.at[i], GLOB_BRACE, NULL, &found) == 0)
+            for (size_t k = 0; k < found.gl_pathc; k++, s->n_sources++)
+                add_file(state, found.gl_pathv[k]);
+        globfree(&found);
+    }
+    XXH128_hash_t h = XXH3_128bits_digest(state);
+    if (s->n_sources)
+        snprintf(s->digest, sizeof s->digest, "%016llx%016llx", (unsigned long long)h.high64,
+                 (unsigned long long)h.low64);
+    XXH3_freeState(state);
+    words_done(&patterns);
+}
+
+/* --- history --- */
+
+static void add_series(struct history_run *h, const struct series *s, enum measure m,
+                       const char *name)
+{
+    if (!s)
+        return;
+    autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
+    size_t n = series_values(s, m, values);
+    struct sample_summary sum;
+    if (!n)
+        return;
+    sample_summarize(&sum, values, n);
+    bool known = isfinite(sum.median_interval.low);
+    history_add_metric(h, name, sum.median, known ? sum.median_interval.low : NAN,
+                       known ? sum.median_interval.high : NAN);
+}
+
+static void add_functions(struct history_run *h, const struct flat *f)
+{
+    enum { MOST = 200 };
+    uint32_t rows[MOST];
+    size_t n = flat_top(f, FLAT_TOTAL, MOST, rows);
+    double whole = f->whole ? (double)f->whole : 1;
+    for (size_t i = 0; i < n; i++)
+        history_add_function(h, flat_name(f, rows[i]), (double)f->rows.at[rows[i]].self / whole,
+                             (double)f->rows.at[rows[i]].total / whole);
+}
+
+static int remember_workload(struct run *r, struct store *store, const struct suite_result *w,
+                             struct err *err)
+{
+    const struct suite *s = &r->suite;
+    struct history_run h = {.time_s = s->time_s, .dirty = s->git.dirty};
+    autofree char *recorded = mem_printf("%s recorded", w->workload.name);
+    snprintf(h.commit, sizeof h.commit, "%s", s->git.commit);
+    snprintf(h.branch, sizeof h.branch, "%s", s->git.branch);
+    snprintf(h.host, sizeof h.host, "%s", s->host.name);
+    snprintf(h.workload, sizeof h.workload, "%s", w->workload.name);
+    snprintf(h.outcome, sizeof h.outcome, "%s", suite_outcome_names[w->outcome]);
+    add_series(&h, series_find(&s->series, recorded), MEASURE_USER, "cpu");
+    add_series(&h, w->bench, MEASURE_TIME, "time");
+    add_series(&h, w->bench, MEASURE_PEAK_RSS, "peak_rss");
+    add_series(&h, w->instructions, MEASURE_INSTRUCTIONS, "instructions");
+    if (w->has_report) {
+        history_add_metric(&h, "samples", (double)w->report.quality.samples, NAN, NAN);
+        add_functions(&h, w->report.functions);
+    }
+    int rc = history_add(store, &h, err);
+    history_run_done(&h);
+    return rc;
+}
+
+/* A history that cannot be written is told, and costs no more than itself. */
+static void remember(struct run *r)
+{
+    const char *path = conf_text(&r->suite.conf, "", "history.store");
+    struct store *store;
+    struct err err;
+    if (!*path)
+        return;
+    int rc = store_open(&store, path, STORE_WRITE, &err);
+    for (size_t i = 0; i < r->suite.results.n && rc == 0; i++)
+        rc = remember_workload(r, store, &r->suite.results.at[i], &err);
+    store_close(store);
+    if (rc != 0)
+        run_say(r, "not added to the history: %s", err.text);
+}
+
+/* --- the folder --- */
+
+/* What is not a result must not take the place of one: it goes beside it. */
+static int redirect(struct run *r, struct err *err)
+{
+    struct folder *f = &r->suite.folder, failed;
+    autofree char *path = mem_printf("%s-failed", f->path);
+    if (folder_open(&failed, path, err) != 0) {
+        folder_drop(&failed);
+        return -1;
+    }
+    folder_drop(&failed); /* it may be replaced */
+    free(f->path);
+    f->path = mem_strdup(path);
+    return 0;
+}
+
+int run_publish(struct run *r, struct err *err)
+{
+    struct suite *s = &r->suite;
+    enum suite_outcome outcome = suite_outcome(s);
+    bool good = outcome == SUITE_OK || outcome == SUITE_INCONCLUSIVE;
+    digest_sources(s);
+    unlink(r->log);
+    if (!good && redirect(r, err) != 0)
+        return -1;
+    if (page_write_all(s, err) != 0)
+        return -1;
+    if (good && run_save_baseline(r, err) != 0)
+        return -1;
+    snprintf(r->published, sizeof r->published, "%.40s/index.html", s->folder.path);
+    if (folder_commit(&s->folder, err) != 0)
+        return -1;
+    remember(r);
+    return 0;
+}

@@ -1,0 +1,337 @@
+/*
+ * page.c - the page of one workload.
+ */
+#include "suite/page.h"
+#include "base/buf.h"
+#include "base/units.h"
+#include "suite/page_parts.h"
+#include "suite/suite.h"
+#include "view/check.h"
+#include "view/document.h"
+
+#include <math.h>
+#include <time.h>
+
+void page_time(int64_t time_s, char *to, size_t size)
+{
+    time_t t = (time_t)time_s;
+    struct tm tm;
+    if (!gmtime_r(&t, &tm) || !strftime(to, size, "%Y-%m-%d %H:%M:%S UTC", &tm))
+        snprintf(to, size, "not known");
+}
+
+const char *page_shorten(const char *text, char *to, size_t size)
+{
+    const char *home = getenv("HOME");
+    size_t n = home ? strlen(home) : 0, used = 0;
+    while (*text && used + 1 < size) {
+        bool starts =
+            n > 1 && strncmp(text, home, n) == 0 && (!text[n] || strchr("/ '\":=,;", text[n]));
+        to[used++] = starts ? '~' : *text;
+        text += starts ? n : 1;
+    }
+    to[used] = '\0';
+    return to;
+}
+
+/* --- two columns --- */
+
+static const struct document_column facts[] = {{"what"}, {"value", .wide = true}};
+
+static void fact(struct document *d, const char *what, const char *value)
+{
+    char shown[1000];
+    document_cell(d, text_of(what), 0);
+    document_cell(d, text_of(page_shorten(*value ? value : "not known", shown, sizeof shown)), 0);
+}
+
+/* What is in the profile's meta, if anything. */
+static void fact_of(struct document *d, const struct profile *p, const char *what, const char *key)
+{
+    const char *value = meta_find(&p->meta, key);
+    if (value)
+        fact(d, what, value);
+}
+
+/* --- where it comes from --- */
+
+static void add_source(struct document *d, const struct suite *s)
+{
+    char text[200];
+    fact(d, "commit", *s->git.commit ? s->git.commit : "no git repository");
+    if (*s->git.commit)
+        fact(d, "branch", *s->git.branch ? s->git.branch : "none: a commit was checked out");
+    if (s->n_dirty) {
+        autobuf struct buf list = {0};
+        for (size_t i = 0; i < s->n_dirty && i < SUITE_DIRTY_SHOWN; i++)
+            buf_printf(&list, "%s%s", i ? ", " : "", s->dirty_files[i]);
+        if (s->n_dirty > SUITE_DIRTY_SHOWN)
+            buf_printf(&list, " and %zu more", s->n_dirty - SUITE_DIRTY_SHOWN);
+        fact(d, "files that differ from the commit", buf_cstr(&list));
+    } else if (*s->git.commit) {
+        fact(d, "files that differ from the commit", s->git.dirty_known ? "none" : "not known");
+    }
+    snprintf(text, sizeof text, "%s of %zu files", s->digest, s->n_sources);
+    if (*s->digest)
+        fact(d, "digest of the sources", text);
+}
+
+static void add_build(struct document *d, const struct suite *s)
+{
+    const char *command = conf_text(&s->conf, "", "build.command");
+    char text[64];
+    fact(d, "build", *command ? command : "none: the program was there");
+    if (*command) {
+        snprintf(text, sizeof text, s->built ? "done, %.1f s" : "skipped", s->build_s);
+        fact(d, "build in this run", text);
+    }
+    fact(d, "build environment", *s->flags ? s->flags : "nothing set by the suite");
+    fact(d, "compiler on the path", s->compiler);
+}
+
+static void add_environment(struct document *d, const struct suite *s, const struct workload *w)
+{
+    autobuf struct buf own = {0}, shown = {0};
+    struct words names = conf_words(&s->conf, "", "publish.environment");
+    for (size_t i = 0; i < w->env.at.n; i++)
+        buf_printf(&own, "%s%s", i ? " " : "", w->env.at.at[i]);
+    for (size_t i = 0; i < names.at.n; i++) {
+        const char *value = getenv(names.at.at[i]);
+        buf_printf(&shown, "%s%s=%s", i ? " " : "", names.at.at[i], value ? value : "(not set)");
+    }
+    words_done(&names);
+    fact(d, "environment set by the suite", own.n ? buf_cstr(&own) : "nothing");
+    if (shown.n)
+        fact(d, "other variables, as named in the suite", buf_cstr(&shown));
+}
+
+static void add_host(struct document *d, const struct suite *s)
+{
+    char line[320], load[64];
+    const struct fingerprint *h = &s->host;
+    fact(d, "machine", fingerprint_line(h, line));
+    fact(d, "fingerprint", h->name);
+    fact(d, "system", h->os);
+    fact(d, "kernel", h->kernel);
+    snprintf(load, sizeof load, "%.2f %.2f %.2f", h->load[0], h->load[1], h->load[2]);
+    fact(d, "load before the run", h->has_load ? load : "");
+    fact(d, "frequency governor, turbo, SMT", "");
+    struct document_block *b = &d->blocks.at[d->blocks.n - 1];
+    autofree char *three = mem_printf("%s, %s, %s", h->governor, h->turbo, h->smt);
+    b->cells.n--;
+    document_cell(d, text_of(three), 0);
+    if (conf_has(&s->conf, "", "publish.host", "full")) {
+        char name[256] = "";
+        gethostname(name, sizeof name - 1);
+        fact(d, "name of the machine", name);
+    }
+}
+
+static void add_provenance(struct document *d, const struct suite *s, const struct suite_result *r)
+{
+    char when[64];
+    document_heading(d, "Where it comes from");
+    document_table(d, facts, 2);
+    page_time(s->time_s, when, sizeof when);
+    fact(d, "time", when);
+    add_source(d, s);
+    fact(d, "command", r->workload.line);
+    if (*r->workload.input)
+        fact(d, "standard input", r->workload.input);
+    add_environment(d, s, &r->workload);
+    fact(d, "memory layout", r->workload.fixed_layout ? "the same in every run" : "random");
+    if (*conf_text(&s->conf, "", "determinism.cpus"))
+        fact(d, "CPUs", conf_text(&s->conf, "", "determinism.cpus"));
+    add_build(d, s);
+    add_host(d, s);
+}
+
+/* --- how it was measured --- */
+
+static const char *caveat(const char *kind)
+{
+    if (!kind)
+        return "How the samples were obtained is not recorded.";
+    if (strcmp(kind, META_KIND_SOFTWARE) == 0)
+        return "A software clock looked at the program: shares of time are estimates, and code "
+               "that "
+               "runs with interrupts off is not seen. These are no hardware counters.";
+    if (strcmp(kind, META_KIND_TIMER) == 0)
+        return "A timer inside the program took the samples, at the ticks of the kernel: time in "
+               "the "
+               "kernel is counted for the code that called it. These are no hardware counters.";
+    if (strcmp(kind, META_KIND_HARDWARE) == 0)
+        return "A hardware counter triggered the samples: the place may be a few instructions "
+               "late.";
+    return "Samples were taken on an event, not by time: shares are shares of that event.";
+}
+
+static void add_sampling(struct document *d, const struct suite_result *r)
+{
+    const struct profile *p = r->recordings.at[0].profile;
+    char n[UNITS_MAX];
+    document_heading(d, "How it was sampled");
+    document_text(d, "%s", caveat(meta_find(&p->meta, META_KIND)));
+    document_table(d, facts, 2);
+    fact_of(d, p, "kind", META_KIND);
+    fact_of(d, p, "engine", META_ENGINE);
+    fact_of(d, p, "note", META_ENGINE_NOTE);
+    fact_of(d, p, "event", META_EVENT);
+    fact_of(d, p, "samples a second asked for", META_RATE_HZ);
+    fact_of(d, p, "samples a second of CPU time got", META_RATE_ACHIEVED_HZ);
+    fact(d, "samples", units_count(n, (uint64_t)r->report.quality.samples));
+    fact_of(d, p, "samples lost", META_LOST);
+    fact_of(d, p, "stacks that did not reach the bottom", META_UNFINISHED);
+    fact_of(d, p, "frames without a name", META_UNNAMED_SHARE);
+    if (r->recordings.n > 1)
+        document_text(d,
+                      "There are %zu recordings; the figures are of the first, differences from "
+                      "a baseline use all of them.",
+                      r->recordings.n);
+}
+
+/* --- figures --- */
+
+static const struct document_column bench_columns[] = {
+    {"what", .wide = true},   {"median", .right = true}, {"95% interval", .right = true},
+    {"least", .right = true}, {"most", .right = true},   {"runs", .right = true}};
+
+static const char *unit_name(enum measure_unit u)
+{
+    return u == MEASURE_NS ? "nanoseconds" : u == MEASURE_BYTES ? "bytes" : "count";
+}
+
+static void add_measure(struct document *d, const struct series *s, enum measure m)
+{
+    autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
+    size_t n = series_values(s, m, values);
+    struct sample_summary sum;
+    char a[UNITS_MAX], b[UNITS_MAX], range[2 * UNITS_MAX + 8];
+    const char *unit = unit_name(measure_infos[m].unit);
+    if (!n)
+        return;
+    sample_summarize(&sum, values, n);
+    document_cell(d, text_of(measure_infos[m].title), 0);
+    document_cell(d, text_of(units_scaled(a, sum.median, unit)), 0);
+    if (isfinite(sum.median_interval.low))
+        snprintf(range, sizeof range, "%s to %s", units_scaled(a, sum.median_interval.low, unit),
+                 units_scaled(b, sum.median_interval.high, unit));
+    else
+        snprintf(range, sizeof range, "too few runs");
+    document_cell(d, text_of(range), 0);
+    document_cell(d, text_of(units_scaled(a, sum.min, unit)), 0);
+    document_cell(d, text_of(units_scaled(a, sum.max, unit)), 0);
+    document_cell(d, text_of(units_count(a, n)), 0);
+}
+
+static void add_bench(struct document *d, const struct suite_result *r)
+{
+    if (!r->bench && !r->instructions)
+        return;
+    document_heading(d, "Whole runs, not sampled");
+    document_table(d, bench_columns, sizeof bench_columns / sizeof *bench_columns);
+    for (int m = 0; m < MEASURES && r->bench; m++)
+        add_measure(d, r->bench, (enum measure)m);
+    if (r->instructions)
+        add_measure(d, r->instructions, MEASURE_INSTRUCTIONS);
+}
+
+static void add_findings(struct document *d, const char *tool, const struct suite_findings *f)
+{
+    if (!f->made)
+        return;
+    document_heading(d, tool);
+    document_text(d, f->n ? "%zu findings." : "No findings.", f->n);
+    if (f->n && f->text)
+        document_code(d, f->text);
+}
+
+static void add_absent(struct document *d, const struct suite_result *r)
+{
+    bool any = false;
+    for (int i = 0; i < COLLECTS; i++)
+        any |= r->absent[i] != NULL;
+    if (!any)
+        return;
+    document_heading(d, "Absent");
+    for (int i = 0; i < COLLECTS; i++)
+        if (r->absent[i])
+            document_item(d, collect_names[i], r->absent[i], "");
+}
+
+static void add_failure(struct document *d, const struct suite_result *r)
+{
+    if (r->outcome == SUITE_OK)
+        return;
+    document_heading(d, "This run is not a result");
+    if (r->failure)
+        document_text(d, "The workload %s.", r->failure);
+    if (r->output)
+        document_code(d, r->output);
+    if (r->outcome == SUITE_REGRESSED)
+        document_text(d, "It is slower than the baseline by more than the suite allows.");
+    if (r->outcome == SUITE_RULES)
+        document_text(d, "A rule does not hold; see below.");
+    if (r->outcome == SUITE_INCONCLUSIVE)
+        document_text(d, "A rule could not be told at this number of samples; see below.");
+}
+
+static void add_rules(struct document *d, const struct suite_result *r)
+{
+    struct check_view v = {.subject = r->recordings.at[0].file,
+                           .profile = r->recordings.at[0].profile,
+                           .type = r->recordings.at[0].type,
+                           .rules_name = r->rules_file,
+                           .check = &r->check,
+                           .unlike = ""};
+    document_heading(d, "Expected against observed");
+    check_add_rules(d, &v);
+}
+
+/* --- how to go on --- */
+
+static void add_reading(struct document *d, const struct suite *s, const struct suite_result *r)
+{
+    autofree char *again =
+        mem_printf("%skelvin run %s", *s->git.commit && !s->git.dirty ? "# at that commit\n" : "",
+                   r->workload.name);
+    document_heading(d, "To make it again");
+    document_code(d, again);
+    document_heading(d, "How to read it");
+    document_text(d, "A share such as 5.0%% ±1.4 is an estimate: in 95 of 100 recordings the true "
+                     "share lies within the 1.4 points. Self is time in a function's own code, "
+                     "total includes what it calls. In the flame graph width is time, and the "
+                     "order from left to right is by name.");
+    if (r->recordings.n)
+        document_text(d,
+                      "'kelvin report %s' has more, 'kelvin annotate %s FUNCTION' shows source "
+                      "and instructions.",
+                      r->recordings.at[0].file, r->recordings.at[0].file);
+}
+
+void page_workload(struct document *d, const struct suite *s, const struct suite_result *r)
+{
+    add_failure(d, r);
+    if (r->recordings.n) {
+        autofree char *svg = mem_printf("%s.svg", r->workload.name);
+        document_image(d, svg, "Flame graph");
+    }
+    if (r->has_report)
+        report_add(d, &r->report, false);
+    if (r->has_check)
+        add_rules(d, r);
+    page_comparison(d, s, r);
+    if (r->simd_line) {
+        document_heading(d, "Vector instructions");
+        document_text(d, "%s.", r->simd_line);
+    }
+    page_cache(d, r);
+    add_bench(d, r);
+    add_findings(d, "Memory errors (memcheck)", &r->memcheck);
+    add_findings(d, "Thread errors (helgrind)", &r->helgrind);
+    add_absent(d, r);
+    if (r->recordings.n)
+        add_sampling(d, r);
+    add_provenance(d, s, r);
+    add_reading(d, s, r);
+}

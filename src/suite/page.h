@@ -1,0 +1,32 @@
+/*
+ * page.h - what a run of a suite publishes: pages for people, a receipt for programs.
+ *
+ *     NAME.svg      the flame graph of a workload
+ *     NAME.md       its page: where everything comes from, where the time goes, what to try
+ *     README.md     the index; index.html the same with the drawings
+ *     run.json      every figure
+ *     summary.md    at most one screen, for a pull request
+ *
+ * Nothing is left to be filled in: what could not be had is said to be absent, with the reason.
+ * Home folders are shortened; values of the environment are shown only where the suite names them.
+ */
+#pragma once
+#include "base/err.h"
+
+#include <stdio.h>
+
+struct suite;
+struct suite_result;
+struct document;
+
+/* Write all of it into the suite's folder. */
+int page_write_all(const struct suite *s, struct err *err);
+
+/* The parts, for pages of their own. */
+void page_workload(struct document *d, const struct suite *s, const struct suite_result *r);
+void page_index(struct document *d, const struct suite *s);
+void page_summary(FILE *out, const struct suite *s);
+void page_receipt(FILE *out, const struct suite *s);
+
+/* PATH with the home folder as "~", in caller's storage. */
+const char *page_shorten(const char *text, char *to, size_t size);

@@ -1,0 +1,241 @@
+/*
+ * page_index.c - the index of what a run published, and the comparison with a baseline.
+ */
+#include "base/buf.h"
+#include "base/units.h"
+#include "suite/page.h"
+#include "suite/page_parts.h"
+#include "suite/suite.h"
+#include "view/check.h"
+#include "view/document.h"
+
+#include <math.h>
+
+enum { CHANGES_SHOWN = 5, SUMMARY_ROWS = 12 };
+
+static void cell(struct document *d, const char *text)
+{
+    document_cell(d, text_of(text), 0);
+}
+
+static void text_cell(struct document *d, struct text t)
+{
+    document_cell(d, t, 0);
+}
+
+/* --- the baseline --- */
+
+static const struct document_column change_columns[] = {{"before", .right = true},
+                                                        {"now", .right = true},
+                                                        {"difference", .right = true},
+                                                        {"proven"},
+                                                        {"function", .wide = true}};
+
+static int by_change(const void *a, const void *b)
+{
+    const struct diff_entry *x = *(const struct diff_entry *const *)a,
+                            *y = *(const struct diff_entry *const *)b;
+    if (x->self.proven != y->self.proven)
+        return x->self.proven ? -1 : 1;
+    double dx = fabs(diff_points(&x->self)), dy = fabs(diff_points(&y->self));
+    return dx > dy ? -1 : dx < dy;
+}
+
+static void add_changes(struct document *d, const struct diff *f)
+{
+    autofree const struct diff_entry **list = mem_calloc(f->functions.n + 1, sizeof *list);
+    size_t n = 0;
+    for (size_t i = 0; i < f->functions.n; i++)
+        if (fabs(diff_points(&f->functions.at[i].self)) >= 0.1)
+            list[n++] = &f->functions.at[i];
+    qsort(list, n, sizeof *list, by_change);
+    if (!n)
+        return;
+    document_table(d, change_columns, sizeof change_columns / sizeof *change_columns);
+    for (size_t i = 0; i < n && i < CHANGES_SHOWN; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%.1f%%", 100 * list[i]->self.before);
+        cell(d, text);
+        snprintf(text, sizeof text, "%.1f%%", 100 * list[i]->self.after);
+        cell(d, text);
+        snprintf(text, sizeof text, "%+.1f points", diff_points(&list[i]->self));
+        cell(d, text);
+        cell(d, list[i]->self.proven ? "yes" : "no");
+        text_cell(d, diff_name(f, list[i]));
+    }
+}
+
+static void add_verdict(struct document *d, const struct suite_result *r)
+{
+    const struct bench_comparison *c = &r->comparison;
+    const struct paired *p = &c->paired;
+    document_text(
+        d,
+        "Wall time: %s, %+.1f%% (%.1f%% sure interval %+.1f to %+.1f%%). %zu and %zu runs, "
+        "made at different times; changes up to %.0f%% do not matter; so many runs would "
+        "most likely show %.1f%%; the suite allows %.0f%%.",
+        verdict_names[p->verdict], 100 * (p->ratio - 1), 100 * (1 - p->miss),
+        100 * (p->interval.low - 1), 100 * (p->interval.high - 1), c->before->runs.n,
+        c->after->runs.n, 100 * c->band, 100 * p->detectable, 100 * c->max_regression);
+}
+
+void page_comparison(struct document *d, const struct suite *s, const struct suite_result *r)
+{
+    if (!s->against)
+        return;
+    autofree char *title = mem_printf("Against the baseline '%s'", s->against);
+    document_heading(d, title);
+    if (r->has_comparison)
+        add_verdict(d, r);
+    if (r->unlike)
+        document_text(d, "The recordings differ in more than the program: %s", r->unlike);
+    if (r->diff) {
+        document_text(d, "Recordings: %s; %s.", diff_verdict_names[r->diff->verdict], r->diff->why);
+        add_changes(d, r->diff);
+    }
+    if (r->outcome == SUITE_REGRESSED && r->culprit)
+        document_item(d, "most likely the cause", r->culprit, "");
+    if (!r->has_comparison && !r->diff)
+        document_text(d, "The baseline has nothing of this workload.");
+}
+
+/* --- the caches --- */
+
+void page_cache(struct document *d, const struct suite_result *r)
+{
+    if (!r->cache)
+        return;
+    document_heading(d, "Caches and branches, simulated");
+    document_text(d, "'kelvin report %s' has the functions and lines.", r->cache_file);
+}
+
+/* --- the index --- */
+
+static const struct document_column index_columns[] = {{"workload"},
+                                                       {"outcome"},
+                                                       {"CPU time", .right = true},
+                                                       {"wall time", .right = true},
+                                                       {"samples", .right = true},
+                                                       {"hottest function", .wide = true},
+                                                       {"page"}};
+
+static double median_of(const struct series *s, enum measure m)
+{
+    struct sample_summary sum;
+    if (!s)
+        return NAN;
+    autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
+    size_t n = series_values(s, m, values);
+    sample_summarize(&sum, values, n);
+    return sum.median;
+}
+
+static void number_cell(struct document *d, double value, const char *unit)
+{
+    char text[UNITS_MAX];
+    cell(d, isnan(value) ? "-" : units_scaled(text, value, unit));
+}
+
+static void hottest_cell(struct document *d, const struct suite_result *r)
+{
+    autobuf struct buf b = {0};
+    uint32_t row;
+    if (r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row)) {
+        struct flat_share share = flat_share_of_row(r->report.functions, row, FLAT_SELF);
+        struct text name = flat_name(r->report.functions, row);
+        buf_printf(&b, "%.*s, ", TEXT_ARG(name));
+        insight_share(&b, &share);
+    }
+    cell(d, b.n ? buf_cstr(&b) : "-");
+}
+
+static void add_row(struct document *d, const struct suite_result *r)
+{
+    uint64_t cpu_ns;
+    char n[UNITS_MAX];
+    autofree char *page = mem_printf("%s.md", r->workload.name);
+    bool known = r->recordings.n &&
+                 meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns);
+    cell(d, r->workload.name);
+    cell(d, suite_outcome_names[r->outcome]);
+    number_cell(d, known ? (double)cpu_ns : NAN, "nanoseconds");
+    number_cell(d, median_of(r->bench, MEASURE_TIME), "nanoseconds");
+    cell(d, r->has_report ? units_count(n, (uint64_t)r->report.quality.samples) : "-");
+    hottest_cell(d, r);
+    document_cell_link(d, text_of(page), page);
+}
+
+static void add_head(struct document *d, const struct suite *s)
+{
+    char when[64], line[320];
+    page_time(s->time_s, when, sizeof when);
+    document_text(d, "%s, commit %.12s%s, on %s.", when,
+                  *s->git.commit ? s->git.commit : "not known", s->n_dirty ? " with changes" : "",
+                  fingerprint_line(&s->host, line));
+    for (size_t i = 0; i < s->warnings.n; i++)
+        document_text(d, "Note: %s.", s->warnings.at[i]);
+}
+
+void page_index(struct document *d, const struct suite *s)
+{
+    add_head(d, s);
+    document_table(d, index_columns, sizeof index_columns / sizeof *index_columns);
+    for (size_t i = 0; i < s->results.n; i++)
+        add_row(d, &s->results.at[i]);
+    if (s->has_scaling) {
+        document_heading(d, "Growth with size");
+        check_add_growth(d, &s->scaling);
+    }
+    for (size_t i = 0; i < s->results.n; i++) {
+        const struct suite_result *r = &s->results.at[i];
+        document_heading(d, r->workload.name);
+        document_code(d, r->workload.line);
+        if (r->failure)
+            document_text(d, "FAILED: it %s.", r->failure);
+        if (r->recordings.n) {
+            autofree char *svg = mem_printf("%s.svg", r->workload.name);
+            document_image(d, svg, "Flame graph");
+        }
+        page_comparison(d, s, r);
+    }
+    document_text(d, "run.json has every figure. The .kelvin files open with 'kelvin report' and "
+                     "'kelvin flame'. 'kelvin history' compares with runs before.");
+}
+
+/* --- for a pull request --- */
+
+static void summary_row(FILE *out, const struct suite *s, const struct suite_result *r)
+{
+    char now[UNITS_MAX];
+    double wall = median_of(r->bench, MEASURE_TIME);
+    uint32_t row;
+    fprintf(out, "| %s | %s | %s | ", r->workload.name, suite_outcome_names[r->outcome],
+            isnan(wall) ? "-" : units_scaled(now, wall, "nanoseconds"));
+    if (s->against && r->has_comparison)
+        fprintf(out, "%s, %+.1f%% | ", verdict_names[r->comparison.paired.verdict],
+                100 * (r->comparison.paired.ratio - 1));
+    else
+        fputs("- | ", out);
+    if (r->outcome == SUITE_REGRESSED && r->culprit)
+        fprintf(out, "`%s` |\n", r->culprit);
+    else if (r->failure)
+        fprintf(out, "%s |\n", r->failure);
+    else if (r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row))
+        fprintf(out, "hottest: `%.60s` |\n", flat_name(r->report.functions, row).at);
+    else
+        fputs("- |\n", out);
+}
+
+void page_summary(FILE *out, const struct suite *s)
+{
+    fprintf(out, "### %s: %s\n\n", s->project, suite_outcome_names[suite_outcome(s)]);
+    fputs("| workload | outcome | wall time | against the baseline | note "
+          "|\n|---|---|---:|---|---|\n",
+          out);
+    for (size_t i = 0; i < s->results.n && i < SUMMARY_ROWS; i++)
+        summary_row(out, s, &s->results.at[i]);
+    if (s->results.n > SUMMARY_ROWS)
+        fprintf(out, "\n%zu more workloads are in README.md.\n", s->results.n - SUMMARY_ROWS);
+    fprintf(out, "\nCommit %.12s%s on %s.\n", *s->git.commit ? s->git.commit : "not known",
+            s->n_dirty ? " with changes" : "", s->host.name);
+}

@@ -1,0 +1,296 @@
+/*
+ * page_receipt.c - every figure of a run, for programs.
+ */
+#include "base/json.h"
+#include "suite/page.h"
+#include "suite/page_parts.h"
+#include "suite/suite.h"
+
+#include <math.h>
+
+enum { FUNCTIONS_MAX = 200 };
+
+static void put_str(struct json *j, const char *key, const char *value)
+{
+    json_key(j, key);
+    if (value && *value)
+        json_str(j, value);
+    else
+        json_null(j);
+}
+
+/* Not a number, and what is infinite, JSON has no way to say. */
+static void put_number(struct json *j, const char *key, double value)
+{
+    json_key(j, key);
+    if (isfinite(value))
+        json_double(j, value);
+    else
+        json_null(j);
+}
+
+static void put_bool(struct json *j, const char *key, bool value)
+{
+    json_key(j, key);
+    json_bool(j, value);
+}
+
+/* Text with the home folder shortened. */
+static void put_path(struct json *j, const char *key, const char *value)
+{
+    char shown[2000];
+    put_str(j, key, page_shorten(value, shown, sizeof shown));
+}
+
+static void put_meta(struct json *j, const char *key, const struct meta *m)
+{
+    char shown[2000];
+    json_key(j, key);
+    json_open(j, '{');
+    for (size_t i = 0; i < m->entries.n; i++) {
+        json_key(j, m->entries.at[i].key);
+        json_str(j, page_shorten(m->entries.at[i].value, shown, sizeof shown));
+    }
+    json_close(j, '}');
+}
+
+/* --- recordings --- */
+
+static void put_share(struct json *j, const char *key, const struct flat *f, uint32_t row,
+                      enum flat_what what)
+{
+    struct flat_share s = flat_share_of_row(f, row, what);
+    json_key(j, key);
+    json_open(j, '{');
+    put_number(j, "share", s.share);
+    put_number(j, "low", s.n_effective > 0 ? s.interval.low : NAN);
+    put_number(j, "high", s.n_effective > 0 ? s.interval.high : NAN);
+    json_close(j, '}');
+}
+
+static void put_functions(struct json *j, const struct flat *f)
+{
+    uint32_t rows[FUNCTIONS_MAX];
+    size_t n = flat_top(f, FLAT_TOTAL, FUNCTIONS_MAX, rows);
+    json_key(j, "functions");
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++) {
+        json_open(j, '{');
+        json_key(j, "name");
+        json_text(j, flat_name(f, rows[i]));
+        put_share(j, "self", f, rows[i], FLAT_SELF);
+        put_share(j, "total", f, rows[i], FLAT_TOTAL);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void put_insights(struct json *j, const struct insights *in)
+{
+    json_key(j, "insights");
+    json_open(j, '[');
+    for (size_t i = 0; i < in->at.n; i++) {
+        json_open(j, '{');
+        put_str(j, "rule", in->at.at[i].rule->id);
+        put_str(j, "evidence", in->at.at[i].evidence);
+        put_str(j, "advice", in->at.at[i].rule->advice);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void put_recordings(struct json *j, const struct suite_result *r)
+{
+    json_key(j, "recordings");
+    json_open(j, '[');
+    for (size_t i = 0; i < r->recordings.n; i++) {
+        json_open(j, '{');
+        put_str(j, "file", r->recordings.at[i].file);
+        put_meta(j, "meta", &r->recordings.at[i].profile->meta);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    if (!r->has_report)
+        return;
+    put_functions(j, r->report.functions);
+    put_insights(j, &r->report.insights);
+}
+
+/* --- runs --- */
+
+static void put_values(struct json *j, const struct series *s, enum measure m)
+{
+    autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
+    size_t n = series_values(s, m, values);
+    struct sample_summary sum;
+    if (!n)
+        return;
+    sample_summarize(&sum, values, n);
+    json_key(j, measure_infos[m].name);
+    json_open(j, '{');
+    put_number(j, "median", sum.median);
+    put_number(j, "low", sum.median_interval.low);
+    put_number(j, "high", sum.median_interval.high);
+    put_number(j, "mean", sum.mean);
+    put_number(j, "sd", sum.sd);
+    json_key(j, "runs");
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        json_double(j, values[i]);
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+static void put_series(struct json *j, const char *key, const struct series *s)
+{
+    json_key(j, key);
+    if (!s) {
+        json_null(j);
+        return;
+    }
+    json_open(j, '{');
+    for (int m = 0; m < MEASURES; m++)
+        put_values(j, s, (enum measure)m);
+    json_close(j, '}');
+}
+
+/* --- verdicts --- */
+
+static void put_check(struct json *j, const struct suite_result *r)
+{
+    json_key(j, "rules");
+    if (!r->has_check) {
+        json_null(j);
+        return;
+    }
+    json_open(j, '[');
+    for (size_t i = 0; i < r->check.results.n; i++) {
+        const struct check_result *c = &r->check.results.at[i];
+        json_open(j, '{');
+        put_str(j, "rule", c->rule->text);
+        put_str(j, "verdict", check_verdict_names[c->verdict]);
+        put_str(j, "expected", c->expected);
+        put_str(j, "observed", c->observed);
+        put_str(j, "why", c->why);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void put_comparison(struct json *j, const struct suite *s, const struct suite_result *r)
+{
+    const struct paired *p = &r->comparison.paired;
+    json_key(j, "against");
+    if (!s->against) {
+        json_null(j);
+        return;
+    }
+    json_open(j, '{');
+    put_str(j, "baseline", s->against);
+    if (r->has_comparison) {
+        put_str(j, "verdict", verdict_names[p->verdict]);
+        put_number(j, "ratio", p->ratio);
+        put_number(j, "low", p->interval.low);
+        put_number(j, "high", p->interval.high);
+        put_number(j, "allowed", 1 + r->comparison.max_regression);
+        put_bool(j, "broken", r->comparison.broken);
+    }
+    if (r->diff)
+        put_str(j, "recordings", diff_verdict_names[r->diff->verdict]);
+    put_str(j, "culprit", r->culprit);
+    json_close(j, '}');
+}
+
+static void put_findings(struct json *j, const char *key, const struct suite_findings *f)
+{
+    json_key(j, key);
+    if (f->made)
+        json_uint(j, f->n);
+    else
+        json_null(j);
+}
+
+static void put_absent(struct json *j, const struct suite_result *r)
+{
+    json_key(j, "absent");
+    json_open(j, '{');
+    for (int i = 0; i < COLLECTS; i++)
+        if (r->absent[i])
+            put_str(j, collect_names[i], r->absent[i]);
+    json_close(j, '}');
+}
+
+static void put_result(struct json *j, const struct suite *s, const struct suite_result *r)
+{
+    json_open(j, '{');
+    put_str(j, "name", r->workload.name);
+    put_str(j, "outcome", suite_outcome_names[r->outcome]);
+    put_str(j, "failure", r->failure);
+    put_path(j, "command", r->workload.line);
+    put_number(j, "size", r->workload.size > 0 ? r->workload.size : NAN);
+    put_recordings(j, r);
+    put_series(j, "bench", r->bench);
+    put_series(j, "instructions", r->instructions);
+    put_check(j, r);
+    put_comparison(j, s, r);
+    put_str(j, "simd", r->simd_line);
+    put_str(j, "cache", r->cache_file);
+    put_findings(j, "memcheck_findings", &r->memcheck);
+    put_findings(j, "helgrind_findings", &r->helgrind);
+    put_absent(j, r);
+    json_close(j, '}');
+}
+
+static void put_build(struct json *j, const struct suite *s)
+{
+    json_key(j, "build");
+    json_open(j, '{');
+    put_path(j, "command", conf_text(&s->conf, "", "build.command"));
+    put_path(j, "environment", s->flags);
+    put_bool(j, "done", s->built);
+    put_number(j, "seconds", s->build_s);
+    put_str(j, "compiler", s->compiler);
+    put_str(j, "sources_digest", s->digest);
+    json_close(j, '}');
+}
+
+static void put_dirty(struct json *j, const struct suite *s)
+{
+    json_key(j, "dirty_files");
+    json_open(j, '[');
+    for (size_t i = 0; i < s->n_dirty && i < SUITE_DIRTY_SHOWN; i++)
+        json_str(j, s->dirty_files[i]);
+    json_close(j, ']');
+}
+
+static void put_phases(struct json *j, const struct suite *s)
+{
+    json_key(j, "phase_seconds");
+    json_open(j, '{');
+    for (int i = 0; i < PHASES - 1; i++) /* the last one is not over */
+        put_number(j, suite_phase_names[i], s->seconds[i]);
+    json_close(j, '}');
+}
+
+void page_receipt(FILE *out, const struct suite *s)
+{
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    put_str(&j, "kelvin", KELVIN_VERSION);
+    put_str(&j, "project", s->project);
+    json_key(&j, "time");
+    json_int(&j, s->time_s);
+    put_str(&j, "outcome", suite_outcome_names[suite_outcome(s)]);
+    put_meta(&j, "meta", &s->series.meta);
+    put_dirty(&j, s);
+    put_build(&j, s);
+    put_phases(&j, s);
+    put_number(&j, "own_seconds", s->own_s);
+    json_key(&j, "workloads");
+    json_open(&j, '[');
+    for (size_t i = 0; i < s->results.n; i++)
+        put_result(&j, s, &s->results.at[i]);
+    json_close(&j, ']');
+    json_close(&j, '}');
+    fputc('\n', out);
+}

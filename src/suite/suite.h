@@ -1,0 +1,121 @@
+/*
+ * suite.h - a run of a suite: what was to be done, and what came of it.
+ *
+ * Phases fill it one after the other (src/cmd/run*.c), pages are made from it (page.h). What was
+ * asked for but could not be had is not left out: `absent` says why.
+ */
+#pragma once
+#include "analysis/check.h"
+#include "analysis/diff.h"
+#include "analysis/scaling.h"
+#include "host/fingerprint.h"
+#include "host/provenance.h"
+#include "model/series.h"
+#include "suite/conf.h"
+#include "suite/folder.h"
+#include "suite/workload.h"
+#include "view/bench.h"
+#include "view/report.h"
+
+enum suite_phase {
+    PHASE_HOST,
+    PHASE_BUILD,
+    PHASE_RECORD,
+    PHASE_BENCH,
+    PHASE_ANALYSE,
+    PHASE_CHECK,
+    PHASE_PUBLISH,
+    PHASES,
+};
+
+extern const char *const suite_phase_names[PHASES]; /* "host", "build"... */
+
+/* One CPU recording. */
+struct suite_recording {
+    char *file; /* name in the published folder */
+    struct profile *profile;
+    int type;
+};
+
+/* A count of findings of valgrind, and the first ones. */
+struct suite_findings {
+    bool made;
+    size_t n;
+    char *text; /* a line each */
+};
+
+enum suite_outcome { SUITE_OK, SUITE_FAILED, SUITE_REGRESSED, SUITE_RULES, SUITE_INCONCLUSIVE };
+
+extern const char *const suite_outcome_names[]; /* "ok", "failed", "regressed", "rules"... */
+
+/* What came of one workload. */
+struct suite_result {
+    struct workload workload;
+    enum suite_outcome outcome;
+    char *failure; /* why it failed, a sentence; NULL = it did not */
+    char *output;  /* the last lines of what it printed then; NULL = none */
+
+    char
+        *absent[COLLECTS]; /* why there is none of it though it was asked for; NULL = it is there */
+    VEC(struct suite_recording) recordings;
+    struct report report; /* of the first recording */
+    bool has_report;
+    struct simd_mix simd;  /* of hot code, where asked for and found */
+    char *simd_line;       /* "81 % of hot time is in packed AVX2"; NULL = none */
+    struct profile *cache; /* as cachegrind simulated it; NULL = none */
+    char *cache_file;      /* name in the published folder */
+    const struct series *bench, *instructions; /* of suite.series; NULL = none */
+    struct suite_findings memcheck, helgrind;
+
+    struct rules rules;
+    struct check check;
+    bool has_check;
+    char *rules_file;
+
+    VEC(struct diff_run) before; /* the baseline's recordings */
+    struct diff *diff;
+    char *unlike; /* why they should not be compared; NULL = they may */
+    struct bench_comparison comparison;
+    bool has_comparison;
+    char *culprit; /* the function that most likely made it slower, with evidence; NULL = none */
+};
+
+struct suite {
+    struct conf conf;
+    struct folder folder;
+    char *project; /* what it is called */
+    int64_t time_s;
+    struct fingerprint host;
+    struct provenance git;
+    char **dirty_files; /* at most SUITE_DIRTY_SHOWN, NULL-terminated; NULL = none */
+    size_t n_dirty;
+    char *compiler; /* first line of `cc --version`; "" = not known */
+    char *flags;    /* of the build as far as known */
+    bool built;     /* else the build was skipped, or there is none */
+    double build_s;
+    char digest[33]; /* of the named sources, in hex; "" = none were named */
+    size_t n_sources;
+    VEC(char *) warnings; /* about the host, a sentence each */
+
+    struct series_set series; /* of all workloads */
+    VEC(struct suite_result) results;
+    struct scaling scaling; /* over workloads with a size */
+    bool has_scaling;
+    struct series_set before; /* the baseline's */
+    const char *against;      /* its name; NULL = none */
+    double seconds[PHASES];   /* that each phase took */
+    double own_s;             /* of that, kelvin's own: neither build nor workloads */
+};
+
+enum { SUITE_DIRTY_SHOWN = 20 };
+
+void suite_done(struct suite *s);
+
+/* The worst of all workloads. */
+enum suite_outcome suite_outcome(const struct suite *s);
+
+/* Note why WHAT of R is not there. TEXT is copied; the first reason stays. */
+void suite_absent(struct suite_result *r, enum collect what, const char *text);
+
+/* Note that R failed. Texts are copied; the first reason stays. OUTPUT may be NULL. */
+void suite_fail(struct suite_result *r, const char *why, const char *output);
