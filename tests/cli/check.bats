@@ -192,6 +192,10 @@ d = json.load(sys.stdin)
 assert [r["verdict"] for r in d["results"]] == ["holds", "holds", "fails", "holds"], d["results"]
 assert d["growth"]["sizes"] == [100, 200, 400]
 assert d["growth"]["whole"]["costs"] == [440, 960, 2240]' || fail "$output"
+    echo 'samples >= 2240' >largest.rules
+    kelvin check --sizes 200,400,100 b.txt c.txt a.txt largest.rules
+    exits 0
+    has "Check of c.txt"
     kelvin check --sizes 100,400 a.txt c.txt grow.rules
     exits 4
     has "a third is needed"

@@ -327,6 +327,8 @@ static void code_is_judged_by_its_hot_blocks(void **state)
     comes_out(&in, "simd kernel packed >= 80% width >= 256", CHECK_HOLDS, "inside");
     comes_out(&in, "simd kernel packed >= 95%", CHECK_FAILS, "outside");
     comes_out(&in, "simd kernel width >= 512", CHECK_FAILS, "at least 512 bits");
+    row.hot.width[0] = 10; /* more than half are narrower */
+    comes_out(&in, "simd kernel width >= 256", CHECK_FAILS, "outside");
     comes_out(&in, "simd inner packed >= 80%", CHECK_INCONCLUSIVE, "rule for 'kernel'");
     comes_out(&in, "simd other packed >= 80%", CHECK_INCONCLUSIVE, "no sample is in code");
     in.no_code = "the file is gone";
