@@ -5,16 +5,21 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
+/* As many digits behind the point as the interval is worth. */
+static int digits(const struct flat_share *s)
+{
+    return s->n_effective > 0 && s->interval.high - s->interval.low < 0.001 ? 2 : 1;
+}
+
 void insight_half(struct buf *b, const struct flat_share *s)
 {
-    double half = 50 * (s->interval.high - s->interval.low);
     if (s->n_effective > 0)
-        buf_printf(b, "\xc2\xb1%.*f", half < 0.05 ? 2 : 1, half);
+        buf_printf(b, "\xc2\xb1%.*f", digits(s), 50 * (s->interval.high - s->interval.low));
 }
 
 void insight_share(struct buf *b, const struct flat_share *s)
 {
-    buf_printf(b, "%.1f%%%s", 100 * s->share, s->n_effective > 0 ? " " : "");
+    buf_printf(b, "%.*f%%%s", digits(s), 100 * s->share, s->n_effective > 0 ? " " : "");
     insight_half(b, s);
 }
 
@@ -77,7 +82,7 @@ static void add_member(struct buf *b, const struct flat *f, const bool *in_set)
     add_name(b, f, best);
 }
 
-/* "; called mostly by parse (71%)" */
+/* "; called most by parse (71% of it)", where one caller stands out. */
 static void add_callers(struct buf *b, const struct flat *f, const bool *in_set)
 {
     struct flat_calls c = flat_calls_of_set(f, in_set);
@@ -85,7 +90,7 @@ static void add_callers(struct buf *b, const struct flat *f, const bool *in_set)
     int64_t sum = c.from_nothing;
     for (size_t i = 0; i < f->rows.n; i++)
         sum += c.callers[i];
-    if (f->rows.n && c.callers[best] > 0) {
+    if (f->rows.n && c.callers[best] > 0 && c.callers[best] >= sum / 5) {
         buf_str(b, "; called most by ");
         add_name(b, f, best);
         buf_printf(b, " (%.0f%% of it)", 100.0 * (double)c.callers[best] / (double)sum);
@@ -295,6 +300,25 @@ static bool test_unnamed(const struct insight_input *in, const struct insight_ru
     return true;
 }
 
+/* Where the time of the clock on the wall went. */
+static bool test_waiting(const struct insight_input *in, const struct insight_rule *self,
+                         struct buf *evidence)
+{
+    uint64_t wall_ns, cpu_ns;
+    char wall[UNITS_MAX], cpu[UNITS_MAX];
+    const struct meta *m = &in->profile->meta;
+    if (!meta_find_u64(m, META_DURATION_NS, &wall_ns) || !wall_ns ||
+        !meta_find_u64(m, META_CPU_TIME_NS, &cpu_ns))
+        return false;
+    double waited = 1 - (double)cpu_ns / (double)wall_ns;
+    if (waited < self->least)
+        return false;
+    buf_printf(evidence, "it took %s and %s of CPU time: %.0f%% of the time nothing of it ran",
+               units_scaled(wall, (double)wall_ns, "nanoseconds"),
+               units_scaled(cpu, (double)cpu_ns, "nanoseconds"), 100 * waited);
+    return true;
+}
+
 static bool test_empty(const struct insight_input *in, const struct insight_rule *self,
                        struct buf *evidence)
 {
@@ -330,6 +354,13 @@ const struct insight_rule insight_rules[] = {
      .test = test_empty,
      .least = 0.02,
      .advice = "That part is in the total but in no function."},
+    {.id = "waiting",
+     .about_data = true,
+     .test = test_waiting,
+     .least = 0.4,
+     .advice =
+         "Samples of CPU time do not show waiting: for input and output, locks, timers, or for "
+         "a CPU that others use (see the load at start)."},
     {.id = "dominating",
      .test = test_dominating,
      .least = 0.5,

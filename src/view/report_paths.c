@@ -29,6 +29,14 @@ static uint32_t only_child(const struct calltree *t, uint32_t node)
     return t->child_end[node] - t->child_at[node] == 1 ? t->list[t->child_at[node]] : 0;
 }
 
+/* An arrow tells that a row is called by the one above it, not beside it. */
+static void add_indent(struct buf *b, size_t indent, bool called)
+{
+    for (size_t i = 0; i < (indent < 30 ? indent : 30); i++)
+        buf_str(b, "  ");
+    buf_str(b, called ? "\xe2\x86\x92 " : "");
+}
+
 static void add_path_row(struct document *d, const struct paths *p, uint32_t node, size_t indent,
                          bool first)
 {
@@ -43,8 +51,7 @@ static void add_path_row(struct document *d, const struct paths *p, uint32_t nod
     document_cell(d, buf_text(&b), 0);
     b.n = 0;
     cell_part(d, t->self[node], t->total[0]);
-    for (size_t i = 0; i < (indent < 30 ? indent : 30); i++)
-        buf_str(&b, "  ");
+    add_indent(&b, indent, !first);
     buf_add(&b, name.at, name.n);
     document_cell(d, buf_text(&b), 0);
 }
@@ -54,8 +61,7 @@ static void add_gap_row(struct document *d, size_t n, size_t indent)
     autobuf struct buf b = {0};
     for (int i = 0; i < 3; i++)
         document_cell(d, text_of(""), 0);
-    for (size_t i = 0; i < (indent < 30 ? indent : 30); i++)
-        buf_str(&b, "  ");
+    add_indent(&b, indent, true);
     buf_printf(&b, "... %zu frames", n);
     document_cell(d, buf_text(&b), 0);
 }

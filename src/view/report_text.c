@@ -209,26 +209,58 @@ static void tell_few(struct document *d, size_t few)
             few, FEW_FOR_ORDER);
 }
 
-static void add_list(struct document *d, const struct report *r, enum flat_what what)
+/* On nearly all stacks and doing nothing itself: main and what is around it. */
+static bool is_frame_work(const struct flat *f, uint32_t row)
+{
+    const struct flat_row *r = &f->rows.at[row];
+    double whole = (double)f->whole;
+    return (double)r->total >= 0.98 * whole && (double)r->self < 0.01 * whole;
+}
+
+/* Take rows that tell nothing out of the list. Returns how many are left. */
+static size_t drop_frame_work(const struct flat *f, uint32_t *rows, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!is_frame_work(f, rows[i]))
+            rows[kept++] = rows[i];
+    return kept;
+}
+
+static void add_row(struct document *d, const struct report *r, enum flat_what what, uint32_t row,
+                    size_t *few)
 {
     const struct flat *f = r->functions;
-    autofree uint32_t *rows = mem_calloc(r->opts.top + 1, sizeof *rows);
-    size_t n = flat_top(f, what, r->opts.top, rows), few = 0;
+    const struct flat_row *at = &f->rows.at[row];
+    struct flat_share s = flat_share_of_row(f, row, what);
+    int64_t count = what == FLAT_SELF ? at->self_count : at->total_count;
+    report_cell_share(d, &s);
+    cell_count(d, f, count);
+    if (f->count_type != r->type)
+        cell_value(d, r, what == FLAT_SELF ? at->self : at->total);
+    document_cell(d, flat_name(f, row), 0);
+    cell_module(d, r, row);
+    *few += f->count_type >= 0 && count < FEW_FOR_ORDER;
+}
+
+static void add_list(struct document *d, const struct report *r, enum flat_what what)
+{
+    enum { FRAME_WORK = 64 }; /* a few more, for those that are taken out */
+    const struct flat *f = r->functions;
+    size_t top = r->opts.top, few = 0;
+    autofree uint32_t *rows = mem_calloc(top + FRAME_WORK, sizeof *rows);
+    size_t all = flat_top(f, what, top + FRAME_WORK, rows);
+    size_t n = what == FLAT_TOTAL ? drop_frame_work(f, rows, all) : all;
     bool weighs = f->count_type != r->type;
     document_table(d, columns_list[what][weighs], 4 + weighs);
-    for (size_t i = 0; i < n; i++) {
-        const struct flat_row *row = &f->rows.at[rows[i]];
-        struct flat_share s = flat_share_of_row(f, rows[i], what);
-        int64_t count = what == FLAT_SELF ? row->self_count : row->total_count;
-        report_cell_share(d, &s);
-        cell_count(d, f, count);
-        if (weighs)
-            cell_value(d, r, what == FLAT_SELF ? row->self : row->total);
-        document_cell(d, flat_name(f, rows[i]), 0);
-        cell_module(d, r, rows[i]);
-        few += f->count_type >= 0 && count < FEW_FOR_ORDER;
-    }
+    for (size_t i = 0; i < n && i < top; i++)
+        add_row(d, r, what, rows[i], &few);
     tell_few(d, few);
+    if (all - n == 1)
+        document_text(d, "One more is on nearly all stacks and does next to nothing itself.");
+    else if (all > n)
+        document_text(d, "%zu more are on nearly all stacks and do next to nothing themselves.",
+                      all - n);
 }
 
 /* "The top 5 functions hold 97.5%" */

@@ -61,8 +61,11 @@ static void print_totals(FILE *out, const struct simd_view *v)
     fputs("\nfloating  ", out);
     fprintf(out, "%s scalar (ss, sd, x87) and ", units_count(n, m->kind[X86_SCALAR_FP]));
     fprintf(out, "%s packed (ps, pd); ", units_count(n, m->kind[X86_PACKED_FP]));
-    fprintf(out, "of those that compute %.1f %% packed\n",
-            share((double)m->packed_math, (double)(m->packed_math + m->scalar_math)));
+    if (m->packed_math + m->scalar_math)
+        fprintf(out, "of those that compute %.1f %% packed\n",
+                share((double)m->packed_math, (double)(m->packed_math + m->scalar_math)));
+    else
+        fputs("none of them computes\n", out);
     if (m->bad)
         fprintf(out, "          %s bytes are no instructions: tables among the code\n",
                 units_count(n, m->bad));

@@ -172,6 +172,25 @@ static void samples_without_a_stack(void **state)
     assert_string_equal(buf_cstr(&evidence), "20.0% was sampled without any stack");
 }
 
+static void a_command_that_mostly_waited(void **state)
+{
+    (void)state;
+    struct profile *p = folded(PLAIN);
+    autobuf struct buf ids = {0}, evidence = {0};
+    meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
+    meta_set_u64(&p->meta, META_CPU_TIME_NS, 2000000000);
+    ask(p, &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "waiting");
+    assert_string_equal(buf_cstr(&evidence),
+                        "it took 10 s and 2 s of CPU time: 80% of the time nothing of it ran");
+    p = folded(PLAIN);
+    ids.n = 0;
+    meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
+    meta_set_u64(&p->meta, META_CPU_TIME_NS, 30000000000); /* four threads, say */
+    ask(p, &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "");
+}
+
 /* A thousand samples: 300 at 0x100 in the file, the rest at 0x900. */
 static struct profile *with_addresses(void)
 {
@@ -251,6 +270,7 @@ int main(void)
         cmocka_unit_test(shares_below_the_noise_give_no_advice),
         cmocka_unit_test(counts_too_small_to_be_sure_give_no_advice),
         cmocka_unit_test(samples_without_a_stack),
+        cmocka_unit_test(a_command_that_mostly_waited),
         cmocka_unit_test(a_scalar_loop_in_a_hot_function),
         cmocka_unit_test(patterns),
     };
