@@ -47,6 +47,7 @@ struct session {
     FILE *records;    /* where JSON lines go; NULL = a person reads standard output */
     struct json json; /* of the record that is being written */
     bool has_head;    /* the table's head was printed */
+    bool waiting;     /* a terminal shows what is being waited for */
     double rounds;    /* of all benchmarks */
     double disturbed; /* of these, while another program had the CPU */
     int output_errno; /* why standard output or the records could not be written; 0 = they could */
@@ -96,6 +97,13 @@ void session_record_end(struct session *s);
 
 /* To standard output, when a person is reading; else nothing. */
 void session_say(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* To standard error. */
+void session_complains(struct session *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Show on a terminal what takes so long, until something else is said. */
+void session_waits_for(struct session *s, const char *name);
 
 /* A gate did not hold: the program will exit with CODE, unless something worse happens. */
 void session_fails(struct session *s, int code);

@@ -93,8 +93,8 @@ static void record_error(struct session *s, const struct job *job, const struct 
 /* A job that cannot be run does not keep the others from it. */
 static void say_error(struct session *s, const struct job *job, const struct err *err)
 {
-    fprintf(stderr, "%s: %s (%s:%d): %s\n", s->program, job->name, job->entry->file,
-            job->entry->line, err->text);
+    session_complains(s, "%s: %s (%s:%d): %s\n", s->program, job->name, job->entry->file,
+                      job->entry->line, err->text);
     session_fails(s, err->code);
     record_error(s, job, err);
 }
@@ -103,6 +103,7 @@ static void run_job(struct session *s, const struct job *job)
 {
     const struct kind *kind = job->entry->kind;
     struct err err = {0};
+    session_waits_for(s, job->name);
     watchdog_start(s, job, s->opts->limit_s);
     int status = kind->run(s, job, &err);
     watchdog_stop();
@@ -147,7 +148,8 @@ static int finish(struct session *s)
         s->output_errno = errno;
     if (!s->output_errno)
         return s->exit;
-    fprintf(stderr, "%s: cannot write the results: %s\n", s->program, strerror(s->output_errno));
+    session_complains(s, "%s: cannot write the results: %s\n", s->program,
+                      strerror(s->output_errno));
     return EXIT_ERROR;
 }
 

@@ -30,16 +30,41 @@ void session_record_end(struct session *s)
     flush(s, s->records);
 }
 
+void session_waits_for(struct session *s, const char *name)
+{
+    if (s->records || !isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "%s ...", name);
+    s->waiting = true;
+}
+
+static void wipe(struct session *s)
+{
+    if (s->waiting)
+        fputs("\r\033[K", stderr);
+    s->waiting = false;
+}
+
 void session_say(struct session *s, const char *fmt, ...)
 {
     if (s->records)
         return;
+    wipe(s);
     va_list args;
     va_start(args, fmt);
     errno = 0;
     vprintf(fmt, args);
     va_end(args);
     flush(s, stdout);
+}
+
+void session_complains(struct session *s, const char *fmt, ...)
+{
+    wipe(s);
+    va_list args;
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
 }
 
 void session_fails(struct session *s, int code)

@@ -60,8 +60,9 @@ void watchdog_start(const struct session *s, const struct job *job, double limit
 {
     if (!(limit_s > 0))
         return;
-    buf_printf(&watch.text, "%s: %s (%s:%d): not over after %g s, see --limit\n", s->program,
-               job->name, job->entry->file, job->entry->line, limit_s);
+    buf_printf(&watch.text, "%s%s: %s (%s:%d): not over after %g s, see --limit\n",
+               s->waiting ? "\r\033[K" : "", s->program, job->name, job->entry->file,
+               job->entry->line, limit_s);
     if (s->records) {
         watch.record_fd = fileno(s->records);
         write_record(job, limit_s);

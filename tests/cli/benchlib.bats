@@ -384,7 +384,7 @@ assert len(size["counts"]) == len(size["times"]) == 7, size
 each = [t / c for t, c in zip(size["times"], size["counts"])]
 assert min(each) <= size["ns"] + size["overhead_ns"] * 1.001 <= max(each) * 1.01, size
 assert size["low"] <= size["ns"] <= size["high"] and size["overhead_ns"] > 0, size
-assert env["name"] == "env" and "param" not in env, env
+assert env["name"] == "env" and "ns" in env and "param" not in env, env
 assert bad["name"] == "bad" and "BENCH_LOOP" in bad["error"] and bad["exit"] == 1, bad
 assert end == {"end": True, "exit": 1}, end
 END
