@@ -369,11 +369,11 @@ static size_t join_flows(struct paths *s, struct flow *at, size_t n)
     return out;
 }
 
-/* Forget an eighth of the callers, the innermost; at last by which function the unit was entered.
+/* Forget some of the innermost callers; at last by which function the unit was entered.
  */
 static void shorten(struct paths *s, struct flow *f)
 {
-    uint32_t n = f->depth / 8 + 1;
+    uint32_t n = f->depth / 32 + 1;
     if (!f->callers.i && s->units.member_at[f->unit + 1] - s->units.member_at[f->unit] > 1)
         f->entry = CALLUNITS_NONE;
     f->depth -= n < f->depth ? n : f->depth;
