@@ -118,18 +118,24 @@ static void probe(struct gang *g, double round_ns)
 
 /* --- the gang --- */
 
-/* The round that is over: from the first start to the last end, pauses left out. */
-static double round_ns(const struct gang *g)
+struct span {
+    double all_ns, counted_ns; /* with and without pauses */
+};
+
+/* The round that is over: from the first start to the last end. */
+static struct span span_of(const struct gang *g)
 {
     uint64_t start_ns = UINT64_MAX;
-    double ns = 0;
+    struct span span = {0};
     for (size_t i = 0; i < g->target->threads; i++)
         start_ns = g->seats[i].start_ns < start_ns ? g->seats[i].start_ns : start_ns;
     for (size_t i = 0; i < g->target->threads; i++) {
         const struct seat *s = &g->seats[i];
-        ns = fmax(ns, (double)(s->end_ns - start_ns) - (double)s->paused_ns);
+        double ns = (double)(s->end_ns - start_ns);
+        span.all_ns = fmax(span.all_ns, ns);
+        span.counted_ns = fmax(span.counted_ns, ns - (double)s->paused_ns);
     }
-    return ns;
+    return span;
 }
 
 /* How often this thread had to give up the CPU to another program. */
@@ -140,27 +146,30 @@ static long times_ousted(void)
     return usage.ru_nivcsw;
 }
 
-static void keep_round(struct gang *g, double ns)
+static void keep_round(struct gang *g, struct span span)
 {
     struct loop_result *r = g->result;
     r->disturbed += g->target->threads == 1 && times_ousted() > g->ousted;
     r->counts[r->n] = (double)g->rounds.count;
-    r->times[r->n++] = ns;
+    r->times[r->n++] = span.counted_ns;
     g->pauses += g->seats[0].pauses;
     g->done += (double)g->rounds.count;
-    probe(g, ns);
+    probe(g, span.counted_ns);
 }
 
-/* All have come to the end of a round: what is next? 0 = enough. */
+/*
+ * All have come to the end of a round: what is next? 0 = enough. Rounds are planned by all the time
+ * that they take: nobody wants to wait for hours because most of it is paused.
+ */
 static size_t decide(struct gang *g)
 {
-    double ns = g->started ? round_ns(g) : 0;
+    struct span span = g->started ? span_of(g) : (struct span){0};
     if (!g->started)
         probe_first(g);
     if (g->counting)
-        keep_round(g, ns);
+        keep_round(g, span);
     g->started = true;
-    size_t count = rounds_next(&g->rounds, ns);
+    size_t count = rounds_next(&g->rounds, span.all_ns);
     g->counting = g->rounds.warm;
     g->ousted = times_ousted();
     return count;

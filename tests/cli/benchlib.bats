@@ -185,12 +185,17 @@ END
     holds "$(best one ns) < 20000000 / 100"
 }
 
-@test "paused time does not count" {
-    build <<<"$spin
+@test "paused time does not count, but is not waited for either" {
+    build <<<"#include <unistd.h>
+        $spin
+        BENCH(mostly) { BENCH_LOOP { spin(10); kelvin_pause(); usleep(2000); kelvin_resume(); } }
         BENCH(plain) { BENCH_LOOP { spin(2000); } }
         BENCH(paused) { BENCH_LOOP { spin(2000); kelvin_pause(); spin(20000); kelvin_resume(); } }
         BENCH_MAIN"
     holds "$(shortest paused) < 3 * $(shortest plain)"
+    timeout 5 ./bench --warm-up 0.01 --time 0.1 --json mostly >one || fail "took more than 5 s"
+    output=$(cat one)
+    holds "$(number mostly ns) < 1000000"
 }
 
 @test "throughput is what an iteration does by what it takes" {
