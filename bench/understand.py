@@ -61,9 +61,40 @@ def diff_rows():
            ["perf", "diff", before, after])
 
 
+def report_rows():
+    perf = perfdata("million-before")
+    peer = ["perf", "report", "--stdio", "--children", "-g", "graph", "-i", perf]
+    yield ("report, perf.data", [KELVIN, "report", perf], peer)
+    yield ("report, the same as .kelvin", [KELVIN, "report", kelvin_file(perf)], peer)
+
+
+def annotate_rows():
+    perf = perfdata("million-before")
+    peer = ["perf", "annotate", "--stdio", "-i", perf, "sqlite3VdbeExec"]
+    yield ("annotate, perf.data", [KELVIN, "annotate", perf, "sqlite3VdbeExec"], peer)
+    yield ("annotate, the same as .kelvin", [KELVIN, "annotate", kelvin_file(perf), "sqlite3VdbeExec"], peer)
+
+
+def code_bytes(path):
+    """Size of the code in an ELF file."""
+    out = subprocess.run(["size", "-A", path], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return sum(int(line.split()[1]) for line in out.splitlines() if line.startswith(".text"))
+
+
+def simd_rows():
+    """A large library that is there, and SQLite."""
+    libraries = ["/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1", "/usr/lib/x86_64-linux-gnu/libc.so.6"]
+    for path in [next(p for p in libraries if os.path.exists(p)), sqlite()]:
+        title = "simd, %.1f MB of code" % (code_bytes(path) / 1e6)
+        yield (title, [KELVIN, "simd", path], ["objdump", "-d", path])
+
+
 # What is measured: a name, and what yields (title, kelvin's command, the peer's command).
 ROWS = {
     "diff": diff_rows,
+    "report": report_rows,
+    "annotate": annotate_rows,
+    "simd": simd_rows,
 }
 
 

@@ -21,7 +21,7 @@ static const char page_style[] =
     ".t td.n{white-space:pre-wrap}"
     ".i{background:var(--box);border-left:3px solid #d9791a;padding:.5rem .8rem;margin:.5rem 0;"
     "border-radius:3px}.i p{margin:0}.i .a{color:var(--dim)}"
-    ".f{overflow:auto;max-height:80vh;border:1px solid var(--line);border-radius:4px;margin:.5rem "
+    ".f{overflow:auto;max-height:80vh;border:1px solid var(--line);border-radius:4px;margin:1rem "
     "0}"
     ".f svg{display:block;max-width:100%;height:auto}"
     ".p{max-width:none}.p img{max-width:100%}a{color:inherit}"
@@ -39,7 +39,8 @@ static void put_cell(FILE *out, const struct document_block *t, size_t i)
     const struct document_column *col = &t->columns[document_column(t, i)];
     const struct document_cell *cell = &t->cells.at[i];
     if (cell->heat > 0)
-        fprintf(out, "<td class=\"r h\" style=\"--s:%.4f\">", cell->heat > 1 ? 1 : cell->heat);
+        fprintf(out, "<td class=\"%sh\" style=\"--s:%.4f\">", col->right ? "r " : "",
+                cell->heat > 1 ? 1 : cell->heat);
     else
         fputs(col->right ? "<td class=\"r\">" : col->wide ? "<td class=\"n\">" : "<td>", out);
     if (cell->link.n) {
