@@ -25,7 +25,7 @@ static void cell_rate(struct document *d, bool known, double rate, bool flag)
 {
     char s[UNITS_MAX];
     snprintf(s, sizeof s, "%.2f%%%s", 100 * rate, flag ? " !" : "");
-    document_cell(d, text_of(known ? s : "-"), flag ? rate : 0);
+    document_cell(d, text_of(known ? s : "-"), 0);
 }
 
 static void add_row(struct document *d, const struct cache *c, const struct cache_row *row,
