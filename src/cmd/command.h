@@ -31,6 +31,7 @@ extern const struct command command_fold;
 extern const struct command command_help;
 extern const struct command command_history;
 extern const struct command command_info;
+extern const struct command command_init;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_run;

@@ -389,8 +389,8 @@ static void judge(const struct run *r, struct suite_result *w)
         w->outcome = SUITE_REGRESSED;
     else if (w->has_check && w->check.verdict == CHECK_FAILS)
         w->outcome = SUITE_RULES;
-    else if (w->has_check && w->check.verdict == CHECK_INCONCLUSIVE)
-        w->outcome = SUITE_INCONCLUSIVE;
+    else if (w->has_check ? w->check.verdict == CHECK_INCONCLUSIVE : *rules_path(r, w) != '\0')
+        w->outcome = SUITE_INCONCLUSIVE; /* also rules without a recording to hold them against */
 }
 
 static void tell(const struct run *r, const struct suite_result *w)
@@ -409,6 +409,8 @@ static void tell(const struct run *r, const struct suite_result *w)
             run_say(r, "%s: rule %s: %s (%s)", w->workload.name, check_verdict_names[c->verdict],
                     c->rule->text, c->why);
     }
+    if (!w->has_check && w->outcome == SUITE_INCONCLUSIVE)
+        run_say(r, "%s: there is no recording to hold the rules against", w->workload.name);
     if (w->has_check)
         run_say(r, "%s: %zu rules hold, %zu fail, %zu cannot be told", w->workload.name,
                 w->check.n[CHECK_HOLDS], w->check.n[CHECK_FAILS], w->check.n[CHECK_INCONCLUSIVE]);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -92,6 +93,7 @@ static void child(const struct exec_opts *o, int tell)
     sigset_t none;
     sigemptyset(&none);
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* if kelvin is killed, nothing goes on */
     open_as(*o->input ? o->input : "/dev/null", O_RDONLY, STDIN_FILENO);
     open_as(o->log, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO);
     dup2(STDOUT_FILENO, STDERR_FILENO);

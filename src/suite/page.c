@@ -284,7 +284,6 @@ static void add_rules(struct document *d, const struct suite_result *r)
                            .rules_name = r->rules_file,
                            .check = &r->check,
                            .unlike = ""};
-    document_heading(d, "Expected against observed");
     check_add_rules(d, &v);
 }
 

@@ -182,10 +182,8 @@ void page_index(struct document *d, const struct suite *s)
     document_table(d, index_columns, sizeof index_columns / sizeof *index_columns);
     for (size_t i = 0; i < s->results.n; i++)
         add_row(d, &s->results.at[i]);
-    if (s->has_scaling) {
-        document_heading(d, "Growth with size");
+    if (s->has_scaling)
         check_add_growth(d, &s->scaling);
-    }
     for (size_t i = 0; i < s->results.n; i++) {
         const struct suite_result *r = &s->results.at[i];
         document_heading(d, r->workload.name);

@@ -1,0 +1,143 @@
+/*
+ * init.c - a first kelvin.conf.
+ */
+#include "suite/init.h"
+#include "base/mem.h"
+#include "suite/conf.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* --- what is there --- */
+
+/* Debug information costs no speed and gives names, lines and inlined functions. */
+static const struct {
+    const char *file, *command, *env;
+} systems[] = {
+    {"Cargo.toml", "cargo build --release", "CARGO_PROFILE_RELEASE_DEBUG=true"},
+    {"CMakeLists.txt",
+     "cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo && cmake --build build -j", NULL},
+    {"meson.build",
+     "test -d build || meson setup build --buildtype=debugoptimized && ninja -C build", NULL},
+    {"GNUmakefile", "make -j", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
+    {"Makefile", "make -j", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
+    {"makefile", "make -j", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
+    {"configure", "./configure && make -j", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
+};
+
+/* Where programs end up, the likeliest first. */
+static const char *const folders[] = {".",   "build", "target/release", "bin", "build/bin",
+                                      "src", "out"};
+
+/* A program or shared object that can be executed; libraries go by their names. */
+static bool is_program(const char *path)
+{
+    unsigned char head[18] = {0};
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || access(path, X_OK) != 0 ||
+        strstr(path, ".so"))
+        return false;
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
+           memcmp(head, "\177ELF", 4) == 0 && (head[16] == 2 || head[16] == 3);
+}
+
+static int64_t changed(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (int64_t)st.st_mtime : 0;
+}
+
+/* The one that was built last; of equals the first by name, so that the answer is always the same.
+ */
+static void find_in(const char *folder, char *best, size_t size)
+{
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        autofree char *path = strcmp(folder, ".") == 0 ? mem_printf("./%s", e->d_name)
+                                                       : mem_printf("./%s/%s", folder, e->d_name);
+        if (e->d_name[0] == '.' || strlen(path) >= size || !is_program(path))
+            continue;
+        int64_t newer = *best ? changed(path) - changed(best) : 1;
+        if (newer > 0 || (newer == 0 && strcmp(path, best) < 0))
+            strcpy(best, path);
+    }
+    if (d)
+        closedir(d);
+}
+
+void init_look(struct init_found *f)
+{
+    *f = (struct init_found){0};
+    for (size_t i = 0; i < sizeof systems / sizeof *systems && !f->build; i++)
+        if (access(systems[i].file, F_OK) == 0) {
+            f->build = systems[i].command;
+            f->env = systems[i].env;
+            f->because = systems[i].file;
+        }
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !*f->program; i++)
+        find_in(folders[i], f->program, sizeof f->program);
+}
+
+/* --- what is written --- */
+
+static const char head[] =
+    "# What 'kelvin run' builds, measures and publishes. Lines with # are comments; a ; after a\n"
+    "# blank starts one too. A line that begins with a blank goes on with the value above it.\n"
+    "# Every key can be overruled by an environment variable (KELVIN_BUILD_COMMAND) or an option\n"
+    "# (--set build.command=make); 'kelvin run --explain' shows what counts.\n";
+
+/* What was found for a key; NULL = nothing. */
+static const char *found_for(const struct init_found *f, const struct conf_key *k)
+{
+    if (strcmp(k->section, "build") == 0) {
+        if (strcmp(k->key, "command") == 0)
+            return f->build;
+        if (strcmp(k->key, "env") == 0)
+            return f->env;
+        if (strcmp(k->key, "binary") == 0 && *f->program)
+            return f->program;
+    }
+    if (strcmp(k->section, "workload") == 0) {
+        if (strcmp(k->key, "command") == 0)
+            return *f->program ? f->program : "./program --argument";
+        if (strcmp(k->key, "collect") == 0)
+            return "cpu bench";
+    }
+    return NULL;
+}
+
+static void print_key(FILE *out, const struct init_found *f, const struct conf_key *k)
+{
+    const char *found = found_for(f, k);
+    fprintf(out, "# %s%s%s\n", k->help, k->choices ? ": " : "", k->choices ? k->choices : "");
+    if (found)
+        fprintf(out, "%s = %s\n", k->key, found);
+    else
+        fprintf(out, "# %s =%s%s\n", k->key, *k->fallback ? " " : "", k->fallback);
+}
+
+/* A section that nothing was found for is a comment as a whole. */
+static void print_section(FILE *out, const char *section)
+{
+    if (strcmp(section, "workload") == 0)
+        fputs("\n# One for each thing to measure; add more with other names.\n[workload main]\n",
+              out);
+    else if (strcmp(section, "input") == 0)
+        fputs("\n# Files that workloads read, as {NAME} in their commands.\n# [input NAME]\n", out);
+    else
+        fprintf(out, "\n[%s]\n", section);
+}
+
+void init_print(FILE *out, const struct init_found *f)
+{
+    const char *section = "";
+    fputs(head, out);
+    for (const struct conf_key *k = conf_keys; k->section; k++) {
+        if (strcmp(section, k->section) != 0)
+            print_section(out, k->section);
+        section = k->section;
+        print_key(out, f, k);
+    }
+}

@@ -1,0 +1,283 @@
+#!/usr/bin/env bats
+# A whole suite: from source to a published folder, and everything that can go wrong on the way.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+# A project with one program and one workload, committed.
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    local why
+    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
+    rm -f probe.kelvin
+    mkdir project
+    cd project || return
+    cat >app.c <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#ifndef WORK
+#define WORK 100
+#endif
+static volatile uint64_t sink;
+__attribute__((noinline)) static void steady(long n)
+{
+    for (long i = 0; i < n; i++)
+        sink = sink * 31 + 7;
+}
+__attribute__((noinline)) static void suspect(long n)
+{
+    for (long i = 0; i < n * WORK / 100; i++)
+        sink = sink * 33 + 5;
+}
+int main(int argc, char **argv)
+{
+    long n = argc > 1 ? atol(argv[1]) : 1;
+    for (long i = 0; i < n; i++) {
+        steady(10000);
+        suspect(10000);
+    }
+    printf("%ld\n", n);
+    return argc > 2 ? atoi(argv[2]) : 0;
+}
+C
+    cat >kelvin.conf <<'CONF'
+[project]
+name = trial
+[build]
+command = cc $CFLAGS -o app app.c
+env = CFLAGS="-O2 -g"
+binary = ./app
+[workload small]
+command = ./app 20000
+[publish]
+sources = *.c
+CONF
+    git init -q . && git add . && git -c user.name=t -c user.email=t@t commit -q -m one
+}
+
+has() { grep -q -- "$2" "$1" || fail "no '$2' in $1:" "$(head -c 600 "$1")"; }
+
+said() { [[ $stderr == *"$1"* ]] || fail "did not say '$1' but: $stderr"; }
+
+# What a folder holds, without the bytes that tell time.
+print_of() { (cd "$1" && find . -type f | sort | xargs sha256sum) | sha256sum; }
+
+@test "a run publishes pages that leave nothing to be filled in" {
+    kelvin run
+    exits 0
+    for f in README.md index.html run.json summary.md small.md small.svg small.kelvin; do
+        [ -s "perf/$f" ] || fail "perf/$f is not there"
+    done
+    has perf/small.md "$(git rev-parse HEAD)"
+    has perf/small.md 'software clock\|hardware counter\|in-process timer'
+    has perf/small.md './app 20000'
+    has perf/small.md 'suspect'
+    has perf/small.md 'kelvin run small'
+    has perf/small.md 'digest of the sources'
+    ! grep -rniE 'todo|fixme|to be filled|tbd' perf/*.md perf/index.html || fail "left to be filled in"
+    ! grep -rn "$HOME/" perf/*.md perf/index.html perf/run.json || fail "shows the home folder"
+    python3 -c 'import json; r = json.load(open("perf/run.json"));
+assert r["outcome"] == "ok", r["outcome"]
+assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
+    xmllint --noout perf/small.svg || fail "the drawing is no XML"
+    [ -z "$(find . -name '.perf.new*')" ] || fail "left a folder behind"
+}
+
+@test "the same commit twice differs only in what was measured" {
+    kelvin run -q
+    exits 0
+    sed -E 's/[0-9]+([.,][0-9]+)*//g; s/not known//g' perf/small.md | sort -u >first
+    kelvin run -q
+    exits 0
+    sed -E 's/[0-9]+([.,][0-9]+)*//g; s/not known//g' perf/small.md | sort -u >second
+    # Lines of text and tables that name things must be there both times.
+    grep -E '^\| (commit|command|build|kind|event|digest|compiler|machine|kernel)' first >a
+    grep -E '^\| (commit|command|build|kind|event|digest|compiler|machine|kernel)' second >b
+    cmp a b || fail "$(diff a b)"
+    kelvin history
+    exits 0
+    [ "$(grep -c ' small ' <<<"$output")" -ge 2 ] || fail "not two runs: $output"
+}
+
+@test "a workload that fails fails the run, the others still run, the good folder stays" {
+    kelvin run -q
+    exits 0
+    before=$(print_of perf)
+    printf '[workload broken]\ncommand = ./app 100 7\n' >>kelvin.conf
+    kelvin run
+    exits 1
+    said "broken"
+    said "exit code 7"
+    [ "$(print_of perf)" = "$before" ] || fail "the good folder was touched"
+    has perf-failed/README.md failed
+    has perf-failed/small.md suspect
+    has perf-failed/broken.md 'exit code 7'
+}
+
+@test "too few samples is said to be absent, and is no failure" {
+    printf '[workload tiny]\ncommand = ./app 1\n' >>kelvin.conf
+    kelvin run
+    exits 0
+    has perf/tiny.md 'Absent'
+    has perf/tiny.md 'samples'
+    [ ! -e perf/tiny.svg ] || fail "a drawing of nothing"
+}
+
+@test "a workload that never ends is ended" {
+    printf '[workload stuck]\ncommand = sleep 1000\ntimeout = 1\n' >>kelvin.conf
+    kelvin run stuck
+    exits 1
+    said "was not done after"
+}
+
+@test "a build that fails shows its last lines" {
+    echo 'this is no C' >>app.c
+    kelvin run
+    exits 1
+    said "app.c"
+    said "the build ended with exit code 1"
+    no_file perf
+}
+
+@test "a build that leaves no program is told" {
+    kelvin run --set build.command=true
+    exits 1
+    said "no program './app'"
+}
+
+@test "without kelvin.conf init is offered, and init writes one that runs" {
+    rm kelvin.conf
+    kelvin run
+    exits 1
+    complains "kelvin init"
+    printf 'app: app.c\n\tcc $(CFLAGS) -o app app.c\n' >Makefile
+    make -s CFLAGS='-O2 -g'
+    kelvin init
+    exits 0
+    has kelvin.conf '^command = make -j'
+    has kelvin.conf '^binary = ./app'
+    kelvin run --set 'workload.main.command=./app 20000' --set workload.main.runs=2
+    exits 0
+    [ -s perf/main.svg ] || fail "no drawing"
+    kelvin init
+    exits 1
+    complains "there already"
+}
+
+@test "unknown keys and wrong values are told with their lines, all at once, and nothing runs" {
+    printf '[workload bad]\ncomand = x\ncollect = cpu heap\n' >>kelvin.conf
+    kelvin run
+    exits 1
+    said "kelvin.conf:12: no key 'comand' in [workload bad]; did you mean 'command'?"
+    said "kelvin.conf:13: 'collect' is made of"
+    [ ! -e app ] || fail "it was built all the same"
+}
+
+@test "every value can be overruled, and --explain says by whom" {
+    KELVIN_WORKLOAD_SMALL_RATE=50 kelvin run --explain --set workload.small.runs=30
+    exits 0
+    grep -q 'workload.small.rate *= 50 *# KELVIN_WORKLOAD_SMALL_RATE' <<<"$output" || fail "$output"
+    grep -q 'workload.small.runs *= 30 *# --set' <<<"$output" || fail "$output"
+    grep -q 'build.binary *= ./app *# kelvin.conf:6' <<<"$output" || fail "$output"
+    grep -q 'workload.small.timeout *= 300 *# default' <<<"$output" || fail "$output"
+}
+
+@test "a folder that is not ours is refused before anything is built" {
+    mkdir perf && echo thesis >perf/thesis.txt
+    kelvin run
+    exits 1
+    complains "not made by kelvin" "perf"
+    [ "$(cat perf/thesis.txt)" = thesis ] || fail "it was touched"
+    [ ! -e app ] || fail "it was built all the same"
+}
+
+@test "files that differ from the commit are allowed and named" {
+    echo '/* changed */' >>app.c
+    kelvin run -q
+    exits 0
+    has perf/small.md 'app.c'
+    has perf/README.md 'with changes'
+}
+
+@test "a project without git works" {
+    rm -rf .git
+    GIT_CEILING_DIRECTORIES=$PWD/.. kelvin run -q
+    exits 0
+    has perf/small.md 'no git repository'
+}
+
+@test "without valgrind that part is said to be absent" {
+    mkdir bin
+    for tool in sh cc as ld git taskset; do
+        ln -s "$(command -v $tool)" bin/
+    done
+    run --separate-stderr env PATH="$PWD/bin" "$KELVIN" run -q --set 'workload.small.collect=cpu cache memcheck'
+    exits 0
+    has perf/small.md 'valgrind is not installed'
+}
+
+@test "a damaged history is told, and the rest goes on" {
+    mkdir .kelvin && echo 'no database at all' >.kelvin/history.db
+    kelvin run
+    exits 0
+    said "not added to the history"
+    [ -s perf/small.svg ] || fail "nothing was published"
+    [ "$(cat .kelvin/history.db)" = 'no database at all' ] || fail "it was written to"
+}
+
+@test "a regression against a saved run exits with 3 and names the function" {
+    kelvin run -q --save main --set 'workload.small.collect=cpu bench' --set workload.small.runs=12
+    exits 0
+    kelvin run --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=300"' \
+        --set 'workload.small.collect=cpu bench' --set workload.small.runs=12
+    exits 3
+    said "suspect"
+    has perf-failed/small.md suspect
+    has perf-failed/summary.md regressed
+    kelvin run --against nothing
+    exits 1
+    said "no baseline 'nothing'"
+    said "--save"
+}
+
+@test "rules that do not hold exit with 3, wrong rules are told with their place" {
+    printf 'self suspect <= 5%%\n' >perf.rules
+    kelvin run --set check.rules=perf.rules
+    exits 3
+    said "rule fails: self suspect <= 5%"
+    kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1'
+    exits 4
+    said "no recording to hold the rules against"
+    printf 'self suspect <> 5%%\n' >perf.rules
+    kelvin run --set check.rules=perf.rules
+    exits 1
+    said "perf.rules:1:"
+}
+
+@test "killed in any phase, the published folder is whole" {
+    kelvin run -q
+    exits 0
+    for phase in 1 2 3 4 5 6 7; do
+        before=$(print_of perf)
+        "$KELVIN" run --set workload.small.collect='cpu bench' --set workload.small.runs=3 2>trace &
+        pid=$!
+        for _ in $(seq 2000); do
+            grep -q "^\[$phase/7\]" trace && break
+            kill -0 $pid 2>/dev/null || break
+            sleep 0.01
+        done
+        kill -9 $pid 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+        if [ "$(print_of perf)" != "$before" ]; then
+            # It was past the point where the folders change places: then all of the new one is there.
+            [ "$phase" = 7 ] || fail "changed in phase $phase"
+            python3 -c 'import json; json.load(open("perf/run.json"))' || fail "half a receipt"
+        fi
+        for f in README.md index.html small.md small.svg small.kelvin run.json; do
+            [ -s "perf/$f" ] || fail "perf/$f is missing after phase $phase"
+        done
+    done
+    kelvin run -q
+    exits 0
+    [ -z "$(find . -name '.perf.new*')" ] || fail "what killed runs left was not removed"
+}
