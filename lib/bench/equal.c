@@ -15,8 +15,8 @@ struct proof {
     struct session *s;
     const struct job *job;
     struct kelvin_case *c;
-    uint64_t wanted, done, failed_at; /* cases */
-    uint64_t begin_ns, box_ns;        /* box 0 = no limit */
+    uint64_t wanted, done;     /* cases */
+    uint64_t begin_ns, box_ns; /* box 0 = no limit */
     bool is_called;
     size_t pinned; /* cases from KELVIN_REPRODUCE */
     struct failure failure;
@@ -105,8 +105,10 @@ static bool try_case(struct proof *p, uint64_t number)
         return false;
     case_observe(c);
     uint64_t step = p->wanted / LOOKS ? p->wanted / LOOKS : 1;
-    if (number < LOOKS || number % step == 0)
+    if (number < LOOKS || number % step == 0) {
         case_mutate(c);
+        case_disturb(c);
+    }
     if (!p->is_called && number < CALL_LOOKS)
         look_for_call(p);
     return true;
@@ -150,18 +152,18 @@ static bool try_pinned(struct proof *p)
 
 /* --- the report --- */
 
+/* "bit for bit", or the loosest of all tolerances. */
 static void print_tolerance(struct buf *to, const struct kelvin_case *c)
 {
     static const char *const words[] = {"bit for bit", "absolute", "relative", "ULP"};
-    const struct outcome *o = &c->outcome[0];
-    struct tolerance t = o->n_results ? o->results[0].tolerance : (struct tolerance){0};
-    for (size_t i = 0; i < c->tape.n && !o->n_results; i++)
-        if (c->tape.draws[i].role == ROLE_OUT || c->tape.draws[i].role == ROLE_INOUT)
-            t = c->tape.draws[i].tolerance;
+    struct tolerance t = {0};
+    for (size_t i = 0; i < EQUAL_SLOTS; i++)
+        if (c->slots[i].tolerance.limit > t.limit)
+            t = c->slots[i].tolerance;
     if (t.how == KELVIN_EXACT)
         buf_str(to, words[0]);
     else
-        buf_printf(to, "within %g %s", t.limit, words[t.how]);
+        buf_printf(to, "within %.3g %s", t.limit, words[t.how]);
 }
 
 static void print_coverage(struct buf *to, const struct proof *p)
@@ -191,9 +193,17 @@ static void print_slots(struct buf *to, const struct kelvin_case *c)
     }
 }
 
+/* Inputs whose last element never mattered: "'x', 'y'"; empty = none. */
+static void print_unused(struct buf *to, const struct kelvin_case *c)
+{
+    for (size_t i = 0; i < EQUAL_DRAWS; i++)
+        if (c->coverage.inputs[i] && !c->coverage.matters[i])
+            buf_printf(to, "%s'%s'", to->n ? ", " : "", c->coverage.inputs[i]);
+}
+
 static void say_agreement(const struct proof *p)
 {
-    autobuf struct buf line = {0}, slots = {0};
+    autobuf struct buf line = {0}, slots = {0}, unused = {0};
     print_count(&line, p->done);
     if (p->done < p->wanted) {
         buf_str(&line, " of ");
@@ -203,6 +213,7 @@ static void say_agreement(const struct proof *p)
     print_tolerance(&line, p->c);
     print_coverage(&line, p);
     print_slots(&slots, p->c);
+    print_unused(&unused, p->c);
     session_say(p->s, "equal %-*s  %s; seed %llu, %.1f s\n", equal_name_width(p->s), p->job->name,
                 buf_cstr(&line), (unsigned long long)p->c->seed,
                 (double)(clock_now_ns() - p->begin_ns) / 1e9);

@@ -100,15 +100,17 @@ enum source { SOURCE_FRESH, SOURCE_TAPE, SOURCE_REPLAY, SOURCE_RACE, SOURCE_GIVE
 struct slot {
     const char *name;
     bool seen, varies;
-    uint64_t first;        /* bits of the first element ever */
-    size_t tried, noticed; /* wrong numbers put here */
+    uint64_t first;             /* bits of the first element ever */
+    struct tolerance tolerance; /* the loosest */
+    size_t tried, noticed;      /* wrong numbers put here */
 };
 
 struct coverage {
     VEC(uint8_t) lengths; /* [n] = the first length was n once */
     size_t lengths_seen, longest;
     uint64_t alignments; /* bit k: the first array began k bytes past a multiple of 64 */
-    unsigned values;     /* kinds of numbers that were asked for */
+    const char *inputs[EQUAL_DRAWS]; /* arrays that were drawn, NULL between them */
+    bool matters[EQUAL_DRAWS];       /* a result depended on the last element once */
 };
 
 struct racing {
@@ -139,7 +141,6 @@ struct kelvin_case {
     struct tolerance tolerance;
     struct outcome outcome[2];
     kelvin_function functions[2];
-    const char *function_names; /* "reference candidate" */
     char misuse[200];
     struct coverage coverage;
     struct slot slots[EQUAL_SLOTS]; /* results, then draws */
@@ -192,6 +193,9 @@ double bits_number(enum kelvin_type type, uint64_t bits); /* as near as a double
 /* After a case whose sides agreed: note what varies, and try wrong numbers in its outputs. */
 void case_observe(struct kelvin_case *c);
 void case_mutate(struct kelvin_case *c);
+
+/* Does a result depend on the last element of each input? Spoils the outcome of the reference. */
+void case_disturb(struct kelvin_case *c);
 
 /* --- shrink.c --- */
 

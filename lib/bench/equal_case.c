@@ -67,7 +67,6 @@ PUBLIC kelvin_function kelvin_side(struct kelvin_case *c, kelvin_function refere
                     "the reference and the candidate are the same function (%s): "
                     "that they agree proves nothing",
                     names);
-    c->function_names = names;
     c->functions[SIDE_REFERENCE] = reference;
     c->functions[SIDE_CANDIDATE] = candidate;
     c->asked_for_side = true;

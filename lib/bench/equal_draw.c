@@ -148,7 +148,6 @@ static void array_values(struct kelvin_case *c, struct draw *d, unsigned values)
         d->place = choose_place(c, type_size(d->type), is_first);
     if (c->source == SOURCE_RACE) /* 64-byte lines, not all at the same offset of a page */
         d->place = GUARD_AT_START - 320 * (int)(c->next - 1);
-    c->coverage.values |= type_is_float(d->type) && to ? values : 0;
 }
 
 /* Lay the array out and put its values there. */
@@ -251,7 +250,6 @@ PUBLIC double kelvin_number(struct kelvin_case *c, const char *name, int type, u
     else if (c->source != SOURCE_REPLAY)
         input_fill(&c->dice, (struct input_kind){d->type, values, c->source == SOURCE_RACE},
                    draw_room(c, d), 1);
-    c->coverage.values |= values;
     return bits_number(d->type, number_bits(c, d));
 }
 

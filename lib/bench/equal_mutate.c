@@ -1,6 +1,7 @@
 /*
  * Would a wrong candidate be noticed? What the candidate gave is made slightly wrong and
- * compared again. An output where no such error is ever noticed proves nothing.
+ * compared again. An output where no such error is ever noticed proves nothing. And an input whose
+ * last element no result depends on cannot tell whether a candidate looks at it.
  */
 #include "equal.h"
 
@@ -17,9 +18,16 @@ static void slot_observe(struct slot *s, const char *name, uint64_t bits)
     s->varies |= bits != s->first;
 }
 
+static void slot_loosen(struct slot *s, const struct tolerance *t)
+{
+    if (t->how != KELVIN_EXACT && t->limit > s->tolerance.limit)
+        s->tolerance = *t;
+}
+
 static void observe_array(struct slot *s, const struct draw *d, const char *at)
 {
     s->name = d->name;
+    slot_loosen(s, &d->tolerance);
     for (size_t i = 0; i < d->n && !s->varies; i++)
         slot_observe(s, d->name, element_bits(d->type, at, i));
 }
@@ -28,8 +36,10 @@ void case_observe(struct kelvin_case *c)
 {
     const struct outcome *o = &c->outcome[SIDE_REFERENCE];
     size_t at = 0;
-    for (size_t i = 0; i < o->n_results; i++)
+    for (size_t i = 0; i < o->n_results; i++) {
         slot_observe(&c->slots[i], o->results[i].name, o->results[i].bits);
+        slot_loosen(&c->slots[i], &o->results[i].tolerance);
+    }
     for (size_t i = 0; i < c->tape.n; i++) {
         const struct draw *d = &c->tape.draws[i];
         if (d->role != ROLE_OUT && d->role != ROLE_INOUT)
@@ -95,5 +105,42 @@ void case_mutate(struct kelvin_case *c)
             continue;
         mutate_array(c, i, o->outputs.at + at);
         at += draw_bytes(d);
+    }
+}
+
+/* --- do the inputs matter? --- */
+
+/* Another number of the same type. */
+static uint64_t make_other(enum kelvin_type type, uint64_t bits)
+{
+    double v = bits_number(type, bits), other = isfinite(v) ? v + 1 : 1;
+    float narrow = (float)other;
+    if (!type_is_float(type))
+        return bits ^ 1;
+    memcpy(&bits, type == KELVIN_F32_ ? (void *)&narrow : (void *)&other, type_size(type));
+    return bits;
+}
+
+static bool last_matters(struct kelvin_case *c, const struct draw *d)
+{
+    struct failure f;
+    size_t size = type_size(d->type);
+    char *last = c->tape.bytes.at + d->at + (d->n - 1) * size;
+    uint64_t right = element_bits(d->type, last, 0), other = make_other(d->type, right);
+    memcpy(last, &other, size);
+    bool is_same = case_run(c, SOURCE_REPLAY, SIDE_REFERENCE, &f) && case_compare(c, &f);
+    memcpy(last, &right, size);
+    return !is_same;
+}
+
+void case_disturb(struct kelvin_case *c)
+{
+    struct coverage *v = &c->coverage;
+    for (size_t i = 0; i < c->tape.n; i++) {
+        const struct draw *d = &c->tape.draws[i];
+        if (!draw_is_array(d) || d->role == ROLE_OUT || !d->n || v->matters[i])
+            continue;
+        v->inputs[i] = d->name;
+        v->matters[i] = last_matters(c, d);
     }
 }

@@ -16,18 +16,21 @@
 enum {
     MIN_BLOCKS = 18,    /* fewer prove nothing at the risk that is allowed */
     BLOCKS = 400,       /* at most */
-    ROUNDS = 6,         /* of each side in a block */
+    ROUNDS = 6,         /* of each side in a block, at most */
     ROUND_NS = 50000,   /* that one side should run for, at least */
     NARROW_PERCENT = 2, /* an interval within so much is good enough */
-    MAX_REPEAT = 1 << 24,
+    MAX_CALLS = 1 << 24,
 };
 
 struct race {
     struct session *s;
     struct kelvin_case *c;
     char *name;
-    uint64_t repeat, rounds; /* repeats on one clock, and such runs of the body */
-    double clock_ns;         /* that reading the clock takes */
+    struct count {
+        uint64_t repeat, runs; /* calls on one clock, and such runs of the body */
+    } counts[2];
+    size_t rounds;   /* of each side in a block */
+    double clock_ns; /* that reading the clock takes */
     double times[2][BLOCKS];
     size_t blocks;
     struct paired paired;
@@ -36,18 +39,19 @@ struct race {
     struct failure failure;
 };
 
-/* Nanoseconds of a side on the inputs of the tape; below 0 when it failed. */
+/* Nanoseconds of a call of a side on the inputs of the tape; below 0 when it failed. */
 static double time_side(struct race *r, enum side side)
 {
     struct kelvin_case *c = r->c;
+    const struct count *n = &r->counts[side];
     c->racing.time_ns = 0;
-    for (uint64_t i = 0; i < r->rounds; i++) {
-        c->racing.repeat = r->repeat;
+    for (uint64_t i = 0; i < n->runs; i++) {
+        c->racing.repeat = n->repeat;
         if (!case_run(c, SOURCE_REPLAY, side, &r->failure))
             return -1;
     }
-    double ns = (double)c->racing.time_ns - r->clock_ns * (double)r->rounds;
-    return ns > 1 ? ns : 1;
+    double ns = (double)c->racing.time_ns - r->clock_ns * (double)n->runs;
+    return fmax(ns, 1) / (double)(n->repeat * n->runs);
 }
 
 static double clock_cost_ns(void)
@@ -69,29 +73,47 @@ static bool new_inputs(struct race *r)
     return case_judge(c, SOURCE_RACE, &r->failure);
 }
 
-/* The shorter side at its shortest of a few tries; below 0 when one failed. */
-static double shortest(struct race *r)
+/* The shortest of a few tries; below 0 when one failed. */
+static double shortest(struct race *r, enum side side)
 {
-    double least = INFINITY;
-    for (int i = 0; i < 3; i++)
-        least = fmin(least, fmin(time_side(r, SIDE_REFERENCE), time_side(r, SIDE_CANDIDATE)));
+    double least = time_side(r, side);
+    for (int i = 0; i < 2 && least >= 0; i++)
+        least = fmin(least, time_side(r, side));
     return least;
 }
 
-/* How often a side must run to be timed well. Arrays that are changed allow one run at a time. */
-static bool calibrate(struct race *r)
+/*
+ * How often a side must be called to be timed well; its time for one call, or below 0. Arrays that
+ * are changed allow one call at a time.
+ */
+static double calibrate(struct race *r, enum side side)
 {
-    for (r->repeat = r->rounds = 1;;) {
-        double ns = shortest(r);
-        if (ns < 0 || ns >= ROUND_NS || r->repeat * r->rounds >= MAX_REPEAT)
-            return ns >= 0;
-        if (r->c->racing.repeat == r->repeat && r->rounds == 1) {
-            r->repeat *= 2;
-        } else {
-            r->repeat = 1;
-            r->rounds *= 2;
-        }
+    struct count *n = &r->counts[side];
+    for (*n = (struct count){1, 1};;) {
+        double ns = shortest(r, side);
+        uint64_t calls = n->repeat * n->runs;
+        if (ns < 0 || ns * (double)calls >= ROUND_NS || calls >= MAX_CALLS)
+            return ns;
+        if (r->c->racing.repeat == n->repeat && n->runs == 1)
+            n->repeat *= 2;
+        else
+            *n = (struct count){1, n->runs * 2};
     }
+}
+
+/* Slow sides get fewer rounds, so that enough blocks fit into the time. */
+static bool prepare(struct race *r)
+{
+    double total_ns = 0;
+    for (int side = 0; side < 2; side++) {
+        double ns = calibrate(r, (enum side)side);
+        if (ns < 0)
+            return false;
+        total_ns += ns * (double)(r->counts[side].repeat * r->counts[side].runs);
+    }
+    double fit = r->s->opts->time_s * 1e9 / (MIN_BLOCKS * total_ns);
+    r->rounds = fit < 1 ? 1 : fit > ROUNDS ? ROUNDS : (size_t)fit;
+    return true;
 }
 
 static bool run_block(struct race *r)
@@ -99,7 +121,7 @@ static bool run_block(struct race *r)
     double best[2] = {INFINITY, INFINITY};
     if (!new_inputs(r))
         return false;
-    for (size_t i = 0; i < 2 * ROUNDS; i++) {
+    for (size_t i = 0; i < 2 * r->rounds; i++) {
         enum side side = ((i + 1) / 2 + r->blocks) % 2 ? SIDE_CANDIDATE : SIDE_REFERENCE;
         double ns = time_side(r, side);
         if (ns < 0)
@@ -138,7 +160,7 @@ static bool measure(struct race *r)
 {
     uint64_t end_ns = clock_now_ns() + (uint64_t)(r->s->opts->time_s * 1e9);
     r->clock_ns = clock_cost_ns();
-    if (!new_inputs(r) || !calibrate(r))
+    if (!new_inputs(r) || !prepare(r))
         return false;
     for (int look = 0;; look++) {
         size_t until = paired_look_at(look, BLOCKS);
@@ -159,7 +181,7 @@ static double median_ns(const struct race *r, enum side side)
 {
     struct sample_summary summary;
     sample_summarize(&summary, r->times[side], r->blocks);
-    return summary.median / (double)(r->repeat * r->rounds);
+    return summary.median;
 }
 
 static void say_race(struct race *r)

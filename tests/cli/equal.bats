@@ -214,6 +214,52 @@ END
     [[ $output == *"at least 1 UNDECIDED"* ]] || fail "$output"
 }
 
+@test "sides that differ a hundred thousand times in speed race within the time" {
+    cat >unlike.c <<'END'
+#include <kelvin_bench.h>
+static uint64_t spin(uint64_t v)
+{
+    for (uint64_t i = 0; i < 300000; i++)
+        __asm__ volatile("" : "+r"(i));
+    return v + 1;
+}
+static uint64_t quick(uint64_t v) { return v + 1; }
+KELVIN_EQUAL(unlike)
+{
+    uint64_t v = kelvin_draw_u64(c, "v", 0, 100), r = 0;
+    uint64_t (*f)(uint64_t) = KELVIN_SIDE(c, spin, quick);
+    KELVIN_RACE(c) r = f(v);
+    kelvin_result_u64(c, "r", r);
+}
+BENCH_MAIN
+END
+    build "$CC" unlike.c unlike
+    run timeout 60 ./unlike --inputs 300 --time 0.05
+    exits 0
+    [[ $output =~ race\ +unlike\ +[0-9.]+e\+0[3-9]\ times\ as\ fast ]] || fail "$output"
+}
+
+@test "an input whose end never matters is pointed out, as is a result that never varies" {
+    cat >unused.c <<'END'
+#include <kelvin_bench.h>
+static int first(const int32_t *x, const int32_t *y, size_t n) { return n && y ? x[n - 1] : 0; }
+static int other(const int32_t *x, const int32_t *y, size_t n) { return n == 0 || !y ? 0 : x[n - 1]; }
+KELVIN_EQUAL(unused)
+{
+    size_t n = kelvin_length(c, "n", 30);
+    const int32_t *x = kelvin_in_i32(c, "x", n, KELVIN_ANY), *y = kelvin_in_i32(c, "y", n, KELVIN_ANY);
+    kelvin_result_i32(c, "r", KELVIN_SIDE(c, first, other)(x, y, n));
+    kelvin_result_i32(c, "status", 0);
+}
+BENCH_MAIN
+END
+    build "$CC" unused.c unused
+    run ./unused --inputs 2000
+    exits 0
+    [[ $output == *"status never varies"* ]] || fail "$output"
+    [[ $output == *"no result depended on the last element of 'y'"* ]] || fail "$output"
+}
+
 @test "under kelvin bench proofs and races are records" {
     race_program 3 0.1 0.1
     exits 0
