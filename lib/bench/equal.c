@@ -219,6 +219,9 @@ static void say_agreement(const struct proof *p)
                 (double)(clock_now_ns() - p->begin_ns) / 1e9);
     session_say(p->s, "      %-*s  slightly wrong results noticed: %s\n", equal_name_width(p->s),
                 "", buf_cstr(&slots));
+    if (unused.n)
+        session_say(p->s, "      %-*s  note: no result depended on the last element of %s\n",
+                    equal_name_width(p->s), "", buf_cstr(&unused));
 }
 
 static void record_agreement(const struct proof *p, struct json *j)
