@@ -220,6 +220,9 @@ static double median_of(const double *values, size_t n)
     return sample_quantile(sorted, n, 0.5);
 }
 
+/* Better than this counts are not promised to repeat. */
+#define COUNTS_REPEAT 1e-4
+
 void paired_compare_counts(struct paired *p, const double *before, const double *after, size_t n,
                            const struct paired_opts *opts)
 {
@@ -228,7 +231,7 @@ void paired_compare_counts(struct paired *p, const double *before, const double 
     if (n > 0 && a.low > 0 && b.low > 0) {
         p->ratio = median_of(after, n) / median_of(before, n);
         p->interval = (struct interval){b.low / a.high, b.high / a.low};
-        p->detectable = sqrt(p->interval.high / p->interval.low) - 1;
+        p->detectable = fmax(sqrt(p->interval.high / p->interval.low) - 1, COUNTS_REPEAT);
     }
     p->verdict = judge(p, opts->band, 0);
 }

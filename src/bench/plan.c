@@ -284,8 +284,9 @@ int plan_build(struct plan *p, const struct plan_opts *o, struct err *err)
     size_t combinations = 0;
     *p = (struct plan){.lines = o->lines};
     if (o->names->n > 0 && o->names->n != o->n_lines)
-        return err_set(err, EXIT_ERROR, "%zu names for %zu commands: give one --name for each",
-                       o->names->n, o->n_lines);
+        return err_set(err, EXIT_ERROR, "%zu name%s for %zu command%s: give one --name for each",
+                       o->names->n, o->names->n == 1 ? "" : "s", o->n_lines,
+                       o->n_lines == 1 ? "" : "s");
     if (add_parameters(p, o, err) != 0 || check_used(p, o, err) != 0 ||
         count_combinations(p, o, &combinations, err) != 0)
         return -1;
@@ -293,6 +294,9 @@ int plan_build(struct plan *p, const struct plan_opts *o, struct err *err)
         for (size_t k = 0; k < combinations; k++)
             if (add_item(p, i, k, o, err) != 0)
                 return -1;
+    struct plan_opts plain = {0};
+    if (add_command(p, "true", false, &plain, &p->nothing, err) != 0)
+        return -1;
     for (size_t i = 0; o->aa && i < p->groups.n; i++)
         add_aa(p, i);
     return 0;

@@ -42,6 +42,7 @@ struct plan {
     VEC(struct plan_group) groups;
     VEC(struct words) commands; /* each once: what the starter is given */
     VEC(char *) command_lines;
+    size_t nothing;     /* the command `true`: what starting costs */
     char *const *lines; /* as given, parameters as {name}; the caller's */
 };
 

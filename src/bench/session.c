@@ -78,8 +78,9 @@ static double share_done(const struct session *s, size_t g)
 
 static void tell_progress(struct session *s, size_t item)
 {
-    if (!s->opts.progress)
+    if (!s->opts.progress || session_now_s() - s->told_s < 0.1)
         return;
+    s->told_s = session_now_s();
     struct session_progress p = {.blocks = s->blocks,
                                  .name = s->plan->items.at[item].name,
                                  .middle = NAN,
@@ -96,6 +97,7 @@ static void tell_progress(struct session *s, size_t item)
             p.low = s->comparisons.at[i].paired.interval.low;
             p.high = s->comparisons.at[i].paired.interval.high;
         }
+    session_middle(s, item, &p);
     s->opts.progress(s->opts.progress_to, &p);
 }
 
@@ -106,7 +108,7 @@ static int run_block(struct session *s, size_t g, struct err *err)
     const struct plan_group *members = &s->plan->groups.at[g];
     struct session_group *group = &s->groups[g];
     autofree size_t *order = mem_calloc(members->items.n, sizeof *order);
-    size_t pad_bytes = order_random(&s->rng, STARTER_PAD_MAX);
+    size_t pad_bytes = s->opts.exact ? 0 : order_random(&s->rng, STARTER_PAD_MAX);
     double before_s = session_now_s();
     order_next(&group->order, order);
     for (size_t i = 0; i < members->items.n && !s->stopped; i++) {
@@ -210,6 +212,8 @@ static int run_all(struct session *s, struct err *err)
     if (rc == 0)
         rc = run_blocks(s, err);
     s->seconds = session_now_s() - s->started_s;
+    if (rc == 0 && !s->stopped)
+        session_doubt(s);
     bool stopped = s->stopped;
     s->stopped = false;
     int after = do_once(s, cleanup_of, "--cleanup", rc == 0 ? err : &ignored);

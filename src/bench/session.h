@@ -32,6 +32,7 @@ struct session_opts {
     bool exact; /* the measure repeats almost exactly: a few runs will do */
     bool count_valgrind;
     bool ignore_failure;
+    bool unseen; /* standard output is thrown away */
     uint64_t seed;
     const struct opt_list *gates; /* "NAME=10%" or "10%"; NULL = none */
     void (*progress)(void *to, const struct session_progress *p); /* NULL = none */
@@ -73,7 +74,7 @@ struct session {
     struct starter_run run;
     struct session_group *groups;
     uint64_t rng;
-    double started_s;
+    double started_s, told_s;
 };
 
 enum { SESSION_AA_BLOCKS = 12 };

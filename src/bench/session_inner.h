@@ -32,11 +32,22 @@ void session_judge_last(struct session *s, size_t g);
 
 void session_judge_aa(struct session *s);
 
+/* The median of a series, and half of its 95 % interval; NAN without values. */
+double session_median(const struct session *s, const struct series *series, double *ret_half);
+
+/* The same of an item, for the progress bar. */
+void session_middle(const struct session *s, size_t item, struct session_progress *p);
+
 /* More members than the reference, A/A not counted. */
 bool session_compares(const struct session *s, size_t g);
 
 /* Blocks without which nothing could be said. */
 size_t session_least(const struct session *s, size_t g);
+
+/* --- session_doubt.c --- */
+
+/* Note what is too short to be told. */
+void session_doubt(struct session *s);
 
 double session_now_s(void);
 void session_note(struct session *s, char *note); /* owns it; each once */

@@ -124,24 +124,40 @@ static bool look_at_group(struct session *s, size_t g, int look)
 
 /* --- alone --- */
 
+double session_median(const struct session *s, const struct series *series, double *ret_half)
+{
+    autofree double *v = mem_calloc(series->runs.n + 1, sizeof *v);
+    size_t n = series_values(series, s->opts.measure, v);
+    *ret_half = NAN;
+    if (n == 0)
+        return NAN;
+    sample_sort(v, n);
+    struct interval in = sample_median_interval(v, n, 0.05);
+    *ret_half = (in.high - in.low) / 2;
+    return sample_quantile(v, n, 0.5);
+}
+
 /* Is the median of every series of G known as well as was asked for? */
 static bool precise(const struct session *s, size_t g)
 {
     for (size_t i = 0; i < s->set.series.n; i++) {
-        const struct series *series = &s->set.series.at[i];
+        double half, middle;
         if (group_of(s, i) != g)
             continue;
-        autofree double *v = mem_calloc(series->runs.n + 1, sizeof *v);
-        size_t n = series_values(series, s->opts.measure, v);
-        if (n == 0)
-            continue;
-        sample_sort(v, n);
-        struct interval in = sample_median_interval(v, n, 0.05);
-        double middle = sample_quantile(v, n, 0.5);
-        if (!((in.high - in.low) / 2 <= s->opts.precision * middle))
+        middle = session_median(s, &s->set.series.at[i], &half);
+        if (!isnan(middle) && !(half <= s->opts.precision * middle))
             return false;
     }
     return true;
+}
+
+void session_middle(const struct session *s, size_t item, struct session_progress *p)
+{
+    for (size_t i = 0; i < s->origins.n; i++)
+        if (s->origins.at[i].item == item) {
+            p->middle = session_median(s, &s->set.series.at[i], &p->half);
+            return;
+        }
 }
 
 size_t session_least(const struct session *s, size_t g)

@@ -95,7 +95,7 @@ static int check(struct session *s, size_t number, long block, const struct prog
                  struct err *err)
 {
     const struct plan_item *item = &s->plan->items.at[number];
-    struct trouble t = {item->line, "", block, s->opts.ignore_failure};
+    struct trouble t = {item->line, "", block, s->opts.ignore_failure, s->opts.unseen};
     if (s->run.end == STARTER_STOPPED) {
         s->stopped = true;
         return 0;
@@ -113,8 +113,11 @@ static int check(struct session *s, size_t number, long block, const struct prog
 static int record(struct session *s, size_t item, long block, const struct program_answer *a,
                   struct err *err)
 {
-    if (s->opts.count_valgrind)
+    if (s->opts.count_valgrind) {
+        for (int m = 0; m < MEASURES; m++)
+            s->run.value[m] = NAN; /* valgrind's own, not the command's */
         s->run.value[MEASURE_INSTRUCTIONS] = count_parse(buf_text(&s->run.answer));
+    }
     if (s->opts.measure == MEASURE_INSTRUCTIONS && isnan(s->run.value[MEASURE_INSTRUCTIONS]))
         return err_set(err, EXIT_ERROR, "no count of instructions of '%s': %.*s",
                        s->plan->items.at[item].line,
@@ -159,6 +162,6 @@ int session_do(struct session *s, size_t command, const char *what, struct err *
     if (s->stopped || (s->run.end == STARTER_EXITED && s->run.status == 0))
         return 0;
     /* The first byte of a line is a mark of the plan. */
-    struct trouble t = {s->plan->command_lines.at[command] + 1, what, -1, true};
+    struct trouble t = {s->plan->command_lines.at[command] + 1, what, -1, true, s->opts.unseen};
     return fail(s, command, &t, err);
 }

@@ -216,10 +216,13 @@ static int wait_ms(const struct starter *s, double started_s)
     return left > 0 ? (int)fmin(left * 1000 + 1, 3600e3) : 0;
 }
 
-static bool stop_asked(struct starter *s, const struct pollfd *p)
+/* Whether the run is to be cut short, and why. */
+static enum starter_end cut_short(const struct starter *s, const struct pollfd *p, int n_ready,
+                                  double started_s)
 {
-    (void)s;
-    return p[FROM_STOP].revents & POLLIN;
+    if (n_ready > 0 && (p[FROM_STOP].revents & POLLIN))
+        return STARTER_STOPPED;
+    return wait_ms(s, started_s) == 0 ? STARTER_TIMED_OUT : STARTER_EXITED;
 }
 
 /* Until the report is there. Returns what cut the run short, or STARTER_EXITED. */
@@ -231,24 +234,21 @@ static enum starter_end attend(struct starter *s, struct starter_run *r)
     for (int i = 0; i < SOURCES; i++)
         p[i] = (struct pollfd){s->fds[i], POLLIN, 0};
     for (;;) {
-        int ms = end == STARTER_EXITED ? wait_ms(s, started_s) : -1;
-        int n = poll(p, SOURCES, ms);
+        /* Asked to end before it was born, a command is ended a moment later. */
+        int n = poll(p, SOURCES, end == STARTER_EXITED ? wait_ms(s, started_s) : 10);
         if (n < 0 && errno != EINTR)
             return STARTER_STOPPED;
-        if (n == 0 && wait_ms(s, started_s) == 0 && end == STARTER_EXITED) {
-            end = STARTER_TIMED_OUT;
-            end_command(s);
-        }
-        if (n > 0 && stop_asked(s, p) && end == STARTER_EXITED) {
-            end = STARTER_STOPPED;
-            p[FROM_STOP].fd = -1;
-            end_command(s);
-        }
         for (int i = FROM_OUTPUT; i <= FROM_ANSWER; i++)
             if (n > 0 && p[i].revents)
                 drain(s, r, i);
         if (n > 0 && p[FROM_REPORT].revents)
             return end;
+        if (end == STARTER_EXITED)
+            end = cut_short(s, p, n, started_s);
+        if (end != STARTER_EXITED) {
+            p[FROM_STOP].fd = -1;
+            end_command(s);
+        }
     }
 }
 

@@ -61,6 +61,9 @@ static int not_run(const struct starter_run *r, char *const *argv, struct err *e
 {
     if (r->status == ENOENT)
         return not_found(argv[0], err);
+    struct stat st;
+    if (r->status == EACCES && stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode))
+        return err_set(err, EXIT_ERROR, "cannot run '%s': it is a folder", argv[0]);
     if (r->status == EACCES)
         return err_set(err, EXIT_ERROR, "cannot run '%s': not executable; 'chmod +x' it", argv[0]);
     return err_set_errno(err, r->status, "cannot run '%s'", argv[0]);
@@ -70,7 +73,9 @@ int trouble_say(const struct trouble *t, const struct starter_run *r, char *cons
                 struct err *err)
 {
     char when[80] = "";
-    const char *hint = t->ignoring ? "" : "; --ignore-failure goes on regardless";
+    const char *hint = t->unseen && r->said.n == 0 ? "; --show-output shows what it says"
+                       : t->ignoring               ? ""
+                                                   : "; --ignore-failure goes on regardless";
     if (t->block > 0)
         snprintf(when, sizeof when, " in run %ld, after %ld that went well", t->block + 1,
                  t->block);

@@ -9,6 +9,7 @@ struct trouble {
     const char *what; /* "--prepare", "" = what is measured */
     long block;       /* how many runs went well before; below 0 = not known */
     bool ignoring;    /* no need to tell of --ignore-failure */
+    bool unseen;      /* its standard output was thrown away */
 };
 
 /* Puts what became of R into ERR; always -1. */

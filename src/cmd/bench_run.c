@@ -135,6 +135,7 @@ static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const
         .measure = counts(o) ? MEASURE_INSTRUCTIONS : (enum measure)measure,
         .exact = counts(o),
         .ignore_failure = o->ignore_failure,
+        .unseen = output_of(o) == STARTER_NULL,
         .seed = o->seed ? (uint64_t)o->seed : (uint64_t)(now_s() * 1e9),
         .gates = &o->max_regression,
     };

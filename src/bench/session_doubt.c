@@ -1,0 +1,72 @@
+/* session_doubt.c - what is too short to be told. */
+#include "analysis/sample.h"
+#include "base/units.h"
+#include "bench/session_inner.h"
+
+#include <math.h>
+
+enum { STARTS = 15 };
+
+/* What it takes to start a process that does nothing; NAN when that cannot be found out. */
+static double start_ns(struct session *s)
+{
+    double v[STARTS];
+    struct err ignored;
+    for (int i = 0; i < STARTS; i++) {
+        if (starter_run(s->starter, s->plan->nothing, 0, &s->run, &ignored) != 0 ||
+            s->run.end != STARTER_EXITED || s->run.status != 0)
+            return NAN;
+        v[i] = s->run.value[MEASURE_TIME];
+    }
+    sample_sort(v, STARTS);
+    return sample_quantile(v, STARTS, 0.5);
+}
+
+/* Commands shorter than this are held against the cost of starting one. */
+static const double short_ns = 5e6;
+
+static void doubt_command(struct session *s, const struct series *series, double *start)
+{
+    double half, middle = session_median(s, series, &half);
+    char one[UNITS_MAX], nothing[UNITS_MAX];
+    if (!(middle < short_ns))
+        return;
+    if (*start == 0)
+        *start = start_ns(s);
+    if (middle < 2 * *start)
+        session_note(s, mem_printf("'%s' takes %s, and starting a process that does nothing takes "
+                                   "%s: what it does itself is too short to be told",
+                                   series->name, units_scaled(one, middle, "nanoseconds"),
+                                   units_scaled(nothing, *start, "nanoseconds")));
+}
+
+static void doubt_benchmark(struct session *s, const struct series *series)
+{
+    double half, middle = session_median(s, series, &half);
+    if (!(middle > 0))
+        session_note(s, mem_printf("benchmark '%s' is shorter than the clock can tell: it was "
+                                   "measured as nothing",
+                                   series->name));
+}
+
+static void doubt_ties(struct session *s, const struct session_comparison *c)
+{
+    if (c->paired.ties * 10 > c->paired.n && !s->opts.exact)
+        session_note(s, mem_printf("in %zu of %zu blocks '%s' and '%s' took exactly as long: the "
+                                   "clock is too coarse for them",
+                                   c->paired.ties, c->paired.n, s->set.series.at[c->before].name,
+                                   s->set.series.at[c->after].name));
+}
+
+void session_doubt(struct session *s)
+{
+    double start = 0;
+    for (size_t i = 0; i < s->set.series.n && s->opts.measure == MEASURE_TIME; i++) {
+        if (*s->origins.at[i].benchmark)
+            doubt_benchmark(s, &s->set.series.at[i]);
+        else if (!s->plan->items.at[s->origins.at[i].item].aa)
+            doubt_command(s, &s->set.series.at[i], &start);
+    }
+    for (size_t i = 0; i < s->comparisons.n; i++)
+        doubt_ties(s, &s->comparisons.at[i]);
+}

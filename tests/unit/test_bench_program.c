@@ -1,0 +1,98 @@
+/* test_bench_program.c - what benchmark programs and valgrind answer, well-formed or not. */
+#include "bench/count.h"
+#include "bench/program.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define GREETING "{\"kelvin_bench\":1,\"program\":\"./x\"}\n"
+
+static void results_are_read_with_their_parameters(void **state)
+{
+    (void)state;
+    struct program_answer a;
+    program_read(&a,
+                 text_of(GREETING "{\"name\":\"sum/n=1000\",\"ns\":81.25,\"items\":1000,"
+                                  "\"bytes\":4000,\"param\":\"n\",\"size\":1000,\"counts\":[1,2],"
+                                  "\"times\":[3.5,4],\"new\":{\"deep\":[{}]}}\n"
+                                  "{\"name\":\"nop\",\"ns\":0}\n"
+                                  "{\"end\":true,\"exit\":0}\n"));
+    assert_true(a.greeted && a.ended);
+    assert_int_equal(a.results.n, 2);
+    assert_string_equal(a.results.at[0].name, "sum/n=1000");
+    assert_true(a.results.at[0].ns == 81.25 && a.results.at[0].items == 1000);
+    assert_true(a.results.at[0].bytes == 4000 && a.results.at[0].size == 1000);
+    assert_string_equal(a.results.at[0].parameter, "n");
+    assert_true(a.results.at[1].ns == 0 && isnan(a.results.at[1].size));
+    assert_int_equal(a.failures.n, 0);
+    program_answer_done(&a);
+}
+
+static void proofs_that_fail_are_told(void **state)
+{
+    (void)state;
+    struct program_answer a;
+    program_read(&a, text_of(GREETING
+                             "{\"race\":\"dot\",\"ratio\":1.2,\"min_speedup\":2,\"ok\":false}\n"
+                             "{\"equal\":\"hist\",\"ok\":false,\"message\":\"differs at 3\"}\n"
+                             "{\"equal\":\"fine\",\"ok\":true}\n"
+                             "{\"error\":\"no such benchmark\",\"name\":\"x\",\"exit\":1}\n"));
+    assert_int_equal(a.failures.n, 3);
+    assert_string_equal(a.failures.at[0], "race 'dot' does not hold");
+    assert_string_equal(a.failures.at[1], "equivalence 'hist' does not hold: differs at 3");
+    assert_string_equal(a.failures.at[2], "no such benchmark");
+    assert_int_equal(a.results.n, 0);
+    assert_false(a.ended);
+    program_answer_done(&a);
+}
+
+static void what_makes_no_sense_is_left_alone(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "\n\n\n",
+        "{\"name\":\"x\",\"ns\":1}\n", /* no greeting */
+        GREETING "{\"name\":\"\",\"ns\":1}\n",
+        GREETING "{\"name\":\"x\"}\n",
+        GREETING "{\"name\":\"x\",\"ns\":\"1\"}\n",
+        GREETING "{\"name\":5,\"ns\":1}\n",
+        GREETING "[1,2]\n7\nnull\n{\n{\"name\":\"x\",\"ns\":1",
+        GREETING "{\"name\":\"x\",\"ns\":1}}\n",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct program_answer a;
+        program_read(&a, text_of(bad[i]));
+        assert_int_equal(a.results.n, 0);
+        program_answer_done(&a);
+    }
+    struct program_answer a;
+    program_read(&a, text_of(GREETING "{\"name\":\"x\",\"ns\":1,\"items\":-5,\"size\":-1}\n"
+                                      "{\"name\":\"x\",\"ns\":2}\n"));
+    assert_int_equal(a.results.n, 1); /* the second has the same name */
+    assert_true(a.results.at[0].items == 0 && isnan(a.results.at[0].size));
+    program_answer_done(&a);
+}
+
+static void valgrinds_count_is_found(void **state)
+{
+    (void)state;
+    assert_true(count_parse(text_of("==12== Cachegrind\n==12== \n"
+                                    "==12== I   refs:      70,125,467\n")) == 70125467);
+    assert_true(isnan(count_parse(text_of("valgrind: cannot run\n"))));
+    assert_true(isnan(count_parse(text_of(""))));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_read_with_their_parameters),
+        cmocka_unit_test(proofs_that_fail_are_told),
+        cmocka_unit_test(what_makes_no_sense_is_left_alone),
+        cmocka_unit_test(valgrinds_count_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

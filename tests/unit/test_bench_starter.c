@@ -1,0 +1,181 @@
+/* test_bench_starter.c - commands are started, measured, limited and ended. */
+#include "bench/starter.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Run ARGV once; RET is to be given back. */
+static void run(struct starter_opts o, const char **argv, struct starter_run *ret)
+{
+    char *const *commands[] = {(char *const *)argv};
+    struct starter *s;
+    struct err err;
+    o.commands = commands;
+    o.n_commands = 1;
+    if (o.stop_fd == 0)
+        o.stop_fd = -1;
+    *ret = (struct starter_run){0};
+    assert_int_equal(starter_open(&s, &o, &err), 0);
+    assert_int_equal(starter_run(s, 0, 100, ret, &err), 0);
+    starter_close(s);
+}
+
+#define SH(script) ((const char *[]){"/bin/sh", "-c", script, NULL})
+
+static void an_exit_code_and_all_measures_come_back(void **state)
+{
+    (void)state;
+    struct starter_run r;
+    run((struct starter_opts){0}, SH("sleep 0.05; exit 7"), &r);
+    assert_int_equal(r.end, STARTER_EXITED);
+    assert_int_equal(r.status, 7);
+    assert_true(r.value[MEASURE_TIME] >= 50e6);
+    assert_true(r.value[MEASURE_CPU] < r.value[MEASURE_TIME]); /* it slept */
+    assert_true(r.value[MEASURE_PEAK_RSS] > 100e3);
+    assert_true(r.value[MEASURE_SWITCHES_FREE] >= 1);
+    assert_true(isnan(r.value[MEASURE_INSTRUCTIONS]));
+    starter_run_done(&r);
+}
+
+static void the_end_of_standard_error_is_kept(void **state)
+{
+    (void)state;
+    struct starter_run r;
+    run((struct starter_opts){0}, SH("echo out; echo boo >&2; kill -9 $$"), &r);
+    assert_int_equal(r.end, STARTER_SIGNALLED);
+    assert_int_equal(r.status, 9);
+    assert_true(text_is(buf_text(&r.said), "boo\n"));
+    starter_run_done(&r);
+    run((struct starter_opts){.output = STARTER_PIPE}, SH("yes | head -c 1000000; echo end"), &r);
+    assert_true(r.said.n <= 2 * STARTER_KEPT_BYTES && text_ends(buf_text(&r.said), "y\nend\n"));
+    starter_run_done(&r);
+}
+
+static void what_cannot_be_run_says_why(void **state)
+{
+    (void)state;
+    struct starter_run r;
+    run((struct starter_opts){0}, (const char *[]){"no-such-command-anywhere", NULL}, &r);
+    assert_int_equal(r.end, STARTER_NOT_RUN);
+    assert_int_equal(r.status, ENOENT);
+    starter_run_done(&r);
+    run((struct starter_opts){0}, (const char *[]){"/", NULL}, &r);
+    assert_int_equal(r.status, EACCES);
+    starter_run_done(&r);
+}
+
+static void a_run_without_end_is_ended_with_all_it_started(void **state)
+{
+    (void)state;
+    struct starter_run r;
+    run((struct starter_opts){.timeout_s = 0.2, .output = STARTER_PIPE},
+        SH("sleep 1000 & echo $!; wait"), &r);
+    assert_int_equal(r.end, STARTER_TIMED_OUT);
+    pid_t sleeper = (pid_t)strtol(buf_cstr(&r.said), NULL, 10);
+    assert_true(sleeper > 1);
+    for (int i = 0; i < 200 && kill(sleeper, 0) == 0; i++)
+        usleep(10000); /* until its new parent has taken note */
+    char path[64], state_of[16] = "";
+    snprintf(path, sizeof path, "/proc/%d/status", (int)sleeper);
+    FILE *f = fopen(path, "r"); /* a zombie where nobody takes note */
+    char line[128];
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "State: %15s", state_of);
+    if (f)
+        fclose(f);
+    assert_true(!*state_of || strcmp(state_of, "Z") == 0);
+    starter_run_done(&r);
+}
+
+static void the_user_can_stop_a_run(void **state)
+{
+    (void)state;
+    struct starter_run r;
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(write(fds[1], "", 1), 1);
+    run((struct starter_opts){.stop_fd = fds[0]}, SH("sleep 1000"), &r);
+    assert_int_equal(r.end, STARTER_STOPPED);
+    starter_run_done(&r);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void environment_folder_and_input_are_as_asked(void **state)
+{
+    (void)state;
+    struct starter_run r;
+    const char *env[] = {"COLOUR=blue", "HOME=/elsewhere", NULL};
+    run((struct starter_opts){.env = (char *const *)env,
+                              .cwd = "/",
+                              .input = "/etc/passwd",
+                              .output = STARTER_PIPE,
+                              .ask = "x=1"},
+        SH("echo $COLOUR $HOME $(pwd) ${#KELVIN_BENCH_PADDING} $KELVIN_BENCH_ASK; head -c 5; "
+           "echo hi >&$KELVIN_BENCH_FD"),
+        &r);
+    assert_true(text_is(buf_text(&r.said), "blue /elsewhere / 100 x=1\nroot:"));
+    assert_true(text_is(buf_text(&r.answer), "hi\n"));
+    starter_run_done(&r);
+}
+
+/* The kernel would count what kelvin has as the command's own. */
+static void memory_of_the_caller_is_not_the_commands(void **state)
+{
+    (void)state;
+    size_t bytes = 64 << 20;
+    char *big = mem_calloc(1, bytes);
+    memset(big, 1, bytes);
+    struct starter_run r;
+    run((struct starter_opts){0}, (const char *[]){"true", NULL}, &r);
+    double with_big = r.value[MEASURE_PEAK_RSS];
+    starter_run_done(&r);
+    free(big);
+    run((struct starter_opts){0}, (const char *[]){"true", NULL}, &r);
+    starter_run_done(&r);
+#if !defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return;
+#endif
+#endif
+    assert_true(r.value[MEASURE_PEAK_RSS] < 4 << 20);
+#endif
+    (void)with_big;
+}
+
+static void a_file_has_the_output_of_the_last_run(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/kelvin-test-XXXXXX", text[16] = "";
+    int fd = mkstemp(path);
+    struct starter_run r;
+    run((struct starter_opts){.output = STARTER_FILE, .output_path = path}, SH("echo hallo"), &r);
+    starter_run_done(&r);
+    assert_int_equal(read(fd, text, sizeof text - 1), 6);
+    assert_string_equal(text, "hallo\n");
+    close(fd);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_exit_code_and_all_measures_come_back),
+        cmocka_unit_test(the_end_of_standard_error_is_kept),
+        cmocka_unit_test(what_cannot_be_run_says_why),
+        cmocka_unit_test(a_run_without_end_is_ended_with_all_it_started),
+        cmocka_unit_test(the_user_can_stop_a_run),
+        cmocka_unit_test(environment_folder_and_input_are_as_asked),
+        cmocka_unit_test(memory_of_the_caller_is_not_the_commands),
+        cmocka_unit_test(a_file_has_the_output_of_the_last_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
