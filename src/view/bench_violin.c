@@ -32,12 +32,22 @@ struct violin {
 
 /* --- range --- */
 
-/* What lies within four widths of the middle half. */
+/* Silverman's rule of thumb. */
+static double bandwidth(const struct half *h)
+{
+    const struct sample_summary *s = &h->b.s;
+    double spread = fmin(s->sd, (s->q3 - s->q1) / 1.34);
+    if (!(spread > 0))
+        spread = s->n > 1 ? s->sd : 0;
+    return 0.9 * spread * pow((double)s->n, -0.2);
+}
+
+/* What lies within four widths of the middle half, and room for the shape to come down. */
 static void reach(const struct half *h, double *low, double *high)
 {
-    double width = h->b.s.q3 - h->b.s.q1;
-    *low = fmin(*low, fmax(h->b.s.min, h->b.s.q1 - 4 * width));
-    *high = fmax(*high, fmin(h->b.s.max, h->b.s.q3 + 4 * width));
+    double width = h->b.s.q3 - h->b.s.q1, room = 2.5 * bandwidth(h);
+    *low = fmin(*low, fmax(h->b.s.min, h->b.s.q1 - 4 * width) - room);
+    *high = fmax(*high, fmin(h->b.s.max, h->b.s.q3 + 4 * width) + room);
 }
 
 static void set_range(struct violin *v)
@@ -60,20 +70,9 @@ static size_t count_beyond(const struct violin *v, const struct half *h)
 
 /* --- density --- */
 
-static double bandwidth(const struct violin *v, const struct half *h)
-{
-    const struct sample_summary *s = &h->b.s;
-    double spread = fmin(s->sd, (s->q3 - s->q1) / 1.34);
-    if (!(spread > 0))
-        spread = s->sd;
-    double width = 0.9 * spread * pow((double)s->n, -0.2);
-    double least = (v->plot.x.high - v->plot.x.low) / STEPS;
-    return width > least ? width : least;
-}
-
 static void estimate(struct violin *v, struct half *h)
 {
-    double width = bandwidth(v, h), step = (v->plot.x.high - v->plot.x.low) / STEPS;
+    double step = (v->plot.x.high - v->plot.x.low) / STEPS, width = fmax(bandwidth(h), step);
     size_t n = h->b.s.n, every = 1 + n / MOST_KERNELS, used = (n + every - 1) / every;
     for (int k = 0; k <= STEPS; k++) {
         double x = v->plot.x.low + k * step, sum = 0;
@@ -152,7 +151,8 @@ static void tell_half(const struct violin *v, const struct half *h, const char *
     plot_escape(out, what);
     fprintf(out, "</span> %s", bench_value(value, v->measure, h->b.s.median));
     bench_half(half, h->b.s.median, &h->b.s.median_interval);
-    fprintf(out, *half == '?' ? "" : " &#177;%s", half);
+    if (*half != '?')
+        fprintf(out, " &#177;%s", half);
     if (v->measure == MEASURE_TIME && *bench_throughput(value, h->series, h->b.s.median))
         fprintf(out, ", %s", value);
     if (beyond)
@@ -179,7 +179,7 @@ static void tell(const struct violin *v, const struct bench_report *r,
     fputs("<p class=\"c\"><b>", out);
     plot_escape(out, v->now.series->name);
     fputs("</b><br>", out);
-    tell_half(v, &v->now, "kn", baseline && r->now_name ? r->now_name : "now");
+    tell_half(v, &v->now, "kn", c && !baseline ? "this" : r->now_name ? r->now_name : "now");
     if (v->before.there) {
         const char *old = !baseline ? c->before->name : r->before_name ? r->before_name : "before";
         tell_half(v, &v->before, "ko", old);
