@@ -147,6 +147,7 @@ struct side_by_side {
     const char *names[BENCH_TABLE_SETS];
     size_t n;
     struct bench_comparisons comparisons;
+    struct bench_pasts pasts;
     char *forced;
 };
 
@@ -178,6 +179,8 @@ static void fill(struct side_by_side *v, const struct cmd_bench_opts *o, struct 
         .now_name = v->names[v->n - 1],
         .measure = bench_store_measure(o),
         .forced = v->forced,
+        .pasts = v->pasts.at,
+        .n_pasts = v->pasts.n,
         .false_alarm_rate = NAN,
     };
     if (v->n != 2)
@@ -197,6 +200,8 @@ static int compare(struct side_by_side *v, const struct cmd_bench_opts *o,
         return -1;
     if (o->max_regression.n && v->n != 2)
         return err_set(err, EXIT_ERROR, "--max-regression judges two baselines: before and after");
+    if (bench_store_pasts(&v->pasts, o, v->pointers[v->n - 1], false, err) != 0)
+        return -1;
     fill(v, o, &r);
     struct bench_table table = {v->pointers, v->names, v->n, o->store.threshold / 100};
     r.table = &table;
@@ -213,6 +218,7 @@ static int run_compare(const struct cmd_bench_opts *o, const struct opt_result *
     for (size_t i = 0; i < v.n; i++)
         series_set_done(&v.sets[i]);
     vec_done(&v.comparisons);
+    bench_pasts_done(&v.pasts);
     free(v.forced);
     return rc;
 }

@@ -283,39 +283,52 @@ static void mark_changes(struct bench_past *p)
         p->runs[points[i].at].change_point = true;
 }
 
-static int add_past(struct bench_store *b, struct store *s, const struct series_set *now, size_t i,
-                    struct err *err)
+/* POINTS and perhaps what was measured just now. */
+static void add_past(struct bench_pasts *to, const struct series *series,
+                     const struct store_point *points, size_t n, const struct store_point *last)
 {
-    const struct series *series = &now->series.at[i];
-    enum measure m = bench_store_measure(b->opts);
-    const char *host = meta_find(&now->meta, META_HOST);
-    autofree struct store_point *points = NULL;
-    size_t n;
-    if (store_series_past(s, series->name, m, host ? host : "", &points, &n, err) != 0)
-        return -1;
-    struct store_point last = point_now(now, series, m);
-    if (n == 0 || isnan(last.median))
-        return 0;
-    struct bench_past *p = vec_push(&b->pasts);
-    *p = (struct bench_past){.name = series->name, .runs = mem_calloc(n + 1, sizeof *p->runs)};
+    struct bench_past p = {.name = series->name, .runs = mem_calloc(n + 1, sizeof *p.runs)};
     for (size_t k = 0; k < n; k++)
         if (!isnan(points[k].median))
-            add_point(p, &points[k]);
-    add_point(p, &last);
-    mark_changes(p);
-    return 0;
+            add_point(&p, &points[k]);
+    if (last && !isnan(last->median))
+        add_point(&p, last);
+    if (p.n_runs < 2) {
+        free(p.runs);
+        return;
+    }
+    mark_changes(&p);
+    *vec_push(to) = p;
 }
 
-static int add_pasts(struct bench_store *b, const struct series_set *now, struct err *err)
+int bench_store_pasts(struct bench_pasts *to, const struct cmd_bench_opts *o,
+                      const struct series_set *set, bool fresh, struct err *err)
 {
     struct store *s;
-    if (store_open(&s, b->path, STORE_READ, err) != 0)
+    enum measure m = bench_store_measure(o);
+    const char *host = meta_find(&set->meta, META_HOST);
+    autofree char *path = bench_store_path(&o->store);
+    if (store_open(&s, path, STORE_READ, err) != 0)
         return -1;
     int rc = 0;
-    for (size_t i = 0; i < now->series.n && rc == 0; i++)
-        rc = add_past(b, s, now, i, err);
+    for (size_t i = 0; i < set->series.n && rc == 0; i++) {
+        autofree struct store_point *points = NULL;
+        const struct series *series = &set->series.at[i];
+        size_t n;
+        rc = store_series_past(s, series->name, m, host ? host : "", &points, &n, err);
+        struct store_point last = point_now(set, series, m);
+        if (rc == 0)
+            add_past(to, series, points, n, fresh ? &last : NULL);
+    }
     store_close(s);
     return rc;
+}
+
+void bench_pasts_done(struct bench_pasts *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->at[i].runs);
+    vec_done(p);
 }
 
 /* --- all of it --- */
@@ -351,7 +364,7 @@ int bench_store_report(struct bench_store *b, struct series_set *set, struct ben
     add_facts(set, &b->facts);
     if (!o->against && !o->save)
         return 0;
-    if (add_pasts(b, set, err) != 0)
+    if (bench_store_pasts(&b->pasts, b->opts, set, true, err) != 0)
         return -1;
     r->pasts = b->pasts.at;
     r->n_pasts = b->pasts.n;
@@ -435,9 +448,7 @@ char *bench_store_typed(int n, char **args)
 void bench_store_done(struct bench_store *b)
 {
     series_set_done(&b->before);
-    for (size_t i = 0; i < b->pasts.n; i++)
-        free(b->pasts.at[i].runs);
-    vec_done(&b->pasts);
+    bench_pasts_done(&b->pasts);
     vec_done(&b->comparisons);
     vec_done(&b->all);
     meta_done(&b->facts);

@@ -71,6 +71,11 @@ struct bench_comparisons { /* a VEC */
     size_t n, cap;
 };
 
+struct bench_pasts { /* a VEC */
+    struct bench_past *at;
+    size_t n, cap;
+};
+
 /* What a measurement needs of the store. */
 struct bench_store {
     const struct cmd_bench_opts *opts;
@@ -79,7 +84,7 @@ struct bench_store {
     struct series_set before;             /* the baseline, empty without --against */
     struct bench_comparisons comparisons; /* with the baseline */
     struct bench_comparisons all;         /* and those among the commands */
-    VEC(struct bench_past) pasts;
+    struct bench_pasts pasts;
 };
 
 /*
@@ -126,6 +131,12 @@ char *bench_store_differences(const struct meta *before, const struct meta *now)
 /* Compare what both sets have, and judge it by the gates of O. */
 void bench_store_compare(struct bench_comparisons *to, const struct series_set *before,
                          const struct series_set *now, const struct cmd_bench_opts *o);
+
+/* The past of each series of SET on its host. FRESH: SET is not in the store and is the end of it.
+ */
+int bench_store_pasts(struct bench_pasts *to, const struct cmd_bench_opts *o,
+                      const struct series_set *set, bool fresh, struct err *err);
+void bench_pasts_done(struct bench_pasts *p);
 
 /* What O says is judged: MEASURE_TIME unless told. */
 enum measure bench_store_measure(const struct cmd_bench_opts *o);

@@ -69,25 +69,13 @@ static void draw_point(const struct plot *p, const struct bench_past_run *run, s
     fputs("</title></circle>\n", p->out);
 }
 
-/* Median of the runs from a change point (or the start) up to the next one. */
-static double level(const struct bench_past *past, size_t from)
-{
-    autofree double *values = mem_calloc(past->n_runs, sizeof *values);
-    size_t n = 0;
-    for (size_t i = from; i < past->n_runs && (i == from || !past->runs[i].change_point); i++)
-        values[n++] = past->runs[i].median;
-    sample_sort(values, n);
-    return sample_quantile(values, n, 0.5);
-}
-
 static void draw_changes(const struct plot *p, const struct bench_past *past)
 {
     char text[BENCH_VALUE_MAX];
-    size_t start = 0;
     for (size_t i = 1; i < past->n_runs; i++) {
         if (!past->runs[i].change_point)
             continue;
-        double ratio = level(past, i) / level(past, start), x = plot_x(p, (double)i - 0.5);
+        double ratio = bench_past_step(past, i), x = plot_x(p, (double)i - 0.5);
         const char *class = ratio > 1 ? "bad" : "good";
         fprintf(p->out, "<g class=\"%s\"><path d=\"M%.1f %dV%d\"/>", class, x, PLOT_TOP,
                 p->height - PLOT_BOTTOM);
@@ -95,7 +83,6 @@ static void draw_changes(const struct plot *p, const struct bench_past *past)
         plot_label(p, x + (right ? -4 : 4), PLOT_TOP + 10, right ? "end" : "start",
                    bench_change(text, ratio));
         fputs("</g>\n", p->out);
-        start = i;
     }
 }
 
@@ -183,8 +170,9 @@ static void draw_sizes(const struct plot *p)
     for (size_t i = 0; i < n; i++) {
         fprintf(p->out, "<path class=\"g\" d=\"M%.1f %dV%d\"/>\n", plot_x(p, at[i]), PLOT_TOP,
                 p->height - PLOT_BOTTOM);
+        bool whole = at[i] >= 1 && at[i] < 1e9;
         snprintf(text, sizeof text, "%.6g", at[i]);
-        plot_label(p, plot_x(p, at[i]), p->height - 8, "middle", text);
+        plot_label_below(p, plot_x(p, at[i]), whole ? units_count(text, (uint64_t)at[i]) : text);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "view/bench_inner.h"
 
 #include <math.h>
+#include <time.h>
 
 static void cell(struct document *d, const char *s)
 {
@@ -337,32 +338,87 @@ static double gate_of(const struct bench_report *r, const char *name)
     return NAN;
 }
 
-static void add_past(struct document *d, const struct bench_report *r, const struct bench_past *p)
+/* Whether sessions differ so much by themselves that a verdict from two of them may be chance. */
+static bool may_be_chance(const struct bench_report *r, const char *name, double sd)
+{
+    for (size_t i = 0; i < r->n_comparisons; i++) {
+        const struct bench_comparison *c = &r->comparisons[i];
+        bool verdict = c->paired.verdict == VERDICT_FASTER || c->paired.verdict == VERDICT_SLOWER;
+        if (c->apart && verdict && strcmp(c->after->name, name) == 0)
+            return fabs(log(c->paired.ratio)) < STATS_Z95 * M_SQRT2 * sd;
+    }
+    return false;
+}
+
+static const struct document_column columns_past[] = {
+    {"benchmark", .wide = true}, {"sessions", .right = true},    {"at this level", .right = true},
+    {"sd", .right = true},       {"last change", .right = true}, {"on"},
+};
+
+/* Where the level changed last: the day, and the commit if it is known. */
+static void cell_when(struct document *d, const struct bench_past_run *run)
+{
+    char text[64];
+    time_t seconds = (time_t)run->time_s;
+    struct tm tm;
+    size_t n = gmtime_r(&seconds, &tm) ? strftime(text, sizeof text, "%Y-%m-%d", &tm) : 0;
+    snprintf(text + n, sizeof text - n, "%s%.12s", *run->commit ? ", commit " : "", run->commit);
+    cell(d, text);
+}
+
+static void add_past(struct document *d, const struct bench_past *p)
+{
+    char text[BENCH_VALUE_MAX];
+    size_t n, last = 0;
+    double sd = bench_between_sd(p, &n);
+    for (size_t i = 0; i < p->n_runs; i++)
+        last = p->runs[i].change_point ? i : last;
+    cell(d, p->name);
+    cell(d, units_count(text, p->n_runs));
+    cell(d, units_count(text, n));
+    snprintf(text, sizeof text, "%.2f%%", 100 * sd);
+    cell(d, isnan(sd) ? "?" : text);
+    if (last == 0) {
+        cell(d, "-");
+        cell(d, "-");
+        return;
+    }
+    double ratio = bench_past_step(p, last);
+    document_cell(d, text_of(bench_change(text, ratio)), ratio > 1 ? 1 : 0);
+    cell_when(d, &p->runs[last]);
+}
+
+static void add_past_hints(struct document *d, const struct bench_report *r,
+                           const struct bench_past *p)
 {
     size_t n;
     double sd = bench_between_sd(p, &n), gate = gate_of(r, p->name);
-    if (isnan(sd)) {
-        document_text(
-            d, "%s: %zu session%s at this level; three are needed to tell how much they differ.",
-            p->name, n, n == 1 ? "" : "s");
-        return;
-    }
-    document_text(d, "%s: the medians of %zu sessions differ by %.2f%% (standard deviation).",
-                  p->name, n, 100 * sd);
     if (2 * sd > gate)
         document_text(d,
-                      "Careful: that is too much for a gate of %.4g%%, which %s will break by "
-                      "chance: compare side by side with the older program instead.",
-                      100 * gate, p->name);
+                      "Careful: sessions of %s differ by %.2f%%, too much for a gate of %.4g%%, "
+                      "which will break by chance: compare side by side with the older program "
+                      "instead.",
+                      p->name, 100 * sd, 100 * gate);
+    if (may_be_chance(r, p->name, sd))
+        document_text(d,
+                      "Careful: sessions of %s differ by %.2f%% by themselves, so its verdict may "
+                      "be chance: compare side by side with the older program instead.",
+                      p->name, 100 * sd);
 }
 
 static void add_pasts(struct document *d, const struct bench_report *r, bool figures)
 {
-    if (r->n_pasts)
-        document_heading(d, "Over time");
+    if (!r->n_pasts)
+        return;
+    document_heading(d, "Over time");
+    document_table(d, columns_past, 6);
     for (size_t i = 0; i < r->n_pasts; i++)
-        add_past(d, r, &r->pasts[i]);
-    if (figures && r->n_pasts)
+        add_past(d, &r->pasts[i]);
+    document_text(d, "Medians of sessions on this host. sd is how much they differ since the level "
+                     "last changed; with fewer than three it is not known.");
+    for (size_t i = 0; i < r->n_pasts; i++)
+        add_past_hints(d, r, &r->pasts[i]);
+    if (figures)
         document_figure(d);
 }
 

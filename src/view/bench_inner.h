@@ -39,6 +39,9 @@ char *bench_comparison_name(const struct bench_comparison *c);
 /* The spread of past medians since the level last changed, as a share; NAN below three of them. */
 double bench_between_sd(const struct bench_past *p, size_t *ret_n);
 
+/* The new level over the old one at the change point AT, which is not the first run. */
+double bench_past_step(const struct bench_past *p, size_t at);
+
 /* The heading of a page and of a text. Free it. */
 char *bench_title(const struct bench_report *r);
 

@@ -94,10 +94,8 @@ static size_t log_ticks(const struct plot_axis *a, double ret[PLOT_TICKS])
     return n;
 }
 
-size_t plot_ticks(const struct plot_axis *a, int want, double ret[PLOT_TICKS])
+static size_t even_ticks(const struct plot_axis *a, int want, double ret[PLOT_TICKS])
 {
-    if (a->log)
-        return log_ticks(a, ret);
     double step = step_of(a, want);
     size_t n = 0;
     for (double i = ceil(a->low / step); i * step <= a->high && n < PLOT_TICKS; i++)
@@ -105,16 +103,28 @@ size_t plot_ticks(const struct plot_axis *a, int want, double ret[PLOT_TICKS])
     return n;
 }
 
+size_t plot_ticks(const struct plot_axis *a, int want, double ret[PLOT_TICKS])
+{
+    size_t n = a->log ? log_ticks(a, ret) : 0;
+    return n >= 2 ? n : even_ticks(a, want, ret);
+}
+
+void plot_label_below(const struct plot *p, double x, const char *text)
+{
+    const char *anchor = x < 28 ? "start" : x > PLOT_WIDTH - 28 ? "end" : "middle";
+    plot_label(p, x, p->height - PLOT_BOTTOM + 16, anchor, text);
+}
+
 void plot_value_ticks_x(const struct plot *p, enum measure m)
 {
     double at[PLOT_TICKS];
     char text[BENCH_VALUE_MAX];
-    size_t n = plot_ticks(&p->x, 4, at);
+    size_t n = plot_ticks(&p->x, 6, at);
     for (size_t i = 0; i < n; i++) {
         double x = plot_x(p, at[i]);
         fprintf(p->out, "<path class=\"g\" d=\"M%.1f %dV%d\"/>\n", x, PLOT_TOP,
                 p->height - PLOT_BOTTOM);
-        plot_label(p, x, p->height - PLOT_BOTTOM + 16, "middle", bench_tick(text, m, at[i]));
+        plot_label_below(p, x, bench_tick(text, m, at[i]));
     }
 }
 

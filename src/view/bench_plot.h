@@ -37,7 +37,7 @@ void plot_close(const struct plot *p);
 double plot_x(const struct plot *p, double v);
 double plot_y(const struct plot *p, double v);
 
-/* Round values within the axis, at most about WANT; returns how many. */
+/* Round values within the axis, about WANT where it is not logarithmic; returns how many. */
 size_t plot_ticks(const struct plot_axis *a, int want, double ret[PLOT_TICKS]);
 
 /* Lines across and labels at round values of a measure. */
@@ -46,6 +46,9 @@ void plot_value_ticks_y(const struct plot *p, enum measure m);
 
 /* A text, escaped; ANCHOR is start, middle or end. */
 void plot_label(const struct plot *p, double x, double y, const char *anchor, const char *text);
+
+/* The same below the chart, at the middle of X as far as it fits. */
+void plot_label_below(const struct plot *p, double x, const char *text);
 
 /* Any text into HTML or SVG. */
 void plot_escape(FILE *out, const char *text);

@@ -158,6 +158,25 @@ double bench_between_sd(const struct bench_past *p, size_t *ret_n)
     return n >= 3 ? sqrt(squares / (double)(n - 1)) : NAN;
 }
 
+/* The median of the runs from number FROM up to the next change. */
+static double level(const struct bench_past *p, size_t from)
+{
+    autofree double *values = mem_calloc(p->n_runs, sizeof *values);
+    size_t n = 0;
+    for (size_t i = from; i < p->n_runs && (i == from || !p->runs[i].change_point); i++)
+        values[n++] = p->runs[i].median;
+    sample_sort(values, n);
+    return sample_quantile(values, n, 0.5);
+}
+
+double bench_past_step(const struct bench_past *p, size_t at)
+{
+    size_t before = at - 1;
+    while (before > 0 && !p->runs[before].change_point)
+        before--;
+    return level(p, at) / level(p, before);
+}
+
 /* --- facts --- */
 
 char *bench_fact(const struct series_set *set, const char *key)

@@ -172,13 +172,14 @@ static void the_spread_between_runs_is_told_and_weighed_against_the_gate(void **
     make(&s);
     s.comparison.broken = false;
     char *text = printed(print_text, &s.report);
-    says(text, "the medians of 4 sessions differ by 0.57%");
+    says(text, "4  0.57%");
+    says(text, "+100%  2023-11-18");
     assert_null(strstr(text, "too much for a gate"));
     free(text);
     s.comparison.max_regression = 0.011;
     s.comparison.undecided = true;
     text = printed(print_text, &s.report);
-    says(text, "too much for a gate of 1.1%");
+    says(text, "sessions of sort differ by 0.57%, too much for a gate of 1.1%");
     says(text, "would most likely not show a change of 1.1%");
     free(text);
     done(&s);
