@@ -19,6 +19,7 @@ static const struct {
     {"Bi", offsetof(struct cache_counts, branches)},
     {"Bcm", offsetof(struct cache_counts, branch_misses)},
     {"Bim", offsetof(struct cache_counts, branch_misses)},
+    {"I1mr", offsetof(struct cache_counts, i1_misses)},
 };
 
 enum { EVENTS = sizeof table / sizeof *table };
@@ -102,6 +103,7 @@ struct cache cache_build(const struct flat *functions)
         types[e] = find_type(functions->profile, table[e].event);
     c.has_data = types[1] >= 0 && types[3] >= 0;
     c.has_ll = c.has_data && types[0] >= 0 && types[6] >= 0;
+    c.has_i1 = types[0] >= 0 && types[12] >= 0;
     c.has_branches = types[8] >= 0 && types[10] >= 0;
     if (!c.has_data && !c.has_branches)
         return c;

@@ -1,8 +1,8 @@
 /*
  * cache.h - how often memory and branches were missed, as valgrind's simulators count them.
  *
- * Needs a profile with their events (Ir, Dr, Dw, D1mr, D1mw, ILmr, DLmr, DLmw, Bc, Bcm, Bi, Bim);
- * what is not there is not known. A function's figures are its own, without what it calls.
+ * Needs a profile with their events (Ir, I1mr, ILmr, Dr, Dw, D1mr, D1mw, DLmr, DLmw, Bc, Bcm, Bi,
+ * Bim); what is not there is not known. A function's figures are its own, without what it calls.
  */
 #pragma once
 #include "analysis/flat.h"
@@ -15,7 +15,7 @@
 #define CACHE_LEAST 0.01
 
 struct cache_counts {
-    int64_t instructions, accesses, d1_misses, ll_misses, branches, branch_misses;
+    int64_t instructions, i1_misses, accesses, d1_misses, ll_misses, branches, branch_misses;
 };
 
 struct cache_row {
@@ -25,8 +25,8 @@ struct cache_row {
 };
 
 struct cache {
-    bool has_data, has_ll, has_branches; /* whether those events are there */
-    bool d1_flag, ll_flag;               /* of the whole */
+    bool has_i1, has_data, has_ll, has_branches; /* whether those events are there */
+    bool d1_flag, ll_flag;                       /* of the whole */
     struct cache_counts whole;
     VEC(struct cache_row) rows; /* most misses first: D1, then LL, branches, instructions, name */
 };
@@ -40,6 +40,11 @@ void cache_done(struct cache *c);
 static inline double cache_d1_rate(const struct cache_counts *c)
 {
     return c->accesses > 0 ? (double)c->d1_misses / (double)c->accesses : 0;
+}
+
+static inline double cache_i1_rate(const struct cache_counts *c)
+{
+    return c->instructions > 0 ? (double)c->i1_misses / (double)c->instructions : 0;
 }
 
 /* Of instruction fetches and data accesses together, as valgrind has it. */

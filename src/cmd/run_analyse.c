@@ -67,6 +67,18 @@ static int analyse_workload(struct suite_result *w, struct err *err)
     return rc;
 }
 
+static void analyse_cache(struct suite_result *w)
+{
+    struct report_opts opts = {.top = 10};
+    struct err err;
+    int type;
+    if (profile_pick_type(w->cache, NULL, NULL, &type, &err) == 0 &&
+        report_build(&w->cache_report, w->cache, type, &opts, &err) == 0)
+        w->has_cache_report = true;
+    else
+        suite_absent(w, COLLECT_CACHE, err.text);
+}
+
 static void build_scaling(struct suite *s)
 {
     VEC(struct scaling_run) runs = {0};
@@ -89,6 +101,8 @@ int run_analyse(struct run *r, struct err *err)
 {
     for (size_t i = 0; i < r->suite.results.n; i++) {
         struct suite_result *w = &r->suite.results.at[i];
+        if (w->cache)
+            analyse_cache(w);
         if (w->recordings.n) {
             if (analyse_workload(w, err) != 0)
                 return -1;

@@ -1,6 +1,7 @@
 /*
  * run_publish.c - the last phase of `kelvin run`: pages, history, baseline.
  */
+#include "analysis/cache.h"
 #include "cmd/run.h"
 #include "store/history.h"
 #include "suite/page.h"
@@ -72,6 +73,18 @@ static void add_functions(struct history_run *h, const struct flat *f)
                              (double)f->rows.at[rows[i]].total / whole);
 }
 
+static void add_cache(struct history_run *h, const struct suite_result *w)
+{
+    if (!w->has_cache_report)
+        return;
+    struct cache c = cache_build(w->cache_report.functions);
+    if (c.has_data)
+        history_add_metric(h, "d1_miss_rate", cache_d1_rate(&c.whole), NAN, NAN);
+    if (c.has_ll)
+        history_add_metric(h, "ll_miss_rate", cache_ll_rate(&c.whole), NAN, NAN);
+    cache_done(&c);
+}
+
 static int remember_workload(struct run *r, struct store *store, const struct suite_result *w,
                              struct err *err)
 {
@@ -87,6 +100,7 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     add_series(&h, w->bench, MEASURE_TIME, "time");
     add_series(&h, w->bench, MEASURE_PEAK_RSS, "peak_rss");
     add_series(&h, w->instructions, MEASURE_INSTRUCTIONS, "instructions");
+    add_cache(&h, w);
     if (w->has_report) {
         history_add_metric(&h, "samples", (double)w->report.quality.samples, NAN, NAN);
         add_functions(&h, w->report.functions);

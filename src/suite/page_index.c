@@ -7,7 +7,7 @@
 #include "suite/page_parts.h"
 #include "suite/suite.h"
 #include "view/check.h"
-#include "view/document.h"
+#include "view/report_parts.h"
 
 #include <math.h>
 
@@ -103,10 +103,14 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
 
 void page_cache(struct document *d, const struct suite_result *r)
 {
-    if (!r->cache)
+    if (!r->has_cache_report)
         return;
-    document_heading(d, "Caches and branches, simulated");
-    document_text(d, "'kelvin report %s' has the functions and lines.", r->cache_file);
+    report_add_cache(d, &r->cache_report);
+    document_text(d,
+                  "I1, D1 and LL are the caches of a simulated processor, and so is its guess at "
+                  "branches: the real one prefetches and guesses better. A function's figures are "
+                  "its own, without what it calls. 'kelvin report %s' has lines too.",
+                  r->cache_file);
 }
 
 /* --- the index --- */

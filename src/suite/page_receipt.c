@@ -1,10 +1,10 @@
 /*
  * page_receipt.c - every figure of a run, for programs.
  */
-#include "base/json.h"
 #include "suite/page.h"
 #include "suite/page_parts.h"
 #include "suite/suite.h"
+#include "view/report_parts.h"
 
 #include <math.h>
 
@@ -234,7 +234,9 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     put_check(j, r);
     put_comparison(j, s, r);
     put_str(j, "simd", r->simd_line);
-    put_str(j, "cache", r->cache_file);
+    put_str(j, "cache_file", r->cache_file);
+    if (r->has_cache_report)
+        report_put_cache(j, &r->cache_report);
     put_findings(j, "memcheck_findings", &r->memcheck);
     put_findings(j, "helgrind_findings", &r->helgrind);
     put_absent(j, r);

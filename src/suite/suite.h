@@ -64,6 +64,8 @@ struct suite_result {
     char *simd_line;       /* "81 % of hot time is in packed AVX2"; NULL = none */
     struct profile *cache; /* as cachegrind simulated it; NULL = none */
     char *cache_file;      /* name in the published folder */
+    struct report cache_report;
+    bool has_cache_report;
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
     struct suite_findings memcheck, helgrind;
 

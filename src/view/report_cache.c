@@ -4,8 +4,9 @@
 #include "view/report_parts.h"
 
 static const struct document_column columns[] = {
-    {"data accesses", .right = true}, {"D1 missed", .right = true}, {"LL missed", .right = true},
-    {"branches", .right = true},      {"missed", .right = true},    {"function", .wide = true},
+    {"I1 missed", .right = true}, {"data accesses", .right = true}, {"D1 missed", .right = true},
+    {"LL missed", .right = true}, {"branches", .right = true},      {"missed", .right = true},
+    {"function", .wide = true},
 };
 
 static const char *how(const struct report *r)
@@ -32,6 +33,7 @@ static void add_row(struct document *d, const struct cache *c, const struct cach
                     struct text name)
 {
     const struct cache_counts *n = &row->counts;
+    cell_rate(d, c->has_i1, cache_i1_rate(n), false);
     cell_count(d, c->has_data, n->accesses);
     cell_rate(d, c->has_data, cache_d1_rate(n), row->d1_flag);
     cell_rate(d, c->has_ll, cache_ll_rate(n), row->ll_flag);
@@ -94,6 +96,8 @@ static void put_count(struct json *j, const char *key, bool known, int64_t n)
 static void put_row(struct json *j, const struct cache *c, const struct cache_row *row)
 {
     const struct cache_counts *n = &row->counts;
+    put_count(j, "i1_misses", c->has_i1, n->i1_misses);
+    put_rate(j, "i1_rate", c->has_i1, cache_i1_rate(n));
     put_count(j, "data_accesses", c->has_data, n->accesses);
     put_count(j, "d1_misses", c->has_data, n->d1_misses);
     put_rate(j, "d1_rate", c->has_data, cache_d1_rate(n));

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-static const char *const events[] = {"Ir",   "Dr",   "Dw",   "D1mr", "D1mw",
-                                     "ILmr", "DLmr", "DLmw", "Bc",   "Bcm"};
+static const char *const events[] = {"Ir",   "Dr",   "Dw", "D1mr", "D1mw", "ILmr",
+                                     "DLmr", "DLmw", "Bc", "Bcm",  "I1mr"};
 enum { N = sizeof events / sizeof *events };
 
 static struct profile *make_profile(int n_events)
@@ -43,13 +43,14 @@ static void rates_are_of_what_could_miss(void **state)
 {
     (void)state;
     struct profile *p = make_profile(N);
-    add(p, "hot", (const int64_t[]){1000, 300, 100, 30, 10, 1, 5, 8, 200, 50});
-    add(p, "cool", (const int64_t[]){9000, 3000, 600, 3, 0, 0, 0, 0, 800, 0});
+    add(p, "hot", (const int64_t[]){1000, 300, 100, 30, 10, 1, 5, 8, 200, 50, 20});
+    add(p, "cool", (const int64_t[]){9000, 3000, 600, 3, 0, 0, 0, 0, 800, 0, 0});
     struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
     struct cache c = cache_build(f);
-    assert_true(c.has_data && c.has_ll && c.has_branches);
+    assert_true(c.has_i1 && c.has_data && c.has_ll && c.has_branches);
     const struct cache_row *hot = find(&c, f, "hot"), *cool = find(&c, f, "cool");
     assert_ptr_equal(hot, &c.rows.at[0]);
+    assert_true(cache_i1_rate(&hot->counts) == 0.02);
     assert_true(cache_d1_rate(&hot->counts) == 0.1);
     assert_true(cache_ll_rate(&hot->counts) == 14.0 / 1400);
     assert_true(cache_branch_rate(&hot->counts) == 0.25);
@@ -68,8 +69,8 @@ static void small_functions_are_not_flagged(void **state)
 {
     (void)state;
     struct profile *p = make_profile(N);
-    add(p, "tiny", (const int64_t[]){10, 5, 4, 5, 4, 1, 5, 4, 0, 0});
-    add(p, "large", (const int64_t[]){9000, 3000, 600, 3, 0, 0, 0, 0, 800, 0});
+    add(p, "tiny", (const int64_t[]){10, 5, 4, 5, 4, 1, 5, 4, 0, 0, 0});
+    add(p, "large", (const int64_t[]){9000, 3000, 600, 3, 0, 0, 0, 0, 800, 0, 0});
     struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
     struct cache c = cache_build(f);
     assert_false(find(&c, f, "tiny")->d1_flag);
