@@ -80,12 +80,12 @@ static double share_of_risk(const struct paired_opts *opts)
 
 /* --- side by side --- */
 
-/* Looks at 12, 18, 27, 41... blocks: with fewer than 12 so small a risk proves nothing. */
+/* Looks at 14, 21, 32, 47... blocks: with fewer than 13 so small a risk proves nothing. */
 size_t paired_look_at(int look, size_t most)
 {
     if (look >= PAIRED_LOOKS)
         return most;
-    size_t at = (size_t)(12 * pow(1.5, look) + 0.5);
+    size_t at = (size_t)(14 * pow(1.5, look) + 0.5);
     return at < most ? at : most;
 }
 

@@ -29,7 +29,7 @@ static void doubt_command(struct session *s, const struct series *series, double
 {
     double half, middle = session_median(s, series, &half);
     char one[UNITS_MAX], nothing[UNITS_MAX];
-    if (!(middle < short_ns))
+    if (!(middle < short_ns) || !s->opts.unseen) /* a file keeps the last output it was given */
         return;
     if (*start == 0)
         *start = start_ns(s);

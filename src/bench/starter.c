@@ -31,13 +31,22 @@ void starter_run_done(struct starter_run *r)
 
 /* --- open and close --- */
 
-static int make_pipe(int *ret_read, int *ret_write, struct err *err)
+int starter_pipe(int *ret_read, int *ret_write)
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) != 0)
+        return -1;
+    *ret_read = fcntl(fds[0], F_DUPFD_CLOEXEC, STARTER_ANSWER_FD + 1);
+    *ret_write = fcntl(fds[1], F_DUPFD_CLOEXEC, STARTER_ANSWER_FD + 1);
+    close(fds[0]);
+    close(fds[1]);
+    return *ret_read >= 0 && *ret_write >= 0 ? 0 : -1;
+}
+
+static int make_pipe(int *ret_read, int *ret_write, struct err *err)
+{
+    if (starter_pipe(ret_read, ret_write) != 0)
         return err_set_errno(err, errno, "cannot make a pipe");
-    *ret_read = fds[0];
-    *ret_write = fds[1];
     return 0;
 }
 

@@ -270,7 +270,7 @@ static void run_timed(struct birth *b, struct starter_report *r)
 static void run_counted(struct birth *b, struct starter_report *r)
 {
     int go[2];
-    if (pipe2(go, O_CLOEXEC) != 0) {
+    if (starter_pipe(&go[0], &go[1]) != 0) {
         *r = (struct starter_report){.end = STARTER_NOT_RUN, .status = errno};
         return;
     }

@@ -44,5 +44,8 @@ struct starter_child {
 void starter_child_environment(struct starter_child *c);
 void starter_child_environment_done(struct starter_child *c);
 
+/* A pipe that is out of the way of descriptors that commands are given. -1 with errno. */
+int starter_pipe(int *ret_read, int *ret_write);
+
 /* Serve requests until there are no more. */
 _Noreturn void starter_child_main(struct starter_child *c);

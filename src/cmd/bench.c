@@ -10,7 +10,7 @@ static const struct opt bench_table[] = {
      "run each command exactly N times (default: until it is decided or the time is up)", .min = 1,
      .max = 1e6},
     {0, "min-runs", OPT_INT, AT(min_runs), "N",
-     "at least N runs, whatever the time (default: 10; 12 when comparing)", .min = 1, .max = 1e6},
+     "at least N runs, whatever the time (default: 10; 14 when comparing)", .min = 1, .max = 1e6},
     {0, "max-runs", OPT_INT, AT(max_runs), "N", "at most N runs", .min = 1, .max = 1e6},
     {0, "time", OPT_NUMBER, AT(time_s), "SECONDS",
      "time for each command (default: 3; 30 when comparing, which mostly ends sooner)",

@@ -108,6 +108,23 @@ static void the_user_can_stop_a_run(void **state)
     close(fds[1]);
 }
 
+/* Whichever numbers are free when the pipes are made. */
+static void answers_arrive_whatever_is_open(void **state)
+{
+    (void)state;
+    int held[12], n = 0;
+    for (; n < 12; n++) {
+        struct starter_run r;
+        run((struct starter_opts){.ask = "x=1"}, SH("echo hi >&9"), &r);
+        assert_int_equal(r.status, 0);
+        assert_true(text_is(buf_text(&r.answer), "hi\n"));
+        starter_run_done(&r);
+        held[n] = dup(0);
+    }
+    while (n > 0)
+        close(held[--n]);
+}
+
 static void environment_folder_and_input_are_as_asked(void **state)
 {
     (void)state;
@@ -173,6 +190,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_run_says_why),
         cmocka_unit_test(a_run_without_end_is_ended_with_all_it_started),
         cmocka_unit_test(the_user_can_stop_a_run),
+        cmocka_unit_test(answers_arrive_whatever_is_open),
         cmocka_unit_test(environment_folder_and_input_are_as_asked),
         cmocka_unit_test(memory_of_the_caller_is_not_the_commands),
         cmocka_unit_test(a_file_has_the_output_of_the_last_run),

@@ -80,10 +80,18 @@ static void all_looks_together_keep_the_risk(void **state)
 static void the_plan_grows_and_ends(void **state)
 {
     (void)state;
-    assert_int_equal(paired_look_at(0, 1000), 12);
+    assert_int_equal(paired_look_at(0, 1000), 14);
     for (int i = 1; i < PAIRED_LOOKS; i++)
         assert_true(paired_look_at(i, 100000) > paired_look_at(i - 1, 100000));
     assert_int_equal(paired_look_at(3, 30), 30);
+    double before[14], after[14]; /* the first look can prove something */
+    for (int i = 0; i < 14; i++) {
+        before[i] = 1;
+        after[i] = 2;
+    }
+    struct paired p;
+    paired_compare(&p, before, after, 14, &defaults, 0);
+    assert_int_equal(p.verdict, VERDICT_SLOWER);
     assert_int_equal(paired_look_at(PAIRED_LOOKS, 777), 777);
 }
 

@@ -1,0 +1,324 @@
+# Commands measured and compared: verdicts, gates, parameters, and commands that do not behave.
+#
+# Nothing here depends on how fast the machine is: differences are tenfold, or told by a script
+# that answers as a benchmark program does (lib/bench/protocol.h), with numbers of its own.
+#
+# shellcheck disable=SC2016,SC2153,SC2154  # commands are to get $ as it is; run sets stderr
+load ../lib/helpers
+
+has() { [[ $output == *"$1"* ]] || fail "no '$1' in: $output"; }
+has_not() { [[ $output != *"$1"* ]] || fail "'$1' in: $output"; }
+says() { [[ $stderr == *"$1"* ]] || fail "no '$1' in: $stderr"; }
+
+bench() { kelvin bench -q "$@"; }
+
+# ./NAME answers with the lines on standard input, in which $1.. are its arguments.
+program() { # NAME
+    {
+        echo '#!/bin/sh'
+        printf '%s\n' 'say() { echo "$1" >&$KELVIN_BENCH_FD; }'
+        echo 'say "{\"kelvin_bench\":1,\"program\":\"$0\"}"'
+        cat
+    } >"$1"
+    chmod +x "$1"
+}
+
+# The value at a path of the JSON in $output.
+json() { # PATH, as Python would write it after the document
+    python3 -c 'import json,sys; print(eval("json.load(sys.stdin)" + sys.argv[1]))' "$1" <<<"$output"
+}
+
+@test "one command is measured: time, CPU, memory, faults, switches" {
+    bench --runs 8 --warmup 2 'sh -c "echo x >>ran; sleep 0.01"' --format json
+    exits 0
+    [ "$(wc -l <ran)" -eq 10 ] || fail "$(wc -l <ran) runs"
+    [ "$(json '["benchmarks"][0]["measures"]["time"]["n"]')" -eq 8 ]
+    [ "$(json '["benchmarks"][0]["measures"]["time"]["min"] >= 10e6')" = True ]
+    [ "$(json '["benchmarks"][0]["measures"]["cpu"]["max"] > 0')" = True ]
+    [ "$(json '["benchmarks"][0]["measures"]["peak_rss"]["median"] > 2**17')" = True ]
+    [ "$(json '["benchmarks"][0]["measures"]["minor_faults"]["median"] > 0')" = True ]
+    [ "$(json '["benchmarks"][0]["measures"]["switches_voluntary"]["median"] > 0')" = True ]
+}
+
+@test "runs end when the median is precise, or the time is up" {
+    bench --precision 90 --time 60 'sleep 0.001' --format json
+    exits 0
+    local n
+    n=$(json '["benchmarks"][0]["measures"]["time"]["n"]')
+    [ "$n" -ge 10 ] && [ "$n" -lt 200 ] || fail "$n runs"
+    bench --precision 0.001 --time 0.1 --min-runs 3 'sleep 0.02' --format json
+    n=$(json '["benchmarks"][0]["measures"]["time"]["n"]')
+    [ "$n" -ge 3 ] && [ "$n" -le 10 ] || fail "$n runs"
+}
+
+@test "of two commands the slower one is named, and a gate stops the build" {
+    bench --max-regression 50% 'sleep 0.005' 'sleep 0.05'
+    exits 3
+    has slower
+    has "14 blocks of 2 runs in balanced random order"
+    has "share a risk of 0.5 %"
+    says "'sleep 0.05' is"
+    says "more than the 50% that --max-regression allows"
+    bench --max-regression 50% 'sleep 0.05' 'sleep 0.005'
+    exits 0
+    has faster
+}
+
+@test "a gate that could not be decided is neither kept nor broken" {
+    bench --runs 3 --max-regression 10% true true
+    exits 4
+    says "not decided whether 'true #2' is more than 10% slower than 'true'"
+    bench --runs 3 true true
+    exits 0
+    has inconclusive
+}
+
+@test "without a shell nothing is expanded, with one it is" {
+    bench --runs 1 --warmup 0 --output-of out 'echo $HOME "two  words" *'
+    exits 0
+    [ "$(cat out)" = '$HOME two  words *' ] || fail "$(cat out)"
+    HOME=/there bench --runs 1 --warmup 0 --shell --output-of out 'echo $HOME | tr a-z A-Z'
+    exits 0
+    [ "$(cat out)" = /THERE ] || fail "$(cat out)"
+}
+
+@test "setup and cleanup run once, prepare before each run" {
+    bench --runs 3 --warmup 1 --setup 'sh -c "echo s >>log"' --prepare 'sh -c "echo p >>log"' \
+        --cleanup 'sh -c "echo c >>log"' 'sh -c "echo r >>log"'
+    exits 0
+    [ "$(tr -d '\n' <log)" = sprprprprc ] || fail "$(tr -d '\n' <log)"
+    bench --prepare false true
+    exits 1
+    says "--prepare 'false' ended with exit code 1"
+}
+
+@test "environment, folder and input are as asked" {
+    mkdir sub
+    echo hallo >in
+    bench --runs 1 --warmup 0 --env COLOUR=blue --cwd sub --input in --output-of out \
+        'sh -c "echo $COLOUR; pwd; cat"'
+    exits 0
+    [ "$(cat out)" = "blue
+$PWD/sub
+hallo" ] || fail "$(cat out)"
+}
+
+@test "a command that fails stops it, and what it said is shown" {
+    bench 'sh -c "echo disk on fire >&2; exit 7"'
+    exits 1
+    says "disk on fire"
+    says "ended with exit code 7; --ignore-failure goes on regardless"
+    bench --ignore-failure --runs 4 'sh -c "exit 7"'
+    exits 0
+    says "4 runs ended with an exit code other than 0"
+    bench false
+    says "--show-output shows what it says"
+}
+
+@test "a command that fails now and then is told apart from one that always does" {
+    cat >flaky <<'END'
+#!/bin/sh
+echo x >>count
+[ "$(wc -l <count)" -ne 5 ] || { echo lost the lock >&2; exit 3; }
+END
+    chmod +x flaky
+    bench --warmup 0 --runs 9 ./flaky
+    exits 1
+    says "lost the lock"
+    says "exit code 3 in run 5, after 4 that went well"
+}
+
+@test "what cannot be run is named, with a hint" {
+    bench no-such-command-here
+    exits 1
+    complains "no command 'no-such-command-here' in PATH"
+    touch tool
+    bench tool
+    complains "'./tool' is the one here"
+    bench ./tool
+    complains "'chmod +x' it"
+    bench ./nowhere
+    complains "there is no './nowhere'"
+    mkdir bin
+    printf '#!/bin/sh\n' >bin/frobnicate
+    chmod +x bin/frobnicate
+    PATH=$PWD/bin:$PATH bench frobnicat
+    complains "did you mean 'frobnicate'?"
+}
+
+@test "a run that never ends is ended, with all that it started" {
+    bench --timeout 0.3 --warmup 0 'sh -c "sleep 987 & echo $! >pid; wait"'
+    exits 1
+    says "did not end in the time that --timeout gives it"
+    local tries=0
+    while grep -q '^State:.[^Z]' "/proc/$(cat pid)/status" 2>/dev/null; do
+        [ $((tries++)) -lt 50 ] || fail "still there"
+        sleep 0.1
+    done
+}
+
+@test "output cannot fill the disk" {
+    bench --runs 1 --warmup 0 --output-of out 'head -c 70000000 /dev/zero'
+    exits 0
+    [ "$(stat -c %s out)" -eq 67108864 ] || fail "$(stat -c %s out) bytes"
+    says "was thrown away"
+}
+
+@test "Ctrl-C tells what there is, and leaves nothing running" {
+    # Jobs of a script have SIGINT ignored, kelvin must not mind.
+    env --default-signal=INT "$KELVIN" bench -q --runs 100000 'sh -c "echo $$ >pid; exec sleep 0.01"' >out 2>err &
+    local started=$! tries=0
+    until [ -s pid ] || [ $((tries++)) -gt 100 ]; do sleep 0.05; done
+    sleep 0.5
+    kill -INT "$started"
+    local code=0
+    wait "$started" || code=$?
+    [ "$code" -eq 130 ] || fail "exit code $code" "$(cat err)"
+    grep -q 'sleep 0.01' out || fail "$(cat out)"
+    grep -q '^State:.[^Z]' "/proc/$(cat pid)/status" 2>/dev/null && fail "still there" || true
+}
+
+@test "blocks have one padding each, orders follow from the seed" {
+    local script='sh -c "echo NAME ${#KELVIN_BENCH_PADDING} >>log"'
+    bench --runs 6 --warmup 0 --seed 7 "${script/NAME/a}" "${script/NAME/b}"
+    exits 0
+    mv log first
+    bench --runs 6 --warmup 0 --seed 7 "${script/NAME/a}" "${script/NAME/b}"
+    cmp log first || fail "$(paste log first)"
+    [ "$(cut -d' ' -f2 log | uniq | wc -l)" -eq 6 ] || fail "$(cat log)"
+    [ "$(cut -d' ' -f1 log | sort | uniq -c | awk '{print $1}' | tr '\n' ' ')" = "6 6 " ]
+}
+
+@test "a benchmark program gives a value for each of its benchmarks" {
+    program mybench <<'END'
+say '{"name":"sum/n=10","ns":100,"bytes":400,"param":"n","size":10}'
+say '{"name":"copy","ns":7.5}'
+say '{"end":true,"exit":0}'
+END
+    bench --runs 6 ./mybench --format json
+    exits 0
+    [ "$(json '["benchmarks"][0]["name"]')" = "sum/n=10" ]
+    [ "$(json '["benchmarks"][0]["measures"]["time"]["median"]')" = 100 ]
+    [ "$(json '["benchmarks"][1]["name"]')" = copy ]
+    [ "$(json '["benchmarks"][1]["measures"]["time"]["n"]')" = 6 ]
+}
+
+@test "programs are compared benchmark by benchmark, each with its own gate" {
+    program old <<'END'
+say '{"name":"sum","ns":100}'
+say '{"name":"copy","ns":50}'
+END
+    program new <<'END'
+say '{"name":"sum","ns":108}'
+say '{"name":"copy","ns":50.1}'
+END
+    bench --max-regression 10% ./old ./new --format json
+    exits 0
+    [ "$(json '["comparisons"][0]["verdict"]')" = slower ]
+    [ "$(json '["comparisons"][1]["verdict"]')" = same ]
+    bench --max-regression 10% --max-regression sum=5% ./old ./new
+    exits 3
+    says "'./new: sum' is 8.0% slower than './old: sum'"
+    [[ $stderr != *copy* ]] || fail "$stderr"
+}
+
+@test "a proof that fails inside a program fails the run, in its own words" {
+    program proof <<'END'
+say '{"equal":"histogram","ok":false,"message":"differs at byte 3"}'
+exit 3
+END
+    bench ./proof
+    exits 3
+    complains "equivalence 'histogram' does not hold: differs at byte 3"
+}
+
+@test "a sweep tells how cost grows" {
+    program grows <<'END'
+say "{\"name\":\"x\",\"ns\":$(($1 * $1))}"
+END
+    bench --runs 3 --list n=100,200,400,800 './grows {n}'
+    exits 0
+    has "./grows {n}: x: cost grows as n^2.00"
+    program inner <<'END'
+for n in 1000 2000 4000; do say "{\"name\":\"f/n=$n\",\"ns\":$n,\"param\":\"n\",\"size\":$n}"; done
+END
+    bench --runs 3 ./inner
+    has "f: cost grows as n^1.00"
+}
+
+@test "parameters that are no numbers are compared, all combinations run" {
+    program app <<'END'
+[ "$1" = fast ] && t=10 || t=20
+say "{\"name\":\"x\",\"ns\":$((t * $2))}"
+END
+    bench --list how=fast,slow --list n=1,2,4 './app {how} {n}' --format json
+    exits 0
+    [ "$(json '["benchmarks"].__len__()')" -eq 6 ]
+    [ "$(json '["comparisons"].__len__()')" -eq 3 ]
+    [ "$(json '["comparisons"][2]["verdict"]')" = slower ]
+    [ "$(json '["comparisons"][2]["before"]')" = "./app fast 4: x" ]
+    [ "$(json '["growth"].__len__()')" -eq 2 ]
+}
+
+@test "parameters and names that make no sense are refused" {
+    bench --list n= 'echo {n}'
+    exits 1
+    complains "--list n: no values"
+    bench --list n=1,,2 'echo {n}'
+    complains "a value is empty"
+    bench --range n=3..1 'echo {n}'
+    complains "no values from 3 to 1"
+    bench --list n=1,2 'echo'
+    complains "parameter 'n' is in no command"
+    bench --name a --name a true false
+    complains "two commands are named 'a'"
+    bench --max-regression lots true true
+    complains "takes a percentage"
+    bench "echo 'x"
+    complains "a quote has no end"
+    bench
+    complains "no command"
+}
+
+@test "a command too short to be told is called that" {
+    bench --runs 10 true
+    exits 0
+    says "too short to be told"
+    program nothing <<'END'
+say '{"name":"nop","ns":0}'
+END
+    bench --runs 3 ./nothing
+    says "shorter than the clock can tell"
+}
+
+@test "the rate of false alarms of this machine is told on request" {
+    bench --aa --runs 24 true --width 300
+    exits 0
+    has "the first command against itself"
+    has "in 2"
+    has_not "(A/A)"
+}
+
+@test "instructions repeat within 0.01 %" {
+    command -v valgrind >/dev/null || skip "no valgrind here"
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "the same in the plain build"
+    local first
+    bench --count instructions --warmup 0 /bin/true --format json
+    exits 0
+    first=$(json '["benchmarks"][0]["measures"]["instructions"]["median"]')
+    bench --count instructions --warmup 0 /bin/true --format json
+    [ "$(json "['benchmarks'][0]['measures']['instructions']['median'] / $first")" = 1.0 ] ||
+        [ "$(json "['benchmarks'][0]['measures']['instructions']['max'] / $first < 1.0001")" = True ] ||
+        fail "$first, then $output"
+    [ "$(json '["benchmarks"][0]["measures"].keys()')" = "dict_keys(['instructions'])" ]
+}
+
+@test "every format can be had" {
+    local format
+    for format in text md csv json html; do
+        bench --runs 6 -o "out.$format" --format "$format" 'sleep 0.001' 'sleep 0.002'
+        exits 0
+        [ -s "out.$format" ] || fail "no $format"
+        grep -q 'sleep 0.002' "out.$format" || fail "no command in $format"
+    done
+}
