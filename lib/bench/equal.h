@@ -91,6 +91,7 @@ struct failure {
     int64_t offset_bytes; /* of a stray access: below 0 before the array, else behind its end */
     enum gap gap;
     uint64_t bits[2]; /* of both sides */
+    bool is_flaky;    /* the same input did not fail again */
     char text[200];   /* of WAY_MISUSE */
 };
 

@@ -167,6 +167,8 @@ void failure_print(struct buf *to, const struct kelvin_case *c, const struct fai
     default:
         buf_str(to, f->text);
     }
+    if (f->is_flaky)
+        buf_str(to, "; but not every time: what it computes depends on more than its inputs");
 }
 
 /* --- code --- */

@@ -3,19 +3,21 @@
  *
  * Edits are made to a copy of the tape, which is then played: the body asks for what it wants, and
  * what the tape lacks is 0. An edit that fails alike is kept. Every edit makes something shorter
- * or simpler, so this ends; it is also given a number of tries.
+ * or simpler, so this ends; there is also a limit of tries and of time.
  */
+#include "clock.h"
 #include "equal.h"
 
 #include <math.h>
 
-enum { TRIES = 50000 };
+enum { TRIES = 50000, TIME_S = 10 };
 
 struct shrink {
     struct kelvin_case *c;
     struct failure *failure;
     struct tape best, edit;
     int tries;
+    uint64_t end_ns; /* tries of slow functions end here */
     bool has_improved;
 };
 
@@ -35,7 +37,7 @@ static bool is_same_tape(const struct tape *a, const struct tape *b)
 static bool keeps_failing(struct shrink *s)
 {
     struct failure f;
-    if (s->tries <= 0)
+    if (s->tries <= 0 || clock_now_ns() > s->end_ns)
         return false;
     s->tries--;
     s->c->given = &s->edit;
@@ -204,6 +206,7 @@ static void shrink_once(struct shrink *s)
 void case_shrink(struct kelvin_case *c, struct failure *f)
 {
     struct shrink s = {.c = c, .failure = f, .tries = TRIES};
+    s.end_ns = clock_now_ns() + TIME_S * (uint64_t)1000000000;
     struct failure again;
     tape_copy(&s.best, &c->tape);
     do
@@ -212,7 +215,7 @@ void case_shrink(struct kelvin_case *c, struct failure *f)
     /* Leave the case as the smallest failure left it. */
     tape_copy(&s.edit, &s.best);
     c->given = &s.edit;
-    case_judge(c, SOURCE_TAPE, &again);
+    f->is_flaky = case_judge(c, SOURCE_TAPE, &again) || !failure_alike(&again, f);
     c->given = NULL;
     tape_done(&s.best);
     tape_done(&s.edit);

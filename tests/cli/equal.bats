@@ -214,6 +214,23 @@ END
     [[ $output == *"at least 1 UNDECIDED"* ]] || fail "$output"
 }
 
+@test "a candidate that depends on more than its inputs is called that" {
+    cat >flaky.c <<'END'
+#include <kelvin_bench.h>
+static int plain(int v) { return v; }
+static int flaky(int v) { static int calls; return ++calls == 500 ? v + 1 : v; }
+KELVIN_EQUAL(flaky)
+{
+    kelvin_result_i32(c, "r", KELVIN_SIDE(c, plain, flaky)(kelvin_draw_i32(c, "v", -9, 9)));
+}
+BENCH_MAIN
+END
+    build "$CC" flaky.c flaky
+    run ./flaky --inputs 2000
+    exits 3
+    [[ $output == *"the candidate differs: r is"*"but not every time"* ]] || fail "$output"
+}
+
 @test "sides that differ a hundred thousand times in speed race within the time" {
     cat >unlike.c <<'END'
 #include <kelvin_bench.h>
