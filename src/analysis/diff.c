@@ -177,7 +177,8 @@ static void add_test(const struct builder *b, tests *list, const struct test *t)
     double mean = (t->v->before + t->v->after) / 2;
     bool self = t->c == FUN_SELF || t->c == NODE_SELF;
     bool matters = mean >= b->o->min_share && (self || mean < NEARLY_ALL);
-    if (b->d->has_samples && matters && !all_alike(b, t->c, t->index))
+    bool scatters = !b->d->by_runs || !all_alike(b, t->c, t->index);
+    if (b->d->has_samples && matters && scatters)
         *vec_push(list) = *t;
 }
 

@@ -7,17 +7,6 @@
 
 /* --- intervals --- */
 
-/* Student's t for 95 %, two-sided, by degrees of freedom. */
-static double student(double df)
-{
-    static const double table[] = {12.71, 12.71, 4.303, 3.182, 2.776, 2.571,
-                                   2.447, 2.365, 2.306, 2.262, 2.228};
-    if (df <= 10)
-        return table[(int)fmax(df, 1)]; /* rounded down: the wider one */
-    return STATS_Z95 + (pow(STATS_Z95, 3) + STATS_Z95) / (4 * df) +
-           (5 * pow(STATS_Z95, 5) + 16 * pow(STATS_Z95, 3) + 3 * STATS_Z95) / (96 * df * df);
-}
-
 struct moments {
     double mean, error2; /* of the mean, squared */
     size_t n;
@@ -44,7 +33,7 @@ struct interval difftest_runs_interval(const double *values, size_t n_before, si
                                  (a.error2 * a.error2 / (double)(a.n - 1) +
                                   b.error2 * b.error2 / (double)(b.n - 1))
                            : 1e9;
-    double half = student(df) * sqrt(error2);
+    double half = stats_t95(df) * sqrt(error2);
     return (struct interval){diff - half, diff + half};
 }
 

@@ -57,6 +57,14 @@ static void lay_stacks(struct overlay *o, struct overlay_run *run)
     vec_done(&namer.name_of_label);
 }
 
+static void lay_times(struct overlay_run *run)
+{
+    const struct timeline *t = &run->time;
+    run->node_in_time = mem_calloc(t->n + 1, sizeof *run->node_in_time);
+    for (size_t i = 0; i < t->n; i++)
+        run->node_in_time[i] = run->node_of_stack[run->p->samples.stack[t->order[i]].i];
+}
+
 /* Walk the tree depth first to see which nodes are the outermost of their name. */
 static void find_outermost(struct overlay *o)
 {
@@ -127,6 +135,7 @@ void overlay_build(struct overlay *o, const struct diff_run *runs, size_t n_runs
         o->runs[i] = (struct overlay_run){.p = runs[i].p, .type = runs[i].type};
         o->runs[i].time = timeline_build(runs[i].p, runs[i].type);
         lay_stacks(o, &o->runs[i]);
+        lay_times(&o->runs[i]);
     }
     find_outermost(o);
     for (size_t i = 0; i < n_runs; i++)
@@ -136,6 +145,7 @@ void overlay_build(struct overlay *o, const struct diff_run *runs, size_t n_runs
 static void run_done(struct overlay_run *run)
 {
     free(run->node_of_stack);
+    free(run->node_in_time);
     free(run->self);
     free(run->total);
     free(run->fun_self);
@@ -166,6 +176,6 @@ double overlay_effective_n(const struct overlay *o, size_t i, uint32_t name, boo
     for (size_t k = 1; k < n; k++)
         mark[k] = o->name.at[k] == name || (!self && mark[o->parent.at[k]]);
     for (size_t k = 0; k < t->n; k++)
-        hits[k] = mark[run->node_of_stack[run->p->samples.stack[t->order[k]].i]];
+        hits[k] = mark[run->node_in_time[k]];
     return timeline_effective_n(t, hits);
 }

@@ -12,6 +12,7 @@ struct overlay_run {
     const struct profile *p;
     int type;
     uint32_t *node_of_stack;
+    uint32_t *node_in_time;       /* of the samples in time order */
     double *self, *total;         /* by node */
     double *fun_self, *fun_total; /* by name */
     struct timeline time;

@@ -1,5 +1,6 @@
 /* stats.c - intervals of shares; see stats.h. */
 #include "analysis/stats.h"
+#include "base/mem.h"
 
 #include <math.h>
 
@@ -13,25 +14,44 @@ struct interval stats_wilson(double share, double n_effective, double z)
     return (struct interval){fmax(0, middle - half), fmin(1, middle + half)};
 }
 
+/* How often there was a hit in each PER samples in a row. */
+struct series {
+    uint8_t *hits;
+    size_t n, per;
+};
+
+/* A window of many samples can as well be moved by several at a time: a 64th of the shortest. */
+static struct series series_of(const uint8_t *hits, size_t n)
+{
+    double per = sqrt((double)n) / 64;
+    struct series s = {.per = per < 1 ? 1 : per > 255 ? 255 : (size_t)per};
+    s.n = n / s.per;
+    s.hits = mem_calloc(s.n + 1, 1);
+    for (size_t i = 0; i < s.n; i++)
+        for (size_t k = 0; k < s.per; k++)
+            s.hits[i] += hits[i * s.per + k] != 0;
+    return s;
+}
+
 /*
- * How much more the sums of LENGTH samples in a row spread than those of independent samples would:
+ * How much more the sums of LENGTH places in a row spread than those of independent samples would:
  * from the differences of neighbouring windows, at all places.
  *
  *     |<- LENGTH ->|<- LENGTH ->|
  *      i            i + LENGTH   i + 2 LENGTH
  */
-static double inflation(const uint8_t *hits, size_t n, size_t length, double mean)
+static double inflation(const struct series *s, size_t length, double mean)
 {
-    double alone = mean * (1 - mean) * (double)length, squares = 0;
-    size_t places = n - 2 * length + 1;
+    double alone = mean * (1 - mean) * (double)(length * s->per), squares = 0;
+    size_t places = s->n - 2 * length + 1;
     int64_t difference = 0;
     for (size_t i = 0; i < length; i++)
-        difference += (hits[i + length] != 0) - (hits[i] != 0);
+        difference += s->hits[i + length] - s->hits[i];
     for (size_t i = 0;; i++) {
         squares += (double)(difference * difference);
         if (i + 1 == places)
             return squares / (double)places / 2 / alone;
-        difference += (hits[i + 2 * length] != 0) - 2 * (hits[i + length] != 0) + (hits[i] != 0);
+        difference += s->hits[i + 2 * length] - 2 * s->hits[i + length] + s->hits[i];
     }
 }
 
@@ -49,13 +69,15 @@ double stats_effective_n(const uint8_t *hits, size_t n)
     if (n < STATS_MIN_SERIES || ones == 0 || ones == n)
         return (double)n;
     double mean = (double)ones / (double)n;
-    size_t length = (size_t)sqrt((double)n);
-    double factor = inflation(hits, n, length, mean);
-    while ((double)length < WINDOW_IN_RUNS * factor && 2 * length * MIN_WINDOWS <= n) {
+    struct series s = series_of(hits, n);
+    size_t length = (size_t)sqrt((double)n) / s.per;
+    double factor = inflation(&s, length, mean);
+    while ((double)(length * s.per) < WINDOW_IN_RUNS * factor && 2 * length * MIN_WINDOWS <= s.n) {
         length *= 2;
-        factor = fmax(factor, inflation(hits, n, length, mean));
+        factor = fmax(factor, inflation(&s, length, mean));
     }
-    double widen = stats_t95((double)n / (double)length) / STATS_Z95;
+    free(s.hits);
+    double widen = stats_t95((double)s.n / (double)length) / STATS_Z95;
     return fmin((double)n, fmax(1, (double)n / (factor * widen * widen)));
 }
 

@@ -79,7 +79,7 @@ struct picked {
 };
 
 /*
- * Less than a hundredth of a point is not shown, nor are paths that prove nothing. A cost that is
+ * Less than a twentieth of a point is not shown, nor are paths that prove nothing. A cost that is
  * proven to have grown is among those that grew, even if its share fell.
  */
 static bool belongs(const struct list *l, const struct diff_entry *e)
@@ -87,7 +87,7 @@ static bool belongs(const struct list *l, const struct diff_entry *e)
     const struct diff_value *v = value_of(l, e);
     double points = diff_points(v);
     bool grew = v->proven ? v->cost > 1 : points > 0;
-    if (grew != l->grew || (fabs(points) < 0.005 && !v->proven))
+    if (grew != l->grew || (fabs(points) < 0.05 && !v->proven))
         return false;
     return !l->paths || v->proven;
 }
