@@ -279,6 +279,9 @@ int race_run(struct session *s, struct kelvin_case *c, const char *name, struct 
 {
     const char *length = length_name(c);
     size_t n = length ? c->racing.n_lengths : 1;
+    if (!c->racing.has_statement && c->racing.min_speedup > 0)
+        return err_set(err, EXIT_ERROR,
+                       "refused: kelvin_min_speedup() without KELVIN_RACE: there is no race");
     if (!c->racing.has_statement)
         return 0;
     c->racing.on = true;

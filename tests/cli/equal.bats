@@ -231,6 +231,37 @@ END
     [[ $output == *"the candidate differs: r is"*"but not every time"* ]] || fail "$output"
 }
 
+@test "a race is also a test: what fails there fails, and a gate without a race is refused" {
+    cat >late.c <<'END'
+#include <kelvin_bench.h>
+static int plain(const uint8_t *x, size_t n) { int s = 0; while (n--) s += x[n]; return s; }
+static int late(const uint8_t *x, size_t n) { return plain(x, n) + (n > 1000); }
+KELVIN_EQUAL(late)
+{
+    size_t n = kelvin_length(c, "n", 50);
+    const uint8_t *x = kelvin_in_u8(c, "x", n, KELVIN_ANY);
+    int (*f)(const uint8_t *, size_t) = KELVIN_SIDE(c, plain, late), s = 0;
+    KELVIN_RACE(c) s = f(x, n);
+    kelvin_result_i32(c, "s", s);
+}
+KELVIN_EQUAL(raceless)
+{
+    kelvin_min_speedup(c, 2);
+    size_t n = kelvin_length(c, "n", 50);
+    const uint8_t *x = kelvin_in_u8(c, "x", n, KELVIN_ANY);
+    kelvin_result_i32(c, "s", KELVIN_SIDE(c, plain, late)(x, n));
+}
+BENCH_MAIN
+END
+    build "$CC" late.c late
+    run --separate-stderr ./late --inputs 2000 late
+    exits 3
+    [[ $stderr == *"in the race late/n=4096, the candidate differs: s is"* ]] || fail "$stderr"
+    run --separate-stderr ./late --inputs 2000 raceless
+    exits 1
+    [[ $stderr == *"without KELVIN_RACE"* ]] || fail "$stderr"
+}
+
 @test "sides that differ a hundred thousand times in speed race within the time" {
     cat >unlike.c <<'END'
 #include <kelvin_bench.h>
