@@ -329,8 +329,8 @@ const struct command command_run = {
         "KELVIN_WORKLOAD_SMALL_RUNS) overrules it, and --set overrules both. --explain prints "
         "what counts and where it was said.\n"
         "\n"
-        "Exits with 0 when all is well, 1 when a workload or the run failed, 3 on a regression or "
-        "a rule that does not hold, 4 when a rule could not be told.",
+        "Exits with 0 when all is well, 1 when a workload or the run failed, 3 on a regression, a "
+        "rule that does not hold or memory errors, 4 when a rule or a change could not be told.",
     .examples = "kelvin run                                 # all of it\n"
                 "kelvin run small --skip-build              # one workload, as it was built\n"
                 "kelvin run --save main                     # and keep it as the baseline 'main'\n"

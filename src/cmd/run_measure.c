@@ -299,6 +299,7 @@ static int want_instructions(struct bench_job *j, struct err *err)
     j->start.fixed_layout = true;
     j->start.count_instructions = by == COUNT_BY_CPU;
     j->plan.wrap = by == COUNT_BY_VALGRIND ? count_valgrind_words : NULL;
+    j->start.ask = by == COUNT_BY_VALGRIND ? "measure_ms=50" : NULL; /* valgrind answers there */
     return 0;
 }
 

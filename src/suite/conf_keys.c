@@ -45,7 +45,9 @@ const struct conf_key conf_keys[] = {
 
     {"check", "rules", CONF_TEXT, "", "file of rules for all workloads"},
     {"check", "max-regression", CONF_PERCENT, "5%",
-     "slow-down against the baseline that fails the run"},
+     "how much more time or instructions than the baseline fails the run"},
+    {"check", "max-findings", CONF_INT, "0",
+     "findings of memcheck and helgrind that are allowed; more fail the run", .min = 0, .max = 1e9},
 
     {"publish", "folder", CONF_TEXT, "perf", "what is replaced as a whole by each run"},
     {"publish", "sources", CONF_WORDS, "", "files whose digest is published, patterns"},

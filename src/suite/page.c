@@ -71,7 +71,8 @@ static void add_source(struct document *d, const struct suite *s)
     } else if (*s->git.commit) {
         fact(d, "files that differ from the commit", s->git.dirty_known ? "none" : "not known");
     }
-    snprintf(text, sizeof text, "%s of %zu files", s->digest, s->n_sources);
+    snprintf(text, sizeof text, "%s of %zu file%s", s->digest, s->n_sources,
+             s->n_sources == 1 ? "" : "s");
     if (*s->digest)
         fact(d, "digest of the sources", text);
 }
@@ -241,7 +242,7 @@ static void add_findings(struct document *d, const char *tool, const struct suit
     if (!f->made)
         return;
     document_heading(d, tool);
-    document_text(d, f->n ? "%zu findings." : "No findings.", f->n);
+    document_text(d, f->n == 1 ? "One finding." : f->n ? "%zu findings." : "No findings.", f->n);
     if (f->n && f->text)
         document_code(d, f->text);
 }
@@ -259,21 +260,37 @@ static void add_absent(struct document *d, const struct suite_result *r)
             document_item(d, collect_names[i], r->absent[i], "");
 }
 
-static void add_failure(struct document *d, const struct suite_result *r)
+static void add_failure(struct document *d, const struct suite *s, const struct suite_result *r)
 {
+    static const char *const headings[] = {
+        [SUITE_FAILED] = "It failed: this is not a result",
+        [SUITE_REGRESSED] = "It got slower",
+        [SUITE_RULES] = "It breaks the rules",
+        [SUITE_INCONCLUSIVE] = "It is not decided",
+    };
     if (r->outcome == SUITE_OK)
         return;
-    document_heading(d, "This run is not a result");
+    document_heading(d, headings[r->outcome]);
     if (r->failure)
         document_text(d, "The workload %s.", r->failure);
     if (r->output)
         document_code(d, r->output);
     if (r->outcome == SUITE_REGRESSED)
-        document_text(d, "It is slower than the baseline by more than the suite allows.");
-    if (r->outcome == SUITE_RULES)
-        document_text(d, "A rule does not hold; see below.");
-    if (r->outcome == SUITE_INCONCLUSIVE)
-        document_text(d, "A rule could not be told at this number of samples; see below.");
+        document_text(d, "It takes more than the baseline by more than the suite allows; see below "
+                         "for what was compared.");
+    if (r->has_check && r->check.n[CHECK_FAILS])
+        document_text(d, "Rules that do not hold: %zu; see below.", r->check.n[CHECK_FAILS]);
+    if (r->too_many_findings)
+        document_text(d, "There are %zu findings of valgrind; the suite allows %s.",
+                      r->memcheck.n + r->helgrind.n, conf_text(&s->conf, "", "check.max-findings"));
+    if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
+        document_text(d, "Rules that cannot be told at this number of samples: %zu; see below.",
+                      r->check.n[CHECK_INCONCLUSIVE]);
+    if (r->has_comparison && r->comparison.undecided)
+        document_text(d, "Whether it is slower than the suite allows cannot be told from so many "
+                         "runs: raise workload.runs, or use a quieter machine.");
+    if (!r->has_check && !r->recordings.n && r->outcome == SUITE_INCONCLUSIVE)
+        document_text(d, "There is no recording to hold rules against.");
 }
 
 static void add_rules(struct document *d, const struct suite_result *r)
@@ -310,7 +327,7 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
 
 void page_workload(struct document *d, const struct suite *s, const struct suite_result *r)
 {
-    add_failure(d, r);
+    add_failure(d, s, r);
     if (r->recordings.n) {
         autofree char *svg = mem_printf("%s.svg", r->workload.name);
         document_image(d, svg, "Flame graph");

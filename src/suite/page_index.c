@@ -65,18 +65,33 @@ static void add_changes(struct document *d, const struct diff *f)
     }
 }
 
-static void add_verdict(struct document *d, const struct suite_result *r)
+/* What that means for the run. */
+static const char *gate_words(const struct bench_comparison *c)
 {
-    const struct bench_comparison *c = &r->comparison;
+    return c->broken      ? "that is too much"
+           : c->undecided ? "too few runs, or too restless a machine, to tell whether it is more"
+                          : "it is not more";
+}
+
+static void add_verdict(struct document *d, const struct bench_comparison *c)
+{
     const struct paired *p = &c->paired;
-    document_text(
-        d,
-        "Wall time: %s, %+.1f%% (%.1f%% sure interval %+.1f to %+.1f%%). %zu and %zu runs, "
-        "made at different times; changes up to %.0f%% do not matter; so many runs would "
-        "most likely show %.1f%%; the suite allows %.0f%%.",
-        verdict_names[p->verdict], 100 * (p->ratio - 1), 100 * (1 - p->miss),
-        100 * (p->interval.low - 1), 100 * (p->interval.high - 1), c->before->runs.n,
-        c->after->runs.n, 100 * c->band, 100 * p->detectable, 100 * c->max_regression);
+    document_text(d,
+                  "Wall time: %s, %+.1f%% (%.1f%% sure: from %+.1f to %+.1f%%), from %zu runs "
+                  "before and %zu now, made at different times. So many runs most likely show a "
+                  "change of %.1f%% or more; up to %.0f%% does not matter. The suite allows "
+                  "%.0f%% more: %s.",
+                  verdict_names[p->verdict], 100 * (p->ratio - 1), 100 * (1 - p->miss),
+                  100 * (p->interval.low - 1), 100 * (p->interval.high - 1), c->before->runs.n,
+                  c->after->runs.n, 100 * p->detectable, 100 * c->band, 100 * c->max_regression,
+                  gate_words(c));
+}
+
+static void add_counted(struct document *d, const struct bench_comparison *c)
+{
+    document_text(d, "Instructions: %s, %+.2f%%. The suite allows %.0f%% more: %s.",
+                  verdict_names[c->paired.verdict], 100 * (c->paired.ratio - 1),
+                  100 * c->max_regression, gate_words(c));
 }
 
 void page_comparison(struct document *d, const struct suite *s, const struct suite_result *r)
@@ -86,16 +101,18 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
     autofree char *title = mem_printf("Against the baseline '%s'", s->against);
     document_heading(d, title);
     if (r->has_comparison)
-        add_verdict(d, r);
+        add_verdict(d, &r->comparison);
+    if (r->has_counted)
+        add_counted(d, &r->counted);
     if (r->unlike)
-        document_text(d, "The recordings differ in more than the program: %s", r->unlike);
+        document_text(d, "What was measured differs in more than the program: %s.", r->unlike);
     if (r->diff) {
         document_text(d, "Recordings: %s; %s.", diff_verdict_names[r->diff->verdict], r->diff->why);
         add_changes(d, r->diff);
     }
     if (r->outcome == SUITE_REGRESSED && r->culprit)
         document_item(d, "most likely the cause", r->culprit, "");
-    if (!r->has_comparison && !r->diff)
+    if (!r->has_comparison && !r->has_counted && !r->diff && !r->unlike)
         document_text(d, "The baseline has nothing of this workload.");
 }
 

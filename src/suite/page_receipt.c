@@ -177,9 +177,28 @@ static void put_check(struct json *j, const struct suite_result *r)
     json_close(j, ']');
 }
 
+static void put_compared(struct json *j, const char *key, bool known,
+                         const struct bench_comparison *c)
+{
+    const struct paired *p = &c->paired;
+    json_key(j, key);
+    if (!known) {
+        json_null(j);
+        return;
+    }
+    json_open(j, '{');
+    put_str(j, "verdict", verdict_names[p->verdict]);
+    put_number(j, "ratio", p->ratio);
+    put_number(j, "low", p->interval.low);
+    put_number(j, "high", p->interval.high);
+    put_number(j, "allowed", 1 + c->max_regression);
+    put_bool(j, "broken", c->broken);
+    put_bool(j, "undecided", c->undecided);
+    json_close(j, '}');
+}
+
 static void put_comparison(struct json *j, const struct suite *s, const struct suite_result *r)
 {
-    const struct paired *p = &r->comparison.paired;
     json_key(j, "against");
     if (!s->against) {
         json_null(j);
@@ -187,14 +206,9 @@ static void put_comparison(struct json *j, const struct suite *s, const struct s
     }
     json_open(j, '{');
     put_str(j, "baseline", s->against);
-    if (r->has_comparison) {
-        put_str(j, "verdict", verdict_names[p->verdict]);
-        put_number(j, "ratio", p->ratio);
-        put_number(j, "low", p->interval.low);
-        put_number(j, "high", p->interval.high);
-        put_number(j, "allowed", 1 + r->comparison.max_regression);
-        put_bool(j, "broken", r->comparison.broken);
-    }
+    put_compared(j, "time", r->has_comparison, &r->comparison);
+    put_compared(j, "instructions", r->has_counted, &r->counted);
+    put_str(j, "unlike", r->unlike);
     if (r->diff)
         put_str(j, "recordings", diff_verdict_names[r->diff->verdict]);
     put_str(j, "culprit", r->culprit);

@@ -77,8 +77,9 @@ struct suite_result {
     VEC(struct diff_run) before; /* the baseline's recordings */
     struct diff *diff;
     char *unlike; /* why they should not be compared; NULL = they may */
-    struct bench_comparison comparison;
-    bool has_comparison;
+    struct bench_comparison comparison, counted; /* wall time, instructions */
+    bool has_comparison, has_counted;
+    bool too_many_findings;
     char *culprit; /* the function that most likely made it slower, with evidence; NULL = none */
 };
 

@@ -254,6 +254,41 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     said "perf.rules:1:"
 }
 
+@test "memory errors fail the run unless as many are allowed" {
+    command -v valgrind >/dev/null || skip "valgrind is not installed"
+    sed -i 's/printf("%ld.n", n);/printf("%d\\n", ((int *)malloc(4))[argc]);/' app.c
+    local only=(--set 'workload.small.collect=memcheck' --set 'workload.small.command=./app 1')
+    kelvin run "${only[@]}"
+    exits 3
+    said "findings: more than check.max-findings allows"
+    has perf-failed/small.md 'Invalid read of size 4'
+    kelvin run -q "${only[@]}" --set check.max-findings=10
+    exits 0
+    has perf/small.md 'Invalid read of size 4'
+    python3 -c 'import json; assert json.load(open("perf/run.json"))["workloads"][0]["memcheck_findings"] > 0' ||
+        fail "not in run.json"
+}
+
+@test "rates of cache misses are published and remembered, and more instructions are a regression" {
+    command -v valgrind >/dev/null || skip "valgrind is not installed"
+    local only=(-q --set 'workload.small.collect=cache instructions' --set 'workload.small.command=./app 100')
+    kelvin run "${only[@]}" --save main
+    exits 0
+    has perf/small.md 'Caches and branches, simulated'
+    has perf/small.md '(the whole program)'
+    python3 -c 'import json; c = json.load(open("perf/run.json"))["workloads"][0]["cache"]
+assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json"
+    kelvin history
+    exits 0
+    [[ $output == *"D1 misses"* ]] || fail "not in the history: $output"
+    kelvin run "${only[@]}" --against main
+    exits 0
+    has perf/small.md 'Instructions: same'
+    kelvin run "${only[@]}" --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=120"'
+    exits 3
+    has perf-failed/small.md 'Instructions: slower'
+}
+
 @test "killed in any phase, the published folder is whole" {
     kelvin run -q
     exits 0
