@@ -107,7 +107,7 @@ static double above_zero(double v)
 static void add_result(struct program_answer *a, struct line *l)
 {
     struct program_result *r = &l->result;
-    if (!r->name || !*r->name || isnan(r->ns) || a->results.n >= PROGRAM_BENCHMARKS_MAX ||
+    if (!r->name || !*r->name || !isfinite(r->ns) || a->results.n >= PROGRAM_BENCHMARKS_MAX ||
         known(a, r->name))
         return;
     r->items = above_zero(r->items);

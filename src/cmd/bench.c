@@ -42,11 +42,10 @@ static const struct opt bench_table[] = {
     {0, "timeout", OPT_NUMBER, AT(timeout_s), "SECONDS",
      "end a run that takes longer, and fail (default: none)", .min = 0.001, .max = 1e6},
     {0, "measure", OPT_CHOICE, AT(measure), "WHAT",
-     "what is judged: time, cpu, user, system, peak_rss or instructions (default: time); on a busy "
-     "machine cpu is steadier, but does not see waiting",
+     "what is judged (default: time); on a busy machine cpu is steadier, but does not see waiting",
      "time cpu user system peak_rss instructions"},
     {0, "count", OPT_CHOICE, AT(count), "WHAT",
-     "count instructions, by the CPU or by valgrind, and judge by them", "instructions"},
+     "count by the CPU or by valgrind, and judge by that", "instructions"},
     {0, "band", OPT_NUMBER, AT(band), "PERCENT", "changes up to this do not matter (default: 1)",
      .min = 0, .max = 1000},
     {0, "risk", OPT_NUMBER, AT(risk), "PERCENT",

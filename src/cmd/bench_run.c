@@ -182,6 +182,10 @@ static int choose_counter(const struct cmd_bench_opts *o, struct plan_opts *plan
     if (count_find(&by, err) != 0)
         return -1;
     *ret_valgrind = by == COUNT_BY_VALGRIND;
+    if (*ret_valgrind && o->shell)
+        return err_set(err, EXIT_ERROR,
+                       "valgrind counts the first process only, which with "
+                       "--shell is the shell: leave out --shell");
     start->fixed_layout = true;
     start->count_instructions = by == COUNT_BY_CPU;
     plan->wrap = *ret_valgrind ? count_valgrind_words : NULL;

@@ -166,7 +166,7 @@ END
 
 @test "Ctrl-C tells what there is, and leaves nothing running" {
     # Jobs of a script have SIGINT ignored, kelvin must not mind.
-    env --default-signal=INT "$KELVIN" bench -q --runs 100000 'sh -c "echo $$ >pid; exec sleep 0.01"' >out 2>err &
+    env --default-signal=INT "$KELVIN" bench -q --width 200 --runs 100000 'sh -c "echo $$ >pid; exec sleep 0.01"' >out 2>err &
     local started=$! tries=0
     until [ -s pid ] || [ $((tries++)) -gt 100 ]; do sleep 0.05; done
     sleep 0.5
