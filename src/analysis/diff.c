@@ -184,18 +184,30 @@ static void add_test(const struct builder *b, tests *list, const struct test *t)
 
 /* --- one run a side --- */
 
-/* The effective number of samples of a function, which its paths share; 0 = not asked for yet. */
-struct worth {
-    double self[2], total[2];
+/* The effective number of samples of functions, by name and side, which their paths share. */
+struct worths {
+    struct overlay_worth *of[2];
 };
 
-static const double *find_worth(const struct builder *b, struct worth *worths, const struct test *t)
+/* Of all functions that may be tested, or of which a path may. */
+static struct worths find_worths(const struct builder *b)
 {
-    bool self = t->c == FUN_SELF || t->c == NODE_SELF;
-    double *n = self ? worths[t->name].self : worths[t->name].total;
-    for (size_t side = 0; side < 2 && !(n[0] > 0 && n[1] > 0); side++)
-        n[side] = overlay_effective_n(&b->lay, side, t->name, self);
-    return n;
+    size_t n_names = b->lay.names.strings.n;
+    VEC(uint32_t) names = {0};
+    struct worths w = {0};
+    for (uint32_t i = 0; i < n_names && !b->d->by_runs; i++)
+        if ((mean_of(b, FUN_TOTAL, i, false) + mean_of(b, FUN_TOTAL, i, true)) / 2 >=
+            b->o->min_share)
+            *vec_push(&names) = i;
+    for (size_t side = 0; side < 2 && !b->d->by_runs; side++) {
+        autofree struct overlay_worth *some = mem_calloc(names.n + 1, sizeof *some);
+        w.of[side] = mem_calloc(n_names, sizeof *w.of[side]);
+        overlay_worths(&b->lay, side, names.at, names.n, some);
+        for (size_t i = 0; i < names.n; i++)
+            w.of[side][names.at[i]] = some[i];
+    }
+    vec_done(&names);
+    return w;
 }
 
 /* Half a sample more a side keeps the log of nothing finite. */
@@ -209,9 +221,11 @@ static void set_pair_cost(struct diff_value *v, const double *n, struct difftest
     v->cost_high = exp(middle + STATS_Z95 * sqrt(variance));
 }
 
-static void test_pair(const struct builder *b, struct worth *worths, const struct test *t)
+static void test_pair(const struct builder *b, const struct worths *w, const struct test *t)
 {
-    const double *n = find_worth(b, worths, t);
+    bool self = t->c == FUN_SELF || t->c == NODE_SELF;
+    const struct overlay_worth *x = &w->of[0][t->name], *y = &w->of[1][t->name];
+    const double n[2] = {self ? x->self : x->total, self ? y->self : y->total};
     struct difftest_share before = {t->v->before, n[0]}, after = {t->v->after, n[1]};
     t->v->p = t->v->q = difftest_pair_p(before, after, b->change);
     if (isnan(t->v->p))
@@ -296,17 +310,17 @@ static void adjust(const tests *list)
     }
 }
 
-static void run_tests(const struct builder *b, const tests *list, struct worth *worths)
+static void run_tests(const struct builder *b, const tests *list, const struct worths *w)
 {
     if (b->d->by_runs)
         test_runs(b, list->at, list->n);
     else
         for (size_t i = 0; i < list->n; i++)
-            test_pair(b, worths, &list->at[i]);
+            test_pair(b, w, &list->at[i]);
     adjust(list);
 }
 
-static void compare_functions(struct builder *b, struct worth *worths)
+static void compare_functions(struct builder *b, const struct worths *w)
 {
     struct diff *d = b->d;
     tests list = {0};
@@ -323,11 +337,11 @@ static void compare_functions(struct builder *b, struct worth *worths)
         add_test(b, &list, &(struct test){&e->total, FUN_TOTAL, e->name, e->name});
         d->n_tested += list.n > n;
     }
-    run_tests(b, &list, worths);
+    run_tests(b, &list, w);
     vec_done(&list);
 }
 
-static void compare_paths(struct builder *b, struct worth *worths)
+static void compare_paths(struct builder *b, const struct worths *w)
 {
     struct diff *d = b->d;
     tests list = {0};
@@ -341,7 +355,7 @@ static void compare_paths(struct builder *b, struct worth *worths)
         add_test(b, &list, &(struct test){&e->self, NODE_SELF, i, e->name});
         add_test(b, &list, &(struct test){&e->total, NODE_TOTAL, i, e->name});
     }
-    run_tests(b, &list, worths);
+    run_tests(b, &list, w);
     vec_done(&list);
 }
 
@@ -368,9 +382,11 @@ struct diff *diff_build(const struct diff_opts *o)
     d->min_share = o->min_share;
     find_cpu(&b);
     find_typical(&b);
-    autofree struct worth *worths = mem_calloc(b.lay.names.strings.n, sizeof *worths);
-    compare_functions(&b, worths);
-    compare_paths(&b, worths);
+    struct worths w = find_worths(&b);
+    compare_functions(&b, &w);
+    compare_paths(&b, &w);
+    free(w.of[0]);
+    free(w.of[1]);
     d->names = b.lay.names;
     b.lay.names = (struct intern){0};
     diff_judge(d, o, b.cpu_s);

@@ -3,6 +3,7 @@
 
 #include "analysis/canon.h"
 #include "analysis/label.h"
+#include "analysis/stats.h"
 
 /* --- the common tree --- */
 
@@ -165,17 +166,81 @@ void overlay_done(struct overlay *o)
     idmap_done(&o->map);
 }
 
-double overlay_effective_n(const struct overlay *o, size_t i, uint32_t name, bool self)
+/* --- how much samples are worth --- */
+
+/* Sums of hits in time order for some functions at once. */
+struct tally {
+    const struct overlay *o;
+    const struct overlay_run *run;
+    uint32_t *slot;        /* by name: its place among those functions + 1; 0 = not one of them */
+    uint32_t *next;        /* by node: itself or the next caller that is one of them; 0 = none */
+    size_t n_sums, per;    /* sums a function; samples a sum */
+    uint8_t *self, *total; /* by slot, n_sums each */
+};
+
+/* A function that is on the stack several times counts where it is met first from the root. */
+static void link_callers(struct tally *t)
 {
-    const struct overlay_run *run = &o->runs[i];
-    const struct timeline *t = &run->time;
-    size_t n = o->parent.n;
-    if (!t->n)
-        return t->n_samples;
-    autofree uint8_t *mark = mem_calloc(n, 1), *hits = mem_calloc(t->n, 1);
-    for (size_t k = 1; k < n; k++)
-        mark[k] = o->name.at[k] == name || (!self && mark[o->parent.at[k]]);
-    for (size_t k = 0; k < t->n; k++)
-        hits[k] = mark[run->node_in_time[k]];
-    return timeline_effective_n(t, hits);
+    const struct overlay *o = t->o;
+    for (size_t i = 1; i < o->parent.n; i++) {
+        bool counts = o->outermost[i] && t->slot[o->name.at[i]];
+        t->next[i] = counts ? (uint32_t)i : t->next[o->parent.at[i]];
+    }
+}
+
+static void count_hits(struct tally *t)
+{
+    const struct overlay *o = t->o;
+    for (size_t i = 0; i < t->n_sums * t->per; i++) {
+        size_t sum = i / t->per;
+        uint32_t node = t->run->node_in_time[i], own = t->slot[o->name.at[node]];
+        if (node && own)
+            t->self[(own - 1) * t->n_sums + sum]++;
+        for (node = t->next[node]; node; node = t->next[o->parent.at[node]])
+            t->total[(t->slot[o->name.at[node]] - 1) * t->n_sums + sum]++;
+    }
+}
+
+static double worth_of(const struct tally *t, const uint8_t *sums)
+{
+    struct stats_series s = {.sums = sums, .n = t->n_sums, .per = t->per};
+    double n = (double)(t->n_sums * t->per);
+    return stats_effective_n_of_sums(&s) / n * t->run->time.n_samples;
+}
+
+static void tally_up(struct tally *t, const uint32_t *names, size_t n, struct overlay_worth *ret)
+{
+    autofree uint8_t *self = mem_calloc(n * t->n_sums, 1), *total = mem_calloc(n * t->n_sums, 1);
+    t->self = self;
+    t->total = total;
+    for (size_t i = 0; i < n; i++)
+        t->slot[names[i]] = (uint32_t)i + 1;
+    link_callers(t);
+    count_hits(t);
+    for (size_t i = 0; i < n; i++) {
+        ret[i].self = worth_of(t, self + i * t->n_sums);
+        ret[i].total = worth_of(t, total + i * t->n_sums);
+        t->slot[names[i]] = 0;
+    }
+}
+
+void overlay_worths(const struct overlay *o, size_t run, const uint32_t *names, size_t n,
+                    struct overlay_worth *ret)
+{
+    const size_t most_bytes = 32u << 20;
+    const struct timeline *time = &o->runs[run].time;
+    size_t per = stats_samples_per_sum(time->n);
+    autofree uint32_t *slot = mem_calloc(o->names.strings.n, sizeof *slot);
+    autofree uint32_t *next = mem_calloc(o->parent.n, sizeof *next);
+    struct tally t = {.o = o,
+                      .run = &o->runs[run],
+                      .slot = slot,
+                      .next = next,
+                      .n_sums = time->n / per,
+                      .per = per};
+    for (size_t i = 0; i < n && !time->n; i++)
+        ret[i] = (struct overlay_worth){time->n_samples, time->n_samples};
+    size_t step = t.n_sums ? most_bytes / t.n_sums + 1 : n;
+    for (size_t i = 0; i < n && time->n; i += step)
+        tally_up(&t, names + i, n - i < step ? n - i : step, ret + i);
 }

@@ -36,5 +36,11 @@ struct diff_run {
 void overlay_build(struct overlay *o, const struct diff_run *runs, size_t n_runs);
 void overlay_done(struct overlay *o);
 
-/* How many independent samples the share of NAME in a run rests on; 0 = not known. */
-double overlay_effective_n(const struct overlay *o, size_t run, uint32_t name, bool self);
+/* How many independent samples the shares of a function rest on, in one run; 0 = not known. */
+struct overlay_worth {
+    double self, total;
+};
+
+/* That of the functions NAMES, of which each is there once. One walk over the samples for many. */
+void overlay_worths(const struct overlay *o, size_t run, const uint32_t *names, size_t n,
+                    struct overlay_worth *ret);

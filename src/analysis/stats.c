@@ -14,23 +14,11 @@ struct interval stats_wilson(double share, double n_effective, double z)
     return (struct interval){fmax(0, middle - half), fmin(1, middle + half)};
 }
 
-/* How often there was a hit in each PER samples in a row. */
-struct series {
-    uint8_t *hits;
-    size_t n, per;
-};
-
 /* A window of many samples can as well be moved by several at a time: a 64th of the shortest. */
-static struct series series_of(const uint8_t *hits, size_t n)
+size_t stats_samples_per_sum(size_t n)
 {
     double per = sqrt((double)n) / 64;
-    struct series s = {.per = per < 1 ? 1 : per > 255 ? 255 : (size_t)per};
-    s.n = n / s.per;
-    s.hits = mem_calloc(s.n + 1, 1);
-    for (size_t i = 0; i < s.n; i++)
-        for (size_t k = 0; k < s.per; k++)
-            s.hits[i] += hits[i * s.per + k] != 0;
-    return s;
+    return per < 1 ? 1 : per > UINT8_MAX ? UINT8_MAX : (size_t)per;
 }
 
 /*
@@ -40,18 +28,18 @@ static struct series series_of(const uint8_t *hits, size_t n)
  *     |<- LENGTH ->|<- LENGTH ->|
  *      i            i + LENGTH   i + 2 LENGTH
  */
-static double inflation(const struct series *s, size_t length, double mean)
+static double inflation(const struct stats_series *s, size_t length, double mean)
 {
     double alone = mean * (1 - mean) * (double)(length * s->per), squares = 0;
     size_t places = s->n - 2 * length + 1;
     int64_t difference = 0;
     for (size_t i = 0; i < length; i++)
-        difference += s->hits[i + length] - s->hits[i];
+        difference += s->sums[i + length] - s->sums[i];
     for (size_t i = 0;; i++) {
         squares += (double)(difference * difference);
         if (i + 1 == places)
             return squares / (double)places / 2 / alone;
-        difference += s->hits[i + 2 * length] - 2 * s->hits[i + length] + s->hits[i];
+        difference += s->sums[i + 2 * length] - 2 * s->sums[i + length] + s->sums[i];
     }
 }
 
@@ -60,25 +48,38 @@ static double inflation(const struct series *s, size_t length, double mean)
  * must be some of them. N / LENGTH windows tell the spread about as well as if they were
  * independent.
  */
-double stats_effective_n(const uint8_t *hits, size_t n)
+double stats_effective_n_of_sums(const struct stats_series *s)
 {
     enum { WINDOW_IN_RUNS = 8, MIN_WINDOWS = 8 };
-    size_t ones = 0;
-    for (size_t i = 0; i < n; i++)
-        ones += hits[i] != 0;
+    size_t ones = 0, n = s->n * s->per;
+    for (size_t i = 0; i < s->n; i++)
+        ones += s->sums[i];
     if (n < STATS_MIN_SERIES || ones == 0 || ones == n)
         return (double)n;
     double mean = (double)ones / (double)n;
-    struct series s = series_of(hits, n);
-    size_t length = (size_t)sqrt((double)n) / s.per;
-    double factor = inflation(&s, length, mean);
-    while ((double)(length * s.per) < WINDOW_IN_RUNS * factor && 2 * length * MIN_WINDOWS <= s.n) {
+    size_t length = (size_t)sqrt((double)n) / s->per;
+    double factor = inflation(s, length, mean);
+    while ((double)(length * s->per) < WINDOW_IN_RUNS * factor &&
+           2 * length * MIN_WINDOWS <= s->n) {
         length *= 2;
-        factor = fmax(factor, inflation(&s, length, mean));
+        factor = fmax(factor, inflation(s, length, mean));
     }
-    free(s.hits);
-    double widen = stats_t95((double)s.n / (double)length) / STATS_Z95;
+    double widen = stats_t95((double)s->n / (double)length) / STATS_Z95;
     return fmin((double)n, fmax(1, (double)n / (factor * widen * widen)));
+}
+
+double stats_effective_n(const uint8_t *hits, size_t n)
+{
+    size_t per = stats_samples_per_sum(n);
+    struct stats_series s = {.n = n / per, .per = per};
+    uint8_t *sums = mem_calloc(s.n + 1, 1);
+    for (size_t i = 0; i < s.n; i++)
+        for (size_t k = 0; k < per; k++)
+            sums[i] += hits[i * per + k] != 0;
+    s.sums = sums;
+    double effective = stats_effective_n_of_sums(&s) * (double)n / (double)(s.n * per + !s.n);
+    free(sums);
+    return s.n ? effective : 0;
 }
 
 double stats_weighted_n(double sum, double sum_of_squares)

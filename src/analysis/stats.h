@@ -43,6 +43,18 @@ enum { STATS_MIN_SERIES = 16 };
 double stats_effective_n(const uint8_t *hits, size_t n);
 
 /*
+ * The same from sums: how often there was a hit in each PER samples in a row, N times. PER must be
+ * what stats_samples_per_sum() says for that many samples.
+ */
+struct stats_series {
+    const uint8_t *sums;
+    size_t n, per;
+};
+
+size_t stats_samples_per_sum(size_t n_samples);
+double stats_effective_n_of_sums(const struct stats_series *s);
+
+/*
  * The same for samples that weigh unlike: (sum of weights)^2 / sum of weights^2 (Kish), from the
  * two sums. 0 when SUM is.
  */
