@@ -26,11 +26,22 @@
 static const struct {
     const char *key, *what;
 } must_agree[] = {
-    {META_HOST, "host"},
-    {META_BUILD, "build"},
-    {META_GOVERNOR, "frequency governor"},
-    {META_METHOD, "measuring options"},
+    {META_HOST, "the host differs"},
+    {META_BUILD, "the build differs"},
+    {META_GOVERNOR, "the frequency governor differs"},
+    {META_METHOD, "the measuring options differ"},
 };
+
+/* Where the first word that differs begins, if much is alike before it: flags are long. */
+static size_t skip_alike(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n])
+        n++;
+    while (n > 0 && a[n - 1] != ' ')
+        n--;
+    return n > 20 ? n : 0;
+}
 
 char *bench_store_differences(const struct meta *before, const struct meta *now)
 {
@@ -40,8 +51,10 @@ char *bench_store_differences(const struct meta *before, const struct meta *now)
         const char *c = meta_find(now, must_agree[i].key);
         if (!a || !c || strcmp(a, c) == 0)
             continue;
-        buf_printf(&b, "%sthe %s differs ('%.80s', now '%.80s')", b.n ? ", " : "",
-                   must_agree[i].what, a, c);
+        size_t skip = skip_alike(a, c);
+        const char *dots = skip ? "..." : "";
+        buf_printf(&b, "%s%s ('%s%.60s', now '%s%.60s')", b.n ? ", " : "", must_agree[i].what, dots,
+                   a + skip, dots, c + skip);
     }
     return b.n ? mem_strdup(buf_cstr(&b)) : NULL;
 }

@@ -151,7 +151,7 @@ static void cell_gate(struct document *d, const struct bench_comparison *c)
         cell(d, "-");
         return;
     }
-    snprintf(text, sizeof text, "%.4g%% %s", 100 * c->max_regression,
+    snprintf(text, sizeof text, "%g%% %s", 100 * c->max_regression,
              c->broken      ? "broken"
              : c->undecided ? "undecided"
                             : "holds");
@@ -212,7 +212,7 @@ static void add_hints(struct document *d, const struct bench_comparison *c)
                       p->ties, p->n, name);
     if (c->undecided && !(p->detectable <= c->max_regression))
         document_text(d,
-                      "Careful: so few runs would most likely not show a change of %.4g%% in %s: "
+                      "Careful: so few runs would most likely not show a change of %g%% in %s: "
                       "its gate needs more.",
                       100 * c->max_regression, name);
 }
@@ -236,7 +236,7 @@ static void add_broken(struct document *d, const struct bench_report *r)
         const struct bench_comparison *c = &r->comparisons[i];
         autofree char *name = bench_comparison_name(c);
         if (c->broken)
-            document_text(d, "Gate broken: %s changed by %s, and %.4g%% is allowed.", name,
+            document_text(d, "Gate broken: %s changed by %s, and %g%% is allowed.", name,
                           bench_change(text, c->paired.ratio), 100 * c->max_regression);
     }
 }
@@ -395,7 +395,7 @@ static void add_past_hints(struct document *d, const struct bench_report *r,
     double sd = bench_between_sd(p, &n), gate = gate_of(r, p->name);
     if (2 * sd > gate)
         document_text(d,
-                      "Careful: sessions of %s differ by %.2f%%, too much for a gate of %.4g%%, "
+                      "Careful: sessions of %s differ by %.2f%%, too much for a gate of %g%%, "
                       "which will break by chance: compare side by side with the older program "
                       "instead.",
                       p->name, 100 * sd, 100 * gate);

@@ -110,6 +110,6 @@ void bench_table_add(struct document *d, const struct bench_table *t, enum measu
                   "The sets were not measured side by side: small factors prove nothing.",
                   measure_infos[m].title);
     if (hidden)
-        document_text(d, "%zu that differ by less than %.4g%%, or have no %s, are not shown.",
-                      hidden, 100 * t->threshold, measure_infos[m].title);
+        document_text(d, "%zu that differ by less than %g%%, or have no %s, are not shown.", hidden,
+                      100 * t->threshold, measure_infos[m].title);
 }

@@ -1,0 +1,243 @@
+#!/usr/bin/env bats
+# Baselines: kept, compared with, refused, carried elsewhere; and a store that nothing damages.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    unset KELVIN_STORE
+    touch kelvin.conf # the store belongs beside it
+}
+
+STORE=.kelvin/history.db
+
+# An export with benchmarks NAME=MEDIAN of 24 runs each, spread by 1 %, as FILE.
+export_of() { # FILE BASELINE NAME=MEDIAN...
+    local file=$1
+    shift
+    python3 - "$@" >"$file" <<'PYTHON'
+import json, sys
+series = []
+for word in sys.argv[2:]:
+    name, median = word.rsplit("=", 1)
+    time = [float(median) * (0.995 + 0.01 * (i * 7 % 24) / 23) for i in range(24)]
+    series.append({"name": name, "blocks": list(range(24)), "measures": {"time": time}})
+print(json.dumps({"kelvin": "bench", "version": 1, "name": sys.argv[1],
+                  "meta": {"host": "2c-8g-01234567", "governor": "performance"}, "series": series}))
+PYTHON
+}
+
+import_of() { # BASELINE NAME=MEDIAN...
+    export_of in.json "$@"
+    "$KELVIN" bench -q --import in.json
+}
+
+# What `kelvin bench --export` wrote, changed by a line of python that sees it as `d`.
+change() { # FILE PYTHON
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+exec(sys.argv[2])
+json.dump(d, open(sys.argv[1], "w"))' "$1" "$2"
+}
+
+# A baseline "main" of this host, and its export main.json.
+measure_main() { # [COMMAND]
+    "$KELVIN" bench -q --runs 12 --name it --save main "${1:-true}" >/dev/null
+    "$KELVIN" bench --export main main.json
+}
+
+@test "a baseline is saved beside the project, listed and deleted, and leaves no other files" {
+    mkdir -p deep/er
+    cd deep/er || return
+    kelvin bench -q --runs 3 --name it --save main true
+    exits 0
+    cd ../.. || return
+    [ "$(ls -A .kelvin)" = history.db ]
+    kelvin bench --baselines
+    exits 0
+    [[ $output =~ main\ +[0-9-]+\ [0-9:]+\ .*\ 1\ +3 ]]
+    kelvin bench --delete main
+    exits 0
+    kelvin bench --baselines
+    [[ $output != *main* ]]
+}
+
+@test "a regression against a baseline exits 3 and names the benchmark" {
+    measure_main
+    change main.json 'for s in d["series"]: s["measures"]["time"] = [v / 20 for v in s["measures"]["time"]]'
+    "$KELVIN" bench -q --import main.json --save fast
+    kelvin bench -q --runs 12 --name it --against fast --max-regression 10% true
+    exits 3
+    [[ $stderr == *"'it' is "*"slower than in the baseline"* ]]
+    [[ $output == *"10% broken"* ]]
+    kelvin bench -q --runs 12 --name it --against fast --max-regression 10% --max-regression it=90000% true
+    exits 0
+    [[ $output == *"90000% holds"* ]]
+    kelvin bench -q --runs 12 --name it --against fast --save fast --max-regression 10% true
+    exits 3
+    [[ $stderr == *"'fast' was not saved: its gate is broken"* ]]
+}
+
+@test "a baseline of another host, build, governor or other options is refused, unless forced" {
+    local key what
+    measure_main "$KELVIN --version"
+    for key in host build governor method; do
+        cp main.json other.json
+        change other.json "d['meta']['$key'] = 'something else'"
+        "$KELVIN" bench -q --import other.json --save other
+        kelvin bench -q --runs 12 --name it --against other "$KELVIN --version"
+        exits 1
+        case $key in
+        governor) what="frequency governor differs" ;;
+        method) what="measuring options differ" ;;
+        *) what="$key differs" ;;
+        esac
+        complains "cannot compare with 'other'" "the $what ('something else'" "--force"
+    done
+    kelvin bench -q --runs 12 --name it --against other --force "$KELVIN --version"
+    exits 0
+    [[ ${output//$'\n'/ } == *"compared by force although the measuring options differ"* ]]
+}
+
+@test "options that change the numbers are part of what is compared" {
+    measure_main
+    kelvin bench -q --runs 12 --name it --against main --shell true
+    exits 1
+    complains "measuring options" "shell no" "shell yes"
+}
+
+@test "what is only on one side is said, and a renamed benchmark is found" {
+    import_of main sort=1000 gone=500
+    import_of feature sort2=1000 fresh=20
+    kelvin bench --compare main feature
+    exits 0
+    [[ $output == *"In the baseline and not measured now: sort, gone."* ]]
+    [[ $output == *"New, and not in the baseline: sort2, fresh."* ]]
+    [[ $stderr == *"no benchmark in common"*"--rename"* ]]
+    kelvin bench --compare main feature --rename sort=sort2
+    [[ $output =~ sort2\ +1.000\ us\ +1.000\ us\ +\+0.0% ]]
+    kelvin bench --rename sort=sort2
+    exits 0
+    kelvin bench --compare main feature
+    [[ $output =~ sort2\ +1.000\ us\ +1.000\ us\ +\+0.0% ]]
+    kelvin bench --rename sort=sort2
+    exits 1
+    complains "no benchmark in the store is called 'sort'"
+}
+
+@test "several baselines stand side by side with their factors" {
+    import_of main sort=1000 scan=50
+    import_of wip sort=1500 scan=50.2
+    import_of old sort=2000 scan=50.1
+    kelvin bench --compare main wip old
+    exits 0
+    [[ $output =~ sort\ +1.00\*\ +1.000\ us\ +1.50\ +1.500\ us\ +2.00\ +2.000\ us ]]
+    kelvin bench --compare main wip old --threshold 5
+    [[ ! $output =~ scan\ +1.0 && $output == *"1 that differ by less than 5%"* ]]
+    kelvin bench --compare main wip --max-regression scan=5% --max-regression 20%
+    exits 3
+    complains "'sort' is 50.0% slower"
+}
+
+@test "an export comes back the same to the last bit" {
+    measure_main
+    change main.json 'd["series"][0]["measures"]["time"][0] = 5e-324; d["series"][0]["measures"]["time"][1] = 0.1 + 0.2'
+    "$KELVIN" bench -q --import main.json
+    "$KELVIN" bench --export main again.json
+    "$KELVIN" bench -q --import again.json --save copy --store copy.db
+    "$KELVIN" bench --export copy --store copy.db -o third.json
+    sed -i 's/"name":"copy"/"name":"main"/' third.json
+    cmp again.json third.json
+    grep -q '5e-324\|4.94066e-324' third.json
+    grep -q '0.30000000000000004' third.json
+}
+
+@test "an import that is cut, foreign or wrong changes nothing" {
+    import_of main sort=1000
+    local before
+    before=$(sha256sum $STORE)
+    head -c 200 in.json >cut.json
+    kelvin bench --import cut.json
+    exits 5
+    complains cut.json "cut off"
+    echo '{"traceEvents": []}' >foreign.json
+    kelvin bench --import foreign.json
+    exits 5
+    complains "no export of 'kelvin bench'"
+    kelvin bench --import missing.json
+    exits 1
+    kelvin bench --import in.json --save $'two\nlines'
+    exits 1
+    [ "$(sha256sum $STORE)" = "$before" ]
+}
+
+@test "a store that is not one is refused and left alone" {
+    echo 'my diary, which is not a database and must stay as it is' >diary
+    cp diary kept
+    kelvin bench -q --runs 2 --store diary --save main true
+    exits 5
+    complains diary "not a store"
+    cmp diary kept
+    kelvin bench --compare a b
+    exits 1
+    complains "there is no store" "--save NAME"
+    [ ! -e .kelvin ]
+}
+
+@test "programs that save at once lose nothing" {
+    local i
+    for i in 1 2 3 4 5 6; do
+        export_of "$i.json" "b$i" "sort=$i"
+    done
+    for i in 1 2 3 4 5 6; do
+        "$KELVIN" bench -q --import "$i.json" &
+    done
+    wait
+    kelvin bench --baselines
+    [ "$(grep -c '^  b[1-6] ' <<<"$output")" -eq 6 ]
+}
+
+@test "a full disk leaves the store as it was" {
+    import_of main sort=1000
+    "$KELVIN" bench --export main before.json
+    python3 -c 'import json
+d = json.load(open("in.json"))
+d["series"][0]["blocks"] = list(range(50000)); d["series"][0]["measures"]["time"] = [1.5] * 50000
+json.dump(d, open("big.json", "w"))'
+    run --separate-stderr bash -c "ulimit -f 100; trap '' XFSZ; exec '$KELVIN' bench -q --import big.json"
+    exits 1
+    complains history.db "disk" "nothing was changed"
+    "$KELVIN" bench --export main after.json
+    cmp before.json after.json
+    [ "$(ls -A .kelvin)" = history.db ]
+}
+
+@test "every format has all that was measured" {
+    import_of main sort=1000 scan=50
+    import_of feature sort=1200 scan=50
+    kelvin bench --compare main feature --format csv
+    [ "$(wc -l <<<"$output")" -eq $((1 + 4 * 24)) ]
+    [[ ${output%%$'\n'*} == set,benchmark,parameter,size,measure,unit,run,block,value ]]
+    kelvin bench --compare main feature --format json
+    python3 -c 'import json, sys
+d = json.load(sys.stdin)
+assert [len(s["benchmarks"][0]["measures"]["time"]["runs"]) for s in d["sets"]] == [24, 24]
+assert d["comparisons"][0]["verdict"] == "slower" and abs(d["comparisons"][0]["ratio"] - 1.2) < 1e-9' <<<"$output"
+    kelvin bench --compare main feature -o page.html
+    exits 0
+    grep -q '<svg' page.html
+    grep -q 'slower +20.0%' page.html
+    run ! grep -Eq '(src|href)="?https?:|<td></td>' page.html
+    kelvin bench --compare main feature -o page.md
+    grep -q '| sort | 1.000 us | 1.200 us | +20.0% |' page.md
+}
+
+@test "an option that measures nothing runs no command" {
+    kelvin bench --baselines 'touch ran'
+    exits 1
+    complains "no command is run"
+    kelvin bench --compare main
+    exits 1
+    complains "2 to 7 baselines"
+    [ ! -e ran ]
+}
