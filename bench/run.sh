@@ -7,3 +7,4 @@ set -eu
 cd "$(dirname "$0")/.."
 python3 bench/formats.py
 python3 bench/record.py
+python3 bench/understand.py
