@@ -1,5 +1,6 @@
 #include "analysis/simd.h"
 
+#include <endian.h>
 #include <stdio.h>
 
 static void count_one(struct simd_mix *m, const struct x86 *i)
@@ -14,7 +15,7 @@ static void count_one(struct simd_mix *m, const struct x86 *i)
     m->needs |= i->needs;
 }
 
-void simd_count(struct simd_mix *m, struct text code)
+static void count_x86(struct simd_mix *m, struct text code)
 {
     const uint8_t *bytes = (const uint8_t *)code.at;
     for (size_t at = 0; at < code.n;) {
@@ -30,8 +31,31 @@ void simd_count(struct simd_mix *m, struct text code)
     }
 }
 
+static void count_a64(struct simd_mix *m, struct text code)
+{
+    for (size_t at = 0; at + 4 <= code.n; at += 4) {
+        uint32_t word;
+        memcpy(&word, code.at + at, 4);
+        struct a64 a = a64_decode(le32toh(word));
+        struct x86 i = {.isa = a.isa, .kind = a.kind, .math = a.math, .width_bits = a.width_bits};
+        if (a.bad)
+            m->bad += 4;
+        else
+            count_one(m, &i);
+        bool back = a.flow == X86_BRANCH || a.flow == X86_JUMP;
+        if (back && a.target <= 0 && (uint64_t)-a.target <= at)
+            m->loops = true;
+    }
+}
+
+void simd_count(struct simd_mix *m, struct text code)
+{
+    (m->machine == SIMD_A64 ? count_a64 : count_x86)(m, code);
+}
+
 void simd_add(struct simd_mix *to, const struct simd_mix *from)
 {
+    to->machine = from->machine;
     to->n += from->n;
     to->bad += from->bad;
     for (int i = 0; i < X86_ISAS; i++)
@@ -60,12 +84,19 @@ enum simd_verdict simd_verdict_of(const struct simd_mix *m)
     return math && m->packed_math == 0 && math * 100 >= m->n ? SIMD_SCALAR : SIMD_INTEGER;
 }
 
-enum x86_isa simd_isa_of(const struct simd_mix *m)
+const char *simd_isa_name(enum simd_machine machine, int isa)
+{
+    if (machine == SIMD_A64)
+        return isa < A64_ISAS ? a64_isa_name((enum a64_isa)isa) : NULL;
+    return isa < X86_ISAS ? x86_isa_name((enum x86_isa)isa) : NULL;
+}
+
+int simd_isa_of(const struct simd_mix *m)
 {
     uint64_t all = m->n - m->isa[X86_BASE];
     for (int i = X86_ISAS - 1; i > X86_BASE; i--)
         if (m->isa[i] && m->isa[i] * 20 >= all)
-            return (enum x86_isa)i;
+            return i;
     return X86_BASE;
 }
 
@@ -80,7 +111,9 @@ char *simd_describe(const struct simd_mix *m, char *to)
     enum simd_verdict v = simd_verdict_of(m);
     if (v == SIMD_INTEGER)
         snprintf(to, 32, "integer");
+    else if (v == SIMD_SCALAR && m->machine == SIMD_A64)
+        snprintf(to, 32, "scalar");
     else
-        snprintf(to, 32, "%s %s", words[v], x86_isa_name(simd_isa_of(m)));
+        snprintf(to, 32, "%s %s", words[v], simd_isa_name(m->machine, simd_isa_of(m)));
     return to;
 }

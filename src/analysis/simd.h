@@ -2,13 +2,16 @@
  * simd.h - which vector instructions a piece of code is made of.
  */
 #pragma once
-#include "analysis/x86.h"
+#include "analysis/a64.h"
 #include "model/profile.h"
 
+enum simd_machine { SIMD_X86, SIMD_A64 };
+
 struct simd_mix {
+    enum simd_machine machine;
     uint64_t n;             /* instructions */
     uint64_t bad;           /* bytes that are none */
-    uint64_t isa[X86_ISAS]; /* instructions of each */
+    uint64_t isa[X86_ISAS]; /* of each enum x86_isa or a64_isa */
     uint64_t kind[X86_KINDS];
     uint64_t scalar_math, packed_math; /* that compute with floating point */
     uint64_t width[3];                 /* packed ones of 128, 256, 512 bits */
@@ -43,7 +46,10 @@ enum simd_verdict {
 enum simd_verdict simd_verdict_of(const struct simd_mix *m);
 
 /* The newest set that its vector instructions use to some extent (5 % of them). */
-enum x86_isa simd_isa_of(const struct simd_mix *m);
+int simd_isa_of(const struct simd_mix *m);
+
+/* "AVX2", "NEON"; NULL past the last one. */
+const char *simd_isa_name(enum simd_machine machine, int isa);
 
 /* A loop that computes with floating point, one number at a time: worth a look when hot. */
 bool simd_is_candidate(const struct simd_mix *m);

@@ -19,9 +19,10 @@ static struct code *open_code(struct hotcode *h, const char *path, struct text b
         return NULL;
     }
     *vec_push(&h->codes) = c;
-    if (c->machine == EM_X86_64)
+    if (c->machine == EM_X86_64 || c->machine == EM_AARCH64)
         return c;
-    err_set(err, EXIT_INPUT, "'%s' is not x86-64 code, which is all that is known here yet", path);
+    err_set(err, EXIT_INPUT, "'%s' is neither x86-64 nor AArch64 code, which is all that is known",
+            path);
     return NULL;
 }
 
@@ -29,6 +30,7 @@ static struct simd_row *add_row(struct hotcode *h, struct code *c, const struct 
 {
     struct simd_row row = {code_name(c, f), c->module, .start = f->start};
     row.size_bytes = f->size_bytes;
+    row.mix.machine = c->machine == EM_AARCH64 ? SIMD_A64 : SIMD_X86;
     simd_count(&row.mix, code_bytes(c, f));
     simd_add(&h->all, &row.mix);
     row.hot = row.mix;
@@ -105,7 +107,7 @@ static struct code *code_of_mapping(const struct job *j, struct mapping_id id)
 /* Count the blocks that hold a tenth of the function's time: its loops, not their left-overs. */
 static void count_hot(struct simd_row *row, const struct listing *l)
 {
-    row->hot = (struct simd_mix){0};
+    row->hot = (struct simd_mix){.machine = row->mix.machine};
     for (size_t i = 0; i < l->blocks.n; i++) {
         const struct listing_block *b = &l->blocks.at[i];
         const struct listing_insn *first = &l->insns.at[b->first], *last = first + b->n - 1;
@@ -121,14 +123,19 @@ static void add_function(const struct job *j, struct code *c, const struct code_
                          const struct heat_spot *s, size_t n)
 {
     struct listing l = {0};
-    listing_add(&l, f->start, code_bytes(c, f));
-    for (size_t i = 0; i < n; i++)
+    if (c->machine == EM_X86_64) /* blocks of others are not known: all of the function counts */
+        listing_add(&l, f->start, code_bytes(c, f));
+    int64_t self = 0;
+    for (size_t i = 0; i < n; i++) {
         listing_heat(&l, s[i].pc, s[i].self);
+        self += s[i].self;
+    }
     listing_cut(&l);
     struct simd_row *row = add_row(j->h, c, f);
-    row->self = l.self;
+    row->self = self;
     row->mapping = s->mapping;
-    count_hot(row, &l);
+    if (l.insns.n)
+        count_hot(row, &l);
     listing_done(&l);
 }
 

@@ -15,7 +15,7 @@ static int64_t self_in(const struct simd_view *v, enum simd_verdict verdict, int
     int64_t sum = 0;
     for (size_t i = 0; i < v->n; i++) {
         const struct simd_mix *m = &v->rows[i].hot;
-        if (simd_verdict_of(m) == verdict && (isa < 0 || (int)simd_isa_of(m) == isa))
+        if (simd_verdict_of(m) == verdict && (isa < 0 || simd_isa_of(m) == isa))
             sum += v->rows[i].self;
     }
     return sum;
@@ -23,8 +23,18 @@ static int64_t self_in(const struct simd_view *v, enum simd_verdict verdict, int
 
 /* --- text --- */
 
+/* The sets that have a column of their own. */
+static int first_column(const struct simd_view *v)
+{
+    return v->all.machine == SIMD_A64 ? (int)A64_FP : (int)X86_SSE;
+}
+
 static void print_features(FILE *out, const struct simd_view *v)
 {
+    if (v->all.machine == SIMD_A64) {
+        fprintf(out, "features  used: %s\n", v->all.isa[A64_SVE] ? "sve" : "none past NEON");
+        return;
+    }
     fputs("features  used:", out);
     for (int f = 0; f < X86_FEATURES; f++)
         if (v->all.needs >> f & 1)
@@ -52,15 +62,17 @@ static void print_totals(FILE *out, const struct simd_view *v)
     fprintf(out, "code      %s instructions in ", units_count(n, m->n));
     fprintf(out, "%s functions:", units_count(n, v->n));
     const char *comma = "";
-    for (int i = 0; i < X86_ISAS; i++)
+    for (int i = 0; simd_isa_name(m->machine, i); i++)
         if (m->isa[i]) {
-            fprintf(out, "%s %s %.1f %%", comma, x86_isa_name((enum x86_isa)i),
+            fprintf(out, "%s %s %.1f %%", comma, simd_isa_name(m->machine, i),
                     share((double)m->isa[i], (double)m->n));
             comma = ",";
         }
     fputs("\nfloating  ", out);
-    fprintf(out, "%s scalar (ss, sd, x87) and ", units_count(n, m->kind[X86_SCALAR_FP]));
-    fprintf(out, "%s packed (ps, pd); ", units_count(n, m->kind[X86_PACKED_FP]));
+    bool x86 = m->machine == SIMD_X86;
+    fprintf(out, "%s scalar%s and ", units_count(n, m->kind[X86_SCALAR_FP]),
+            x86 ? " (ss, sd, x87)" : "");
+    fprintf(out, "%s packed%s; ", units_count(n, m->kind[X86_PACKED_FP]), x86 ? " (ps, pd)" : "");
     if (m->packed_math + m->scalar_math)
         fprintf(out, "of those that compute %.1f %% packed\n",
                 share((double)m->packed_math, (double)(m->packed_math + m->scalar_math)));
@@ -85,7 +97,7 @@ static void print_weights(FILE *out, const struct simd_view *v)
             if (self)
                 fprintf(out, "  %6.2f %%  in %s%s%s\n", share((double)self, (double)v->total),
                         words[w], isa >= 0 ? ", " : "",
-                        isa >= 0 ? x86_isa_name((enum x86_isa)isa) : "");
+                        isa >= 0 ? simd_isa_name(v->all.machine, isa) : "");
         }
     if (v->elsewhere)
         fprintf(
@@ -111,7 +123,7 @@ static void print_row(FILE *out, const struct simd_view *v, const struct simd_ro
     if (v->has_profile)
         fprintf(out, "%7.2f%%", share((double)r->self, (double)v->total));
     fprintf(out, "%8llu", (unsigned long long)m->n);
-    for (int i = X86_SSE; i < X86_ISAS; i++)
+    for (int i = first_column(v); simd_isa_name(m->machine, i); i++)
         fprintf(out, "%7llu", (unsigned long long)m->isa[i]);
     if (math)
         fprintf(out, "%7.0f%%", share((double)m->packed_math, (double)math));
@@ -126,8 +138,10 @@ static void print_rows(FILE *out, const struct simd_view *v)
 {
     char n[UNITS_MAX];
     size_t shown = v->n < v->top ? v->n : v->top;
-    fprintf(out, "\n%s%8s%7s%7s%7s%7s%8s  %-22s function\n", v->has_profile ? "    self" : "",
-            "instr", "SSE", "AVX", "AVX2", "AVX512", "packed", "is");
+    fprintf(out, "\n%s%8s", v->has_profile ? "    self" : "", "instr");
+    for (int i = first_column(v); simd_isa_name(v->all.machine, i); i++)
+        fprintf(out, "%7s", simd_isa_name(v->all.machine, i));
+    fprintf(out, "%8s  %-22s function\n", "packed", "is");
     for (size_t i = 0; i < shown; i++)
         print_row(out, v, &v->rows[i]);
     if (shown < v->n)
@@ -178,8 +192,8 @@ static void json_mix(struct json *j, const struct simd_mix *m)
     json_uint(j, m->bad);
     json_key(j, "isa");
     json_open(j, '{');
-    for (int i = 0; i < X86_ISAS; i++) {
-        json_key(j, x86_isa_name((enum x86_isa)i));
+    for (int i = 0; simd_isa_name(m->machine, i); i++) {
+        json_key(j, simd_isa_name(m->machine, i));
         json_uint(j, m->isa[i]);
     }
     json_close(j, '}');

@@ -54,6 +54,31 @@ SOURCE
     [[ $output == *"none past SSE2"* ]]
 }
 
+@test "simd agrees with objdump on AArch64 code that computes" {
+    local libm=/usr/aarch64-linux-gnu/lib/libm.so.6 computes
+    [ -f $libm ] && command -v aarch64-linux-gnu-objdump >/dev/null || skip "no cross tools for AArch64"
+    computes='^f(n?m(add|sub|ul)|add|sub|div|(max|min)(nm)?[pv]?|sqrt|abs|neg|rint[a-z]|ml[as]|abd|mulx|addp|r(ecp|sqrt)[es])$'
+    kelvin simd $libm --format json
+    exits 0
+    local all
+    all=$(aarch64-linux-gnu-objdump -d -w --no-show-raw-insn -j .text $libm |
+        awk -F'\t' -v want="$computes" '/^ *[0-9a-f]+:\t/ { split($2, word, " "); if (word[1] ~ want) n++ } END { print n + 0 }')
+    [ "$all" -gt 1000 ]
+    [ "$(($(json_number fp_math.scalar <<<"$output") + $(json_number fp_math.packed <<<"$output")))" = "$all" ]
+}
+
+@test "simd tells NEON from scalar code" {
+    command -v aarch64-linux-gnu-gcc >/dev/null || skip "no cross compiler for AArch64"
+    echo 'void scale(float *a) { for (int i = 0; i < 1024; i++) a[i] = a[i] * 1.5f + 2; }' >neon.c
+    aarch64-linux-gnu-gcc -shared -fPIC -nostdlib -O3 neon.c -o neon.so
+    kelvin simd neon.so
+    exits 0
+    [[ $output =~ packed\ NEON\ +scale ]] || fail "$output"
+    aarch64-linux-gnu-gcc -shared -fPIC -nostdlib -O1 -fno-tree-vectorize neon.c -o neon.so
+    kelvin simd neon.so
+    [[ $output =~ scalar\ +scale ]] || fail "$output"
+}
+
 @test "simd of a profile without addresses explains itself" {
     echo 'main;a 3' >plain.folded
     kelvin simd plain.folded

@@ -58,6 +58,63 @@ static void test_class_of_instructions(void **state)
     }
 }
 
+static const struct {
+    const char *what;
+    uint32_t word;
+    int isa, kind, width_bits;
+    bool math;
+} a64_samples[] = {
+    {"add x0, x1, x2", 0x8b020020, A64_BASE, X86_INTEGER, 0, false},
+    {"ldr x0, [x1]", 0xf9400020, A64_BASE, X86_INTEGER, 0, false},
+    {"ldr d0, [x1]", 0xfd400020, A64_FP, X86_SCALAR_FP, 0, false},
+    {"ldr q0, [x1]", 0x3dc00020, A64_NEON, X86_PACKED_INT, 128, false},
+    {"ldp q0, q1, [x0]", 0xad400400, A64_NEON, X86_PACKED_INT, 128, false},
+    {"fadd d0, d1, d2", 0x1e622820, A64_FP, X86_SCALAR_FP, 0, true},
+    {"fmadd s0, s1, s2, s3", 0x1f020c20, A64_FP, X86_SCALAR_FP, 0, true},
+    {"fmov d0, d1", 0x1e604020, A64_FP, X86_SCALAR_FP, 0, false},
+    {"fcmp d0, d1", 0x1e612000, A64_FP, X86_SCALAR_FP, 0, false},
+    {"fsqrt d0, d1", 0x1e61c020, A64_FP, X86_SCALAR_FP, 0, true},
+    {"scvtf d0, x1", 0x9e620020, A64_FP, X86_SCALAR_FP, 0, false},
+    {"fadd v0.4s, v1.4s, v2.4s", 0x4e22d420, A64_NEON, X86_PACKED_FP, 128, true},
+    {"fadd v0.2s, v1.2s, v2.2s", 0x0e22d420, A64_NEON, X86_PACKED_FP, 64, true},
+    {"fmla v0.2d, v1.2d, v2.2d", 0x4e62cc20, A64_NEON, X86_PACKED_FP, 128, true},
+    {"fmla v0.4s, v1.4s, v2.s[1]", 0x4fa21020, A64_NEON, X86_PACKED_FP, 128, true},
+    {"fcmgt v0.4s, v1.4s, v2.4s", 0x6ea2e420, A64_NEON, X86_PACKED_FP, 128, false},
+    {"scvtf v0.4s, v1.4s", 0x4e21d820, A64_NEON, X86_PACKED_FP, 128, false},
+    {"add v0.4s, v1.4s, v2.4s", 0x4ea28420, A64_NEON, X86_PACKED_INT, 128, false},
+    {"mla v0.4s, v1.4s, v2.s[1]", 0x6fa20020, A64_NEON, X86_PACKED_INT, 128, false},
+    {"movi v0.4s, #0", 0x4f000400, A64_NEON, X86_PACKED_INT, 128, false},
+    {"fadd z0.s, z1.s, z2.s", 0x65820020, A64_SVE, X86_PACKED_FP, 128, true},
+    {"add z0.s, z1.s, z2.s", 0x04a20020, A64_SVE, X86_PACKED_INT, 128, false},
+};
+
+static void test_class_of_aarch64_instructions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof a64_samples / sizeof *a64_samples; i++) {
+        struct a64 a = a64_decode(a64_samples[i].word);
+        bool fine = !a.bad && a.isa == a64_samples[i].isa && a.kind == a64_samples[i].kind &&
+                    a.width_bits == a64_samples[i].width_bits && a.math == a64_samples[i].math;
+        if (!fine)
+            fail_msg("%s: bad %d isa %d kind %d width %d math %d", a64_samples[i].what, a.bad,
+                     a.isa, a.kind, a.width_bits, a.math);
+    }
+    assert_true(a64_decode(0).bad); /* udf */
+}
+
+static void test_flow_of_aarch64_instructions(void **state)
+{
+    (void)state;
+    assert_int_equal(a64_decode(0x54ffffe1).flow, X86_BRANCH); /* b.ne -4 */
+    assert_int_equal(a64_decode(0x54ffffe1).target, -4);
+    assert_int_equal(a64_decode(0x14000002).flow, X86_JUMP); /* b +8 */
+    assert_int_equal(a64_decode(0x14000002).target, 8);
+    assert_int_equal(a64_decode(0xb5ffffc0).target, -8);     /* cbnz x0, -8 */
+    assert_int_equal(a64_decode(0x94000001).flow, X86_CALL); /* bl +4 */
+    assert_int_equal(a64_decode(0xd65f03c0).flow, X86_AWAY); /* ret */
+    assert_int_equal(a64_decode(0xd63f0000).flow, X86_CALL); /* blr x0 */
+}
+
 static void test_cut_off_instruction_is_bad_and_one_byte(void **state)
 {
     (void)state;
@@ -135,6 +192,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_class_of_instructions),
+        cmocka_unit_test(test_class_of_aarch64_instructions),
+        cmocka_unit_test(test_flow_of_aarch64_instructions),
         cmocka_unit_test(test_cut_off_instruction_is_bad_and_one_byte),
         cmocka_unit_test(test_any_bytes_end),
         cmocka_unit_test(test_targets),
