@@ -4,6 +4,7 @@
 #include "cmd/run.h"
 #include "cmd/command.h"
 #include "host/ask.h"
+#include "suite/annotate.h"
 #include "suite/exec.h"
 
 #include <errno.h>
@@ -26,6 +27,9 @@ static const struct opt run_table[] = {
      "compare with a baseline of another machine all the same"},
     {0, "explain", OPT_FLAG, AT(explain), NULL,
      "run nothing: print every value and where it comes from"},
+    {0, "format", OPT_CHOICE, AT(format), "FORMAT",
+     "print what went wrong for a forge: github (workflow commands) or gitlab (code quality)",
+     .choices = "github gitlab"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print errors and the result only"},
     OPT_END,
 };
@@ -276,11 +280,24 @@ static void tell_result(const struct run *r)
         fprintf(stderr, "%s; %.1f s of it kelvin's own\n", r->published, s->own_s);
 }
 
+static void annotate(const struct run *r, const char *why)
+{
+    if (r->opts->format)
+        annotate_print(stdout, &r->suite, why,
+                       strcmp(r->opts->format, "github") == 0 ? ANNOTATE_GITHUB : ANNOTATE_GITLAB);
+}
+
+static int fail(const struct run *r, const struct err *err)
+{
+    annotate(r, err->text);
+    return command_fail(err);
+}
+
 static int run(struct run *r, const struct opt_result *names)
 {
     struct err err;
     if (open_conf(r, &err) != 0)
-        return command_fail(&err);
+        return fail(r, &err);
     if (r->opts->explain) {
         explain(&r->suite.conf);
         return EXIT_OK;
@@ -289,11 +306,12 @@ static int run(struct run *r, const struct opt_result *names)
     r->suite.time_s = (int64_t)time(NULL);
     if (build_workloads(r, names, &err) != 0 ||
         folder_open(&r->suite.folder, conf_text(&r->suite.conf, "", "publish.folder"), &err) != 0)
-        return command_fail(&err);
+        return fail(r, &err);
     r->log = folder_file(&r->suite.folder, ".log");
     if (run_phases(r, &err) != 0)
-        return command_fail(&err);
+        return fail(r, &err);
     tell_result(r);
+    annotate(r, NULL);
     return exit_code(suite_outcome(&r->suite));
 }
 

@@ -63,6 +63,24 @@ static void compare_bench(struct run *r, struct suite_result *w)
     w->has_counted = compare_series(r, w, w->instructions, &w->counted);
 }
 
+/* Forges know files by their place in the repository. */
+static void locate_culprit(struct suite_result *w, struct text name)
+{
+    const struct profile *p = w->recordings.at[0].profile;
+    const char *root = getenv("GITHUB_WORKSPACE");
+    autofree char *here = root ? mem_strdup(root) : getcwd(NULL, 0);
+    size_t n = here ? strlen(here) : 0;
+    for (size_t i = 1; i < p->functions.n && !w->culprit_file; i++) {
+        const struct function *f = &p->functions.at[i];
+        struct text file = profile_str(p, f->file);
+        if (!text_is(name, profile_str(p, f->name).at) || !n || !text_starts(file, here) ||
+            file.n <= n + 1 || file.at[n] != '/')
+            continue;
+        w->culprit_file = mem_strndup(file.at + n + 1, file.n - n - 1);
+        w->culprit_line = f->line;
+    }
+}
+
 /* The function whose self time grew most, proven ones first. */
 static void name_culprit(struct suite_result *w)
 {
@@ -83,6 +101,7 @@ static void name_culprit(struct suite_result *w)
     w->culprit = mem_printf("%.*s: %.1f%% of the time before, %.1f%% now%s", TEXT_ARG(name),
                             100 * worst->self.before, 100 * worst->self.after,
                             worst->self.proven ? "" : " (grew most; not proven)");
+    locate_culprit(w, name);
 }
 
 static void compare_recordings(struct run *r, struct suite_result *w)

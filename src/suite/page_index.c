@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-enum { CHANGES_SHOWN = 5, SUMMARY_ROWS = 12 };
+enum { CHANGES_SHOWN = 5, SUMMARY_ROWS = 12, NOTE_BYTES = 160 };
 
 static void cell(struct document *d, const char *text)
 {
@@ -223,26 +223,67 @@ void page_index(struct document *d, const struct suite *s)
 
 /* --- for a pull request --- */
 
-static void summary_row(FILE *out, const struct suite *s, const struct suite_result *r)
+/* What was compared, in a few words: "wall time slower, +9.8%; instructions same, +0.0%". */
+static void summary_change(FILE *out, const struct suite_result *r)
+{
+    const struct bench_comparison *list[] = {r->has_comparison ? &r->comparison : NULL,
+                                             r->has_counted ? &r->counted : NULL};
+    bool any = false;
+    for (size_t i = 0; i < 2; i++)
+        if (list[i]) {
+            fprintf(out, "%s%s %s, %+.1f%%", any ? "; " : "", measure_infos[list[i]->measure].title,
+                    verdict_names[list[i]->paired.verdict], 100 * (list[i]->paired.ratio - 1));
+            any = true;
+        }
+    if (r->diff && r->diff->has_cpu) {
+        fprintf(out, "%sCPU time %+.1f%%%s", any ? "; " : "",
+                100 * (r->diff->cpu_s.after / r->diff->cpu_s.before - 1),
+                r->diff->cpu_s.proven ? "" : ", not proven");
+        any = true;
+    }
+    fputs(any ? " | " : "- | ", out);
+}
+
+/* A cell ends at a bar, whatever it stands in. */
+static void put_cell(FILE *out, struct text t)
+{
+    for (size_t i = 0; i < t.n && i < NOTE_BYTES; i++)
+        if (t.at[i] == '|')
+            fputs("\\|", out);
+        else
+            fputc(t.at[i] == '\n' ? ' ' : t.at[i], out);
+}
+
+/* What to look at first. */
+static void summary_note(FILE *out, const struct suite_result *r)
+{
+    autobuf struct buf b = {0};
+    uint32_t row;
+    if (r->failure)
+        buf_printf(&b, "it %s", r->failure);
+    else if (r->outcome == SUITE_REGRESSED && r->culprit)
+        buf_str(&b, r->culprit);
+    else if (r->too_many_findings)
+        buf_printf(&b, "%zu findings of valgrind", r->memcheck.n + r->helgrind.n);
+    for (size_t i = 0; !b.n && r->has_check && i < r->check.results.n; i++)
+        if (r->check.results.at[i].verdict == CHECK_FAILS)
+            buf_printf(&b, "rule fails: %s", r->check.results.at[i].rule->text);
+    if (!b.n && r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row)) {
+        struct text name = flat_name(r->report.functions, row);
+        buf_printf(&b, "hottest: %.*s", TEXT_ARG(name));
+    }
+    put_cell(out, b.n ? buf_text(&b) : text_of("-"));
+}
+
+static void summary_row(FILE *out, const struct suite_result *r)
 {
     char now[UNITS_MAX];
     double wall = median_of(r->bench, MEASURE_TIME);
-    uint32_t row;
     fprintf(out, "| %s | %s | %s | ", r->workload.name, suite_outcome_names[r->outcome],
             isnan(wall) ? "-" : units_scaled(now, wall, "nanoseconds"));
-    if (s->against && r->has_comparison)
-        fprintf(out, "%s, %+.1f%% | ", verdict_names[r->comparison.paired.verdict],
-                100 * (r->comparison.paired.ratio - 1));
-    else
-        fputs("- | ", out);
-    if (r->outcome == SUITE_REGRESSED && r->culprit)
-        fprintf(out, "`%s` |\n", r->culprit);
-    else if (r->failure)
-        fprintf(out, "%s |\n", r->failure);
-    else if (r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row))
-        fprintf(out, "hottest: `%.60s` |\n", flat_name(r->report.functions, row).at);
-    else
-        fputs("- |\n", out);
+    summary_change(out, r);
+    summary_note(out, r);
+    fputs(" |\n", out);
 }
 
 void page_summary(FILE *out, const struct suite *s)
@@ -252,7 +293,7 @@ void page_summary(FILE *out, const struct suite *s)
           "|\n|---|---|---:|---|---|\n",
           out);
     for (size_t i = 0; i < s->results.n && i < SUMMARY_ROWS; i++)
-        summary_row(out, s, &s->results.at[i]);
+        summary_row(out, &s->results.at[i]);
     if (s->results.n > SUMMARY_ROWS)
         fprintf(out, "\n%zu more workloads are in README.md.\n", s->results.n - SUMMARY_ROWS);
     fprintf(out, "\nCommit %.12s%s on %s.\n", *s->git.commit ? s->git.commit : "not known",

@@ -45,6 +45,7 @@ static void result_done(struct suite_result *r)
     free(r->rules_file);
     free(r->unlike);
     free(r->culprit);
+    free(r->culprit_file);
     free(r->failure);
     free(r->output);
     workload_done(&r->workload);

@@ -81,6 +81,8 @@ struct suite_result {
     bool has_comparison, has_counted;
     bool too_many_findings;
     char *culprit; /* the function that most likely made it slower, with evidence; NULL = none */
+    char *culprit_file; /* where it is, relative to the project; NULL = not there, or not known */
+    uint32_t culprit_line;
 };
 
 struct suite {

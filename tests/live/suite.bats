@@ -132,8 +132,9 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
 
 @test "a build that fails shows its last lines" {
     echo 'this is no C' >>app.c
-    kelvin run
+    kelvin run --format github
     exits 1
+    [[ $output == "::error title=kelvin run ended early::the build ended"* ]] || fail "annotation: $output"
     said "app.c"
     said "the build ended with exit code 1"
     no_file perf
@@ -228,11 +229,13 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
 @test "a regression against a saved run exits with 3 and names the function" {
     kelvin run -q --save main --set 'workload.small.collect=cpu bench' --set workload.small.runs=12
     exits 0
-    kelvin run --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=300"' \
+    kelvin run --against main --format github --set 'build.env=CFLAGS="-O2 -g -DWORK=300"' \
         --set 'workload.small.collect=cpu bench' --set workload.small.runs=12
     exits 3
     said "suspect"
+    [[ $output =~ ^::error\ file=app.c,line=1[0-9],title=small\ got\ slower::.*suspect ]] || fail "annotation: $output"
     has perf-failed/small.md suspect
+    [ "$(wc -l <perf-failed/summary.md)" -le 24 ] || fail "the summary is longer than a screen"
     has perf-failed/summary.md regressed
     kelvin run --against nothing
     exits 1
@@ -242,9 +245,11 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
 
 @test "rules that do not hold exit with 3, wrong rules are told with their place" {
     printf 'self suspect <= 5%%\n' >perf.rules
-    kelvin run --set check.rules=perf.rules
+    kelvin run --set check.rules=perf.rules --format gitlab
     exits 3
     said "rule fails: self suspect <= 5%"
+    python3 -c 'import json, sys; n, = json.loads(sys.argv[1])
+assert n["location"] == {"path": "perf.rules", "lines": {"begin": 1}}, n' "$output" || fail "report: $output"
     kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1'
     exits 4
     said "no recording to hold the rules against"
