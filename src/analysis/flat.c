@@ -223,6 +223,23 @@ static void sum_stacks(struct flat *f)
 
 /* --- all of it --- */
 
+/* Shares are asked for one by one: what they all need is put in order once. */
+static void find_places(struct flat *f)
+{
+    const struct profile *p = f->profile;
+    const struct samples *s = &p->samples;
+    bool threads = f->row_of_thread != NULL;
+    f->n_places = threads ? p->threads.n : p->stacks.nodes.n;
+    f->value_of_place = mem_calloc(f->n_places + 1, sizeof *f->value_of_place);
+    f->place_in_time = mem_calloc(f->time.n + 1, sizeof *f->place_in_time);
+    for (size_t i = 0; i < s->n; i++)
+        f->value_of_place[threads ? s->thread[i].i : s->stack[i].i] += s->value[f->type][i];
+    for (size_t i = 0; i < f->time.n; i++) {
+        uint32_t row = f->time.order[i];
+        f->place_in_time[i] = threads ? s->thread[row].i : s->stack[row].i;
+    }
+}
+
 struct flat *flat_build(const struct profile *p, int type, enum flat_by by)
 {
     struct flat *f = mem_new(struct flat);
@@ -239,6 +256,7 @@ struct flat *flat_build(const struct profile *p, int type, enum flat_by by)
         name_frames(f, by);
         sum_stacks(f);
     }
+    find_places(f);
     return f;
 }
 
@@ -252,6 +270,8 @@ void flat_free(struct flat *f)
     free(f->row_of_line);
     free(f->row_of_bare);
     free(f->row_of_thread);
+    free(f->value_of_place);
+    free(f->place_in_time);
     timeline_done(&f->time);
     free(f);
 }

@@ -32,6 +32,10 @@ struct flat {
     uint32_t *row_of_line, *row_of_bare; /* of profile.lines; of frames without; NULL by thread */
     uint32_t *row_of_thread;             /* by thread only */
     struct timeline time;
+    /* A place is a stack; by thread, a thread. */
+    size_t n_places;
+    int64_t *value_of_place; /* sum of the samples there */
+    uint32_t *place_in_time; /* of the rows of time.order */
 };
 
 struct flat *flat_build(const struct profile *p, int type, enum flat_by by);

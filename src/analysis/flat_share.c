@@ -65,54 +65,41 @@ static bool *mark_stacks(const struct flat *f, const bool *in_set, enum flat_wha
     return marked;
 }
 
-struct hits {
-    const struct flat *f;
-    const bool *in_set, *marked; /* marked: by stack; NULL by thread */
-};
-
-static bool is_hit(const struct hits *h, size_t sample)
+static bool *mark_threads(const struct flat *f, const bool *in_set)
 {
-    const struct samples *s = &h->f->profile->samples;
-    return h->marked ? h->marked[s->stack[sample].i]
-                     : h->in_set[h->f->row_of_thread[s->thread[sample].i]];
+    size_t n = f->profile->threads.n;
+    bool *marked = mem_calloc(n + 1, sizeof *marked);
+    for (size_t i = 0; i < n; i++)
+        marked[i] = in_set[f->row_of_thread[i]];
+    return marked;
 }
 
-/* HITS has an entry a sample. */
-static double effective_n(const struct flat *f, const uint8_t *hits)
+/* MARKED is by place. */
+static struct flat_share share_of_places(const struct flat *f, const bool *marked)
 {
-    const struct timeline *t = &f->time;
-    autofree uint8_t *series = mem_calloc(t->n + 1, 1);
-    for (size_t i = 0; i < t->n; i++)
-        series[i] = hits[t->order[i]];
-    return timeline_effective_n(t, series);
-}
-
-static struct flat_share share_of_hits(const struct hits *h)
-{
-    const struct flat *f = h->f;
-    const struct samples *s = &f->profile->samples;
-    autofree uint8_t *hits = mem_calloc(s->n + 1, 1);
-    double sum = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        hits[i] = is_hit(h, i);
-        sum += hits[i] ? (double)s->value[f->type][i] : 0;
-    }
-    struct flat_share r = {.share = f->whole > 0 ? sum / (double)f->whole : 0};
+    int64_t sum = 0;
+    for (size_t i = 0; i < f->n_places; i++)
+        sum += marked[i] ? f->value_of_place[i] : 0;
+    struct flat_share r = {.share = f->whole > 0 ? (double)sum / (double)f->whole : 0};
     r.share = r.share > 1 ? 1 : r.share;
-    r.n_effective = effective_n(f, hits);
+    autofree uint8_t *series = mem_calloc(f->time.n + 1, 1);
+    for (size_t i = 0; i < f->time.n; i++)
+        series[i] = marked[f->place_in_time[i]];
+    r.n_effective = timeline_effective_n(&f->time, series);
     r.interval = stats_wilson(r.share, r.n_effective, STATS_Z95);
     return r;
 }
 
 struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what)
 {
-    autofree bool *marked = f->row_of_thread ? NULL : mark_stacks(f, in_set, what);
-    return share_of_hits(&(struct hits){f, in_set, marked});
+    autofree bool *marked =
+        f->row_of_thread ? mark_threads(f, in_set) : mark_stacks(f, in_set, what);
+    return share_of_places(f, marked);
 }
 
 struct flat_share flat_share_of_stacks(const struct flat *f, const bool *marked)
 {
-    return share_of_hits(&(struct hits){f, NULL, marked});
+    return share_of_places(f, marked);
 }
 
 struct flat_share flat_share_of_row(const struct flat *f, uint32_t row, enum flat_what what)
