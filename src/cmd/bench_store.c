@@ -259,6 +259,8 @@ void bench_store_compare(struct bench_comparisons *to, const struct series_set *
 
 /* --- the past --- */
 
+enum { PAST_MOST = 300 }; /* sessions: more cannot be told apart in a chart */
+
 static void add_point(struct bench_past *p, const struct store_point *from)
 {
     struct bench_past_run *run = &p->runs[p->n_runs++];
@@ -301,7 +303,7 @@ static void add_past(struct bench_pasts *to, const struct series *series,
                      const struct store_point *points, size_t n, const struct store_point *last)
 {
     struct bench_past p = {.name = series->name, .runs = mem_calloc(n + 1, sizeof *p.runs)};
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = n > PAST_MOST ? n - PAST_MOST : 0; k < n; k++)
         if (!isnan(points[k].median))
             add_point(&p, &points[k]);
     if (last && !isnan(last->median))
