@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 struct interval stats_wilson(double share, double n_effective, double z)
 {
@@ -44,6 +45,25 @@ static double inflation(const struct stats_series *s, size_t length, double mean
 }
 
 /*
+ * Whether the 1s come in one stretch at most: windows in a row above the mean, with none of that
+ * kind before and after.
+ */
+static bool comes_once(const struct stats_series *s, size_t length, double mean)
+{
+    int changes = 0;
+    bool was_above = false;
+    for (size_t i = 0; i + length <= s->n; i += length) {
+        size_t sum = 0;
+        for (size_t k = 0; k < length; k++)
+            sum += s->sums[i + k];
+        bool above = (double)sum > mean * (double)(length * s->per);
+        changes += i > 0 && above != was_above;
+        was_above = above;
+    }
+    return changes <= 2;
+}
+
+/*
  * Windows must be much longer than runs of alike samples, or their spread is too small; and there
  * must be some of them. N / LENGTH windows tell the spread about as well as if they were
  * independent.
@@ -59,7 +79,8 @@ double stats_effective_n_of_sums(const struct stats_series *s)
     double mean = (double)ones / (double)n;
     size_t length = (size_t)sqrt((double)n) / s->per;
     double factor = inflation(s, length, mean);
-    while ((double)(length * s->per) < WINDOW_IN_RUNS * factor &&
+    bool once = comes_once(s, length, mean);
+    while (!once && (double)(length * s->per) < WINDOW_IN_RUNS * factor &&
            2 * length * MIN_WINDOWS <= s->n) {
         length *= 2;
         factor = fmax(factor, inflation(s, length, mean));

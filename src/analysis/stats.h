@@ -31,10 +31,11 @@ struct interval stats_wilson(double share, double n_effective, double z);
  * until it is eight times as long as the samples hang together, at most to N / 8. As few blocks
  * tell their spread badly, the number is lowered by (z / t)^2, t being Student's.
  *
- * The spread is that between neighbouring blocks. A phase that comes once, such as loading before
- * working, is the program's shape, which another run would show again, and not chance. Phases that
- * come and go are chance, and count as such while they are shorter than about a twentieth of the
- * recording; with longer ones the number is too high.
+ * The spread is that between neighbouring blocks, and blocks do not grow where the 1s come in one
+ * stretch: a phase that comes once, such as loading before working, is the program's shape, which
+ * another run would show again, and not chance. Phases that come and go are chance, and count as
+ * such while they are shorter than about a twentieth of the recording; with longer ones the number
+ * is too high.
  *
  * Between 1 and N: that samples spread more evenly than chance would is not trusted. Below
  * STATS_MIN_SERIES samples, or when all are alike, there is nothing to estimate from: N.

@@ -106,11 +106,13 @@ static void even_spread_is_not_trusted(void **state)
 static void a_phase_that_comes_once_is_shape_one_that_comes_and_goes_is_chance(void **state)
 {
     (void)state;
-    uint8_t once[400] = {0}, often[400] = {0};
+    uint8_t once[400] = {0}, between[400] = {0}, often[400] = {0};
     memset(once, 1, 200);
+    memset(between + 150, 1, 70);
     for (size_t i = 0; i < 400; i += 80)
         memset(often + i, 1, 40);
     assert_true(stats_effective_n(once, 400) > 150);
+    assert_true(stats_effective_n(between, 400) > 50);
     assert_true(stats_effective_n(often, 400) < 20);
 }
 
