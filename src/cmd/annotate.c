@@ -102,7 +102,7 @@ static int print(struct annotate_job *job, struct listing *l, struct err *err)
     if (rc == 0) {
         rc = strcmp(output_format(o), "html") == 0
                  ? annotate_print_html(file.out, &a)
-                 : annotate_print(file.out, &a, output_width(o), output_in_colour(o));
+                 : annotate_print_text(file.out, &a, output_width(o), output_in_colour(o));
         rc = rc == 0 ? publish_commit(&file, err)
                      : (publish_drop(&file),
                         err_set(err, EXIT_ERROR, "the disassembler cannot be started"));

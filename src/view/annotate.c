@@ -170,7 +170,7 @@ static void print_block(const struct sheet *s, struct asmtext *t, uint32_t numbe
         print_insn(s, t, &s->a->listing->insns.at[b->first + i]);
 }
 
-int annotate_print(FILE *out, const struct annotate *a, int width, bool colour)
+int annotate_print_text(FILE *out, const struct annotate *a, int width, bool colour)
 {
     struct sheet s = {out, width, colour, a};
     struct asmtext *t = asmtext_open();

@@ -43,7 +43,7 @@ struct annotate {
 };
 
 /* For a terminal. 0, or -1 where the disassembler cannot be started. */
-int annotate_print(FILE *out, const struct annotate *a, int width, bool colour);
+int annotate_print_text(FILE *out, const struct annotate *a, int width, bool colour);
 int annotate_print_html(FILE *out, const struct annotate *a);
 
 /* --- shared by the two --- */
