@@ -13,6 +13,7 @@ struct builder {
     struct difftest_typical *typical; /* of each run, from the mean of all */
     struct difftest_typical change;   /* from before to after */
     double *cpu_s;                    /* of each run; NULL where not known */
+    VEC(uint32_t) say;                /* functions that tell what is typical */
 };
 
 /* Per-run shares of one thing: a column of every run at an index. */
@@ -86,12 +87,10 @@ static bool has_say(const struct builder *b, size_t name)
 static struct difftest_typical typical_of_run(const struct builder *b, size_t run)
 {
     changes list = {0};
-    for (size_t i = 0; i < b->lay.names.strings.n; i++) {
-        double share = share_of(b, run, FUN_SELF, i), mean = 0;
-        if (!has_say(b, i))
-            continue;
+    for (size_t i = 0; i < b->say.n; i++) {
+        double share = share_of(b, run, FUN_SELF, b->say.at[i]), mean = 0;
         for (size_t k = 0; k < b->o->n_runs; k++)
-            mean += share_of(b, k, FUN_SELF, i) / (double)b->o->n_runs;
+            mean += share_of(b, k, FUN_SELF, b->say.at[i]) / (double)b->o->n_runs;
         double n = b->lay.runs[run].time.n_samples;
         *vec_push(&list) = (struct difftest_change){log(share / mean), log_variance(mean, n)};
     }
@@ -103,12 +102,12 @@ static struct difftest_typical typical_of_run(const struct builder *b, size_t ru
 static struct difftest_typical typical_of_pair(const struct builder *b)
 {
     changes list = {0};
-    for (size_t i = 0; i < b->lay.names.strings.n; i++) {
-        double before = share_of(b, 0, FUN_SELF, i), after = share_of(b, 1, FUN_SELF, i);
-        if (has_say(b, i))
-            *vec_push(&list) = (struct difftest_change){
-                log(after / before), log_variance(before, b->lay.runs[0].time.n_samples) +
-                                         log_variance(after, b->lay.runs[1].time.n_samples)};
+    for (size_t i = 0; i < b->say.n; i++) {
+        double before = share_of(b, 0, FUN_SELF, b->say.at[i]);
+        double after = share_of(b, 1, FUN_SELF, b->say.at[i]);
+        *vec_push(&list) = (struct difftest_change){
+            log(after / before), log_variance(before, b->lay.runs[0].time.n_samples) +
+                                     log_variance(after, b->lay.runs[1].time.n_samples)};
     }
     struct difftest_typical t = difftest_typical(list.at, list.n);
     vec_done(&list);
@@ -119,6 +118,9 @@ static void find_typical(struct builder *b)
 {
     size_t nb = b->o->n_before, n = b->o->n_runs;
     b->typical = mem_calloc(n, sizeof *b->typical);
+    for (uint32_t i = 0; i < b->lay.names.strings.n; i++)
+        if (has_say(b, i))
+            *vec_push(&b->say) = i;
     if (!b->d->by_runs) {
         b->change = typical_of_pair(b);
     } else {
@@ -189,19 +191,46 @@ struct worths {
     struct overlay_worth *of[2];
 };
 
-/* Of all functions that may be tested, or of which a path may. */
-static struct worths find_worths(const struct builder *b)
+/* More functions than that are not tested: a stack of a hundred thousand would take hours. */
+enum { MOST_TESTED = 2000 };
+
+static double mean_total(const struct builder *b, uint32_t name)
 {
-    size_t n_names = b->lay.names.strings.n;
-    VEC(uint32_t) names = {0};
-    struct worths w = {0};
-    for (uint32_t i = 0; i < n_names && !b->d->by_runs; i++)
-        if ((mean_of(b, FUN_TOTAL, i, false) + mean_of(b, FUN_TOTAL, i, true)) / 2 >=
-            b->o->min_share)
+    return (mean_of(b, FUN_TOTAL, name, false) + mean_of(b, FUN_TOTAL, name, true)) / 2;
+}
+
+static int by_total(const void *x, const void *y, void *builder)
+{
+    uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
+    double p = mean_total(builder, i), q = mean_total(builder, k);
+    return p > q ? -1 : p < q ? 1 : (i > k) - (i < k);
+}
+
+typedef VEC(uint32_t) names_list;
+
+/* Functions that may be tested, or of which a path may. */
+static names_list find_large(struct builder *b)
+{
+    names_list names = {0};
+    for (uint32_t i = 0; i < b->lay.names.strings.n; i++)
+        if (mean_total(b, i) >= b->o->min_share)
             *vec_push(&names) = i;
-    for (size_t side = 0; side < 2 && !b->d->by_runs; side++) {
-        autofree struct overlay_worth *some = mem_calloc(names.n + 1, sizeof *some);
-        w.of[side] = mem_calloc(n_names, sizeof *w.of[side]);
+    if (names.n > MOST_TESTED) {
+        qsort_r(names.at, names.n, sizeof *names.at, by_total, b);
+        names.n = MOST_TESTED;
+    }
+    return names;
+}
+
+static struct worths find_worths(struct builder *b)
+{
+    struct worths w = {0};
+    if (b->d->by_runs)
+        return w;
+    names_list names = find_large(b);
+    autofree struct overlay_worth *some = mem_calloc(names.n + 1, sizeof *some);
+    for (size_t side = 0; side < 2; side++) {
+        w.of[side] = mem_calloc(b->lay.names.strings.n, sizeof *w.of[side]);
         overlay_worths(&b->lay, side, names.at, names.n, some);
         for (size_t i = 0; i < names.n; i++)
             w.of[side][names.at[i]] = some[i];
@@ -393,6 +422,7 @@ struct diff *diff_build(const struct diff_opts *o)
     overlay_done(&b.lay);
     free(b.typical);
     free(b.cpu_s);
+    vec_done(&b.say);
     return d;
 }
 

@@ -32,19 +32,6 @@ static void json_value(struct json *j, const char *key, const struct diff_value 
     json_close(j, '}');
 }
 
-static void json_names(struct json *j, const struct diff *d, const struct diff_entry *e)
-{
-    VEC(const struct diff_entry *) chain = {0};
-    for (; e != d->paths.at; e = &d->paths.at[e->parent])
-        *vec_push(&chain) = e;
-    json_key(j, "path");
-    json_open(j, '[');
-    while (chain.n)
-        json_text(j, diff_name(d, chain.at[--chain.n]));
-    json_close(j, ']');
-    vec_done(&chain);
-}
-
 static void json_entries(struct json *j, const struct diff *d, bool paths)
 {
     const struct diff_entry *at = paths ? d->paths.at : d->functions.at;
@@ -56,12 +43,14 @@ static void json_entries(struct json *j, const struct diff *d, bool paths)
         if (paths && (e->total.before + e->total.after) / 2 < d->min_share)
             continue;
         json_open(j, '{');
-        if (paths) {
-            json_names(j, d, e);
-        } else {
-            json_key(j, "name");
-            json_text(j, diff_name(d, e));
+        if (paths) { /* told by their callers: whole paths would grow as the square of the depth */
+            json_key(j, "id");
+            json_uint(j, i);
+            json_key(j, "caller");
+            json_uint(j, e->parent);
         }
+        json_key(j, "name");
+        json_text(j, diff_name(d, e));
         json_value(j, "self", &e->self);
         json_value(j, "total", &e->total);
         json_close(j, '}');
