@@ -140,7 +140,7 @@ static int give_birth(void *arg)
         execve(b->path, b->argv, b->starter->env);
     }
     shared->errnum = errno;
-    _exit(127);
+    return 127; /* which ends the process */
 }
 
 /* --- the starter --- */
@@ -277,7 +277,7 @@ static void run_counted(struct birth *b, struct starter_report *r)
     b->go_fd = go[0];
     pid_t pid = fork();
     if (pid == 0)
-        give_birth(b);
+        _exit(give_birth(b));
     b->starter->shared->pid = pid;
     autoclose int counter = counter_open(pid);
     bool gone = write(go[1], "", 1) != 1;

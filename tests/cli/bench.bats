@@ -40,6 +40,13 @@ json() { # PATH, as Python would write it after the document
     [ "$(json '["benchmarks"][0]["measures"]["switches_voluntary"]["median"] > 0')" = True ]
 }
 
+@test "peak memory is the command's own, not that of who started it" {
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "a checked program is large itself"
+    bench --runs 3 true --format json
+    exits 0
+    [ "$(json '["benchmarks"][0]["measures"]["peak_rss"]["max"] < 2**21')" = True ] || fail "$output"
+}
+
 @test "runs end when the median is precise, or the time is up" {
     bench --precision 90 --time 60 'sleep 0.001' --format json
     exits 0
