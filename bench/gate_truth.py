@@ -32,7 +32,7 @@ def options():
         p.add_argument("--" + arm, type=int, default=0, help="comparisons of this arm")
     p.add_argument("--hyperfine", type=int, default=0, help="of these so many with hyperfine too")
     p.add_argument("--work-ms", type=float, default=25, help="time of one run (default: 25)")
-    p.add_argument("--time", type=float, default=30, help="seconds for each command (default: 30)")
+    p.add_argument("--time", type=float, default=28, help="seconds for each command (default: 28)")
     p.add_argument("--measure", default="time")
     p.add_argument("--load", action="store_true", help="keep one core busy meanwhile")
     p.add_argument("--out", default=os.path.join(DATA, "gate_truth.jsonl"))

@@ -13,7 +13,7 @@ static const struct opt bench_table[] = {
      "at least N runs, whatever the time (default: 10; 14 when comparing)", .min = 1, .max = 1e6},
     {0, "max-runs", OPT_INT, AT(max_runs), "N", "at most N runs", .min = 1, .max = 1e6},
     {0, "time", OPT_NUMBER, AT(time_s), "SECONDS",
-     "time for each command (default: 3; 30 when comparing, which mostly ends sooner)",
+     "time for each command (default: 3; 28 when comparing, which mostly ends sooner)",
      .min = 0.001, .max = 1e6},
     {0, "precision", OPT_NUMBER, AT(precision), "PERCENT",
      "a command alone: stop when its median is known to within this (default: 1)", .min = 0.001,

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -18,7 +19,6 @@
 enum { BAR_CELLS = 20 };
 
 struct bar {
-    double last_s;
     bool drawn;
 };
 
@@ -29,28 +29,40 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static int terminal_width(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80;
+}
+
+static void add_estimate(struct buf *b, const struct session_progress *p)
+{
+    char text[UNITS_MAX];
+    bool times = measure_infos[p->measure].unit == MEASURE_NS;
+    if (!isnan(p->ratio) && p->high < INFINITY)
+        buf_printf(b, ", %+.1f%% (%+.1f to %+.1f)", (p->ratio - 1) * 100, (p->low - 1) * 100,
+                   (p->high - 1) * 100);
+    else if (p->half < INFINITY && p->middle > 0)
+        buf_printf(b, ", %s +-%.1f%%",
+                   units_scaled(text, p->middle, times ? "nanoseconds" : "count"),
+                   p->half / p->middle * 100);
+}
+
+/* One line that is written over and over; what does not fit would scroll, so it is cut. */
 static void draw(void *to, const struct session_progress *p)
 {
     struct bar *bar = to;
-    double now = now_s();
-    if (now - bar->last_s < 0.1)
-        return;
-    int full = (int)(p->done * BAR_CELLS);
-    fputs("\r\033[K[", stderr);
+    autobuf struct buf b = {0};
+    int full = (int)(p->done * BAR_CELLS), width = terminal_width() - 1;
+    buf_byte(&b, '[');
     for (int i = 0; i < BAR_CELLS; i++)
-        fputs(i < full ? "#" : "-", stderr);
-    fprintf(stderr, "] %3.0f%%, %.0f s left at most, %zu runs", p->done * 100, p->left_s,
-            p->blocks);
-    if (!isnan(p->ratio) && p->high < INFINITY)
-        fprintf(stderr, ", %+.1f%% (%+.1f to %+.1f)", (p->ratio - 1) * 100, (p->low - 1) * 100,
-                (p->high - 1) * 100);
-    else if (!isnan(p->half)) {
-        char text[UNITS_MAX];
-        fprintf(stderr, ", %s ±%.1f%%", units_scaled(text, p->middle, "nanoseconds"),
-                p->half / p->middle * 100);
-    }
-    fprintf(stderr, "  %.40s", p->name);
-    bar->last_s = now;
+        buf_byte(&b, i < full ? '#' : '-');
+    buf_printf(&b, "] %3.0f%%", p->done * 100);
+    if (p->done > 0)
+        buf_printf(&b, ", %.0f s left at most, %zu runs", p->left_s, p->blocks);
+    add_estimate(&b, p);
+    buf_printf(&b, "  %.60s", p->name);
+    fprintf(stderr, "\r\033[K%.*s", b.n < (size_t)width ? (int)b.n : width, b.at);
     bar->drawn = true;
 }
 
@@ -118,7 +130,7 @@ static struct plan_opts plan_opts_of(const struct cmd_bench_opts *o, char **line
 static double time_of(const struct cmd_bench_opts *o, const struct plan *p)
 {
     bool compares = p->items.n > p->groups.n;
-    return o->time_s > 0 ? o->time_s : compares ? 30 : 3;
+    return o->time_s > 0 ? o->time_s : compares ? 28 : 3; /* of two: a minute, all in all */
 }
 
 static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const struct plan *p)
