@@ -35,6 +35,21 @@ static bool event_says(const char *event, char who, char other)
            strspn(colon + 1, "ukhpPGHISDW") == strlen(colon + 1);
 }
 
+/* Whether "--user-only" is among the options of a recording; the command's own come behind "--". */
+static bool asked_for_user_only(const struct meta *m)
+{
+    const char *options = meta_find(m, META_OPTIONS);
+    struct text rest = text_of(options ? options : "");
+    while (rest.n) {
+        struct text word = text_cut(&rest, ' ');
+        if (text_is(word, "--"))
+            return false;
+        if (text_is(word, "--user-only"))
+            return true;
+    }
+    return false;
+}
+
 /*
  * Which code was looked at; NULL where not known. A recording that could not see the kernel says
  * so; of other inputs kernel code tells that it was seen, and its absence tells nothing.
@@ -43,7 +58,8 @@ static const char *scope_of(const struct profile *p)
 {
     const char *event = meta_find(&p->meta, META_EVENT);
     const char *hidden = meta_find(&p->meta, META_KERNEL_HIDDEN);
-    if ((hidden && strcmp(hidden, "yes") == 0) || event_says(event, 'u', 'k'))
+    if ((hidden && strcmp(hidden, "yes") == 0) || asked_for_user_only(&p->meta) ||
+        event_says(event, 'u', 'k'))
         return "without the kernel";
     if (event_says(event, 'k', 'u'))
         return "only the kernel";

@@ -14,8 +14,10 @@ const char *diff_presence(const struct diff_value *total)
 void diff_cost(struct buf *b, const struct diff_value *v)
 {
     const char *presence = diff_presence(v);
-    if (*presence)
-        buf_str(b, v->before <= 0 && v->after <= 0 ? "-" : presence);
+    if (*presence && (v->before > 0 || v->after > 0))
+        buf_str(b, presence);
+    else if (isnan(v->p)) /* of too few samples, or of nearly all */
+        buf_str(b, "-");
     else if (v->cost >= 3)
         buf_printf(b, "x%.3g", v->cost);
     else

@@ -302,6 +302,7 @@ static void unlike_profiles_are_told(void **state)
     assert_unlike(META_HOST, "one", "two", "host differs");
     assert_unlike(META_KERNEL_HIDDEN, "yes", "no", "scope differs: 'without the kernel'");
     assert_unlike(META_KERNEL_HIDDEN, "no", "no", NULL);
+    assert_unlike(META_OPTIONS, "-q -- app --user-only", "-q --user-only -- app", NULL);
     assert_unlike(META_EVENT, "cycles:k", "cycles:u", "scope differs: 'only the kernel'");
 }
 
@@ -317,6 +318,13 @@ static void a_hidden_kernel_in_one_profile_is_told(void **state)
     diff_unlike(&o, &why);
     assert_int_equal(why.n, 0);
     profile_add_named_frame(b, text_of("do_syscall_64"), FRAME_KERNEL);
+    diff_unlike(&o, &why);
+    assert_non_null(strstr(buf_cstr(&why), "'without the kernel' and 'with the kernel'"));
+    buf_done(&why);
+    meta_set_str(&a->meta, META_KERNEL_HIDDEN, "no");
+    diff_unlike(&o, &why);
+    assert_int_equal(why.n, 0);
+    meta_set_str(&a->meta, META_OPTIONS, "-q --user-only -- app");
     diff_unlike(&o, &why);
     assert_non_null(strstr(buf_cstr(&why), "'without the kernel' and 'with the kernel'"));
     buf_done(&why);
