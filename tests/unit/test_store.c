@@ -539,9 +539,13 @@ static void half_a_transaction_is_undone(void **state)
         raise(SIGKILL);
     }
     waitpid(child, NULL, 0);
+    char journal[80];
+    snprintf(journal, sizeof journal, "%s-journal", path);
+    assert_int_equal(access(journal, F_OK), 0);
     struct store *s = open_store(STORE_READ);
     must(store_load_baseline(s, "main", &got, &err), &err);
     same_set(&want, &got);
+    assert_int_equal(access(journal, F_OK), -1);
     store_close(s);
     series_set_done(&got);
     series_set_done(&want);
