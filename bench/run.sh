@@ -8,3 +8,4 @@ cd "$(dirname "$0")/.."
 python3 bench/formats.py
 python3 bench/record.py
 python3 bench/understand.py
+python3 bench/start.py

@@ -86,17 +86,16 @@ static struct pairs pair_up(const struct session *s, size_t before, size_t after
     return p;
 }
 
-static void compare(struct session *s, struct session_comparison *c, int look)
+static void compare(struct session *s, struct session_comparison *c, const struct paired_opts *o,
+                    int look)
 {
-    struct paired_opts o = s->opts.paired;
     struct pairs p = pair_up(s, c->before, c->after);
-    o.comparisons = count_comparisons(s);
     if (s->opts.exact)
-        paired_compare_counts(&c->paired, p.before, p.after, p.n, &o);
+        paired_compare_counts(&c->paired, p.before, p.after, p.n, o);
     else
-        paired_compare(&c->paired, p.before, p.after, p.n, &o, look);
+        paired_compare(&c->paired, p.before, p.after, p.n, o, look);
     if (!isnan(c->limit))
-        c->gate = paired_gate(&c->paired, c->limit, o.band);
+        c->gate = paired_gate(&c->paired, c->limit, o->band);
     c->final = c->paired.verdict != VERDICT_INCONCLUSIVE && c->gate != GATE_UNDECIDED;
     free(p.before);
     free(p.after);
@@ -106,13 +105,15 @@ static void compare(struct session *s, struct session_comparison *c, int look)
 static bool look_at_group(struct session *s, size_t g, int look)
 {
     bool all = true;
+    struct paired_opts o = s->opts.paired;
+    o.comparisons = count_comparisons(s);
     for (size_t i = 0; i < s->set.series.n; i++) {
         size_t before = reference_of(s, i);
         if (group_of(s, i) != g || is_aa(s, i) || before == PLAN_NONE)
             continue;
         struct session_comparison *c = get_comparison(s, before, i);
         if (!c->final)
-            compare(s, c, look);
+            compare(s, c, &o, look);
         all &= c->final;
     }
     s->groups[g].looked_at = s->groups[g].blocks;

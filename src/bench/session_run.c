@@ -33,6 +33,11 @@ static size_t add_series(struct session *s, size_t number, const char *benchmark
     if (found != PLAN_NONE)
         return found;
     autofree char *name = name_of(s, item, benchmark);
+    while (series_find(&s->set, name)) { /* "a: b" may also be the name of another command */
+        char *longer = mem_printf("%s'", name);
+        free(name);
+        name = longer;
+    }
     struct series *series = series_add(&s->set, name);
     free(series->command);
     series->command = mem_strdup(item->line);
