@@ -17,6 +17,13 @@ static double limit_of(const char *gate, struct text *ret_name)
     return percent / 100;
 }
 
+struct text gates_name(const char *gate)
+{
+    struct text name;
+    limit_of(gate, &name);
+    return name;
+}
+
 int gates_check(const struct opt_list *gates, struct err *err)
 {
     struct text name;

@@ -3,6 +3,7 @@
  */
 #include "base/publish.h"
 #include "bench/count.h"
+#include "bench/gates.h"
 #include "cmd/bench.h"
 #include "host/fingerprint.h"
 #include "host/provenance.h"
@@ -178,11 +179,33 @@ static void tell_gate(const struct bench_outcome *b, const struct session_compar
                     name, c->limit * 100, first);
 }
 
+static bool measured(const struct session *s, struct text name)
+{
+    for (size_t i = 0; i < s->set.series.n; i++)
+        if (text_is(name, s->set.series.at[i].name) || text_is(name, s->origins.at[i].benchmark))
+            return true;
+    return name.n == 0;
+}
+
+/* A gate whose name is misspelt would hold for ever. */
+static bool tell_lost_gates(const struct session *s, const struct opt_list *gates)
+{
+    bool lost = false;
+    for (size_t i = 0; i < gates->n && !s->stopped; i++) {
+        struct text name = gates_name(gates->at[i]);
+        if (measured(s, name))
+            continue;
+        command_say("no benchmark is named '%.*s', as --max-regression says", TEXT_ARG(name));
+        lost = true;
+    }
+    return lost;
+}
+
 int bench_outcome_tell(const struct bench_outcome *b, const struct cmd_bench_opts *o)
 {
     const struct session *s = &b->session;
     bool broken = false, undecided = false;
-    (void)o;
+    bool lost = tell_lost_gates(s, &o->max_regression);
     for (size_t i = 0; i < s->notes.n; i++)
         command_say("note: %s", s->notes.at[i]);
     if (s->failed_runs)
@@ -198,7 +221,7 @@ int bench_outcome_tell(const struct bench_outcome *b, const struct cmd_bench_opt
     }
     if (broken)
         return EXIT_FAILS;
-    if (s->stopped)
-        return EXIT_STOPPED;
+    if (s->stopped || lost)
+        return s->stopped ? EXIT_STOPPED : EXIT_ERROR;
     return undecided ? EXIT_INCONCLUSIVE : EXIT_OK;
 }

@@ -127,9 +127,27 @@ static struct plan_opts plan_opts_of(const struct cmd_bench_opts *o, char **line
                               .aa = o->aa};
 }
 
+/* Besides the reference, is there anything in the groups? */
+static bool compares_any(const struct plan *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->items.n; i++)
+        n += !p->items.at[i].aa;
+    return n > p->groups.n;
+}
+
+static int check_gates(const struct cmd_bench_opts *o, const struct plan *p, struct err *err)
+{
+    if (o->max_regression.n == 0 || o->store.against || compares_any(p))
+        return 0;
+    return err_set(err, EXIT_ERROR,
+                   "--max-regression has nothing to compare with: give two "
+                   "commands, or --against a baseline");
+}
+
 static double time_of(const struct cmd_bench_opts *o, const struct plan *p)
 {
-    bool compares = p->items.n > p->groups.n;
+    bool compares = compares_any(p);
     return o->time_s > 0 ? o->time_s : compares ? 28 : 3; /* of two: a minute, all in all */
 }
 
@@ -222,7 +240,7 @@ int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts 
     bool valgrind;
     *plan = (struct plan){0};
     if (check(o, err) != 0 || choose_counter(o, &wanted, &start, &valgrind, err) != 0 ||
-        plan_build(plan, &wanted, err) != 0)
+        plan_build(plan, &wanted, err) != 0 || check_gates(o, plan, err) != 0)
         return -1;
     struct session_opts with = session_opts_of(o, plan);
     with.count_valgrind = valgrind;

@@ -281,6 +281,11 @@ END
     complains "two commands are named 'a'"
     bench --max-regression lots true true
     complains "takes a percentage"
+    bench --max-regression 5% true
+    complains "nothing to compare with"
+    bench --runs 1 --max-regression nobody=5% true true
+    exits 1
+    says "no benchmark is named 'nobody'"
     bench "echo 'x"
     complains "a quote has no end"
     bench
