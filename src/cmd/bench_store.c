@@ -72,7 +72,9 @@ static void put_method(const struct cmd_bench_opts *o, struct meta *m)
     add_method(&b, "shell", o->shell ? "yes" : "no");
     add_method(&b, "prepare", o->prepare);
     add_method(&b, "input", o->input);
+    add_method(&b, "output", o->show_output ? "inherit" : o->output_of);
     add_method(&b, "count", o->count);
+    add_method(&b, "quick", o->quick ? "yes" : NULL);
     add_method(&b, "warm-up", o->warmup ? "yes" : "no");
     for (size_t i = 0; i < o->env.n; i++)
         add_method(&b, "env", o->env.at[i]);

@@ -99,7 +99,7 @@ static size_t even_ticks(const struct plot_axis *a, int want, double ret[PLOT_TI
     double step = step_of(a, want);
     size_t n = 0;
     for (double i = ceil(a->low / step); i * step <= a->high && n < PLOT_TICKS; i++)
-        ret[n++] = i * step;
+        ret[n++] = i * step + 0.0; /* not -0 */
     return n;
 }
 

@@ -57,6 +57,8 @@ static void set_range(struct violin *v)
     if (v->before.there)
         reach(&v->before, &low, &high);
     v->plot.x = plot_axis_around(low, high, false);
+    if (v->now.b.s.min >= 0 && !(v->before.there && v->before.b.s.min < 0))
+        v->plot.x.low = fmax(v->plot.x.low, 0);
     v->plot.y = (struct plot_axis){-1.08, 1.08, false};
 }
 
