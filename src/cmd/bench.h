@@ -41,7 +41,7 @@ struct bench_outcome {
     VEC(struct bench_comparison) comparisons;
     VEC(struct bench_growth) growths;
     struct bench_report report; /* points to all of these */
-    char design[600];
+    char *design;
 };
 
 /* --- bench_run.c: from options to a session --- */

@@ -46,35 +46,42 @@ static void add_growths(struct bench_outcome *b)
     }
 }
 
-/* How it was measured, in one sentence. */
-static void describe(struct bench_outcome *b)
+static const char *plural(size_t n)
 {
-    const struct session *s = &b->session;
-    struct text to = {b->design, sizeof b->design};
+    return n == 1 ? "" : "s";
+}
+
+static void describe_blocks(struct buf *to, const struct session *s)
+{
     size_t members = s->plan->groups.n ? s->plan->groups.at[0].items.n : 0;
-    int n = 0;
     if (members > 1)
-        n = snprintf(b->design, to.n, "%zu blocks of %zu runs in balanced random order%s",
-                     s->blocks, members,
-                     s->opts.exact ? "" : ", environment padded at random in each");
+        buf_printf(to, "%zu block%s of %zu runs in balanced random order%s", s->blocks,
+                   plural(s->blocks), members,
+                   s->opts.exact ? "" : ", environment padded at random in each");
     else
-        n = snprintf(b->design, to.n, "%zu run%s%s", s->blocks, s->blocks == 1 ? "" : "s",
-                     s->plan->groups.n > 1 ? " of each at most" : "");
+        buf_printf(to, "%zu run%s%s", s->blocks, plural(s->blocks),
+                   s->plan->groups.n > 1 ? " of each at most" : "");
+}
+
+/* How it was measured, in one sentence. */
+static char *describe(const struct session *s)
+{
+    autobuf struct buf b = {0};
+    describe_blocks(&b, s);
     if (s->comparisons.n > 0 && !s->opts.exact)
-        n += snprintf(b->design + n, to.n - (size_t)n,
-                      "; %zu look%s and %zu comparison%s share "
-                      "a risk of %g %%",
-                      s->looks, s->looks == 1 ? "" : "s", s->comparisons.n,
-                      s->comparisons.n == 1 ? "" : "s", s->opts.paired.risk * 100);
+        buf_printf(&b, "; %zu look%s and %zu comparison%s share a risk of %g %%", s->looks,
+                   plural(s->looks), s->comparisons.n, plural(s->comparisons.n),
+                   s->opts.paired.risk * 100);
     if (s->opts.exact)
-        n += snprintf(b->design + n, to.n - (size_t)n, "; %s",
-                      count_words(s->opts.count_valgrind ? COUNT_BY_VALGRIND : COUNT_BY_CPU));
+        buf_printf(&b, "; %s",
+                   count_words(s->opts.count_valgrind ? COUNT_BY_VALGRIND : COUNT_BY_CPU));
     if (s->aa_tries > 0)
-        n += snprintf(b->design + n, to.n - (size_t)n,
-                      "; the first command against itself, %d blocks at a risk of 5 %% each time: "
-                      "%zu false alarms in %zu",
-                      SESSION_AA_BLOCKS, s->aa_alarms, s->aa_tries);
-    snprintf(b->design + n, to.n - (size_t)n, "; %.1f s", s->seconds);
+        buf_printf(&b,
+                   "; the first command against itself, %d blocks at a risk of 5 %% each time: "
+                   "%zu false alarm%s in %zu",
+                   SESSION_AA_BLOCKS, s->aa_alarms, plural(s->aa_alarms), s->aa_tries);
+    buf_printf(&b, "; %.1f s", s->seconds);
+    return mem_strdup(buf_cstr(&b));
 }
 
 static void add_meta(struct series_set *set)
@@ -106,7 +113,7 @@ void bench_outcome_build(struct bench_outcome *b)
     add_growths(b);
     drop_aa(s);
     add_comparisons(b);
-    describe(b);
+    b->design = describe(s);
     b->report = (struct bench_report){
         .now = &s->set,
         .now_name = "now",
@@ -126,6 +133,7 @@ void bench_outcome_done(struct bench_outcome *b)
 {
     vec_done(&b->comparisons);
     vec_done(&b->growths);
+    free(b->design);
     sweeps_done(&b->sweeps);
     session_done(&b->session);
 }
