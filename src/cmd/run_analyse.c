@@ -19,32 +19,47 @@ static void look_at_code(struct suite_result *w, struct hotcode *code)
     hotcode_read_profile(code, rec->profile, rec->type, &(struct hotcode_opts){.least = 0.001});
 }
 
-/* "81% of the time is in packed AVX2 code". */
+/* What a share of the time is in, largest first, and what of it is not worth a word. */
+static void say_classes(struct buf *b, const struct hotcode *code)
+{
+    static const char *const words[SIMD_VERDICTS] = {
+        [SIMD_PACKED] = "in functions whose floating point is packed",
+        [SIMD_PACKED_INT] = "in functions with vectors of integers",
+        [SIMD_SCALAR] = "in scalar floating point",
+        [SIMD_INTEGER] = "in plain integer code",
+    };
+    int64_t by_class[SIMD_VERDICTS] = {0};
+    for (size_t i = 0; i < code->rows.n; i++)
+        by_class[simd_verdict_of(&code->rows.at[i].mix)] += code->rows.at[i].self;
+    for (int round = 0; round < SIMD_VERDICTS; round++) {
+        int most = 0;
+        for (int i = 1; i < SIMD_VERDICTS; i++)
+            most = by_class[i] > by_class[most] ? i : most;
+        double share = 100.0 * (double)by_class[most] / (double)code->total;
+        if (words[most] && share >= 0.5)
+            buf_printf(b, "%s%.0f%% %s", b->n ? ", " : "", share, words[most]);
+        by_class[most] = -1;
+    }
+}
+
+/* "53% in plain integer code, 7% in functions with vectors of integers. Hottest: find (integer)" */
 static void describe_code(struct suite_result *w, const struct hotcode *code)
 {
+    enum { NAMED = 3 };
     autobuf struct buf line = {0};
-    int64_t known = code->total - code->elsewhere, by_class[SIMD_VERDICTS] = {0};
     char word[32];
-    if (!code->total || known <= 0) {
+    if (!code->total || code->total - code->elsewhere <= 0) {
         suite_absent(w, COLLECT_SIMD, "the code of the hot functions could not be read");
         return;
     }
-    for (size_t i = 0; i < code->rows.n; i++)
-        by_class[simd_verdict_of(&code->rows.at[i].mix)] += code->rows.at[i].self;
     w->simd = code->all;
-    buf_printf(&line,
-               "%.0f%% of the time is in functions whose floating point is packed, %.0f%% in "
-               "vectors of integers, %.0f%% in scalar floating point, %.0f%% in integer code",
-               100.0 * (double)by_class[SIMD_PACKED] / (double)code->total,
-               100.0 * (double)by_class[SIMD_PACKED_INT] / (double)code->total,
-               100.0 * (double)by_class[SIMD_SCALAR] / (double)code->total,
-               100.0 * (double)by_class[SIMD_INTEGER] / (double)code->total);
+    say_classes(&line, code);
     if (code->elsewhere)
-        buf_printf(&line, "; %.0f%% could not be looked at",
-                   100.0 * (double)code->elsewhere / (double)code->total);
-    if (code->rows.n)
-        buf_printf(&line, "; the hottest, %s, is %s", code->rows.at[0].name,
-                   simd_describe(&code->rows.at[0].mix, word));
+        buf_printf(&line, "%s%.0f%% in code that could not be looked at, such as the kernel's",
+                   line.n ? ", " : "", 100.0 * (double)code->elsewhere / (double)code->total);
+    for (size_t i = 0; i < code->rows.n && i < NAMED; i++)
+        buf_printf(&line, "%s%s (%s)", i ? ", " : ". The hottest: ", code->rows.at[i].name,
+                   simd_describe(&code->rows.at[i].mix, word));
     w->simd_line = mem_strdup(buf_cstr(&line));
 }
 

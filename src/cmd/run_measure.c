@@ -162,7 +162,12 @@ static int after_recording(struct run *r, struct suite_result *w, const struct e
         suite_absent(w, COLLECT_CPU, err.text);
     } else if (gate_failed(done, path)) {
         autofree char *why = last_line(&tail);
-        suite_absent(w, COLLECT_CPU, *why ? why : "too few samples");
+        char *options = strstr(why, "; run longer");
+        if (options)
+            *options = '\0'; /* those of kelvin record */
+        autofree char *hint = mem_printf("%s; make the workload longer, or raise its 'rate'",
+                                         *why ? why : "too few samples");
+        suite_absent(w, COLLECT_CPU, hint);
     } else {
         exec_say(done, &said);
         suite_fail(w, buf_cstr(&said), buf_cstr(&tail));
@@ -460,14 +465,20 @@ static int bench_workload(struct run *r, struct suite_result *w, struct err *err
     for (size_t i = 0; i < sizeof timed / sizeof *timed; i++) {
         if (!w->workload.collect[timed[i]])
             continue;
+        run_say(r, "%s: %s", w->workload.name, collect_names[timed[i]]);
         bench_one(r, w, timed[i]);
         if (w->absent[timed[i]])
             run_say(r, "%s: no %s: %s", w->workload.name, collect_names[timed[i]],
                     w->absent[timed[i]]);
     }
-    for (size_t i = 0; i < sizeof grinds / sizeof *grinds; i++)
-        if (w->workload.collect[grinds[i].what] && grind(r, w, &grinds[i], err) != 0)
+    for (size_t i = 0; i < sizeof grinds / sizeof *grinds; i++) {
+        if (!w->workload.collect[grinds[i].what])
+            continue;
+        run_say(r, "%s: %s, under valgrind, which is many times slower", w->workload.name,
+                collect_names[grinds[i].what]);
+        if (grind(r, w, &grinds[i], err) != 0)
             return -1;
+    }
     return 0;
 }
 

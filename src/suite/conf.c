@@ -493,6 +493,11 @@ bool conf_has(const struct conf *c, const char *name, const char *key, const cha
     return found;
 }
 
+bool conf_overrules(const struct conf_value *v)
+{
+    return v->rank >= RANK_ENVIRONMENT;
+}
+
 char *conf_locate(void)
 {
     autofree char *here = realpath(".", NULL);

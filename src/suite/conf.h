@@ -86,5 +86,8 @@ struct words conf_words(const struct conf *c, const char *name, const char *key)
 /* The environment variable over a key: "KELVIN_WORKLOAD_SMALL_RUNS". */
 void conf_variable(struct buf *b, const struct conf_key *key, const char *name);
 
+/* Whether the value comes from the environment or an option. */
+bool conf_overrules(const struct conf_value *v);
+
 /* Where kelvin.conf is: in this folder or the nearest above it; NULL = nowhere. Free it. */
 char *conf_locate(void);

@@ -9,6 +9,7 @@
 #include "view/check.h"
 #include "view/document.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <time.h>
 
@@ -69,7 +70,8 @@ static void add_source(struct document *d, const struct suite *s)
             buf_printf(&list, " and %zu more", s->n_dirty - SUITE_DIRTY_SHOWN);
         fact(d, "files that differ from the commit", buf_cstr(&list));
     } else if (*s->git.commit) {
-        fact(d, "files that differ from the commit", s->git.dirty_known ? "none" : "not known");
+        fact(d, "files that differ from the commit",
+             s->git.dirty_known ? "none of those that git knows" : "not known");
     }
     snprintf(text, sizeof text, "%s of %zu file%s", s->digest, s->n_sources,
              s->n_sources == 1 ? "" : "s");
@@ -247,17 +249,37 @@ static void add_findings(struct document *d, const char *tool, const struct suit
         document_code(d, f->text);
 }
 
-static void add_absent(struct document *d, const struct suite_result *r)
+void page_absent(struct document *d, const struct suite_result *r)
 {
-    bool any = false;
     for (int i = 0; i < COLLECTS; i++)
-        any |= r->absent[i] != NULL;
-    if (!any)
-        return;
-    document_heading(d, "Absent");
-    for (int i = 0; i < COLLECTS; i++)
-        if (r->absent[i])
-            document_item(d, collect_names[i], r->absent[i], "");
+        if (r->absent[i]) {
+            autofree char *what = mem_printf("absent: %s", collect_names[i]);
+            document_item(d, what, r->absent[i], "");
+        }
+}
+
+/* The figures that matter most, in a sentence. */
+static void add_lead(struct document *d, const struct suite_result *r)
+{
+    autobuf struct buf b = {0};
+    double wall = page_median(r->bench, MEASURE_TIME);
+    uint64_t cpu_ns;
+    char n[UNITS_MAX];
+    if (r->recordings.n &&
+        meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns))
+        buf_printf(&b, "CPU time %s", units_scaled(n, (double)cpu_ns, "nanoseconds"));
+    if (r->has_report)
+        buf_printf(&b, " in %s samples", units_count(n, (uint64_t)r->report.quality.samples));
+    if (!isnan(wall))
+        buf_printf(&b, "%swall time %s, the median of %zu runs", b.n ? "; " : "",
+                   units_scaled(n, wall, "nanoseconds"), r->bench->runs.n);
+    if (r->instructions)
+        buf_printf(&b, "%s%s instructions", b.n ? "; " : "",
+                   units_scaled(n, page_median(r->instructions, MEASURE_INSTRUCTIONS), "count"));
+    document_code(d, r->workload.line);
+    if (b.n)
+        document_text(d, "%c%s.", toupper((unsigned char)*buf_cstr(&b)), buf_cstr(&b) + 1);
+    page_absent(d, r);
 }
 
 static void add_failure(struct document *d, const struct suite *s, const struct suite_result *r)
@@ -306,13 +328,34 @@ static void add_rules(struct document *d, const struct suite_result *r)
 
 /* --- how to go on --- */
 
+/* What the suite file does not say must be said again; quoted for a shell. */
+static void add_overruled(struct buf *b, const struct conf *c, const char *workload)
+{
+    for (size_t i = 0; i < c->values.n; i++) {
+        const struct conf_value *v = &c->values.at[i];
+        bool other = strcmp(v->key->section, "workload") == 0 && strcmp(v->name, workload) != 0;
+        if (!conf_overrules(v) || other)
+            continue;
+        buf_printf(b, " \\\n    --set '%s.%s%s%s=", v->key->section, v->name, *v->name ? "." : "",
+                   v->key->key);
+        for (const char *at = v->text; *at; at++)
+            if (*at == '\'')
+                buf_str(b, "'\\''");
+            else
+                buf_byte(b, (uint8_t)*at);
+        buf_str(b, "'");
+    }
+}
+
 static void add_reading(struct document *d, const struct suite *s, const struct suite_result *r)
 {
-    autofree char *again =
-        mem_printf("%skelvin run %s", *s->git.commit && !s->git.dirty ? "# at that commit\n" : "",
-                   r->workload.name);
+    autobuf struct buf again = {0};
+    if (*s->git.commit && !s->git.dirty)
+        buf_printf(&again, "git checkout %.12s\n", s->git.commit);
+    buf_printf(&again, "kelvin run %s", r->workload.name);
+    add_overruled(&again, &s->conf, r->workload.name);
     document_heading(d, "To make it again");
-    document_code(d, again);
+    document_code(d, buf_cstr(&again));
     document_heading(d, "How to read it");
     document_text(d, "A share such as 5.0%% ±1.4 is an estimate: in 95 of 100 recordings the true "
                      "share lies within the 1.4 points. Self is time in a function's own code, "
@@ -327,6 +370,7 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
 
 void page_workload(struct document *d, const struct suite *s, const struct suite_result *r)
 {
+    add_lead(d, r);
     add_failure(d, s, r);
     if (r->recordings.n) {
         autofree char *svg = mem_printf("%s.svg", r->workload.name);
@@ -339,13 +383,12 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
     page_comparison(d, s, r);
     if (r->simd_line) {
         document_heading(d, "Vector instructions");
-        document_text(d, "%s.", r->simd_line);
+        document_text(d, "Of the time: %s.", r->simd_line);
     }
     page_cache(d, r);
     add_bench(d, r);
     add_findings(d, "Memory errors (memcheck)", &r->memcheck);
     add_findings(d, "Thread errors (helgrind)", &r->helgrind);
-    add_absent(d, r);
     if (r->recordings.n)
         add_sampling(d, r);
     add_provenance(d, s, r);

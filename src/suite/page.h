@@ -2,7 +2,8 @@
  * page.h - what a run of a suite publishes: pages for people, a receipt for programs.
  *
  *     NAME.svg      the flame graph of a workload
- *     NAME.md       its page: where everything comes from, where the time goes, what to try
+ *     NAME.md       its page: where everything comes from, where the time goes, what to try;
+ *                   NAME.html the same
  *     README.md     the index; index.html the same with the drawings
  *     run.json      every figure
  *     summary.md    at most one screen, for a pull request
@@ -24,7 +25,9 @@ int page_write_all(const struct suite *s, struct err *err);
 
 /* The parts, for pages of their own. */
 void page_workload(struct document *d, const struct suite *s, const struct suite_result *r);
-void page_index(struct document *d, const struct suite *s);
+
+/* ENDING is that of the pages it leads to: "md" or "html". */
+void page_index(struct document *d, const struct suite *s, const char *ending);
 void page_summary(FILE *out, const struct suite *s);
 void page_receipt(FILE *out, const struct suite *s);
 

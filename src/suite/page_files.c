@@ -41,11 +41,20 @@ static void write_page(FILE *out, const struct suite *s, const struct suite_resu
     document_done(&d);
 }
 
+static void write_page_html(FILE *out, const struct suite *s, const struct suite_result *r)
+{
+    struct document d = {0};
+    autofree char *title = mem_printf("%s: %s", s->project, r->workload.name);
+    page_workload(&d, s, r);
+    document_print_html(out, &d, title, NULL);
+    document_done(&d);
+}
+
 static void write_index(FILE *out, const struct suite *s, const struct suite_result *r)
 {
     struct document d = {0};
     (void)r;
-    page_index(&d, s);
+    page_index(&d, s, "md");
     document_print_markdown(out, &d, s->project);
     document_done(&d);
 }
@@ -54,7 +63,7 @@ static void write_index_html(FILE *out, const struct suite *s, const struct suit
 {
     struct document d = {0};
     (void)r;
-    page_index(&d, s);
+    page_index(&d, s, "html");
     document_print_html(out, &d, s->project, NULL);
     document_done(&d);
 }
@@ -75,9 +84,12 @@ static int write_workload(const struct suite *s, const struct suite_result *r, s
 {
     autofree char *svg = mem_printf("%s.svg", r->workload.name);
     autofree char *page = mem_printf("%s.md", r->workload.name);
+    autofree char *html = mem_printf("%s.html", r->workload.name);
     if (r->recordings.n && write_file(s, r, svg, write_flame, err) != 0)
         return -1;
-    return write_file(s, r, page, write_page, err);
+    if (write_file(s, r, page, write_page, err) != 0)
+        return -1;
+    return write_file(s, r, html, write_page_html, err);
 }
 
 static const struct {

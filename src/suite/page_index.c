@@ -140,7 +140,7 @@ static const struct document_column index_columns[] = {{"workload"},
                                                        {"hottest function", .wide = true},
                                                        {"page"}};
 
-static double median_of(const struct series *s, enum measure m)
+double page_median(const struct series *s, enum measure m)
 {
     struct sample_summary sum;
     if (!s)
@@ -170,17 +170,17 @@ static void hottest_cell(struct document *d, const struct suite_result *r)
     cell(d, b.n ? buf_cstr(&b) : "-");
 }
 
-static void add_row(struct document *d, const struct suite_result *r)
+static void add_row(struct document *d, const struct suite_result *r, const char *ending)
 {
     uint64_t cpu_ns;
     char n[UNITS_MAX];
-    autofree char *page = mem_printf("%s.md", r->workload.name);
+    autofree char *page = mem_printf("%s.%s", r->workload.name, ending);
     bool known = r->recordings.n &&
                  meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns);
     cell(d, r->workload.name);
     cell(d, suite_outcome_names[r->outcome]);
     number_cell(d, known ? (double)cpu_ns : NAN, "nanoseconds");
-    number_cell(d, median_of(r->bench, MEASURE_TIME), "nanoseconds");
+    number_cell(d, page_median(r->bench, MEASURE_TIME), "nanoseconds");
     cell(d, r->has_report ? units_count(n, (uint64_t)r->report.quality.samples) : "-");
     hottest_cell(d, r);
     document_cell_link(d, text_of(page), page);
@@ -197,12 +197,12 @@ static void add_head(struct document *d, const struct suite *s)
         document_text(d, "Note: %s.", s->warnings.at[i]);
 }
 
-void page_index(struct document *d, const struct suite *s)
+void page_index(struct document *d, const struct suite *s, const char *ending)
 {
     add_head(d, s);
     document_table(d, index_columns, sizeof index_columns / sizeof *index_columns);
     for (size_t i = 0; i < s->results.n; i++)
-        add_row(d, &s->results.at[i]);
+        add_row(d, &s->results.at[i], ending);
     if (s->has_scaling)
         check_add_growth(d, &s->scaling);
     for (size_t i = 0; i < s->results.n; i++) {
@@ -215,6 +215,7 @@ void page_index(struct document *d, const struct suite *s)
             autofree char *svg = mem_printf("%s.svg", r->workload.name);
             document_image(d, svg, "Flame graph");
         }
+        page_absent(d, r);
         page_comparison(d, s, r);
     }
     document_text(d, "run.json has every figure. The .kelvin files open with 'kelvin report' and "
@@ -278,7 +279,7 @@ static void summary_note(FILE *out, const struct suite_result *r)
 static void summary_row(FILE *out, const struct suite_result *r)
 {
     char now[UNITS_MAX];
-    double wall = median_of(r->bench, MEASURE_TIME);
+    double wall = page_median(r->bench, MEASURE_TIME);
     fprintf(out, "| %s | %s | %s | ", r->workload.name, suite_outcome_names[r->outcome],
             isnan(wall) ? "-" : units_scaled(now, wall, "nanoseconds"));
     summary_change(out, r);

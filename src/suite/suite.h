@@ -60,8 +60,8 @@ struct suite_result {
     VEC(struct suite_recording) recordings;
     struct report report; /* of the first recording */
     bool has_report;
-    struct simd_mix simd;  /* of hot code, where asked for and found */
-    char *simd_line;       /* "81 % of hot time is in packed AVX2"; NULL = none */
+    struct simd_mix simd; /* of hot code, where asked for and found */
+    char *simd_line; /* "81% in functions whose floating point is packed, 9% ..."; NULL = none */
     struct profile *cache; /* as cachegrind simulated it; NULL = none */
     char *cache_file;      /* name in the published folder */
     struct report cache_report;

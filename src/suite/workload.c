@@ -5,6 +5,7 @@
 #include "base/buf.h"
 
 #include <glob.h>
+#include <strings.h>
 
 const char *const collect_names[COLLECTS] = {
     [COLLECT_CPU] = "cpu",
@@ -143,9 +144,22 @@ static int build_command(struct workload *w, const struct conf *c, struct err *e
     return rc == 0 ? 0 : err_set(err, EXIT_ERROR, "workload '%s': %s", w->name, why.text);
 }
 
+/* Pages are called as their workloads are. */
+static int check_name(const char *name, struct err *err)
+{
+    static const char *const taken[] = {"README", "index", "summary"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strcasecmp(name, taken[i]) == 0)
+            return err_set(err, EXIT_ERROR,
+                           "a workload cannot be called '%s', as a page of the suite is", name);
+    return 0;
+}
+
 int workload_build(struct workload *w, const struct conf *c, size_t i, struct err *err)
 {
     *w = (struct workload){.name = c->workloads.at[i]};
+    if (check_name(w->name, err) != 0)
+        return -1;
     for (int k = 0; k < COLLECTS; k++)
         w->collect[k] = conf_has(c, w->name, "workload.collect", collect_names[k]);
     w->recordings = (long)conf_number(c, w->name, "workload.recordings");

@@ -89,6 +89,17 @@ static void html_element(FILE *out, const char *name, struct text text)
     fprintf(out, "</%s>\n", name);
 }
 
+/* Line by line: a line end is no character of a text. */
+static void html_code(FILE *out, struct text text)
+{
+    fputs("<pre>", out);
+    while (text.n) {
+        put(out, text_cut(&text, '\n'));
+        fputs(text.n ? "\n" : "", out);
+    }
+    fputs("</pre>\n", out);
+}
+
 /* Opened by a click: inside a page scripts of an image do not run. */
 static void html_image(FILE *out, const struct document_block *b)
 {
@@ -120,7 +131,7 @@ static void html_block(FILE *out, const struct document_block *b)
         html_image(out, b);
         break;
     case DOCUMENT_CODE:
-        html_element(out, "pre", b->text);
+        html_code(out, b->text);
         break;
     case DOCUMENT_FIGURE:
         break;
