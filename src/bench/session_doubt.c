@@ -1,4 +1,4 @@
-/* session_doubt.c - what is too short to be told. */
+/* session_doubt.c - what is too short to be told, and what could be told in another way. */
 #include "analysis/sample.h"
 #include "base/units.h"
 #include "bench/session_inner.h"
@@ -58,6 +58,24 @@ static void doubt_ties(struct session *s, const struct session_comparison *c)
                                    s->set.series.at[c->after].name));
 }
 
+/*
+ * Where others take the CPU now and then, wall times scatter and CPU times hardly do. That is not
+ * what was asked for, so it makes no verdict; but the user should know that there is one to be had.
+ */
+static void second_opinion(struct session *s, const struct session_comparison *c)
+{
+    struct paired p;
+    if (s->opts.measure != MEASURE_TIME || c->paired.verdict != VERDICT_INCONCLUSIVE)
+        return;
+    session_by_cpu(s, c, &p);
+    if (p.verdict != VERDICT_INCONCLUSIVE)
+        session_note(s, mem_printf("by CPU time, which does not see waiting, '%s' is %s: %+.1f%% "
+                                   "(%+.1f to %+.1f%%); --measure cpu judges by that",
+                                   s->set.series.at[c->after].name, verdict_names[p.verdict],
+                                   (p.ratio - 1) * 100, (p.interval.low - 1) * 100,
+                                   (p.interval.high - 1) * 100));
+}
+
 void session_doubt(struct session *s)
 {
     double start = 0;
@@ -67,6 +85,8 @@ void session_doubt(struct session *s)
         else if (!s->plan->items.at[s->origins.at[i].item].aa)
             doubt_command(s, &s->set.series.at[i], &start);
     }
-    for (size_t i = 0; i < s->comparisons.n; i++)
+    for (size_t i = 0; i < s->comparisons.n; i++) {
         doubt_ties(s, &s->comparisons.at[i]);
+        second_opinion(s, &s->comparisons.at[i]);
+    }
 }

@@ -38,6 +38,10 @@ double session_median(const struct session *s, const struct series *series, doub
 /* The same of an item, for the progress bar. */
 void session_middle(const struct session *s, size_t item, struct session_progress *p);
 
+/* What CPU time has to say about a comparison of wall times. */
+void session_by_cpu(const struct session *s, const struct session_comparison *c,
+                    struct paired *ret);
+
 /* More members than the reference, A/A not counted. */
 bool session_compares(const struct session *s, size_t g);
 

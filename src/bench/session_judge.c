@@ -69,7 +69,7 @@ struct pairs {
 };
 
 /* Values of blocks in which both ran. Runs are in the order of blocks. */
-static struct pairs pair_up(const struct session *s, size_t before, size_t after)
+static struct pairs pair_up(const struct session *s, enum measure m, size_t before, size_t after)
 {
     const struct series *a = &s->set.series.at[before], *b = &s->set.series.at[after];
     struct pairs p = {mem_calloc(a->runs.n + 1, sizeof(double)),
@@ -77,8 +77,8 @@ static struct pairs pair_up(const struct session *s, size_t before, size_t after
     for (size_t i = 0, k = 0; i < a->runs.n && k < b->runs.n;) {
         uint32_t x = a->runs.at[i].block, y = b->runs.at[k].block;
         if (x == y) {
-            p.before[p.n] = a->runs.at[i].value[s->opts.measure];
-            p.after[p.n++] = b->runs.at[k].value[s->opts.measure];
+            p.before[p.n] = a->runs.at[i].value[m];
+            p.after[p.n++] = b->runs.at[k].value[m];
         }
         i += x <= y;
         k += y <= x;
@@ -89,7 +89,7 @@ static struct pairs pair_up(const struct session *s, size_t before, size_t after
 static void compare(struct session *s, struct session_comparison *c, const struct paired_opts *o,
                     int look)
 {
-    struct pairs p = pair_up(s, c->before, c->after);
+    struct pairs p = pair_up(s, s->opts.measure, c->before, c->after);
     if (s->opts.exact)
         paired_compare_counts(&c->paired, p.before, p.after, p.n, o);
     else
@@ -97,6 +97,16 @@ static void compare(struct session *s, struct session_comparison *c, const struc
     if (!isnan(c->limit))
         c->gate = paired_gate(&c->paired, c->limit, o->band);
     c->final = c->paired.verdict != VERDICT_INCONCLUSIVE && c->gate != GATE_UNDECIDED;
+    free(p.before);
+    free(p.after);
+}
+
+void session_by_cpu(const struct session *s, const struct session_comparison *c, struct paired *ret)
+{
+    struct paired_opts o = s->opts.paired;
+    struct pairs p = pair_up(s, MEASURE_CPU, c->before, c->after);
+    o.comparisons = count_comparisons(s);
+    paired_compare(ret, p.before, p.after, p.n, &o, 0);
     free(p.before);
     free(p.after);
 }
@@ -229,7 +239,7 @@ void session_judge_aa(struct session *s)
         size_t before = reference_of(s, i);
         if (!is_aa(s, i) || before == PLAN_NONE)
             continue;
-        struct pairs p = pair_up(s, before, i);
+        struct pairs p = pair_up(s, s->opts.measure, before, i);
         for (size_t k = 0; k + SESSION_AA_BLOCKS <= p.n; k += SESSION_AA_BLOCKS) {
             s->aa_tries++;
             s->aa_alarms += alarms(p.before + k, p.after + k);

@@ -303,6 +303,16 @@ END
     says "shorter than the clock can tell"
 }
 
+@test "where waiting hides a difference, CPU time may tell it" {
+    local nap='sleep 0.0$(($(od -An -N1 -tu1 /dev/urandom) % 9))' work='i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); done'
+    bench --runs 20 --name a --name b "sh -c '$nap'" "sh -c '$work; $nap'"
+    exits 0
+    has inconclusive
+    says "by CPU time, which does not see waiting, 'b' is slower"
+    bench --runs 20 --measure cpu "sh -c '$nap'" "sh -c '$work; $nap'"
+    has slower
+}
+
 @test "the rate of false alarms of this machine is told on request" {
     bench --aa --runs 24 true --width 300
     exits 0
