@@ -202,7 +202,7 @@ static struct profile *with_addresses(void)
     for (int i = 0; i < 8; i++) { /* seven more functions, so that none dominates */
         struct frame_key key = {.pc = i ? 0x900 + (uint64_t)i * 16 : 0x100, .mapping = app};
         struct line line = {profile_add_function(
-            p, &(struct function){.name = profile_add_str(p, (struct text){"abcdefgh" + i, 1})})};
+            p, &(struct function){.name = profile_add_str(p, (struct text){&"abcdefgh"[i], 1})})};
         key.lines = &line;
         key.n_lines = 1;
         struct frame_id frame = profile_add_frame(p, &key);

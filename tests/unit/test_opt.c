@@ -24,7 +24,8 @@ static void list_keeps_every_value_in_order(void **state)
     struct opts o = {0};
     struct opt_result r;
     struct err err;
-    char *args[] = {"--env", "A=1", "x", "--env=B=2", "-n3"};
+    char *args[] = {(char *)"--env", (char *)"A=1", (char *)"x", (char *)"--env=B=2",
+                    (char *)"-n3"};
     (void)state;
     assert_int_equal(opt_parse(table, &o, 5, args, &r, &err), 0);
     assert_int_equal(o.env.n, 2);
@@ -42,7 +43,7 @@ static void list_that_is_too_long_is_an_error(void **state)
     char *args[OPT_LIST_MAX + 1];
     (void)state;
     for (int i = 0; i <= OPT_LIST_MAX; i++)
-        args[i] = "--env=A=1";
+        args[i] = (char *)"--env=A=1";
     assert_int_equal(opt_parse(table, &o, OPT_LIST_MAX + 1, args, &r, &err), -1);
     assert_non_null(strstr(err.text, "--env"));
 }
