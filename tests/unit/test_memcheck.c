@@ -33,30 +33,31 @@ static void findings_are_told_with_their_place(void **state)
         "0x0", "InvalidRead",
         "<what>Invalid read of size 4 &lt;a&amp;b&gt; &#39;c&#x27;</what><stack>" FRAME(
             "<fn>memcpy</fn>") FRAME("<fn>use&lt;int&gt;</fn><file>a.c</file><line>4</line>")
-            FRAME("<fn>main</fn><file>b.c</file><line>9</line>") "</stack>"
-                                                                 "<auxwhat>Address is "
-                                                                 "inside</auxwhat><stack>" FRAME(
-                                                                     "<fn>other</fn><file>c.c</"
-                                                                     "file><line>1</line>") "</"
-                                                                                            "stack"
-                                                                                            ">") "<"
-                                                                                                 "/"
-                                                                                                 "v"
-                                                                                                 "a"
-                                                                                                 "l"
-                                                                                                 "g"
-                                                                                                 "r"
-                                                                                                 "i"
-                                                                                                 "n"
-                                                                                                 "d"
-                                                                                                 "o"
-                                                                                                 "u"
-                                                                                                 "t"
-                                                                                                 "p"
-                                                                                                 "u"
-                                                                                                 "t"
-                                                                                                 ">"
-                                                                                                 "\n";
+            FRAME(
+                "<fn>main</fn><file>b.c</file><line>9</line>") "</stack>"
+                                                               "<auxwhat>Address is "
+                                                               "inside</auxwhat><stack>" FRAME(
+                                                                   "<fn>other</fn><file>c.c</"
+                                                                   "file><line>1</line>") "</"
+                                                                                          "stack"
+                                                                                          ">") "<"
+                                                                                               "/"
+                                                                                               "v"
+                                                                                               "a"
+                                                                                               "l"
+                                                                                               "g"
+                                                                                               "r"
+                                                                                               "i"
+                                                                                               "n"
+                                                                                               "d"
+                                                                                               "o"
+                                                                                               "u"
+                                                                                               "t"
+                                                                                               "p"
+                                                                                               "u"
+                                                                                               "t"
+                                                                                               ">"
+                                                                                               "\n";
     assert_int_equal(read_text(&m, xml, &err), 0);
     assert_true(m.complete);
     assert_string_equal(m.tool, "memcheck");
