@@ -137,23 +137,35 @@ static char *baseline_folder(const struct run *r, const char *name)
     return mem_printf("%s/baselines/%s", slash ? store : ".", name);
 }
 
+/* NULL where it cannot be read; then that is said. */
+static struct profile *load_before(struct run *r, const char *path, int *ret_type)
+{
+    struct profile *p = NULL;
+    struct import im;
+    struct err err;
+    int rc = import_file(&im, path, &(struct import_opts){0}, &p, &err);
+    import_done(&im);
+    if (rc == 0 && profile_pick_type(p, NULL, NULL, ret_type, &err) == 0)
+        return p;
+    run_say(r, "%s: %s", path, err.text);
+    profile_free(p);
+    return NULL;
+}
+
 static void load_recordings(struct run *r, struct suite_result *w, const char *folder)
 {
+    autofree char *cache = mem_printf("%s/%s.cachegrind", folder, w->workload.name);
+    int type;
+    if (access(cache, R_OK) == 0)
+        w->before_cache = load_before(r, cache, &type);
     for (int i = 0;; i++) {
         autofree char *path = i ? mem_printf("%s/%s.%d.kelvin", folder, w->workload.name, i + 1)
                                 : mem_printf("%s/%s.kelvin", folder, w->workload.name);
-        struct profile *p;
-        struct import im;
-        struct err err;
-        int type;
         if (access(path, R_OK) != 0)
             return;
-        int rc = import_file(&im, path, &(struct import_opts){0}, &p, &err);
-        import_done(&im);
-        if (rc == 0 && profile_pick_type(p, NULL, NULL, &type, &err) == 0)
+        struct profile *p = load_before(r, path, &type);
+        if (p)
             *vec_push(&w->before) = (struct diff_run){p, type};
-        else
-            run_say(r, "%s: %s", path, err.text);
     }
 }
 
@@ -220,16 +232,22 @@ static int make_folders(const char *path, struct err *err)
     }
 }
 
+static int save_file(struct run *r, const char *folder, const char *name, struct err *err)
+{
+    autofree char *from = folder_file(&r->suite.folder, name);
+    autofree char *to = mem_printf("%s/%s", folder, name);
+    return copy_file(from, to, err);
+}
+
 static int save_recordings(struct run *r, const char *folder, struct err *err)
 {
     for (size_t i = 0; i < r->suite.results.n; i++) {
         const struct suite_result *w = &r->suite.results.at[i];
-        for (size_t k = 0; k < w->recordings.n; k++) {
-            autofree char *from = folder_file(&r->suite.folder, w->recordings.at[k].file);
-            autofree char *to = mem_printf("%s/%s", folder, w->recordings.at[k].file);
-            if (copy_file(from, to, err) != 0)
+        for (size_t k = 0; k < w->recordings.n; k++)
+            if (save_file(r, folder, w->recordings.at[k].file, err) != 0)
                 return -1;
-        }
+        if (w->cache_file && save_file(r, folder, w->cache_file, err) != 0)
+            return -1;
     }
     return 0;
 }

@@ -39,7 +39,7 @@ static bool compare_series(struct run *r, struct suite_result *w, const struct s
     if (!before)
         return false;
     size_t n_before = values_of(before, c->measure, &b), n_after = values_of(now, c->measure, &a);
-    struct paired_opts opts = {PAIRED_BAND, PAIRED_RISK, r->suite.results.n};
+    struct paired_opts opts = {PAIRED_BAND, PAIRED_RISK, 2 * r->suite.results.n};
     c->before = before;
     c->after = now;
     c->band = PAIRED_BAND;
@@ -57,16 +57,18 @@ static bool compare_series(struct run *r, struct suite_result *w, const struct s
 
 static void compare_bench(struct run *r, struct suite_result *w)
 {
-    w->comparison.measure = MEASURE_TIME;
-    w->counted.measure = MEASURE_INSTRUCTIONS;
-    w->has_comparison = compare_series(r, w, w->bench, &w->comparison);
-    w->has_counted = compare_series(r, w, w->instructions, &w->counted);
+    static const enum measure measures[] = {MEASURE_TIME, MEASURE_CPU, MEASURE_INSTRUCTIONS};
+    for (int i = 0; i < COMPARISONS; i++) {
+        const struct series *now = i == BY_INSTRUCTIONS ? w->instructions : w->bench;
+        w->compared[i].measure = measures[i];
+        w->has_compared[i] = compare_series(r, w, now, &w->compared[i]);
+    }
 }
 
 /* Forges know files by their place in the repository. */
 static void locate_culprit(struct suite_result *w, struct text name)
 {
-    const struct profile *p = w->recordings.at[0].profile;
+    const struct profile *p = w->recordings.n ? w->recordings.at[0].profile : w->cache;
     const char *root = getenv("GITHUB_WORKSPACE");
     autofree char *here = root ? mem_strdup(root) : getcwd(NULL, 0);
     size_t n = here ? strlen(here) : 0;
@@ -102,6 +104,48 @@ static void name_culprit(struct suite_result *w)
                             100 * worst->self.before, 100 * worst->self.after,
                             worst->self.proven ? "" : " (grew most; not proven)");
     locate_culprit(w, name);
+}
+
+/* What each name of F has of its own, by the name's id. Free it. */
+static int64_t *self_by_name(const struct flat *f)
+{
+    int64_t *sums = mem_calloc(f->names.strings.n + 1, sizeof *sums);
+    for (size_t i = 0; i < f->rows.n; i++)
+        sums[f->rows.at[i].name] += f->rows.at[i].self;
+    return sums;
+}
+
+/* The function that executes more instructions than before, exactly: as they were simulated. */
+static void name_counted_culprit(struct suite_result *w)
+{
+    struct err err;
+    int type;
+    if (!w->has_cache_report || !w->before_cache ||
+        profile_pick_type(w->before_cache, "Ir", NULL, &type, &err) != 0)
+        return;
+    const struct flat *now = w->cache_report.functions;
+    struct flat *before = flat_build(w->before_cache, type, FLAT_FUNCTION);
+    autofree int64_t *sums = self_by_name(before);
+    int64_t most = 0, then = 0;
+    uint32_t worst = 0;
+    for (uint32_t i = 0; i < now->rows.n; i++) {
+        uint32_t id = intern_find(&before->names, flat_name(now, i));
+        int64_t old = id == IDMAP_NONE ? 0 : sums[id];
+        if (now->rows.at[i].self - old > most) {
+            most = now->rows.at[i].self - old;
+            worst = i;
+            then = old;
+        }
+    }
+    if (most * 1000 > now->whole) { /* a thousandth: less is start-up and luck */
+        struct text name = flat_name(now, worst);
+        free(w->culprit);
+        w->culprit = mem_printf("%.*s: %+.1f%% instructions, %.1f%% of all", TEXT_ARG(name),
+                                then ? 100 * (double)most / (double)then : 100.0,
+                                100 * (double)now->rows.at[worst].self / (double)now->whole);
+        locate_culprit(w, name);
+    }
+    flat_free(before);
 }
 
 static void compare_recordings(struct run *r, struct suite_result *w)
@@ -219,14 +263,16 @@ static bool took_more_cpu(const struct run *r, const struct diff *d)
 
 static bool regressed(const struct run *r, const struct suite_result *w)
 {
-    return (w->has_comparison && w->comparison.broken) || (w->has_counted && w->counted.broken) ||
-           took_more_cpu(r, w->diff);
+    bool broken = false;
+    for (int i = 0; i < COMPARISONS; i++)
+        broken |= w->has_compared[i] && w->compared[i].broken;
+    return broken || took_more_cpu(r, w->diff);
 }
 
 /* Also rules without a recording to hold them against. */
 static bool in_doubt(const struct run *r, const struct suite_result *w)
 {
-    if (w->has_comparison && w->comparison.undecided)
+    if (suite_undecided(w))
         return true;
     return w->has_check ? w->check.verdict == CHECK_INCONCLUSIVE : *rules_path(r, w) != '\0';
 }
@@ -250,7 +296,7 @@ static void tell_comparison(const struct run *r, const struct suite_result *w,
 {
     const struct paired *p = &c->paired;
     run_say(r, "%s: %s against '%s': %s, %+.1f%% (%+.1f to %+.1f)%s", w->workload.name,
-            measure_infos[c->measure].title, r->suite.against, verdict_names[p->verdict],
+            measure_infos[c->measure].title, r->suite.against, suite_verdict(c),
             100 * (p->ratio - 1), 100 * (p->interval.low - 1), 100 * (p->interval.high - 1),
             c->broken      ? ": more than check.max-regression allows"
             : c->undecided ? ": too few runs to tell whether check.max-regression holds"
@@ -262,12 +308,13 @@ static void tell_against(const struct run *r, const struct suite_result *w)
     const struct diff *d = w->diff;
     if (w->unlike)
         run_say(r, "%s: not compared with '%s': %s", w->workload.name, r->suite.against, w->unlike);
-    if (w->has_comparison)
-        tell_comparison(r, w, &w->comparison);
-    if (w->has_counted)
-        tell_comparison(r, w, &w->counted);
+    for (int i = 0; i < COMPARISONS; i++)
+        if (w->has_compared[i])
+            tell_comparison(r, w, &w->compared[i]);
     if (took_more_cpu(r, d))
-        run_say(r, "%s: CPU time %+.1f%% against '%s': more than check.max-regression allows",
+        run_say(r,
+                "%s: CPU time of the recordings %+.1f%% against '%s': more than "
+                "check.max-regression allows",
                 w->workload.name, 100 * (d->cpu_s.after / d->cpu_s.before - 1), r->suite.against);
     if (w->outcome == SUITE_REGRESSED && w->culprit)
         run_say(r, "%s: look at %s", w->workload.name, w->culprit);
@@ -299,6 +346,7 @@ int run_check(struct run *r, struct err *err)
         check_rules(r, w);
         compare_bench(r, w);
         compare_recordings(r, w);
+        name_counted_culprit(w);
         judge(r, w);
         tell_against(r, w);
         tell_rules(r, w);

@@ -48,12 +48,11 @@ static void add_regression(struct notes *n, const struct suite *s, const struct 
     autobuf struct buf b = {0};
     struct note *to = add(n, true, r, "got slower");
     buf_printf(&b, "Against '%s': ", s->against);
-    if (r->has_comparison)
-        say_change(&b, &r->comparison);
-    if (r->has_counted)
-        say_change(&b, &r->counted);
+    for (int i = 0; i < COMPARISONS; i++)
+        if (r->has_compared[i])
+            say_change(&b, &r->compared[i]);
     if (r->diff && r->diff->has_cpu && r->diff->cpu_s.proven)
-        buf_printf(&b, "CPU time %+.1f%%. ",
+        buf_printf(&b, "CPU time of the recordings %+.1f%%. ",
                    100 * (r->diff->cpu_s.after / r->diff->cpu_s.before - 1));
     if (r->culprit)
         buf_printf(&b, "Look at %s.", r->culprit);
@@ -87,7 +86,7 @@ static void add_result(struct notes *n, const struct suite *s, const struct suit
         add(n, true, r, "has memory or thread errors")->text = mem_printf(
             "%zu findings.\n%s%s", r->memcheck.n + r->helgrind.n,
             r->memcheck.text ? r->memcheck.text : "", r->helgrind.text ? r->helgrind.text : "");
-    if (r->has_comparison && r->comparison.undecided)
+    if (suite_undecided(r))
         add(n, false, r, "is not decided")->text =
             mem_strdup("Too few runs to tell whether it is slower than allowed.");
     for (int i = 0; i < COLLECTS && !r->failure; i++)

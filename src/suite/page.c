@@ -59,7 +59,8 @@ static void fact_of(struct document *d, const struct profile *p, const char *wha
 static void add_source(struct document *d, const struct suite *s)
 {
     char text[200];
-    fact(d, "commit", *s->git.commit ? s->git.commit : "no git repository");
+    fact(d, "commit",
+         *s->git.commit ? s->git.commit : "none: no git repository, or nothing committed yet");
     if (*s->git.commit)
         fact(d, "branch", *s->git.branch ? s->git.branch : "none: a commit was checked out");
     if (s->n_dirty) {
@@ -308,7 +309,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
         document_text(d, "Rules that cannot be told at this number of samples: %zu; see below.",
                       r->check.n[CHECK_INCONCLUSIVE]);
-    if (r->has_comparison && r->comparison.undecided)
+    if (suite_undecided(r))
         document_text(d, "Whether it is slower than the suite allows cannot be told from so many "
                          "runs: raise workload.runs, or use a quieter machine.");
     if (!r->has_check && !r->recordings.n && r->outcome == SUITE_INCONCLUSIVE)

@@ -9,6 +9,7 @@
 #include "view/check.h"
 #include "view/report_parts.h"
 
+#include <ctype.h>
 #include <math.h>
 
 enum { CHANGES_SHOWN = 5, SUMMARY_ROWS = 12, NOTE_BYTES = 160 };
@@ -76,22 +77,23 @@ static const char *gate_words(const struct bench_comparison *c)
 static void add_verdict(struct document *d, const struct bench_comparison *c)
 {
     const struct paired *p = &c->paired;
+    const char *title = measure_infos[c->measure].title;
     document_text(d,
-                  "Wall time: %s, %+.1f%% (%.1f%% sure: from %+.1f to %+.1f%%), from %zu runs "
+                  "%c%s: %s, %+.1f%% (%.1f%% sure: from %+.1f to %+.1f%%), from %zu runs "
                   "before and %zu now, made at different times. So many runs most likely show a "
                   "change of %.1f%% or more; up to %.0f%% does not matter. The suite allows "
                   "%.0f%% more: %s.",
-                  verdict_names[p->verdict], 100 * (p->ratio - 1), 100 * (1 - p->miss),
-                  100 * (p->interval.low - 1), 100 * (p->interval.high - 1), c->before->runs.n,
-                  c->after->runs.n, 100 * p->detectable, 100 * c->band, 100 * c->max_regression,
-                  gate_words(c));
+                  toupper((unsigned char)*title), title + 1, verdict_names[p->verdict],
+                  100 * (p->ratio - 1), 100 * (1 - p->miss), 100 * (p->interval.low - 1),
+                  100 * (p->interval.high - 1), c->before->runs.n, c->after->runs.n,
+                  100 * p->detectable, 100 * c->band, 100 * c->max_regression, gate_words(c));
 }
 
 static void add_counted(struct document *d, const struct bench_comparison *c)
 {
     document_text(d, "Instructions: %s, %+.2f%%. The suite allows %.0f%% more: %s.",
-                  verdict_names[c->paired.verdict], 100 * (c->paired.ratio - 1),
-                  100 * c->max_regression, gate_words(c));
+                  suite_verdict(c), 100 * (c->paired.ratio - 1), 100 * c->max_regression,
+                  gate_words(c));
 }
 
 void page_comparison(struct document *d, const struct suite *s, const struct suite_result *r)
@@ -100,10 +102,12 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
         return;
     autofree char *title = mem_printf("Against the baseline '%s'", s->against);
     document_heading(d, title);
-    if (r->has_comparison)
-        add_verdict(d, &r->comparison);
-    if (r->has_counted)
-        add_counted(d, &r->counted);
+    bool any = r->diff || r->unlike;
+    for (int i = 0; i < COMPARISONS; any |= r->has_compared[i++])
+        if (r->has_compared[i] && i == BY_INSTRUCTIONS)
+            add_counted(d, &r->compared[i]);
+        else if (r->has_compared[i])
+            add_verdict(d, &r->compared[i]);
     if (r->unlike)
         document_text(d, "What was measured differs in more than the program: %s.", r->unlike);
     if (r->diff) {
@@ -112,7 +116,7 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
     }
     if (r->outcome == SUITE_REGRESSED && r->culprit)
         document_item(d, "most likely the cause", r->culprit, "");
-    if (!r->has_comparison && !r->has_counted && !r->diff && !r->unlike)
+    if (!any)
         document_text(d, "The baseline has nothing of this workload.");
 }
 
@@ -227,18 +231,16 @@ void page_index(struct document *d, const struct suite *s, const char *ending)
 /* What was compared, in a few words: "wall time slower, +9.8%; instructions same, +0.0%". */
 static void summary_change(FILE *out, const struct suite_result *r)
 {
-    const struct bench_comparison *list[] = {r->has_comparison ? &r->comparison : NULL,
-                                             r->has_counted ? &r->counted : NULL};
     bool any = false;
-    for (size_t i = 0; i < 2; i++)
-        if (list[i]) {
-            fprintf(out, "%s%s %s, %+.1f%%", any ? "; " : "", measure_infos[list[i]->measure].title,
-                    verdict_names[list[i]->paired.verdict], 100 * (list[i]->paired.ratio - 1));
+    for (int i = 0; i < COMPARISONS; i++)
+        if (r->has_compared[i]) {
+            const struct bench_comparison *c = &r->compared[i];
+            fprintf(out, "%s%s %s, %+.1f%%", any ? "; " : "", measure_infos[c->measure].title,
+                    suite_verdict(c), 100 * (c->paired.ratio - 1));
             any = true;
         }
-    if (r->diff && r->diff->has_cpu) {
-        fprintf(out, "%sCPU time %+.1f%%%s", any ? "; " : "",
-                100 * (r->diff->cpu_s.after / r->diff->cpu_s.before - 1),
+    if (!any && r->diff && r->diff->has_cpu) {
+        fprintf(out, "CPU time %+.1f%%%s", 100 * (r->diff->cpu_s.after / r->diff->cpu_s.before - 1),
                 r->diff->cpu_s.proven ? "" : ", not proven");
         any = true;
     }

@@ -199,6 +199,7 @@ static void put_compared(struct json *j, const char *key, bool known,
 
 static void put_comparison(struct json *j, const struct suite *s, const struct suite_result *r)
 {
+    static const char *const keys[] = {"time", "cpu", "instructions"};
     json_key(j, "against");
     if (!s->against) {
         json_null(j);
@@ -206,8 +207,8 @@ static void put_comparison(struct json *j, const struct suite *s, const struct s
     }
     json_open(j, '{');
     put_str(j, "baseline", s->against);
-    put_compared(j, "time", r->has_comparison, &r->comparison);
-    put_compared(j, "instructions", r->has_counted, &r->counted);
+    for (int i = 0; i < COMPARISONS; i++)
+        put_compared(j, keys[i], r->has_compared[i], &r->compared[i]);
     put_str(j, "unlike", r->unlike);
     if (r->diff)
         put_str(j, "recordings", diff_verdict_names[r->diff->verdict]);

@@ -38,6 +38,7 @@ static void result_done(struct suite_result *r)
     vec_done(&r->before);
     vec_done(&r->recordings);
     profile_free(r->cache);
+    profile_free(r->before_cache);
     free(r->cache_file);
     free(r->simd_line);
     free(r->memcheck.text);
@@ -83,6 +84,20 @@ enum suite_outcome suite_outcome(const struct suite *s)
             worst = o;
     }
     return worst;
+}
+
+bool suite_undecided(const struct suite_result *r)
+{
+    return r->has_compared[BY_TIME] && r->compared[BY_TIME].undecided && r->has_compared[BY_CPU] &&
+           r->compared[BY_CPU].undecided;
+}
+
+const char *suite_verdict(const struct bench_comparison *c)
+{
+    enum verdict v = c->paired.verdict;
+    if (c->measure != MEASURE_INSTRUCTIONS)
+        return verdict_names[v];
+    return v == VERDICT_SLOWER ? "more" : v == VERDICT_FASTER ? "fewer" : verdict_names[v];
 }
 
 void suite_absent(struct suite_result *r, enum collect what, const char *text)

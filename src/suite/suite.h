@@ -48,6 +48,9 @@ enum suite_outcome { SUITE_OK, SUITE_FAILED, SUITE_REGRESSED, SUITE_RULES, SUITE
 
 extern const char *const suite_outcome_names[]; /* "ok", "failed", "regressed", "rules"... */
 
+/* What is compared with the baseline. */
+enum { BY_TIME, BY_CPU, BY_INSTRUCTIONS, COMPARISONS };
+
 /* What came of one workload. */
 struct suite_result {
     struct workload workload;
@@ -74,11 +77,12 @@ struct suite_result {
     bool has_check;
     char *rules_file;
 
-    VEC(struct diff_run) before; /* the baseline's recordings */
+    VEC(struct diff_run) before;  /* the baseline's recordings */
+    struct profile *before_cache; /* what was simulated then; NULL = nothing */
     struct diff *diff;
     char *unlike; /* why they should not be compared; NULL = they may */
-    struct bench_comparison comparison, counted; /* wall time, instructions */
-    bool has_comparison, has_counted;
+    struct bench_comparison compared[COMPARISONS];
+    bool has_compared[COMPARISONS];
     bool too_many_findings;
     char *culprit; /* the function that most likely made it slower, with evidence; NULL = none */
     char *culprit_file; /* where it is, relative to the project; NULL = not there, or not known */
@@ -118,6 +122,15 @@ void suite_done(struct suite *s);
 
 /* The worst of all workloads. */
 enum suite_outcome suite_outcome(const struct suite *s);
+
+/*
+ * Whether too few runs leave it open if R is slower than allowed: neither wall time nor CPU time
+ * tells. Where other programs take part, the wall time alone seldom does.
+ */
+bool suite_undecided(const struct suite_result *r);
+
+/* "slower", "same"...; of counts "more", "fewer". */
+const char *suite_verdict(const struct bench_comparison *c);
 
 /* Note why WHAT of R is not there. TEXT is copied; the first reason stays. */
 void suite_absent(struct suite_result *r, enum collect what, const char *text);

@@ -204,7 +204,7 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     rm -rf .git
     GIT_CEILING_DIRECTORIES=$PWD/.. kelvin run -q
     exits 0
-    has perf/small.md 'no git repository'
+    has perf/small.md 'no git repository, or'
 }
 
 @test "without valgrind that part is said to be absent" {
@@ -291,7 +291,8 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     has perf/small.md 'Instructions: same'
     kelvin run "${only[@]}" --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=120"'
     exits 3
-    has perf-failed/small.md 'Instructions: slower'
+    has perf-failed/small.md 'Instructions: more, +9'
+    has perf-failed/summary.md 'suspect.*: +20.0% instructions'
 }
 
 @test "killed in any phase, the published folder is whole" {
