@@ -13,19 +13,7 @@
 
 #include <cmocka.h>
 
-static struct profile *folded(const char *text)
-{
-    struct reader in;
-    struct import im;
-    struct err err;
-    struct profile *p = NULL;
-    struct import_opts opts = {.format = "folded"};
-    reader_open_memory(&in, text, strlen(text));
-    assert_int_equal(import_reader(&im, &in, "test", &opts, &p, &err), 0);
-    import_done(&im);
-    reader_close(&in);
-    return p;
-}
+#include "support.h"
 
 static uint32_t row_named(const struct flat *f, const char *name)
 {
@@ -46,7 +34,7 @@ static void assert_row(const struct flat *f, const char *name, int64_t self, int
 static void totals_hold_what_is_called(void **state)
 {
     (void)state;
-    struct profile *p = folded("main;a;c 3\nmain;b 2\nmain 1\nother;c 4\n");
+    struct profile *p = support_folded("main;a;c 3\nmain;b 2\nmain 1\nother;c 4\n");
     struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
     assert_row(f, "main", 1, 6);
     assert_row(f, "a", 0, 3);
@@ -59,7 +47,7 @@ static void totals_hold_what_is_called(void **state)
 static void recursion_counts_once(void **state)
 {
     (void)state;
-    struct profile *p = folded("main;f;g;f;g;f 5\nmain;f 2\nmain;g;f;h 3\n");
+    struct profile *p = support_folded("main;f;g;f;g;f 5\nmain;f 2\nmain;g;f;h 3\n");
     struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
     assert_row(f, "f", 7, 10);
     assert_row(f, "g", 0, 8);
@@ -95,7 +83,7 @@ static void kernel_and_program_are_apart(void **state)
 static void the_top_is_sorted_and_without_zeros(void **state)
 {
     (void)state;
-    struct profile *p = folded("m;b 2\nm;a 2\nm;c 5\n");
+    struct profile *p = support_folded("m;b 2\nm;a 2\nm;c 5\n");
     struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
     uint32_t rows[8];
     assert_int_equal(flat_top(f, FLAT_SELF, 8, rows), 3); /* m did not run */
@@ -151,7 +139,7 @@ static void runs_in_time_widen_the_interval(void **state)
 static void callers_and_callees_sum_up(void **state)
 {
     (void)state;
-    struct profile *p = folded("main;f;x 3\nmain;f;g;f;y 2\nidle;f 4\nf;x 1\nother 9\n");
+    struct profile *p = support_folded("main;f;x 3\nmain;f;g;f;y 2\nidle;f 4\nf;x 1\nother 9\n");
     struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
     bool in_set[16] = {0};
     in_set[row_named(f, "f")] = true;
@@ -172,7 +160,7 @@ static void names_are_found_as_people_type_them(void **state)
 {
     (void)state;
     struct profile *p =
-        folded("main;parse_line 3\nmain;parse_file 2\nmain;parse 1\nmain;write 1\n");
+        support_folded("main;parse_line 3\nmain;parse_file 2\nmain;parse 1\nmain;write 1\n");
     struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
     bool in_set[16] = {0};
     struct err err;

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 static char *here;
 
 static int set_up(void **state)
@@ -26,10 +28,10 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    autofree char *command = mem_printf("rm -rf '%s'", here);
     (void)state;
+    int rc = support_remove(here);
     free(here);
-    return system(command);
+    return rc;
 }
 
 static void put(const char *folder, const char *name, const char *text)

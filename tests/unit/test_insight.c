@@ -13,22 +13,10 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 /* Six functions of about equal share, a thousand samples: nothing to say. */
 #define PLAIN "main;a 200\nmain;b 200\nmain;c 200\nmain;d 200\nmain;e 100\nmain;f 100\n"
-
-static struct profile *folded(const char *text)
-{
-    struct reader in;
-    struct import im;
-    struct err err;
-    struct profile *p = NULL;
-    struct import_opts opts = {.format = "folded"};
-    reader_open_memory(&in, text, strlen(text));
-    assert_int_equal(import_reader(&im, &in, "test", &opts, &p, &err), 0);
-    import_done(&im);
-    reader_close(&in);
-    return p;
-}
 
 /* The ids of the rules that speak, and the evidence of the last, in OUT. Frees P. */
 static void ask(struct profile *p, struct buf *ids, struct buf *evidence)
@@ -51,7 +39,7 @@ static void ask(struct profile *p, struct buf *ids, struct buf *evidence)
 static void assert_says(const char *stacks, const char *ids, const char *evidence)
 {
     autobuf struct buf b = {0}, e = {0};
-    ask(folded(stacks), &b, &e);
+    ask(support_folded(stacks), &b, &e);
     assert_string_equal(buf_cstr(&b), ids);
     if (!strstr(buf_cstr(&e), evidence))
         fail_msg("'%s' is not in '%s'", evidence, buf_cstr(&e));
@@ -108,7 +96,7 @@ static void recordings_of_little_worth(void **state)
     assert_says("main;a 20\nmain;b 20\nmain;c 20\n", "few-samples", "only 60 samples");
     assert_says(PLAIN "main;[libx.so+0x5e30] 400\n", "unnamed",
                 "28.6% is in functions whose names");
-    struct profile *p = folded(PLAIN);
+    struct profile *p = support_folded(PLAIN);
     autobuf struct buf ids = {0}, evidence = {0};
     meta_set_u64(&p->meta, META_LOST, 250);
     meta_set_u64(&p->meta, META_UNFINISHED, 100);
@@ -138,7 +126,7 @@ static void shares_below_the_noise_give_no_advice(void **state)
 /* The same without the number of samples, as folded stacks have it. */
 static void assert_says_of_counts(const char *stacks, const char *ids)
 {
-    struct profile *p = folded(stacks);
+    struct profile *p = support_folded(stacks);
     struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
     struct quality q = quality_of(p, 0);
     struct insights s = insights_build(&(struct insight_input){p, f, &q});
@@ -161,7 +149,7 @@ static void counts_too_small_to_be_sure_give_no_advice(void **state)
 static void samples_without_a_stack(void **state)
 {
     (void)state;
-    struct profile *p = folded(PLAIN);
+    struct profile *p = support_folded(PLAIN);
     struct err err;
     int64_t n = 250;
     struct sample s = {.values = &n};
@@ -175,7 +163,7 @@ static void samples_without_a_stack(void **state)
 static void a_command_that_mostly_waited(void **state)
 {
     (void)state;
-    struct profile *p = folded(PLAIN);
+    struct profile *p = support_folded(PLAIN);
     autobuf struct buf ids = {0}, evidence = {0};
     meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
     meta_set_u64(&p->meta, META_CPU_TIME_NS, 2000000000);
@@ -183,7 +171,7 @@ static void a_command_that_mostly_waited(void **state)
     assert_string_equal(buf_cstr(&ids), "waiting");
     assert_string_equal(buf_cstr(&evidence),
                         "it took 10 s and 2 s of CPU time: 80% of the time nothing of it ran");
-    p = folded(PLAIN);
+    p = support_folded(PLAIN);
     ids.n = 0;
     meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
     meta_set_u64(&p->meta, META_CPU_TIME_NS, 30000000000); /* four threads, say */

@@ -11,6 +11,8 @@
 // clang-format off
 #include <setjmp.h>
 #include <cmocka.h>
+
+#include "support.h"
 // clang-format on
 
 static char *folder;
@@ -383,9 +385,9 @@ static int make_files(void **state)
 static int remove_files(void **state)
 {
     (void)state;
-    autofree char *line = mem_printf("rm -rf '%s'", folder);
+    int rc = support_remove(folder);
     free(folder);
-    return system(line);
+    return rc;
 }
 
 int main(void)

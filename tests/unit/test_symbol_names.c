@@ -10,6 +10,8 @@
 // clang-format off
 #include <setjmp.h>
 #include <cmocka.h>
+
+#include "support.h"
 // clang-format on
 
 static char *folder;
@@ -338,9 +340,9 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    autofree char *line = mem_printf("rm -rf '%s'", folder);
+    int rc = support_remove(folder);
     free(folder);
-    return system(line);
+    return rc;
 }
 
 int main(void)

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 static char folder[] = "/tmp/kelvin-elf-XXXXXX";
 static struct buf program; /* a good one */
 
@@ -223,9 +225,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    autofree char *line = mem_printf("rm -rf %s", folder);
     buf_done(&program);
-    return system(line);
+    return support_remove(folder);
 }
 
 int main(void)

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 static char folder[] = "/tmp/kelvin-rows-XXXXXX";
 
 /* --- what readelf prints --- */
@@ -455,8 +457,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    autofree char *line = mem_printf("rm -rf %s", folder);
-    return system(line);
+    return support_remove(folder);
 }
 
 int main(void)

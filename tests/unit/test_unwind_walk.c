@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 enum { DEPTH_MAX = 4096 };
 
 static char folder[] = "/tmp/kelvin-walk-XXXXXX";
@@ -525,8 +527,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    autofree char *line = mem_printf("rm -rf %s", folder);
-    return system(line);
+    return support_remove(folder);
 }
 
 int main(void)
