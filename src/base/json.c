@@ -101,3 +101,30 @@ void json_raw(struct json *j, struct text t)
     before_value(j);
     fwrite(t.at, 1, t.n, j->out);
 }
+
+void json_put_str(struct json *j, const char *key, const char *value)
+{
+    json_key(j, key);
+    if (value)
+        json_str(j, value);
+    else
+        json_null(j);
+}
+
+void json_put_number(struct json *j, const char *key, double value)
+{
+    json_key(j, key);
+    json_double(j, value);
+}
+
+void json_put_uint(struct json *j, const char *key, uint64_t value)
+{
+    json_key(j, key);
+    json_uint(j, value);
+}
+
+void json_put_bool(struct json *j, const char *key, bool value)
+{
+    json_key(j, key);
+    json_bool(j, value);
+}

@@ -25,7 +25,13 @@ void json_str(struct json *j, const char *s);
 void json_int(struct json *j, int64_t v);
 void json_uint(struct json *j, uint64_t v);
 void json_decimal(struct json *j, int64_t value, int decimals); /* VALUE / 10^DECIMALS, exact */
-void json_double(struct json *j, double v); /* shortest form that reads back the same */
+void json_double(struct json *j, double v); /* reads back the same; null if not finite */
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
 void json_raw(struct json *j, struct text t); /* what is JSON already */
+
+/* A key with its value. A text that is NULL, a number that is not finite: null. */
+void json_put_str(struct json *j, const char *key, const char *value);
+void json_put_number(struct json *j, const char *key, double value);
+void json_put_uint(struct json *j, const char *key, uint64_t value);
+void json_put_bool(struct json *j, const char *key, bool value);

@@ -73,27 +73,6 @@ void bench_print_csv(FILE *out, const struct bench_report *r)
 
 /* --- JSON --- */
 
-static void put_str(struct json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    if (value)
-        json_str(j, value);
-    else
-        json_null(j);
-}
-
-static void put_number(struct json *j, const char *key, double value)
-{
-    json_key(j, key);
-    json_double(j, value); /* null where it is not finite */
-}
-
-static void put_size(struct json *j, const char *key, size_t value)
-{
-    json_key(j, key);
-    json_uint(j, value);
-}
-
 static void put_interval(struct json *j, const char *key, const struct interval *i)
 {
     json_key(j, key);
@@ -108,7 +87,7 @@ static void put_meta(struct json *j, const struct meta *m)
     json_key(j, "meta");
     json_open(j, '{');
     for (size_t i = 0; i < m->entries.n; i++)
-        put_str(j, m->entries.at[i].key, m->entries.at[i].value);
+        json_put_str(j, m->entries.at[i].key, m->entries.at[i].value);
     json_close(j, '}');
 }
 
@@ -116,10 +95,10 @@ static void put_outliers(struct json *j, const struct sample_summary *s)
 {
     json_key(j, "outliers");
     json_open(j, '{');
-    put_size(j, "mild_low", s->mild_low);
-    put_size(j, "mild_high", s->mild_high);
-    put_size(j, "severe_low", s->severe_low);
-    put_size(j, "severe_high", s->severe_high);
+    json_put_uint(j, "mild_low", s->mild_low);
+    json_put_uint(j, "mild_high", s->mild_high);
+    json_put_uint(j, "severe_low", s->severe_low);
+    json_put_uint(j, "severe_high", s->severe_high);
     json_close(j, '}');
 }
 
@@ -130,18 +109,18 @@ static void put_measure(struct json *j, const struct series *series, enum measur
         return;
     json_key(j, measure_infos[m].name);
     json_open(j, '{');
-    put_str(j, "unit", unit_names[measure_infos[m].unit]);
-    put_size(j, "n", b.s.n);
-    put_number(j, "median", b.s.median);
+    json_put_str(j, "unit", unit_names[measure_infos[m].unit]);
+    json_put_uint(j, "n", b.s.n);
+    json_put_number(j, "median", b.s.median);
     put_interval(j, "median_95", &b.s.median_interval);
-    put_number(j, "mean", b.s.mean);
+    json_put_number(j, "mean", b.s.mean);
     put_interval(j, "mean_95", &b.s.mean_interval);
-    put_number(j, "sd", b.s.sd);
-    put_number(j, "mad", b.s.mad);
-    put_number(j, "min", b.s.min);
-    put_number(j, "q1", b.s.q1);
-    put_number(j, "q3", b.s.q3);
-    put_number(j, "max", b.s.max);
+    json_put_number(j, "sd", b.s.sd);
+    json_put_number(j, "mad", b.s.mad);
+    json_put_number(j, "min", b.s.min);
+    json_put_number(j, "q1", b.s.q1);
+    json_put_number(j, "q3", b.s.q3);
+    json_put_number(j, "max", b.s.max);
     put_outliers(j, &b.s);
     json_key(j, "runs");
     json_open(j, '[');
@@ -155,12 +134,12 @@ static void put_measure(struct json *j, const struct series *series, enum measur
 static void put_series(struct json *j, const struct series *s)
 {
     json_open(j, '{');
-    put_str(j, "name", s->name);
-    put_str(j, "command", s->command);
-    put_str(j, "parameter", s->parameter);
-    put_number(j, "size", s->size);
-    put_number(j, "items", s->items);
-    put_number(j, "bytes", s->bytes);
+    json_put_str(j, "name", s->name);
+    json_put_str(j, "command", s->command);
+    json_put_str(j, "parameter", s->parameter);
+    json_put_number(j, "size", s->size);
+    json_put_number(j, "items", s->items);
+    json_put_number(j, "bytes", s->bytes);
     json_key(j, "blocks");
     json_open(j, '[');
     for (size_t i = 0; i < s->runs.n; i++)
@@ -176,7 +155,7 @@ static void put_series(struct json *j, const struct series *s)
 
 static void put_set(struct json *j, const char *name, const struct series_set *set)
 {
-    put_str(j, "name", name);
+    json_put_str(j, "name", name);
     put_meta(j, &set->meta);
     json_key(j, "benchmarks");
     json_open(j, '[');
@@ -187,30 +166,30 @@ static void put_set(struct json *j, const char *name, const struct series_set *s
 
 static void put_gate(struct json *j, const struct bench_comparison *c)
 {
-    put_number(j, "max_regression", c->max_regression);
-    put_str(j, "gate",
-            isnan(c->max_regression) ? NULL
-            : c->broken              ? "broken"
-            : c->undecided           ? "undecided"
-                                     : "holds");
+    json_put_number(j, "max_regression", c->max_regression);
+    json_put_str(j, "gate",
+                 isnan(c->max_regression) ? NULL
+                 : c->broken              ? "broken"
+                 : c->undecided           ? "undecided"
+                                          : "holds");
 }
 
 static void put_comparison(struct json *j, const struct bench_comparison *c)
 {
     const struct paired *p = &c->paired;
     json_open(j, '{');
-    put_str(j, "before", c->before->name);
-    put_str(j, "after", c->after->name);
-    put_str(j, "measure", measure_infos[c->measure].name);
-    put_str(j, "verdict", verdict_names[p->verdict]);
-    put_number(j, "ratio", p->ratio);
+    json_put_str(j, "before", c->before->name);
+    json_put_str(j, "after", c->after->name);
+    json_put_str(j, "measure", measure_infos[c->measure].name);
+    json_put_str(j, "verdict", verdict_names[p->verdict]);
+    json_put_number(j, "ratio", p->ratio);
     put_interval(j, "interval", &p->interval);
-    put_number(j, "confidence", 1 - p->miss);
-    put_size(j, "runs", p->n);
-    put_size(j, "ties", p->ties);
-    put_str(j, "design", c->apart ? "two sessions" : "side by side");
-    put_number(j, "band", c->band);
-    put_number(j, "detectable", p->detectable);
+    json_put_number(j, "confidence", 1 - p->miss);
+    json_put_uint(j, "runs", p->n);
+    json_put_uint(j, "ties", p->ties);
+    json_put_str(j, "design", c->apart ? "two sessions" : "side by side");
+    json_put_number(j, "band", c->band);
+    json_put_number(j, "detectable", p->detectable);
     put_gate(j, c);
     json_close(j, '}');
 }
@@ -218,13 +197,13 @@ static void put_comparison(struct json *j, const struct bench_comparison *c)
 static void put_growth(struct json *j, const struct bench_growth *g)
 {
     json_open(j, '{');
-    put_str(j, "name", g->name);
-    put_str(j, "parameter", g->parameter);
-    put_str(j, "measure", measure_infos[g->measure].name);
-    put_number(j, "exponent", g->growth.exponent);
+    json_put_str(j, "name", g->name);
+    json_put_str(j, "parameter", g->parameter);
+    json_put_str(j, "measure", measure_infos[g->measure].name);
+    json_put_number(j, "exponent", g->growth.exponent);
     put_interval(j, "exponent_95", &g->growth.interval);
-    put_number(j, "r2", g->growth.r2);
-    put_str(j, "shape", growth_shape_names[g->growth.shape]);
+    json_put_number(j, "r2", g->growth.r2);
+    json_put_str(j, "shape", growth_shape_names[g->growth.shape]);
     json_key(j, "points");
     json_open(j, '[');
     for (size_t i = 0; i < g->n_points; i++) {
@@ -241,8 +220,8 @@ static void put_past(struct json *j, const struct bench_past *p)
 {
     size_t n;
     json_open(j, '{');
-    put_str(j, "name", p->name);
-    put_number(j, "between_runs_sd", bench_between_sd(p, &n));
+    json_put_str(j, "name", p->name);
+    json_put_number(j, "between_runs_sd", bench_between_sd(p, &n));
     json_key(j, "runs");
     json_open(j, '[');
     for (size_t i = 0; i < p->n_runs; i++) {
@@ -250,9 +229,9 @@ static void put_past(struct json *j, const struct bench_past *p)
         json_open(j, '{');
         json_key(j, "time_s");
         json_int(j, run->time_s);
-        put_str(j, "commit", run->commit);
-        put_str(j, "baseline", run->baseline);
-        put_number(j, "median", run->median);
+        json_put_str(j, "commit", run->commit);
+        json_put_str(j, "baseline", run->baseline);
+        json_put_number(j, "median", run->median);
         put_interval(j, "median_95", &run->interval);
         json_key(j, "change_point");
         json_bool(j, run->change_point);
@@ -297,15 +276,15 @@ void bench_print_json(FILE *out, const struct bench_report *r)
     struct json j = {.out = out};
     json_open(&j, '{');
     put_sets(&j, r);
-    put_str(&j, "design", r->design);
-    put_str(&j, "forced", r->forced);
-    put_str(&j, "measure", measure_infos[r->measure].name);
+    json_put_str(&j, "design", r->design);
+    json_put_str(&j, "forced", r->forced);
+    json_put_str(&j, "measure", measure_infos[r->measure].name);
     PUT_LIST(&j, "comparisons", r->comparisons, r->n_comparisons, put_comparison);
     PUT_LIST(&j, "growth", r->growths, r->n_growths, put_growth);
     PUT_LIST(&j, "history", r->pasts, r->n_pasts, put_past);
-    put_number(&j, "false_alarm_rate", r->false_alarm_tries ? r->false_alarm_rate : NAN);
-    put_size(&j, "false_alarms", r->false_alarms);
-    put_size(&j, "false_alarm_tries", r->false_alarm_tries);
+    json_put_number(&j, "false_alarm_rate", r->false_alarm_tries ? r->false_alarm_rate : NAN);
+    json_put_uint(&j, "false_alarms", r->false_alarms);
+    json_put_uint(&j, "false_alarm_tries", r->false_alarm_tries);
     json_key(&j, "baseline");
     if (r->before && !r->table)
         put_named_set(&j, r->before_name, r->before);

@@ -4,29 +4,20 @@
 
 #include <math.h>
 
-static void json_number(struct json *j, const char *key, double v)
-{
-    json_key(j, key);
-    if (isfinite(v))
-        json_double(j, v);
-    else
-        json_null(j);
-}
-
 static void json_value(struct json *j, const char *key, const struct diff_value *v)
 {
     json_key(j, key);
     json_open(j, '{');
-    json_number(j, "before", v->before);
-    json_number(j, "after", v->after);
-    json_number(j, "difference", v->after - v->before);
-    json_number(j, "low", v->low);
-    json_number(j, "high", v->high);
-    json_number(j, "cost", v->cost);
-    json_number(j, "cost_low", v->cost_low);
-    json_number(j, "cost_high", v->cost_high);
-    json_number(j, "p", v->p);
-    json_number(j, "p_adjusted", v->q);
+    json_put_number(j, "before", v->before);
+    json_put_number(j, "after", v->after);
+    json_put_number(j, "difference", v->after - v->before);
+    json_put_number(j, "low", v->low);
+    json_put_number(j, "high", v->high);
+    json_put_number(j, "cost", v->cost);
+    json_put_number(j, "cost_low", v->cost_low);
+    json_put_number(j, "cost_high", v->cost_high);
+    json_put_number(j, "p", v->p);
+    json_put_number(j, "p_adjusted", v->q);
     json_key(j, "proven");
     json_bool(j, v->proven);
     json_close(j, '}');
@@ -98,9 +89,9 @@ void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
     struct json j = {.out = out};
     json_open(&j, '{');
     json_head(&j, d, v);
-    json_number(&j, "smallest_p", d->by_runs ? d->least_p : NAN);
-    json_number(&j, "min_share", d->min_share);
-    json_number(&j, "typical", d->typical);
+    json_put_number(&j, "smallest_p", d->by_runs ? d->least_p : NAN);
+    json_put_number(&j, "min_share", d->min_share);
+    json_put_number(&j, "typical", d->typical);
     if (d->has_cpu)
         json_value(&j, "cpu_seconds", &d->cpu_s);
     json_runs(&j, "before", v->runs, d->n_before);

@@ -38,10 +38,10 @@ static void add_row(struct document *d, const struct history_row *r, bool with_h
     char when[32], commit[32];
     moment(r->time_s, when, sizeof when);
     snprintf(commit, sizeof commit, "%.10s%s", *r->commit ? r->commit : "-", r->dirty ? "+" : "");
-    cell(d, when);
-    cell(d, commit);
     if (with_host)
         cell(d, r->host);
+    cell(d, when);
+    cell(d, commit);
     cell(d, r->workload);
     cell(d, r->outcome);
     number_cell(d, r->cpu_ns, "nanoseconds");
@@ -52,31 +52,21 @@ static void add_row(struct document *d, const struct history_row *r, bool with_h
 
 static void add_runs(struct document *d, const struct history_view *v)
 {
-    static const struct document_column with_host[] = {{"when (UTC)"},
-                                                       {"commit"},
-                                                       {"machine"},
-                                                       {"workload", .wide = true},
-                                                       {"outcome"},
-                                                       {"CPU time", .right = true},
-                                                       {"wall", .right = true},
-                                                       {"instructions", .right = true},
-                                                       {"peak memory", .right = true}};
-    static const struct document_column one_host[] = {{"when (UTC)"},
-                                                      {"commit"},
-                                                      {"workload", .wide = true},
-                                                      {"outcome"},
-                                                      {"CPU time", .right = true},
-                                                      {"wall", .right = true},
-                                                      {"instructions", .right = true},
-                                                      {"peak memory", .right = true}};
+    static const struct document_column columns[] = {{"machine"},
+                                                     {"when (UTC)"},
+                                                     {"commit"},
+                                                     {"workload", .wide = true},
+                                                     {"outcome"},
+                                                     {"CPU time", .right = true},
+                                                     {"wall", .right = true},
+                                                     {"instructions", .right = true},
+                                                     {"peak memory", .right = true}};
+    size_t skip = *v->host ? 1 : 0; /* the machine is told once, above the table */
     document_heading(d, "Runs");
     if (*v->host)
         document_text(d, "On %s, oldest first. A + marks files that differ from the commit.",
                       v->host);
-    if (*v->host)
-        document_table(d, one_host, sizeof one_host / sizeof *one_host);
-    else
-        document_table(d, with_host, sizeof with_host / sizeof *with_host);
+    document_table(d, columns + skip, sizeof columns / sizeof *columns - skip);
     size_t from = v->n_rows > ROWS_SHOWN ? v->n_rows - ROWS_SHOWN : 0;
     for (size_t i = from; i < v->n_rows; i++)
         add_row(d, &v->rows[i], !*v->host);
@@ -194,37 +184,22 @@ void history_print_html(FILE *out, const struct history_view *v)
 
 /* --- for programs --- */
 
-static void json_number(struct json *j, const char *key, double value)
-{
-    json_key(j, key);
-    if (isnan(value))
-        json_null(j);
-    else
-        json_double(j, value);
-}
-
-static void json_string(struct json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    json_str(j, value);
-}
-
 static void json_row(struct json *j, const struct history_row *r)
 {
     json_open(j, '{');
     json_key(j, "time");
     json_int(j, r->time_s);
-    json_string(j, "commit", r->commit);
-    json_string(j, "branch", r->branch);
+    json_put_str(j, "commit", r->commit);
+    json_put_str(j, "branch", r->branch);
     json_key(j, "dirty");
     json_bool(j, r->dirty);
-    json_string(j, "host", r->host);
-    json_string(j, "workload", r->workload);
-    json_string(j, "outcome", r->outcome);
-    json_number(j, "cpu_ns", r->cpu_ns);
-    json_number(j, "time_ns", r->time_ns);
-    json_number(j, "instructions", r->instructions);
-    json_number(j, "peak_bytes", r->peak_bytes);
+    json_put_str(j, "host", r->host);
+    json_put_str(j, "workload", r->workload);
+    json_put_str(j, "outcome", r->outcome);
+    json_put_number(j, "cpu_ns", r->cpu_ns);
+    json_put_number(j, "time_ns", r->time_ns);
+    json_put_number(j, "instructions", r->instructions);
+    json_put_number(j, "peak_bytes", r->peak_bytes);
     json_close(j, '}');
 }
 
@@ -233,11 +208,11 @@ static void json_change(struct json *j, const struct trend *t, const struct chan
     json_open(j, '{');
     json_key(j, "run");
     json_uint(j, c->at);
-    json_string(j, "commit", t->points.at[c->at].commit);
-    json_string(j, "commit_before", t->points.at[c->at - 1].commit);
-    json_number(j, "before", c->before);
-    json_number(j, "after", c->after);
-    json_number(j, "p", c->p);
+    json_put_str(j, "commit", t->points.at[c->at].commit);
+    json_put_str(j, "commit_before", t->points.at[c->at - 1].commit);
+    json_put_number(j, "before", c->before);
+    json_put_number(j, "after", c->after);
+    json_put_number(j, "p", c->p);
     json_close(j, '}');
 }
 
@@ -245,16 +220,16 @@ static void json_trend(struct json *j, const struct trend *t)
 {
     static const char *const units[] = {"nanoseconds", "bytes", "count", "share"};
     json_open(j, '{');
-    json_string(j, "title", t->title);
-    json_string(j, "unit", units[t->unit]);
+    json_put_str(j, "title", t->title);
+    json_put_str(j, "unit", units[t->unit]);
     json_key(j, "points");
     json_open(j, '[');
     for (size_t i = 0; i < t->points.n; i++) {
         json_open(j, '{');
         json_key(j, "time");
         json_int(j, t->points.at[i].time_s);
-        json_string(j, "commit", t->points.at[i].commit);
-        json_number(j, "value", t->points.at[i].value);
+        json_put_str(j, "commit", t->points.at[i].commit);
+        json_put_number(j, "value", t->points.at[i].value);
         json_close(j, '}');
     }
     json_close(j, ']');
