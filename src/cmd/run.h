@@ -35,6 +35,17 @@ int run_analyse(struct run *r, struct err *err);
 int run_check(struct run *r, struct err *err);
 int run_publish(struct run *r, struct err *err);
 
+/* Where the files of a baseline are. Free it. */
+char *run_baseline_folder(const struct run *r, const char *name);
+int run_copy_file(const char *from, const char *to, struct err *err);
+
+/* Keep the program with the baseline that --save names. */
+int run_keep_program(struct run *r, struct err *err);
+
+/* The command of W with the program of the baseline; NULL where that would prove nothing. Free it.
+ */
+char *run_line_before(const struct run *r, const struct suite_result *w);
+
 /* Load the baseline that --against names, before anything is measured. */
 int run_load_baseline(struct run *r, struct err *err);
 

@@ -8,6 +8,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <sys/stat.h>
 
 /* --- analyse --- */
@@ -128,7 +129,7 @@ int run_analyse(struct run *r, struct err *err)
 
 /* --- the baseline --- */
 
-static char *baseline_folder(const struct run *r, const char *name)
+char *run_baseline_folder(const struct run *r, const char *name)
 {
     autofree char *store = mem_strdup(conf_text(&r->suite.conf, "", "history.store"));
     char *slash = strrchr(store, '/');
@@ -191,13 +192,13 @@ int run_load_baseline(struct run *r, struct err *err)
                        "all the same",
                        name, host, s->host.name);
     s->against = name;
-    autofree char *folder = baseline_folder(r, name);
+    autofree char *folder = run_baseline_folder(r, name);
     for (size_t i = 0; i < s->results.n; i++)
         load_recordings(r, &s->results.at[i], folder);
     return 0;
 }
 
-static int copy_file(const char *from, const char *to, struct err *err)
+int run_copy_file(const char *from, const char *to, struct err *err)
 {
     autofree char *temp = mem_printf("%s.new", to);
     autofclose FILE *in = fopen(from, "re"), *out = fopen(temp, "we");
@@ -232,11 +233,22 @@ static int make_folders(const char *path, struct err *err)
     }
 }
 
+/* What an earlier run left there must not be taken for this one's. */
+static void empty_folder(const char *folder)
+{
+    autofree char *pattern = mem_printf("%s/{*.kelvin,*.cachegrind,program}", folder);
+    glob_t found = {0};
+    if (glob(pattern, GLOB_BRACE, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
+
 static int save_file(struct run *r, const char *folder, const char *name, struct err *err)
 {
     autofree char *from = folder_file(&r->suite.folder, name);
     autofree char *to = mem_printf("%s/%s", folder, name);
-    return copy_file(from, to, err);
+    return run_copy_file(from, to, err);
 }
 
 static int save_recordings(struct run *r, const char *folder, struct err *err)
@@ -258,9 +270,11 @@ int run_save_baseline(struct run *r, struct err *err)
     struct store *store;
     if (!r->opts->save)
         return 0;
-    autofree char *folder = baseline_folder(r, r->opts->save);
+    autofree char *folder = run_baseline_folder(r, r->opts->save);
     autofree char *name = mem_printf("suite:%s", r->opts->save);
-    if (make_folders(folder, err) != 0 || save_recordings(r, folder, err) != 0)
+    empty_folder(folder);
+    if (make_folders(folder, err) != 0 || save_recordings(r, folder, err) != 0 ||
+        run_keep_program(r, err) != 0)
         return -1;
     if (store_open(&store, conf_text(&s->conf, "", "history.store"), STORE_WRITE, err) != 0)
         return -1;

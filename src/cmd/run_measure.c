@@ -210,7 +210,7 @@ static void note_cpu_time(struct suite *s, const struct suite_result *w)
         for (int m = 0; m < MEASURES; m++)
             run->value[m] = NAN;
         if (meta_find_u64(&w->recordings.at[i].profile->meta, META_CPU_TIME_NS, &cpu_ns))
-            run->value[MEASURE_USER] = (double)cpu_ns;
+            run->value[MEASURE_CPU] = (double)cpu_ns;
     }
 }
 
@@ -246,12 +246,13 @@ int run_record(struct run *r, struct err *err)
 
 /* --- bench --- */
 
-/* Move the series of a session into the suite's set, under NAME. */
-static const struct series *take_series(struct suite *s, struct session *from, const char *name)
+/* Move series number I of a session into SET, under NAME. */
+static const struct series *take_series(struct series_set *set, struct session *from, size_t i,
+                                        const char *name)
 {
-    if (!from->set.series.n || !from->set.series.at[0].runs.n)
+    if (i >= from->set.series.n || !from->set.series.at[i].runs.n)
         return NULL;
-    struct series *to = series_add(&s->series, name), *old = &from->set.series.at[0];
+    struct series *to = series_add(set, name), *old = &from->set.series.at[i];
     free(to->command);
     to->command = old->command;
     to->runs.at = old->runs.at;
@@ -317,31 +318,53 @@ static void bench_failed(struct suite_result *w, enum collect what, const struct
     suite_absent(w, what, err->text);
 }
 
+/* Run the lines of J in turns; the last is W's own, one before it the baseline's. */
+static int bench_lines(struct run *r, struct suite_result *w, const struct bench_job *j,
+                       struct err *err)
+{
+    struct plan plan = {0};
+    struct session session = {0};
+    autofree char *name =
+        mem_printf(j->what == COLLECT_BENCH ? "%s" : "%s instructions", w->workload.name);
+    int rc = plan_build(&plan, &j->plan, err);
+    if (rc == 0)
+        rc = session_run(&session, &plan, &j->with, &j->start, err);
+    r->away_s += session.seconds;
+    if (rc == 0 && j->plan.n_lines > 1)
+        take_series(&r->suite.beside, &session, 0, name);
+    if (rc != 0 && j->plan.n_lines == 1)
+        bench_failed(w, j->what, &session, err);
+    else if (rc == 0 && !take_series(&r->suite.series, &session, j->plan.n_lines - 1, name))
+        suite_absent(w, j->what, "nothing was measured");
+    session_done(&session);
+    plan_done(&plan);
+    return rc;
+}
+
 static void bench_one(struct run *r, struct suite_result *w, enum collect what)
 {
     struct bench_job j = bench_job(w, what);
-    struct plan plan = {0};
-    struct session session = {0};
+    struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
     struct err err;
-    char *line = w->workload.line;
-    autofree char *name =
-        mem_printf(what == COLLECT_BENCH ? "%s" : "%s instructions", w->workload.name);
-    j.plan.lines = &line;
-    j.plan.n_lines = 1;
+    autofree char *before = what == COLLECT_BENCH ? run_line_before(r, w) : NULL;
+    autofree char *list = join(&cpus);
+    const char *pinned[] = {"taskset", "-c", list, NULL};
+    char *lines[] = {before, w->workload.line};
+    j.plan.lines = before ? lines : lines + 1;
+    j.plan.n_lines = before ? 2 : 1;
+    j.plan.wrap = cpus.at.n ? pinned : NULL;
     j.plan.shell = conf_has(&r->suite.conf, w->workload.name, "workload.shell", "yes");
-    int rc = what == COLLECT_INSTRUCTIONS ? want_instructions(&j, &err) : 0;
-    if (rc == 0)
-        rc = plan_build(&plan, &j.plan, &err);
-    if (rc == 0)
-        rc = session_run(&session, &plan, &j.with, &j.start, &err);
-    r->away_s += session.seconds;
-    const struct series *got = rc == 0 ? take_series(&r->suite, &session, name) : NULL;
-    if (rc != 0)
-        bench_failed(w, what, &session, &err);
-    else if (!got)
-        suite_absent(w, what, "nothing was measured");
-    session_done(&session);
-    plan_done(&plan);
+    words_done(&cpus);
+    if (what == COLLECT_INSTRUCTIONS && want_instructions(&j, &err) != 0) {
+        suite_absent(w, what, err.text);
+        return;
+    }
+    if (bench_lines(r, w, &j, &err) == 0 || !before)
+        return;
+    run_say(r, "%s: the baseline's program does not run any more: %s", w->workload.name, err.text);
+    j.plan.lines = lines + 1;
+    j.plan.n_lines = 1;
+    bench_lines(r, w, &j, &err);
 }
 
 /* Series move when the set grows: they are looked up when all are there. */

@@ -96,7 +96,7 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     snprintf(h.host, sizeof h.host, "%s", s->host.name);
     snprintf(h.workload, sizeof h.workload, "%s", w->workload.name);
     snprintf(h.outcome, sizeof h.outcome, "%s", suite_outcome_names[w->outcome]);
-    add_series(&h, series_find(&s->series, recorded), MEASURE_USER, "cpu");
+    add_series(&h, series_find(&s->series, recorded), MEASURE_CPU, "cpu");
     add_series(&h, w->bench, MEASURE_TIME, "time");
     add_series(&h, w->bench, MEASURE_PEAK_RSS, "peak_rss");
     add_series(&h, w->instructions, MEASURE_INSTRUCTIONS, "instructions");

@@ -51,9 +51,6 @@ static void add_regression(struct notes *n, const struct suite *s, const struct 
     for (int i = 0; i < COMPARISONS; i++)
         if (r->has_compared[i])
             say_change(&b, &r->compared[i]);
-    if (r->diff && r->diff->has_cpu && r->diff->cpu_s.proven)
-        buf_printf(&b, "CPU time of the recordings %+.1f%%. ",
-                   100 * (r->diff->cpu_s.after / r->diff->cpu_s.before - 1));
     if (r->culprit)
         buf_printf(&b, "Look at %s.", r->culprit);
     to->text = mem_strdup(buf_cstr(&b));

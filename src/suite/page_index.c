@@ -80,12 +80,13 @@ static void add_verdict(struct document *d, const struct bench_comparison *c)
     const char *title = measure_infos[c->measure].title;
     document_text(d,
                   "%c%s: %s, %+.1f%% (%.1f%% sure: from %+.1f to %+.1f%%), from %zu runs "
-                  "before and %zu now, made at different times. So many runs most likely show a "
+                  "before and %zu now, %s. So many runs most likely show a "
                   "change of %.1f%% or more; up to %.0f%% does not matter. The suite allows "
                   "%.0f%% more: %s.",
                   toupper((unsigned char)*title), title + 1, verdict_names[p->verdict],
                   100 * (p->ratio - 1), 100 * (1 - p->miss), 100 * (p->interval.low - 1),
                   100 * (p->interval.high - 1), c->before->runs.n, c->after->runs.n,
+                  c->apart ? "made at different times" : "by both programs in turns",
                   100 * p->detectable, 100 * c->band, 100 * c->max_regression, gate_words(c));
 }
 

@@ -66,6 +66,7 @@ void suite_done(struct suite *s)
     vec_done(&s->warnings);
     series_set_done(&s->series);
     series_set_done(&s->before);
+    series_set_done(&s->beside);
     free(s->dirty_files);
     free(s->compiler);
     free(s->flags);

@@ -111,6 +111,7 @@ struct suite {
     struct scaling scaling; /* over workloads with a size */
     bool has_scaling;
     struct series_set before; /* the baseline's */
+    struct series_set beside; /* of the baseline's program, run in turns with today's */
     const char *against;      /* its name; NULL = none */
     double seconds[PHASES];   /* that each phase took */
     double own_s;             /* of that, kelvin's own: neither build nor workloads */
