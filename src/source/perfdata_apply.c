@@ -16,6 +16,7 @@ void perfdata_apply_init(struct perfdata_apply *a, struct import *im, struct per
 void perfdata_apply_done(struct perfdata_apply *a)
 {
     processes_free(a->processes);
+    perfdata_chains_done(&a->chains);
     vec_done(&a->kernel);
     vec_done(&a->user);
 }
@@ -188,12 +189,44 @@ static struct stack_id stack_of(struct perfdata_apply *a, const struct perfdata_
     return id;
 }
 
+/* The same, but ready chains that came before are known; not those that must be counted. */
+static struct stack_id known_stack_of(struct perfdata_apply *a, const struct perfdata_event *e,
+                                      const struct perfdata_sample *s, uint16_t misc)
+{
+    if (!s->n_chain || e->attr.sample_type & PERF_SAMPLE_STACK_USER)
+        return stack_of(a, e, s, misc);
+    uint64_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK, deferred = a->deferred;
+    uint64_t what = s->ip * 0x9e3779b97f4a7c15u ^ (mode << 32 | a->who.space);
+    struct text bytes = {s->chain, 8 * s->n_chain};
+    struct perfdata_chain *known = perfdata_chains_look(&a->chains, bytes, what);
+    if (known->stack.i)
+        return known->stack;
+    struct stack_id stack = stack_of(a, e, s, misc);
+    if (a->deferred == deferred)
+        known->stack = stack;
+    return stack;
+}
+
+static void set_who(struct perfdata_apply *a, const struct perfdata_sample *s)
+{
+    if (a->who.known && a->who.tid == s->tid && a->who.pid == s->pid)
+        return;
+    a->who = (struct perfdata_who){
+        .known = true,
+        .pid = s->pid,
+        .tid = s->tid,
+        .space = processes_space(a->processes, (int)s->pid),
+    };
+}
+
 static int add_sample(struct perfdata_apply *a, const struct perfdata_event *e,
                       const struct perfdata_sample *s, struct stack_id stack, struct err *err)
 {
+    if (!a->who.thread.i)
+        a->who.thread = processes_thread(a->processes, (int)s->pid, (int)s->tid);
     struct sample sample = {
         .stack = stack,
-        .thread = processes_thread(a->processes, (int)s->pid, (int)s->tid),
+        .thread = a->who.thread,
         .has_time = s->time != 0,
         .time_ns = s->time,
         .values = a->values,
@@ -223,8 +256,9 @@ static int apply_sample(struct perfdata_apply *a, const struct perfdata_record *
         a->first_ns = s.time;
     if (s.time > a->last_ns)
         a->last_ns = s.time;
+    set_who(a, &s);
     struct err inner;
-    if (add_sample(a, e, &s, stack_of(a, e, &s, r->misc), &inner) != 0)
+    if (add_sample(a, e, &s, known_stack_of(a, e, &s, r->misc), &inner) != 0)
         return err_set(err, inner.code, "byte %llu: %s", (unsigned long long)r->offset, inner.text);
     return 0;
 }
@@ -247,9 +281,10 @@ static const char *apply_lost(struct perfdata_apply *a, const struct perfdata_re
 int perfdata_apply(struct perfdata_apply *a, struct perfdata_record *r, struct err *err)
 {
     const char *why = NULL;
-    switch (r->type) {
-    case PERF_RECORD_SAMPLE:
+    if (r->type == PERF_RECORD_SAMPLE)
         return apply_sample(a, r, err);
+    a->who.known = false;
+    switch (r->type) {
     case PERF_RECORD_MMAP:
     case PERF_RECORD_MMAP2:
         why = apply_mmap(a, r);

@@ -3,8 +3,16 @@
  */
 #pragma once
 #include "source/import.h"
+#include "source/perfdata_chains.h"
 #include "source/perfdata_event.h"
 #include "source/process.h"
+
+/* Who had the last sample, as long as nothing else happened since. */
+struct perfdata_who {
+    bool known;
+    uint32_t pid, tid, space;
+    struct thread_id thread; /* 0 until asked for */
+};
 
 struct perfdata_apply {
     struct import *im;
@@ -12,7 +20,9 @@ struct perfdata_apply {
     struct processes *processes;
     uint64_t lost, throttled, deferred, unwound;
     uint64_t ends[UNWIND_ENDS];
-    uint64_t first_ns, last_ns;        /* of samples; 0 = none has a time */
+    uint64_t first_ns, last_ns; /* of samples; 0 = none has a time */
+    struct perfdata_who who;
+    struct perfdata_chains chains;
     VEC(uint64_t) kernel, user;        /* pcs of the sample at hand */
     int64_t values[PROFILE_MAX_TYPES]; /* all 0 between samples */
 };

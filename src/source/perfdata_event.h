@@ -107,8 +107,10 @@ static inline uint32_t perfdata_half(const char *at)
 /* The same, front to back; past the end they are 0 and C is bad. */
 static inline uint64_t perfdata_take(struct cursor *c)
 {
-    struct text t = cursor_bytes(c, 8);
-    return t.n ? perfdata_word(t.at) : 0;
+    if (cursor_left(c) < 8)
+        return cursor_bytes(c, 8).n;
+    c->at += 8;
+    return perfdata_word((const char *)c->at - 8);
 }
 
 static inline uint32_t perfdata_take_half(struct cursor *c)

@@ -17,17 +17,21 @@
 enum { PERFDATA_QUEUE_BYTES = 48 << 20 };
 
 struct queued_record; /* with its bytes */
+struct queue_block;   /* memory of many records */
 
 struct queued {
-    uint64_t time, serial;
+    uint64_t time;
     struct queued_record *record;
 };
 
 struct perfdata_queue {
-    VEC(struct queued) list; /* sorted up to n_ready while records are handed out */
+    VEC(struct queued) list;  /* sorted up to n_ready while records are handed out */
+    VEC(struct queued) other; /* where the list is merged to */
+    VEC(size_t) runs;         /* where parts of the list that are in order start */
     size_t n_ready, n_taken;
-    size_t bytes; /* of all records in it */
-    uint64_t newest, limit, last_serial;
+    size_t bytes, block_bytes;         /* of all records in it; of all memory for them */
+    struct queue_block *block, *spare; /* that is being filled; an empty one */
+    uint64_t newest, limit;
 };
 
 void perfdata_queue_done(struct perfdata_queue *q); /* zeroed is fine */

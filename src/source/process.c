@@ -514,10 +514,15 @@ static uint64_t call_of(const uint64_t *pcs, size_t i)
     return i && pcs[i] ? pcs[i] - 1 : pcs[i];
 }
 
-static struct address_space *space_of(struct processes *ps, int pid)
+static struct address_space *space_of(const struct processes *ps, int pid)
 {
-    struct process *proc = process_find(ps, pid);
+    const struct process *proc = process_find(ps, pid);
     return proc && proc->space ? proc->space : ps->nothing;
+}
+
+uint32_t processes_space(const struct processes *ps, int pid)
+{
+    return space_of(ps, pid)->serial;
 }
 
 enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s)

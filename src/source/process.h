@@ -51,6 +51,9 @@ struct stack_id processes_stack(struct processes *ps, const struct process_sampl
                                 enum unwind_end *ret_end);
 struct thread_id processes_thread(struct processes *ps, int pid, int tid);
 
+/* A number for what a process has mapped now: the same number, the same frames for the same pcs. */
+uint32_t processes_space(const struct processes *ps, int pid);
+
 /* How unwinding a sample would end; nothing is added to the profile. */
 enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s);
 

@@ -168,6 +168,44 @@ static void records_without_a_time_count_at_once(void **state)
     profile_free(p);
 }
 
+/* Processes that take turns: nothing of the one may be taken for the other's. */
+static void the_same_chain_in_two_processes_is_two_stacks(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0};
+    add_mmap(&data, 5, 0x400000, 0, "/nowhere/five");
+    add_mmap(&data, 6, 0x400000, 0, "/nowhere/six");
+    for (uint64_t i = 0; i < 4; i++)
+        add_sample(&data, 5 + i % 2, 10 + i, 0x400010);
+    struct profile *p = read_data(buf_text(&data));
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(leaf_path(p, i), i % 2 ? "/nowhere/six" : "/nowhere/five");
+    assert_int_equal(p->samples.thread[0].i, p->samples.thread[2].i);
+    assert_int_not_equal(p->samples.thread[0].i, p->samples.thread[1].i);
+    profile_free(p);
+}
+
+/* Where the kernel's part of a chain is left out, the sample's own address stands for it. */
+static void equal_chains_of_other_addresses_are_two_stacks(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0};
+    for (uint64_t i = 0; i < 4; i++) {
+        autobuf struct buf body = {0};
+        WORDS(&body, 0xffffffff81000010 + i % 2, ids(5, 5), 10 + i, 1000, 2,
+              (uint64_t)PERF_CONTEXT_USER, 0x400010);
+        add_record(&data, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, buf_text(&body));
+    }
+    struct profile *p = read_data(buf_text(&data));
+    const struct stack_id *stack = p->samples.stack;
+    assert_int_equal(stack[0].i, stack[2].i);
+    assert_int_equal(stack[1].i, stack[3].i);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(profile_frame(p, p->stacks.nodes.at[stack[i].i].frame)->pc,
+                         0xffffffff81000010 + i);
+    profile_free(p);
+}
+
 static struct perfdata_record record_of(struct text body)
 {
     return (struct perfdata_record){PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, body, 0};
@@ -193,6 +231,53 @@ static void a_round_releases_what_came_before_the_last(void **state)
     assert_false(perfdata_queue_next(&q, &got));
     assert_int_equal(q.list.n, 1);
     perfdata_queue_done(&q);
+}
+
+static void many_rings_come_out_in_order(void **state)
+{
+    (void)state;
+    enum { RINGS = 7, EACH = 900 };
+    struct perfdata_queue q = {0};
+    struct perfdata_record r = record_of(text_of("12345678")), got;
+    uint64_t last = 0;
+    for (r.offset = 0; r.offset < RINGS * EACH; r.offset++)
+        perfdata_queue_add(&q, r.offset % EACH / 3, &r, NULL);
+    perfdata_queue_finish(&q);
+    for (size_t i = 0; i < RINGS * EACH; i++) {
+        assert_true(perfdata_queue_next(&q, &got));
+        uint64_t place = got.offset % EACH / 3 * RINGS * EACH + got.offset;
+        assert_true(i == 0 || place > last); /* by time, and of equal times as they came */
+        last = place;
+    }
+    assert_false(perfdata_queue_next(&q, &got));
+    assert_int_equal(q.bytes, 0);
+    perfdata_queue_done(&q);
+}
+
+/* Each block of memory holds one record that is far from its turn. */
+static void records_of_the_future_hold_no_memory(void **state)
+{
+    (void)state;
+    struct perfdata_queue q = {0};
+    static char body[200];
+    struct perfdata_record r = record_of((struct text){body, sizeof body}), got;
+    size_t released = 0, n = 1000000;
+    for (size_t i = 0; i < n; i++) {
+        perfdata_queue_add(&q, i % 250 ? i : UINT64_MAX - 1, &r, NULL);
+        if (i % 5000 == 0)
+            perfdata_queue_round(&q);
+        q.limit = i;
+        if (perfdata_queue_is_full(&q) || i % 5000 == 0)
+            while (perfdata_queue_next(&q, &got))
+                released++;
+        assert_true(q.block_bytes <= 3 * (size_t)PERFDATA_QUEUE_BYTES);
+    }
+    perfdata_queue_finish(&q);
+    while (perfdata_queue_next(&q, &got))
+        released++;
+    assert_int_equal(released, n);
+    perfdata_queue_done(&q);
+    assert_int_equal(q.block_bytes, 0);
 }
 
 static void a_huge_round_stays_within_its_memory(void **state)
@@ -494,6 +579,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mapping_counts_from_its_time_on),
         cmocka_unit_test(records_without_a_time_count_at_once),
+        cmocka_unit_test(the_same_chain_in_two_processes_is_two_stacks),
+        cmocka_unit_test(equal_chains_of_other_addresses_are_two_stacks),
+        cmocka_unit_test(many_rings_come_out_in_order),
+        cmocka_unit_test(records_of_the_future_hold_no_memory),
         cmocka_unit_test(a_round_releases_what_came_before_the_last),
         cmocka_unit_test(a_huge_round_stays_within_its_memory),
         cmocka_unit_test(a_stack_is_kept_without_its_slack),
