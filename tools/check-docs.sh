@@ -73,6 +73,13 @@ format_has_a_page() {
     grep -qiE "^#+ .*\b$1\b|\`$1\`" doc/formats.md || echo "doc/formats.md does not tell of '$1'"
 }
 
+keys_are_told() {
+    local key
+    for key in $("$kelvin" help suite | sed -n 's/^  \([a-z]*\.[a-zA-Z.-]*\)$/\1/p'); do
+        grep -qF "| \`$key\` |" doc/suite.md || echo "doc/suite.md does not tell of $key"
+    done
+}
+
 version_has_changes() {
     grep -qF "$("$kelvin" --version | cut -d' ' -f2)" CHANGES || echo "CHANGES does not tell of this version"
 }
@@ -97,6 +104,7 @@ holds "man page of kelvin has every command" overview_is_complete
 for format in $(formats); do
     holds "doc/formats.md tells of $format" format_has_a_page "$format"
 done
+holds "doc/suite.md tells of every key" keys_are_told
 holds "CHANGES tells of this version" version_has_changes
 holds "links in the pages lead somewhere" links_lead_somewhere
 echo "1..$n"

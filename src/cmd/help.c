@@ -21,6 +21,8 @@ static int print_topic(const char *topic, const char *as)
     const struct command *c = command_find(topic);
     if (strcmp(topic, "formats") == 0)
         manual_formats(stdout);
+    else if (strcmp(topic, "suite") == 0)
+        manual_suite(stdout);
     else if (!c) {
         command_say("no help on '%s'; 'kelvin help' lists the commands", topic);
         return EXIT_ERROR;
@@ -52,11 +54,13 @@ static int help_run(const struct command *self, int n, char **args)
 const struct command command_help = {
     .name = "help",
     .summary = "tell how to use kelvin or one of its commands",
-    .operands = "[COMMAND | formats]",
+    .operands = "[COMMAND | formats | suite]",
     .about = "Without a word, lists the commands and exit codes. With a command's name, tells how "
-             "to use it. 'kelvin help formats' lists what can be read and written.",
+             "to use it. 'kelvin help formats' lists what can be read and written, 'kelvin help "
+             "suite' the keys of kelvin.conf.",
     .examples = "kelvin help flame     # the options of 'kelvin flame'\n"
-                "kelvin help formats   # every format that is read and written",
+                "kelvin help formats   # every format that is read and written\n"
+                "kelvin help suite     # every key of kelvin.conf",
     .opts = help_table,
     .run = help_run,
 };

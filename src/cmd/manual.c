@@ -1,6 +1,7 @@
 #include "cmd/manual.h"
 #include "base/buf.h"
 #include "source/import.h"
+#include "suite/conf.h"
 #include "view/export.h"
 
 static const char tagline[] = "where the time and memory of a native program go, and whether the "
@@ -118,6 +119,28 @@ void manual_formats(FILE *out)
     for (int i = 0; export_formats[i]; i++)
         fprintf(out, "  %-12s %s (%s)\n", export_formats[i]->name, export_formats[i]->title,
                 export_formats[i]->suffix);
+}
+
+/* "build.env", "workload.NAME.runs". */
+static void print_key(FILE *out, const struct conf_key *k)
+{
+    fprintf(out, "  %s.%s%s\n", k->section, conf_section_has_name(k->section) ? "NAME." : "",
+            k->key);
+    fprintf(out, "      %s", k->help);
+    if (k->choices)
+        fprintf(out, ": %s", k->choices);
+    if (*k->fallback)
+        fprintf(out, " (default: %s)", k->fallback);
+    fputc('\n', out);
+}
+
+void manual_suite(FILE *out)
+{
+    fprintf(out,
+            "The keys of kelvin.conf, as --set takes them; in the file the part before the last "
+            "point is\nthe [section] or the [section NAME]:\n\n");
+    for (const struct conf_key *k = conf_keys; k->section; k++)
+        print_key(out, k);
 }
 
 /* --- roff --- */

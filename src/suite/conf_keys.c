@@ -10,7 +10,7 @@ const struct conf_key conf_keys[] = {
      "makes the program; run by the shell; nothing is built without it"},
     {"build", "env", CONF_WORDS, "", "NAME=VALUE words for the build, such as CFLAGS=\"-O2 -g\""},
     {"build", "binary", CONF_TEXT, "",
-     "must be there after the build; looked at for vector instructions"},
+     "must be there after the build; a baseline keeps it, to run it beside later ones"},
     {"build", "timeout", CONF_NUMBER, "1800", "seconds a build may take", .min = 0.1, .max = 1e6},
 
     {"determinism", "env", CONF_WORDS, "LC_ALL=C", "NAME=VALUE words for all workloads"},
