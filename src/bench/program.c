@@ -1,6 +1,7 @@
 /* program.c - JSON lines of benchmark programs; see program.h. */
 #include "bench/program.h"
 #include "base/jsonread.h"
+#include "base/units.h"
 
 #include <math.h>
 
@@ -8,6 +9,7 @@
 struct line {
     struct program_result result;
     char *equal, *race, *error, *message;
+    double cases, ratio, low, high, min_speedup; /* of proofs and races; NAN = not told */
     bool greeting, end, has_ok, ok;
 };
 
@@ -47,6 +49,11 @@ static void take_member(struct line *l, struct jsonread *j, const char *key)
           {"items", offsetof(struct line, result.items)},
           {"bytes", offsetof(struct line, result.bytes)},
           {"size", offsetof(struct line, result.size)},
+          {"cases", offsetof(struct line, cases)},
+          {"ratio", offsetof(struct line, ratio)},
+          {"low", offsetof(struct line, low)},
+          {"high", offsetof(struct line, high)},
+          {"min_speedup", offsetof(struct line, min_speedup)},
       };
     enum json_token next = json_peek(j);
     for (size_t i = 0; next == JSON_STRING && i < sizeof texts / sizeof *texts; i++)
@@ -76,7 +83,12 @@ static bool read_line(struct line *l, struct text bytes)
     struct jsonread j;
     struct text key;
     struct err err;
-    *l = (struct line){.result = {.ns = NAN, .size = NAN}};
+    *l = (struct line){.result = {.ns = NAN, .size = NAN},
+                       .cases = NAN,
+                       .ratio = NAN,
+                       .low = NAN,
+                       .high = NAN,
+                       .min_speedup = NAN};
     reader_open_memory(&in, bytes.at, bytes.n);
     jsonread_init(&j, &in);
     json_enter(&j, JSON_OBJECT);
@@ -134,6 +146,23 @@ static void add_failure(struct program_answer *a, const struct line *l)
                        l->message ? ": " : "", l->message ? l->message : "");
 }
 
+/* "'dot' computes the same on 1,000,000 inputs" */
+static void add_proof(struct program_answer *a, const struct line *l)
+{
+    char n[UNITS_MAX];
+    if (!l->has_ok || !l->ok)
+        return;
+    if (l->equal && l->cases >= 0 && l->cases < 1e15)
+        *vec_push(&a->proofs) = mem_printf("'%s' computes the same on %s inputs", l->equal,
+                                           units_count(n, (uint64_t)l->cases));
+    else if (l->race && isfinite(l->ratio) && l->min_speedup > 0)
+        *vec_push(&a->proofs) = mem_printf("'%s' is %.2f times as fast (%.2f to %.2f; at least %g)",
+                                           l->race, l->ratio, l->low, l->high, l->min_speedup);
+    else if (l->race && isfinite(l->ratio))
+        *vec_push(&a->proofs) = mem_printf("'%s' is %.2f times as fast (%.2f to %.2f)", l->race,
+                                           l->ratio, l->low, l->high);
+}
+
 void program_read(struct program_answer *a, struct text answer)
 {
     *a = (struct program_answer){0};
@@ -145,6 +174,8 @@ void program_read(struct program_answer *a, struct text answer)
             a->ended |= l.end;
             if (a->greeted && !l.error)
                 add_result(a, &l);
+            if (a->greeted && a->proofs.n < PROGRAM_BENCHMARKS_MAX)
+                add_proof(a, &l);
             if (a->greeted && a->failures.n < PROGRAM_BENCHMARKS_MAX)
                 add_failure(a, &l);
         }
@@ -159,8 +190,11 @@ void program_answer_done(struct program_answer *a)
         free(a->results.at[i].name);
         free(a->results.at[i].parameter);
     }
+    for (size_t i = 0; i < a->proofs.n; i++)
+        free(a->proofs.at[i]);
     for (size_t i = 0; i < a->failures.n; i++)
         free(a->failures.at[i]);
+    vec_done(&a->proofs);
     vec_done(&a->results);
     vec_done(&a->failures);
 }

@@ -23,7 +23,8 @@ struct program_answer {
     bool greeted; /* it is such a program; else a plain command */
     bool ended;   /* it said so: nothing is missing */
     VEC(struct program_result) results;
-    VEC(char *) failures; /* proofs and gates of its own that do not hold, errors */
+    VEC(char *) proofs;   /* proofs and races that hold, a sentence each */
+    VEC(char *) failures; /* those that do not, errors */
 };
 
 /* Free with program_answer_done(). */

@@ -132,6 +132,8 @@ static int record(struct session *s, size_t item, long block, const struct progr
                                    "thrown away"));
     if (block < 0)
         return 0;
+    for (size_t i = 0; block == 0 && i < a->proofs.n; i++)
+        session_note(s, mem_strdup(a->proofs.at[i]));
     if (a->greeted)
         add_results(s, item, block, a);
     else

@@ -49,6 +49,22 @@ static void proofs_that_fail_are_told(void **state)
     program_answer_done(&a);
 }
 
+static void proofs_that_hold_are_told(void **state)
+{
+    struct program_answer a;
+    (void)state;
+    program_read(&a, text_of("{\"kelvin_bench\":1}\n"
+                             "{\"equal\":\"dot\",\"ok\":true,\"cases\":1000000}\n"
+                             "{\"race\":\"dot\",\"ratio\":7.9,\"low\":7.8,\"high\":8,"
+                             "\"min_speedup\":2,\"ok\":true}\n"
+                             "{\"equal\":\"odd\",\"ok\":true,\"cases\":-1}\n"));
+    assert_int_equal(a.proofs.n, 2);
+    assert_string_equal(a.proofs.at[0], "'dot' computes the same on 1,000,000 inputs");
+    assert_string_equal(a.proofs.at[1], "'dot' is 7.90 times as fast (7.80 to 8.00; at least 2)");
+    assert_int_equal(a.failures.n, 0);
+    program_answer_done(&a);
+}
+
 static void what_makes_no_sense_is_left_alone(void **state)
 {
     (void)state;
@@ -91,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_read_with_their_parameters),
         cmocka_unit_test(proofs_that_fail_are_told),
+        cmocka_unit_test(proofs_that_hold_are_told),
         cmocka_unit_test(what_makes_no_sense_is_left_alone),
         cmocka_unit_test(valgrinds_count_is_found),
     };
