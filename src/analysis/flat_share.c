@@ -74,6 +74,24 @@ static bool *mark_threads(const struct flat *f, const bool *in_set)
     return marked;
 }
 
+/* As many independent samples of equal weight as tell as much about those places. */
+static double effective_n(const struct flat *f, const bool *marked)
+{
+    const struct timeline *t = &f->time;
+    if (!t->n)
+        return t->n_samples;
+    size_t per = stats_samples_per_sum(t->n);
+    struct stats_series s = {.n = t->n / per, .per = per};
+    autofree uint8_t *sums = mem_calloc(s.n + 1, 1);
+    const uint32_t *place = f->place_in_time;
+    for (size_t i = 0; i < s.n; i++)
+        for (size_t k = 0; k < per; k++)
+            sums[i] += marked[*place++];
+    s.sums = sums;
+    double n = (double)t->n;
+    return stats_effective_n_of_sums(&s) * n / (double)(s.n * per) * t->n_samples / n;
+}
+
 /* MARKED is by place. */
 static struct flat_share share_of_places(const struct flat *f, const bool *marked)
 {
@@ -82,10 +100,7 @@ static struct flat_share share_of_places(const struct flat *f, const bool *marke
         sum += marked[i] ? f->value_of_place[i] : 0;
     struct flat_share r = {.share = f->whole > 0 ? (double)sum / (double)f->whole : 0};
     r.share = r.share > 1 ? 1 : r.share;
-    autofree uint8_t *series = mem_calloc(f->time.n + 1, 1);
-    for (size_t i = 0; i < f->time.n; i++)
-        series[i] = marked[f->place_in_time[i]];
-    r.n_effective = timeline_effective_n(&f->time, series);
+    r.n_effective = effective_n(f, marked);
     r.interval = stats_wilson(r.share, r.n_effective, STATS_Z95);
     return r;
 }

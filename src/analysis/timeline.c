@@ -74,10 +74,3 @@ void timeline_done(struct timeline *t)
     t->order = NULL;
     t->n = 0;
 }
-
-double timeline_effective_n(const struct timeline *t, const uint8_t *hits)
-{
-    if (!t->n)
-        return t->n_samples;
-    return stats_effective_n(hits, t->n) * t->n_samples / (double)t->n;
-}

@@ -16,10 +16,3 @@ struct timeline {
 
 struct timeline timeline_build(const struct profile *p, int type);
 void timeline_done(struct timeline *t);
-
-/*
- * How many independent samples of equal weight tell as much as those of T do about a set of them.
- * HITS has an entry for each row of the order: 1 in the set, 0 not. Without an order it is not
- * looked at, and samples are taken as independent. 0 = not known.
- */
-double timeline_effective_n(const struct timeline *t, const uint8_t *hits);

@@ -175,19 +175,26 @@ int profile_add_type(struct profile *p, const char *event, const char *name, con
     return i;
 }
 
+static void *grow_column(void *old, size_t size_bytes)
+{
+    enum { LARGE_BYTES = 4 << 20 };
+    void *column = mem_realloc(old, size_bytes);
+    if (size_bytes >= LARGE_BYTES)
+        mem_want_huge_pages(column, size_bytes);
+    return column;
+}
+
 static void grow_samples(struct profile *p)
 {
     struct samples *s = &p->samples;
     size_t cap = s->cap + s->cap / 2;
     cap = cap < 64 ? 64 : cap;
-    s->stack = mem_realloc(s->stack, cap * sizeof *s->stack);
-    s->thread = mem_realloc(s->thread, cap * sizeof *s->thread);
+    s->stack = grow_column(s->stack, cap * sizeof *s->stack);
+    s->thread = grow_column(s->thread, cap * sizeof *s->thread);
     if (s->time_ns)
-        s->time_ns = mem_realloc(s->time_ns, cap * sizeof *s->time_ns);
-    for (int i = 0; i < p->n_types; i++) {
-        s->value[i] = mem_realloc(s->value[i], cap * sizeof *s->value[i]);
-        memset(s->value[i] + s->n, 0, (cap - s->n) * sizeof *s->value[i]);
-    }
+        s->time_ns = grow_column(s->time_ns, cap * sizeof *s->time_ns);
+    for (int i = 0; i < p->n_types; i++)
+        s->value[i] = grow_column(s->value[i], cap * sizeof *s->value[i]);
     s->cap = cap;
 }
 
@@ -213,6 +220,8 @@ static size_t row_for(struct profile *p, const struct sample *s)
     size_t row = rows->n++;
     rows->stack[row] = s->stack;
     rows->thread[row] = s->thread;
+    for (int i = 0; i < p->n_types; i++)
+        rows->value[i][row] = 0;
     if (p->merge_samples)
         idmap_add(&p->sample_map, hash_pair(s->stack.i, s->thread.i), (uint32_t)row);
     return row;
