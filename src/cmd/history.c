@@ -174,8 +174,11 @@ static int add_functions(struct shown *s, struct store *store, const struct hist
     return EXIT_OK;
 }
 
+/* What of the trends is shown. */
+enum detail { ONLY_RUNS, CHANGED_FUNCTIONS, ALL_FUNCTIONS };
+
 static int add_workload(struct shown *s, struct store *store, const struct history_filter *f,
-                        bool all)
+                        enum detail detail)
 {
     struct err err;
     struct history_runs *runs = &s->runs[s->n_runs];
@@ -183,11 +186,11 @@ static int add_workload(struct shown *s, struct store *store, const struct histo
         return command_fail(&err);
     s->n_runs++;
     add_rows(s, runs);
-    if (!*f->host)
+    if (!*f->host || detail == ONLY_RUNS)
         return EXIT_OK;
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
         add_metric(s, f->workload, runs, i);
-    return add_functions(s, store, f, runs, all);
+    return add_functions(s, store, f, runs, detail == ALL_FUNCTIONS);
 }
 
 static int by_time(const void *a, const void *b)
@@ -199,7 +202,7 @@ static int by_time(const void *a, const void *b)
 }
 
 static int collect(struct shown *s, struct store *store, struct history_filter f,
-                   const struct opt_result *wanted, bool all)
+                   const struct opt_result *wanted, enum detail detail)
 {
     struct err err;
     char **names;
@@ -214,7 +217,7 @@ static int collect(struct shown *s, struct store *store, struct history_filter f
             take |= strcmp(wanted->operands[k], names[i]) == 0;
         f.workload = names[i];
         if (take)
-            rc = add_workload(s, store, &f, all);
+            rc = add_workload(s, store, &f, detail);
     }
     for (size_t i = 0; i < n; i++)
         free(names[i]);
@@ -270,7 +273,10 @@ static int show(const struct cmd_history_opts *o, struct store *store,
     fingerprint_read(&here, "");
     const char *host = o->all_hosts ? "" : o->host ? o->host : here.name;
     struct history_filter f = {.host = host, .commit = o->commit, .last = (size_t)o->last};
-    int rc = collect(&s, store, f, wanted, o->functions);
+    enum detail detail = strcmp(output_format(&o->output), "csv") == 0 ? ONLY_RUNS
+                         : o->functions                                ? ALL_FUNCTIONS
+                                                                       : CHANGED_FUNCTIONS;
+    int rc = collect(&s, store, f, wanted, detail);
     if (rc == EXIT_OK && !s.rows.n) {
         command_say("no such runs in the history%s; 'kelvin run' adds one",
                     *host ? " of this machine (--all-hosts shows others)" : "");
