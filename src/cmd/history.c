@@ -278,8 +278,9 @@ static int show(const struct cmd_history_opts *o, struct store *store,
                                                                        : CHANGED_FUNCTIONS;
     int rc = collect(&s, store, f, wanted, detail);
     if (rc == EXIT_OK && !s.rows.n) {
-        command_say("no such runs in the history%s; 'kelvin run' adds one",
-                    *host ? " of this machine (--all-hosts shows others)" : "");
+        command_say("no such runs in the history%s%s%s; 'kelvin run' adds one",
+                    *host ? " of the machine '" : "", host,
+                    *host ? "' (--all-hosts shows others)" : "");
         rc = EXIT_INPUT;
     }
     if (rc == EXIT_OK)

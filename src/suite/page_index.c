@@ -195,8 +195,8 @@ static void add_head(struct document *d, const struct suite *s)
 {
     char when[64], line[320];
     page_time(s->time_s, when, sizeof when);
-    document_text(d, "%s, commit %.12s%s, on %s.", when,
-                  *s->git.commit ? s->git.commit : "not known", s->n_dirty ? " with changes" : "",
+    document_text(d, "%s, %s%.12s%s, on %s.", when, *s->git.commit ? "commit " : "no commit",
+                  s->git.commit, s->n_dirty ? " with changes" : "",
                   fingerprint_line(&s->host, line));
     for (size_t i = 0; i < s->warnings.n; i++)
         document_text(d, "Note: %s.", s->warnings.at[i]);
@@ -300,6 +300,6 @@ void page_summary(FILE *out, const struct suite *s)
         summary_row(out, &s->results.at[i]);
     if (s->results.n > SUMMARY_ROWS)
         fprintf(out, "\n%zu more workloads are in README.md.\n", s->results.n - SUMMARY_ROWS);
-    fprintf(out, "\nCommit %.12s%s on %s.\n", *s->git.commit ? s->git.commit : "not known",
+    fprintf(out, "\n%s%.12s%s on %s.\n", *s->git.commit ? "Commit " : "No commit", s->git.commit,
             s->n_dirty ? " with changes" : "", s->host.name);
 }
