@@ -193,9 +193,9 @@ static void update_event(struct perfdata *d, const struct perfdata_record *r)
 
 static int drain(struct perfdata *d, struct err *err)
 {
-    struct perfdata_record r;
-    while (perfdata_queue_next(&d->queue, &r))
-        if (perfdata_apply(&d->apply, &r, err) != 0)
+    struct perfdata_record records[PERFDATA_APPLY_MAX];
+    for (size_t n; (n = perfdata_queue_take(&d->queue, PERFDATA_APPLY_MAX, records));)
+        if (perfdata_apply(&d->apply, records, n, err) != 0)
             return -1;
     return 0;
 }
@@ -226,7 +226,7 @@ static int kernel_record(struct perfdata *d, struct perfdata_record *r, struct e
         return 0;
     uint64_t time = perfdata_record_time(&d->events, r);
     if (time == 0 || time == UINT64_MAX)
-        return perfdata_apply(&d->apply, r, err);
+        return perfdata_apply(&d->apply, r, 1, err);
     struct perfdata_sample s;
     struct perfdata_event *e = r->type == PERF_RECORD_SAMPLE && r->body.n > TRIM_BYTES
                                    ? perfdata_record_event(&d->events, r)

@@ -10,6 +10,7 @@ void perfdata_apply_init(struct perfdata_apply *a, struct import *im, struct per
 {
     *a = (struct perfdata_apply){.im = im, .events = es};
     a->processes = processes_new(im->profile);
+    perfdata_chains_init(&a->chains);
     processes_comm(a->processes, 0, 0, "swapper", false); /* the idle task has no COMM record */
 }
 
@@ -189,19 +190,25 @@ static struct stack_id stack_of(struct perfdata_apply *a, const struct perfdata_
     return id;
 }
 
+/* A sample taken apart. */
+struct taken {
+    struct perfdata_event *event;
+    struct perfdata_sample sample;
+    uint16_t misc;
+    bool ready;          /* its chain is complete, nothing is to be unwound */
+    XXH128_hash_t chain; /* if ready */
+};
+
 /* The same, but ready chains that came before are known; not those that must be counted. */
-static struct stack_id known_stack_of(struct perfdata_apply *a, const struct perfdata_event *e,
-                                      const struct perfdata_sample *s, uint16_t misc)
+static struct stack_id known_stack_of(struct perfdata_apply *a, const struct taken *t)
 {
-    if (!s->n_chain || e->attr.sample_type & PERF_SAMPLE_STACK_USER)
-        return stack_of(a, e, s, misc);
-    uint64_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK, deferred = a->deferred;
-    uint64_t what = s->ip * 0x9e3779b97f4a7c15u ^ (mode << 32 | a->who.space);
-    struct text bytes = {s->chain, 8 * s->n_chain};
-    struct perfdata_chain *known = perfdata_chains_look(&a->chains, bytes, what);
+    if (!t->ready)
+        return stack_of(a, t->event, &t->sample, t->misc);
+    struct perfdata_chain *known = perfdata_chains_look(&a->chains, t->chain, a->who.space);
+    uint64_t deferred = a->deferred;
     if (known->stack.i)
         return known->stack;
-    struct stack_id stack = stack_of(a, e, s, misc);
+    struct stack_id stack = stack_of(a, t->event, &t->sample, t->misc);
     if (a->deferred == deferred)
         known->stack = stack;
     return stack;
@@ -238,27 +245,47 @@ static int add_sample(struct perfdata_apply *a, const struct perfdata_event *e,
     return rc;
 }
 
-static int apply_sample(struct perfdata_apply *a, const struct perfdata_record *r, struct err *err)
+/* Take a sample apart and ask for its place among the known chains. NULL, or why it is useless. */
+static const char *take_sample(struct perfdata_apply *a, const struct perfdata_record *r,
+                               struct taken *ret)
 {
-    struct perfdata_sample s;
-    struct perfdata_event *e = perfdata_record_event(a->events, r);
-    if (!e)
-        return import_skip_byte(a->im, r->offset, err,
-                                "a sample of an event that nobody described");
-    const char *why = perfdata_sample_parse(e, r->body, &s);
-    if (!why && s.period > INT64_MAX)
-        why = "a sample stands for more than 63 bits can hold";
-    if (!why && !make_types(a, e))
+    ret->event = perfdata_record_event(a->events, r);
+    ret->misc = r->misc;
+    ret->ready = false;
+    if (!ret->event)
+        return "a sample of an event that nobody described";
+    const struct perfdata_sample *s = &ret->sample;
+    const char *why = perfdata_sample_parse(ret->event, r->body, &ret->sample);
+    if (why)
+        return why;
+    if (s->period > INT64_MAX)
+        return "a sample stands for more than 63 bits can hold";
+    ret->ready = s->n_chain && !(ret->event->attr.sample_type & PERF_SAMPLE_STACK_USER);
+    if (!ret->ready)
+        return NULL;
+    uint64_t mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+    ret->chain = perfdata_chain_hash((struct text){s->chain, 8 * s->n_chain},
+                                     s->ip * 0x9e3779b97f4a7c15u ^ mode);
+    perfdata_chains_expect(&a->chains, ret->chain, a->who.space);
+    return NULL;
+}
+
+/* WHY it is useless, if it is. */
+static int apply_sample(struct perfdata_apply *a, const struct perfdata_record *r,
+                        const struct taken *t, const char *why, struct err *err)
+{
+    const struct perfdata_sample *s = &t->sample;
+    if (!why && !make_types(a, t->event))
         why = "too many events: 32 are possible";
     if (why)
         return import_skip_byte(a->im, r->offset, err, "%s", why);
-    if (s.time && (!a->first_ns || s.time < a->first_ns))
-        a->first_ns = s.time;
-    if (s.time > a->last_ns)
-        a->last_ns = s.time;
-    set_who(a, &s);
+    if (s->time && (!a->first_ns || s->time < a->first_ns))
+        a->first_ns = s->time;
+    if (s->time > a->last_ns)
+        a->last_ns = s->time;
+    set_who(a, s);
     struct err inner;
-    if (add_sample(a, e, &s, known_stack_of(a, e, &s, r->misc), &inner) != 0)
+    if (add_sample(a, t->event, s, known_stack_of(a, t), &inner) != 0)
         return err_set(err, inner.code, "byte %llu: %s", (unsigned long long)r->offset, inner.text);
     return 0;
 }
@@ -278,33 +305,46 @@ static const char *apply_lost(struct perfdata_apply *a, const struct perfdata_re
     return NULL;
 }
 
-int perfdata_apply(struct perfdata_apply *a, struct perfdata_record *r, struct err *err)
+static const char *apply_other(struct perfdata_apply *a, const struct perfdata_record *r)
 {
-    const char *why = NULL;
-    if (r->type == PERF_RECORD_SAMPLE)
-        return apply_sample(a, r, err);
     a->who.known = false;
     switch (r->type) {
     case PERF_RECORD_MMAP:
     case PERF_RECORD_MMAP2:
-        why = apply_mmap(a, r);
-        break;
+        return apply_mmap(a, r);
     case PERF_RECORD_COMM:
-        why = apply_comm(a, r);
-        break;
+        return apply_comm(a, r);
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT:
-        why = apply_fork_or_exit(a, r);
-        break;
+        return apply_fork_or_exit(a, r);
     case PERF_RECORD_LOST:
     case PERF_RECORD_LOST_SAMPLES:
-        why = apply_lost(a, r);
-        break;
+        return apply_lost(a, r);
     case PERF_RECORD_THROTTLE:
         a->throttled++;
-        break;
     }
-    return why ? import_skip_byte(a->im, r->offset, err, "%s", why) : 0;
+    return NULL;
+}
+
+int perfdata_apply(struct perfdata_apply *a, const struct perfdata_record *records, size_t n,
+                   struct err *err)
+{
+    struct taken taken[PERFDATA_APPLY_MAX];
+    const char *why[PERFDATA_APPLY_MAX];
+    for (size_t i = 0; i < n; i++)
+        if (records[i].type == PERF_RECORD_SAMPLE)
+            why[i] = take_sample(a, &records[i], &taken[i]);
+    for (size_t i = 0; i < n; i++) {
+        const struct perfdata_record *r = &records[i];
+        if (r->type == PERF_RECORD_SAMPLE) {
+            if (apply_sample(a, r, &taken[i], why[i], err) != 0)
+                return -1;
+        } else if ((why[i] = apply_other(a, r)) &&
+                   import_skip_byte(a->im, r->offset, err, "%s", why[i]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 /* --- the end --- */

@@ -30,8 +30,12 @@ struct perfdata_apply {
 void perfdata_apply_init(struct perfdata_apply *a, struct import *im, struct perfdata_events *es);
 void perfdata_apply_done(struct perfdata_apply *a);
 
+/* At most so many records at once: what they need is then in the cache when it is their turn. */
+enum { PERFDATA_APPLY_MAX = 16 };
+
 /* Records of kinds that we have no use for are left out. Fails only under --strict. */
-int perfdata_apply(struct perfdata_apply *a, struct perfdata_record *r, struct err *err);
+int perfdata_apply(struct perfdata_apply *a, const struct perfdata_record *records, size_t n,
+                   struct err *err);
 
 /* Give the sample types the names that are known by now, and put the counts into the metadata. */
 void perfdata_apply_finish(struct perfdata_apply *a);

@@ -17,14 +17,21 @@ struct perfdata_chain {
 };
 
 struct perfdata_chains {
-    struct perfdata_chain *places; /* NULL until the first look */
+    struct perfdata_chain *places;
 };
 
+void perfdata_chains_init(struct perfdata_chains *c);
 void perfdata_chains_done(struct perfdata_chains *c); /* zeroed is fine */
 
+/* The hash of a chain's BYTES and of a number for what else of the sample it depends on. */
+XXH128_hash_t perfdata_chain_hash(struct text bytes, uint64_t what);
+
+/* Ask for the memory of a chain's place, to be looked at soon. */
+void perfdata_chains_expect(const struct perfdata_chains *c, XXH128_hash_t hash, uint32_t space);
+
 /*
- * The place of a chain, by its BYTES and a number for all else that it depends on. Its stack is 0
+ * The place of a chain whose addresses are in SPACE, a number for what was mapped. Its stack is 0
  * when it is new: set it then. Good until the next look.
  */
-struct perfdata_chain *perfdata_chains_look(struct perfdata_chains *c, struct text bytes,
-                                            uint64_t what);
+struct perfdata_chain *perfdata_chains_look(struct perfdata_chains *c, XXH128_hash_t hash,
+                                            uint32_t space);

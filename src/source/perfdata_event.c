@@ -265,6 +265,16 @@ static void take_stack(struct cursor *c, const char *start, struct perfdata_samp
     ret->stack = (struct text){t.at, copied < t.n ? (size_t)copied : t.n};
 }
 
+/* Field by field: clearing it as a whole becomes an instruction that is slow to start. */
+static void clear(struct perfdata_sample *s)
+{
+    s->ip = s->time = s->period = s->regs_abi = 0;
+    s->pid = s->tid = 0;
+    s->chain = s->regs = NULL;
+    s->n_chain = s->stack_at = s->stack_room = 0;
+    s->stack = (struct text){NULL, 0};
+}
+
 /* The words of fixed place. */
 static void take_head(struct cursor *c, uint64_t type, struct perfdata_sample *ret)
 {
@@ -289,7 +299,8 @@ const char *perfdata_sample_parse(const struct perfdata_event *e, struct text bo
     const struct perf_event_attr *a = &e->attr;
     uint64_t type = a->sample_type;
     struct cursor c = cursor_of(body.at, body.n);
-    *ret = (struct perfdata_sample){.period = a->freq || !a->sample_period ? 1 : a->sample_period};
+    clear(ret);
+    ret->period = a->freq || !a->sample_period ? 1 : a->sample_period;
     take_head(&c, type, ret);
     if (type & PERF_SAMPLE_READ)
         skip_read(&c, a->read_format);

@@ -90,8 +90,7 @@ static void record_drop(struct perfdata_queue *q, struct queued_record *r)
 
 void perfdata_queue_done(struct perfdata_queue *q)
 {
-    size_t last = q->n_taken ? q->n_taken - 1 : 0; /* that one is handed out, and still there */
-    for (size_t i = last; i < q->list.n; i++)
+    for (size_t i = q->n_dropped; i < q->list.n; i++)
         record_drop(q, q->list.at[i].record);
     block_free(q, q->block);
     block_free(q, q->spare);
@@ -215,18 +214,19 @@ static void compact(struct perfdata_queue *q)
         return;
     q->list.n -= q->n_taken;
     memmove(q->list.at, q->list.at + q->n_taken, q->list.n * sizeof *q->list.at);
-    q->n_taken = q->n_ready = 0;
+    q->n_taken = q->n_ready = q->n_dropped = 0;
 }
 
-bool perfdata_queue_next(struct perfdata_queue *q, struct perfdata_record *ret)
+size_t perfdata_queue_take(struct perfdata_queue *q, size_t n, struct perfdata_record *ret)
 {
-    if (q->n_taken)
-        record_drop(q, q->list.at[q->n_taken - 1].record);
-    if (q->n_taken == q->n_ready) {
-        compact(q);
-        return false;
+    while (q->n_dropped < q->n_taken)
+        record_drop(q, q->list.at[q->n_dropped++].record);
+    n = n < q->n_ready - q->n_taken ? n : q->n_ready - q->n_taken;
+    for (size_t i = 0; i < n; i++) {
+        const struct queued_record *r = q->list.at[q->n_taken++].record;
+        ret[i] = (struct perfdata_record){r->type, r->misc, {r->body, r->n}, r->offset};
     }
-    const struct queued_record *r = q->list.at[q->n_taken++].record;
-    *ret = (struct perfdata_record){r->type, r->misc, {r->body, r->n}, r->offset};
-    return true;
+    if (!n)
+        compact(q);
+    return n;
 }

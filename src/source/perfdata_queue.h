@@ -8,7 +8,7 @@
  *
  *     perfdata_queue_add(q, ...);
  *     perfdata_queue_round(q);
- *     while (perfdata_queue_next(q, &record))
+ *     while ((n = perfdata_queue_take(q, SOME, records)))
  *         ...
  */
 #pragma once
@@ -25,12 +25,12 @@ struct queued {
 };
 
 struct perfdata_queue {
-    VEC(struct queued) list;  /* sorted up to n_ready while records are handed out */
-    VEC(struct queued) other; /* where the list is merged to */
-    VEC(size_t) runs;         /* where parts of the list that are in order start */
-    size_t n_ready, n_taken;
-    size_t bytes, block_bytes;         /* of all records in it; of all memory for them */
-    struct queue_block *block, *spare; /* that is being filled; an empty one */
+    VEC(struct queued) list;            /* sorted up to n_ready while records are handed out */
+    VEC(struct queued) other;           /* where the list is merged to */
+    VEC(size_t) runs;                   /* where parts of the list that are in order start */
+    size_t n_ready, n_taken, n_dropped; /* taken, and not even in use any more */
+    size_t bytes, block_bytes;          /* of all records in it; of all memory for them */
+    struct queue_block *block, *spare;  /* that is being filled; an empty one */
     uint64_t newest, limit;
 };
 
@@ -49,5 +49,5 @@ bool perfdata_queue_is_full(struct perfdata_queue *q);
 /* All that is left is ready. */
 void perfdata_queue_finish(struct perfdata_queue *q);
 
-/* The oldest record that is ready, good until the next call. False when there is none. */
-bool perfdata_queue_next(struct perfdata_queue *q, struct perfdata_record *ret);
+/* The oldest records that are ready, at most N, good until the next call. Returns how many. */
+size_t perfdata_queue_take(struct perfdata_queue *q, size_t n, struct perfdata_record *ret);

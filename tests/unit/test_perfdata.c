@@ -219,16 +219,16 @@ static void a_round_releases_what_came_before_the_last(void **state)
     perfdata_queue_add(&q, 30, &r, NULL);
     perfdata_queue_add(&q, 10, &r, NULL);
     perfdata_queue_round(&q);
-    assert_false(perfdata_queue_next(&q, &got)); /* the next round may bring older ones */
+    assert_false(perfdata_queue_take(&q, 1, &got)); /* the next round may bring older ones */
     r.offset = 20;
     perfdata_queue_add(&q, 20, &r, NULL);
     perfdata_queue_add(&q, 40, &r, NULL);
     perfdata_queue_round(&q);
-    assert_true(perfdata_queue_next(&q, &got));
-    assert_true(perfdata_queue_next(&q, &got));
+    assert_true(perfdata_queue_take(&q, 1, &got));
+    assert_true(perfdata_queue_take(&q, 1, &got));
     assert_int_equal(got.offset, 20); /* in its place by time */
-    assert_true(perfdata_queue_next(&q, &got));
-    assert_false(perfdata_queue_next(&q, &got));
+    assert_true(perfdata_queue_take(&q, 1, &got));
+    assert_false(perfdata_queue_take(&q, 1, &got));
     assert_int_equal(q.list.n, 1);
     perfdata_queue_done(&q);
 }
@@ -244,12 +244,12 @@ static void many_rings_come_out_in_order(void **state)
         perfdata_queue_add(&q, r.offset % EACH / 3, &r, NULL);
     perfdata_queue_finish(&q);
     for (size_t i = 0; i < RINGS * EACH; i++) {
-        assert_true(perfdata_queue_next(&q, &got));
+        assert_true(perfdata_queue_take(&q, 1, &got));
         uint64_t place = got.offset % EACH / 3 * RINGS * EACH + got.offset;
         assert_true(i == 0 || place > last); /* by time, and of equal times as they came */
         last = place;
     }
-    assert_false(perfdata_queue_next(&q, &got));
+    assert_false(perfdata_queue_take(&q, 1, &got));
     assert_int_equal(q.bytes, 0);
     perfdata_queue_done(&q);
 }
@@ -268,12 +268,12 @@ static void records_of_the_future_hold_no_memory(void **state)
             perfdata_queue_round(&q);
         q.limit = i;
         if (perfdata_queue_is_full(&q) || i % 5000 == 0)
-            while (perfdata_queue_next(&q, &got))
+            while (perfdata_queue_take(&q, 1, &got))
                 released++;
         assert_true(q.block_bytes <= 3 * (size_t)PERFDATA_QUEUE_BYTES);
     }
     perfdata_queue_finish(&q);
-    while (perfdata_queue_next(&q, &got))
+    while (perfdata_queue_take(&q, 1, &got))
         released++;
     assert_int_equal(released, n);
     perfdata_queue_done(&q);
@@ -291,12 +291,12 @@ static void a_huge_round_stays_within_its_memory(void **state)
     for (int i = 0; i < 5000; i++) {
         perfdata_queue_add(&q, time--, &r, NULL);
         if (perfdata_queue_is_full(&q))
-            while (perfdata_queue_next(&q, &got))
+            while (perfdata_queue_take(&q, 1, &got))
                 released++;
         assert_true(q.bytes <= PERFDATA_QUEUE_BYTES);
     }
     perfdata_queue_finish(&q);
-    while (perfdata_queue_next(&q, &got))
+    while (perfdata_queue_take(&q, 1, &got))
         released++;
     assert_int_equal(released, 5000);
     assert_int_equal(q.bytes, 0);
@@ -322,7 +322,7 @@ static void a_stack_is_kept_without_its_slack(void **state)
     perfdata_queue_add(&q, 1, &r, &s);
     assert_true(q.bytes < 512);
     perfdata_queue_finish(&q);
-    assert_true(perfdata_queue_next(&q, &got));
+    assert_true(perfdata_queue_take(&q, 1, &got));
     assert_null(perfdata_sample_parse(&e, got.body, &s));
     assert_int_equal(s.ip, 0x400010);
     assert_int_equal(s.stack.n, 100);
