@@ -90,25 +90,16 @@ static void loaded_done(struct loaded *l)
 }
 
 /* One run a side keeps the samples' times, which tell how many of them are independent. */
-static int load_one(struct loaded *l, char *path, const struct input_opts *o, bool merge)
-{
-    struct input in;
-    struct opt_result one = {.operands = &path, .n_operands = 1};
-    struct import_opts want = {.merge = merge};
-    int rc = input_load(&in, &one, o, &want);
-    if (rc == EXIT_OK)
-        *vec_push(&l->runs) = (struct diff_run){in.profile, in.type};
-    return rc;
-}
-
 static int load_all(struct loaded *l, const struct sides *s, const struct input_opts *o)
 {
-    bool merge = s->before.n + s->after.n > 2;
-    int rc = EXIT_OK;
-    for (size_t i = 0; i < s->before.n && rc == EXIT_OK; i++)
-        rc = load_one(l, s->before.at[i], o, merge);
-    for (size_t i = 0; i < s->after.n && rc == EXIT_OK; i++)
-        rc = load_one(l, s->after.at[i], o, merge);
+    size_t n = s->before.n + s->after.n;
+    autofree char **paths = mem_calloc(n, sizeof *paths);
+    autofree struct input *ins = mem_calloc(n, sizeof *ins);
+    for (size_t i = 0; i < n; i++)
+        paths[i] = i < s->before.n ? s->before.at[i] : s->after.at[i - s->before.n];
+    int rc = input_load_all(ins, paths, n, o, &(struct import_opts){.merge = n > 2});
+    for (size_t i = 0; i < n; i++)
+        *vec_push(&l->runs) = (struct diff_run){ins[i].profile, ins[i].type};
     return rc;
 }
 

@@ -4,6 +4,9 @@
 #include "source/sources.h"
 #include "symbol/symbolize.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 static void print_warnings(const struct import *im)
 {
     char n[UNITS_MAX];
@@ -21,35 +24,58 @@ static bool wants_names(const struct profile *p, const struct import *im)
            (strcmp(im->format, source_kelvin.name) == 0 && meta_find(&p->meta, META_CUT));
 }
 
+/* One profile on its way in. Reading prints nothing, so that several can be read at once. */
+struct loading {
+    const char *path;
+    struct import_opts want;
+    struct import im;
+    struct profile *profile;
+    size_t missing_files;
+    struct err err;
+    int rc;
+};
+
 /* The files that addresses belong to are on this machine, or not at all. */
-static void name_frames(struct profile *p, const struct import *im)
+static void read_profile(struct loading *l)
 {
-    if (!wants_names(p, im))
-        return;
-    struct symbolize_result r = symbolize(p, &(struct symbolize_opts){0});
-    if (r.missing_files)
+    l->rc = import_file(&l->im, l->path, &l->want, &l->profile, &l->err);
+    if (l->rc == 0 && wants_names(l->profile, &l->im))
+        l->missing_files = symbolize(l->profile, &(struct symbolize_opts){0}).missing_files;
+}
+
+/* Say what is to be said about it, and hand it over. */
+static int take_profile(struct loading *l, const struct input_opts *opts, struct input *ret)
+{
+    *ret = (struct input){.profile = l->profile};
+    if (l->rc != 0)
+        return command_fail(&l->err);
+    print_warnings(&l->im);
+    if (l->missing_files)
         command_say("%zu of the files it was recorded from are gone or have changed: their "
                     "functions have no names",
-                    r.missing_files);
+                    l->missing_files);
+    if (profile_pick_type(l->profile, opts->event, opts->value, &ret->type, &l->err) != 0)
+        return command_fail(&l->err);
+    return EXIT_OK;
+}
+
+static struct loading loading_of(const char *path, const struct input_opts *opts,
+                                 const struct import_opts *want)
+{
+    struct loading l = {.path = path, .want = *want};
+    l.want.format = opts->from;
+    l.want.strict = opts->strict;
+    return l;
 }
 
 static int load(struct input *in, const char *path, const struct input_opts *opts,
                 const struct import_opts *want)
 {
-    struct err err;
-    struct import im;
-    struct import_opts o = *want;
-    o.format = opts->from;
-    o.strict = opts->strict;
-    int rc = import_file(&im, path, &o, &in->profile, &err);
-    if (rc == 0) {
-        print_warnings(&im);
-        name_frames(in->profile, &im);
-    }
-    import_done(&im);
-    if (rc == 0 && profile_pick_type(in->profile, opts->event, opts->value, &in->type, &err) == 0)
-        return EXIT_OK;
-    return command_fail(&err);
+    struct loading l = loading_of(path, opts, want);
+    read_profile(&l);
+    int rc = take_profile(&l, opts, in);
+    import_done(&l.im);
+    return rc;
 }
 
 int input_load(struct input *in, const struct opt_result *args, const struct input_opts *opts,
@@ -65,6 +91,65 @@ int input_load(struct input *in, const struct opt_result *args, const struct inp
     int rc = load(in, args->operands[0], opts, want);
     if (rc != EXIT_OK)
         input_done(in);
+    return rc;
+}
+
+/* --- several --- */
+
+struct crew {
+    struct loading *list;
+    size_t n;
+    atomic_size_t next;
+};
+
+static void *read_some(void *arg)
+{
+    struct crew *c = arg;
+    for (size_t i; (i = atomic_fetch_add(&c->next, 1)) < c->n;)
+        read_profile(&c->list[i]);
+    return NULL;
+}
+
+/* As many at once as there are CPUs; standard input can be read by one only. */
+static size_t threads_for(const struct crew *c)
+{
+    enum { MOST = 8 };
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t n = cpus < 1 ? 1 : cpus > MOST ? MOST : (size_t)cpus;
+    for (size_t i = 0; i < c->n; i++)
+        if (strcmp(c->list[i].path, "-") == 0)
+            return 1;
+    return n < c->n ? n : c->n;
+}
+
+static void read_profiles(struct crew *c)
+{
+    VEC(pthread_t) threads = {0};
+    for (size_t i = 1, n = threads_for(c); i < n; i++)
+        if (pthread_create(vec_push(&threads), NULL, read_some, c) != 0)
+            threads.n--;
+    read_some(c);
+    for (size_t i = 0; i < threads.n; i++)
+        pthread_join(threads.at[i], NULL);
+    vec_done(&threads);
+}
+
+int input_load_all(struct input *ins, char **paths, size_t n, const struct input_opts *opts,
+                   const struct import_opts *want)
+{
+    struct crew c = {.list = mem_calloc(n + 1, sizeof *c.list), .n = n};
+    int rc = EXIT_OK;
+    for (size_t i = 0; i < n; i++)
+        c.list[i] = loading_of(paths[i], opts, want);
+    read_profiles(&c);
+    for (size_t i = 0; i < n; i++) {
+        if (rc == EXIT_OK)
+            rc = take_profile(&c.list[i], opts, &ins[i]);
+        else
+            ins[i] = (struct input){.profile = c.list[i].profile};
+        import_done(&c.list[i].im);
+    }
+    free(c.list);
     return rc;
 }
 

@@ -46,6 +46,13 @@ struct input {
 int input_load(struct input *in, const struct opt_result *args, const struct input_opts *opts,
                const struct import_opts *want);
 
+/*
+ * Load N profiles, several at once; what is said about them comes in their order, up to the first
+ * that cannot be loaded. Call input_done() on each whatever is returned.
+ */
+int input_load_all(struct input *ins, char **paths, size_t n, const struct input_opts *opts,
+                   const struct import_opts *want);
+
 /* For commands that show one event: with several in IN and no choice made, say which it is. */
 void input_tell_events(const struct input *in, const struct input_opts *opts);
 
