@@ -64,10 +64,14 @@ static int open_conf(struct run *r, struct err *err)
         return err_set(err, EXIT_ERROR,
                        "no kelvin.conf here or above: 'kelvin init' writes one to start from");
     int rc = conf_read(&r->suite.conf, path, (struct conf_sets){set->at, set->n}, &errors, err);
-    struct text rest = buf_text(&errors), line;
-    text_cut(&rest, '\n'); /* the first is in ERR */
-    while (rest.n && (line = text_cut(&rest, '\n')).n)
-        command_say("%.*s", TEXT_ARG(line));
+    struct text rest = buf_text(&errors);
+    while (rest.n) {
+        struct text line = text_cut(&rest, '\n');
+        if (rest.n)
+            command_say("%.*s", TEXT_ARG(line));
+        else
+            rc = err_set(err, EXIT_ERROR, "%.*s", TEXT_ARG(line)); /* the caller says the last */
+    }
     autofree char *copy = mem_strdup(path);
     if (rc == 0 && chdir(dirname(copy)) != 0)
         rc = err_set_errno(err, errno, "cannot go to the folder of '%s'", path);

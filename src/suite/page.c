@@ -299,8 +299,8 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (r->output)
         document_code(d, r->output);
     if (r->outcome == SUITE_REGRESSED)
-        document_text(d, "It takes more than the baseline by more than the suite allows; see below "
-                         "for what was compared.");
+        document_text(d, "It takes more time or instructions than the baseline, and more so than "
+                         "the suite allows; see below.");
     if (r->has_check && r->check.n[CHECK_FAILS])
         document_text(d, "Rules that do not hold: %zu; see below.", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)

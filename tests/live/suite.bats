@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # A whole suite: from source to a published folder, and everything that can go wrong on the way.
-# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+# shellcheck disable=SC2154,SC2016  # kelvin sets output, status, stderr; make has variables too
 load ../lib/helpers
 
 # A project with one program and one workload, committed.
@@ -48,7 +48,8 @@ command = cc $CFLAGS -o app app.c
 env = CFLAGS="-O2 -g"
 binary = ./app
 [workload small]
-command = ./app 20000
+command = ./app 6000
+rate = 4999
 [publish]
 sources = *.c
 CONF
@@ -70,7 +71,7 @@ print_of() { (cd "$1" && find . -type f | sort | xargs sha256sum) | sha256sum; }
     done
     has perf/small.md "$(git rev-parse HEAD)"
     has perf/small.md 'software clock\|hardware counter\|in-process timer'
-    has perf/small.md './app 20000'
+    has perf/small.md './app 6000'
     has perf/small.md 'suspect'
     has perf/small.md 'kelvin run small'
     has perf/small.md 'digest of the sources'
@@ -118,7 +119,8 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     printf '[workload tiny]\ncommand = ./app 1\n' >>kelvin.conf
     kelvin run
     exits 0
-    has perf/tiny.md 'Absent'
+    has perf/tiny.md 'absent: cpu'
+    has perf/README.md 'absent: cpu'
     has perf/tiny.md 'samples'
     [ ! -e perf/tiny.svg ] || fail "a drawing of nothing"
 }
@@ -157,7 +159,7 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     exits 0
     has kelvin.conf '^command = make -j'
     has kelvin.conf '^binary = ./app'
-    kelvin run --set 'workload.main.command=./app 20000' --set workload.main.runs=2
+    kelvin run --set 'workload.main.command=./app 6000' --set workload.main.rate=4999 --set workload.main.runs=2
     exits 0
     [ -s perf/main.svg ] || fail "no drawing"
     kelvin init
@@ -169,8 +171,8 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     printf '[workload bad]\ncomand = x\ncollect = cpu heap\n' >>kelvin.conf
     kelvin run
     exits 1
-    said "kelvin.conf:12: no key 'comand' in [workload bad]; did you mean 'command'?"
-    said "kelvin.conf:13: 'collect' is made of"
+    said "kelvin.conf:13: no key 'comand' in [workload bad]; did you mean 'command'?"
+    said "kelvin.conf:14: 'collect' is made of"
     [ ! -e app ] || fail "it was built all the same"
 }
 
@@ -235,6 +237,7 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     said "suspect"
     [[ $output =~ ^::error\ file=app.c,line=1[0-9],title=small\ got\ slower::.*suspect ]] || fail "annotation: $output"
     has perf-failed/small.md suspect
+    has perf-failed/small.md 'by both programs in turns'
     [ "$(wc -l <perf-failed/summary.md)" -le 24 ] || fail "the summary is longer than a screen"
     has perf-failed/summary.md regressed
     kelvin run --against nothing
@@ -276,7 +279,7 @@ assert n["location"] == {"path": "perf.rules", "lines": {"begin": 1}}, n' "$outp
 
 @test "rates of cache misses are published and remembered, and more instructions are a regression" {
     command -v valgrind >/dev/null || skip "valgrind is not installed"
-    local only=(-q --set 'workload.small.collect=cache instructions' --set 'workload.small.command=./app 100')
+    local only=(-q --set 'workload.small.collect=cache instructions' --set 'workload.small.command=./app 20')
     kelvin run "${only[@]}" --save main
     exits 0
     has perf/small.md 'Caches and branches, simulated'
@@ -291,8 +294,27 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     has perf/small.md 'Instructions: same'
     kelvin run "${only[@]}" --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=120"'
     exits 3
-    has perf-failed/small.md 'Instructions: more, +9'
+    has perf-failed/small.md 'Instructions: more, +[89]'
     has perf-failed/summary.md 'suspect.*: +20.0% instructions'
+}
+
+@test "a full disk leaves the published folder as it was" {
+    mkdir disk
+    mount -t tmpfs -o size=700k none disk 2>/dev/null || skip "this needs the right to mount"
+    cp app.c kelvin.conf disk/
+    cd disk || return
+    kelvin run -q --set history.store=
+    [ "$status" -eq 0 ] || { umount -l ../disk; exits 0; }
+    before=$(print_of perf)
+    head -c $(($(df --output=avail . | tail -1) * 1024 - 40000)) /dev/zero >filler
+    kelvin run -q --set history.store=
+    after=$(print_of perf)
+    left=$(find . -name '.perf.new*')
+    cd .. && umount -l disk
+    exits 1
+    said "No space left"
+    [ "$after" = "$before" ] || fail "the folder was touched"
+    [ -z "$left" ] || fail "left behind: $left"
 }
 
 @test "killed in any phase, the published folder is whole" {
