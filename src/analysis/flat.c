@@ -118,13 +118,18 @@ static void sum_threads(struct flat *f)
             row->self_count += s->value[f->count_type][i];
         row->total = row->self;
         row->total_count = row->self_count;
+        f->value_of_place[s->thread[i].i] += s->value[f->type][i];
     }
 }
 
 /* --- by what is on the stack --- */
 
+struct sum {
+    int64_t value, count;
+};
+
 struct sums {
-    int64_t *value, *count; /* by stack: first of itself, then with all that stand on it */
+    struct sum *of;         /* by stack: first of itself, then with all that stand on it */
     uint32_t *first, *next; /* children of a stack, 0 = none */
     uint32_t *on_path;      /* by row: how often it is on the path that is being walked */
 };
@@ -132,17 +137,21 @@ struct sums {
 static void add_self(struct flat *f, struct sums *s)
 {
     const struct samples *samples = &f->profile->samples;
+    const int64_t *value = samples->value[f->type];
+    const int64_t *count = f->count_type >= 0 ? samples->value[f->count_type] : NULL;
     for (size_t i = 0; i < samples->n; i++) {
-        s->value[samples->stack[i].i] += samples->value[f->type][i];
-        if (f->count_type >= 0)
-            s->count[samples->stack[i].i] += samples->value[f->count_type][i];
+        struct sum *sum = &s->of[samples->stack[i].i];
+        sum->value += value[i];
+        sum->count += count ? count[i] : 0;
     }
+    for (size_t i = 0; i < f->profile->stacks.nodes.n; i++)
+        f->value_of_place[i] = s->of[i].value;
     const struct stack_node *nodes = f->profile->stacks.nodes.at;
     for (size_t i = 1; i < f->profile->stacks.nodes.n; i++) {
         const struct frame *frame = profile_frame(f->profile, nodes[i].frame);
         struct flat_row *row = &f->rows.at[flat_row_of(f, nodes[i].frame, flat_count(frame) - 1)];
-        row->self += s->value[i];
-        row->self_count += s->count[i];
+        row->self += s->of[i].value;
+        row->self_count += s->of[i].count;
     }
 }
 
@@ -152,8 +161,8 @@ static void sum_up(const struct flat *f, struct sums *s)
     const struct stack_node *nodes = f->profile->stacks.nodes.at;
     for (size_t i = f->profile->stacks.nodes.n; i-- > 1;) {
         uint32_t parent = nodes[i].parent.i;
-        s->value[parent] += s->value[i];
-        s->count[parent] += s->count[i];
+        s->of[parent].value += s->of[i].value;
+        s->of[parent].count += s->of[i].count;
         s->next[i] = s->first[parent];
         s->first[parent] = (uint32_t)i;
     }
@@ -166,12 +175,12 @@ static void enter(struct flat *f, struct sums *s, uint32_t stack)
     for (size_t k = 0, n = flat_count(profile_frame(f->profile, id)); k < n; k++) {
         uint32_t row = flat_row_of(f, id, k);
         struct flat_row *r = &f->rows.at[row];
-        if (++s->on_path[row] > r->nested && s->value[stack])
+        if (++s->on_path[row] > r->nested && s->of[stack].value)
             r->nested = s->on_path[row];
         if (s->on_path[row] > 1)
             continue;
-        r->total += s->value[stack];
-        r->total_count += s->count[stack];
+        r->total += s->of[stack].value;
+        r->total_count += s->of[stack].count;
     }
 }
 
@@ -205,8 +214,7 @@ static void sum_stacks(struct flat *f)
 {
     size_t n = f->profile->stacks.nodes.n;
     struct sums s = {
-        .value = mem_calloc(n, sizeof *s.value),
-        .count = mem_calloc(n, sizeof *s.count),
+        .of = mem_calloc(n, sizeof *s.of),
         .first = mem_calloc(n, sizeof *s.first),
         .next = mem_calloc(n, sizeof *s.next),
         .on_path = mem_calloc(f->rows.n + 1, sizeof *s.on_path),
@@ -214,8 +222,7 @@ static void sum_stacks(struct flat *f)
     add_self(f, &s);
     sum_up(f, &s);
     add_totals(f, &s);
-    free(s.value);
-    free(s.count);
+    free(s.of);
     free(s.first);
     free(s.next);
     free(s.on_path);
@@ -226,14 +233,9 @@ static void sum_stacks(struct flat *f)
 /* Shares are asked for one by one: what they all need is put in order once. */
 static void find_places(struct flat *f)
 {
-    const struct profile *p = f->profile;
-    const struct samples *s = &p->samples;
+    const struct samples *s = &f->profile->samples;
     bool threads = f->row_of_thread != NULL;
-    f->n_places = threads ? p->threads.n : p->stacks.nodes.n;
-    f->value_of_place = mem_calloc(f->n_places + 1, sizeof *f->value_of_place);
     f->place_in_time = mem_calloc(f->time.n + 1, sizeof *f->place_in_time);
-    for (size_t i = 0; i < s->n; i++)
-        f->value_of_place[threads ? s->thread[i].i : s->stack[i].i] += s->value[f->type][i];
     for (size_t i = 0; i < f->time.n; i++) {
         uint32_t row = f->time.order[i];
         f->place_in_time[i] = threads ? s->thread[row].i : s->stack[row].i;
@@ -248,6 +250,8 @@ struct flat *flat_build(const struct profile *p, int type, enum flat_by by)
     f->time = timeline_build(p, type);
     f->count_type = f->time.count_type;
     f->whole = p->types[type].total;
+    f->n_places = by == FLAT_THREAD ? p->threads.n : p->stacks.nodes.n;
+    f->value_of_place = mem_calloc(f->n_places + 1, sizeof *f->value_of_place);
     intern_init(&f->names);
     if (by == FLAT_THREAD) {
         name_threads(f);
