@@ -208,11 +208,21 @@ size_t profile_find_row(const struct profile *p, struct stack_id stack, struct t
     return SIZE_MAX;
 }
 
+/* Where S was put the last time, if the caller remembers, spares the search. */
+static size_t old_row(const struct profile *p, const struct sample *s)
+{
+    const struct samples *rows = &p->samples;
+    size_t row = s->row ? *s->row : SIZE_MAX;
+    if (row < rows->n && rows->stack[row].i == s->stack.i && rows->thread[row].i == s->thread.i)
+        return row;
+    return profile_find_row(p, s->stack, s->thread);
+}
+
 /* The row for S: an old one when samples are merged, else a new one. */
 static size_t row_for(struct profile *p, const struct sample *s)
 {
     struct samples *rows = &p->samples;
-    size_t old = p->merge_samples ? profile_find_row(p, s->stack, s->thread) : SIZE_MAX;
+    size_t old = p->merge_samples ? old_row(p, s) : SIZE_MAX;
     if (old != SIZE_MAX)
         return old;
     if (rows->n == rows->cap)
@@ -244,6 +254,8 @@ int profile_add_sample(struct profile *p, const struct sample *s, struct err *er
                            profile_str(p, p->types[i].name).at);
     }
     size_t row = row_for(p, s);
+    if (s->row)
+        *s->row = (uint32_t)row;
     if (!p->merge_samples)
         set_time(&p->samples, row, s);
     for (int i = 0; i < p->n_types; i++) {

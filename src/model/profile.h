@@ -160,6 +160,7 @@ struct sample {
     bool has_time;
     uint64_t time_ns;
     const int64_t *values; /* n_types of them, in the type's decimals, none negative */
+    uint32_t *row;         /* which row it probably is, any number will do; becomes that; or NULL */
 };
 
 /* Add a sample. Fails when a column's sum would pass INT64_MAX. */

@@ -200,18 +200,19 @@ struct taken {
 };
 
 /* The same, but ready chains that came before are known; not those that must be counted. */
-static struct stack_id known_stack_of(struct perfdata_apply *a, const struct taken *t)
+static void find_stack(struct perfdata_apply *a, const struct taken *t, struct sample *ret)
 {
-    if (!t->ready)
-        return stack_of(a, t->event, &t->sample, t->misc);
-    struct perfdata_chain *known = perfdata_chains_look(&a->chains, t->chain, a->who.space);
+    struct perfdata_chain *known =
+        t->ready ? perfdata_chains_look(&a->chains, t->chain, a->who.space) : NULL;
+    ret->row = known ? &known->row : NULL;
+    if (known && known->stack.i) {
+        ret->stack = known->stack;
+        return;
+    }
     uint64_t deferred = a->deferred;
-    if (known->stack.i)
-        return known->stack;
-    struct stack_id stack = stack_of(a, t->event, &t->sample, t->misc);
-    if (a->deferred == deferred)
-        known->stack = stack;
-    return stack;
+    ret->stack = stack_of(a, t->event, &t->sample, t->misc);
+    if (known && a->deferred == deferred)
+        known->stack = ret->stack;
 }
 
 static void set_who(struct perfdata_apply *a, const struct perfdata_sample *s)
@@ -226,22 +227,19 @@ static void set_who(struct perfdata_apply *a, const struct perfdata_sample *s)
     };
 }
 
-static int add_sample(struct perfdata_apply *a, const struct perfdata_event *e,
-                      const struct perfdata_sample *s, struct stack_id stack, struct err *err)
+static int add_sample(struct perfdata_apply *a, const struct taken *t, struct err *err)
 {
+    const struct perfdata_sample *s = &t->sample;
+    int samples = t->event->samples, weight = t->event->weight;
+    struct sample sample = {.has_time = s->time != 0, .time_ns = s->time, .values = a->values};
+    find_stack(a, t, &sample);
     if (!a->who.thread.i)
         a->who.thread = processes_thread(a->processes, (int)s->pid, (int)s->tid);
-    struct sample sample = {
-        .stack = stack,
-        .thread = a->who.thread,
-        .has_time = s->time != 0,
-        .time_ns = s->time,
-        .values = a->values,
-    };
-    a->values[e->samples] = 1;
-    a->values[e->weight] = (int64_t)s->period;
+    sample.thread = a->who.thread;
+    a->values[samples] = 1;
+    a->values[weight] = (int64_t)s->period;
     int rc = profile_add_sample(a->im->profile, &sample, err);
-    a->values[e->samples] = a->values[e->weight] = 0;
+    a->values[samples] = a->values[weight] = 0;
     return rc;
 }
 
@@ -285,7 +283,7 @@ static int apply_sample(struct perfdata_apply *a, const struct perfdata_record *
         a->last_ns = s->time;
     set_who(a, s);
     struct err inner;
-    if (add_sample(a, t->event, s, known_stack_of(a, t), &inner) != 0)
+    if (add_sample(a, t, &inner) != 0)
         return err_set(err, inner.code, "byte %llu: %s", (unsigned long long)r->offset, inner.text);
     return 0;
 }
