@@ -230,16 +230,30 @@ static void sum_stacks(struct flat *f)
 
 /* --- all of it --- */
 
+static bool all_in_order(const struct flat *f)
+{
+    if (f->time.n != f->profile->samples.n)
+        return false;
+    for (size_t i = 0; i < f->time.n; i++)
+        if (f->time.order[i] != i)
+            return false;
+    return true;
+}
+
 /* Shares are asked for one by one: what they all need is put in order once. */
 static void find_places(struct flat *f)
 {
+    _Static_assert(sizeof(struct stack_id) == 4 && sizeof(struct thread_id) == 4, "numbers");
     const struct samples *s = &f->profile->samples;
-    bool threads = f->row_of_thread != NULL;
-    f->place_in_time = mem_calloc(f->time.n + 1, sizeof *f->place_in_time);
-    for (size_t i = 0; i < f->time.n; i++) {
-        uint32_t row = f->time.order[i];
-        f->place_in_time[i] = threads ? s->thread[row].i : s->stack[row].i;
-    }
+    if (!f->time.n)
+        return;
+    const uint32_t *of_row = f->row_of_thread ? &s->thread->i : &s->stack->i;
+    f->place_in_time = of_row;
+    if (all_in_order(f))
+        return;
+    f->place_in_time = f->own_places = mem_calloc(f->time.n, sizeof *f->own_places);
+    for (size_t i = 0; i < f->time.n; i++)
+        f->own_places[i] = of_row[f->time.order[i]];
 }
 
 struct flat *flat_build(const struct profile *p, int type, enum flat_by by)
@@ -275,7 +289,7 @@ void flat_free(struct flat *f)
     free(f->row_of_bare);
     free(f->row_of_thread);
     free(f->value_of_place);
-    free(f->place_in_time);
+    free(f->own_places);
     timeline_done(&f->time);
     free(f);
 }

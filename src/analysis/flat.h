@@ -34,8 +34,9 @@ struct flat {
     struct timeline time;
     /* A place is a stack; by thread, a thread. */
     size_t n_places;
-    int64_t *value_of_place; /* sum of the samples there */
-    uint32_t *place_in_time; /* of the rows of time.order */
+    int64_t *value_of_place;       /* sum of the samples there */
+    const uint32_t *place_in_time; /* of the rows of time.order */
+    uint32_t *own_places;          /* what place_in_time points to, unless that is in the profile */
 };
 
 struct flat *flat_build(const struct profile *p, int type, enum flat_by by);
