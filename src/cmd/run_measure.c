@@ -375,6 +375,10 @@ static void find_series(struct suite *s)
         autofree char *counted = mem_printf("%s instructions", w->workload.name);
         w->bench = series_find(&s->series, w->workload.name);
         w->instructions = series_find(&s->series, counted);
+        if (!w->instructions) {
+            autofree char *simulated = mem_printf("%s simulated", w->workload.name);
+            w->instructions = series_find(&s->series, simulated);
+        }
     }
 }
 
@@ -406,7 +410,28 @@ static void grind_words(struct words *argv, const struct grind *g, const struct 
         words_add(argv, text_of(w->argv.at.at[i]));
 }
 
-static void take_cache(struct suite_result *w, const char *path, const char *name)
+/* The instructions that were executed there, as a series of one run: baselines and gates use it. */
+static void note_simulated(struct suite *s, const struct suite_result *w)
+{
+    const struct profile *p = w->cache;
+    struct err err;
+    int type;
+    if (profile_pick_type(p, "Ir", NULL, &type, &err) != 0)
+        return;
+    autofree char *name = mem_printf("%s simulated", w->workload.name);
+    struct series *to = series_add(&s->series, name);
+    struct series_run *run = vec_push(&to->runs);
+    double sum = 0;
+    for (size_t i = 0; i < p->samples.n; i++)
+        sum += (double)p->samples.value[type][i];
+    run->block = 0;
+    for (int m = 0; m < MEASURES; m++)
+        run->value[m] = m == MEASURE_INSTRUCTIONS ? sum : NAN;
+    free(to->command);
+    to->command = mem_strdup(w->workload.line);
+}
+
+static void take_cache(struct suite *s, struct suite_result *w, const char *path, const char *name)
 {
     struct suite_recording rec = {0};
     struct err err;
@@ -417,6 +442,7 @@ static void take_cache(struct suite_result *w, const char *path, const char *nam
     }
     w->cache = rec.profile;
     w->cache_file = mem_strdup(name);
+    note_simulated(s, w);
 }
 
 /* "InvalidRead in parse (a.c:12): Invalid read of size 4", a line each. */
@@ -474,7 +500,7 @@ static int grind(struct run *r, struct suite_result *w, const struct grind *g, s
     else if (done.end != EXEC_EXITED || done.status != 0)
         suite_absent(w, g->what, buf_cstr(&said));
     else if (g->what == COLLECT_CACHE)
-        take_cache(w, path, name);
+        take_cache(&r->suite, w, path, name);
     else
         take_findings(w, g->what, path);
     if (w->absent[g->what])
