@@ -6,6 +6,8 @@
 #include "cmd/hotcode.h"
 #include "cmd/run.h"
 
+#include <math.h>
+
 /* --- compare --- */
 
 /* Fewer runs made at different times prove nothing (paired.h): a single recording is no series. */
@@ -312,6 +314,12 @@ static void tell_comparison(const struct run *r, const struct suite_result *w,
                             const struct bench_comparison *c)
 {
     const struct paired *p = &c->paired;
+    if (!isfinite(p->interval.high)) {
+        run_say(r, "%s: %s against '%s': %+.1f%%, too few runs to tell anything: raise its 'runs'",
+                w->workload.name, measure_infos[c->measure].title, r->suite.against,
+                100 * (p->ratio - 1));
+        return;
+    }
     run_say(r, "%s: %s against '%s': %s, %+.1f%% (%+.1f to %+.1f)%s", w->workload.name,
             measure_infos[c->measure].title, r->suite.against, suite_verdict(c),
             100 * (p->ratio - 1), 100 * (p->interval.low - 1), 100 * (p->interval.high - 1),

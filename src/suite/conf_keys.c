@@ -37,7 +37,7 @@ const struct conf_key conf_keys[] = {
     {"workload", "recordings", CONF_INT, "1", "CPU recordings; several tell what changes by itself",
      .min = 1, .max = 100},
     {"workload", "rate", CONF_INT, "999", "samples a second", .min = 1, .max = 100000},
-    {"workload", "runs", CONF_INT, "10", "repetitions for bench", .min = 2, .max = 100000},
+    {"workload", "runs", CONF_INT, "20", "repetitions for bench", .min = 2, .max = 100000},
     {"workload", "timeout", CONF_NUMBER, "300", "seconds one run may take", .min = 0.1, .max = 1e6},
     {"workload", "rules", CONF_TEXT, "", "file of rules for this workload (see 'kelvin check')"},
     {"workload", "size", CONF_NUMBER, "0", "how big it is: several sizes give a scaling table",

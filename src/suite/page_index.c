@@ -78,6 +78,14 @@ static void add_verdict(struct document *d, const struct bench_comparison *c)
 {
     const struct paired *p = &c->paired;
     const char *title = measure_infos[c->measure].title;
+    if (!isfinite(p->interval.high)) {
+        document_text(d,
+                      "%c%s: %+.1f%%, from %zu runs before and %zu now: too few to tell anything; "
+                      "raise workload.runs.",
+                      toupper((unsigned char)*title), title + 1, 100 * (p->ratio - 1),
+                      c->before->runs.n, c->after->runs.n);
+        return;
+    }
     document_text(d,
                   "%c%s: %s, %+.1f%% (%.1f%% sure: from %+.1f to %+.1f%%), from %zu runs "
                   "before and %zu now, %s. So many runs most likely show a "
