@@ -66,7 +66,9 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error with a message, not a death */
+    /* A closed pipe and a file that may not grow are write errors with a message, not a death. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     int rc = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return rc;

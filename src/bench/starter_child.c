@@ -124,6 +124,7 @@ static void restore_signals(void)
     sigemptyset(&none);
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 

@@ -16,6 +16,7 @@ static void restore_signals(void)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
 }
 
 static void child(char **argv, int go_fd, int fail_fd)

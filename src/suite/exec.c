@@ -104,6 +104,7 @@ static void child(const struct exec_opts *o, int tell)
     if (o->fixed_layout)
         personality(ADDR_NO_RANDOMIZE);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     execvp(o->argv[0], o->argv);
     int e = errno;

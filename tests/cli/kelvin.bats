@@ -86,3 +86,14 @@ make_recording() {
     exits 5
     complains "text mode"
 }
+
+@test "a limit on the size of files is an error with a message, and the old file stays" {
+    printf 'main;a 1\n' >old.folded
+    for i in $(seq 3000); do echo "main;function_$i $i"; done >big.folded
+    cp old.folded out.folded
+    run --separate-stderr bash -c "ulimit -f 1; exec '$KELVIN' fold big.folded -o out.folded"
+    exits 1
+    complains "out.folded"
+    cmp old.folded out.folded || fail "the old file is gone"
+    no_litter .
+}
