@@ -92,7 +92,7 @@ static void deal_some(struct deals *d, size_t n, size_t n_deals)
     for (size_t i = 0; i < n; i++)
         runs[i] = (uint32_t)i;
     for (d->n = 0; d->n < n_deals; d->n++)
-        for (size_t k = 0; k < d->n_before; k++) {
+        for (size_t k = 0; k < d->n_before && k < n; k++) {
             size_t from = d->n ? k + next_random(&state) % (n - k) : k;
             uint32_t chosen = runs[from];
             runs[from] = runs[k];

@@ -161,9 +161,10 @@ static uint32_t new_costs(struct paths *s)
     size_t n = s->g->n_events;
     if (s->free_costs.n)
         return s->free_costs.at[--s->free_costs.n];
+    uint32_t number = (uint32_t)(s->costs.n / (n ? n : 1));
     vec_reserve(&s->costs, n);
     s->costs.n += n;
-    return (uint32_t)(s->costs.n / n - 1);
+    return number;
 }
 
 static void free_costs(struct paths *s, const struct flow *f)

@@ -1,4 +1,5 @@
 # Counts of callgrind and cachegrind: exact, labelled as simulated, held against their own tools.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
 load ../lib/helpers
 
 has() { [[ $output == *"$1"* ]] || fail "no '$1' in: $output"; }
