@@ -22,8 +22,9 @@ check() {
 mapfile -t c_files < <(git ls-files --cached --others --exclude-standard '*.c' '*.h')
 mapfile -t scripts < <(git ls-files --cached --others --exclude-standard '*.sh' '*.bats' '*.bash' .ci/run)
 
-builds() { # COMPILER
-    make --no-print-directory -s -j"$jobs" CC="$1" WERROR=1 B="$2" all unit
+# Only gcc: the sanitized build of `make check` is clang's, with warnings as errors too.
+builds() {
+    make --no-print-directory -s -j"$jobs" CC=gcc WERROR=1 B="$B" all unit
 }
 
 # The checks are named in .clang-tidy, the flags in compile_flags.txt.
@@ -40,8 +41,7 @@ tell_tales() {
 
 check formatting clang-format --dry-run -Werror "${c_files[@]}"
 check layers tools/check-layers.sh
-check "gcc, warnings as errors" builds gcc "$B"
-check "clang, warnings as errors" builds clang "$B/clang"
+check "gcc, warnings as errors" builds
 check clang-tidy clang_tidy
 check shellcheck shellcheck -x -S warning -e SC1090,SC1091,SC2030,SC2031,SC2034 "${scripts[@]}"
 check "tell-tale words" tell_tales
