@@ -108,10 +108,20 @@ static int upgrade(struct store *s, struct err *err)
     return store_end(s, rc, err);
 }
 
+/* As one look: in between, another program may be making the store. */
+static int look(struct store *s, int64_t *ret, struct err *err)
+{
+    if (store_run(s, err, "BEGIN", "") != 0)
+        return -1;
+    int rc = read_version(s, ret, err);
+    store_rollback(s);
+    return rc;
+}
+
 int store_migrate(struct store *s, struct err *err)
 {
     int64_t version;
-    if (read_version(s, &version, err) != 0)
+    if (look(s, &version, err) != 0)
         return -1;
     if (version == store_version)
         return 0;
