@@ -13,6 +13,7 @@ enum exit_code {
     EXIT_FAILS = 3,        /* a gate or rule does not hold, or --strict met a flaw */
     EXIT_INCONCLUSIVE = 4, /* not enough data for a verdict */
     EXIT_INPUT = 5,        /* the input is not a profile, is damaged, or has no samples */
+    EXIT_STOPPED = 130,    /* by Ctrl-C: 128 + SIGINT, as shells have it */
 };
 
 struct err {

@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-enum { EXIT_STOPPED = 130 }; /* 128 + SIGINT, as shells have it */
-
 static void add_comparisons(struct bench_outcome *b)
 {
     const struct session *s = &b->session;
@@ -214,6 +212,8 @@ int bench_outcome_tell(const struct bench_outcome *b, const struct cmd_bench_opt
     const struct session *s = &b->session;
     bool broken = false, undecided = false;
     bool lost = tell_lost_gates(s, &o->max_regression);
+    if (s->stopped && s->set.series.n == 0)
+        command_say("interrupted before anything was measured");
     for (size_t i = 0; i < s->notes.n; i++)
         command_say("note: %s", s->notes.at[i]);
     if (s->failed_runs)

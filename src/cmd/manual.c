@@ -16,6 +16,7 @@ static const struct {
     {EXIT_FAILS, "a check does not hold, or --strict met a flaw in the input"},
     {EXIT_INCONCLUSIVE, "not enough data for a verdict"},
     {EXIT_INPUT, "the input is not a profile, is damaged, or has no samples in it"},
+    {EXIT_STOPPED, "Ctrl-C ended it"},
 };
 
 enum { N_EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0], HELP_WIDTH = 80, HELP_COLUMN = 26 };

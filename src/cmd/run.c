@@ -9,6 +9,9 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -239,6 +242,26 @@ static int (*const phases[PHASES])(struct run *r, struct err *err) = {
     [PHASE_PUBLISH] = run_publish,
 };
 
+/* From here on Ctrl-C is something to read: what is running is ended and nothing is left behind. */
+static void watch_signals(struct run *r)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    r->stop_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int run_go_on(const struct run *r, struct err *err)
+{
+    struct pollfd stop = {r->stop_fd, POLLIN, 0};
+    if (poll(&stop, 1, 0) <= 0)
+        return 0;
+    return err_set(err, EXIT_STOPPED, "interrupted: nothing was published");
+}
+
 static int run_phases(struct run *r, struct err *err)
 {
     double began = now_s();
@@ -247,7 +270,7 @@ static int run_phases(struct run *r, struct err *err)
         if (!r->opts->quiet)
             fprintf(stderr, "[%d/%d] %s\n", i + 1, PHASES, suite_phase_names[i]);
         r->suite.own_s = now_s() - began - r->away_s;
-        if (phases[i](r, err) != 0)
+        if (run_go_on(r, err) != 0 || phases[i](r, err) != 0)
             return -1;
         r->suite.seconds[i] = now_s() - start;
     }
@@ -306,6 +329,7 @@ static int run(struct run *r, const struct opt_result *names)
         explain(&r->suite.conf);
         return EXIT_OK;
     }
+    watch_signals(r);
     note_project(&r->suite);
     r->suite.time_s = (int64_t)time(NULL);
     if (build_workloads(r, names, &err) != 0 ||
@@ -326,7 +350,7 @@ static int run_run(const struct command *self, int n, char **args)
     int rc = command_parse(self, &o, n, args, &operands);
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
-    struct run r = {.opts = &o, .suite.folder.lock = -1};
+    struct run r = {.opts = &o, .suite.folder.lock = -1, .stop_fd = -1};
     rc = run(&r, &operands);
     suite_done(&r.suite);
     free(r.log);

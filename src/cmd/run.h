@@ -16,12 +16,15 @@ struct run {
     struct suite suite;
     char *log;          /* of the commands that are run */
     double away_s;      /* time spent in the build and in workloads */
-    bool interrupted;   /* by the user: nothing is published */
+    int stop_fd;        /* readable once the user has pressed Ctrl-C; stays so */
     char published[64]; /* where the pages went, as told at the end */
 };
 
 /* Tell what a phase is doing, indented below its line. */
 void run_say(const struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* -1 with ERR once the user wants to stop. */
+int run_go_on(const struct run *r, struct err *err);
 
 /*
  * Each returns 0 to go on, or -1 with ERR when the run cannot: what fails in one workload is noted

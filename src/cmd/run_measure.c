@@ -22,10 +22,7 @@ static int run_command(struct run *r, const struct exec_opts *o, struct exec_res
     if (exec_run(o, ret, err) != 0)
         return -1;
     r->away_s += ret->wall_s;
-    if (ret->end != EXEC_INTERRUPTED)
-        return 0;
-    r->interrupted = true;
-    return err_set(err, EXIT_ERROR, "interrupted: nothing was published");
+    return run_go_on(r, err);
 }
 
 static struct exec_opts exec_opts_of(const struct run *r, const struct suite_result *w,
@@ -38,6 +35,7 @@ static struct exec_opts exec_opts_of(const struct run *r, const struct suite_res
         .log = r->log,
         .timeout_s = w->workload.timeout_s,
         .fixed_layout = w->workload.fixed_layout,
+        .stop_fd = r->stop_fd,
     };
 }
 
@@ -76,7 +74,8 @@ int run_build(struct run *r, struct err *err)
                           .env = &env,
                           .input = "",
                           .log = r->log,
-                          .timeout_s = conf_number(&s->conf, "", "build.timeout")};
+                          .timeout_s = conf_number(&s->conf, "", "build.timeout"),
+                          .stop_fd = r->stop_fd};
     int rc = run_command(r, &o, &done, err);
     words_done(&env);
     if (rc != 0)
@@ -272,7 +271,8 @@ struct bench_job {
 
 static const struct opt_list none;
 
-static struct bench_job bench_job(const struct suite_result *w, enum collect what)
+static struct bench_job bench_job(const struct run *r, const struct suite_result *w,
+                                  enum collect what)
 {
     return (struct bench_job){
         .what = what,
@@ -285,7 +285,7 @@ static struct bench_job bench_job(const struct suite_result *w, enum collect wha
         .start = {.env = w->workload.env.at.at,
                   .input = *w->workload.input ? w->workload.input : NULL,
                   .timeout_s = w->workload.timeout_s,
-                  .stop_fd = -1,
+                  .stop_fd = r->stop_fd,
                   .fixed_layout = w->workload.fixed_layout},
         .plan = {.names = &none, .list = &none, .range = &none},
     };
@@ -343,7 +343,7 @@ static int bench_lines(struct run *r, struct suite_result *w, const struct bench
 
 static void bench_one(struct run *r, struct suite_result *w, enum collect what)
 {
-    struct bench_job j = bench_job(w, what);
+    struct bench_job j = bench_job(r, w, what);
     struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
     struct err err;
     autofree char *before = what == COLLECT_BENCH ? run_line_before(r, w) : NULL;
@@ -516,6 +516,8 @@ static int bench_workload(struct run *r, struct suite_result *w, struct err *err
             continue;
         run_say(r, "%s: %s", w->workload.name, collect_names[timed[i]]);
         bench_one(r, w, timed[i]);
+        if (run_go_on(r, err) != 0)
+            return -1;
         if (w->absent[timed[i]])
             run_say(r, "%s: no %s: %s", w->workload.name, collect_names[timed[i]],
                     w->absent[timed[i]]);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -117,8 +116,7 @@ static void child(const struct exec_opts *o, int tell)
 
 struct running {
     pid_t pid;
-    int pid_fd, signal_fd;
-    sigset_t before;
+    int pid_fd;
 };
 
 static int start(const struct exec_opts *o, struct running *r, int *ret_errno, struct err *err)
@@ -144,31 +142,12 @@ static int start(const struct exec_opts *o, struct running *r, int *ret_errno, s
     return 0;
 }
 
-/* Signals that end kelvin come as something to read while a command runs. */
-static void watch_signals(struct running *r)
-{
-    sigset_t ends;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ends, &r->before);
-    r->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC);
-}
-
-static void unwatch_signals(struct running *r)
-{
-    if (r->signal_fd >= 0)
-        close(r->signal_fd);
-    sigprocmask(SIG_SETMASK, &r->before, NULL);
-}
-
-/* 1 when the process ended, 0 when the time was up, -1 on a signal to us. */
-static int wait_for(struct running *r, double timeout_s)
+/* 1 when the process ended, 0 when the time was up, -1 when the user wants to stop. */
+static int wait_for(const struct running *r, double timeout_s, int stop_fd)
 {
     double until = now_s() + timeout_s;
     for (;;) {
-        struct pollfd fds[2] = {{r->pid_fd, POLLIN, 0}, {r->signal_fd, POLLIN, 0}};
+        struct pollfd fds[2] = {{r->pid_fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};
         double left = until - now_s();
         if (left <= 0)
             return 0;
@@ -191,16 +170,13 @@ static void end_group(struct running *r)
 
 int exec_run(const struct exec_opts *o, struct exec_result *ret, struct err *err)
 {
-    struct running r = {.pid_fd = -1, .signal_fd = -1};
+    struct running r = {.pid_fd = -1};
     int cannot, status;
     *ret = (struct exec_result){0};
-    watch_signals(&r);
     double began = now_s();
-    if (start(o, &r, &cannot, err) != 0) {
-        unwatch_signals(&r);
+    if (start(o, &r, &cannot, err) != 0)
         return -1;
-    }
-    int ended = cannot ? 1 : wait_for(&r, o->timeout_s);
+    int ended = cannot ? 1 : wait_for(&r, o->timeout_s, o->stop_fd);
     if (ended <= 0)
         end_group(&r);
     while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
@@ -208,7 +184,6 @@ int exec_run(const struct exec_opts *o, struct exec_result *ret, struct err *err
     ret->wall_s = now_s() - began;
     if (r.pid_fd >= 0)
         close(r.pid_fd);
-    unwatch_signals(&r);
     ret->end = cannot                ? EXEC_NOT_RUN
                : ended == 0          ? EXEC_TIMED_OUT
                : ended < 0           ? EXEC_INTERRUPTED

@@ -18,6 +18,7 @@ struct exec_opts {
     const char *log;          /* file for standard output and error, added to its end */
     double timeout_s;
     bool fixed_layout; /* no address randomisation */
+    int stop_fd;       /* becomes readable when the user wants to stop; -1 = none */
 };
 
 enum exec_end { EXEC_EXITED, EXEC_SIGNALLED, EXEC_TIMED_OUT, EXEC_INTERRUPTED, EXEC_NOT_RUN };

@@ -353,3 +353,9 @@ END
         grep -q 'sleep 0.002' "out.$format" || fail "no command in $format"
     done
 }
+
+@test "Ctrl-C before the first run is over is told" {
+    run --separate-stderr timeout --preserve-status -s INT 1 "$KELVIN" bench 'sleep 5'
+    exits 130
+    complains "interrupted before anything was measured"
+}

@@ -344,3 +344,15 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     exits 0
     [ -z "$(find . -name '.perf.new*')" ] || fail "what killed runs left was not removed"
 }
+
+@test "Ctrl-C while recording or measuring says so, and leaves nothing behind" {
+    for collect in cpu bench; do
+        run --separate-stderr timeout --preserve-status -s INT 2 "$KELVIN" run \
+            --set 'workload.small.command=./app 20000000' --set "workload.small.collect=$collect"
+        exits 130
+        said "interrupted: nothing was published"
+        [ ! -e perf ] || fail "published all the same"
+        [ -z "$(find . -name '.perf.new*')" ] || fail "left a folder behind"
+        ! pgrep -f 'app 20000000' >/dev/null || fail "the workload goes on"
+    done
+}

@@ -78,7 +78,8 @@ static struct ran run(const char *line, double timeout_s)
     struct ran r = {0};
     struct err err;
     close(mkstemp(log));
-    struct exec_opts o = {.argv = argv, .input = "", .log = log, .timeout_s = timeout_s};
+    struct exec_opts o = {
+        .argv = argv, .input = "", .log = log, .timeout_s = timeout_s, .stop_fd = -1};
     assert_int_equal(exec_run(&o, &r.result, &err), 0);
     exec_tail(log, 2, &r.tail);
     buf_cstr(&r.tail);
@@ -122,7 +123,8 @@ static void command_that_is_not_there_is_told(void **state)
     struct exec_result r;
     struct err err;
     (void)state;
-    struct exec_opts o = {.argv = argv, .input = "", .log = "/dev/null", .timeout_s = 9};
+    struct exec_opts o = {
+        .argv = argv, .input = "", .log = "/dev/null", .timeout_s = 9, .stop_fd = -1};
     assert_int_equal(exec_run(&o, &r, &err), 0);
     assert_int_equal(r.end, EXEC_NOT_RUN);
 }
