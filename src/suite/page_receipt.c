@@ -10,29 +10,10 @@
 
 enum { FUNCTIONS_MAX = 200 };
 
+/* An empty text is not known either. */
 static void put_str(struct json *j, const char *key, const char *value)
 {
-    json_key(j, key);
-    if (value && *value)
-        json_str(j, value);
-    else
-        json_null(j);
-}
-
-/* Not a number, and what is infinite, JSON has no way to say. */
-static void put_number(struct json *j, const char *key, double value)
-{
-    json_key(j, key);
-    if (isfinite(value))
-        json_double(j, value);
-    else
-        json_null(j);
-}
-
-static void put_bool(struct json *j, const char *key, bool value)
-{
-    json_key(j, key);
-    json_bool(j, value);
+    json_put_str(j, key, value && *value ? value : NULL);
 }
 
 /* Text with the home folder shortened. */
@@ -62,9 +43,9 @@ static void put_share(struct json *j, const char *key, const struct flat *f, uin
     struct flat_share s = flat_share_of_row(f, row, what);
     json_key(j, key);
     json_open(j, '{');
-    put_number(j, "share", s.share);
-    put_number(j, "low", s.n_effective > 0 ? s.interval.low : NAN);
-    put_number(j, "high", s.n_effective > 0 ? s.interval.high : NAN);
+    json_put_number(j, "share", s.share);
+    json_put_number(j, "low", s.n_effective > 0 ? s.interval.low : NAN);
+    json_put_number(j, "high", s.n_effective > 0 ? s.interval.high : NAN);
     json_close(j, '}');
 }
 
@@ -128,11 +109,11 @@ static void put_values(struct json *j, const struct series *s, enum measure m)
     sample_summarize(&sum, values, n);
     json_key(j, measure_infos[m].name);
     json_open(j, '{');
-    put_number(j, "median", sum.median);
-    put_number(j, "low", sum.median_interval.low);
-    put_number(j, "high", sum.median_interval.high);
-    put_number(j, "mean", sum.mean);
-    put_number(j, "sd", sum.sd);
+    json_put_number(j, "median", sum.median);
+    json_put_number(j, "low", sum.median_interval.low);
+    json_put_number(j, "high", sum.median_interval.high);
+    json_put_number(j, "mean", sum.mean);
+    json_put_number(j, "sd", sum.sd);
     json_key(j, "runs");
     json_open(j, '[');
     for (size_t i = 0; i < n; i++)
@@ -188,12 +169,12 @@ static void put_compared(struct json *j, const char *key, bool known,
     }
     json_open(j, '{');
     put_str(j, "verdict", verdict_names[p->verdict]);
-    put_number(j, "ratio", p->ratio);
-    put_number(j, "low", p->interval.low);
-    put_number(j, "high", p->interval.high);
-    put_number(j, "allowed", 1 + c->max_regression);
-    put_bool(j, "broken", c->broken);
-    put_bool(j, "undecided", c->undecided);
+    json_put_number(j, "ratio", p->ratio);
+    json_put_number(j, "low", p->interval.low);
+    json_put_number(j, "high", p->interval.high);
+    json_put_number(j, "allowed", 1 + c->max_regression);
+    json_put_bool(j, "broken", c->broken);
+    json_put_bool(j, "undecided", c->undecided);
     json_close(j, '}');
 }
 
@@ -242,7 +223,7 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     put_str(j, "outcome", suite_outcome_names[r->outcome]);
     put_str(j, "failure", r->failure);
     put_path(j, "command", r->workload.line);
-    put_number(j, "size", r->workload.size > 0 ? r->workload.size : NAN);
+    json_put_number(j, "size", r->workload.size > 0 ? r->workload.size : NAN);
     put_recordings(j, r);
     put_series(j, "bench", r->bench);
     put_series(j, "instructions", r->instructions);
@@ -264,8 +245,8 @@ static void put_build(struct json *j, const struct suite *s)
     json_open(j, '{');
     put_path(j, "command", conf_text(&s->conf, "", "build.command"));
     put_path(j, "environment", s->flags);
-    put_bool(j, "done", s->built);
-    put_number(j, "seconds", s->build_s);
+    json_put_bool(j, "done", s->built);
+    json_put_number(j, "seconds", s->build_s);
     put_str(j, "compiler", s->compiler);
     put_str(j, "sources_digest", s->digest);
     json_close(j, '}');
@@ -285,7 +266,7 @@ static void put_phases(struct json *j, const struct suite *s)
     json_key(j, "phase_seconds");
     json_open(j, '{');
     for (int i = 0; i < PHASES - 1; i++) /* the last one is not over */
-        put_number(j, suite_phase_names[i], s->seconds[i]);
+        json_put_number(j, suite_phase_names[i], s->seconds[i]);
     json_close(j, '}');
 }
 
@@ -302,7 +283,7 @@ void page_receipt(FILE *out, const struct suite *s)
     put_dirty(&j, s);
     put_build(&j, s);
     put_phases(&j, s);
-    put_number(&j, "own_seconds", s->own_s);
+    json_put_number(&j, "own_seconds", s->own_s);
     json_key(&j, "workloads");
     json_open(&j, '[');
     for (size_t i = 0; i < s->results.n; i++)
