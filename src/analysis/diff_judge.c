@@ -137,7 +137,8 @@ static void add_change(struct buf *b, const struct diff *d, const struct diff_en
 
 static void judge_moved(struct diff *d, const struct moved *m)
 {
-    autofree char *rest = m->n > 1 ? mem_printf(" and %zu more", m->n - 1) : NULL;
+    autofree char *rest =
+        m->n > 1 ? mem_printf(", and %zu other%s changed", m->n - 1, m->n > 2 ? "s" : "") : NULL;
     autobuf struct buf what = {0};
     add_change(&what, d, m->largest);
     if (fabs(m->sum) < (d->by_runs ? LEAST_OF_RUNS : LEAST_OF_PAIR))
