@@ -41,5 +41,5 @@ Then try:
     $B/kelvin convert $example -o clang.pb.gz        for go tool pprof
     $B/kelvin flame YOUR-PROFILE -o out.svg          any format of '$B/kelvin help formats'
     $B/kelvin record -- YOUR-PROGRAM                   then draw it: $B/kelvin flame YOUR-PROGRAM.kelvin -o out.svg
-    kelvin init && kelvin run                         in a project of yours
+    $(realpath "$B/kelvin") init                               in a project of yours, then the same with run
 END
