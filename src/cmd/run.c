@@ -376,7 +376,9 @@ const struct command command_run = {
         "what counts and where it was said.\n"
         "\n"
         "Exits with 0 when all is well, 1 when a workload or the run failed, 3 on a regression, a "
-        "rule that does not hold or memory errors, 4 when a rule or a change could not be told.",
+        "rule that does not hold or memory errors, 4 when a rule or a change could not be told, "
+        "130 "
+        "on Ctrl-C.",
     .examples = "kelvin run                                 # all of it\n"
                 "kelvin run small --skip-build              # one workload, as it was built\n"
                 "kelvin run --save main                     # and keep it as the baseline 'main'\n"
