@@ -28,7 +28,7 @@ ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(
 LIBS      := -Wl,--as-needed -ldw -lelf -liberty -lzstd -lz -lxxhash -lcapstone -lsqlite3 -linih -lm
 TEST_LIBS := -lcmocka -ljansson
 
-SRC   := $(wildcard src/*.c src/*/*.c)
+SRC   := $(sort $(shell find src -name '*.c'))
 OBJ   := $(SRC:%.c=$(B)/%.o)
 FRONT := $(filter $(B)/src/main.o $(B)/src/cmd/%,$(OBJ))
 CORE  := $(filter-out $(FRONT),$(OBJ))
@@ -42,7 +42,7 @@ AGENT     := $(B)/libkelvin-agent.so
 AGENT_SRC := $(wildcard lib/*.c src/unwind/arch*.c)
 # The library behind include/kelvin_bench.h, with what it uses of src/. Its names stay inside.
 BENCHLIB     := $(B)/libkelvin_bench.a
-BENCHLIB_SRC := $(wildcard lib/bench/*.c src/analysis/paired.c) src/analysis/sample.c src/analysis/stats.c \
+BENCHLIB_SRC := $(wildcard lib/bench/*.c) $(patsubst %,src/stats/%.c,paired repeats stats) \
                 $(patsubst %,src/base/%.c,buf err json mem opt text units utf8 vec)
 BENCHLIB_OBJ := $(BENCHLIB_SRC:%.c=$(B)/benchlib/%.o)
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h

@@ -1,8 +1,8 @@
 /* benchmark.c - benchmarks as a kind of entry: from BENCH() to a row of the table. */
-#include "analysis/sample.h"
 #include "base/units.h"
 #include "bench.h"
 #include "loop.h"
+#include "stats/repeats.h"
 
 #include <math.h>
 
@@ -22,12 +22,12 @@ struct finding {
 static void evaluate(struct finding *f, const struct loop_result *r)
 {
     struct slope line;
-    struct sample_summary summary;
+    struct repeats_summary summary;
     autofree double *each = mem_calloc(r->n, sizeof *each);
     for (size_t i = 0; i < r->n; i++)
         each[i] = r->times[i] / r->counts[i];
-    sample_slope(&line, r->counts, r->times, r->n);
-    sample_summarize(&summary, each, r->n);
+    repeats_slope(&line, r->counts, r->times, r->n);
+    repeats_summarize(&summary, each, r->n);
     double pauses_ns = r->pauses * r->pause_ns, doubt_ns = r->loop_ns + pauses_ns / 10;
     f->overhead_ns = r->loop_ns + pauses_ns;
     f->ns = fmax(line.slope - f->overhead_ns, 0);

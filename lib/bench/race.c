@@ -5,11 +5,11 @@
  * the shortest of a block is taken: where the other programs on a machine get their turn in
  * the midst of a round, that says nothing about the side, and a slow side would meet it more often.
  */
-#include "analysis/paired.h"
-#include "analysis/sample.h"
 #include "base/units.h"
 #include "clock.h"
 #include "equal.h"
+#include "stats/paired.h"
+#include "stats/repeats.h"
 
 #include <math.h>
 
@@ -179,8 +179,8 @@ static bool measure(struct race *r)
 /* Of one call. */
 static double median_ns(const struct race *r, enum side side)
 {
-    struct sample_summary summary;
-    sample_summarize(&summary, r->times[side], r->blocks);
+    struct repeats_summary summary;
+    repeats_summarize(&summary, r->times[side], r->blocks);
     return summary.median;
 }
 

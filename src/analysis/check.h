@@ -7,7 +7,7 @@
  */
 #pragma once
 #include "analysis/rules.h"
-#include "analysis/simd.h"
+#include "code/simd.h"
 #include "model/profile.h"
 
 struct scaling;

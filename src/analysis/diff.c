@@ -1,7 +1,7 @@
 /* diff.c - costs and their tests; the verdict is in diff_judge.c. */
 #include "analysis/diff.h"
 
-#include "analysis/diff_judge.h"
+#include "analysis/diff_inner.h"
 #include "analysis/difftest.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* diff_judge.c - CPU time, and what all tests together say. */
-#include "analysis/diff_judge.h"
+#include "analysis/diff_inner.h"
 
 #include "analysis/difftest.h"
 

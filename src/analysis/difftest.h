@@ -5,7 +5,7 @@
  * among themselves is seen in them, and nothing is assumed about its shape.
  */
 #pragma once
-#include "analysis/stats.h"
+#include "stats/stats.h"
 
 /* --- what moved together --- */
 

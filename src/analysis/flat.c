@@ -261,7 +261,7 @@ struct flat *flat_build(const struct profile *p, int type, enum flat_by by)
     struct flat *f = mem_new(struct flat);
     f->profile = p;
     f->type = type;
-    f->time = timeline_build(p, type);
+    f->time = sequence_build(p, type);
     f->count_type = f->time.count_type;
     f->whole = p->types[type].total;
     f->n_places = by == FLAT_THREAD ? p->threads.n : p->stacks.nodes.n;
@@ -290,6 +290,6 @@ void flat_free(struct flat *f)
     free(f->row_of_thread);
     free(f->value_of_place);
     free(f->own_places);
-    timeline_done(&f->time);
+    sequence_done(&f->time);
     free(f);
 }

@@ -7,9 +7,9 @@
  * the program's. The profile must outlive the list.
  */
 #pragma once
-#include "analysis/stats.h"
-#include "analysis/timeline.h"
+#include "analysis/sequence.h"
 #include "model/profile.h"
+#include "stats/stats.h"
 
 enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE };
 
@@ -31,7 +31,7 @@ struct flat {
     VEC(struct flat_row) rows;
     uint32_t *row_of_line, *row_of_bare; /* of profile.lines; of frames without; NULL by thread */
     uint32_t *row_of_thread;             /* by thread only */
-    struct timeline time;
+    struct sequence time;
     /* A place is a stack; by thread, a thread. */
     size_t n_places;
     int64_t *value_of_place;       /* sum of the samples there */

@@ -77,7 +77,7 @@ static bool *mark_threads(const struct flat *f, const bool *in_set)
 /* As many independent samples of equal weight as tell as much about those places. */
 static double effective_n(const struct flat *f, const bool *marked)
 {
-    const struct timeline *t = &f->time;
+    const struct sequence *t = &f->time;
     if (!t->n)
         return t->n_samples;
     size_t per = stats_samples_per_sum(t->n);

@@ -10,8 +10,8 @@
 #pragma once
 #include "analysis/flat.h"
 #include "analysis/quality.h"
-#include "analysis/simd.h"
 #include "base/buf.h"
+#include "code/simd.h"
 
 struct insight_input {
     const struct profile *profile;

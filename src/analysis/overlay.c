@@ -3,7 +3,7 @@
 
 #include "analysis/canon.h"
 #include "analysis/label.h"
-#include "analysis/stats.h"
+#include "stats/stats.h"
 
 /* --- the common tree --- */
 
@@ -60,7 +60,7 @@ static void lay_stacks(struct overlay *o, struct overlay_run *run)
 
 static void lay_times(struct overlay_run *run)
 {
-    const struct timeline *t = &run->time;
+    const struct sequence *t = &run->time;
     run->node_in_time = mem_calloc(t->n + 1, sizeof *run->node_in_time);
     for (size_t i = 0; i < t->n; i++)
         run->node_in_time[i] = run->node_of_stack[run->p->samples.stack[t->order[i]].i];
@@ -134,7 +134,7 @@ void overlay_build(struct overlay *o, const struct diff_run *runs, size_t n_runs
     *vec_push(&o->name) = 0;
     for (size_t i = 0; i < n_runs; i++) {
         o->runs[i] = (struct overlay_run){.p = runs[i].p, .type = runs[i].type};
-        o->runs[i].time = timeline_build(runs[i].p, runs[i].type);
+        o->runs[i].time = sequence_build(runs[i].p, runs[i].type);
         lay_stacks(o, &o->runs[i]);
         lay_times(&o->runs[i]);
     }
@@ -151,7 +151,7 @@ static void run_done(struct overlay_run *run)
     free(run->total);
     free(run->fun_self);
     free(run->fun_total);
-    timeline_done(&run->time);
+    sequence_done(&run->time);
 }
 
 void overlay_done(struct overlay *o)
@@ -228,7 +228,7 @@ void overlay_worths(const struct overlay *o, size_t run, const uint32_t *names, 
                     struct overlay_worth *ret)
 {
     const size_t most_bytes = 32u << 20;
-    const struct timeline *time = &o->runs[run].time;
+    const struct sequence *time = &o->runs[run].time;
     size_t per = stats_samples_per_sum(time->n);
     autofree uint32_t *slot = mem_calloc(o->names.strings.n, sizeof *slot);
     autofree uint32_t *next = mem_calloc(o->parent.n, sizeof *next);

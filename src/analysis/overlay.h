@@ -6,7 +6,7 @@
  * function is on its stack. The profiles must outlive it.
  */
 #pragma once
-#include "analysis/timeline.h"
+#include "analysis/sequence.h"
 
 struct overlay_run {
     const struct profile *p;
@@ -15,7 +15,7 @@ struct overlay_run {
     uint32_t *node_in_time;       /* of the samples in time order */
     double *self, *total;         /* by node */
     double *fun_self, *fun_total; /* by name */
-    struct timeline time;
+    struct sequence time;
 };
 
 struct overlay {

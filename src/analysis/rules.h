@@ -14,9 +14,9 @@
  * doc/rules.md is the reference. Every line with an error is told, with its place.
  */
 #pragma once
-#include "analysis/stats.h"
 #include "base/arena.h"
 #include "base/vec.h"
+#include "stats/stats.h"
 
 enum rule_kind {
     RULE_TOTAL,

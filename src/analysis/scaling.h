@@ -6,8 +6,8 @@
  */
 #pragma once
 #include "analysis/flat.h"
-#include "analysis/growth.h"
 #include "base/arena.h"
+#include "stats/growth.h"
 
 struct scaling_run {
     const struct profile *profile;

@@ -6,10 +6,10 @@
  * compared with the first; a member alone runs until its median is known well enough.
  */
 #pragma once
-#include "analysis/paired.h"
 #include "bench/plan.h"
 #include "bench/starter.h"
 #include "model/series.h"
+#include "stats/paired.h"
 
 struct session_progress {
     double done; /* 0 to 1: of the time or the runs; can end early */

@@ -1,7 +1,7 @@
 /* session_doubt.c - what is too short to be told, and what could be told in another way. */
-#include "analysis/sample.h"
 #include "base/units.h"
 #include "bench/session_inner.h"
+#include "stats/repeats.h"
 
 #include <math.h>
 
@@ -18,8 +18,8 @@ static double start_ns(struct session *s)
             return NAN;
         v[i] = s->run.value[MEASURE_TIME];
     }
-    sample_sort(v, STARTS);
-    return sample_quantile(v, STARTS, 0.5);
+    repeats_sort(v, STARTS);
+    return repeats_quantile(v, STARTS, 0.5);
 }
 
 /* Commands shorter than this are held against the cost of starting one. */

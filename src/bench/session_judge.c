@@ -1,7 +1,7 @@
 /* session_judge.c - looks at the blocks so far: verdicts, gates, precision. */
-#include "analysis/sample.h"
 #include "bench/gates.h"
 #include "bench/session_inner.h"
+#include "stats/repeats.h"
 
 #include <math.h>
 
@@ -142,10 +142,10 @@ double session_median(const struct session *s, const struct series *series, doub
     *ret_half = NAN;
     if (n == 0)
         return NAN;
-    sample_sort(v, n);
-    struct interval in = sample_median_interval(v, n, 0.05);
+    repeats_sort(v, n);
+    struct interval in = repeats_median_interval(v, n, 0.05);
     *ret_half = (in.high - in.low) / 2;
-    return sample_quantile(v, n, 0.5);
+    return repeats_quantile(v, n, 0.5);
 }
 
 /* Is the median of every series of G known as well as was asked for? */
@@ -228,8 +228,8 @@ static bool alarms(const double *before, const double *after)
     double ratio[SESSION_AA_BLOCKS];
     for (int i = 0; i < SESSION_AA_BLOCKS; i++)
         ratio[i] = after[i] / before[i];
-    sample_sort(ratio, SESSION_AA_BLOCKS);
-    struct interval in = sample_median_interval(ratio, SESSION_AA_BLOCKS, 0.05);
+    repeats_sort(ratio, SESSION_AA_BLOCKS);
+    struct interval in = repeats_median_interval(ratio, SESSION_AA_BLOCKS, 0.05);
     return in.low > 1 || in.high < 1;
 }
 

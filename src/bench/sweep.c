@@ -1,6 +1,6 @@
 /* sweep.c - medians over sizes; see sweep.h. */
 #include "bench/sweep.h"
-#include "analysis/sample.h"
+#include "stats/repeats.h"
 
 #include <math.h>
 
@@ -20,8 +20,8 @@ static double median_of(const struct series *s, enum measure m)
     size_t n = series_values(s, m, v);
     if (n == 0)
         return NAN;
-    sample_sort(v, n);
-    return sample_quantile(v, n, 0.5);
+    repeats_sort(v, n);
+    return repeats_quantile(v, n, 0.5);
 }
 
 static void add_point(struct sweeps *w, const char *name, const char *parameter,

@@ -2,8 +2,8 @@
  * sweep.h - how cost grows along each parameter that is a number.
  */
 #pragma once
-#include "analysis/growth.h"
 #include "bench/session.h"
+#include "stats/growth.h"
 
 struct sweep {
     char *name, *parameter; /* "./app --n {n}", "n" */

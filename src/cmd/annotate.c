@@ -6,7 +6,7 @@
 #include "base/publish.h"
 #include "cmd/annotate.h"
 #include "cmd/command.h"
-#include "symbol/code.h"
+#include "code/code.h"
 #include "symbol/symbolize.h"
 
 #define AT(field) offsetof(struct cmd_annotate_opts, field)

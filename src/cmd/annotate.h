@@ -4,7 +4,7 @@
 #pragma once
 #include "cmd/input.h"
 #include "cmd/output.h"
-#include "symbol/code.h"
+#include "code/code.h"
 #include "view/annotate.h"
 
 struct cmd_annotate_opts {

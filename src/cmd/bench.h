@@ -7,7 +7,7 @@
 #include "cmd/bench_store.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
-#include "view/bench.h"
+#include "view/bench/bench.h"
 
 struct cmd_bench_opts {
     struct output_opts output;

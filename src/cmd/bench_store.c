@@ -6,8 +6,6 @@
  */
 #include "cmd/bench_store.h"
 
-#include "analysis/changepoint.h"
-#include "analysis/sample.h"
 #include "base/buf.h"
 #include "base/words.h"
 #include "bench/gates.h"
@@ -15,6 +13,8 @@
 #include "cmd/command.h"
 #include "host/fingerprint.h"
 #include "host/provenance.h"
+#include "stats/changepoint.h"
+#include "stats/repeats.h"
 #include "store/store.h"
 #include "symbol/producer.h"
 
@@ -280,9 +280,9 @@ static struct store_point point_now(const struct series_set *now, const struct s
     struct store_point p = {.time_s = (int64_t)time(NULL), .baseline = "now"};
     autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
     size_t n = series_values(s, m, values);
-    sample_sort(values, n);
-    struct interval in = sample_median_interval(values, n, 0.05);
-    p.median = n ? sample_quantile(values, n, 0.5) : NAN;
+    repeats_sort(values, n);
+    struct interval in = repeats_median_interval(values, n, 0.05);
+    p.median = n ? repeats_quantile(values, n, 0.5) : NAN;
     p.low = in.low;
     p.high = in.high;
     snprintf(p.commit, sizeof p.commit, "%s", commit ? commit : "");

@@ -4,7 +4,7 @@
 #pragma once
 #include "base/opt.h"
 #include "model/series.h"
-#include "view/bench.h"
+#include "view/bench/bench.h"
 
 struct cmd_bench_opts;
 

@@ -4,7 +4,7 @@
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
-#include "view/export.h"
+#include "view/export/export.h"
 
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 #include "host/doctor.h"
 #include "base/publish.h"
 #include "cmd/command.h"
-#include "source/engine.h"
+#include "record/engine.h"
 
 struct doctor_opts {
     bool json;

@@ -4,7 +4,7 @@
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
-#include "view/folded.h"
+#include "view/export/folded.h"
 
 struct fold_opts {
     struct input_opts input;

@@ -1,8 +1,8 @@
 #include "cmd/hotcode.h"
 
 #include "analysis/heat.h"
-#include "analysis/listing.h"
-#include "symbol/code.h"
+#include "code/code.h"
+#include "code/listing.h"
 
 static void add_note(struct hotcode *h, const struct err *err)
 {

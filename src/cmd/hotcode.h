@@ -3,9 +3,9 @@
  * instructions counted.
  */
 #pragma once
-#include "analysis/simd.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "code/simd.h"
 #include "model/profile.h"
 
 struct code;

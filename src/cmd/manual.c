@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "source/import.h"
 #include "suite/conf.h"
-#include "view/export.h"
+#include "view/export/export.h"
 
 static const char tagline[] = "where the time and memory of a native program go, and whether the "
                               "numbers can be trusted";

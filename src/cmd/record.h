@@ -5,7 +5,7 @@
 #include "analysis/quality.h"
 #include "host/fingerprint.h"
 #include "host/provenance.h"
-#include "source/recorder.h"
+#include "record/recorder.h"
 
 struct record_opts {
     const char *output, *event, *engine;

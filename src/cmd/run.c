@@ -4,8 +4,8 @@
 #include "cmd/run.h"
 #include "cmd/command.h"
 #include "host/ask.h"
-#include "suite/annotate.h"
 #include "suite/exec.h"
+#include "suite/notices.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -310,8 +310,8 @@ static void tell_result(const struct run *r)
 static void annotate(const struct run *r, const char *why)
 {
     if (r->opts->format)
-        annotate_print(stdout, &r->suite, why,
-                       strcmp(r->opts->format, "github") == 0 ? ANNOTATE_GITHUB : ANNOTATE_GITLAB);
+        notices_print(stdout, &r->suite, why,
+                      strcmp(r->opts->format, "github") == 0 ? NOTICES_GITHUB : NOTICES_GITLAB);
 }
 
 static int fail(const struct run *r, const struct err *err)

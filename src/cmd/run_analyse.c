@@ -86,7 +86,7 @@ static void analyse_cache(struct suite_result *w)
     struct err err;
     int type;
     if (profile_pick_type(w->cache, NULL, NULL, &type, &err) == 0 &&
-        report_build(&w->cache_report, w->cache, type, &opts, &err) == 0)
+        report_build(&w->misses_report, w->cache, type, &opts, &err) == 0)
         w->has_cache_report = true;
     else
         suite_absent(w, COLLECT_CACHE, err.text);

@@ -149,7 +149,7 @@ static void name_counted_culprit(struct suite_result *w)
     if (!w->has_cache_report || !w->before_cache ||
         profile_pick_type(w->before_cache, "Ir", NULL, &type, &err) != 0)
         return;
-    const struct flat *now = w->cache_report.functions;
+    const struct flat *now = w->misses_report.functions;
     struct flat *before = flat_build(w->before_cache, type, FLAT_FUNCTION);
     autofree int64_t *sums = self_by_name(before);
     int64_t most = 0, then = 0;

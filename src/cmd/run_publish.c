@@ -1,7 +1,7 @@
 /*
  * run_publish.c - the last phase of `kelvin run`: pages, history, baseline.
  */
-#include "analysis/cache.h"
+#include "analysis/misses.h"
 #include "cmd/run.h"
 #include "store/history.h"
 #include "suite/page.h"
@@ -53,10 +53,10 @@ static void add_series(struct history_run *h, const struct series *s, enum measu
         return;
     autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
     size_t n = series_values(s, m, values);
-    struct sample_summary sum;
+    struct repeats_summary sum;
     if (!n)
         return;
-    sample_summarize(&sum, values, n);
+    repeats_summarize(&sum, values, n);
     bool known = isfinite(sum.median_interval.low);
     history_add_metric(h, name, sum.median, known ? sum.median_interval.low : NAN,
                        known ? sum.median_interval.high : NAN);
@@ -77,12 +77,12 @@ static void add_cache(struct history_run *h, const struct suite_result *w)
 {
     if (!w->has_cache_report)
         return;
-    struct cache c = cache_build(w->cache_report.functions);
+    struct misses c = misses_build(w->misses_report.functions);
     if (c.has_data)
-        history_add_metric(h, "d1_miss_rate", cache_d1_rate(&c.whole), NAN, NAN);
+        history_add_metric(h, "d1_miss_rate", misses_d1_rate(&c.whole), NAN, NAN);
     if (c.has_ll)
-        history_add_metric(h, "ll_miss_rate", cache_ll_rate(&c.whole), NAN, NAN);
-    cache_done(&c);
+        history_add_metric(h, "ll_miss_rate", misses_ll_rate(&c.whole), NAN, NAN);
+    misses_done(&c);
 }
 
 static int remember_workload(struct run *r, struct store *store, const struct suite_result *w,

@@ -1,6 +1,6 @@
 #include "host/doctor.h"
 #include "base/json.h"
-#include "host/doctor_checks.h"
+#include "host/doctor_inner.h"
 
 #include <stdarg.h>
 #include <unistd.h>

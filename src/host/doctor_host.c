@@ -4,7 +4,7 @@
  */
 #include "base/mem.h"
 #include "base/units.h"
-#include "host/doctor_checks.h"
+#include "host/doctor_inner.h"
 #include "host/sysfile.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * example, being in every recording.
  */
 #include "base/buf.h"
-#include "host/doctor_checks.h"
+#include "host/doctor_inner.h"
 #include "host/sysfile.h"
 
 #include <elf.h>

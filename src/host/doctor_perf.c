@@ -6,7 +6,7 @@
  * kernels built without perf events, which have no kernel.perf_event_paranoid either.
  */
 #include "base/mem.h"
-#include "host/doctor_checks.h"
+#include "host/doctor_inner.h"
 #include "host/sysfile.h"
 
 #include <errno.h>

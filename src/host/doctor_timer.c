@@ -2,7 +2,7 @@
  * doctor_timer.c - whether the engine `timer` can work: per-thread CPU timers, and how often the
  * kernel looks at them.
  */
-#include "host/doctor_checks.h"
+#include "host/doctor_inner.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,10 +2,10 @@
  * perfdata_apply.h - what the records of a perf.data file, in the order of time, make of a profile.
  */
 #pragma once
+#include "process/process.h"
 #include "source/import.h"
 #include "source/perfdata_chains.h"
 #include "source/perfdata_event.h"
-#include "source/process.h"
 
 /* Who had the last sample, as long as nothing else happened since. */
 struct perfdata_who {

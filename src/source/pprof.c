@@ -10,7 +10,7 @@
  * as they are, the tables are read (pprof_tables.h), and at the end the samples are decoded.
  * Memory is thus about one times the samples' bytes on top of the profile itself.
  *
- * A file with the comment "kelvin-export=1" is one of ours, see view/pprof.c: it holds a few
+ * A file with the comment "kelvin-export=1" is one of ours, see view/export/pprof.c: it holds a few
  * things that others have no field for.
  */
 #include "source/pprof_header.h"

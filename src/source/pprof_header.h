@@ -16,7 +16,7 @@ struct pprof_header {
     VEC(uint64_t) comments; /* strings */
     struct pprof_value_type period_type;
     uint64_t number[16]; /* the fields of Profile that are plain numbers, by their field number */
-    bool ours;           /* written by view/pprof.c: known once applied */
+    bool ours;           /* written by view/export/pprof.c: known once applied */
 };
 
 void pprof_header_done(struct pprof_header *h);

@@ -1,10 +1,10 @@
 /*
  * baseline.c - sets of series, the names that point to them, and what they tell over time.
  */
-#include "analysis/sample.h"
 #include "base/cursor.h"
 #include "base/utf8.h"
-#include "store/store_internal.h"
+#include "stats/repeats.h"
+#include "store/store_inner.h"
 
 #include <math.h>
 #include <time.h>
@@ -105,9 +105,9 @@ static int save_measure(struct store *s, const struct saving *v, enum measure m,
 {
     autofree double *sorted = mem_calloc(v->series->runs.n, sizeof *sorted);
     size_t n = series_values(v->series, m, sorted);
-    sample_sort(sorted, n);
-    double median = sample_quantile(sorted, n, 0.5);
-    struct interval in = sample_median_interval(sorted, n, 0.05);
+    repeats_sort(sorted, n);
+    double median = repeats_quantile(sorted, n, 0.5);
+    struct interval in = repeats_median_interval(sorted, n, 0.05);
     return store_run(s, err, "INSERT INTO measured VALUES (?,?,?,?,?,?)", "isdddb", v->id,
                      measure_infos[m].name, median, in.low, in.high,
                      (const void *)v->packed.values[m].at, v->packed.values[m].n);

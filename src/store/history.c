@@ -2,7 +2,7 @@
  * history.c - runs of suites in the store.
  */
 #include "store/history.h"
-#include "store/store_internal.h"
+#include "store/store_inner.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
  * that is killed leaves it behind. Saving is one short transaction at the end of a measurement, so
  * that readers wait for writers costs nothing.
  */
-#include "store/store_internal.h"
+#include "store/store_inner.h"
 
 #include "base/mem.h"
 

@@ -4,7 +4,7 @@
  * The version is SQLite's user_version. A store of an older version is brought up to date in the
  * transaction in which it is opened for writing: all of it or nothing.
  */
-#include "store/store_internal.h"
+#include "store/store_inner.h"
 
 /*
  * sets       what one run of `kelvin bench` measured, never changed afterwards

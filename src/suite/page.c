@@ -4,7 +4,7 @@
 #include "suite/page.h"
 #include "base/buf.h"
 #include "base/units.h"
-#include "suite/page_parts.h"
+#include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/check.h"
 #include "view/document.h"
@@ -209,12 +209,12 @@ static void add_measure(struct document *d, const struct series *s, enum measure
 {
     autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
     size_t n = series_values(s, m, values);
-    struct sample_summary sum;
+    struct repeats_summary sum;
     char a[UNITS_MAX], b[UNITS_MAX], range[2 * UNITS_MAX + 8];
     const char *unit = unit_name(measure_infos[m].unit);
     if (!n)
         return;
-    sample_summarize(&sum, values, n);
+    repeats_summarize(&sum, values, n);
     document_cell(d, text_of(measure_infos[m].title), 0);
     document_cell(d, text_of(units_scaled(a, sum.median, unit)), 0);
     if (isfinite(sum.median_interval.low))

@@ -4,10 +4,10 @@
 #include "base/buf.h"
 #include "base/units.h"
 #include "suite/page.h"
-#include "suite/page_parts.h"
+#include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/check.h"
-#include "view/report_parts.h"
+#include "view/report_inner.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -135,7 +135,7 @@ void page_cache(struct document *d, const struct suite_result *r)
 {
     if (!r->has_cache_report)
         return;
-    report_add_cache(d, &r->cache_report);
+    report_add_misses(d, &r->misses_report);
     document_text(d,
                   "I1, D1 and LL are the caches of a simulated processor, and so is its guess at "
                   "branches: the real one prefetches and guesses better. A function's figures are "
@@ -155,12 +155,12 @@ static const struct document_column index_columns[] = {{"workload"},
 
 double page_median(const struct series *s, enum measure m)
 {
-    struct sample_summary sum;
+    struct repeats_summary sum;
     if (!s)
         return NAN;
     autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
     size_t n = series_values(s, m, values);
-    sample_summarize(&sum, values, n);
+    repeats_summarize(&sum, values, n);
     return sum.median;
 }
 

@@ -2,9 +2,9 @@
  * page_receipt.c - every figure of a run, for programs.
  */
 #include "suite/page.h"
-#include "suite/page_parts.h"
+#include "suite/page_inner.h"
 #include "suite/suite.h"
-#include "view/report_parts.h"
+#include "view/report_inner.h"
 
 #include <math.h>
 
@@ -103,10 +103,10 @@ static void put_values(struct json *j, const struct series *s, enum measure m)
 {
     autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
     size_t n = series_values(s, m, values);
-    struct sample_summary sum;
+    struct repeats_summary sum;
     if (!n)
         return;
-    sample_summarize(&sum, values, n);
+    repeats_summarize(&sum, values, n);
     json_key(j, measure_infos[m].name);
     json_open(j, '{');
     json_put_number(j, "median", sum.median);
@@ -232,7 +232,7 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     put_str(j, "simd", r->simd_line);
     put_str(j, "cache_file", r->cache_file);
     if (r->has_cache_report)
-        report_put_cache(j, &r->cache_report);
+        report_put_misses(j, &r->misses_report);
     put_findings(j, "memcheck_findings", &r->memcheck);
     put_findings(j, "helgrind_findings", &r->helgrind);
     put_absent(j, r);

@@ -22,7 +22,7 @@ static void result_done(struct suite_result *r)
     if (r->has_report)
         report_done(&r->report);
     if (r->has_cache_report)
-        report_done(&r->cache_report);
+        report_done(&r->misses_report);
     if (r->has_check)
         check_done(&r->check);
     rules_done(&r->rules);

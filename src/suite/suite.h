@@ -14,7 +14,7 @@
 #include "suite/conf.h"
 #include "suite/folder.h"
 #include "suite/workload.h"
-#include "view/bench.h"
+#include "view/bench/bench.h"
 #include "view/report.h"
 
 enum suite_phase {
@@ -67,7 +67,7 @@ struct suite_result {
     char *simd_line; /* "81% in functions whose floating point is packed, 9% ..."; NULL = none */
     struct profile *cache; /* as cachegrind simulated it; NULL = none */
     char *cache_file;      /* name in the published folder */
-    struct report cache_report;
+    struct report misses_report;
     bool has_cache_report;
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
     struct suite_findings memcheck, helgrind;

@@ -2,8 +2,8 @@
 
 #include "base/buf.h"
 #include "symbol/chains.h"
+#include "symbol/enclosing.h"
 #include "symbol/linetable.h"
-#include "symbol/scopes.h"
 
 #include <dwarf.h>
 
@@ -36,8 +36,8 @@ struct dwarf {
     struct asked *asked; /* one for each address */
     VEC(struct known_function) functions;
     struct idmap function_map;
-    VEC(struct scopes) scopes;    /* of the units that needed them */
-    VEC(struct linetable) tables; /* of the units met */
+    VEC(struct enclosing) enclosing; /* of the units that needed them */
+    VEC(struct linetable) tables;    /* of the units met */
     Dwarf_CU *split_cu, *skeleton_cu;
     struct buf path; /* scratch */
 };
@@ -143,13 +143,13 @@ static Dwarf_Die declaration_of(const Dwarf_Die *die)
     return at;
 }
 
-static const struct scopes *scopes_of(struct dwarf *d, Dwarf_CU *cu)
+static const struct enclosing *enclosing_of(struct dwarf *d, Dwarf_CU *cu)
 {
-    for (size_t i = 0; i < d->scopes.n; i++)
-        if (d->scopes.at[i].cu == cu)
-            return &d->scopes.at[i];
-    struct scopes *s = vec_push(&d->scopes);
-    scopes_build(s, cu);
+    for (size_t i = 0; i < d->enclosing.n; i++)
+        if (d->enclosing.at[i].cu == cu)
+            return &d->enclosing.at[i];
+    struct enclosing *s = vec_push(&d->enclosing);
+    enclosing_build(s, cu);
     return s;
 }
 
@@ -174,7 +174,7 @@ static struct function describe_in_scope(struct dwarf *d, Dwarf_Die *die, const 
     Dwarf_Die declared = declaration_of(die);
     autobuf struct buf whole = {0};
     if (has_scopes(declared.cu))
-        scopes_prefix(scopes_of(d, declared.cu), &declared, &whole);
+        enclosing_prefix(enclosing_of(d, declared.cu), &declared, &whole);
     if (text_ends(buf_text(&whole), "{unnamed}::") && strncmp(name, "operator()", 10) == 0) {
         whole.n -= strlen("{unnamed}::");
         buf_str(&whole, "{lambda}::");
@@ -346,9 +346,9 @@ void dwarf_name(struct lookup *l, Dwarf *dw, bool no_inlines)
     vec_done(&d.units);
     vec_done(&d.functions);
     idmap_done(&d.function_map);
-    for (size_t i = 0; i < d.scopes.n; i++)
-        scopes_done(&d.scopes.at[i]);
-    vec_done(&d.scopes);
+    for (size_t i = 0; i < d.enclosing.n; i++)
+        enclosing_done(&d.enclosing.at[i]);
+    vec_done(&d.enclosing);
     for (size_t i = 0; i < d.tables.n; i++)
         linetable_done(&d.tables.at[i]);
     vec_done(&d.tables);

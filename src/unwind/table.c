@@ -1,7 +1,7 @@
 #include "unwind/table.h"
-#include "unwind/cache.h"
 #include "unwind/cfi.h"
 #include "unwind/objfile.h"
+#include "unwind/rowfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,10 +60,10 @@ static int load(struct objfile *o, bool cached, struct unwind_table **ret, struc
 {
     struct unwind_table *t = new_table(o);
     int rc = 0;
-    if (!cached || !cache_read(t, o->size_bytes)) {
+    if (!cached || !rowfile_read(t, o->size_bytes)) {
         rc = find_rows(o, t, err);
         if (rc == 0 && cached)
-            cache_write(t, o->size_bytes);
+            rowfile_write(t, o->size_bytes);
     }
     objfile_done(o);
     if (rc != 0) {

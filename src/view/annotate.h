@@ -2,8 +2,8 @@
  * annotate.h - a function's source lines and instructions with the time spent at each.
  */
 #pragma once
-#include "analysis/listing.h"
 #include "base/buf.h"
+#include "code/listing.h"
 
 #include <stdio.h>
 

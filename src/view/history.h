@@ -2,7 +2,7 @@
  * history.h - runs over time: a list, a line for each number, and where it changed.
  */
 #pragma once
-#include "analysis/trend.h"
+#include "stats/trend.h"
 
 #include <stdio.h>
 

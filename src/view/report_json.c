@@ -1,6 +1,6 @@
 /* report_json.c - a report for programs. Shares are from 0 to 1. */
 #include "base/json.h"
-#include "view/report_parts.h"
+#include "view/report_inner.h"
 
 static void put_share(struct json *j, const char *key, const struct flat_share *s)
 {
@@ -194,7 +194,7 @@ static void put_whole(struct json *j, const struct report *r)
     put_list(j, "modules", r->modules, FLAT_SELF, r->opts.top);
     put_list(j, "threads", r->threads, FLAT_SELF, r->opts.top);
     put_paths(j, r);
-    report_put_cache(j, r);
+    report_put_misses(j, r);
 }
 
 void report_print_json(FILE *out, const struct report *r)

@@ -1,6 +1,6 @@
 /* report_paths.c - hot paths, callers and callees. */
 #include "base/units.h"
-#include "view/report_parts.h"
+#include "view/report_inner.h"
 
 static void cell_part(struct document *d, int64_t part, int64_t whole)
 {

@@ -3,7 +3,7 @@
 #include "view/caption.h"
 #include "view/document.h"
 #include "view/flame.h"
-#include "view/report_parts.h"
+#include "view/report_inner.h"
 
 #include <math.h>
 #include <time.h>
@@ -346,7 +346,7 @@ void report_add(struct document *d, const struct report *r, bool figure)
     add_list(d, r, FLAT_TOTAL);
     add_certainty(d, r->functions);
     report_add_paths(d, r);
-    report_add_cache(d, r);
+    report_add_misses(d, r);
     document_heading(d, by_title(FLAT_MODULE));
     add_by(d, r->modules, top);
     if (r->profile->threads.n > 2) {

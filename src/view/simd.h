@@ -2,7 +2,7 @@
  * simd.h - what the compiler emitted, function by function.
  */
 #pragma once
-#include "analysis/simd.h"
+#include "code/simd.h"
 
 #include <stdio.h>
 

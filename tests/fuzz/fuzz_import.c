@@ -7,8 +7,8 @@
  */
 #include "reseal.h"
 #include "source/import.h"
-#include "view/export.h"
-#include "view/folded.h"
+#include "view/export/export.h"
+#include "view/export/folded.h"
 
 #include <stdint.h>
 

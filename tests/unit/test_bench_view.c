@@ -1,6 +1,6 @@
 /* test_bench_view.c - what benchmark reports say, and that they never say what is not known. */
 #include "base/mem.h"
-#include "view/bench.h"
+#include "view/bench/bench.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* test_changepoint.c - changes of level are found where they are, and noise is left alone. */
-#include "analysis/changepoint.h"
 #include "base/mem.h"
+#include "stats/changepoint.h"
 
 #include <math.h>
 #include <setjmp.h>

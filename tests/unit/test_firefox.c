@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/units.h"
 #include "source/import.h"
-#include "view/export.h"
+#include "view/export/export.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* test_growth.c - exponents of known laws come back, with intervals that hold them. */
-#include "analysis/growth.h"
+#include "stats/growth.h"
 
 #include <math.h>
 #include <setjmp.h>

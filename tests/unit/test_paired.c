@@ -2,9 +2,9 @@
  * test_paired.c - verdicts: how often equal things are called different, and how often real
  * differences are found. Seeds are fixed, so the counts are the same every time.
  */
-#include "analysis/paired.h"
-#include "analysis/sample.h"
 #include "base/mem.h"
+#include "stats/paired.h"
+#include "stats/repeats.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static double crossing(const struct paired_opts *o, size_t last)
                 ways[j] = (ways[j] + ways[j - 1]) / 2;
             ways[0] /= 2;
         }
-        struct interval i = sample_median_interval(rank, n, miss); /* ranks from 0 */
+        struct interval i = repeats_median_interval(rank, n, miss); /* ranks from 0 */
         for (size_t j = 0; isfinite(i.low) && j < (size_t)i.low + 1; j++) {
             crossed += ways[j] + ways[n - j];
             ways[j] = ways[n - j] = 0;

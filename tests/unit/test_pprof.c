@@ -3,7 +3,7 @@
  */
 #include "base/buf.h"
 #include "source/import.h"
-#include "view/export.h"
+#include "view/export/export.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What processes map, share and are called. */
-#include "source/process.h"
+#include "process/process.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

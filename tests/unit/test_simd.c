@@ -2,8 +2,8 @@
  * Length, class and flow of x86-64 instructions; basic blocks. The bytes are what GNU as makes of
  * the text beside them.
  */
-#include "analysis/listing.h"
-#include "analysis/simd.h"
+#include "code/listing.h"
+#include "code/simd.h"
 
 #include <stdarg.h>
 // clang-format off

@@ -1,6 +1,6 @@
 /* test_stats.c - intervals of shares hold what they promise. */
-#include "analysis/stats.h"
 #include "base/mem.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <setjmp.h>

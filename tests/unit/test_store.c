@@ -1,7 +1,7 @@
 /* test_store.c - what is saved comes back to the last bit, and nothing bad happens to the file. */
 #include "base/buf.h"
 #include "store/exchange.h"
-#include "store/store_internal.h"
+#include "store/store_inner.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -3,10 +3,10 @@
  * write anything there.
  */
 #include "base/mem.h"
-#include "source/engine.h"
-#include "source/timer_follow.h"
-#include "source/timer_mail.h"
-#include "source/timer_program.h"
+#include "record/engine.h"
+#include "record/timer_follow.h"
+#include "record/timer_mail.h"
+#include "record/timer_program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

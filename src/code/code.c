@@ -1,0 +1,237 @@
+#include "code/code.h"
+
+#include "base/cursor.h"
+#include "symbol/debugfile.h"
+#include "symbol/demangle.h"
+
+enum { RANK_FUNCTION, RANK_LOCAL, RANK_LABEL, RANK_UNWIND };
+
+/* --- sections --- */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct code_section *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void find_sections(struct code *c)
+{
+    GElf_Shdr shdr;
+    for (Elf_Scn *scn = elf_nextscn(c->main.elf, NULL); scn; scn = elf_nextscn(c->main.elf, scn)) {
+        if (!gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_EXECINSTR) ||
+            shdr.sh_type != SHT_PROGBITS)
+            continue;
+        Elf_Data *data = elf_rawdata(scn, NULL);
+        if (data && data->d_buf && data->d_size && shdr.sh_addr + data->d_size > shdr.sh_addr)
+            *vec_push(&c->sections) =
+                (struct code_section){shdr.sh_addr, data->d_size, data->d_buf};
+    }
+    if (c->sections.n)
+        qsort(c->sections.at, c->sections.n, sizeof *c->sections.at, by_start);
+}
+
+static const struct code_section *section_of(const struct code *c, uint64_t pc)
+{
+    for (size_t i = 0; i < c->sections.n; i++)
+        if (pc - c->sections.at[i].start < c->sections.at[i].size_bytes)
+            return &c->sections.at[i];
+    return NULL;
+}
+
+/* --- functions --- */
+
+static void add_symbol(struct code *c, const GElf_Sym *sym, const char *name)
+{
+    unsigned type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
+    bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
+    if (sym->st_shndx == SHN_UNDEF || !name || !name[0] || name[0] == '$' || name[0] == '.' ||
+        (!function && type != STT_NOTYPE) || !section_of(c, sym->st_value))
+        return;
+    uint8_t rank = !function ? RANK_LABEL : bind == STB_LOCAL ? RANK_LOCAL : RANK_FUNCTION;
+    *vec_push(&c->functions) = (struct code_function){sym->st_value, sym->st_size, name, rank};
+}
+
+static bool add_symbols(struct code *c, Elf *elf, uint32_t type)
+{
+    GElf_Shdr shdr;
+    GElf_Sym sym;
+    Elf_Scn *scn = elffile_section(elf, type);
+    Elf_Data *data = scn && gelf_getshdr(scn, &shdr) ? elf_getdata(scn, NULL) : NULL;
+    size_t entry_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+    if (!data || !entry_bytes)
+        return false;
+    for (size_t i = 0; i < data->d_size / entry_bytes; i++)
+        if (gelf_getsym(data, (int)i, &sym))
+            add_symbol(c, &sym, elf_strptr(elf, shdr.sh_link, sym.st_name));
+    return true;
+}
+
+/*
+ * .eh_frame_hdr: version u8 = 1, three encodings u8, address of the rules, number of
+ * entries, then pairs of (function start, rule), all 4 bytes, relative to the section.
+ */
+static void add_unwind_starts(struct code *c)
+{
+    GElf_Shdr shdr;
+    Elf_Scn *scn = elffile_named_section(c->main.elf, ".eh_frame_hdr");
+    Elf_Data *data = scn && gelf_getshdr(scn, &shdr) ? elf_rawdata(scn, NULL) : NULL;
+    if (!data || !data->d_buf)
+        return;
+    struct cursor in = cursor_of(data->d_buf, data->d_size);
+    uint64_t encodings = cursor_uint(&in, 4);
+    if (encodings >> 16 != 0x3b03 || (encodings & 0xff) != 1)
+        return;
+    cursor_uint(&in, 4);
+    for (uint64_t n = cursor_uint(&in, 4); n && cursor_left(&in) >= 8; n--) {
+        uint64_t start = shdr.sh_addr + (uint64_t)(int32_t)cursor_uint(&in, 4);
+        cursor_uint(&in, 4);
+        if (section_of(c, start))
+            *vec_push(&c->functions) = (struct code_function){start, 0, "", RANK_UNWIND};
+    }
+}
+
+/* The best name for an address first: functions, global, fewer underscores, shorter. */
+static int compare_functions(const void *a, const void *b)
+{
+    const struct code_function *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank - y->rank;
+    size_t m = strspn(x->symbol, "_"), n = strspn(y->symbol, "_");
+    if (m != n)
+        return m < n ? -1 : 1;
+    m = strlen(x->symbol);
+    n = strlen(y->symbol);
+    return m != n ? (m < n ? -1 : 1) : strcmp(x->symbol, y->symbol);
+}
+
+/* A label or unwind start inside of a function that has a size begins no other. */
+static bool is_inside(const struct code_function *f, const struct code_function *outer)
+{
+    return f->rank >= RANK_LABEL && outer->size_bytes &&
+           f->start - outer->start < outer->size_bytes;
+}
+
+static void drop_doubles(struct code *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->functions.n; i++) {
+        struct code_function *f = &c->functions.at[i];
+        struct code_function *last = n ? &c->functions.at[n - 1] : NULL;
+        if (last && last->start == f->start) {
+            if (!last->size_bytes)
+                last->size_bytes = f->size_bytes;
+        } else if (!last || !is_inside(f, last)) {
+            c->functions.at[n++] = *f;
+        }
+    }
+    c->functions.n = n;
+}
+
+static void set_size(struct code *c, size_t i)
+{
+    struct code_function *f = &c->functions.at[i];
+    const struct code_section *s = section_of(c, f->start);
+    uint64_t most = s->start + s->size_bytes - f->start;
+    if (i + 1 < c->functions.n && c->functions.at[i + 1].start - f->start < most)
+        most = c->functions.at[i + 1].start - f->start;
+    if (!f->size_bytes || f->size_bytes > most)
+        f->size_bytes = most;
+}
+
+static void find_functions(struct code *c)
+{
+    bool whole = add_symbols(c, c->main.elf, SHT_SYMTAB);
+    if (!whole && c->debug.elf)
+        whole = add_symbols(c, c->debug.elf, SHT_SYMTAB);
+    if (!whole)
+        add_symbols(c, c->main.elf, SHT_DYNSYM);
+    add_unwind_starts(c);
+    if (c->functions.n)
+        qsort(c->functions.at, c->functions.n, sizeof *c->functions.at, compare_functions);
+    drop_doubles(c);
+    for (size_t i = 0; i < c->functions.n; i++)
+        set_size(c, i);
+}
+
+/* --- */
+
+static int cannot_open(const char *path, struct text build_id, struct err *err)
+{
+    struct elffile other;
+    char id[2 * BUILD_ID_MAX + 1] = "";
+    if (access(path, R_OK) != 0)
+        return err_set(err, EXIT_ERROR, "the file '%s' that was running is not here", path);
+    if (elffile_open(&other, path, (struct text){0}) != 0)
+        return err_set(err, EXIT_INPUT, "'%s' is not an ELF file", path);
+    elffile_build_id(other.elf, id);
+    elffile_close(&other);
+    return err_set(err, EXIT_INPUT,
+                   "'%s' has changed since: its build-id is %.12s, that of the profile %.12s; "
+                   "--force shows the code it has now",
+                   path, id[0] ? id : "none", build_id.at);
+}
+
+int code_open(struct code *c, const char *path, struct text build_id, struct err *err)
+{
+    GElf_Ehdr ehdr;
+    const char *slash = strrchr(path, '/');
+    *c = (struct code){.debug.fd = -1, .module = slash ? slash + 1 : path};
+    elf_version(EV_CURRENT);
+    if (elffile_open(&c->main, path, build_id) != 0)
+        return cannot_open(path, build_id, err);
+    c->machine = gelf_getehdr(c->main.elf, &ehdr) ? ehdr.e_machine : EM_NONE;
+    if (!elffile_section(c->main.elf, SHT_SYMTAB)) {
+        char id[2 * BUILD_ID_MAX + 1];
+        struct debugfile_opts opts = {.folder = "/usr/lib/debug"};
+        elffile_build_id(c->main.elf, id);
+        if (debugfile_open(&c->debug, path, c->main.elf, text_of(id), &opts) != 0)
+            c->debug = (struct elffile){.fd = -1};
+    }
+    find_sections(c);
+    find_functions(c);
+    return 0;
+}
+
+void code_close(struct code *c)
+{
+    elffile_close(&c->debug);
+    elffile_close(&c->main);
+    vec_done(&c->sections);
+    vec_done(&c->functions);
+    arena_done(&c->names);
+}
+
+const struct code_function *code_find(const struct code *c, uint64_t pc)
+{
+    size_t low = 0, high = c->functions.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->functions.at[middle].start <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct code_function *f = low ? &c->functions.at[low - 1] : NULL;
+    return f && pc - f->start < f->size_bytes ? f : NULL;
+}
+
+const char *code_name(struct code *c, const struct code_function *f)
+{
+    autobuf struct buf b = {0};
+    autofree char *plain = mem_strndup(f->symbol, strcspn(f->symbol, "@"));
+    if (!plain[0])
+        buf_printf(&b, "[%s+0x%llx]", c->module, (unsigned long long)f->start);
+    else if (!demangle(plain, &b))
+        buf_str(&b, plain);
+    return arena_text(&c->names, buf_text(&b)).at;
+}
+
+struct text code_bytes(const struct code *c, const struct code_function *f)
+{
+    const struct code_section *s = section_of(c, f->start);
+    if (!s || f->size_bytes > s->size_bytes - (f->start - s->start))
+        return (struct text){0};
+    return (struct text){(const char *)s->bytes + (f->start - s->start), f->size_bytes};
+}

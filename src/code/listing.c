@@ -1,0 +1,120 @@
+#include "code/listing.h"
+
+void listing_add(struct listing *l, uint64_t start, struct text code)
+{
+    const uint8_t *bytes = (const uint8_t *)code.at;
+    for (size_t at = 0; at < code.n;) {
+        struct x86 x = x86_decode(bytes + at, code.n - at);
+        *vec_push(&l->insns) = (struct listing_insn){.pc = start + at, .x = x, .bytes = bytes + at};
+        at += x.length;
+    }
+}
+
+/* Index of the instruction that holds PC, or SIZE_MAX. */
+static size_t find(const struct listing *l, uint64_t pc)
+{
+    size_t low = 0, high = l->insns.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (l->insns.at[middle].pc <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || pc - l->insns.at[low - 1].pc >= l->insns.at[low - 1].x.length)
+        return SIZE_MAX;
+    return low - 1;
+}
+
+void listing_heat(struct listing *l, uint64_t pc, int64_t self)
+{
+    size_t i = find(l, pc);
+    if (i == SIZE_MAX)
+        return;
+    l->insns.at[i].self += self;
+    l->self += self;
+}
+
+static bool ends_block(const struct x86 *x)
+{
+    return x->flow == X86_BRANCH || x->flow == X86_JUMP || x->flow == X86_AWAY;
+}
+
+static size_t target_of(const struct listing *l, size_t i)
+{
+    const struct listing_insn *n = &l->insns.at[i];
+    bool known = n->x.flow == X86_BRANCH || n->x.flow == X86_JUMP;
+    return known ? find(l, n->pc + (uint64_t)n->x.target) : SIZE_MAX;
+}
+
+static void mark_starts(const struct listing *l, bool *starts)
+{
+    starts[0] = true;
+    for (size_t i = 0; i < l->insns.n; i++) {
+        const struct listing_insn *n = &l->insns.at[i];
+        size_t target = target_of(l, i);
+        if (target != SIZE_MAX)
+            starts[target] = true;
+        if (ends_block(&n->x) || (i + 1 < l->insns.n && n[1].pc != n->pc + n->x.length))
+            starts[i + 1] = true;
+    }
+}
+
+/* Blocks from the target of a branch back to the branch are a loop, or nearly always. */
+static void mark_loops(struct listing *l)
+{
+    autofree int *opened = mem_calloc(l->blocks.n + 1, sizeof *opened);
+    for (size_t i = 0; i < l->insns.n; i++) {
+        size_t target = target_of(l, i);
+        if (target == SIZE_MAX || target > i)
+            continue;
+        opened[l->insns.at[target].block]++;
+        opened[l->insns.at[i].block + 1]--;
+    }
+    int depth = 0;
+    for (size_t i = 0; i < l->blocks.n; i++) {
+        depth += opened[i];
+        l->blocks.at[i].in_loop = depth > 0;
+    }
+}
+
+void listing_cut(struct listing *l)
+{
+    autofree bool *starts = mem_calloc(l->insns.n + 1, sizeof *starts);
+    mark_starts(l, starts);
+    for (size_t i = 0; i < l->insns.n; i++) {
+        if (starts[i])
+            *vec_push(&l->blocks) = (struct listing_block){.first = i};
+        struct listing_block *b = &l->blocks.at[l->blocks.n - 1];
+        b->n++;
+        b->self += l->insns.at[i].self;
+        l->insns.at[i].block = (uint32_t)(l->blocks.n - 1);
+        b->loop |= target_of(l, i) == b->first;
+    }
+    mark_loops(l);
+}
+
+void listing_done(struct listing *l)
+{
+    vec_done(&l->insns);
+    vec_done(&l->blocks);
+}
+
+static int hottest_first(const void *a, const void *b, void *listing)
+{
+    const struct listing *l = listing;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int64_t m = l->blocks.at[x].self, n = l->blocks.at[y].self;
+    if (m != n)
+        return m > n ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+uint32_t *listing_order(const struct listing *l)
+{
+    uint32_t *order = mem_calloc(l->blocks.n + 1, sizeof *order);
+    for (size_t i = 0; i < l->blocks.n; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, l->blocks.n, sizeof *order, hottest_first, (void *)l);
+    return order;
+}

@@ -1,0 +1,43 @@
+/*
+ * listing.h - the instructions of a function in basic blocks, with the time spent at each.
+ */
+#pragma once
+#include "base/text.h"
+#include "base/vec.h"
+#include "code/x86.h"
+#include "model/profile.h"
+
+struct listing_insn {
+    uint64_t pc;
+    struct x86 x;
+    int64_t self;
+    struct frame_id frame; /* in the profile that has its lines */
+    uint32_t block;
+    const uint8_t *bytes;
+};
+
+struct listing_block {
+    size_t first, n; /* instructions */
+    int64_t self;
+    bool loop;    /* it branches back to its own start */
+    bool in_loop; /* it lies between a branch back and where that leads */
+};
+
+struct listing {
+    VEC(struct listing_insn) insns; /* by address */
+    VEC(struct listing_block) blocks;
+    int64_t self;
+};
+
+/* Append the instructions of CODE, which starts at address START. */
+void listing_add(struct listing *l, uint64_t start, struct text code);
+
+/* Add to the instruction that holds PC. */
+void listing_heat(struct listing *l, uint64_t pc, int64_t self);
+
+/* Cut into blocks: they end after a branch and before the target of one. */
+void listing_cut(struct listing *l);
+void listing_done(struct listing *l);
+
+/* Numbers of the blocks, hottest first. Free it. */
+uint32_t *listing_order(const struct listing *l);

@@ -1,0 +1,82 @@
+/*
+ * engine.h - what takes samples of running programs.
+ *
+ * How to add one: write src/source/NAME.c that ends in a `const struct engine engine_NAME` and add
+ * it to the table in engine.c. A recording goes
+ *
+ *     probe    can it work here? if not: why, and what would help
+ *     open     before the command is forked: memory to share, variables for its environment
+ *     attach   to the command, which waits to exec, or to a process that runs
+ *     poll     whenever an fd in the epoll wakes, and every poll_ms: hand over what came
+ *     close    hand over the rest, tell what was missed
+ *
+ * Samples and what happens to processes are handed over in the order of time.
+ */
+#pragma once
+#include "process/process.h"
+
+struct engine_opts {
+    double rate_hz;     /* samples asked for in a second of CPU time */
+    const char *event;  /* NULL = the best clock there is */
+    long stack_bytes;   /* of each stack to copy at most */
+    bool user_only;     /* leave out the kernel's part */
+    bool running;       /* attach to a process that runs; else to a command before its exec */
+    int epoll_fd;       /* the engine adds its file descriptors here */
+    const char *engine; /* "auto" or a name */
+    char **command;     /* what will be run; NULL when running */
+};
+
+struct engine_sample {
+    uint64_t time_ns; /* CLOCK_MONOTONIC */
+    uint64_t period;  /* what the sample stands for: nanoseconds of a clock, events of a counter */
+    struct process_sample at;
+};
+
+/* Where samples go. */
+struct engine_sink {
+    struct processes *processes; /* told of COMM, MMAP, FORK and EXIT by the engine itself */
+    void (*sample)(void *to, const struct engine_sample *s);
+    void *to;
+};
+
+/* What an engine can tell about a recording, at any time. */
+struct engine_facts {
+    const char *event; /* as opened: "cpu-clock", "cycles:u" */
+    const char *kind;  /* META_KIND_* */
+    const char *unit;  /* of a sample's period: "nanoseconds" or "count" */
+    double rate_hz;    /* as opened, after the kernel's limits */
+    uint64_t lost;     /* samples that found no room */
+    uint64_t throttled;
+    uint64_t counted; /* total of the event in its unit, 0 = not known */
+    bool kernel_hidden;
+    char note[240]; /* what was given up and why, a sentence; "" for nothing */
+};
+
+struct engine {
+    const char *name;  /* "perf": for --engine */
+    const char *title; /* "perf_event_open": for people */
+    int poll_ms;
+
+    int (*probe)(const struct engine_opts *o, struct err *err);
+    int (*open)(const struct engine_opts *o, const struct engine_sink *to, void **ret,
+                struct err *err);
+    int (*attach)(void *run, int pid, struct err *err);
+    int (*poll)(void *run, struct err *err);
+    const struct engine_facts *(*facts)(void *run);
+    /* Samples still under way are handed over, then sampling stops. facts() stays good. */
+    void (*stop)(void *run);
+    void (*close)(void *run); /* NULL is fine */
+};
+
+extern const struct engine engine_perf;
+extern const struct engine engine_timer;
+
+/* NULL-terminated, best first. */
+extern const struct engine *const engines[];
+
+/*
+ * The engine to use: the one that OPTS name, or the first that can work here. NOTE says why a
+ * better one was passed over, "" if none was.
+ */
+int engine_pick(const struct engine_opts *o, const struct engine **ret, char *note,
+                size_t note_bytes, struct err *err);

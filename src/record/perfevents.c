@@ -1,0 +1,231 @@
+#include "record/perfevents.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+/*
+ * A ring should hold what comes while the recorder does not run: an eighth of a second. Where
+ * memory does not suffice for that, stacks are copied in part before it becomes less than half.
+ */
+enum { WANT_PARTS = 8, WANT_LEAST = 128, RECORD_REST_BYTES = 1 << 9 };
+enum { RINGS_MAX_BYTES = 64 << 20, STACK_MIN_BYTES = 2048 };
+
+static void close_all(struct perfevents *e)
+{
+    for (size_t i = 0; i < e->rings.n; i++)
+        perfring_unmap(&e->rings.at[i]);
+    for (size_t i = 0; i < e->fds.n; i++)
+        close(e->fds.at[i]);
+    e->rings.n = e->fds.n = e->cpus.n = e->tids.n = 0;
+}
+
+void perfevents_close(struct perfevents *e)
+{
+    close_all(e);
+    vec_done(&e->fds);
+    vec_done(&e->rings);
+    vec_done(&e->cpus);
+    vec_done(&e->tids);
+}
+
+static size_t power_of_two_below(size_t n)
+{
+    size_t p = 4096;
+    while (p * 2 <= n)
+        p *= 2;
+    return p;
+}
+
+static size_t records_wanted(double rate_hz)
+{
+    size_t n = (size_t)(rate_hz / WANT_PARTS);
+    return n < WANT_LEAST ? WANT_LEAST : n;
+}
+
+static size_t ring_bytes_for(size_t stack_bytes, size_t records)
+{
+    size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    size_t want = records * (stack_bytes + RECORD_REST_BYTES);
+    size_t most = RINGS_MAX_BYTES / (cpus ? cpus : 1);
+    return power_of_two_below(want < most ? want : most);
+}
+
+static size_t stack_bytes_for(size_t stack_bytes, size_t ring_bytes, size_t records)
+{
+    while (stack_bytes > STACK_MIN_BYTES &&
+           (stack_bytes + RECORD_REST_BYTES) * records / 2 > ring_bytes)
+        stack_bytes /= 2;
+    return stack_bytes;
+}
+
+/* A thousand threads on dozens of CPUs need more files than are usual. */
+static void allow_many_files(void)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur == r.rlim_max)
+        return;
+    r.rlim_cur = r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+}
+
+/* --- opening --- */
+
+static int open_failed(int pid, int errnum, struct err *err)
+{
+    if (errnum == ESRCH)
+        return err_set(err, EXIT_ERROR, "process %d is gone", pid);
+    if (errnum == EACCES || errnum == EPERM)
+        return err_set(err, EXIT_ERROR,
+                       "no right to sample process %d: it is not yours; run as "
+                       "root or as its owner",
+                       pid);
+    if (errnum == EMFILE || errnum == ENFILE)
+        return err_set(err, EXIT_ERROR,
+                       "too many threads for the limit of open files (each needs one a CPU): "
+                       "raise it with 'ulimit -n'");
+    return err_set_errno(err, errnum, "perf_event_open fails for process %d", pid);
+}
+
+/* The events of one thread. Those of the first make the rings. Returns an errno. */
+static int open_thread(struct perfevents *e, const struct perfattr *a, int tid)
+{
+    bool first = e->rings.n == 0;
+    int n_cpus = first ? (int)sysconf(_SC_NPROCESSORS_CONF) : (int)e->cpus.n;
+    for (int i = 0; i < n_cpus; i++) {
+        int cpu = first ? i : e->cpus.at[i];
+        int fd = perfattr_open(a, tid, cpu);
+        if (fd < 0 && errno == ENODEV)
+            continue; /* this CPU is off */
+        if (fd < 0)
+            return errno;
+        *vec_push(&e->fds) = fd;
+        if (!first) {
+            if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, e->fds.at[i]) != 0)
+                return errno;
+            continue;
+        }
+        struct perfring r;
+        if (perfring_map(&r, fd, e->ring_bytes) != 0)
+            return errno == EPERM ? ENOLCK : errno;
+        *vec_push(&e->rings) = r;
+        *vec_push(&e->cpus) = cpu;
+    }
+    *vec_push(&e->tids) = tid;
+    return 0;
+}
+
+static bool has_tid(const struct perfevents *e, int tid)
+{
+    for (size_t i = 0; i < e->tids.n; i++)
+        if (e->tids.at[i] == tid)
+            return true;
+    return false;
+}
+
+/* Whether TID was born to a thread that we watched already, and so inherited its events. */
+static bool is_inherited(struct perfevents *e, int tid)
+{
+    for (size_t i = 0; i < e->rings.n; i++) {
+        perfring_look(&e->rings.at[i]);
+        if (perfring_has_fork(&e->rings.at[i], tid))
+            return true;
+    }
+    return false;
+}
+
+/* Open the threads that are new since the last time. Returns an errno, or -N for N new ones. */
+static int open_new_threads(struct perfevents *e, const struct perfattr *a, int pid, bool again)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *d = opendir(path);
+    if (!d)
+        return errno == ENOENT ? ESRCH : errno;
+    int rc = 0, n = 0;
+    for (struct dirent *f; rc == 0 && (f = readdir(d));) {
+        int tid = atoi(f->d_name);
+        if (tid <= 0 || has_tid(e, tid) || (again && is_inherited(e, tid)))
+            continue;
+        rc = open_thread(e, a, tid);
+        if (rc == ESRCH && e->rings.n)
+            rc = 0; /* ended meanwhile */
+        n++;
+    }
+    closedir(d);
+    return rc ? rc : -n;
+}
+
+/* Threads may be born while we look: look until there is none that was not seen. */
+static int open_running(struct perfevents *e, const struct perfattr *a, int pid)
+{
+    int rc = -1;
+    for (int round = 0; rc < 0 && round < 10; round++) {
+        rc = open_new_threads(e, a, pid, round > 0);
+        if (rc < 0)
+            usleep(1000); /* let the records of births arrive */
+    }
+    return rc < 0 ? 0 : rc;
+}
+
+int perfevents_open(struct perfevents *e, struct perfattr *a, int pid,
+                    const struct perfevents_opts *o, struct err *err)
+{
+    size_t records = records_wanted(o->rate_hz);
+    allow_many_files();
+    a->attr.disabled = !o->running;
+    a->attr.enable_on_exec = !o->running;
+    for (size_t ring = ring_bytes_for(o->stack_bytes, records); ring >= 8192; ring /= 2) {
+        e->ring_bytes = ring;
+        e->stack_bytes = stack_bytes_for(o->stack_bytes, ring, records) & ~(size_t)7;
+        perfattr_set_sizes(a, e->stack_bytes, ring / 4);
+        int rc = o->running ? open_running(e, a, pid) : open_thread(e, a, pid);
+        if (rc == 0)
+            return 0;
+        close_all(e);
+        if (rc != ENOLCK)
+            return open_failed(pid, rc, err);
+    }
+    return err_set(err, EXIT_ERROR,
+                   "no memory for rings: raise 'ulimit -l' or kernel.perf_event_mlock_kb");
+}
+
+/* --- while they are open --- */
+
+int perfevents_watch(const struct perfevents *e, int epoll_fd)
+{
+    /* Edges only: the event of a thread that ended would say so for ever. */
+    struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.fd = -1};
+    for (size_t i = 0; i < e->rings.n; i++)
+        if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, e->fds.at[i], &ev) != 0)
+            return -1;
+    return 0;
+}
+
+void perfevents_read(const struct perfevents *e, const struct perfattr *a, uint64_t *ret_counted,
+                     uint64_t *ret_lost)
+{
+    *ret_counted = *ret_lost = 0;
+    for (size_t i = 0; i < e->fds.n; i++) {
+        uint64_t v[2] = {0};
+        if (read(e->fds.at[i], v, sizeof v) <= 0)
+            continue;
+        *ret_counted += v[0];
+        if (a->attr.read_format & PERF_FORMAT_LOST)
+            *ret_lost += v[1];
+    }
+}
+
+void perfevents_set_period(const struct perfevents *e, uint64_t period_ns)
+{
+    for (size_t i = 0; i < e->fds.n; i++)
+        ioctl(e->fds.at[i], PERF_EVENT_IOC_PERIOD, &period_ns);
+}
+
+void perfevents_disable(const struct perfevents *e)
+{
+    for (size_t i = 0; i < e->fds.n; i++)
+        ioctl(e->fds.at[i], PERF_EVENT_IOC_DISABLE, 0);
+}

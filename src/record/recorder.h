@@ -1,0 +1,77 @@
+/*
+ * recorder.h - from an engine's samples to a file that grows every second.
+ *
+ *     engine -> profile -> FILE.part, appended and flushed once a second
+ *
+ * Killing the recorder at any moment leaves FILE.part, which opens with all but the last second.
+ * When recording ends the caller may still write to the profile (names, metadata) before it is
+ * published: FILE.part then becomes FILE. Or it is dropped and FILE stays as it was.
+ */
+#pragma once
+#include "record/engine.h"
+#include "record/launch.h"
+#include "wire/recording.h"
+
+#include <sys/resource.h>
+
+struct recorder;
+
+struct recorder_opts {
+    struct engine_opts engine;
+    const char *output; /* FILE */
+    char **command;     /* NULL-terminated; NULL = attach to pid */
+    int pid;
+    double duration_s;                        /* 0 = until the command or process ends */
+    void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
+};
+
+/* How recording ended. */
+enum recorder_end {
+    END_EXIT,      /* the command or process ended */
+    END_DURATION,  /* the time was over */
+    END_INTERRUPT, /* SIGINT or SIGTERM */
+    END_WRITE,     /* the file could not be written: see err */
+};
+
+struct recorder {
+    struct recorder_opts opts;
+    struct profile *profile;
+    const struct engine *engine;
+    char engine_note[240]; /* why not a better engine */
+    const struct engine_facts *facts;
+    uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+    uint64_t samples;
+    uint64_t ends[UNWIND_ENDS]; /* samples by how their stack ended */
+    uint64_t kernel_samples;    /* taken in the kernel */
+    enum recorder_end end;
+    bool exited;
+    int status;          /* of the command, as wait(2) has it */
+    struct rusage usage; /* of the command */
+
+    /* inside */
+    void *run;
+    struct processes *processes;
+    struct launch launch;
+    int epoll_fd, signal_fd, pid_fd;
+    int interrupts;
+    uint64_t last_flush_ns;
+    char *part_path;
+    FILE *part;
+    struct recording_writer writer;
+    struct recording_mark mark;
+};
+
+/*
+ * Choose an engine, create FILE.part, start the command or find the process. From here on
+ * SIGINT, SIGTERM, SIGHUP and SIGCHLD come to the recorder only. r->profile is ready for metadata.
+ */
+int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err *err);
+
+/* Record until the end. Fails only when FILE.part cannot be written. */
+int recorder_run(struct recorder *r, struct err *err);
+
+/* Write what is new, close FILE.part and give it its name. */
+int recorder_publish(struct recorder *r, struct err *err);
+
+/* Give everything back; FILE.part is removed unless it was published or KEEP_PART is true. */
+void recorder_done(struct recorder *r, bool keep_part);

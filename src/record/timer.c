@@ -1,0 +1,350 @@
+/*
+ * timer.c - the engine `timer`: programs sample themselves.
+ *
+ * A library (lib/) is preloaded into the command and all it starts. It gives every thread a timer
+ * of its own CPU time, and on each signal copies registers and stack into a mailbox in shared
+ * memory, from which they are unwound here as the perf engine's are.
+ *
+ * The kernel looks at CPU-time timers only at its tick, 100 to 1000 times a second, whatever rate
+ * was asked for: a sample stands for all expiries since the one before.
+ */
+#include "model/meta.h"
+#include "record/engine.h"
+#include "record/timer_follow.h"
+#include "record/timer_mail.h"
+#include "record/timer_program.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+enum { POLL_MS = 50, STACK_MAX_BYTES = 256 << 10, RATE_MAX_HZ = 10000 };
+
+/* Variables that the command gets, and what they were before. */
+enum { ENV_PRELOAD, ENV_MAILBOX, ENV_ASAN, ENVS };
+
+static const char *const env_names[ENVS] = {"LD_PRELOAD", MAILBOX_ENV, "ASAN_OPTIONS"};
+
+struct timer_run {
+    struct engine_opts opts;
+    struct engine_sink to;
+    struct mail mail;
+    struct follow follow;
+    struct engine_facts facts;
+    bool env_set, stopped;
+    char *env_before[ENVS];
+    uint64_t starts; /* programs that the agent got into */
+    uint64_t period_ns;
+};
+
+/* --- can it work? --- */
+
+static char *agent_beside(const char *exe, const char *folder)
+{
+    int n = (int)(strrchr(exe, '/') - exe);
+    char *path = mem_printf("%.*s/%s" MAILBOX_AGENT_FILE, n, exe, folder);
+    if (access(path, R_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* Where it was built, or where it was installed. NULL = nowhere. */
+static char *agent_find(void)
+{
+    char exe[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (n <= 0)
+        return NULL;
+    exe[n] = '\0';
+    char *path = agent_beside(exe, "");
+    return path ? path : agent_beside(exe, "../lib/kelvin/");
+}
+
+static int check_agent(struct err *err)
+{
+    autofree char *path = agent_find();
+    if (!path)
+        return err_set(err, EXIT_ERROR,
+                       "no " MAILBOX_AGENT_FILE " beside kelvin or in ../lib/kelvin: install "
+                       "kelvin whole ('make install')");
+    if (strpbrk(path, ": "))
+        return err_set(err, EXIT_ERROR,
+                       "'%s' cannot be preloaded: install kelvin in a folder without blanks or "
+                       "colons in its name",
+                       path);
+    return 0;
+}
+
+static int check_timer(struct err *err)
+{
+    struct sigevent none = {.sigev_notify = SIGEV_NONE};
+    int timer;
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &none, &timer) != 0)
+        return err_set_errno(err, errno, "CPU-time timers cannot be made here");
+    syscall(SYS_timer_delete, timer);
+    return 0;
+}
+
+static int timer_probe(const struct engine_opts *o, struct err *err)
+{
+    if (o->running)
+        return err_set(err, EXIT_ERROR,
+                       "the timer engine cannot attach to a running process: start it with "
+                       "'kelvin record -- COMMAND', or allow perf_event_open, see 'kelvin doctor'");
+    if (o->event)
+        return err_set(err, EXIT_ERROR,
+                       "the timer engine knows only CPU time, not the event '%s': leave out -e",
+                       o->event);
+    if (check_agent(err) != 0 || check_timer(err) != 0)
+        return -1;
+    return o->command ? timer_program_check(o->command[0], err) : 0;
+}
+
+/* --- the environment of the command --- */
+
+static void set_env(struct timer_run *r, int which, char *value)
+{
+    const char *before = getenv(env_names[which]);
+    r->env_before[which] = before ? mem_strdup(before) : NULL;
+    setenv(env_names[which], value, 1);
+    free(value);
+}
+
+/* Last of the preloads: a memory checker among them insists on being the first. */
+static char *joined(const char *name, const char *more)
+{
+    const char *before = getenv(name);
+    return before && *before ? mem_printf("%s:%s", before, more) : mem_strdup(more);
+}
+
+static void env_begin(struct timer_run *r)
+{
+    autofree char *agent = agent_find();
+    set_env(r, ENV_PRELOAD, joined(env_names[ENV_PRELOAD], agent ? agent : ""));
+    set_env(r, ENV_MAILBOX,
+            mem_printf("%d %d %llu", getpid(), r->mail.fd, (unsigned long long)r->mail.inode));
+    /* Programs built with ASan refuse to start when something was loaded before its library. */
+    set_env(r, ENV_ASAN, joined(env_names[ENV_ASAN], "verify_asan_link_order=0"));
+    r->env_set = true;
+}
+
+static void env_end(struct timer_run *r)
+{
+    for (int i = 0; r->env_set && i < ENVS; i++) {
+        if (r->env_before[i])
+            setenv(env_names[i], r->env_before[i], 1);
+        else
+            unsetenv(env_names[i]);
+        free(r->env_before[i]);
+    }
+    r->env_set = false;
+}
+
+/* --- life --- */
+
+static void timer_close(void *run)
+{
+    struct timer_run *r = run;
+    if (!r)
+        return;
+    env_end(r);
+    mail_close(&r->mail);
+    follow_done(&r->follow);
+    free(r);
+}
+
+/* The clocks called coarse go by the tick. */
+static uint64_t tick_ns(void)
+{
+    struct timespec t;
+    return clock_getres(CLOCK_MONOTONIC_COARSE, &t) == 0 ? (uint64_t)t.tv_nsec : 4000000;
+}
+
+static struct mail_opts mail_opts_of(const struct engine_opts *o)
+{
+    double rate_hz = o->rate_hz < RATE_MAX_HZ ? o->rate_hz : RATE_MAX_HZ;
+    long stack_bytes = o->stack_bytes < STACK_MAX_BYTES ? o->stack_bytes : STACK_MAX_BYTES;
+    return (struct mail_opts){.interval_ns = (uint64_t)(1e9 / rate_hz),
+                              .tick_ns = tick_ns(),
+                              .stack_bytes = stack_bytes > 0 ? (uint32_t)stack_bytes : 0};
+}
+
+static void set_facts(struct timer_run *r, const struct mail_opts *m)
+{
+    uint64_t ns = m->interval_ns > m->tick_ns ? m->interval_ns : m->tick_ns;
+    r->facts = (struct engine_facts){.event = "cpu-timer",
+                                     .kind = META_KIND_TIMER,
+                                     .unit = "nanoseconds",
+                                     .rate_hz = 1e9 / (double)ns};
+    if (m->interval_ns < m->tick_ns)
+        snprintf(r->facts.note, sizeof r->facts.note,
+                 "the kernel looks at timers of CPU time only at its tick, %.10g times a second",
+                 r->facts.rate_hz);
+}
+
+static int timer_open(const struct engine_opts *o, const struct engine_sink *to, void **ret,
+                      struct err *err)
+{
+    struct timer_run *r = mem_new(struct timer_run);
+    struct mail_opts mail = mail_opts_of(o);
+    r->opts = *o;
+    r->to = *to;
+    r->follow.processes = to->processes;
+    set_facts(r, &mail);
+    if (mail_open(&r->mail, &mail, err) != 0) {
+        timer_close(r);
+        return -1;
+    }
+    env_begin(r);
+    *ret = r;
+    return 0;
+}
+
+/* The command is forked and has its environment; what else kelvin starts must not. */
+static int timer_attach(void *run, int pid, struct err *err)
+{
+    struct timer_run *r = run;
+    (void)pid;
+    (void)err;
+    env_end(r);
+    return 0;
+}
+
+/* --- letters --- */
+
+static struct text bytes_of(const struct mail_item *item)
+{
+    return (struct text){(const char *)item->bytes, item->head.n_bytes};
+}
+
+/*
+ * A process may be gone before anybody could look what it had loaded. It told before it went, and
+ * that may be among the letters after ITEM.
+ */
+static bool told_later(struct timer_run *r, const struct mail_item *item)
+{
+    const struct mail_item *end = r->mail.items.at + r->mail.items.n;
+    for (const struct mail_item *i = item + 1; i < end; i++) {
+        if (i->head.pid != item->head.pid || i->head.kind == LETTER_SAMPLE)
+            continue;
+        if (i->head.kind != LETTER_MAPS)
+            return false;
+        follow_maps(&r->follow, i->head.pid, bytes_of(i));
+        return true;
+    }
+    return false;
+}
+
+/* A stack may end like this in a library that was not there when last looked. */
+static bool is_lost(enum unwind_end end)
+{
+    return end == UNWIND_NO_MAP || end == UNWIND_NO_RULE || end == UNWIND_NO_SENSE;
+}
+
+static void take_sample(struct timer_run *r, const struct mail_item *item, uint64_t now_ns)
+{
+    const struct letter *l = &item->head;
+    struct engine_sample s = {.time_ns = l->time_ns, .period = l->period_ns};
+    s.at.pid = l->pid;
+    s.at.tid = l->tid;
+    memcpy(&s.at.regs, l->regs, sizeof s.at.regs);
+    s.at.stack = (struct unwind_stack){s.at.regs.sp, item->bytes, l->n_bytes};
+    follow_thread(&r->follow, l->pid, l->tid, l->comm, now_ns);
+    if (is_lost(processes_walk(r->to.processes, &s.at)) && !told_later(r, item))
+        follow_look(&r->follow, l->pid, now_ns);
+    r->to.sample(r->to.to, &s);
+    r->period_ns += l->period_ns;
+}
+
+static void take_letter(struct timer_run *r, const struct mail_item *item, uint64_t now_ns)
+{
+    const struct letter *l = &item->head;
+    switch (l->kind) {
+    case LETTER_START:
+        r->starts++;
+        follow_start(&r->follow, l->pid, l->comm, bytes_of(item));
+        break;
+    case LETTER_MAPS:
+        follow_maps(&r->follow, l->pid, bytes_of(item));
+        break;
+    case LETTER_FORK:
+        follow_fork(&r->follow, l->pid, l->parent_pid, l->parent_tid);
+        break;
+    case LETTER_SAMPLE:
+        take_sample(r, item, now_ns);
+        break;
+    }
+}
+
+static uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int timer_poll(void *run, struct err *err)
+{
+    struct timer_run *r = run;
+    (void)err;
+    if (r->stopped)
+        return 0;
+    mail_collect(&r->mail);
+    uint64_t now_ns = clock_ns();
+    for (size_t i = 0; i < r->mail.items.n; i++)
+        take_letter(r, &r->mail.items.at[i], now_ns);
+    for (size_t i = 0; i < r->mail.items.n; i++)
+        mail_release(&r->mail, &r->mail.items.at[i]);
+    r->facts.lost = r->mail.box->lost;
+    r->facts.counted = r->period_ns + r->mail.box->lost_ns;
+    return 0;
+}
+
+/* --- the end --- */
+
+static void set_note(struct timer_run *r)
+{
+    char *to = r->facts.note;
+    size_t n = sizeof r->facts.note;
+    uint64_t unsampled = r->mail.box->unsampled;
+    if (!r->starts)
+        snprintf(to, n,
+                 "nothing came from the command: its environment was cleared, or its loader "
+                 "takes no preloads");
+    else if (unsampled)
+        snprintf(to, n, "%llu threads could not be given a timer and are missing",
+                 (unsigned long long)unsampled);
+}
+
+static void timer_stop(void *run)
+{
+    struct timer_run *r = run;
+    struct err ignored;
+    if (r->stopped)
+        return;
+    r->mail.box->stop = 1;
+    timer_poll(r, &ignored);
+    set_note(r);
+    r->stopped = true;
+}
+
+static const struct engine_facts *timer_facts(void *run)
+{
+    return &((struct timer_run *)run)->facts;
+}
+
+const struct engine engine_timer = {
+    .name = "timer",
+    .title = "in-process timer",
+    .poll_ms = POLL_MS,
+    .probe = timer_probe,
+    .open = timer_open,
+    .attach = timer_attach,
+    .poll = timer_poll,
+    .facts = timer_facts,
+    .stop = timer_stop,
+    .close = timer_close,
+};

@@ -1,0 +1,212 @@
+/*
+ * changepoint.c - where the level of a series changed.
+ */
+#include "stats/changepoint.h"
+#include "base/vec.h"
+#include "stats/repeats.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+struct cut {
+    size_t at;
+    double q; /* energy distance of the sides, weighted by their lengths */
+};
+
+/*
+ * The weighted energy distance of the first A values and the B after them, from the sums of
+ * distances across and within.
+ */
+static double energy(double across, double within_a, double within_b, double a, double b)
+{
+    double e = 2 * across / (a * b);
+    e -= 2 * within_a / (a * (a - 1)) + 2 * within_b / (b * (b - 1));
+    return e * a * b / (a + b);
+}
+
+/* Sum of the distances of X to the N values. */
+static double reach(double x, const double *v, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += fabs(x - v[i]);
+    return sum;
+}
+
+/* The best place to cut N values in two. Each step moves one value from right to left. */
+static struct cut best_cut(const double *v, size_t n)
+{
+    struct cut best = {0, -INFINITY};
+    double across = 0, left = 0, right = 0;
+    for (size_t i = 0; i < n; i++)
+        right += reach(v[i], v, i);
+    for (size_t a = 1; a <= n - CHANGEPOINT_LEAST; a++) {
+        double to_left = reach(v[a - 1], v, a - 1), to_right = reach(v[a - 1], v + a, n - a);
+        left += to_left;
+        right -= to_right;
+        across += to_right - to_left;
+        if (a < CHANGEPOINT_LEAST)
+            continue;
+        double q = energy(across, left, right, (double)a, (double)(n - a));
+        if (q > best.q)
+            best = (struct cut){a, q};
+    }
+    return best;
+}
+
+static double energy_at(const double *v, size_t a, size_t n)
+{
+    double across = 0, left = 0, right = 0;
+    for (size_t i = 0; i < a; i++) {
+        left += reach(v[i], v, i);
+        across += reach(v[i], v + a, n - a);
+    }
+    for (size_t i = a; i < n; i++)
+        right += reach(v[i], v + a, i - a);
+    return energy(across, left, right, (double)a, (double)(n - a));
+}
+
+static uint64_t draw(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
+static void shuffle(double *v, size_t n, uint64_t *state)
+{
+    for (size_t i = n - 1; i > 0; i--) {
+        size_t j = draw(state) % (i + 1);
+        double x = v[i];
+        v[i] = v[j];
+        v[j] = x;
+    }
+}
+
+/*
+ * How often shuffled values could be cut as well as Q, at AT or (AT = 0) at their own best place.
+ * Stops as soon as the level cannot be met any more.
+ */
+static double chance(const double *v, size_t n, struct cut c, const struct changepoint_opts *o)
+{
+    autofree double *w = mem_calloc(n, sizeof *w);
+    uint64_t state = 0x9e3779b97f4a7c15;
+    size_t as_good = 0, tried = 0;
+    memcpy(w, v, n * sizeof *w);
+    while (tried < o->shuffles) {
+        shuffle(w, n, &state);
+        tried++;
+        double q = c.at ? energy_at(w, c.at, n) : best_cut(w, n).q;
+        as_good += q >= c.q;
+        if ((double)(as_good + 1) > o->level * (double)(o->shuffles + 1))
+            break;
+    }
+    return (double)(as_good + 1) / (double)(tried + 1);
+}
+
+struct points {
+    VEC(size_t) at;
+};
+
+static void add_point(struct points *p, size_t at)
+{
+    size_t i = p->at.n;
+    for (size_t k = 0; k < p->at.n; k++)
+        if (p->at.at[k] == at)
+            return;
+    vec_push(&p->at);
+    for (; i > 0 && p->at.at[i - 1] > at; i--)
+        p->at.at[i] = p->at.at[i - 1];
+    p->at.at[i] = at;
+}
+
+struct stretch {
+    size_t from, to;
+};
+
+/* Cut FROM..TO again and again, as long as there is proof. */
+static void divide(const double *v, struct stretch whole, const struct changepoint_opts *o,
+                   struct points *ret)
+{
+    VEC(struct stretch) left = {0};
+    *vec_push(&left) = whole;
+    while (left.n) {
+        struct stretch s = left.at[--left.n];
+        size_t n = s.to - s.from;
+        if (n < 2 * CHANGEPOINT_LEAST)
+            continue;
+        struct cut c = best_cut(v + s.from, n);
+        if (!(c.q > 0) || chance(v + s.from, n, (struct cut){0, c.q}, o) > o->level)
+            continue;
+        add_point(ret, s.from + c.at);
+        *vec_push(&left) = (struct stretch){s.from, s.from + c.at};
+        *vec_push(&left) = (struct stretch){s.from + c.at, s.to};
+    }
+    vec_done(&left);
+}
+
+static double median_of(const double *v, size_t n)
+{
+    autofree double *w = mem_calloc(n, sizeof *w);
+    memcpy(w, v, n * sizeof *w);
+    repeats_sort(w, n);
+    return repeats_quantile(w, n, 0.5);
+}
+
+/* At most a window to each side: what came long before says nothing of this change. */
+static struct stretch around(const struct points *p, size_t i, size_t n)
+{
+    size_t at = p->at.at[i];
+    size_t from = i ? p->at.at[i - 1] : 0, to = i + 1 < p->at.n ? p->at.at[i + 1] : n;
+    if (at - from > CHANGEPOINT_WINDOW)
+        from = at - CHANGEPOINT_WINDOW;
+    if (to - at > CHANGEPOINT_WINDOW)
+        to = at + CHANGEPOINT_WINDOW;
+    return (struct stretch){from, to};
+}
+
+static struct changepoint judge(const double *v, const struct points *p, size_t i, size_t n,
+                                const struct changepoint_opts *o)
+{
+    struct stretch s = around(p, i, n);
+    size_t at = p->at.at[i], a = at - s.from, b = s.to - at;
+    struct changepoint c = {at, median_of(v + s.from, a), median_of(v + at, b), 1};
+    if (a >= 2 && b >= 2 && fabs(c.after - c.before) >= o->min_change * fabs(c.before))
+        c.p = chance(v + s.from, a + b, (struct cut){a, energy_at(v + s.from, a, a + b)}, o);
+    return c;
+}
+
+/* Drop the weakest point until all hold against their neighbours. */
+static size_t settle(const double *v, struct points *p, size_t n, const struct changepoint_opts *o,
+                     struct changepoint *ret)
+{
+    while (p->at.n) {
+        size_t worst = 0;
+        for (size_t i = 0; i < p->at.n; i++) {
+            ret[i] = judge(v, p, i, n, o);
+            if (ret[i].p > ret[worst].p)
+                worst = i;
+        }
+        if (ret[worst].p <= o->level)
+            break;
+        memmove(&p->at.at[worst], &p->at.at[worst + 1], (p->at.n - worst - 1) * sizeof *p->at.at);
+        p->at.n--;
+    }
+    return p->at.n;
+}
+
+size_t changepoint_find(const double *values, size_t n, const struct changepoint_opts *opts,
+                        struct changepoint **ret)
+{
+    struct points p = {0};
+    size_t from = 0;
+    do {
+        size_t to = n - from > CHANGEPOINT_WINDOW ? from + CHANGEPOINT_WINDOW : n;
+        divide(values, (struct stretch){from, to}, opts, &p);
+        from += CHANGEPOINT_WINDOW / 2;
+    } while (from + CHANGEPOINT_WINDOW / 2 < n);
+    *ret = mem_calloc(p.at.n + 1, sizeof **ret);
+    size_t found = settle(values, &p, n, opts, *ret);
+    vec_done(&p.at);
+    return found;
+}

@@ -1,0 +1,49 @@
+/*
+ * repeats.h - what a handful of repeated measurements tell: middle, spread, outliers, and intervals
+ * that need no bell curve.
+ *
+ * Also linked into the library that benchmarks are built with, so it uses nothing but libm and
+ * base/mem. Resampling has a fixed seed: the same measurements give the same interval.
+ */
+#pragma once
+#include "stats/stats.h"
+
+struct repeats_summary {
+    size_t n;
+    double mean, sd, median, min, max, q1, q3;
+    double mad; /* median distance from the median, times 1.4826: a deviation that outliers spare */
+    size_t mild_low, mild_high, severe_low, severe_high; /* beyond 1.5 and 3 times q3 - q1; kept */
+    struct interval mean_interval, median_interval;      /* 95 % */
+};
+
+/* Median and friends of N values in any order; N may be 0, which gives NANs. */
+void repeats_summarize(struct repeats_summary *s, const double *values, size_t n);
+
+/* Sort values upwards. */
+void repeats_sort(double *values, size_t n);
+
+/* By linear interpolation between order statistics; Q from 0 to 1; N > 0. */
+double repeats_quantile(const double *sorted, size_t n, double q);
+
+/*
+ * The interval of the median between two order statistics, exact whatever the distribution:
+ * it misses at most with probability MISS. Needs n >= 6 for 0.05; with fewer it is
+ * -INFINITY to INFINITY.
+ */
+struct interval repeats_median_interval(const double *sorted, size_t n, double miss);
+
+/* Percentile bootstrap of the mean and of the median: misses with probability MISS. */
+enum { REPEATS_RESAMPLES = 10000 };
+struct interval repeats_bootstrap_mean(const double *values, size_t n, size_t resamples,
+                                       double miss);
+struct interval repeats_bootstrap_median(const double *values, size_t n, size_t resamples,
+                                         double miss);
+
+/* A line through the origin, TIMES over COUNTS: time of one iteration. */
+struct slope {
+    double slope;
+    double r2;                /* 1 = all points on the line */
+    struct interval interval; /* 95 %, pairs resampled */
+};
+
+void repeats_slope(struct slope *s, const double *counts, const double *times, size_t n);

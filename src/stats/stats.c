@@ -1,0 +1,123 @@
+/* stats.c - intervals of shares; see stats.h. */
+#include "stats/stats.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+struct interval stats_wilson(double share, double n_effective, double z)
+{
+    if (!(n_effective > 0))
+        return (struct interval){0, 1};
+    double zz = z * z / n_effective;
+    double middle = (share + zz / 2) / (1 + zz);
+    double half = z / (1 + zz) * sqrt(share * (1 - share) / n_effective + zz / (4 * n_effective));
+    return (struct interval){fmax(0, middle - half), fmin(1, middle + half)};
+}
+
+/* A window of many samples can as well be moved by several at a time: a 64th of the shortest. */
+size_t stats_samples_per_sum(size_t n)
+{
+    double per = sqrt((double)n) / 64;
+    return per < 1 ? 1 : per > UINT8_MAX ? UINT8_MAX : (size_t)per;
+}
+
+/*
+ * How much more the sums of LENGTH places in a row spread than those of independent samples would:
+ * from the differences of neighbouring windows, at all places.
+ *
+ *     |<- LENGTH ->|<- LENGTH ->|
+ *      i            i + LENGTH   i + 2 LENGTH
+ */
+static double inflation(const struct stats_series *s, size_t length, double mean)
+{
+    double alone = mean * (1 - mean) * (double)(length * s->per), squares = 0;
+    size_t places = s->n - 2 * length + 1;
+    int64_t difference = 0;
+    for (size_t i = 0; i < length; i++)
+        difference += s->sums[i + length] - s->sums[i];
+    for (size_t i = 0;; i++) {
+        squares += (double)(difference * difference);
+        if (i + 1 == places)
+            return squares / (double)places / 2 / alone;
+        difference += s->sums[i + 2 * length] - 2 * s->sums[i + length] + s->sums[i];
+    }
+}
+
+/*
+ * Whether the 1s come in one stretch at most: windows in a row above the mean, with none of that
+ * kind before and after.
+ */
+static bool comes_once(const struct stats_series *s, size_t length, double mean)
+{
+    int changes = 0;
+    bool was_above = false;
+    for (size_t i = 0; i + length <= s->n; i += length) {
+        size_t sum = 0;
+        for (size_t k = 0; k < length; k++)
+            sum += s->sums[i + k];
+        bool above = (double)sum > mean * (double)(length * s->per);
+        changes += i > 0 && above != was_above;
+        was_above = above;
+    }
+    return changes <= 2;
+}
+
+/*
+ * Windows must be much longer than runs of alike samples, or their spread is too small; and there
+ * must be some of them. N / LENGTH windows tell the spread about as well as if they were
+ * independent.
+ */
+double stats_effective_n_of_sums(const struct stats_series *s)
+{
+    enum { WINDOW_IN_RUNS = 8, MIN_WINDOWS = 8 };
+    size_t ones = 0, n = s->n * s->per;
+    for (size_t i = 0; i < s->n; i++)
+        ones += s->sums[i];
+    if (n < STATS_MIN_SERIES || ones == 0 || ones == n)
+        return (double)n;
+    double mean = (double)ones / (double)n;
+    size_t length = (size_t)sqrt((double)n) / s->per;
+    double factor = inflation(s, length, mean);
+    bool once = comes_once(s, length, mean);
+    while (!once && (double)(length * s->per) < WINDOW_IN_RUNS * factor &&
+           2 * length * MIN_WINDOWS <= s->n) {
+        length *= 2;
+        factor = fmax(factor, inflation(s, length, mean));
+    }
+    double widen = stats_t95((double)s->n / (double)length) / STATS_Z95;
+    return fmin((double)n, fmax(1, (double)n / (factor * widen * widen)));
+}
+
+double stats_effective_n(const uint8_t *hits, size_t n)
+{
+    size_t per = stats_samples_per_sum(n);
+    struct stats_series s = {.n = n / per, .per = per};
+    uint8_t *sums = mem_calloc(s.n + 1, 1);
+    for (size_t i = 0; i < s.n; i++)
+        for (size_t k = 0; k < per; k++)
+            sums[i] += hits[i * per + k] != 0;
+    s.sums = sums;
+    double effective = stats_effective_n_of_sums(&s) * (double)n / (double)(s.n * per + !s.n);
+    free(sums);
+    return s.n ? effective : 0;
+}
+
+double stats_weighted_n(double sum, double sum_of_squares)
+{
+    return sum_of_squares > 0 ? sum * sum / sum_of_squares : 0;
+}
+
+/* Up to ten from a table, interpolated over 1 / dof; from there on an expansion in 1 / dof. */
+double stats_t95(double dof)
+{
+    static const double table[] = {0,      12.7062, 4.3027, 3.1824, 2.7764, 2.5706,
+                                   2.4469, 2.3646,  2.3060, 2.2622, 2.2281};
+    double z = STATS_Z95, v = fmax(dof, 1);
+    if (v < 10) {
+        double below = floor(v), part = (1 / below - 1 / v) * below * (below + 1);
+        return table[(int)below] + part * (table[(int)below + 1] - table[(int)below]);
+    }
+    return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
+           (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
+}

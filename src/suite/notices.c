@@ -1,0 +1,181 @@
+/*
+ * notices.c - what went wrong in a run, for forges.
+ */
+#include "suite/notices.h"
+#include "base/json.h"
+#include "suite/suite.h"
+
+#include <xxhash.h>
+
+struct note {
+    bool error; /* else a warning */
+    char *title, *text;
+    const char *file; /* relative to the repository; NULL = none in particular */
+    uint32_t line;
+};
+
+struct notes {
+    VEC(struct note) at;
+};
+
+static void notes_done(struct notes *n)
+{
+    for (size_t i = 0; i < n->at.n; i++) {
+        free(n->at.at[i].title);
+        free(n->at.at[i].text);
+    }
+    vec_done(&n->at);
+}
+
+/* --- what there is to say --- */
+
+static struct note *add(struct notes *n, bool error, const struct suite_result *r, const char *what)
+{
+    struct note *to = vec_push(&n->at);
+    *to = (struct note){.error = error, .title = mem_printf("%s %s", r->workload.name, what)};
+    return to;
+}
+
+static void say_change(struct buf *b, const struct bench_comparison *c)
+{
+    if (c->broken)
+        buf_printf(b, "%s %+.1f%%, %.0f%% allowed. ", measure_infos[c->measure].title,
+                   100 * (c->paired.ratio - 1), 100 * c->max_regression);
+}
+
+static void add_regression(struct notes *n, const struct suite *s, const struct suite_result *r)
+{
+    autobuf struct buf b = {0};
+    struct note *to = add(n, true, r, "got slower");
+    buf_printf(&b, "Against '%s': ", s->against);
+    for (int i = 0; i < COMPARISONS; i++)
+        if (r->has_compared[i])
+            say_change(&b, &r->compared[i]);
+    if (r->culprit)
+        buf_printf(&b, "Look at %s.", r->culprit);
+    to->text = mem_strdup(buf_cstr(&b));
+    to->file = r->culprit_file;
+    to->line = r->culprit_line;
+}
+
+static void add_rules(struct notes *n, const struct suite_result *r)
+{
+    for (size_t i = 0; r->has_check && i < r->check.results.n; i++) {
+        const struct check_result *c = &r->check.results.at[i];
+        if (c->verdict == CHECK_HOLDS)
+            continue;
+        struct note *to = add(n, c->verdict == CHECK_FAILS, r,
+                              c->verdict == CHECK_FAILS ? "breaks a rule" : "leaves a rule open");
+        to->text = mem_printf("%s: %s", c->rule->text, c->why);
+        to->file = r->rules_file;
+        to->line = c->rule->line;
+    }
+}
+
+static void add_result(struct notes *n, const struct suite *s, const struct suite_result *r)
+{
+    if (r->failure)
+        add(n, true, r, "failed")->text = mem_printf("It %s.", r->failure);
+    if (r->outcome == SUITE_REGRESSED)
+        add_regression(n, s, r);
+    add_rules(n, r);
+    if (r->too_many_findings)
+        add(n, true, r, "has memory or thread errors")->text = mem_printf(
+            "%zu findings.\n%s%s", r->memcheck.n + r->helgrind.n,
+            r->memcheck.text ? r->memcheck.text : "", r->helgrind.text ? r->helgrind.text : "");
+    if (suite_undecided(r))
+        add(n, false, r, "is not decided")->text =
+            mem_strdup("Too few runs to tell whether it is slower than allowed.");
+    for (int i = 0; i < COLLECTS && !r->failure; i++)
+        if (r->absent[i]) {
+            autofree char *what = mem_printf("has no %s", collect_names[i]);
+            add(n, false, r, what)->text = mem_strdup(r->absent[i]);
+        }
+}
+
+/* --- GitHub's lines --- */
+
+/* Line ends and % end a command; : and , end a property. */
+static void put_escaped(FILE *out, const char *text, bool property)
+{
+    for (; *text; text++)
+        if (strchr(property ? "%\r\n:," : "%\r\n", *text))
+            fprintf(out, "%%%02X", (unsigned)(unsigned char)*text);
+        else
+            fputc(*text, out);
+}
+
+static void put_github(FILE *out, const struct note *n)
+{
+    fputs(n->error ? "::error " : "::warning ", out);
+    if (n->file) {
+        fputs("file=", out);
+        put_escaped(out, n->file, true);
+        fprintf(out, ",line=%u,", n->line ? n->line : 1);
+    }
+    fputs("title=", out);
+    put_escaped(out, n->title, true);
+    fputs("::", out);
+    put_escaped(out, n->text, false);
+    fputc('\n', out);
+}
+
+/* --- GitLab's report --- */
+
+static void put_str(struct json *j, const char *key, const char *value)
+{
+    json_key(j, key);
+    json_str(j, value);
+}
+
+static void put_place(struct json *j, const struct note *n)
+{
+    json_key(j, "location");
+    json_open(j, '{');
+    put_str(j, "path", n->file ? n->file : "kelvin.conf");
+    json_key(j, "lines");
+    json_open(j, '{');
+    json_key(j, "begin");
+    json_uint(j, n->line ? n->line : 1);
+    json_close(j, '}');
+    json_close(j, '}');
+}
+
+/* The same finding has the same fingerprint in the next run, whatever its figures. */
+static void put_gitlab(struct json *j, const struct note *n)
+{
+    char id[17];
+    autofree char *key = mem_printf("%s %s %u", n->title, n->file ? n->file : "", n->line);
+    snprintf(id, sizeof id, "%016llx", (unsigned long long)XXH3_64bits(key, strlen(key)));
+    autofree char *said = mem_printf("%s: %s", n->title, n->text);
+    json_open(j, '{');
+    put_str(j, "description", said);
+    put_str(j, "check_name", "kelvin");
+    put_str(j, "fingerprint", id);
+    put_str(j, "severity", n->error ? "major" : "minor");
+    put_place(j, n);
+    json_close(j, '}');
+}
+
+void notices_print(FILE *out, const struct suite *s, const char *why, enum notices_format format)
+{
+    struct notes n = {0};
+    struct json j = {.out = out};
+    if (why)
+        *vec_push(&n.at) = (struct note){
+            .error = true, .title = mem_strdup("kelvin run ended early"), .text = mem_strdup(why)};
+    for (size_t i = 0; i < s->results.n && !why; i++)
+        add_result(&n, s, &s->results.at[i]);
+    if (format == NOTICES_GITLAB)
+        json_open(&j, '[');
+    for (size_t i = 0; i < n.at.n; i++)
+        if (format == NOTICES_GITHUB)
+            put_github(out, &n.at.at[i]);
+        else
+            put_gitlab(&j, &n.at.at[i]);
+    if (format == NOTICES_GITLAB) {
+        json_close(&j, ']');
+        fputc('\n', out);
+    }
+    notes_done(&n);
+}

@@ -1,0 +1,24 @@
+/*
+ * page_inner.h - what the files of the pages share.
+ */
+#pragma once
+#include "model/series.h"
+
+struct document;
+struct suite;
+struct suite_result;
+
+/* "2026-01-31 09:05:00 UTC" */
+void page_time(int64_t time_s, char *to, size_t size);
+
+/* The median of a measure of all runs; NAN where there is none. */
+double page_median(const struct series *s, enum measure m);
+
+/* What was asked for and is not there, a list; nothing where all is. */
+void page_absent(struct document *d, const struct suite_result *r);
+
+/* What changed since the baseline; nothing without one. */
+void page_comparison(struct document *d, const struct suite *s, const struct suite_result *r);
+
+/* Cache and branch misses as they were simulated; nothing without them. */
+void page_cache(struct document *d, const struct suite_result *r);

@@ -1,0 +1,530 @@
+/* bench_document.c - the words and tables of a benchmark report. */
+#include "base/buf.h"
+#include "view/bench/bench_inner.h"
+
+#include <math.h>
+#include <time.h>
+
+static void cell(struct document *d, const char *s)
+{
+    document_cell(d, text_of(s), 0);
+}
+
+/* --- what was measured --- */
+
+static const struct document_column columns_results[] = {
+    {"benchmark", .wide = true}, {"median", .right = true},   {"\xc2\xb1", .right = true},
+    {"mean", .right = true},     {"sd", .right = true},       {"min", .right = true},
+    {"runs", .right = true},     {"outliers", .right = true}, {"throughput", .right = true},
+};
+
+enum { N_RESULTS = sizeof columns_results / sizeof *columns_results };
+
+static bool has_throughput(const struct series_set *set)
+{
+    for (size_t i = 0; i < set->series.n; i++)
+        if (set->series.at[i].items > 0 || set->series.at[i].bytes > 0)
+            return true;
+    return false;
+}
+
+static void cell_outliers(struct document *d, const struct repeats_summary *s)
+{
+    char text[BENCH_VALUE_MAX];
+    size_t severe = s->severe_low + s->severe_high, all = severe + s->mild_low + s->mild_high;
+    snprintf(text, sizeof text, severe ? "%zu (%zu)" : "%zu", all, severe);
+    cell(d, text);
+}
+
+/* Throughput is the last column, left out where nobody has it. */
+static void add_result(struct document *d, const struct series *series, enum measure m,
+                       bool throughput)
+{
+    char text[BENCH_VALUE_MAX];
+    struct bench_summary b;
+    cell(d, series->name);
+    if (!bench_summarize(&b, series, m)) {
+        for (int i = 1; i < N_RESULTS - !throughput; i++)
+            cell(d, "-");
+        return;
+    }
+    const struct repeats_summary *s = &b.s;
+    cell(d, bench_value(text, m, s->median));
+    cell(d, bench_half(text, s->median, &s->median_interval));
+    cell(d, bench_value(text, m, s->mean));
+    cell(d, bench_value(text, m, s->n > 1 ? s->sd : NAN));
+    cell(d, bench_value(text, m, s->min));
+    cell(d, units_count(text, s->n));
+    cell_outliers(d, s);
+    if (throughput)
+        cell(d, *bench_throughput(text, series, s->median) ? text : "-");
+    bench_summary_done(&b);
+}
+
+static size_t fewest_runs(const struct series_set *set)
+{
+    size_t n = SIZE_MAX;
+    for (size_t i = 0; i < set->series.n; i++)
+        n = set->series.at[i].runs.n < n ? set->series.at[i].runs.n : n;
+    return n;
+}
+
+static void add_results(struct document *d, const struct bench_report *r)
+{
+    bool throughput = r->measure == MEASURE_TIME && has_throughput(r->now);
+    document_heading(d, "Results");
+    document_table(d, columns_results, N_RESULTS - !throughput);
+    for (size_t i = 0; i < r->now->series.n; i++)
+        add_result(d, &r->now->series.at[i], r->measure, throughput);
+    document_text(d,
+                  "Statistics of the %s of a run. \xc2\xb1 is half of the median's 95%% interval. "
+                  "Outliers lie more "
+                  "than 1.5 times the middle half's width outside of it, severe ones (in "
+                  "brackets) 3 times; they are counted, not removed.",
+                  measure_infos[r->measure].title);
+    if (fewest_runs(r->now) < 6)
+        document_text(d, "With fewer than 6 runs the median has no 95%% interval: '?'.");
+}
+
+/* --- what else was used --- */
+
+static const enum measure resources[] = {
+    MEASURE_USER,         MEASURE_SYSTEM,        MEASURE_PEAK_RSS,        MEASURE_MINOR_FAULTS,
+    MEASURE_MAJOR_FAULTS, MEASURE_SWITCHES_FREE, MEASURE_SWITCHES_FORCED, MEASURE_INSTRUCTIONS,
+};
+static const struct document_column columns_resources[] = {
+    {"benchmark", .wide = true},    {"user", .right = true},      {"system", .right = true},
+    {"peak memory", .right = true}, {"faults", .right = true},    {"from disk", .right = true},
+    {"waits", .right = true},       {"preempted", .right = true}, {"instructions", .right = true},
+};
+
+enum { N_RESOURCES = sizeof resources / sizeof *resources };
+
+static bool has_resources(const struct series_set *set)
+{
+    for (size_t i = 0; i < set->series.n; i++)
+        for (int k = 0; k < N_RESOURCES; k++)
+            if (!isnan(bench_median(&set->series.at[i], resources[k])))
+                return true;
+    return false;
+}
+
+static void add_resources(struct document *d, const struct bench_report *r)
+{
+    char text[BENCH_VALUE_MAX];
+    if (!has_resources(r->now))
+        return;
+    document_heading(d, "Resources, medians");
+    document_table(d, columns_resources, N_RESOURCES + 1);
+    for (size_t i = 0; i < r->now->series.n; i++) {
+        const struct series *s = &r->now->series.at[i];
+        cell(d, s->name);
+        for (int k = 0; k < N_RESOURCES; k++)
+            cell(d, bench_value(text, resources[k], bench_median(s, resources[k])));
+    }
+}
+
+/* --- comparisons --- */
+
+static const struct document_column columns_comparisons[] = {
+    {"benchmark", .wide = true},
+    {"before", .right = true},
+    {"after", .right = true},
+    {"change", .right = true},
+    {"interval", .right = true},
+    {"verdict"},
+    {"gate"},
+};
+
+static void cell_interval(struct document *d, const struct interval *i)
+{
+    char low[BENCH_VALUE_MAX], high[BENCH_VALUE_MAX], text[2 * BENCH_VALUE_MAX + 8];
+    bool known = i->low > 0 && isfinite(i->high);
+    snprintf(text, sizeof text, "%s .. %s", bench_change(low, i->low), bench_change(high, i->high));
+    cell(d, known ? text : "not known");
+}
+
+static void cell_gate(struct document *d, const struct bench_comparison *c)
+{
+    char text[BENCH_VALUE_MAX];
+    if (isnan(c->max_regression)) {
+        cell(d, "-");
+        return;
+    }
+    snprintf(text, sizeof text, "%g%% %s", 100 * c->max_regression,
+             c->broken      ? "broken"
+             : c->undecided ? "undecided"
+                            : "holds");
+    document_cell(d, text_of(text), c->broken ? 1 : 0);
+}
+
+static void add_comparison(struct document *d, const struct bench_comparison *c)
+{
+    char text[BENCH_VALUE_MAX];
+    autofree char *name = bench_comparison_name(c);
+    enum verdict v = c->paired.verdict;
+    cell(d, name);
+    cell(d, bench_value(text, c->measure, bench_median(c->before, c->measure)));
+    cell(d, bench_value(text, c->measure, bench_median(c->after, c->measure)));
+    cell(d, bench_change(text, c->paired.ratio));
+    cell_interval(d, &c->paired.interval);
+    document_cell(d, text_of(verdict_names[v]), v == VERDICT_SLOWER ? 1 : 0);
+    cell_gate(d, c);
+}
+
+/* --- the gate's own truth --- */
+
+static const struct document_column columns_truth[] = {
+    {"benchmark", .wide = true},
+    {"runs", .right = true},
+    {"design"},
+    {"ties", .right = true},
+    {"interval", .right = true},
+    {"band", .right = true},
+    {"would have seen", .right = true},
+};
+
+static void add_truth(struct document *d, const struct bench_comparison *c)
+{
+    char text[BENCH_VALUE_MAX];
+    autofree char *name = bench_comparison_name(c);
+    const struct paired *p = &c->paired;
+    cell(d, name);
+    cell(d, units_count(text, p->n));
+    cell(d, c->apart ? "two sessions" : "side by side");
+    cell(d, units_count(text, p->ties));
+    snprintf(text, sizeof text, "%.4g%%", 100 * (1 - p->miss));
+    cell(d, text);
+    snprintf(text, sizeof text, "\xc2\xb1%.3g%%", 100 * c->band);
+    cell(d, text);
+    snprintf(text, sizeof text, p->detectable < 1 ? "%.1f%%" : "%.0f%%", 100 * p->detectable);
+    cell(d, p->detectable > 0 && isfinite(p->detectable) ? text : "nothing");
+}
+
+static void add_hints(struct document *d, const struct bench_comparison *c)
+{
+    autofree char *name = bench_comparison_name(c);
+    const struct paired *p = &c->paired;
+    if (p->n && p->ties * 2 > p->n)
+        document_text(d,
+                      "Careful: in %zu of %zu blocks both sides of %s took equally long: the clock "
+                      "is too coarse for it.",
+                      p->ties, p->n, name);
+    if (c->undecided && !(p->detectable <= c->max_regression))
+        document_text(d,
+                      "Careful: so few runs would most likely not show a change of %g%% in %s: "
+                      "its gate needs more.",
+                      100 * c->max_regression, name);
+}
+
+static void add_alarms(struct document *d, const struct bench_report *r)
+{
+    if (isnan(r->false_alarm_rate) || !r->false_alarm_tries)
+        return;
+    struct interval i = stats_wilson(r->false_alarm_rate, (double)r->false_alarm_tries, STATS_Z95);
+    document_text(d,
+                  "Against itself: %zu of %zu comparisons gave a verdict, so false alarms are "
+                  "%.1f%% here (95%% interval %.1f%% to %.1f%%).",
+                  r->false_alarms, r->false_alarm_tries, 100 * r->false_alarm_rate, 100 * i.low,
+                  100 * i.high);
+}
+
+static void add_broken(struct document *d, const struct bench_report *r)
+{
+    char text[BENCH_VALUE_MAX];
+    for (size_t i = 0; i < r->n_comparisons; i++) {
+        const struct bench_comparison *c = &r->comparisons[i];
+        autofree char *name = bench_comparison_name(c);
+        if (c->broken)
+            document_text(d, "Gate broken: %s changed by %s, and %g%% is allowed.", name,
+                          bench_change(text, c->paired.ratio), 100 * c->max_regression);
+    }
+}
+
+static void add_comparisons(struct document *d, const struct bench_report *r)
+{
+    if (!r->n_comparisons)
+        return;
+    document_heading(d, "Comparison");
+    document_table(d, columns_comparisons, 7);
+    for (size_t i = 0; i < r->n_comparisons; i++)
+        add_comparison(d, &r->comparisons[i]);
+    add_broken(d, r);
+    document_heading(d, "How far to trust the verdicts");
+    document_table(d, columns_truth, 7);
+    for (size_t i = 0; i < r->n_comparisons; i++)
+        add_truth(d, &r->comparisons[i]);
+    document_text(d, "The interval holds the true change with that probability, corrected for all "
+                     "comparisons made at once. A change within the band counts as none. The last "
+                     "column is the smallest change that so many runs show four times of five.");
+    add_alarms(d, r);
+    for (size_t i = 0; i < r->n_comparisons; i++)
+        add_hints(d, &r->comparisons[i]);
+}
+
+/* --- what is only on one side --- */
+
+static void add_only(struct document *d, const struct series_set *in,
+                     const struct series_set *not_in, const char *what)
+{
+    autobuf struct buf b = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < in->series.n; i++)
+        if (!series_find(not_in, in->series.at[i].name))
+            buf_printf(&b, "%s%s", n++ ? ", " : "", in->series.at[i].name);
+    if (n)
+        document_text(d, "%s: %s.", what, buf_cstr(&b));
+}
+
+static void add_missing(struct document *d, const struct bench_report *r)
+{
+    if (!r->before)
+        return;
+    add_only(d, r->before, r->now, "In the baseline and not measured now");
+    add_only(d, r->now, r->before, "New, and not in the baseline");
+}
+
+/* --- growth --- */
+
+static const struct document_column columns_growth[] = {
+    {"size", .right = true},
+    {"median", .right = true},
+    {"to the one before", .right = true},
+    {"for each", .right = true},
+};
+
+static void add_growth(struct document *d, const struct bench_growth *g)
+{
+    char text[BENCH_VALUE_MAX];
+    const struct growth *f = &g->growth;
+    double half = (f->interval.high - f->interval.low) / 2;
+    if (isfinite(half))
+        document_text(d,
+                      "%s: cost grows as %s^%.2f \xc2\xb1%.2f; of the usual shapes %s fits best.",
+                      g->name, g->parameter, f->exponent, half, growth_shape_names[f->shape]);
+    else
+        document_text(d, "%s: cost grows as %s^%.2f; three sizes are needed for an interval.",
+                      g->name, g->parameter, f->exponent);
+    document_table(d, columns_growth, 4);
+    for (size_t i = 0; i < g->n_points; i++) {
+        const struct growth_point *p = &g->points[i];
+        snprintf(text, sizeof text, "%.10g", p->size);
+        cell(d, text);
+        cell(d, bench_value(text, g->measure, p->cost));
+        snprintf(text, sizeof text, "%.3g times", i ? p->cost / g->points[i - 1].cost : 1);
+        cell(d, i ? text : "-");
+        cell(d, bench_value(text, g->measure, p->cost / p->size));
+    }
+}
+
+static void add_growths(struct document *d, const struct bench_report *r, bool figures)
+{
+    if (r->n_growths)
+        document_heading(d, "Growth");
+    for (size_t i = 0; i < r->n_growths; i++)
+        add_growth(d, &r->growths[i]);
+    if (figures && r->n_growths)
+        document_figure(d);
+}
+
+/* --- over time --- */
+
+/* The narrowest gate that is set for a benchmark; NAN = none. */
+static double gate_of(const struct bench_report *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_comparisons; i++)
+        if (strcmp(r->comparisons[i].after->name, name) == 0)
+            return r->comparisons[i].max_regression;
+    return NAN;
+}
+
+/* Whether sessions differ so much by themselves that a verdict from two of them may be chance. */
+static bool may_be_chance(const struct bench_report *r, const char *name, double sd)
+{
+    for (size_t i = 0; i < r->n_comparisons; i++) {
+        const struct bench_comparison *c = &r->comparisons[i];
+        bool verdict = c->paired.verdict == VERDICT_FASTER || c->paired.verdict == VERDICT_SLOWER;
+        if (c->apart && verdict && strcmp(c->after->name, name) == 0)
+            return fabs(log(c->paired.ratio)) < STATS_Z95 * M_SQRT2 * sd;
+    }
+    return false;
+}
+
+static const struct document_column columns_past[] = {
+    {"benchmark", .wide = true}, {"sessions", .right = true},    {"at this level", .right = true},
+    {"sd", .right = true},       {"last change", .right = true}, {"on"},
+};
+
+/* Where the level changed last: the day, and the commit if it is known. */
+static void cell_when(struct document *d, const struct bench_past_run *run)
+{
+    char text[64];
+    time_t seconds = (time_t)run->time_s;
+    struct tm tm;
+    size_t n = gmtime_r(&seconds, &tm) ? strftime(text, sizeof text, "%Y-%m-%d", &tm) : 0;
+    snprintf(text + n, sizeof text - n, "%s%.12s", *run->commit ? ", commit " : "", run->commit);
+    cell(d, text);
+}
+
+static void add_past(struct document *d, const struct bench_past *p)
+{
+    char text[BENCH_VALUE_MAX];
+    size_t n, last = 0;
+    double sd = bench_between_sd(p, &n);
+    for (size_t i = 0; i < p->n_runs; i++)
+        last = p->runs[i].change_point ? i : last;
+    cell(d, p->name);
+    cell(d, units_count(text, p->n_runs));
+    cell(d, units_count(text, n));
+    snprintf(text, sizeof text, "%.2f%%", 100 * sd);
+    cell(d, isnan(sd) ? "?" : text);
+    if (last == 0) {
+        cell(d, "-");
+        cell(d, "-");
+        return;
+    }
+    double ratio = bench_past_step(p, last);
+    document_cell(d, text_of(bench_change(text, ratio)), ratio > 1 ? 1 : 0);
+    cell_when(d, &p->runs[last]);
+}
+
+static void add_past_hints(struct document *d, const struct bench_report *r,
+                           const struct bench_past *p)
+{
+    size_t n;
+    double sd = bench_between_sd(p, &n), gate = gate_of(r, p->name);
+    if (2 * sd > gate)
+        document_text(d,
+                      "Careful: sessions of %s differ by %.2f%%, too much for a gate of %g%%, "
+                      "which will break by chance: compare side by side with the older program "
+                      "instead.",
+                      p->name, 100 * sd, 100 * gate);
+    if (may_be_chance(r, p->name, sd))
+        document_text(d,
+                      "Careful: sessions of %s differ by %.2f%% by themselves, so its verdict may "
+                      "be chance: compare side by side with the older program instead.",
+                      p->name, 100 * sd);
+}
+
+static void add_pasts(struct document *d, const struct bench_report *r, bool figures)
+{
+    if (!r->n_pasts)
+        return;
+    document_heading(d, "Over time");
+    document_table(d, columns_past, 6);
+    for (size_t i = 0; i < r->n_pasts; i++)
+        add_past(d, &r->pasts[i]);
+    document_text(d, "Medians of sessions on this host. sd is how much they differ since the level "
+                     "last changed; with fewer than three it is not known.");
+    for (size_t i = 0; i < r->n_pasts; i++)
+        add_past_hints(d, r, &r->pasts[i]);
+    if (figures)
+        document_figure(d);
+}
+
+/* --- where --- */
+
+static const struct {
+    const char *key, *title;
+} facts[] = {
+    {META_TIME_NS, "measured"},
+    {META_OPTIONS, "kelvin bench"},
+    {META_METHOD, "method"},
+    {META_COMMIT, "commit"},
+    {META_BRANCH, "branch"},
+    {META_DIRTY, "changed since commit"},
+    {META_BUILD, "compiler"},
+    {META_HOST, "host"},
+    {META_CPU, "CPU"},
+    {META_CPUS, "CPUs"},
+    {META_ARCH, "architecture"},
+    {META_MEMORY, "memory"},
+    {META_OS, "system"},
+    {META_KERNEL, "kernel"},
+    {META_VIRTUAL, "virtual machine"},
+    {META_CONTAINER, "container"},
+    {META_GOVERNOR, "frequency governor"},
+    {META_TURBO, "turbo"},
+    {META_SMT, "SMT"},
+    {META_CLOCK, "clock source"},
+    {META_LOAD, "load at start"},
+    {META_TOOL, "measured by"},
+};
+
+static const struct document_column columns_facts[] = {
+    {"what"}, {"now", .wide = true}, {"before", .wide = true}};
+
+static void add_system(struct document *d, const struct bench_report *r)
+{
+    size_t n_columns = r->before ? 3 : 2;
+    document_heading(d, "System");
+    document_table(d, columns_facts, n_columns);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        autofree char *now = bench_fact(r->now, facts[i].key);
+        cell(d, facts[i].title);
+        cell(d, now);
+        if (r->before) {
+            autofree char *before = bench_fact(r->before, facts[i].key);
+            cell(d, before);
+        }
+    }
+}
+
+/* --- all of it --- */
+
+/* One line for a terminal; pages have a table. */
+static void add_host(struct document *d, const struct series_set *set)
+{
+    autofree char *cpu = bench_fact(set, META_CPU), *cpus = bench_fact(set, META_CPUS);
+    autofree char *governor = bench_fact(set, META_GOVERNOR), *load = bench_fact(set, META_LOAD);
+    if (set->meta.entries.n)
+        document_text(d, "%s, CPUs: %s, governor: %s, load: %s.", cpu, cpus, governor, load);
+}
+
+static void add_head(struct document *d, const struct bench_report *r, bool system)
+{
+    if (r->design)
+        document_text(d, "%s.", r->design);
+    if (!system)
+        add_host(d, r->now);
+    if (r->forced)
+        document_text(d, "Careful: compared by force although %s.", r->forced);
+}
+
+void bench_document(struct document *d, const struct bench_report *r, bool figures, bool system)
+{
+    add_head(d, r, system);
+    if (r->table)
+        bench_table_add(d, r->table, r->measure);
+    else
+        add_results(d, r);
+    if (figures)
+        document_figure(d);
+    add_comparisons(d, r);
+    add_missing(d, r);
+    add_growths(d, r, figures);
+    add_pasts(d, r, figures);
+    if (!r->table)
+        add_resources(d, r);
+    if (system)
+        add_system(d, r);
+}
+
+void bench_print_text(FILE *out, const struct bench_report *r, int width, bool colour)
+{
+    struct document d = {0};
+    autofree char *title = bench_title(r);
+    document_text(&d, "%s", title);
+    bench_document(&d, r, false, false);
+    document_print_text(out, &d, width, colour);
+    document_done(&d);
+}
+
+void bench_print_markdown(FILE *out, const struct bench_report *r)
+{
+    struct document d = {0};
+    autofree char *title = bench_title(r);
+    bench_document(&d, r, false, true);
+    document_print_markdown(out, &d, title);
+    document_done(&d);
+}

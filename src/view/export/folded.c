@@ -1,0 +1,117 @@
+#include "view/export/folded.h"
+#include "base/buf.h"
+#include "base/units.h"
+#include "view/export/export.h"
+
+/* Names may hold anything, a line only so much: no newline, and ';' only between frames. */
+static void add_name(struct buf *line, struct text name)
+{
+    size_t at = line->n;
+    buf_add(line, name.at, name.n);
+    for (; at < line->n; at++) {
+        char c = line->at[at];
+        if (c == ';')
+            line->at[at] = ':';
+        else if (c == '\n' || c == '\r' || c == '\0')
+            line->at[at] = ' ';
+    }
+}
+
+struct printer {
+    FILE *out;
+    const struct calltree *tree;
+    int decimals;
+    struct buf line;
+    VEC(size_t) ends; /* length of the line at each depth */
+};
+
+static void print_node(struct printer *w, uint32_t node)
+{
+    if (w->tree->self[node] == 0)
+        return;
+    char value[UNITS_MAX];
+    fwrite(w->line.at, 1, w->line.n, w->out);
+    fprintf(w->out, " %s\n", units_decimal(value, w->tree->self[node], w->decimals));
+}
+
+/* Samples without any frame count all the same. */
+static void print_root(struct printer *w)
+{
+    buf_str(&w->line, "[no stack]");
+    print_node(w, 0);
+    w->line.n = 0;
+}
+
+/* Depth first without recursion: stacks may be very deep. */
+static void print_tree(struct printer *w)
+{
+    const struct calltree *t = w->tree;
+    VEC(uint32_t) todo = {0}; /* position in t->list of the next child, one a level */
+    VEC(uint32_t) nodes = {0};
+    *vec_push(&nodes) = 0;
+    *vec_push(&todo) = t->child_at[0];
+    *vec_push(&w->ends) = 0;
+    while (nodes.n) {
+        uint32_t node = nodes.at[nodes.n - 1];
+        uint32_t *next = &todo.at[todo.n - 1];
+        w->line.n = w->ends.at[w->ends.n - 1];
+        if (*next == t->child_end[node]) {
+            nodes.n--, todo.n--, w->ends.n--;
+            continue;
+        }
+        uint32_t child = t->list[(*next)++];
+        if (nodes.n > 1)
+            buf_byte(&w->line, ';');
+        add_name(&w->line, labels_text(&t->labels, t->label[child]));
+        print_node(w, child);
+        *vec_push(&nodes) = child;
+        *vec_push(&todo) = t->child_at[child];
+        *vec_push(&w->ends) = w->line.n;
+    }
+    vec_done(&todo);
+    vec_done(&nodes);
+}
+
+void folded_print(FILE *out, const struct profile *p, const struct folded_opts *o)
+{
+    struct calltree_opts tree = {
+        .type = o->type,
+        .group = o->group,
+        .underscores = true,
+        .labels = {.mark_kernel = o->mark_kernel,
+                   .mark_jit = o->mark_jit,
+                   .mark_inlined = true,
+                   .mark_inlined_frames = o->mark_inlined_frames,
+                   .addresses = o->addresses,
+                   .merge_kinds = true},
+    };
+    struct printer w = {.out = out, .decimals = p->types[o->type].decimals};
+    struct calltree *t = calltree_build(p, &tree);
+    w.tree = t;
+    print_root(&w);
+    print_tree(&w);
+    buf_done(&w.line);
+    vec_done(&w.ends);
+    calltree_free(t);
+}
+
+static int folded_write(FILE *out, const struct profile *p, const struct export_opts *o,
+                        struct err *err)
+{
+    struct folded_opts view = {.type = o->type,
+                               .group = GROUP_COMM,
+                               .mark_kernel = true,
+                               .mark_jit = true,
+                               .mark_inlined_frames = true};
+    if (o->type < 0 && profile_pick_type(p, NULL, NULL, &view.type, err) != 0)
+        return -1;
+    folded_print(out, p, &view);
+    return 0;
+}
+
+const struct exporter exporter_folded = {
+    .name = "folded",
+    .title = "folded stacks",
+    .suffix = ".folded",
+    .write = folded_write,
+};

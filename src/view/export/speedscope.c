@@ -1,0 +1,450 @@
+/*
+ * speedscope.c - a profile for https://www.speedscope.app.
+ *
+ * A speedscope profile is one thread's samples in one unit, so there is one for each sample type
+ * and thread. Samples are lists of frame numbers, root first. The schema lets objects have more
+ * members than it knows: what it has no place for goes into members called "kelvin", which our
+ * own importer reads back. doc/formats.md describes them.
+ */
+#include "analysis/label.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "view/export/export.h"
+
+struct out_frame {
+    uint32_t label;
+    struct str_id file;
+    uint32_t line, column;
+};
+
+struct writer {
+    struct json j;
+    const struct profile *p;
+    struct labels labels;
+    VEC(struct out_frame) frames;
+    struct idmap frame_map;
+    uint32_t *of_line; /* profile.lines index -> frames index */
+    uint32_t *of_bare; /* frame id -> frames index, for frames without lines */
+    uint32_t *row;     /* all samples, thread by thread */
+    size_t *thread_at; /* in row: thread i has [thread_at[i], thread_at[i + 1]) */
+    int types[PROFILE_MAX_TYPES], n_types;
+    int active_type;
+    int64_t active_total; /* of the heaviest profile of that type so far */
+    uint64_t active, n_profiles;
+    struct buf text;
+    VEC(struct frame_id) stack;
+};
+
+/* --- frames --- */
+
+static uint32_t add_frame(struct writer *w, const struct out_frame *f)
+{
+    uint32_t hash = hash_pair(hash_pair(f->label, f->file.i), hash_pair(f->line, f->column));
+    for_each_match (&w->frame_map, hash, i) {
+        const struct out_frame *o = &w->frames.at[i];
+        if (o->label == f->label && o->file.i == f->file.i && o->line == f->line &&
+            o->column == f->column)
+            return i;
+    }
+    uint32_t i = (uint32_t)w->frames.n;
+    *vec_push(&w->frames) = *f;
+    idmap_add(&w->frame_map, hash, i);
+    return i;
+}
+
+static void collect_frames(struct writer *w)
+{
+    const struct profile *p = w->p;
+    w->of_line = mem_calloc(p->lines.n + 1, sizeof *w->of_line);
+    w->of_bare = mem_calloc(p->frames.n + 1, sizeof *w->of_bare);
+    for (uint32_t id = 0; id < p->frames.n; id++) {
+        const struct frame *f = &p->frames.at[id];
+        for (size_t i = 0; i < labels_count(f); i++) {
+            struct out_frame out = {labels_of_frame(&w->labels, p, (struct frame_id){id}, i)};
+            if (!f->n_lines) {
+                w->of_bare[id] = add_frame(w, &out);
+                continue;
+            }
+            const struct line *l = &profile_lines(p, f)[i];
+            out.file = p->functions.at[l->function.i].file;
+            out.line = l->line;
+            out.column = l->column;
+            w->of_line[f->first_line + i] = add_frame(w, &out);
+        }
+    }
+}
+
+static void write_frame(struct writer *w, const struct out_frame *f)
+{
+    static const char *const kinds[FRAME_KINDS] = {NULL, "kernel", "jit", "inlined", "waker"};
+    struct json *j = &w->j;
+    const char *kind = kinds[w->labels.at.at[f->label].kind];
+    json_open(j, '{');
+    json_key(j, "name");
+    json_text(j, labels_text(&w->labels, f->label));
+    if (f->file.i) {
+        json_key(j, "file");
+        json_text(j, profile_str(w->p, f->file));
+    }
+    if (f->line) {
+        json_key(j, "line");
+        json_uint(j, f->line);
+    }
+    if (f->column) {
+        json_key(j, "col");
+        json_uint(j, f->column);
+    }
+    if (kind) {
+        json_key(j, "kind");
+        json_str(j, kind);
+    }
+    json_close(j, '}');
+}
+
+static void write_frames(struct writer *w)
+{
+    json_key(&w->j, "shared");
+    json_open(&w->j, '{');
+    json_key(&w->j, "frames");
+    json_open(&w->j, '[');
+    for (size_t i = 0; i < w->frames.n; i++)
+        write_frame(w, &w->frames.at[i]);
+    json_close(&w->j, ']');
+    json_close(&w->j, '}');
+}
+
+/* --- one profile --- */
+
+/* The rows, type and thread of one profile. */
+struct part {
+    int type; /* index in writer.types */
+    uint32_t thread;
+    const uint32_t *rows;
+    size_t n;
+    bool joins; /* has the same rows as the profile before */
+};
+
+static int64_t value_at(const struct writer *w, int type, size_t row)
+{
+    return w->p->samples.value[w->types[type]][row];
+}
+
+static void add_uint(struct buf *b, uint32_t v)
+{
+    char s[10];
+    int n = sizeof s;
+    do
+        s[--n] = (char)('0' + v % 10);
+    while (v /= 10);
+    buf_add(b, s + n, sizeof s - (size_t)n);
+    buf_byte(b, ',');
+}
+
+static void add_frame_numbers(struct writer *w, struct frame_id id)
+{
+    const struct frame *f = profile_frame(w->p, id);
+    if (!f->n_lines)
+        add_uint(&w->text, w->of_bare[id.i]);
+    for (size_t i = 0; i < f->n_lines; i++)
+        add_uint(&w->text, w->of_line[f->first_line + i]);
+}
+
+static void write_stack(struct writer *w, struct stack_id id)
+{
+    const struct stack_node *nodes = w->p->stacks.nodes.at;
+    w->stack.n = 0;
+    for (; id.i; id = nodes[id.i].parent)
+        *vec_push(&w->stack) = nodes[id.i].frame;
+    w->text.n = 0;
+    buf_byte(&w->text, '[');
+    for (size_t i = w->stack.n; i-- > 0;)
+        add_frame_numbers(w, w->stack.at[i]);
+    if (w->stack.n)
+        w->text.n--; /* the last comma */
+    buf_byte(&w->text, ']');
+    json_raw(&w->j, buf_text(&w->text));
+}
+
+static const char *unit_of(const struct profile *p, int type)
+{
+    static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
+                                        "seconds",     "bytes",        NULL};
+    struct text unit = profile_str(p, p->types[type].unit);
+    for (int i = 0; units[i]; i++)
+        if (text_is(unit, units[i]))
+            return units[i];
+    return "none";
+}
+
+/* "cycles", "samples of cycles", with the thread in front where there are threads. */
+static void write_name(struct writer *w, const struct part *part)
+{
+    const struct profile *p = w->p;
+    const struct sample_type *type = &p->types[w->types[part->type]];
+    const struct thread *thread = &p->threads.at[part->thread];
+    struct text event = profile_str(p, type->event), name = profile_str(p, type->name);
+    struct buf *b = &w->text;
+    b->n = 0;
+    if (thread->name.i)
+        buf_printf(b, "%.*s ", TEXT_ARG(profile_str(p, thread->name)));
+    if (thread->tid != THREAD_NO_ID)
+        buf_printf(b, "%d/%d ", thread->pid, thread->tid);
+    else if (thread->pid != THREAD_NO_ID)
+        buf_printf(b, "%d ", thread->pid);
+    if (b->n)
+        buf_str(b, "- ");
+    buf_add(b, name.at, name.n);
+    if (event.n && event.at != name.at)
+        buf_printf(b, " of %.*s", TEXT_ARG(event));
+    json_key(&w->j, "name");
+    json_text(&w->j, buf_text(b));
+}
+
+static void write_own(struct writer *w, const struct part *part)
+{
+    struct json *j = &w->j;
+    const uint64_t *time_ns = w->p->samples.time_ns;
+    json_key(j, "kelvin");
+    json_open(j, '{');
+    json_key(j, "type");
+    json_int(j, part->type);
+    json_key(j, "thread");
+    json_uint(j, part->thread);
+    json_key(j, "joins");
+    json_bool(j, part->joins);
+    if (time_ns && !part->joins) {
+        json_key(j, "time_ns");
+        json_open(j, '[');
+        for (size_t i = 0; i < part->n; i++)
+            json_uint(j, time_ns[part->rows[i]]);
+        json_close(j, ']');
+    }
+    json_close(j, '}');
+}
+
+static void write_lists(struct writer *w, const struct part *part, int decimals)
+{
+    struct json *j = &w->j;
+    json_key(j, "samples");
+    json_open(j, '[');
+    for (size_t i = 0; i < part->n; i++)
+        write_stack(w, w->p->samples.stack[part->rows[i]]);
+    json_close(j, ']');
+    json_key(j, "weights");
+    json_open(j, '[');
+    for (size_t i = 0; i < part->n; i++)
+        json_decimal(j, value_at(w, part->type, part->rows[i]), decimals);
+    json_close(j, ']');
+}
+
+static void write_part(struct writer *w, const struct part *part, int64_t total)
+{
+    struct json *j = &w->j;
+    int type = w->types[part->type], decimals = w->p->types[type].decimals;
+    json_open(j, '{');
+    json_key(j, "type");
+    json_str(j, "sampled");
+    write_name(w, part);
+    json_key(j, "unit");
+    json_str(j, unit_of(w->p, type));
+    json_key(j, "startValue");
+    json_int(j, 0);
+    json_key(j, "endValue");
+    json_decimal(j, total, decimals);
+    write_own(w, part);
+    write_lists(w, part, decimals);
+    json_close(j, '}');
+    if (type == w->active_type && total > w->active_total) {
+        w->active = w->n_profiles;
+        w->active_total = total;
+    }
+    w->n_profiles++;
+}
+
+/* --- all profiles --- */
+
+static bool same_event(const struct writer *w, int a, int b)
+{
+    const struct sample_type *types = w->p->types;
+    return types[w->types[a]].event.i == types[w->types[b]].event.i;
+}
+
+/* Whether a type of the event of FIRST has a value in ROW. */
+static bool event_has(const struct writer *w, int first, uint32_t row)
+{
+    for (int i = first; i < w->n_types; i++)
+        if (same_event(w, first, i) && value_at(w, i, row))
+            return true;
+    return false;
+}
+
+/* One thread's samples of one event: a profile for each type of the event. */
+static void write_event(struct writer *w, int first, uint32_t thread)
+{
+    VEC(uint32_t) rows = {0};
+    for (size_t i = w->thread_at[thread]; i < w->thread_at[thread + 1]; i++)
+        if (event_has(w, first, w->row[i]))
+            *vec_push(&rows) = w->row[i];
+    struct part part = {.thread = thread, .rows = rows.at, .n = rows.n};
+    for (int i = first; i < w->n_types && rows.n; i++) {
+        if (!same_event(w, first, i))
+            continue;
+        int64_t total = 0;
+        for (size_t r = 0; r < rows.n; r++)
+            total += value_at(w, i, rows.at[r]);
+        part.type = i;
+        if (total == 0)
+            continue;
+        write_part(w, &part, total);
+        part.joins = true;
+    }
+    vec_done(&rows);
+}
+
+static void write_profiles(struct writer *w)
+{
+    json_key(&w->j, "profiles");
+    json_open(&w->j, '[');
+    for (int i = 0; i < w->n_types; i++) {
+        bool done = false;
+        for (int k = 0; k < i; k++)
+            done |= same_event(w, k, i);
+        for (uint32_t t = 0; t < w->p->threads.n && !done; t++)
+            write_event(w, i, t);
+    }
+    json_close(&w->j, ']');
+    json_key(&w->j, "activeProfileIndex");
+    json_uint(&w->j, w->active);
+}
+
+/* Samples in the order of their threads, else as they are. */
+static void sort_rows(struct writer *w)
+{
+    const struct samples *s = &w->p->samples;
+    size_t n_threads = w->p->threads.n;
+    size_t *at = w->thread_at = mem_calloc(n_threads + 2, sizeof *at);
+    w->row = mem_calloc(s->n + 1, sizeof *w->row);
+    for (size_t i = 0; i < s->n; i++)
+        at[s->thread[i].i + 2]++;
+    for (size_t i = 2; i < n_threads + 2; i++)
+        at[i] += at[i - 1];
+    for (size_t i = 0; i < s->n; i++)
+        w->row[at[s->thread[i].i + 1]++] = (uint32_t)i;
+}
+
+/* --- the file --- */
+
+static void write_type(struct writer *w, int i)
+{
+    const struct sample_type *t = &w->p->types[w->types[i]];
+    int count_type = -1;
+    for (int k = 0; k < w->n_types; k++)
+        if (w->types[k] == t->count_type)
+            count_type = k;
+    json_open(&w->j, '{');
+    json_key(&w->j, "event");
+    json_text(&w->j, profile_str(w->p, t->event));
+    json_key(&w->j, "name");
+    json_text(&w->j, profile_str(w->p, t->name));
+    json_key(&w->j, "unit");
+    json_text(&w->j, profile_str(w->p, t->unit));
+    json_key(&w->j, "decimals");
+    json_int(&w->j, t->decimals);
+    json_key(&w->j, "count_type");
+    json_int(&w->j, count_type);
+    json_close(&w->j, '}');
+}
+
+static void write_threads(struct writer *w)
+{
+    json_key(&w->j, "threads");
+    json_open(&w->j, '[');
+    for (size_t i = 0; i < w->p->threads.n; i++) {
+        const struct thread *t = &w->p->threads.at[i];
+        json_open(&w->j, '{');
+        json_key(&w->j, "name");
+        json_text(&w->j, profile_str(w->p, t->name));
+        json_key(&w->j, "pid");
+        json_int(&w->j, t->pid);
+        json_key(&w->j, "tid");
+        json_int(&w->j, t->tid);
+        json_close(&w->j, '}');
+    }
+    json_close(&w->j, ']');
+}
+
+static void write_extras(struct writer *w, int default_type)
+{
+    struct json *j = &w->j;
+    const struct meta *m = &w->p->meta;
+    json_key(j, "kelvin");
+    json_open(j, '{');
+    json_key(j, "meta");
+    json_open(j, '{');
+    for (size_t i = 0; i < m->entries.n; i++) {
+        json_key(j, m->entries.at[i].key);
+        json_str(j, m->entries.at[i].value);
+    }
+    json_close(j, '}');
+    json_key(j, "default_type");
+    json_int(j, default_type);
+    json_key(j, "types");
+    json_open(j, '[');
+    for (int i = 0; i < w->n_types; i++)
+        write_type(w, i);
+    json_close(j, ']');
+    write_threads(w);
+    json_close(j, '}');
+}
+
+static void write_file(struct writer *w, int default_type)
+{
+    struct json *j = &w->j;
+    const char *name = meta_find(&w->p->meta, META_SOURCE);
+    json_open(j, '{');
+    json_key(j, "$schema");
+    json_str(j, "https://www.speedscope.app/file-format-schema.json");
+    write_extras(w, default_type);
+    json_key(j, "exporter");
+    json_str(j, "kelvin " KELVIN_VERSION);
+    json_key(j, "name");
+    json_str(j, name ? name : "profile");
+    write_frames(w);
+    write_profiles(w);
+    json_close(j, '}');
+    putc('\n', j->out);
+}
+
+static int speedscope_write(FILE *out, const struct profile *p, const struct export_opts *opts,
+                            struct err *err)
+{
+    struct writer w = {.j = {.out = out}, .p = p};
+    if (profile_pick_type(p, NULL, NULL, &w.active_type, err) != 0)
+        return -1;
+    for (int i = 0; i < p->n_types; i++)
+        if (opts->type < 0 || opts->type == i)
+            w.types[w.n_types++] = i;
+    if (opts->type >= 0)
+        w.active_type = opts->type;
+    labels_init(&w.labels, p, &(struct label_opts){0});
+    collect_frames(&w);
+    sort_rows(&w);
+    write_file(&w, opts->type < 0 ? p->default_type : -1);
+    labels_done(&w.labels);
+    vec_done(&w.frames);
+    idmap_done(&w.frame_map);
+    free(w.of_line);
+    free(w.of_bare);
+    free(w.row);
+    free(w.thread_at);
+    buf_done(&w.text);
+    vec_done(&w.stack);
+    return 0;
+}
+
+const struct exporter exporter_speedscope = {
+    .name = "speedscope",
+    .title = "speedscope profile (JSON)",
+    .suffix = ".speedscope.json",
+    .write = speedscope_write,
+};

@@ -1,0 +1,75 @@
+/*
+ * What forges are told when a run of a suite goes wrong.
+ */
+#include "suite/notices.h"
+#include "suite/suite.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Two workloads: one failed, one has errors that valgrind found. */
+static void make_suite(struct suite *s)
+{
+    *s = (struct suite){.folder.lock = -1};
+    struct suite_result *r = vec_push(&s->results);
+    *r = (struct suite_result){.workload.name = "a,b:c"};
+    suite_fail(r, "was killed\nby 100% of us", NULL);
+    r = vec_push(&s->results);
+    *r = (struct suite_result){.workload.name = "leaky", .too_many_findings = true};
+    r->memcheck = (struct suite_findings){true, 2, mem_strdup("one\ntwo\n")};
+}
+
+static char *annotate(const char *why, enum notices_format format)
+{
+    struct suite s;
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    make_suite(&s);
+    notices_print(out, &s, why, format);
+    fclose(out);
+    suite_done(&s);
+    return text;
+}
+
+static void github_lines_stay_lines(void **state)
+{
+    (void)state;
+    autofree char *text = annotate(NULL, NOTICES_GITHUB);
+    assert_string_equal(text, "::error title=a%2Cb%3Ac failed::It was killed%0Aby 100%25 of us.\n"
+                              "::error title=leaky has memory or thread errors::2 "
+                              "findings.%0Aone%0Atwo%0A\n");
+}
+
+static void a_run_that_ended_early_says_only_why(void **state)
+{
+    (void)state;
+    autofree char *text = annotate("the build ended with exit code 2", NOTICES_GITHUB);
+    assert_string_equal(text,
+                        "::error title=kelvin run ended early::the build ended with exit code 2\n");
+}
+
+static void gitlab_gets_one_array_with_places(void **state)
+{
+    (void)state;
+    autofree char *text = annotate(NULL, NOTICES_GITLAB);
+    assert_int_equal(text[0], '[');
+    assert_non_null(strstr(text, "\"severity\":\"major\",\"location\":{\"path\":\"kelvin.conf\","
+                                 "\"lines\":{\"begin\":1}}},{"));
+    assert_non_null(strstr(text, "by 100% of us"));
+    assert_string_equal(text + strlen(text) - 3, "}]\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(github_lines_stay_lines),
+        cmocka_unit_test(a_run_that_ended_early_says_only_why),
+        cmocka_unit_test(gitlab_gets_one_array_with_places),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
