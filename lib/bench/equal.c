@@ -1,6 +1,6 @@
 /* A proof from the first case to the verdict, as a kind of entry. */
 #include "equal.h"
-#include "clock.h"
+#include "base/clock.h"
 
 enum {
     CASES = 1000000,
@@ -116,7 +116,7 @@ static bool try_case(struct proof *p, uint64_t number)
 
 static bool is_time_over(const struct proof *p)
 {
-    return p->box_ns && p->done % 256 == 0 && clock_now_ns() - p->begin_ns > p->box_ns;
+    return p->box_ns && p->done % 256 == 0 && clock_monotonic_ns() - p->begin_ns > p->box_ns;
 }
 
 static bool try_all(struct proof *p)
@@ -216,7 +216,7 @@ static void say_agreement(const struct proof *p)
     print_unused(&unused, p->c);
     session_say(p->s, "equal %-*s  %s; seed %llu, %.1f s\n", equal_name_width(p->s), p->job->name,
                 buf_cstr(&line), (unsigned long long)p->c->seed,
-                (double)(clock_now_ns() - p->begin_ns) / 1e9);
+                (double)(clock_monotonic_ns() - p->begin_ns) / 1e9);
     session_say(p->s, "      %-*s  slightly wrong results noticed: %s\n", equal_name_width(p->s),
                 "", buf_cstr(&slots));
     if (unused.n)
@@ -308,7 +308,7 @@ static int run(struct session *s, const struct job *job, struct err *err)
 {
     const struct kelvin_equal *e = (const struct kelvin_equal *)job->entry;
     const struct options *o = s->opts;
-    struct proof p = {.s = s, .job = job, .begin_ns = clock_now_ns()};
+    struct proof p = {.s = s, .job = job, .begin_ns = clock_monotonic_ns()};
     p.wanted = o->inputs > 0 ? (uint64_t)o->inputs : o->quick ? CASES_QUICK : CASES;
     if (!(o->inputs > 0))
         p.box_ns = (uint64_t)(TIME_BOX * o->time_s * 1e9);

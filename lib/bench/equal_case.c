@@ -1,5 +1,5 @@
 /* One run of a body: the rules it sets, what it reports, how it ends. */
-#include "clock.h"
+#include "base/clock.h"
 #include "equal.h"
 
 enum { DEFAULT_RACE_LENGTH = 4096 };
@@ -90,14 +90,14 @@ PUBLIC uint64_t kelvin_race_begin(struct kelvin_case *c)
         return 1;
     if (has_inout(c))
         c->racing.repeat = 1;
-    c->racing.begin_ns = clock_now_ns();
+    c->racing.begin_ns = clock_monotonic_ns();
     return c->racing.repeat;
 }
 
 PUBLIC uint64_t kelvin_race_end(struct kelvin_case *c)
 {
     if (c->racing.on)
-        c->racing.time_ns += clock_now_ns() - c->racing.begin_ns;
+        c->racing.time_ns += clock_monotonic_ns() - c->racing.begin_ns;
     return 0;
 }
 

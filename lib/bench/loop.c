@@ -1,8 +1,8 @@
 /* loop.c - one body, run by one thread or several; see loop.h. */
 #include "loop.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "bench.h"
-#include "clock.h"
 #include "rounds.h"
 
 #include <math.h>
@@ -80,13 +80,13 @@ static void probe_pauses(struct gang *g, double spend_ns)
 {
     struct seat probe = {.state = IN_LOOP};
     struct seat *was = sit(&probe);
-    probe.start_ns = clock_now_ns();
+    probe.start_ns = clock_monotonic_ns();
     do {
         for (int i = 0; i < 100; i++) {
             kelvin_pause();
             kelvin_resume();
         }
-        probe.end_ns = clock_now_ns();
+        probe.end_ns = clock_monotonic_ns();
     } while ((double)(probe.end_ns - probe.start_ns) < spend_ns);
     sit(was);
     g->pairs += probe.pauses;
@@ -229,7 +229,7 @@ static size_t next_count(struct seat *s)
 
 PUBLIC size_t kelvin_loop(size_t left)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     struct seat *s = here;
     if (!s) {
         fprintf(stderr, "kelvin_bench: BENCH_LOOP outside of a benchmark, or in a thread that the "
@@ -249,7 +249,7 @@ PUBLIC size_t kelvin_loop(size_t left)
     s->paused_ns = 0;
     s->pauses = 0;
     if (count)
-        s->start_ns = clock_now_ns();
+        s->start_ns = clock_monotonic_ns();
     return count;
 }
 
@@ -262,7 +262,7 @@ PUBLIC void kelvin_pause(void)
         s->fault = "calls kelvin_pause() twice without kelvin_resume() between";
     s->paused = true;
     s->pauses++;
-    s->pause_ns = clock_now_ns();
+    s->pause_ns = clock_monotonic_ns();
 }
 
 PUBLIC void kelvin_resume(void)
@@ -270,7 +270,7 @@ PUBLIC void kelvin_resume(void)
     struct seat *s = here;
     if (!s || s->state != IN_LOOP)
         return;
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     if (s->paused)
         s->paused_ns += now_ns - s->pause_ns;
     else

@@ -5,8 +5,8 @@
  * the shortest of a block is taken: where the other programs on a machine get their turn in
  * the midst of a round, that says nothing about the side, and a slow side would meet it more often.
  */
+#include "base/clock.h"
 #include "base/units.h"
-#include "clock.h"
 #include "equal.h"
 #include "stats/paired.h"
 #include "stats/repeats.h"
@@ -58,7 +58,7 @@ static double clock_cost_ns(void)
 {
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < 200; i++) {
-        uint64_t a = clock_now_ns(), b = clock_now_ns();
+        uint64_t a = clock_monotonic_ns(), b = clock_monotonic_ns();
         least = b - a < least ? b - a : least;
     }
     return (double)least;
@@ -158,17 +158,17 @@ static bool is_decided(const struct race *r)
 
 static bool measure(struct race *r)
 {
-    uint64_t end_ns = clock_now_ns() + (uint64_t)(r->s->opts->time_s * 1e9);
+    uint64_t end_ns = clock_monotonic_ns() + (uint64_t)(r->s->opts->time_s * 1e9);
     r->clock_ns = clock_cost_ns();
     if (!new_inputs(r) || !prepare(r))
         return false;
     for (int look = 0;; look++) {
         size_t until = paired_look_at(look, BLOCKS);
-        while (r->blocks < until && (r->blocks < MIN_BLOCKS || clock_now_ns() < end_ns))
+        while (r->blocks < until && (r->blocks < MIN_BLOCKS || clock_monotonic_ns() < end_ns))
             if (!run_block(r))
                 return false;
         evaluate(r, look);
-        if (r->blocks == BLOCKS || (r->blocks >= MIN_BLOCKS && clock_now_ns() >= end_ns) ||
+        if (r->blocks == BLOCKS || (r->blocks >= MIN_BLOCKS && clock_monotonic_ns() >= end_ns) ||
             is_decided(r))
             return true;
     }

@@ -5,7 +5,7 @@
  * what the tape lacks is 0. An edit that fails alike is kept. Every edit makes something shorter
  * or simpler, so this ends; there is also a limit of tries and of time.
  */
-#include "clock.h"
+#include "base/clock.h"
 #include "equal.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static bool is_same_tape(const struct tape *a, const struct tape *b)
 static bool keeps_failing(struct shrink *s)
 {
     struct failure f;
-    if (s->tries <= 0 || clock_now_ns() > s->end_ns)
+    if (s->tries <= 0 || clock_monotonic_ns() > s->end_ns)
         return false;
     s->tries--;
     s->c->given = &s->edit;
@@ -206,7 +206,7 @@ static void shrink_once(struct shrink *s)
 void case_shrink(struct kelvin_case *c, struct failure *f)
 {
     struct shrink s = {.c = c, .failure = f, .tries = TRIES};
-    s.end_ns = clock_now_ns() + TIME_S * (uint64_t)1000000000;
+    s.end_ns = clock_monotonic_ns() + TIME_S * (uint64_t)1000000000;
     struct failure again;
     tape_copy(&s.best, &c->tape);
     do

@@ -1,16 +1,9 @@
 /* session.c - blocks, turns, time; see session.h. */
 #include "bench/session.h"
+#include "base/clock.h"
 #include "bench/session_inner.h"
 
 #include <math.h>
-#include <time.h>
-
-double session_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 void session_note(struct session *s, char *note)
 {
@@ -78,16 +71,16 @@ static double share_done(const struct session *s, size_t g)
 
 static void tell_progress(struct session *s, size_t item)
 {
-    if (!s->opts.progress || session_now_s() - s->told_s < 0.1)
+    if (!s->opts.progress || clock_monotonic_s() - s->told_s < 0.1)
         return;
-    s->told_s = session_now_s();
+    s->told_s = clock_monotonic_s();
     struct session_progress p = {.blocks = s->blocks,
                                  .name = s->plan->items.at[item].name,
                                  .middle = NAN,
                                  .half = NAN,
                                  .ratio = NAN,
                                  .measure = s->opts.measure};
-    double elapsed_s = session_now_s() - s->started_s;
+    double elapsed_s = clock_monotonic_s() - s->started_s;
     for (size_t g = 0; g < s->plan->groups.n; g++)
         p.done += share_done(s, g) / (double)s->plan->groups.n;
     p.left_s = p.done > 0 ? elapsed_s * (1 - p.done) / p.done : 0;
@@ -109,7 +102,7 @@ static int run_block(struct session *s, size_t g, struct err *err)
     struct session_group *group = &s->groups[g];
     autofree size_t *order = mem_calloc(members->items.n, sizeof *order);
     size_t pad_bytes = s->opts.exact ? 0 : order_random(&s->rng, STARTER_PAD_MAX);
-    double before_s = session_now_s();
+    double before_s = clock_monotonic_s();
     order_next(&group->order, order);
     for (size_t i = 0; i < members->items.n && !s->stopped; i++) {
         size_t item = members->items.at[order[i]];
@@ -117,7 +110,7 @@ static int run_block(struct session *s, size_t g, struct err *err)
         if (session_measure(s, item, pad_bytes, (long)group->blocks, err) != 0)
             return -1;
     }
-    group->spent_s += session_now_s() - before_s;
+    group->spent_s += clock_monotonic_s() - before_s;
     if (s->stopped)
         return 0;
     group->blocks++;
@@ -208,10 +201,10 @@ static int run_all(struct session *s, struct err *err)
     int rc = do_once(s, setup_of, "--setup", err);
     if (rc == 0)
         rc = warm_up(s, err);
-    s->started_s = session_now_s();
+    s->started_s = clock_monotonic_s();
     if (rc == 0)
         rc = run_blocks(s, err);
-    s->seconds = session_now_s() - s->started_s;
+    s->seconds = clock_monotonic_s() - s->started_s;
     if (rc == 0 && !s->stopped)
         session_doubt(s);
     bool stopped = s->stopped;

@@ -53,5 +53,4 @@ size_t session_least(const struct session *s, size_t g);
 /* Note what is too short to be told. */
 void session_doubt(struct session *s);
 
-double session_now_s(void);
 void session_note(struct session *s, char *note); /* owns it; each once */

@@ -1,5 +1,6 @@
 /* starter.c - kelvin's side: requests, output, time limit; see starter.h. */
 #include "bench/starter.h"
+#include "base/clock.h"
 #include "bench/starter_child.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 
 /* What is read while a command runs. */
 enum { FROM_REPORT, FROM_OUTPUT, FROM_ERROR, FROM_ANSWER, FROM_STOP, SOURCES };
@@ -210,18 +210,11 @@ static void drain(struct starter *s, struct starter_run *r, int source)
     }
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static int wait_ms(const struct starter *s, double started_s)
 {
     if (!(s->opts.timeout_s > 0))
         return -1;
-    double left = s->opts.timeout_s - (now_s() - started_s);
+    double left = s->opts.timeout_s - (clock_monotonic_s() - started_s);
     return left > 0 ? (int)fmin(left * 1000 + 1, 3600e3) : 0;
 }
 
@@ -238,7 +231,7 @@ static enum starter_end cut_short(const struct starter *s, const struct pollfd *
 static enum starter_end attend(struct starter *s, struct starter_run *r)
 {
     enum starter_end end = STARTER_EXITED;
-    double started_s = now_s();
+    double started_s = clock_monotonic_s();
     struct pollfd p[SOURCES];
     for (int i = 0; i < SOURCES; i++)
         p[i] = (struct pollfd){s->fds[i], POLLIN, 0};

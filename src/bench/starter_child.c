@@ -1,5 +1,6 @@
 /* starter_child.c - clone, exec, wait, measure; see starter.h. */
 #include "bench/starter_child.h"
+#include "base/clock.h"
 #include "bench/counter.h"
 
 #include <errno.h>
@@ -137,7 +138,7 @@ static int give_birth(void *arg)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     restore_signals();
     if (set_up(b) == 0 && (b->go_fd < 0 || read(b->go_fd, &go, 1) == 1)) {
-        clock_gettime(CLOCK_MONOTONIC, &shared->start);
+        shared->start_ns = clock_monotonic_ns();
         execve(b->path, b->argv, b->starter->env);
     }
     shared->errnum = errno;
@@ -211,20 +212,10 @@ static void find_program(struct birth *b, const char *name)
     snprintf(b->path, sizeof b->path, "/nonexistent/%.200s", name); /* not in PATH: not here */
 }
 
-static double ns_between(const struct timespec *a, const struct timespec *b)
-{
-    return (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
-}
-
-static double ns_of(struct timeval t)
-{
-    return (double)t.tv_sec * 1e9 + (double)t.tv_usec * 1e3;
-}
-
 static void put_usage(double *value, const struct rusage *u)
 {
-    value[MEASURE_USER] = ns_of(u->ru_utime);
-    value[MEASURE_SYSTEM] = ns_of(u->ru_stime);
+    value[MEASURE_USER] = (double)clock_timeval_ns(u->ru_utime);
+    value[MEASURE_SYSTEM] = (double)clock_timeval_ns(u->ru_stime);
     value[MEASURE_CPU] = value[MEASURE_USER] + value[MEASURE_SYSTEM];
     value[MEASURE_PEAK_RSS] = (double)u->ru_maxrss * 1024;
     value[MEASURE_MINOR_FAULTS] = (double)u->ru_minflt;
@@ -236,13 +227,12 @@ static void put_usage(double *value, const struct rusage *u)
 static void await(struct starter_shared *shared, pid_t pid, struct starter_report *r)
 {
     struct rusage usage;
-    struct timespec end;
     int status = 0;
     while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    uint64_t end_ns = clock_monotonic_ns();
     shared->pid = 0;
-    r->value[MEASURE_TIME] = ns_between(&shared->start, &end);
+    r->value[MEASURE_TIME] = (double)(end_ns - shared->start_ns);
     put_usage(r->value, &usage);
     r->end = WIFSIGNALED(status) ? STARTER_SIGNALLED : STARTER_EXITED;
     r->status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);

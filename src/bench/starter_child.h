@@ -20,7 +20,7 @@ struct starter_report {
 /* In memory of both processes. */
 struct starter_shared {
     volatile pid_t pid; /* of the command that runs, and of its process group; 0 = none */
-    struct timespec start;
+    uint64_t start_ns;
     int errnum; /* why it did not come to exec; 0 = it did */
 };
 

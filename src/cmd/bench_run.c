@@ -1,6 +1,7 @@
 /*
  * bench_run.c - from the options of `kelvin bench` to a plan and its session.
  */
+#include "base/clock.h"
 #include "base/units.h"
 #include "bench/count.h"
 #include "bench/gates.h"
@@ -12,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <time.h>
 
 /* --- progress --- */
 
@@ -21,13 +21,6 @@ enum { BAR_CELLS = 20 };
 struct bar {
     bool drawn;
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int terminal_width(void)
 {
@@ -166,7 +159,7 @@ static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const
         .exact = counts(o),
         .ignore_failure = o->ignore_failure,
         .unseen = output_of(o) == STARTER_NULL,
-        .seed = o->seed ? (uint64_t)o->seed : (uint64_t)(now_s() * 1e9),
+        .seed = o->seed ? (uint64_t)o->seed : clock_monotonic_ns(),
         .gates = &o->max_regression,
     };
 }

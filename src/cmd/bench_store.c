@@ -7,6 +7,7 @@
 #include "cmd/bench_store.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/words.h"
 #include "bench/gates.h"
 #include "cmd/bench.h"
@@ -125,9 +126,7 @@ static void put_facts(const struct cmd_bench_opts *o, const struct opt_result *o
                       struct meta *m)
 {
     struct fingerprint f;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    meta_set_u64(m, META_TIME_NS, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+    meta_set_u64(m, META_TIME_NS, clock_wall_ns());
     fingerprint_read(&f, "");
     fingerprint_put(&f, m);
     if (o->store.typed)

@@ -2,16 +2,11 @@
  * record_label.c - what a recording says about how it was made.
  */
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/units.h"
 #include "cmd/record.h"
 
 #include <sys/wait.h>
-#include <time.h>
-
-static uint64_t timeval_ns(struct timeval t)
-{
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
-}
 
 /* Words as one line that a shell would take apart again. */
 static void set_words(struct meta *m, const char *key, char **words, int n)
@@ -30,13 +25,6 @@ static int count_words(char **words)
     while (words[n])
         n++;
     return n;
-}
-
-static void set_time(struct meta *m)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    meta_set_u64(m, META_TIME_NS, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
 }
 
 /* The command line of a process that we attach to. */
@@ -82,7 +70,7 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
         set_words(m, META_COMMAND, r->opts.command, count_words(r->opts.command));
     else
         set_process(m, r->opts.pid);
-    set_time(m);
+    meta_set_u64(m, META_TIME_NS, clock_wall_ns());
     fingerprint_put(&host->fingerprint, m);
     provenance_put(&host->provenance, m);
     provenance_put_options(m, host->n_args, host->args);
@@ -99,7 +87,7 @@ static void set_status(struct meta *m, const struct recorder *r)
         snprintf(s, sizeof s, "%d", WEXITSTATUS(r->status));
     meta_set_str(m, META_EXIT_STATUS, s);
     meta_set_u64(m, META_CPU_TIME_NS,
-                 timeval_ns(r->usage.ru_utime) + timeval_ns(r->usage.ru_stime));
+                 clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime));
 }
 
 /*
@@ -109,9 +97,9 @@ static void set_status(struct meta *m, const struct recorder *r)
 static void set_achieved(struct meta *m, const struct recorder *r)
 {
     const struct engine_facts *f = r->facts;
-    double ns = (double)timeval_ns(r->usage.ru_utime);
+    double ns = (double)clock_timeval_ns(r->usage.ru_utime);
     if (!f->kernel_hidden && !r->opts.engine.user_only)
-        ns += (double)timeval_ns(r->usage.ru_stime);
+        ns += (double)clock_timeval_ns(r->usage.ru_stime);
     if (!r->exited)
         ns = strcmp(f->unit, "nanoseconds") == 0 ? (double)f->counted : 0;
     if (ns <= 0 || f->rate_hz <= 0)
@@ -149,5 +137,6 @@ void record_label_end(struct recorder *r, const struct quality *q)
     set_unfinished(m, r);
     meta_set_str(m, META_UNNAMED_SHARE, units_share(share, q->unnamed_share, 1));
     getrusage(RUSAGE_SELF, &own);
-    meta_set_u64(m, META_RECORDER_NS, timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime));
+    meta_set_u64(m, META_RECORDER_NS,
+                 clock_timeval_ns(own.ru_utime) + clock_timeval_ns(own.ru_stime));
 }

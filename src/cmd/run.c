@@ -2,6 +2,7 @@
  * run.c - from source to published evidence in one command.
  */
 #include "cmd/run.h"
+#include "base/clock.h"
 #include "cmd/command.h"
 #include "host/ask.h"
 #include "suite/exec.h"
@@ -47,13 +48,6 @@ void run_say(const struct run *r, const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* --- what to run --- */
@@ -264,17 +258,17 @@ int run_go_on(const struct run *r, struct err *err)
 
 static int run_phases(struct run *r, struct err *err)
 {
-    double began = now_s();
+    double began = clock_monotonic_s();
     for (int i = 0; i < PHASES; i++) {
-        double start = now_s();
+        double start = clock_monotonic_s();
         if (!r->opts->quiet)
             fprintf(stderr, "[%d/%d] %s\n", i + 1, PHASES, suite_phase_names[i]);
-        r->suite.own_s = now_s() - began - r->away_s;
+        r->suite.own_s = clock_monotonic_s() - began - r->away_s;
         if (run_go_on(r, err) != 0 || phases[i](r, err) != 0)
             return -1;
-        r->suite.seconds[i] = now_s() - start;
+        r->suite.seconds[i] = clock_monotonic_s() - start;
     }
-    r->suite.own_s = now_s() - began - r->away_s;
+    r->suite.own_s = clock_monotonic_s() - began - r->away_s;
     return 0;
 }
 

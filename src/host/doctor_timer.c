@@ -2,6 +2,7 @@
  * doctor_timer.c - whether the engine `timer` can work: per-thread CPU timers, and how often the
  * kernel looks at them.
  */
+#include "base/clock.h"
 #include "host/doctor_inner.h"
 
 #include <errno.h>
@@ -17,18 +18,11 @@
 
 enum { TRY_NS = 100000000 };
 
-static long clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (long)(t.tv_sec * 1000000000 + t.tv_nsec);
-}
-
 /* Burn CPU time until SIGNAL, which is blocked, is pending for this thread. */
 static int spin_until(const sigset_t *set)
 {
-    long end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + TRY_NS;
-    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end) {
+    uint64_t end = clock_thread_cpu_ns() + TRY_NS;
+    while (clock_thread_cpu_ns() < end) {
         struct timespec now = {0};
         if (sigtimedwait(set, NULL, &now) > 0)
             return 0;
@@ -53,7 +47,7 @@ static int try_timer(const sigset_t *set, int signal_number)
 void doctor_probe_timer(struct doctor *d)
 {
     sigset_t set, old;
-    struct timespec tick, now = {0};
+    struct timespec now = {0};
     sigemptyset(&set);
     sigaddset(&set, SIGRTMAX);
     sigprocmask(SIG_BLOCK, &set, &old);
@@ -61,9 +55,8 @@ void doctor_probe_timer(struct doctor *d)
     while (sigtimedwait(&set, NULL, &now) > 0)
         ; /* a late one would end the program */
     sigprocmask(SIG_SETMASK, &old, NULL);
-    /* The coarse clock steps once a tick. */
-    bool known = clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 && tick.tv_nsec > 0;
-    d->tick_hz = known ? (int)((1000000000 + tick.tv_nsec / 2) / tick.tv_nsec) : 0;
+    uint64_t tick_ns = clock_tick_ns();
+    d->tick_hz = tick_ns ? (int)((CLOCK_SECOND_NS + tick_ns / 2) / tick_ns) : 0;
 }
 
 void doctor_timer(const struct doctor *d, struct doctor_finding *f)

@@ -5,6 +5,7 @@
  * unwound at once from the ring. The rings of all CPUs are merged by time, so that a mapping is
  * known before the samples in it: a record is taken once all rings were looked at later than it.
  */
+#include "base/clock.h"
 #include "model/meta.h"
 #include "record/engine.h"
 #include "record/perfevents.h"
@@ -187,13 +188,6 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h)
     }
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Take all records older than UNTIL_NS, in the order of time. */
 static void take_until(struct perf_run *r, uint64_t until_ns)
 {
@@ -236,7 +230,7 @@ static void vary_period(struct perf_run *r)
 static int perf_poll(void *run, struct err *err)
 {
     (void)err;
-    take_until(run, now_ns() - LATE_NS);
+    take_until(run, clock_monotonic_ns() - LATE_NS);
     vary_period(run);
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "record/recorder.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,21 +10,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
-#define SECOND_NS 1000000000u
 /* With the time between two polls this makes the second that a kill may cost. */
 #define FLUSH_NS 700000000u
 
 /* Where a command catches Ctrl-C and goes on, the third one ends the recording without it. */
 enum { INTERRUPTS_MAX = 3 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 /* --- samples --- */
 
@@ -86,7 +78,7 @@ static int open_part(struct recorder *r, struct err *err)
 
 static int flush(struct recorder *r, struct err *err)
 {
-    r->last_flush_ns = now_ns();
+    r->last_flush_ns = clock_monotonic_ns();
     meta_set_u64(&r->profile->meta, META_LOST, r->facts->lost);
     if (recording_append(&r->writer, r->profile, &r->mark, err) != 0)
         return -1;
@@ -167,7 +159,7 @@ static int start_command(struct recorder *r, struct err *err)
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)
         return -1;
-    r->start_ns = now_ns();
+    r->start_ns = clock_monotonic_ns();
     return launch_go(&r->launch, argv[0], err);
 }
 
@@ -180,7 +172,7 @@ static int start_process(struct recorder *r, struct err *err)
     watch(r, r->pid_fd);
     become_urgent();
     int rc = r->engine->attach(r->run, pid, err);
-    r->start_ns = now_ns();
+    r->start_ns = clock_monotonic_ns();
     return rc;
 }
 
@@ -232,7 +224,7 @@ static bool take_signals(struct recorder *r)
 /* The time of a command is over: ask it to end, and record until it does. */
 static bool take_duration(struct recorder *r)
 {
-    double seconds = (double)(now_ns() - r->start_ns) / SECOND_NS;
+    double seconds = (double)(clock_monotonic_ns() - r->start_ns) / CLOCK_SECOND_NS;
     if (r->opts.duration_s <= 0 || seconds < r->opts.duration_s)
         return false;
     r->end = END_DURATION;
@@ -246,7 +238,8 @@ static int wait_ms(const struct recorder *r)
 {
     double left_ms = r->engine->poll_ms;
     if (r->opts.duration_s > 0) {
-        double end_ms = r->opts.duration_s * 1000 - (double)(now_ns() - r->start_ns) / 1e6;
+        double end_ms =
+            r->opts.duration_s * 1000 - (double)(clock_monotonic_ns() - r->start_ns) / 1e6;
         left_ms = end_ms < left_ms ? end_ms : left_ms;
     }
     return left_ms < 0 ? 0 : (int)left_ms + 1;
@@ -266,7 +259,7 @@ static bool wait_for_end(struct recorder *r)
 
 static int beat(struct recorder *r, struct err *err)
 {
-    if (now_ns() - r->last_flush_ns < FLUSH_NS)
+    if (clock_monotonic_ns() - r->last_flush_ns < FLUSH_NS)
         return 0;
     if (flush(r, err) != 0)
         return -1;
@@ -280,7 +273,7 @@ static int give_up(struct recorder *r)
 {
     r->end = END_WRITE;
     r->engine->stop(r->run);
-    r->end_ns = now_ns();
+    r->end_ns = clock_monotonic_ns();
     if (r->opts.command && wait4(r->launch.pid, &r->status, 0, &r->usage) == r->launch.pid)
         r->exited = true;
     return -1;
@@ -294,7 +287,7 @@ int recorder_run(struct recorder *r, struct err *err)
         if (r->engine->poll(r->run, err) != 0 || beat(r, err) != 0)
             return give_up(r);
     }
-    r->end_ns = now_ns();
+    r->end_ns = clock_monotonic_ns();
     r->engine->stop(r->run);
     return flush(r, err);
 }

@@ -8,6 +8,7 @@
  * The kernel looks at CPU-time timers only at its tick, 100 to 1000 times a second, whatever rate
  * was asked for: a sample stands for all expiries since the one before.
  */
+#include "base/clock.h"
 #include "model/meta.h"
 #include "record/engine.h"
 #include "record/timer_follow.h"
@@ -156,11 +157,10 @@ static void timer_close(void *run)
     free(r);
 }
 
-/* The clocks called coarse go by the tick. */
 static uint64_t tick_ns(void)
 {
-    struct timespec t;
-    return clock_getres(CLOCK_MONOTONIC_COARSE, &t) == 0 ? (uint64_t)t.tv_nsec : 4000000;
+    uint64_t ns = clock_tick_ns();
+    return ns ? ns : 4000000;
 }
 
 static struct mail_opts mail_opts_of(const struct engine_opts *o)
@@ -279,13 +279,6 @@ static void take_letter(struct timer_run *r, const struct mail_item *item, uint6
     }
 }
 
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static int timer_poll(void *run, struct err *err)
 {
     struct timer_run *r = run;
@@ -293,7 +286,7 @@ static int timer_poll(void *run, struct err *err)
     if (r->stopped)
         return 0;
     mail_collect(&r->mail);
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     for (size_t i = 0; i < r->mail.items.n; i++)
         take_letter(r, &r->mail.items.at[i], now_ns);
     for (size_t i = 0; i < r->mail.items.n; i++)

@@ -2,6 +2,7 @@
  * exec.c - run a command of a suite.
  */
 #include "suite/exec.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,16 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum { GRACE_MS = 2000, TAIL_BYTES = 16 << 10 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* --- CPUs --- */
 
@@ -145,10 +138,10 @@ static int start(const struct exec_opts *o, struct running *r, int *ret_errno, s
 /* 1 when the process ended, 0 when the time was up, -1 when the user wants to stop. */
 static int wait_for(const struct running *r, double timeout_s, int stop_fd)
 {
-    double until = now_s() + timeout_s;
+    double until = clock_monotonic_s() + timeout_s;
     for (;;) {
         struct pollfd fds[2] = {{r->pid_fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};
-        double left = until - now_s();
+        double left = until - clock_monotonic_s();
         if (left <= 0)
             return 0;
         poll(fds, 2, left > 1000 ? 1000000 : (int)(left * 1000) + 1);
@@ -173,7 +166,7 @@ int exec_run(const struct exec_opts *o, struct exec_result *ret, struct err *err
     struct running r = {.pid_fd = -1};
     int cannot, status;
     *ret = (struct exec_result){0};
-    double began = now_s();
+    double began = clock_monotonic_s();
     if (start(o, &r, &cannot, err) != 0)
         return -1;
     int ended = cannot ? 1 : wait_for(&r, o->timeout_s, o->stop_fd);
@@ -181,7 +174,7 @@ int exec_run(const struct exec_opts *o, struct exec_result *ret, struct err *err
         end_group(&r);
     while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
         ;
-    ret->wall_s = now_s() - began;
+    ret->wall_s = clock_monotonic_s() - began;
     if (r.pid_fd >= 0)
         close(r.pid_fd);
     ret->end = cannot                ? EXEC_NOT_RUN
