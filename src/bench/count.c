@@ -1,6 +1,6 @@
 /* count.c - who counts instructions, and valgrind's answer. */
 #include "bench/count.h"
-#include "base/mem.h"
+#include "base/program.h"
 #include "bench/counter.h"
 
 #include <math.h>
@@ -16,19 +16,6 @@ const char *const count_valgrind_words[] = {
     NULL,
 };
 
-static bool in_path(const char *name)
-{
-    const char *path = getenv("PATH");
-    struct text rest = text_of(path ? path : "");
-    while (rest.n > 0) {
-        struct text folder = text_cut(&rest, ':');
-        autofree char *full = mem_printf("%.*s/%s", TEXT_ARG(folder), name);
-        if (access(full, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 int count_find(enum count_by *ret, struct err *err)
 {
     const char *why = "";
@@ -36,7 +23,7 @@ int count_find(enum count_by *ret, struct err *err)
     if (counter_works(&why))
         return 0;
     *ret = COUNT_BY_VALGRIND;
-    if (in_path("valgrind"))
+    if (program_exists("valgrind"))
         return 0;
     return err_set(err, EXIT_ERROR,
                    "instructions cannot be counted: %s, and valgrind is not installed: "

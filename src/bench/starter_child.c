@@ -1,6 +1,7 @@
 /* starter_child.c - clone, exec, wait, measure; see starter.h. */
 #include "bench/starter_child.h"
 #include "base/clock.h"
+#include "base/program.h"
 #include "bench/counter.h"
 
 #include <errno.h>
@@ -185,31 +186,17 @@ static void slim_down(const struct starter_child *c)
         return;
 }
 
-static bool can_run(const char *path)
-{
-    return faccessat(AT_FDCWD, path, X_OK, 0) == 0;
-}
-
 /* Look NAME up in PATH now, not while the clock runs. */
 static void find_program(struct birth *b, const char *name)
 {
-    const char *path = getenv("PATH"), *end;
-    snprintf(b->path, sizeof b->path, "%s", name);
-    if (strchr(name, '/') || !path)
-        return;
-    for (;; path = end + 1) {
-        end = strchrnul(path, ':');
-        char full[PATH_MAX];
-        int n = snprintf(full, sizeof full, "%.*s%s%s", (int)(end - path), path,
-                         end > path ? "/" : "./", name);
-        if (n > 0 && n < PATH_MAX && can_run(full)) {
-            memcpy(b->path, full, (size_t)n + 1);
-            return;
-        }
-        if (!*end)
-            break;
-    }
-    snprintf(b->path, sizeof b->path, "/nonexistent/%.200s", name); /* not in PATH: not here */
+    autofree char *path = NULL;
+    bool there = program_find(name, &path) == PROGRAM_FOUND;
+    if (strchr(name, '/'))
+        snprintf(b->path, sizeof b->path, "%s", name); /* its folder may be another by then */
+    else if (there)
+        snprintf(b->path, sizeof b->path, "%s", path);
+    else
+        snprintf(b->path, sizeof b->path, "/nonexistent/%.200s", name);
 }
 
 static void put_usage(double *value, const struct rusage *u)

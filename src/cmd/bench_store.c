@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/program.h"
 #include "base/words.h"
 #include "bench/gates.h"
 #include "cmd/bench.h"
@@ -85,17 +86,12 @@ static void put_method(const struct cmd_bench_opts *o, struct meta *m)
 /* The file that would be run for a word: as it is with a slash in it, else along PATH. Free it. */
 static char *find_program(const char *word, const char *cwd)
 {
-    const char *path = getenv("PATH");
+    char *path = NULL;
     if (strchr(word, '/'))
         return *word == '/' || !cwd ? mem_strdup(word) : mem_printf("%s/%s", cwd, word);
-    struct text rest = text_of(path ? path : "");
-    while (rest.n) {
-        struct text folder = text_cut(&rest, ':');
-        char *file = mem_printf("%.*s/%s", TEXT_ARG(folder), word);
-        if (access(file, X_OK) == 0)
-            return file;
-        free(file);
-    }
+    if (program_find(word, &path) == PROGRAM_FOUND)
+        return path;
+    free(path);
     return mem_strdup(word);
 }
 

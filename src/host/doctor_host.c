@@ -3,6 +3,7 @@
  * names, room, and how steady the machine is.
  */
 #include "base/mem.h"
+#include "base/program.h"
 #include "base/units.h"
 #include "host/doctor_inner.h"
 #include "host/sysfile.h"
@@ -205,20 +206,6 @@ void doctor_clock(const struct doctor *d, struct doctor_finding *f)
 
 /* --- other tools --- */
 
-/* Whether a folder of PATH has the program NAME. */
-static bool on_path(const char *name)
-{
-    const char *path = getenv("PATH");
-    struct text rest = text_of(path ? path : "/usr/bin:/bin");
-    while (rest.n) {
-        struct text folder = text_cut(&rest, ':');
-        autofree char *full = mem_printf("%.*s/%s", TEXT_ARG(folder), name);
-        if (folder.n && access(full, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 void doctor_tools(const struct doctor *d, struct doctor_finding *f)
 {
     static const char *const names[] = {"perf",   "valgrind",        "gdb", "bpftrace",
@@ -227,7 +214,7 @@ void doctor_tools(const struct doctor *d, struct doctor_finding *f)
     size_t n = 0;
     char found[160] = "";
     for (int i = 0; names[i]; i++)
-        if (on_path(names[i]))
+        if (program_exists(names[i]))
             n += (size_t)snprintf(found + n, sizeof found - n, "%s%s", n ? ", " : "", names[i]);
     doctor_say(f, DOCTOR_NOTE, "%s", n ? found : "none of perf, valgrind, gdb, bpftrace, samply");
 }

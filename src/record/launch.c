@@ -1,5 +1,6 @@
 #include "record/launch.h"
 #include "base/mem.h"
+#include "base/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,25 +62,11 @@ int launch_fork(struct launch *l, char **argv, struct err *err)
     return err_set_errno(err, e, "cannot start a process");
 }
 
+/* The codes that shells and env(1) give. */
 static int exec_failed(const char *command, int errnum, struct err *err)
 {
-    struct stat st;
-    bool bare = !strchr(command, '/');
-    if (errnum == ENOENT && bare)
-        return err_set(err, EXIT_NOT_FOUND, "no command '%s' in PATH; './%s' if it is here",
-                       command, command);
-    if (errnum == ENOENT && stat(command, &st) == 0)
-        return err_set(err, EXIT_NOT_FOUND, "cannot run '%s': the interpreter it names is missing",
-                       command);
-    if (errnum == ENOENT)
-        return err_set(err, EXIT_NOT_FOUND, "no command '%s'", command);
-    if (errnum == EACCES && stat(command, &st) == 0 && S_ISDIR(st.st_mode))
-        return err_set(err, EXIT_CANNOT_RUN, "cannot run '%s': it is a folder", command);
-    if (errnum == EACCES)
-        return err_set(err, EXIT_CANNOT_RUN, "cannot run '%s': not executable; 'chmod +x' it",
-                       command);
-    err_set_errno(err, errnum, "cannot run '%s'", command);
-    err->code = EXIT_CANNOT_RUN;
+    program_explain(command, errnum, err);
+    err->code = errnum == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
     return -1;
 }
 

@@ -1,10 +1,11 @@
 #include "record/timer_program.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "base/program.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -12,24 +13,6 @@ enum { SCRIPTS_MAX = 4, PATH_BYTES = 4096 };
 
 #define CANNOT "the timer engine cannot get in"
 #define INSTEAD "allow perf_event_open, see 'kelvin doctor'"
-
-/* Where execvp would find COMMAND; NULL = nowhere. */
-static char *find_program(const char *command)
-{
-    const char *path = getenv("PATH");
-    if (strchr(command, '/'))
-        return mem_strdup(command);
-    struct text rest = text_of(path ? path : "/bin:/usr/bin");
-    while (rest.n) {
-        struct text folder = text_cut(&rest, ':');
-        char *full =
-            folder.n ? mem_printf("%.*s/%s", TEXT_ARG(folder), command) : mem_strdup(command);
-        if (access(full, X_OK) == 0)
-            return full;
-        free(full);
-    }
-    return NULL;
-}
 
 /* The loader ignores preloads when a program gets more rights than who starts it. */
 static int check_rights(const char *path, int fd, struct err *err)
@@ -116,6 +99,6 @@ static int check_path(const char *path, int depth, struct err *err)
 
 int timer_program_check(const char *command, struct err *err)
 {
-    autofree char *path = find_program(command);
-    return path ? check_path(path, 0, err) : 0;
+    autofree char *path = NULL;
+    return program_find(command, &path) == PROGRAM_FOUND ? check_path(path, 0, err) : 0;
 }

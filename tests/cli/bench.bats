@@ -138,14 +138,14 @@ END
 @test "what cannot be run is named, with a hint" {
     bench no-such-command-here
     exits 1
-    complains "no command 'no-such-command-here' in PATH"
+    complains "no-such-command-here: not found in PATH"
     touch tool
     bench tool
-    complains "'./tool' is the one here"
+    complains "did you mean './tool'?"
     bench ./tool
     complains "'chmod +x' it"
     bench ./nowhere
-    complains "there is no './nowhere'"
+    complains "./nowhere: not found"
     mkdir bin
     printf '#!/bin/sh\n' >bin/frobnicate
     chmod +x bin/frobnicate

@@ -151,7 +151,7 @@ splits_right() { # FILE SIXTY THIRTY TEN
     kelvin record -q --min-samples 0 -o x.kelvin -- sh -c 'kill -SEGV $$'
     exits 139
     run -127 --separate-stderr "$KELVIN" record -- ./nosuch
-    complains "no command"
+    complains "./nosuch: not found"
     touch plain
     kelvin record -- ./plain
     exits 126
