@@ -1,11 +1,11 @@
 /*
  * main.c - the command table.
  */
+#include "base/signals.h"
 #include "base/text.h"
 #include "cmd/command.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 
 const struct command *const commands[] = {
@@ -67,8 +67,8 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     /* A closed pipe and a file that may not grow are write errors with a message, not a death. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+    signals_survive(SIGPIPE);
+    signals_survive(SIGXFSZ);
     int rc = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return rc;

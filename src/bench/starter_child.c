@@ -2,6 +2,7 @@
 #include "bench/starter_child.h"
 #include "base/clock.h"
 #include "base/program.h"
+#include "base/signals.h"
 #include "bench/counter.h"
 
 #include <errno.h>
@@ -119,17 +120,6 @@ static int set_up(const struct birth *b)
     return 0;
 }
 
-/* What kelvin changed for itself must not reach the command. */
-static void restore_signals(void)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static int give_birth(void *arg)
 {
     struct birth *b = arg;
@@ -137,7 +127,7 @@ static int give_birth(void *arg)
     char go;
     setpgid(0, 0); /* so that all it starts can be ended together */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    restore_signals();
+    signals_unblock();
     if (set_up(b) == 0 && (b->go_fd < 0 || read(b->go_fd, &go, 1) == 1)) {
         shared->start_ns = clock_monotonic_ns();
         execve(b->path, b->argv, b->starter->env);
@@ -305,7 +295,7 @@ _Noreturn void starter_child_main(struct starter_child *c)
     c->stack = mem_calloc(1, BIRTH_STACK_BYTES);
     dl_iterate_phdr(add_ranges, c);
     c->peak_fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-    signal(SIGINT, SIG_IGN); /* kelvin itself decides what Ctrl-C ends */
+    signals_survive(SIGINT); /* kelvin itself decides what Ctrl-C ends */
     while (read(c->request_fd, &q, sizeof q) == (ssize_t)sizeof q) {
         struct starter_report r = {.end = STARTER_NOT_RUN};
         serve(c, &q, &r);

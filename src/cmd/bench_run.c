@@ -2,6 +2,7 @@
  * bench_run.c - from the options of `kelvin bench` to a plan and its session.
  */
 #include "base/clock.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "bench/count.h"
 #include "bench/gates.h"
@@ -9,9 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 
 /* --- progress --- */
@@ -171,27 +170,13 @@ static char *ask_of(const struct cmd_bench_opts *o)
 }
 
 /* Ctrl-C ends the measuring, not the program: what there is will be told. */
-static int watch_signals(sigset_t *ret_before)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, ret_before);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int run_session(struct session *s, const struct plan *p, const struct session_opts *with,
                        struct starter_opts *start, struct err *err)
 {
-    sigset_t before;
-    autoclose int stop_fd = watch_signals(&before);
-    start->stop_fd = stop_fd;
+    struct signals signals;
+    start->stop_fd = signals_open(&signals, false) == 0 ? signals.fd : -1;
     int rc = session_run(s, p, with, start, err);
-    struct signalfd_siginfo taken;
-    while (stop_fd >= 0 && read(stop_fd, &taken, sizeof taken) > 0)
-        ;
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    signals_close(&signals);
     return rc;
 }
 

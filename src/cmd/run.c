@@ -3,6 +3,7 @@
  */
 #include "cmd/run.h"
 #include "base/clock.h"
+#include "base/signals.h"
 #include "cmd/command.h"
 #include "host/ask.h"
 #include "suite/exec.h"
@@ -10,9 +11,6 @@
 
 #include <errno.h>
 #include <libgen.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -239,19 +237,13 @@ static int (*const phases[PHASES])(struct run *r, struct err *err) = {
 /* From here on Ctrl-C is something to read: what is running is ended and nothing is left behind. */
 static void watch_signals(struct run *r)
 {
-    sigset_t ends;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ends, NULL);
-    r->stop_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+    struct signals s;
+    r->stop_fd = signals_open(&s, false) == 0 ? s.fd : -1;
 }
 
 int run_go_on(const struct run *r, struct err *err)
 {
-    struct pollfd stop = {r->stop_fd, POLLIN, 0};
-    if (poll(&stop, 1, 0) <= 0)
+    if (!signals_pending(r->stop_fd))
         return 0;
     return err_set(err, EXIT_STOPPED, "interrupted: nothing was published");
 }

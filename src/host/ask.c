@@ -1,72 +1,41 @@
 #include "host/ask.h"
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <time.h>
 
-extern char **environ;
-
-static int64_t now_ms(void)
+/* Start ARGV with its output going to OUT_FD. */
+static bool start(struct subprocess *s, const char *const *argv, int out_fd)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* Our variables with those that keep a program from asking back or from speaking another tongue. */
-static char **quiet_environ(void)
-{
-    static const char *const ours[] = {"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true",
-                                       "SSH_ASKPASS=true", "GIT_OPTIONAL_LOCKS=0"};
-    size_t n = 0, n_ours = sizeof ours / sizeof *ours;
-    while (environ[n])
-        n++;
-    char **all = mem_calloc(n + n_ours + 1, sizeof *all);
-    for (size_t i = 0; i < n_ours; i++) /* the first of a name is the one that counts */
-        all[i] = (char *)(uintptr_t)ours[i];
-    memcpy(all + n_ours, environ, n * sizeof *all);
-    return all;
-}
-
-/* Start ARGV with its output going to OUT_FD; -1 if that cannot be done. */
-static pid_t start(const char *const *argv, int out_fd)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none, pipe_only;
-    pid_t pid = -1;
-    autofree char **env = quiet_environ();
-    sigemptyset(&none);
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, out_fd, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setsigdefault(&attr, &pipe_only);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    if (posix_spawnp(&pid, argv[0], &files, &attr, (char *const *)(uintptr_t)argv, env) != 0)
-        pid = -1;
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attr);
-    return pid;
+    /* What keeps a program from asking back, or from speaking another language. */
+    static const char *const quiet[] = {
+        "LC_ALL=C",         "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true",
+        "SSH_ASKPASS=true", "GIT_OPTIONAL_LOCKS=0",  NULL};
+    struct err ignored;
+    autoclose int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct subprocess_opts with = {
+        .argv = (char *const *)(uintptr_t)argv,
+        .env = (char *const *)(uintptr_t)quiet,
+        .in_fd = null_fd,
+        .out_fd = out_fd,
+        .error_fd = null_fd,
+    };
+    return null_fd > 0 && subprocess_start(s, &with, &ignored) == 0;
 }
 
 /* Read FD to its end. False when time or room ran out. */
-static bool listen_until(int fd, int64_t deadline_ms, struct buf *ret)
+static bool listen_until(int fd, uint64_t deadline_ns, struct buf *ret)
 {
     char bytes[4096];
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        int64_t left = deadline_ms - now_ms();
-        int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
+        uint64_t now_ns = clock_monotonic_ns();
+        uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+        int ready = left_ns ? poll(&p, 1, (int)(left_ns / 1000000) + 1) : 0;
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready <= 0)
@@ -81,35 +50,29 @@ static bool listen_until(int fd, int64_t deadline_ms, struct buf *ret)
 }
 
 /* The output may be closed and the program stay: wait for it only as long as the time lasts. */
-static bool ended_well(pid_t pid, int64_t deadline_ms)
+static bool ended_well(struct subprocess *s, uint64_t deadline_ns)
 {
-    int status;
-    for (;;) {
-        pid_t got = waitpid(pid, &status, WNOHANG);
-        if (got == pid)
-            return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        if ((got < 0 && errno != EINTR) || now_ms() >= deadline_ms)
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-    }
-    kill(pid, SIGKILL);
-    waitpid(pid, &status, 0);
-    return false;
+    if (subprocess_wait(s, deadline_ns, -1) != SUBPROCESS_ENDED)
+        subprocess_kill(s, 0);
+    subprocess_reap(s, true);
+    return !s->errnum && WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0;
 }
 
 bool ask_program(struct ask *a, const char *const *argv, struct buf *ret)
 {
     int ends[2];
-    int64_t began = now_ms(), deadline = began + a->ms_left;
+    struct subprocess s;
+    uint64_t began_ns = clock_monotonic_ns();
     if (a->ms_left <= 0 || pipe2(ends, O_CLOEXEC) != 0)
         return false;
     autoclose int in = ends[0];
-    pid_t pid = start(argv, ends[1]);
+    bool started = start(&s, argv, ends[1]);
     close(ends[1]);
-    if (pid < 0)
+    if (!started)
         return false;
-    bool heard = listen_until(in, deadline, ret);
-    bool well = ended_well(pid, heard ? deadline : 0);
-    a->ms_left -= (int)(now_ms() - began);
+    uint64_t deadline_ns = began_ns + (uint64_t)a->ms_left * 1000000;
+    bool heard = listen_until(in, deadline_ns, ret);
+    bool well = ended_well(&s, heard ? deadline_ns : began_ns);
+    a->ms_left -= (int)((clock_monotonic_ns() - began_ns + 999999) / 1000000);
     return heard && well;
 }

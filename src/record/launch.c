@@ -1,105 +1,23 @@
 #include "record/launch.h"
-#include "base/mem.h"
 #include "base/program.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
-/* What the recorder changed for itself must not reach the command. */
-static void restore_signals(void)
+int launch_fork(struct subprocess *s, char **argv, const sigset_t *mask, struct err *err)
 {
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
+    struct subprocess_opts with = {.argv = argv, .mask = mask, .held = true};
+    return subprocess_start(s, &with, err);
 }
 
-static void child(char **argv, int go_fd, int fail_fd)
+int launch_go(struct subprocess *s, const char *command, struct err *err)
 {
-    char c;
-    if (read(go_fd, &c, 1) != 1)
-        _exit(EXIT_OWN); /* the recorder gave up */
-    restore_signals();
-    execvp(argv[0], argv);
-    int e = errno;
-    if (write(fail_fd, &e, sizeof e) != sizeof e)
-        _exit(EXIT_OWN);
-    _exit(EXIT_NOT_FOUND);
-}
-
-int launch_fork(struct launch *l, char **argv, struct err *err)
-{
-    int go[2], fail[2];
-    *l = (struct launch){.pid = -1, .go_fd = -1, .fail_fd = -1};
-    if (pipe2(go, O_CLOEXEC) != 0)
-        return err_set_errno(err, errno, "cannot make a pipe");
-    if (pipe2(fail, O_CLOEXEC) != 0) {
-        int e = errno;
-        close(go[0]);
-        close(go[1]);
-        return err_set_errno(err, e, "cannot make a pipe");
+    if (subprocess_go(s, err) != 0) {
+        err->code = EXIT_OWN;
+        return -1;
     }
-    l->pid = fork();
-    int e = errno;
-    if (l->pid == 0) {
-        close(go[1]);
-        close(fail[0]);
-        child(argv, go[0], fail[1]);
-    }
-    close(go[0]);
-    close(fail[1]);
-    l->go_fd = go[1];
-    l->fail_fd = fail[0];
-    if (l->pid > 0)
+    if (!s->errnum)
         return 0;
-    launch_drop(l);
-    return err_set_errno(err, e, "cannot start a process");
-}
-
-/* The codes that shells and env(1) give. */
-static int exec_failed(const char *command, int errnum, struct err *err)
-{
-    program_explain(command, errnum, err);
-    err->code = errnum == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    program_explain(command, s->errnum, err);
+    err->code = s->errnum == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
     return -1;
-}
-
-static void close_pipes(struct launch *l)
-{
-    if (l->go_fd >= 0)
-        close(l->go_fd);
-    if (l->fail_fd >= 0)
-        close(l->fail_fd);
-    l->go_fd = l->fail_fd = -1;
-}
-
-int launch_go(struct launch *l, const char *command, struct err *err)
-{
-    int errnum;
-    ssize_t n = write(l->go_fd, "", 1);
-    if (n == 1)
-        n = read(l->fail_fd, &errnum, sizeof errnum);
-    close_pipes(l);
-    if (n == 0)
-        return 0; /* exec closed the pipe */
-    waitpid(l->pid, NULL, 0);
-    l->pid = -1;
-    if (n == sizeof errnum)
-        return exec_failed(command, errnum, err);
-    return err_set(err, EXIT_OWN, "the command's process ended before it could start");
-}
-
-void launch_drop(struct launch *l)
-{
-    bool waiting = l->pid > 0 && l->go_fd >= 0;
-    close_pipes(l);
-    if (waiting)
-        waitpid(l->pid, NULL, 0);
-    l->pid = -1;
 }

@@ -6,10 +6,8 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 /* With the time between two polls this makes the second that a kill may cost. */
 #define FLUSH_NS 700000000u
@@ -110,16 +108,8 @@ static int watch(struct recorder *r, int fd)
 
 static int open_fds(struct recorder *r, struct err *err)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (r->epoll_fd < 0 || r->signal_fd < 0 || watch(r, r->signal_fd) != 0)
+    if (r->epoll_fd < 0 || signals_open(&r->signals, true) != 0 || watch(r, r->signals.fd) != 0)
         return err_set_errno(err, errno, "cannot wait for events");
     r->opts.engine.epoll_fd = r->epoll_fd;
     return 0;
@@ -152,7 +142,7 @@ static int start_command(struct recorder *r, struct err *err)
 {
     char **argv = r->opts.command;
     const char *slash = strrchr(argv[0], '/');
-    if (launch_fork(&r->launch, argv, err) != 0)
+    if (launch_fork(&r->launch, argv, &r->signals.before, err) != 0)
         return -1;
     become_urgent();
     int pid = r->launch.pid;
@@ -178,8 +168,8 @@ static int start_process(struct recorder *r, struct err *err)
 
 int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err *err)
 {
-    *r = (struct recorder){.opts = *o, .epoll_fd = -1, .signal_fd = -1, .pid_fd = -1};
-    r->launch = (struct launch){-1, -1, -1};
+    *r = (struct recorder){.opts = *o, .epoll_fd = -1, .signals.fd = -1, .pid_fd = -1};
+    r->launch = SUBPROCESS_NONE;
     r->opts.engine.running = !o->command;
     r->opts.engine.command = o->command;
     r->profile = profile_new();
@@ -192,29 +182,32 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
 
 /* --- the loop --- */
 
+static bool take_end(struct recorder *r, bool block)
+{
+    r->exited = subprocess_reap(&r->launch, block);
+    r->status = r->launch.status;
+    r->usage = r->launch.usage;
+    return r->exited;
+}
+
 static bool reap(struct recorder *r)
 {
     if (!r->opts.command || r->exited)
         return r->exited;
-    if (wait4(r->launch.pid, &r->status, WNOHANG, &r->usage) == r->launch.pid) {
-        r->exited = true;
-        r->launch.pid = -1;
-    }
-    return r->exited;
+    return take_end(r, false);
 }
 
 /* Ctrl-C reaches the command as well: it decides whether that is the end. */
 static bool take_signals(struct recorder *r)
 {
-    struct signalfd_siginfo s;
     bool over = false;
-    while (read(r->signal_fd, &s, sizeof s) == sizeof s) {
-        if (s.ssi_signo == SIGCHLD)
+    for (int signal; (signal = signals_take(&r->signals));) {
+        if (signal == SIGCHLD)
             continue;
         if (!r->opts.command || ++r->interrupts >= INTERRUPTS_MAX)
             over = true;
-        else if (s.ssi_signo != SIGINT)
-            kill(r->launch.pid, (int)s.ssi_signo);
+        else if (signal != SIGINT)
+            kill(r->launch.pid, signal);
     }
     if (over)
         r->end = END_INTERRUPT;
@@ -274,8 +267,8 @@ static int give_up(struct recorder *r)
     r->end = END_WRITE;
     r->engine->stop(r->run);
     r->end_ns = clock_monotonic_ns();
-    if (r->opts.command && wait4(r->launch.pid, &r->status, 0, &r->usage) == r->launch.pid)
-        r->exited = true;
+    if (r->opts.command && !r->exited)
+        take_end(r, true);
     return -1;
 }
 
@@ -296,7 +289,8 @@ void recorder_done(struct recorder *r, bool keep_part)
 {
     if (r->engine)
         r->engine->close(r->run);
-    launch_drop(&r->launch);
+    subprocess_done(&r->launch);
+    signals_close(&r->signals);
     if (r->part) {
         recording_writer_done(&r->writer);
         fclose(r->part);
@@ -307,8 +301,8 @@ void recorder_done(struct recorder *r, bool keep_part)
     recording_mark_done(&r->mark);
     processes_free(r->processes);
     profile_free(r->profile);
-    int fds[] = {r->epoll_fd, r->signal_fd, r->pid_fd};
-    for (int i = 0; i < 3; i++)
+    int fds[] = {r->epoll_fd, r->pid_fd};
+    for (int i = 0; i < 2; i++)
         if (fds[i] >= 0)
             close(fds[i]);
 }

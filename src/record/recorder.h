@@ -8,6 +8,7 @@
  * published: FILE.part then becomes FILE. Or it is dropped and FILE stays as it was.
  */
 #pragma once
+#include "base/signals.h"
 #include "record/engine.h"
 #include "record/launch.h"
 #include "wire/recording.h"
@@ -51,8 +52,9 @@ struct recorder {
     /* inside */
     void *run;
     struct processes *processes;
-    struct launch launch;
-    int epoll_fd, signal_fd, pid_fd;
+    struct subprocess launch;
+    struct signals signals;
+    int epoll_fd, pid_fd;
     int interrupts;
     uint64_t last_flush_ns;
     char *part_path;

@@ -3,16 +3,13 @@
  */
 #include "suite/exec.h"
 #include "base/clock.h"
+#include "base/subprocess.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/personality.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { GRACE_MS = 2000, TAIL_BYTES = 16 << 10 };
@@ -50,139 +47,69 @@ int exec_check_cpus(const struct words *cpus, struct err *err)
     return 0;
 }
 
-/* --- in the child --- */
+/* --- running --- */
 
-static void pin(const struct words *cpus)
+/* In the new process. */
+static void prepare(void *to)
 {
+    const struct exec_opts *o = to;
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (size_t i = 0; i < cpus->at.n; i++)
-        if (add_cpus(&set, cpus->at.at[i]) != 0)
+    for (size_t i = 0; o->cpus && i < o->cpus->at.n; i++)
+        if (add_cpus(&set, o->cpus->at.at[i]) != 0)
             return;
-    sched_setaffinity(0, sizeof set, &set);
-}
-
-static void set_variables(const struct words *env)
-{
-    for (size_t i = 0; i < env->at.n; i++)
-        if (strchr(env->at.at[i], '='))
-            putenv(env->at.at[i]);
-}
-
-static void open_as(const char *path, int flags, int fd)
-{
-    int opened = open(path, flags, 0666);
-    if (opened < 0)
-        return;
-    dup2(opened, fd);
-    if (opened != fd)
-        close(opened);
-}
-
-/* Never returns; what went wrong is told through the pipe. */
-static void child(const struct exec_opts *o, int tell)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* if kelvin is killed, nothing goes on */
-    open_as(*o->input ? o->input : "/dev/null", O_RDONLY, STDIN_FILENO);
-    open_as(o->log, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO);
-    dup2(STDOUT_FILENO, STDERR_FILENO);
-    if (o->cpus && o->cpus->at.n)
-        pin(o->cpus);
-    if (o->env)
-        set_variables(o->env);
+    if (CPU_COUNT(&set))
+        sched_setaffinity(0, sizeof set, &set);
     if (o->fixed_layout)
         personality(ADDR_NO_RANDOMIZE);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    execvp(o->argv[0], o->argv);
-    int e = errno;
-    ssize_t ignored = write(tell, &e, sizeof e);
-    (void)ignored;
-    _exit(127);
 }
 
-/* --- in the parent --- */
-
-struct running {
-    pid_t pid;
-    int pid_fd;
-};
-
-static int start(const struct exec_opts *o, struct running *r, int *ret_errno, struct err *err)
+static int start(const struct exec_opts *o, struct subprocess *s, struct err *err)
 {
-    int tell[2];
-    *ret_errno = 0;
-    if (pipe2(tell, O_CLOEXEC) != 0)
-        return err_set_errno(err, errno, "cannot make a pipe");
-    r->pid = fork();
-    if (r->pid == 0)
-        child(o, tell[1]);
-    int e = errno;
-    close(tell[1]);
-    if (r->pid < 0) {
-        close(tell[0]);
-        return err_set_errno(err, e, "cannot start a process");
-    }
-    setpgid(r->pid, r->pid);
-    if (read(tell[0], ret_errno, sizeof *ret_errno) != (ssize_t)sizeof *ret_errno)
-        *ret_errno = 0;
-    close(tell[0]);
-    r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
-    return 0;
+    const char *input = *o->input ? o->input : "/dev/null";
+    autoclose int in = open(input, O_RDONLY | O_CLOEXEC);
+    autoclose int log = open(o->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    struct exec_opts copy = *o;
+    struct subprocess_opts with = {
+        .argv = o->argv,
+        .env = o->env ? o->env->at.at : NULL,
+        .in_fd = in > 0 ? in : 0,
+        .out_fd = log > 0 ? log : 0,
+        .error_fd = log > 0 ? log : 0,
+        .group = true,
+        .death_signal = SIGTERM, /* if kelvin is killed, nothing goes on */
+        .prepare = prepare,
+        .prepare_to = &copy,
+    };
+    return subprocess_start(s, &with, err);
 }
 
-/* 1 when the process ended, 0 when the time was up, -1 when the user wants to stop. */
-static int wait_for(const struct running *r, double timeout_s, int stop_fd)
+static void put_end(const struct subprocess *s, enum subprocess_event event,
+                    struct exec_result *ret)
 {
-    double until = clock_monotonic_s() + timeout_s;
-    for (;;) {
-        struct pollfd fds[2] = {{r->pid_fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};
-        double left = until - clock_monotonic_s();
-        if (left <= 0)
-            return 0;
-        poll(fds, 2, left > 1000 ? 1000000 : (int)(left * 1000) + 1);
-        if (fds[0].revents)
-            return 1;
-        if (fds[1].revents)
-            return -1;
-    }
-}
-
-/* Politely first. */
-static void end_group(struct running *r)
-{
-    kill(-r->pid, SIGTERM);
-    struct pollfd fd = {r->pid_fd, POLLIN, 0};
-    poll(&fd, 1, GRACE_MS);
-    kill(-r->pid, SIGKILL);
+    bool signalled = WIFSIGNALED(s->status);
+    ret->end = s->errnum                     ? EXEC_NOT_RUN
+               : event == SUBPROCESS_LATE    ? EXEC_TIMED_OUT
+               : event == SUBPROCESS_STOPPED ? EXEC_INTERRUPTED
+               : signalled                   ? EXEC_SIGNALLED
+                                             : EXEC_EXITED;
+    ret->status = s->errnum ? s->errnum : signalled ? WTERMSIG(s->status) : WEXITSTATUS(s->status);
 }
 
 int exec_run(const struct exec_opts *o, struct exec_result *ret, struct err *err)
 {
-    struct running r = {.pid_fd = -1};
-    int cannot, status;
+    struct subprocess s;
     *ret = (struct exec_result){0};
-    double began = clock_monotonic_s();
-    if (start(o, &r, &cannot, err) != 0)
+    uint64_t began_ns = clock_monotonic_ns();
+    if (start(o, &s, err) != 0)
         return -1;
-    int ended = cannot ? 1 : wait_for(&r, o->timeout_s, o->stop_fd);
-    if (ended <= 0)
-        end_group(&r);
-    while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    ret->wall_s = clock_monotonic_s() - began;
-    if (r.pid_fd >= 0)
-        close(r.pid_fd);
-    ret->end = cannot                ? EXEC_NOT_RUN
-               : ended == 0          ? EXEC_TIMED_OUT
-               : ended < 0           ? EXEC_INTERRUPTED
-               : WIFSIGNALED(status) ? EXEC_SIGNALLED
-                                     : EXEC_EXITED;
-    ret->status = cannot ? cannot : WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    uint64_t until_ns = began_ns + (uint64_t)(o->timeout_s * 1e9);
+    enum subprocess_event event = subprocess_wait(&s, until_ns, o->stop_fd);
+    if (event != SUBPROCESS_ENDED)
+        subprocess_kill(&s, GRACE_MS);
+    subprocess_reap(&s, true);
+    ret->wall_s = (double)(clock_monotonic_ns() - began_ns) / 1e9;
+    put_end(&s, event, ret);
     return 0;
 }
 

@@ -145,6 +145,26 @@ splits_right() { # FILE SIXTY THIRTY TEN
     [[ $(info few.kelvin partial) == *"--min-samples"* ]]
 }
 
+@test "a command finds signals as it would without kelvin" {
+    (trap '' USR2 PIPE HUP; grep -E '^Sig(Blk|Ign)' /proc/self/status >before
+     "$KELVIN" record -q --min-samples 0 -o x.kelvin -- grep -E '^Sig(Blk|Ign)' /proc/self/status >after 2>err)
+    cmp before after || fail "$(cat before after err)"
+}
+
+@test "nohup holds for a recording too" {
+    sleep 60 &
+    local sleeper=$! recorder tries=0
+    nohup "$KELVIN" record -q --min-samples 0 -d 60 -o x.kelvin -p "$sleeper" >out 2>err &
+    recorder=$!
+    until [ -e x.kelvin.part ] || [ $((tries++)) -gt 200 ]; do sleep 0.05; done
+    kill -HUP "$recorder"
+    sleep 0.5
+    kill -0 "$recorder" || fail "$(cat err)"
+    kill -TERM "$recorder"
+    wait "$recorder" || true
+    kill "$sleeper"
+}
+
 @test "the command's own failure is passed on, kelvin's own has other codes" {
     kelvin record -q --min-samples 0 -o x.kelvin -- sh -c 'exit 42'
     exits 42
