@@ -6,8 +6,9 @@
  * A parent's id is always smaller than its children's: one pass backwards sums a tree.
  */
 #pragma once
-#include "base/idmap.h"
-#include "base/vec.h"
+#include "base/trie.h"
+
+#include <assert.h>
 
 struct frame_id {
     uint32_t i;
@@ -16,14 +17,23 @@ struct stack_id {
     uint32_t i; /* 0 = the empty stack */
 };
 
+/* A node of the trie, with ids that have types. */
 struct stack_node {
-    struct stack_id parent;
-    struct frame_id frame; /* not meaningful in node 0 */
+    union {
+        struct trie_node node;
+        struct {
+            struct stack_id parent;
+            struct frame_id frame; /* not meaningful in node 0 */
+        };
+    };
 };
+static_assert(sizeof(struct stack_node) == sizeof(struct trie_node), "one is read as the other");
 
 struct stacks {
-    VEC(struct stack_node) nodes; /* [0] = the empty stack */
-    struct idmap map;
+    union {
+        struct trie trie;
+        VEC(struct stack_node) nodes; /* the trie's: [0] = the empty stack */
+    };
 };
 
 void stacks_init(struct stacks *s);
