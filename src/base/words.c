@@ -2,7 +2,6 @@
  * words.c - a line taken apart into words.
  */
 #include "base/words.h"
-#include "base/buf.h"
 
 void words_done(struct words *w)
 {
@@ -57,4 +56,35 @@ int words_split(struct words *w, struct text line, const char *separators, struc
             return err_set(err, EXIT_ERROR, "a quote has no end in: %.*s", TEXT_ARG(line));
     }
     return 0;
+}
+
+static bool needs_quotes(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+    return !*word || word[strspn(word, plain)];
+}
+
+void words_quote(struct buf *line, const char *word)
+{
+    if (!needs_quotes(word)) {
+        buf_str(line, word);
+        return;
+    }
+    buf_byte(line, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            buf_str(line, "'\\''");
+        else
+            buf_byte(line, (uint8_t)*word);
+    buf_byte(line, '\'');
+}
+
+void words_join(struct buf *line, char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (line->n)
+            buf_byte(line, ' ');
+        words_quote(line, words[i]);
+    }
 }

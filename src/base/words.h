@@ -1,8 +1,10 @@
 /*
- * words.h - a line taken apart into words as a shell would: blanks separate, quotes and
- * backslashes keep together. Nothing is expanded.
+ * words.h - a line taken apart into words as a shell would, and words put together to a line that
+ * a shell takes apart again: blanks separate, quotes and backslashes keep together. Nothing is
+ * expanded.
  */
 #pragma once
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -20,6 +22,12 @@ void words_done(struct words *w);
 
 /* Append a copy of WORD. */
 void words_add(struct words *w, struct text word);
+
+/* Append WORD to LINE, in quotes where a shell would not take it as it is. */
+void words_quote(struct buf *line, const char *word);
+
+/* Append N words to LINE, a blank between any two. */
+void words_join(struct buf *line, char *const *words, size_t n);
 
 #define WORDS_BLANKS " \t\r\n"
 #define WORDS_LIST " \t\r\n,"

@@ -1,30 +1,21 @@
 /*
  * record_label.c - what a recording says about how it was made.
  */
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cmd/record.h"
 
 #include <sys/wait.h>
 
-/* Words as one line that a shell would take apart again. */
-static void set_words(struct meta *m, const char *key, char **words, int n)
+static void set_command(struct meta *m, char **words)
 {
     autobuf struct buf b = {0};
-    for (int i = 0; i < n; i++) {
-        bool plain = words[i][0] && !words[i][strcspn(words[i], " \t\n'\"\\$`*?[]{}()<>|&;~#!")];
-        buf_printf(&b, plain ? "%s%s" : "%s'%s'", i ? " " : "", words[i]);
-    }
-    meta_set(m, key, buf_text(&b));
-}
-
-static int count_words(char **words)
-{
-    int n = 0;
+    size_t n = 0;
     while (words[n])
         n++;
-    return n;
+    words_join(&b, words, n);
+    meta_set(m, META_COMMAND, buf_text(&b));
 }
 
 /* The command line of a process that we attach to. */
@@ -34,11 +25,14 @@ static void set_process(struct meta *m, int pid)
     snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
     autofclose FILE *f = fopen(path, "re");
     size_t n = f ? fread(line, 1, sizeof line, f) : 0;
-    while (n && !line[n - 1])
-        n--;
-    for (size_t i = 0; i < n; i++)
-        line[i] = line[i] ? line[i] : ' ';
-    meta_set(m, META_COMMAND, (struct text){line, n});
+    struct text rest = {line, n};
+    autobuf struct buf words = {0};
+    while (rest.n) {
+        struct text word = text_cut(&rest, '\0');
+        autofree char *copy = mem_strndup(word.at, word.n);
+        words_join(&words, &copy, 1);
+    }
+    meta_set(m, META_COMMAND, buf_text(&words));
     meta_set_u64(m, "pid", (uint64_t)pid);
 }
 
@@ -67,7 +61,7 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
     set_note(m, r);
     meta_set_str(m, META_KERNEL_HIDDEN, f->kernel_hidden ? "yes" : "no");
     if (r->opts.command)
-        set_words(m, META_COMMAND, r->opts.command, count_words(r->opts.command));
+        set_command(m, r->opts.command);
     else
         set_process(m, r->opts.pid);
     meta_set_u64(m, META_TIME_NS, clock_wall_ns());

@@ -3,6 +3,7 @@
  */
 #include "analysis/label.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cmd/command.h"
 #include "cmd/record.h"
 
@@ -158,6 +159,11 @@ void record_summary(const struct recorder *r, const struct quality *q)
     print_head(r);
     print_top(r->profile);
     print_quality(r, q);
-    fprintf(stderr, "kelvin: wrote %s (%s); next: kelvin flame %s -o %.*s.svg\n", out,
-            units_scaled(bytes, (double)r->writer.bytes, "bytes"), out, stem, out);
+    autofree char *svg = mem_printf("%.*s.svg", stem, out);
+    char *next[] = {(char[]){"kelvin"}, (char[]){"flame"}, (char *)(uintptr_t)out, (char[]){"-o"},
+                    svg};
+    autobuf struct buf line = {0};
+    words_join(&line, next, sizeof next / sizeof *next);
+    fprintf(stderr, "kelvin: wrote %s (%s); next: %s\n", out,
+            units_scaled(bytes, (double)r->writer.bytes, "bytes"), buf_cstr(&line));
 }

@@ -1,5 +1,5 @@
 #include "host/provenance.h"
-#include "base/buf.h"
+#include "base/words.h"
 #include "host/ask.h"
 #include "model/meta.h"
 
@@ -56,34 +56,9 @@ void provenance_put(const struct provenance *p, struct meta *m)
     meta_set_str(m, META_DIRTY, !p->dirty_known ? "not known" : p->dirty ? "yes" : "no");
 }
 
-static bool needs_quotes(const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "%+,-./:=@_";
-    return !*word || word[strspn(word, plain)];
-}
-
-static void add_word(struct buf *b, const char *word)
-{
-    if (b->n)
-        buf_byte(b, ' ');
-    if (!needs_quotes(word)) {
-        buf_str(b, word);
-        return;
-    }
-    buf_byte(b, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            buf_str(b, "'\\''");
-        else
-            buf_byte(b, (uint8_t)*word);
-    buf_byte(b, '\'');
-}
-
 void provenance_put_options(struct meta *m, int n, char *const *args)
 {
     autobuf struct buf b = {0};
-    for (int i = 0; i < n; i++)
-        add_word(&b, args[i]);
+    words_join(&b, args, (size_t)n);
     meta_set_str(m, META_OPTIONS, buf_cstr(&b));
 }

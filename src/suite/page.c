@@ -4,6 +4,7 @@
 #include "suite/page.h"
 #include "base/buf.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/check.h"
@@ -337,14 +338,10 @@ static void add_overruled(struct buf *b, const struct conf *c, const char *workl
         bool other = strcmp(v->key->section, "workload") == 0 && strcmp(v->name, workload) != 0;
         if (!conf_overrules(v) || other)
             continue;
-        buf_printf(b, " \\\n    --set '%s.%s%s%s=", v->key->section, v->name, *v->name ? "." : "",
-                   v->key->key);
-        for (const char *at = v->text; *at; at++)
-            if (*at == '\'')
-                buf_str(b, "'\\''");
-            else
-                buf_byte(b, (uint8_t)*at);
-        buf_str(b, "'");
+        autofree char *word = mem_printf("%s.%s%s%s=%s", v->key->section, v->name,
+                                         *v->name ? "." : "", v->key->key, v->text);
+        buf_str(b, " \\\n    --set ");
+        words_quote(b, word);
     }
 }
 
@@ -353,7 +350,8 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
     autobuf struct buf again = {0};
     if (*s->git.commit && !s->git.dirty)
         buf_printf(&again, "git checkout %.12s\n", s->git.commit);
-    buf_printf(&again, "kelvin run %s", r->workload.name);
+    buf_str(&again, "kelvin run ");
+    words_quote(&again, r->workload.name);
     add_overruled(&again, &s->conf, r->workload.name);
     document_heading(d, "To make it again");
     document_code(d, buf_cstr(&again));

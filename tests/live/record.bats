@@ -151,6 +151,17 @@ splits_right() { # FILE SIXTY THIRTY TEN
     cmp before after || fail "$(cat before after err)"
 }
 
+@test "the command and what to do next are quoted for a shell" {
+    local busy='n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done' said
+    kelvin record --min-samples 0 -o "it's one.kelvin" -- sh -c "$busy" "it's"
+    exits 0
+    said=$(info "it's one.kelvin" command)
+    [ "$said" = "sh -c '$busy' 'it'\\''s'" ] || fail "$said"
+    local next=${stderr##*next: }
+    eval "set -- $next"
+    [ "$3" = "it's one.kelvin" ] && [ "$5" = "it's one.svg" ] || fail "$next"
+}
+
 @test "nohup holds for a recording too" {
     sleep 60 &
     local sleeper=$! recorder tries=0

@@ -53,10 +53,23 @@ static void quote_without_end_is_an_error(void **state)
     words_done(&w);
 }
 
+/* What is put together is taken apart again, and only what needs quotes has them. */
+static void words_put_together_come_apart_again(void **state)
+{
+    (void)state;
+    char *words[] = {(char[]){"./app"}, (char[]){"it's"},  (char[]){""},      (char[]){"a b"},
+                     (char[]){"$HOME"}, (char[]){"x=1,2"}, (char[]){"\\\"`"}, (char[]){"a\nb"}};
+    autobuf struct buf line = {0};
+    words_join(&line, words, 8);
+    assert_string_equal(buf_cstr(&line), "./app 'it'\\''s' '' 'a b' '$HOME' x=1,2 '\\\"`' 'a\nb'");
+    expect(buf_cstr(&line), WORDS_BLANKS, "./app|it's||a b|$HOME|x=1,2|\\\"`|a\nb");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blanks_separate_and_quotes_keep_together),
+        cmocka_unit_test(words_put_together_come_apart_again),
         cmocka_unit_test(backslashes_are_undone_as_a_shell_does),
         cmocka_unit_test(quote_without_end_is_an_error),
     };
