@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* Put a comma between every three digits of the N digits at the start of S. */
 static void separate(char *s, size_t n)
@@ -78,4 +79,13 @@ char *units_scaled(char *s, double value, const char *unit)
     if (strcmp(unit, "bytes") == 0)
         return scaled(s, value, sizes);
     return units_count(s, value < 0 ? 0 : (uint64_t)(value + 0.5));
+}
+
+char *units_utc(char *s, uint64_t since_1970_ns)
+{
+    time_t seconds = (time_t)(since_1970_ns / 1000000000u);
+    struct tm tm;
+    if (!gmtime_r(&seconds, &tm) || !strftime(s, UNITS_MAX, "%Y-%m-%d %H:%M:%S UTC", &tm))
+        snprintf(s, UNITS_MAX, "not known");
+    return s;
 }

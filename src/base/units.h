@@ -22,3 +22,6 @@ char *units_share(char *s, double part, double whole);
 
 /* A value in its unit, scaled for reading: nanoseconds "1.25 s", bytes "3.4 MiB", else a count. */
 char *units_scaled(char *s, double value, const char *unit);
+
+/* Nanoseconds since 1970 as "2025-03-09 14:05:00 UTC"; "not known" where no calendar goes. */
+char *units_utc(char *s, uint64_t since_1970_ns);

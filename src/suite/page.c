@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "model/facts.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/check.h"
@@ -12,14 +13,11 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <time.h>
 
 void page_time(int64_t time_s, char *to, size_t size)
 {
-    time_t t = (time_t)time_s;
-    struct tm tm;
-    if (!gmtime_r(&t, &tm) || !strftime(to, size, "%Y-%m-%d %H:%M:%S UTC", &tm))
-        snprintf(to, size, "not known");
+    char s[UNITS_MAX];
+    snprintf(to, size, "%s", units_utc(s, (uint64_t)time_s * 1000000000u));
 }
 
 const char *page_shorten(const char *text, char *to, size_t size)
@@ -48,11 +46,11 @@ static void fact(struct document *d, const char *what, const char *value)
 }
 
 /* What is in the profile's meta, if anything. */
-static void fact_of(struct document *d, const struct profile *p, const char *what, const char *key)
+static void fact_of(struct document *d, const struct profile *p, const char *key)
 {
-    const char *value = meta_find(&p->meta, key);
-    if (value)
-        fact(d, what, value);
+    autobuf struct buf value = {0};
+    if (facts_value(&value, &p->meta, key))
+        fact(d, facts_title(key), buf_cstr(&value));
 }
 
 /* --- where it comes from --- */
@@ -178,16 +176,16 @@ static void add_sampling(struct document *d, const struct suite_result *r)
     document_heading(d, "How it was sampled");
     document_text(d, "%s", caveat(meta_find(&p->meta, META_KIND)));
     document_table(d, facts, 2);
-    fact_of(d, p, "kind", META_KIND);
-    fact_of(d, p, "engine", META_ENGINE);
-    fact_of(d, p, "note", META_ENGINE_NOTE);
-    fact_of(d, p, "event", META_EVENT);
-    fact_of(d, p, "samples a second asked for", META_RATE_HZ);
-    fact_of(d, p, "samples a second of CPU time got", META_RATE_ACHIEVED_HZ);
+    fact_of(d, p, META_KIND);
+    fact_of(d, p, META_ENGINE);
+    fact_of(d, p, META_ENGINE_NOTE);
+    fact_of(d, p, META_EVENT);
+    fact_of(d, p, META_RATE_HZ);
+    fact_of(d, p, META_RATE_ACHIEVED_HZ);
     fact(d, "samples", units_count(n, (uint64_t)r->report.quality.samples));
-    fact_of(d, p, "samples lost", META_LOST);
-    fact_of(d, p, "stacks that did not reach the bottom", META_UNFINISHED);
-    fact_of(d, p, "frames without a name", META_UNNAMED_SHARE);
+    fact_of(d, p, META_LOST);
+    fact_of(d, p, META_UNFINISHED);
+    fact_of(d, p, META_UNNAMED_SHARE);
     if (r->recordings.n > 1)
         document_text(d,
                       "There are %zu recordings; the figures are of the first, differences from "

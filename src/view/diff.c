@@ -1,10 +1,10 @@
 /* diff.c - the words and tables of a comparison, and their printing. */
 #include "view/diff.h"
 #include "base/units.h"
+#include "model/facts.h"
 #include "view/document.h"
 
 #include <math.h>
-#include <time.h>
 
 const char *diff_presence(const struct diff_value *total)
 {
@@ -248,43 +248,11 @@ static void add_head(struct document *doc, const struct diff *d, const struct di
 
 /* --- where the runs come from --- */
 
-static const struct {
-    const char *key, *title;
-} meta_shown[] = {
-    {META_SOURCE, "file"},
-    {META_COMMAND, "command"},
-    {META_TIME_NS, "recorded"},
-    {META_CPU_TIME_NS, "CPU time"},
-    {META_SAMPLES, "samples"},
-    {META_LOST, "lost"},
-    {META_EVENT, "event"},
-    {META_RATE_HZ, "rate, Hz"},
-    {META_ENGINE, "engine"},
-    {META_HOST, "host"},
-    {META_CPU, "CPU"},
-    {META_KERNEL, "kernel"},
-    {META_LOAD, "load at start"},
-    {META_COMMIT, "commit"},
-    {META_BRANCH, "branch"},
-    {META_DIRTY, "changed since commit"},
-    {META_TOOL, "written by"},
+static const char *const keys_shown[] = {
+    META_SOURCE, META_COMMAND, META_TIME_NS, META_CPU_TIME_NS, META_SAMPLES,
+    META_LOST,   META_EVENT,   META_RATE_HZ, META_ENGINE,      META_HOST,
+    META_CPU,    META_KERNEL,  META_LOAD,    FACTS_COMMIT,     META_TOOL,
 };
-
-static void add_fact(struct buf *b, const struct meta *m, const char *key)
-{
-    char s[64];
-    struct tm tm;
-    uint64_t ns;
-    bool number = meta_find_u64(m, key, &ns);
-    time_t seconds = number ? (time_t)(ns / 1000000000u) : 0;
-    if (number && strcmp(key, META_TIME_NS) == 0 && gmtime_r(&seconds, &tm) &&
-        strftime(s, sizeof s, "%Y-%m-%d %H:%M:%S UTC", &tm))
-        buf_str(b, s);
-    else if (number && strcmp(key, META_CPU_TIME_NS) == 0)
-        buf_str(b, units_scaled(s, (double)ns, "nanoseconds"));
-    else
-        buf_str(b, meta_find(m, key));
-}
 
 /* The values of KEY in N runs, each told once: at most three. */
 static void cell_facts(struct document *doc, const char *key, const struct diff_run *runs, size_t n)
@@ -304,7 +272,7 @@ static void cell_facts(struct document *doc, const char *key, const struct diff_
         if (told == 3)
             continue;
         buf_str(&all, told++ ? "; " : "");
-        add_fact(&all, &runs[i].p->meta, key);
+        facts_value(&all, &runs[i].p->meta, key);
     }
     if (more)
         buf_printf(&all, "; %zu more", more);
@@ -325,12 +293,12 @@ static void add_provenance(struct document *doc, const struct diff *d, const str
         {"what"}, {"before", .wide = true}, {"after", .wide = true}};
     document_heading(doc, "Recorded");
     document_table(doc, columns, 3);
-    for (size_t i = 0; i < sizeof meta_shown / sizeof *meta_shown; i++) {
-        if (!is_known(d, v, meta_shown[i].key))
+    for (size_t i = 0; i < sizeof keys_shown / sizeof *keys_shown; i++) {
+        if (!is_known(d, v, keys_shown[i]))
             continue;
-        document_cell(doc, text_of(meta_shown[i].title), 0);
-        cell_facts(doc, meta_shown[i].key, v->runs, d->n_before);
-        cell_facts(doc, meta_shown[i].key, v->runs + d->n_before, d->n_after);
+        document_cell(doc, text_of(facts_title(keys_shown[i])), 0);
+        cell_facts(doc, keys_shown[i], v->runs, d->n_before);
+        cell_facts(doc, keys_shown[i], v->runs + d->n_before, d->n_after);
     }
 }
 

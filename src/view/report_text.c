@@ -1,12 +1,12 @@
 /* report_text.c - the words and tables of a report, and their printing. */
 #include "base/units.h"
+#include "model/facts.h"
 #include "view/caption.h"
 #include "view/document.h"
 #include "view/flame.h"
 #include "view/report_inner.h"
 
 #include <math.h>
-#include <time.h>
 
 /* Below this many samples nothing is said about a row's place among others. */
 enum { FEW_FOR_ORDER = 10 };
@@ -33,76 +33,22 @@ static void cell_count(struct document *d, const struct flat *f, int64_t n)
 
 /* --- how it was recorded --- */
 
-static void add_time(struct document *d, const char *title, uint64_t since_1970_ns)
-{
-    char s[64];
-    time_t seconds = (time_t)(since_1970_ns / 1000000000u);
-    struct tm tm;
-    if (!gmtime_r(&seconds, &tm) || !strftime(s, sizeof s, "%Y-%m-%d %H:%M:%S UTC", &tm))
-        return;
-    document_cell(d, text_of(title), 0);
-    document_cell(d, text_of(s), 0);
-}
-
-static void add_duration(struct document *d, const char *title, uint64_t ns)
-{
-    char s[UNITS_MAX];
-    document_cell(d, text_of(title), 0);
-    document_cell(d, text_of(units_scaled(s, (double)ns, "nanoseconds")), 0);
-}
-
-static const struct {
-    const char *key, *title;
-} meta_shown[] = {
-    {META_COMMAND, "command"},
-    {META_EXIT_STATUS, "exit status"},
-    {META_TIME_NS, "recorded"},
-    {META_DURATION_NS, "duration"},
-    {META_CPU_TIME_NS, "CPU time"},
-    {META_ENGINE, "engine"},
-    {META_ENGINE_NOTE, "limits"},
-    {META_RATE_HZ, "rate asked, Hz"},
-    {META_RATE_ACHIEVED_HZ, "rate achieved, Hz"},
-    {META_THROTTLED, "times throttled"},
-    {META_COMMIT, "commit"},
-    {META_BRANCH, "branch"},
-    {META_DIRTY, "changed since commit"},
-    {META_HOST, "host"},
-    {META_CPU, "CPU"},
-    {META_CPUS, "CPUs"},
-    {META_MEMORY, "memory"},
-    {META_OS, "system"},
-    {META_KERNEL, "kernel"},
-    {META_VIRTUAL, "virtual machine"},
-    {META_CONTAINER, "container"},
-    {META_GOVERNOR, "frequency governor"},
-    {META_TURBO, "turbo"},
-    {META_SMT, "SMT"},
-    {META_LOAD, "load at start"},
-    {META_TOOL, "written by"},
-    {META_COMMENT, "remark"},
-};
-
 static void add_provenance(struct document *d, const struct report *r)
 {
+    static const char *const keys[] = {
+        META_COMMAND, META_EXIT_STATUS, META_TIME_NS, META_DURATION_NS,      META_CPU_TIME_NS,
+        META_ENGINE,  META_ENGINE_NOTE, META_RATE_HZ, META_RATE_ACHIEVED_HZ, META_THROTTLED,
+        FACTS_COMMIT, FACTS_HOST,       META_TOOL,    META_COMMENT,
+    };
     static const struct document_column columns[] = {{"what"}, {"value", .wide = true}};
-    const struct meta *m = &r->profile->meta;
     document_heading(d, "Recorded");
     document_table(d, columns, 2);
-    for (size_t i = 0; i < sizeof meta_shown / sizeof *meta_shown; i++) {
-        const char *key = meta_shown[i].key, *value = meta_find(m, key);
-        size_t n = strlen(key);
-        uint64_t ns;
-        if (!value)
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        autobuf struct buf value = {0};
+        if (!facts_value(&value, &r->profile->meta, keys[i]))
             continue;
-        if (strcmp(key, META_TIME_NS) == 0 && meta_find_u64(m, key, &ns)) {
-            add_time(d, meta_shown[i].title, ns);
-        } else if (n > 3 && strcmp(key + n - 3, "_ns") == 0 && meta_find_u64(m, key, &ns)) {
-            add_duration(d, meta_shown[i].title, ns);
-        } else {
-            document_cell(d, text_of(meta_shown[i].title), 0);
-            document_cell(d, text_of(value), 0);
-        }
+        document_cell(d, text_of(facts_title(keys[i])), 0);
+        document_cell(d, buf_text(&value), 0);
     }
     if (!d->blocks.at[d->blocks.n - 1].cells.n) {
         d->blocks.n -= 1; /* an empty table tells nothing */

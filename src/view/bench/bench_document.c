@@ -1,5 +1,6 @@
 /* bench_document.c - the words and tables of a benchmark report. */
 #include "base/buf.h"
+#include "model/facts.h"
 #include "view/bench/bench_inner.h"
 
 #include <math.h>
@@ -424,31 +425,8 @@ static void add_pasts(struct document *d, const struct bench_report *r, bool fig
 
 /* --- where --- */
 
-static const struct {
-    const char *key, *title;
-} facts[] = {
-    {META_TIME_NS, "measured"},
-    {META_OPTIONS, "kelvin bench"},
-    {META_METHOD, "method"},
-    {META_COMMIT, "commit"},
-    {META_BRANCH, "branch"},
-    {META_DIRTY, "changed since commit"},
-    {META_BUILD, "compiler"},
-    {META_HOST, "host"},
-    {META_CPU, "CPU"},
-    {META_CPUS, "CPUs"},
-    {META_ARCH, "architecture"},
-    {META_MEMORY, "memory"},
-    {META_OS, "system"},
-    {META_KERNEL, "kernel"},
-    {META_VIRTUAL, "virtual machine"},
-    {META_CONTAINER, "container"},
-    {META_GOVERNOR, "frequency governor"},
-    {META_TURBO, "turbo"},
-    {META_SMT, "SMT"},
-    {META_CLOCK, "clock source"},
-    {META_LOAD, "load at start"},
-    {META_TOOL, "measured by"},
+static const char *const keys_shown[] = {
+    META_TIME_NS, META_OPTIONS, META_METHOD, FACTS_COMMIT, META_BUILD, FACTS_HOST, META_TOOL,
 };
 
 static const struct document_column columns_facts[] = {
@@ -459,12 +437,12 @@ static void add_system(struct document *d, const struct bench_report *r)
     size_t n_columns = r->before ? 3 : 2;
     document_heading(d, "System");
     document_table(d, columns_facts, n_columns);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        autofree char *now = bench_fact(r->now, facts[i].key);
-        cell(d, facts[i].title);
+    for (size_t i = 0; i < sizeof keys_shown / sizeof *keys_shown; i++) {
+        autofree char *now = bench_fact(r->now, keys_shown[i]);
+        cell(d, facts_title(keys_shown[i]));
         cell(d, now);
         if (r->before) {
-            autofree char *before = bench_fact(r->before, facts[i].key);
+            autofree char *before = bench_fact(r->before, keys_shown[i]);
             cell(d, before);
         }
     }

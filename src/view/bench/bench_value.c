@@ -1,9 +1,9 @@
 /* bench_value.c - numbers of benchmarks as people read them. */
 #include "base/mem.h"
+#include "model/facts.h"
 #include "view/bench/bench_inner.h"
 
 #include <math.h>
-#include <time.h>
 
 bool bench_summarize(struct bench_summary *ret, const struct series *series, enum measure m)
 {
@@ -181,16 +181,6 @@ double bench_past_step(const struct bench_past *p, size_t at)
 
 char *bench_fact(const struct series_set *set, const char *key)
 {
-    const char *value = meta_find(&set->meta, key);
-    uint64_t ns;
-    struct tm tm;
-    char s[64];
-    if (!value || !*value)
-        return mem_strdup("not known");
-    if (strcmp(key, META_TIME_NS) != 0 || !meta_find_u64(&set->meta, key, &ns))
-        return mem_strdup(value);
-    time_t seconds = (time_t)(ns / 1000000000u);
-    if (!gmtime_r(&seconds, &tm) || !strftime(s, sizeof s, "%Y-%m-%d %H:%M:%S UTC", &tm))
-        return mem_strdup("not known");
-    return mem_strdup(s);
+    autobuf struct buf value = {0};
+    return mem_strdup(facts_value(&value, &set->meta, key) ? buf_cstr(&value) : "not known");
 }

@@ -1,0 +1,56 @@
+#include "model/facts.h"
+#include "base/units.h"
+
+static const struct {
+    const char *key, *title;
+} titles[] = {
+    {META_ARCH, "architecture"},
+    {META_BUILD, "compiler"},
+    {META_CLOCK, "clock source"},
+    {META_COMMENT, "comment"},
+    {META_CPU, "CPU"},
+    {META_CPUS, "CPUs"},
+    {META_CPU_TIME_NS, "CPU time"},
+    {META_DIRTY, "changed since commit"},
+    {META_DURATION_NS, "duration"},
+    {META_ENGINE_NOTE, "limits"},
+    {META_EXIT_STATUS, "exit status"},
+    {META_GOVERNOR, "frequency governor"},
+    {META_LOAD, "load at start"},
+    {META_LOST, "samples lost"},
+    {META_OS, "system"},
+    {META_RATE_ACHIEVED_HZ, "rate achieved, Hz"},
+    {META_RATE_HZ, "rate asked for, Hz"},
+    {META_SMT, "SMT"},
+    {META_SOURCE, "file"},
+    {META_THROTTLED, "times throttled"},
+    {META_TIME_NS, "started"},
+    {META_UNFINISHED, "unfinished stacks"},
+    {META_UNNAMED_SHARE, "frames without a name"},
+    {META_VIRTUAL, "virtual machine"},
+};
+
+const char *facts_title(const char *key)
+{
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (strcmp(titles[i].key, key) == 0)
+            return titles[i].title;
+    return key;
+}
+
+bool facts_value(struct buf *ret, const struct meta *m, const char *key)
+{
+    char s[UNITS_MAX];
+    uint64_t ns;
+    const char *value = meta_find(m, key);
+    if (!value || !*value)
+        return false;
+    bool is_ns = text_ends(text_of(key), "_ns") && meta_find_u64(m, key, &ns);
+    if (is_ns && strcmp(key, META_TIME_NS) == 0)
+        buf_str(ret, units_utc(s, ns));
+    else if (is_ns)
+        buf_str(ret, units_scaled(s, (double)ns, "nanoseconds"));
+    else
+        buf_str(ret, value);
+    return true;
+}

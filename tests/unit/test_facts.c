@@ -1,0 +1,57 @@
+/* What is known about a measurement, as people read it. */
+#include "model/facts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void expect(const struct meta *m, const char *key, const char *value)
+{
+    autobuf struct buf b = {0};
+    assert_int_equal(facts_value(&b, m, key), value != NULL);
+    assert_string_equal(buf_cstr(&b), value ? value : "");
+}
+
+static void values_are_written_by_what_their_key_means(void **state)
+{
+    (void)state;
+    struct meta m = {0};
+    meta_set_u64(&m, META_TIME_NS, 1741529100123456789u);
+    meta_set_u64(&m, META_CPU_TIME_NS, 1250000000);
+    meta_set_str(&m, META_DURATION_NS, "a while");
+    meta_set_u64(&m, META_SAMPLES, 1250000000);
+    meta_set_str(&m, META_COMMAND, "./app 1");
+    meta_set_str(&m, META_HOST, "");
+    expect(&m, META_TIME_NS, "2025-03-09 14:05:00 UTC");
+    expect(&m, META_CPU_TIME_NS, "1.25 s");
+    expect(&m, META_DURATION_NS, "a while");
+    expect(&m, META_SAMPLES, "1250000000");
+    expect(&m, META_COMMAND, "./app 1");
+    expect(&m, META_HOST, NULL);
+    expect(&m, META_CPU, NULL);
+    meta_set_str(&m, META_TIME_NS, "18446744073709551615");
+    expect(&m, META_TIME_NS, "2554-07-21 23:34:33 UTC");
+    meta_done(&m);
+}
+
+static void keys_have_titles_and_others_are_their_own(void **state)
+{
+    static const char *const host[] = {FACTS_HOST};
+    (void)state;
+    assert_string_equal(facts_title(META_GOVERNOR), "frequency governor");
+    assert_string_equal(facts_title(META_COMMAND), "command");
+    assert_string_equal(facts_title("anything"), "anything");
+    for (size_t i = 0; i < sizeof host / sizeof *host; i++)
+        assert_null(strchr(facts_title(host[i]), '_'));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_written_by_what_their_key_means),
+        cmocka_unit_test(keys_have_titles_and_others_are_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
