@@ -1,7 +1,7 @@
 #include "base/cachefile.h"
+#include "base/path.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 enum { FILE_MAX_BYTES = 512 << 20 };
 
@@ -23,9 +23,8 @@ bool cachefile_read(const char *name, struct buf *ret)
 {
     struct stat st;
     autofree char *path = path_of(name);
-    autoclose int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-        st.st_size > FILE_MAX_BYTES)
+    autoclose int fd = path ? path_open_file(path, O_NOFOLLOW, &st) : -1;
+    if (fd < 0 || st.st_uid != geteuid() || st.st_size > FILE_MAX_BYTES)
         return false;
     vec_reserve(ret, (size_t)st.st_size);
     while (ret->n < (size_t)st.st_size) {

@@ -1,6 +1,7 @@
 #include "base/program.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -130,12 +131,11 @@ char *program_nearest(const char *command)
 
 static void explain_not_found(const char *command, struct err *err)
 {
-    struct stat st;
     if (strchr(command, '/')) {
         err_set(err, EXIT_ERROR, "%s: not found", command);
         return;
     }
-    if (stat(command, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (path_kind(command) == PATH_FILE) {
         err_set(err, EXIT_ERROR, "%s: not found in PATH; did you mean './%s'?", command, command);
         return;
     }

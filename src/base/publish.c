@@ -1,11 +1,11 @@
 #include "base/publish.h"
 #include "base/mem.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 /* The file that PATH really names, so that a symbolic link stays one. */
@@ -53,8 +53,8 @@ static int open_beside(struct publish *p)
 int publish_open(struct publish *p, const char *path, struct err *err)
 {
     *p = (struct publish){0};
-    struct stat st;
-    p->direct = strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+    enum path_kind kind = path_kind(path);
+    p->direct = strcmp(path, "-") == 0 || (kind != PATH_NOTHING && kind != PATH_FILE);
     p->path = p->direct ? mem_strdup(path) : real_target(path);
     int fd;
     if (strcmp(path, "-") == 0)

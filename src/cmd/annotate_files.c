@@ -1,6 +1,5 @@
+#include "base/path.h"
 #include "cmd/annotate.h"
-
-#include <sys/stat.h>
 
 enum { SOURCE_MAX_BYTES = 64 << 20 };
 
@@ -14,8 +13,8 @@ static void split_rows(struct annotate_file *f)
 static void read_source(struct annotate_file *f, const char *binary)
 {
     struct stat st, made;
-    autofclose FILE *in =
-        stat(f->path.at, &st) == 0 && S_ISREG(st.st_mode) ? fopen(f->path.at, "re") : NULL;
+    int fd = path_open_file(f->path.at, 0, &st);
+    autofclose FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (!in || st.st_size > SOURCE_MAX_BYTES) {
         f->note = "not here; lines are shown by number";
         return;

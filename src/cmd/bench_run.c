@@ -2,6 +2,7 @@
  * bench_run.c - from the options of `kelvin bench` to a plan and its session.
  */
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "bench/count.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <math.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 
 /* --- progress --- */
 
@@ -68,12 +68,10 @@ static void wipe(const struct bar *bar)
 
 static int check_folder(const char *cwd, struct err *err)
 {
-    struct stat st;
-    if (!cwd)
-        return 0;
-    if (stat(cwd, &st) != 0)
+    enum path_kind kind = cwd ? path_kind(cwd) : PATH_FOLDER;
+    if (kind == PATH_NOTHING)
         return err_set_errno(err, errno, "--cwd '%s'", cwd);
-    return S_ISDIR(st.st_mode) ? 0 : err_set(err, EXIT_ERROR, "--cwd '%s' is not a folder", cwd);
+    return kind == PATH_FOLDER ? 0 : err_set(err, EXIT_ERROR, "--cwd '%s' is not a folder", cwd);
 }
 
 static int check(const struct cmd_bench_opts *o, struct err *err)

@@ -3,11 +3,11 @@
  */
 #include "suite/init.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "suite/conf.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 /* --- what is there --- */
 
@@ -34,11 +34,9 @@ static const char *const folders[] = {".",   "build", "target/release", "bin", "
 static bool is_program(const char *path)
 {
     unsigned char head[18] = {0};
-    struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || access(path, X_OK) != 0 ||
-        strstr(path, ".so"))
+    if (access(path, X_OK) != 0 || strstr(path, ".so"))
         return false;
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    autoclose int fd = path_open_file(path, 0, NULL);
     return fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
            memcmp(head, "\177ELF", 4) == 0 && (head[16] == 2 || head[16] == 3);
 }
