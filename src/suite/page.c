@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "model/facts.h"
+#include "model/meta_words.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/check.h"
@@ -49,8 +49,8 @@ static void fact(struct document *d, const char *what, const char *value)
 static void fact_of(struct document *d, const struct profile *p, const char *key)
 {
     autobuf struct buf value = {0};
-    if (facts_value(&value, &p->meta, key))
-        fact(d, facts_title(key), buf_cstr(&value));
+    if (meta_words_value(&value, &p->meta, key))
+        fact(d, meta_words_title(key), buf_cstr(&value));
 }
 
 /* --- where it comes from --- */

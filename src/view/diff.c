@@ -1,7 +1,7 @@
 /* diff.c - the words and tables of a comparison, and their printing. */
 #include "view/diff.h"
 #include "base/units.h"
-#include "model/facts.h"
+#include "model/meta_words.h"
 #include "view/document.h"
 
 #include <math.h>
@@ -251,7 +251,7 @@ static void add_head(struct document *doc, const struct diff *d, const struct di
 static const char *const keys_shown[] = {
     META_SOURCE, META_COMMAND, META_TIME_NS, META_CPU_TIME_NS, META_SAMPLES,
     META_LOST,   META_EVENT,   META_RATE_HZ, META_ENGINE,      META_HOST,
-    META_CPU,    META_KERNEL,  META_LOAD,    FACTS_COMMIT,     META_TOOL,
+    META_CPU,    META_KERNEL,  META_LOAD,    META_KEYS_COMMIT, META_TOOL,
 };
 
 /* The values of KEY in N runs, each told once: at most three. */
@@ -272,7 +272,7 @@ static void cell_facts(struct document *doc, const char *key, const struct diff_
         if (told == 3)
             continue;
         buf_str(&all, told++ ? "; " : "");
-        facts_value(&all, &runs[i].p->meta, key);
+        meta_words_value(&all, &runs[i].p->meta, key);
     }
     if (more)
         buf_printf(&all, "; %zu more", more);
@@ -296,7 +296,7 @@ static void add_provenance(struct document *doc, const struct diff *d, const str
     for (size_t i = 0; i < sizeof keys_shown / sizeof *keys_shown; i++) {
         if (!is_known(d, v, keys_shown[i]))
             continue;
-        document_cell(doc, text_of(facts_title(keys_shown[i])), 0);
+        document_cell(doc, text_of(meta_words_title(keys_shown[i])), 0);
         cell_facts(doc, keys_shown[i], v->runs, d->n_before);
         cell_facts(doc, keys_shown[i], v->runs + d->n_before, d->n_after);
     }

@@ -1,6 +1,6 @@
 /* report_text.c - the words and tables of a report, and their printing. */
 #include "base/units.h"
-#include "model/facts.h"
+#include "model/meta_words.h"
 #include "view/caption.h"
 #include "view/document.h"
 #include "view/flame.h"
@@ -36,18 +36,18 @@ static void cell_count(struct document *d, const struct flat *f, int64_t n)
 static void add_provenance(struct document *d, const struct report *r)
 {
     static const char *const keys[] = {
-        META_COMMAND, META_EXIT_STATUS, META_TIME_NS, META_DURATION_NS,      META_CPU_TIME_NS,
-        META_ENGINE,  META_ENGINE_NOTE, META_RATE_HZ, META_RATE_ACHIEVED_HZ, META_THROTTLED,
-        FACTS_COMMIT, FACTS_HOST,       META_TOOL,    META_COMMENT,
+        META_COMMAND,     META_EXIT_STATUS, META_TIME_NS, META_DURATION_NS,      META_CPU_TIME_NS,
+        META_ENGINE,      META_ENGINE_NOTE, META_RATE_HZ, META_RATE_ACHIEVED_HZ, META_THROTTLED,
+        META_KEYS_COMMIT, META_KEYS_HOST,   META_TOOL,    META_COMMENT,
     };
     static const struct document_column columns[] = {{"what"}, {"value", .wide = true}};
     document_heading(d, "Recorded");
     document_table(d, columns, 2);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         autobuf struct buf value = {0};
-        if (!facts_value(&value, &r->profile->meta, keys[i]))
+        if (!meta_words_value(&value, &r->profile->meta, keys[i]))
             continue;
-        document_cell(d, text_of(facts_title(keys[i])), 0);
+        document_cell(d, text_of(meta_words_title(keys[i])), 0);
         document_cell(d, buf_text(&value), 0);
     }
     if (!d->blocks.at[d->blocks.n - 1].cells.n) {

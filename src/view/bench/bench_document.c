@@ -1,6 +1,6 @@
 /* bench_document.c - the words and tables of a benchmark report. */
 #include "base/buf.h"
-#include "model/facts.h"
+#include "model/meta_words.h"
 #include "view/bench/bench_inner.h"
 
 #include <math.h>
@@ -426,7 +426,8 @@ static void add_pasts(struct document *d, const struct bench_report *r, bool fig
 /* --- where --- */
 
 static const char *const keys_shown[] = {
-    META_TIME_NS, META_OPTIONS, META_METHOD, FACTS_COMMIT, META_BUILD, FACTS_HOST, META_TOOL,
+    META_TIME_NS, META_OPTIONS,   META_METHOD, META_KEYS_COMMIT,
+    META_BUILD,   META_KEYS_HOST, META_TOOL,
 };
 
 static const struct document_column columns_facts[] = {
@@ -439,7 +440,7 @@ static void add_system(struct document *d, const struct bench_report *r)
     document_table(d, columns_facts, n_columns);
     for (size_t i = 0; i < sizeof keys_shown / sizeof *keys_shown; i++) {
         autofree char *now = bench_fact(r->now, keys_shown[i]);
-        cell(d, facts_title(keys_shown[i]));
+        cell(d, meta_words_title(keys_shown[i]));
         cell(d, now);
         if (r->before) {
             autofree char *before = bench_fact(r->before, keys_shown[i]);

@@ -1,6 +1,6 @@
 /* bench_value.c - numbers of benchmarks as people read them. */
 #include "base/mem.h"
-#include "model/facts.h"
+#include "model/meta_words.h"
 #include "view/bench/bench_inner.h"
 
 #include <math.h>
@@ -182,5 +182,5 @@ double bench_past_step(const struct bench_past *p, size_t at)
 char *bench_fact(const struct series_set *set, const char *key)
 {
     autobuf struct buf value = {0};
-    return mem_strdup(facts_value(&value, &set->meta, key) ? buf_cstr(&value) : "not known");
+    return mem_strdup(meta_words_value(&value, &set->meta, key) ? buf_cstr(&value) : "not known");
 }

@@ -1,4 +1,4 @@
-#include "model/facts.h"
+#include "model/meta_words.h"
 #include "base/units.h"
 
 static const struct {
@@ -30,7 +30,7 @@ static const struct {
     {META_VIRTUAL, "virtual machine"},
 };
 
-const char *facts_title(const char *key)
+const char *meta_words_title(const char *key)
 {
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         if (strcmp(titles[i].key, key) == 0)
@@ -38,7 +38,7 @@ const char *facts_title(const char *key)
     return key;
 }
 
-bool facts_value(struct buf *ret, const struct meta *m, const char *key)
+bool meta_words_value(struct buf *ret, const struct meta *m, const char *key)
 {
     char s[UNITS_MAX];
     uint64_t ns;

@@ -1,5 +1,5 @@
 /* What is known about a measurement, as people read it. */
-#include "model/facts.h"
+#include "model/meta_words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 static void expect(const struct meta *m, const char *key, const char *value)
 {
     autobuf struct buf b = {0};
-    assert_int_equal(facts_value(&b, m, key), value != NULL);
+    assert_int_equal(meta_words_value(&b, m, key), value != NULL);
     assert_string_equal(buf_cstr(&b), value ? value : "");
 }
 
@@ -38,13 +38,13 @@ static void values_are_written_by_what_their_key_means(void **state)
 
 static void keys_have_titles_and_others_are_their_own(void **state)
 {
-    static const char *const host[] = {FACTS_HOST};
+    static const char *const host[] = {META_KEYS_HOST};
     (void)state;
-    assert_string_equal(facts_title(META_GOVERNOR), "frequency governor");
-    assert_string_equal(facts_title(META_COMMAND), "command");
-    assert_string_equal(facts_title("anything"), "anything");
+    assert_string_equal(meta_words_title(META_GOVERNOR), "frequency governor");
+    assert_string_equal(meta_words_title(META_COMMAND), "command");
+    assert_string_equal(meta_words_title("anything"), "anything");
     for (size_t i = 0; i < sizeof host / sizeof *host; i++)
-        assert_null(strchr(facts_title(host[i]), '_'));
+        assert_null(strchr(meta_words_title(host[i]), '_'));
 }
 
 int main(void)
