@@ -7,7 +7,7 @@ struct arena_block {
     _Alignas(16) char bytes[];
 };
 
-static char *take(struct arena *a, size_t n)
+static char *arena_take(struct arena *a, size_t n)
 {
     if (n > (size_t)(a->end - a->at)) {
         size_t size = n > BLOCK_BYTES / 4 ? n : BLOCK_BYTES;
@@ -31,12 +31,12 @@ void *arena_get(struct arena *a, size_t n)
         a->at = a->end = NULL;
     else if (pad) /* nothing may be added to the NULL of an empty arena, not even 0 */
         a->at += pad;
-    return take(a, n);
+    return arena_take(a, n);
 }
 
 struct text arena_text(struct arena *a, struct text t)
 {
-    char *p = take(a, t.n + 1);
+    char *p = arena_take(a, t.n + 1);
     if (t.n)
         memcpy(p, t.at, t.n);
     p[t.n] = '\0';

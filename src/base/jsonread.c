@@ -43,7 +43,7 @@ bool json_failed(const struct jsonread *j, struct err *err)
     return j->err.code != 0;
 }
 
-static const char *name_of(enum json_token t)
+static const char *jsonread_name_of(enum json_token t)
 {
     static const char *const names[] = {
         [JSON_END] = "the end",     [JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array",
@@ -58,7 +58,7 @@ static void expected(struct jsonread *j, const char *what, enum json_token found
     if (found == JSON_END)
         json_fail(j, "the JSON ends where %s is expected: the file is cut off", what);
     else
-        json_fail(j, "%s is expected, found %s", what, name_of(found));
+        json_fail(j, "%s is expected, found %s", what, jsonread_name_of(found));
 }
 
 /* --- bytes --- */
@@ -396,7 +396,7 @@ bool json_enter(struct jsonread *j, enum json_token what)
 {
     enum json_token found = json_peek(j);
     if (found != what) {
-        expected(j, name_of(what), found);
+        expected(j, jsonread_name_of(what), found);
         return false;
     }
     if (j->depth == JSON_DEPTH_MAX) {
@@ -434,7 +434,7 @@ static bool next_in(struct jsonread *j, char close)
 }
 
 /* Keep T, a piece of the window, over the next calls on the reader. */
-static struct text keep(struct jsonread *j, struct text t)
+static struct text jsonread_keep(struct jsonread *j, struct text t)
 {
     if (t.at == j->string.at || t.n == 0)
         return t;
@@ -455,7 +455,7 @@ bool json_member(struct jsonread *j, struct text *ret_key)
     *ret_key = read_string(j);
     struct reader *r = j->in;
     if (r->start == r->end || r->buf[r->start] != ':') {
-        *ret_key = keep(j, *ret_key);
+        *ret_key = jsonread_keep(j, *ret_key);
         c = ahead_solid(j);
         if (c != ':' && !j->err.code)
             unexpected(j, c, "':'");
@@ -489,7 +489,7 @@ static bool want(struct jsonread *j, enum json_token kind)
     if (found == JSON_NULL)
         take_word(j, "null");
     else
-        expected(j, name_of(kind), found);
+        expected(j, jsonread_name_of(kind), found);
     return false;
 }
 
@@ -551,7 +551,7 @@ bool json_get_bool(struct jsonread *j)
 {
     enum json_token found = json_peek(j);
     if (found == JSON_TRUE || found == JSON_FALSE || found == JSON_NULL)
-        take_word(j, name_of(found));
+        take_word(j, jsonread_name_of(found));
     else
         expected(j, "true or false", found);
     return found == JSON_TRUE;
@@ -581,7 +581,7 @@ static void skip_scalar(struct jsonread *j, enum json_token what)
     else if (what == JSON_END)
         expected(j, "a value", what);
     else
-        take_word(j, name_of(what));
+        take_word(j, jsonread_name_of(what));
 }
 
 void json_skip(struct jsonread *j)

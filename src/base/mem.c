@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static void *check(void *p, size_t size_bytes)
+static void *mem_check(void *p, size_t size_bytes)
 {
     static const char text[] = "kelvin: out of memory\n";
     if (p || !size_bytes)
@@ -17,12 +17,12 @@ static void *check(void *p, size_t size_bytes)
 
 void *mem_realloc(void *old, size_t size_bytes)
 {
-    return check(realloc(old, size_bytes), size_bytes);
+    return mem_check(realloc(old, size_bytes), size_bytes);
 }
 
 void *mem_calloc(size_t n, size_t size_bytes)
 {
-    return check(calloc(n, size_bytes), n * size_bytes);
+    return mem_check(calloc(n, size_bytes), n * size_bytes);
 }
 
 enum { HUGE_PAGE_BYTES = 2 << 20 };
@@ -33,7 +33,7 @@ void *mem_table(size_t size_bytes)
         return mem_calloc(1, size_bytes);
     int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
     void *p = mmap(NULL, size_bytes, prot, flags, -1, 0);
-    p = check(p == MAP_FAILED ? NULL : p, size_bytes);
+    p = mem_check(p == MAP_FAILED ? NULL : p, size_bytes);
     madvise(p, size_bytes, MADV_HUGEPAGE);
     return p;
 }
@@ -74,5 +74,5 @@ char *mem_printf(const char *fmt, ...)
     va_start(ap, fmt);
     int n = vasprintf(&text, fmt, ap);
     va_end(ap);
-    return check(n < 0 ? NULL : text, 1);
+    return mem_check(n < 0 ? NULL : text, 1);
 }

@@ -108,7 +108,8 @@ static int set_number(const struct opt *o, void *field, const char *value, struc
     return 0;
 }
 
-static int add(const struct opt *o, struct opt_list *list, const char *value, struct err *err)
+static int opt_list_add(const struct opt *o, struct opt_list *list, const char *value,
+                        struct err *err)
 {
     if (list->n == OPT_LIST_MAX)
         return err_set(err, EXIT_ERROR, "--%s is given more than %d times", o->name, OPT_LIST_MAX);
@@ -132,7 +133,7 @@ static int set(const struct opt *o, void *to, const char *value, struct err *err
         *(const char **)field = value;
         return 0;
     case OPT_LIST:
-        return add(o, field, value, err);
+        return opt_list_add(o, field, value, err);
     case OPT_INT:
     case OPT_NUMBER:
         return set_number(o, field, value, err);
@@ -141,7 +142,7 @@ static int set(const struct opt *o, void *to, const char *value, struct err *err
 }
 
 /* One option at args[i]; returns how many words it took, or -1. */
-static int take(const struct opt *table, void *to, int left, char **args, struct err *err)
+static int opt_take(const struct opt *table, void *to, int left, char **args, struct err *err)
 {
     char *word = args[0];
     bool is_long = word[1] == '-';
@@ -184,7 +185,7 @@ int opt_parse(const struct opt *table, void *to, int n, char **args, struct opt_
             ret->help = true;
             i++;
         } else {
-            int used = take(table, to, n - i, args + i, err);
+            int used = opt_take(table, to, n - i, args + i, err);
             if (used < 0)
                 return -1;
             i += used;

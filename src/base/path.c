@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-static enum path_kind kind_of(const struct stat *st)
+static enum path_kind path_kind_of(const struct stat *st)
 {
     return S_ISREG(st->st_mode) ? PATH_FILE : S_ISDIR(st->st_mode) ? PATH_FOLDER : PATH_OTHER;
 }
@@ -13,7 +13,7 @@ static enum path_kind kind_of(const struct stat *st)
 enum path_kind path_kind(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 ? kind_of(&st) : PATH_NOTHING;
+    return stat(path, &st) == 0 ? path_kind_of(&st) : PATH_NOTHING;
 }
 
 int path_open_file(const char *path, int more, struct stat *ret)
@@ -22,9 +22,9 @@ int path_open_file(const char *path, int more, struct stat *ret)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more);
     if (fd < 0)
         return -1;
-    int e = fstat(fd, ret ? ret : &st) != 0         ? errno
-            : kind_of(ret ? ret : &st) != PATH_FILE ? EINVAL
-                                                    : 0;
+    int e = fstat(fd, ret ? ret : &st) != 0              ? errno
+            : path_kind_of(ret ? ret : &st) != PATH_FILE ? EINVAL
+                                                         : 0;
     if (!e)
         return fd;
     close(fd);

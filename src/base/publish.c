@@ -85,7 +85,7 @@ static int name_it(struct publish *p)
     return linkat(AT_FDCWD, link, AT_FDCWD, p->temp, AT_SYMLINK_FOLLOW);
 }
 
-static int finish(struct publish *p)
+static int publish_finish(struct publish *p)
 {
     if (fflush(p->out) != 0 || ferror(p->out))
         return -1;
@@ -102,7 +102,7 @@ static int finish(struct publish *p)
 
 int publish_commit(struct publish *p, struct err *err)
 {
-    int rc = finish(p);
+    int rc = publish_finish(p);
     if (rc != 0)
         err_set_errno(err, errno ? errno : EIO, "cannot write '%s'; %s", p->path,
                       p->direct ? "it may be cut short" : "what was there before is unchanged");

@@ -140,7 +140,7 @@ static bool has_ended(const struct subprocess *s)
            info.si_pid != 0;
 }
 
-static int wait_ms(const struct subprocess *s, uint64_t until_ns)
+static int subprocess_wait_ms(const struct subprocess *s, uint64_t until_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
     uint64_t left_ms = !until_ns           ? WAIT_MAX_MS
@@ -158,7 +158,7 @@ enum subprocess_event subprocess_wait(const struct subprocess *s, uint64_t until
             return SUBPROCESS_ENDED;
         if (until_ns && clock_monotonic_ns() >= until_ns)
             return SUBPROCESS_LATE;
-        if (poll(fds, 2, wait_ms(s, until_ns)) > 0 && fds[1].revents && !has_ended(s))
+        if (poll(fds, 2, subprocess_wait_ms(s, until_ns)) > 0 && fds[1].revents && !has_ended(s))
             return SUBPROCESS_STOPPED;
     }
 }

@@ -1,15 +1,15 @@
 #include "base/text.h"
 
-static bool is_blank(char c)
+static bool text_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 struct text text_trim(struct text t)
 {
-    while (t.n && is_blank(t.at[0]))
+    while (t.n && text_is_blank(t.at[0]))
         t.at++, t.n--;
-    while (t.n && is_blank(t.at[t.n - 1]))
+    while (t.n && text_is_blank(t.at[t.n - 1]))
         t.n--;
     return t;
 }

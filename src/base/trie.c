@@ -23,7 +23,7 @@ static inline uint32_t find_hashed(const struct trie *t, uint32_t parent, uint32
     return 0;
 }
 
-static inline uint32_t append(struct trie *t, uint32_t parent, uint32_t key, uint32_t hash)
+static inline uint32_t trie_append(struct trie *t, uint32_t parent, uint32_t key, uint32_t hash)
 {
     uint32_t id = (uint32_t)t->nodes.n;
     *vec_push(&t->nodes) = (struct trie_node){parent, key};
@@ -35,7 +35,7 @@ uint32_t trie_push(struct trie *t, uint32_t parent, uint32_t key)
 {
     uint32_t hash = hash_pair(parent, key);
     uint32_t id = find_hashed(t, parent, key, hash);
-    return id ? id : append(t, parent, key, hash);
+    return id ? id : trie_append(t, parent, key, hash);
 }
 
 uint32_t trie_find(const struct trie *t, uint32_t parent, uint32_t key)
@@ -57,7 +57,7 @@ static uint32_t append_all(struct trie *t, uint32_t parent, const uint32_t *firs
     }
     for (size_t i = 0; i < n; i++) {
         uint32_t key = first[(long)i * step];
-        parent = append(t, parent, key, hash_pair(parent, key));
+        parent = trie_append(t, parent, key, hash_pair(parent, key));
     }
     return parent;
 }

@@ -24,7 +24,7 @@ static bool escapes(char quote, char next)
 }
 
 /* One word from LINE at *I, which is not a separator; moves *I behind it. */
-static int take(struct words *w, struct text line, size_t *i, const char *separators)
+static int words_take(struct words *w, struct text line, size_t *i, const char *separators)
 {
     autobuf struct buf word = {0};
     char quote = 0;
@@ -52,7 +52,7 @@ int words_split(struct words *w, struct text line, const char *separators, struc
     for (size_t i = 0; i < line.n;) {
         if (line.at[i] && strchr(separators, line.at[i]))
             i++;
-        else if (take(w, line, &i, separators) != 0)
+        else if (words_take(w, line, &i, separators) != 0)
             return err_set(err, EXIT_ERROR, "a quote has no end in: %.*s", TEXT_ARG(line));
     }
     return 0;
