@@ -40,7 +40,7 @@ static int event_open(const struct perf_event_attr *a, int pid, int cpu)
 }
 
 /* 0 if it opens, else the errno. */
-static int try_open(const struct perf_event_attr *a, int pid, int cpu)
+static int doctor_try_open(const struct perf_event_attr *a, int pid, int cpu)
 {
     autoclose int fd = event_open(a, pid, cpu);
     return fd < 0 ? errno : 0;
@@ -51,7 +51,7 @@ static int try_each_cpu(const struct perf_event_attr *a)
 {
     int found = 0, n = (int)sysconf(_SC_NPROCESSORS_CONF);
     for (int cpu = 0; cpu < n; cpu++) {
-        int e = try_open(a, 0, cpu);
+        int e = doctor_try_open(a, 0, cpu);
         if (e && e != ENODEV)
             return e;
         found += e == 0;
@@ -72,11 +72,11 @@ void doctor_probe_perf(struct doctor *d)
     kernel.exclude_kernel = 0;
     cycles.type = PERF_TYPE_HARDWARE;
     cycles.config = PERF_COUNT_HW_CPU_CYCLES;
-    d->perf_user = try_open(&user, 0, -1);
-    d->perf_kernel = try_open(&kernel, 0, -1);
+    d->perf_user = doctor_try_open(&user, 0, -1);
+    d->perf_kernel = doctor_try_open(&kernel, 0, -1);
     d->perf_cpus = try_each_cpu(&user);
-    d->perf_system = try_open(&kernel, -1, 0);
-    d->perf_cycles = try_open(&cycles, 0, -1);
+    d->perf_system = doctor_try_open(&kernel, -1, 0);
+    d->perf_cycles = doctor_try_open(&cycles, 0, -1);
     d->seccomp = under_seccomp(d->root);
     d->has_paranoid = sysfile_long(d->root, "/proc/sys/kernel/perf_event_paranoid", &d->paranoid);
     if (!sysfile_long(d->root, "/proc/sys/kernel/perf_event_max_sample_rate", &d->rate_max_hz))

@@ -16,7 +16,7 @@ struct naming {
 };
 
 /* The NAME of the first row whose mark TEXT has in it, or NULL. */
-static const char *name_of(const struct naming *rows, const char *text)
+static const char *virtual_name_of(const struct naming *rows, const char *text)
 {
     for (; rows->mark; rows++)
         if (strstr(text, rows->mark))
@@ -45,7 +45,7 @@ static const char *cpuid_name(void)
     };
     unsigned leaf, word[4] = {0}; /* the last word ends the text */
     __cpuid(0x40000000, leaf, word[0], word[1], word[2]);
-    return name_of(rows, (const char *)word);
+    return virtual_name_of(rows, (const char *)word);
 #else
     return NULL;
 #endif
@@ -68,7 +68,7 @@ static const char *dmi_name(const char *root)
         return strstr(product, ".metal") ? "none" : "Amazon EC2";
     if (strcmp(vendor, "Microsoft Corporation") == 0)
         return strcmp(product, "Virtual Machine") == 0 ? "Hyper-V" : "none";
-    const char *name = name_of(vendors, vendor);
+    const char *name = virtual_name_of(vendors, vendor);
     return name ? name : "none";
 }
 
