@@ -131,7 +131,7 @@ static int save_series(struct store *s, int64_t set_id, size_t position,
     return rc;
 }
 
-static int64_t time_of(const struct meta *m)
+static int64_t baseline_time_of(const struct meta *m)
 {
     uint64_t ns;
     return meta_find_u64(m, META_TIME_NS, &ns) ? (int64_t)(ns / 1000000000u) : (int64_t)time(NULL);
@@ -147,8 +147,8 @@ static int save_set(struct store *s, const char *name, const struct series_set *
                     int64_t *ret_id, struct err *err)
 {
     const struct meta *m = &set->meta;
-    int rc = store_run(s, err, "INSERT INTO sets VALUES (NULL,?,?,?,?)", "siss", name, time_of(m),
-                       fact(m, META_HOST), fact(m, META_COMMIT));
+    int rc = store_run(s, err, "INSERT INTO sets VALUES (NULL,?,?,?,?)", "siss", name,
+                       baseline_time_of(m), fact(m, META_HOST), fact(m, META_COMMIT));
     *ret_id = sqlite3_last_insert_rowid(s->db);
     for (size_t i = 0; i < m->entries.n && rc == 0; i++)
         rc = store_run(s, err, "INSERT INTO facts VALUES (?,?,?,?)", "iiss", *ret_id, (int64_t)i,

@@ -100,7 +100,7 @@ static char *get_string(struct jsonread *j)
     return mem_strndup(t.at, t.n);
 }
 
-static void take_string(struct jsonread *j, char **to)
+static void exchange_take_string(struct jsonread *j, char **to)
 {
     free(*to);
     *to = get_string(j);
@@ -215,9 +215,9 @@ static void read_measures(struct jsonread *j, struct series *s, int64_t *length)
 static void read_member(struct jsonread *j, struct text key, struct series *s, int64_t *length)
 {
     if (text_is(key, "name"))
-        take_string(j, &s->name);
+        exchange_take_string(j, &s->name);
     else if (text_is(key, "command"))
-        take_string(j, &s->command);
+        exchange_take_string(j, &s->command);
     else if (text_is(key, "items"))
         s->items = get_amount(j, "items");
     else if (text_is(key, "bytes"))
@@ -225,7 +225,7 @@ static void read_member(struct jsonread *j, struct text key, struct series *s, i
     else if (text_is(key, "size"))
         s->size = get_value(j);
     else if (text_is(key, "parameter"))
-        take_string(j, &s->parameter);
+        exchange_take_string(j, &s->parameter);
     else if (text_is(key, "blocks"))
         read_blocks(j, s, length);
     else if (text_is(key, "measures"))
@@ -255,7 +255,7 @@ static void read_one(struct jsonread *j, struct series_set *set)
         json_fail(j, "the series '%.60s' has no runs", s->name);
 }
 
-static void read_all(struct jsonread *j, struct series_set *set)
+static void exchange_read_all(struct jsonread *j, struct series_set *set)
 {
     if (!json_enter(j, JSON_ARRAY))
         return;
@@ -298,11 +298,11 @@ static void read_document(struct jsonread *j, char **ret_name, struct series_set
             return;
         }
         if (text_is(key, "name"))
-            take_string(j, ret_name);
+            exchange_take_string(j, ret_name);
         else if (text_is(key, "meta"))
             read_facts(j, &set->meta);
         else if (text_is(key, "series"))
-            read_all(j, set);
+            exchange_read_all(j, set);
         else
             json_skip(j);
     }

@@ -55,8 +55,8 @@ double history_metric(const struct history_run *r, const char *name)
 
 /* --- writing --- */
 
-static int add_function(struct store *s, int64_t run, const struct history_function *f,
-                        struct err *err)
+static int history_add_function_row(struct store *s, int64_t run, const struct history_function *f,
+                                    struct err *err)
 {
     if (store_run(s, err, "INSERT OR IGNORE INTO names(name) VALUES (?)", "s", f->name) != 0)
         return -1;
@@ -76,7 +76,7 @@ static int add_run(struct store *s, struct history_run *r, struct err *err)
                        m->name, m->value, m->low, m->high);
     }
     for (size_t i = 0; i < r->functions.n && rc == 0; i++)
-        rc = add_function(s, r->id, &r->functions.at[i], err);
+        rc = history_add_function_row(s, r->id, &r->functions.at[i], err);
     return rc;
 }
 

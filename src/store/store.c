@@ -103,7 +103,7 @@ static void bind(sqlite3_stmt *st, const char *fmt, va_list ap)
         }
 }
 
-static int prepare(struct store *s, sqlite3_stmt **ret, const char *sql, struct err *err)
+static int store_compile_sql(struct store *s, sqlite3_stmt **ret, const char *sql, struct err *err)
 {
     if (sqlite3_prepare_v2(s->db, sql, -1, ret, NULL) == SQLITE_OK)
         return 0;
@@ -114,7 +114,7 @@ int store_prepare(struct store *s, sqlite3_stmt **ret, struct err *err, const ch
                   const char *fmt, ...)
 {
     *ret = NULL;
-    if (prepare(s, ret, sql, err) != 0)
+    if (store_compile_sql(s, ret, sql, err) != 0)
         return -1;
     va_list ap;
     va_start(ap, fmt);
@@ -134,7 +134,7 @@ int store_step(struct store *s, sqlite3_stmt *statement, struct err *err)
 int store_run(struct store *s, struct err *err, const char *sql, const char *fmt, ...)
 {
     autostatement sqlite3_stmt *st = NULL;
-    if (prepare(s, &st, sql, err) != 0)
+    if (store_compile_sql(s, &st, sql, err) != 0)
         return -1;
     va_list ap;
     va_start(ap, fmt);
@@ -149,7 +149,7 @@ int store_run(struct store *s, struct err *err, const char *sql, const char *fmt
 int store_number(struct store *s, const char *sql, int64_t fallback, int64_t *ret, struct err *err)
 {
     autostatement sqlite3_stmt *st = NULL;
-    if (prepare(s, &st, sql, err) != 0)
+    if (store_compile_sql(s, &st, sql, err) != 0)
         return -1;
     int row = store_step(s, st, err);
     *ret = row == 1 ? sqlite3_column_int64(st, 0) : fallback;
