@@ -123,7 +123,7 @@ static void say_row(struct session *s, const struct job *job, const struct loop_
 }
 
 /* A mean over rounds that others interrupted is too long, and no statistics can mend that. */
-static void finish(struct session *s)
+static void benchmark_finish(struct session *s)
 {
     if (s->rounds > 0 && s->disturbed > s->rounds / 4)
         session_say(
@@ -155,7 +155,8 @@ static int expand(const struct kelvin_entry *e, struct jobs *to, struct err *err
     return 0;
 }
 
-static int measure(struct session *s, const struct job *job, struct loop_result *r, struct err *err)
+static int benchmark_measure(struct session *s, const struct job *job, struct loop_result *r,
+                             struct err *err)
 {
     const struct kelvin_benchmark *b = (const struct kelvin_benchmark *)job->entry;
     struct loop_target target = {
@@ -173,11 +174,11 @@ static int measure(struct session *s, const struct job *job, struct loop_result 
     return loop_measure(r, &target, &plan, err);
 }
 
-static int run(struct session *s, const struct job *job, struct err *err)
+static int benchmark_run(struct session *s, const struct job *job, struct err *err)
 {
     struct loop_result r = {0};
     struct finding f;
-    int status = measure(s, job, &r, err);
+    int status = benchmark_measure(s, job, &r, err);
     if (status == 0) {
         evaluate(&f, &r);
         s->rounds += (double)r.n;
@@ -198,8 +199,8 @@ static const struct kind benchmark_kind = {
     .word = "benchmark",
     .expand = expand,
     .describe = put_name,
-    .run = run,
-    .finish = finish,
+    .run = benchmark_run,
+    .finish = benchmark_finish,
 };
 
 PUBLIC void kelvin_add(struct kelvin_benchmark *b)

@@ -234,7 +234,7 @@ static void record_agreement(const struct proof *p, struct json *j)
     json_uint(j, p->c->seed);
 }
 
-static void record(const struct proof *p, const char *failure, const char *code)
+static void equal_record(const struct proof *p, const char *failure, const char *code)
 {
     struct json *j = session_record(p->s);
     if (!j)
@@ -261,7 +261,7 @@ static void say_failure(const struct proof *p, bool is_pinned)
     buf_str(&where, is_pinned ? "a case of KELVIN_REPRODUCE" : "case ");
     if (!is_pinned)
         print_count(&where, p->done + 1);
-    record(p, buf_cstr(&what), buf_cstr(&code));
+    equal_record(p, buf_cstr(&what), buf_cstr(&code));
     session_say(p->s, "equal %-*s  FAILED at %s, seed %llu: %s\n", equal_name_width(p->s),
                 p->job->name, buf_cstr(&where), (unsigned long long)p->c->seed, buf_cstr(&what));
     session_say(p->s,
@@ -293,7 +293,7 @@ static int prove(struct proof *p, struct err *err)
     if (check_worth(p, err) < 0)
         return -1;
     say_agreement(p);
-    record(p, NULL, NULL);
+    equal_record(p, NULL, NULL);
     return race_run(p->s, p->c, p->job->name, err);
 }
 
@@ -304,7 +304,7 @@ static int hang_limit_s(const struct options *o)
     return o->limit_s > 0 && o->limit_s < 16 * HANG_S ? (int)(o->limit_s / 16) + 1 : HANG_S;
 }
 
-static int run(struct session *s, const struct job *job, struct err *err)
+static int equal_run_job(struct session *s, const struct job *job, struct err *err)
 {
     const struct kelvin_equal *e = (const struct kelvin_equal *)job->entry;
     const struct options *o = s->opts;
@@ -321,7 +321,7 @@ static int run(struct session *s, const struct job *job, struct err *err)
     return status;
 }
 
-static const struct kind kind_equal = {.word = "proof", .run = run};
+static const struct kind kind_equal = {.word = "proof", .run = equal_run_job};
 
 PUBLIC void kelvin_add_equal(struct kelvin_equal *e)
 {

@@ -175,7 +175,7 @@ static size_t decide(struct gang *g)
     return count;
 }
 
-static void fail(struct gang *g, struct seat *s, const char *fault)
+static void loop_fail(struct gang *g, struct seat *s, const char *fault)
 {
     if (!s->fault)
         s->fault = fault;
@@ -219,7 +219,7 @@ static size_t next_count(struct seat *s)
     if (!g)
         return s->state == BEFORE_LOOP ? s->probe_count : 0;
     if (s->fault) {
-        fail(g, s, s->fault);
+        loop_fail(g, s, s->fault);
         return 0;
     }
     return g->target->threads == 1 ? decide(g) : next_together(g);
@@ -313,10 +313,10 @@ static void *run_seat(void *at)
     s->gang->target->body(s->gang->target->value);
     sit(was);
     if (s->state == BEFORE_LOOP)
-        fail(s->gang, s,
-             "never reaches BENCH_LOOP: what is to be timed goes into BENCH_LOOP {...}");
+        loop_fail(s->gang, s,
+                  "never reaches BENCH_LOOP: what is to be timed goes into BENCH_LOOP {...}");
     else if (s->state == IN_LOOP)
-        fail(s->gang, s, "leaves BENCH_LOOP by 'return'; an iteration must be like any other");
+        loop_fail(s->gang, s, "leaves BENCH_LOOP by 'return'; an iteration must be like any other");
     return NULL;
 }
 
@@ -328,7 +328,7 @@ static int run_threads(struct gang *g, struct err *err)
         struct seat *s = &g->seats[started];
         failed = pthread_create(&s->thread, NULL, run_seat, s);
         if (failed) {
-            fail(g, &g->seats[0], "has too few threads");
+            loop_fail(g, &g->seats[0], "has too few threads");
             err_set_errno(err, failed, "cannot start thread %zu of %zu", started, n);
             break;
         }

@@ -139,7 +139,7 @@ static void run_jobs(struct session *s)
 }
 
 /* Output that nobody could keep must not look like success. */
-static int finish(struct session *s)
+static int main_finish(struct session *s)
 {
     say_end(s);
     session_say(s, "%s", "");
@@ -165,7 +165,7 @@ static int run_session(struct session *s, const struct opt_result *names)
     } else {
         run_jobs(s);
     }
-    return finish(s);
+    return main_finish(s);
 }
 
 PUBLIC int kelvin_main(int argc, char **argv)
@@ -178,7 +178,7 @@ PUBLIC int kelvin_main(int argc, char **argv)
     if (status < 0)
         status = complain(&s, &err);
     else
-        status = status ? finish(&s) : run_session(&s, &names);
+        status = status ? main_finish(&s) : run_session(&s, &names);
     options_done(&opts);
     return status;
 }

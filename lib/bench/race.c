@@ -102,7 +102,7 @@ static double calibrate(struct race *r, enum side side)
 }
 
 /* Slow sides get fewer rounds, so that enough blocks fit into the time. */
-static bool prepare(struct race *r)
+static bool race_prepare(struct race *r)
 {
     double total_ns = 0;
     for (int side = 0; side < 2; side++) {
@@ -156,11 +156,11 @@ static bool is_decided(const struct race *r)
            r->interval.high / r->interval.low < 1 + 2 * NARROW_PERCENT / 100.0;
 }
 
-static bool measure(struct race *r)
+static bool race_measure(struct race *r)
 {
     uint64_t end_ns = clock_monotonic_ns() + (uint64_t)(r->s->opts->time_s * 1e9);
     r->clock_ns = clock_cost_ns();
-    if (!new_inputs(r) || !prepare(r))
+    if (!new_inputs(r) || !race_prepare(r))
         return false;
     for (int look = 0;; look++) {
         size_t until = paired_look_at(look, BLOCKS);
@@ -258,7 +258,7 @@ static int fall(const struct race *r, struct err *err)
 static int race_one(struct race *r, struct err *err)
 {
     static const int codes[] = {EXIT_OK, EXIT_FAILS, EXIT_INCONCLUSIVE};
-    if (!measure(r))
+    if (!race_measure(r))
         return fall(r, err);
     say_race(r);
     record_race(r);

@@ -78,7 +78,8 @@ static bool is_like(const struct job *job, const char *word)
 typedef bool (*match_fn)(const struct job *job, const char *word);
 
 /* Mark in CHOSEN what WORD stands for. */
-static size_t choose(const struct jobs *jobs, match_fn match, const char *word, bool *chosen)
+static size_t registry_choose(const struct jobs *jobs, match_fn match, const char *word,
+                              bool *chosen)
 {
     size_t n = 0;
     for (size_t i = 0; i < jobs->list.n; i++) {
@@ -120,12 +121,12 @@ static int mark(const struct jobs *jobs, const struct options *opts, const struc
                 bool *chosen, struct err *err)
 {
     for (int i = 0; i < names->n_operands; i++)
-        if (choose(jobs, is_named, names->operands[i], chosen) == 0)
+        if (registry_choose(jobs, is_named, names->operands[i], chosen) == 0)
             return none_like(jobs, names->operands[i], err);
     for (size_t i = 0; i < opts->filter.n; i++)
-        if (choose(jobs, is_like, opts->filter.at[i], chosen) == 0)
+        if (registry_choose(jobs, is_like, opts->filter.at[i], chosen) == 0)
             return none_like(jobs, opts->filter.at[i], err);
-    if (opts->only && choose(jobs, is_only, opts->only, chosen) == 0)
+    if (opts->only && registry_choose(jobs, is_only, opts->only, chosen) == 0)
         return none_like(jobs, opts->only, err);
     return 0;
 }

@@ -56,7 +56,7 @@ static struct draw *begin_edit(struct shrink *s, size_t i)
     return &s->edit.draws[i];
 }
 
-static uint64_t value_of(const struct shrink *s, size_t i, size_t element)
+static uint64_t shrink_value_of(const struct shrink *s, size_t i, size_t element)
 {
     const struct draw *d = &s->best.draws[i];
     return element_bits(d->type, s->best.bytes.at + d->at, element);
@@ -74,7 +74,7 @@ static void set_value(struct shrink *s, size_t i, size_t element, uint64_t bits)
 /* Cut COUNT elements at FROM out of every array that has as many elements as the length. */
 static bool cut(struct shrink *s, size_t length, size_t from, size_t count)
 {
-    uint64_t n = value_of(s, length, 0);
+    uint64_t n = shrink_value_of(s, length, 0);
     begin_edit(s, length);
     set_value(s, length, 0, n - count);
     for (size_t i = 0; i < s->edit.n; i++) {
@@ -93,10 +93,11 @@ static bool cut(struct shrink *s, size_t length, size_t from, size_t count)
 /* From the end first, then from anywhere; halves first, then less. */
 static void shrink_length(struct shrink *s, size_t i)
 {
-    for (size_t count = value_of(s, i, 0); count; count /= 2) {
-        while (value_of(s, i, 0) >= count && cut(s, i, value_of(s, i, 0) - count, count))
+    for (size_t count = shrink_value_of(s, i, 0); count; count /= 2) {
+        while (shrink_value_of(s, i, 0) >= count &&
+               cut(s, i, shrink_value_of(s, i, 0) - count, count))
             ;
-        for (size_t from = 0; from + count <= value_of(s, i, 0);)
+        for (size_t from = 0; from + count <= shrink_value_of(s, i, 0);)
             if (!cut(s, i, from, count))
                 from += count;
     }
@@ -106,7 +107,7 @@ static void shrink_length(struct shrink *s, size_t i)
 
 static bool try_value(struct shrink *s, size_t i, size_t element, uint64_t bits)
 {
-    if (bits == value_of(s, i, element))
+    if (bits == shrink_value_of(s, i, element))
         return false;
     begin_edit(s, i);
     set_value(s, i, element, bits);
@@ -125,11 +126,11 @@ static uint64_t bits_of(enum kelvin_type type, double v)
 static void shrink_float(struct shrink *s, size_t i, size_t element)
 {
     enum kelvin_type type = s->best.draws[i].type;
-    double v = bits_number(type, value_of(s, i, element));
+    double v = bits_number(type, shrink_value_of(s, i, element));
     const double simple[] = {0,        1,         -1, (double)NAN,
                              INFINITY, -INFINITY, 2,  fabs(v) > 4 ? trunc(v / 2) : trunc(v)};
     for (size_t k = 0; k < sizeof simple / sizeof *simple; k++)
-        if (value_of(s, i, element) == bits_of(type, simple[k]) ||
+        if (shrink_value_of(s, i, element) == bits_of(type, simple[k]) ||
             try_value(s, i, element, bits_of(type, simple[k])))
             return;
 }
@@ -137,14 +138,14 @@ static void shrink_float(struct shrink *s, size_t i, size_t element)
 /* 0, 1, then halves, then one less. */
 static void shrink_integer(struct shrink *s, size_t i, size_t element)
 {
-    uint64_t v = value_of(s, i, element);
+    uint64_t v = shrink_value_of(s, i, element);
     if (v == 0 || try_value(s, i, element, 0) || v == 1 || try_value(s, i, element, 1))
         return;
     bool is_signed = type_is_signed(s->best.draws[i].type);
     if (is_signed && (int64_t)v < 0)
         try_value(s, i, element, (uint64_t)(-(int64_t)v));
     for (;;) {
-        v = value_of(s, i, element);
+        v = shrink_value_of(s, i, element);
         uint64_t half = is_signed ? (uint64_t)((int64_t)v / 2) : v / 2;
         uint64_t less = is_signed && (int64_t)v < 0 ? v + 1 : v - 1;
         if (v <= 1 || (!try_value(s, i, element, half) && !try_value(s, i, element, less)))
