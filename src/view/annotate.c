@@ -13,7 +13,7 @@ struct sheet {
     const struct annotate *a;
 };
 
-static double share(const struct annotate *a, int64_t part)
+static double annotate_share(const struct annotate *a, int64_t part)
 {
     return a->listing->self ? (double)part / (double)a->listing->self : 0;
 }
@@ -43,9 +43,9 @@ static void put_words(const struct sheet *s, struct buf *b)
 }
 
 /* The share of what was spent there, and what is in B. */
-static void put_row(const struct sheet *s, int64_t self, struct buf *b)
+static void annotate_put_row(const struct sheet *s, int64_t self, struct buf *b)
 {
-    double heat = share(s->a, self);
+    double heat = annotate_share(s->a, self);
     const char *style = s->colour && self ? heat_style(heat) : "";
     if (self)
         fprintf(s->out, "%s%7.2f%%%s ", style, 100 * heat, *style ? "\033[0m" : "");
@@ -73,8 +73,8 @@ static void print_hottest(const struct sheet *s, uint32_t number)
     if (!b->self)
         return;
     fprintf(s->out, "Hottest: block %u at %llx, %.1f%% of the function in %zu instructions%s.\n",
-            number + 1, (unsigned long long)l->insns.at[b->first].pc, 100 * share(s->a, b->self),
-            b->n, b->loop ? ", a loop" : "");
+            number + 1, (unsigned long long)l->insns.at[b->first].pc,
+            100 * annotate_share(s->a, b->self), b->n, b->loop ? ", a loop" : "");
 }
 
 static struct text last_part(struct text path)
@@ -102,7 +102,7 @@ static void print_hottest_lines(const struct sheet *s)
             buf_str(&b, ": ");
         }
         add_text(&b, text_trim(annotate_row(s->a, part->file, line)));
-        put_row(s, spots[i].line->self, &b);
+        annotate_put_row(s, spots[i].line->self, &b);
     }
 }
 
@@ -117,7 +117,7 @@ static void print_part_head(const struct sheet *s, const struct annotate_part *p
     buf_str(&b, part->inlined ? ", inlined, " : ", ");
     add_text(&b, f->path);
     buf_printf(&b, "%s%s", f->note ? ": " : "", f->note ? f->note : "");
-    put_row(s, part->self, &b);
+    annotate_put_row(s, part->self, &b);
 }
 
 static void print_part(const struct sheet *s, const struct annotate_part *part)
@@ -134,7 +134,7 @@ static void print_part(const struct sheet *s, const struct annotate_part *part)
             bool code = k == l->line;
             buf_printf(&b, "%c %6u  ", code ? (part->inlined ? 'i' : '.') : ' ', k);
             add_text(&b, annotate_row(s->a, part->file, k));
-            put_row(s, code ? l->self : 0, &b);
+            annotate_put_row(s, code ? l->self : 0, &b);
             shown = k;
         }
     }
@@ -156,7 +156,7 @@ static void print_insn(const struct sheet *s, struct asmtext *t, const struct li
         }
         add_text(&b, text_trim(annotate_source(s->a, &at)));
     }
-    put_row(s, i->self, &b);
+    annotate_put_row(s, i->self, &b);
 }
 
 static void print_block(const struct sheet *s, struct asmtext *t, uint32_t number)
@@ -164,7 +164,7 @@ static void print_block(const struct sheet *s, struct asmtext *t, uint32_t numbe
     const struct listing_block *b = &s->a->listing->blocks.at[number];
     fprintf(s->out, "\nblock %u%s", number + 1, b->loop ? ", a loop" : "");
     if (b->self)
-        fprintf(s->out, ", %.2f%%", 100 * share(s->a, b->self));
+        fprintf(s->out, ", %.2f%%", 100 * annotate_share(s->a, b->self));
     fputs("\n", s->out);
     for (size_t i = 0; i < b->n; i++)
         print_insn(s, t, &s->a->listing->insns.at[b->first + i]);

@@ -127,7 +127,8 @@ static void share_cell(struct buf *b, int64_t part, int64_t whole)
         buf_str(b, "<td></td>");
 }
 
-static void add_row(struct buf *b, const struct annotate_file *f, uint32_t number, bool in_comment)
+static void annotate_html_row(struct buf *b, const struct annotate_file *f, uint32_t number,
+                              bool in_comment)
 {
     buf_printf(b, "<td class=n>%u</td><td>", number);
     if (number <= f->rows.n)
@@ -154,7 +155,7 @@ static void add_part(struct buf *b, const struct annotate *a, const struct annot
             const struct annotate_line *l = &part->lines.at[i];
             buf_str(b, "<tr>");
             share_cell(b, k == l->line ? l->self : 0, a->listing->self);
-            add_row(b, f, k, k <= f->rows.n && in_comment[k - 1]);
+            annotate_html_row(b, f, k, k <= f->rows.n && in_comment[k - 1]);
             shown = k;
         }
     }
@@ -240,7 +241,7 @@ static void add_blocks(struct buf *b, const struct annotate *a, struct asmtext *
     buf_str(b, "</p>\n");
 }
 
-static void add_head(struct buf *b, const struct annotate *a)
+static void annotate_html_head(struct buf *b, const struct annotate *a)
 {
     autobuf struct buf words = {0};
     buf_str(b, "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8>"
@@ -266,7 +267,7 @@ int annotate_print_html(FILE *out, const struct annotate *a)
     struct asmtext *t = asmtext_open();
     if (!t)
         return -1;
-    add_head(&b, a);
+    annotate_html_head(&b, a);
     add_hottest_lines(&b, a);
     add_parts(&b, a);
     add_blocks(&b, a, t);

@@ -13,7 +13,7 @@ void document_done(struct document *d)
     arena_done(&d->arena);
 }
 
-static struct document_block *add(struct document *d, enum document_kind kind)
+static struct document_block *document_add_block(struct document *d, enum document_kind kind)
 {
     struct document_block *b = vec_push(&d->blocks);
     *b = (struct document_block){.kind = kind};
@@ -22,7 +22,7 @@ static struct document_block *add(struct document *d, enum document_kind kind)
 
 void document_heading(struct document *d, const char *text)
 {
-    add(d, DOCUMENT_HEADING)->text = arena_text(&d->arena, text_of(text));
+    document_add_block(d, DOCUMENT_HEADING)->text = arena_text(&d->arena, text_of(text));
 }
 
 void document_text(struct document *d, const char *fmt, ...)
@@ -34,13 +34,13 @@ void document_text(struct document *d, const char *fmt, ...)
     va_end(args);
     if (n < 0)
         return;
-    add(d, DOCUMENT_TEXT)->text = arena_text(&d->arena, text_of(text));
+    document_add_block(d, DOCUMENT_TEXT)->text = arena_text(&d->arena, text_of(text));
     free(text);
 }
 
 void document_item(struct document *d, const char *title, const char *text, const char *advice)
 {
-    struct document_block *b = add(d, DOCUMENT_ITEM);
+    struct document_block *b = document_add_block(d, DOCUMENT_ITEM);
     b->title = arena_text(&d->arena, text_of(title));
     b->text = arena_text(&d->arena, text_of(text));
     b->advice = arena_text(&d->arena, text_of(advice));
@@ -48,24 +48,24 @@ void document_item(struct document *d, const char *title, const char *text, cons
 
 void document_figure(struct document *d)
 {
-    add(d, DOCUMENT_FIGURE);
+    document_add_block(d, DOCUMENT_FIGURE);
 }
 
 void document_image(struct document *d, const char *file, const char *alt)
 {
-    struct document_block *b = add(d, DOCUMENT_IMAGE);
+    struct document_block *b = document_add_block(d, DOCUMENT_IMAGE);
     b->title = arena_text(&d->arena, text_of(alt));
     b->text = arena_text(&d->arena, text_of(file));
 }
 
 void document_code(struct document *d, const char *lines)
 {
-    add(d, DOCUMENT_CODE)->text = arena_text(&d->arena, text_of(lines));
+    document_add_block(d, DOCUMENT_CODE)->text = arena_text(&d->arena, text_of(lines));
 }
 
 void document_table(struct document *d, const struct document_column *columns, size_t n_columns)
 {
-    struct document_block *b = add(d, DOCUMENT_TABLE);
+    struct document_block *b = document_add_block(d, DOCUMENT_TABLE);
     b->columns = columns;
     b->n_columns = n_columns;
 }

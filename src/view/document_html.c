@@ -34,7 +34,7 @@ static void put(FILE *out, struct text t)
     fwrite(b.at ? b.at : "", 1, b.n, out);
 }
 
-static void put_cell(FILE *out, const struct document_block *t, size_t i)
+static void document_html_cell(FILE *out, const struct document_block *t, size_t i)
 {
     const struct document_column *col = &t->columns[document_column(t, i)];
     const struct document_cell *cell = &t->cells.at[i];
@@ -61,7 +61,7 @@ static void html_table(FILE *out, const struct document_block *t)
     fputs("</tr>\n", out);
     for (size_t i = 0; i < t->cells.n; i++) {
         fputs(document_column(t, i) == 0 ? "<tr>" : "", out);
-        put_cell(out, t, i);
+        document_html_cell(out, t, i);
         fputs(document_column(t, i + 1) == 0 ? "</tr>\n" : "", out);
     }
     fputs("</table></div>\n", out);

@@ -56,7 +56,7 @@ static void put_wrapped(const struct printer *p, struct text t, int indent, int 
 
 /* --- tables --- */
 
-static void measure(const struct document_block *t, int *width)
+static void document_text_measure(const struct document_block *t, int *width)
 {
     for (size_t c = 0; c < t->n_columns; c++)
         width[c] = (int)utf8_count(text_of(t->columns[c].title));
@@ -91,8 +91,8 @@ static struct text tail_of(struct text t, size_t skip)
     return (struct text){t.at + head.n, t.n - head.n};
 }
 
-static void put_cell(const struct printer *p, const struct document_column *col, struct text text,
-                     int width, const char *style)
+static void document_text_cell(const struct printer *p, const struct document_column *col,
+                               struct text text, int width, const char *style)
 {
     autobuf struct buf b = {0};
     text = clean(&b, text);
@@ -117,13 +117,13 @@ static const char *heat_style(double heat)
 static void print_table(const struct printer *p, const struct document_block *t)
 {
     int width[MAX_COLUMNS];
-    measure(t, width);
+    document_text_measure(t, width);
     share_room(t, width, p->width);
     for (size_t c = 0; c < t->n_columns; c++) {
         fputs("  ", p->out);
         bool last = c + 1 == t->n_columns && !t->columns[c].right;
         struct text title = text_of(t->columns[c].title);
-        put_cell(p, &t->columns[c], title, last ? (int)title.n : width[c], DIM);
+        document_text_cell(p, &t->columns[c], title, last ? (int)title.n : width[c], DIM);
     }
     putc('\n', p->out);
     for (size_t i = 0; i < t->cells.n; i++) {
@@ -133,8 +133,8 @@ static void print_table(const struct printer *p, const struct document_block *t)
         bool last = c + 1 == t->n_columns;
         bool short_last = last && !t->columns[c].right && n < width[c]; /* no blanks at the end */
         fputs("  ", p->out);
-        put_cell(p, &t->columns[c], text, short_last ? n : width[c],
-                 heat_style(t->cells.at[i].heat));
+        document_text_cell(p, &t->columns[c], text, short_last ? n : width[c],
+                           heat_style(t->cells.at[i].heat));
         if (last)
             putc('\n', p->out);
     }

@@ -20,7 +20,7 @@ static void moment(int64_t time_s, char *to, size_t size)
         snprintf(to, size, "?");
 }
 
-static void cell(struct document *d, const char *text)
+static void history_cell(struct document *d, const char *text)
 {
     document_cell(d, text_of(text), 0);
 }
@@ -30,20 +30,20 @@ static void cell(struct document *d, const char *text)
 static void number_cell(struct document *d, double value, const char *unit)
 {
     char text[UNITS_MAX];
-    cell(d, isnan(value) ? "-" : units_scaled(text, value, unit));
+    history_cell(d, isnan(value) ? "-" : units_scaled(text, value, unit));
 }
 
-static void add_row(struct document *d, const struct history_row *r, bool with_host)
+static void history_add_row(struct document *d, const struct history_row *r, bool with_host)
 {
     char when[32], commit[32];
     moment(r->time_s, when, sizeof when);
     snprintf(commit, sizeof commit, "%.10s%s", *r->commit ? r->commit : "-", r->dirty ? "+" : "");
     if (with_host)
-        cell(d, r->host);
-    cell(d, when);
-    cell(d, commit);
-    cell(d, r->workload);
-    cell(d, r->outcome);
+        history_cell(d, r->host);
+    history_cell(d, when);
+    history_cell(d, commit);
+    history_cell(d, r->workload);
+    history_cell(d, r->outcome);
     number_cell(d, r->cpu_ns, "nanoseconds");
     number_cell(d, r->time_ns, "nanoseconds");
     number_cell(d, r->instructions, "count");
@@ -69,7 +69,7 @@ static void add_runs(struct document *d, const struct history_view *v)
     document_table(d, columns + skip, sizeof columns / sizeof *columns - skip);
     size_t from = v->n_rows > ROWS_SHOWN ? v->n_rows - ROWS_SHOWN : 0;
     for (size_t i = from; i < v->n_rows; i++)
-        add_row(d, &v->rows[i], !*v->host);
+        history_add_row(d, &v->rows[i], !*v->host);
     if (from)
         document_text(d, "%zu older runs are not listed; --format csv has them all.", from);
 }
@@ -101,11 +101,11 @@ static void add_trend(struct document *d, const struct trend *t)
     autobuf struct buf line = {0};
     char now[UNITS_MAX], count[UNITS_MAX];
     spark(t, &line);
-    cell(d, t->title);
+    history_cell(d, t->title);
     document_cell(d, buf_text(&line), 0);
-    cell(d, trend_value(t, t->points.at[t->points.n - 1].value, now));
-    cell(d, units_count(count, t->points.n));
-    cell(d, units_count(count, t->n_changes));
+    history_cell(d, trend_value(t, t->points.at[t->points.n - 1].value, now));
+    history_cell(d, units_count(count, t->points.n));
+    history_cell(d, units_count(count, t->n_changes));
 }
 
 static void add_trends(struct document *d, const struct history_view *v)
@@ -139,7 +139,7 @@ static void add_changes(struct document *d, const struct history_view *v)
         document_text(d, "None that shuffled runs would not show as well.");
 }
 
-static void build(struct document *d, const struct history_view *v, bool figures)
+static void history_build_document(struct document *d, const struct history_view *v, bool figures)
 {
     add_runs(d, v);
     if (!v->n_trends)
@@ -155,7 +155,7 @@ static void build(struct document *d, const struct history_view *v, bool figures
 void history_print_text(FILE *out, const struct history_view *v, int width, bool colour)
 {
     struct document d = {0};
-    build(&d, v, false);
+    history_build_document(&d, v, false);
     document_print_text(out, &d, width, colour);
     document_done(&d);
 }
@@ -163,12 +163,12 @@ void history_print_text(FILE *out, const struct history_view *v, int width, bool
 void history_print_markdown(FILE *out, const struct history_view *v)
 {
     struct document d = {0};
-    build(&d, v, false);
+    history_build_document(&d, v, false);
     document_print_markdown(out, &d, "History");
     document_done(&d);
 }
 
-static void draw(FILE *out, const void *ctx, size_t i)
+static void history_draw(FILE *out, const void *ctx, size_t i)
 {
     const struct history_view *v = ctx;
     trend_print_svg(out, &v->trends[i]);
@@ -177,8 +177,8 @@ static void draw(FILE *out, const void *ctx, size_t i)
 void history_print_html(FILE *out, const struct history_view *v)
 {
     struct document d = {0};
-    build(&d, v, true);
-    document_print_html(out, &d, "History", &(struct document_figures){draw, v});
+    history_build_document(&d, v, true);
+    document_print_html(out, &d, "History", &(struct document_figures){history_draw, v});
     document_done(&d);
 }
 

@@ -84,7 +84,7 @@ struct shade palette_shade(const struct palette *p, struct text name, enum frame
     };
 }
 
-static bool has(struct text name, const char *part)
+static bool palette_has(struct text name, const char *part)
 {
     return memmem(name.at, name.n, part, strlen(part)) != NULL;
 }
@@ -115,7 +115,7 @@ static enum palette_family by_native(struct text name, enum frame_kind kind)
 {
     if (kind == FRAME_KERNEL)
         return FAMILY_ORANGE;
-    return has(name, "::") ? FAMILY_YELLOW : FAMILY_RED;
+    return palette_has(name, "::") ? FAMILY_YELLOW : FAMILY_RED;
 }
 
 static enum palette_family by_java(struct text name, enum frame_kind kind)
@@ -129,12 +129,12 @@ static enum palette_family by_java(struct text name, enum frame_kind kind)
 static enum palette_family by_js(struct text name, enum frame_kind kind)
 {
     if (kind == FRAME_JIT)
-        return has(name, "/") ? FAMILY_GREEN : FAMILY_AQUA;
-    if (kind == FRAME_KERNEL || has(name, "::"))
+        return palette_has(name, "/") ? FAMILY_GREEN : FAMILY_AQUA;
+    if (kind == FRAME_KERNEL || palette_has(name, "::"))
         return by_native(name, kind);
-    if (has(name, "/") && has(name, ".js"))
+    if (palette_has(name, "/") && palette_has(name, ".js"))
         return FAMILY_GREEN;
-    return has(name, ":") ? FAMILY_AQUA : FAMILY_RED;
+    return palette_has(name, ":") ? FAMILY_AQUA : FAMILY_RED;
 }
 
 static enum palette_family by_chain(struct text name, enum frame_kind kind)

@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-static double share(double part, double whole)
+static double simd_view_share(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : 0;
 }
@@ -65,7 +65,7 @@ static void print_totals(FILE *out, const struct simd_view *v)
     for (int i = 0; simd_isa_name(m->machine, i); i++)
         if (m->isa[i]) {
             fprintf(out, "%s %s %.1f %%", comma, simd_isa_name(m->machine, i),
-                    share((double)m->isa[i], (double)m->n));
+                    simd_view_share((double)m->isa[i], (double)m->n));
             comma = ",";
         }
     fputs("\nfloating  ", out);
@@ -75,7 +75,7 @@ static void print_totals(FILE *out, const struct simd_view *v)
     fprintf(out, "%s packed%s; ", units_count(n, m->kind[X86_PACKED_FP]), x86 ? " (ps, pd)" : "");
     if (m->packed_math + m->scalar_math)
         fprintf(out, "of those that compute %.1f %% packed\n",
-                share((double)m->packed_math, (double)(m->packed_math + m->scalar_math)));
+                simd_view_share((double)m->packed_math, (double)(m->packed_math + m->scalar_math)));
     else
         fputs("none of them computes\n", out);
     if (m->bad)
@@ -95,15 +95,15 @@ static void print_weights(FILE *out, const struct simd_view *v)
                 continue;
             int64_t self = self_in(v, (enum simd_verdict)w, isa);
             if (self)
-                fprintf(out, "  %6.2f %%  in %s%s%s\n", share((double)self, (double)v->total),
-                        words[w], isa >= 0 ? ", " : "",
-                        isa >= 0 ? simd_isa_name(v->all.machine, isa) : "");
+                fprintf(out, "  %6.2f %%  in %s%s%s\n",
+                        simd_view_share((double)self, (double)v->total), words[w],
+                        isa >= 0 ? ", " : "", isa >= 0 ? simd_isa_name(v->all.machine, isa) : "");
         }
     if (v->elsewhere)
         fprintf(
             out,
             "  %6.2f %%  in code that cannot be read here: the kernel, JITs, files that are gone\n",
-            share((double)v->elsewhere, (double)v->total));
+            simd_view_share((double)v->elsewhere, (double)v->total));
     if (v->samples >= 0 && v->samples < 200)
         fprintf(out, "  only %s samples: these shares are rough\n",
                 units_count(n, (uint64_t)v->samples));
@@ -121,12 +121,12 @@ static void print_row(FILE *out, const struct simd_view *v, const struct simd_ro
     const struct simd_mix *m = &r->mix;
     uint64_t math = m->scalar_math + m->packed_math;
     if (v->has_profile)
-        fprintf(out, "%7.2f%%", share((double)r->self, (double)v->total));
+        fprintf(out, "%7.2f%%", simd_view_share((double)r->self, (double)v->total));
     fprintf(out, "%8llu", (unsigned long long)m->n);
     for (int i = first_column(v); simd_isa_name(m->machine, i); i++)
         fprintf(out, "%7llu", (unsigned long long)m->isa[i]);
     if (math)
-        fprintf(out, "%7.0f%%", share((double)m->packed_math, (double)math));
+        fprintf(out, "%7.0f%%", simd_view_share((double)m->packed_math, (double)math));
     else
         fputs("       -", out);
     fprintf(out, "  %-22s ", simd_describe(&r->hot, what));
@@ -164,7 +164,7 @@ static void print_candidates(FILE *out, const struct simd_view *v)
     for (size_t i = 0; i < v->n; i++) {
         if (!is_hot_candidate(v, &v->rows[i]))
             continue;
-        fprintf(out, "%7.2f%%  ", share((double)v->rows[i].self, (double)v->total));
+        fprintf(out, "%7.2f%%  ", simd_view_share((double)v->rows[i].self, (double)v->total));
         print_name(out, v->rows[i].name);
         fprintf(out, " (%s)\n", v->rows[i].module);
     }

@@ -68,7 +68,7 @@ static void draw_pasts(FILE *out, const struct bench_report *r)
 }
 
 /* In the order in which bench_document() leaves places for them. */
-static void draw(FILE *out, const void *ctx, size_t i)
+static void bench_html_draw(FILE *out, const void *ctx, size_t i)
 {
     const struct bench_report *r = ctx;
     if (i == 0)
@@ -84,6 +84,6 @@ void bench_print_html(FILE *out, const struct bench_report *r)
     struct document d = {0};
     autofree char *title = bench_title(r);
     bench_document(&d, r, true, true);
-    document_print_html(out, &d, title, &(struct document_figures){draw, r});
+    document_print_html(out, &d, title, &(struct document_figures){bench_html_draw, r});
     document_done(&d);
 }

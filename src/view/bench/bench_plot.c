@@ -49,7 +49,7 @@ struct plot_axis plot_axis_around(double low, double high, bool log_scale)
     return a;
 }
 
-static double share(const struct plot_axis *a, double v)
+static double bench_plot_share(const struct plot_axis *a, double v)
 {
     double s = a->log ? log(v / a->low) / log(a->high / a->low) : (v - a->low) / (a->high - a->low);
     return s < 0 ? 0 : s > 1 ? 1 : s;
@@ -62,12 +62,12 @@ static double left_of(const struct plot *p)
 
 double plot_x(const struct plot *p, double v)
 {
-    return left_of(p) + (PLOT_WIDTH - left_of(p) - PLOT_RIGHT) * share(&p->x, v);
+    return left_of(p) + (PLOT_WIDTH - left_of(p) - PLOT_RIGHT) * bench_plot_share(&p->x, v);
 }
 
 double plot_y(const struct plot *p, double v)
 {
-    return PLOT_TOP + (p->height - PLOT_TOP - PLOT_BOTTOM) * (1 - share(&p->y, v));
+    return PLOT_TOP + (p->height - PLOT_TOP - PLOT_BOTTOM) * (1 - bench_plot_share(&p->y, v));
 }
 
 /* --- ticks --- */

@@ -74,7 +74,7 @@ static bool is_known(const struct bench_table *t, size_t set, const char *name)
 
 /* Benchmarks in the order of the first set, then what only later ones have. Returns those hidden.
  */
-static size_t add_rows(struct document *d, const struct bench_table *t, enum measure m)
+static size_t bench_table_add_rows(struct document *d, const struct bench_table *t, enum measure m)
 {
     size_t hidden = 0;
     for (size_t set = 0; set < t->n_sets; set++)
@@ -104,7 +104,7 @@ void bench_table_add(struct document *d, const struct bench_table *t, enum measu
     }
     document_heading(d, "Baselines");
     document_table(d, columns, 1 + 2 * t->n_sets);
-    size_t hidden = add_rows(d, t, m);
+    size_t hidden = bench_table_add_rows(d, t, m);
     document_text(d,
                   "Medians of the %s. The factor is to the best of the row, which has a star. "
                   "The sets were not measured side by side: small factors prove nothing.",
