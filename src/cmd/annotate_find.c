@@ -13,7 +13,7 @@ bool annotate_is_mapping(const struct annotate_job *job, struct mapping_id id)
     return m->path.i == job->mapping.path.i && m->build_id.i == job->mapping.build_id.i;
 }
 
-static struct text name_of(const struct profile *p, const struct frame *f)
+static struct text annotate_name_of(const struct profile *p, const struct frame *f)
 {
     return f->n_lines ? profile_function_name(p, profile_lines(p, f)->function) : (struct text){0};
 }
@@ -21,7 +21,7 @@ static struct text name_of(const struct profile *p, const struct frame *f)
 bool annotate_is_frame(const struct annotate_job *job, const struct frame *f)
 {
     return f->pc && annotate_is_mapping(job, f->mapping) &&
-           name_of(job->in.profile, f).at == job->function.at;
+           annotate_name_of(job->in.profile, f).at == job->function.at;
 }
 
 static bool has_file(const struct profile *p, const struct frame *f)
@@ -33,7 +33,7 @@ static bool has_file(const struct profile *p, const struct frame *f)
 /* 2 exactly, 1 in part, 0 not at all. WANTED may end in "@module". */
 static int match(const struct profile *p, const struct frame *f, const char *wanted)
 {
-    struct text name = name_of(p, f), want = text_of(wanted);
+    struct text name = annotate_name_of(p, f), want = text_of(wanted);
     const char *at = strrchr(wanted, '@');
     if (text_is(name, wanted))
         return 2;
@@ -55,7 +55,7 @@ typedef VEC(struct candidate) candidates;
 
 static void add_candidate(candidates *c, const struct profile *p, const struct frame *f)
 {
-    struct text name = name_of(p, f);
+    struct text name = annotate_name_of(p, f);
     for (size_t i = 0; i < c->n; i++)
         if (c->at[i].name.at == name.at && same_file(p, c->at[i].mapping, f->mapping.i))
             return;
@@ -85,7 +85,7 @@ static struct text inlined_into(const struct annotate_job *job)
         const struct line *lines = profile_lines(p, &p->frames.at[i]);
         for (size_t k = 1; k < p->frames.at[i].n_lines; k++)
             if (text_is(profile_function_name(p, lines[k].function), job->wanted))
-                return name_of(p, &p->frames.at[i]);
+                return annotate_name_of(p, &p->frames.at[i]);
     }
     return (struct text){0};
 }

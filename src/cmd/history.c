@@ -60,7 +60,7 @@ static void shown_done(struct shown *s)
     vec_done(&s->rows);
 }
 
-static void add_rows(struct shown *s, const struct history_runs *runs)
+static void cmd_history_add_rows(struct shown *s, const struct history_runs *runs)
 {
     for (size_t i = 0; i < runs->at.n; i++) {
         const struct history_run *r = &runs->at.at[i];
@@ -101,7 +101,7 @@ static const struct {
 };
 
 /* Runs that failed are no measure of anything. */
-static bool counts(const struct history_run *r)
+static bool cmd_history_counts(const struct history_run *r)
 {
     return strcmp(r->outcome, "failed") != 0;
 }
@@ -112,7 +112,7 @@ static void add_metric(struct shown *s, const char *workload, const struct histo
     struct trend t = {.unit = metrics[which].unit};
     for (size_t i = 0; i < runs->at.n; i++) {
         const struct history_run *r = &runs->at.at[i];
-        for (size_t k = 0; k < r->metrics.n && counts(r); k++)
+        for (size_t k = 0; k < r->metrics.n && cmd_history_counts(r); k++)
             if (strcmp(r->metrics.at[k].name, metrics[which].metric) == 0 &&
                 !isnan(r->metrics.at[k].value))
                 *vec_push(&t.points) = point_of(r, &r->metrics.at[k]);
@@ -145,7 +145,7 @@ static struct trend trend_of_function(const char *workload, const struct history
                       .unit = TREND_SHARE};
     for (size_t i = 0; i < runs->at.n; i++) {
         const struct history_run *r = &runs->at.at[i];
-        if (!counts(r) || isnan(history_metric(r, "samples")))
+        if (!cmd_history_counts(r) || isnan(history_metric(r, "samples")))
             continue;
         struct history_metric m = {.value = self_in(f, r->id), .low = NAN, .high = NAN};
         *vec_push(&t.points) = point_of(r, &m);
@@ -154,8 +154,9 @@ static struct trend trend_of_function(const char *workload, const struct history
     return t;
 }
 
-static int add_functions(struct shown *s, struct store *store, const struct history_filter *f,
-                         const struct history_runs *runs, bool all)
+static int cmd_history_add_functions(struct shown *s, struct store *store,
+                                     const struct history_filter *f,
+                                     const struct history_runs *runs, bool all)
 {
     struct history_functions functions;
     struct err err;
@@ -185,15 +186,15 @@ static int add_workload(struct shown *s, struct store *store, const struct histo
     if (history_list(store, f, runs, &err) != 0)
         return command_fail(&err);
     s->n_runs++;
-    add_rows(s, runs);
+    cmd_history_add_rows(s, runs);
     if (!*f->host || detail == ONLY_RUNS)
         return EXIT_OK;
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
         add_metric(s, f->workload, runs, i);
-    return add_functions(s, store, f, runs, detail == ALL_FUNCTIONS);
+    return cmd_history_add_functions(s, store, f, runs, detail == ALL_FUNCTIONS);
 }
 
-static int by_time(const void *a, const void *b)
+static int cmd_history_by_time(const void *a, const void *b)
 {
     const struct history_row *x = a, *y = b;
     if (x->time_s != y->time_s)
@@ -223,13 +224,14 @@ static int collect(struct shown *s, struct store *store, struct history_filter f
         free(names[i]);
     free(names);
     if (s->rows.n)
-        qsort(s->rows.at, s->rows.n, sizeof *s->rows.at, by_time);
+        qsort(s->rows.at, s->rows.n, sizeof *s->rows.at, cmd_history_by_time);
     return rc;
 }
 
 /* --- output --- */
 
-static int print(const struct cmd_history_opts *o, const struct shown *s, const char *host)
+static int cmd_history_print(const struct cmd_history_opts *o, const struct shown *s,
+                             const char *host)
 {
     struct history_view v = {.rows = s->rows.at,
                              .n_rows = s->rows.n,
@@ -265,8 +267,8 @@ static int prune(struct store *store, long keep)
     return EXIT_OK;
 }
 
-static int show(const struct cmd_history_opts *o, struct store *store,
-                const struct opt_result *wanted)
+static int cmd_history_show(const struct cmd_history_opts *o, struct store *store,
+                            const struct opt_result *wanted)
 {
     struct fingerprint here;
     struct shown s = {0};
@@ -284,7 +286,7 @@ static int show(const struct cmd_history_opts *o, struct store *store,
         rc = EXIT_INPUT;
     }
     if (rc == EXIT_OK)
-        rc = print(o, &s, host);
+        rc = cmd_history_print(o, &s, host);
     shown_done(&s);
     return rc;
 }
@@ -305,7 +307,7 @@ static int history_run(const struct command *self, int n, char **args)
     }
     if (store_open(&store, path, o.keep ? STORE_WRITE : STORE_READ, &err) != 0)
         return command_fail(&err);
-    rc = o.keep ? prune(store, o.keep) : show(&o, store, &operands);
+    rc = o.keep ? prune(store, o.keep) : cmd_history_show(&o, store, &operands);
     store_close(store);
     return rc;
 }

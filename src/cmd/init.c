@@ -20,7 +20,7 @@ static const struct opt init_table[] = {
     OPT_END,
 };
 
-static void tell(const struct cmd_init_opts *o, const struct init_found *f)
+static void cmd_init_tell(const struct cmd_init_opts *o, const struct init_found *f)
 {
     if (f->because)
         command_say("%s: builds with '%s', as there is a %s", o->output, f->build, f->because);
@@ -59,7 +59,7 @@ static int init_run(const struct command *self, int n, char **args)
     init_print(file.out, &found);
     if (publish_commit(&file, &err) != 0)
         return command_fail(&err);
-    tell(&o, &found);
+    cmd_init_tell(&o, &found);
     return EXIT_OK;
 }
 

@@ -50,7 +50,7 @@ int exec_check_cpus(const struct words *cpus, struct err *err)
 /* --- running --- */
 
 /* In the new process. */
-static void prepare(void *to)
+static void exec_prepare(void *to)
 {
     const struct exec_opts *o = to;
     cpu_set_t set;
@@ -78,7 +78,7 @@ static int start(const struct exec_opts *o, struct subprocess *s, struct err *er
         .error_fd = log > 0 ? log : 0,
         .group = true,
         .death_signal = SIGTERM, /* if kelvin is killed, nothing goes on */
-        .prepare = prepare,
+        .prepare = exec_prepare,
         .prepare_to = &copy,
     };
     return subprocess_start(s, &with, err);
