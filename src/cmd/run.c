@@ -1,7 +1,7 @@
 /*
  * run.c - from source to published evidence in one command.
  */
-#include "cmd/run.h"
+#include "suite/run.h"
 #include "cmd/command.h"
 #include "host/ask.h"
 #include "suite/exec.h"

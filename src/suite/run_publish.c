@@ -2,9 +2,9 @@
  * run_publish.c - the last phase of `kelvin run`: pages, history, baseline.
  */
 #include "analysis/misses.h"
-#include "cmd/run.h"
 #include "store/history.h"
 #include "suite/page.h"
+#include "suite/run.h"
 
 #include <errno.h>
 #include <glob.h>

@@ -3,8 +3,8 @@
  * number of findings that is allowed.
  */
 #include "base/reader.h"
-#include "cmd/hotcode.h"
-#include "cmd/run.h"
+#include "suite/hotcode.h"
+#include "suite/run.h"
 
 #include <math.h>
 

@@ -6,8 +6,8 @@
  * That is right only where the program is all that changed: one that loads libraries of the project
  * would be run with today's, so those are not kept.
  */
-#include "cmd/run.h"
 #include "host/ask.h"
+#include "suite/run.h"
 
 #include <sys/stat.h>
 

@@ -3,10 +3,10 @@
  */
 #include "bench/count.h"
 #include "bench/session.h"
-#include "cmd/run.h"
 #include "source/import.h"
 #include "suite/exec.h"
 #include "suite/memcheck.h"
+#include "suite/run.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,10 +2,10 @@
  * run_analyse.c - the phase of `kelvin run` that makes sense of what was measured; loading and
  * saving of baselines.
  */
-#include "cmd/hotcode.h"
-#include "cmd/run.h"
 #include "source/import.h"
 #include "store/store.h"
+#include "suite/hotcode.h"
+#include "suite/run.h"
 
 #include <errno.h>
 #include <glob.h>
