@@ -1,11 +1,11 @@
 /*
- * run_analyse.c - the phase of `kelvin run` that makes sense of what was measured; loading and
+ * run_analyse.c - the phase of a run that makes sense of what was measured; loading and
  * saving of baselines.
  */
 #include "source/import.h"
 #include "store/store.h"
 #include "suite/hotcode.h"
-#include "suite/run.h"
+#include "suite/run_inner.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -173,7 +173,7 @@ static void load_recordings(struct run *r, struct suite_result *w, const char *f
 int run_load_baseline(struct run *r, struct err *err)
 {
     struct suite *s = &r->suite;
-    const char *name = r->opts->against;
+    const char *name = r->opts.against;
     struct store *store;
     if (!name)
         return 0;
@@ -182,15 +182,16 @@ int run_load_baseline(struct run *r, struct err *err)
     autofree char *stored = mem_printf("suite:%s", name);
     int rc = store_load_baseline(store, stored, &s->before, err);
     store_close(store);
-    if (rc != 0)
-        return err_set(err, EXIT_ERROR,
-                       "there is no baseline '%s': 'kelvin run --save %s' makes one", name, name);
+    if (rc != 0) {
+        r->fault = RUN_NO_BASELINE;
+        return err_set(err, EXIT_ERROR, "there is no baseline '%s'", name);
+    }
     const char *host = meta_find(&s->before.meta, META_HOST);
-    if (host && strcmp(host, s->host.name) != 0 && !r->opts->force)
-        return err_set(err, EXIT_ERROR,
-                       "baseline '%s' is from another machine (%s, this is %s): --force compares "
-                       "all the same",
+    if (host && strcmp(host, s->host.name) != 0 && !r->opts.force) {
+        r->fault = RUN_OTHER_HOST;
+        return err_set(err, EXIT_ERROR, "baseline '%s' is from another machine (%s, this is %s)",
                        name, host, s->host.name);
+    }
     s->against = name;
     autofree char *folder = run_baseline_folder(r, name);
     for (size_t i = 0; i < s->results.n; i++)
@@ -268,10 +269,10 @@ int run_save_baseline(struct run *r, struct err *err)
 {
     struct suite *s = &r->suite;
     struct store *store;
-    if (!r->opts->save)
+    if (!r->opts.save)
         return 0;
-    autofree char *folder = run_baseline_folder(r, r->opts->save);
-    autofree char *name = mem_printf("suite:%s", r->opts->save);
+    autofree char *folder = run_baseline_folder(r, r->opts.save);
+    autofree char *name = mem_printf("suite:%s", r->opts.save);
     empty_folder(folder);
     if (make_folders(folder, err) != 0 || save_recordings(r, folder, err) != 0 ||
         run_keep_program(r, err) != 0)

@@ -1,12 +1,12 @@
 /*
- * run_measure.c - the phases of `kelvin run` that run programs: build, record, bench.
+ * run_measure.c - the phases of a run that run programs: build, record, bench.
  */
 #include "bench/count.h"
 #include "bench/session.h"
 #include "source/import.h"
 #include "suite/exec.h"
 #include "suite/memcheck.h"
-#include "suite/run.h"
+#include "suite/run_inner.h"
 
 #include <errno.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static struct exec_opts exec_opts_of(const struct run *r, const struct suite_res
         .log = r->log,
         .timeout_s = w->workload.timeout_s,
         .fixed_layout = w->workload.fixed_layout,
-        .stop_fd = r->stop_fd,
+        .stop_fd = r->opts.stop_fd,
     };
 }
 
@@ -50,13 +50,14 @@ static int check_binary(const struct run *r, struct err *err)
                          binary);
 }
 
-static int build_failed(const struct run *r, const struct exec_result *done, struct err *err)
+static int build_failed(struct run *r, const struct exec_result *done, struct err *err)
 {
     autobuf struct buf said = {0}, tail = {0};
     exec_say(done, &said);
     exec_tail(r->log, TAIL_LINES, &tail);
     run_say(r, "the last lines of the build:\n%s", buf_cstr(&tail));
-    return err_set(err, EXIT_ERROR, "the build %s: mend it, or use --skip-build", buf_cstr(&said));
+    r->fault = RUN_BUILD_FAILED;
+    return err_set(err, EXIT_ERROR, "the build %s", buf_cstr(&said));
 }
 
 int run_build(struct run *r, struct err *err)
@@ -65,7 +66,7 @@ int run_build(struct run *r, struct err *err)
     const char *command = conf_text(&s->conf, "", "build.command");
     char *argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)command, NULL};
     struct exec_result done;
-    if (r->opts->skip_build || !*command) {
+    if (r->opts.skip_build || !*command) {
         run_say(r, *command ? "skipped" : "nothing to build (build.command is empty)");
         return check_binary(r, err);
     }
@@ -75,7 +76,7 @@ int run_build(struct run *r, struct err *err)
                           .input = "",
                           .log = r->log,
                           .timeout_s = conf_number(&s->conf, "", "build.timeout"),
-                          .stop_fd = r->stop_fd};
+                          .stop_fd = r->opts.stop_fd};
     int rc = run_command(r, &o, &done, err);
     words_done(&env);
     if (rc != 0)
@@ -279,13 +280,14 @@ static struct bench_job bench_job(const struct run *r, const struct suite_result
         .with = {.warmup = 1,
                  .runs = w->workload.runs,
                  .precision = 0.01,
-                 .paired = {PAIRED_BAND, PAIRED_RISK, 1},
+                 .band = PAIRED_BAND,
+                 .risk = PAIRED_RISK,
                  .seed = 1,
                  .gates = &none},
         .start = {.env = w->workload.env.at.at,
                   .input = *w->workload.input ? w->workload.input : NULL,
                   .timeout_s = w->workload.timeout_s,
-                  .stop_fd = r->stop_fd,
+                  .stop_fd = r->opts.stop_fd,
                   .fixed_layout = w->workload.fixed_layout},
         .plan = {.names = &none, .list = &none, .range = &none},
     };

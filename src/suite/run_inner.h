@@ -1,0 +1,37 @@
+/*
+ * run_inner.h - the phases of a run, shared by run*.c.
+ */
+#pragma once
+#include "suite/run.h"
+
+/* Tell what a phase is doing. */
+void run_say(const struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* -1 with ERR once the user wants to stop. */
+int run_go_on(const struct run *r, struct err *err);
+
+/* Each returns 0 to go on, or -1 with ERR when the run cannot. */
+int run_host(struct run *r, struct err *err);
+int run_build(struct run *r, struct err *err);
+int run_record(struct run *r, struct err *err);
+int run_bench(struct run *r, struct err *err);
+int run_analyse(struct run *r, struct err *err);
+int run_check(struct run *r, struct err *err);
+int run_publish(struct run *r, struct err *err);
+
+/* Where the files of a baseline are. Free it. */
+char *run_baseline_folder(const struct run *r, const char *name);
+int run_copy_file(const char *from, const char *to, struct err *err);
+
+/* Keep the program with the baseline that is saved. */
+int run_keep_program(struct run *r, struct err *err);
+
+/* The command of W with the program of the baseline; NULL where that would prove nothing. Free it.
+ */
+char *run_line_before(const struct run *r, const struct suite_result *w);
+
+/* Load the baseline to compare with, before anything is measured. */
+int run_load_baseline(struct run *r, struct err *err);
+
+/* Keep what was measured as a baseline. */
+int run_save_baseline(struct run *r, struct err *err);
