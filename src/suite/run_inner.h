@@ -2,6 +2,7 @@
  * run_inner.h - the phases of a run, shared by run*.c.
  */
 #pragma once
+#include "suite/exec.h"
 #include "suite/run.h"
 
 /* Tell what a phase is doing. */
@@ -18,6 +19,24 @@ int run_bench(struct run *r, struct err *err);
 int run_analyse(struct run *r, struct err *err);
 int run_check(struct run *r, struct err *err);
 int run_publish(struct run *r, struct err *err);
+
+/* Lines of a command's output that are shown where it fails. */
+enum { RUN_TAIL_LINES = 15 };
+
+/* Run a command of the suite; its log is empty before. -1 when the user wants to stop, too. */
+int run_command(struct run *r, const struct exec_opts *o, struct exec_result *ret, struct err *err);
+
+/* How the command of W is run, but for its words. */
+struct exec_opts run_exec_opts(const struct run *r, const struct suite_result *w);
+
+/* CPUs in one word: "1,2-3". Free it. */
+char *run_join_cpus(const struct words *cpus);
+
+/* Read a recording with the addresses of its frames; REC->profile is to be freed either way. */
+int run_load_recording(struct suite_recording *rec, const char *path, struct err *err);
+
+/* Run W under each tool of valgrind that it asks for. */
+int run_grind(struct run *r, struct suite_result *w, struct err *err);
 
 /* Where the files of a baseline are. Free it. */
 char *run_baseline_folder(const struct run *r, const char *name);
