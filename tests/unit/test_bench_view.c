@@ -139,7 +139,8 @@ static void the_text_says_all_there_is(void **state)
     says(text, "+15.0% .. +25.0%");
     says(text, "slower");
     says(text, "10% broken");
-    says(text, "Gate broken: 'sort' is 20.0% slower than in the baseline (+20.0%, +15.0 to +25.0%)");
+    says(text,
+         "Gate broken: 'sort' is 20.0% slower than in the baseline (+20.0%, +15.0 to +25.0%)");
     says(text, "two sessions");
     says(text, "99.5%");
     says(text, "3.0%"); /* what would have been seen */
