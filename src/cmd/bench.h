@@ -39,6 +39,9 @@ struct cmd_bench_opts {
 int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts *o, char **lines,
               size_t n, struct err *err);
 
+/* Does every --max-regression make sense? */
+int bench_check_gates(const struct cmd_bench_opts *o, struct err *err);
+
 /* --- bench_report.c: from what came of it to a report --- */
 
 /* A report of O, and what it points to besides. */

@@ -5,7 +5,6 @@
 #include "base/publish.h"
 #include "base/units.h"
 #include "bench/baseline.h"
-#include "bench/gates.h"
 #include "cmd/bench.h"
 #include "cmd/bench_store.h"
 #include "cmd/command.h"
@@ -199,7 +198,7 @@ static int compare(struct side_by_side *v, const struct cmd_bench_opts *o,
                    const struct opt_result *operands, struct err *err)
 {
     struct bench_report r;
-    if (gates_check(&o->max_regression, err) != 0 || load_all(v, o, operands, err) != 0)
+    if (bench_check_gates(o, err) != 0 || load_all(v, o, operands, err) != 0)
         return -1;
     if (o->max_regression.n && v->n != 2)
         return err_set(err, EXIT_ERROR, "--max-regression judges two baselines: before and after");

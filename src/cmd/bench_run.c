@@ -84,6 +84,14 @@ static int check_folder(const char *cwd, struct err *err)
     return S_ISDIR(st.st_mode) ? 0 : err_set(err, EXIT_ERROR, "--cwd '%s' is not a folder", cwd);
 }
 
+int bench_check_gates(const struct cmd_bench_opts *o, struct err *err)
+{
+    struct err why;
+    if (gates_check(&o->max_regression, &why) == 0)
+        return 0;
+    return err_set(err, why.code, "--max-regression %s", why.text);
+}
+
 static int check(const struct cmd_bench_opts *o, struct err *err)
 {
     for (size_t i = 0; i < o->env.n; i++)
@@ -96,7 +104,7 @@ static int check(const struct cmd_bench_opts *o, struct err *err)
                        o->max_runs);
     if (check_folder(o->cwd, err) != 0)
         return -1;
-    return gates_check(&o->max_regression, err);
+    return bench_check_gates(o, err);
 }
 
 static enum starter_output output_of(const struct cmd_bench_opts *o)

@@ -106,6 +106,7 @@ static void side_by_side_only_blocks_with_both_count(void **state)
     memmove(after->runs.at, after->runs.at + 1, --after->runs.n * sizeof *after->runs.at);
     verdict_compare(&c, &once);
     assert_int_equal(c.paired.n, 25);
+    assert_true(c.band == PAIRED_BAND);
     assert_float_equal(c.paired.ratio, 1.5, 1e-9); /* the same noise: paired, it cancels out */
     assert_float_equal(c.paired.interval.low, 1.5, 1e-9);
     sets_done(sets);
