@@ -118,7 +118,7 @@ static enum starter_output output_of(const struct cmd_bench_opts *o)
 
 static bool counts(const struct cmd_bench_opts *o)
 {
-    return o->count || (o->measure && strcmp(o->measure, "instructions") == 0);
+    return bench_store_measure(o) == MEASURE_INSTRUCTIONS;
 }
 
 static struct plan_opts plan_opts_of(const struct cmd_bench_opts *o, char **lines, size_t n)
@@ -161,7 +161,6 @@ static double time_of(const struct cmd_bench_opts *o, const struct plan *p)
 
 static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const struct plan *p)
 {
-    int measure = o->measure ? measure_find(o->measure) : MEASURE_TIME;
     return (struct session_opts){
         .warmup = o->warmup,
         .runs = o->runs,
@@ -171,7 +170,7 @@ static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const
         .precision = o->precision / 100,
         .band = o->band / 100,
         .risk = o->risk / 100,
-        .measure = counts(o) ? MEASURE_INSTRUCTIONS : (enum measure)measure,
+        .measure = bench_store_measure(o),
         .exact = counts(o),
         .ignore_failure = o->ignore_failure,
         .unseen = output_of(o) == STARTER_NULL,

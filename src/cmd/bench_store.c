@@ -161,8 +161,8 @@ int bench_store_begin(struct bench_store *b, const struct cmd_bench_opts *o,
 
 enum measure bench_store_measure(const struct cmd_bench_opts *o)
 {
-    int m = o->measure ? measure_find(o->measure) : -1;
-    return m >= 0 ? (enum measure)m : o->count ? MEASURE_INSTRUCTIONS : MEASURE_TIME;
+    int m = o->measure ? measure_find(o->measure) : MEASURE_TIME;
+    return o->count ? MEASURE_INSTRUCTIONS : (enum measure)m;
 }
 
 int bench_store_pasts(struct pasts *to, const struct cmd_bench_opts *o,
