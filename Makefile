@@ -55,7 +55,7 @@ say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
-.PHONY: fuzzers all help demo check lint bench fuzz golden unit targets install uninstall clean setup
+.PHONY: mutants fuzzers all help demo check lint bench fuzz golden unit targets install uninstall clean setup
 all: $(B)/kelvin $(AGENT) $(BENCHLIB)
 
 help:
@@ -65,6 +65,7 @@ help:
 	@echo 'make lint       formatting, layers, warnings as errors, static analysis'
 	@echo 'make fuzz       fuzz every format for FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make bench      speed and memory next to other tools'
+	@echo 'make mutants    break the code in N=$(N) small ways and count what the tests notice'
 	@echo 'make golden     rewrite the expected results of tests/golden'
 	@echo 'make install    into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); make uninstall undoes it'
 	@echo 'make clean      remove $(B)'
@@ -168,6 +169,13 @@ fuzz:
 
 golden: all
 	@B=$(B) tools/golden.sh --rewrite
+
+# Small faults, one at a time: which of them do the tests notice? Minutes for every ten.
+N    ?= 200
+SEED ?= 1
+mutants:
+	@$(SUBMAKE) all unit targets
+	@B=$(B) LIBS="$(LIBS)" TEST_LIBS="$(TEST_LIBS)" tools/mutate.py -n $(N) --seed $(SEED) $(MUTATE)
 
 lint:
 	@tools/setup.sh build test

@@ -29,8 +29,7 @@ int gates_check(const struct opt_list *gates, struct err *err)
     struct text name;
     for (size_t i = 0; i < gates->n; i++)
         if (isnan(limit_of(gates->at[i], &name)))
-            return err_set(err, EXIT_ERROR,
-                           "--max-regression takes a percentage, '10%%' or 'NAME=10%%', not '%s'",
+            return err_set(err, EXIT_ERROR, "takes a percentage, '10%%' or 'NAME=10%%', not '%s'",
                            gates->at[i]);
     return 0;
 }

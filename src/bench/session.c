@@ -24,6 +24,7 @@ void session_done(struct session *s)
     vec_done(&s->origins);
     vec_done(&s->notes);
     vec_done(&s->comparisons);
+    vec_done(&s->pairs);
     buf_done(&s->said);
     series_set_done(&s->set);
     for (size_t i = 0; s->groups && i < s->plan->groups.n; i++)
@@ -84,11 +85,11 @@ static void tell_progress(struct session *s, size_t item)
     for (size_t g = 0; g < s->plan->groups.n; g++)
         p.done += share_done(s, g) / (double)s->plan->groups.n;
     p.left_s = p.done > 0 ? elapsed_s * (1 - p.done) / p.done : 0;
-    for (size_t i = 0; i < s->comparisons.n && isnan(p.ratio); i++)
-        if (!s->comparisons.at[i].final) {
-            p.ratio = s->comparisons.at[i].paired.ratio;
-            p.low = s->comparisons.at[i].paired.interval.low;
-            p.high = s->comparisons.at[i].paired.interval.high;
+    for (size_t i = 0; i < s->pairs.n && isnan(p.ratio); i++)
+        if (!s->pairs.at[i].final) {
+            p.ratio = s->pairs.at[i].c.paired.ratio;
+            p.low = s->pairs.at[i].c.paired.interval.low;
+            p.high = s->pairs.at[i].c.paired.interval.high;
         }
     session_middle(s, item, &p);
     s->opts.progress(s->opts.progress_to, &p);
@@ -226,7 +227,7 @@ static size_t place_of(const struct session *s, size_t series)
 
 static int by_after(const void *a, const void *b)
 {
-    const struct session_comparison *x = a, *y = b;
+    const struct session_pair *x = a, *y = b;
     return (x->after > y->after) - (x->after < y->after);
 }
 
@@ -242,17 +243,18 @@ static void put_in_order(struct session *s)
         series[place[i]] = s->set.series.at[i];
         origins[place[i]] = s->origins.at[i];
     }
-    for (size_t i = 0; i < s->comparisons.n; i++) {
-        s->comparisons.at[i].before = place[s->comparisons.at[i].before];
-        s->comparisons.at[i].after = place[s->comparisons.at[i].after];
+    for (size_t i = 0; i < s->pairs.n; i++) {
+        s->pairs.at[i].before = place[s->pairs.at[i].before];
+        s->pairs.at[i].after = place[s->pairs.at[i].after];
     }
     free(s->set.series.at);
     free(s->origins.at);
     s->set.series.at = series;
     s->origins.at = origins;
     s->set.series.cap = s->origins.cap = n + 1;
-    if (s->comparisons.n > 1)
-        qsort(s->comparisons.at, s->comparisons.n, sizeof *s->comparisons.at, by_after);
+    if (s->pairs.n > 1)
+        qsort(s->pairs.at, s->pairs.n, sizeof *s->pairs.at, by_after);
+    session_conclude(s);
 }
 
 int session_run(struct session *s, const struct plan *p, const struct session_opts *o,

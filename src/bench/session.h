@@ -8,8 +8,7 @@
 #pragma once
 #include "bench/plan.h"
 #include "bench/starter.h"
-#include "model/series.h"
-#include "stats/paired.h"
+#include "model/comparison.h"
 
 struct session_progress {
     double done; /* 0 to 1: of the time or the runs; can end early */
@@ -27,7 +26,7 @@ struct session_opts {
     long min_runs, max_runs; /* 0 = default, no limit */
     double time_s;           /* for each member */
     double precision;        /* stop when half the interval of the median is this share of it */
-    struct paired_opts paired;
+    double band, risk;       /* PAIRED_BAND, PAIRED_RISK */
     enum measure measure;
     bool exact; /* the measure repeats almost exactly: a few runs will do */
     bool count_valgrind;
@@ -45,34 +44,28 @@ struct session_origin {
     char *benchmark; /* in a benchmark program; "" = the whole command */
 };
 
-struct session_comparison {
-    size_t before, after; /* series */
-    struct paired paired;
-    double limit; /* NAN = no gate */
-    enum gate gate;
-    bool final; /* decided: not looked at again */
-};
-
 struct session_group;
+struct session_pair;
 
 struct session {
     const struct plan *plan;
     struct session_opts opts;
     struct series_set set;
     VEC(struct session_origin) origins; /* as many as series */
-    VEC(struct session_comparison) comparisons;
-    VEC(char *) notes;          /* what the user should know, a sentence each */
-    struct buf said;            /* the end of the output of the command that failed */
-    size_t blocks;              /* of the group with the most */
-    size_t looks;               /* the most at any comparison */
-    double seconds;             /* that all of it took */
-    size_t failed_runs;         /* that were ignored */
-    bool stopped;               /* by the user: what is there was measured before that */
+    struct comparisons comparisons;     /* filled in the end, in the order of the series */
+    VEC(char *) notes;                  /* what the user should know, a sentence each */
+    struct buf said;                    /* the end of the output of the command that failed */
+    size_t blocks;                      /* of the group with the most */
+    size_t looks;                       /* the most at any comparison */
+    double seconds;                     /* that all of it took */
+    size_t failed_runs;                 /* that were ignored */
+    bool stopped;                       /* by the user: what is there was measured before that */
     size_t aa_tries, aa_alarms; /* of comparisons of equal things, AA_BLOCKS blocks and 5 % each */
 
     struct starter *starter;
     struct starter_run run;
     struct session_group *groups;
+    VEC(struct session_pair) pairs;
     uint64_t rng;
     double started_s, told_s;
 };

@@ -49,29 +49,29 @@ static void doubt_benchmark(struct session *s, const struct series *series)
                                    series->name));
 }
 
-static void doubt_ties(struct session *s, const struct session_comparison *c)
+static void doubt_ties(struct session *s, const struct session_pair *pair)
 {
+    const struct comparison *c = &pair->c;
     if (c->paired.ties * 10 > c->paired.n && !s->opts.exact)
         session_note(s, mem_printf("in %zu of %zu blocks '%s' and '%s' took exactly as long: the "
                                    "clock is too coarse for them",
-                                   c->paired.ties, c->paired.n, s->set.series.at[c->before].name,
-                                   s->set.series.at[c->after].name));
+                                   c->paired.ties, c->paired.n, s->set.series.at[pair->before].name,
+                                   s->set.series.at[pair->after].name));
 }
 
 /*
  * Where others take the CPU now and then, wall times scatter and CPU times hardly do. That is not
  * what was asked for, so it makes no verdict; but the user should know that there is one to be had.
  */
-static void second_opinion(struct session *s, const struct session_comparison *c)
+static void second_opinion(struct session *s, const struct session_pair *pair)
 {
-    struct paired p;
-    if (s->opts.measure != MEASURE_TIME || c->paired.verdict != VERDICT_INCONCLUSIVE)
+    if (s->opts.measure != MEASURE_TIME || pair->c.paired.verdict != VERDICT_INCONCLUSIVE)
         return;
-    session_by_cpu(s, c, &p);
+    struct paired p = session_by_cpu(s, pair).paired;
     if (p.verdict != VERDICT_INCONCLUSIVE)
         session_note(s, mem_printf("by CPU time, which does not see waiting, '%s' is %s: %+.1f%% "
                                    "(%+.1f to %+.1f%%); --measure cpu judges by that",
-                                   s->set.series.at[c->after].name, verdict_names[p.verdict],
+                                   s->set.series.at[pair->after].name, verdict_names[p.verdict],
                                    (p.ratio - 1) * 100, (p.interval.low - 1) * 100,
                                    (p.interval.high - 1) * 100));
 }
@@ -85,8 +85,8 @@ void session_doubt(struct session *s)
         else if (!s->plan->items.at[s->origins.at[i].item].aa)
             doubt_command(s, &s->set.series.at[i], &start);
     }
-    for (size_t i = 0; i < s->comparisons.n; i++) {
-        doubt_ties(s, &s->comparisons.at[i]);
-        second_opinion(s, &s->comparisons.at[i]);
+    for (size_t i = 0; i < s->pairs.n; i++) {
+        doubt_ties(s, &s->pairs.at[i]);
+        second_opinion(s, &s->pairs.at[i]);
     }
 }

@@ -14,6 +14,13 @@ struct session_group {
     bool done;
 };
 
+/* Two series that are compared. While it runs they are known by number: the set grows and moves. */
+struct session_pair {
+    size_t before, after;
+    struct comparison c; /* as of the last look; its pointers hold until the next run */
+    bool final;          /* decided: not looked at again */
+};
+
 /* --- session_run.c: one run --- */
 
 /* Run an item once. BLOCK >= 0: its values go into the set. */
@@ -39,8 +46,10 @@ double session_median(const struct session *s, const struct series *series, doub
 void session_middle(const struct session *s, size_t item, struct session_progress *p);
 
 /* What CPU time has to say about a comparison of wall times. */
-void session_by_cpu(const struct session *s, const struct session_comparison *c,
-                    struct paired *ret);
+struct comparison session_by_cpu(const struct session *s, const struct session_pair *pair);
+
+/* When all is in order: fill in the session's comparisons. */
+void session_conclude(struct session *s);
 
 /* More members than the reference, A/A not counted. */
 bool session_compares(const struct session *s, size_t g);

@@ -1,6 +1,7 @@
 /* session_judge.c - looks at the blocks so far: verdicts, gates, precision. */
 #include "bench/gates.h"
 #include "bench/session_inner.h"
+#include "bench/verdict.h"
 #include "stats/repeats.h"
 
 #include <math.h>
@@ -47,84 +48,70 @@ static size_t count_comparisons(const struct session *s)
     return n;
 }
 
-static struct session_comparison *get_comparison(struct session *s, size_t before, size_t after)
+static struct session_pair *get_pair(struct session *s, size_t before, size_t after)
 {
-    for (size_t i = 0; i < s->comparisons.n; i++)
-        if (s->comparisons.at[i].after == after)
-            return &s->comparisons.at[i];
-    struct session_comparison *c = vec_push(&s->comparisons);
-    *c =
-        (struct session_comparison){.before = before,
-                                    .after = after,
-                                    .limit = gates_find(s->opts.gates, s->set.series.at[after].name,
-                                                        s->origins.at[after].benchmark)};
-    return c;
+    for (size_t i = 0; i < s->pairs.n; i++)
+        if (s->pairs.at[i].after == after)
+            return &s->pairs.at[i];
+    struct session_pair *p = vec_push(&s->pairs);
+    *p = (struct session_pair){.before = before, .after = after};
+    p->c.limit =
+        gates_find(s->opts.gates, s->set.series.at[after].name, s->origins.at[after].benchmark);
+    p->c.measure = s->opts.measure;
+    return p;
 }
 
 /* --- looking --- */
 
-struct pairs {
-    double *before, *after;
-    size_t n;
-};
-
-/* Values of blocks in which both ran. Runs are in the order of blocks. */
-static struct pairs pair_up(const struct session *s, enum measure m, size_t before, size_t after)
+static void point_to_series(const struct session *s, struct session_pair *p)
 {
-    const struct series *a = &s->set.series.at[before], *b = &s->set.series.at[after];
-    struct pairs p = {mem_calloc(a->runs.n + 1, sizeof(double)),
-                      mem_calloc(a->runs.n + 1, sizeof(double)), 0};
-    for (size_t i = 0, k = 0; i < a->runs.n && k < b->runs.n;) {
-        uint32_t x = a->runs.at[i].block, y = b->runs.at[k].block;
-        if (x == y) {
-            p.before[p.n] = a->runs.at[i].value[m];
-            p.after[p.n++] = b->runs.at[k].value[m];
-        }
-        i += x <= y;
-        k += y <= x;
+    p->c.before = &s->set.series.at[p->before];
+    p->c.after = &s->set.series.at[p->after];
+}
+
+static struct verdict_opts look_opts(const struct session *s, int look)
+{
+    return (struct verdict_opts){s->opts.band, s->opts.risk, count_comparisons(s), look, false};
+}
+
+static void look_at_pair(const struct session *s, struct session_pair *p, int look)
+{
+    struct verdict_opts o = look_opts(s, look);
+    point_to_series(s, p);
+    verdict_compare(&p->c, &o);
+    p->final = p->c.paired.verdict != VERDICT_INCONCLUSIVE && p->c.gate != GATE_UNDECIDED;
+}
+
+struct comparison session_by_cpu(const struct session *s, const struct session_pair *pair)
+{
+    struct verdict_opts o = look_opts(s, 0);
+    struct session_pair p = {.before = pair->before, .after = pair->after};
+    p.c = (struct comparison){.measure = MEASURE_CPU, .limit = NAN};
+    point_to_series(s, &p);
+    verdict_compare(&p.c, &o);
+    return p.c;
+}
+
+void session_conclude(struct session *s)
+{
+    for (size_t i = 0; i < s->pairs.n; i++) {
+        point_to_series(s, &s->pairs.at[i]);
+        *vec_push(&s->comparisons) = s->pairs.at[i].c;
     }
-    return p;
-}
-
-static void compare(struct session *s, struct session_comparison *c, const struct paired_opts *o,
-                    int look)
-{
-    struct pairs p = pair_up(s, s->opts.measure, c->before, c->after);
-    if (s->opts.exact)
-        paired_compare_counts(&c->paired, p.before, p.after, p.n, o);
-    else
-        paired_compare(&c->paired, p.before, p.after, p.n, o, look);
-    if (!isnan(c->limit))
-        c->gate = paired_gate(&c->paired, c->limit, o->band);
-    c->final = c->paired.verdict != VERDICT_INCONCLUSIVE && c->gate != GATE_UNDECIDED;
-    free(p.before);
-    free(p.after);
-}
-
-void session_by_cpu(const struct session *s, const struct session_comparison *c, struct paired *ret)
-{
-    struct paired_opts o = s->opts.paired;
-    struct pairs p = pair_up(s, MEASURE_CPU, c->before, c->after);
-    o.comparisons = count_comparisons(s);
-    paired_compare(ret, p.before, p.after, p.n, &o, 0);
-    free(p.before);
-    free(p.after);
 }
 
 /* Returns whether all is decided. */
 static bool look_at_group(struct session *s, size_t g, int look)
 {
     bool all = true;
-    struct paired_opts o = s->opts.paired;
-    o.comparisons = count_comparisons(s);
     for (size_t i = 0; i < s->set.series.n; i++) {
         size_t before = reference_of(s, i);
         if (group_of(s, i) != g || is_aa(s, i) || before == PLAN_NONE)
             continue;
-        struct session_comparison *c = get_comparison(s, before, i);
-        if (!c->final)
-            compare(s, c, &o, look);
-        all &= c->final;
+        struct session_pair *p = get_pair(s, before, i);
+        if (!p->final)
+            look_at_pair(s, p, look);
+        all &= p->final;
     }
     s->groups[g].looked_at = s->groups[g].blocks;
     s->groups[g].looks++;
@@ -222,12 +209,12 @@ void session_judge_last(struct session *s, size_t g)
 
 /* --- A/A --- */
 
-/* Does the interval of a few blocks, each at 5 %, leave out 1? */
-static bool alarms(const double *before, const double *after)
+/* Does the interval of a few blocks from FIRST on, at 5 %, leave out 1? */
+static bool alarms(const struct verdict_values *v, size_t first)
 {
     double ratio[SESSION_AA_BLOCKS];
-    for (int i = 0; i < SESSION_AA_BLOCKS; i++)
-        ratio[i] = after[i] / before[i];
+    for (size_t i = 0; i < SESSION_AA_BLOCKS; i++)
+        ratio[i] = v->after[first + i] / v->before[first + i];
     repeats_sort(ratio, SESSION_AA_BLOCKS);
     struct interval in = repeats_median_interval(ratio, SESSION_AA_BLOCKS, 0.05);
     return in.low > 1 || in.high < 1;
@@ -239,12 +226,12 @@ void session_judge_aa(struct session *s)
         size_t before = reference_of(s, i);
         if (!is_aa(s, i) || before == PLAN_NONE)
             continue;
-        struct pairs p = pair_up(s, s->opts.measure, before, i);
-        for (size_t k = 0; k + SESSION_AA_BLOCKS <= p.n; k += SESSION_AA_BLOCKS) {
+        struct comparison c = {&s->set.series.at[before], &s->set.series.at[i], s->opts.measure};
+        struct verdict_values v = verdict_values(&c);
+        for (size_t k = 0; k + SESSION_AA_BLOCKS <= v.n_before; k += SESSION_AA_BLOCKS) {
             s->aa_tries++;
-            s->aa_alarms += alarms(p.before + k, p.after + k);
+            s->aa_alarms += alarms(&v, k);
         }
-        free(p.before);
-        free(p.after);
+        verdict_values_done(&v);
     }
 }

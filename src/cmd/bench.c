@@ -76,32 +76,40 @@ static void show_said(const struct buf *said)
     }
 }
 
-static int report(struct bench_outcome *b, struct bench_store *store,
+/* Judge, print, tell and keep. Returns the exit code, or -1. */
+static int report(struct outcome *outcome, struct bench_store *store,
                   const struct cmd_bench_opts *o, struct err *err)
 {
-    struct series_set *set = &b->session.set;
-    bench_outcome_build(b);
-    if (bench_store_report(store, set, &b->report, err) != 0 || bench_outcome_print(b, o, err) != 0)
+    struct bench_paper paper;
+    outcome_build(outcome);
+    bench_paper_init(&paper, outcome);
+    int rc = bench_store_report(store, outcome, &paper.report, err);
+    if (rc == 0)
+        rc = bench_paper_print(&paper, outcome, o, err);
+    bench_paper_done(&paper);
+    if (rc != 0)
         return -1;
-    return bench_store_end(store, set, bench_outcome_tell(b, o), err);
+    bench_tell(outcome);
+    int code = outcome_code(outcome);
+    return bench_store_keep(store, &outcome->session.set, code, err) == 0 ? code : -1;
 }
 
 static int measure(const struct cmd_bench_opts *o, const struct opt_result *operands)
 {
-    struct bench_outcome b = {0};
+    struct outcome outcome = {0};
+    struct session *session = &outcome.session;
     struct bench_store store;
     struct plan plan = {0};
     struct err err;
     int rc = bench_store_begin(&store, o, operands, &err);
     if (rc == 0)
-        rc =
-            bench_run(&b.session, &plan, o, operands->operands, (size_t)operands->n_operands, &err);
+        rc = bench_run(session, &plan, o, operands->operands, (size_t)operands->n_operands, &err);
     if (rc == 0)
-        rc = report(&b, &store, o, &err);
+        rc = report(&outcome, &store, o, &err);
     else
-        show_said(&b.session.said);
+        show_said(&session->said);
     int code = rc >= 0 ? rc : command_fail(&err);
-    bench_outcome_done(&b);
+    outcome_done(&outcome);
     bench_store_done(&store);
     plan_done(&plan);
     return code;

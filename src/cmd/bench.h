@@ -2,8 +2,7 @@
  * bench.h - the options of `kelvin bench`, and what its files share.
  */
 #pragma once
-#include "bench/session.h"
-#include "bench/sweep.h"
+#include "bench/outcome.h"
 #include "cmd/bench_store.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
@@ -34,34 +33,36 @@ struct cmd_bench_opts {
     struct bench_store_opts store;
 };
 
-/* What was measured, and the report of it. */
-struct bench_outcome {
-    struct session session;
-    struct sweeps sweeps;
-    VEC(struct bench_comparison) comparisons;
-    VEC(struct bench_growth) growths;
-    struct bench_report report; /* points to all of these */
-    char *design;
-};
-
 /* --- bench_run.c: from options to a session --- */
 
 /* Run the N commands at LINES. The plan must outlive the session. */
 int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts *o, char **lines,
               size_t n, struct err *err);
 
-/* --- bench_report.c: from a session to a report --- */
+/* Does every --max-regression make sense? */
+int bench_check_gates(const struct cmd_bench_opts *o, struct err *err);
 
-/* Fill the report of o->session. */
-void bench_outcome_build(struct bench_outcome *b);
-void bench_outcome_done(struct bench_outcome *b);
+/* --- bench_report.c: from what came of it to a report --- */
 
-/* Print to where the options say. */
-int bench_outcome_print(const struct bench_outcome *b, const struct cmd_bench_opts *o,
-                        struct err *err);
+/* A report of O, and what it points to besides. */
+struct bench_paper {
+    struct bench_report report;
+    struct comparisons comparisons; /* among the commands, then with the baseline */
+    VEC(struct bench_growth) growths;
+};
+
+void bench_paper_init(struct bench_paper *p, const struct outcome *o);
+void bench_paper_done(struct bench_paper *p);
+
+/* Call it when O has all its comparisons. Nothing is printed where nothing was measured. */
+int bench_paper_print(struct bench_paper *p, const struct outcome *o,
+                      const struct cmd_bench_opts *opts, struct err *err);
 
 int bench_report_print(const struct bench_report *r, const struct cmd_bench_opts *o,
                        struct err *err);
 
-/* Tell on standard error what the user should know besides; returns the exit code. */
-int bench_outcome_tell(const struct bench_outcome *b, const struct cmd_bench_opts *o);
+/* Say on standard error what the user should know besides. */
+void bench_tell(const struct outcome *o);
+
+/* Say which gates against a baseline do not hold. */
+void bench_tell_baseline(const struct comparisons *c);

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/publish.h"
 #include "base/units.h"
-#include "bench/gates.h"
+#include "bench/baseline.h"
 #include "cmd/bench.h"
 #include "cmd/bench_store.h"
 #include "cmd/command.h"
@@ -146,8 +146,8 @@ struct side_by_side {
     const struct series_set *pointers[BENCH_TABLE_SETS];
     const char *names[BENCH_TABLE_SETS];
     size_t n;
-    struct bench_comparisons comparisons;
-    struct bench_pasts pasts;
+    struct comparisons comparisons;
+    struct pasts pasts;
     char *forced;
 };
 
@@ -164,7 +164,7 @@ static int load_all(struct side_by_side *v, const struct cmd_bench_opts *o,
             return -1;
         v->n++;
         if (!v->forced)
-            v->forced = bench_store_differences(&v->sets[0].meta, &v->sets[v->n - 1].meta);
+            v->forced = baseline_differences(&v->sets[0].meta, &v->sets[v->n - 1].meta);
         if (v->forced && !o->store.force)
             return err_set(err, EXIT_ERROR, "cannot compare '%s' with '%s': %s; or use --force",
                            v->names[0], v->names[v->n - 1], v->forced);
@@ -185,7 +185,9 @@ static void fill(struct side_by_side *v, const struct cmd_bench_opts *o, struct 
     };
     if (v->n != 2)
         return;
-    bench_store_compare(&v->comparisons, v->pointers[0], v->pointers[1], o);
+    struct verdict_rules rules = {bench_store_measure(o), o->band / 100, o->risk / 100,
+                                  &o->max_regression};
+    verdict_compare_sets(&v->comparisons, v->pointers[0], v->pointers[1], &rules);
     r->before = v->pointers[0];
     r->before_name = v->names[0];
     r->comparisons = v->comparisons.at;
@@ -196,7 +198,7 @@ static int compare(struct side_by_side *v, const struct cmd_bench_opts *o,
                    const struct opt_result *operands, struct err *err)
 {
     struct bench_report r;
-    if (gates_check(&o->max_regression, err) != 0 || load_all(v, o, operands, err) != 0)
+    if (bench_check_gates(o, err) != 0 || load_all(v, o, operands, err) != 0)
         return -1;
     if (o->max_regression.n && v->n != 2)
         return err_set(err, EXIT_ERROR, "--max-regression judges two baselines: before and after");
@@ -207,7 +209,10 @@ static int compare(struct side_by_side *v, const struct cmd_bench_opts *o,
     r.table = &table;
     if (bench_report_print(&r, o, err) != 0)
         return -1;
-    return v->n == 2 ? bench_store_tell(&v->comparisons, o, EXIT_OK) : EXIT_OK;
+    if (v->n != 2)
+        return EXIT_OK;
+    bench_tell_baseline(&v->comparisons);
+    return verdict_code(baseline_gate(&v->comparisons, &o->max_regression));
 }
 
 static int run_compare(const struct cmd_bench_opts *o, const struct opt_result *operands,
@@ -218,7 +223,7 @@ static int run_compare(const struct cmd_bench_opts *o, const struct opt_result *
     for (size_t i = 0; i < v.n; i++)
         series_set_done(&v.sets[i]);
     vec_done(&v.comparisons);
-    bench_pasts_done(&v.pasts);
+    pasts_done(&v.pasts);
     free(v.forced);
     return rc;
 }

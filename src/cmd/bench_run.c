@@ -74,6 +74,14 @@ static int check_folder(const char *cwd, struct err *err)
     return kind == PATH_FOLDER ? 0 : err_set(err, EXIT_ERROR, "--cwd '%s' is not a folder", cwd);
 }
 
+int bench_check_gates(const struct cmd_bench_opts *o, struct err *err)
+{
+    struct err why;
+    if (gates_check(&o->max_regression, &why) == 0)
+        return 0;
+    return err_set(err, why.code, "--max-regression %s", why.text);
+}
+
 static int check(const struct cmd_bench_opts *o, struct err *err)
 {
     for (size_t i = 0; i < o->env.n; i++)
@@ -86,7 +94,7 @@ static int check(const struct cmd_bench_opts *o, struct err *err)
                        o->max_runs);
     if (check_folder(o->cwd, err) != 0)
         return -1;
-    return gates_check(&o->max_regression, err);
+    return bench_check_gates(o, err);
 }
 
 static enum starter_output output_of(const struct cmd_bench_opts *o)
@@ -100,7 +108,7 @@ static enum starter_output output_of(const struct cmd_bench_opts *o)
 
 static bool counts(const struct cmd_bench_opts *o)
 {
-    return o->count || (o->measure && strcmp(o->measure, "instructions") == 0);
+    return bench_store_measure(o) == MEASURE_INSTRUCTIONS;
 }
 
 static struct plan_opts plan_opts_of(const struct cmd_bench_opts *o, char **lines, size_t n)
@@ -143,7 +151,6 @@ static double time_of(const struct cmd_bench_opts *o, const struct plan *p)
 
 static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const struct plan *p)
 {
-    int measure = o->measure ? measure_find(o->measure) : MEASURE_TIME;
     return (struct session_opts){
         .warmup = o->warmup,
         .runs = o->runs,
@@ -151,8 +158,9 @@ static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const
         .max_runs = o->max_runs,
         .time_s = time_of(o, p),
         .precision = o->precision / 100,
-        .paired = {o->band / 100, o->risk / 100, 1},
-        .measure = counts(o) ? MEASURE_INSTRUCTIONS : (enum measure)measure,
+        .band = o->band / 100,
+        .risk = o->risk / 100,
+        .measure = bench_store_measure(o),
         .exact = counts(o),
         .ignore_failure = o->ignore_failure,
         .unseen = output_of(o) == STARTER_NULL,

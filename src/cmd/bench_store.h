@@ -3,7 +3,8 @@
  */
 #pragma once
 #include "base/opt.h"
-#include "model/series.h"
+#include "bench/outcome.h"
+#include "store/pasts.h"
 #include "view/bench/bench.h"
 
 struct cmd_bench_opts;
@@ -66,25 +67,13 @@ bool bench_store_acts(const struct bench_store_opts *o);
 /* Do that. Returns the exit code, errors are printed. */
 int bench_store_act(const struct cmd_bench_opts *o, const struct opt_result *operands);
 
-struct bench_comparisons { /* a VEC */
-    struct bench_comparison *at;
-    size_t n, cap;
-};
-
-struct bench_pasts { /* a VEC */
-    struct bench_past *at;
-    size_t n, cap;
-};
-
 /* What a measurement needs of the store. */
 struct bench_store {
     const struct cmd_bench_opts *opts;
     char *path, *forced;
-    struct meta facts;                    /* of what is measured now */
-    struct series_set before;             /* the baseline, empty without --against */
-    struct bench_comparisons comparisons; /* with the baseline */
-    struct bench_comparisons all;         /* and those among the commands */
-    struct bench_pasts pasts;
+    struct meta facts;        /* of what is measured now */
+    struct series_set before; /* the baseline, empty without --against */
+    struct pasts pasts;
 };
 
 /*
@@ -96,18 +85,18 @@ int bench_store_begin(struct bench_store *b, const struct cmd_bench_opts *o,
                       const struct opt_result *operands, struct err *err);
 
 /*
- * Afterwards: add to the set of R, which is SET, what is known about host, build and options;
- * compare with the baseline, look up the past. The comparisons that R has already stay in front.
+ * Afterwards: add to the set of O what is known about host, build and options; compare with the
+ * baseline, look up the past.
  */
-int bench_store_report(struct bench_store *b, struct series_set *set, struct bench_report *r,
+int bench_store_report(struct bench_store *b, struct outcome *o, struct bench_report *r,
                        struct err *err);
 
 /*
- * In the end: say which gates against the baseline do not hold, and keep SET if --save asks for it.
- * Returns the exit code, the worse of CODE and its own, or -1. What was stopped is not kept, and
- * a baseline is not replaced by what broke its gate.
+ * In the end: keep SET if --save asks for it. What was stopped is not kept, and a baseline is not
+ * replaced by what broke its gate; that is said. CODE is what the measurement ends with.
  */
-int bench_store_end(struct bench_store *b, const struct series_set *set, int code, struct err *err);
+int bench_store_keep(struct bench_store *b, const struct series_set *set, int code,
+                     struct err *err);
 
 void bench_store_done(struct bench_store *b);
 
@@ -116,27 +105,15 @@ char *bench_store_typed(int n, char **args);
 
 /* --- shared with the actions --- */
 
-/* Say which gates do not hold; returns the worse of CODE and their own. */
-int bench_store_tell(const struct bench_comparisons *c, const struct cmd_bench_opts *o, int code);
-
 char *bench_store_path(const struct bench_store_opts *o); /* free it */
 
 /* Load a baseline and give benchmarks their new names in it. */
 int bench_store_load(const struct bench_store_opts *o, const char *name, struct series_set *ret,
                      struct err *err);
 
-/* Why two sets should not be compared; NULL = they may be. Free it. */
-char *bench_store_differences(const struct meta *before, const struct meta *now);
-
-/* Compare what both sets have, and judge it by the gates of O. */
-void bench_store_compare(struct bench_comparisons *to, const struct series_set *before,
-                         const struct series_set *now, const struct cmd_bench_opts *o);
-
-/* The past of each series of SET on its host. FRESH: SET is not in the store and is the end of it.
- */
-int bench_store_pasts(struct bench_pasts *to, const struct cmd_bench_opts *o,
+/* See pasts_read(). */
+int bench_store_pasts(struct pasts *to, const struct cmd_bench_opts *o,
                       const struct series_set *set, bool fresh, struct err *err);
-void bench_pasts_done(struct bench_pasts *p);
 
 /* What O says is judged: MEASURE_TIME unless told. */
 enum measure bench_store_measure(const struct cmd_bench_opts *o);

@@ -5,9 +5,9 @@
 #include "analysis/diff.h"
 #include "base/publish.h"
 #include "cmd/command.h"
-#include "cmd/hotcode.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
+#include "suite/hotcode.h"
 
 #include <math.h>
 

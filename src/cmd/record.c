@@ -84,19 +84,6 @@ static int own_failure(struct err *err)
     return command_fail(err);
 }
 
-/* What to exit with when OURS is our own result: the command's failure is never masked. */
-static int exit_code(const struct recorder *r, int ours)
-{
-    if (!r->exited)
-        return ours;
-    bool asked = r->end == END_DURATION && WIFSIGNALED(r->status) && WTERMSIG(r->status) == SIGTERM;
-    if (WIFSIGNALED(r->status) && !asked)
-        return 128 + WTERMSIG(r->status);
-    if (WIFEXITED(r->status) && WEXITSTATUS(r->status))
-        return WEXITSTATUS(r->status);
-    return ours;
-}
-
 /* Names, labels, gates, and the file in its place. */
 static int finish(struct recorder *r, const struct record_opts *o, struct err *err)
 {
@@ -123,11 +110,11 @@ static int run_and_finish(struct recorder *r, const struct record_opts *o)
     if (r->opts.status)
         record_status_clear();
     if (rc == 0 && finish(r, o, &err) == 0)
-        return exit_code(r, EXIT_OK);
+        return recorder_code(r, EXIT_OK);
     int ours = own_failure(&err);
     if (rc != 0)
         command_say("what was recorded until then is in '%s'", r->part_path);
-    return exit_code(r, ours);
+    return recorder_code(r, ours);
 }
 
 static int record(const struct record_opts *o, char **command, const struct record_host *host)

@@ -4,9 +4,9 @@
 #include "view/report.h"
 #include "base/publish.h"
 #include "cmd/command.h"
-#include "cmd/hotcode.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
+#include "suite/hotcode.h"
 
 struct cmd_report_opts {
     struct input_opts input;

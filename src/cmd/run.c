@@ -1,18 +1,21 @@
 /*
  * run.c - from source to published evidence in one command.
  */
-#include "cmd/run.h"
-#include "base/clock.h"
+#include "suite/run.h"
 #include "base/signals.h"
 #include "cmd/command.h"
-#include "host/ask.h"
-#include "suite/exec.h"
+#include "suite/judge.h"
 #include "suite/notices.h"
 
 #include <errno.h>
 #include <libgen.h>
-#include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
+
+struct cmd_run_opts {
+    const char *conf, *against, *save, *format;
+    struct opt_list set;
+    bool skip_build, explain, force, quiet;
+};
 
 #define AT(field) offsetof(struct cmd_run_opts, field)
 
@@ -36,25 +39,13 @@ static const struct opt run_table[] = {
     OPT_END,
 };
 
-void run_say(const struct run *r, const char *fmt, ...)
-{
-    va_list ap;
-    if (r->opts->quiet)
-        return;
-    va_start(ap, fmt);
-    fputs("      ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-}
-
 /* --- what to run --- */
 
-static int open_conf(struct run *r, struct err *err)
+static int open_conf(struct run *r, const struct cmd_run_opts *o, struct err *err)
 {
     autobuf struct buf errors = {0};
-    const struct opt_list *set = &r->opts->set;
-    autofree char *path = r->opts->conf ? mem_strdup(r->opts->conf) : conf_locate();
+    const struct opt_list *set = &o->set;
+    autofree char *path = o->conf ? mem_strdup(o->conf) : conf_locate();
     if (!path)
         return err_set(err, EXIT_ERROR,
                        "no kelvin.conf here or above: 'kelvin init' writes one to start from");
@@ -91,196 +82,31 @@ static void explain(const struct conf *c)
     }
 }
 
-static bool is_wanted(const struct opt_result *names, const char *name)
+/* --- what is said on the way --- */
+
+static void say_phase(void *to, enum suite_phase phase)
 {
-    for (int i = 0; i < names->n_operands; i++)
-        if (strcmp(names->operands[i], name) == 0)
-            return true;
-    return names->n_operands == 0;
+    (void)to;
+    fprintf(stderr, "[%d/%d] %s\n", (int)phase + 1, PHASES, suite_phase_names[phase]);
 }
 
-static int no_workload(const struct conf *c, const char *name, struct err *err)
+/* Indented below the line of its phase. */
+static void say_line(void *to, const char *line)
 {
-    autofree const char **list = mem_calloc(c->workloads.n + 1, sizeof *list);
-    for (size_t i = 0; i < c->workloads.n; i++)
-        list[i] = c->workloads.at[i];
-    const char *near = opt_nearest(name, list);
-    return err_set(err, EXIT_ERROR, "no workload '%s'%s%s%s", name, near ? "; did you mean '" : "",
-                   near ? near : "", near ? "'?" : "");
+    (void)to;
+    fprintf(stderr, "      %s\n", line);
 }
-
-static int check_names(const struct conf *c, const struct opt_result *names, struct err *err)
-{
-    if (!c->workloads.n)
-        return err_set(err, EXIT_ERROR, "'%s' has no [workload NAME]: there is nothing to run",
-                       c->path);
-    for (int i = 0; i < names->n_operands; i++) {
-        bool found = false;
-        for (size_t k = 0; k < c->workloads.n; k++)
-            found |= strcmp(names->operands[i], c->workloads.at[k]) == 0;
-        if (!found)
-            return no_workload(c, names->operands[i], err);
-    }
-    return 0;
-}
-
-/* All commands are made before anything runs: a missing input is told at once. */
-static int build_workloads(struct run *r, const struct opt_result *names, struct err *err)
-{
-    struct suite *s = &r->suite;
-    if (check_names(&s->conf, names, err) != 0)
-        return -1;
-    for (size_t i = 0; i < s->conf.workloads.n; i++) {
-        if (!is_wanted(names, s->conf.workloads.at[i]))
-            continue;
-        struct suite_result *w = vec_push(&s->results);
-        *w = (struct suite_result){0};
-        if (workload_build(&w->workload, &s->conf, i, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* --- host --- */
-
-static void note_project(struct suite *s)
-{
-    const char *name = conf_text(&s->conf, "", "project.name");
-    autofree char *here = getcwd(NULL, 0);
-    s->project = mem_strdup(*name ? name : here ? basename(here) : "project");
-}
-
-static void note_compiler(struct suite *s)
-{
-    autobuf struct buf said = {0};
-    const char *argv[] = {"cc", "--version", NULL};
-    struct ask ask = {.ms_left = 2000};
-    bool known = ask_program(&ask, argv, &said);
-    struct text all = buf_text(&said), line = text_cut(&all, '\n');
-    s->compiler = mem_strndup(known ? line.at : "", known ? line.n : 0);
-    s->flags = mem_strdup(conf_text(&s->conf, "", "build.env"));
-}
-
-static void warn(struct suite *s, char *text)
-{
-    *vec_push(&s->warnings) = text;
-}
-
-static void look_at_host(struct suite *s)
-{
-    const struct fingerprint *h = &s->host;
-    if (h->has_load && h->load[0] > h->cpus_usable * 0.5)
-        warn(s, mem_printf("load is %.1f on %d CPUs: other programs take part in what is measured",
-                           h->load[0], h->cpus_usable));
-    if (strcmp(h->governor, "performance") != 0 && strcmp(h->governor, FINGERPRINT_UNKNOWN) != 0)
-        warn(s, mem_printf("the CPU's frequency is governed by '%s': 'cpupower frequency-set -g "
-                           "performance' steadies it",
-                           h->governor));
-    if (strcmp(h->turbo, "on") == 0)
-        warn(s, mem_strdup("turbo is on: the first seconds of a run may be faster than the rest"));
-    if (strcmp(h->hypervisor, "none") != 0 && strcmp(h->hypervisor, FINGERPRINT_UNKNOWN) != 0)
-        warn(s, mem_printf("a virtual machine (%s): neighbours may take part in what is measured",
-                           h->hypervisor));
-}
-
-/* The files that differ from the commit, as git names them. */
-static void note_dirty_files(struct suite *s)
-{
-    autobuf struct buf said = {0};
-    const char *argv[] = {"git", "status", "--porcelain", "--untracked-files=no", NULL};
-    struct ask ask = {.ms_left = 2000};
-    if (!s->git.dirty || !ask_program(&ask, argv, &said))
-        return;
-    struct text rest = buf_text(&said);
-    s->dirty_files = mem_calloc(SUITE_DIRTY_SHOWN + 1, sizeof *s->dirty_files);
-    while (rest.n) {
-        struct text line = text_cut(&rest, '\n');
-        if (line.n > 3 && s->n_dirty < SUITE_DIRTY_SHOWN)
-            s->dirty_files[s->n_dirty] = mem_strndup(line.at + 3, line.n - 3);
-        s->n_dirty++;
-    }
-}
-
-int run_host(struct run *r, struct err *err)
-{
-    struct suite *s = &r->suite;
-    struct words cpus = conf_words(&s->conf, "", "determinism.cpus");
-    char line[320];
-    int rc = exec_check_cpus(&cpus, err);
-    words_done(&cpus);
-    if (rc != 0)
-        return -1;
-    fingerprint_read(&s->host, "");
-    provenance_read(&s->git);
-    fingerprint_put(&s->host, &s->series.meta);
-    provenance_put(&s->git, &s->series.meta);
-    meta_set_u64(&s->series.meta, META_TIME_NS, (uint64_t)s->time_s * 1000000000u);
-    note_compiler(s);
-    note_dirty_files(s);
-    look_at_host(s);
-    run_say(r, "%s", fingerprint_line(&s->host, line));
-    for (size_t i = 0; i < s->warnings.n; i++)
-        run_say(r, "note: %s", s->warnings.at[i]);
-    if (s->git.dirty)
-        run_say(r, "note: %zu files differ from the commit; the pages say so", s->n_dirty);
-    return run_load_baseline(r, err);
-}
-
-/* --- the phases --- */
-
-static int (*const phases[PHASES])(struct run *r, struct err *err) = {
-    [PHASE_HOST] = run_host,       [PHASE_BUILD] = run_build,     [PHASE_RECORD] = run_record,
-    [PHASE_BENCH] = run_bench,     [PHASE_ANALYSE] = run_analyse, [PHASE_CHECK] = run_check,
-    [PHASE_PUBLISH] = run_publish,
-};
 
 /* From here on Ctrl-C is something to read: what is running is ended and nothing is left behind. */
-static void watch_signals(struct run *r)
+static int watch_signals(void)
 {
     struct signals s;
-    r->stop_fd = signals_open(&s, false) == 0 ? s.fd : -1;
+    return signals_open(&s, false) == 0 ? s.fd : -1;
 }
 
-int run_go_on(const struct run *r, struct err *err)
-{
-    if (!signals_pending(r->stop_fd))
-        return 0;
-    return err_set(err, EXIT_STOPPED, "interrupted: nothing was published");
-}
+/* --- what came of it --- */
 
-static int run_phases(struct run *r, struct err *err)
-{
-    double began = clock_monotonic_s();
-    for (int i = 0; i < PHASES; i++) {
-        double start = clock_monotonic_s();
-        if (!r->opts->quiet)
-            fprintf(stderr, "[%d/%d] %s\n", i + 1, PHASES, suite_phase_names[i]);
-        r->suite.own_s = clock_monotonic_s() - began - r->away_s;
-        if (run_go_on(r, err) != 0 || phases[i](r, err) != 0)
-            return -1;
-        r->suite.seconds[i] = clock_monotonic_s() - start;
-    }
-    r->suite.own_s = clock_monotonic_s() - began - r->away_s;
-    return 0;
-}
-
-static int exit_code(enum suite_outcome o)
-{
-    switch (o) {
-    case SUITE_OK:
-        return EXIT_OK;
-    case SUITE_FAILED:
-        return EXIT_ERROR;
-    case SUITE_REGRESSED:
-    case SUITE_RULES:
-        return EXIT_FAILS;
-    case SUITE_INCONCLUSIVE:
-        return EXIT_INCONCLUSIVE;
-    }
-    return EXIT_ERROR;
-}
-
-static void tell_result(const struct run *r)
+static void tell_result(const struct run *r, const struct cmd_run_opts *o)
 {
     const struct suite *s = &r->suite;
     for (size_t i = 0; i < s->results.n; i++)
@@ -289,44 +115,51 @@ static void tell_result(const struct run *r)
                         suite_outcome_names[s->results.at[i].outcome],
                         s->results.at[i].failure ? ", it " : "",
                         s->results.at[i].failure ? s->results.at[i].failure : "");
-    if (!r->opts->quiet)
+    if (!o->quiet)
         fprintf(stderr, "%s; %.1f s of it kelvin's own\n", r->published, s->own_s);
 }
 
-static void annotate(const struct run *r, const char *why)
+static void annotate(const struct run *r, const struct cmd_run_opts *o, const char *why)
 {
-    if (r->opts->format)
+    if (o->format)
         notices_print(stdout, &r->suite, why,
-                      strcmp(r->opts->format, "github") == 0 ? NOTICES_GITHUB : NOTICES_GITLAB);
+                      strcmp(o->format, "github") == 0 ? NOTICES_GITHUB : NOTICES_GITLAB);
 }
 
-static int fail(const struct run *r, const struct err *err)
+/* What an option could do about it. */
+static void add_hint(const struct run *r, struct err *err)
 {
-    annotate(r, err->text);
+    struct err why = *err;
+    if (r->fault == RUN_BUILD_FAILED)
+        err_set(err, why.code, "%s: mend it, or use --skip-build", why.text);
+    else if (r->fault == RUN_NO_BASELINE)
+        err_set(err, why.code, "%s: 'kelvin run --save %s' makes one", why.text, r->opts.against);
+    else if (r->fault == RUN_OTHER_HOST)
+        err_set(err, why.code, "%s: --force compares all the same", why.text);
+}
+
+static int fail(const struct run *r, const struct cmd_run_opts *o, struct err *err)
+{
+    add_hint(r, err);
+    annotate(r, o, err->text);
     return command_fail(err);
 }
 
-static int run(struct run *r, const struct opt_result *names)
+static int run(struct run *r, const struct cmd_run_opts *o, const struct opt_result *names)
 {
     struct err err;
-    if (open_conf(r, &err) != 0)
-        return fail(r, &err);
-    if (r->opts->explain) {
+    if (open_conf(r, o, &err) != 0)
+        return fail(r, o, &err);
+    if (o->explain) {
         explain(&r->suite.conf);
         return EXIT_OK;
     }
-    watch_signals(r);
-    note_project(&r->suite);
-    r->suite.time_s = (int64_t)time(NULL);
-    if (build_workloads(r, names, &err) != 0 ||
-        folder_open(&r->suite.folder, conf_text(&r->suite.conf, "", "publish.folder"), &err) != 0)
-        return fail(r, &err);
-    r->log = folder_file(&r->suite.folder, ".log");
-    if (run_phases(r, &err) != 0)
-        return fail(r, &err);
-    tell_result(r);
-    annotate(r, NULL);
-    return exit_code(suite_outcome(&r->suite));
+    r->opts.stop_fd = watch_signals();
+    if (run_suite(r, names->operands, (size_t)names->n_operands, &err) != 0)
+        return fail(r, o, &err);
+    tell_result(r, o);
+    annotate(r, o, NULL);
+    return judge_code(suite_outcome(&r->suite));
 }
 
 static int run_run(const struct command *self, int n, char **args)
@@ -336,10 +169,16 @@ static int run_run(const struct command *self, int n, char **args)
     int rc = command_parse(self, &o, n, args, &operands);
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
-    struct run r = {.opts = &o, .suite.folder.lock = -1, .stop_fd = -1};
-    rc = run(&r, &operands);
-    suite_done(&r.suite);
-    free(r.log);
+    struct run r = {.opts = {.against = o.against,
+                             .save = o.save,
+                             .skip_build = o.skip_build,
+                             .force = o.force,
+                             .stop_fd = -1,
+                             .phase = o.quiet ? NULL : say_phase,
+                             .say = o.quiet ? NULL : say_line},
+                    .suite.folder.lock = -1};
+    rc = run(&r, &o, &operands);
+    run_done(&r);
     return rc;
 }
 

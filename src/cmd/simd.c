@@ -4,9 +4,9 @@
 #include "view/simd.h"
 #include "base/publish.h"
 #include "cmd/command.h"
-#include "cmd/hotcode.h"
 #include "cmd/input.h"
 #include "host/sysfile.h"
+#include "suite/hotcode.h"
 
 #include <elf.h>
 #include <fcntl.h>

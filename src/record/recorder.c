@@ -306,3 +306,15 @@ void recorder_done(struct recorder *r, bool keep_part)
         if (fds[i] >= 0)
             close(fds[i]);
 }
+
+int recorder_code(const struct recorder *r, int ours)
+{
+    if (!r->exited)
+        return ours;
+    bool asked = r->end == END_DURATION && WIFSIGNALED(r->status) && WTERMSIG(r->status) == SIGTERM;
+    if (WIFSIGNALED(r->status) && !asked)
+        return 128 + WTERMSIG(r->status);
+    if (WIFEXITED(r->status) && WEXITSTATUS(r->status))
+        return WEXITSTATUS(r->status);
+    return ours;
+}

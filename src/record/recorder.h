@@ -77,3 +77,10 @@ int recorder_publish(struct recorder *r, struct err *err);
 
 /* Give everything back; FILE.part is removed unless it was published or KEEP_PART is true. */
 void recorder_done(struct recorder *r, bool keep_part);
+
+/*
+ * What to exit with when OURS is our own result: the command's failure is never masked, 128 + N
+ * where signal N killed it. A command that ended by the SIGTERM which we sent when its time was
+ * over did not fail.
+ */
+int recorder_code(const struct recorder *r, int ours);

@@ -36,9 +36,18 @@ static enum verdict judge(const struct paired *p, double band, double limit)
     return VERDICT_INCONCLUSIVE;
 }
 
+const char *const gate_names[] = {
+    [GATE_NONE] = "",
+    [GATE_HOLDS] = "holds",
+    [GATE_UNDECIDED] = "undecided",
+    [GATE_BROKEN] = "broken",
+};
+
 enum gate paired_gate(const struct paired *p, double limit, double band)
 {
     double most = 1 + fmax(limit, band);
+    if (isnan(limit))
+        return GATE_NONE;
     if (p->interval.high <= most)
         return GATE_HOLDS;
     return p->interval.low > most ? GATE_BROKEN : GATE_UNDECIDED;

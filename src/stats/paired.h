@@ -79,6 +79,7 @@ void paired_compare_counts(struct paired *p, const double *before, const double 
                            const struct paired_opts *opts);
 
 /* A gate: after may take LIMIT (0.1 = 10 %) longer than before. A limit below the band is the band.
- */
-enum gate { GATE_HOLDS, GATE_BROKEN, GATE_UNDECIDED };
+ * A LIMIT of NAN is no gate. */
+enum gate { GATE_NONE, GATE_HOLDS, GATE_UNDECIDED, GATE_BROKEN }; /* the worse, the later */
+extern const char *const gate_names[];                            /* "", "holds"... */
 enum gate paired_gate(const struct paired *p, double limit, double band);

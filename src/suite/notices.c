@@ -36,21 +36,15 @@ static struct note *add(struct notes *n, bool error, const struct suite_result *
     return to;
 }
 
-static void say_change(struct buf *b, const struct bench_comparison *c)
-{
-    if (c->broken)
-        buf_printf(b, "%s %+.1f%%, %.0f%% allowed. ", measure_infos[c->measure].title,
-                   100 * (c->paired.ratio - 1), 100 * c->max_regression);
-}
-
 static void add_regression(struct notes *n, const struct suite *s, const struct suite_result *r)
 {
     autobuf struct buf b = {0};
     struct note *to = add(n, true, r, "got slower");
-    buf_printf(&b, "Against '%s': ", s->against);
     for (int i = 0; i < COMPARISONS; i++)
-        if (r->has_compared[i])
-            say_change(&b, &r->compared[i]);
+        if (r->has_compared[i] && r->compared[i].gate == GATE_BROKEN) {
+            suite_say_comparison(&b, s, r, &r->compared[i]);
+            buf_str(&b, ". ");
+        }
     if (r->culprit)
         buf_printf(&b, "Look at %s.", r->culprit);
     to->text = mem_strdup(buf_cstr(&b));

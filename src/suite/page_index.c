@@ -66,43 +66,32 @@ static void add_changes(struct document *d, const struct diff *f)
     }
 }
 
-/* What that means for the run. */
-static const char *gate_words(const struct bench_comparison *c)
+/* "Wall time: slower, +8.2%. 'small' is 8.2% slower than in 'main'..." */
+static void add_verdict(struct document *d, const struct suite *s, const struct suite_result *r,
+                        const struct comparison *c)
 {
-    return c->broken      ? "that is too much"
-           : c->undecided ? "too few runs, or too restless a machine, to tell whether it is more"
-                          : "it is not more";
-}
-
-static void add_verdict(struct document *d, const struct bench_comparison *c)
-{
+    autobuf struct buf b = {0};
     const struct paired *p = &c->paired;
     const char *title = measure_infos[c->measure].title;
-    if (!isfinite(p->interval.high)) {
-        document_text(d,
-                      "%c%s: %+.1f%%, from %zu runs before and %zu now: too few to tell anything; "
-                      "raise workload.runs.",
-                      toupper((unsigned char)*title), title + 1, 100 * (p->ratio - 1),
-                      c->before->runs.n, c->after->runs.n);
-        return;
-    }
-    document_text(d,
-                  "%c%s: %s, %+.1f%% (%.1f%% sure: from %+.1f to %+.1f%%), from %zu runs "
-                  "before and %zu now, %s. So many runs most likely show a "
-                  "change of %.1f%% or more; up to %.0f%% does not matter. The suite allows "
-                  "%.0f%% more: %s.",
-                  toupper((unsigned char)*title), title + 1, verdict_names[p->verdict],
-                  100 * (p->ratio - 1), 100 * (1 - p->miss), 100 * (p->interval.low - 1),
-                  100 * (p->interval.high - 1), c->before->runs.n, c->after->runs.n,
-                  c->apart ? "made at different times" : "by both programs in turns",
-                  100 * p->detectable, 100 * c->band, 100 * c->max_regression, gate_words(c));
+    suite_say_comparison(&b, s, r, c);
+    document_text(d, "%c%s: %s, %+.1f%%. %c%s.", toupper((unsigned char)*title), title + 1,
+                  comparison_word(c), 100 * (p->ratio - 1), toupper((unsigned char)*buf_cstr(&b)),
+                  buf_cstr(&b) + 1);
 }
 
-static void add_counted(struct document *d, const struct bench_comparison *c)
+/* How far the verdict on a time can be trusted. */
+static void add_trust(struct document *d, const struct comparison *c)
 {
-    document_text(d, "Instructions: %s, %+.2f%%. The suite allows %.0f%% more: %s.",
-                  suite_verdict(c), 100 * (c->paired.ratio - 1), 100 * c->max_regression,
-                  gate_words(c));
+    const struct paired *p = &c->paired;
+    if (!isfinite(p->interval.high))
+        return;
+    document_text(d,
+                  "That rests on %zu runs before and %zu now, %s. The interval is %.1f%% sure. So "
+                  "many runs most likely show a change of %.1f%% or more; up to %.0f%% does not "
+                  "matter.",
+                  c->before->runs.n, c->after->runs.n,
+                  c->apart ? "made at different times" : "by both programs in turns",
+                  100 * (1 - p->miss), 100 * p->detectable, 100 * c->band);
 }
 
 void page_comparison(struct document *d, const struct suite *s, const struct suite_result *r)
@@ -112,11 +101,14 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
     autofree char *title = mem_printf("Against the baseline '%s'", s->against);
     document_heading(d, title);
     bool any = r->diff || r->unlike;
-    for (int i = 0; i < COMPARISONS; any |= r->has_compared[i++])
-        if (r->has_compared[i] && i == BY_INSTRUCTIONS)
-            add_counted(d, &r->compared[i]);
-        else if (r->has_compared[i])
-            add_verdict(d, &r->compared[i]);
+    for (int i = 0; i < COMPARISONS; i++) {
+        if (!r->has_compared[i])
+            continue;
+        any = true;
+        add_verdict(d, s, r, &r->compared[i]);
+        if (i != BY_INSTRUCTIONS)
+            add_trust(d, &r->compared[i]);
+    }
     if (r->unlike)
         document_text(d, "What was measured differs in more than the program: %s.", r->unlike);
     if (r->diff) {
@@ -243,9 +235,9 @@ static void summary_change(FILE *out, const struct suite_result *r)
     bool any = false;
     for (int i = 0; i < COMPARISONS; i++)
         if (r->has_compared[i]) {
-            const struct bench_comparison *c = &r->compared[i];
+            const struct comparison *c = &r->compared[i];
             fprintf(out, "%s%s %s, %+.1f%%", any ? "; " : "", measure_infos[c->measure].title,
-                    suite_verdict(c), 100 * (c->paired.ratio - 1));
+                    comparison_word(c), 100 * (c->paired.ratio - 1));
             any = true;
         }
     if (!any && r->diff && r->diff->has_cpu) {

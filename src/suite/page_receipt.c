@@ -158,8 +158,7 @@ static void put_check(struct json *j, const struct suite_result *r)
     json_close(j, ']');
 }
 
-static void put_compared(struct json *j, const char *key, bool known,
-                         const struct bench_comparison *c)
+static void put_compared(struct json *j, const char *key, bool known, const struct comparison *c)
 {
     const struct paired *p = &c->paired;
     json_key(j, key);
@@ -172,9 +171,9 @@ static void put_compared(struct json *j, const char *key, bool known,
     json_put_number(j, "ratio", p->ratio);
     json_put_number(j, "low", p->interval.low);
     json_put_number(j, "high", p->interval.high);
-    json_put_number(j, "allowed", 1 + c->max_regression);
-    json_put_bool(j, "broken", c->broken);
-    json_put_bool(j, "undecided", c->undecided);
+    json_put_number(j, "allowed", 1 + c->limit);
+    json_put_bool(j, "broken", c->gate == GATE_BROKEN);
+    json_put_bool(j, "undecided", c->gate == GATE_UNDECIDED);
     json_close(j, '}');
 }
 

@@ -87,18 +87,27 @@ enum suite_outcome suite_outcome(const struct suite *s)
     return worst;
 }
 
-bool suite_undecided(const struct suite_result *r)
+static bool has_gate(const struct suite_result *r, int which, enum gate gate)
 {
-    return r->has_compared[BY_TIME] && r->compared[BY_TIME].undecided && r->has_compared[BY_CPU] &&
-           r->compared[BY_CPU].undecided;
+    return r->has_compared[which] && r->compared[which].gate == gate;
 }
 
-const char *suite_verdict(const struct bench_comparison *c)
+bool suite_undecided(const struct suite_result *r)
 {
-    enum verdict v = c->paired.verdict;
-    if (c->measure != MEASURE_INSTRUCTIONS)
-        return verdict_names[v];
-    return v == VERDICT_SLOWER ? "more" : v == VERDICT_FASTER ? "fewer" : verdict_names[v];
+    bool told = has_gate(r, BY_TIME, GATE_HOLDS) || has_gate(r, BY_CPU, GATE_HOLDS);
+    bool open = has_gate(r, BY_TIME, GATE_UNDECIDED) || has_gate(r, BY_CPU, GATE_UNDECIDED);
+    return (open && !told) || has_gate(r, BY_INSTRUCTIONS, GATE_UNDECIDED);
+}
+
+void suite_say_comparison(struct buf *b, const struct suite *s, const struct suite_result *r,
+                          const struct comparison *c)
+{
+    autofree char *than = mem_printf("in '%s'", s->against ? s->against : "the baseline");
+    struct comparison_words words = {.name = r->workload.name,
+                                     .than = than,
+                                     .limit = "check.max-regression",
+                                     .more = "raise its 'runs', or use a quieter machine"};
+    comparison_say(b, c, &words);
 }
 
 void suite_absent(struct suite_result *r, enum collect what, const char *text)

@@ -1,7 +1,7 @@
 /*
  * suite.h - a run of a suite: what was to be done, and what came of it.
  *
- * Phases fill it one after the other (src/cmd/run*.c), pages are made from it (page.h). What was
+ * Phases fill it one after the other (run.h), pages are made from it (page.h). What was
  * asked for but could not be had is not left out: `absent` says why.
  */
 #pragma once
@@ -81,7 +81,7 @@ struct suite_result {
     struct profile *before_cache; /* what was simulated then; NULL = nothing */
     struct diff *diff;
     char *unlike; /* why they should not be compared; NULL = they may */
-    struct bench_comparison compared[COMPARISONS];
+    struct comparison compared[COMPARISONS];
     bool has_compared[COMPARISONS];
     bool too_many_findings;
     char *culprit; /* the function that most likely made it slower, with evidence; NULL = none */
@@ -125,13 +125,15 @@ void suite_done(struct suite *s);
 enum suite_outcome suite_outcome(const struct suite *s);
 
 /*
- * Whether too few runs leave it open if R is slower than allowed: neither wall time nor CPU time
- * tells. Where other programs take part, the wall time alone seldom does.
+ * Whether it is open if R is slower than allowed: neither wall time nor CPU time tells. Where other
+ * programs take part, the wall time alone seldom does, so that CPU time may tell in its place. A
+ * count of instructions speaks for itself.
  */
 bool suite_undecided(const struct suite_result *r);
 
-/* "slower", "same"...; of counts "more", "fewer". */
-const char *suite_verdict(const struct bench_comparison *c);
+/* What C says about R against the baseline: comparison_say() in the words of a suite. */
+void suite_say_comparison(struct buf *b, const struct suite *s, const struct suite_result *r,
+                          const struct comparison *c);
 
 /* Note why WHAT of R is not there. TEXT is copied; the first reason stays. */
 void suite_absent(struct suite_result *r, enum collect what, const char *text);

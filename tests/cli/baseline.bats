@@ -78,6 +78,21 @@ measure_main() { # [COMMAND]
     [[ $stderr == *"'fast' was not saved: its gate is broken"* ]]
 }
 
+@test "a gate against a baseline that cannot be decided exits 4" {
+    measure_main
+    kelvin bench -q --runs 3 --name it --against main --max-regression 10% true
+    exits 4
+    [[ $stderr == *"not decided whether 'it' is more than 10% slower than in the baseline"*"--time"* ]] || fail "$stderr"
+    kelvin bench -q --runs 3 --name it --against main true
+    exits 0
+    import_of one sort=1000
+    import_of two other=1000
+    kelvin bench --compare one two --max-regression 10%
+    exits 4
+    kelvin bench --compare one two
+    exits 0
+}
+
 @test "a baseline of another host, build, governor or other options is refused, unless forced" {
     local key what
     measure_main "$KELVIN --version"

@@ -145,6 +145,28 @@ has_not() { # FILE TEXT
     for f in up down reverse chart; do well_formed $f.svg; done
 }
 
+# Left edge and width of the rectangle of a function, as shares of the whole drawing's.
+place_of() { # FILE NAME
+    python3 - "$@" <<'PYTHON'
+import re, sys
+text = open(sys.argv[1]).read()
+boxes = {m[1]: (float(m[2]), float(m[3])) for m in re.finditer(
+    r'<title>(\w+) \([^<]*</title><rect[^>]*? x="([0-9.]+)"[^>]*? width="([0-9.]+)"', text)}
+left, width = boxes["main"]
+print("%.2f %.2f" % tuple((v - o) / width for v, o in zip(boxes[sys.argv[2]], (left, 0))))
+PYTHON
+}
+
+@test "flame: in a flame chart a call stands where time put it, not at the left" {
+    printf 'main;a 300\nmain;a;x 100\nmain 400\nmain;b 200\n' >in.folded
+    "$KELVIN" flame in.folded --flamechart -o chart.svg
+    [ "$(place_of chart.svg a)" = "0.00 0.40" ] || fail "a: $(place_of chart.svg a)"
+    [ "$(place_of chart.svg x)" = "0.30 0.10" ] || fail "x: $(place_of chart.svg x)"
+    [ "$(place_of chart.svg b)" = "0.80 0.20" ] || fail "b: $(place_of chart.svg b)"
+    "$KELVIN" flame in.folded -o graph.svg
+    [ "$(place_of graph.svg x)" = "0.00 0.10" ] || fail "x: $(place_of graph.svg x)"
+}
+
 @test "flame: every palette and theme draws, and an unknown one is refused" {
     make_profile
     for p in hot mem io java js wakeup chain red orange yellow green aqua blue purple; do

@@ -104,6 +104,14 @@ splits_right() { # FILE SIXTY THIRTY TEN
     [ "$("$KELVIN" fold --tid p.kelvin | cut -d';' -f1 | sort -u | wc -l)" = 3 ]
 }
 
+@test "a command whose time is over is ended, and that is no failure" {
+    kelvin record -q --min-samples 0 -d 0.5 -o d.kelvin -- sleep 300
+    exits 0
+    [ -s d.kelvin ] || fail "no recording"
+    kelvin record -q --min-samples 0 -d 0.5 -o d.kelvin -- sh -c 'trap "exit 7" TERM; while :; do sleep 0.05; done'
+    exits 7
+}
+
 @test "what a shell forks and execs is followed" {
     kelvin record -o s.kelvin -- sh -c "'$TARGET/split' 1 5; exec '$TARGET/split' 1 5"
     exits 0

@@ -1,6 +1,7 @@
 /* test_store.c - what is saved comes back to the last bit, and nothing bad happens to the file. */
 #include "base/buf.h"
 #include "store/exchange.h"
+#include "store/pasts.h"
 #include "store/store_inner.h"
 
 #include <fcntl.h>
@@ -224,6 +225,38 @@ static void a_replaced_baseline_stays_in_the_past(void **state)
     assert_int_equal(n, 0);
     free(points);
     store_close(s);
+}
+
+static void the_past_ends_now_and_says_where_the_level_changed(void **state)
+{
+    (void)state;
+    struct err err;
+    struct pasts pasts = {0};
+    struct series_set now = make_set(2e6);
+    struct store *s = open_store(STORE_WRITE);
+    add_series(&now, "new", 11, 1);
+    for (int i = 0; i < 24; i++)
+        save(s, "main", (i < 12 ? 1e6 : 2e6) * (1 + 0.001 * (i * 7 % 5)));
+    must(pasts_read(&pasts, s, &now, MEASURE_TIME, true, &err), &err);
+    assert_int_equal(pasts.n, 3); /* "new" has none */
+    const struct past *sort = &pasts.at[0];
+    assert_string_equal(sort->name, "sort");
+    assert_int_equal(sort->n_runs, 25);
+    assert_string_equal(sort->runs[24].baseline, "now");
+    assert_string_equal(sort->runs[23].baseline, "main");
+    assert_string_equal(sort->runs[24].commit, "012345678901");
+    assert_true(sort->runs[24].interval.low < sort->runs[24].median);
+    for (size_t i = 0; i < sort->n_runs; i++)
+        assert_int_equal(sort->runs[i].change_point, i == 12);
+    pasts_done(&pasts);
+    must(pasts_read(&pasts, s, &now, MEASURE_TIME, false, &err), &err);
+    assert_int_equal(pasts.at[0].n_runs, 24);
+    pasts_done(&pasts);
+    must(pasts_read(&pasts, s, &now, MEASURE_SYSTEM, true, &err), &err); /* never measured */
+    assert_int_equal(pasts.n, 0);
+    pasts_done(&pasts);
+    store_close(s);
+    series_set_done(&now);
 }
 
 static void a_deleted_baseline_is_missed_by_name(void **state)
@@ -632,6 +665,7 @@ int main(void)
         TEST(a_baseline_comes_back_to_the_last_bit),
         TEST(json_comes_back_to_the_last_bit),
         TEST(a_replaced_baseline_stays_in_the_past),
+        TEST(the_past_ends_now_and_says_where_the_level_changed),
         TEST(a_deleted_baseline_is_missed_by_name),
         TEST(a_renamed_benchmark_is_found_in_all_baselines),
         TEST(what_makes_no_sense_is_not_saved),

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 // clang-format off
 #include <setjmp.h>
@@ -153,6 +154,29 @@ static void hidden_kernel_addresses_name_nothing(void **state)
     assert_string_equal(name_of(p, f), "");
     assert_int_equal(r.missing_files, 1);
     profile_free(p);
+}
+
+static void names_of_another_kernel_release_are_not_used(void **state)
+{
+    (void)state;
+    static const char list[] = "ffffffff81000000 T _stext\nffffffff81000100 T do_work\n";
+    struct utsname u;
+    write_file("release", list, sizeof list - 1);
+    autofree char *path = in_folder("release");
+    assert_int_equal(uname(&u), 0);
+    autofree char *this_one = mem_printf("Linux %s", u.release);
+    autofree char *longer = mem_printf("Linux %s-other", u.release);
+    const struct {
+        const char *kernel, *name;
+    } cases[] = {{this_one, "_stext"}, {longer, ""}, {"Linux 2.6.32", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *p = profile_new();
+        struct frame_id f = add_frame(p, "[kernel.kallsyms]", 0xffffffff81000010, FRAME_KERNEL);
+        meta_set_str(&p->meta, META_KERNEL, cases[i].kernel);
+        symbolize(p, &(struct symbolize_opts){.kallsyms = path});
+        assert_string_equal(name_of(p, f), cases[i].name);
+        profile_free(p);
+    }
 }
 
 /* --- perf maps --- */
@@ -354,6 +378,7 @@ int main(void)
         cmocka_unit_test(names_that_unfold_to_gigabytes_are_left_alone),
         cmocka_unit_test(kernel_addresses_are_named_from_the_list),
         cmocka_unit_test(hidden_kernel_addresses_name_nothing),
+        cmocka_unit_test(names_of_another_kernel_release_are_not_used),
         cmocka_unit_test(the_last_entry_of_a_perf_map_counts),
         cmocka_unit_test(a_jitdump_gives_names_files_and_lines),
         cmocka_unit_test(a_jitdump_of_another_process_or_machine_is_refused),

@@ -4,24 +4,12 @@
  * A report borrows everything it points to.
  */
 #pragma once
-#include "model/series.h"
+#include "model/comparison.h"
+#include "model/past.h"
 #include "stats/growth.h"
-#include "stats/paired.h"
 #include "stats/repeats.h"
 
 #include <stdio.h>
-
-/* One series held against another: another command, or the same benchmark of a baseline. */
-struct bench_comparison {
-    const struct series *before, *after;
-    enum measure measure;
-    struct paired paired;
-    double band;           /* changes up to this do not matter: 0.01 = 1 % */
-    bool apart;            /* not measured side by side: the baseline is from another time */
-    double max_regression; /* the gate: 0.1 = 10 % slower is too much; NAN = no gate */
-    bool broken;           /* the gate does not hold */
-    bool undecided;        /* too few runs to tell whether it holds */
-};
 
 /* How a swept parameter bears on a measure. */
 struct bench_growth {
@@ -30,19 +18,6 @@ struct bench_growth {
     struct growth growth;
     const struct growth_point *points; /* sorted by size */
     size_t n_points;
-};
-
-/* Past medians of a benchmark, oldest first. */
-struct bench_past {
-    const char *name; /* of the series */
-    struct bench_past_run {
-        int64_t time_s; /* since 1970 */
-        char commit[16], baseline[40];
-        double median;
-        struct interval interval;
-        bool change_point; /* the level changed here */
-    } * runs;
-    size_t n_runs;
 };
 
 /* Several sets side by side: a row a benchmark, a column a set, the best of each row marked. */
@@ -61,11 +36,11 @@ struct bench_report {
     const char *now_name, *before_name;
     enum measure measure;            /* what the tables lead with; 0 = wall time */
     const struct bench_table *table; /* shown instead of the results of `now`; or NULL */
-    const struct bench_comparison *comparisons;
+    const struct comparison *comparisons;
     size_t n_comparisons;
     const struct bench_growth *growths;
     size_t n_growths;
-    const struct bench_past *pasts;
+    const struct past *pasts;
     size_t n_pasts;
     const char *design;      /* how it was measured: "40 blocks in random order, 6.2 s" */
     const char *forced;      /* why the comparison would be refused without --force, or NULL */

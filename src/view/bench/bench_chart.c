@@ -6,18 +6,18 @@
 
 /* --- over time --- */
 
-static double low_of(const struct bench_past_run *run)
+static double low_of(const struct past_run *run)
 {
     return isfinite(run->interval.low) ? fmin(run->interval.low, run->median) : run->median;
 }
 
-static double high_of(const struct bench_past_run *run)
+static double high_of(const struct past_run *run)
 {
     return isfinite(run->interval.high) ? fmax(run->interval.high, run->median) : run->median;
 }
 
 /* A place for each run: a busy day must not hide a quiet month. */
-static struct plot past_plot(FILE *out, const struct bench_past *p)
+static struct plot past_plot(FILE *out, const struct past *p)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < p->n_runs; i++) {
@@ -30,7 +30,7 @@ static struct plot past_plot(FILE *out, const struct bench_past *p)
                          .y = plot_axis_around(low, high, false)};
 }
 
-static void draw_line(const struct plot *p, const struct bench_past *past)
+static void draw_line(const struct plot *p, const struct past *past)
 {
     fputs("<path class=\"l\" d=\"", p->out);
     for (size_t i = 0; i < past->n_runs; i++)
@@ -47,7 +47,7 @@ static void day(char *to, size_t size, int64_t time_s)
         snprintf(to, size, "?");
 }
 
-static void draw_point(const struct plot *p, const struct bench_past_run *run, size_t i, bool last,
+static void draw_point(const struct plot *p, const struct past_run *run, size_t i, bool last,
                        enum measure m)
 {
     char value[BENCH_VALUE_MAX], when[32];
@@ -69,7 +69,7 @@ static void draw_point(const struct plot *p, const struct bench_past_run *run, s
     fputs("</title></circle>\n", p->out);
 }
 
-static void draw_changes(const struct plot *p, const struct bench_past *past)
+static void draw_changes(const struct plot *p, const struct past *past)
 {
     char text[BENCH_VALUE_MAX];
     for (size_t i = 1; i < past->n_runs; i++) {
@@ -86,7 +86,7 @@ static void draw_changes(const struct plot *p, const struct bench_past *past)
     }
 }
 
-void bench_past_print(FILE *out, const struct bench_past *past, enum measure m)
+void bench_past_print(FILE *out, const struct past *past, enum measure m)
 {
     char text[32];
     struct plot p = past_plot(out, past);

@@ -164,17 +164,13 @@ static void put_set(struct json *j, const char *name, const struct series_set *s
     json_close(j, ']');
 }
 
-static void put_gate(struct json *j, const struct bench_comparison *c)
+static void put_gate(struct json *j, const struct comparison *c)
 {
-    json_put_number(j, "max_regression", c->max_regression);
-    json_put_str(j, "gate",
-                 isnan(c->max_regression) ? NULL
-                 : c->broken              ? "broken"
-                 : c->undecided           ? "undecided"
-                                          : "holds");
+    json_put_number(j, "max_regression", c->limit);
+    json_put_str(j, "gate", c->gate == GATE_NONE ? NULL : gate_names[c->gate]);
 }
 
-static void put_comparison(struct json *j, const struct bench_comparison *c)
+static void put_comparison(struct json *j, const struct comparison *c)
 {
     const struct paired *p = &c->paired;
     json_open(j, '{');
@@ -216,7 +212,7 @@ static void put_growth(struct json *j, const struct bench_growth *g)
     json_close(j, '}');
 }
 
-static void put_past(struct json *j, const struct bench_past *p)
+static void put_past(struct json *j, const struct past *p)
 {
     size_t n;
     json_open(j, '{');
@@ -225,7 +221,7 @@ static void put_past(struct json *j, const struct bench_past *p)
     json_key(j, "runs");
     json_open(j, '[');
     for (size_t i = 0; i < p->n_runs; i++) {
-        const struct bench_past_run *run = &p->runs[i];
+        const struct past_run *run = &p->runs[i];
         json_open(j, '{');
         json_key(j, "time_s");
         json_int(j, run->time_s);

@@ -145,21 +145,18 @@ static void cell_interval(struct document *d, const struct interval *i)
     cell(d, known ? text : "not known");
 }
 
-static void cell_gate(struct document *d, const struct bench_comparison *c)
+static void cell_gate(struct document *d, const struct comparison *c)
 {
     char text[BENCH_VALUE_MAX];
-    if (isnan(c->max_regression)) {
+    if (c->gate == GATE_NONE) {
         cell(d, "-");
         return;
     }
-    snprintf(text, sizeof text, "%g%% %s", 100 * c->max_regression,
-             c->broken      ? "broken"
-             : c->undecided ? "undecided"
-                            : "holds");
-    document_cell(d, text_of(text), c->broken ? 1 : 0);
+    snprintf(text, sizeof text, "%g%% %s", 100 * c->limit, gate_names[c->gate]);
+    document_cell(d, text_of(text), c->gate == GATE_BROKEN ? 1 : 0);
 }
 
-static void add_comparison(struct document *d, const struct bench_comparison *c)
+static void add_comparison(struct document *d, const struct comparison *c)
 {
     char text[BENCH_VALUE_MAX];
     autofree char *name = bench_comparison_name(c);
@@ -185,7 +182,7 @@ static const struct document_column columns_truth[] = {
     {"would have seen", .right = true},
 };
 
-static void add_truth(struct document *d, const struct bench_comparison *c)
+static void add_truth(struct document *d, const struct comparison *c)
 {
     char text[BENCH_VALUE_MAX];
     autofree char *name = bench_comparison_name(c);
@@ -202,7 +199,7 @@ static void add_truth(struct document *d, const struct bench_comparison *c)
     cell(d, p->detectable > 0 && isfinite(p->detectable) ? text : "nothing");
 }
 
-static void add_hints(struct document *d, const struct bench_comparison *c)
+static void add_hints(struct document *d, const struct comparison *c)
 {
     autofree char *name = bench_comparison_name(c);
     const struct paired *p = &c->paired;
@@ -211,11 +208,11 @@ static void add_hints(struct document *d, const struct bench_comparison *c)
                       "Careful: in %zu of %zu blocks both sides of %s took equally long: the clock "
                       "is too coarse for it.",
                       p->ties, p->n, name);
-    if (c->undecided && !(p->detectable <= c->max_regression))
+    if (c->gate == GATE_UNDECIDED && !(p->detectable <= c->limit))
         document_text(d,
                       "Careful: so few runs would most likely not show a change of %g%% in %s: "
                       "its gate needs more.",
-                      100 * c->max_regression, name);
+                      100 * c->limit, name);
 }
 
 static void add_alarms(struct document *d, const struct bench_report *r)
@@ -232,13 +229,12 @@ static void add_alarms(struct document *d, const struct bench_report *r)
 
 static void add_broken(struct document *d, const struct bench_report *r)
 {
-    char text[BENCH_VALUE_MAX];
     for (size_t i = 0; i < r->n_comparisons; i++) {
-        const struct bench_comparison *c = &r->comparisons[i];
-        autofree char *name = bench_comparison_name(c);
-        if (c->broken)
-            document_text(d, "Gate broken: %s changed by %s, and %g%% is allowed.", name,
-                          bench_change(text, c->paired.ratio), 100 * c->max_regression);
+        autobuf struct buf b = {0};
+        if (r->comparisons[i].gate != GATE_BROKEN)
+            continue;
+        comparison_say(&b, &r->comparisons[i], &(struct comparison_words){.limit = "its gate"});
+        document_text(d, "Gate broken: %s.", buf_cstr(&b));
     }
 }
 
@@ -335,7 +331,7 @@ static double gate_of(const struct bench_report *r, const char *name)
 {
     for (size_t i = 0; i < r->n_comparisons; i++)
         if (strcmp(r->comparisons[i].after->name, name) == 0)
-            return r->comparisons[i].max_regression;
+            return r->comparisons[i].limit;
     return NAN;
 }
 
@@ -343,7 +339,7 @@ static double gate_of(const struct bench_report *r, const char *name)
 static bool may_be_chance(const struct bench_report *r, const char *name, double sd)
 {
     for (size_t i = 0; i < r->n_comparisons; i++) {
-        const struct bench_comparison *c = &r->comparisons[i];
+        const struct comparison *c = &r->comparisons[i];
         bool verdict = c->paired.verdict == VERDICT_FASTER || c->paired.verdict == VERDICT_SLOWER;
         if (c->apart && verdict && strcmp(c->after->name, name) == 0)
             return fabs(log(c->paired.ratio)) < STATS_Z95 * M_SQRT2 * sd;
@@ -357,7 +353,7 @@ static const struct document_column columns_past[] = {
 };
 
 /* Where the level changed last: the day, and the commit if it is known. */
-static void cell_when(struct document *d, const struct bench_past_run *run)
+static void cell_when(struct document *d, const struct past_run *run)
 {
     char text[64];
     time_t seconds = (time_t)run->time_s;
@@ -367,7 +363,7 @@ static void cell_when(struct document *d, const struct bench_past_run *run)
     cell(d, text);
 }
 
-static void add_past(struct document *d, const struct bench_past *p)
+static void add_past(struct document *d, const struct past *p)
 {
     char text[BENCH_VALUE_MAX];
     size_t n, last = 0;
@@ -389,8 +385,7 @@ static void add_past(struct document *d, const struct bench_past *p)
     cell_when(d, &p->runs[last]);
 }
 
-static void add_past_hints(struct document *d, const struct bench_report *r,
-                           const struct bench_past *p)
+static void add_past_hints(struct document *d, const struct bench_report *r, const struct past *p)
 {
     size_t n;
     double sd = bench_between_sd(p, &n), gate = gate_of(r, p->name);

@@ -34,13 +34,13 @@ char *bench_change(char *to, double ratio);
 char *bench_throughput(char *to, const struct series *s, double time_ns);
 
 /* What a comparison is called: "sort", or "new vs old". Free it. */
-char *bench_comparison_name(const struct bench_comparison *c);
+char *bench_comparison_name(const struct comparison *c);
 
 /* The spread of past medians since the level last changed, as a share; NAN below three of them. */
-double bench_between_sd(const struct bench_past *p, size_t *ret_n);
+double bench_between_sd(const struct past *p, size_t *ret_n);
 
 /* The new level over the old one at the change point AT, which is not the first run. */
-double bench_past_step(const struct bench_past *p, size_t at);
+double bench_past_step(const struct past *p, size_t at);
 
 /* The heading of a page and of a text. Free it. */
 char *bench_title(const struct bench_report *r);
@@ -64,4 +64,4 @@ void bench_document(struct document *d, const struct bench_report *r, bool figur
 /* A chart with its caption, as HTML. */
 void bench_violin_print(FILE *out, const struct bench_report *r, const struct series *s);
 void bench_growth_print(FILE *out, const struct bench_growth *g);
-void bench_past_print(FILE *out, const struct bench_past *p, enum measure m);
+void bench_past_print(FILE *out, const struct past *p, enum measure m);

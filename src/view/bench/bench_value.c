@@ -120,7 +120,7 @@ char *bench_throughput(char *to, const struct series *s, double time_ns)
 
 /* --- names --- */
 
-char *bench_comparison_name(const struct bench_comparison *c)
+char *bench_comparison_name(const struct comparison *c)
 {
     if (strcmp(c->before->name, c->after->name) == 0)
         return mem_strdup(c->after->name);
@@ -138,7 +138,7 @@ char *bench_title(const struct bench_report *r)
 
 /* --- the past --- */
 
-double bench_between_sd(const struct bench_past *p, size_t *ret_n)
+double bench_between_sd(const struct past *p, size_t *ret_n)
 {
     size_t first = 0, n = 0;
     double sum = 0, squares = 0;
@@ -159,7 +159,7 @@ double bench_between_sd(const struct bench_past *p, size_t *ret_n)
 }
 
 /* The median of the runs from number FROM up to the next change. */
-static double level(const struct bench_past *p, size_t from)
+static double level(const struct past *p, size_t from)
 {
     autofree double *values = mem_calloc(p->n_runs, sizeof *values);
     size_t n = 0;
@@ -169,7 +169,7 @@ static double level(const struct bench_past *p, size_t from)
     return repeats_quantile(values, n, 0.5);
 }
 
-double bench_past_step(const struct bench_past *p, size_t at)
+double bench_past_step(const struct past *p, size_t at)
 {
     size_t before = at - 1;
     while (before > 0 && !p->runs[before].change_point)

@@ -162,19 +162,18 @@ static void tell_half(const struct violin *v, const struct half *h, const char *
     fputs(" ", out);
 }
 
-static void tell_verdict(FILE *out, const struct bench_comparison *c)
+static void tell_verdict(FILE *out, const struct comparison *c)
 {
     char change[BENCH_VALUE_MAX];
     enum verdict verdict = c->paired.verdict;
-    const char *class = c->broken || verdict == VERDICT_SLOWER ? "bad"
-                        : verdict == VERDICT_FASTER            ? "good"
-                                                               : "dim";
+    const char *class = c->gate == GATE_BROKEN || verdict == VERDICT_SLOWER ? "bad"
+                        : verdict == VERDICT_FASTER                         ? "good"
+                                                                            : "dim";
     fprintf(out, "<b class=\"%s\">%s %s%s</b>", class, verdict_names[verdict],
-            bench_change(change, c->paired.ratio), c->broken ? ", gate broken" : "");
+            bench_change(change, c->paired.ratio), c->gate == GATE_BROKEN ? ", gate broken" : "");
 }
 
-static void tell(const struct violin *v, const struct bench_report *r,
-                 const struct bench_comparison *c)
+static void tell(const struct violin *v, const struct bench_report *r, const struct comparison *c)
 {
     FILE *out = v->plot.out;
     bool baseline = c && c->apart;
@@ -191,10 +190,9 @@ static void tell(const struct violin *v, const struct bench_report *r,
 }
 
 /* The comparison that ends in a series, the one with a baseline first; NULL = none. */
-static const struct bench_comparison *comparison_of(const struct bench_report *r,
-                                                    const struct series *s)
+static const struct comparison *comparison_of(const struct bench_report *r, const struct series *s)
 {
-    const struct bench_comparison *found = NULL;
+    const struct comparison *found = NULL;
     for (size_t i = 0; i < r->n_comparisons; i++)
         if (r->comparisons[i].after == s && (!found || r->comparisons[i].apart))
             found = &r->comparisons[i];
@@ -203,7 +201,7 @@ static const struct bench_comparison *comparison_of(const struct bench_report *r
 
 void bench_violin_print(FILE *out, const struct bench_report *r, const struct series *s)
 {
-    const struct bench_comparison *c = comparison_of(r, s);
+    const struct comparison *c = comparison_of(r, s);
     struct violin v = {.plot = {.out = out, .height = HEIGHT, .bare_y = true},
                        .measure = r->measure,
                        .now = {.series = s}};

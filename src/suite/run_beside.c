@@ -6,8 +6,8 @@
  * That is right only where the program is all that changed: one that loads libraries of the project
  * would be run with today's, so those are not kept.
  */
-#include "cmd/run.h"
 #include "host/ask.h"
+#include "suite/run_inner.h"
 
 #include <sys/stat.h>
 
@@ -34,7 +34,7 @@ static bool has_own_libraries(const char *binary)
 int run_keep_program(struct run *r, struct err *err)
 {
     const char *binary = conf_text(&r->suite.conf, "", "build.binary");
-    autofree char *to = kept_path(r, r->opts->save);
+    autofree char *to = kept_path(r, r->opts.save);
     if (!*binary || has_own_libraries(binary))
         return 0;
     if (run_copy_file(binary, to, err) != 0)

@@ -1,10 +1,10 @@
 /*
- * run_publish.c - the last phase of `kelvin run`: pages, history, baseline.
+ * run_publish.c - the last phase of a run: pages, history, baseline.
  */
 #include "analysis/misses.h"
-#include "cmd/run.h"
 #include "store/history.h"
 #include "suite/page.h"
+#include "suite/run_inner.h"
 
 #include <errno.h>
 #include <glob.h>

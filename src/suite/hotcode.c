@@ -1,4 +1,4 @@
-#include "cmd/hotcode.h"
+#include "suite/hotcode.h"
 
 #include "analysis/heat.h"
 #include "code/code.h"

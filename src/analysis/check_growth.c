@@ -1,0 +1,36 @@
+/* check_growth.c - rules about how cost grows with the input. */
+#include "analysis/check_inner.h"
+#include "analysis/scaling.h"
+
+#include <math.h>
+
+static int growth_of(struct check_job *job, const struct rule *rule, struct scaling_cost *ret)
+{
+    struct err err;
+    if (!rule->function) {
+        *ret = job->in->scaling->whole;
+        return 0;
+    }
+    autofree bool *in_set = check_find(job->list, rule->function, &err);
+    if (!in_set)
+        return check_fail(job, rule, err.text);
+    *ret = scaling_of(job->in->scaling, check_name(job, job->list, in_set),
+                      rule->kind == RULE_GROWTH_SELF ? FLAT_SELF : FLAT_TOTAL);
+    return 0;
+}
+
+int check_growth(struct check_job *job, const struct rule *rule, struct check_result *ret)
+{
+    struct scaling_cost c = {0};
+    if (growth_of(job, rule, &c) != 0)
+        return -1;
+    struct check_value v = {.value = c.fits ? c.growth.exponent : NAN,
+                            .interval = c.growth.interval,
+                            .remedy = "more sizes, or longer runs, would tell"};
+    if (!c.fits)
+        v.doubt = "it was met at fewer than two sizes";
+    else if (isinf(c.growth.interval.low))
+        v.doubt = "two sizes have an exponent but no interval: a third is needed";
+    check_decide(job, &v, rule_bounds(rule), ret);
+    return 0;
+}

@@ -1,0 +1,115 @@
+/* outcome.c - from a session to its verdicts; see outcome.h. */
+#include "bench/outcome.h"
+#include "bench/baseline.h"
+#include "bench/count.h"
+#include "bench/gates.h"
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void describe_blocks(struct buf *to, const struct session *s)
+{
+    size_t members = s->plan->groups.n ? s->plan->groups.at[0].items.n : 0;
+    if (members > 1)
+        buf_printf(to, "%zu block%s of %zu runs in balanced random order%s", s->blocks,
+                   plural(s->blocks), members,
+                   s->opts.exact ? "" : ", environment padded at random in each");
+    else
+        buf_printf(to, "%zu run%s%s", s->blocks, plural(s->blocks),
+                   s->plan->groups.n > 1 ? " of each at most" : "");
+}
+
+static char *describe_design(const struct session *s)
+{
+    autobuf struct buf b = {0};
+    describe_blocks(&b, s);
+    if (s->comparisons.n > 0 && !s->opts.exact)
+        buf_printf(&b, "; %zu look%s and %zu comparison%s share a risk of %g %%", s->looks,
+                   plural(s->looks), s->comparisons.n, plural(s->comparisons.n),
+                   s->opts.risk * 100);
+    if (s->opts.exact)
+        buf_printf(&b, "; %s",
+                   count_words(s->opts.count_valgrind ? COUNT_BY_VALGRIND : COUNT_BY_CPU));
+    if (s->aa_tries > 0)
+        buf_printf(&b,
+                   "; the first command against itself, %d blocks at a risk of 5 %% each time: "
+                   "%zu false alarm%s in %zu",
+                   SESSION_AA_BLOCKS, s->aa_alarms, plural(s->aa_alarms), s->aa_tries);
+    buf_printf(&b, "; %.1f s", s->seconds);
+    return mem_strdup(buf_cstr(&b));
+}
+
+static void drop_aa(struct session *s)
+{
+    while (s->set.series.n > 0 && s->plan->items.at[s->origins.at[s->set.series.n - 1].item].aa) {
+        struct series *last = &s->set.series.at[--s->set.series.n];
+        free(last->name);
+        free(last->command);
+        free(last->parameter);
+        vec_done(&last->runs);
+    }
+}
+
+static bool was_measured(const struct session *s, struct text name)
+{
+    for (size_t i = 0; i < s->set.series.n; i++)
+        if (text_is(name, s->set.series.at[i].name) || text_is(name, s->origins.at[i].benchmark))
+            return true;
+    return name.n == 0;
+}
+
+static void find_lost_gates(struct outcome *o)
+{
+    const struct session *s = &o->session;
+    for (size_t i = 0; s->opts.gates && i < s->opts.gates->n && !s->stopped; i++) {
+        struct text name = gates_name(s->opts.gates->at[i]);
+        if (!was_measured(s, name))
+            *vec_push(&o->lost) = name;
+    }
+}
+
+void outcome_build(struct outcome *o)
+{
+    sweeps_build(&o->sweeps, &o->session);
+    drop_aa(&o->session);
+    find_lost_gates(o);
+    o->design = describe_design(&o->session);
+}
+
+void outcome_compare(struct outcome *o, const struct series_set *before)
+{
+    const struct session_opts *with = &o->session.opts;
+    struct verdict_rules rules = {with->measure, with->band, with->risk, with->gates};
+    verdict_compare_sets(&o->against, before, &o->session.set, &rules);
+    o->has_baseline = true;
+}
+
+int outcome_code(const struct outcome *o)
+{
+    const struct session *s = &o->session;
+    enum gate among = verdict_worst(s->comparisons.at, s->comparisons.n);
+    enum gate against = o->has_baseline ? baseline_gate(&o->against, s->opts.gates) : GATE_NONE;
+    if (among == GATE_BROKEN)
+        return EXIT_FAILS;
+    if (s->stopped)
+        return EXIT_STOPPED;
+    if (o->lost.n > 0)
+        return EXIT_ERROR;
+    return verdict_code(among > against ? among : against);
+}
+
+bool outcome_is_whole(int code)
+{
+    return code == EXIT_OK || code == EXIT_FAILS || code == EXIT_INCONCLUSIVE;
+}
+
+void outcome_done(struct outcome *o)
+{
+    vec_done(&o->against);
+    vec_done(&o->lost);
+    free(o->design);
+    sweeps_done(&o->sweeps);
+    session_done(&o->session);
+}

@@ -1,0 +1,32 @@
+/*
+ * outcome.h - what a session came to: its comparisons, those with a baseline, and the exit code.
+ */
+#pragma once
+#include "bench/session.h"
+#include "bench/sweep.h"
+
+struct outcome {
+    struct session session; /* run by the caller */
+    struct sweeps sweeps;
+    char *design;               /* how it was measured, in one sentence */
+    struct comparisons against; /* with a baseline */
+    bool has_baseline;
+    VEC(struct text) lost; /* gates whose name was not measured: misspelt, they would always hold */
+};
+
+/* After the session has run. What was compared with itself is no result, and is dropped. */
+void outcome_build(struct outcome *o);
+
+/* Hold what was measured against a baseline, which must outlive O. */
+void outcome_compare(struct outcome *o, const struct series_set *before);
+
+/*
+ * A gate that is broken: EXIT_FAILS. Else what was stopped or has lost gates proves nothing about
+ * the others. What is not decided is EXIT_INCONCLUSIVE, never EXIT_OK.
+ */
+int outcome_code(const struct outcome *o);
+
+/* Whether a session that ends with CODE was measured to its end, and may be kept. */
+bool outcome_is_whole(int code);
+
+void outcome_done(struct outcome *o);

@@ -1,0 +1,100 @@
+/* verdict.c - from two series to a verdict, a gate and a sentence; see verdict.h. */
+#include "bench/verdict.h"
+#include "bench/gates.h"
+
+#include <math.h>
+
+/* --- comparing --- */
+
+/* Values of blocks in which both ran. Runs are in the order of blocks. */
+static void pair_by_block(struct verdict_values *v, const struct comparison *c)
+{
+    const struct series *a = c->before, *b = c->after;
+    for (size_t i = 0, k = 0; i < a->runs.n && k < b->runs.n;) {
+        uint32_t x = a->runs.at[i].block, y = b->runs.at[k].block;
+        if (x == y) {
+            v->before[v->n_before++] = a->runs.at[i].value[c->measure];
+            v->after[v->n_after++] = b->runs.at[k].value[c->measure];
+        }
+        i += x <= y;
+        k += y <= x;
+    }
+}
+
+struct verdict_values verdict_values(const struct comparison *c)
+{
+    struct verdict_values v = {mem_calloc(c->before->runs.n + 1, sizeof(double)),
+                               mem_calloc(c->after->runs.n + 1, sizeof(double)), 0, 0};
+    if (!c->apart) {
+        pair_by_block(&v, c);
+        return v;
+    }
+    v.n_before = series_values(c->before, c->measure, v.before);
+    v.n_after = series_values(c->after, c->measure, v.after);
+    return v;
+}
+
+void verdict_values_done(struct verdict_values *v)
+{
+    free(v->before);
+    free(v->after);
+}
+
+static bool is_count(const struct comparison *c)
+{
+    return c->measure == MEASURE_INSTRUCTIONS;
+}
+
+void verdict_compare(struct comparison *c, const struct verdict_opts *o)
+{
+    struct paired_opts with = {o->band, o->risk, o->comparisons};
+    struct verdict_values v = verdict_values(c);
+    size_t fewer = v.n_before < v.n_after ? v.n_before : v.n_after;
+    if (is_count(c))
+        paired_compare_counts(&c->paired, v.before, v.after, fewer, &with);
+    else if (c->apart)
+        paired_compare_apart(&c->paired, v.before, v.n_before, v.after, v.n_after, &with);
+    else
+        paired_compare(&c->paired, v.before, v.after, fewer, &with, o->look);
+    c->band = o->band;
+    c->gate = paired_gate(&c->paired, c->limit, o->band);
+    if (c->gate == GATE_BROKEN && o->busy && c->apart && !is_count(c))
+        c->gate = GATE_UNDECIDED;
+    verdict_values_done(&v);
+}
+
+void verdict_compare_sets(struct comparisons *to, const struct series_set *before,
+                          const struct series_set *now, const struct verdict_rules *rules)
+{
+    struct verdict_opts opts = {.band = rules->band, .risk = rules->risk};
+    for (size_t i = 0; i < now->series.n; i++)
+        opts.comparisons += series_find(before, now->series.at[i].name) != NULL;
+    for (size_t i = 0; i < now->series.n; i++) {
+        const struct series *after = &now->series.at[i];
+        const struct series *old = series_find(before, after->name);
+        if (!old)
+            continue;
+        struct comparison *c = vec_push(to);
+        *c = (struct comparison){.before = old,
+                                 .after = after,
+                                 .measure = rules->measure,
+                                 .apart = true,
+                                 .limit = gates_find(rules->gates, after->name, after->name)};
+        verdict_compare(c, &opts);
+    }
+}
+
+/* --- gates --- */
+
+enum gate verdict_worst(const struct comparison *c, size_t n)
+{
+    enum gate worst = GATE_NONE;
+    for (size_t i = 0; i < n; i++)
+        worst = c[i].gate > worst ? c[i].gate : worst;
+    return worst;
+}
+
+int verdict_code(enum gate gate)
+{
+    return gate == GATE_BROKEN ? EXIT_FAILS : gate == GATE_UNDECIDED ? EXIT_INCONCLUSIVE : EXIT_OK;
+}

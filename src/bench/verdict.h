@@ -1,0 +1,54 @@
+/*
+ * verdict.h - compare and gate: the one place where two series become a verdict.
+ *
+ * Commands side by side, a measurement against a baseline, two baselines and the workloads of a
+ * suite all come here, so that they cannot disagree on what slower, undecided or too much means.
+ * comparison_say() (model/comparison.h) has the sentence for it.
+ */
+#pragma once
+#include "base/opt.h"
+#include "model/comparison.h"
+
+/* What is compared: of runs side by side those of blocks in which both ran, else all that there
+ * are. Free with verdict_values_done(). */
+struct verdict_values {
+    double *before, *after;
+    size_t n_before, n_after;
+};
+
+struct verdict_values verdict_values(const struct comparison *c);
+void verdict_values_done(struct verdict_values *v);
+
+struct verdict_opts {
+    double band, risk;  /* PAIRED_BAND, PAIRED_RISK */
+    size_t comparisons; /* made at once: the risk is shared among them; 0 counts as 1 */
+    int look;           /* side by side: the number of the look, or PAIRED_ONLY_LOOK */
+
+    /*
+     * Other programs take part in what is measured. Then times of two sessions break no gate: what
+     * else ran now or then is part of them. Counts and runs side by side are not affected.
+     */
+    bool busy;
+};
+
+/*
+ * Fill in `paired`, `band` and `gate` of C; the other members say what is compared. Runs side by
+ * side are paired by their blocks; instructions are compared as counts.
+ */
+void verdict_compare(struct comparison *c, const struct verdict_opts *o);
+
+struct verdict_rules {
+    enum measure measure;
+    double band, risk;
+    const struct opt_list *gates; /* "10%", "NAME=10%"; see gates.h */
+};
+
+/* Compare what both sets have, as measured apart; all of them share the risk. Adds to TO. */
+void verdict_compare_sets(struct comparisons *to, const struct series_set *before,
+                          const struct series_set *now, const struct verdict_rules *rules);
+
+/* The worst gate of N comparisons; GATE_NONE where none has one. */
+enum gate verdict_worst(const struct comparison *c, size_t n);
+
+/* EXIT_FAILS where it is broken, EXIT_INCONCLUSIVE where it is not decided, else EXIT_OK. */
+int verdict_code(enum gate gate);

@@ -1,0 +1,98 @@
+/* comparison.c - the one sentence about a comparison; see comparison.h. */
+#include "model/comparison.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char *less_of(const struct comparison *c)
+{
+    return measure_infos[c->measure].unit == MEASURE_COUNT ? "fewer" : "less";
+}
+
+const char *comparison_word(const struct comparison *c)
+{
+    enum verdict v = c->paired.verdict;
+    if (measure_infos[c->measure].unit == MEASURE_NS || v == VERDICT_SAME ||
+        v == VERDICT_INCONCLUSIVE)
+        return verdict_names[v];
+    return v == VERDICT_SLOWER ? "more" : less_of(c);
+}
+
+/* "is MUCH slower", "uses MUCH more peak memory". */
+static void say_change(struct buf *b, const struct comparison *c, bool more, const char *much)
+{
+    const char *title = measure_infos[c->measure].title;
+    if (c->measure == MEASURE_TIME)
+        buf_printf(b, "is %s%s", much, more ? "slower" : "faster");
+    else
+        buf_printf(b, "uses %s%s %s", much, more ? "more" : less_of(c), title);
+}
+
+static void say_same(struct buf *b, const struct comparison *c)
+{
+    bool count = measure_infos[c->measure].unit == MEASURE_COUNT;
+    if (c->measure == MEASURE_TIME)
+        buf_str(b, "is as fast as");
+    else
+        buf_printf(b, "uses as %s %s as", count ? "many" : "much", measure_infos[c->measure].title);
+}
+
+static void say_other(struct buf *b, const struct comparison *c, const struct comparison_words *w)
+{
+    if (w->than)
+        buf_printf(b, " %s", w->than);
+    else if (c->apart)
+        buf_str(b, " in the baseline");
+    else
+        buf_printf(b, " '%s'", c->before->name);
+}
+
+/* " (+8.0%, +7.0 to +9.0%)" */
+static void say_figures(struct buf *b, const struct paired *p)
+{
+    if (isnan(p->ratio))
+        buf_str(b, " (nothing to compare)");
+    else if (!isfinite(p->interval.high))
+        buf_printf(b, " (%+.1f%%, too few runs to tell)", 100 * (p->ratio - 1));
+    else
+        buf_printf(b, " (%+.1f%%, %+.1f to %+.1f%%)", 100 * (p->ratio - 1),
+                   100 * (p->interval.low - 1), 100 * (p->interval.high - 1));
+}
+
+static void say_undecided(struct buf *b, const struct comparison *c,
+                          const struct comparison_words *w)
+{
+    char much[32] = "";
+    if (c->gate == GATE_UNDECIDED)
+        snprintf(much, sizeof much, "more than %g%% ", 100 * c->limit);
+    buf_printf(b, "not decided whether '%s' ", w->name ? w->name : c->after->name);
+    say_change(b, c, true, much);
+    buf_str(b, " than");
+    say_other(b, c, w);
+    say_figures(b, &c->paired);
+    if (w->more)
+        buf_printf(b, ": %s", w->more);
+}
+
+void comparison_say(struct buf *b, const struct comparison *c, const struct comparison_words *w)
+{
+    const struct paired *p = &c->paired;
+    char much[32];
+    snprintf(much, sizeof much, "%.1f%% ", 100 * fabs(p->ratio - 1));
+    bool open = p->verdict == VERDICT_INCONCLUSIVE && c->gate != GATE_BROKEN;
+    if (c->gate == GATE_UNDECIDED || open) {
+        say_undecided(b, c, w);
+        return;
+    }
+    buf_printf(b, "'%s' ", w->name ? w->name : c->after->name);
+    if (p->verdict == VERDICT_SAME) {
+        say_same(b, c);
+    } else {
+        say_change(b, c, p->ratio >= 1, much);
+        buf_str(b, " than");
+    }
+    say_other(b, c, w);
+    say_figures(b, p);
+    if (c->gate == GATE_BROKEN)
+        buf_printf(b, ": more than the %g%% that %s allows", 100 * c->limit, w->limit);
+}

@@ -1,0 +1,44 @@
+/*
+ * comparison.h - one series held against another, and what came of it: the one verdict type.
+ *
+ * The other series is another command of the same session, or the same benchmark of a baseline.
+ * verdict_compare() (bench/verdict.h) fills it; reports, pages and gates read it.
+ */
+#pragma once
+#include "base/buf.h"
+#include "model/series.h"
+#include "stats/paired.h"
+
+struct comparison {
+    const struct series *before, *after;
+    enum measure measure;
+    bool apart;   /* not measured side by side: the baseline is from another time */
+    double band;  /* changes up to this do not matter: 0.01 = 1 % */
+    double limit; /* of the gate: 0.1 = more than 10 % slower is too much; NAN = no gate */
+
+    struct paired paired;
+    enum gate gate;
+};
+
+struct comparisons { /* a VEC */
+    struct comparison *at;
+    size_t n, cap;
+};
+
+/* What the sentence calls things; those that are NULL have a default or are left out. */
+struct comparison_words {
+    const char *name;  /* of what is judged; NULL = that of the series */
+    const char *than;  /* "in 'main'"; NULL = "in the baseline" or the other series */
+    const char *limit; /* "--max-regression": what sets the limit */
+    const char *more;  /* "give it more --time": what would decide it */
+};
+
+/*
+ * One sentence without a full stop: whether it is slower, by how much, and what that means for its
+ * gate. "'new' is 8.0% slower than 'old' (+8.0%, +7.1 to +8.9%): more than the 5% that
+ * --max-regression allows"
+ */
+void comparison_say(struct buf *b, const struct comparison *c, const struct comparison_words *w);
+
+/* "slower", "same"...; where it is not a time "more", "less", "fewer". */
+const char *comparison_word(const struct comparison *c);

@@ -1,0 +1,136 @@
+/* judge.c - verdicts on workloads; see judge.h. */
+#include "suite/judge.h"
+#include "bench/verdict.h"
+
+/* --- against the baseline --- */
+
+bool judge_is_busy(const struct fingerprint *host)
+{
+    return host->has_load && host->load[0] > host->cpus_usable * 0.5;
+}
+
+/* The series to hold NOW against; NULL where there is none, or of another command. */
+static const struct series *find_before(const struct suite *s, struct suite_result *r,
+                                        const struct series *now, bool force)
+{
+    const struct series *before = series_find(&s->beside, now->name);
+    if (before)
+        return before;
+    before = series_find(&s->before, now->name);
+    if (!before || force || strcmp(before->command, now->command) == 0)
+        return before;
+    if (!r->unlike)
+        r->unlike = mem_printf("the baseline ran '%s'", before->command);
+    return NULL;
+}
+
+static size_t count_values(const struct series *s, enum measure m)
+{
+    autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
+    return series_values(s, m, values);
+}
+
+static bool has_least_runs(const struct comparison *c)
+{
+    return count_values(c->before, c->measure) >= JUDGE_LEAST_RUNS &&
+           count_values(c->after, c->measure) >= JUDGE_LEAST_RUNS;
+}
+
+/* C has its series and its measure. Returns whether there is anything to be said. */
+static bool compare_series(const struct suite *s, struct comparison *c)
+{
+    struct verdict_opts opts = {.band = PAIRED_BAND,
+                                .risk = PAIRED_RISK,
+                                .comparisons = 2 * s->results.n, /* wall and CPU time of each */
+                                .look = PAIRED_ONLY_LOOK,
+                                .busy = judge_is_busy(&s->host)};
+    if (c->measure == MEASURE_CPU && !has_least_runs(c))
+        return false;
+    c->apart = !series_find(&s->beside, c->after->name);
+    c->limit = conf_number(&s->conf, "", "check.max-regression") / 100;
+    verdict_compare(c, &opts);
+    return true;
+}
+
+void judge_compare(const struct suite *s, struct suite_result *r, bool force)
+{
+    static const enum measure measures[] = {MEASURE_TIME, MEASURE_CPU, MEASURE_INSTRUCTIONS};
+    autofree char *recorded = mem_printf("%s recorded", r->workload.name);
+    for (int i = 0; i < COMPARISONS; i++) {
+        const struct series *now = i == BY_INSTRUCTIONS ? r->instructions : r->bench;
+        if (i == BY_CPU && !now)
+            now = series_find(&s->series, recorded); /* of the recordings */
+        const struct series *before = now ? find_before(s, r, now, force) : NULL;
+        r->compared[i] = (struct comparison){before, now, measures[i]};
+        r->has_compared[i] = before && compare_series(s, &r->compared[i]);
+    }
+}
+
+/* --- findings --- */
+
+/*
+ * Whether more was found than check.max-findings allows. What was asked for and could not be had is
+ * in doubt only where the suite itself names a number: else it is just absent.
+ */
+static enum gate findings_gate(const struct suite *s, const struct suite_result *r)
+{
+    struct conf_value most = conf_find(&s->conf, "", "check.max-findings");
+    bool unknown = r->absent[COLLECT_MEMCHECK] || r->absent[COLLECT_HELGRIND];
+    if ((double)(r->memcheck.n + r->helgrind.n) > strtod(most.text, NULL))
+        return GATE_BROKEN;
+    return unknown && strcmp(most.origin, "default") != 0 ? GATE_UNDECIDED : GATE_HOLDS;
+}
+
+/* --- the verdict --- */
+
+const char *judge_rules_path(const struct suite *s, const struct suite_result *r)
+{
+    const char *own = conf_text(&s->conf, r->workload.name, "workload.rules");
+    return *own ? own : conf_text(&s->conf, "", "check.rules");
+}
+
+static bool has_regressed(const struct suite_result *r)
+{
+    bool broken = false;
+    for (int i = 0; i < COMPARISONS; i++)
+        broken |= r->has_compared[i] && r->compared[i].gate == GATE_BROKEN;
+    return broken;
+}
+
+/* Also rules without a recording to hold them against. */
+static bool is_in_doubt(const struct suite *s, const struct suite_result *r)
+{
+    if (suite_undecided(r))
+        return true;
+    return r->has_check ? r->check.verdict == CHECK_INCONCLUSIVE : *judge_rules_path(s, r) != '\0';
+}
+
+void judge_result(const struct suite *s, struct suite_result *r)
+{
+    enum gate findings = findings_gate(s, r);
+    if (r->outcome == SUITE_FAILED)
+        return;
+    r->too_many_findings = findings == GATE_BROKEN;
+    if (has_regressed(r))
+        r->outcome = SUITE_REGRESSED;
+    else if (r->too_many_findings || (r->has_check && r->check.verdict == CHECK_FAILS))
+        r->outcome = SUITE_RULES;
+    else if (is_in_doubt(s, r) || findings == GATE_UNDECIDED)
+        r->outcome = SUITE_INCONCLUSIVE;
+}
+
+int judge_code(enum suite_outcome o)
+{
+    switch (o) {
+    case SUITE_OK:
+        return EXIT_OK;
+    case SUITE_FAILED:
+        return EXIT_ERROR;
+    case SUITE_REGRESSED:
+    case SUITE_RULES:
+        return EXIT_FAILS;
+    case SUITE_INCONCLUSIVE:
+        return EXIT_INCONCLUSIVE;
+    }
+    return EXIT_ERROR;
+}

@@ -1,0 +1,29 @@
+/*
+ * judge.h - the verdict on a workload: against the baseline, by its rules, by what valgrind found.
+ *
+ * From facts in the suite to facts in its results; nothing is run, read or printed.
+ */
+#pragma once
+#include "suite/suite.h"
+
+/* Fewer runs made at different times prove nothing (paired.h): a single recording is no series. */
+enum { JUDGE_LEAST_RUNS = 6 };
+
+/* Whether other programs take part in what is measured: the load is above half of the CPUs. */
+bool judge_is_busy(const struct fingerprint *host);
+
+/*
+ * Compare wall time, CPU time and instructions of R with the baseline: with its program where it
+ * ran in turns with today's, else with what was kept. All workloads share the risk. FORCE: also
+ * where another command ran then.
+ */
+void judge_compare(const struct suite *s, struct suite_result *r, bool force);
+
+/* The file of rules for R; "" = none. */
+const char *judge_rules_path(const struct suite *s, const struct suite_result *r);
+
+/* Set the outcome of R from its comparisons, rules and findings; a failure stays one. */
+void judge_result(const struct suite *s, struct suite_result *r);
+
+/* EXIT_OK, EXIT_FAILS, EXIT_INCONCLUSIVE or EXIT_ERROR for the outcome of a suite. */
+int judge_code(enum suite_outcome o);

@@ -1,0 +1,117 @@
+/* run_analyse.c - the phase of a run that makes sense of what was measured. */
+#include "suite/hotcode.h"
+#include "suite/run_inner.h"
+
+/* Hot code, where it was asked for or insights can use it. What it points into stays open. */
+static void look_at_code(struct suite_result *w, struct hotcode *code)
+{
+    const struct suite_recording *rec = &w->recordings.at[0];
+    hotcode_read_profile(code, rec->profile, rec->type, &(struct hotcode_opts){.least = 0.001});
+}
+
+/* What a share of the time is in, largest first, and what of it is not worth a word. */
+static void say_classes(struct buf *b, const struct hotcode *code)
+{
+    static const char *const words[SIMD_VERDICTS] = {
+        [SIMD_PACKED] = "in functions whose floating point is packed",
+        [SIMD_PACKED_INT] = "in functions with vectors of integers",
+        [SIMD_SCALAR] = "in scalar floating point",
+        [SIMD_INTEGER] = "in plain integer code",
+    };
+    int64_t by_class[SIMD_VERDICTS] = {0};
+    for (size_t i = 0; i < code->rows.n; i++)
+        by_class[simd_verdict_of(&code->rows.at[i].mix)] += code->rows.at[i].self;
+    for (int round = 0; round < SIMD_VERDICTS; round++) {
+        int most = 0;
+        for (int i = 1; i < SIMD_VERDICTS; i++)
+            most = by_class[i] > by_class[most] ? i : most;
+        double share = 100.0 * (double)by_class[most] / (double)code->total;
+        if (words[most] && share >= 0.5)
+            buf_printf(b, "%s%.0f%% %s", b->n ? ", " : "", share, words[most]);
+        by_class[most] = -1;
+    }
+}
+
+/* "53% in plain integer code, 7% in functions with vectors of integers. Hottest: find (integer)" */
+static void describe_code(struct suite_result *w, const struct hotcode *code)
+{
+    enum { NAMED = 3 };
+    autobuf struct buf line = {0};
+    char word[32];
+    if (!code->total || code->total - code->elsewhere <= 0) {
+        suite_absent(w, COLLECT_SIMD, "the code of the hot functions could not be read");
+        return;
+    }
+    w->simd = code->all;
+    say_classes(&line, code);
+    if (code->elsewhere)
+        buf_printf(&line, "%s%.0f%% in code that could not be looked at, such as the kernel's",
+                   line.n ? ", " : "", 100.0 * (double)code->elsewhere / (double)code->total);
+    for (size_t i = 0; i < code->rows.n && i < NAMED; i++)
+        buf_printf(&line, "%s%s (%s)", i ? ", " : ". The hottest: ", code->rows.at[i].name,
+                   simd_describe(&code->rows.at[i].mix, word));
+    w->simd_line = mem_strdup(buf_cstr(&line));
+}
+
+static int analyse_workload(struct suite_result *w, struct err *err)
+{
+    struct suite_recording *rec = &w->recordings.at[0];
+    struct hotcode code = {0};
+    look_at_code(w, &code);
+    if (w->workload.collect[COLLECT_SIMD])
+        describe_code(w, &code);
+    struct report_opts opts = {.top = 10, .code = code.rows.at, .n_code = code.rows.n};
+    int rc = report_build(&w->report, rec->profile, rec->type, &opts, err);
+    w->has_report = rc == 0;
+    w->report.opts.code = NULL; /* what it says is said */
+    w->report.opts.n_code = 0;
+    hotcode_done(&code);
+    return rc;
+}
+
+static void analyse_cache(struct suite_result *w)
+{
+    struct report_opts opts = {.top = 10};
+    struct err err;
+    int type;
+    if (profile_pick_type(w->cache, NULL, NULL, &type, &err) == 0 &&
+        report_build(&w->misses_report, w->cache, type, &opts, &err) == 0)
+        w->has_cache_report = true;
+    else
+        suite_absent(w, COLLECT_CACHE, err.text);
+}
+
+static void build_scaling(struct suite *s)
+{
+    VEC(struct scaling_run) runs = {0};
+    bool differ = false;
+    for (size_t i = 0; i < s->results.n; i++) {
+        struct suite_result *w = &s->results.at[i];
+        if (!(w->workload.size > 0) || !w->recordings.n)
+            continue;
+        differ |= runs.n && runs.at[0].size != w->workload.size;
+        *vec_push(&runs) = (struct scaling_run){w->recordings.at[0].profile,
+                                                w->recordings.at[0].type, w->workload.size};
+    }
+    s->has_scaling = differ;
+    if (differ)
+        scaling_build(&s->scaling, runs.at, runs.n, 10);
+    vec_done(&runs);
+}
+
+int run_analyse(struct run *r, struct err *err)
+{
+    for (size_t i = 0; i < r->suite.results.n; i++) {
+        struct suite_result *w = &r->suite.results.at[i];
+        if (w->cache)
+            analyse_cache(w);
+        if (w->recordings.n) {
+            if (analyse_workload(w, err) != 0)
+                return -1;
+        } else if (w->workload.collect[COLLECT_SIMD]) {
+            suite_absent(w, COLLECT_SIMD, "there is no recording to tell which code is hot");
+        }
+    }
+    build_scaling(&r->suite);
+    return 0;
+}

@@ -1,0 +1,164 @@
+/* run_baseline.c - the figures, recordings and program of a baseline, loaded and saved. */
+#include "source/import.h"
+#include "store/store.h"
+#include "suite/run_inner.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *run_baseline_folder(const struct run *r, const char *name)
+{
+    autofree char *store = mem_strdup(conf_text(&r->suite.conf, "", "history.store"));
+    char *slash = strrchr(store, '/');
+    if (slash)
+        *slash = '\0';
+    return mem_printf("%s/baselines/%s", slash ? store : ".", name);
+}
+
+/* NULL where it cannot be read; then that is said. */
+static struct profile *load_before(struct run *r, const char *path, int *ret_type)
+{
+    struct profile *p = NULL;
+    struct import im;
+    struct err err;
+    int rc = import_file(&im, path, &(struct import_opts){0}, &p, &err);
+    import_done(&im);
+    if (rc == 0 && profile_pick_type(p, NULL, NULL, ret_type, &err) == 0)
+        return p;
+    run_say(r, "%s: %s", path, err.text);
+    profile_free(p);
+    return NULL;
+}
+
+static void load_recordings(struct run *r, struct suite_result *w, const char *folder)
+{
+    autofree char *cache = mem_printf("%s/%s.cachegrind", folder, w->workload.name);
+    int type;
+    if (access(cache, R_OK) == 0)
+        w->before_cache = load_before(r, cache, &type);
+    for (int i = 0;; i++) {
+        autofree char *path = i ? mem_printf("%s/%s.%d.kelvin", folder, w->workload.name, i + 1)
+                                : mem_printf("%s/%s.kelvin", folder, w->workload.name);
+        if (access(path, R_OK) != 0)
+            return;
+        struct profile *p = load_before(r, path, &type);
+        if (p)
+            *vec_push(&w->before) = (struct diff_run){p, type};
+    }
+}
+
+int run_load_baseline(struct run *r, struct err *err)
+{
+    struct suite *s = &r->suite;
+    const char *name = r->opts.against;
+    struct store *store;
+    if (!name)
+        return 0;
+    if (store_open(&store, conf_text(&s->conf, "", "history.store"), STORE_READ, err) != 0)
+        return -1;
+    autofree char *stored = mem_printf("suite:%s", name);
+    int rc = store_load_baseline(store, stored, &s->before, err);
+    store_close(store);
+    if (rc != 0) {
+        r->fault = RUN_NO_BASELINE;
+        return err_set(err, EXIT_ERROR, "there is no baseline '%s'", name);
+    }
+    const char *host = meta_find(&s->before.meta, META_HOST);
+    if (host && strcmp(host, s->host.name) != 0 && !r->opts.force) {
+        r->fault = RUN_OTHER_HOST;
+        return err_set(err, EXIT_ERROR, "baseline '%s' is from another machine (%s, this is %s)",
+                       name, host, s->host.name);
+    }
+    s->against = name;
+    autofree char *folder = run_baseline_folder(r, name);
+    for (size_t i = 0; i < s->results.n; i++)
+        load_recordings(r, &s->results.at[i], folder);
+    return 0;
+}
+
+int run_copy_file(const char *from, const char *to, struct err *err)
+{
+    autofree char *temp = mem_printf("%s.new", to);
+    autofclose FILE *in = fopen(from, "re"), *out = fopen(temp, "we");
+    char chunk[65536];
+    size_t n;
+    if (!in || !out)
+        return err_set_errno(err, errno, "cannot copy '%s' to '%s'", from, to);
+    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0)
+        if (fwrite(chunk, 1, n, out) != n)
+            break;
+    if (ferror(in) || fflush(out) != 0 || ferror(out) || rename(temp, to) != 0) {
+        int e = errno;
+        unlink(temp);
+        return err_set_errno(err, e, "cannot copy '%s' to '%s'", from, to);
+    }
+    return 0;
+}
+
+static int make_folders(const char *path, struct err *err)
+{
+    autofree char *copy = mem_strdup(path);
+    for (char *at = copy + 1;; at++) {
+        char c = *at;
+        if (c && c != '/')
+            continue;
+        *at = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            return err_set_errno(err, errno, "cannot make the folder '%s'", copy);
+        *at = c;
+        if (!c)
+            return 0;
+    }
+}
+
+/* What an earlier run left there must not be taken for this one's. */
+static void empty_folder(const char *folder)
+{
+    autofree char *pattern = mem_printf("%s/{*.kelvin,*.cachegrind,program}", folder);
+    glob_t found = {0};
+    if (glob(pattern, GLOB_BRACE, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
+
+static int save_file(struct run *r, const char *folder, const char *name, struct err *err)
+{
+    autofree char *from = folder_file(&r->suite.folder, name);
+    autofree char *to = mem_printf("%s/%s", folder, name);
+    return run_copy_file(from, to, err);
+}
+
+static int save_recordings(struct run *r, const char *folder, struct err *err)
+{
+    for (size_t i = 0; i < r->suite.results.n; i++) {
+        const struct suite_result *w = &r->suite.results.at[i];
+        for (size_t k = 0; k < w->recordings.n; k++)
+            if (save_file(r, folder, w->recordings.at[k].file, err) != 0)
+                return -1;
+        if (w->cache_file && save_file(r, folder, w->cache_file, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int run_save_baseline(struct run *r, struct err *err)
+{
+    struct suite *s = &r->suite;
+    struct store *store;
+    if (!r->opts.save)
+        return 0;
+    autofree char *folder = run_baseline_folder(r, r->opts.save);
+    autofree char *name = mem_printf("suite:%s", r->opts.save);
+    empty_folder(folder);
+    if (make_folders(folder, err) != 0 || save_recordings(r, folder, err) != 0 ||
+        run_keep_program(r, err) != 0)
+        return -1;
+    if (store_open(&store, conf_text(&s->conf, "", "history.store"), STORE_WRITE, err) != 0)
+        return -1;
+    int rc = store_save_baseline(store, name, &s->series, err);
+    store_close(store);
+    return rc;
+}

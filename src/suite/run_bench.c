@@ -1,0 +1,180 @@
+/* run_bench.c - the phase of a run that measures whole runs of its workloads. */
+#include "bench/count.h"
+#include "bench/session.h"
+#include "suite/run_inner.h"
+
+/* Move series number I of a session into SET, under NAME. */
+static const struct series *take_series(struct series_set *set, struct session *from, size_t i,
+                                        const char *name)
+{
+    if (i >= from->set.series.n || !from->set.series.at[i].runs.n)
+        return NULL;
+    struct series *to = series_add(set, name), *old = &from->set.series.at[i];
+    free(to->command);
+    to->command = old->command;
+    to->runs.at = old->runs.at;
+    to->runs.n = old->runs.n;
+    to->runs.cap = old->runs.cap;
+    old->command = NULL;
+    memset(&old->runs, 0, sizeof old->runs);
+    return to;
+}
+
+struct bench_job {
+    enum collect what;
+    struct session_opts with;
+    struct starter_opts start;
+    struct plan_opts plan;
+};
+
+static const struct opt_list none;
+
+static struct bench_job bench_job(const struct run *r, const struct suite_result *w,
+                                  enum collect what)
+{
+    return (struct bench_job){
+        .what = what,
+        .with = {.warmup = 1,
+                 .runs = w->workload.runs,
+                 .precision = 0.01,
+                 .band = PAIRED_BAND,
+                 .risk = PAIRED_RISK,
+                 .seed = 1,
+                 .gates = &none},
+        .start = {.env = w->workload.env.at.at,
+                  .input = *w->workload.input ? w->workload.input : NULL,
+                  .timeout_s = w->workload.timeout_s,
+                  .stop_fd = r->opts.stop_fd,
+                  .fixed_layout = w->workload.fixed_layout},
+        .plan = {.names = &none, .list = &none, .range = &none},
+    };
+}
+
+/* Instructions repeat almost exactly: three runs will do. */
+static int want_instructions(struct bench_job *j, struct err *err)
+{
+    enum count_by by;
+    if (count_find(&by, err) != 0)
+        return -1;
+    j->with.warmup = 0;
+    j->with.runs = 3;
+    j->with.measure = MEASURE_INSTRUCTIONS;
+    j->with.exact = true;
+    j->with.count_valgrind = by == COUNT_BY_VALGRIND;
+    j->start.fixed_layout = true;
+    j->start.count_instructions = by == COUNT_BY_CPU;
+    j->plan.wrap = by == COUNT_BY_VALGRIND ? count_valgrind_words : NULL;
+    j->start.ask = by == COUNT_BY_VALGRIND ? "measure_ms=50" : NULL; /* valgrind answers there */
+    return 0;
+}
+
+static void bench_failed(struct suite_result *w, enum collect what, const struct session *s,
+                         const struct err *err)
+{
+    autofree char *said = mem_strndup(s->said.at ? s->said.at : "", s->said.n);
+    if (s->said.n)
+        suite_fail(w, err->text, said);
+    suite_absent(w, what, err->text);
+}
+
+/* Run the lines of J in turns; the last is W's own, one before it the baseline's. */
+static int bench_lines(struct run *r, struct suite_result *w, const struct bench_job *j,
+                       struct err *err)
+{
+    struct plan plan = {0};
+    struct session session = {0};
+    autofree char *name =
+        mem_printf(j->what == COLLECT_BENCH ? "%s" : "%s instructions", w->workload.name);
+    int rc = plan_build(&plan, &j->plan, err);
+    if (rc == 0)
+        rc = session_run(&session, &plan, &j->with, &j->start, err);
+    r->away_s += session.seconds;
+    if (rc == 0 && j->plan.n_lines > 1)
+        take_series(&r->suite.beside, &session, 0, name);
+    if (rc != 0 && j->plan.n_lines == 1)
+        bench_failed(w, j->what, &session, err);
+    else if (rc == 0 && !take_series(&r->suite.series, &session, j->plan.n_lines - 1, name))
+        suite_absent(w, j->what, "nothing was measured");
+    session_done(&session);
+    plan_done(&plan);
+    return rc;
+}
+
+static void bench_one(struct run *r, struct suite_result *w, enum collect what)
+{
+    struct bench_job j = bench_job(r, w, what);
+    struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
+    struct err err;
+    autofree char *before = what == COLLECT_BENCH ? run_line_before(r, w) : NULL;
+    autofree char *list = run_join_cpus(&cpus);
+    const char *pinned[] = {"taskset", "-c", list, NULL};
+    char *lines[] = {before, w->workload.line};
+    j.plan.lines = before ? lines : lines + 1;
+    j.plan.n_lines = before ? 2 : 1;
+    j.plan.wrap = cpus.at.n ? pinned : NULL;
+    j.plan.shell = conf_has(&r->suite.conf, w->workload.name, "workload.shell", "yes");
+    words_done(&cpus);
+    if (what == COLLECT_INSTRUCTIONS && want_instructions(&j, &err) != 0) {
+        suite_absent(w, what, err.text);
+        return;
+    }
+    if (bench_lines(r, w, &j, &err) == 0 || !before)
+        return;
+    run_say(r, "%s: the baseline's program does not run any more: %s", w->workload.name, err.text);
+    j.plan.lines = lines + 1;
+    j.plan.n_lines = 1;
+    bench_lines(r, w, &j, &err);
+}
+
+/* Series move when the set grows: they are looked up when all are there. */
+static void find_series(struct suite *s)
+{
+    for (size_t i = 0; i < s->results.n; i++) {
+        struct suite_result *w = &s->results.at[i];
+        autofree char *counted = mem_printf("%s instructions", w->workload.name);
+        w->bench = series_find(&s->series, w->workload.name);
+        w->instructions = series_find(&s->series, counted);
+        if (!w->instructions) {
+            autofree char *simulated = mem_printf("%s simulated", w->workload.name);
+            w->instructions = series_find(&s->series, simulated);
+        }
+    }
+}
+
+static int bench_workload(struct run *r, struct suite_result *w, struct err *err)
+{
+    static const enum collect timed[] = {COLLECT_BENCH, COLLECT_INSTRUCTIONS};
+    for (size_t i = 0; i < sizeof timed / sizeof *timed; i++) {
+        if (!w->workload.collect[timed[i]])
+            continue;
+        run_say(r, "%s: %s", w->workload.name, collect_names[timed[i]]);
+        bench_one(r, w, timed[i]);
+        if (run_go_on(r, err) != 0)
+            return -1;
+        if (w->absent[timed[i]])
+            run_say(r, "%s: no %s: %s", w->workload.name, collect_names[timed[i]],
+                    w->absent[timed[i]]);
+    }
+    return run_grind(r, w, err);
+}
+
+static void mark_absent(struct suite_result *w)
+{
+    for (int i = 0; i < COLLECTS; i++)
+        if (w->workload.collect[i])
+            suite_absent(w, (enum collect)i, "the workload failed");
+}
+
+int run_bench(struct run *r, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < r->suite.results.n && rc == 0; i++) {
+        struct suite_result *w = &r->suite.results.at[i];
+        if (w->failure)
+            mark_absent(w);
+        else
+            rc = bench_workload(r, w, err);
+    }
+    find_series(&r->suite);
+    return rc;
+}

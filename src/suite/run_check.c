@@ -1,0 +1,149 @@
+/*
+ * run_check.c - the phase of a run that judges: against the baseline, the rules, and the number of
+ * findings that is allowed.
+ */
+#include "base/reader.h"
+#include "suite/culprit.h"
+#include "suite/hotcode.h"
+#include "suite/judge.h"
+#include "suite/run_inner.h"
+
+/* --- compare --- */
+
+static void compare_recordings(struct run *r, struct suite_result *w)
+{
+    VEC(struct diff_run) runs = {0};
+    autobuf struct buf unlike = {0};
+    if (!w->before.n || !w->recordings.n)
+        return;
+    for (size_t i = 0; i < w->before.n; i++)
+        *vec_push(&runs) = w->before.at[i];
+    for (size_t i = 0; i < w->recordings.n; i++)
+        *vec_push(&runs) = (struct diff_run){w->recordings.at[i].profile, w->recordings.at[i].type};
+    struct diff_opts opts = {
+        .runs = runs.at, .n_before = w->before.n, .n_runs = runs.n, .min_share = 0.005};
+    diff_unlike(&opts, &unlike);
+    if (unlike.n && !w->unlike)
+        w->unlike = mem_strdup(buf_cstr(&unlike));
+    if (!unlike.n || r->opts.force) {
+        w->diff = diff_build(&opts);
+        culprit_by_time(w);
+    }
+    vec_done(&runs);
+}
+
+/* --- rules --- */
+
+static int read_rules(struct run *r, struct suite_result *w, const char *path)
+{
+    struct reader in;
+    struct err err;
+    if (reader_open(&in, path, &err) != 0) {
+        suite_fail(w, err.text, NULL);
+        return -1;
+    }
+    int rc = rules_parse(&w->rules, reader_peek(&in, RULES_MAX_BYTES + 1));
+    reader_close(&in);
+    if (rc == 0)
+        rc = rules_require(&w->rules, w->before.n > 0, r->suite.has_scaling);
+    w->rules_file = mem_strdup(path);
+    return rc;
+}
+
+static void rules_are_wrong(const struct run *r, struct suite_result *w)
+{
+    autobuf struct buf all = {0};
+    for (size_t i = 0; i < w->rules.errors.n && i < 20; i++)
+        buf_printf(&all, "  %s:%u:%u: %s\n", w->rules_file, w->rules.errors.at[i].line,
+                   w->rules.errors.at[i].column, w->rules.errors.at[i].text);
+    suite_fail(w, "has rules with errors", buf_cstr(&all));
+    run_say(r, "%s: its rules have errors:\n%s", w->workload.name, buf_cstr(&all));
+}
+
+static void check_rules(struct run *r, struct suite_result *w)
+{
+    const char *path = judge_rules_path(&r->suite, w);
+    struct hotcode code = {0};
+    if (!*path || !w->recordings.n)
+        return;
+    if (read_rules(r, w, path) != 0) {
+        if (w->rules_file)
+            rules_are_wrong(r, w);
+        return;
+    }
+    const struct suite_recording *rec = &w->recordings.at[0];
+    if (rules_need_code(&w->rules))
+        hotcode_read_profile(&code, rec->profile, rec->type,
+                             &(struct hotcode_opts){.least = 0.001});
+    struct check_input in = {
+        .profile = rec->profile,
+        .type = rec->type,
+        .before = w->before.n ? w->before.at[0].p : NULL,
+        .before_type = w->before.n ? w->before.at[0].type : 0,
+        .code = code.rows.at,
+        .n_code = code.rows.n,
+        .no_code = code.notes.n ? code.notes.at[0] : "",
+        .scaling = r->suite.has_scaling ? &r->suite.scaling : NULL,
+    };
+    w->has_check = check_build(&w->check, &w->rules, &in) == 0;
+    if (!w->has_check) {
+        check_done(&w->check);
+        rules_are_wrong(r, w);
+    }
+    hotcode_done(&code);
+}
+
+/* --- telling --- */
+
+static void tell_comparison(const struct run *r, const struct suite_result *w,
+                            const struct comparison *c)
+{
+    autobuf struct buf b = {0};
+    suite_say_comparison(&b, &r->suite, w, c);
+    run_say(r, "%s", buf_cstr(&b));
+}
+
+static void tell_against(const struct run *r, const struct suite_result *w)
+{
+    if (w->unlike)
+        run_say(r, "%s: not compared with '%s': %s", w->workload.name, r->suite.against, w->unlike);
+    for (int i = 0; i < COMPARISONS; i++)
+        if (w->has_compared[i])
+            tell_comparison(r, w, &w->compared[i]);
+    if (w->outcome == SUITE_REGRESSED && w->culprit)
+        run_say(r, "%s: look at %s", w->workload.name, w->culprit);
+}
+
+static void tell_rules(const struct run *r, const struct suite_result *w)
+{
+    for (size_t i = 0; w->has_check && i < w->check.results.n; i++) {
+        const struct check_result *c = &w->check.results.at[i];
+        if (c->verdict != CHECK_HOLDS)
+            run_say(r, "%s: rule %s: %s (%s)", w->workload.name, check_verdict_names[c->verdict],
+                    c->rule->text, c->why);
+    }
+    if (!w->has_check && *judge_rules_path(&r->suite, w) && w->outcome == SUITE_INCONCLUSIVE)
+        run_say(r, "%s: there is no recording to hold the rules against", w->workload.name);
+    if (w->has_check)
+        run_say(r, "%s: %zu rules hold, %zu fail, %zu cannot be told", w->workload.name,
+                w->check.n[CHECK_HOLDS], w->check.n[CHECK_FAILS], w->check.n[CHECK_INCONCLUSIVE]);
+    if (w->memcheck.made || w->helgrind.made)
+        run_say(r, "%s: %zu findings%s", w->workload.name, w->memcheck.n + w->helgrind.n,
+                w->too_many_findings ? ": more than check.max-findings allows" : "");
+}
+
+int run_check(struct run *r, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < r->suite.results.n; i++) {
+        struct suite_result *w = &r->suite.results.at[i];
+        check_rules(r, w);
+        judge_compare(&r->suite, w, r->opts.force);
+        compare_recordings(r, w);
+        culprit_by_count(w);
+        judge_result(&r->suite, w);
+        tell_against(r, w);
+        tell_rules(r, w);
+    }
+    return 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * run_inner.h - the phases of a run, shared by run*.c.
+ */
+#pragma once
+#include "suite/exec.h"
+#include "suite/run.h"
+
+/* Tell what a phase is doing. */
+void run_say(const struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* -1 with ERR once the user wants to stop. */
+int run_go_on(const struct run *r, struct err *err);
+
+/* Each returns 0 to go on, or -1 with ERR when the run cannot. */
+int run_host(struct run *r, struct err *err);
+int run_build(struct run *r, struct err *err);
+int run_record(struct run *r, struct err *err);
+int run_bench(struct run *r, struct err *err);
+int run_analyse(struct run *r, struct err *err);
+int run_check(struct run *r, struct err *err);
+int run_publish(struct run *r, struct err *err);
+
+/* Lines of a command's output that are shown where it fails. */
+enum { RUN_TAIL_LINES = 15 };
+
+/* Run a command of the suite; its log is empty before. -1 when the user wants to stop, too. */
+int run_command(struct run *r, const struct exec_opts *o, struct exec_result *ret, struct err *err);
+
+/* How the command of W is run, but for its words. */
+struct exec_opts run_exec_opts(const struct run *r, const struct suite_result *w);
+
+/* CPUs in one word: "1,2-3". Free it. */
+char *run_join_cpus(const struct words *cpus);
+
+/* Read a recording with the addresses of its frames; REC->profile is to be freed either way. */
+int run_load_recording(struct suite_recording *rec, const char *path, struct err *err);
+
+/* Run W under each tool of valgrind that it asks for. */
+int run_grind(struct run *r, struct suite_result *w, struct err *err);
+
+/* Where the files of a baseline are. Free it. */
+char *run_baseline_folder(const struct run *r, const char *name);
+int run_copy_file(const char *from, const char *to, struct err *err);
+
+/* Keep the program with the baseline that is saved. */
+int run_keep_program(struct run *r, struct err *err);
+
+/* The command of W with the program of the baseline; NULL where that would prove nothing. Free it.
+ */
+char *run_line_before(const struct run *r, const struct suite_result *w);
+
+/* Load the baseline to compare with, before anything is measured. */
+int run_load_baseline(struct run *r, struct err *err);
+
+/* Keep what was measured as a baseline. */
+int run_save_baseline(struct run *r, struct err *err);

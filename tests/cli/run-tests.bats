@@ -1,0 +1,70 @@
+# tools/run-tests.sh: what counts as passed, failed and skipped, whoever printed it.
+# shellcheck disable=SC2154  # run sets output, status
+load ../lib/helpers
+
+# A unit test program that prints what is on standard input, and exits with CODE.
+program() { # NAME [CODE]
+    mkdir -p build/tests/unit
+    {
+        echo '#!/bin/sh'
+        echo "cat <<'TAP'"
+        cat
+        echo TAP
+        echo "exit ${2:-0}"
+    } >"build/tests/unit/test_$1"
+    chmod +x "build/tests/unit/test_$1"
+}
+
+run_tests() {
+    run env B="$PWD/build" "$ROOT/tools/run-tests.sh" unit
+}
+
+ends_with() { # COUNTS
+    [ "${lines[-1]}" = "$1" ] || fail "not '$1' but: $output"
+}
+
+@test "what cmocka skips is skipped, not failed" {
+    printf '1..3\nok 1 - one\nnot ok 2 # SKIP two\nok 3 - three\n# ok - tests\n' | program a
+    run_tests
+    exits 0
+    ends_with "2 passed, 0 failed, 1 skipped"
+    [[ $output == *"skip unit: two"* ]] || fail "$output"
+}
+
+@test "what bats skips is skipped with its reason" {
+    printf '1..2\nok 1 one\nok 2 two # skip no valgrind\n' | program a
+    run_tests
+    exits 0
+    ends_with "1 passed, 0 failed, 1 skipped"
+    [[ $output == *"skip unit: two # skip no valgrind"* ]] || fail "$output"
+}
+
+@test "a failure is one, and its words are shown" {
+    printf '1..2\nok 1 - one\nnot ok 2 - two\n# a.c:7: error: 1 != 2\n# not ok - tests\n' | program a 1
+    run_tests
+    exits 1
+    ends_with "1 passed, 1 failed, 0 skipped"
+    [[ $output == *"FAIL unit: two"*"a.c:7: error"* ]] || fail "$output"
+}
+
+@test "a program that ends early is a failure" {
+    printf '1..3\nok 1 - one\n' | program a 139
+    run_tests
+    exits 1
+    ends_with "1 passed, 1 failed, 0 skipped"
+    [[ $output == *"1 of 3 tests came to an end"*"exit code 139"* ]] || fail "$output"
+}
+
+@test "a program that says all is well and exits with an error is a failure" {
+    printf '1..1\nok 1 - one\n' | program a 99
+    run_tests
+    exits 1
+    ends_with "1 passed, 1 failed, 0 skipped"
+}
+
+@test "nothing at all is no success" {
+    mkdir build
+    run_tests
+    exits 1
+    ends_with "0 passed, 0 failed, 0 skipped"
+}

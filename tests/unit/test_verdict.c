@@ -1,0 +1,435 @@
+/* test_verdict.c - two series become a verdict, a gate, an exit code and a sentence. */
+#include "bench/baseline.h"
+#include "bench/outcome.h"
+#include "bench/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include <cmocka.h>
+
+#include "support_series.h"
+
+static const struct verdict_opts once = {
+    .band = PAIRED_BAND, .risk = PAIRED_RISK, .look = PAIRED_ONLY_LOOK};
+
+/* 30 runs before at 100 and after at AFTER, of the same blocks. */
+static struct comparison pair_of(struct series_set sets[2], enum measure m, double after)
+{
+    support_series(&sets[0], "it", m, 100, 0.02, 30);
+    support_series(&sets[1], "it", m, after, 0.02, 30);
+    return (struct comparison){.before = &sets[0].series.at[0],
+                               .after = &sets[1].series.at[0],
+                               .measure = m,
+                               .limit = NAN};
+}
+
+static void sets_done(struct series_set sets[2])
+{
+    series_set_done(&sets[0]);
+    series_set_done(&sets[1]);
+}
+
+/* --- gates --- */
+
+static void a_gate_holds_breaks_or_is_left_open(void **state)
+{
+    static const struct {
+        double after, limit;
+        enum gate gate;
+    } cases[] = {{120, 0.1, GATE_BROKEN}, {120, 0.3, GATE_HOLDS}, {100, 0.05, GATE_HOLDS},
+                 {80, 0, GATE_HOLDS},     {120, NAN, GATE_NONE},  {110, 0.1, GATE_UNDECIDED}};
+    (void)state;
+    for (int apart = 0; apart < 2; apart++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            struct series_set sets[2] = {0};
+            struct comparison c = pair_of(sets, MEASURE_TIME, cases[i].after);
+            for (size_t k = 0; k < 30; k++) /* noise that differs between the sides */
+                sets[1].series.at[0].runs.at[k].value[MEASURE_TIME] *= 1 + 0.02 * ((k % 3) - 1.0);
+            c.limit = cases[i].limit;
+            c.apart = apart;
+            verdict_compare(&c, &once);
+            assert_int_equal(c.gate, cases[i].gate);
+            sets_done(sets);
+        }
+}
+
+static void few_runs_leave_every_gate_open(void **state)
+{
+    struct series_set sets[2] = {0};
+    (void)state;
+    support_series(&sets[0], "it", MEASURE_TIME, 100, 0.01, 3);
+    support_series(&sets[1], "it", MEASURE_TIME, 900, 0.01, 3);
+    for (int apart = 0; apart < 2; apart++) {
+        struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], MEASURE_TIME};
+        c.limit = 0.1;
+        c.apart = apart;
+        verdict_compare(&c, &once);
+        assert_int_equal(c.gate, GATE_UNDECIDED);
+        assert_int_equal(c.paired.verdict, VERDICT_INCONCLUSIVE);
+    }
+    sets_done(sets);
+}
+
+static void other_programs_do_not_break_a_gate(void **state)
+{
+    struct verdict_opts busy = once;
+    struct series_set sets[2] = {0};
+    (void)state;
+    busy.busy = true;
+    struct comparison c = pair_of(sets, MEASURE_TIME, 150);
+    c.limit = 0.1;
+    verdict_compare(&c, &busy);
+    assert_int_equal(c.gate, GATE_BROKEN); /* side by side they take part in both */
+    c.apart = true;
+    verdict_compare(&c, &busy);
+    assert_int_equal(c.gate, GATE_UNDECIDED);
+    verdict_compare(&c, &once);
+    assert_int_equal(c.gate, GATE_BROKEN);
+    support_series(&sets[0], "it", MEASURE_INSTRUCTIONS, 100, 0, 30);
+    support_series(&sets[1], "it", MEASURE_INSTRUCTIONS, 150, 0, 30);
+    c.measure = MEASURE_INSTRUCTIONS;
+    verdict_compare(&c, &busy);
+    assert_int_equal(c.gate, GATE_BROKEN); /* counts do not see them */
+    sets_done(sets);
+}
+
+static void side_by_side_only_blocks_with_both_count(void **state)
+{
+    struct series_set sets[2] = {0};
+    (void)state;
+    struct comparison c = pair_of(sets, MEASURE_TIME, 150);
+    struct series *after = &sets[1].series.at[0];
+    after->runs.n -= 4;            /* stopped early */
+    after->runs.at[0].block = 100; /* of no block before */
+    memmove(after->runs.at, after->runs.at + 1, --after->runs.n * sizeof *after->runs.at);
+    verdict_compare(&c, &once);
+    assert_int_equal(c.paired.n, 25);
+    assert_true(c.band == PAIRED_BAND);
+    assert_float_equal(c.paired.ratio, 1.5, 1e-9); /* the same noise: paired, it cancels out */
+    assert_float_equal(c.paired.interval.low, 1.5, 1e-9);
+    sets_done(sets);
+}
+
+/* --- sets --- */
+
+static void comparisons_made_at_once_share_the_risk(void **state)
+{
+    struct series_set sets[2] = {0};
+    struct comparisons one = {0}, ten = {0};
+    struct opt_list gates = {{"10%", "b=50%"}, 2};
+    struct verdict_rules rules = {MEASURE_TIME, PAIRED_BAND, PAIRED_RISK, &gates};
+    (void)state;
+    support_series(&sets[0], "a", MEASURE_TIME, 100, 0.02, 30);
+    support_series(&sets[1], "a", MEASURE_TIME, 120, 0.02, 30);
+    verdict_compare_sets(&one, &sets[0], &sets[1], &rules);
+    assert_int_equal(one.n, 1);
+    assert_float_equal(one.at[0].paired.miss, PAIRED_RISK, 1e-12);
+    for (char name[] = "b"; *name < 'k'; name[0]++) {
+        support_series(&sets[0], name, MEASURE_TIME, 100, 0.02, 30);
+        support_series(&sets[1], name, MEASURE_TIME, 120, 0.02, 30);
+    }
+    support_series(&sets[1], "new", MEASURE_TIME, 1, 0, 30); /* compared with nothing */
+    verdict_compare_sets(&ten, &sets[0], &sets[1], &rules);
+    assert_int_equal(ten.n, 10);
+    for (size_t i = 0; i < ten.n; i++) {
+        assert_float_equal(ten.at[i].paired.miss, PAIRED_RISK / 10, 1e-12);
+        assert_true(ten.at[i].apart);
+        assert_int_equal(ten.at[i].gate, i == 1 ? GATE_HOLDS : GATE_BROKEN);
+    }
+    assert_true(ten.at[0].paired.interval.high - ten.at[0].paired.interval.low >
+                one.at[0].paired.interval.high - one.at[0].paired.interval.low);
+    vec_done(&one);
+    vec_done(&ten);
+    sets_done(sets);
+}
+
+static void the_worst_gate_decides(void **state)
+{
+    struct comparison c[4] = {{.gate = GATE_NONE}, {.gate = GATE_HOLDS}};
+    (void)state;
+    assert_int_equal(verdict_worst(c, 0), GATE_NONE);
+    assert_int_equal(verdict_worst(c, 1), GATE_NONE);
+    assert_int_equal(verdict_worst(c, 2), GATE_HOLDS);
+    c[2].gate = GATE_UNDECIDED;
+    assert_int_equal(verdict_worst(c, 3), GATE_UNDECIDED);
+    c[0].gate = GATE_BROKEN;
+    assert_int_equal(verdict_worst(c, 3), GATE_BROKEN);
+    assert_int_equal(verdict_code(GATE_NONE), EXIT_OK);
+    assert_int_equal(verdict_code(GATE_HOLDS), EXIT_OK);
+    assert_int_equal(verdict_code(GATE_UNDECIDED), EXIT_INCONCLUSIVE);
+    assert_int_equal(verdict_code(GATE_BROKEN), EXIT_FAILS);
+}
+
+/* --- outcomes --- */
+
+static void an_undecided_gate_never_exits_with_0(void **state)
+{
+    struct comparison among = {.gate = GATE_HOLDS}, against = {.gate = GATE_UNDECIDED};
+    struct opt_list gates = {{"10%"}, 1};
+    struct outcome o = {.session = {.comparisons = {&among, 1, 1}, .opts.gates = &gates}};
+    (void)state;
+    assert_int_equal(outcome_code(&o), EXIT_OK);
+    o.has_baseline = true;
+    assert_int_equal(outcome_code(&o), EXIT_INCONCLUSIVE); /* nothing in common with it */
+    o.against = (struct comparisons){&against, 1, 1};
+    assert_int_equal(outcome_code(&o), EXIT_INCONCLUSIVE);
+    against.gate = GATE_HOLDS;
+    assert_int_equal(outcome_code(&o), EXIT_OK);
+    against.gate = GATE_BROKEN;
+    assert_int_equal(outcome_code(&o), EXIT_FAILS);
+    among.gate = GATE_UNDECIDED;
+    against.gate = GATE_HOLDS;
+    assert_int_equal(outcome_code(&o), EXIT_INCONCLUSIVE);
+    among.gate = GATE_BROKEN;
+    assert_int_equal(outcome_code(&o), EXIT_FAILS);
+}
+
+static void without_gates_a_baseline_of_other_benchmarks_is_no_failure(void **state)
+{
+    struct opt_list none = {0};
+    struct outcome o = {.session.opts.gates = &none, .has_baseline = true};
+    (void)state;
+    assert_int_equal(outcome_code(&o), EXIT_OK);
+}
+
+static void what_was_stopped_or_misspelt_proves_nothing(void **state)
+{
+    struct comparison among = {.gate = GATE_UNDECIDED}, against = {.gate = GATE_BROKEN};
+    struct text name = text_of("srot");
+    struct outcome o = {.session = {.comparisons = {&among, 1, 1}, .stopped = true},
+                        .has_baseline = true,
+                        .against = {&against, 1, 1}};
+    (void)state;
+    assert_int_equal(outcome_code(&o), EXIT_STOPPED);
+    o.session.stopped = false;
+    o.lost.at = &name;
+    o.lost.n = 1;
+    assert_int_equal(outcome_code(&o), EXIT_ERROR);
+    among.gate = GATE_BROKEN; /* unless it is proven already */
+    o.session.stopped = true;
+    assert_int_equal(outcome_code(&o), EXIT_FAILS);
+    assert_true(outcome_is_whole(EXIT_OK));
+    assert_true(outcome_is_whole(EXIT_FAILS));
+    assert_true(outcome_is_whole(EXIT_INCONCLUSIVE));
+    assert_false(outcome_is_whole(EXIT_STOPPED));
+    assert_false(outcome_is_whole(EXIT_ERROR));
+}
+
+/* --- baselines --- */
+
+static void a_baseline_made_in_another_way_is_named(void **state)
+{
+    struct meta a = {0}, b = {0};
+    (void)state;
+    meta_set_str(&a, META_HOST, "2c-8g-1");
+    meta_set_str(&b, META_HOST, "2c-8g-1");
+    meta_set_str(&a, META_BUILD, "gcc"); /* not known of the other: no difference */
+    assert_null(baseline_differences(&a, &b));
+    meta_set_str(&b, META_BUILD, "clang");
+    meta_set_str(&a, META_GOVERNOR, "powersave");
+    meta_set_str(&b, META_GOVERNOR, "performance");
+    autofree char *why = baseline_differences(&a, &b);
+    assert_string_equal(why, "the build differs ('gcc', now 'clang'), the frequency governor "
+                             "differs ('powersave', now 'performance')");
+    meta_done(&a);
+    meta_done(&b);
+}
+
+static void long_flags_are_shown_from_where_they_differ(void **state)
+{
+    struct meta a = {0}, b = {0};
+    (void)state;
+    meta_set_str(&a, META_BUILD, "GNU C17 12.2.0 -mtune=generic -O2 -g");
+    meta_set_str(&b, META_BUILD, "GNU C17 12.2.0 -mtune=generic -O3 -g");
+    autofree char *why = baseline_differences(&a, &b);
+    assert_string_equal(why, "the build differs ('...-O2 -g', now '...-O3 -g')");
+    meta_done(&a);
+    meta_done(&b);
+}
+
+static void a_renamed_benchmark_has_its_new_name(void **state)
+{
+    struct series_set set = {0};
+    struct err err;
+    (void)state;
+    series_add(&set, "old");
+    series_add(&set, "other");
+    assert_int_equal(baseline_rename(&set, "gone=x", &err), 0); /* may be in another set */
+    assert_int_equal(baseline_rename(&set, "old=new", &err), 0);
+    assert_null(series_find(&set, "old"));
+    assert_non_null(series_find(&set, "new"));
+    assert_int_equal(baseline_rename(&set, "new=other", &err), -1);
+    assert_string_equal(err.text, "the baseline has a 'other' already");
+    series_set_done(&set);
+}
+
+/* --- the sentence --- */
+
+static void the_sentence_leads_with_the_verdict(void **state)
+{
+    static const struct comparison_words words = {.limit = "--max-regression",
+                                                  .more = "give it more --time"};
+    struct series a = {.name = (char *)"old"}, b = {.name = (char *)"new"};
+    struct {
+        struct comparison c;
+        const char *text;
+    } cases[] = {
+        {{&a,
+          &b,
+          MEASURE_TIME,
+          false,
+          0.01,
+          0.05,
+          {.ratio = 1.08, .interval = {1.07, 1.09}, .verdict = VERDICT_SLOWER},
+          GATE_BROKEN},
+         "'new' is 8.0% slower than 'old' (+8.0%, +7.0 to +9.0%): more than the 5% that "
+         "--max-regression allows"},
+        {{&a,
+          &b,
+          MEASURE_TIME,
+          true,
+          0.01,
+          0.05,
+          {.ratio = 1.05, .interval = {1.03, 1.07}, .verdict = VERDICT_SLOWER},
+          GATE_UNDECIDED},
+         "not decided whether 'new' is more than 5% slower than in the baseline (+5.0%, +3.0 to "
+         "+7.0%): give it more --time"},
+        {{&a,
+          &b,
+          MEASURE_TIME,
+          false,
+          0.01,
+          0.05,
+          {.ratio = 0.5, .interval = {0.4, 0.6}, .verdict = VERDICT_FASTER},
+          GATE_HOLDS},
+         "'new' is 50.0% faster than 'old' (-50.0%, -60.0 to -40.0%)"},
+        {{&a,
+          &b,
+          MEASURE_TIME,
+          false,
+          0.01,
+          NAN,
+          {.ratio = 1.001, .interval = {0.999, 1.003}, .verdict = VERDICT_SAME},
+          GATE_NONE},
+         "'new' is as fast as 'old' (+0.1%, -0.1 to +0.3%)"},
+        {{&a,
+          &b,
+          MEASURE_TIME,
+          true,
+          0.01,
+          0.05,
+          {.ratio = 1.5, .interval = {0, INFINITY}},
+          GATE_UNDECIDED},
+         "not decided whether 'new' is more than 5% slower than in the baseline (+50.0%, too few "
+         "runs to tell): give it more --time"},
+        {{&a,
+          &b,
+          MEASURE_INSTRUCTIONS,
+          true,
+          0.01,
+          0.05,
+          {.ratio = 1.2, .interval = {1.2, 1.2}, .verdict = VERDICT_SLOWER},
+          GATE_BROKEN},
+         "'new' uses 20.0% more instructions than in the baseline (+20.0%, +20.0 to +20.0%): more "
+         "than the 5% that --max-regression allows"},
+        {{&a,
+          &b,
+          MEASURE_CPU,
+          false,
+          0.01,
+          NAN,
+          {.ratio = 0.9, .interval = {0.88, 0.92}, .verdict = VERDICT_FASTER},
+          GATE_NONE},
+         "'new' uses 10.0% less CPU time than 'old' (-10.0%, -12.0 to -8.0%)"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        autobuf struct buf said = {0};
+        comparison_say(&said, &cases[i].c, &words);
+        assert_string_equal(buf_cstr(&said), cases[i].text);
+    }
+}
+
+/* --- a session of its own --- */
+
+/* Run LINES, which answer as benchmark programs do. */
+static void measure(struct outcome *o, struct plan *plan, char **lines, size_t n,
+                    const struct opt_list *gates)
+{
+    static const struct opt_list none;
+    struct plan_opts wanted = {
+        .lines = lines, .n_lines = n, .names = &none, .list = &none, .range = &none};
+    struct session_opts with = {.runs = 21,
+                                .band = PAIRED_BAND,
+                                .risk = PAIRED_RISK,
+                                .seed = 7,
+                                .unseen = true,
+                                .gates = gates};
+    struct err err;
+    *o = (struct outcome){0};
+    *plan = (struct plan){0};
+    assert_int_equal(plan_build(plan, &wanted, &err), 0);
+    assert_int_equal(session_run(&o->session, plan, &with,
+                                 &(struct starter_opts){.stop_fd = -1, .ask = "measure_ms=1"},
+                                 &err),
+                     0);
+    outcome_build(o);
+}
+
+#define ANSWERS(ns)                                                              \
+    (char *)"sh -c 'echo \"{\\\"kelvin_bench\\\":1,\\\"program\\\":\\\"p\\\"}\n" \
+            "{\\\"name\\\":\\\"x\\\",\\\"ns\\\":" #ns "}\" >&$KELVIN_BENCH_FD'"
+
+static void a_session_judges_and_shares_the_risk(void **state)
+{
+    char *lines[] = {ANSWERS(100), ANSWERS(120), ANSWERS(90)};
+    struct opt_list gates = {{"10%", "nobody=1%"}, 2};
+    struct series_set before = {0};
+    struct outcome o;
+    struct plan plan;
+    (void)state;
+    measure(&o, &plan, lines, 3, &gates);
+    const struct comparisons *c = &o.session.comparisons;
+    assert_int_equal(c->n, 2);
+    assert_int_equal(c->at[0].gate, GATE_BROKEN);
+    assert_int_equal(c->at[0].paired.verdict, VERDICT_SLOWER);
+    assert_int_equal(c->at[1].gate, GATE_HOLDS);
+    assert_int_equal(c->at[1].paired.verdict, VERDICT_FASTER);
+    assert_ptr_equal(c->at[1].before, &o.session.set.series.at[0]);
+    assert_ptr_equal(c->at[1].after, &o.session.set.series.at[2]);
+    assert_float_equal(c->at[0].paired.miss, PAIRED_RISK / 2, 1e-12);
+    assert_false(c->at[0].apart);
+    assert_int_equal(o.lost.n, 1);
+    assert_true(text_is(o.lost.at[0], "nobody"));
+    support_series(&before, o.session.set.series.at[1].name, MEASURE_TIME, 119, 0, 21);
+    outcome_compare(&o, &before);
+    assert_int_equal(o.against.n, 1);
+    assert_true(o.against.at[0].apart);
+    assert_int_equal(o.against.at[0].gate, GATE_HOLDS);
+    series_set_done(&before);
+    outcome_done(&o);
+    plan_done(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gate_holds_breaks_or_is_left_open),
+        cmocka_unit_test(few_runs_leave_every_gate_open),
+        cmocka_unit_test(other_programs_do_not_break_a_gate),
+        cmocka_unit_test(side_by_side_only_blocks_with_both_count),
+        cmocka_unit_test(comparisons_made_at_once_share_the_risk),
+        cmocka_unit_test(the_worst_gate_decides),
+        cmocka_unit_test(an_undecided_gate_never_exits_with_0),
+        cmocka_unit_test(without_gates_a_baseline_of_other_benchmarks_is_no_failure),
+        cmocka_unit_test(what_was_stopped_or_misspelt_proves_nothing),
+        cmocka_unit_test(a_baseline_made_in_another_way_is_named),
+        cmocka_unit_test(long_flags_are_shown_from_where_they_differ),
+        cmocka_unit_test(a_renamed_benchmark_has_its_new_name),
+        cmocka_unit_test(the_sentence_leads_with_the_verdict),
+        cmocka_unit_test(a_session_judges_and_shares_the_risk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
