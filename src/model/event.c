@@ -1,5 +1,8 @@
 #include "model/event.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const char *const ways[OBTAINED_WAYS] = {
     [OBTAINED_UNKNOWN] = "not recorded",    [BY_SOFTWARE_CLOCK] = "software clock",
     [BY_HARDWARE] = "hardware counter",     [BY_TIMER] = "in-process timer",
@@ -20,8 +23,46 @@ enum obtained obtained_find(struct text name)
     return OBTAINED_UNKNOWN;
 }
 
-/* The name without modifiers: "cycles:u" and "cycles/period=1/u" are "cycles". */
-static struct text bare_event(struct text event)
+/* Offset of ":u" or "u" behind "cpu/.../", or the length if there are no modifiers. */
+static size_t modifiers_at(struct text event)
+{
+    size_t n = event.n;
+    while (n && memchr("ukhpPGHSDIWeb", event.at[n - 1], 13))
+        n--;
+    if (n == 0 || (event.at[n - 1] != ':' && event.at[n - 1] != '/'))
+        return event.n;
+    return event.at[n - 1] == ':' ? n - 1 : n;
+}
+
+struct text event_bare_name(struct text event)
+{
+    return (struct text){event.at, modifiers_at(event)};
+}
+
+bool event_is_tracepoint(struct text event)
+{
+    struct text name = event_bare_name(event);
+    return name.n && memchr(name.at, ':', name.n) && !memchr(name.at, '/', name.n);
+}
+
+bool event_of_all_cores(struct text event, char ret[EVENT_NAME_MAX])
+{
+    struct text rest = event, pmu = text_cut(&rest, '/');
+    struct text name = text_cut(&rest, '/');
+    bool hybrid =
+        text_is(pmu, "cpu_core") || text_is(pmu, "cpu_atom") || text_is(pmu, "cpu_lowpower");
+    if (!hybrid || !name.n || name.n > EVENT_NAME_MAX / 2 || memchr(name.at, '=', name.n) ||
+        memchr(name.at, ',', name.n))
+        return false;
+    bool user = rest.n && memchr(rest.at, 'u', rest.n);
+    bool kernel = rest.n && memchr(rest.at, 'k', rest.n);
+    snprintf(ret, EVENT_NAME_MAX, "%.*s%s%s%s", TEXT_ARG(name), user || kernel ? ":" : "",
+             user ? "u" : "", kernel ? "k" : "");
+    return true;
+}
+
+/* What comes before modifiers and terms: "cycles:u" and "cycles/period=1/u" are "cycles". */
+static struct text event_stem(struct text event)
 {
     size_t n = 0;
     while (n < event.n && event.at[n] != ':' && event.at[n] != '/')
@@ -33,6 +74,14 @@ static bool is_one_of(struct text t, const char *const *list)
 {
     for (; *list; list++)
         if (text_is(t, *list))
+            return true;
+    return false;
+}
+
+static bool starts_with_one_of(struct text t, const char *const *list)
+{
+    for (; *list; list++)
+        if (text_starts(t, *list))
             return true;
     return false;
 }
@@ -67,7 +116,19 @@ enum obtained event_obtained(struct text event)
                                            "bpf-output",
                                            "cgroup-switches",
                                            NULL};
-    struct text name = bare_event(event);
+    /* units of the CPU's cores, "cpu_core/cycles/", and its caches' events */
+    static const char *const units[] = {"cpu/",        "cpu_core/", "cpu_atom/", "L1-dcache-",
+                                        "L1-icache-",  "LLC-",      "dTLB-",     "iTLB-",
+                                        "branch-load", "node-",     NULL};
+    static const char *const simulated[] = {"Ir",   "Dr",   "Dw", "I1mr", "D1mr", "D1mw", "ILmr",
+                                            "DLmr", "DLmw", "Bc", "Bcm",  "Bi",   "Bim",  NULL};
+    struct text name = event_stem(event);
+    if (event_is_tracepoint(event))
+        return BY_TRACE;
+    if (is_one_of(name, simulated))
+        return BY_SIMULATION;
+    if (starts_with_one_of(event, units))
+        return BY_HARDWARE;
     if (is_one_of(name, clocks))
         return BY_SOFTWARE_CLOCK;
     if (is_one_of(name, hardware))
@@ -79,5 +140,5 @@ enum obtained event_obtained(struct text event)
 
 enum dimension event_dimension(struct text event)
 {
-    return is_one_of(bare_event(event), clocks) ? DIM_TIME : DIM_COUNT;
+    return is_one_of(event_stem(event), clocks) ? DIM_TIME : DIM_COUNT;
 }

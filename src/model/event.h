@@ -31,7 +31,24 @@ static inline bool obtained_exactly(enum obtained o)
     return o == BY_EXACT_COUNT || o == BY_SIMULATION;
 }
 
-/* How a perf event is obtained ("cycles:u", "cpu-clock"); OBTAINED_UNKNOWN when in doubt. */
+/* "cycles:u" is "cycles", "cpu/event=0x3c/pp" is "cpu/event=0x3c/"; tracepoints stay whole. */
+struct text event_bare_name(struct text event);
+
+/* Whether EVENT is a tracepoint or probe: "sched:sched_switch". */
+bool event_is_tracepoint(struct text event);
+
+enum { EVENT_NAME_MAX = 256 };
+
+/*
+ * Hybrid CPUs count an event on each kind of core apart: "cpu_core/cycles/Pu" and
+ * "cpu_atom/cycles/u" are both "cycles:u", and their sum is meant. False for all other events.
+ */
+bool event_of_all_cores(struct text event, char ret[EVENT_NAME_MAX]);
+
+/*
+ * How an event of perf or of a simulator is obtained ("cycles:u", "cpu-clock", "Ir");
+ * OBTAINED_UNKNOWN when in doubt.
+ */
 enum obtained event_obtained(struct text event);
 
 /* What a perf event's period measures: DIM_TIME for the clocks, else DIM_COUNT. */
