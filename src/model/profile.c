@@ -111,19 +111,24 @@ static struct process_id process_of(struct profile *p, int32_t pid)
     return profile_add_process(p, &(struct process){.pid = pid});
 }
 
-struct thread_id profile_add_thread(struct profile *p, const struct thread_key *key)
+struct thread_id profile_add_thread_of(struct profile *p, const struct thread *t)
 {
-    struct process_id process = process_of(p, key->pid);
-    uint32_t hash = hash_pair(hash_pair(process.i, (uint32_t)key->tid), key->name.i);
+    uint32_t hash = hash_pair(hash_pair(t->process.i, (uint32_t)t->tid), t->name.i);
     for_each_match (&p->thread_map, hash, id) {
         const struct thread *o = &p->threads.at[id];
-        if (o->process.i == process.i && o->tid == key->tid && o->name.i == key->name.i)
+        if (o->process.i == t->process.i && o->tid == t->tid && o->name.i == t->name.i)
             return (struct thread_id){id};
     }
     uint32_t id = (uint32_t)p->threads.n;
-    *vec_push(&p->threads) = (struct thread){process, key->name, key->tid};
+    *vec_push(&p->threads) = *t;
     idmap_add(&p->thread_map, hash, id);
     return (struct thread_id){id};
+}
+
+struct thread_id profile_add_thread(struct profile *p, const struct thread_key *key)
+{
+    struct thread t = {process_of(p, key->pid), key->name, key->tid};
+    return profile_add_thread_of(p, &t);
 }
 
 static uint32_t hash_frame(const struct frame_key *k)

@@ -155,6 +155,9 @@ struct thread_key {
 
 struct thread_id profile_add_thread(struct profile *p, const struct thread_key *key);
 
+/* The same for a process that is known. */
+struct thread_id profile_add_thread_of(struct profile *p, const struct thread *t);
+
 /* What a frame is made of, before it has an id. */
 struct frame_key {
     uint64_t pc;
