@@ -189,6 +189,12 @@ int profile_add_stream(struct profile *p, const char *event, enum obtained obtai
  */
 int profile_add_value(struct profile *p, int stream, const char *name, const char *unit);
 
+/*
+ * Let the rows of stream FROM be rows of TO, which has the same columns. FROM is gone then, and
+ * those behind it have moved up. Fails when a column's sum would pass INT64_MAX.
+ */
+int profile_join_streams(struct profile *p, int to, int from, struct err *err);
+
 /* So many rows of STREAM have a stack that ends too early, because of WHY. Replaces an old number.
  */
 void profile_set_unfinished(struct profile *p, int stream, const char *why, uint64_t n);

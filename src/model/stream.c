@@ -243,6 +243,41 @@ size_t profile_count_rows(const struct profile *p)
     return n;
 }
 
+/* Row I of a stream as it could be added again. VALUES has room for all columns. */
+static struct row row_at(const struct stream *s, size_t i, int64_t *values)
+{
+    const struct rows *r = &s->rows;
+    for (int k = 0; k < s->n_types; k++)
+        values[k] = r->value[k][i];
+    return (struct row){
+        .stack = r->stack[i],
+        .thread = r->thread[i],
+        .attrs = r->attrs ? r->attrs[i] : (struct attrs_id){0},
+        .has_time = r->time_ns != NULL,
+        .time_ns = r->time_ns ? r->time_ns[i] : 0,
+        .duration_ns = r->duration_ns ? r->duration_ns[i] : 0,
+        .values = values,
+    };
+}
+
+int profile_join_streams(struct profile *p, int to, int from, struct err *err)
+{
+    struct stream *s = p->streams.at[to], *old = p->streams.at[from];
+    int64_t values[STREAM_MAX_TYPES];
+    for (size_t i = 0; i < old->rows.n; i++) {
+        struct row row = row_at(old, i, values);
+        if (profile_add_row(p, to, &row, err) != 0)
+            return -1;
+    }
+    s->lost += old->lost;
+    s->throttled += old->throttled;
+    stream_free(old);
+    size_t behind = p->streams.n - (size_t)from - 1;
+    memmove(&p->streams.at[from], &p->streams.at[from + 1], behind * sizeof *p->streams.at);
+    p->streams.n--;
+    return 0;
+}
+
 /* --- counters --- */
 
 int profile_add_counter(struct profile *p, const char *name, const char *unit,
