@@ -100,3 +100,11 @@ uint32_t labels_of_frame(struct labels *l, const struct profile *p, struct frame
     *slot = label + 1;
     return label;
 }
+
+void labels_build(struct labels *l, const struct profile *p, const struct label_opts *opts)
+{
+    labels_init(l, p, opts);
+    for (uint32_t i = 0; i < p->frames.n; i++)
+        for (size_t k = 0; k < labels_count(&p->frames.at[i]); k++)
+            labels_of_frame(l, p, (struct frame_id){i}, k);
+}

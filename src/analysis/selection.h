@@ -10,7 +10,7 @@
  *             caller; merge_recursion: a function that calls itself directly stands once
  */
 #pragma once
-#include "model/profile.h"
+#include "model/measure.h"
 
 /* What is asked for. Patterns are extended regular expressions that match a part of a name. */
 struct selection_opts {
@@ -41,7 +41,7 @@ struct selection {
     uint8_t *hidden_bare; /* by frame id, for frames without lines; NULL = none */
     bool merge_recursion;
     char *
-        words; /* what was asked for, "time 1..3 s, thread worker"; "" = everything. For captions */
+        words; /* what was asked for, "time 1..3, thread worker"; NULL = everything. For captions */
 };
 
 /* All rows of one column. Needs no selection_done(), but may have it. */
@@ -54,6 +54,9 @@ struct selection selection_all(const struct profile *p, struct value_ref value);
 int selection_build(struct selection *ret, const struct profile *p, struct value_ref value,
                     const struct selection_opts *opts, struct err *err);
 void selection_done(struct selection *s);
+
+/* The same rows of another column of the stream. Borrows from S; needs no selection_done(). */
+struct selection selection_of_type(const struct selection *s, int type);
 
 /* Whether every row counts and stacks stay as they are. */
 static inline bool selection_is_all(const struct selection *s)
@@ -83,6 +86,19 @@ static inline const struct value_type *selection_value(const struct selection *s
     return &s->stream->types[s->type];
 }
 
+/* The event: the stream's, or the column where a simulator counts many in one stream; perhaps "".
+ */
+static inline struct text selection_event(const struct selection *s)
+{
+    bool by_column = !s->stream->event.i && obtained_exactly(s->stream->obtained);
+    return profile_str(s->profile, by_column ? selection_value(s)->name : s->stream->event);
+}
+
+static inline enum measure selection_measure(const struct selection *s)
+{
+    return measure_of(s->profile, s->value);
+}
+
 /* Whether the I-th function of a frame (outermost first; the only one of a bare frame) is hidden.
  */
 static inline bool selection_hides(const struct selection *s, struct frame_id id, size_t i)
@@ -92,3 +108,28 @@ static inline bool selection_hides(const struct selection *s, struct frame_id id
     const struct frame *f = profile_frame(s->profile, id);
     return f->n_lines ? s->hidden_line[f->first_line + i] : s->hidden_bare[id.i];
 }
+
+/* Whether no function of a frame is to be seen: what was spent there goes to its caller. */
+static inline bool selection_hides_frame(const struct selection *s, struct frame_id id)
+{
+    if (!s->hidden_line)
+        return false;
+    size_t n = profile_frame(s->profile, id)->n_lines;
+    for (size_t i = 0; i < (n ? n : 1); i++)
+        if (!selection_hides(s, id, i))
+            return false;
+    return true;
+}
+
+/* The frame whose address a stack stands at: the innermost that is not hidden; 0 stack = none. */
+static inline struct stack_id selection_visible(const struct selection *s, struct stack_id stack)
+{
+    const struct stack_node *nodes = s->profile->stacks.nodes.at;
+    while (s->hidden_line && stack.i && selection_hides_frame(s, nodes[stack.i].frame))
+        stack = nodes[stack.i].parent;
+    return stack;
+}
+
+/* Whether a frame's every function is hidden or not, by frame id, for loops over many; NULL where
+ * nothing is hidden. Free it. */
+bool *selection_hidden_frames(const struct selection *s);
