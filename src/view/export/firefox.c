@@ -35,7 +35,7 @@ static int find_cpu(const struct writer *w, const struct selection *sel)
     for (int i = 0; i < w->s->n_types; i++) {
         struct value_ref value = {sel->value.stream, i};
         if (w->s->types[i].dimension == DIM_TIME && w->s->types[i].role == ROLE_FLOW &&
-            measure_of(w->p, value) == MEASURE_CPU_TIME)
+            quantity_of(w->p, value) == QUANTITY_CPU_TIME)
             return i;
     }
     return -1;
