@@ -217,6 +217,7 @@ static bool test_scalar(const struct insight_input *in, const struct insight_rul
 {
     char what[32];
     size_t n = 0;
+    bool time = quantity_is_time(selection_quantity(in->functions->selection));
     for (size_t i = 0; i < in->n_code; i++) {
         const struct simd_row *c = &in->code[i];
         if (!simd_is_candidate(&c->hot))
@@ -224,7 +225,9 @@ static bool test_scalar(const struct insight_input *in, const struct insight_rul
         struct flat_share s = share_of_code(in->functions, c);
         if (surely(in->functions, &s) < self->least)
             continue;
-        buf_str(evidence, n++ ? ", " : "much goes to loops of ");
+        buf_str(evidence, n++    ? ", "
+                          : time ? "time is spent in loops of "
+                                 : "much goes to loops of ");
         add_short(evidence, text_of(c->name));
         buf_str(evidence, " (");
         insight_share(evidence, &s);
