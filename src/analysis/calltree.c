@@ -3,14 +3,15 @@
 #include "base/buf.h"
 
 struct builder {
+    const struct selection *s;
     const struct profile *p;
     const struct calltree_opts *o;
     struct calltree *t;
     VEC(uint32_t) parent, label; /* nodes so far, if not the trie's */
     bool is_trie;                /* the nodes are those of p->stacks, labels its frame ids */
     size_t n_nodes;
-    struct idmap map; /* (parent, label) -> node */
-    uint32_t *node_of_row;
+    struct idmap map;              /* (parent, label) -> node */
+    uint32_t *node_of_row;         /* of the rows that count */
     VEC(uint32_t) group_of_thread; /* label + 1; 0 = none */
     VEC(int64_t) start;            /* of each node; charts only */
 };
@@ -34,20 +35,32 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t label)
     return id;
 }
 
+/* The row of the stream that is the I-th to count. */
+static size_t row_at(const struct builder *b, size_t i)
+{
+    return selection_row(b->s, i);
+}
+
+static struct stack_id stack_at(const struct builder *b, size_t i)
+{
+    return b->s->stream->rows.stack[row_at(b, i)];
+}
+
 /* --- what stands above the first frame --- */
 
 static void group_name(struct buf *s, const struct profile *p, const struct thread *t,
                        const struct calltree_opts *o)
 {
     struct text name = profile_str(p, t->name);
+    int32_t pid = profile_pid(p, t);
     buf_add(s, name.at, name.n);
     for (size_t i = 0; o->underscores && i < s->n; i++)
         if (s->at[i] == ' ')
             s->at[i] = '_';
-    if (o->group >= GROUP_PID && t->pid == THREAD_NO_ID)
+    if (o->group >= GROUP_PID && pid == THREAD_NO_ID)
         buf_str(s, "-?");
     else if (o->group >= GROUP_PID)
-        buf_printf(s, "-%d", t->pid);
+        buf_printf(s, "-%d", pid);
     if (o->group == GROUP_TID && t->tid != THREAD_NO_ID)
         buf_printf(s, "/%d", t->tid);
 }
@@ -76,9 +89,9 @@ static bool has_groups(const struct builder *b)
     return false;
 }
 
-static uint32_t group_of_row(const struct builder *b, size_t row)
+static uint32_t group_at(const struct builder *b, size_t i)
 {
-    return b->group_of_thread.at[b->p->samples.thread[row].i];
+    return b->group_of_thread.at[b->s->stream->rows.thread[row_at(b, i)].i];
 }
 
 /* --- the stack trie is the tree already --- */
@@ -90,7 +103,8 @@ static uint32_t group_of_row(const struct builder *b, size_t row)
 static bool trie_is_tree(struct builder *b)
 {
     const struct profile *p = b->p;
-    if (has_groups(b) || b->o->callers_first || b->o->order != ORDER_NAME)
+    if (has_groups(b) || b->o->callers_first || b->o->order != ORDER_NAME ||
+        !selection_is_all(b->s))
         return false;
     for (size_t i = 0; i < p->frames.n; i++) {
         struct frame_id id = {(uint32_t)i};
@@ -105,8 +119,8 @@ static bool trie_is_tree(struct builder *b)
 static void take_trie(struct builder *b)
 {
     b->is_trie = true;
-    for (size_t row = 0; row < b->p->samples.n; row++)
-        b->node_of_row[row] = b->p->samples.stack[row].i;
+    for (size_t i = 0; i < b->s->n_rows; i++)
+        b->node_of_row[i] = b->s->stream->rows.stack[i].i;
 }
 
 static uint32_t parent_of(const struct builder *b, size_t node)
@@ -121,26 +135,32 @@ static uint32_t label_of(const struct builder *b, size_t node)
 
 /* --- merging by name --- */
 
-static uint32_t descend(struct builder *b, uint32_t node, struct frame_id frame)
+/* ROOT is what the stack stands on: no function, even if its name is that of one. */
+static uint32_t descend(struct builder *b, uint32_t root, uint32_t node, struct frame_id frame)
 {
     size_t n = labels_count(profile_frame(b->p, frame));
-    for (size_t i = 0; i < n; i++)
-        node = child_of(b, node, labels_of_frame(&b->t->labels, b->p, frame, i));
+    for (size_t i = 0; i < n; i++) {
+        if (selection_hides(b->s, frame, i))
+            continue;
+        uint32_t label = labels_of_frame(&b->t->labels, b->p, frame, i);
+        if (!b->s->merge_recursion || node == root || b->label.at[node] != label)
+            node = child_of(b, node, label);
+    }
     return node;
 }
 
-/* Rows sorted by their group, by counting. */
+/* The rows that count sorted by their group, by counting. */
 static uint32_t *rows_by_group(const struct builder *b)
 {
-    size_t n = b->p->samples.n, n_groups = b->t->labels.at.n + 1;
+    size_t n = b->s->n_rows, n_groups = b->t->labels.at.n + 1;
     uint32_t *start = mem_calloc(n_groups + 1, sizeof *start);
-    uint32_t *rows = mem_calloc(n, sizeof *rows);
-    for (size_t row = 0; row < n; row++)
-        start[group_of_row(b, row) + 1]++;
+    uint32_t *rows = mem_calloc(n + 1, sizeof *rows);
+    for (size_t i = 0; i < n; i++)
+        start[group_at(b, i) + 1]++;
     for (size_t g = 0; g < n_groups; g++)
         start[g + 1] += start[g];
-    for (size_t row = 0; row < n; row++)
-        rows[start[group_of_row(b, row)]++] = (uint32_t)row;
+    for (size_t i = 0; i < n; i++)
+        rows[start[group_at(b, i)]++] = (uint32_t)i;
     free(start);
     return rows;
 }
@@ -161,7 +181,7 @@ static uint32_t node_of_stack(struct builder *b, struct memo *memo, uint32_t gro
     uint32_t node = s ? memo[s].node : root;
     while (path.n) {
         s = path.at[--path.n];
-        node = descend(b, node, nodes[s].frame);
+        node = descend(b, root, node, nodes[s].frame);
         memo[s] = (struct memo){group + 1, node};
     }
     vec_done(&path);
@@ -170,14 +190,13 @@ static uint32_t node_of_stack(struct builder *b, struct memo *memo, uint32_t gro
 
 static void merge_by_name(struct builder *b)
 {
-    const struct samples *rows = &b->p->samples;
     struct memo *memo = mem_calloc(b->p->stacks.nodes.n, sizeof *memo);
     uint32_t *order = rows_by_group(b);
-    for (size_t i = 0; i < rows->n; i++) {
-        uint32_t row = order[i];
-        uint32_t group = group_of_row(b, row);
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        uint32_t at = order[i];
+        uint32_t group = group_at(b, at);
         uint32_t root = group ? child_of(b, 0, group - 1) : 0;
-        b->node_of_row[row] = node_of_stack(b, memo, group, root, rows->stack[row]);
+        b->node_of_row[at] = node_of_stack(b, memo, group, root, stack_at(b, at));
     }
     free(order);
     free(memo);
@@ -189,17 +208,26 @@ struct path {
     VEC(uint32_t) labels;
 };
 
+static void add_to_path(struct builder *b, struct path *path, struct frame_id frame)
+{
+    for (size_t i = labels_count(profile_frame(b->p, frame)); i-- > 0;) {
+        if (selection_hides(b->s, frame, i))
+            continue;
+        uint32_t label = labels_of_frame(&b->t->labels, b->p, frame, i);
+        size_t n = path->labels.n;
+        if (!b->s->merge_recursion || !n || path->labels.at[n - 1] != label)
+            *vec_push(&path->labels) = label;
+    }
+}
+
 /* The labels of a row's stack, leaf first, its group last. */
-static void path_of_row(struct builder *b, size_t row, struct path *path)
+static void path_of_row(struct builder *b, size_t at, struct path *path)
 {
     const struct stack_node *nodes = b->p->stacks.nodes.at;
     path->labels.n = 0;
-    for (uint32_t s = b->p->samples.stack[row].i; s; s = nodes[s].parent.i) {
-        struct frame_id frame = nodes[s].frame;
-        for (size_t i = labels_count(profile_frame(b->p, frame)); i-- > 0;)
-            *vec_push(&path->labels) = labels_of_frame(&b->t->labels, b->p, frame, i);
-    }
-    uint32_t group = group_of_row(b, row);
+    for (uint32_t s = stack_at(b, at).i; s; s = nodes[s].parent.i)
+        add_to_path(b, path, nodes[s].frame);
+    uint32_t group = group_at(b, at);
     if (group)
         *vec_push(&path->labels) = group - 1;
 }
@@ -207,12 +235,12 @@ static void path_of_row(struct builder *b, size_t row, struct path *path)
 static void merge_from_leaf(struct builder *b)
 {
     struct path path = {0};
-    for (size_t row = 0; row < b->p->samples.n; row++) {
-        path_of_row(b, row, &path);
+    for (size_t at = 0; at < b->s->n_rows; at++) {
+        path_of_row(b, at, &path);
         uint32_t node = 0;
         for (size_t i = 0; i < path.labels.n; i++)
             node = child_of(b, node, path.labels.at[i]);
-        b->node_of_row[row] = node;
+        b->node_of_row[at] = node;
     }
     vec_done(&path.labels);
 }
@@ -230,24 +258,26 @@ static int by_time(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static struct timed_row *rows_by_time(const struct profile *p)
+static struct timed_row *rows_by_time(const struct builder *b)
 {
-    struct timed_row *rows = mem_calloc(p->samples.n, sizeof *rows);
-    for (size_t i = 0; i < p->samples.n; i++)
-        rows[i] = (struct timed_row){p->samples.time_ns ? p->samples.time_ns[i] : 0, (uint32_t)i};
-    qsort(rows, p->samples.n, sizeof *rows, by_time);
+    const uint64_t *time_ns = b->s->stream->rows.time_ns;
+    struct timed_row *rows = mem_calloc(b->s->n_rows + 1, sizeof *rows);
+    for (size_t i = 0; i < b->s->n_rows; i++)
+        rows[i] = (struct timed_row){time_ns ? time_ns[row_at(b, i)] : 0, (uint32_t)i};
+    qsort(rows, b->s->n_rows, sizeof *rows, by_time);
     return rows;
 }
 
 /* Neighbours in time share the callers they have in common; the rest of the path is new. */
 static void merge_by_time(struct builder *b)
 {
-    struct timed_row *order = rows_by_time(b->p);
+    struct timed_row *order = rows_by_time(b);
+    const int64_t *value = selection_values(b->s);
     struct path path = {0};
     VEC(uint32_t) open = {0}; /* nodes of the previous path, root first */
     int64_t now = 0;          /* sum of the values so far */
     *vec_push(&b->start) = 0;
-    for (size_t i = 0; i < b->p->samples.n; i++) {
+    for (size_t i = 0; i < b->s->n_rows; i++) {
         path_of_row(b, order[i].row, &path);
         size_t n = path.labels.n, depth = 0;
         bool from_leaf = b->o->callers_first;
@@ -262,7 +292,7 @@ static void merge_by_time(struct builder *b)
         }
 #undef LABEL_AT
         b->node_of_row[order[i].row] = n ? open.at[n - 1] : 0;
-        now += b->p->samples.value[b->o->type][order[i].row];
+        now += value[row_at(b, order[i].row)];
     }
     free(order);
     vec_done(&path.labels);
@@ -272,11 +302,11 @@ static void merge_by_time(struct builder *b)
 /* --- values and children --- */
 
 /* Everything at or below each node, before any is left out. */
-static void sum_totals(const struct builder *b, int type, int64_t *total)
+static void sum_totals(const struct builder *b, const int64_t *value, int64_t *total)
 {
     memset(total, 0, b->n_nodes * sizeof *total);
-    for (size_t row = 0; row < b->p->samples.n; row++)
-        total[b->node_of_row[row]] += b->p->samples.value[type][row];
+    for (size_t i = 0; i < b->s->n_rows; i++)
+        total[b->node_of_row[i]] += value[row_at(b, i)];
     for (size_t i = b->n_nodes - 1; i > 0; i--)
         total[parent_of(b, i)] += total[i];
 }
@@ -316,7 +346,7 @@ static void copy_nodes(const struct builder *b, const uint32_t *new_id)
     }
 }
 
-static void copy_column(const struct builder *b, int type, const uint32_t *new_id,
+static void copy_column(const struct builder *b, const int64_t *value, const uint32_t *new_id,
                         const int64_t *all, int64_t **ret_self, int64_t **ret_total)
 {
     int64_t *self = *ret_self = mem_calloc(b->t->n, sizeof *self);
@@ -324,10 +354,10 @@ static void copy_column(const struct builder *b, int type, const uint32_t *new_i
     for (size_t i = 0; i < b->n_nodes; i++)
         if (new_id[i] != LEFT_OUT)
             total[new_id[i]] = all[i];
-    for (size_t row = 0; row < b->p->samples.n; row++) {
-        uint32_t id = new_id[b->node_of_row[row]];
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        uint32_t id = new_id[b->node_of_row[i]];
         if (id != LEFT_OUT)
-            self[id] += b->p->samples.value[type][row];
+            self[id] += value[row_at(b, i)];
     }
 }
 
@@ -335,15 +365,15 @@ static void sum_and_prune(struct builder *b)
 {
     struct calltree *t = b->t;
     size_t size_bytes = b->n_nodes * sizeof(int64_t);
+    const int64_t *value = selection_values(b->s), *count = selection_counts(b->s);
     int64_t *total = mem_table(size_bytes);
-    sum_totals(b, b->o->type, total);
+    sum_totals(b, value, total);
     uint32_t *new_id = choose_nodes(b, total);
     copy_nodes(b, new_id);
-    copy_column(b, b->o->type, new_id, total, &t->self, &t->total);
-    int counts = profile_count_type(b->p, b->o->type);
-    if (counts >= 0) {
-        sum_totals(b, counts, total);
-        copy_column(b, counts, new_id, total, &t->self_count, &t->total_count);
+    copy_column(b, value, new_id, total, &t->self, &t->total);
+    if (count) {
+        sum_totals(b, count, total);
+        copy_column(b, count, new_id, total, &t->self_count, &t->total_count);
     }
     mem_table_free(new_id, b->n_nodes * sizeof *new_id);
     mem_table_free(total, size_bytes);
@@ -438,12 +468,12 @@ static void make_nodes(struct builder *b)
     idmap_done(&b->map);
 }
 
-struct calltree *calltree_build(const struct profile *p, const struct calltree_opts *opts)
+struct calltree *calltree_build(const struct selection *s, const struct calltree_opts *opts)
 {
     struct calltree *t = mem_new(struct calltree);
-    struct builder b = {.p = p, .o = opts, .t = t};
-    labels_init(&t->labels, p, &opts->labels);
-    b.node_of_row = mem_calloc(p->samples.n + 1, sizeof *b.node_of_row);
+    struct builder b = {.s = s, .p = s->profile, .o = opts, .t = t};
+    labels_init(&t->labels, s->profile, &opts->labels);
+    b.node_of_row = mem_calloc(s->n_rows + 1, sizeof *b.node_of_row);
     label_groups(&b);
     make_nodes(&b);
     sum_and_prune(&b);
@@ -472,4 +502,96 @@ void calltree_free(struct calltree *t)
     free(t->child_end);
     free(t->list);
     free(t);
+}
+
+/* --- from nodes --- */
+
+static void take_nodes(struct builder *b, const struct calltree_nodes *in)
+{
+    new_node(b, 0, 0);
+    for (size_t i = 1; i < in->n; i++)
+        new_node(b, in->parent[i], labels_add(&b->t->labels, in->name[i], FRAME_USER));
+    b->n_nodes = b->parent.n;
+}
+
+static void copy_values(const struct builder *b, const struct calltree_nodes *in,
+                        const uint32_t *new_id, const int64_t *total, uint32_t *ret_from)
+{
+    struct calltree *t = b->t;
+    t->self = mem_calloc(t->n, sizeof *t->self);
+    t->total = mem_calloc(t->n, sizeof *t->total);
+    for (size_t i = 0; i < in->n; i++) {
+        if (new_id[i] == LEFT_OUT)
+            continue;
+        t->self[new_id[i]] = in->self[i];
+        t->total[new_id[i]] = total[i];
+        ret_from[new_id[i]] = (uint32_t)i;
+    }
+}
+
+struct calltree *calltree_of_nodes(const struct calltree_nodes *nodes, double min_share,
+                                   uint32_t **ret_from)
+{
+    struct calltree *t = mem_new(struct calltree);
+    struct calltree_opts opts = {.min_share = min_share};
+    struct builder b = {.o = &opts, .t = t};
+    autofree int64_t *total = mem_calloc(nodes->n, sizeof *total);
+    labels_init(&t->labels, NULL, &opts.labels);
+    take_nodes(&b, nodes);
+    for (size_t i = nodes->n; i-- > 0;) {
+        total[i] += nodes->self[i];
+        if (i)
+            total[nodes->parent[i]] += total[i];
+    }
+    uint32_t *new_id = choose_nodes(&b, total);
+    *ret_from = mem_calloc(t->n, sizeof **ret_from);
+    copy_nodes(&b, new_id);
+    copy_values(&b, nodes, new_id, total, *ret_from);
+    list_children(&b);
+    mem_table_free(new_id, b.n_nodes * sizeof *new_id);
+    vec_done(&b.parent);
+    vec_done(&b.label);
+    return t;
+}
+
+/* --- where stacks are in it --- */
+
+/* The child of NODE with a LABEL, or 0. */
+static uint32_t child_by_label(const struct calltree *t, uint32_t node, uint32_t label)
+{
+    for_each_child (t, node, child)
+        if (t->label[child] == label)
+            return child;
+    return 0;
+}
+
+/* The node below NODE that FRAME leads to; sets ENDED where that was left out. */
+static uint32_t follow(const struct calltree *t, const struct selection *s, uint32_t node,
+                       struct frame_id frame, bool *ended)
+{
+    size_t n = labels_count(profile_frame(s->profile, frame));
+    for (size_t k = 0; k < n && !*ended; k++) {
+        if (selection_hides(s, frame, k))
+            continue;
+        uint32_t label = labels_get(&t->labels, s->profile, frame, k);
+        if (s->merge_recursion && node && t->label[node] == label)
+            continue;
+        uint32_t next = child_by_label(t, node, label);
+        node = next ? next : node;
+        *ended = !next;
+    }
+    return node;
+}
+
+uint32_t *calltree_nodes_of_stacks(const struct calltree *t, const struct selection *s)
+{
+    const struct stacks *stacks = &s->profile->stacks;
+    uint32_t *node_of = mem_calloc(stacks->nodes.n, sizeof *node_of);
+    autofree bool *ended = mem_calloc(stacks->nodes.n, sizeof *ended);
+    for (size_t i = 1; i < stacks->nodes.n; i++) {
+        struct stack_node n = stacks->nodes.at[i];
+        ended[i] = ended[n.parent.i];
+        node_of[i] = follow(t, s, node_of[n.parent.i], n.frame, &ended[i]);
+    }
+    return node_of;
 }

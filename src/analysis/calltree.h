@@ -1,13 +1,13 @@
 /*
  * calltree.h - samples folded into a tree of callers and callees.
  *
- * Built once from a profile for one sample type, then read-only. Nodes are numbered so that a
- * parent comes before its children; node 0 is the root that holds everything. The profile must
+ * Built once from a selection, then read-only: two threads may read it. Nodes are numbered so that
+ * a parent comes before its children; node 0 is the root that holds everything. The profile must
  * outlive the tree.
  */
 #pragma once
 #include "analysis/label.h"
-#include "model/profile.h"
+#include "analysis/selection.h"
 
 /* What stands below the root, above a stack's first frame. */
 enum calltree_group {
@@ -23,7 +23,6 @@ enum calltree_order {
 };
 
 struct calltree_opts {
-    int type; /* index of the sample type */
     enum calltree_group group;
     enum calltree_order order;
     bool callers_first; /* the tree starts at the leaf and grows to its callers */
@@ -44,10 +43,30 @@ struct calltree {
     uint32_t *list;
 };
 
-/* Fold every sample of P. O(samples + nodes), or O(samples * depth) for callers_first and charts.
- */
-struct calltree *calltree_build(const struct profile *p, const struct calltree_opts *opts);
+/* Fold every row that counts. O(rows + nodes), or O(rows * depth) for callers_first and charts. */
+struct calltree *calltree_build(const struct selection *s, const struct calltree_opts *opts);
 void calltree_free(struct calltree *t); /* NULL is fine */
+
+/* Nodes that are known already: parents before their children, [0] the root, which has no name. */
+struct calltree_nodes {
+    size_t n;
+    const uint32_t *parent;
+    const struct text *name;
+    const int64_t *self; /* at least 0 */
+};
+
+/*
+ * The tree of NODES without those below MIN_SHARE of the total. RET_FROM gets for each node of the
+ * tree the index in NODES it was made from; free it.
+ */
+struct calltree *calltree_of_nodes(const struct calltree_nodes *nodes, double min_share,
+                                   uint32_t **ret_from);
+
+/*
+ * For each stack of the profile the last node of T on it, where T was built from S by name, from
+ * the root and without groups. Free it.
+ */
+uint32_t *calltree_nodes_of_stacks(const struct calltree *t, const struct selection *s);
 
 /* Visit the children of NODE that are in its list. */
 #define for_each_child(tree, node, child)                  \

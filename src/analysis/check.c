@@ -218,12 +218,6 @@ struct text check_name(struct check_job *job, const struct flat *list, const boo
 
 /* --- shares --- */
 
-bool check_is_exact(const struct profile *p)
-{
-    const char *kind = meta_find(&p->meta, META_KIND);
-    return kind && (strcmp(kind, META_KIND_EXACT) == 0 || strcmp(kind, META_KIND_SIMULATED) == 0);
-}
-
 static int check_share(struct check_job *job, const struct rule *rule, struct check_result *ret)
 {
     struct err err;
@@ -233,7 +227,7 @@ static int check_share(struct check_job *job, const struct rule *rule, struct ch
     struct flat_share s =
         flat_share_of_set(job->list, in_set, rule->kind == RULE_SELF ? FLAT_SELF : FLAT_TOTAL);
     struct check_value v = {.value = s.share, .interval = s.interval};
-    v.exact = check_is_exact(job->in->profile);
+    v.exact = check_is_exact(job->in->selection);
     if (!v.exact && !(s.n_effective > 0))
         v.doubt = CHECK_NO_SAMPLES;
     check_decide(job, &v, rule_bounds(rule), ret);
@@ -242,21 +236,22 @@ static int check_share(struct check_job *job, const struct rule *rule, struct ch
 
 /* --- quality --- */
 
-/* COUNT of META as a share of the samples, and of the lost ones where those are meant. */
-static struct check_value part_of_samples(const struct check_job *job, const char *key)
+/* Lost or unfinished samples of the whole stream: a part of it is not known to have some. */
+static struct check_value part_of_samples(const struct check_job *job, bool lost)
 {
+    const struct stream *s = job->in->selection->stream;
     struct check_value v = {.value = NAN, .exact = true};
-    uint64_t n;
-    double samples = (double)job->quality.samples;
-    if (!job->quality.has_samples) {
+    int counts = stream_samples(s);
+    if (counts < 0) {
         v.doubt = CHECK_NO_SAMPLES;
-    } else if (!meta_find_u64(&job->in->profile->meta, key, &n)) {
-        v.doubt = strcmp(key, META_LOST) == 0
-                      ? "the input does not say how many samples were lost"
-                      : "the input does not say how many stacks are unfinished";
+    } else if (lost && !s->lost_known) {
+        v.doubt = "the input does not say how many samples were lost";
+    } else if (!lost && !s->unfinished_known) {
+        v.doubt = "the input does not say how many stacks are unfinished";
     } else {
-        double of = samples + (strcmp(key, META_LOST) == 0 ? (double)n : 0);
-        v.value = of > 0 ? (double)n / of : 0;
+        double n = (double)(lost ? s->lost : stream_unfinished(s));
+        double of = (double)s->types[counts].total + (lost ? n : 0);
+        v.value = of > 0 ? n / of : 0;
     }
     return v;
 }
@@ -265,9 +260,9 @@ static int check_quality(struct check_job *job, const struct rule *rule, struct 
 {
     struct check_value v = {.exact = true};
     if (rule->kind == RULE_LOST) {
-        v = part_of_samples(job, META_LOST);
+        v = part_of_samples(job, true);
     } else if (rule->kind == RULE_UNFINISHED) {
-        v = part_of_samples(job, META_UNFINISHED);
+        v = part_of_samples(job, false);
     } else if (rule->kind == RULE_UNNAMED) {
         v.value = job->quality.unnamed_share;
     } else if (job->quality.has_samples) {
@@ -298,7 +293,7 @@ static void explain_absence(struct check_job *job, struct buf *b, const struct r
 {
     double n = job->list->time.n_samples;
     buf_str(b, "it is on no stack");
-    if (n > 0 && !check_is_exact(job->in->profile)) {
+    if (n > 0 && !check_is_exact(job->in->selection)) {
         struct interval i = stats_wilson(0, n, STATS_Z95);
         buf_str(b, "; what is not seen in so many samples may still have up to ");
         check_number(b, i.high, RULE_SHARE);
@@ -372,9 +367,9 @@ int check_build(struct check *c, struct rules *rules, const struct check_input *
         .check = c,
         .rules = rules,
         .in = in,
-        .list = flat_build(in->profile, in->type, FLAT_FUNCTION),
-        .before = in->before ? flat_build(in->before, in->before_type, FLAT_FUNCTION) : NULL,
-        .quality = quality_of(in->profile, in->type),
+        .list = flat_build(in->selection, FLAT_FUNCTION),
+        .before = in->before ? flat_build(in->before, FLAT_FUNCTION) : NULL,
+        .quality = quality_of(in->selection),
     };
     for (size_t i = 0; i < rules->at.n; i++)
         check_rule(&job, &rules->at.at[i]);

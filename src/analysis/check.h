@@ -7,8 +7,8 @@
  */
 #pragma once
 #include "analysis/rules.h"
+#include "analysis/selection.h"
 #include "code/simd.h"
-#include "model/profile.h"
 
 struct scaling;
 
@@ -18,11 +18,9 @@ extern const char *const check_verdict_names[]; /* "holds"... */
 
 /* What there is to check. All of it must outlive the check. */
 struct check_input {
-    const struct profile *profile;
-    int type;
-    const struct profile *before; /* for diff rules; NULL = none */
-    int before_type;
-    const struct simd_row *code; /* the functions that ran, for simd rules */
+    const struct selection *selection;
+    const struct selection *before; /* for diff rules; NULL = none */
+    const struct simd_row *code;    /* the functions that ran, for simd rules */
     size_t n_code;
     const char *no_code;     /* why some or all code is missing; "" = it is not */
     struct scaling *scaling; /* for growth rules; NULL = none */

@@ -86,7 +86,7 @@ int check_change(struct check_job *job, const struct rule *rule, struct check_re
     struct flat_share before = share_of_name(job->before, name, rule);
     struct flat_share after = share_of_name(job->list, name, rule);
     struct check_value v = change_of(&before, &after, rule->range.unit);
-    v.exact = check_is_exact(job->in->profile) && check_is_exact(job->in->before);
+    v.exact = check_is_exact(job->in->selection) && check_is_exact(job->in->before);
     if (!v.exact && !(before.n_effective > 0 && after.n_effective > 0))
         v.doubt = CHECK_NO_SAMPLES;
     check_decide(job, &v, rule_bounds(rule), ret);

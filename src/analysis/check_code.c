@@ -34,17 +34,22 @@ static void add_code_at(struct code_sum *sum, const struct check_input *in, cons
 /* By address: names in symbol tables and in debug information need not be the same. */
 static struct code_sum sum_code(const struct check_job *job, const bool *in_set)
 {
-    const struct profile *p = job->in->profile;
+    const struct profile *p = job->in->selection->profile;
     struct code_sum sum = {0};
     autofree bool *seen = mem_calloc(job->in->n_code + 1, sizeof *seen);
     for (uint32_t i = 0; i < p->frames.n; i++) {
         const struct frame *f = &p->frames.at[i];
         struct frame_id id = {i};
-        if (in_set[flat_row_of(job->list, id, 0)] && f->pc)
+        uint32_t outer = flat_row_of(job->list, id, 0);
+        if (outer == FLAT_NOBODY)
+            continue;
+        if (in_set[outer] && f->pc)
             add_code_at(&sum, job->in, f, seen);
-        for (size_t k = 1; k < flat_count(f); k++)
-            if (in_set[flat_row_of(job->list, id, k)])
-                sum.inlined_into = flat_name(job->list, flat_row_of(job->list, id, 0));
+        for (size_t k = 1; k < flat_count(f); k++) {
+            uint32_t row = flat_row_of(job->list, id, k);
+            if (row != FLAT_NOBODY && in_set[row])
+                sum.inlined_into = flat_name(job->list, outer);
+        }
     }
     for (uint32_t i = 0; i < job->list->rows.n; i++)
         if (in_set[i])

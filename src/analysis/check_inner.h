@@ -28,7 +28,10 @@ struct check_value {
     "the input does not say how many samples it holds, so how sure it is is not known"
 
 /* Nothing was sampled: counted or simulated instead. */
-bool check_is_exact(const struct profile *p);
+static inline bool check_is_exact(const struct selection *s)
+{
+    return obtained_exactly(s->stream->obtained);
+}
 
 /* Each fills RET; -1 after noting an error. */
 int check_change(struct check_job *job, const struct rule *rule, struct check_result *ret);

@@ -37,14 +37,18 @@ static double mean_of(const struct builder *b, enum column c, size_t index, bool
 
 /* --- CPU time --- */
 
-static bool find_cpu_of(const struct diff_run *run, double *ret)
+/* That of a run says nothing about its page faults, nor about a part of the run. */
+static bool find_cpu_of(const struct selection *run, double *ret)
 {
     uint64_t ns;
-    const struct sample_type *t = &run->p->types[run->type];
-    if (meta_find_u64(&run->p->meta, META_CPU_TIME_NS, &ns))
+    const struct value_type *t = selection_value(run);
+    enum quantity m = selection_quantity(run);
+    if (m != QUANTITY_CPU_TIME && m != QUANTITY_UNKNOWN)
+        return false;
+    if (!run->rows && meta_find_u64(&run->profile->meta, META_CPU_TIME_NS, &ns))
         *ret = (double)ns / 1e9;
-    else if (text_is(profile_str(run->p, t->unit), "nanoseconds"))
-        *ret = (double)t->total / pow(10, t->decimals) / 1e9;
+    else if (t->dimension == DIM_TIME)
+        *ret = (double)run->total / pow(10, t->decimals) / 1e9;
     return *ret > 0;
 }
 
@@ -52,7 +56,7 @@ static void find_cpu(struct builder *b)
 {
     b->cpu_s = mem_calloc(b->o->n_runs, sizeof *b->cpu_s);
     for (size_t i = 0; i < b->o->n_runs; i++)
-        if (!find_cpu_of(&b->o->runs[i], &b->cpu_s[i])) {
+        if (!find_cpu_of(b->o->runs[i], &b->cpu_s[i])) {
             free(b->cpu_s);
             b->cpu_s = NULL;
             return;
@@ -409,6 +413,7 @@ struct diff *diff_build(const struct diff_opts *o)
     d->has_samples = d->by_runs || samples_known(&b);
     d->least_p = d->by_runs ? difftest_least_p(o->n_before, o->n_runs) : 0;
     d->min_share = o->min_share;
+    d->noun = quantity_noun(selection_quantity(o->runs[0]));
     find_cpu(&b);
     find_typical(&b);
     struct worths w = find_worths(&b);

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 
 struct diff_opts {
-    const struct diff_run *runs; /* those of before first */
+    const struct selection *const *runs; /* those of before first */
     size_t n_before, n_runs;
     double min_share; /* the mean of both sides must reach it to be tested */
 };
@@ -54,6 +54,7 @@ struct diff {
     double typical; /* factor by which the typical function's share changed */
     bool has_cpu;
     struct diff_value cpu_s; /* CPU time of a run in seconds; tested with several runs only */
+    const char *noun;        /* "time", or "total" where the value is none: shares are of that */
     enum diff_verdict verdict;
     char why[400]; /* what the verdict is based on */
 };

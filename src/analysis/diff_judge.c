@@ -89,7 +89,7 @@ static bool judge_cpu(struct diff *d)
 
 /* --- costs --- */
 
-/* What the proven changes add up to, in shares of the time before; and the largest of them. */
+/* What the proven changes add up to, in shares of the total before; and the largest of them. */
 struct moved {
     double sum, most;
     const struct diff_entry *largest;
@@ -127,9 +127,9 @@ static void add_change(struct buf *b, const struct diff *d, const struct diff_en
     const struct diff_value *v = &e->self;
     buf_printf(b, "'%.*s' ", name.n < 100 ? (int)name.n : 100, name.at);
     if (v->before <= 0)
-        buf_printf(b, "is new with %.2f %% of the time", v->after * 100);
+        buf_printf(b, "is new with %.2f %% of the %s", v->after * 100, d->noun);
     else if (v->after <= 0)
-        buf_printf(b, "is gone, which had %.2f %% of the time", v->before * 100);
+        buf_printf(b, "is gone, which had %.2f %% of the %s", v->before * 100, d->noun);
     else
         buf_printf(b, "costs %.1f %% %s next to the typical function", fabs(v->cost - 1) * 100,
                    v->cost > 1 ? "more" : "less");
@@ -142,13 +142,13 @@ static void judge_moved(struct diff *d, const struct moved *m)
     autobuf struct buf what = {0};
     add_change(&what, d, m->largest);
     if (fabs(m->sum) < (d->by_runs ? LEAST_OF_RUNS : LEAST_OF_PAIR))
-        judge(d, DIFF_INCONCLUSIVE, "%s%s, but all that adds up to %+.1f %% of the time before%s",
-              buf_cstr(&what), rest ? rest : "", m->sum * 100,
+        judge(d, DIFF_INCONCLUSIVE, "%s%s, but all that adds up to %+.1f %% of the %s before%s",
+              buf_cstr(&what), rest ? rest : "", m->sum * 100, d->noun,
               d->by_runs ? "" : ", which one run a side cannot tell from chance");
     else
         judge(d, m->sum > 0 ? DIFF_REGRESSED : DIFF_IMPROVED,
-              "%s%s; that is %+.1f %% of the time before", buf_cstr(&what), rest ? rest : "",
-              m->sum * 100);
+              "%s%s; that is %+.1f %% of the %s before", buf_cstr(&what), rest ? rest : "",
+              m->sum * 100, d->noun);
 }
 
 /* --- nothing moved --- */

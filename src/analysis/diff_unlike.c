@@ -7,14 +7,29 @@ static void tell(struct buf *b, const char *what, const char *x, const char *y)
         buf_printf(b, "%s differs: '%s' and '%s'\n", what, x, y);
 }
 
-static void compare_types(const struct diff_run *x, const struct diff_run *y, struct buf *b)
+static const char *kind_of(const struct selection *s)
 {
-    const struct sample_type *s = &x->p->types[x->type], *t = &y->p->types[y->type];
-    struct text e1 = profile_str(x->p, s->event), e2 = profile_str(y->p, t->event);
+    enum obtained o = s->stream->obtained;
+    return o == OBTAINED_UNKNOWN ? NULL : obtained_name(o);
+}
+
+static void compare_rates(const struct selection *x, const struct selection *y, struct buf *b)
+{
+    double a = x->stream->rate_hz, c = y->stream->rate_hz;
+    if (a > 0 && c > 0 && a != c)
+        buf_printf(b, "the sampling rate differs: '%.10g' and '%.10g'\n", a, c);
+}
+
+static void compare_values(const struct selection *x, const struct selection *y, struct buf *b)
+{
+    const struct value_type *s = selection_value(x), *t = selection_value(y);
+    struct text e1 = selection_event(x), e2 = selection_event(y);
     if (e1.n && e2.n)
         tell(b, "the event", e1.at, e2.at);
-    tell(b, "the value", profile_str(x->p, s->name).at, profile_str(y->p, t->name).at);
-    tell(b, "the unit", profile_str(x->p, s->unit).at, profile_str(y->p, t->unit).at);
+    tell(b, "the value", profile_str(x->profile, s->name).at, profile_str(y->profile, t->name).at);
+    tell(b, "the unit", profile_str(x->profile, s->unit).at, profile_str(y->profile, t->unit).at);
+    tell(b, "the kind of samples", kind_of(x), kind_of(y));
+    compare_rates(x, y, b);
 }
 
 /* --- scope --- */
@@ -54,9 +69,10 @@ static bool asked_for_user_only(const struct meta *m)
  * Which code was looked at; NULL where not known. A recording that could not see the kernel says
  * so; of other inputs kernel code tells that it was seen, and its absence tells nothing.
  */
-static const char *scope_of(const struct profile *p)
+static const char *scope_of(const struct selection *s)
 {
-    const char *event = meta_find(&p->meta, META_EVENT);
+    const struct profile *p = s->profile;
+    const char *event = profile_str(p, s->stream->event).at;
     const char *hidden = meta_find(&p->meta, META_KERNEL_HIDDEN);
     if ((hidden && strcmp(hidden, "yes") == 0) || asked_for_user_only(&p->meta) ||
         event_says(event, 'u', 'k'))
@@ -71,9 +87,6 @@ static const char *scope_of(const struct profile *p)
 static const struct {
     const char *key, *what;
 } alike[] = {
-    {META_KIND, "the kind of samples"},
-    {META_EVENT, "the recorded event"},
-    {META_RATE_HZ, "the sampling rate"},
     {META_ENGINE, "the engine"},
     {META_HOST, "the host"},
     {META_CPU, "the CPU"},
@@ -82,13 +95,13 @@ static const struct {
 
 void diff_unlike(const struct diff_opts *o, struct buf *b)
 {
-    const struct diff_run *first = &o->runs[0];
+    const struct selection *first = o->runs[0];
     for (size_t i = 1; i < o->n_runs && !b->n; i++) {
-        const struct diff_run *run = &o->runs[i];
-        compare_types(first, run, b);
+        const struct selection *run = o->runs[i];
+        compare_values(first, run, b);
         for (size_t k = 0; k < sizeof alike / sizeof *alike; k++)
-            tell(b, alike[k].what, meta_find(&first->p->meta, alike[k].key),
-                 meta_find(&run->p->meta, alike[k].key));
-        tell(b, "the scope", scope_of(first->p), scope_of(run->p));
+            tell(b, alike[k].what, meta_find(&first->profile->meta, alike[k].key),
+                 meta_find(&run->profile->meta, alike[k].key));
+        tell(b, "the scope", scope_of(first), scope_of(run));
     }
 }

@@ -79,14 +79,17 @@ static void name_frames(struct flat *f, enum flat_by by)
     const struct profile *p = f->profile;
     f->row_of_line = mem_calloc(p->lines.n + 1, sizeof *f->row_of_line);
     f->row_of_bare = mem_calloc(p->frames.n + 1, sizeof *f->row_of_bare);
-    for (size_t i = 0; i < p->frames.n; i++) {
+    for (uint32_t i = 0; i < p->frames.n; i++) {
         const struct frame *frame = &p->frames.at[i];
         const struct line *lines = profile_lines(p, frame);
-        for (size_t k = 0; k < frame->n_lines; k++)
-            f->row_of_line[frame->first_line + k] = row_for(f, by, frame, &lines[k]);
-        if (!frame->n_lines)
-            f->row_of_bare[i] = row_for(f, by, frame, NULL);
+        for (size_t k = 0; k < flat_count(frame); k++) {
+            bool hides = selection_hides(f->selection, (struct frame_id){i}, k);
+            uint32_t row =
+                hides ? FLAT_NOBODY : row_for(f, by, frame, frame->n_lines ? &lines[k] : NULL);
+            *(frame->n_lines ? &f->row_of_line[frame->first_line + k] : &f->row_of_bare[i]) = row;
+        }
     }
+    f->hidden = selection_hidden_frames(f->selection);
 }
 
 /* --- by thread --- */
@@ -100,25 +103,29 @@ static void name_threads(struct flat *f)
         struct text name = profile_str(p, t->name);
         autobuf struct buf b = {0};
         buf_printf(&b, "%.*s", TEXT_ARG(name.n ? name : text_of("[unknown]")));
-        if (t->pid >= 0 && t->tid >= 0)
-            buf_printf(&b, " %d/%d", t->pid, t->tid);
-        else if (t->pid >= 0 || t->tid >= 0)
-            buf_printf(&b, " %d", t->pid >= 0 ? t->pid : t->tid);
+        int32_t pid = profile_pid(p, t);
+        if (pid >= 0 && t->tid >= 0)
+            buf_printf(&b, " %d/%d", pid, t->tid);
+        else if (pid >= 0 || t->tid >= 0)
+            buf_printf(&b, " %d", pid >= 0 ? pid : t->tid);
         f->row_of_thread[i] = add_row(f, buf_text(&b), false, (struct mapping_id){0});
     }
 }
 
 static void sum_threads(struct flat *f)
 {
-    const struct samples *s = &f->profile->samples;
-    for (size_t i = 0; i < s->n; i++) {
-        struct flat_row *row = &f->rows.at[f->row_of_thread[s->thread[i].i]];
-        row->self += s->value[f->type][i];
-        if (f->count_type >= 0)
-            row->self_count += s->value[f->count_type][i];
+    const struct selection *s = f->selection;
+    const int64_t *value = selection_values(s);
+    const int64_t *count = f->count_type >= 0 ? selection_counts(s) : NULL;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t at = selection_row(s, i);
+        uint32_t thread = s->stream->rows.thread[at].i;
+        struct flat_row *row = &f->rows.at[f->row_of_thread[thread]];
+        row->self += value[at];
+        row->self_count += count ? count[at] : 0;
         row->total = row->self;
         row->total_count = row->self_count;
-        f->value_of_place[s->thread[i].i] += s->value[f->type][i];
+        f->value_of_place[thread] += value[at];
     }
 }
 
@@ -134,22 +141,33 @@ struct sums {
     uint32_t *on_path;      /* by row: how often it is on the path that is being walked */
 };
 
+/* What is spent in hidden functions is their caller's. */
+static struct stack_id running(const struct flat *f, uint32_t stack)
+{
+    const struct stack_node *nodes = f->profile->stacks.nodes.at;
+    while (stack && f->hidden && f->hidden[nodes[stack].frame.i])
+        stack = nodes[stack].parent.i;
+    return (struct stack_id){stack};
+}
+
 static void add_self(struct flat *f, struct sums *s)
 {
-    const struct samples *samples = &f->profile->samples;
-    const int64_t *value = samples->value[f->type];
-    const int64_t *count = f->count_type >= 0 ? samples->value[f->count_type] : NULL;
-    for (size_t i = 0; i < samples->n; i++) {
-        struct sum *sum = &s->of[samples->stack[i].i];
-        sum->value += value[i];
-        sum->count += count ? count[i] : 0;
+    const struct selection *sel = f->selection;
+    const int64_t *value = selection_values(sel);
+    const int64_t *count = f->count_type >= 0 ? selection_counts(sel) : NULL;
+    for (size_t i = 0; i < sel->n_rows; i++) {
+        size_t row = selection_row(sel, i);
+        struct sum *sum = &s->of[sel->stream->rows.stack[row].i];
+        sum->value += value[row];
+        sum->count += count ? count[row] : 0;
     }
-    for (size_t i = 0; i < f->profile->stacks.nodes.n; i++)
-        f->value_of_place[i] = s->of[i].value;
     const struct stack_node *nodes = f->profile->stacks.nodes.at;
-    for (size_t i = 1; i < f->profile->stacks.nodes.n; i++) {
-        const struct frame *frame = profile_frame(f->profile, nodes[i].frame);
-        struct flat_row *row = &f->rows.at[flat_row_of(f, nodes[i].frame, flat_count(frame) - 1)];
+    for (uint32_t i = 0; i < f->profile->stacks.nodes.n; i++) {
+        f->value_of_place[i] = s->of[i].value;
+        struct stack_id at = running(f, i);
+        if (!at.i || (!s->of[i].value && !s->of[i].count))
+            continue;
+        struct flat_row *row = &f->rows.at[flat_leaf_of(f, nodes[at.i].frame)];
         row->self += s->of[i].value;
         row->self_count += s->of[i].count;
     }
@@ -174,6 +192,8 @@ static void enter(struct flat *f, struct sums *s, uint32_t stack)
     struct frame_id id = f->profile->stacks.nodes.at[stack].frame;
     for (size_t k = 0, n = flat_count(profile_frame(f->profile, id)); k < n; k++) {
         uint32_t row = flat_row_of(f, id, k);
+        if (row == FLAT_NOBODY)
+            continue;
         struct flat_row *r = &f->rows.at[row];
         if (++s->on_path[row] > r->nested && s->of[stack].value)
             r->nested = s->on_path[row];
@@ -188,7 +208,8 @@ static void leave(struct flat *f, struct sums *s, uint32_t stack)
 {
     struct frame_id id = f->profile->stacks.nodes.at[stack].frame;
     for (size_t k = 0, n = flat_count(profile_frame(f->profile, id)); k < n; k++)
-        s->on_path[flat_row_of(f, id, k)]--;
+        if (flat_row_of(f, id, k) != FLAT_NOBODY)
+            s->on_path[flat_row_of(f, id, k)]--;
 }
 
 /* Depth first without recursion: stacks can be very deep. */
@@ -232,7 +253,7 @@ static void sum_stacks(struct flat *f)
 
 static bool all_in_order(const struct flat *f)
 {
-    if (f->time.n != f->profile->samples.n)
+    if (f->time.n != f->selection->stream->rows.n)
         return false;
     for (size_t i = 0; i < f->time.n; i++)
         if (f->time.order[i] != i)
@@ -244,7 +265,7 @@ static bool all_in_order(const struct flat *f)
 static void find_places(struct flat *f)
 {
     _Static_assert(sizeof(struct stack_id) == 4 && sizeof(struct thread_id) == 4, "numbers");
-    const struct samples *s = &f->profile->samples;
+    const struct rows *s = &f->selection->stream->rows;
     if (!f->time.n)
         return;
     const uint32_t *of_row = f->row_of_thread ? &s->thread->i : &s->stack->i;
@@ -256,14 +277,16 @@ static void find_places(struct flat *f)
         f->own_places[i] = of_row[f->time.order[i]];
 }
 
-struct flat *flat_build(const struct profile *p, int type, enum flat_by by)
+struct flat *flat_build(const struct selection *s, enum flat_by by)
 {
+    const struct profile *p = s->profile;
     struct flat *f = mem_new(struct flat);
+    f->selection = s;
     f->profile = p;
-    f->type = type;
-    f->time = sequence_build(p, type);
+    f->type = s->type;
+    f->time = sequence_build(s);
     f->count_type = f->time.count_type;
-    f->whole = p->types[type].total;
+    f->whole = s->total;
     f->n_places = by == FLAT_THREAD ? p->threads.n : p->stacks.nodes.n;
     f->value_of_place = mem_calloc(f->n_places + 1, sizeof *f->value_of_place);
     intern_init(&f->names);
@@ -290,6 +313,7 @@ void flat_free(struct flat *f)
     free(f->row_of_thread);
     free(f->value_of_place);
     free(f->own_places);
+    free(f->hidden);
     sequence_done(&f->time);
     free(f);
 }

@@ -1,14 +1,13 @@
 /*
- * flat.h - what a profile spends where, as a list: by function, module, thread or source line.
+ * flat.h - what is spent where, as a list: by function, module, thread or source line.
  *
  * A row's self is what was spent in it, its total what was spent in it and in all it called. A
  * sample counts once for a row however often the row is on its stack, so that the total of a
  * recursive function is never above 100 %. Functions are told apart by name, and kernel code from
- * the program's. The profile must outlive the list.
+ * the program's. The selection must outlive the list.
  */
 #pragma once
 #include "analysis/sequence.h"
-#include "model/profile.h"
 #include "stats/stats.h"
 
 enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE };
@@ -23,9 +22,10 @@ struct flat_row {
 };
 
 struct flat {
-    const struct profile *profile;
-    int type, count_type; /* count_type is -1 where samples are not counted */
-    int64_t whole;        /* sum of all samples, those without a stack included */
+    const struct selection *selection;
+    const struct profile *profile; /* of the selection */
+    int type, count_type;          /* count_type is -1 where samples are not counted */
+    int64_t whole;                 /* sum of all samples, those without a stack included */
     struct intern names;
     struct idmap map;
     VEC(struct flat_row) rows;
@@ -36,10 +36,11 @@ struct flat {
     size_t n_places;
     int64_t *value_of_place;       /* sum of the samples there */
     const uint32_t *place_in_time; /* of the rows of time.order */
+    bool *hidden;                  /* by frame: nothing of it is to be seen; NULL = none is */
     uint32_t *own_places;          /* what place_in_time points to, unless that is in the profile */
 };
 
-struct flat *flat_build(const struct profile *p, int type, enum flat_by by);
+struct flat *flat_build(const struct selection *s, enum flat_by by);
 void flat_free(struct flat *f); /* NULL is fine */
 
 static inline struct text flat_name(const struct flat *f, uint32_t row)
@@ -47,7 +48,12 @@ static inline struct text flat_name(const struct flat *f, uint32_t row)
     return intern_get(&f->names, f->rows.at[row].name);
 }
 
-/* Number of rows that a frame stands for, and the I-th, outermost first. Not by thread. */
+/*
+ * Number of rows that a frame stands for, and the I-th, outermost first; FLAT_NOBODY where that
+ * function is hidden. Not by thread.
+ */
+#define FLAT_NOBODY UINT32_MAX /* also: not called, or calls nothing */
+
 static inline size_t flat_count(const struct frame *f)
 {
     return f->n_lines ? f->n_lines : 1;
@@ -57,6 +63,15 @@ static inline uint32_t flat_row_of(const struct flat *f, struct frame_id id, siz
 {
     const struct frame *frame = profile_frame(f->profile, id);
     return frame->n_lines ? f->row_of_line[frame->first_line + i] : f->row_of_bare[id.i];
+}
+
+/* The row of a frame's innermost function that is to be seen, or FLAT_NOBODY. */
+static inline uint32_t flat_leaf_of(const struct flat *f, struct frame_id id)
+{
+    for (size_t i = flat_count(profile_frame(f->profile, id)); i-- > 0;)
+        if (flat_row_of(f, id, i) != FLAT_NOBODY)
+            return flat_row_of(f, id, i);
+    return FLAT_NOBODY;
 }
 
 enum flat_what { FLAT_SELF, FLAT_TOTAL };
@@ -96,7 +111,6 @@ struct flat_calls {
     int64_t from_nothing, self;
     uint32_t *caller_of, *callee_of; /* for each stack a row, FLAT_NOBODY or FLAT_OUTSIDE */
 };
-#define FLAT_NOBODY UINT32_MAX        /* not called, or calls nothing */
 #define FLAT_OUTSIDE (UINT32_MAX - 1) /* no row of the set is on the stack */
 
 struct flat_calls flat_calls_of_set(const struct flat *f, const bool *in_set);

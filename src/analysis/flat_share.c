@@ -44,8 +44,11 @@ static bool frame_is_in(const struct flat *f, struct frame_id id, const bool *in
                         enum flat_what what)
 {
     size_t n = flat_count(profile_frame(f->profile, id));
-    for (size_t k = what == FLAT_SELF ? n - 1 : 0; k < n; k++)
-        if (in_set[flat_row_of(f, id, k)])
+    uint32_t leaf = flat_leaf_of(f, id);
+    if (what == FLAT_SELF)
+        return leaf != FLAT_NOBODY && in_set[leaf];
+    for (size_t k = 0; k < n; k++)
+        if (flat_row_of(f, id, k) != FLAT_NOBODY && in_set[flat_row_of(f, id, k)])
             return true;
     return false;
 }
@@ -60,7 +63,8 @@ static bool *mark_stacks(const struct flat *f, const bool *in_set, enum flat_wha
     bool *marked = mem_calloc(p->stacks.nodes.n, sizeof *marked);
     for (size_t i = 1; i < p->stacks.nodes.n; i++) {
         struct stack_node node = p->stacks.nodes.at[i];
-        marked[i] = frames[node.frame.i] || (what == FLAT_TOTAL && marked[node.parent.i]);
+        bool passes = what == FLAT_TOTAL || (f->hidden && f->hidden[node.frame.i]);
+        marked[i] = frames[node.frame.i] || (passes && marked[node.parent.i]);
     }
     return marked;
 }
@@ -156,7 +160,8 @@ static void find_calls(const struct flat *f, const bool *in_set, struct flat_cal
         struct stack_node node = p->stacks.nodes.at[i];
         struct place here = at[node.parent.i];
         for (size_t k = 0, n = flat_count(profile_frame(p, node.frame)); k < n; k++)
-            here = step(here, flat_row_of(f, node.frame, k), in_set);
+            if (flat_row_of(f, node.frame, k) != FLAT_NOBODY)
+                here = step(here, flat_row_of(f, node.frame, k), in_set);
         at[i] = here;
     }
     for (size_t i = 0; i < p->stacks.nodes.n; i++) {
@@ -176,10 +181,9 @@ struct flat_calls flat_calls_of_set(const struct flat *f, const bool *in_set)
         .callee_of = mem_calloc(n_stacks, sizeof *c.callee_of),
     };
     find_calls(f, in_set, &c);
-    for (size_t i = 0; i < p->samples.n; i++) {
-        uint32_t caller = c.caller_of[p->samples.stack[i].i];
-        uint32_t callee = c.callee_of[p->samples.stack[i].i];
-        int64_t value = p->samples.value[f->type][i];
+    for (size_t i = 0; i < n_stacks; i++) {
+        uint32_t caller = c.caller_of[i], callee = c.callee_of[i];
+        int64_t value = f->value_of_place[i];
         if (caller == FLAT_OUTSIDE)
             continue;
         *(caller == FLAT_NOBODY ? &c.from_nothing : &c.callers[caller]) += value;

@@ -41,16 +41,19 @@ static uint32_t *first_of_file(const struct profile *p)
     return first;
 }
 
-void heat_build(struct heat *h, const struct profile *p, int type)
+void heat_build(struct heat *h, const struct selection *s)
 {
-    *h = (struct heat){.total = p->types[type].total};
+    const struct profile *p = s->profile;
+    const int64_t *value = selection_values(s);
+    *h = (struct heat){.total = s->total};
     autofree int64_t *by_frame = mem_calloc(p->frames.n + 1, sizeof *by_frame);
-    for (size_t i = 0; i < p->samples.n; i++) {
-        struct stack_id stack = p->samples.stack[i];
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        struct stack_id stack = selection_visible(s, s->stream->rows.stack[row]);
         if (stack.i)
-            by_frame[p->stacks.nodes.at[stack.i].frame.i] += p->samples.value[type][i];
+            by_frame[p->stacks.nodes.at[stack.i].frame.i] += value[row];
         else
-            h->no_address += p->samples.value[type][i];
+            h->no_address += value[row];
     }
     autofree uint32_t *first = first_of_file(p);
     for (size_t i = 0; i < p->frames.n; i++) {

@@ -2,8 +2,8 @@
  * heat.h - how much of a profile was spent at each address of each file.
  */
 #pragma once
+#include "analysis/selection.h"
 #include "base/vec.h"
-#include "model/profile.h"
 
 /* What ran at one address: samples whose innermost frame is there. */
 struct heat_spot {
@@ -18,6 +18,6 @@ struct heat {
     int64_t no_address;
 };
 
-/* Of the column TYPE. Free with heat_done(). */
-void heat_build(struct heat *h, const struct profile *p, int type);
+/* Free with heat_done(). */
+void heat_build(struct heat *h, const struct selection *s);
 void heat_done(struct heat *h);

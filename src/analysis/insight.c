@@ -29,11 +29,10 @@ void insight_share(struct buf *b, const struct flat_share *s)
  */
 static struct interval bounds(const struct flat *f, const struct flat_share *s)
 {
-    const struct sample_type *t = &f->profile->types[f->type];
-    struct text unit = profile_str(f->profile, t->unit);
+    const struct value_type *t = selection_value(f->selection);
     if (s->n_effective > 0)
         return s->interval;
-    if (t->decimals || (unit.n && !text_is(unit, "count")))
+    if (t->decimals || t->dimension != DIM_COUNT)
         return (struct interval){s->share, s->share};
     return stats_wilson(s->share, (double)f->whole, STATS_Z95);
 }
@@ -145,7 +144,7 @@ static bool test_dominating(const struct insight_input *in, const struct insight
     if (surely(f, &s) < self->least)
         return false;
     add_name(evidence, f, row);
-    buf_str(evidence, " alone takes ");
+    buf_str(evidence, " alone accounts for ");
     insight_share(evidence, &s);
     return true;
 }
@@ -202,7 +201,10 @@ static struct flat_share share_of_code(const struct flat *f, const struct simd_r
     const struct mapping *file = &p->mappings.at[c->mapping.i];
     autofree bool *marked = mem_calloc(p->stacks.nodes.n, sizeof *marked);
     for (size_t i = 1; i < p->stacks.nodes.n; i++) {
-        const struct frame *frame = profile_frame(p, p->stacks.nodes.at[i].frame);
+        struct stack_id at = selection_visible(f->selection, (struct stack_id){(uint32_t)i});
+        if (!at.i)
+            continue;
+        const struct frame *frame = profile_frame(p, p->stacks.nodes.at[at.i].frame);
         const struct mapping *m = &p->mappings.at[frame->mapping.i];
         marked[i] = frame->kind != FRAME_KERNEL && frame->pc - c->start < c->size_bytes &&
                     m->path.i == file->path.i && m->build_id.i == file->build_id.i;
@@ -215,6 +217,7 @@ static bool test_scalar(const struct insight_input *in, const struct insight_rul
 {
     char what[32];
     size_t n = 0;
+    bool time = quantity_is_time(selection_quantity(in->functions->selection));
     for (size_t i = 0; i < in->n_code; i++) {
         const struct simd_row *c = &in->code[i];
         if (!simd_is_candidate(&c->hot))
@@ -222,7 +225,9 @@ static bool test_scalar(const struct insight_input *in, const struct insight_rul
         struct flat_share s = share_of_code(in->functions, c);
         if (surely(in->functions, &s) < self->least)
             continue;
-        buf_str(evidence, n++ ? ", " : "time is spent in loops of ");
+        buf_str(evidence, n++    ? ", "
+                          : time ? "time is spent in loops of "
+                                 : "much goes to loops of ");
         add_short(evidence, text_of(c->name));
         buf_str(evidence, " (");
         insight_share(evidence, &s);
@@ -248,28 +253,35 @@ static bool test_few(const struct insight_input *in, const struct insight_rule *
     return true;
 }
 
+/* Of the whole stream: what a part of it lost is not known. */
+static double samples_of_stream(const struct stream *s)
+{
+    int counts = stream_samples(s);
+    return counts >= 0 ? (double)s->types[counts].total : 0;
+}
+
 static bool test_lost(const struct insight_input *in, const struct insight_rule *self,
                       struct buf *evidence)
 {
-    uint64_t lost;
-    if (!in->quality->has_samples || !meta_find_u64(&in->profile->meta, META_LOST, &lost))
-        return false;
-    double share = (double)lost / ((double)lost + (double)in->quality->samples);
+    const struct stream *s = in->functions->selection->stream;
+    double samples = samples_of_stream(s);
+    double share = (double)s->lost / ((double)s->lost + samples);
     char n[UNITS_MAX];
-    if (lost == 0 || share < self->least)
+    if (!s->lost_known || s->lost == 0 || samples <= 0 || share < self->least)
         return false;
-    buf_printf(evidence, "%.1f%% of the samples were lost (%s)", 100 * share, units_count(n, lost));
+    buf_printf(evidence, "%.1f%% of the samples were lost (%s)", 100 * share,
+               units_count(n, s->lost));
     return true;
 }
 
 static bool test_unfinished(const struct insight_input *in, const struct insight_rule *self,
                             struct buf *evidence)
 {
-    uint64_t n;
-    const struct quality *q = in->quality;
-    if (!q->has_samples || !meta_find_u64(&in->profile->meta, META_UNFINISHED, &n) || !q->samples)
+    const struct stream *s = in->functions->selection->stream;
+    double samples = samples_of_stream(s);
+    if (!s->unfinished_known || samples <= 0)
         return false;
-    double share = (double)n / (double)q->samples;
+    double share = (double)stream_unfinished(s) / samples;
     if (share < self->least)
         return false;
     buf_printf(evidence, "%.1f%% of the stacks do not reach the program's start", 100 * share);
@@ -294,7 +306,7 @@ static bool test_unnamed(const struct insight_input *in, const struct insight_ru
         return false;
     insight_share(evidence, &s);
     buf_str(evidence, " is in functions whose names are not known");
-    struct text module = profile_module_name(in->profile, f->rows.at[best].mapping);
+    struct text module = profile_module_name(f->profile, f->rows.at[best].mapping);
     if (module.n)
         buf_printf(evidence, ", the largest of them in %.*s", TEXT_ARG(module));
     return true;
@@ -306,7 +318,9 @@ static bool test_waiting(const struct insight_input *in, const struct insight_ru
 {
     uint64_t wall_ns, cpu_ns;
     char wall[UNITS_MAX], cpu[UNITS_MAX];
-    const struct meta *m = &in->profile->meta;
+    const struct meta *m = &in->functions->profile->meta;
+    if (in->functions->selection->rows) /* a part of the run */
+        return false;
     if (!meta_find_u64(m, META_DURATION_NS, &wall_ns) || !wall_ns ||
         !meta_find_u64(m, META_CPU_TIME_NS, &cpu_ns))
         return false;
@@ -314,8 +328,8 @@ static bool test_waiting(const struct insight_input *in, const struct insight_ru
     if (waited < self->least)
         return false;
     buf_printf(evidence, "it took %s and %s of CPU time: %.0f%% of the time nothing of it ran",
-               units_scaled(wall, (double)wall_ns, "nanoseconds"),
-               units_scaled(cpu, (double)cpu_ns, "nanoseconds"), 100 * waited);
+               units_scaled(wall, (double)wall_ns, UNIT_TIME),
+               units_scaled(cpu, (double)cpu_ns, UNIT_TIME), 100 * waited);
     return true;
 }
 
@@ -327,6 +341,10 @@ static bool test_empty(const struct insight_input *in, const struct insight_rule
     buf_printf(evidence, "%.1f%% was sampled without any stack", 100 * in->quality->empty_share);
     return true;
 }
+
+/* What quantities a rule fits. Where the input does not say, most often CPU time was sampled. */
+#define ON_CPU (1u << QUANTITY_CPU_TIME | 1u << QUANTITY_UNKNOWN)
+#define RUNNING (ON_CPU | 1u << QUANTITY_WORK)
 
 const struct insight_rule insight_rules[] = {
     {.id = "few-samples",
@@ -356,25 +374,42 @@ const struct insight_rule insight_rules[] = {
      .advice = "That part is in the total but in no function."},
     {.id = "waiting",
      .about_data = true,
+     .fits = ON_CPU,
      .test = test_waiting,
      .least = 0.4,
      .advice =
          "Samples of CPU time do not show waiting: for input and output, locks, timers, or for "
          "a CPU that others use (see the load at start)."},
     {.id = "dominating",
+     .fits = RUNNING | 1u << QUANTITY_ELAPSED,
      .test = test_dominating,
      .least = 0.5,
      .advice = "Start there: nothing else can pay as much. 'kelvin annotate' shows its hot lines."},
+    {.id = "dominating",
+     .fits = 1u << QUANTITY_MEMORY,
+     .test = test_dominating,
+     .least = 0.5,
+     .advice = "Start there: fewer, smaller or shorter-lived allocations in it save the most "
+               "memory. The hot paths show who asks for them."},
+    {.id = "dominating",
+     .fits = 1u << QUANTITY_EVENTS,
+     .test = test_dominating,
+     .least = 0.5,
+     .advice = "Start there: most of these events happen in it. The hot paths show what leads to "
+               "them."},
     {.id = "flat-profile",
+     .fits = RUNNING,
      .test = test_flat,
      .advice = "No single function is worth tuning. Look for what all paths share: the hot paths "
                "and --by module show larger units; fewer calls beat faster ones."},
     {.id = "deep-recursion",
+     .fits = RUNNING,
      .test = test_recursion,
      .least = 0.05,
      .advice = "Deep stacks cost memory and cache misses and may overflow: a loop with a work list "
                "of its own is safer."},
     {.id = "scalar-loop",
+     .fits = RUNNING,
      .test = test_scalar,
      .least = 0.05,
      .advice = "Where iterations do not need each other's results, vectors do 2 to 16 numbers at "
@@ -382,6 +417,7 @@ const struct insight_rule insight_rules[] = {
                "-fopt-info-vec-missed (gcc) or -Rpass-missed=loop-vectorize (clang) tells what is "
                "in the way."},
     {.id = "allocation",
+     .fits = RUNNING,
      .test = test_names,
      .names = names_allocation,
      .what = "memory allocation and release",
@@ -389,6 +425,7 @@ const struct insight_rule insight_rules[] = {
      .least = 0.05,
      .advice = "Reuse buffers, reserve room ahead, or give short-lived objects an arena."},
     {.id = "hashing",
+     .fits = RUNNING,
      .test = test_names,
      .names = names_hashing,
      .what = "hashing and hash tables",
@@ -396,6 +433,7 @@ const struct insight_rule insight_rules[] = {
      .least = 0.08,
      .advice = "Hash once and keep the result, size tables ahead, or use a cheaper hash."},
     {.id = "locks",
+     .fits = RUNNING,
      .test = test_names,
      .names = names_locks,
      .what = "taking and handing over locks",
@@ -404,6 +442,7 @@ const struct insight_rule insight_rules[] = {
      .advice = "Hold locks for less, split them, or batch the work under them. Time spent asleep "
                "on a lock is not in CPU samples: the delay may be larger."},
     {.id = "copies",
+     .fits = RUNNING,
      .test = test_names,
      .names = names_copies,
      .what = "copying and filling memory",
@@ -411,6 +450,7 @@ const struct insight_rule insight_rules[] = {
      .least = 0.05,
      .advice = "Pass references, move instead of copying, and clear only what is read."},
     {.id = "page-faults",
+     .fits = RUNNING,
      .test = test_names,
      .names = names_faults,
      .what = "page faults",
@@ -420,6 +460,7 @@ const struct insight_rule insight_rules[] = {
          "Each page of fresh memory costs a fault: reuse memory rather than give it back, raise "
          "malloc's trim and mmap thresholds, or use huge pages."},
     {.id = "exceptions",
+     .fits = RUNNING,
      .test = test_names,
      .names = names_exceptions,
      .what = "throwing and catching exceptions",
@@ -427,6 +468,7 @@ const struct insight_rule insight_rules[] = {
      .least = 0.01,
      .advice = "Return errors that are expected as values; throw only what is rare."},
     {.id = "formatting",
+     .fits = RUNNING,
      .test = test_names,
      .names = names_format,
      .what = "formatting text",
@@ -435,6 +477,7 @@ const struct insight_rule insight_rules[] = {
      .advice = "Format only what is shown, and write numbers with a direct routine "
                "(std::to_chars, itoa) where it is hot."},
     {.id = "kernel",
+     .fits = RUNNING,
      .test = test_kernel,
      .least = 0.2,
      .advice =
@@ -446,9 +489,10 @@ const struct insight_rule insight_rules[] = {
 struct insights insights_build(const struct insight_input *in)
 {
     struct insights s = {0};
+    unsigned quantity = 1u << selection_quantity(in->functions->selection);
     for (const struct insight_rule *r = insight_rules; r->id; r++) {
         autobuf struct buf b = {0};
-        if (r->test(in, r, &b))
+        if ((!r->fits || r->fits & quantity) && r->test(in, r, &b))
             *vec_push(&s.at) = (struct insight){r, mem_strdup(buf_cstr(&b))};
     }
     return s;

@@ -6,6 +6,8 @@ void labels_init(struct labels *l, const struct profile *p, const struct label_o
 {
     *l = (struct labels){.opts = *opts};
     intern_init(&l->texts);
+    if (!p)
+        return;
     vec_reserve(&l->of_line, p->lines.n);
     vec_reserve(&l->of_bare, p->frames.n);
     l->of_line.n = p->lines.n;
@@ -99,4 +101,12 @@ uint32_t labels_of_frame(struct labels *l, const struct profile *p, struct frame
     uint32_t label = add_for(l, p, f, name, kind);
     *slot = label + 1;
     return label;
+}
+
+void labels_build(struct labels *l, const struct profile *p, const struct label_opts *opts)
+{
+    labels_init(l, p, opts);
+    for (uint32_t i = 0; i < p->frames.n; i++)
+        for (size_t k = 0; k < labels_count(&p->frames.at[i]); k++)
+            labels_of_frame(l, p, (struct frame_id){i}, k);
 }

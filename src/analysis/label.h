@@ -30,7 +30,11 @@ struct labels {
     VEC(uint32_t) of_bare; /* frame id -> label + 1 of frames without lines */
 };
 
+/* Labels are made as they are asked for (P may be NULL: then only by labels_add()) ... */
 void labels_init(struct labels *l, const struct profile *p, const struct label_opts *opts);
+
+/* ... or all at once: then labels_get() reads them, from several threads if need be. */
+void labels_build(struct labels *l, const struct profile *p, const struct label_opts *opts);
 void labels_done(struct labels *l);
 
 /* Number of labels FRAME has: at least one. */
@@ -41,6 +45,15 @@ static inline size_t labels_count(const struct frame *f)
 
 /* The I-th label of a frame, outermost first. */
 uint32_t labels_of_frame(struct labels *l, const struct profile *p, struct frame_id id, size_t i);
+
+/* The same where it is made already, else LABEL_NONE: reads only. */
+#define LABEL_NONE UINT32_MAX
+static inline uint32_t labels_get(const struct labels *l, const struct profile *p,
+                                  struct frame_id id, size_t i)
+{
+    const struct frame *f = profile_frame(p, id);
+    return (f->n_lines ? l->of_line.at[f->first_line + i] : l->of_bare.at[id.i]) - 1;
+}
 
 /* A label that is not a frame's: a thread or process as the root of its stacks. */
 uint32_t labels_add(struct labels *l, struct text text, enum frame_kind kind);

@@ -2,35 +2,22 @@
 
 #include <stddef.h>
 
-/* Which figure an event is part of. */
-static const struct {
-    const char *event;
-    size_t figure; /* offset in struct misses_counts */
-} table[] = {
-    {"Ir", offsetof(struct misses_counts, instructions)},
-    {"Dr", offsetof(struct misses_counts, accesses)},
-    {"Dw", offsetof(struct misses_counts, accesses)},
-    {"D1mr", offsetof(struct misses_counts, d1_misses)},
-    {"D1mw", offsetof(struct misses_counts, d1_misses)},
-    {"ILmr", offsetof(struct misses_counts, ll_misses)},
-    {"DLmr", offsetof(struct misses_counts, ll_misses)},
-    {"DLmw", offsetof(struct misses_counts, ll_misses)},
-    {"Bc", offsetof(struct misses_counts, branches)},
-    {"Bi", offsetof(struct misses_counts, branches)},
-    {"Bcm", offsetof(struct misses_counts, branch_misses)},
-    {"Bim", offsetof(struct misses_counts, branch_misses)},
-    {"I1mr", offsetof(struct misses_counts, i1_misses)},
+/* Which sum a figure is part of: an offset in struct misses_counts. */
+static const size_t part_of[SIMULATED_FIGURES] = {
+    [SIMULATED_INSTRUCTIONS] = offsetof(struct misses_counts, instructions),
+    [SIMULATED_READS] = offsetof(struct misses_counts, accesses),
+    [SIMULATED_WRITES] = offsetof(struct misses_counts, accesses),
+    [SIMULATED_I1_MISSES] = offsetof(struct misses_counts, i1_misses),
+    [SIMULATED_D1_READ_MISSES] = offsetof(struct misses_counts, d1_misses),
+    [SIMULATED_D1_WRITE_MISSES] = offsetof(struct misses_counts, d1_misses),
+    [SIMULATED_LL_CODE_MISSES] = offsetof(struct misses_counts, ll_misses),
+    [SIMULATED_LL_READ_MISSES] = offsetof(struct misses_counts, ll_misses),
+    [SIMULATED_LL_WRITE_MISSES] = offsetof(struct misses_counts, ll_misses),
+    [SIMULATED_BRANCHES] = offsetof(struct misses_counts, branches),
+    [SIMULATED_JUMPS] = offsetof(struct misses_counts, branches),
+    [SIMULATED_BRANCH_MISSES] = offsetof(struct misses_counts, branch_misses),
+    [SIMULATED_JUMP_MISSES] = offsetof(struct misses_counts, branch_misses),
 };
-
-enum { EVENTS = sizeof table / sizeof *table };
-
-static int find_type(const struct profile *p, const char *event)
-{
-    for (int i = 0; i < p->n_types; i++)
-        if (text_is(profile_str(p, p->types[i].event), event))
-            return i;
-    return -1;
-}
 
 static void add(struct misses_counts *c, size_t figure, int64_t value)
 {
@@ -39,24 +26,25 @@ static void add(struct misses_counts *c, size_t figure, int64_t value)
         *sum = INT64_MAX;
 }
 
-/* The innermost function of a stack. */
+/* The innermost function of a stack; FLAT_NOBODY where there is none to be seen. */
 static uint32_t leaf_row(const struct flat *f, struct stack_id stack)
 {
-    struct frame_id id = f->profile->stacks.nodes.at[stack.i].frame;
-    return flat_row_of(f, id, flat_count(profile_frame(f->profile, id)) - 1);
+    stack = selection_visible(f->selection, stack);
+    return stack.i ? flat_leaf_of(f, f->profile->stacks.nodes.at[stack.i].frame) : FLAT_NOBODY;
 }
 
 static void sum_all(struct misses *c, const struct flat *f, const int *types,
                     struct misses_counts *by_row)
 {
-    const struct samples *s = &f->profile->samples;
-    for (size_t i = 0; i < s->n; i++) {
-        uint32_t row = s->stack[i].i ? leaf_row(f, s->stack[i]) : UINT32_MAX;
-        for (size_t e = 0; e < EVENTS; e++) {
-            int64_t value = types[e] >= 0 ? s->value[types[e]][i] : 0;
-            add(&c->whole, table[e].figure, value);
-            if (row != UINT32_MAX)
-                add(&by_row[row], table[e].figure, value);
+    const struct rows *rows = &f->selection->stream->rows;
+    for (size_t i = 0; i < f->selection->n_rows; i++) {
+        size_t at = selection_row(f->selection, i);
+        uint32_t row = leaf_row(f, rows->stack[at]);
+        for (int e = SIMULATED_OTHER + 1; e < SIMULATED_FIGURES; e++) {
+            int64_t value = types[e] >= 0 ? rows->value[types[e]][at] : 0;
+            add(&c->whole, part_of[e], value);
+            if (row != FLAT_NOBODY)
+                add(&by_row[row], part_of[e], value);
         }
     }
 }
@@ -99,13 +87,15 @@ static int by_misses(const void *a, const void *b, void *functions)
 struct misses misses_build(const struct flat *functions)
 {
     struct misses c = {0};
-    int types[EVENTS];
-    for (size_t e = 0; e < EVENTS; e++)
-        types[e] = find_type(functions->profile, table[e].event);
-    c.has_data = types[1] >= 0 && types[3] >= 0;
-    c.has_ll = c.has_data && types[0] >= 0 && types[6] >= 0;
-    c.has_i1 = types[0] >= 0 && types[12] >= 0;
-    c.has_branches = types[8] >= 0 && types[10] >= 0;
+    int types[SIMULATED_FIGURES];
+    for (int e = 0; e < SIMULATED_FIGURES; e++)
+        types[e] =
+            simulated_find(functions->profile, functions->selection->stream, (enum simulated)e);
+    bool has_ir = types[SIMULATED_INSTRUCTIONS] >= 0;
+    c.has_data = types[SIMULATED_READS] >= 0 && types[SIMULATED_D1_READ_MISSES] >= 0;
+    c.has_ll = c.has_data && has_ir && types[SIMULATED_LL_READ_MISSES] >= 0;
+    c.has_i1 = has_ir && types[SIMULATED_I1_MISSES] >= 0;
+    c.has_branches = types[SIMULATED_BRANCHES] >= 0 && types[SIMULATED_BRANCH_MISSES] >= 0;
     if (!c.has_data && !c.has_branches)
         return c;
     autofree struct misses_counts *by_row = mem_calloc(functions->rows.n + 1, sizeof *by_row);

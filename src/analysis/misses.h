@@ -1,8 +1,8 @@
 /*
  * misses.h - how often memory and branches were missed, as valgrind's simulators count them.
  *
- * Needs a profile with their events (Ir, I1mr, ILmr, Dr, Dw, D1mr, D1mw, DLmr, DLmw, Bc, Bcm, Bi,
- * Bim); what is not there is not known. A function's figures are its own, without what it calls.
+ * Needs a stream with their columns (quantity.h has them); what is not there is not known. A
+ * function's figures are its own, without what it calls.
  */
 #pragma once
 #include "analysis/flat.h"
@@ -31,8 +31,7 @@ struct misses {
     VEC(struct misses_row) rows; /* most misses first: D1, then LL, branches, instructions, name */
 };
 
-/* FUNCTIONS is the profile's list by function. Nothing is there (has_* false) without the events.
- */
+/* FUNCTIONS is a list by function. Nothing is there (has_* false) without the columns. */
 struct misses misses_build(const struct flat *functions);
 void misses_done(struct misses *c);
 

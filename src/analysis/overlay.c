@@ -38,22 +38,32 @@ static uint32_t name_of(struct overlay *o, struct namer *n, uint32_t label)
     return *name - 1;
 }
 
+/* The node of a stack, whose callers' node is known already. */
+static uint32_t lay_frame(struct overlay *o, const struct overlay_run *run, struct namer *namer,
+                          struct stack_node at)
+{
+    const struct selection *s = run->s;
+    uint32_t node = run->node_of_stack[at.parent.i];
+    for (size_t k = 0, n = labels_count(profile_frame(s->profile, at.frame)); k < n; k++) {
+        if (selection_hides(s, at.frame, k))
+            continue;
+        uint32_t label = labels_of_frame(&namer->labels, s->profile, at.frame, k);
+        uint32_t name = name_of(o, namer, label);
+        if (!s->merge_recursion || !node || o->name.at[node] != name)
+            node = push_node(o, node, name);
+    }
+    return node;
+}
+
 static void lay_stacks(struct overlay *o, struct overlay_run *run)
 {
-    const struct stacks *s = &run->p->stacks;
+    const struct profile *p = run->s->profile;
+    const struct stacks *s = &p->stacks;
     struct namer namer = {0};
-    labels_init(&namer.labels, run->p, &(struct label_opts){.merge_kinds = true});
+    labels_init(&namer.labels, p, &(struct label_opts){.merge_kinds = true});
     run->node_of_stack = mem_calloc(s->nodes.n, sizeof *run->node_of_stack);
-    for (size_t i = 1; i < s->nodes.n; i++) {
-        struct frame_id frame = s->nodes.at[i].frame;
-        size_t n = labels_count(profile_frame(run->p, frame));
-        uint32_t node = run->node_of_stack[s->nodes.at[i].parent.i];
-        for (size_t k = 0; k < n; k++) {
-            uint32_t label = labels_of_frame(&namer.labels, run->p, frame, k);
-            node = push_node(o, node, name_of(o, &namer, label));
-        }
-        run->node_of_stack[i] = node;
-    }
+    for (size_t i = 1; i < s->nodes.n; i++)
+        run->node_of_stack[i] = lay_frame(o, run, &namer, s->nodes.at[i]);
     labels_done(&namer.labels);
     vec_done(&namer.name_of_label);
 }
@@ -63,7 +73,7 @@ static void lay_times(struct overlay_run *run)
     const struct sequence *t = &run->time;
     run->node_in_time = mem_calloc(t->n + 1, sizeof *run->node_in_time);
     for (size_t i = 0; i < t->n; i++)
-        run->node_in_time[i] = run->node_of_stack[run->p->samples.stack[t->order[i]].i];
+        run->node_in_time[i] = run->node_of_stack[run->s->stream->rows.stack[t->order[i]].i];
 }
 
 /* Walk the tree depth first to see which nodes are the outermost of their name. */
@@ -97,16 +107,18 @@ static void find_outermost(struct overlay *o)
 
 static void add_samples(struct overlay_run *run)
 {
-    const struct samples *s = &run->p->samples;
-    const int64_t *value = s->value[run->type];
-    for (size_t row = 0; row < s->n; row++)
-        run->self[run->node_of_stack[s->stack[row].i]] += (double)value[row];
+    const struct selection *s = run->s;
+    const int64_t *value = selection_values(s);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        run->self[run->node_of_stack[s->stream->rows.stack[row].i]] += (double)value[row];
+    }
 }
 
 static void sum_shares(const struct overlay *o, struct overlay_run *run)
 {
     size_t n = o->parent.n, n_names = o->names.strings.n;
-    double whole = (double)run->p->types[run->type].total;
+    double whole = (double)run->s->total;
     run->self = mem_calloc(n, sizeof(double));
     run->total = mem_calloc(n, sizeof(double));
     run->fun_self = mem_calloc(n_names, sizeof(double));
@@ -126,15 +138,14 @@ static void sum_shares(const struct overlay *o, struct overlay_run *run)
 
 /* --- all of it --- */
 
-void overlay_build(struct overlay *o, const struct diff_run *runs, size_t n_runs)
+void overlay_build(struct overlay *o, const struct selection *const *runs, size_t n_runs)
 {
     *o = (struct overlay){.runs = mem_calloc(n_runs, sizeof *o->runs), .n_runs = n_runs};
     intern_init(&o->names);
     *vec_push(&o->parent) = 0;
     *vec_push(&o->name) = 0;
     for (size_t i = 0; i < n_runs; i++) {
-        o->runs[i] = (struct overlay_run){.p = runs[i].p, .type = runs[i].type};
-        o->runs[i].time = sequence_build(runs[i].p, runs[i].type);
+        o->runs[i] = (struct overlay_run){.s = runs[i], .time = sequence_build(runs[i])};
         lay_stacks(o, &o->runs[i]);
         lay_times(&o->runs[i]);
     }

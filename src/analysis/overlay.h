@@ -3,14 +3,13 @@
  * the share of every run at each place of it.
  *
  * Shares are of a run's own total, 0 to 1. A sample counts once for a function however often the
- * function is on its stack. The profiles must outlive it.
+ * function is on its stack. The selections must outlive it.
  */
 #pragma once
 #include "analysis/sequence.h"
 
 struct overlay_run {
-    const struct profile *p;
-    int type;
+    const struct selection *s;
     uint32_t *node_of_stack;
     uint32_t *node_in_time;       /* of the samples in time order */
     double *self, *total;         /* by node */
@@ -27,13 +26,7 @@ struct overlay {
     size_t n_runs;
 };
 
-/* What is compared: a profile and which of its values. */
-struct diff_run {
-    const struct profile *p;
-    int type;
-};
-
-void overlay_build(struct overlay *o, const struct diff_run *runs, size_t n_runs);
+void overlay_build(struct overlay *o, const struct selection *const *runs, size_t n_runs);
 void overlay_done(struct overlay *o);
 
 /* How many independent samples the shares of a function rest on, in one run; 0 = not known. */

@@ -11,28 +11,45 @@ static bool is_unnamed(const struct profile *p, const struct frame *f)
            profile_name_is_place(profile_function_name(p, profile_lines(p, f)->function));
 }
 
-static struct depth *measure_stacks(const struct profile *p)
+/* How many functions of a frame are to be seen. */
+static uint32_t count_visible(const struct selection *s, struct frame_id id)
 {
-    const struct stacks *s = &p->stacks;
-    struct depth *d = mem_calloc(s->nodes.n, sizeof *d);
-    for (size_t i = 1; i < s->nodes.n; i++) {
-        const struct frame *f = profile_frame(p, s->nodes.at[i].frame);
-        struct depth parent = d[s->nodes.at[i].parent.i];
-        uint32_t lines = f->n_lines ? f->n_lines : 1;
-        d[i] = (struct depth){parent.frames + lines, parent.unnamed + is_unnamed(p, f)};
+    const struct frame *f = profile_frame(s->profile, id);
+    uint32_t all = f->n_lines ? f->n_lines : 1, n = 0;
+    if (!s->hidden_line)
+        return all;
+    for (size_t i = 0; i < all; i++)
+        n += !selection_hides(s, id, i);
+    return n;
+}
+
+static struct depth *measure_stacks(const struct selection *s)
+{
+    const struct profile *p = s->profile;
+    const struct stacks *stacks = &p->stacks;
+    struct depth *d = mem_calloc(stacks->nodes.n, sizeof *d);
+    for (size_t i = 1; i < stacks->nodes.n; i++) {
+        struct stack_node node = stacks->nodes.at[i];
+        struct depth parent = d[node.parent.i];
+        uint32_t seen = count_visible(s, node.frame);
+        bool unnamed = seen && is_unnamed(p, profile_frame(p, node.frame));
+        d[i] = (struct depth){parent.frames + seen, parent.unnamed + unnamed};
     }
     return d;
 }
 
-static void sum_stacks(struct quality *q, const struct profile *p, int type)
+static void sum_stacks(struct quality *q, const struct selection *s)
 {
-    struct depth *depths = measure_stacks(p);
+    const struct profile *p = s->profile;
+    const int64_t *value = selection_values(s);
+    struct depth *depths = measure_stacks(s);
     bool *seen = mem_calloc(p->stacks.nodes.n, sizeof *seen);
     double weight = 0, frames = 0, unnamed = 0, empty = 0;
-    for (size_t row = 0; row < p->samples.n; row++) {
-        uint32_t stack = p->samples.stack[row].i;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        uint32_t stack = s->stream->rows.stack[row].i;
         struct depth d = depths[stack];
-        double w = (double)p->samples.value[type][row];
+        double w = (double)value[row];
         if (w == 0)
             continue;
         weight += w;
@@ -50,34 +67,24 @@ static void sum_stacks(struct quality *q, const struct profile *p, int type)
     free(depths);
 }
 
-static void find_times(struct quality *q, const struct profile *p)
+static void find_times(struct quality *q, const struct selection *s)
 {
-    q->has_time = p->samples.time_ns && p->samples.n;
+    const uint64_t *time_ns = s->stream->rows.time_ns;
+    q->has_time = time_ns && s->n_rows;
     if (!q->has_time)
         return;
     q->first_ns = UINT64_MAX;
-    for (size_t row = 0; row < p->samples.n; row++) {
-        uint64_t t = p->samples.time_ns[row];
+    for (size_t i = 0; i < s->n_rows; i++) {
+        uint64_t t = time_ns[selection_row(s, i)];
         q->first_ns = t < q->first_ns ? t : q->first_ns;
         q->last_ns = t > q->last_ns ? t : q->last_ns;
     }
 }
 
-struct quality quality_of(const struct profile *p, int type)
+struct quality quality_of(const struct selection *s)
 {
-    struct quality q = {0};
-    int counts = profile_count_type(p, type);
-    if (counts >= 0 && !text_is(profile_str(p, p->types[counts].name), "samples"))
-        counts = -1; /* a heap profile's objects are counted, not sampled */
-    q.has_samples = counts >= 0;
-    q.samples = counts >= 0 ? p->types[counts].total : 0;
-    sum_stacks(&q, p, type);
-    find_times(&q, p);
+    struct quality q = {.has_samples = s->count_type >= 0, .samples = s->n_samples};
+    sum_stacks(&q, s);
+    find_times(&q, s);
     return q;
-}
-
-bool quality_is_exact(const struct profile *p)
-{
-    const char *kind = meta_find(&p->meta, META_KIND);
-    return kind && (strcmp(kind, META_KIND_SIMULATED) == 0 || strcmp(kind, META_KIND_EXACT) == 0);
 }

@@ -1,10 +1,10 @@
 /*
  * quality.h - how good a profile is: how many samples, how deep, how much of it has names.
  *
- * Shares are weighted by the chosen sample type, so that a frame seen once counts once.
+ * Shares are weighted by the selected value, so that a frame seen once counts once.
  */
 #pragma once
-#include "model/profile.h"
+#include "analysis/selection.h"
 
 /* Below this many samples a share is a rough guess: at 200, 5 % means 2 to 8 %. */
 enum { QUALITY_FEW_SAMPLES = 200 };
@@ -21,7 +21,4 @@ struct quality {
     uint64_t first_ns, last_ns;
 };
 
-struct quality quality_of(const struct profile *p, int type);
-
-/* Whether the values were counted, by a simulator or a tracer, and not estimated from samples. */
-bool quality_is_exact(const struct profile *p);
+struct quality quality_of(const struct selection *s);

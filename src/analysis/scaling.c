@@ -31,7 +31,7 @@ static void fit(const struct scaling *s, struct scaling_cost *c)
 static double whole_of(const struct flat *f)
 {
     double value = (double)f->whole;
-    for (int i = 0; i < f->profile->types[f->type].decimals; i++)
+    for (int i = 0; i < selection_value(f->selection)->decimals; i++)
         value /= 10;
     return value;
 }
@@ -100,11 +100,10 @@ void scaling_build(struct scaling *s, const struct scaling_run *runs, size_t n, 
     qsort(s->runs, n, sizeof *s->runs, by_size);
     s->whole.cost = new_costs(s);
     for (size_t i = 0; i < n; i++) {
-        s->lists[i] = flat_build(s->runs[i].profile, s->runs[i].type, FLAT_FUNCTION);
+        s->lists[i] = flat_build(s->runs[i].selection, FLAT_FUNCTION);
         s->whole.cost[i] = whole_of(s->lists[i]);
     }
-    const struct scaling_run *last = scaling_largest(s);
-    s->unit = profile_str(last->profile, last->profile->types[last->type].unit);
+    s->value = selection_value(scaling_largest(s)->selection);
     fit(s, &s->whole);
     add_functions(s, top);
 }

@@ -10,8 +10,7 @@
 #include "stats/growth.h"
 
 struct scaling_run {
-    const struct profile *profile;
-    int type;
+    const struct selection *selection;
     double size; /* above 0 */
 };
 
@@ -32,14 +31,14 @@ struct scaling {
     struct scaling_run *runs; /* smallest first */
     struct flat **lists;      /* one a run, by function */
     size_t n;
-    struct text unit; /* of the costs; "" = not known */
+    const struct value_type *value; /* of the largest run: what the costs are */
     struct scaling_cost whole;
     VEC(struct scaling_function) functions; /* the hottest of the largest run, by self */
     struct arena arena;
 };
 
 /*
- * Of N runs in any order, at least two; the profiles must outlive S. TOP functions are looked at.
+ * Of N runs in any order, at least two; the selections must outlive S. TOP functions are looked at.
  * Free with scaling_done().
  */
 void scaling_build(struct scaling *s, const struct scaling_run *runs, size_t n, size_t top);

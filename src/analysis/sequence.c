@@ -3,15 +3,6 @@
 
 #include "stats/stats.h"
 
-/* A heap profile's objects are counted, not sampled: no interval comes from them. */
-static int samples_type(const struct profile *p, int type)
-{
-    int counts = profile_count_type(p, type);
-    bool ok = counts >= 0 && text_is(profile_str(p, p->types[counts].name), "samples") &&
-              p->types[counts].decimals == 0;
-    return ok ? counts : -1;
-}
-
 static int by_time(const void *a, const void *b, void *times)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -29,42 +20,47 @@ static void sort_by_time(struct sequence *t, uint64_t *times)
     }
 }
 
-static void find_order(struct sequence *t, const struct samples *s)
+static void find_order(struct sequence *t, const struct selection *s)
 {
-    if (!s->time_ns || t->count_type < 0)
+    const struct rows *rows = &s->stream->rows;
+    if (!rows->time_ns || t->count_type < 0)
         return;
-    const int64_t *count = s->value[t->count_type];
-    t->order = mem_calloc(s->n + 1, sizeof *t->order);
-    for (size_t i = 0; i < s->n; i++) {
-        if (count[i] > 1) { /* many samples at one time: no series */
+    const int64_t *count = rows->value[t->count_type];
+    t->order = mem_calloc(s->n_rows + 1, sizeof *t->order);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        if (count[row] > 1) { /* many samples at one time: no series */
             sequence_done(t);
             return;
         }
-        if (count[i] == 1)
-            t->order[t->n++] = (uint32_t)i;
+        if (count[row] == 1)
+            t->order[t->n++] = (uint32_t)row;
     }
-    sort_by_time(t, s->time_ns);
+    sort_by_time(t, rows->time_ns);
 }
 
 /* Samples of unlike weight tell less than their number. */
-static void count_samples(struct sequence *t, const struct samples *s, int type)
+static void count_samples(struct sequence *t, const struct selection *s)
 {
     if (t->count_type < 0)
         return;
+    const int64_t *value = selection_values(s), *count = s->stream->rows.value[t->count_type];
     double sum = 0, squares = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double v = (double)s->value[type][i], n = (double)s->value[t->count_type][i];
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        double v = (double)value[row], n = (double)count[row];
         sum += v;
         squares += n > 0 ? v * v / n : 0;
     }
     t->n_samples = stats_weighted_n(sum, squares);
 }
 
-struct sequence sequence_build(const struct profile *p, int type)
+struct sequence sequence_build(const struct selection *s)
 {
-    struct sequence t = {.count_type = samples_type(p, type)};
-    find_order(&t, &p->samples);
-    count_samples(&t, &p->samples, type);
+    bool whole = s->count_type >= 0 && s->stream->types[s->count_type].decimals == 0;
+    struct sequence t = {.count_type = whole ? s->count_type : -1};
+    find_order(&t, s);
+    count_samples(&t, s);
     return t;
 }
 

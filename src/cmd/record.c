@@ -3,7 +3,6 @@
  */
 #include "cmd/record.h"
 #include "cmd/command.h"
-#include "symbol/symbolize.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -32,12 +31,15 @@ static const struct opt record_table[] = {
     {0, "stack-size", OPT_INT, AT(stack_bytes), "BYTES",
      "how much of each stack to copy at most (default: 65528)", .min = 1024, .max = 65528},
     {0, "min-samples", OPT_INT, AT(min_samples), "N",
-     "publish nothing with fewer than N samples (default: 200)", .min = 0, .max = 1e9},
+     "publish nothing with fewer than N samples (default: 0, publish and say that they are few)",
+     .min = 0, .max = 1e9},
     {0, "strict", OPT_FLAG, AT(strict), NULL,
      "publish nothing with over 1% of samples lost or stacks unfinished, or 10% of frames "
      "unnamed"},
     {0, "allow-partial", OPT_FLAG, AT(allow_partial), NULL,
      "publish even so, with the label 'partial'"},
+    {0, "rotate", OPT_NUMBER, AT(rotate_s), "SECONDS",
+     "begin a new file every SECONDS: FILE.0001.kelvin, FILE.0002.kelvin...", .min = 1, .max = 1e7},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
     OPT_END,
 };
@@ -60,22 +62,6 @@ static int check(const struct record_opts *o, char **command, struct err *err)
     return 0;
 }
 
-static struct recorder_opts recorder_opts(const struct record_opts *o, char **command)
-{
-    return (struct recorder_opts){
-        .engine = {.rate_hz = o->rate_hz,
-                   .event = o->event,
-                   .stack_bytes = o->stack_bytes,
-                   .user_only = o->user_only,
-                   .engine = o->engine},
-        .output = o->output,
-        .command = command,
-        .pid = (int)o->pid,
-        .duration_s = o->duration_s,
-        .status = !o->quiet && isatty(STDERR_FILENO) ? record_status : NULL,
-    };
-}
-
 /* Our own failures must not look like the command's. */
 static int own_failure(struct err *err)
 {
@@ -84,70 +70,44 @@ static int own_failure(struct err *err)
     return command_fail(err);
 }
 
-/* Names, labels, gates, and the file in its place. */
-static int finish(struct recorder *r, const struct record_opts *o, struct err *err)
+static int record(const struct record_opts *o, char **command)
 {
-    struct symbolize_opts names = {.locate = processes_locate, .locate_arg = r->processes};
-    symbolize(r->profile, &names);
-    struct quality q = quality_of(r->profile, r->profile->default_type);
-    if (record_gate(r, o, &q, err) != 0) {
-        if (!o->allow_partial)
-            return -1;
-        meta_set_str(&r->profile->meta, META_PARTIAL, err->text);
-    }
-    record_label_end(r, &q);
-    if (recorder_publish(r, err) != 0)
-        return -1;
-    if (!o->quiet)
-        record_summary(r, &q);
-    return 0;
-}
-
-static int run_and_finish(struct recorder *r, const struct record_opts *o)
-{
+    struct record_facts facts;
     struct err err;
-    int rc = recorder_run(r, &err);
-    if (r->opts.status)
+    int rc = record_take(o, command, &facts, &err);
+    if (o->status)
         record_status_clear();
-    if (rc == 0 && finish(r, o, &err) == 0)
-        return recorder_code(r, EXIT_OK);
-    int ours = own_failure(&err);
-    if (rc != 0)
-        command_say("what was recorded until then is in '%s'", r->part_path);
-    return recorder_code(r, ours);
-}
-
-static int record(const struct record_opts *o, char **command, const struct record_host *host)
-{
-    struct recorder_opts ro = recorder_opts(o, command);
-    struct recorder r;
-    struct err err;
-    bool started = recorder_start(&r, &ro, &err) == 0;
-    if (started)
-        record_label_start(&r, o, host);
-    int rc = started ? run_and_finish(&r, o) : own_failure(&err);
-    recorder_done(&r, r.end == END_WRITE);
-    return rc;
+    if (rc != 0) {
+        int ours = own_failure(&err);
+        if (facts.part_left)
+            command_say("what was recorded until then is in '%s.part'", o->output);
+        return record_code(&facts, ours);
+    }
+    if (!facts.published) {
+        record_say_gate(&facts, o, &err);
+        return record_code(&facts, own_failure(&err));
+    }
+    if (!o->quiet)
+        record_summary(&facts, o);
+    return record_code(&facts, EXIT_OK);
 }
 
 static int record_run(const struct command *self, int n, char **args)
 {
-    struct record_opts o = {
-        .rate_hz = 999, .engine = "auto", .min_samples = 200, .stack_bytes = 65528};
+    struct record_opts o = {.rate_hz = 999, .engine = "auto", .stack_bytes = 65528, .args = args};
     struct opt_result operands;
     struct err err;
-    struct record_host host = {.args = args, .n_args = opt_front(self->opts, n, args)};
-    int rc = command_parse(self, &o, host.n_args, args, &operands);
+    o.n_args = opt_front(self->opts, n, args);
+    int rc = command_parse(self, &o, o.n_args, args, &operands);
     if (rc != 0)
         return rc < 0 ? EXIT_OWN : EXIT_OK;
-    char **command = host.n_args < n ? args + host.n_args : NULL;
+    char **command = o.n_args < n ? args + o.n_args : NULL;
     if (check(&o, command, &err) != 0)
         return own_failure(&err);
     autofree char *output = o.output ? mem_strdup(o.output) : default_output(&o, command);
     o.output = output;
-    fingerprint_read(&host.fingerprint, "");
-    provenance_read(&host.provenance);
-    return record(&o, command, &host);
+    o.status = !o.quiet && isatty(STDERR_FILENO) ? record_status : NULL;
+    return record(&o, command);
 }
 
 const struct command command_record = {
@@ -162,8 +122,8 @@ const struct command command_record = {
         "\n"
         "The recording grows beside its target as FILE.part, every second; if kelvin is killed, "
         "that opens like any recording. At the end functions get their names and FILE.part "
-        "becomes FILE. A run with too few samples, or one that fails --strict, leaves FILE as it "
-        "was and exits with 3.\n"
+        "becomes FILE; a recording that it replaces stays as FILE.old. With --min-samples or "
+        "--strict a recording that is not good enough leaves FILE as it was and exits with 3.\n"
         "\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); "
         "125 if kelvin itself failed, 126 if the command cannot be run, 127 if there is none.",

@@ -8,12 +8,8 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-/* How the samples were obtained; see META_KIND_* */
-#define META_KIND "kind"
-#define META_FORMAT "format"   /* the input's format: "folded", "pprof"... */
-#define META_SOURCE "source"   /* the input's file name, without folders */
-#define META_LOST "lost"       /* samples the recorder lost, a count */
-#define META_RATE_HZ "rate_hz" /* samples a second that were asked for */
+#define META_FORMAT "format" /* the input's format: "folded", "pprof"... */
+#define META_SOURCE "source" /* the input's file name, without folders */
 #define META_DURATION_NS "duration_ns"
 #define META_TIME_NS "time_ns" /* start, since 1970 */
 #define META_COMMAND "command"
@@ -41,13 +37,8 @@
 #define META_CUT "cut" /* present when the input was cut off; says where */
 
 /* What a recorder knows besides; see doc of `kelvin record`. */
-#define META_ENGINE "engine"                     /* "perf", "timer" */
-#define META_ENGINE_NOTE "engine_note"           /* what it could not do, and why */
-#define META_EVENT "event"                       /* with its modifiers */
-#define META_RATE_ACHIEVED_HZ "rate_achieved_hz" /* samples a second of CPU time */
-#define META_SAMPLES "samples"
-#define META_THROTTLED "throttled"         /* times the kernel held sampling back */
-#define META_UNFINISHED "unfinished"       /* samples whose stack did not reach the bottom */
+#define META_ENGINE "engine"               /* "perf", "timer" */
+#define META_ENGINE_NOTE "engine_note"     /* what it could not do, and why */
 #define META_UNNAMED_SHARE "unnamed"       /* of frames met while walking all stacks, "1.25%" */
 #define META_KERNEL_HIDDEN "kernel_hidden" /* "yes" where no right to see it hid the kernel */
 #define META_EXIT_STATUS "exit_status"     /* of the command: "0", "signal 11" */
@@ -55,15 +46,6 @@
 #define META_RECORDER_NS "recorder_cpu_ns" /* CPU time of the recorder itself */
 #define META_OPTIONS "options"             /* of the recorder */
 #define META_PARTIAL "partial"             /* present when a gate failed; says which */
-
-/* Values of META_KIND: a software clock is never called a hardware counter. */
-#define META_KIND_SOFTWARE "software clock"
-#define META_KIND_HARDWARE "hardware counter"
-#define META_KIND_TIMER "in-process timer"
-#define META_KIND_EVENT "software event"
-#define META_KIND_TRACE "trace"
-#define META_KIND_EXACT "exact count"
-#define META_KIND_SIMULATED "simulation"
 
 struct meta_entry {
     char *key, *value;
@@ -83,9 +65,3 @@ void meta_set_u64(struct meta *m, const char *key, uint64_t value);
 /* NULL where not known. */
 const char *meta_find(const struct meta *m, const char *key);
 bool meta_find_u64(const struct meta *m, const char *key, uint64_t *ret);
-
-/* The META_KIND of a perf event by its name ("cycles:u", "cpu-clock"), or NULL when in doubt. */
-const char *meta_kind_of_event(struct text event);
-
-/* The unit of a perf event's period: "nanoseconds" for the clocks, else "count". */
-const char *meta_unit_of_event(struct text event);

@@ -1,4 +1,5 @@
 #include "model/profile.h"
+#include "model/stream_inner.h"
 
 #include <xxhash.h>
 
@@ -7,10 +8,12 @@ struct profile *profile_new(void)
     struct profile *p = mem_new(struct profile);
     intern_init(&p->strings);
     stacks_init(&p->stacks);
-    p->default_type = -1;
+    attrs_init(&p->attrs);
+    p->default_value.stream = -1;
     profile_add_mapping(p, &(struct mapping){0});
     profile_add_function(p, &(struct function){0});
-    profile_add_thread(p, &(struct thread){.pid = THREAD_NO_ID, .tid = THREAD_NO_ID});
+    *vec_push(&p->processes) = (struct process){.pid = THREAD_NO_ID};
+    profile_add_thread(p, &(struct thread_key){.pid = THREAD_NO_ID, .tid = THREAD_NO_ID});
     return p;
 }
 
@@ -25,17 +28,20 @@ void profile_free(struct profile *p)
     vec_done(&p->functions);
     vec_done(&p->lines);
     vec_done(&p->frames);
+    vec_done(&p->processes);
     vec_done(&p->threads);
-    free(p->samples.stack);
-    free(p->samples.thread);
-    free(p->samples.time_ns);
-    for (int i = 0; i < p->n_types; i++)
-        free(p->samples.value[i]);
+    attrs_done(&p->attrs);
+    for (size_t i = 0; i < p->streams.n; i++)
+        stream_free(p->streams.at[i]);
+    vec_done(&p->streams);
+    for (size_t i = 0; i < p->counters.n; i++)
+        vec_done(&p->counters.at[i].points);
+    vec_done(&p->counters);
     idmap_done(&p->mapping_map);
     idmap_done(&p->function_map);
     idmap_done(&p->frame_map);
+    idmap_done(&p->process_map);
     idmap_done(&p->thread_map);
-    idmap_done(&p->sample_map);
     free(p);
 }
 
@@ -80,18 +86,49 @@ struct function_id profile_add_function(struct profile *p, const struct function
     return (struct function_id){id};
 }
 
-struct thread_id profile_add_thread(struct profile *p, const struct thread *t)
+struct process_id profile_add_process(struct profile *p, const struct process *process)
 {
-    uint32_t hash = hash_pair(hash_pair((uint32_t)t->pid, (uint32_t)t->tid), t->name.i);
+    uint32_t id = (uint32_t)p->processes.n;
+    *vec_push(&p->processes) = *process;
+    idmap_add(&p->process_map, hash_pair((uint32_t)process->pid, 0), id);
+    return (struct process_id){id};
+}
+
+struct process_id profile_find_process(const struct profile *p, int32_t pid)
+{
+    uint32_t newest = 0;
+    for_each_match (&p->process_map, hash_pair((uint32_t)pid, 0), id)
+        if (p->processes.at[id].pid == pid && id > newest)
+            newest = id;
+    return (struct process_id){newest};
+}
+
+static struct process_id process_of(struct profile *p, int32_t pid)
+{
+    struct process_id id = profile_find_process(p, pid);
+    if (id.i || pid == THREAD_NO_ID)
+        return id;
+    return profile_add_process(p, &(struct process){.pid = pid});
+}
+
+struct thread_id profile_add_thread_of(struct profile *p, const struct thread *t)
+{
+    uint32_t hash = hash_pair(hash_pair(t->process.i, (uint32_t)t->tid), t->name.i);
     for_each_match (&p->thread_map, hash, id) {
         const struct thread *o = &p->threads.at[id];
-        if (o->pid == t->pid && o->tid == t->tid && o->name.i == t->name.i)
+        if (o->process.i == t->process.i && o->tid == t->tid && o->name.i == t->name.i)
             return (struct thread_id){id};
     }
     uint32_t id = (uint32_t)p->threads.n;
     *vec_push(&p->threads) = *t;
     idmap_add(&p->thread_map, hash, id);
     return (struct thread_id){id};
+}
+
+struct thread_id profile_add_thread(struct profile *p, const struct thread_key *key)
+{
+    struct thread t = {process_of(p, key->pid), key->name, key->tid};
+    return profile_add_thread_of(p, &t);
 }
 
 static uint32_t hash_frame(const struct frame_key *k)
@@ -159,138 +196,6 @@ struct frame_id profile_add_named_frame(struct profile *p, struct text name, enu
     return profile_add_frame(p, &(struct frame_key){.kind = kind, .lines = &line, .n_lines = 1});
 }
 
-int profile_add_type(struct profile *p, const char *event, const char *name, const char *unit)
-{
-    if (p->n_types == PROFILE_MAX_TYPES)
-        return -1;
-    int i = p->n_types++;
-    p->types[i] = (struct sample_type){
-        .event = profile_add_str(p, text_of(event)),
-        .name = profile_add_str(p, text_of(name)),
-        .unit = profile_add_str(p, text_of(unit)),
-        .count_type = -1,
-    };
-    if (p->samples.cap)
-        p->samples.value[i] = mem_calloc(p->samples.cap, sizeof(int64_t));
-    return i;
-}
-
-static void *grow_column(void *old, size_t size_bytes)
-{
-    enum { LARGE_BYTES = 4 << 20 };
-    void *column = mem_realloc(old, size_bytes);
-    if (size_bytes >= LARGE_BYTES)
-        mem_want_huge_pages(column, size_bytes);
-    return column;
-}
-
-static void grow_samples(struct profile *p)
-{
-    struct samples *s = &p->samples;
-    size_t cap = s->cap + s->cap / 2;
-    cap = cap < 64 ? 64 : cap;
-    s->stack = grow_column(s->stack, cap * sizeof *s->stack);
-    s->thread = grow_column(s->thread, cap * sizeof *s->thread);
-    if (s->time_ns)
-        s->time_ns = grow_column(s->time_ns, cap * sizeof *s->time_ns);
-    for (int i = 0; i < p->n_types; i++)
-        s->value[i] = grow_column(s->value[i], cap * sizeof *s->value[i]);
-    s->cap = cap;
-}
-
-size_t profile_find_row(const struct profile *p, struct stack_id stack, struct thread_id thread)
-{
-    const struct samples *rows = &p->samples;
-    for_each_match (&p->sample_map, hash_pair(stack.i, thread.i), id) {
-        if (rows->stack[id].i == stack.i && rows->thread[id].i == thread.i)
-            return id;
-    }
-    return SIZE_MAX;
-}
-
-/* Where S was put the last time, if the caller remembers, spares the search. */
-static size_t old_row(const struct profile *p, const struct sample *s)
-{
-    const struct samples *rows = &p->samples;
-    size_t row = s->row ? *s->row : SIZE_MAX;
-    if (row < rows->n && rows->stack[row].i == s->stack.i && rows->thread[row].i == s->thread.i)
-        return row;
-    return profile_find_row(p, s->stack, s->thread);
-}
-
-/* The row for S: an old one when samples are merged, else a new one. */
-static size_t row_for(struct profile *p, const struct sample *s)
-{
-    struct samples *rows = &p->samples;
-    size_t old = p->merge_samples ? old_row(p, s) : SIZE_MAX;
-    if (old != SIZE_MAX)
-        return old;
-    if (rows->n == rows->cap)
-        grow_samples(p);
-    size_t row = rows->n++;
-    rows->stack[row] = s->stack;
-    rows->thread[row] = s->thread;
-    for (int i = 0; i < p->n_types; i++)
-        rows->value[i][row] = 0;
-    if (p->merge_samples)
-        idmap_add(&p->sample_map, hash_pair(s->stack.i, s->thread.i), (uint32_t)row);
-    return row;
-}
-
-static void set_time(struct samples *rows, size_t row, const struct sample *s)
-{
-    if (s->has_time && !rows->time_ns)
-        rows->time_ns = mem_calloc(rows->cap, sizeof *rows->time_ns);
-    if (rows->time_ns)
-        rows->time_ns[row] = s->has_time ? s->time_ns : 0;
-}
-
-int profile_add_sample(struct profile *p, const struct sample *s, struct err *err)
-{
-    for (int i = 0; i < p->n_types; i++) {
-        int64_t sum;
-        if (__builtin_add_overflow(p->types[i].total, s->values[i], &sum))
-            return err_set(err, EXIT_INPUT, "the sum of all '%s' values does not fit 64 bits",
-                           profile_str(p, p->types[i].name).at);
-    }
-    size_t row = row_for(p, s);
-    if (s->row)
-        *s->row = (uint32_t)row;
-    if (!p->merge_samples)
-        set_time(&p->samples, row, s);
-    for (int i = 0; i < p->n_types; i++) {
-        p->types[i].total += s->values[i];
-        p->samples.value[i][row] += s->values[i];
-    }
-    return 0;
-}
-
-static bool times_ten(int64_t *v, int n)
-{
-    while (n-- > 0)
-        if (__builtin_mul_overflow(*v, 10, v))
-            return false;
-    return true;
-}
-
-int profile_scale_value(struct profile *p, int type, int64_t value, int decimals,
-                        int64_t *ret_value, struct err *err)
-{
-    struct sample_type *t = &p->types[type];
-    int64_t total = t->total;
-    int more = decimals - t->decimals;
-    if (!times_ten(&value, -more) || !times_ten(&total, more))
-        return err_set(err, EXIT_INPUT, "the values have too many digits to sum exactly");
-    if (more > 0) {
-        for (size_t i = 0; i < p->samples.n; i++)
-            times_ten(&p->samples.value[type][i], more);
-        t->total = total;
-        t->decimals = decimals;
-    }
-    *ret_value = value;
-    return 0;
-}
-
 bool profile_name_is_place(struct text name)
 {
     return name.n && name.at[0] == '[' && name.at[name.n - 1] == ']' &&
@@ -309,74 +214,95 @@ struct text profile_module_name(const struct profile *p, struct mapping_id id)
 
 /* --- choosing a column --- */
 
-static bool is_samples(const struct profile *p, int i)
+static bool event_is(const struct profile *p, const struct stream *s, const char *event)
 {
-    return text_is(profile_str(p, p->types[i].name), "samples");
+    return text_is(profile_str(p, s->event), event);
 }
 
-static bool value_fits(const struct profile *p, int i, const char *value)
+static bool value_fits(const struct profile *p, const struct value_type *t, const char *value)
 {
     if (!value)
         return true;
     if (strcmp(value, "weight") == 0)
-        return !is_samples(p, i);
-    return text_is(profile_str(p, p->types[i].name), value);
+        return t->role != ROLE_SAMPLES;
+    return text_is(profile_str(p, t->name), value) ||
+           (t->role == ROLE_SAMPLES && strcmp(value, VALUE_SAMPLES) == 0);
 }
 
-static void list_types(const struct profile *p, char *s, size_t size)
+/* The first column of a stream that fits; without a wish, weight goes before samples. */
+static int pick_of_stream(const struct profile *p, const struct stream *s, const char *value)
+{
+    int found = -1;
+    for (int i = 0; i < s->n_types; i++) {
+        if (!value_fits(p, &s->types[i], value))
+            continue;
+        if (found < 0 || (!value && s->types[found].role == ROLE_SAMPLES))
+            found = i;
+    }
+    return found;
+}
+
+static bool any_stream_is(const struct profile *p, const char *event)
+{
+    for (size_t i = 0; i < p->streams.n; i++)
+        if (event_is(p, p->streams.at[i], event))
+            return true;
+    return false;
+}
+
+static void list_values(const struct profile *p, char *s, size_t size)
 {
     size_t n = 0;
     s[0] = '\0';
-    for (int i = 0; i < p->n_types && n < size; i++) {
-        struct text event = profile_str(p, p->types[i].event);
-        n += (size_t)snprintf(s + n, size - n, "%s%.*s%s%s", i ? ", " : "", TEXT_ARG(event),
-                              event.n ? " " : "", profile_str(p, p->types[i].name).at);
+    for (size_t i = 0; i < p->streams.n; i++) {
+        const struct stream *stream = p->streams.at[i];
+        struct text event = profile_str(p, stream->event);
+        for (int k = 0; k < stream->n_types && n < size; k++)
+            n += (size_t)snprintf(s + n, size - n, "%s%.*s%s%s", n ? ", " : "", TEXT_ARG(event),
+                                  event.n ? " " : "", profile_str(p, stream->types[k].name).at);
     }
 }
 
-int profile_pick_type(const struct profile *p, const char *event, const char *value, int *ret_type,
-                      struct err *err)
+/* Without EVENT the default stream's columns go first, then the others in their order. */
+static bool find_value(const struct profile *p, const char *event, const char *value,
+                       struct value_ref *ret)
 {
-    if (!event && !value && p->default_type >= 0) {
-        *ret_type = p->default_type;
+    int first = p->default_value.stream;
+    if (!event && first >= 0) {
+        int type = pick_of_stream(p, p->streams.at[first], value);
+        *ret = (struct value_ref){first, type};
+        if (type >= 0)
+            return true;
+    }
+    for (int i = 0; i < (int)p->streams.n; i++) {
+        if (event && !event_is(p, p->streams.at[i], event))
+            continue;
+        int type = pick_of_stream(p, p->streams.at[i], value);
+        *ret = (struct value_ref){i, type};
+        if (type >= 0)
+            return true;
+    }
+    return false;
+}
+
+int profile_pick_value(const struct profile *p, const char *event, const char *value,
+                       struct value_ref *ret, struct err *err)
+{
+    if (event && !any_stream_is(p, event) && !value) {
+        value = event;
+        event = NULL;
+    } else if (!event && !value && p->default_value.stream >= 0) {
+        *ret = p->default_value;
         return 0;
     }
-    int found = -1;
-    for (int i = 0; i < p->n_types; i++) {
-        bool first_event = p->types[i].event.i == p->types[0].event.i;
-        bool event_fits = event ? text_is(profile_str(p, p->types[i].event), event) : first_event;
-        if (!event_fits || !value_fits(p, i, value))
-            continue;
-        if (found < 0 || (!value && is_samples(p, found)))
-            found = i; /* without a wish, weight goes before samples */
-    }
-    if (found < 0) {
-        char list[160];
-        list_types(p, list, sizeof list);
-        return err_set(err, EXIT_ERROR, "no %s '%s' in this profile; it has: %s",
-                       value ? "value" : "event",
-                       value   ? value
-                       : event ? event
-                               : "",
-                       list);
-    }
-    *ret_type = found;
-    return 0;
-}
-
-int profile_count_type(const struct profile *p, int type)
-{
-    return is_samples(p, type) ? type : p->types[type].count_type;
-}
-
-int profile_count_events(const struct profile *p)
-{
-    int n = 0;
-    for (int i = 0; i < p->n_types; i++) {
-        bool seen = false;
-        for (int j = 0; j < i; j++)
-            seen |= p->types[j].event.i == p->types[i].event.i;
-        n += !seen;
-    }
-    return n;
+    if (find_value(p, event, value, ret))
+        return 0;
+    char list[160];
+    list_values(p, list, sizeof list);
+    return err_set(err, EXIT_ERROR, "no %s '%s' in this profile; it has: %s",
+                   value ? "value" : "event",
+                   value   ? value
+                   : event ? event
+                           : "",
+                   list);
 }

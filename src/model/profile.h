@@ -1,18 +1,22 @@
 /*
  * profile.h - the one model that every source fills and every view reads.
  *
- * Columnar and interned: strings, mappings, functions, frames, stacks, threads and samples are
- * tables that only grow at the end, and everything refers to everything by a typed 32-bit id.
- * Equal things are stored once. Because ids only grow, "all that is new since last time" is a
- * slice of each table: that is how a recording is appended to its file.
+ * Columnar and interned: strings, mappings, functions, frames, stacks, attributes, processes,
+ * threads and the rows of each stream are tables that only grow at the end, and everything refers
+ * to everything by a typed 32-bit id. Equal things are stored once. Because ids only grow, "all
+ * that is new since last time" is a slice of each table: that is how a recording is appended to
+ * its file.
  *
  *     string   <- mapping (path, build-id, range)
  *     string   <- function (name, file, line)
  *     function <- frame (mapping + address + the functions inlined there)
  *     frame    <- stack (a trie: parent stack + one more frame)
- *     stack, thread <- sample (time, one value per sample type)
+ *     string   <- attributes (a trie: parent set + one more pair)
+ *     process  <- thread
+ *     stack, thread, attributes <- row of a stream (time, duration, one value per type)
  *
- * Only sources and symbolizers write a profile; from analysis on it is const.
+ * Only sources and symbolizers write a profile; from analysis on it is const, in fact and not only
+ * in the type: two threads may read it.
  */
 #pragma once
 #include "base/err.h"
@@ -20,17 +24,15 @@
 #include "base/vec.h"
 #include "model/meta.h"
 #include "model/stacks.h"
+#include "model/stream.h"
 
-struct str_id {
-    uint32_t i; /* 0 = "" */
-};
 struct mapping_id {
     uint32_t i; /* 0 = not known */
 };
 struct function_id {
     uint32_t i; /* 0 = not known */
 };
-struct thread_id {
+struct process_id {
     uint32_t i; /* 0 = not known */
 };
 
@@ -71,34 +73,45 @@ struct frame {
 
 #define THREAD_NO_ID (-1)
 
+/* A pid that is used again is another process. */
+struct process {
+    int32_t pid; /* THREAD_NO_ID where not known */
+    struct process_id parent;
+    struct str_id executable, host; /* "" = not known */
+    uint64_t start_ns, end_ns;      /* in the clock of the rows; 0 = not known */
+    struct attrs_id attrs;
+};
+
 struct thread {
+    struct process_id process;
     struct str_id name; /* comm */
-    int32_t pid, tid;   /* THREAD_NO_ID where not known */
+    int32_t tid;        /* THREAD_NO_ID where not known */
 };
 
-/*
- * What a column of values means. A sampler gives two types an event: how often it looked
- * ("samples", unit "count") and what that stands for ("cycles", or "cpu" in "nanoseconds").
- * Values are fixed-point: value / 10^decimals, so that sums do not depend on their order.
- */
-struct sample_type {
-    struct str_id event; /* "" where the input knows of no events */
-    struct str_id name;  /* "samples", "cpu", "alloc_space"... */
-    struct str_id unit;  /* "count", "nanoseconds", "bytes"; "" = not known */
-    int decimals;
-    int count_type; /* index of the type that counts the samples behind this one, or -1 */
-    int64_t total;  /* sum of the column; never past INT64_MAX */
+/* A number over time: RSS, live heap, the length of a queue. Times never go back. */
+struct counter_point {
+    uint64_t time_ns;
+    int64_t value;
 };
 
-enum { PROFILE_MAX_TYPES = 64, PROFILE_MAX_FRAME_LINES = 4096 };
-
-struct samples {
-    size_t n, cap;
-    struct stack_id *stack;
-    struct thread_id *thread;
-    uint64_t *time_ns;                 /* NULL when no sample has a time */
-    int64_t *value[PROFILE_MAX_TYPES]; /* one column a type */
+struct counter {
+    struct str_id name, unit;
+    enum dimension dimension;
+    struct process_id process; /* 0 = of all */
+    VEC(struct counter_point) points;
 };
+
+/* The same moment on both clocks; 0 and 0 = not known. */
+struct clock_pair {
+    uint64_t monotonic_ns, wall_ns;
+};
+
+/* One column of one stream. */
+struct value_ref {
+    int stream, type; /* stream -1 = none */
+};
+
+enum { PROFILE_MAX_STREAMS = 256, PROFILE_MAX_COUNTERS = 4096, PROFILE_MAX_FRAME_LINES = 4096 };
 
 struct profile {
     struct intern strings;
@@ -106,15 +119,17 @@ struct profile {
     VEC(struct function) functions; /* [0] = not known */
     VEC(struct line) lines;
     VEC(struct frame) frames;
-    VEC(struct thread) threads; /* [0] = not known */
+    VEC(struct process) processes; /* [0] = not known */
+    VEC(struct thread) threads;    /* [0] = not known */
     struct stacks stacks;
-    struct sample_type types[PROFILE_MAX_TYPES];
-    int n_types;
-    int default_type; /* what the input says to show first, or -1 */
-    struct samples samples;
+    struct attrs attrs;
+    VEC(struct stream *) streams;
+    VEC(struct counter) counters;
+    struct value_ref default_value; /* what the input says to show first, or stream -1 */
+    struct clock_pair clock;
     struct meta meta;
-    bool merge_samples; /* samples of the same stack and thread become one; time is dropped */
-    struct idmap mapping_map, function_map, frame_map, thread_map, sample_map;
+    bool merge_rows; /* rows of the same stack, thread and attributes become one; no times */
+    struct idmap mapping_map, function_map, frame_map, process_map, thread_map;
 };
 
 struct profile *profile_new(void);
@@ -125,7 +140,23 @@ void profile_free(struct profile *p); /* NULL is fine */
 struct str_id profile_add_str(struct profile *p, struct text t);
 struct mapping_id profile_add_mapping(struct profile *p, const struct mapping *m);
 struct function_id profile_add_function(struct profile *p, const struct function *f);
-struct thread_id profile_add_thread(struct profile *p, const struct thread *t);
+
+/* A new process, equal to no other: the next threads of its pid belong to it. */
+struct process_id profile_add_process(struct profile *p, const struct process *process);
+
+/* The newest process of that pid, or 0. */
+struct process_id profile_find_process(const struct profile *p, int32_t pid);
+
+/* A thread of the newest process of its pid, which is made if there is none. */
+struct thread_key {
+    struct str_id name;
+    int32_t pid, tid; /* THREAD_NO_ID where not known */
+};
+
+struct thread_id profile_add_thread(struct profile *p, const struct thread_key *key);
+
+/* The same for a process that is known. */
+struct thread_id profile_add_thread_of(struct profile *p, const struct thread *t);
 
 /* What a frame is made of, before it has an id. */
 struct frame_key {
@@ -148,33 +179,56 @@ struct frame_id profile_add_named_frame(struct profile *p, struct text name, enu
 struct frame_id profile_reserve_frame(struct profile *p);
 void profile_set_frame(struct profile *p, struct frame_id id, const struct frame_key *key);
 
-/*
- * A new sample type; returns its index, or -1 past PROFILE_MAX_TYPES. Types may be added while
- * there are samples already: those get 0.
- */
-int profile_add_type(struct profile *p, const char *event, const char *name, const char *unit);
+/* A new stream; returns its index, or -1 past PROFILE_MAX_STREAMS. */
+int profile_add_stream(struct profile *p, const char *event, enum obtained obtained);
 
-struct sample {
+/*
+ * A new column of a stream, whose dimension and role follow from NAME and UNIT (value.h); the
+ * caller may set them anew. Returns its index, or -1 past STREAM_MAX_TYPES. Columns may be added
+ * while there are rows already: those get 0.
+ */
+int profile_add_value(struct profile *p, int stream, const char *name, const char *unit);
+
+/*
+ * Let the rows of stream FROM be rows of TO, which has the same columns. FROM is gone then, and
+ * those behind it have moved up. Fails when a column's sum would pass INT64_MAX.
+ */
+int profile_join_streams(struct profile *p, int to, int from, struct err *err);
+
+/* So many rows of STREAM have a stack that ends too early, because of WHY. Replaces an old number.
+ */
+void profile_set_unfinished(struct profile *p, int stream, const char *why, uint64_t n);
+
+struct row {
     struct stack_id stack;
     struct thread_id thread;
+    struct attrs_id attrs;
     bool has_time;
-    uint64_t time_ns;
-    const int64_t *values; /* n_types of them, in the type's decimals, none negative */
-    uint32_t *row;         /* which row it probably is, any number will do; becomes that; or NULL */
+    uint64_t time_ns, duration_ns;
+    const int64_t *values; /* one a type of the stream, in the type's decimals, none negative */
+    uint32_t *hint;        /* which row it probably is, any number will do; becomes that; or NULL */
 };
 
-/* Add a sample. Fails when a column's sum would pass INT64_MAX. */
-int profile_add_sample(struct profile *p, const struct sample *s, struct err *err);
+/* Add a row. Fails when a column's sum would pass INT64_MAX. */
+int profile_add_row(struct profile *p, int stream, const struct row *r, struct err *err);
 
-/* Where samples are merged: the row of a stack and thread, or SIZE_MAX. */
-size_t profile_find_row(const struct profile *p, struct stack_id stack, struct thread_id thread);
+/* Where rows are merged: the one of a stack, thread and set of attributes, or SIZE_MAX. */
+size_t profile_find_row(const struct profile *p, int stream, const struct row *r);
 
 /*
- * VALUE / 10^DECIMALS as a value of TYPE, whose own decimals grow where VALUE needs more (the
- * column is rescaled). Fails when that does not fit 64 bits.
+ * VALUE / 10^DECIMALS as a value of column REF, whose own decimals grow where VALUE needs more
+ * (the column is rescaled). Fails when that does not fit 64 bits.
  */
-int profile_scale_value(struct profile *p, int type, int64_t value, int decimals,
+int profile_scale_value(struct profile *p, struct value_ref ref, int64_t value, int decimals,
                         int64_t *ret_value, struct err *err);
+
+/* Give back the rows of all streams; totals and the number of rows stay known. */
+void profile_forget_rows(struct profile *p);
+
+/* A new counter; returns its index, or -1 past PROFILE_MAX_COUNTERS. */
+int profile_add_counter(struct profile *p, const char *name, const char *unit,
+                        struct process_id process);
+void profile_add_point(struct profile *p, int counter, uint64_t time_ns, int64_t value);
 
 /* --- reading --- */
 
@@ -205,16 +259,29 @@ bool profile_name_is_place(struct text name);
 /* Last part of a mapping's path; "" where not known. */
 struct text profile_module_name(const struct profile *p, struct mapping_id id);
 
+static inline struct stream *profile_stream(const struct profile *p, int stream)
+{
+    return p->streams.at[stream];
+}
+
+static inline const struct value_type *profile_value(const struct profile *p, struct value_ref ref)
+{
+    return &p->streams.at[ref.stream]->types[ref.type];
+}
+
+static inline int32_t profile_pid(const struct profile *p, const struct thread *t)
+{
+    return p->processes.at[t->process.i].pid;
+}
+
+/* Rows of all streams. */
+size_t profile_count_rows(const struct profile *p);
+
 /*
- * Which column to show. EVENT and VALUE may be NULL. VALUE is a type's name, or "samples", or
+ * Which column to show. EVENT and VALUE may be NULL. VALUE is a column's name, or "samples", or
  * "weight" for the one that is not a count of samples. With neither: the input's default, else
- * the weight of the first event. Fails with the list of what there is.
+ * the weight of the first stream. A column may also be named as EVENT where no stream has that
+ * name (simulators count many events in one stream). Fails with the list of what there is.
  */
-int profile_pick_type(const struct profile *p, const char *event, const char *value, int *ret_type,
-                      struct err *err);
-
-/* The type that counts the samples behind TYPE (perhaps TYPE itself), or -1 if not recorded. */
-int profile_count_type(const struct profile *p, int type);
-
-/* Number of different events; a profile without event names has one. */
-int profile_count_events(const struct profile *p);
+int profile_pick_value(const struct profile *p, const char *event, const char *value,
+                       struct value_ref *ret, struct err *err);

@@ -35,11 +35,16 @@ struct address_space {
     size_t *n_all;             /* processes.n_maps */
 };
 
-struct process {
-    int pid;
+/* What we know of a process now; the profile's row of it is made with its first sample. */
+struct process_state {
+    int pid, parent_pid; /* parent_pid: -1 = not known */
     int n_tasks;
+    bool ended;             /* the next task of this pid is another process */
+    uint32_t executable;    /* path of what it runs, in processes.texts; 0 = not known */
     uint32_t jitdump;       /* path of the dump it mapped, in processes.texts; 0 = none */
     bool asked_root, moved; /* moved: its root folder is not ours */
+    uint64_t start_ns, end_ns;
+    struct process_id row; /* 0 = none yet */
     struct address_space *space;
 };
 
@@ -61,7 +66,7 @@ struct processes {
     struct profile *profile;
     struct unwind_files *files;
     struct intern texts;
-    VEC(struct process) list;
+    VEC(struct process_state) list;
     VEC(struct task) tasks;
     VEC(struct held_file) held;
     struct idmap by_pid, by_tid;
@@ -69,6 +74,7 @@ struct processes {
     uint32_t last_serial;
     size_t n_maps; /* of all address spaces */
     bool live;
+    uint64_t now_ns; /* 0 = not known */
     struct mapping_id kernel;
     VEC(struct frame_id) frames; /* of the sample at hand, innermost first */
     uint64_t pcs[PCS_MAX];
@@ -76,6 +82,11 @@ struct processes {
 };
 
 /* --- address spaces --- */
+
+static struct str_id model_str(struct processes *ps, uint32_t text)
+{
+    return profile_add_str(ps->profile, intern_get(&ps->texts, text));
+}
 
 static struct address_space *space_new(struct processes *ps)
 {
@@ -98,7 +109,7 @@ static void space_drop(struct address_space *as)
 }
 
 /* The space of PROC for changing: its own, under a new serial. */
-static struct address_space *space_own(struct processes *ps, struct process *proc)
+static struct address_space *space_own(struct processes *ps, struct process_state *proc)
 {
     struct address_space *as = proc->space;
     if (!as)
@@ -163,7 +174,12 @@ void processes_set_live(struct processes *ps)
     ps->live = true;
 }
 
-static struct process *process_find(const struct processes *ps, int pid)
+void processes_set_time(struct processes *ps, uint64_t time_ns)
+{
+    ps->now_ns = time_ns;
+}
+
+static struct process_state *process_find(const struct processes *ps, int pid)
 {
     uint32_t hash = hash_pair((uint32_t)pid, 1);
     for_each_match (&ps->by_pid, hash, i) {
@@ -173,23 +189,91 @@ static struct process *process_find(const struct processes *ps, int pid)
     return NULL;
 }
 
-static struct process *process_get(struct processes *ps, int pid)
+static struct process_state *process_get(struct processes *ps, int pid)
 {
-    struct process *proc = process_find(ps, pid);
+    struct process_state *proc = process_find(ps, pid);
     if (proc)
         return proc;
     idmap_add(&ps->by_pid, hash_pair((uint32_t)pid, 1), (uint32_t)ps->list.n);
     proc = vec_push(&ps->list);
-    *proc = (struct process){.pid = pid};
+    *proc = (struct process_state){.pid = pid, .parent_pid = -1};
     return proc;
 }
 
 /* Forget what was mapped: the process is gone, or runs another program. */
-static void process_clear(struct process *proc)
+static void process_clear(struct process_state *proc)
 {
     space_drop(proc->space);
-    *proc = (struct process){.pid = proc->pid, .n_tasks = proc->n_tasks};
+    proc->space = NULL;
+    proc->executable = proc->jitdump = 0;
+    proc->asked_root = proc->moved = false;
 }
+
+/* What it ran stays known: samples of its last moments may still come. */
+static void process_end(struct processes *ps, struct process_state *proc)
+{
+    uint32_t executable = proc->executable;
+    process_clear(proc);
+    proc->executable = executable;
+    proc->ended = true;
+    proc->end_ns = ps->now_ns;
+    if (proc->row.i)
+        ps->profile->processes.at[proc->row.i].end_ns = ps->now_ns;
+}
+
+/* A process of this pid starts, now or before anybody looked; an older one is another. */
+static void process_start(struct process_state *proc, int parent_pid, uint64_t start_ns)
+{
+    proc->row.i = 0;
+    proc->ended = false;
+    proc->parent_pid = parent_pid;
+    proc->start_ns = start_ns;
+    proc->end_ns = 0;
+}
+
+/* --- rows of the profile --- */
+
+/* Of two processes that a pid had, the parent is not the one that started after its child. */
+static struct process_id parent_row(const struct processes *ps, const struct process_state *proc)
+{
+    const struct process_state *parent = process_find(ps, proc->parent_pid);
+    if (!parent || (proc->start_ns && parent->start_ns > proc->start_ns))
+        return (struct process_id){0};
+    return parent->row;
+}
+
+static void row_add(struct processes *ps, struct process_state *proc)
+{
+    struct process row = {
+        .pid = proc->pid,
+        .parent = parent_row(ps, proc),
+        .executable = model_str(ps, proc->executable),
+        .start_ns = proc->start_ns,
+        .end_ns = proc->end_ns,
+    };
+    proc->row = profile_add_process(ps->profile, &row);
+}
+
+/* The row of a process, made after those of its ancestors. */
+static struct process_id row_of(struct processes *ps, int pid)
+{
+    enum { GENERATIONS_MAX = 32 };
+    int line[GENERATIONS_MAX];
+    size_t n = 0;
+    const struct process_state *proc = process_get(ps, pid);
+    if (proc->row.i)
+        return proc->row;
+    for (; proc && !proc->row.i && n < GENERATIONS_MAX; proc = process_find(ps, proc->parent_pid))
+        line[n++] = proc->pid;
+    while (n-- > 0) {
+        struct process_state *next = process_find(ps, line[n]);
+        if (!next->row.i) /* a damaged file may make a process its own ancestor */
+            row_add(ps, next);
+    }
+    return process_find(ps, pid)->row;
+}
+
+/* --- tasks --- */
 
 static struct task *task_find(const struct processes *ps, int tid)
 {
@@ -206,9 +290,9 @@ static void task_end(struct processes *ps, struct task *t)
     if (!t->alive)
         return;
     t->alive = false;
-    struct process *proc = process_find(ps, t->pid);
+    struct process_state *proc = process_find(ps, t->pid);
     if (proc && --proc->n_tasks == 0)
-        process_clear(proc);
+        process_end(ps, proc);
 }
 
 /* A task that is alive and of process PID. Numbers come again: then it is another one. */
@@ -224,7 +308,12 @@ static struct task *task_get(struct processes *ps, int pid, int tid)
         t = vec_push(&ps->tasks);
     }
     *t = (struct task){.pid = pid, .tid = tid, .alive = true};
-    process_get(ps, pid)->n_tasks++;
+    struct process_state *proc = process_get(ps, pid);
+    if (proc->ended) {
+        process_clear(proc);
+        process_start(proc, -1, 0);
+    }
+    proc->n_tasks++;
     return t;
 }
 
@@ -246,12 +335,15 @@ void processes_fork(struct processes *ps, int pid, int tid, int parent_pid, int 
     struct task *t = task_get(ps, pid, tid);
     t->thread.i = 0;
     t->comm = comm;
-    struct process *from = process_find(ps, parent_pid);
-    if (pid == parent_pid || !from)
+    if (pid == parent_pid)
         return;
-    struct process *to = process_get(ps, pid);
-    from = process_find(ps, parent_pid); /* the list may have moved */
+    struct process_state *to = process_get(ps, pid);
+    const struct process_state *from = process_find(ps, parent_pid);
+    process_start(to, parent_pid, ps->now_ns);
+    if (!from)
+        return;
     process_clear(to);
+    to->executable = from->executable;
     to->jitdump = from->jitdump;
     if ((to->space = from->space))
         to->space->refs++;
@@ -281,10 +373,11 @@ struct thread_id processes_thread(struct processes *ps, int pid, int tid)
     bool known = t && t->pid == pid;
     if (known && t->thread.i)
         return t->thread;
-    struct thread key = {known ? t->comm : (struct str_id){0}, pid, tid};
+    struct thread key = {.name = known ? t->comm : (struct str_id){0}, .tid = tid};
     if (!key.name.i)
         key.name = comm_of(ps, pid, tid);
-    struct thread_id id = profile_add_thread(ps->profile, &key);
+    key.process = row_of(ps, pid);
+    struct thread_id id = profile_add_thread_of(ps->profile, &key);
     if (known)
         t->thread = id;
     return id;
@@ -322,7 +415,7 @@ static bool has_other_root(int pid)
 }
 
 /* Where to read a file that a running process sees as PATH; NULL = there. */
-static char *open_path_of(struct process *proc, const struct process_map *m)
+static char *open_path_of(struct process_state *proc, const struct process_map *m)
 {
     if (!proc->asked_root) {
         proc->asked_root = true;
@@ -343,9 +436,18 @@ static uint32_t hex_text(struct processes *ps, const uint8_t *bytes, size_t n)
     return intern_add(&ps->texts, text_of(hex));
 }
 
+/* The first file with code that a program maps, or that stands first in its maps, is the program.
+ */
+static void set_executable(struct processes *ps, struct process_state *proc, uint32_t path)
+{
+    proc->executable = path;
+    if (proc->row.i)
+        ps->profile->processes.at[proc->row.i].executable = model_str(ps, path);
+}
+
 void processes_mmap(struct processes *ps, const struct process_map *m)
 {
-    struct process *proc = process_get(ps, m->pid);
+    struct process_state *proc = process_get(ps, m->pid);
     if (!has_room(ps, proc->space))
         return;
     struct address_space *as = space_own(ps, proc);
@@ -359,6 +461,8 @@ void processes_mmap(struct processes *ps, const struct process_map *m)
     if (m->build_id)
         map.build_id = hex_text(ps, m->build_id, m->build_id_bytes);
     bool file = path.n && path.at[0] == '/' && !is_anonymous(path);
+    if (file && !proc->executable)
+        set_executable(ps, proc, path_id);
     autofree char *open_path = file && ps->live ? open_path_of(proc, m) : NULL;
     struct unwind_map um = {
         .start = m->start,
@@ -376,11 +480,6 @@ void processes_mmap(struct processes *ps, const struct process_map *m)
 }
 
 /* --- frames --- */
-
-static struct str_id model_str(struct processes *ps, uint32_t text)
-{
-    return profile_add_str(ps->profile, intern_get(&ps->texts, text));
-}
 
 /* The build-id of a file that was mapped before anybody told. */
 static struct str_id read_build_id(struct processes *ps, const struct code_map *m)
@@ -452,7 +551,7 @@ static struct mapping_id file_mapping(struct processes *ps, struct code_map *m, 
  */
 static struct mapping_id jit_mapping(struct processes *ps, int pid)
 {
-    struct process *proc = process_find(ps, pid);
+    struct process_state *proc = process_find(ps, pid);
     if (proc && proc->jitdump) {
         struct mapping key = {.path = model_str(ps, proc->jitdump)};
         return profile_add_mapping(ps->profile, &key);
@@ -516,7 +615,7 @@ static uint64_t call_of(const uint64_t *pcs, size_t i)
 
 static struct address_space *space_of(const struct processes *ps, int pid)
 {
-    const struct process *proc = process_find(ps, pid);
+    const struct process_state *proc = process_find(ps, pid);
     return proc && proc->space ? proc->space : ps->nothing;
 }
 

@@ -16,6 +16,12 @@ void processes_free(struct processes *ps); /* NULL is fine */
 /* The processes run now and here: look at their root folders, and at files without a build-id. */
 void processes_set_live(struct processes *ps);
 
+/*
+ * When all that is told next happened, in the clock of the rows; 0 = not known. Processes that
+ * start or end get their times from it.
+ */
+void processes_set_time(struct processes *ps, uint64_t time_ns);
+
 /* Read comm and maps of a running process, for attaching and for what was before recording. */
 int processes_scan(struct processes *ps, int pid, struct err *err);
 

@@ -42,10 +42,10 @@ struct engine_sink {
 /* What an engine can tell about a recording, at any time. */
 struct engine_facts {
     const char *event; /* as opened: "cpu-clock", "cycles:u" */
-    const char *kind;  /* META_KIND_* */
-    const char *unit;  /* of a sample's period: "nanoseconds" or "count" */
-    double rate_hz;    /* as opened, after the kernel's limits */
-    uint64_t lost;     /* samples that found no room */
+    enum obtained obtained;
+    enum dimension dimension; /* of a sample's period: DIM_TIME or DIM_COUNT */
+    double rate_hz;           /* as opened, after the kernel's limits */
+    uint64_t lost;            /* samples that found no room */
     uint64_t throttled;
     uint64_t counted; /* total of the event in its unit, 0 = not known */
     bool kernel_hidden;

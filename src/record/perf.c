@@ -75,8 +75,8 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
         return -1;
     }
     r->facts.event = r->attr.event;
-    r->facts.kind = r->attr.kind;
-    r->facts.unit = r->attr.unit;
+    r->facts.obtained = r->attr.obtained;
+    r->facts.dimension = r->attr.clock ? DIM_TIME : DIM_COUNT;
     r->facts.rate_hz = r->attr.attr.freq ? want.rate_hz : 0;
     *ret = r;
     return 0;

@@ -137,15 +137,14 @@ static int set_event(struct perfattr *a, const char *event, struct err *err)
     a->clock = a->attr.type == SW && (a->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
                                       a->attr.config == PERF_COUNT_SW_TASK_CLOCK);
     bool hardware = a->attr.type == HW || a->attr.type == PERF_TYPE_RAW;
-    a->kind = hardware ? META_KIND_HARDWARE : a->clock ? META_KIND_SOFTWARE : META_KIND_EVENT;
-    a->unit = a->clock ? "nanoseconds" : "count";
+    a->obtained = hardware ? BY_HARDWARE : a->clock ? BY_SOFTWARE_CLOCK : BY_SOFTWARE_EVENT;
     return 0;
 }
 
 /* Clocks and counters are sampled at a rate; software events are rare: each one counts. */
 static void set_rate(struct perfattr *a, double rate_hz)
 {
-    if (strcmp(a->kind, META_KIND_EVENT) == 0) {
+    if (a->obtained == BY_SOFTWARE_EVENT) {
         a->attr.sample_period = 1;
     } else {
         a->attr.freq = 1;

@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "base/err.h"
+#include "model/event.h"
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -11,11 +12,10 @@
 
 struct perfattr {
     struct perf_event_attr attr;
-    char event[64];   /* as people write it, with modifiers */
-    const char *kind; /* META_KIND_* */
-    const char *unit; /* of a period: "nanoseconds" or "count" */
-    bool clock;       /* a software clock */
-    int dropped;      /* features that this kernel does not have */
+    char event[64]; /* as people write it, with modifiers */
+    enum obtained obtained;
+    bool clock;  /* a software clock */
+    int dropped; /* features that this kernel does not have */
 };
 
 struct perfattr_opts {

@@ -2,11 +2,8 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 /* With the time between two polls this makes the second that a kill may cost. */
@@ -23,65 +20,81 @@ static void take_sample(void *to, const struct engine_sample *s)
     enum unwind_end end;
     struct err ignored;
     int64_t values[2] = {1, (int64_t)s->period};
-    struct sample row = {
+    struct row row = {
         .stack = processes_stack(r->processes, &s->at, &end),
         .thread = processes_thread(r->processes, s->at.pid, s->at.tid),
         .has_time = true,
         .time_ns = s->time_ns,
         .values = values,
     };
-    profile_add_sample(r->profile, &row, &ignored); /* fails after 292 years of CPU time */
+    profile_add_row(r->profile, r->stream, &row, &ignored); /* fails after 292 years of CPU time */
+    tally_add(&r->tally, row.stack, values[1]);
     r->samples++;
     r->ends[end]++;
     r->kernel_samples += s->at.n_kernel_pcs > 0;
 }
 
-static void add_types(struct recorder *r)
+static void add_stream(struct recorder *r)
 {
     struct profile *p = r->profile;
     const struct engine_facts *f = r->facts;
-    bool clock = strcmp(f->unit, "nanoseconds") == 0;
     autofree char *bare = mem_strndup(f->event, strcspn(f->event, ":"));
-    p->default_type = profile_add_type(p, f->event, "samples", "count");
-    int weight = profile_add_type(p, f->event, clock ? "cpu" : bare, f->unit);
-    p->types[weight].count_type = p->default_type;
+    r->stream = profile_add_stream(p, f->event, f->obtained);
+    profile_stream(p, r->stream)->rate_hz = f->rate_hz;
+    int samples = profile_add_value(p, r->stream, VALUE_SAMPLES, UNIT_COUNT);
+    profile_add_value(p, r->stream, f->dimension == DIM_TIME ? "cpu" : bare,
+                      dimension_unit(f->dimension));
+    p->default_value = (struct value_ref){r->stream, samples};
+}
+
+struct stream *recorder_tally(const struct recorder *r)
+{
+    return tally_stream(&r->tally, profile_stream(r->profile, r->stream));
 }
 
 /* --- the file --- */
 
-static int open_part(struct recorder *r, struct err *err)
+static int begin_file(struct recorder *r, const char *output, struct err *err)
 {
-    struct stat st;
-    if (stat(r->opts.output, &st) == 0 && !S_ISREG(st.st_mode))
-        return err_set(err, EXIT_ERROR, "cannot record to '%s': it is no plain file",
-                       r->opts.output);
-    r->part_path = mem_printf("%s.part", r->opts.output);
-    int fd = open(r->part_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return err_set_errno(err, errno, "cannot write '%s'; choose a place with -o", r->part_path);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || ftruncate(fd, 0) != 0) {
-        int e = errno;
-        close(fd);
-        free(r->part_path);
-        r->part_path = NULL;
-        return e == EWOULDBLOCK ? err_set(err, EXIT_ERROR,
-                                          "another kelvin is recording to '%s'; choose a place "
-                                          "with -o",
-                                          r->opts.output)
-                                : err_set_errno(err, e, "cannot write '%s'", r->opts.output);
-    }
-    r->part = fdopen(fd, "w");
-    return recording_writer_init(&r->writer, r->part, err);
+    if (partfile_open(&r->part, output, err) != 0)
+        return -1;
+    r->writing = true;
+    r->file_start_ns = r->last_flush_ns = clock_monotonic_ns();
+    return recording_writer_init(&r->writer, r->part.out, err);
+}
+
+static void end_file(struct recorder *r)
+{
+    if (r->writing)
+        recording_writer_done(&r->writer);
+    recording_mark_done(&r->mark);
+    r->mark = (struct recording_mark){0};
+    r->writing = false;
+}
+
+/* What the engine knows by now about the stream. */
+static void describe_stream(struct recorder *r)
+{
+    struct stream *s = profile_stream(r->profile, r->stream);
+    s->lost_known = true;
+    s->lost = r->facts->lost - r->lost_before;
+    s->throttled = r->facts->throttled;
+    for (int i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
+        if (r->ends[i])
+            profile_set_unfinished(r->profile, r->stream, unwind_end_name((enum unwind_end)i),
+                                   r->ends[i]);
+    s->unfinished_known = true;
 }
 
 static int flush(struct recorder *r, struct err *err)
 {
     r->last_flush_ns = clock_monotonic_ns();
-    meta_set_u64(&r->profile->meta, META_LOST, r->facts->lost);
+    describe_stream(r);
     if (recording_append(&r->writer, r->profile, &r->mark, err) != 0)
         return -1;
-    if (fflush(r->part) != 0)
-        return err_set_errno(err, errno, "cannot write '%s'", r->part_path);
+    if (fflush(r->part.out) != 0)
+        return err_set_errno(err, errno, "cannot write '%s'", r->part.path);
+    profile_forget_rows(r->profile);
     return 0;
 }
 
@@ -89,13 +102,43 @@ int recorder_publish(struct recorder *r, struct err *err)
 {
     if (flush(r, err) != 0 || recording_end(&r->writer, r->profile, err) != 0)
         return -1;
-    if (fflush(r->part) != 0 || fsync(fileno(r->part)) != 0 ||
-        rename(r->part_path, r->opts.output) != 0)
-        return err_set_errno(err, errno, "cannot write '%s'; what was there before is unchanged",
-                             r->opts.output);
-    free(r->part_path);
-    r->part_path = NULL;
-    return 0;
+    return partfile_publish(&r->part, r->opts.keep_old, err);
+}
+
+/* --- the next file --- */
+
+/* The same tables, and streams that have nothing in them yet. */
+static void start_over(struct recorder *r)
+{
+    struct stream *s = profile_stream(r->profile, r->stream);
+    s->rows.forgotten = s->rows.n = 0;
+    for (int i = 0; i < s->n_types; i++)
+        s->types[i].total = 0;
+    s->n_unfinished = 0;
+    memset(r->ends, 0, sizeof r->ends);
+    tally_done(&r->tally);
+    r->tally = (struct tally){0};
+    r->lost_before = r->facts->lost;
+    r->samples = r->kernel_samples = 0;
+}
+
+int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
+                    struct err *err)
+{
+    r->end_ns = clock_monotonic_ns();
+    if (flush(r, err) != 0)
+        return -1;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_set_errno(err, errno, "cannot begin a new file");
+    if (pid == 0)
+        _exit(finish(r));
+    end_file(r);
+    partfile_close(&r->part, true);
+    start_over(r);
+    r->start_ns = r->end_ns;
+    return begin_file(r, output, err) == 0 ? pid : -1;
 }
 
 /* --- start --- */
@@ -124,7 +167,7 @@ static int start_engine(struct recorder *r, struct err *err)
     if (r->engine->open(o, &to, &r->run, err) != 0)
         return -1;
     r->facts = r->engine->facts(r->run);
-    add_types(r);
+    add_stream(r);
     return 0;
 }
 
@@ -173,9 +216,10 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->opts.engine.running = !o->command;
     r->opts.engine.command = o->command;
     r->profile = profile_new();
+    r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
-    if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || open_part(r, err) != 0)
+    if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || begin_file(r, o->output, err) != 0)
         return -1;
     return o->command ? start_command(r, err) : start_process(r, err);
 }
@@ -258,7 +302,9 @@ static int beat(struct recorder *r, struct err *err)
         return -1;
     if (r->opts.status)
         r->opts.status(r);
-    return 0;
+    bool full = r->opts.rotate_s > 0 &&
+                (double)(clock_monotonic_ns() - r->file_start_ns) >= r->opts.rotate_s * 1e9;
+    return full ? r->opts.rotate(r, err) : 0;
 }
 
 /* The disk is full or gone: the command must not suffer for it. */
@@ -291,30 +337,13 @@ void recorder_done(struct recorder *r, bool keep_part)
         r->engine->close(r->run);
     subprocess_done(&r->launch);
     signals_close(&r->signals);
-    if (r->part) {
-        recording_writer_done(&r->writer);
-        fclose(r->part);
-    }
-    if (r->part_path && !keep_part)
-        unlink(r->part_path);
-    free(r->part_path);
-    recording_mark_done(&r->mark);
+    end_file(r);
+    partfile_close(&r->part, keep_part);
+    tally_done(&r->tally);
     processes_free(r->processes);
     profile_free(r->profile);
     int fds[] = {r->epoll_fd, r->pid_fd};
     for (int i = 0; i < 2; i++)
         if (fds[i] >= 0)
             close(fds[i]);
-}
-
-int recorder_code(const struct recorder *r, int ours)
-{
-    if (!r->exited)
-        return ours;
-    bool asked = r->end == END_DURATION && WIFSIGNALED(r->status) && WTERMSIG(r->status) == SIGTERM;
-    if (WIFSIGNALED(r->status) && !asked)
-        return 128 + WTERMSIG(r->status);
-    if (WIFEXITED(r->status) && WEXITSTATUS(r->status))
-        return WEXITSTATUS(r->status);
-    return ours;
 }

@@ -1,16 +1,19 @@
 /*
  * recorder.h - from an engine's samples to a file that grows every second.
  *
- *     engine -> profile -> FILE.part, appended and flushed once a second
+ *     engine -> streams of the profile -> FILE.part, appended and flushed about once a second
  *
- * Killing the recorder at any moment leaves FILE.part, which opens with all but the last second.
- * When recording ends the caller may still write to the profile (names, metadata) before it is
- * published: FILE.part then becomes FILE. Or it is dropped and FILE stays as it was.
+ * Rows are given back once they are written, so memory grows with the number of distinct stacks,
+ * not with time. Killing the recorder at any moment leaves FILE.part, which opens with all but the
+ * last second. When recording ends the caller may still write to the profile (names, metadata)
+ * before it is published: FILE.part then becomes FILE. Or it is dropped and FILE stays as it was.
  */
 #pragma once
 #include "base/signals.h"
 #include "record/engine.h"
 #include "record/launch.h"
+#include "record/partfile.h"
+#include "record/tally.h"
 #include "wire/recording.h"
 
 #include <sys/resource.h>
@@ -24,6 +27,10 @@ struct recorder_opts {
     int pid;
     double duration_s;                        /* 0 = until the command or process ends */
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
+    bool keep_old;                            /* a FILE that is replaced stays as FILE.old */
+    /* Begin a new file so often; 0 = never. See recorder_rotate(). */
+    double rotate_s;
+    int (*rotate)(struct recorder *r, struct err *err); /* called when it is time to */
 };
 
 /* How recording ended. */
@@ -56,9 +63,12 @@ struct recorder {
     struct signals signals;
     int epoll_fd, pid_fd;
     int interrupts;
-    uint64_t last_flush_ns;
-    char *part_path;
-    FILE *part;
+    uint64_t last_flush_ns, file_start_ns;
+    uint64_t lost_before; /* in files that are closed */
+    int stream;           /* of the profile */
+    struct tally tally;
+    struct partfile part;
+    bool writing; /* the writer is open */
     struct recording_writer writer;
     struct recording_mark mark;
 };
@@ -72,15 +82,20 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
 /* Record until the end. Fails only when FILE.part cannot be written. */
 int recorder_run(struct recorder *r, struct err *err);
 
+/* What was recorded, summed up by stack: a stream in no profile. Free with tally_free_stream(). */
+struct stream *recorder_tally(const struct recorder *r);
+
 /* Write what is new, close FILE.part and give it its name. */
 int recorder_publish(struct recorder *r, struct err *err);
 
+/*
+ * Close the present file and go on in OUTPUT: between the two no sample is lost and none is in
+ * both. FINISH is called in a process of its own, with the recorder as it was: it gives names and
+ * calls recorder_publish(), while this process goes on recording. Returns that process's pid, to be
+ * waited for by nobody in particular, or -1.
+ */
+int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
+                    struct err *err);
+
 /* Give everything back; FILE.part is removed unless it was published or KEEP_PART is true. */
 void recorder_done(struct recorder *r, bool keep_part);
-
-/*
- * What to exit with when OURS is our own result: the command's failure is never masked, 128 + N
- * where signal N killed it. A command that ended by the SIGTERM which we sent when its time was
- * over did not fail.
- */
-int recorder_code(const struct recorder *r, int ours);

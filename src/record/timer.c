@@ -176,8 +176,8 @@ static void set_facts(struct timer_run *r, const struct mail_opts *m)
 {
     uint64_t ns = m->interval_ns > m->tick_ns ? m->interval_ns : m->tick_ns;
     r->facts = (struct engine_facts){.event = "cpu-timer",
-                                     .kind = META_KIND_TIMER,
-                                     .unit = "nanoseconds",
+                                     .obtained = BY_TIMER,
+                                     .dimension = DIM_TIME,
                                      .rate_hz = 1e9 / (double)ns};
     if (m->interval_ns < m->tick_ns)
         snprintf(r->facts.note, sizeof r->facts.note,

@@ -8,7 +8,7 @@
  *         read+13
  *     , 6819]: 42                   <- keys after the stacks, and the value
  *
- * An empty stack leaves nothing between its commas. Every map becomes a sample type of its own.
+ * An empty stack leaves nothing between its commas. Every map becomes a stream of its own.
  * Whether count() or sum() made the value is not in the text: it is called "counts". The text
  * does not say either which stack is the kernel's: its addresses tell, or how it was entered, or
  * else the first of two is taken for it.
@@ -169,7 +169,7 @@ static struct thread_id thread_of(struct bpftrace *b)
     struct profile *p = b->im->profile;
     if (!b->name.n && b->n_numbers)
         buf_printf(&b->name, "%llu", (unsigned long long)b->numbers[0]);
-    struct thread t = {
+    struct thread_key t = {
         .name = profile_add_str(p, buf_text(&b->name)),
         .pid = b->n_numbers ? (int32_t)b->numbers[0] : THREAD_NO_ID,
         .tid = b->n_numbers > 1 ? (int32_t)b->numbers[1] : THREAD_NO_ID,
@@ -211,14 +211,17 @@ static struct stack_id stack_of(struct bpftrace *b)
     return stack;
 }
 
-/* The sample type of the entry's map, or -1 past what a profile holds. */
-static int type_of(struct bpftrace *b)
+/* The stream of the entry's map, or -1 past what a profile holds. */
+static int stream_of(struct bpftrace *b)
 {
     struct profile *p = b->im->profile;
-    for (int i = 0; i < p->n_types; i++)
-        if (p->types[i].event.i == b->map.i)
-            return i;
-    return profile_add_type(p, profile_str(p, b->map).at, "counts", "");
+    for (size_t i = 0; i < p->streams.n; i++)
+        if (p->streams.at[i]->event.i == b->map.i)
+            return (int)i;
+    int stream = profile_add_stream(p, profile_str(p, b->map).at, OBTAINED_UNKNOWN);
+    if (stream >= 0)
+        profile_add_value(p, stream, "counts", "");
+    return stream;
 }
 
 static const char *flaw_of(struct bpftrace *b, struct text value, int64_t *ret, int *ret_decimals)
@@ -233,7 +236,7 @@ static const char *flaw_of(struct bpftrace *b, struct text value, int64_t *ret, 
 static int end_entry(struct bpftrace *b, struct text value, struct err *err)
 {
     struct profile *p = b->im->profile;
-    int64_t values[PROFILE_MAX_TYPES] = {0}, v = 0;
+    int64_t v = 0;
     int decimals;
     b->open = false;
     if (!b->n_pieces && !b->empty_key && !b->too_deep) {
@@ -243,13 +246,13 @@ static int end_entry(struct bpftrace *b, struct text value, struct err *err)
     const char *flaw = flaw_of(b, value, &v, &decimals);
     if (flaw)
         return import_skip_line(b->im, err, "%s", flaw);
-    int type = type_of(b);
-    if (type < 0)
-        return import_skip_line(b->im, err, "more than %d maps", PROFILE_MAX_TYPES);
-    if (profile_scale_value(p, type, v, decimals, &values[type], err) != 0)
+    int stream = stream_of(b);
+    if (stream < 0)
+        return import_skip_line(b->im, err, "more than %d maps", PROFILE_MAX_STREAMS);
+    if (profile_scale_value(p, (struct value_ref){stream, 0}, v, decimals, &v, err) != 0)
         return -1;
-    struct sample s = {.stack = stack_of(b), .thread = thread_of(b), .values = values};
-    return profile_add_sample(p, &s, err);
+    struct row row = {.stack = stack_of(b), .thread = thread_of(b), .values = &v};
+    return profile_add_row(p, stream, &row, err);
 }
 
 /* --- lines --- */

@@ -89,17 +89,17 @@ static struct stack_id push_caller(struct paths *s, struct stack_id callers, uin
     return depth < DEPTH_MAX ? push(s, callers, frame) : callers;
 }
 
-static int add_sample(struct paths *s, struct stack_id callers, uint32_t cell,
-                      const int64_t *values, struct err *err)
+static int callpaths_add_row(struct paths *s, struct stack_id callers, uint32_t cell,
+                             const int64_t *values, struct err *err)
 {
     bool any = false;
     for (size_t e = 0; e < s->g->n_events; e++)
         any |= values[e] > 0;
     if (!any)
         return 0;
-    struct sample sample = {
+    struct row row = {
         .stack = push(s, callers, s->cell_frame[cell]), .thread = s->opts.thread, .values = values};
-    return profile_add_sample(s->p, &sample, err);
+    return profile_add_row(s->p, s->opts.stream, &row, err);
 }
 
 /* --- the heap of flows --- */
@@ -198,8 +198,8 @@ static void add_flow(struct paths *s, struct flow f, const int64_t *costs)
  * together get all of the flow.
  */
 struct deal {
-    int64_t flow[PROFILE_MAX_TYPES], all[PROFILE_MAX_TYPES];
-    int64_t seen[PROFILE_MAX_TYPES], given[PROFILE_MAX_TYPES];
+    int64_t flow[STREAM_MAX_TYPES], all[STREAM_MAX_TYPES];
+    int64_t seen[STREAM_MAX_TYPES], given[STREAM_MAX_TYPES];
 };
 
 static int64_t part(int64_t flow, int64_t sum, int64_t all)
@@ -286,14 +286,14 @@ static int follow(struct paths *s, const struct flow *f, struct err *err)
 {
     const struct callunits *u = &s->units;
     size_t n = s->g->n_events;
-    int64_t got[PROFILE_MAX_TYPES];
+    int64_t got[STREAM_MAX_TYPES];
     struct deal deal;
     start_deal(s, &deal, f);
     uint32_t depth = set_callers(s, f);
     for (uint32_t k = u->cell_at[f->unit]; k < u->cell_at[f->unit + 1]; k++) {
         uint32_t cell = u->cells[k];
         deal_column(&deal, n, callgraph_cell_costs(s->g, cell), got);
-        if (add_sample(s, s->callers[s->g->cells.at[cell].function], cell, got, err) != 0)
+        if (callpaths_add_row(s, s->callers[s->g->cells.at[cell].function], cell, got, err) != 0)
             return -1;
     }
     for (uint32_t k = u->arc_at[f->unit]; k < u->arc_at[f->unit + 1]; k++) {
@@ -445,7 +445,7 @@ static void start_flow(struct paths *s, uint32_t unit, const int64_t *called)
     const struct callunits *u = &s->units;
     size_t n = s->g->n_events;
     uint32_t first = u->member_at[unit];
-    int64_t costs[PROFILE_MAX_TYPES] = {0};
+    int64_t costs[STREAM_MAX_TYPES] = {0};
     for (size_t e = 0; e < n; e++) {
         int64_t all = s->left[unit * n + e], in = called[unit * n + e];
         costs[e] = all > in ? all - in : 0;
@@ -488,7 +488,7 @@ static void start_flows(struct paths *s)
 static int add_rest(struct paths *s, struct err *err)
 {
     for (uint32_t i = 0; i < s->g->cells.n; i++)
-        if (add_sample(s, (struct stack_id){0}, i, callgraph_cell_costs(s->g, i), err) != 0)
+        if (callpaths_add_row(s, (struct stack_id){0}, i, callgraph_cell_costs(s->g, i), err) != 0)
             return -1;
     return 0;
 }

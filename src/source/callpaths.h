@@ -23,7 +23,8 @@
 #include "source/callgraph.h"
 
 struct callpaths_opts {
-    struct thread_id thread; /* of all samples */
+    int stream;              /* of the profile; it has a column for each event of the graph */
+    struct thread_id thread; /* of all rows */
     bool addresses;          /* keep the addresses of functions without a name */
 };
 
@@ -31,7 +32,7 @@ struct callpaths_opts {
 enum { CALLPATHS_STEPS = 1 << 18 };
 
 /*
- * Samples for all that G cost, whose costs are used up; P has a type for each of its events.
+ * Rows for all that G cost, whose costs are used up.
  * RET_CUT is the largest share of any event in flows whose callers were forgotten in part.
  */
 int callpaths_emit(struct callgraph *g, struct profile *p, const struct callpaths_opts *opts,

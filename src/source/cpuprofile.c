@@ -278,23 +278,22 @@ static void place_node(struct cpuprofile *c, uint32_t i)
     vec_done(&path);
 }
 
-static int add(struct cpuprofile *c, struct node *n, struct sample *s, struct err *err)
+static int add(struct cpuprofile *c, struct node *n, struct row *row, struct err *err)
 {
     if (n->state == BAD)
         return flaw(c, err, "node %lld calls itself in a circle, or is over 100,000 deep", n->id);
-    s->stack = n->stack;
-    if (!s->stack.i) /* seen in "(root)" itself */
-        s->stack = stacks_push(&c->im->profile->stacks, s->stack, n->frame);
-    return profile_add_sample(c->im->profile, s, err);
+    row->stack = n->stack;
+    if (!row->stack.i) /* seen in "(root)" itself */
+        row->stack = stacks_push(&c->im->profile->stacks, row->stack, n->frame);
+    return profile_add_row(c->im->profile, 0, row, err);
 }
 
 static int add_hits(struct cpuprofile *c, struct err *err)
 {
-    profile_add_type(c->im->profile, "", "samples", "count");
     for (size_t i = 0; i < c->nodes.n; i++) {
         struct node *n = &c->nodes.at[i];
-        struct sample s = {.values = &n->hits};
-        if (n->hits > 0 && add(c, n, &s, err) != 0)
+        struct row row = {.values = &n->hits};
+        if (n->hits > 0 && add(c, n, &row, err) != 0)
             return -1;
         if (n->hits < 0 && flaw(c, err, "node %lld has a negative hitCount", n->id) != 0)
             return -1;
@@ -332,23 +331,22 @@ static int64_t end_of(const struct cpuprofile *c)
 static int add_samples(struct cpuprofile *c, struct err *err)
 {
     struct profile *p = c->im->profile;
-    profile_add_type(p, "", "samples", "count");
     bool timed = make_times(c);
     if (timed)
-        p->types[profile_add_type(p, "", "wall", "nanoseconds")].count_type = 0;
+        profile_add_value(p, 0, "wall", UNIT_TIME);
     else
         import_note(c->im, "the samples have no times that make sense");
     const int64_t *at = c->deltas_us.at;
     for (size_t i = 0; i < c->samples.n; i++) {
         uint32_t node = find_node(c, c->samples.at[i]);
         int64_t values[2] = {1};
-        struct sample s = {.values = values, .has_time = timed && i < c->deltas_us.n};
-        if (s.has_time) {
+        struct row row = {.values = values, .has_time = timed && i < c->deltas_us.n};
+        if (row.has_time) {
             int64_t end = i + 1 < c->deltas_us.n ? at[i + 1] : end_of(c);
-            s.time_ns = (uint64_t)at[i] * 1000;
+            row.time_ns = (uint64_t)at[i] * 1000;
             values[1] = (end - at[i]) * 1000;
         }
-        int rc = node != NO_NODE ? add(c, &c->nodes.at[node], &s, err)
+        int rc = node != NO_NODE ? add(c, &c->nodes.at[node], &row, err)
                                  : flaw(c, err, "no node has the id %lld, which is in samples",
                                         c->samples.at[i]);
         if (rc != 0)
@@ -367,7 +365,8 @@ static int build(struct cpuprofile *c, struct err *err)
     } else if (!__builtin_sub_overflow(c->end_us, c->start_us, &length) && length > 0 &&
                length <= INT64_MAX / 1000)
         meta_set_u64(meta, META_DURATION_NS, (uint64_t)length * 1000);
-    meta_set_str(meta, META_KIND, META_KIND_TIMER);
+    int stream = profile_add_stream(c->im->profile, "", BY_TIMER);
+    profile_add_value(c->im->profile, stream, VALUE_SAMPLES, UNIT_COUNT);
     if (index_nodes(c, err) != 0 || link_nodes(c, err) != 0)
         return -1;
     for (uint32_t i = 0; i < c->nodes.n; i++)

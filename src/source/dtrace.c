@@ -197,16 +197,16 @@ static int add_block(struct dtrace *d, uint64_t count, struct err *err)
     if (!d->frames.n)
         *vec_push(&d->frames) = profile_add_named_frame(p, text_of("[no stack]"), FRAME_USER);
     mark_kernel(d);
-    struct thread thread = {profile_add_str(p, buf_text(&d->keys)), THREAD_NO_ID, THREAD_NO_ID};
-    if (p->n_types == 0)
-        profile_add_type(p, "", "counts", "");
+    struct thread_key thread = {profile_add_str(p, buf_text(&d->keys)), THREAD_NO_ID, THREAD_NO_ID};
+    if (p->streams.n == 0)
+        profile_add_value(p, profile_add_stream(p, "", OBTAINED_UNKNOWN), "counts", "");
     int64_t value = (int64_t)count;
-    struct sample s = {
+    struct row row = {
         .stack = stacks_intern_leaf_first(&p->stacks, d->frames.at, d->frames.n),
         .thread = profile_add_thread(p, &thread),
         .values = &value,
     };
-    return profile_add_sample(p, &s, err);
+    return profile_add_row(p, 0, &row, err);
 }
 
 static int end_block(struct dtrace *d, uint64_t count, struct err *err)

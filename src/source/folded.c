@@ -2,17 +2,18 @@
  * folded.c - collapsed stacks, one a line: "main;parse;read_token 42".
  *
  * Root first, frames separated by ';', the count after the last space or tab. Names may hold
- * spaces. Two counts at the end are before and after. The number's meaning is not in the file:
- * it may be samples or a weight, so it is called "counts" and has no unit.
+ * spaces. Two counts at the end are before and after, two columns of one stream. The number's
+ * meaning is not in the file: it may be samples or a weight, so it is called "counts" and has no
+ * unit.
  */
 #include "source/import.h"
 #include "source/sources.h"
 
 struct folded {
     struct import *im;
-    int before_type, after_type; /* -1 until seen; plain files use after_type only */
-    VEC(uint32_t) frame_of_name; /* string id -> frame id + 1 */
-    VEC(struct frame_id) frames; /* of the current line */
+    int stream, before_type, after_type; /* -1 until seen; plain files use after_type only */
+    VEC(uint32_t) frame_of_name;         /* string id -> frame id + 1 */
+    VEC(struct frame_id) frames;         /* of the current line */
 };
 
 /* The last word of LINE, cut off with the blanks before it. */
@@ -95,25 +96,28 @@ static struct stack_id stack_of(struct folded *f, struct text stack)
 static void make_types(struct folded *f, int n_counts)
 {
     struct profile *p = f->im->profile;
-    if (f->after_type < 0 && n_counts == 1)
-        f->after_type = profile_add_type(p, "", "counts", "");
-    if (f->before_type < 0 && n_counts == 2) {
-        f->before_type = profile_add_type(p, "before", "counts", "");
-        f->after_type = p->default_type = profile_add_type(p, "after", "counts", "");
-    }
+    if (f->stream >= 0)
+        return;
+    f->stream = profile_add_stream(p, "", OBTAINED_UNKNOWN);
+    if (n_counts == 2)
+        f->before_type = profile_add_value(p, f->stream, "before", "");
+    f->after_type = profile_add_value(p, f->stream, n_counts == 2 ? "after" : "counts", "");
+    p->default_value = (struct value_ref){f->stream, f->after_type};
 }
 
 static int add_line(struct folded *f, const struct folded_line *line, struct err *err)
 {
     struct profile *p = f->im->profile;
-    int64_t values[PROFILE_MAX_TYPES] = {0};
+    int64_t values[2];
     int types[2] = {f->before_type, f->after_type};
-    for (int i = 2 - line->n_counts; i < 2; i++)
-        if (profile_scale_value(p, types[i], line->count[i], line->decimals[i], &values[types[i]],
+    for (int i = 2 - line->n_counts; i < 2; i++) {
+        struct value_ref ref = {f->stream, types[i]};
+        if (profile_scale_value(p, ref, line->count[i], line->decimals[i], &values[types[i]],
                                 err) != 0)
             return -1;
-    struct sample s = {.stack = stack_of(f, line->stack), .values = values};
-    return profile_add_sample(p, &s, err);
+    }
+    struct row row = {.stack = stack_of(f, line->stack), .values = values};
+    return profile_add_row(p, f->stream, &row, err);
 }
 
 static int folded_line(struct folded *f, struct text text, struct err *err)
@@ -139,7 +143,7 @@ static int folded_line(struct folded *f, struct text text, struct err *err)
 
 static int folded_read(struct import *im, struct err *err)
 {
-    struct folded f = {.im = im, .before_type = -1, .after_type = -1};
+    struct folded f = {.im = im, .stream = -1, .before_type = -1, .after_type = -1};
     struct text line;
     int rc = 0;
     while (rc == 0 && reader_line(im->in, &line)) {

@@ -5,37 +5,6 @@ void grindevents_done(struct grindevents *ev)
     vec_done(&ev->derived);
 }
 
-/* What valgrind's simulators count. */
-static const struct {
-    const char *event, *name;
-} known[] = {
-    {"Ir", "instructions"},
-    {"Dr", "reads"},
-    {"Dw", "writes"},
-    {"I1mr", "I1-misses"},
-    {"D1mr", "D1-read-misses"},
-    {"D1mw", "D1-write-misses"},
-    {"ILmr", "LL-instruction-misses"},
-    {"DLmr", "LL-read-misses"},
-    {"DLmw", "LL-write-misses"},
-    {"Bc", "branches"},
-    {"Bcm", "branch-misses"},
-    {"Bi", "indirect-jumps"},
-    {"Bim", "indirect-misses"},
-    {"Ge", "bus-events"},
-    {"sysCount", "system-calls"},
-    {"sysTime", "system-time"},
-    {"sysCpuTime", "system-cpu-time"},
-};
-
-static const char *type_name(const char *event)
-{
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].event, event) == 0)
-            return known[i].name;
-    return event;
-}
-
 /* The next word of T, without blanks; empty at the end. */
 static struct text cut_word(struct text *t)
 {
@@ -59,9 +28,9 @@ static size_t find(const struct grindevents *ev, struct str_id name)
 static int add_event(struct grindevents *ev, struct import *im, struct str_id name, struct err *err)
 {
     const char *event = profile_str(im->profile, name).at;
-    if (profile_add_type(im->profile, event, type_name(event), "count") < 0)
+    if (profile_add_value(im->profile, GRINDEVENTS_STREAM, event, UNIT_COUNT) < 0)
         return err_set(err, EXIT_INPUT, "line %llu: more than %d events",
-                       (unsigned long long)im->in->lines, PROFILE_MAX_TYPES);
+                       (unsigned long long)im->in->lines, STREAM_MAX_TYPES);
     ev->name[ev->n++] = name;
     return 0;
 }
@@ -71,6 +40,8 @@ int grindevents_set(struct grindevents *ev, struct import *im, struct text list,
     bool first = ev->n == 0;
     struct text word;
     ev->n_columns = 0;
+    if (first)
+        profile_add_stream(im->profile, "", OBTAINED_UNKNOWN);
     while ((word = cut_word(&list)).n) {
         struct str_id name = profile_add_str(im->profile, word);
         size_t event = find(ev, name);
@@ -140,7 +111,7 @@ int grindevents_derive(struct grindevents *ev, struct import *im, struct text t,
     if (!sum.n)
         return 0;
     struct grindevents_derived d = {.name = profile_add_str(im->profile, name)};
-    bool good = name.n && ev->n + ev->derived.n < PROFILE_MAX_TYPES;
+    bool good = name.n && ev->n + ev->derived.n < STREAM_MAX_TYPES;
     for (size_t i = 0; i < ev->derived.n; i++)
         if (ev->derived.at[i].name.i == d.name.i)
             return 0; /* as every part says it again */
@@ -152,25 +123,26 @@ int grindevents_derive(struct grindevents *ev, struct import *im, struct text t,
     return 0;
 }
 
-static bool derive(const struct profile *p, const struct grindevents_derived *d, size_t n_events,
+static bool derive(const struct rows *rows, const struct grindevents_derived *d, size_t n_events,
                    size_t row, int64_t *ret)
 {
     *ret = 0;
     for (size_t e = 0; e < n_events; e++) {
         int64_t more;
-        if (__builtin_mul_overflow(d->factor[e], p->samples.value[e][row], &more) ||
+        if (__builtin_mul_overflow(d->factor[e], rows->value[e][row], &more) ||
             __builtin_add_overflow(*ret, more, ret))
             return false;
     }
     return true;
 }
 
-static bool fill_derived(struct profile *p, const struct grindevents_derived *d, size_t n_events,
+static bool fill_derived(struct stream *s, const struct grindevents_derived *d, size_t n_events,
                          int type)
 {
-    for (size_t row = 0; row < p->samples.n; row++) {
-        int64_t *value = &p->samples.value[type][row], *total = &p->types[type].total;
-        if (!derive(p, d, n_events, row, value) || __builtin_add_overflow(*total, *value, total))
+    for (size_t row = 0; row < s->rows.n; row++) {
+        int64_t *value = &s->rows.value[type][row], *total = &s->types[type].total;
+        if (!derive(&s->rows, d, n_events, row, value) ||
+            __builtin_add_overflow(*total, *value, total))
             return false;
     }
     return true;
@@ -179,13 +151,15 @@ static bool fill_derived(struct profile *p, const struct grindevents_derived *d,
 void grindevents_add_derived(struct grindevents *ev, struct import *im)
 {
     struct profile *p = im->profile;
+    struct stream *s = profile_stream(p, GRINDEVENTS_STREAM);
     for (size_t i = 0; i < ev->derived.n; i++) {
         const char *name = profile_str(p, ev->derived.at[i].name).at;
-        int type = profile_add_type(p, name, name, "count");
-        if (type < 0 || fill_derived(p, &ev->derived.at[i], ev->n, type))
+        int type = profile_add_value(p, GRINDEVENTS_STREAM, name, UNIT_COUNT);
+        if (type < 0 || fill_derived(s, &ev->derived.at[i], ev->n, type))
             continue;
-        memset(p->samples.value[type], 0, p->samples.n * sizeof(int64_t));
-        p->types[type].total = 0;
+        if (s->rows.n)
+            memset(s->rows.value[type], 0, s->rows.n * sizeof(int64_t));
+        s->types[type].total = 0;
         import_note(im, "the sum of all '%.100s' does not fit 64 bits; it is left at 0", name);
     }
 }
@@ -208,7 +182,7 @@ bool grindevents_costs(const struct grindevents *ev, struct text t, int64_t *ret
 
 void grindevents_tell(struct grindevents *ev, struct text t, bool totals)
 {
-    int64_t told[PROFILE_MAX_TYPES];
+    int64_t told[STREAM_MAX_TYPES];
     if ((ev->by == TOLD_TOTALS && !totals) || !grindevents_costs(ev, t, told))
         return;
     memcpy(ev->told, told, ev->n * sizeof *told);

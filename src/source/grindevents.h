@@ -5,26 +5,30 @@
 #pragma once
 #include "source/import.h"
 
+/* All events are columns of one stream. */
+enum { GRINDEVENTS_STREAM = 0 };
+
 /* "sum = Ir + 10 Dr" */
 struct grindevents_derived {
     struct str_id name;
-    int64_t factor[PROFILE_MAX_TYPES]; /* of each event of the file */
+    int64_t factor[STREAM_MAX_TYPES]; /* of each event of the file */
 };
 
 struct grindevents {
-    struct str_id name[PROFILE_MAX_TYPES]; /* of the whole file, in the order of its first part */
+    struct str_id name[STREAM_MAX_TYPES]; /* of the whole file, in the order of its first part */
     size_t n;
-    uint8_t column[PROFILE_MAX_TYPES]; /* of this part: which event its n-th cost is */
+    uint8_t column[STREAM_MAX_TYPES]; /* of this part: which event its n-th cost is */
     size_t n_columns;
     VEC(struct grindevents_derived) derived;
-    int64_t sum[PROFILE_MAX_TYPES];                  /* of this part's own costs */
-    int64_t told[PROFILE_MAX_TYPES];                 /* what it says they are */
+    int64_t sum[STREAM_MAX_TYPES];                   /* of this part's own costs */
+    int64_t told[STREAM_MAX_TYPES];                  /* what it says they are */
     enum { TOLD_NOT, TOLD_SUMMARY, TOLD_TOTALS } by; /* totals go before the summary */
 };
 
 void grindevents_done(struct grindevents *ev);
 
-/* "Ir Dr Dw". Makes the types of the profile, the first time; later parts may have fewer events. */
+/* "Ir Dr Dw". Makes the stream and its columns, the first time; later parts may have fewer events.
+ */
 int grindevents_set(struct grindevents *ev, struct import *im, struct text list, struct err *err);
 
 /* "sum = Ir + 10 Dr : long name"; without a "=" only a long name, which is left out. */
@@ -39,5 +43,5 @@ void grindevents_tell(struct grindevents *ev, struct text t, bool totals);
 /* Compare at the end of a part. */
 int grindevents_check(struct grindevents *ev, struct import *im, struct err *err);
 
-/* When all samples are there: further types for events that follow from others. */
+/* When all rows are there: further columns for events that follow from others. */
 void grindevents_add_derived(struct grindevents *ev, struct import *im);

@@ -137,7 +137,7 @@ static int add_call(struct grindfile *f, const int64_t *costs, struct err *err)
 
 static int cost_line(struct grindfile *f, struct text line, struct err *err)
 {
-    int64_t costs[PROFILE_MAX_TYPES];
+    int64_t costs[STREAM_MAX_TYPES];
     struct text t = text_trim(line);
     int next = f->next;
     if (!f->events.n_columns)
@@ -378,15 +378,16 @@ static int read_line(struct grindfile *f, struct text line, struct err *err)
 /* --- all of it --- */
 
 /* Others write this format too, with times or samples; only a simulator is called one. */
-static void label_kind(struct grindfile *f)
+static void label_costs(struct grindfile *f)
 {
     struct meta *m = &f->im->profile->meta;
     const char *creator = meta_find(m, META_TOOL);
-    bool counts = false;
+    bool simulated = false;
     for (size_t e = 0; e < f->events.n; e++)
-        counts |= text_is(profile_str(f->im->profile, f->events.name[e]), "Ir");
-    if (counts && (!creator || strncmp(creator, "callgrind", 9) == 0))
-        meta_set_str(m, META_KIND, META_KIND_SIMULATED);
+        simulated |=
+            event_obtained(profile_str(f->im->profile, f->events.name[e])) == BY_SIMULATION;
+    if (simulated && (!creator || strncmp(creator, "callgrind", 9) == 0))
+        profile_stream(f->im->profile, GRINDEVENTS_STREAM)->obtained = BY_SIMULATION;
     if (f->graph.arcs.n)
         meta_set_str(m, META_COMMENT,
                      "call paths are estimated from a call graph: the costs of lines and calls are "
@@ -395,7 +396,7 @@ static void label_kind(struct grindfile *f)
 
 static struct thread_id thread_of(struct grindfile *f)
 {
-    struct thread t = {.pid = (int32_t)f->pid, .tid = THREAD_NO_ID};
+    struct thread_key t = {.pid = (int32_t)f->pid, .tid = THREAD_NO_ID};
     if (!f->has_pid || f->many_pids)
         return (struct thread_id){0};
     return profile_add_thread(f->im->profile, &t);
@@ -409,17 +410,18 @@ static int finish(struct grindfile *f, struct err *err)
     if (grindevents_check(&f->events, f->im, err) != 0)
         return -1;
     const struct import_opts *o = &f->im->opts;
-    struct callpaths_opts opts = {thread_of(f), o->addresses || o->bare_addresses};
+    struct callpaths_opts opts = {GRINDEVENTS_STREAM, thread_of(f),
+                                  o->addresses || o->bare_addresses};
     if (callpaths_emit(&f->graph, f->im->profile, &opts, &cut, err) != 0)
         return -1;
     grindevents_add_derived(&f->events, f->im);
-    f->im->profile->default_type = 0;
+    f->im->profile->default_value = (struct value_ref){GRINDEVENTS_STREAM, 0};
     if (cut)
         import_note(f->im,
                     "the call graph has more paths than are kept: small ones lost their inner "
                     "callers, so totals of functions are a little low; what each function "
                     "itself cost is exact");
-    label_kind(f);
+    label_costs(f);
     return 0;
 }
 

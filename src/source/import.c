@@ -74,7 +74,7 @@ static void label(struct import *im, const char *name)
 static int check_not_empty(struct import *im, const char *name, const struct source *source,
                            struct err *err)
 {
-    if (im->profile->samples.n)
+    if (profile_count_rows(im->profile))
         return 0;
     if (im->skipped)
         return err_set(err, EXIT_INPUT, "%s: no stack could be read as %s; %s", name, source->title,
@@ -106,7 +106,7 @@ int import_reader(struct import *im, struct reader *in, const char *name,
                   const struct import_opts *opts, struct profile **ret, struct err *err)
 {
     *im = (struct import){.in = in, .opts = *opts, .profile = profile_new()};
-    im->profile->merge_samples = opts->merge;
+    im->profile->merge_rows = opts->merge;
     int rc = read_all(im, name, err);
     if (rc == 0)
         *ret = im->profile;

@@ -20,7 +20,7 @@ static int kelvin_read(struct import *im, struct err *err)
         return 0;
     if (im->opts.strict)
         return err_set(err, EXIT_FAILS, "the recording is %s (--strict)", state.why);
-    if (p->samples.n == 0)
+    if (profile_count_rows(p) == 0)
         return err_set(err, EXIT_INPUT, "the recording is %s; no sample stands before", state.why);
     meta_set_str(&p->meta, META_CUT, state.why);
     import_note(im, "the recording is %s; all that stands before is kept", state.why);

@@ -45,16 +45,18 @@ struct macsample {
 
 /* --- samples --- */
 
-static void make_types(struct macsample *m)
+static void make_stream(struct macsample *m)
 {
     struct profile *p = m->im->profile;
-    if (p->n_types)
+    if (p->streams.n)
         return;
-    p->default_type = profile_add_type(p, "", "samples", "count");
-    if (m->interval_us) {
-        int wall = profile_add_type(p, "", "wall", "nanoseconds");
-        p->types[wall].count_type = p->default_type;
-    }
+    int stream = profile_add_stream(p, "", m->interval_us ? BY_SOFTWARE_CLOCK : OBTAINED_UNKNOWN);
+    p->default_value =
+        (struct value_ref){stream, profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT)};
+    if (!m->interval_us)
+        return;
+    profile_add_value(p, stream, "wall", UNIT_TIME);
+    profile_stream(p, stream)->rate_hz = 1e6 / (double)m->interval_us;
 }
 
 static int add_self(struct macsample *m, const struct node *n, struct err *err)
@@ -64,12 +66,12 @@ static int add_self(struct macsample *m, const struct node *n, struct err *err)
         m->too_many = true;
     if (self <= 0)
         return 0;
-    make_types(m);
+    make_stream(m);
     if (__builtin_mul_overflow(self, (int64_t)m->interval_us * 1000, &values[1]))
         return err_set(err, EXIT_INPUT, "line %llu: the time does not fit 64 bits",
                        (unsigned long long)m->im->in->lines);
-    struct sample s = {.stack = n->stack, .thread = m->thread, .values = values};
-    return profile_add_sample(m->im->profile, &s, err);
+    struct row row = {.stack = n->stack, .thread = m->thread, .values = values};
+    return profile_add_row(m->im->profile, 0, &row, err);
 }
 
 /* Leave everything at COLUMN or right of it. */
@@ -108,7 +110,7 @@ static void set_thread(struct macsample *m, struct text t)
         digits.at += 2, digits.n -= 2;
     if (!text_u64(digits, hex ? 16 : 10, &tid) || tid > INT32_MAX)
         tid = UINT64_MAX;
-    struct thread thread = {
+    struct thread_key thread = {
         .name = profile_add_str(p, name.n ? name : id),
         .pid = m->pid,
         .tid = tid == UINT64_MAX ? THREAD_NO_ID : (int32_t)tid,
@@ -216,8 +218,6 @@ static void analysis_line(struct macsample *m, struct text t)
         return;
     bool micro = text_starts(rest, "microsecond");
     m->interval_us = micro ? number : number * 1000;
-    meta_set_u64(&m->im->profile->meta, META_RATE_HZ, 1000000 / m->interval_us);
-    meta_set_str(&m->im->profile->meta, META_KIND, META_KIND_SOFTWARE);
 }
 
 static void header_line(struct macsample *m, struct text t)

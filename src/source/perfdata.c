@@ -224,7 +224,10 @@ static int kernel_record(struct perfdata *d, struct perfdata_record *r, struct e
 {
     if (!is_of_use(r->type))
         return 0;
+    size_t whole = r->body.n;
     uint64_t time = perfdata_record_time(&d->events, r);
+    if (r->type == PERF_RECORD_LOST_SAMPLES)
+        r->body.n = whole; /* whose they are stands at its end */
     if (time == 0 || time == UINT64_MAX)
         return perfdata_apply(&d->apply, r, 1, err);
     struct perfdata_sample s;
@@ -275,7 +278,8 @@ static int unpacked_records(struct perfdata *d, uint64_t offset, struct err *err
         }
         if (h.size > t.n)
             break;
-        struct perfdata_record r = {h.type, h.misc, {t.at + sizeof h, h.size - sizeof h}, offset};
+        struct perfdata_record r = {
+            h.type, h.misc, {t.at + sizeof h, h.size - sizeof h}, offset, 0};
         rc = plain_record(d, &r, err);
         t = (struct text){t.at + h.size, t.n - h.size};
     }
@@ -371,7 +375,8 @@ static bool next_record(struct perfdata *d, struct perfdata_record *ret, struct 
         set_cut(d, offset + t.n);
         return false;
     }
-    *ret = (struct perfdata_record){h.type, h.misc, {t.at + sizeof h, h.size - sizeof h}, offset};
+    *ret =
+        (struct perfdata_record){h.type, h.misc, {t.at + sizeof h, h.size - sizeof h}, offset, 0};
     reader_take(d->in, h.size);
     return true;
 }
@@ -462,7 +467,8 @@ static int read_all(struct perfdata *d, struct err *err)
         return -1;
     if (!d->is_pipe && d->data_end != UINT64_MAX && !d->cut[0])
         read_parts(d);
-    perfdata_apply_finish(&d->apply);
+    if (perfdata_apply_finish(&d->apply, err) != 0)
+        return -1;
     perfdata_features_finish(&d->features);
     if (d->apply.unwound)
         perfdata_features_check_files(&d->features);

@@ -1,5 +1,4 @@
 #include "source/perfdata_apply.h"
-#include "source/perfscript_header.h"
 
 #include <sys/mman.h>
 
@@ -8,7 +7,7 @@
 
 void perfdata_apply_init(struct perfdata_apply *a, struct import *im, struct perfdata_events *es)
 {
-    *a = (struct perfdata_apply){.im = im, .events = es};
+    *a = (struct perfdata_apply){.im = im, .events = es, .streams = {.im = im, .events = es}};
     a->processes = processes_new(im->profile);
     perfdata_chains_init(&a->chains);
     processes_comm(a->processes, 0, 0, "swapper", false); /* the idle task has no COMM record */
@@ -18,6 +17,7 @@ void perfdata_apply_done(struct perfdata_apply *a)
 {
     processes_free(a->processes);
     perfdata_chains_done(&a->chains);
+    perfdata_streams_done(&a->streams);
     vec_done(&a->kernel);
     vec_done(&a->user);
 }
@@ -109,24 +109,6 @@ static const char *apply_fork_or_exit(struct perfdata_apply *a, const struct per
 
 /* --- samples --- */
 
-/* Two sample types for an event that has a sample. False when there are too many. */
-static bool make_types(struct perfdata_apply *a, struct perfdata_event *e)
-{
-    struct profile *p = a->im->profile;
-    if (e->weight >= 0)
-        return true;
-    if (p->n_types + 2 > PROFILE_MAX_TYPES)
-        return false;
-    autofree char *name = perfdata_event_name(e);
-    const char *unit = perfdata_event_is_clock(e) ? "nanoseconds" : "count";
-    e->samples = profile_add_type(p, name, "samples", "count");
-    e->weight = profile_add_type(p, name, name, unit);
-    p->types[e->weight].count_type = e->samples;
-    if (p->default_type < 0)
-        p->default_type = e->weight;
-    return true;
-}
-
 /* Sort the chain's addresses by the marks between them. No mark: where the sample was taken. */
 static void split_chain(struct perfdata_apply *a, const struct perfdata_sample *s, bool in_kernel)
 {
@@ -163,7 +145,7 @@ static bool set_regs(const struct perfdata_event *e, const struct perfdata_sampl
     return true;
 }
 
-static struct stack_id stack_of(struct perfdata_apply *a, const struct perfdata_event *e,
+static struct stack_id stack_of(struct perfdata_apply *a, struct perfdata_event *e,
                                 const struct perfdata_sample *s, uint16_t misc)
 {
     int mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -184,8 +166,9 @@ static struct stack_id stack_of(struct perfdata_apply *a, const struct perfdata_
     enum unwind_end end;
     struct stack_id id = processes_stack(a->processes, &ps, &end);
     if (unwind) {
-        a->unwound++;
-        a->ends[end]++;
+        a->unwound = true;
+        e->unwound++;
+        e->ends[end]++;
     }
     return id;
 }
@@ -200,11 +183,11 @@ struct taken {
 };
 
 /* The same, but ready chains that came before are known; not those that must be counted. */
-static void find_stack(struct perfdata_apply *a, const struct taken *t, struct sample *ret)
+static void find_stack(struct perfdata_apply *a, const struct taken *t, struct row *ret)
 {
     struct perfdata_chain *known =
         t->ready ? perfdata_chains_look(&a->chains, t->chain, a->who.space) : NULL;
-    ret->row = known ? &known->row : NULL;
+    ret->hint = known ? &known->row : NULL;
     if (known && known->stack.i) {
         ret->stack = known->stack;
         return;
@@ -227,20 +210,43 @@ static void set_who(struct perfdata_apply *a, const struct perfdata_sample *s)
     };
 }
 
+static int add_row(struct perfdata_apply *a, struct perfdata_event *e, struct row *row,
+                   uint64_t weight, struct err *err)
+{
+    int64_t values[PERFDATA_COLUMNS] = {
+        [PERFDATA_SAMPLES] = 1, [PERFDATA_WEIGHT] = (int64_t)weight};
+    row->values = values;
+    return profile_add_row(a->im->profile, e->stream, row, err);
+}
+
+/* The counters that were read with the sample, those of a group: each did a step of its own. */
+static int add_steps(struct perfdata_apply *a, const struct taken *t, struct row *row,
+                     struct err *err)
+{
+    const struct perfdata_sample *s = &t->sample;
+    uint32_t tid = t->event->attr.inherit ? s->tid : 0;
+    for (size_t i = 0; i < s->n_read; i++) {
+        const char *at = s->read + i * s->read_bytes;
+        uint64_t id = perfdata_word(at + s->id_at);
+        struct perfdata_event *e = perfdata_events_find(a->events, id);
+        uint64_t step = e ? perfdata_streams_step(&a->streams, id, tid, perfdata_word(at)) : 0;
+        bool adds = step && step <= INT64_MAX && perfdata_stream_of(&a->streams, e) >= 0;
+        if (adds && add_row(a, e, row, step, err) != 0)
+            return -1;
+        row->hint = NULL; /* the place belongs to the first one's stream */
+    }
+    return 0;
+}
+
 static int add_sample(struct perfdata_apply *a, const struct taken *t, struct err *err)
 {
     const struct perfdata_sample *s = &t->sample;
-    int samples = t->event->samples, weight = t->event->weight;
-    struct sample sample = {.has_time = s->time != 0, .time_ns = s->time, .values = a->values};
-    find_stack(a, t, &sample);
+    struct row row = {.has_time = s->time != 0, .time_ns = s->time};
+    find_stack(a, t, &row);
     if (!a->who.thread.i)
         a->who.thread = processes_thread(a->processes, (int)s->pid, (int)s->tid);
-    sample.thread = a->who.thread;
-    a->values[samples] = 1;
-    a->values[weight] = (int64_t)s->period;
-    int rc = profile_add_sample(a->im->profile, &sample, err);
-    a->values[samples] = a->values[weight] = 0;
-    return rc;
+    row.thread = a->who.thread;
+    return s->id_at ? add_steps(a, t, &row, err) : add_row(a, t->event, &row, s->period, err);
 }
 
 /* Take a sample apart and ask for its place among the known chains. NULL, or why it is useless. */
@@ -262,8 +268,9 @@ static const char *take_sample(struct perfdata_apply *a, const struct perfdata_r
     if (!ret->ready)
         return NULL;
     uint64_t mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+    uint64_t event = (uint64_t)(ret->event - a->events->list.at) << 8;
     ret->chain = perfdata_chain_hash((struct text){s->chain, 8 * s->n_chain},
-                                     s->ip * 0x9e3779b97f4a7c15u ^ mode);
+                                     s->ip * 0x9e3779b97f4a7c15u ^ mode ^ event);
     perfdata_chains_expect(&a->chains, ret->chain, a->who.space);
     return NULL;
 }
@@ -273,8 +280,8 @@ static int apply_sample(struct perfdata_apply *a, const struct perfdata_record *
                         const struct taken *t, const char *why, struct err *err)
 {
     const struct perfdata_sample *s = &t->sample;
-    if (!why && !make_types(a, t->event))
-        why = "too many events: 32 are possible";
+    if (!why && t->event->stream < 0 && perfdata_stream_of(&a->streams, t->event) < 0)
+        why = "too many events: 256 are possible";
     if (why)
         return import_skip_byte(a->im, r->offset, err, "%s", why);
     if (s->time && (!a->first_ns || s->time < a->first_ns))
@@ -290,22 +297,43 @@ static int apply_sample(struct perfdata_apply *a, const struct perfdata_record *
 
 /* --- all records --- */
 
-/* LOST: id, count. LOST_SAMPLES: count. */
+/* The event of an id; one that nobody described counts as the first. */
+static struct perfdata_event *event_of(struct perfdata_apply *a, uint64_t id)
+{
+    struct perfdata_event *e = perfdata_events_find(a->events, id);
+    return e || !a->events->list.n ? e : a->events->list.at;
+}
+
+/* LOST: id, count. LOST_SAMPLES: count, and whose it is at the end like in every record. */
 static const char *apply_lost(struct perfdata_apply *a, const struct perfdata_record *r)
 {
     struct cursor c = cursor_of(r->body.at, r->body.n);
-    if (r->type == PERF_RECORD_LOST)
-        perfdata_take(&c);
+    bool samples = r->type == PERF_RECORD_LOST_SAMPLES;
+    struct perfdata_event *e =
+        samples ? perfdata_record_event(a->events, r) : event_of(a, perfdata_take(&c));
     uint64_t n = perfdata_take(&c);
-    if (c.bad || a->lost + n < n)
+    if (!e)
+        e = event_of(a, 0);
+    if (c.bad || !e || e->lost + n < n)
         return "a count of lost samples makes no sense";
-    a->lost += n;
+    e->lost += n;
     return NULL;
+}
+
+/* time, id, stream */
+static void apply_throttle(struct perfdata_apply *a, const struct perfdata_record *r)
+{
+    struct cursor c = cursor_of(r->body.at, r->body.n);
+    perfdata_take(&c);
+    struct perfdata_event *e = event_of(a, perfdata_take(&c));
+    if (e)
+        e->throttled++;
 }
 
 static const char *apply_other(struct perfdata_apply *a, const struct perfdata_record *r)
 {
     a->who.known = false;
+    processes_set_time(a->processes, r->time);
     switch (r->type) {
     case PERF_RECORD_MMAP:
     case PERF_RECORD_MMAP2:
@@ -319,7 +347,7 @@ static const char *apply_other(struct perfdata_apply *a, const struct perfdata_r
     case PERF_RECORD_LOST_SAMPLES:
         return apply_lost(a, r);
     case PERF_RECORD_THROTTLE:
-        a->throttled++;
+        apply_throttle(a, r);
     }
     return NULL;
 }
@@ -347,69 +375,15 @@ int perfdata_apply(struct perfdata_apply *a, const struct perfdata_record *recor
 
 /* --- the end --- */
 
-static void name_types(struct perfdata_apply *a)
-{
-    struct profile *p = a->im->profile;
-    for (size_t i = 0; i < a->events->list.n; i++) {
-        const struct perfdata_event *e = &a->events->list.at[i];
-        if (e->weight < 0)
-            continue;
-        autofree char *name = perfdata_event_name(e);
-        struct text bare = perfscript_event_name(text_of(name));
-        struct str_id event = profile_add_str(p, text_of(name));
-        p->types[e->samples].event = p->types[e->weight].event = event;
-        p->types[e->weight].name = profile_add_str(p, bare.n ? bare : text_of(name));
-    }
-}
-
-/* The event that is shown first tells how it all was measured. */
-static void tell_event(struct perfdata_apply *a)
-{
-    struct profile *p = a->im->profile;
-    for (size_t i = 0; i < a->events->list.n; i++) {
-        const struct perfdata_event *e = &a->events->list.at[i];
-        if (e->weight < 0 || e->weight != p->default_type)
-            continue;
-        const char *kind = perfdata_event_kind(e);
-        if (kind)
-            meta_set_str(&p->meta, META_KIND, kind);
-        autofree char *name = perfdata_event_name(e);
-        meta_set_str(&p->meta, META_EVENT, name);
-        if (e->attr.freq && e->attr.sample_freq)
-            meta_set_u64(&p->meta, META_RATE_HZ, e->attr.sample_freq);
-    }
-}
-
-static void tell_unfinished(struct perfdata_apply *a)
-{
-    static const char *const keys[UNWIND_ENDS] = {
-        [UNWIND_STACK_CUT] = "unfinished_stack_cut", [UNWIND_NO_MAP] = "unfinished_no_mapping",
-        [UNWIND_NO_RULE] = "unfinished_no_rule",     [UNWIND_NO_SENSE] = "unfinished_bad_rule",
-        [UNWIND_DEEP] = "unfinished_too_deep",
-    };
-    struct meta *m = &a->im->profile->meta;
-    if (!a->unwound)
-        return;
-    meta_set_u64(m, META_UNFINISHED, a->unwound - a->ends[UNWIND_WHOLE]);
-    for (int i = 0; i < UNWIND_ENDS; i++)
-        if (keys[i] && a->ends[i])
-            meta_set_u64(m, keys[i], a->ends[i]);
-}
-
-void perfdata_apply_finish(struct perfdata_apply *a)
+int perfdata_apply_finish(struct perfdata_apply *a, struct err *err)
 {
     struct meta *m = &a->im->profile->meta;
-    name_types(a);
-    tell_event(a);
-    meta_set_u64(m, META_LOST, a->lost);
-    if (a->throttled)
-        meta_set_u64(m, META_THROTTLED, a->throttled);
     if (a->last_ns > a->first_ns)
         meta_set_u64(m, META_DURATION_NS, a->last_ns - a->first_ns);
-    tell_unfinished(a);
     if (a->deferred)
         import_note(
             a->im,
             "%llu samples lack their user part: perf wrote it later, and that is not read yet",
             (unsigned long long)a->deferred);
+    return perfdata_streams_finish(&a->streams, err);
 }

@@ -5,7 +5,7 @@
 #include "process/process.h"
 #include "source/import.h"
 #include "source/perfdata_chains.h"
-#include "source/perfdata_event.h"
+#include "source/perfdata_streams.h"
 
 /* Who had the last sample, as long as nothing else happened since. */
 struct perfdata_who {
@@ -18,13 +18,13 @@ struct perfdata_apply {
     struct import *im;
     struct perfdata_events *events;
     struct processes *processes;
-    uint64_t lost, throttled, deferred, unwound;
-    uint64_t ends[UNWIND_ENDS];
+    struct perfdata_streams streams;
+    uint64_t deferred;
+    bool unwound;               /* some stack was */
     uint64_t first_ns, last_ns; /* of samples; 0 = none has a time */
     struct perfdata_who who;
     struct perfdata_chains chains;
-    VEC(uint64_t) kernel, user;        /* pcs of the sample at hand */
-    int64_t values[PROFILE_MAX_TYPES]; /* all 0 between samples */
+    VEC(uint64_t) kernel, user; /* pcs of the sample at hand */
 };
 
 void perfdata_apply_init(struct perfdata_apply *a, struct import *im, struct perfdata_events *es);
@@ -37,5 +37,5 @@ enum { PERFDATA_APPLY_MAX = 16 };
 int perfdata_apply(struct perfdata_apply *a, const struct perfdata_record *records, size_t n,
                    struct err *err);
 
-/* Give the sample types the names that are known by now, and put the counts into the metadata. */
-void perfdata_apply_finish(struct perfdata_apply *a);
+/* When all is read, names of events too: finish the streams. */
+int perfdata_apply_finish(struct perfdata_apply *a, struct err *err);

@@ -14,7 +14,7 @@
 struct perfdata_chain {
     XXH128_hash_t hash;
     struct stack_id stack; /* 0 = free; the empty stack is not kept */
-    uint32_t row;          /* of the profile's samples, where the last one was put */
+    uint32_t row;          /* of its event's stream, where the last one was put */
 };
 
 struct perfdata_chains {

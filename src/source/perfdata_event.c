@@ -1,5 +1,4 @@
 #include "source/perfdata_event.h"
-#include "model/meta.h"
 
 #include <stddef.h>
 
@@ -19,7 +18,7 @@ bool perfdata_events_add(struct perfdata_events *es, struct text attr)
 {
     if (attr.n < PERF_ATTR_SIZE_VER0 || es->list.n >= PERFDATA_EVENTS_MAX)
         return false;
-    struct perfdata_event e = {.samples = -1, .weight = -1};
+    struct perfdata_event e = {.stream = -1};
     memcpy(&e.attr, attr.at, attr.n < sizeof e.attr ? attr.n : sizeof e.attr);
     *vec_push(&es->list) = e;
     return true;
@@ -112,24 +111,29 @@ char *perfdata_event_name(const struct perfdata_event *e)
     return mem_printf("%s%s", name, who);
 }
 
-bool perfdata_event_is_clock(const struct perfdata_event *e)
+static bool is_clock(const struct perfdata_event *e)
 {
     return e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
 }
 
-const char *perfdata_event_kind(const struct perfdata_event *e)
+enum dimension perfdata_event_dimension(const struct perfdata_event *e)
+{
+    return is_clock(e) ? DIM_TIME : DIM_COUNT;
+}
+
+enum obtained perfdata_event_obtained(const struct perfdata_event *e)
 {
     switch (e->attr.type) {
     case PERF_TYPE_HARDWARE:
     case PERF_TYPE_HW_CACHE:
     case PERF_TYPE_RAW:
-        return META_KIND_HARDWARE;
+        return BY_HARDWARE;
     case PERF_TYPE_SOFTWARE:
-        return perfdata_event_is_clock(e) ? META_KIND_SOFTWARE : META_KIND_EVENT;
+        return is_clock(e) ? BY_SOFTWARE_CLOCK : BY_SOFTWARE_EVENT;
     case PERF_TYPE_TRACEPOINT:
-        return META_KIND_TRACE;
+        return BY_TRACE;
     }
-    return e->name ? meta_kind_of_event(text_of(e->name)) : NULL;
+    return e->name ? event_obtained(text_of(e->name)) : OBTAINED_UNKNOWN;
 }
 
 /* --- which event, and when --- */
@@ -217,15 +221,26 @@ static void skip_words(struct cursor *c, size_t n)
     cursor_bytes(c, 8 * n);
 }
 
-/* Values of counters: one, or those of a group. */
-static void skip_read(struct cursor *c, uint64_t format)
+/*
+ * Values of counters: value | times | id | lost, or of a group: n | times | n * (value | id |
+ * lost), each but the first only if asked for.
+ */
+static void take_read(struct cursor *c, uint64_t format, struct perfdata_sample *ret)
 {
     size_t times =
         count_bits(format, PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
     size_t each = 1 + count_bits(format, PERF_FORMAT_ID | (1u << 4)); /* bit 4: lost */
-    uint64_t n = format & PERF_FORMAT_GROUP ? perfdata_take(c) : 1;
-    skip_words(c, times);
-    take_array(c, n, 8 * each);
+    bool group = format & PERF_FORMAT_GROUP;
+    uint64_t n = group ? perfdata_take(c) : 1;
+    if (group)
+        skip_words(c, times);
+    else
+        each += times;
+    struct text t = take_array(c, n, 8 * each);
+    ret->read = t.at;
+    ret->read_bytes = 8 * each;
+    ret->n_read = t.n / ret->read_bytes;
+    ret->id_at = format & PERF_FORMAT_ID ? 8 + (group ? 0 : 8 * times) : 0;
 }
 
 static void skip_branches(struct cursor *c, uint64_t format)
@@ -271,7 +286,7 @@ static void clear(struct perfdata_sample *s)
     s->ip = s->time = s->period = s->regs_abi = 0;
     s->pid = s->tid = 0;
     s->chain = s->regs = NULL;
-    s->n_chain = s->stack_at = s->stack_room = 0;
+    s->n_chain = s->stack_at = s->stack_room = s->n_read = s->id_at = 0;
     s->stack = (struct text){NULL, 0};
 }
 
@@ -303,7 +318,7 @@ const char *perfdata_sample_parse(const struct perfdata_event *e, struct text bo
     ret->period = a->freq || !a->sample_period ? 1 : a->sample_period;
     take_head(&c, type, ret);
     if (type & PERF_SAMPLE_READ)
-        skip_read(&c, a->read_format);
+        take_read(&c, a->read_format, ret);
     if (type & PERF_SAMPLE_CALLCHAIN)
         take_chain(&c, ret);
     if (type & PERF_SAMPLE_RAW)

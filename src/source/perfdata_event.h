@@ -13,13 +13,17 @@
 #include "base/cursor.h"
 #include "base/idmap.h"
 #include "base/vec.h"
+#include "model/event.h"
+#include "unwind/walk.h"
 
 #include <linux/perf_event.h>
 
 struct perfdata_event {
     struct perf_event_attr attr;
-    char *name;          /* as the file says; NULL until it does */
-    int samples, weight; /* sample types of the profile; -1 until a sample came */
+    char *name;               /* as the file says; NULL until it does */
+    int stream;               /* of the profile; -1 until a sample came */
+    uint64_t lost, throttled; /* samples; times that the kernel held it back */
+    uint64_t unwound, ends[UNWIND_ENDS];
 };
 
 struct perfdata_id {
@@ -53,11 +57,11 @@ void perfdata_event_set_name(struct perfdata_event *e, struct text name);
 /* The event's name, from the file or made of type and config. Free it. */
 char *perfdata_event_name(const struct perfdata_event *e);
 
-/* META_KIND_* of an event, or NULL when in doubt. */
-const char *perfdata_event_kind(const struct perfdata_event *e);
+/* By what the attr says, or else by the name. */
+enum obtained perfdata_event_obtained(const struct perfdata_event *e);
 
-/* Whether its period counts nanoseconds. */
-bool perfdata_event_is_clock(const struct perfdata_event *e);
+/* What its period measures. */
+enum dimension perfdata_event_dimension(const struct perfdata_event *e);
 
 /* One record, header included. */
 struct perfdata_record {
@@ -65,6 +69,7 @@ struct perfdata_record {
     uint16_t misc;
     struct text body; /* behind the header */
     uint64_t offset;  /* in the file, for messages */
+    uint64_t time;    /* 0 = not known */
 };
 
 /* The event that a record is of, or NULL when its id is not known. */
@@ -83,6 +88,10 @@ struct perfdata_sample {
     uint64_t regs_abi;
     struct text stack;           /* what was copied of it */
     size_t stack_at, stack_room; /* where the copy is in the body, and how much was set aside */
+
+    /* counters that were read, n_read times read_bytes: value first, the id behind it at id_at */
+    const char *read;
+    size_t n_read, read_bytes, id_at; /* id_at 0 = there are no ids */
 };
 
 /* Take a sample apart. NULL, or why it makes no sense. */

@@ -81,6 +81,17 @@ static void read_memory(struct perfdata_features *f, struct text body)
                      units_scaled(text, (double)kilobytes * 1024, "bytes"));
 }
 
+/* version u32 | clock id u32 | wall u64 | the clock of the records u64, both ns at one moment */
+static void read_clocks(struct perfdata_features *f, struct text body)
+{
+    struct cursor c = cursor_of(body.at, body.n);
+    uint32_t version = perfdata_take_half(&c);
+    perfdata_take_half(&c);
+    uint64_t wall_ns = perfdata_take(&c), clock_ns = perfdata_take(&c);
+    if (!c.bad && version == 1)
+        f->im->profile->clock = (struct clock_pair){.monotonic_ns = clock_ns, .wall_ns = wall_ns};
+}
+
 /* --- events --- */
 
 /* One of FEATURE_EVENT_DESC: attr | n u32 | string | n ids. */
@@ -207,6 +218,7 @@ bool perfdata_feature_is_known(uint64_t feature)
     case FEATURE_TOTAL_MEM:
     case FEATURE_CMDLINE:
     case FEATURE_EVENT_DESC:
+    case FEATURE_CLOCK_DATA:
         return true;
     }
     return false;
@@ -241,6 +253,9 @@ void perfdata_feature_read(struct perfdata_features *f, uint64_t feature, struct
         break;
     case FEATURE_EVENT_DESC:
         read_events(f, body);
+        break;
+    case FEATURE_CLOCK_DATA:
+        read_clocks(f, body);
         break;
     }
 }

@@ -20,6 +20,7 @@ enum perfdata_feature {
     FEATURE_TOTAL_MEM = 10,
     FEATURE_CMDLINE = 11,
     FEATURE_EVENT_DESC = 12,
+    FEATURE_CLOCK_DATA = 29,
     FEATURE_BITS = 256,
 };
 

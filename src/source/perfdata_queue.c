@@ -224,7 +224,8 @@ size_t perfdata_queue_take(struct perfdata_queue *q, size_t n, struct perfdata_r
     n = n < q->n_ready - q->n_taken ? n : q->n_ready - q->n_taken;
     for (size_t i = 0; i < n; i++) {
         const struct queued_record *r = q->list.at[q->n_taken++].record;
-        ret[i] = (struct perfdata_record){r->type, r->misc, {r->body, r->n}, r->offset};
+        ret[i] = (struct perfdata_record){
+            r->type, r->misc, {r->body, r->n}, r->offset, q->list.at[q->n_taken - 1].time};
     }
     if (!n)
         compact(q);

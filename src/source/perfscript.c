@@ -7,7 +7,8 @@
  *                                                              <- an empty line ends the sample
  *
  * Takes what FlameGraph's stackcollapse-perf.pl takes, and names frames as it does. The innermost
- * frame comes first. Every event gives two types: samples, and what its periods add up to.
+ * frame comes first. Every event gives a stream with two columns: samples, and what its periods add
+ * up to.
  *
  * The same lines come again and again, so nearly everything is looked up by its raw text: see
  * perfscript_known.h. Memory is for distinct things only.
@@ -18,16 +19,27 @@
 #include "source/perfscript_known.h"
 #include "source/sources.h"
 
+/* Columns of a stream; a weight is there only once a period was seen. */
+enum { COLUMN_SAMPLES, COLUMN_WEIGHT, COLUMNS };
+
 struct event {
-    struct text name;    /* in the profile's strings */
-    int samples, weight; /* sample types; weight is -1 until a period is seen */
+    struct text name; /* in the profile's strings */
+    int stream;       /* events of a hybrid CPU's cores share one */
     bool is_tracepoint;
+};
+
+/* "# event : name = cycles": the events in the order of the recording, of which some have samples.
+ */
+struct announced {
+    struct str_id name;
+    double rate_hz; /* 0 = not known */
 };
 
 struct perfscript {
     struct import *im;
-    struct event events[PROFILE_MAX_TYPES];
+    struct event events[PROFILE_MAX_STREAMS];
     int n_events;
+    VEC(struct announced) announced;
 
     struct known known;
 
@@ -36,29 +48,43 @@ struct perfscript {
     bool padded;         /* its header was indented: no call chains here, a sample a line */
     struct event *event; /* NULL: leave it out */
     const struct known_thread *thread;
-    struct sample sample;
+    struct row row;
     int64_t period;
 
     bool saw_empty_line; /* samples end with one; a last one that does not is cut off */
     uint64_t lost;
-    int64_t values[PROFILE_MAX_TYPES]; /* all 0 between samples */
 };
 
 /* --- comments --- */
 
-/* "# event : name = cycles, ... { sample_period, sample_freq } = 99, ... freq = 1" */
+/* The number behind KEY, or 0. */
+static double number_behind(struct text t, const char *key)
+{
+    const char *at = memmem(t.at, t.n, key, strlen(key)), *end = t.at + t.n;
+    double v = 0;
+    if (!at)
+        return 0;
+    for (at += strlen(key); at < end && *at >= '0' && *at <= '9'; at++)
+        v = v * 10 + (*at - '0');
+    return v;
+}
+
+/* "name = cycles:u, , id = { 1, 2 }, type = 0, ... { sample_period, sample_freq } = 99, ... freq =
+ * 1" */
 static void event_comment(struct perfscript *s, struct text value)
 {
-    static const char key[] = "sample_freq } = ";
-    const char *at = memmem(value.at, value.n, key, sizeof key - 1);
-    if (!at || !memmem(value.at, value.n, ", freq = 1", 10))
+    static const char key[] = "name = ";
+    if (!text_starts(value, key) || s->announced.n == PROFILE_MAX_STREAMS)
         return;
-    struct text number = {at + sizeof key - 1, 0};
-    const char *end = value.at + value.n;
-    while (number.at + number.n < end && number.at[number.n] >= '0' && number.at[number.n] <= '9')
-        number.n++;
-    if (number.n && !meta_find(&s->im->profile->meta, META_RATE_HZ))
-        meta_set(&s->im->profile->meta, META_RATE_HZ, number);
+    struct text name = {value.at + sizeof key - 1, value.n - sizeof key + 1};
+    const char *end = memmem(name.at, name.n, ", , ", 4);
+    if (!end)
+        end = memmem(name.at, name.n, ", ", 2);
+    name.n = end ? (size_t)(end - name.at) : name.n;
+    struct announced a = {.name = profile_add_str(s->im->profile, text_trim(name))};
+    if (memmem(value.at, value.n, ", freq = 1", 10))
+        a.rate_hz = number_behind(value, "sample_freq } = ");
+    *vec_push(&s->announced) = a;
 }
 
 static void comment(struct perfscript *s, struct text line)
@@ -88,26 +114,42 @@ static void comment(struct perfscript *s, struct text line)
 
 /* --- events --- */
 
-/* The event's type for samples. False when there are too many types. */
+/* The stream of the same event on another kind of core of a hybrid CPU, or -1. */
+static int find_hybrid(const struct perfscript *s, const char *name)
+{
+    for (int i = 0; i < s->n_events; i++) {
+        char other[EVENT_NAME_MAX];
+        if (event_of_all_cores(s->events[i].name, other) && strcmp(other, name) == 0)
+            return s->events[i].stream;
+    }
+    return -1;
+}
+
+static int add_event_stream(struct profile *p, const char *name)
+{
+    int stream = profile_add_stream(p, name, event_obtained(text_of(name)));
+    if (stream >= 0)
+        profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
+    return stream;
+}
+
+/* False when there are too many events. */
 static bool make_event(struct perfscript *s, struct text name)
 {
     struct profile *p = s->im->profile;
-    if (s->n_events == PROFILE_MAX_TYPES)
+    char all_cores[EVENT_NAME_MAX];
+    if (s->n_events == PROFILE_MAX_STREAMS)
         return false;
     struct event *e = &s->events[s->n_events];
     name = profile_str(p, profile_add_str(p, name));
-    *e = (struct event){.name = name, .weight = -1};
-    e->samples = profile_add_type(p, name.at, "samples", "count");
-    if (e->samples < 0)
-        return false;
-    e->is_tracepoint = perfscript_event_is_tracepoint(name);
-    if (s->n_events++ == 0) {
-        const char *kind = e->is_tracepoint ? META_KIND_TRACE : meta_kind_of_event(name);
-        p->default_type = e->samples;
-        if (kind)
-            meta_set_str(&p->meta, META_KIND, kind);
-    }
-    return true;
+    *e = (struct event){name, -1, event_is_tracepoint(name)};
+    bool hybrid = event_of_all_cores(name, all_cores);
+    if (hybrid)
+        e->stream = find_hybrid(s, all_cores);
+    if (e->stream < 0)
+        e->stream = add_event_stream(p, hybrid ? all_cores : name.at);
+    s->n_events += e->stream >= 0;
+    return e->stream >= 0;
 }
 
 /* NULL when there are too many of them. */
@@ -121,24 +163,23 @@ static struct event *find_event(struct perfscript *s, struct text name)
     return make_event(s, name) ? &s->events[s->n_events - 1] : NULL;
 }
 
-/* The event's type for periods. Samples that were read before had none: they count as 1 each. */
-static bool make_weight(struct perfscript *s, struct event *e)
+static inline struct stream *stream_of(const struct perfscript *s, const struct event *e)
+{
+    return profile_stream(s->im->profile, e->stream);
+}
+
+/* The column for periods. Samples that were read before had none: they count as 1 each. */
+static void make_weight(struct perfscript *s, struct event *e)
 {
     struct profile *p = s->im->profile;
-    struct text bare = perfscript_event_name(e->name);
-    struct text name = profile_str(p, profile_add_str(p, bare));
-    const char *unit = meta_unit_of_event(bare);
-    e->weight = profile_add_type(p, e->name.at, name.n ? name.at : "period", unit);
-    if (e->weight < 0)
-        return false;
-    struct sample_type *t = &p->types[e->weight];
-    t->count_type = e->samples;
-    t->total = p->types[e->samples].total;
-    for (size_t i = 0; i < p->samples.n; i++)
-        p->samples.value[e->weight][i] = p->samples.value[e->samples][i];
-    if (e == s->events)
-        p->default_type = e->weight;
-    return true;
+    struct stream *stream = stream_of(s, e);
+    struct text event = profile_str(p, stream->event);
+    struct text name = profile_str(p, profile_add_str(p, event_bare_name(event)));
+    profile_add_value(p, e->stream, name.n ? name.at : "period",
+                      dimension_unit(event_dimension(event)));
+    stream->types[COLUMN_WEIGHT].total = stream->types[COLUMN_SAMPLES].total;
+    for (size_t i = 0; i < stream->rows.n; i++)
+        stream->rows.value[COLUMN_WEIGHT][i] = stream->rows.value[COLUMN_SAMPLES][i];
 }
 
 /* --- samples --- */
@@ -146,52 +187,46 @@ static bool make_weight(struct perfscript *s, struct event *e)
 /* Count the sample in a row that has its stack and thread. False if a sum would not fit. */
 static bool add_to_row(struct perfscript *s, size_t row)
 {
-    struct profile *p = s->im->profile;
-    const struct event *e = s->event;
+    struct stream *to = stream_of(s, s->event);
     int64_t count, weight = 0;
-    if (__builtin_add_overflow(p->types[e->samples].total, 1, &count))
+    bool weighs = to->n_types > COLUMN_WEIGHT;
+    if (__builtin_add_overflow(to->types[COLUMN_SAMPLES].total, 1, &count))
         return false;
-    if (e->weight >= 0 && __builtin_add_overflow(p->types[e->weight].total, s->period, &weight))
+    if (weighs && __builtin_add_overflow(to->types[COLUMN_WEIGHT].total, s->period, &weight))
         return false;
-    p->types[e->samples].total = count;
-    p->samples.value[e->samples][row]++;
-    if (e->weight >= 0) {
-        p->types[e->weight].total = weight;
-        p->samples.value[e->weight][row] += s->period;
+    to->types[COLUMN_SAMPLES].total = count;
+    to->rows.value[COLUMN_SAMPLES][row]++;
+    if (weighs) {
+        to->types[COLUMN_WEIGHT].total = weight;
+        to->rows.value[COLUMN_WEIGHT][row] += s->period;
     }
     return true;
 }
 
-static int add_sample(struct perfscript *s, struct err *err)
+static int add_row(struct perfscript *s, struct err *err)
 {
-    struct event *e = s->event;
     struct err inner;
-    s->values[e->samples] = 1;
-    if (e->weight >= 0)
-        s->values[e->weight] = s->period;
-    s->sample.values = s->values;
-    int rc = profile_add_sample(s->im->profile, &s->sample, &inner);
-    s->values[e->samples] = 0;
-    if (e->weight >= 0)
-        s->values[e->weight] = 0;
-    return rc == 0 ? 0
-                   : err_set(err, inner.code, "line %llu: %s", (unsigned long long)s->im->in->lines,
-                             inner.text);
+    int64_t values[COLUMNS] = {[COLUMN_SAMPLES] = 1, [COLUMN_WEIGHT] = s->period};
+    s->row.values = values;
+    if (profile_add_row(s->im->profile, s->event->stream, &s->row, &inner) != 0)
+        return err_set(err, inner.code, "line %llu: %s", (unsigned long long)s->im->in->lines,
+                       inner.text);
+    return 0;
 }
 
 /* Samples are merged, so a chain and thread seen before have their row. */
 static int add_merged(struct perfscript *s, struct err *err)
 {
     struct profile *p = s->im->profile;
-    uint64_t hash;
-    struct thread_id thread = s->sample.thread;
-    struct recent_chain *c = known_chain(&s->known, thread, &hash);
+    uint64_t hash, who = s->row.thread.i | (uint64_t)(s->event->stream + 1) << 32;
+    struct recent_chain *c = known_chain(&s->known, who, &hash);
+    uint32_t row = UINT32_MAX;
     if (c->hash == hash && c->id_plus_1 && add_to_row(s, c->id_plus_1 - 1))
         return 0;
-    s->sample.stack = stacks_intern_leaf_first(&p->stacks, s->known.chain.at, s->known.chain.n);
-    if (add_sample(s, err) != 0)
+    s->row.stack = stacks_intern_leaf_first(&p->stacks, s->known.chain.at, s->known.chain.n);
+    s->row.hint = &row;
+    if (add_row(s, err) != 0)
         return -1;
-    uint32_t row = (uint32_t)profile_find_row(p, s->sample.stack, thread);
     *c = (struct recent_chain){hash, row + 1};
     return 0;
 }
@@ -199,14 +234,14 @@ static int add_merged(struct perfscript *s, struct err *err)
 static int add_single(struct perfscript *s, struct err *err)
 {
     uint64_t hash;
-    struct recent_chain *c = known_chain(&s->known, (struct thread_id){0}, &hash);
+    struct recent_chain *c = known_chain(&s->known, 0, &hash);
     if (c->hash != hash || !c->id_plus_1) {
         struct stacks *stacks = &s->im->profile->stacks;
         uint32_t stack = stacks_intern_leaf_first(stacks, s->known.chain.at, s->known.chain.n).i;
         *c = (struct recent_chain){hash, stack + 1};
     }
-    s->sample.stack.i = c->id_plus_1 - 1;
-    return add_sample(s, err);
+    s->row.stack.i = c->id_plus_1 - 1;
+    return add_row(s, err);
 }
 
 static int finish_sample(struct perfscript *s, struct err *err)
@@ -214,7 +249,7 @@ static int finish_sample(struct perfscript *s, struct err *err)
     s->in_sample = false;
     if (!s->event)
         return 0;
-    return s->im->profile->merge_samples ? add_merged(s, err) : add_single(s, err);
+    return s->im->profile->merge_rows ? add_merged(s, err) : add_single(s, err);
 }
 
 static int push_frame(struct perfscript *s, const struct perfscript_frame *f, struct err *err)
@@ -307,9 +342,10 @@ static int read_event(struct perfscript *s, const struct perfscript_header *h, s
     if (!parse_period(h->period, &period))
         return import_skip_line(s->im, err, "the period does not fit 64 bits");
     struct event *e = find_event(s, h->event);
-    if (!e || (h->period.n && e->weight < 0 && !make_weight(s, e)))
-        return import_skip_line(s->im, err, "more than %d events in one file",
-                                PROFILE_MAX_TYPES / 2);
+    if (!e)
+        return import_skip_line(s->im, err, "more than %d events in one file", PROFILE_MAX_STREAMS);
+    if (h->period.n && stream_of(s, e)->n_types == COLUMN_WEIGHT)
+        make_weight(s, e);
     s->event = e;
     s->period = period ? period : 1;
     return 0;
@@ -323,9 +359,9 @@ static void start_sample(struct perfscript *s, const struct known_thread *thread
     s->padded = padded;
     s->known.chain.n = 0;
     s->thread = thread;
-    s->sample = (struct sample){.thread = thread->thread};
+    s->row = (struct row){.thread = thread->thread};
     if (h->time.n && !s->im->opts.merge)
-        s->sample.has_time = perfscript_header_time(h->time, &s->sample.time_ns);
+        s->row.has_time = perfscript_header_time(h->time, &s->row.time_ns);
 }
 
 /* The whole of a header that is like the one before it, in another thread or at another time. */
@@ -336,7 +372,8 @@ static bool read_usual_header(struct perfscript *s, struct text line)
     if (!s->event || !s->event->name.n || !perfscript_header_guess(line, s->event->name, &h))
         return false;
     const struct known_thread *thread = known_thread_find(&s->known, h.thread);
-    if (!thread || !parse_period(h.period, &period) || (h.period.n && s->event->weight < 0))
+    if (!thread || !parse_period(h.period, &period) ||
+        (h.period.n && stream_of(s, s->event)->n_types == COLUMN_WEIGHT))
         return false;
     start_sample(s, thread, &h, false);
     s->period = period ? period : 1;
@@ -442,6 +479,39 @@ static int read_lines(struct perfscript *s, struct err *err)
     return rc;
 }
 
+/* The stream of an event by its name, or NULL where none of it was sampled. */
+static struct stream *find_stream(const struct perfscript *s, struct str_id name, int *ret)
+{
+    struct text t = profile_str(s->im->profile, name);
+    for (int i = 0; i < s->n_events; i++)
+        if (s->events[i].name.at == t.at) {
+            *ret = s->events[i].stream;
+            return stream_of(s, &s->events[i]);
+        }
+    return NULL;
+}
+
+/* The recording's first event is shown first, whichever came first in time; rates as announced. */
+static void finish_streams(struct perfscript *s)
+{
+    struct profile *p = s->im->profile;
+    int first = -1, stream;
+    for (size_t i = 0; i < s->announced.n; i++) {
+        struct stream *of = find_stream(s, s->announced.at[i].name, &stream);
+        if (of && of->rate_hz == 0)
+            of->rate_hz = s->announced.at[i].rate_hz;
+        if (of && first < 0)
+            first = stream;
+    }
+    if (p->streams.n == 0)
+        return;
+    first = first < 0 ? 0 : first;
+    struct stream *shown = profile_stream(p, first);
+    p->default_value = (struct value_ref){first, shown->n_types - 1};
+    shown->lost = s->lost;
+    shown->lost_known = s->lost > 0;
+}
+
 static int perfscript_read(struct import *im, struct err *err)
 {
     struct perfscript s = {.im = im};
@@ -449,8 +519,8 @@ static int perfscript_read(struct import *im, struct err *err)
     int rc = read_lines(&s, err);
     if (rc == 0)
         rc = read_end(&s, err);
-    if (s.lost)
-        meta_set_u64(&im->profile->meta, META_LOST, s.lost);
+    finish_streams(&s);
+    vec_done(&s.announced);
     known_done(&s.known);
     return rc;
 }

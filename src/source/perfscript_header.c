@@ -224,25 +224,3 @@ bool perfscript_header_time(struct text time, uint64_t *ret_ns)
     }
     return !__builtin_mul_overflow(s, 1000000000, &s) && !__builtin_add_overflow(s, ns, ret_ns);
 }
-
-/* Offset of ":u" or "u" behind "cpu/.../", or the length if there are no modifiers. */
-static size_t modifiers_of(struct text event)
-{
-    size_t n = event.n;
-    while (n && memchr("ukhpPGHSDIWeb", event.at[n - 1], 13))
-        n--;
-    if (n == 0 || (event.at[n - 1] != ':' && event.at[n - 1] != '/'))
-        return event.n;
-    return event.at[n - 1] == ':' ? n - 1 : n;
-}
-
-struct text perfscript_event_name(struct text event)
-{
-    return (struct text){event.at, modifiers_of(event)};
-}
-
-bool perfscript_event_is_tracepoint(struct text event)
-{
-    struct text name = perfscript_event_name(event);
-    return name.n && memchr(name.at, ':', name.n) && !memchr(name.at, '/', name.n);
-}

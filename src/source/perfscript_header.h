@@ -40,9 +40,3 @@ void perfscript_header_tail(struct perfscript_header *h);
 
 /* Seconds with up to nine decimals. False when they do not fit. */
 bool perfscript_header_time(struct text time, uint64_t *ret_ns);
-
-/* "cycles:u" is "cycles", "cpu/event=0x3c/pp" is "cpu/event=0x3c/"; tracepoints stay whole. */
-struct text perfscript_event_name(struct text event);
-
-/* Whether EVENT is a tracepoint or probe: "sched:sched_switch". */
-bool perfscript_event_is_tracepoint(struct text event);

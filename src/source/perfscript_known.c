@@ -54,7 +54,7 @@ static int32_t id_of(struct text digits)
 
 static struct thread_id add_thread(struct known *k, const struct perfscript_header *h)
 {
-    struct thread t = {
+    struct thread_key t = {
         .name = profile_add_str(k->profile, h->comm), .pid = id_of(h->pid), .tid = id_of(h->tid)};
     return profile_add_thread(k->profile, &t);
 }
@@ -279,10 +279,10 @@ void known_read_chain(struct known *k, struct reader *in, bool java)
 
 /* --- chains --- */
 
-struct recent_chain *known_chain(const struct known *k, struct thread_id thread, uint64_t *ret_hash)
+struct recent_chain *known_chain(const struct known *k, uint64_t who, uint64_t *ret_hash)
 {
     uint64_t hash = k->chain.n ? XXH3_64bits(k->chain.at, k->chain.n * sizeof *k->chain.at) : 0;
-    hash ^= thread.i * 0x9e3779b97f4a7c15u;
+    hash ^= who * 0x9e3779b97f4a7c15u;
     *ret_hash = hash;
     return &k->chains[hash >> (64 - CHAIN_BITS)];
 }

@@ -45,7 +45,8 @@ struct recent_line {
     uint16_t java : 1;
 };
 
-/* What a list of frames became, by its hash: a stack, or a row of merged samples. */
+/* What a list of frames became, by its hash: a stack, or a row of a stream whose rows are merged.
+ */
 struct recent_chain {
     uint64_t hash;
     uint32_t id_plus_1; /* 0 = free */
@@ -85,9 +86,8 @@ const struct known_thread *known_thread_of(struct known *k, const struct perfscr
 /* The frame of a line that was cut into its parts. */
 struct frame_id known_frame_of(struct known *k, const struct perfscript_frame *f, bool java);
 
-/* The slot for k->chain, of a thread unless that is 0. RET_HASH is its hash. */
-struct recent_chain *known_chain(const struct known *k, struct thread_id thread,
-                                 uint64_t *ret_hash);
+/* The slot for k->chain in a thread and stream, or in any if WHO is 0. RET_HASH is its hash. */
+struct recent_chain *known_chain(const struct known *k, uint64_t who, uint64_t *ret_hash);
 
 /*
  * Take lines of a call chain from the reader and push their frames, innermost first, to k->chain:

@@ -53,12 +53,13 @@ static int64_t *self_by_name(const struct flat *f)
 void culprit_by_count(struct suite_result *w)
 {
     struct err err;
-    int type;
+    struct value_ref value;
     if (!w->has_cache_report || !w->before_cache ||
-        profile_pick_type(w->before_cache, "Ir", NULL, &type, &err) != 0)
+        profile_pick_value(w->before_cache, "Ir", NULL, &value, &err) != 0)
         return;
     const struct flat *now = w->misses_report.functions;
-    struct flat *before = flat_build(w->before_cache, type, FLAT_FUNCTION);
+    struct selection then_all = selection_all(w->before_cache, value);
+    struct flat *before = flat_build(&then_all, FLAT_FUNCTION);
     autofree int64_t *sums = self_by_name(before);
     int64_t most = 0, then = 0;
     uint32_t worst = 0;

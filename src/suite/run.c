@@ -2,6 +2,7 @@
 #include "suite/run.h"
 #include "base/clock.h"
 #include "base/opt.h"
+#include "base/signals.h"
 #include "suite/run_inner.h"
 
 #include <libgen.h>

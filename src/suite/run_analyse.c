@@ -6,7 +6,7 @@
 static void look_at_code(struct suite_result *w, struct hotcode *code)
 {
     const struct suite_recording *rec = &w->recordings.at[0];
-    hotcode_read_profile(code, rec->profile, rec->type, &(struct hotcode_opts){.least = 0.001});
+    hotcode_read_profile(code, &rec->selection, &(struct hotcode_opts){.least = 0.001});
 }
 
 /* What a share of the time is in, largest first, and what of it is not worth a word. */
@@ -61,7 +61,7 @@ static int analyse_workload(struct suite_result *w, struct err *err)
     if (w->workload.collect[COLLECT_SIMD])
         describe_code(w, &code);
     struct report_opts opts = {.top = 10, .code = code.rows.at, .n_code = code.rows.n};
-    int rc = report_build(&w->report, rec->profile, rec->type, &opts, err);
+    int rc = report_build(&w->report, &rec->selection, &opts, err);
     w->has_report = rc == 0;
     w->report.opts.code = NULL; /* what it says is said */
     w->report.opts.n_code = 0;
@@ -73,9 +73,7 @@ static void analyse_cache(struct suite_result *w)
 {
     struct report_opts opts = {.top = 10};
     struct err err;
-    int type;
-    if (profile_pick_type(w->cache, NULL, NULL, &type, &err) == 0 &&
-        report_build(&w->misses_report, w->cache, type, &opts, &err) == 0)
+    if (report_build(&w->misses_report, &w->cache_selection, &opts, &err) == 0)
         w->has_cache_report = true;
     else
         suite_absent(w, COLLECT_CACHE, err.text);
@@ -90,8 +88,7 @@ static void build_scaling(struct suite *s)
         if (!(w->workload.size > 0) || !w->recordings.n)
             continue;
         differ |= runs.n && runs.at[0].size != w->workload.size;
-        *vec_push(&runs) = (struct scaling_run){w->recordings.at[0].profile,
-                                                w->recordings.at[0].type, w->workload.size};
+        *vec_push(&runs) = (struct scaling_run){&w->recordings.at[0].selection, w->workload.size};
     }
     s->has_scaling = differ;
     if (differ)

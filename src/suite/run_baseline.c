@@ -18,15 +18,18 @@ char *run_baseline_folder(const struct run *r, const char *name)
 }
 
 /* NULL where it cannot be read; then that is said. */
-static struct profile *load_before(struct run *r, const char *path, int *ret_type)
+static struct profile *load_before(struct run *r, const char *path, struct selection *ret)
 {
     struct profile *p = NULL;
     struct import im;
     struct err err;
     int rc = import_file(&im, path, &(struct import_opts){0}, &p, &err);
     import_done(&im);
-    if (rc == 0 && profile_pick_type(p, NULL, NULL, ret_type, &err) == 0)
+    struct value_ref value;
+    if (rc == 0 && profile_pick_value(p, NULL, NULL, &value, &err) == 0) {
+        *ret = selection_all(p, value);
         return p;
+    }
     run_say(r, "%s: %s", path, err.text);
     profile_free(p);
     return NULL;
@@ -35,17 +38,17 @@ static struct profile *load_before(struct run *r, const char *path, int *ret_typ
 static void load_recordings(struct run *r, struct suite_result *w, const char *folder)
 {
     autofree char *cache = mem_printf("%s/%s.cachegrind", folder, w->workload.name);
-    int type;
+    struct selection all;
     if (access(cache, R_OK) == 0)
-        w->before_cache = load_before(r, cache, &type);
+        w->before_cache = load_before(r, cache, &all);
     for (int i = 0;; i++) {
         autofree char *path = i ? mem_printf("%s/%s.%d.kelvin", folder, w->workload.name, i + 1)
                                 : mem_printf("%s/%s.kelvin", folder, w->workload.name);
         if (access(path, R_OK) != 0)
             return;
-        struct profile *p = load_before(r, path, &type);
+        struct profile *p = load_before(r, path, &all);
         if (p)
-            *vec_push(&w->before) = (struct diff_run){p, type};
+            *vec_push(&w->before) = (struct suite_recording){.profile = p, .selection = all};
     }
 }
 

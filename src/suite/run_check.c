@@ -12,14 +12,14 @@
 
 static void compare_recordings(struct run *r, struct suite_result *w)
 {
-    VEC(struct diff_run) runs = {0};
+    VEC(const struct selection *) runs = {0};
     autobuf struct buf unlike = {0};
     if (!w->before.n || !w->recordings.n)
         return;
     for (size_t i = 0; i < w->before.n; i++)
-        *vec_push(&runs) = w->before.at[i];
+        *vec_push(&runs) = &w->before.at[i].selection;
     for (size_t i = 0; i < w->recordings.n; i++)
-        *vec_push(&runs) = (struct diff_run){w->recordings.at[i].profile, w->recordings.at[i].type};
+        *vec_push(&runs) = &w->recordings.at[i].selection;
     struct diff_opts opts = {
         .runs = runs.at, .n_before = w->before.n, .n_runs = runs.n, .min_share = 0.005};
     diff_unlike(&opts, &unlike);
@@ -73,13 +73,10 @@ static void check_rules(struct run *r, struct suite_result *w)
     }
     const struct suite_recording *rec = &w->recordings.at[0];
     if (rules_need_code(&w->rules))
-        hotcode_read_profile(&code, rec->profile, rec->type,
-                             &(struct hotcode_opts){.least = 0.001});
+        hotcode_read_profile(&code, &rec->selection, &(struct hotcode_opts){.least = 0.001});
     struct check_input in = {
-        .profile = rec->profile,
-        .type = rec->type,
-        .before = w->before.n ? w->before.at[0].p : NULL,
-        .before_type = w->before.n ? w->before.at[0].type : 0,
+        .selection = &rec->selection,
+        .before = w->before.n ? &w->before.at[0].selection : NULL,
         .code = code.rows.at,
         .n_code = code.rows.n,
         .no_code = code.notes.n ? code.notes.at[0] : "",

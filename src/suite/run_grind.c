@@ -38,15 +38,13 @@ static void note_simulated(struct suite *s, const struct suite_result *w)
 {
     const struct profile *p = w->cache;
     struct err err;
-    int type;
-    if (profile_pick_type(p, "Ir", NULL, &type, &err) != 0)
+    struct value_ref value;
+    if (profile_pick_value(p, "Ir", NULL, &value, &err) != 0)
         return;
     autofree char *name = mem_printf("%s simulated", w->workload.name);
     struct series *to = series_add(&s->series, name);
     struct series_run *run = vec_push(&to->runs);
-    double sum = 0;
-    for (size_t i = 0; i < p->samples.n; i++)
-        sum += (double)p->samples.value[type][i];
+    double sum = (double)profile_value(p, value)->total;
     run->block = 0;
     for (int m = 0; m < MEASURES; m++)
         run->value[m] = m == MEASURE_INSTRUCTIONS ? sum : NAN;
@@ -64,6 +62,7 @@ static void take_cache(struct suite *s, struct suite_result *w, const char *path
         return;
     }
     w->cache = rec.profile;
+    w->cache_selection = rec.selection;
     w->cache_file = mem_strdup(name);
     note_simulated(s, w);
 }

@@ -10,7 +10,11 @@ int run_load_recording(struct suite_recording *rec, const char *path, struct err
     struct import im;
     int rc = import_file(&im, path, &(struct import_opts){.addresses = true}, &rec->profile, err);
     import_done(&im);
-    return rc == 0 ? profile_pick_type(rec->profile, NULL, NULL, &rec->type, err) : -1;
+    struct value_ref value;
+    if (rc != 0 || profile_pick_value(rec->profile, NULL, NULL, &value, err) != 0)
+        return -1;
+    rec->selection = selection_all(rec->profile, value);
+    return 0;
 }
 
 /* --- the recorder --- */
@@ -166,9 +170,9 @@ static int record_workload(struct run *r, struct suite_result *w, struct err *er
     for (long i = 0; i < w->workload.recordings && rc == 0; i++)
         rc = record_one(r, w, i, err);
     if (w->recordings.n) {
-        const char *n = meta_find(&w->recordings.at[0].profile->meta, META_SAMPLES);
         note_cpu_time(&r->suite, w);
-        run_say(r, "%s: %s samples", w->workload.name, n ? n : "?");
+        run_say(r, "%s: %lld samples", w->workload.name,
+                (long long)w->recordings.at[0].selection.n_samples);
     }
     if (w->failure)
         run_say(r, "%s: FAILED, it %s\n%s", w->workload.name, w->failure,

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "model/meta_words.h"
 #include "view/document.h"
+#include "view/facts.h"
 
 #include <math.h>
 
@@ -237,6 +238,8 @@ static void add_head(struct document *doc, const struct diff *d, const struct di
     autobuf struct buf basis = {0};
     diff_basis(&basis, d);
     add_unlike(doc, v->unlike);
+    if (v->runs[0]->words)
+        document_text(doc, "Selected on both sides: %s.", v->runs[0]->words);
     add_cpu(doc, d);
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     document_text(doc,
@@ -249,30 +252,39 @@ static void add_head(struct document *doc, const struct diff *d, const struct di
 /* --- where the runs come from --- */
 
 static const char *const keys_shown[] = {
-    META_SOURCE, META_COMMAND, META_TIME_NS, META_CPU_TIME_NS, META_SAMPLES,
-    META_LOST,   META_EVENT,   META_RATE_HZ, META_ENGINE,      META_HOST,
+    META_SOURCE, META_COMMAND, META_TIME_NS, META_CPU_TIME_NS, FACT_SAMPLES,
+    FACT_LOST,   FACT_EVENT,   FACT_RATE_HZ, META_ENGINE,      META_HOST,
     META_CPU,    META_KERNEL,  META_LOAD,    META_KEYS_COMMIT, META_TOOL,
 };
 
-/* The values of KEY in N runs, each told once: at most three. */
-static void cell_facts(struct document *doc, const char *key, const struct diff_run *runs, size_t n)
+/* Whether one of the N runs says the same as RUN about KEY. */
+static bool is_told(const char *key, const struct selection *const *runs, size_t n,
+                    const struct buf *fact)
+{
+    for (size_t i = 0; i < n; i++) {
+        autobuf struct buf other = {0};
+        if (facts_add(&other, runs[i], key) && other.n == fact->n &&
+            memcmp(other.at, fact->at, fact->n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What N runs say about KEY, each thing once: at most three. */
+static void cell_facts(struct document *doc, const char *key, const struct selection *const *runs,
+                       size_t n)
 {
     autobuf struct buf all = {0};
     size_t told = 0, more = 0;
     for (size_t i = 0; i < n; i++) {
-        const char *value = meta_find(&runs[i].p->meta, key);
-        bool again = !value;
-        for (size_t k = 0; k < i && !again; k++) {
-            const char *other = meta_find(&runs[k].p->meta, key);
-            again = other && strcmp(other, value) == 0;
-        }
-        if (again)
+        autobuf struct buf fact = {0};
+        if (!facts_add(&fact, runs[i], key) || is_told(key, runs, i, &fact))
             continue;
         more += told == 3;
         if (told == 3)
             continue;
         buf_str(&all, told++ ? "; " : "");
-        meta_words_value(&all, &runs[i].p->meta, key);
+        buf_add(&all, fact.at, fact.n);
     }
     if (more)
         buf_printf(&all, "; %zu more", more);
@@ -281,8 +293,9 @@ static void cell_facts(struct document *doc, const char *key, const struct diff_
 
 static bool is_known(const struct diff *d, const struct diff_view *v, const char *key)
 {
+    autobuf struct buf fact = {0};
     for (size_t i = 0; i < d->n_before + d->n_after; i++)
-        if (meta_find(&v->runs[i].p->meta, key))
+        if (facts_add(&fact, v->runs[i], key))
             return true;
     return false;
 }
@@ -296,7 +309,7 @@ static void add_provenance(struct document *doc, const struct diff *d, const str
     for (size_t i = 0; i < sizeof keys_shown / sizeof *keys_shown; i++) {
         if (!is_known(d, v, keys_shown[i]))
             continue;
-        document_cell(doc, text_of(meta_words_title(keys_shown[i])), 0);
+        document_cell(doc, text_of(facts_title(keys_shown[i])), 0);
         cell_facts(doc, keys_shown[i], v->runs, d->n_before);
         cell_facts(doc, keys_shown[i], v->runs + d->n_before, d->n_after);
     }

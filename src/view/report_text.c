@@ -3,10 +3,9 @@
 #include "model/meta_words.h"
 #include "view/caption.h"
 #include "view/document.h"
+#include "view/facts.h"
 #include "view/flame.h"
 #include "view/report_inner.h"
-
-#include <math.h>
 
 /* Below this many samples nothing is said about a row's place among others. */
 enum { FEW_FOR_ORDER = 10 };
@@ -21,7 +20,7 @@ void report_cell_share(struct document *d, const struct flat_share *s)
 static void cell_value(struct document *d, const struct report *r, int64_t value)
 {
     autobuf struct buf b = {0};
-    caption_value(&b, r->profile, r->type, value);
+    caption_value(&b, r->profile, selection_value(r->selection), value);
     document_cell(d, buf_text(&b), 0);
 }
 
@@ -37,7 +36,7 @@ static void add_provenance(struct document *d, const struct report *r)
 {
     static const char *const keys[] = {
         META_COMMAND,     META_EXIT_STATUS, META_TIME_NS, META_DURATION_NS,      META_CPU_TIME_NS,
-        META_ENGINE,      META_ENGINE_NOTE, META_RATE_HZ, META_RATE_ACHIEVED_HZ, META_THROTTLED,
+        META_ENGINE,      META_ENGINE_NOTE, FACT_RATE_HZ, FACT_RATE_ACHIEVED_HZ, FACT_THROTTLED,
         META_KEYS_COMMIT, META_KEYS_HOST,   META_TOOL,    META_COMMENT,
     };
     static const struct document_column columns[] = {{"what"}, {"value", .wide = true}};
@@ -45,9 +44,9 @@ static void add_provenance(struct document *d, const struct report *r)
     document_table(d, columns, 2);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         autobuf struct buf value = {0};
-        if (!meta_words_value(&value, &r->profile->meta, keys[i]))
+        if (!facts_add(&value, r->selection, keys[i]))
             continue;
-        document_cell(d, text_of(meta_words_title(keys[i])), 0);
+        document_cell(d, text_of(facts_title(keys[i])), 0);
         document_cell(d, buf_text(&value), 0);
     }
     if (!d->blocks.at[d->blocks.n - 1].cells.n) {
@@ -61,7 +60,7 @@ static void add_provenance(struct document *d, const struct report *r)
 static void add_warnings(struct document *d, const struct report *r)
 {
     autobuf struct buf b = {0};
-    caption_warnings(&b, r->profile, r->type);
+    caption_warnings(&b, r->selection);
     struct text rest = buf_text(&b);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
@@ -71,15 +70,18 @@ static void add_warnings(struct document *d, const struct report *r)
 
 static void add_head(struct document *d, const struct report *r)
 {
-    autobuf struct buf b = {0};
-    caption_build(&b, r->profile, r->type);
+    autobuf struct buf b = {0}, others = {0};
+    caption_build(&b, r->selection);
     document_text(d, "%s", buf_cstr(&b));
+    caption_others(&others, r->selection);
+    if (others.n)
+        document_text(d, "Value %s.", buf_cstr(&others));
     add_warnings(d, r);
 }
 
 static void add_certainty(struct document *d, const struct flat *f)
 {
-    if (quality_is_exact(f->profile))
+    if (obtained_exactly(f->selection->stream->obtained))
         document_text(d, "These are exact counts, not samples: shares have no sampling error. "
                          "Counts are not time.");
     else if (!(f->time.n_samples > 0))
@@ -182,7 +184,7 @@ static void add_row(struct document *d, const struct report *r, enum flat_what w
     int64_t count = what == FLAT_SELF ? at->self_count : at->total_count;
     report_cell_share(d, &s);
     cell_count(d, f, count);
-    if (f->count_type != r->type)
+    if (f->count_type != f->type)
         cell_value(d, r, what == FLAT_SELF ? at->self : at->total);
     document_cell(d, flat_name(f, row), 0);
     cell_module(d, r, row);
@@ -197,7 +199,7 @@ static void add_list(struct document *d, const struct report *r, enum flat_what 
     autofree uint32_t *rows = mem_calloc(top + FRAME_WORK, sizeof *rows);
     size_t all = flat_top(f, what, top + FRAME_WORK, rows);
     size_t n = what == FLAT_TOTAL ? drop_frame_work(f, rows, all) : all;
-    bool weighs = f->count_type != r->type;
+    bool weighs = f->count_type != f->type;
     document_table(d, columns_list[what][weighs], 4 + weighs);
     for (size_t i = 0; i < n && i < top; i++)
         add_row(d, r, what, rows[i], &few);
@@ -344,13 +346,13 @@ static void draw(FILE *out, const void *ctx, size_t i)
 {
     const struct report *r = ctx;
     (void)i;
-    struct calltree_opts o = {.type = r->type, .group = GROUP_COMM, .min_share = 0.002};
-    struct calltree *t = calltree_build(r->profile, &o);
-    flame_print(out, r->profile, t, r->type,
-                &(struct flame_opts){.title = "Flame graph, root on top",
-                                     .inverted = true,
-                                     .hidden = "frames under 0.2% not drawn",
-                                     .width_px = 1190});
+    struct calltree_opts o = {.group = GROUP_COMM, .min_share = 0.002};
+    struct calltree *t = calltree_build(r->selection, &o);
+    flame_print_selection(out, r->selection, t,
+                          &(struct flame_opts){.title = "Flame graph, root on top",
+                                               .inverted = true,
+                                               .hidden = "frames under 0.2% not drawn",
+                                               .width_px = 1190});
     calltree_free(t);
 }
 

@@ -79,8 +79,11 @@ int chunk_reader_init(struct chunk_reader *r, struct reader *in, struct err *err
     uint64_t version = cursor_uint(&c, 4);
     if (version != CHUNK_VERSION)
         return err_set(err, EXIT_INPUT,
-                       "the recording has format version %llu and this kelvin reads version %d; "
-                       "use the kelvin that wrote it, or a newer one",
+                       version < CHUNK_VERSION
+                           ? "the recording has format %llu, of an earlier kelvin, and this one "
+                             "reads format %d: record it again"
+                           : "the recording has format %llu and this kelvin reads format %d: use "
+                             "the kelvin that wrote it, or a newer one",
                        (unsigned long long)version, CHUNK_VERSION);
     r->chain = XXH3_64bits(head.at, CHUNK_FILE_BYTES);
     reader_take(in, CHUNK_FILE_BYTES);

@@ -24,7 +24,7 @@
 enum {
     CHUNK_FILE_BYTES = 16, /* the file header */
     CHUNK_HEAD_BYTES = 24,
-    CHUNK_VERSION = 1,
+    CHUNK_VERSION = 2,
     CHUNK_PACKED = 1,        /* the flag */
     CHUNK_RAW_MAX = 80 << 20 /* a payload's raw length: the longest name and some more */
 };

@@ -1,5 +1,5 @@
-#include "wire/recording.h"
 #include "wire/column.h"
+#include "wire/recording_inner.h"
 
 #include <errno.h>
 #include <xxhash.h>
@@ -35,11 +35,13 @@ void recording_writer_done(struct recording_writer *w)
 void recording_mark_done(struct recording_mark *mark)
 {
     vec_done(&mark->frames);
+    vec_done(&mark->processes);
     vec_done(&mark->meta);
+    vec_done(&mark->stream_row);
+    vec_done(&mark->counter_point);
 }
 
-/* Write w->raw as a chunk, and empty it. */
-static int write_chunk(struct recording_writer *w, const char *type, struct err *err)
+int recording_write_chunk(struct recording_writer *w, const char *type, struct err *err)
 {
     if (w->raw.n > CHUNK_RAW_MAX)
         return err_set(err, EXIT_ERROR, "a name of %zu MB is too long for a recording",
@@ -53,15 +55,10 @@ static int write_chunk(struct recording_writer *w, const char *type, struct err 
 
 /* --- tables: append rows from FROM on, return the row behind the last --- */
 
-static size_t upto(size_t from, size_t n)
-{
-    return n - from < RECORDING_MAX_ROWS ? n : from + RECORDING_MAX_ROWS;
-}
-
 static size_t put_strings(struct buf *b, const struct profile *p, size_t from)
 {
     const struct text *s = p->strings.strings.at;
-    size_t max = upto(from, p->strings.strings.n), to = from;
+    size_t max = recording_upto(from, p->strings.strings.n), to = from;
     for (size_t bytes = 0; to < max && bytes < STRING_BYTES; to++)
         bytes += s[to].n;
     buf_varint(b, to - from);
@@ -74,7 +71,7 @@ static size_t put_strings(struct buf *b, const struct profile *p, size_t from)
 static size_t put_mappings(struct buf *b, const struct profile *p, size_t from)
 {
     const struct mapping *m = p->mappings.at;
-    size_t to = upto(from, p->mappings.n);
+    size_t to = recording_upto(from, p->mappings.n);
     buf_varint(b, to - from);
     column_write(b, i, from, to, m[i].path.i);
     column_write(b, i, from, to, m[i].build_id.i);
@@ -87,7 +84,7 @@ static size_t put_mappings(struct buf *b, const struct profile *p, size_t from)
 static size_t put_functions(struct buf *b, const struct profile *p, size_t from)
 {
     const struct function *f = p->functions.at;
-    size_t to = upto(from, p->functions.n);
+    size_t to = recording_upto(from, p->functions.n);
     buf_varint(b, to - from);
     column_write(b, i, from, to, f[i].name.i);
     column_write(b, i, from, to, f[i].system_name.i);
@@ -148,13 +145,53 @@ static size_t put_frames(struct buf *b, const struct profile *p, size_t from)
     return from + put_frame_list(b, (struct frame_list){p, NULL, from, p->frames.n - from});
 }
 
+static size_t put_attrs(struct buf *b, const struct profile *p, size_t from)
+{
+    const struct attr_node *a = p->attrs.nodes.at;
+    size_t to = recording_upto(from, p->attrs.nodes.n);
+    buf_varint(b, to - from);
+    column_write(b, i, from, to, a[i].parent.i);
+    column_write(b, i, from, to, a[i].attr.key.i);
+    column_write(b, i, from, to, a[i].attr.is_number);
+    column_write(b, i, from, to,
+                 a[i].attr.is_number ? (uint64_t)a[i].attr.number : a[i].attr.text.i);
+    column_write(b, i, from, to, a[i].attr.unit.i);
+    return to;
+}
+
+/* Processes IDS, or without ids those FROM TO. */
+static void put_process_list(struct buf *b, const struct profile *p, const uint32_t *ids,
+                             size_t from, size_t to)
+{
+    const struct process *list = p->processes.at;
+#define AT(i) list[ids ? ids[i] : (i)]
+    buf_varint(b, to - from);
+    if (ids)
+        column_write(b, i, from, to, ids[i]);
+    column_write(b, i, from, to, (int64_t)AT(i).pid);
+    column_write(b, i, from, to, AT(i).parent.i);
+    column_write(b, i, from, to, AT(i).executable.i);
+    column_write(b, i, from, to, AT(i).host.i);
+    column_write(b, i, from, to, AT(i).start_ns);
+    column_write(b, i, from, to, AT(i).end_ns);
+    column_write(b, i, from, to, AT(i).attrs.i);
+#undef AT
+}
+
+static size_t put_processes(struct buf *b, const struct profile *p, size_t from)
+{
+    size_t to = recording_upto(from, p->processes.n);
+    put_process_list(b, p, NULL, from, to);
+    return to;
+}
+
 static size_t put_threads(struct buf *b, const struct profile *p, size_t from)
 {
     const struct thread *t = p->threads.at;
-    size_t to = upto(from, p->threads.n);
+    size_t to = recording_upto(from, p->threads.n);
     buf_varint(b, to - from);
+    column_write(b, i, from, to, t[i].process.i);
     column_write(b, i, from, to, t[i].name.i);
-    column_write(b, i, from, to, (int64_t)t[i].pid);
     column_write(b, i, from, to, (int64_t)t[i].tid);
     return to;
 }
@@ -162,26 +199,10 @@ static size_t put_threads(struct buf *b, const struct profile *p, size_t from)
 static size_t put_stacks(struct buf *b, const struct profile *p, size_t from)
 {
     const struct stack_node *s = p->stacks.nodes.at;
-    size_t to = upto(from, p->stacks.nodes.n);
+    size_t to = recording_upto(from, p->stacks.nodes.n);
     buf_varint(b, to - from);
     column_write(b, i, from, to, s[i].parent.i);
     column_write(b, i, from, to, s[i].frame.i);
-    return to;
-}
-
-static size_t put_samples(struct buf *b, const struct profile *p, size_t from)
-{
-    const struct samples *s = &p->samples;
-    size_t to = upto(from, s->n);
-    buf_varint(b, to - from);
-    buf_varint(b, (uint64_t)p->n_types);
-    buf_varint(b, s->time_ns != NULL);
-    column_write(b, i, from, to, s->stack[i].i);
-    column_write(b, i, from, to, s->thread[i].i);
-    if (s->time_ns)
-        column_write(b, i, from, to, s->time_ns[i]);
-    for (int t = 0; t < p->n_types; t++)
-        column_write(b, i, from, to, s->value[t][i]);
     return to;
 }
 
@@ -190,8 +211,8 @@ static size_t rows_of(const struct profile *p, enum recording_table table)
     size_t rows[RECORDING_TABLES] = {
         [RECORDING_STRINGS] = p->strings.strings.n, [RECORDING_MAPPINGS] = p->mappings.n,
         [RECORDING_FUNCTIONS] = p->functions.n,     [RECORDING_FRAMES] = p->frames.n,
+        [RECORDING_ATTRS] = p->attrs.nodes.n,       [RECORDING_PROCESSES] = p->processes.n,
         [RECORDING_THREADS] = p->threads.n,         [RECORDING_STACKS] = p->stacks.nodes.n,
-        [RECORDING_SAMPLES] = p->samples.n,
     };
     return rows[table];
 }
@@ -206,9 +227,10 @@ static const struct {
     [RECORDING_MAPPINGS] = {"MAPS", 1, put_mappings},
     [RECORDING_FUNCTIONS] = {"FUNC", 1, put_functions},
     [RECORDING_FRAMES] = {"FRAM", 0, put_frames},
+    [RECORDING_ATTRS] = {"ATTR", 1, put_attrs},
+    [RECORDING_PROCESSES] = {"PROC", 1, put_processes},
     [RECORDING_THREADS] = {"THRD", 1, put_threads},
     [RECORDING_STACKS] = {"STCK", 1, put_stacks},
-    [RECORDING_SAMPLES] = {"SMPL", 0, put_samples},
 };
 
 static int append_rows(struct recording_writer *w, const struct profile *p,
@@ -218,7 +240,7 @@ static int append_rows(struct recording_writer *w, const struct profile *p,
     *at = *at ? *at : tables[table].first;
     while (*at < n) {
         *at = tables[table].put(&w->raw, p, *at);
-        if (write_chunk(w, tables[table].type, err) != 0)
+        if (recording_write_chunk(w, tables[table].type, err) != 0)
             return -1;
     }
     return 0;
@@ -245,7 +267,7 @@ static int append_frame_updates(struct recording_writer *w, const struct profile
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < ids.n;) {
         i += put_frame_list(&w->raw, (struct frame_list){p, ids.at + i, 0, ids.n - i});
-        rc = write_chunk(w, "FSET", err);
+        rc = recording_write_chunk(w, "FSET", err);
     }
     vec_done(&ids);
     while (mark->frames.n < p->frames.n) {
@@ -255,25 +277,48 @@ static int append_frame_updates(struct recording_writer *w, const struct profile
     return rc;
 }
 
-static int append_types(struct recording_writer *w, const struct profile *p,
+static bool same_process(const struct process *a, const struct process *b)
+{
+    return a->pid == b->pid && a->parent.i == b->parent.i && a->executable.i == b->executable.i &&
+           a->host.i == b->host.i && a->start_ns == b->start_ns && a->end_ns == b->end_ns &&
+           a->attrs.i == b->attrs.i;
+}
+
+/* Processes that ended, or that are known by another name, since MARK. */
+static int append_process_updates(struct recording_writer *w, const struct profile *p,
+                                  struct recording_mark *mark, struct err *err)
+{
+    VEC(uint32_t) ids = {0};
+    for (size_t i = 0; i < mark->processes.n; i++)
+        if (!same_process(&p->processes.at[i], &mark->processes.at[i])) {
+            *vec_push(&ids) = (uint32_t)i;
+            mark->processes.at[i] = p->processes.at[i];
+        }
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < ids.n;) {
+        size_t n = recording_upto(i, ids.n) - i;
+        put_process_list(&w->raw, p, ids.at + i, 0, n);
+        rc = recording_write_chunk(w, "PSET", err);
+        i += n;
+    }
+    vec_done(&ids);
+    while (mark->processes.n < p->processes.n) {
+        struct process process = p->processes.at[mark->processes.n];
+        *vec_push(&mark->processes) = process;
+    }
+    return rc;
+}
+
+static int append_clock(struct recording_writer *w, const struct profile *p,
                         struct recording_mark *mark, struct err *err)
 {
-    size_t n = (size_t)p->n_types;
-    const struct sample_type *t = p->types;
-    buf_varint(&w->raw, (uint64_t)(p->default_type + 1));
-    buf_varint(&w->raw, n);
-    column_write(&w->raw, i, 0, n, t[i].event.i);
-    column_write(&w->raw, i, 0, n, t[i].name.i);
-    column_write(&w->raw, i, 0, n, t[i].unit.i);
-    column_write(&w->raw, i, 0, n, t[i].decimals);
-    column_write(&w->raw, i, 0, n, t[i].count_type + 1);
-    uint64_t hash = XXH3_64bits(w->raw.at, w->raw.n);
-    if (hash == mark->types) {
-        w->raw.n = 0;
+    if (mark->clock.monotonic_ns == p->clock.monotonic_ns &&
+        mark->clock.wall_ns == p->clock.wall_ns)
         return 0;
-    }
-    mark->types = hash;
-    return write_chunk(w, "TYPE", err);
+    mark->clock = p->clock;
+    buf_varint(&w->raw, p->clock.monotonic_ns);
+    buf_varint(&w->raw, p->clock.wall_ns);
+    return recording_write_chunk(w, "CLCK", err);
 }
 
 static void put_text(struct buf *b, const char *s)
@@ -313,33 +358,39 @@ static int append_meta(struct recording_writer *w, const struct profile *p,
         return 0;
     buf_varint(&w->raw, changed);
     buf_add(&w->raw, rows.at, rows.n);
-    return write_chunk(w, "META", err);
+    return recording_write_chunk(w, "META", err);
+}
+
+static bool was_written(const struct recording_mark *mark)
+{
+    for (size_t i = 0; i < mark->stream_row.n; i++)
+        if (mark->stream_row.at[i])
+            return true;
+    return false;
 }
 
 int recording_append(struct recording_writer *w, const struct profile *p,
                      struct recording_mark *mark, struct err *err)
 {
-    if (p->merge_samples && mark->rows[RECORDING_SAMPLES])
-        return err_set(err, EXIT_ERROR, "a profile that merges samples is written only once");
-    if (append_meta(w, p, mark, err) != 0)
+    if (p->merge_rows && was_written(mark))
+        return err_set(err, EXIT_ERROR, "a profile that merges rows is written only once");
+    if (append_meta(w, p, mark, err) != 0 || append_clock(w, p, mark, err) != 0)
         return -1;
     for (enum recording_table t = 0; t < RECORDING_TABLES; t++) {
-        if (t == RECORDING_SAMPLES && append_types(w, p, mark, err) != 0)
-            return -1;
         if (append_rows(w, p, mark, t, err) != 0)
             return -1;
         if (t == RECORDING_FRAMES && append_frame_updates(w, p, mark, err) != 0)
             return -1;
+        if (t == RECORDING_PROCESSES && append_process_updates(w, p, mark, err) != 0)
+            return -1;
     }
-    return 0;
+    return recording_append_streams(w, p, mark, err);
 }
 
 int recording_end(struct recording_writer *w, const struct profile *p, struct err *err)
 {
     for (enum recording_table t = 0; t < RECORDING_TABLES; t++)
         buf_varint(&w->raw, rows_of(p, t));
-    buf_varint(&w->raw, (uint64_t)p->n_types);
-    for (int i = 0; i < p->n_types; i++)
-        buf_varint(&w->raw, (uint64_t)p->types[i].total);
-    return write_chunk(w, "END.", err);
+    recording_put_totals(&w->raw, p);
+    return recording_write_chunk(w, "END.", err);
 }

@@ -2,11 +2,13 @@
  * recording.h - a profile as a .kelvin file: written slice by slice, read in one go.
  *
  * Each table of the profile has a chunk type. A chunk holds rows of its table that are new, in
- * order; ids are not written as tables only grow. Row 0 of strings, mappings, functions, threads
- * and stacks is the same in every profile and not written either. Chunks of one slice come in the
- * order of this list, so that whatever a row names has been written before it:
+ * order; ids are not written as tables only grow. Row 0 of strings, mappings, functions,
+ * attributes, processes, threads and stacks is the same in every profile and not written either.
+ * Chunks of one slice come in the order of this list, so that whatever a row names has been written
+ * before it:
  *
  *     META  n, then n times: length, key, length, value          the last of a key counts
+ *     CLCK  monotonic, wall: one moment on both clocks, ns
  *     STRS  n, column length, then all bytes in one piece
  *     MAPS  n, columns path build_id start end offset            path, build_id: strings
  *     FUNC  n, columns name system_name file line
@@ -14,14 +16,19 @@
  *           m, columns function line column                      m = sum of n_lines
  *     FSET  like FRAM with a column of frame ids in front: frames that were written before and
  *           are described anew
- *     THRD  n, columns name pid tid
+ *     ATTR  n, columns parent key is_number value unit           value: a string or a number
+ *     PROC  n, columns pid parent executable host start end attrs
+ *     PSET  like PROC with a column of process ids in front: processes described anew
+ *     THRD  n, columns process name tid
  *     STCK  n, columns parent frame                              parent < own id
- *     TYPE  default + 1, n, columns event name unit decimals count_type + 1: all types, whenever
- *           one is new or changed; a type whose decimals grew has its old values rescaled
- *     SMPL  n, number of types, 1 if there is a time else 0, columns stack thread [time] and one
- *           of values for each type
- *     END.  rows of strings, mappings, functions, frames, threads, stacks, samples; number of
- *           types and the total of each
+ *     STRM  all streams, whenever something about one is new: see recording_streams.c
+ *     ROWS  stream, n, number of types, flags; columns stack thread [time] [duration] [attrs] and
+ *           one of values for each type     flags: 1 = there are times, 2 = durations, 4 = attrs
+ *     CNTR  n, columns name unit dimension process: counters that are new
+ *     PNTS  counter, n, columns time value
+ *     END.  rows of strings, mappings, functions, frames, attrs, processes, threads, stacks;
+ *           number of streams, for each: rows, number of types, the total of each; number of
+ *           counters, for each: points
  *
  * Counts and lengths are LEB128; see column.h for columns. A chunk of an unknown type is skipped.
  */
@@ -51,18 +58,24 @@ enum recording_table {
     RECORDING_MAPPINGS,
     RECORDING_FUNCTIONS,
     RECORDING_FRAMES,
+    RECORDING_ATTRS,
+    RECORDING_PROCESSES,
     RECORDING_THREADS,
     RECORDING_STACKS,
-    RECORDING_SAMPLES,
     RECORDING_TABLES,
 };
 
 /* How far a profile was written. Zero-initialised: not at all. */
 struct recording_mark {
     size_t rows[RECORDING_TABLES];
-    VEC(struct frame) frames; /* as they were written */
-    VEC(uint64_t) meta;       /* hash of each entry */
-    uint64_t types;           /* hash of them all */
+    VEC(struct frame) frames;      /* as they were written */
+    VEC(struct process) processes; /* the same */
+    VEC(uint64_t) meta;            /* hash of each entry */
+    struct clock_pair clock;
+    uint64_t streams;       /* hash of what is known about them */
+    VEC(size_t) stream_row; /* of each stream, how far it was written */
+    size_t counters;
+    VEC(size_t) counter_point;
 };
 
 /* Write the file header to OUT, which stays the caller's to flush and close. */
@@ -70,7 +83,7 @@ int recording_writer_init(struct recording_writer *w, FILE *out, struct err *err
 void recording_writer_done(struct recording_writer *w);
 
 /*
- * Write all that is new in P since MARK and move MARK. Not for a profile that merges samples, whose
+ * Write all that is new in P since MARK and move MARK. Not for a profile that merges rows, whose
  * old rows change: such a one can only be written once, in whole. After a failure the writer is of
  * no more use; what it wrote before stands.
  */

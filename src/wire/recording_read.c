@@ -1,49 +1,19 @@
-#include "wire/column.h"
-#include "wire/recording.h"
-
-struct stack_ref {
-    uint32_t id, depth;
-};
-
-/*
- * What a recording's ids are in the profile: the same, unless somebody made a file in which equal
- * rows stand twice. Frames may be equal and keep their ids.
- */
-struct loader {
-    struct profile *p;
-    VEC(uint32_t) strings, mappings, functions, threads;
-    VEC(struct stack_ref) stacks;
-    uint64_t samples; /* rows; the profile has fewer when it merges */
-    struct columns rows, lines;
-    VEC(struct line) frame_lines; /* scratch for one frame */
-    bool ended;
-};
-
-static const char cut_short[] = "it has fewer rows than it says";
-static const char too_many[] = "it has more rows than a chunk may have";
-static const char too_long[] = "it has bytes behind its last row";
-static const char bad_id[] = "it names something that is not in the file";
-static const char bad_value[] = "a value is out of its range";
-
-/*
- * Each apply function below takes one chunk's payload. It returns NULL, or why the payload makes no
- * sense, and in that case has changed nothing. What has been checked is then added without fail.
- */
+#include "wire/recording_inner.h"
 
 /* Rows of K columns. HAVE is the size of the table they will go to. */
 static const char *read_rows(struct loader *l, struct cursor *c, size_t k, size_t have)
 {
     uint64_t n = cursor_varint(c);
     if (n > RECORDING_MAX_ROWS || n >= IDMAP_NONE - (uint64_t)have)
-        return too_many;
-    return columns_read(&l->rows, c, n, k) ? NULL : cut_short;
+        return LOADER_TOO_MANY;
+    return columns_read(&l->rows, c, n, k) ? NULL : LOADER_CUT_SHORT;
 }
 
 /* The same where nothing may follow. */
 static const char *read_table(struct loader *l, struct cursor *c, size_t k, size_t have)
 {
     const char *why = read_rows(l, c, k, have);
-    return why ? why : cursor_left(c) ? too_long : NULL;
+    return why ? why : cursor_left(c) ? LOADER_TOO_LONG : NULL;
 }
 
 static const char *apply_strings(struct loader *l, struct cursor *c)
@@ -53,9 +23,9 @@ static const char *apply_strings(struct loader *l, struct cursor *c)
     if (why)
         return why;
     if (!columns_sum(&l->rows, 0, cursor_left(c), &sum))
-        return cut_short;
+        return LOADER_CUT_SHORT;
     if (sum != cursor_left(c))
-        return too_long;
+        return LOADER_TOO_LONG;
     const uint64_t *length = columns_get(&l->rows, 0);
     for (size_t i = 0; i < l->rows.n; i++)
         *vec_push(&l->strings) = profile_add_str(l->p, cursor_bytes(c, length[i])).i;
@@ -70,7 +40,7 @@ static const char *apply_mappings(struct loader *l, struct cursor *c)
         return why;
     if (!columns_below(&l->rows, PATH, l->strings.n) ||
         !columns_below(&l->rows, BUILD_ID, l->strings.n))
-        return bad_id;
+        return LOADER_BAD_ID;
     for (size_t i = 0; i < l->rows.n; i++) {
         struct mapping m = {
             .path.i = l->strings.at[columns_get(&l->rows, PATH)[i]],
@@ -92,9 +62,9 @@ static const char *apply_functions(struct loader *l, struct cursor *c)
         return why;
     for (int k = NAME; k <= FILE_NAME; k++)
         if (!columns_below(&l->rows, (size_t)k, l->strings.n))
-            return bad_id;
+            return LOADER_BAD_ID;
     if (!columns_below(&l->rows, LINE, UINT32_MAX + 1ull))
-        return bad_value;
+        return LOADER_BAD_VALUE;
     for (size_t i = 0; i < l->rows.n; i++) {
         struct function f = {
             .name.i = l->strings.at[columns_get(&l->rows, NAME)[i]],
@@ -116,20 +86,20 @@ static const char *read_lines(struct loader *l, struct cursor *c, size_t n_lines
 {
     uint64_t sum, n = cursor_varint(c);
     if (!columns_below(&l->rows, n_lines, PROFILE_MAX_FRAME_LINES + 1))
-        return bad_value;
+        return LOADER_BAD_VALUE;
     if (n > RECORDING_MAX_LINES)
-        return too_many;
+        return LOADER_TOO_MANY;
     if (!columns_read(&l->lines, c, n, LINE_COLUMNS))
-        return cut_short;
+        return LOADER_CUT_SHORT;
     if (!columns_sum(&l->rows, n_lines, n, &sum) || sum != n)
         return "its frames do not have the lines that it holds";
     if (cursor_left(c))
-        return too_long;
+        return LOADER_TOO_LONG;
     if (!columns_below(&l->lines, LINE_FUNCTION, l->functions.n))
-        return bad_id;
+        return LOADER_BAD_ID;
     if (!columns_below(&l->lines, LINE_LINE, UINT32_MAX + 1ull) ||
         !columns_below(&l->lines, LINE_COLUMN, UINT32_MAX + 1ull) || l->p->lines.n + n > UINT32_MAX)
-        return bad_value;
+        return LOADER_BAD_VALUE;
     return NULL;
 }
 
@@ -157,9 +127,9 @@ static const char *apply_frames_at(struct loader *l, struct cursor *c, size_t k)
         return why;
     if (!columns_below(&l->rows, k + FRAME_MAPPING, l->mappings.n) ||
         (k && !columns_below(&l->rows, 0, l->p->frames.n)))
-        return bad_id;
+        return LOADER_BAD_ID;
     if (!columns_below(&l->rows, k + FRAME_KIND, FRAME_KINDS))
-        return bad_value;
+        return LOADER_BAD_VALUE;
     for (size_t i = 0, line = 0; i < l->rows.n; i++) {
         struct frame_key key = {
             .pc = columns_get(&l->rows, k + FRAME_PC)[i],
@@ -186,7 +156,7 @@ static const char *apply_frame_updates(struct loader *l, struct cursor *c)
     return apply_frames_at(l, c, 1);
 }
 
-/* --- threads and stacks --- */
+/* --- attributes, processes, threads and stacks --- */
 
 static bool all_int32(const uint64_t *cell, size_t n)
 {
@@ -196,21 +166,121 @@ static bool all_int32(const uint64_t *cell, size_t n)
     return true;
 }
 
+enum { ATTR_PARENT, ATTR_KEY, ATTR_IS_NUMBER, ATTR_VALUE, ATTR_UNIT, ATTR_COLUMNS };
+
+static const char *check_attrs(const struct loader *l)
+{
+    const uint64_t *parent = columns_get(&l->rows, ATTR_PARENT),
+                   *is_number = columns_get(&l->rows, ATTR_IS_NUMBER),
+                   *value = columns_get(&l->rows, ATTR_VALUE);
+    if (!columns_below(&l->rows, ATTR_KEY, l->strings.n) ||
+        !columns_below(&l->rows, ATTR_UNIT, l->strings.n))
+        return LOADER_BAD_ID;
+    if (!columns_below(&l->rows, ATTR_IS_NUMBER, 2))
+        return LOADER_BAD_VALUE;
+    for (size_t i = 0; i < l->rows.n; i++)
+        if (parent[i] >= l->attrs.n + i || (!is_number[i] && value[i] >= l->strings.n))
+            return LOADER_BAD_ID;
+    return NULL;
+}
+
+static const char *apply_attrs(struct loader *l, struct cursor *c)
+{
+    const char *why = read_table(l, c, ATTR_COLUMNS, l->attrs.n);
+    if (!why)
+        why = check_attrs(l);
+    if (why)
+        return why;
+    for (size_t i = 0; i < l->rows.n; i++) {
+        bool number = columns_get(&l->rows, ATTR_IS_NUMBER)[i];
+        uint64_t value = columns_get(&l->rows, ATTR_VALUE)[i];
+        struct attr a = {
+            .key.i = l->strings.at[columns_get(&l->rows, ATTR_KEY)[i]],
+            .is_number = number,
+            .text.i = number ? 0 : l->strings.at[value],
+            .number = number ? (int64_t)value : 0,
+            .unit.i = l->strings.at[columns_get(&l->rows, ATTR_UNIT)[i]],
+        };
+        struct attrs_id parent = {l->attrs.at[columns_get(&l->rows, ATTR_PARENT)[i]]};
+        *vec_push(&l->attrs) = attrs_add(&l->p->attrs, parent, &a).i;
+    }
+    return NULL;
+}
+
+enum { PROC_PID, PROC_PARENT, PROC_EXECUTABLE, PROC_HOST, PROC_START, PROC_END, PROC_ATTRS };
+enum { PROC_COLUMNS = PROC_ATTRS + 1 };
+
+/* Processes whose columns start at column K: 0 for new ones, 1 behind a column of old ids. */
+static const char *check_processes(const struct loader *l, size_t k)
+{
+    size_t have = l->p->processes.n;
+    const uint64_t *parent = columns_get(&l->rows, k + PROC_PARENT),
+                   *pid = columns_get(&l->rows, k + PROC_PID);
+    if (!columns_below(&l->rows, k + PROC_EXECUTABLE, l->strings.n) ||
+        !columns_below(&l->rows, k + PROC_HOST, l->strings.n) ||
+        !columns_below(&l->rows, k + PROC_ATTRS, l->attrs.n) ||
+        (k && !columns_below(&l->rows, 0, have)))
+        return LOADER_BAD_ID;
+    for (size_t i = 0; i < l->rows.n; i++) {
+        if (parent[i] >= have + (k ? 0 : i))
+            return LOADER_BAD_ID;
+        if (k && (int32_t)pid[i] != l->p->processes.at[columns_get(&l->rows, 0)[i]].pid)
+            return LOADER_BAD_VALUE; /* a process keeps its pid */
+    }
+    return all_int32(columns_get(&l->rows, k + PROC_PID), l->rows.n) ? NULL : LOADER_BAD_VALUE;
+}
+
+static const char *apply_processes_at(struct loader *l, struct cursor *c, size_t k)
+{
+    const char *why = read_table(l, c, k + PROC_COLUMNS, l->p->processes.n);
+    if (!why)
+        why = check_processes(l, k);
+    if (why)
+        return why;
+    for (size_t i = 0; i < l->rows.n; i++) {
+        struct process p = {
+            .pid = (int32_t)columns_get(&l->rows, k + PROC_PID)[i],
+            .parent.i = (uint32_t)columns_get(&l->rows, k + PROC_PARENT)[i],
+            .executable.i = l->strings.at[columns_get(&l->rows, k + PROC_EXECUTABLE)[i]],
+            .host.i = l->strings.at[columns_get(&l->rows, k + PROC_HOST)[i]],
+            .start_ns = columns_get(&l->rows, k + PROC_START)[i],
+            .end_ns = columns_get(&l->rows, k + PROC_END)[i],
+            .attrs.i = l->attrs.at[columns_get(&l->rows, k + PROC_ATTRS)[i]],
+        };
+        if (k)
+            l->p->processes.at[columns_get(&l->rows, 0)[i]] = p;
+        else
+            profile_add_process(l->p, &p);
+    }
+    return NULL;
+}
+
+static const char *apply_processes(struct loader *l, struct cursor *c)
+{
+    return apply_processes_at(l, c, 0);
+}
+
+static const char *apply_process_updates(struct loader *l, struct cursor *c)
+{
+    return apply_processes_at(l, c, 1);
+}
+
 static const char *apply_threads(struct loader *l, struct cursor *c)
 {
-    enum { NAME, PID, TID, COLUMNS };
+    enum { PROCESS, NAME, TID, COLUMNS };
     const char *why = read_table(l, c, COLUMNS, l->threads.n);
     if (why)
         return why;
-    const uint64_t *name = columns_get(&l->rows, NAME), *pid = columns_get(&l->rows, PID),
+    const uint64_t *process = columns_get(&l->rows, PROCESS), *name = columns_get(&l->rows, NAME),
                    *tid = columns_get(&l->rows, TID);
-    if (!columns_below(&l->rows, NAME, l->strings.n))
-        return bad_id;
-    if (!all_int32(pid, l->rows.n) || !all_int32(tid, l->rows.n))
-        return bad_value;
+    if (!columns_below(&l->rows, NAME, l->strings.n) ||
+        !columns_below(&l->rows, PROCESS, l->p->processes.n))
+        return LOADER_BAD_ID;
+    if (!all_int32(tid, l->rows.n))
+        return LOADER_BAD_VALUE;
     for (size_t i = 0; i < l->rows.n; i++) {
-        struct thread t = {{l->strings.at[name[i]]}, (int32_t)pid[i], (int32_t)tid[i]};
-        *vec_push(&l->threads) = profile_add_thread(l->p, &t).i;
+        struct thread t = {{(uint32_t)process[i]}, {l->strings.at[name[i]]}, (int32_t)tid[i]};
+        *vec_push(&l->threads) = profile_add_thread_of(l->p, &t).i;
     }
     return NULL;
 }
@@ -222,7 +292,7 @@ static const char *apply_stacks(struct loader *l, struct cursor *c)
     if (why)
         return why;
     if (!columns_below(&l->rows, FRAME, l->p->frames.n))
-        return bad_id;
+        return LOADER_BAD_ID;
     const uint64_t *parent = columns_get(&l->rows, PARENT), *frame = columns_get(&l->rows, FRAME);
     size_t old = l->stacks.n;
     for (size_t i = 0; i < l->rows.n; i++) {
@@ -230,7 +300,7 @@ static const char *apply_stacks(struct loader *l, struct cursor *c)
         uint32_t depth = known ? l->stacks.at[parent[i]].depth + 1 : 0;
         if (!known || depth > RECORDING_MAX_DEPTH) {
             l->stacks.n = old;
-            return known ? "a stack is deeper than 100000 frames" : bad_id;
+            return known ? "a stack is deeper than 100000 frames" : LOADER_BAD_ID;
         }
         *vec_push(&l->stacks) = (struct stack_ref){.depth = depth};
     }
@@ -239,119 +309,6 @@ static const char *apply_stacks(struct loader *l, struct cursor *c)
             stacks_push(&l->p->stacks, (struct stack_id){l->stacks.at[parent[i]].id},
                         (struct frame_id){(uint32_t)frame[i]})
                 .i;
-    return NULL;
-}
-
-/* --- types and samples --- */
-
-enum { TYPE_EVENT, TYPE_NAME, TYPE_UNIT, TYPE_DECIMALS, TYPE_COUNT_TYPE, TYPE_COLUMNS };
-enum { DECIMALS_MAX = 18 };
-
-/* Whether TOTAL may be rescaled by so many digits; a column's values are no greater. */
-static bool can_rescale(int64_t total, int digits)
-{
-    while (digits-- > 0)
-        if (__builtin_mul_overflow(total, 10, &total))
-            return false;
-    return true;
-}
-
-static const char *check_types(struct loader *l, uint64_t default_plus_1)
-{
-    const struct profile *p = l->p;
-    const uint64_t *decimals = columns_get(&l->rows, TYPE_DECIMALS);
-    size_t n = l->rows.n;
-    for (size_t k = TYPE_EVENT; k <= TYPE_UNIT; k++)
-        if (!columns_below(&l->rows, k, l->strings.n))
-            return bad_id;
-    if (n < (size_t)p->n_types || n > PROFILE_MAX_TYPES || default_plus_1 > n ||
-        !columns_below(&l->rows, TYPE_DECIMALS, DECIMALS_MAX + 1) ||
-        !columns_below(&l->rows, TYPE_COUNT_TYPE, n + 1))
-        return bad_value;
-    for (int i = 0; i < p->n_types; i++)
-        if ((int)decimals[i] < p->types[i].decimals ||
-            !can_rescale(p->types[i].total, (int)decimals[i] - p->types[i].decimals))
-            return bad_value;
-    return NULL;
-}
-
-static void set_type(struct loader *l, int i)
-{
-    struct sample_type *t = &l->p->types[i];
-    int64_t zero;
-    struct err never; /* can_rescale() has said yes */
-    profile_scale_value(l->p, i, 0, (int)columns_get(&l->rows, TYPE_DECIMALS)[i], &zero, &never);
-    t->event.i = l->strings.at[columns_get(&l->rows, TYPE_EVENT)[i]];
-    t->name.i = l->strings.at[columns_get(&l->rows, TYPE_NAME)[i]];
-    t->unit.i = l->strings.at[columns_get(&l->rows, TYPE_UNIT)[i]];
-    t->count_type = (int)columns_get(&l->rows, TYPE_COUNT_TYPE)[i] - 1;
-}
-
-static const char *apply_types(struct loader *l, struct cursor *c)
-{
-    uint64_t default_plus_1 = cursor_varint(c);
-    const char *why = read_table(l, c, TYPE_COLUMNS, 0);
-    if (!why)
-        why = check_types(l, default_plus_1);
-    if (why)
-        return why;
-    while ((size_t)l->p->n_types < l->rows.n)
-        profile_add_type(l->p, "", "", "");
-    for (int i = 0; i < l->p->n_types; i++)
-        set_type(l, i);
-    l->p->default_type = (int)default_plus_1 - 1;
-    return NULL;
-}
-
-/* Columns of samples: stack, thread, time if there is one, then the values from FIRST on. */
-static const char *check_samples(const struct loader *l, size_t first)
-{
-    if (!columns_below(&l->rows, 0, l->stacks.n) || !columns_below(&l->rows, 1, l->threads.n))
-        return bad_id;
-    for (int t = 0; t < l->p->n_types; t++) {
-        uint64_t sum, room = (uint64_t)(INT64_MAX - l->p->types[t].total);
-        if (!columns_sum(&l->rows, first + (size_t)t, room, &sum))
-            return "the sum of its values does not fit 64 bits";
-    }
-    return NULL;
-}
-
-static void add_samples(struct loader *l, bool has_time)
-{
-    const uint64_t *stack = columns_get(&l->rows, 0), *thread = columns_get(&l->rows, 1),
-                   *time = columns_get(&l->rows, 2), *value = has_time ? time + l->rows.n : time;
-    int64_t values[PROFILE_MAX_TYPES];
-    struct err never; /* check_samples() has summed them */
-    for (size_t i = 0; i < l->rows.n; i++) {
-        for (size_t t = 0; t < (size_t)l->p->n_types; t++)
-            values[t] = (int64_t)value[t * l->rows.n + i];
-        struct sample s = {
-            .stack.i = l->stacks.at[stack[i]].id,
-            .thread.i = l->threads.at[thread[i]],
-            .has_time = has_time,
-            .time_ns = has_time ? time[i] : 0,
-            .values = values,
-        };
-        profile_add_sample(l->p, &s, &never);
-    }
-}
-
-static const char *apply_samples(struct loader *l, struct cursor *c)
-{
-    uint64_t n = cursor_varint(c), n_types = cursor_varint(c), has_time = cursor_varint(c);
-    if (n_types != (uint64_t)l->p->n_types || has_time > 1)
-        return bad_value;
-    if (n > RECORDING_MAX_ROWS || n >= IDMAP_NONE - l->samples)
-        return too_many;
-    if (!columns_read(&l->rows, c, n, 2 + has_time + n_types))
-        return cut_short;
-    if (cursor_left(c))
-        return too_long;
-    const char *why = check_samples(l, 2 + has_time);
-    if (why)
-        return why;
-    add_samples(l, has_time);
-    l->samples += n;
     return NULL;
 }
 
@@ -364,11 +321,11 @@ static const char *apply_meta(struct loader *l, struct cursor *c)
     for (uint64_t i = 0; i < 2 * n && !check.bad; i++)
         cursor_bytes(&check, cursor_varint(&check));
     if (check.bad)
-        return cut_short;
+        return LOADER_CUT_SHORT;
     if (cursor_left(&check))
-        return too_long;
+        return LOADER_TOO_LONG;
     if (n > RECORDING_MAX_META || l->p->meta.entries.n + n > 2ull * RECORDING_MAX_META)
-        return bad_value;
+        return LOADER_BAD_VALUE;
     for (uint64_t i = 0; i < n; i++) {
         struct text key = cursor_bytes(c, cursor_varint(c));
         struct text value = cursor_bytes(c, cursor_varint(c));
@@ -378,16 +335,24 @@ static const char *apply_meta(struct loader *l, struct cursor *c)
     return NULL;
 }
 
+static const char *apply_clock(struct loader *l, struct cursor *c)
+{
+    struct clock_pair clock = {cursor_varint(c), cursor_varint(c)};
+    if (c->bad || cursor_left(c))
+        return c->bad ? LOADER_CUT_SHORT : LOADER_TOO_LONG;
+    l->p->clock = clock;
+    return NULL;
+}
+
 static const char *apply_end(struct loader *l, struct cursor *c)
 {
-    const uint64_t rows[] = {l->strings.n, l->mappings.n, l->functions.n, l->p->frames.n,
-                             l->threads.n, l->stacks.n,   l->samples};
+    const uint64_t rows[RECORDING_TABLES] = {l->strings.n,   l->mappings.n, l->functions.n,
+                                             l->p->frames.n, l->attrs.n,    l->p->processes.n,
+                                             l->threads.n,   l->stacks.n};
     bool same = true;
     for (int i = 0; i < RECORDING_TABLES; i++)
         same &= cursor_varint(c) == rows[i];
-    same &= cursor_varint(c) == (uint64_t)l->p->n_types;
-    for (int i = 0; i < l->p->n_types; i++)
-        same &= cursor_varint(c) == (uint64_t)l->p->types[i].total;
+    same = same && recording_same_totals(l, c);
     l->ended = same && !c->bad && !cursor_left(c);
     return l->ended ? NULL : "what it says about the whole file is not what was read";
 }
@@ -396,10 +361,23 @@ static const struct {
     char type[5];
     const char *(*apply)(struct loader *l, struct cursor *c);
 } kinds[] = {
-    {"META", apply_meta},      {"STRS", apply_strings}, {"MAPS", apply_mappings},
-    {"FUNC", apply_functions}, {"FRAM", apply_frames},  {"FSET", apply_frame_updates},
-    {"THRD", apply_threads},   {"STCK", apply_stacks},  {"TYPE", apply_types},
-    {"SMPL", apply_samples},   {"END.", apply_end},
+    {"META", apply_meta},
+    {"CLCK", apply_clock},
+    {"STRS", apply_strings},
+    {"MAPS", apply_mappings},
+    {"FUNC", apply_functions},
+    {"FRAM", apply_frames},
+    {"FSET", apply_frame_updates},
+    {"ATTR", apply_attrs},
+    {"PROC", apply_processes},
+    {"PSET", apply_process_updates},
+    {"THRD", apply_threads},
+    {"STCK", apply_stacks},
+    {"STRM", recording_apply_streams},
+    {"ROWS", recording_apply_rows},
+    {"CNTR", recording_apply_counters},
+    {"PNTS", recording_apply_points},
+    {"END.", apply_end},
 };
 
 static const char *apply(struct loader *l, const struct chunk *chunk, bool *ret_known)
@@ -458,12 +436,15 @@ int recording_read(struct reader *in, struct profile *p, struct recording_state 
     *vec_push(&l.strings) = 0;
     *vec_push(&l.mappings) = 0;
     *vec_push(&l.functions) = 0;
+    *vec_push(&l.attrs) = 0;
     *vec_push(&l.threads) = 0;
     *vec_push(&l.stacks) = (struct stack_ref){0};
     read_chunks(&l, &r, ret);
     vec_done(&l.strings);
     vec_done(&l.mappings);
     vec_done(&l.functions);
+    vec_done(&l.attrs);
+    vec_done(&l.stream_rows);
     vec_done(&l.threads);
     vec_done(&l.stacks);
     vec_done(&l.frame_lines);

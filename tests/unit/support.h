@@ -2,6 +2,7 @@
  * support.h - what several unit tests do. Include it after cmocka.h.
  */
 #pragma once
+#include "analysis/selection.h"
 #include "base/mem.h"
 #include "source/import.h"
 
@@ -19,6 +20,20 @@ static inline struct profile *support_folded(const char *text)
     reader_close(&in);
     return p;
 }
+
+/* Another column of the first stream, which is made if there is none. Returns its number. */
+static inline int support_value(struct profile *p, const char *event, const char *name,
+                                const char *unit)
+{
+    if (!p->streams.n)
+        profile_add_stream(p, event, event_obtained(text_of(event)));
+    return profile_add_value(p, 0, name, unit);
+}
+
+/* A pointer to the selection of all of column TYPE of the first stream; good until the block ends.
+ */
+#define SUPPORT_ALL(p, type) \
+    (&(struct selection[]){selection_all(p, (struct value_ref){0, type})}[0])
 
 /* Remove a folder with all that is in it; for tear-downs. */
 static inline int support_remove(const char *folder)

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 static struct profile *folded(const char *text)
 {
     struct reader in;
@@ -47,7 +49,7 @@ static void describe(struct buf *b, const struct calltree *t, uint32_t node)
 static void assert_tree(const struct profile *p, const struct calltree_opts *o, const char *text)
 {
     autobuf struct buf b = {0};
-    struct calltree *t = calltree_build(p, o);
+    struct calltree *t = calltree_build(SUPPORT_ALL(p, 0), o);
     describe(&b, t, 0);
     assert_string_equal(buf_cstr(&b), text);
     calltree_free(t);
@@ -66,12 +68,12 @@ static void the_same_name_in_two_kinds_is_two_frames(void **state)
     (void)state;
     struct err err;
     struct profile *p = profile_new();
-    profile_add_type(p, "", "counts", "");
+    support_value(p, "", "counts", "");
     for (int kind = FRAME_USER; kind <= FRAME_KERNEL; kind++) {
         struct frame_id f = profile_add_named_frame(p, text_of("read"), (enum frame_kind)kind);
         int64_t value = kind + 1;
-        struct sample s = {.stack = stacks_intern(&p->stacks, &f, 1), .values = &value};
-        profile_add_sample(p, &s, &err);
+        struct row s = {.stack = stacks_intern(&p->stacks, &f, 1), .values = &value};
+        profile_add_row(p, 0, &s, &err);
     }
     struct calltree_opts merged = {.labels = {.merge_kinds = true}};
     struct calltree_opts marked = {.labels = {.merge_kinds = true, .mark_kernel = true}};
@@ -109,18 +111,18 @@ static struct profile *timed(void)
     struct err err;
     struct profile *p = profile_new();
     struct str_id name = profile_add_str(p, text_of("my app"));
-    profile_add_type(p, "", "samples", "count");
+    support_value(p, "", "samples", "count");
     for (size_t i = 0; i < 4; i++) {
         int64_t one = 1;
         struct frame_id f[] = {profile_add_named_frame(p, text_of("main"), FRAME_USER),
                                profile_add_named_frame(p, text_of(rows[i].leaf), FRAME_USER)};
-        struct thread t = {.name = name, .pid = 1, .tid = rows[i].tid};
-        struct sample s = {.stack = stacks_intern(&p->stacks, f, 2),
-                           .thread = profile_add_thread(p, &t),
-                           .has_time = true,
-                           .time_ns = rows[i].time_ns,
-                           .values = &one};
-        profile_add_sample(p, &s, &err);
+        struct thread_key t = {.name = name, .pid = 1, .tid = rows[i].tid};
+        struct row s = {.stack = stacks_intern(&p->stacks, f, 2),
+                        .thread = profile_add_thread(p, &t),
+                        .has_time = true,
+                        .time_ns = rows[i].time_ns,
+                        .values = &one};
+        profile_add_row(p, 0, &s, &err);
     }
     return p;
 }
@@ -157,9 +159,9 @@ static void inlined_functions_are_frames(void **state)
                            {.function = profile_add_function(p, &inner)}};
     struct frame_key key = {.pc = 1, .lines = lines, .n_lines = 2};
     struct frame_id f = profile_add_frame(p, &key);
-    profile_add_type(p, "", "samples", "count");
-    struct sample s = {.stack = stacks_intern(&p->stacks, &f, 1), .values = &one};
-    profile_add_sample(p, &s, &err);
+    support_value(p, "", "samples", "count");
+    struct row s = {.stack = stacks_intern(&p->stacks, &f, 1), .values = &one};
+    profile_add_row(p, 0, &s, &err);
     struct calltree_opts o = {.labels = {.mark_inlined = true}};
     assert_tree(p, &o, "(outer=1/0(inner_[i]=1/1))");
     profile_free(p);

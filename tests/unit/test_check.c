@@ -8,20 +8,22 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 /* --- profiles --- */
 
 static struct profile *empty(void)
 {
     struct profile *p = profile_new();
-    assert_int_equal(profile_add_type(p, "cpu-clock", "samples", "count"), 0);
+    assert_int_equal(support_value(p, "cpu-clock", "samples", "count"), 0);
     return p;
 }
 
 static void add_stack(struct profile *p, const struct frame_id *frames, size_t n, int64_t samples)
 {
     struct err err;
-    struct sample s = {.stack = stacks_intern(&p->stacks, frames, n), .values = &samples};
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    struct row s = {.stack = stacks_intern(&p->stacks, frames, n), .values = &samples};
+    assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
 }
 
 /* N samples of LEAF, called by main. */
@@ -100,7 +102,7 @@ static void a_share_is_judged_by_its_interval(void **state)
 {
     (void)state;
     struct profile *p = split(1000); /* 10 % is 8.3 to 12.0 % */
-    struct check_input in = {.profile = p};
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
     comes_out(&in, "self ten <= 15%", CHECK_HOLDS, "8.3 to 12.0%, is inside");
     comes_out(&in, "self ten <= 5%", CHECK_FAILS, "is outside the expected range, at most 5%");
     comes_out(&in, "self ten >= 15%", CHECK_FAILS, "at least 15%");
@@ -116,9 +118,9 @@ static void more_samples_decide_as_foretold(void **state)
     (void)state;
     /* 10 % of 1000 reaches 12.0 %: 2 points. To get below 11 % takes about 4 times as many. */
     struct profile *few = split(1000), *more = split(4100);
-    struct check_input in = {.profile = few};
+    struct check_input in = {.selection = SUPPORT_ALL(few, 0)};
     comes_out(&in, "self ten <= 11%", CHECK_INCONCLUSIVE, "5 times as many");
-    in.profile = more;
+    in.selection = SUPPORT_ALL(more, 0);
     comes_out(&in, "self ten <= 11%", CHECK_HOLDS, "");
     profile_free(few);
     profile_free(more);
@@ -128,7 +130,7 @@ static void tolerance_widens_by_points(void **state)
 {
     (void)state;
     struct profile *p = split(10000);
-    struct check_input in = {.profile = p};
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
     comes_out(&in, "total sixty 50..55%", CHECK_FAILS, "50..55%");
     comes_out(&in, "total sixty 50..55% tolerance 10", CHECK_HOLDS, "40..65%");
     comes_out(&in, "total main 90..95% tolerance 10", CHECK_HOLDS, "80..100%");
@@ -139,13 +141,13 @@ static void without_a_number_of_samples_shares_are_not_judged(void **state)
 {
     (void)state;
     struct profile *p = profile_new();
-    profile_add_type(p, "", "bytes", "bytes");
+    support_value(p, "", "bytes", "bytes");
     add(p, "f", 900);
     add(p, "g", 100);
-    struct check_input in = {.profile = p};
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
     comes_out(&in, "self f >= 10%", CHECK_INCONCLUSIVE, "does not say how many samples");
     comes_out(&in, "samples >= 10", CHECK_INCONCLUSIVE, "does not say how many samples");
-    meta_set_str(&p->meta, META_KIND, META_KIND_EXACT); /* nothing is estimated */
+    profile_stream(p, 0)->obtained = BY_EXACT_COUNT; /* nothing is estimated */
     comes_out(&in, "self f >= 90%", CHECK_HOLDS, "90.0% is inside");
     comes_out(&in, "self f >= 91%", CHECK_FAILS, "90.0% is outside");
     profile_free(p);
@@ -158,7 +160,7 @@ static void names_mean_what_they_mean_in_a_report(void **state)
     add(p, "parse.isra.0", 100);
     add(p, "parse", 100);
     add(p, "parse_line", 800);
-    struct check_input in = {.profile = p};
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
     comes_out(&in, "self parse 15..25%", CHECK_HOLDS, ""); /* both parts of it */
     comes_out(&in, "self parse.isra.0 5..15%", CHECK_HOLDS, "");
     comes_out(&in, "self line >= 70%", CHECK_HOLDS, "");
@@ -171,7 +173,7 @@ static void every_unknown_name_is_told(void **state)
 {
     (void)state;
     struct profile *p = split(100);
-    struct check_input in = {.profile = p};
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
     struct asked a = ask(&in, "self nix <= 5%\nself ten <= 5%\n\nsimd nux width >= 256\n");
     assert_int_equal(a.rc, -1);
     assert_int_equal(a.rules.errors.n, 2);
@@ -187,19 +189,21 @@ static void quality_is_counted(void **state)
 {
     (void)state;
     struct profile *p = split(1000);
-    struct check_input in = {.profile = p};
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
     comes_out(&in, "samples >= 1000", CHECK_HOLDS, "1,000 is inside");
     comes_out(&in, "samples >= 1001", CHECK_FAILS, "at least 1,001");
     comes_out(&in, "lost <= 1%", CHECK_INCONCLUSIVE, "how many samples were lost");
     comes_out(&in, "unfinished <= 1%", CHECK_INCONCLUSIVE, "are unfinished");
-    meta_set_u64(&p->meta, META_LOST, 50);
-    meta_set_u64(&p->meta, META_UNFINISHED, 50);
+    profile_stream(p, 0)->lost_known = true;
+    profile_stream(p, 0)->lost = 50;
+    profile_set_unfinished(p, 0, "no rules", 50);
     comes_out(&in, "lost <= 4%", CHECK_FAILS, "4.8%"); /* 50 of 1050 */
     comes_out(&in, "lost <= 4.9%", CHECK_HOLDS, "");
     comes_out(&in, "unfinished 4.9..5.1%", CHECK_HOLDS, "5.0%");
     comes_out(&in, "unnamed <= 0%", CHECK_HOLDS, "");
     struct frame_id bare = profile_add_frame(p, &(struct frame_key){.pc = 0x1000});
     add_stack(p, &bare, 1, 500);
+    in.selection = SUPPORT_ALL(p, 0);
     comes_out(&in, "unnamed <= 10%", CHECK_FAILS, "20.0%"); /* 500 of 2500 frames */
     profile_free(p);
 }
@@ -208,7 +212,7 @@ static void presence_is_seen_or_not(void **state)
 {
     (void)state;
     struct profile *p = split(1000);
-    struct check_input in = {.profile = p};
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
     comes_out(&in, "present ten", CHECK_HOLDS, "10.0%");
     comes_out(&in, "absent ten", CHECK_FAILS, "10.0%");
     comes_out(&in, "present te", CHECK_FAILS, "names that have it in them: ten");
@@ -225,7 +229,7 @@ static void changes_are_relative_or_in_points(void **state)
     add(now, "sixty", 60000);
     add(now, "thirty", 28000);
     add(now, "ten", 12000); /* 2 points, or a fifth, more */
-    struct check_input in = {.profile = now, .before = before};
+    struct check_input in = {.selection = SUPPORT_ALL(now, 0), .before = SUPPORT_ALL(before, 0)};
     comes_out(&in, "diff self ten <= +10%", CHECK_FAILS, "10.0% before, 12.0% now");
     comes_out(&in, "diff self ten <= +30%", CHECK_HOLDS, "");
     comes_out(&in, "diff self ten <= +20%", CHECK_INCONCLUSIVE, "longer recordings");
@@ -243,7 +247,7 @@ static void what_came_and_went_has_a_change_too(void **state)
     struct profile *before = split(10000), *now = split(10000);
     add(before, "gone", 500);
     add(now, "come", 500);
-    struct check_input in = {.profile = now, .before = before};
+    struct check_input in = {.selection = SUPPORT_ALL(now, 0), .before = SUPPORT_ALL(before, 0)};
     comes_out(&in, "diff self gone <= -50%", CHECK_HOLDS, "4.8% before, 0.0% now");
     comes_out(&in, "diff self come <= +100%", CHECK_FAILS, "no stack before");
     comes_out(&in, "diff self come <= 1 points", CHECK_FAILS, "0.0% before, 4.8% now");
@@ -255,7 +259,7 @@ static void a_change_needs_something_to_change_from(void **state)
 {
     (void)state;
     struct profile *p = split(100);
-    struct check_input in = {.profile = p};
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
     is_refused(&in, "diff self ten <= +10%", 1, "--against");
     is_refused(&in, "growth ten <= 1", 1, "--sizes");
     profile_free(p);
@@ -278,7 +282,8 @@ static void relative_changes_cover(void **state)
             add(sides[side], "f", hits);
             add(sides[side], "g", 500 - hits);
         }
-        struct check_input in = {.profile = sides[1], .before = sides[0]};
+        struct check_input in = {.selection = SUPPORT_ALL(sides[1], 0),
+                                 .before = SUPPORT_ALL(sides[0], 0)};
         struct asked a = ask(&in, "diff self f 0..0%");
         failures += a.check.results.at[0].verdict == CHECK_FAILS;
         asked_done(&a);
@@ -323,7 +328,7 @@ static void code_is_judged_by_its_hot_blocks(void **state)
                            .mix = scalar,
                            .hot = packed,
                            .mapping = {1}};
-    struct check_input in = {.profile = p, .code = &row, .n_code = 1};
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0), .code = &row, .n_code = 1};
     comes_out(&in, "simd kernel packed >= 80% width >= 256", CHECK_HOLDS, "inside");
     comes_out(&in, "simd kernel packed >= 95%", CHECK_FAILS, "outside");
     comes_out(&in, "simd kernel width >= 512", CHECK_FAILS, "at least 512 bits");
@@ -335,7 +340,7 @@ static void code_is_judged_by_its_hot_blocks(void **state)
     comes_out(&in, "simd other packed >= 80%", CHECK_INCONCLUSIVE, "the file is gone");
     profile_free(p);
     p = with_code(3); /* too few to know the hot blocks, which the rest contradicts */
-    in.profile = p;
+    in.selection = SUPPORT_ALL(p, 0);
     comes_out(&in, "simd kernel packed >= 80%", CHECK_INCONCLUSIVE, "too few samples");
     row.mix = packed;
     comes_out(&in, "simd kernel packed >= 80%", CHECK_HOLDS, "");
@@ -353,6 +358,7 @@ static void growth_is_that_of_cost_over_size(void **state)
 {
     (void)state;
     struct profile *p[SIZES];
+    struct selection all[SIZES];
     struct scaling_run runs[SIZES];
     for (int i = 0; i < SIZES; i++) { /* the largest first */
         int64_t n = 100 << (SIZES - 1 - i);
@@ -361,11 +367,12 @@ static void growth_is_that_of_cost_over_size(void **state)
         add(p[i], i % 2 ? "square.isra.0" : "square", n * n / 10);
         if (i < 2)
             add(p[i], "late", 500 * n);
-        runs[i] = (struct scaling_run){p[i], 0, (double)n};
+        all[i] = selection_all(p[i], (struct value_ref){0, 0});
+        runs[i] = (struct scaling_run){&all[i], (double)n};
     }
     struct scaling s;
     scaling_build(&s, runs, SIZES, 2);
-    assert_ptr_equal(scaling_largest(&s)->profile, p[0]);
+    assert_ptr_equal(scaling_largest(&s)->selection->profile, p[0]);
     assert_int_equal(s.functions.n, 2);
     assert_true(text_is(s.functions.at[0].name, "late"));
     assert_true(text_is(s.functions.at[1].name, "linear"));
@@ -373,7 +380,7 @@ static void growth_is_that_of_cost_over_size(void **state)
     assert_true(square.fits && fabs(square.growth.exponent - 2) < 1e-6);
     assert_true(fabs(scaling_ratio_of(&s, &square).cost - 64) < 1e-6);
     assert_true(fabs(scaling_ratio_of(&s, &square).size - 8) < 1e-6);
-    struct check_input in = {.profile = p[0], .scaling = &s};
+    struct check_input in = {.selection = SUPPORT_ALL(p[0], 0), .scaling = &s};
     comes_out(&in, "growth linear 0.95..1.05", CHECK_HOLDS, "");
     comes_out(&in, "growth self square <= 1.5", CHECK_FAILS, "2.00 to 2.00");
     comes_out(&in, "growth total >= 0.5", CHECK_HOLDS, "");

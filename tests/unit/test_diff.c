@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 static void canonical(const char *name, const char *want)
 {
     struct buf b = {0};
@@ -181,15 +183,13 @@ static void add(struct profile *p, const char *path, int64_t n)
     while (rest.n)
         stack = stacks_push(&p->stacks, stack,
                             profile_add_named_frame(p, text_cut(&rest, ';'), FRAME_USER));
-    assert_int_equal(profile_add_sample(p, &(struct sample){.stack = stack, .values = &n}, &err),
-                     0);
+    assert_int_equal(profile_add_row(p, 0, &(struct row){.stack = stack, .values = &n}, &err), 0);
 }
 
 static struct profile *profile_of(int64_t f, int64_t g)
 {
     struct profile *p = profile_new();
-    int type = profile_add_type(p, "", "samples", "count");
-    p->types[type].count_type = type;
+    support_value(p, "", "samples", "count");
     add(p, "main;f", f);
     add(p, "main;g;g", g);
     return p;
@@ -207,7 +207,7 @@ static void a_large_change_is_proven_and_recursion_counts_once(void **state)
 {
     (void)state;
     struct profile *a = profile_of(400, 600), *b = profile_of(600, 400);
-    struct diff_run runs[] = {{a, 0}, {b, 0}};
+    const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
     struct diff *d = diff_build(
         &(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2, .min_share = 0.005});
     const struct diff_entry *f = find(d, "f"), *g = find(d, "g");
@@ -226,7 +226,7 @@ static void the_same_profile_is_unchanged_only_with_enough_samples(void **state)
     (void)state;
     for (int64_t n = 100; n <= 1000000; n *= 10000) {
         struct profile *a = profile_of(n, 2 * n), *b = profile_of(n + 1, 2 * n);
-        struct diff_run runs[] = {{a, 0}, {b, 0}};
+        const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
         struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
         assert_int_equal(d->verdict, n == 100 ? DIFF_INCONCLUSIVE : DIFF_UNCHANGED);
         diff_free(d);
@@ -239,15 +239,19 @@ static void the_same_profile_is_unchanged_only_with_enough_samples(void **state)
 static void three_runs_a_side_prove_nothing(void **state)
 {
     (void)state;
-    struct diff_run runs[6];
-    for (int i = 0; i < 6; i++)
-        runs[i] = (struct diff_run){profile_of(i < 3 ? 400 + i : 600 + i, 500), 0};
+    struct selection all[6];
+    const struct selection *runs[6];
+    for (int i = 0; i < 6; i++) {
+        struct profile *p = profile_of(i < 3 ? 400 + i : 600 + i, 500);
+        all[i] = selection_all(p, (struct value_ref){0, 0});
+        runs[i] = &all[i];
+    }
     struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 3, .n_runs = 6});
     assert_false(find(d, "f")->self.proven);
     assert_float_equal(d->least_p, 0.1, 1e-9);
     diff_free(d);
     for (int i = 0; i < 6; i++)
-        profile_free((struct profile *)runs[i].p);
+        profile_free((struct profile *)runs[i]->profile);
 }
 
 static struct profile *profile_of_four(int64_t f, int64_t rest)
@@ -263,7 +267,7 @@ static void what_only_makes_room_is_not_called(void **state)
 {
     (void)state;
     struct profile *a = profile_of_four(10000, 5000), *b = profile_of_four(20000, 5000);
-    struct diff_run runs[] = {{a, 0}, {b, 0}};
+    const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
     struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
     assert_true(find(d, "f")->self.proven);
     assert_float_equal(find(d, "f")->self.cost, 2, 1e-6);
@@ -278,7 +282,7 @@ static void what_only_makes_room_is_not_called(void **state)
 static void assert_unlike(const char *key, const char *x, const char *y, const char *want)
 {
     struct profile *a = profile_of(1, 1), *b = profile_of(1, 1);
-    struct diff_run runs[] = {{a, 0}, {b, 0}};
+    const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
     struct diff_opts o = {.runs = runs, .n_before = 1, .n_runs = 2};
     struct buf why = {0};
     if (x)
@@ -297,13 +301,65 @@ static void assert_unlike(const char *key, const char *x, const char *y, const c
 static void unlike_profiles_are_told(void **state)
 {
     (void)state;
-    assert_unlike(META_RATE_HZ, NULL, "999", NULL);
-    assert_unlike(META_RATE_HZ, "99", "999", "rate differs: '99' and '999'");
     assert_unlike(META_HOST, "one", "two", "host differs");
     assert_unlike(META_KERNEL_HIDDEN, "yes", "no", "scope differs: 'without the kernel'");
     assert_unlike(META_KERNEL_HIDDEN, "no", "no", NULL);
     assert_unlike(META_OPTIONS, "-q -- app --user-only", "-q --user-only -- app", NULL);
-    assert_unlike(META_EVENT, "cycles:k", "cycles:u", "scope differs: 'only the kernel'");
+}
+
+static void set_stream(struct profile *p, const char *event, enum obtained obtained, double rate_hz)
+{
+    struct stream *s = profile_stream(p, 0);
+    s->event = profile_add_str(p, text_of(event));
+    s->obtained = obtained;
+    s->rate_hz = rate_hz;
+}
+
+/* What is known of the streams that are compared, not of others in the file. */
+static void unlike_streams_are_told(void **state)
+{
+    (void)state;
+    struct profile *a = profile_of(1, 1), *b = profile_of(1, 1);
+    const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+    struct diff_opts o = {.runs = runs, .n_before = 1, .n_runs = 2};
+    struct buf why = {0};
+    set_stream(b, "cycles:u", BY_HARDWARE, 999);
+    diff_unlike(&o, &why);
+    assert_int_equal(why.n, 0); /* nothing is known of the other */
+    set_stream(a, "cycles:k", BY_SOFTWARE_CLOCK, 99);
+    diff_unlike(&o, &why);
+    assert_non_null(strstr(buf_cstr(&why), "the event differs: 'cycles:k' and 'cycles:u'"));
+    assert_non_null(strstr(buf_cstr(&why), "rate differs: '99' and '999'"));
+    assert_non_null(strstr(buf_cstr(&why), "'software clock' and 'hardware counter'"));
+    assert_non_null(strstr(buf_cstr(&why), "scope differs: 'only the kernel'"));
+    buf_done(&why);
+    profile_free(a);
+    profile_free(b);
+}
+
+/* Page faults are not CPU time: that of the run decides nothing, and no share is one of time. */
+static void a_comparison_of_events_speaks_of_no_time(void **state)
+{
+    (void)state;
+    struct profile *a = profile_of_four(10000, 5000), *b = profile_of_four(20000, 5000);
+    const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+    set_stream(a, "page-faults", BY_SOFTWARE_EVENT, 0);
+    set_stream(b, "page-faults", BY_SOFTWARE_EVENT, 0);
+    meta_set_u64(&a->meta, META_CPU_TIME_NS, 1000000000);
+    meta_set_u64(&b->meta, META_CPU_TIME_NS, 9000000000);
+    struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+    assert_false(d->has_cpu);
+    assert_int_equal(d->verdict, DIFF_REGRESSED);
+    assert_non_null(strstr(d->why, "of the total before"));
+    assert_null(strstr(d->why, "time"));
+    diff_free(d);
+    profile_stream(a, 0)->obtained = profile_stream(b, 0)->obtained = BY_SOFTWARE_CLOCK;
+    d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+    assert_true(d->has_cpu);
+    assert_non_null(strstr(d->why, "of the time before"));
+    diff_free(d);
+    profile_free(a);
+    profile_free(b);
 }
 
 /* One says that it could not see the kernel; the other says nothing, but shows kernel code. */
@@ -311,7 +367,7 @@ static void a_hidden_kernel_in_one_profile_is_told(void **state)
 {
     (void)state;
     struct profile *a = profile_of(1, 1), *b = profile_of(1, 1);
-    struct diff_run runs[] = {{a, 0}, {b, 0}};
+    const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
     struct diff_opts o = {.runs = runs, .n_before = 1, .n_runs = 2};
     struct buf why = {0};
     meta_set_str(&a->meta, META_KERNEL_HIDDEN, "yes");
@@ -351,6 +407,8 @@ int main(void)
         cmocka_unit_test(the_typical_change_is_not_that_of_a_few),
         cmocka_unit_test(what_only_makes_room_is_not_called),
         cmocka_unit_test(unlike_profiles_are_told),
+        cmocka_unit_test(unlike_streams_are_told),
+        cmocka_unit_test(a_comparison_of_events_speaks_of_no_time),
         cmocka_unit_test(a_hidden_kernel_in_one_profile_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,13 +12,14 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 /* A profile of one event with two columns: samples and time. */
 static struct profile *timed_profile(void)
 {
     struct profile *p = profile_new();
-    int counts = profile_add_type(p, "cpu-clock", "samples", "count");
-    int time = profile_add_type(p, "cpu-clock", "cpu", "nanoseconds");
-    p->types[time].count_type = counts;
+    support_value(p, "cpu-clock", "samples", "count");
+    support_value(p, "cpu-clock", "cpu", "nanoseconds");
     return p;
 }
 
@@ -33,9 +34,9 @@ static void add(struct profile *p, const char *stack, enum frame_kind leaf, int6
         id = stacks_push(&p->stacks, id, profile_add_named_frame(p, name, kind));
     }
     int64_t values[] = {samples, time_ns};
-    struct sample s = {.stack = id, .values = values};
+    struct row s = {.stack = id, .values = values};
     struct err err;
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
 }
 
 /* The drawing as a string. Frees P. */
@@ -44,9 +45,9 @@ static char *draw(struct profile *p, int type, const struct flame_opts *o)
     char *svg = NULL;
     size_t n;
     FILE *out = open_memstream(&svg, &n);
-    struct calltree_opts opts = {.type = type};
-    struct calltree *t = calltree_build(p, &opts);
-    assert_int_equal(flame_print(out, p, t, type, o), 0);
+    const struct selection *s = SUPPORT_ALL(p, type);
+    struct calltree *t = calltree_build(s, &(struct calltree_opts){0});
+    assert_int_equal(flame_print_selection(out, s, t, o), 0);
     fclose(out);
     calltree_free(t);
     profile_free(p);
@@ -94,7 +95,7 @@ static void weights_are_never_called_samples(void **state)
 {
     (void)state;
     struct profile *p = profile_new();
-    profile_add_type(p, "", "counts", "");
+    support_value(p, "", "counts", "");
     add(p, "main", FRAME_USER, 1234, 0);
     struct flame_opts o = {0};
     autofree char *svg = draw(p, 0, &o);
@@ -134,7 +135,8 @@ static void cut_input_and_losses_are_told(void **state)
     (void)state;
     struct profile *p = timed_profile();
     add(p, "main", FRAME_USER, 900, 1);
-    meta_set_u64(&p->meta, META_LOST, 100);
+    profile_stream(p, 0)->lost_known = true;
+    profile_stream(p, 0)->lost = 100;
     meta_set_str(&p->meta, META_CUT, "cut at byte 77 <");
     meta_set_str(&p->meta, META_SOURCE, "a&b.txt");
     struct flame_opts o = {0};
@@ -176,13 +178,36 @@ static void before_and_after_says_which(void **state)
 {
     (void)state;
     struct profile *p = profile_new();
-    profile_add_type(p, "before", "counts", "");
-    profile_add_type(p, "after", "counts", "");
+    support_value(p, "", "before", "");
+    support_value(p, "", "after", "");
     add(p, "main", FRAME_USER, 300, 400);
     struct flame_opts o = {0};
     autofree char *svg = draw(p, 1, &o);
-    expect(svg, "counts after (the second column)");
-    expect(svg, "<title>main (400 counts, 100.00%)</title>");
+    expect(svg, "shown: after; also in the input: before");
+    expect(svg, "<title>main (400 after, 100.00%)</title>");
+}
+
+/* A recording of CPU time and page faults. */
+static void the_label_is_that_of_the_stream_that_is_drawn(void **state)
+{
+    (void)state;
+    struct profile *p = timed_profile();
+    struct err err;
+    add(p, "main;a", FRAME_USER, 300, 1);
+    int faults = profile_add_stream(p, "page-faults", BY_SOFTWARE_EVENT);
+    profile_add_value(p, faults, "page-faults", "count");
+    profile_stream(p, faults)->lost_known = true;
+    profile_stream(p, faults)->lost = 7;
+    struct row r = {.stack = {1}, .values = (int64_t[]){500}};
+    assert_int_equal(profile_add_row(p, faults, &r, &err), 0);
+    struct selection s = selection_all(p, (struct value_ref){faults, 0});
+    autobuf struct buf caption = {0}, others = {0};
+    caption_build(&caption, &s);
+    caption_others(&others, &s);
+    expect(buf_cstr(&caption), "software event \xc2\xb7 event page-faults \xc2\xb7 samples not "
+                               "recorded \xc2\xb7 500 page-faults \xc2\xb7 lost: 7");
+    assert_string_equal(buf_cstr(&others), "shown: page-faults; also in the input: cpu-clock");
+    profile_free(p);
 }
 
 static void drawings_keep_to_themselves(void **state)
@@ -240,6 +265,7 @@ int main(void)
         cmocka_unit_test(names_are_escaped_and_marks_become_colour),
         cmocka_unit_test(widths_add_up),
         cmocka_unit_test(before_and_after_says_which),
+        cmocka_unit_test(the_label_is_that_of_the_stream_that_is_drawn),
         cmocka_unit_test(drawings_keep_to_themselves),
         cmocka_unit_test(a_total_of_zero_still_has_a_root),
         cmocka_unit_test(text_is_cut_to_fit),

@@ -35,7 +35,7 @@ static void totals_hold_what_is_called(void **state)
 {
     (void)state;
     struct profile *p = support_folded("main;a;c 3\nmain;b 2\nmain 1\nother;c 4\n");
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
     assert_row(f, "main", 1, 6);
     assert_row(f, "a", 0, 3);
     assert_row(f, "c", 7, 7); /* called from two places: one row */
@@ -48,7 +48,7 @@ static void recursion_counts_once(void **state)
 {
     (void)state;
     struct profile *p = support_folded("main;f;g;f;g;f 5\nmain;f 2\nmain;g;f;h 3\n");
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
     assert_row(f, "f", 7, 10);
     assert_row(f, "g", 0, 8);
     assert_int_equal(f->rows.at[row_named(f, "f")].nested, 3);
@@ -63,15 +63,15 @@ static void kernel_and_program_are_apart(void **state)
 {
     (void)state;
     struct profile *p = profile_new();
-    int type = profile_add_type(p, "cpu-clock", "samples", "count");
+    int type = support_value(p, "cpu-clock", "samples", "count");
     struct frame_id user = profile_add_named_frame(p, text_of("memcpy"), FRAME_USER);
     struct frame_id kernel = profile_add_named_frame(p, text_of("memcpy"), FRAME_KERNEL);
     struct frame_id both[] = {user, kernel};
     struct err err;
     int64_t one = 1;
-    struct sample s = {.stack = stacks_intern(&p->stacks, both, 2), .values = &one};
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
-    struct flat *f = flat_build(p, type, FLAT_FUNCTION);
+    struct row s = {.stack = stacks_intern(&p->stacks, both, 2), .values = &one};
+    assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
+    struct flat *f = flat_build(SUPPORT_ALL(p, type), FLAT_FUNCTION);
     assert_int_equal(f->rows.n, 2);
     uint32_t row;
     assert_int_equal(flat_top(f, FLAT_SELF, 1, &row), 1);
@@ -84,7 +84,7 @@ static void the_top_is_sorted_and_without_zeros(void **state)
 {
     (void)state;
     struct profile *p = support_folded("m;b 2\nm;a 2\nm;c 5\n");
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
     uint32_t rows[8];
     assert_int_equal(flat_top(f, FLAT_SELF, 8, rows), 3); /* m did not run */
     assert_true(text_is(flat_name(f, rows[0]), "c"));
@@ -100,7 +100,7 @@ static void the_top_is_sorted_and_without_zeros(void **state)
 static struct profile *in_runs(int n, int run)
 {
     struct profile *p = profile_new();
-    profile_add_type(p, "cpu-clock", "samples", "count");
+    support_value(p, "cpu-clock", "samples", "count");
     struct frame_id frames[2] = {profile_add_named_frame(p, text_of("a"), FRAME_USER),
                                  profile_add_named_frame(p, text_of("b"), FRAME_USER)};
     struct stack_id stacks[2] = {stacks_intern(&p->stacks, &frames[0], 1),
@@ -108,11 +108,11 @@ static struct profile *in_runs(int n, int run)
     struct err err;
     int64_t one = 1;
     for (int i = n - 1; i >= 0; i--) { /* as they must be sorted first */
-        struct sample s = {.stack = stacks[i / run % 2],
-                           .has_time = true,
-                           .time_ns = (uint64_t)i * 1000000,
-                           .values = &one};
-        assert_int_equal(profile_add_sample(p, &s, &err), 0);
+        struct row s = {.stack = stacks[i / run % 2],
+                        .has_time = true,
+                        .time_ns = (uint64_t)i * 1000000,
+                        .values = &one};
+        assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
     }
     return p;
 }
@@ -120,7 +120,7 @@ static struct profile *in_runs(int n, int run)
 static double width_of_a(int run)
 {
     struct profile *p = in_runs(4000, run);
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
     struct flat_share s = flat_share_of_row(f, row_named(f, "a"), FLAT_SELF);
     assert_true(fabs(s.share - 0.5) < 0.01);
     flat_free(f);
@@ -140,7 +140,7 @@ static void callers_and_callees_sum_up(void **state)
 {
     (void)state;
     struct profile *p = support_folded("main;f;x 3\nmain;f;g;f;y 2\nidle;f 4\nf;x 1\nother 9\n");
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
     bool in_set[16] = {0};
     in_set[row_named(f, "f")] = true;
     struct flat_calls c = flat_calls_of_set(f, in_set);
@@ -161,7 +161,7 @@ static void names_are_found_as_people_type_them(void **state)
     (void)state;
     struct profile *p =
         support_folded("main;parse_line 3\nmain;parse_file 2\nmain;parse 1\nmain;write 1\n");
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
     bool in_set[16] = {0};
     struct err err;
     assert_int_equal(flat_find(f, "parse", in_set, &err), 0); /* exact goes before a part */

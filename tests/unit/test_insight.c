@@ -21,11 +21,11 @@
 /* The ids of the rules that speak, and the evidence of the last, in OUT. Frees P. */
 static void ask(struct profile *p, struct buf *ids, struct buf *evidence)
 {
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
-    struct quality q = quality_of(p, 0);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    struct quality q = quality_of(SUPPORT_ALL(p, 0));
     q.has_samples = true; /* folded stacks do not say that they count samples */
-    q.samples = p->types[0].total;
-    struct insights s = insights_build(&(struct insight_input){p, f, &q});
+    q.samples = profile_stream(p, 0)->types[0].total;
+    struct insights s = insights_build(&(struct insight_input){f, &q});
     for (size_t i = 0; i < s.at.n; i++) {
         buf_printf(ids, "%s%s", i ? " " : "", s.at.at[i].rule->id);
         evidence->n = 0;
@@ -77,7 +77,7 @@ static void a_little_of_it_is_not_worth_a_word(void **state)
 static void shapes(void **state)
 {
     (void)state;
-    assert_says(PLAIN "main;matmul 3000\n", "dominating", "matmul alone takes 75.0%");
+    assert_says(PLAIN "main;matmul 3000\n", "dominating", "matmul alone accounts for 75.0%");
     autobuf struct buf many = {0};
     for (int i = 0; i < 100; i++)
         buf_printf(&many, "main;f%d 10\n", i);
@@ -98,8 +98,11 @@ static void recordings_of_little_worth(void **state)
                 "28.6% is in functions whose names");
     struct profile *p = support_folded(PLAIN);
     autobuf struct buf ids = {0}, evidence = {0};
-    meta_set_u64(&p->meta, META_LOST, 250);
-    meta_set_u64(&p->meta, META_UNFINISHED, 100);
+    struct stream *stream = profile_stream(p, 0);
+    stream->types[0].role = ROLE_SAMPLES;
+    stream->lost_known = true;
+    stream->lost = 250;
+    profile_set_unfinished(p, 0, "no rules", 100);
     ask(p, &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "lost-samples unfinished-stacks");
     assert_non_null(strstr(buf_cstr(&evidence), "10.0% of the stacks"));
@@ -109,14 +112,14 @@ static void shares_below_the_noise_give_no_advice(void **state)
 {
     (void)state;
     struct profile *p = profile_new();
-    profile_add_type(p, "cpu-clock", "samples", "count");
+    support_value(p, "cpu-clock", "samples", "count");
     struct frame_id frames[] = {profile_add_named_frame(p, text_of("a"), FRAME_USER),
                                 profile_add_named_frame(p, text_of("malloc"), FRAME_USER)};
     struct err err;
     for (int i = 0; i < 2; i++) { /* 8 of 100: more than 5 %, but surely only more than 4 % */
         int64_t n = i ? 8 : 92;
-        struct sample s = {.stack = stacks_intern(&p->stacks, &frames[i], 1), .values = &n};
-        assert_int_equal(profile_add_sample(p, &s, &err), 0);
+        struct row s = {.stack = stacks_intern(&p->stacks, &frames[i], 1), .values = &n};
+        assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
     }
     autobuf struct buf ids = {0}, evidence = {0};
     ask(p, &ids, &evidence);
@@ -127,9 +130,9 @@ static void shares_below_the_noise_give_no_advice(void **state)
 static void assert_says_of_counts(const char *stacks, const char *ids)
 {
     struct profile *p = support_folded(stacks);
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
-    struct quality q = quality_of(p, 0);
-    struct insights s = insights_build(&(struct insight_input){p, f, &q});
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    struct quality q = quality_of(SUPPORT_ALL(p, 0));
+    struct insights s = insights_build(&(struct insight_input){f, &q});
     autobuf struct buf b = {0};
     for (size_t i = 0; i < s.at.n; i++)
         buf_printf(&b, "%s%s", i ? " " : "", s.at.at[i].rule->id);
@@ -152,8 +155,8 @@ static void samples_without_a_stack(void **state)
     struct profile *p = support_folded(PLAIN);
     struct err err;
     int64_t n = 250;
-    struct sample s = {.values = &n};
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    struct row s = {.values = &n};
+    assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
     autobuf struct buf ids = {0}, evidence = {0};
     ask(p, &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "no-stacks");
@@ -184,7 +187,7 @@ static struct profile *with_addresses(void)
 {
     struct profile *p = profile_new();
     struct err err;
-    profile_add_type(p, "cpu-clock", "samples", "count");
+    support_value(p, "cpu-clock", "samples", "count");
     struct mapping m = {.path = profile_add_str(p, text_of("/bin/app"))};
     struct mapping_id app = profile_add_mapping(p, &m);
     for (int i = 0; i < 8; i++) { /* seven more functions, so that none dominates */
@@ -195,8 +198,8 @@ static struct profile *with_addresses(void)
         key.n_lines = 1;
         struct frame_id frame = profile_add_frame(p, &key);
         int64_t n = i ? 100 : 300;
-        struct sample s = {.stack = stacks_intern(&p->stacks, &frame, 1), .values = &n};
-        assert_int_equal(profile_add_sample(p, &s, &err), 0);
+        struct row s = {.stack = stacks_intern(&p->stacks, &frame, 1), .values = &n};
+        assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
     }
     return p;
 }
@@ -207,9 +210,9 @@ static void a_scalar_loop_in_a_hot_function(void **state)
     struct profile *p = with_addresses();
     struct simd_mix scalar = {.n = 10, .scalar_math = 4, .loops = true, .isa[X86_SSE] = 4};
     struct simd_row row = {.name = "horner", .start = 0xf0, .size_bytes = 0x80, .mapping = {1}};
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
-    struct quality q = quality_of(p, 0);
-    struct insight_input in = {p, f, &q, &row, 1};
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    struct quality q = quality_of(SUPPORT_ALL(p, 0));
+    struct insight_input in = {f, &q, &row, 1};
     row.hot = scalar;
     struct insights s = insights_build(&in);
     assert_int_equal(s.at.n, 1);
@@ -218,6 +221,11 @@ static void a_scalar_loop_in_a_hot_function(void **state)
                                              "2.8, scalar SSE) that compute "
                                              "one number at a time");
     insights_done(&s);
+    profile_stream(p, 0)->obtained = BY_SOFTWARE_EVENT; /* nobody vectorises page faults */
+    s = insights_build(&in);
+    assert_int_equal(s.at.n, 0);
+    insights_done(&s);
+    profile_stream(p, 0)->obtained = BY_SOFTWARE_CLOCK;
     row.hot.loops = false; /* no loop, no advice */
     s = insights_build(&in);
     assert_int_equal(s.at.n, 0);
@@ -229,6 +237,110 @@ static void a_scalar_loop_in_a_hot_function(void **state)
     insights_done(&s);
     flat_free(f);
     profile_free(p);
+}
+
+/* --- advice fits the value --- */
+
+/* Half in malloc, half the program's own, much of it in the kernel: all that CPU time is told. */
+#define BUSY                                                                           \
+    "main;parse;malloc;_int_malloc 300\nmain;memcpy 300\nmain;read;vfs_read_[k] 400\n" \
+    "main;pthread_mutex_lock 200\n"
+
+/* What is said of BUSY when its counts are of this column and event. */
+static void busy_as(const char *event, const char *name, const char *unit, struct buf *ids)
+{
+    struct profile *p = support_folded(BUSY);
+    struct stream *s = profile_stream(p, 0);
+    autobuf struct buf evidence = {0};
+    s->event = profile_add_str(p, text_of(event));
+    s->obtained = event_obtained(text_of(event));
+    s->types[0].name = profile_add_str(p, text_of(name));
+    s->types[0].unit = profile_add_str(p, text_of(unit));
+    s->types[0].dimension = dimension_of_unit(text_of(unit));
+    s->types[0].role = value_role_of(text_of(name), s->types[0].dimension);
+    meta_set_u64(&p->meta, META_DURATION_NS, 10000000000); /* it waited, too */
+    meta_set_u64(&p->meta, META_CPU_TIME_NS, 2000000000);
+    ids->n = 0;
+    ask(p, ids, &evidence);
+    buf_cstr(ids);
+}
+
+static void cpu_time_gets_advice_for_cpus(void **state)
+{
+    (void)state;
+    autobuf struct buf ids = {0};
+    static const char *const events[] = {"cpu-clock", "cycles:u"};
+    for (int i = 0; i < 2; i++) {
+        busy_as(events[i], "samples", "count", &ids);
+        assert_string_equal(ids.at, "waiting allocation locks copies kernel");
+    }
+    busy_as("", "cpu", "nanoseconds", &ids);
+    assert_string_equal(ids.at, "waiting allocation locks copies kernel");
+    busy_as("", "counts", "", &ids); /* nothing is known: most often it is CPU time */
+    assert_string_equal(ids.at, "waiting allocation locks copies kernel");
+}
+
+static void work_is_not_said_to_wait(void **state)
+{
+    (void)state;
+    autobuf struct buf ids = {0};
+    busy_as("instructions:u", "instructions", "count", &ids);
+    assert_string_equal(ids.at, "allocation locks copies kernel");
+}
+
+static void events_and_memory_get_no_advice_for_cpus(void **state)
+{
+    (void)state;
+    static const char *const rows[][3] = {
+        {"page-faults", "page-faults", "count"},
+        {"context-switches", "samples", "count"},
+        {"cache-misses", "cache-misses", "count"},
+        {"branch-misses:u", "samples", "count"},
+        {"", "alloc_objects", "count"},
+        {"", "inuse_objects", "count"},
+        {"", "alloc_space", "bytes"},
+        {"", "inuse_space", "bytes"},
+        {"", "contentions", "count"},
+        {"", "delay", "nanoseconds"},
+    };
+    autobuf struct buf ids = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        busy_as(rows[i][0], rows[i][1], rows[i][2], &ids);
+        if (ids.n)
+            fail_msg("%s %s is told: %s", rows[i][0], rows[i][1], ids.at);
+    }
+}
+
+/* The advice on what dominates, where all is in one function. */
+static const char *advice_on(const char *event, const char *name, const char *unit)
+{
+    struct profile *p = profile_new();
+    struct err err;
+    const char *advice = "";
+    support_value(p, event, name, unit);
+    struct frame_id frame = profile_add_named_frame(p, text_of("f"), FRAME_USER);
+    struct row r = {.stack = stacks_intern(&p->stacks, &frame, 1), .values = (int64_t[]){5000}};
+    assert_int_equal(profile_add_row(p, 0, &r, &err), 0);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    struct quality q = quality_of(SUPPORT_ALL(p, 0));
+    struct insights s = insights_build(&(struct insight_input){f, &q});
+    for (size_t i = 0; i < s.at.n; i++)
+        if (strcmp(s.at.at[i].rule->id, "dominating") == 0)
+            advice = s.at.at[i].rule->advice;
+    assert_int_equal(s.at.n, 1);
+    insights_done(&s);
+    flat_free(f);
+    profile_free(p);
+    return advice;
+}
+
+static void what_dominates_is_advised_by_what_it_is(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(advice_on("cpu-clock", "samples", "count"), "hot lines"));
+    assert_non_null(strstr(advice_on("", "inuse_space", "bytes"), "allocations"));
+    assert_null(strstr(advice_on("", "inuse_space", "bytes"), "hot lines"));
+    assert_non_null(strstr(advice_on("page-faults", "page-faults", "count"), "events"));
 }
 
 static void patterns(void **state)
@@ -260,6 +372,10 @@ int main(void)
         cmocka_unit_test(samples_without_a_stack),
         cmocka_unit_test(a_command_that_mostly_waited),
         cmocka_unit_test(a_scalar_loop_in_a_hot_function),
+        cmocka_unit_test(cpu_time_gets_advice_for_cpus),
+        cmocka_unit_test(work_is_not_said_to_wait),
+        cmocka_unit_test(events_and_memory_get_no_advice_for_cpus),
+        cmocka_unit_test(what_dominates_is_advised_by_what_it_is),
         cmocka_unit_test(patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "support.h"
+
 static const char *const events[] = {"Ir",   "Dr",   "Dw", "D1mr", "D1mw", "ILmr",
                                      "DLmr", "DLmw", "Bc", "Bcm",  "I1mr"};
 enum { N = sizeof events / sizeof *events };
@@ -18,7 +20,7 @@ static struct profile *make_profile(int n_events)
 {
     struct profile *p = profile_new();
     for (int i = 0; i < n_events; i++)
-        profile_add_type(p, events[i], events[i], "count");
+        support_value(p, "", events[i], "count");
     return p;
 }
 
@@ -26,9 +28,9 @@ static void add(struct profile *p, const char *name, const int64_t *values)
 {
     struct frame_id main_frame = profile_add_named_frame(p, text_of("main"), FRAME_USER);
     struct frame_id frames[] = {main_frame, profile_add_named_frame(p, text_of(name), FRAME_USER)};
-    struct sample s = {.stack = stacks_intern(&p->stacks, frames, 2), .values = values};
+    struct row s = {.stack = stacks_intern(&p->stacks, frames, 2), .values = values};
     struct err err;
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
 }
 
 static const struct misses_row *find(const struct misses *c, const struct flat *f, const char *name)
@@ -45,7 +47,7 @@ static void rates_are_of_what_could_miss(void **state)
     struct profile *p = make_profile(N);
     add(p, "hot", (const int64_t[]){1000, 300, 100, 30, 10, 1, 5, 8, 200, 50, 20});
     add(p, "cool", (const int64_t[]){9000, 3000, 600, 3, 0, 0, 0, 0, 800, 0, 0});
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
     struct misses c = misses_build(f);
     assert_true(c.has_i1 && c.has_data && c.has_ll && c.has_branches);
     const struct misses_row *hot = find(&c, f, "hot"), *cool = find(&c, f, "cool");
@@ -71,7 +73,7 @@ static void small_functions_are_not_flagged(void **state)
     struct profile *p = make_profile(N);
     add(p, "tiny", (const int64_t[]){10, 5, 4, 5, 4, 1, 5, 4, 0, 0, 0});
     add(p, "large", (const int64_t[]){9000, 3000, 600, 3, 0, 0, 0, 0, 800, 0, 0});
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
     struct misses c = misses_build(f);
     assert_false(find(&c, f, "tiny")->d1_flag);
     misses_done(&c);
@@ -84,7 +86,7 @@ static void without_the_events_nothing_is_known(void **state)
     (void)state;
     struct profile *p = make_profile(3);
     add(p, "f", (const int64_t[]){10, 5, 4});
-    struct flat *f = flat_build(p, 0, FLAT_FUNCTION);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
     struct misses c = misses_build(f);
     assert_false(c.has_data || c.has_ll || c.has_branches);
     assert_int_equal(c.rows.n, 0);

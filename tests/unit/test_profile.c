@@ -80,23 +80,33 @@ static void many_stacks_are_found_again(void **state)
     profile_free(p);
 }
 
+/* A profile with one stream and one column. */
+static struct profile *counts(void)
+{
+    struct profile *p = profile_new();
+    profile_add_stream(p, "", OBTAINED_UNKNOWN);
+    profile_add_value(p, 0, "counts", "");
+    return p;
+}
+
 static int add(struct profile *p, uint32_t stack, int64_t value, struct err *err)
 {
-    struct sample s = {.stack = {stack}, .values = &value};
-    return profile_add_sample(p, &s, err);
+    struct row r = {.stack = {stack}, .values = &value};
+    return profile_add_row(p, 0, &r, err);
 }
+
+static const struct value_ref first_value = {0, 0};
 
 static void sums_never_overflow(void **state)
 {
     (void)state;
     struct err err;
-    struct profile *p = profile_new();
-    profile_add_type(p, "", "counts", "");
+    struct profile *p = counts();
     assert_int_equal(add(p, 0, INT64_MAX, &err), 0);
     assert_int_equal(add(p, 0, 1, &err), -1);
     assert_int_equal(err.code, EXIT_INPUT);
-    assert_int_equal(p->samples.n, 1);
-    assert_true(p->types[0].total == INT64_MAX);
+    assert_int_equal(profile_stream(p, 0)->rows.n, 1);
+    assert_true(profile_value(p, first_value)->total == INT64_MAX);
     profile_free(p);
 }
 
@@ -104,13 +114,43 @@ static void merging_adds_equal_stacks(void **state)
 {
     (void)state;
     struct err err;
-    struct profile *p = profile_new();
-    p->merge_samples = true;
-    profile_add_type(p, "", "counts", "");
+    struct profile *p = counts();
+    p->merge_rows = true;
     for (int i = 0; i < 1000; i++)
         add(p, (uint32_t)i % 3, 2, &err);
-    assert_int_equal(p->samples.n, 3);
-    assert_int_equal(p->samples.value[0][0], 668);
+    assert_int_equal(profile_stream(p, 0)->rows.n, 3);
+    assert_int_equal(profile_stream(p, 0)->rows.value[0][0], 668);
+    profile_free(p);
+}
+
+/* Rows of other attributes, threads or streams are other rows. */
+static void merging_keeps_apart_what_differs(void **state)
+{
+    (void)state;
+    struct err err;
+    int64_t one = 1;
+    struct profile *p = counts();
+    p->merge_rows = true;
+    int second = profile_add_stream(p, "page-faults", BY_SOFTWARE_EVENT);
+    profile_add_value(p, second, "faults", "count");
+    struct attr a = {.key = profile_add_str(p, text_of("user")), .is_number = true, .number = 7};
+    struct attrs_id seven = attrs_add(&p->attrs, (struct attrs_id){0}, &a);
+    struct row r = {.stack = {1}, .values = &one, .has_time = true, .time_ns = 5};
+    struct row with_attrs = r, of_thread = r;
+    with_attrs.attrs = seven;
+    of_thread.thread.i = 1;
+    for (int i = 0; i < 10; i++) {
+        profile_add_row(p, 0, &r, &err);
+        profile_add_row(p, 0, &with_attrs, &err);
+        profile_add_row(p, 0, &of_thread, &err);
+        profile_add_row(p, second, &r, &err);
+    }
+    assert_int_equal(profile_stream(p, 0)->rows.n, 3);
+    assert_int_equal(profile_stream(p, second)->rows.n, 1);
+    assert_int_equal(profile_stream(p, 0)->rows.attrs[1].i, seven.i);
+    assert_int_equal(profile_stream(p, 0)->rows.attrs[0].i, 0);
+    assert_null(profile_stream(p, 0)->rows.time_ns); /* a sum has no time */
+    assert_int_equal(profile_count_rows(p), 4);
     profile_free(p);
 }
 
@@ -119,69 +159,183 @@ static void fractions_rescale_what_is_there(void **state)
     (void)state;
     struct err err;
     int64_t v;
-    struct profile *p = profile_new();
-    profile_add_type(p, "", "counts", "");
+    struct profile *p = counts();
     add(p, 0, 3, &err);
-    assert_int_equal(profile_scale_value(p, 0, 125, 2, &v, &err), 0);
+    assert_int_equal(profile_scale_value(p, first_value, 125, 2, &v, &err), 0);
     add(p, 0, v, &err);
-    assert_int_equal(p->types[0].decimals, 2);
-    assert_int_equal(p->types[0].total, 425);
-    assert_int_equal(p->samples.value[0][0], 300);
-    assert_int_equal(profile_scale_value(p, 0, 2, 0, &v, &err), 0);
+    assert_int_equal(profile_value(p, first_value)->decimals, 2);
+    assert_int_equal(profile_value(p, first_value)->total, 425);
+    assert_int_equal(profile_stream(p, 0)->rows.value[0][0], 300);
+    assert_int_equal(profile_scale_value(p, first_value, 2, 0, &v, &err), 0);
     assert_int_equal(v, 200);
-    assert_int_equal(profile_scale_value(p, 0, INT64_MAX, 0, &v, &err), -1);
+    assert_int_equal(profile_scale_value(p, first_value, INT64_MAX, 0, &v, &err), -1);
     profile_free(p);
 }
 
-static void late_types_start_at_zero(void **state)
+static void late_columns_start_at_zero(void **state)
 {
     (void)state;
     struct err err;
-    struct profile *p = profile_new();
-    profile_add_type(p, "", "a", "");
+    struct profile *p = counts();
     for (int i = 0; i < 100; i++)
         add(p, 0, 1, &err);
-    profile_add_type(p, "", "b", "");
+    profile_add_value(p, 0, "b", "");
     int64_t values[] = {1, 5};
-    struct sample s = {.values = values};
+    struct row late = {.values = values, .has_time = true, .time_ns = 9, .duration_ns = 3};
     for (int i = 0; i < 100; i++)
-        profile_add_sample(p, &s, &err);
-    assert_int_equal(p->samples.value[1][99], 0);
-    assert_int_equal(p->samples.value[1][100], 5);
+        profile_add_row(p, 0, &late, &err);
+    const struct rows *rows = &profile_stream(p, 0)->rows;
+    assert_int_equal(rows->value[1][99], 0);
+    assert_int_equal(rows->value[1][100], 5);
+    assert_true(rows->time_ns[99] == 0 && rows->time_ns[199] == 9);
+    assert_true(rows->duration_ns[99] == 0 && rows->duration_ns[199] == 3);
     profile_free(p);
 }
 
-static void types_are_chosen_by_event_and_value(void **state)
+/* A stream holds its own columns only, and rows that were given back are still counted. */
+static void forgotten_rows_stay_counted(void **state)
 {
     (void)state;
     struct err err;
-    int type;
+    struct profile *p = counts();
+    for (int i = 0; i < 100; i++)
+        add(p, 0, 1, &err);
+    profile_forget_rows(p);
+    assert_int_equal(profile_stream(p, 0)->rows.n, 0);
+    add(p, 0, 1, &err);
+    assert_int_equal(profile_stream(p, 0)->rows.n, 1);
+    assert_int_equal(profile_count_rows(p), 101);
+    assert_int_equal(profile_value(p, first_value)->total, 101);
+    profile_free(p);
+}
+
+static void is_picked(const struct profile *p, const char *event, const char *value, int stream,
+                      int type)
+{
+    struct err err;
+    struct value_ref ref;
+    assert_int_equal(profile_pick_value(p, event, value, &ref, &err), 0);
+    assert_int_equal(ref.stream, stream);
+    assert_int_equal(ref.type, type);
+}
+
+static void columns_are_chosen_by_event_and_value(void **state)
+{
+    (void)state;
+    struct err err;
+    struct value_ref ref;
     struct profile *p = profile_new();
-    profile_add_type(p, "cycles", "samples", "count");
-    profile_add_type(p, "cycles", "cycles", "count");
-    profile_add_type(p, "faults", "samples", "count");
-    assert_int_equal(profile_pick_type(p, NULL, NULL, &type, &err), 0);
-    assert_int_equal(type, 1); /* the weight of the first event */
-    assert_int_equal(profile_pick_type(p, "faults", NULL, &type, &err), 0);
-    assert_int_equal(type, 2);
-    assert_int_equal(profile_pick_type(p, NULL, "samples", &type, &err), 0);
-    assert_int_equal(type, 0);
-    assert_int_equal(profile_pick_type(p, "cycles", "weight", &type, &err), 0);
-    assert_int_equal(type, 1);
-    assert_int_equal(profile_pick_type(p, "nothing", NULL, &type, &err), -1);
-    assert_non_null(strstr(err.text, "faults"));
-    assert_int_equal(profile_count_events(p), 2);
+    int cycles = profile_add_stream(p, "cycles", BY_HARDWARE);
+    profile_add_value(p, cycles, "samples", "count");
+    profile_add_value(p, cycles, "cycles", "count");
+    int faults = profile_add_stream(p, "faults", BY_SOFTWARE_EVENT);
+    profile_add_value(p, faults, "samples", "count");
+    profile_add_value(p, faults, "D1mr", "count");
+    is_picked(p, NULL, NULL, 0, 1); /* the weight of the first event */
+    is_picked(p, "faults", NULL, 1, 1);
+    is_picked(p, "faults", "samples", 1, 0);
+    is_picked(p, NULL, "samples", 0, 0);
+    is_picked(p, "cycles", "weight", 0, 1);
+    is_picked(p, NULL, "D1mr", 1, 1);
+    is_picked(p, "D1mr", NULL, 1, 1); /* no stream is called so, but a column is */
+    assert_int_equal(profile_pick_value(p, "nothing", NULL, &ref, &err), -1);
+    assert_non_null(strstr(err.text, "faults samples"));
+    p->default_value = (struct value_ref){1, 0};
+    is_picked(p, NULL, NULL, 1, 0);
+    is_picked(p, NULL, "weight", 1, 1); /* of the stream that is shown first */
     profile_free(p);
 }
 
 static void events_know_what_they_are(void **state)
 {
     (void)state;
-    assert_string_equal(meta_kind_of_event(text_of("cpu-clock:u")), META_KIND_SOFTWARE);
-    assert_string_equal(meta_kind_of_event(text_of("cycles:ppp")), META_KIND_HARDWARE);
-    assert_string_equal(meta_kind_of_event(text_of("page-faults")), META_KIND_EVENT);
-    assert_null(meta_kind_of_event(text_of("something-new")));
-    assert_string_equal(meta_unit_of_event(text_of("task-clock")), "nanoseconds");
+    assert_int_equal(event_obtained(text_of("cpu-clock:u")), BY_SOFTWARE_CLOCK);
+    assert_int_equal(event_obtained(text_of("cycles:ppp")), BY_HARDWARE);
+    assert_int_equal(event_obtained(text_of("page-faults")), BY_SOFTWARE_EVENT);
+    assert_int_equal(event_obtained(text_of("something-new")), OBTAINED_UNKNOWN);
+    assert_int_equal(event_dimension(text_of("task-clock")), DIM_TIME);
+    assert_int_equal(event_dimension(text_of("cycles")), DIM_COUNT);
+    for (enum obtained o = OBTAINED_UNKNOWN + 1; o < OBTAINED_WAYS; o++)
+        assert_int_equal(obtained_find(text_of(obtained_name(o))), o);
+    assert_true(obtained_exactly(BY_SIMULATION) && obtained_exactly(BY_EXACT_COUNT));
+    assert_false(obtained_exactly(BY_HARDWARE) || obtained_exactly(OBTAINED_UNKNOWN));
+}
+
+static void columns_know_what_they_mean(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    int s = profile_add_stream(p, "", OBTAINED_UNKNOWN);
+    profile_add_value(p, s, "alloc_objects", "count");
+    profile_add_value(p, s, "inuse_space", "bytes");
+    profile_add_value(p, s, "cpu", "nanoseconds");
+    profile_add_value(p, s, "watt", "watt");
+    const struct value_type *t = profile_stream(p, s)->types;
+    assert_int_equal(stream_samples(profile_stream(p, s)), -1); /* objects are not samples */
+    assert_true(t[0].dimension == DIM_COUNT && t[0].role == ROLE_FLOW);
+    assert_true(t[1].dimension == DIM_BYTES && t[1].role == ROLE_LEVEL);
+    assert_true(t[2].dimension == DIM_TIME && t[2].role == ROLE_FLOW);
+    assert_true(t[3].dimension == DIM_OTHER);
+    profile_add_value(p, s, "samples", "count");
+    assert_int_equal(stream_samples(profile_stream(p, s)), 4);
+    profile_free(p);
+}
+
+static void equal_attributes_have_one_id(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct str_id user = profile_add_str(p, text_of("user")), x = profile_add_str(p, text_of("x")),
+                  size = profile_add_str(p, text_of("size")),
+                  bytes = profile_add_str(p, text_of("bytes"));
+    struct attr text = {.key = user, .text = x};
+    struct attr number = {.key = size, .is_number = true, .number = -5, .unit = bytes};
+    struct attr other = number;
+    other.number = 5;
+    struct attrs_id none = {0}, one = attrs_add(&p->attrs, none, &text);
+    struct attrs_id two = attrs_add(&p->attrs, one, &number);
+    assert_int_equal(attrs_add(&p->attrs, none, &text).i, one.i);
+    assert_int_equal(attrs_add(&p->attrs, one, &number).i, two.i);
+    assert_int_not_equal(attrs_add(&p->attrs, one, &other).i, two.i);
+    assert_int_equal(attrs_find(&p->attrs, two, size)->number, -5);
+    assert_int_equal(attrs_find(&p->attrs, two, user)->text.i, x.i);
+    assert_null(attrs_find(&p->attrs, one, size));
+    profile_free(p);
+}
+
+/* A pid that is used again is another process; its threads are others too. */
+static void a_pid_used_again_is_another_process(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct thread_key key = {.pid = 77, .tid = 78};
+    struct thread_id before = profile_add_thread(p, &key);
+    assert_int_equal(profile_add_thread(p, &key).i, before.i);
+    struct process_id again = profile_add_process(p, &(struct process){.pid = 77, .start_ns = 9});
+    assert_int_equal(profile_find_process(p, 77).i, again.i);
+    struct thread_id after = profile_add_thread(p, &key);
+    assert_int_not_equal(after.i, before.i);
+    assert_int_equal(profile_pid(p, &p->threads.at[before.i]), 77);
+    assert_int_equal(profile_pid(p, &p->threads.at[after.i]), 77);
+    assert_int_equal(profile_find_process(p, 78).i, 0);
+    assert_int_equal(profile_pid(p, &p->threads.at[0]), THREAD_NO_ID);
+    profile_free(p);
+}
+
+static void reasons_of_unfinished_stacks_are_summed(void **state)
+{
+    (void)state;
+    struct profile *p = counts();
+    assert_false(profile_stream(p, 0)->unfinished_known);
+    profile_set_unfinished(p, 0, "no rule", 0);
+    assert_true(profile_stream(p, 0)->unfinished_known);
+    assert_int_equal(stream_unfinished(profile_stream(p, 0)), 0);
+    profile_set_unfinished(p, 0, "no rule", 3);
+    profile_set_unfinished(p, 0, "cut", 4);
+    profile_set_unfinished(p, 0, "no rule", 5);
+    assert_int_equal(stream_unfinished(profile_stream(p, 0)), 9);
+    assert_int_equal(profile_stream(p, 0)->n_unfinished, 2);
+    profile_free(p);
 }
 
 int main(void)
@@ -193,10 +347,16 @@ int main(void)
         cmocka_unit_test(many_stacks_are_found_again),
         cmocka_unit_test(sums_never_overflow),
         cmocka_unit_test(merging_adds_equal_stacks),
+        cmocka_unit_test(merging_keeps_apart_what_differs),
         cmocka_unit_test(fractions_rescale_what_is_there),
-        cmocka_unit_test(late_types_start_at_zero),
-        cmocka_unit_test(types_are_chosen_by_event_and_value),
+        cmocka_unit_test(late_columns_start_at_zero),
+        cmocka_unit_test(forgotten_rows_stay_counted),
+        cmocka_unit_test(columns_are_chosen_by_event_and_value),
         cmocka_unit_test(events_know_what_they_are),
+        cmocka_unit_test(columns_know_what_they_mean),
+        cmocka_unit_test(equal_attributes_have_one_id),
+        cmocka_unit_test(a_pid_used_again_is_another_process),
+        cmocka_unit_test(reasons_of_unfinished_stacks_are_summed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

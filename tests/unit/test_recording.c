@@ -33,16 +33,16 @@ static void describe(struct profile *p, struct frame_id id, const char *outer, c
     profile_set_frame(p, id, &key);
 }
 
-static void add_sample(struct profile *p, struct stack_id stack, struct thread_id thread,
-                       uint64_t time_ns)
+static void add_row(struct profile *p, int stream, struct row r)
 {
     static const int64_t base[] = {1, 1001001, 0, 77};
-    int64_t values[PROFILE_MAX_TYPES] = {0};
+    const struct stream *s = profile_stream(p, stream);
+    int64_t values[STREAM_MAX_TYPES] = {0};
     struct err err;
-    for (int i = 0; i < p->n_types && i < 4; i++)
-        values[i] = base[i] * (int64_t)(p->samples.n % 3 + 1);
-    struct sample s = {stack, thread, time_ns != 0, time_ns, values};
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    for (int i = 0; i < s->n_types && i < 4; i++)
+        values[i] = base[i] * (int64_t)(s->rows.n % 3 + 1);
+    r.values = values;
+    assert_int_equal(profile_add_row(p, stream, &r, &err), 0);
 }
 
 static void must_append(struct recording_writer *w, struct profile *p, struct recording_mark *mark)
@@ -52,45 +52,73 @@ static void must_append(struct recording_writer *w, struct profile *p, struct re
         assert_int_equal(recording_append(w, p, mark, &err), 0);
 }
 
+static struct attrs_id attributes(struct profile *p, int64_t number)
+{
+    struct attr text = {.key = str(p, "user"), .text = str(p, "x")};
+    struct attr size = {
+        .key = str(p, "size"), .is_number = true, .number = number, .unit = str(p, "bytes")};
+    return attrs_add(&p->attrs, attrs_add(&p->attrs, (struct attrs_id){0}, &text), &size);
+}
+
 /*
  * A profile with something in every corner, built in steps. With W each step is appended, so that
- * a recorder's life is played: names, decimals, types, times and meta come or change later.
+ * a recorder's life is played: names, decimals, columns, times, ends of processes and meta come or
+ * change later.
  */
 static struct profile *rich(struct recording_writer *w, struct recording_mark *mark)
 {
     struct profile *p = profile_new();
     struct mapping m = {str(p, "/usr/lib/x.so"), str(p, "0abc"), 0xffffffff80000000, ~0ull, 4096};
     struct mapping_id map = profile_add_mapping(p, &m);
+    struct process_id process = profile_add_process(
+        p, &(struct process){.pid = 100, .executable = str(p, "/bin/x"), .start_ns = 7});
     struct thread_id threads[] = {
         {0},
-        profile_add_thread(p, &(struct thread){str(p, "main"), 100, 101}),
-        profile_add_thread(p, &(struct thread){str(p, "main"), THREAD_NO_ID, INT32_MIN})};
+        profile_add_thread(p, &(struct thread_key){str(p, "main"), 100, 101}),
+        profile_add_thread(p, &(struct thread_key){str(p, "main"), THREAD_NO_ID, INT32_MIN})};
     struct frame_id reserved = profile_reserve_frame(p), never = profile_reserve_frame(p);
     struct frame_id a = address_frame(p, map, 0xffffffff80001234);
     struct frame_id b = profile_add_named_frame(p, (struct text){"na\0me\xff", 6}, FRAME_KERNEL);
     struct frame_id chain[] = {reserved, b, a, a, never};
     must_append(w, p, mark);
-    meta_set_str(&p->meta, META_KIND, META_KIND_TIMER);
-    meta_set_u64(&p->meta, META_LOST, 1);
-    profile_add_type(p, "cpu-clock", "samples", "count");
-    profile_add_type(p, "cpu-clock", "cpu", "nanoseconds");
-    p->types[1].count_type = 0;
+    int cpu = profile_add_stream(p, "cpu-clock", BY_TIMER);
+    profile_add_value(p, cpu, "samples", "count");
+    profile_add_value(p, cpu, "cpu", "nanoseconds");
     must_append(w, p, mark);
-    add_sample(p, (struct stack_id){0}, threads[1], 0);
-    add_sample(p, stacks_intern(&p->stacks, chain, 3), threads[0], 0);
+    add_row(p, cpu, (struct row){.thread = threads[1]});
+    add_row(p, cpu, (struct row){.stack = stacks_intern(&p->stacks, chain, 3)});
+    p->clock = (struct clock_pair){5, 1700000000000000000};
     must_append(w, p, mark);
-    add_sample(p, stacks_intern(&p->stacks, chain + 1, 4), threads[2], ~0ull);
-    profile_add_type(p, "alloc", "alloc_space", "bytes");
+    add_row(p, cpu,
+            (struct row){stacks_intern(&p->stacks, chain + 1, 4), threads[2],
+                         attributes(p, INT64_MIN), true, ~0ull, 17});
+    int heap = profile_add_stream(p, "alloc", BY_EXACT_COUNT);
+    profile_add_value(p, heap, "alloc_space", "bytes");
+    add_row(p, heap, (struct row){.stack = stacks_intern(&p->stacks, chain, 3)});
+    profile_stream(p, cpu)->lost_known = true;
     must_append(w, p, mark);
     int64_t value;
     struct err err;
-    assert_int_equal(profile_scale_value(p, 1, 5, 3, &value, &err), 0);
+    assert_int_equal(profile_scale_value(p, (struct value_ref){cpu, 1}, 5, 3, &value, &err), 0);
     describe(p, reserved, "outer", "inner");
-    meta_set_u64(&p->meta, META_LOST, 22);
+    profile_add_value(p, heap, "inuse_space", "bytes");
+    profile_stream(p, cpu)->lost = 22;
+    profile_stream(p, cpu)->rate_hz = 999;
+    profile_set_unfinished(p, cpu, "stack cut", 3);
     meta_set_str(&p->meta, META_HOST, "");
-    p->default_type = 1;
+    p->default_value = (struct value_ref){cpu, 1};
+    p->processes.at[process.i].end_ns = ~0ull;
+    int rss = profile_add_counter(p, "rss", "bytes", process);
+    profile_add_point(p, rss, 5, -1);
     must_append(w, p, mark);
-    add_sample(p, stacks_intern(&p->stacks, chain, 5), threads[1], 5);
+    add_row(p, cpu,
+            (struct row){.stack = stacks_intern(&p->stacks, chain, 5),
+                         .thread = threads[1],
+                         .has_time = true,
+                         .time_ns = 5});
+    add_row(p, heap, (struct row){.attrs = attributes(p, 3)});
+    profile_add_point(p, rss, 5, INT64_MAX);
+    profile_add_counter(p, "queue", "", (struct process_id){0});
     describe(p, a, "late", "");
     must_append(w, p, mark);
     return p;
@@ -165,26 +193,93 @@ static void same_frames(const struct profile *a, const struct profile *b)
     }
 }
 
-static void same_types(const struct profile *a, const struct profile *b)
+static void same_facts(const struct stream *a, const struct stream *b)
 {
+    assert_true(a->event.i == b->event.i && a->obtained == b->obtained);
+    assert_true(a->rate_hz == b->rate_hz && a->rate_achieved_hz == b->rate_achieved_hz);
+    assert_true(a->lost_known == b->lost_known && a->lost == b->lost);
+    assert_true(a->throttled == b->throttled && a->unfinished_known == b->unfinished_known);
+    assert_int_equal(a->n_unfinished, b->n_unfinished);
+    assert_memory_equal(a->unfinished, b->unfinished, sizeof a->unfinished);
     assert_int_equal(a->n_types, b->n_types);
-    assert_int_equal(a->default_type, b->default_type);
     for (int i = 0; i < a->n_types; i++) {
-        const struct sample_type *x = &a->types[i], *y = &b->types[i];
-        assert_true(x->event.i == y->event.i && x->name.i == y->name.i && x->unit.i == y->unit.i);
-        assert_true(x->decimals == y->decimals && x->count_type == y->count_type);
-        assert_true(x->total == y->total);
+        const struct value_type *x = &a->types[i], *y = &b->types[i];
+        assert_true(x->name.i == y->name.i && x->unit.i == y->unit.i);
+        assert_true(x->dimension == y->dimension && x->role == y->role);
+        assert_true(x->decimals == y->decimals && x->total == y->total);
     }
 }
 
-/* A's first N samples are B's. */
-static void same_samples(const struct profile *a, const struct profile *b, size_t n)
+/* All rows of A, which B may have more of. */
+static void same_rows(const struct stream *a, const struct stream *b)
 {
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(a->samples.stack[i].i, b->samples.stack[i].i);
-        assert_int_equal(a->samples.thread[i].i, b->samples.thread[i].i);
-        if (a->samples.time_ns)
-            assert_true(a->samples.time_ns[i] == b->samples.time_ns[i]);
+    const struct rows *x = &a->rows, *y = &b->rows;
+    assert_true(x->n <= y->n);
+    for (size_t i = 0; i < x->n; i++) {
+        assert_int_equal(x->stack[i].i, y->stack[i].i);
+        assert_int_equal(x->thread[i].i, y->thread[i].i);
+        assert_true(!x->time_ns || x->time_ns[i] == y->time_ns[i]);
+        assert_true(!x->duration_ns || x->duration_ns[i] == y->duration_ns[i]);
+        assert_true(!x->attrs || x->attrs[i].i == y->attrs[i].i);
+    }
+}
+
+static void same_rows_of_all(const struct profile *a, const struct profile *b)
+{
+    assert_true(a->streams.n <= b->streams.n);
+    for (size_t i = 0; i < a->streams.n; i++)
+        same_rows(a->streams.at[i], b->streams.at[i]);
+}
+
+static void same_streams(const struct profile *a, const struct profile *b)
+{
+    assert_int_equal(a->streams.n, b->streams.n);
+    assert_memory_equal(&a->default_value, &b->default_value, sizeof a->default_value);
+    for (size_t i = 0; i < a->streams.n; i++) {
+        const struct stream *x = a->streams.at[i], *y = b->streams.at[i];
+        same_facts(x, y);
+        assert_int_equal(x->rows.n, y->rows.n);
+        same_rows(x, y);
+        assert_int_equal(!x->rows.time_ns, !y->rows.time_ns);
+        assert_int_equal(!x->rows.duration_ns, !y->rows.duration_ns);
+        assert_int_equal(!x->rows.attrs, !y->rows.attrs);
+        for (int t = 0; t < x->n_types; t++)
+            assert_memory_equal(x->rows.value[t], y->rows.value[t], x->rows.n * sizeof(int64_t));
+    }
+}
+
+static void same_counters(const struct profile *a, const struct profile *b)
+{
+    assert_int_equal(a->counters.n, b->counters.n);
+    for (size_t i = 0; i < a->counters.n; i++) {
+        const struct counter *x = &a->counters.at[i], *y = &b->counters.at[i];
+        assert_true(x->name.i == y->name.i && x->unit.i == y->unit.i &&
+                    x->dimension == y->dimension && x->process.i == y->process.i);
+        assert_int_equal(x->points.n, y->points.n);
+        if (x->points.n)
+            assert_memory_equal(x->points.at, y->points.at, x->points.n * sizeof *x->points.at);
+    }
+}
+
+static void same_attrs(const struct profile *a, const struct profile *b)
+{
+    assert_int_equal(a->attrs.nodes.n, b->attrs.nodes.n);
+    for (size_t i = 1; i < a->attrs.nodes.n; i++) {
+        const struct attr_node *x = &a->attrs.nodes.at[i], *y = &b->attrs.nodes.at[i];
+        assert_true(x->parent.i == y->parent.i && x->attr.key.i == y->attr.key.i);
+        assert_true(x->attr.is_number == y->attr.is_number && x->attr.number == y->attr.number);
+        assert_true(x->attr.text.i == y->attr.text.i && x->attr.unit.i == y->attr.unit.i);
+    }
+}
+
+static void same_processes(const struct profile *a, const struct profile *b)
+{
+    assert_int_equal(a->processes.n, b->processes.n);
+    for (size_t i = 0; i < a->processes.n; i++) {
+        const struct process *x = &a->processes.at[i], *y = &b->processes.at[i];
+        assert_true(x->pid == y->pid && x->parent.i == y->parent.i && x->attrs.i == y->attrs.i);
+        assert_true(x->executable.i == y->executable.i && x->host.i == y->host.i);
+        assert_true(x->start_ns == y->start_ns && x->end_ns == y->end_ns);
     }
 }
 
@@ -212,14 +307,12 @@ static void same_profile(const struct profile *a, const struct profile *b)
     assert_memory_equal(a->stacks.nodes.at + 1, b->stacks.nodes.at + 1,
                         (a->stacks.nodes.n - 1) * sizeof *a->stacks.nodes.at);
     same_frames(a, b);
-    same_types(a, b);
+    same_attrs(a, b);
+    same_processes(a, b);
+    same_streams(a, b);
+    same_counters(a, b);
     same_meta(a, b);
-    assert_int_equal(a->samples.n, b->samples.n);
-    same_samples(a, b, a->samples.n);
-    for (int t = 0; t < a->n_types; t++)
-        assert_memory_equal(a->samples.value[t], b->samples.value[t],
-                            a->samples.n * sizeof(int64_t));
-    assert_int_equal(!a->samples.time_ns, !b->samples.time_ns);
+    assert_memory_equal(&a->clock, &b->clock, sizeof a->clock);
 }
 
 /* --- the tests --- */
@@ -267,17 +360,25 @@ static void large_tables_are_split(void **state)
     (void)state;
     struct recording_state how;
     struct profile *p = profile_new();
-    profile_add_type(p, "", "counts", "");
+    profile_add_stream(p, "", OBTAINED_UNKNOWN);
+    profile_add_value(p, 0, "counts", "");
+    profile_add_counter(p, "queue", "", (struct process_id){0});
     for (uint32_t i = 0; i < 140000; i++) {
         char name[32];
         snprintf(name, sizeof name, "function_%u", i * 7919u);
         struct frame_id f = profile_add_named_frame(p, text_of(name), FRAME_USER);
-        add_sample(p, stacks_intern(&p->stacks, &f, 1), (struct thread_id){0}, i + 1);
+        add_row(p, 0,
+                (struct row){.stack = stacks_intern(&p->stacks, &f, 1),
+                             .attrs = attributes(p, i),
+                             .has_time = true,
+                             .time_ns = i + 1});
+        profile_add_process(p, &(struct process){.pid = (int32_t)i});
+        profile_add_point(p, 0, i, i % 7);
     }
     struct bytes file = write_whole(p);
     struct profile *q = read_bytes(file.at, file.n, &how);
     assert_true(how.complete);
-    assert_in_range(how.chunks, 14, 40);
+    assert_in_range(how.chunks, 14, 50);
     same_profile(p, q);
     profile_free(p);
     profile_free(q);
@@ -306,12 +407,12 @@ static void cut_anywhere_gives_a_prefix(void **state)
             continue;
         assert_false(how.complete);
         assert_true(how.why[0]);
-        assert_in_range(q->samples.n, most, p->samples.n);
-        most = q->samples.n;
-        same_samples(q, p, q->samples.n);
+        assert_in_range(profile_count_rows(q), most, profile_count_rows(p));
+        most = profile_count_rows(q);
+        same_rows_of_all(q, p);
         profile_free(q);
     }
-    assert_int_equal(most, p->samples.n);
+    assert_int_equal(most, profile_count_rows(p));
     profile_free(p);
     free(file.at);
 }
@@ -329,8 +430,7 @@ static void flipped_bits_are_found(void **state)
         if (!q)
             continue;
         assert_false(how.complete);
-        assert_true(q->samples.n <= p->samples.n);
-        same_samples(q, p, q->samples.n);
+        same_rows_of_all(q, p);
         profile_free(q);
     }
     profile_free(p);
@@ -366,18 +466,24 @@ static struct profile *forge_read(struct forge *f, struct recording_state *ret)
 }
 
 /* In columns: 0 = same as above, 2 = one more, 4 = two more. */
-static const char one_type[] = {0, 1, 0, 0, 0, 0, 0};
+static const char one_stream[] = {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0};
 static const char two_frames[] = {2, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 static const char two_stacks[] = {2, 0, 2, 0, 0};
-static const char two_samples[] = {2, 1, 0, 2, 2, 0, 0, 2, 0};
+static const char two_rows[] = {0, 2, 1, 0, 2, 2, 0, 0, 2, 0};
 
 static void forge_base(struct forge *f)
 {
     forge_start(f);
     forge_chunk(f, "FRAM", two_frames, 10);
     forge_chunk(f, "STCK", two_stacks, sizeof two_stacks);
-    forge_chunk(f, "TYPE", one_type, sizeof one_type);
-    forge_chunk(f, "SMPL", two_samples, sizeof two_samples);
+    forge_chunk(f, "STRM", one_stream, sizeof one_stream);
+    forge_chunk(f, "ROWS", two_rows, sizeof two_rows);
+    forge_chunk(f, "CNTR", "\1\0\0\0\0", 5);
+}
+
+static size_t rows_of_first(const struct profile *p)
+{
+    return profile_stream(p, 0)->rows.n;
 }
 
 static void unknown_chunks_are_skipped(void **state)
@@ -387,11 +493,11 @@ static void unknown_chunks_are_skipped(void **state)
     struct forge f;
     forge_base(&f);
     forge_chunk(&f, "NEWS", "whatever", 8);
-    forge_chunk(&f, "SMPL", two_samples, sizeof two_samples);
+    forge_chunk(&f, "ROWS", two_rows, sizeof two_rows);
     struct profile *p = forge_read(&f, &how);
     assert_int_equal(how.unknown_chunks, 1);
-    assert_int_equal(p->samples.n, 4);
-    assert_int_equal(p->types[0].total, 4);
+    assert_int_equal(rows_of_first(p), 4);
+    assert_int_equal(profile_stream(p, 0)->types[0].total, 4);
     assert_non_null(strstr(how.why, "not closed"));
     profile_free(p);
 }
@@ -404,45 +510,78 @@ static void senseless_chunks_are_refused_whole(void **state)
         const char *type, *raw;
         size_t n;
     } bad[] = {
-        {"SMPL", "\2\1\0\2\4\0\0\2\0", 9},                                /* second stack is 3 */
-        {"SMPL", "\2\1\0\2\2\0\2\2\0", 9},                                /* second thread is 1 */
-        {"SMPL", "\2\1\0\2\2\0\0\2\3", 9},                                /* second value is -1 */
-        {"SMPL", "\2\1\0\2\2\0\0\2", 8},                                  /* too short */
-        {"SMPL", "\2\1\0\2\2\0\0\2\0\0", 10},                             /* too long */
-        {"SMPL", "\2\2\0\2\2\0\0\2\0\0\0", 11},                           /* two types */
-        {"SMPL", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1\0\2\2\0", 15}, /* rows */
-        {"SMPL", "\1\1\0\2\0\xfe\xff\xff\xff\xff\xff\xff\xff\xff\1", 15}, /* value 2^63 - 1 */
-        {"STCK", "\2\0\10\0\0", 5},                                       /* parent is itself */
-        {"STCK", "\2\0\0\0\4", 5},                                        /* frame 2 */
-        {"FSET", "\1\4\0\0\0\0\0", 7},                                    /* frame 2 */
-        {"FRAM", "\1\0\0\0\2\0", 6},                                      /* line is missing */
-        {"FRAM", "\1\0\0\0\2\1\2\0\0", 9},                                /* function 1 */
-        {"FRAM", "\1\0\0\24\0\0", 6},                                     /* kind 10 */
-        {"FRAM", "\1\0\2\0\0\0", 6},                                      /* mapping 1 */
-        {"STRS", "\2\2\0a", 4},                                           /* a byte is missing */
-        {"STRS", "\2\1\4ab", 5},                                          /* length -1 */
-        {"THRD", "\1\2\0\0", 4},                                          /* string 1 */
-        {"THRD", "\1\0\x80\x80\x80\x80\x10\0", 8},                        /* pid 2^31 */
-        {"FUNC", "\1\0\0\2\0", 5},                                        /* string 1 */
-        {"MAPS", "\1\2\0\0\0\0", 6},                                      /* string 1 */
-        {"TYPE", "\0\0", 2},                                              /* a type less */
-        {"TYPE", "\2\1\0\0\0\0\0", 7},                                    /* default 1 */
-        {"TYPE", "\0\1\0\0\0\0\4", 7},                                    /* count type 1 */
-        {"TYPE", "\0\1\0\0\0\46\0", 7},                                   /* 19 decimals */
-        {"META", "\1\1k\5v", 5},                                          /* value is cut */
-        {"END.", "\1\1\1\2\1\3\3\1\2", 9},                                /* a sample too many */
+        {"ROWS", "\0\2\1\0\2\4\0\0\2\0", 10},     /* second stack is 3 */
+        {"ROWS", "\0\2\1\0\2\2\0\2\2\0", 10},     /* second thread is 1 */
+        {"ROWS", "\0\2\1\0\2\2\0\0\2\3", 10},     /* second value is -1 */
+        {"ROWS", "\0\2\1\0\2\2\0\0\2", 9},        /* too short */
+        {"ROWS", "\0\2\1\0\2\2\0\0\2\0\0", 11},   /* too long */
+        {"ROWS", "\0\2\2\0\2\2\0\0\2\0\0\0", 12}, /* two columns of values */
+        {"ROWS", "\1\2\1\0\2\2\0\0\2\0", 10},     /* stream 1 */
+        {"ROWS", "\0\1\1\10\2\0\0\2", 8},         /* a flag that there is not */
+        {"ROWS", "\0\1\1\4\2\0\2\2", 8},          /* attributes 1 */
+        {"ROWS", "\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1\0\2\2\0", 16}, /* rows */
+        {"ROWS", "\0\1\1\0\2\0\xfe\xff\xff\xff\xff\xff\xff\xff\xff\1", 16}, /* 2^63 - 1 */
+        {"STCK", "\2\0\10\0\0", 5},                                         /* parent is itself */
+        {"STCK", "\2\0\0\0\4", 5},                                          /* frame 2 */
+        {"FSET", "\1\4\0\0\0\0\0", 7},                                      /* frame 2 */
+        {"FRAM", "\1\0\0\0\2\0", 6},                                        /* line is missing */
+        {"FRAM", "\1\0\0\0\2\1\2\0\0", 9},                                  /* function 1 */
+        {"FRAM", "\1\0\0\24\0\0", 6},                                       /* kind 10 */
+        {"FRAM", "\1\0\2\0\0\0", 6},                                        /* mapping 1 */
+        {"STRS", "\2\2\0a", 4},                                             /* a byte is missing */
+        {"STRS", "\2\1\4ab", 5},                                            /* length -1 */
+        {"THRD", "\1\0\2\0", 4},                                            /* string 1 */
+        {"THRD", "\1\2\0\0", 4},                                            /* process 1 */
+        {"THRD", "\1\0\0\x80\x80\x80\x80\x10", 8},                          /* tid 2^31 */
+        {"PROC", "\1\0\2\0\0\0\0\0", 8},                                    /* its own parent */
+        {"PROC", "\1\0\0\2\0\0\0\0", 8},                                    /* string 1 */
+        {"PROC", "\1\0\0\0\0\0\0\2", 8},                                    /* attributes 1 */
+        {"PROC", "\1\x80\x80\x80\x80\x10\0\0\0\0\0\0", 12},                 /* pid 2^31 */
+        {"PSET", "\1\2\1\0\0\0\0\0\0", 9},                                  /* process 1 */
+        {"PSET", "\1\0\2\0\0\0\0\0\0", 9},                                  /* another pid */
+        {"ATTR", "\1\2\0\0\0\0", 6},                                        /* its own parent */
+        {"ATTR", "\1\0\2\0\0\0", 6},                                        /* key is string 1 */
+        {"ATTR", "\1\0\0\0\2\0", 6},                                        /* text is string 1 */
+        {"ATTR", "\1\0\0\4\2\0", 6},                          /* neither text nor number */
+        {"ATTR", "\1\0\0\2\2\2", 6},                          /* unit is string 1 */
+        {"CNTR", "\1\0\2\0\0", 5},                            /* string 1 */
+        {"CNTR", "\1\0\0\20\0", 5},                           /* dimension 8 */
+        {"CNTR", "\1\0\0\0\2", 5},                            /* process 1 */
+        {"PNTS", "\1\1\0\0", 4},                              /* counter 1 */
+        {"PNTS", "\0\2\2\1\0\0", 6},                          /* time goes back */
+        {"CLCK", "\1", 1},                                    /* half a pair */
+        {"CLCK", "\1\1\1", 3},                                /* half a pair more */
+        {"FUNC", "\1\0\0\2\0", 5},                            /* string 1 */
+        {"MAPS", "\1\2\0\0\0\0", 6},                          /* string 1 */
+        {"STRM", "\0\0\0", 3},                                /* a stream less */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\0", 11},               /* a column less */
+        {"STRM", "\2\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0", 16},     /* default stream 1 */
+        {"STRM", "\1\1\1\0\0\0\0\0\0\0\1\0\0\0\1\0", 16},     /* default column 1 */
+        {"STRM", "\0\0\1\1\0\0\0\0\0\0\1\0\0\0\1\0", 16},     /* event is string 1 */
+        {"STRM", "\0\0\1\0\x63\0\0\0\0\0\1\0\0\0\1\0", 16},   /* obtained in way 99 */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\1\0\0\11\1\0", 16},    /* dimension 9 */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\1\0\0\0\11\0", 16},    /* role 9 */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\1\0\0\0\1\23", 16},    /* 19 decimals */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\2\1\0\1\0\0\0\1\0", 18}, /* why is string 1 */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0", 17},   /* too long */
+        {"META", "\1\1k\5v", 5},                              /* value is cut */
+        {"END.", "\1\1\1\2\1\1\1\3\1\3\1\2\1\0", 14},         /* a row too many */
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct recording_state how;
         struct forge f;
         forge_base(&f);
         forge_chunk(&f, bad[i].type, bad[i].raw, bad[i].n);
-        forge_chunk(&f, "SMPL", two_samples, sizeof two_samples);
+        forge_chunk(&f, "ROWS", two_rows, sizeof two_rows);
         struct profile *p = forge_read(&f, &how);
-        assert_int_equal(how.chunks, 4);
+        assert_int_equal(how.chunks, 5);
         assert_non_null(strstr(how.why, "damaged in a chunk at byte"));
-        assert_int_equal(p->samples.n, 2);
-        assert_int_equal(p->types[0].total, 2);
+        assert_int_equal(rows_of_first(p), 2);
+        assert_int_equal(profile_stream(p, 0)->types[0].total, 2);
+        assert_int_equal(p->streams.n, 1);
+        assert_int_equal(p->processes.n, 1);
+        assert_int_equal(p->attrs.nodes.n, 1);
+        assert_int_equal(p->counters.n, 1);
         assert_int_equal(p->stacks.nodes.n, 3);
         assert_int_equal(p->frames.n, 2);
         profile_free(p);
@@ -455,7 +594,7 @@ static void end_with_right_numbers_closes(void **state)
     struct recording_state how;
     struct forge f;
     forge_base(&f);
-    forge_chunk(&f, "END.", "\1\1\1\2\1\3\2\1\2", 9);
+    forge_chunk(&f, "END.", "\1\1\1\2\1\1\1\3\1\2\1\2\1\0", 14);
     buf_str(&f.file, "more");
     profile_free(forge_read(&f, &how));
     assert_true(how.complete && how.trailing);
@@ -469,16 +608,17 @@ static void doubled_rows_are_one(void **state)
     struct forge f;
     forge_start(&f);
     forge_chunk(&f, "STRS", "\3\2\0\0aab", 7);
-    forge_chunk(&f, "THRD", "\2\2\4\0\0\0\0", 7); /* names "a" (1) and "b" (3) */
+    forge_chunk(&f, "THRD", "\2\0\0\2\4\0\0", 7); /* names "a" (1) and "b" (3) */
     forge_chunk(&f, "FRAM", two_frames, 10);
     forge_chunk(&f, "STCK", "\3\0\0\2\0\0\0", 7); /* stacks 1 and 2 are the same */
-    forge_chunk(&f, "TYPE", one_type, sizeof one_type);
-    forge_chunk(&f, "SMPL", "\2\1\0\4\2\4\0\2\0", 9); /* stacks 2 and 3, thread 2 */
+    forge_chunk(&f, "STRM", one_stream, sizeof one_stream);
+    forge_chunk(&f, "ROWS", "\0\2\1\0\4\2\4\0\2\0", 10); /* stacks 2 and 3, thread 2 */
     struct profile *p = forge_read(&f, &how);
-    assert_int_equal(p->samples.n, 2);
-    assert_int_equal(p->samples.stack[0].i, 1);
-    assert_int_equal(p->samples.stack[1].i, 2);
-    assert_string_equal(profile_str(p, p->threads.at[p->samples.thread[0].i].name).at, "b");
+    const struct rows *rows = &profile_stream(p, 0)->rows;
+    assert_int_equal(rows->n, 2);
+    assert_int_equal(rows->stack[0].i, 1);
+    assert_int_equal(rows->stack[1].i, 2);
+    assert_string_equal(profile_str(p, p->threads.at[rows->thread[0].i].name).at, "b");
     profile_free(p);
 }
 
@@ -489,13 +629,13 @@ static void missing_chunk_is_found(void **state)
     struct forge f;
     forge_base(&f);
     size_t start = f.file.n;
-    forge_chunk(&f, "SMPL", two_samples, sizeof two_samples);
+    forge_chunk(&f, "ROWS", two_rows, sizeof two_rows);
     size_t end = f.file.n;
-    forge_chunk(&f, "SMPL", two_samples, sizeof two_samples);
+    forge_chunk(&f, "ROWS", two_rows, sizeof two_rows);
     memmove(f.file.at + start, f.file.at + end, f.file.n - end);
     f.file.n -= end - start;
     struct profile *p = forge_read(&f, &how);
-    assert_int_equal(p->samples.n, 2);
+    assert_int_equal(rows_of_first(p), 2);
     assert_non_null(strstr(how.why, "checksum"));
     profile_free(p);
 }
@@ -517,7 +657,8 @@ static void expect_refused(const char *bytes, size_t n, const char *why)
 static void other_files_are_refused(void **state)
 {
     (void)state;
-    expect_refused("KELVIN\r\n\x1a\n\x80\0\2\0\0\0", 16, "version 2");
+    expect_refused("KELVIN\r\n\x1a\n\x80\0\1\0\0\0", 16, "record it again");
+    expect_refused("KELVIN\r\n\x1a\n\x80\0\3\0\0\0", 16, "a newer one");
     expect_refused("KELVIN\n\x1a\n\x80\0\1\0\0\0\0", 16, "text mode");
     expect_refused("KELVIN\r\r\n\x1a\r\n\x80\0\1\0\0\0", 18, "text mode");
     expect_refused("KELVIN\r\n\x1a", 9, "cut off at byte 9");
@@ -555,10 +696,10 @@ static void merging_profile_is_written_once(void **state)
     struct err err;
     sink_open(&s);
     struct profile *p = rich(NULL, NULL);
-    p->merge_samples = true;
+    p->merge_rows = true;
     must_append(&s.w, p, &s.mark);
     assert_int_equal(recording_append(&s.w, p, &s.mark, &err), -1);
-    p->merge_samples = false;
+    p->merge_rows = false;
     free(sink_close(&s, p).at);
     profile_free(p);
 }
@@ -590,13 +731,16 @@ static void sample_program(struct profile *p, struct mapping_id map, uint64_t *x
         uint32_t place = i < depth - 1 ? path % 5 : skewed(x, 40);
         chain[i] = address_frame(p, map, 0x555555554000 + function * 512 + place * 7);
     }
-    struct thread t = {{0}, 4000, (int32_t)(4000 + skewed(x, 8))};
+    struct thread_key t = {{0}, 4000, (int32_t)(4000 + skewed(x, 8))};
     int64_t values[] = {1, 1001001 + (int64_t)(next_random(x) % 30000)};
     *now += 1001001 - 20000 + next_random(x) % 40000;
-    struct sample s = {stacks_intern(&p->stacks, chain, depth), profile_add_thread(p, &t), true,
-                       *now, values};
+    struct row r = {.stack = stacks_intern(&p->stacks, chain, depth),
+                    .thread = profile_add_thread(p, &t),
+                    .has_time = true,
+                    .time_ns = *now,
+                    .values = values};
     struct err err;
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    assert_int_equal(profile_add_row(p, 0, &r, &err), 0);
 }
 
 static void a_second_of_samples_is_small(void **state)
@@ -607,13 +751,15 @@ static void a_second_of_samples_is_small(void **state)
     struct profile *p = profile_new();
     struct mapping m = {str(p, "/usr/bin/program"), str(p, "00ff"), 0x555555554000, 1ull << 47, 0};
     struct mapping_id map = profile_add_mapping(p, &m);
-    profile_add_type(p, "cycles", "samples", "count");
-    profile_add_type(p, "cycles", "cycles", "count");
+    profile_add_stream(p, "cycles", BY_HARDWARE);
+    profile_add_value(p, 0, "samples", "count");
+    profile_add_value(p, 0, "cycles", "count");
     sink_open(&s);
     for (int second = 0; second < 60; second++) {
         for (int i = 0; i < 999; i++)
             sample_program(p, map, &x, &now);
         must_append(&s.w, p, &s.mark);
+        profile_forget_rows(p); /* as the recorder does */
         if (second == 0)
             after_first = s.w.bytes;
     }
@@ -621,7 +767,13 @@ static void a_second_of_samples_is_small(void **state)
     print_message("%.1f bytes a sample, %zu stacks, %zu frames\n", each, p->stacks.nodes.n,
                   p->frames.n);
     assert_true(each <= 32);
-    free(sink_close(&s, p).at);
+    struct bytes file = sink_close(&s, p);
+    struct recording_state how;
+    struct profile *q = read_bytes(file.at, file.n, &how);
+    assert_true(how.complete);
+    assert_int_equal(profile_stream(q, 0)->rows.n, 60 * 999);
+    profile_free(q);
+    free(file.at);
     profile_free(p);
 }
 

@@ -1,5 +1,5 @@
-/* test_recorder_code.c - what `kelvin record` exits with, by how the command ended. */
-#include "record/recorder.h"
+/* test_record_code.c - what `kelvin record` exits with, by how the command ended. */
+#include "suite/record.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -24,9 +24,9 @@ static int status_of(const char *script)
 
 static int code_of(const char *script, bool time_over, int ours)
 {
-    struct recorder r = {
+    struct record_facts r = {
         .exited = true, .status = status_of(script), .end = time_over ? END_DURATION : END_EXIT};
-    return recorder_code(&r, ours);
+    return record_code(&r, ours);
 }
 
 static void a_command_ended_by_its_duration_did_not_fail(void **state)
@@ -50,9 +50,9 @@ static void a_failing_command_is_never_masked(void **state)
 
 static void a_process_that_goes_on_has_no_code(void **state)
 {
-    struct recorder r = {.end = END_DURATION, .status = 7 << 8};
+    struct record_facts r = {.end = END_DURATION, .status = 7 << 8};
     (void)state;
-    assert_int_equal(recorder_code(&r, EXIT_OK), EXIT_OK);
+    assert_int_equal(record_code(&r, EXIT_OK), EXIT_OK);
 }
 
 int main(void)

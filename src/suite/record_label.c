@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "cmd/record.h"
+#include "suite/record_inner.h"
 
 #include <sys/wait.h>
 
@@ -50,14 +50,7 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
 {
     struct meta *m = &r->profile->meta;
     const struct engine_facts *f = r->facts;
-    char rate[UNITS_MAX];
-    meta_set_str(m, META_KIND, f->kind);
-    meta_set_str(m, META_EVENT, f->event);
     meta_set_str(m, META_ENGINE, r->engine->name);
-    if (f->rate_hz > 0) {
-        snprintf(rate, sizeof rate, "%.10g", o->rate_hz);
-        meta_set_str(m, META_RATE_HZ, rate);
-    }
     set_note(m, r);
     meta_set_str(m, META_KERNEL_HIDDEN, f->kernel_hidden ? "yes" : "no");
     if (r->opts.command)
@@ -67,7 +60,7 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
     meta_set_u64(m, META_TIME_NS, clock_wall_ns());
     fingerprint_put(&host->fingerprint, m);
     provenance_put(&host->provenance, m);
-    provenance_put_options(m, host->n_args, host->args);
+    provenance_put_options(m, o->n_args, o->args);
 }
 
 static void set_status(struct meta *m, const struct recorder *r)
@@ -88,32 +81,16 @@ static void set_status(struct meta *m, const struct recorder *r)
  * Samples for each second of CPU time that could be sampled. A clock counts the time itself;
  * where the kernel is hidden its time gave no samples.
  */
-static void set_achieved(struct meta *m, const struct recorder *r)
+static void set_achieved(struct recorder *r)
 {
     const struct engine_facts *f = r->facts;
     double ns = (double)clock_timeval_ns(r->usage.ru_utime);
     if (!f->kernel_hidden && !r->opts.engine.user_only)
         ns += (double)clock_timeval_ns(r->usage.ru_stime);
     if (!r->exited)
-        ns = strcmp(f->unit, "nanoseconds") == 0 ? (double)f->counted : 0;
-    if (ns <= 0 || f->rate_hz <= 0)
-        return;
-    char rate[UNITS_MAX];
-    snprintf(rate, sizeof rate, "%.0f", (double)r->samples * 1e9 / ns);
-    meta_set_str(m, META_RATE_ACHIEVED_HZ, rate);
-}
-
-static void set_unfinished(struct meta *m, const struct recorder *r)
-{
-    static const char *const keys[UNWIND_ENDS] = {
-        [UNWIND_STACK_CUT] = "unfinished_stack_cut", [UNWIND_NO_MAP] = "unfinished_no_mapping",
-        [UNWIND_NO_RULE] = "unfinished_no_rule",     [UNWIND_NO_SENSE] = "unfinished_bad_rule",
-        [UNWIND_DEEP] = "unfinished_too_deep",
-    };
-    meta_set_u64(m, META_UNFINISHED, r->samples - r->ends[UNWIND_WHOLE]);
-    for (int i = 0; i < UNWIND_ENDS; i++)
-        if (keys[i] && r->ends[i])
-            meta_set_u64(m, keys[i], r->ends[i]);
+        ns = f->dimension == DIM_TIME ? (double)f->counted : 0;
+    if (ns > 0 && f->rate_hz > 0)
+        profile_stream(r->profile, r->stream)->rate_achieved_hz = (double)r->samples * 1e9 / ns;
 }
 
 void record_label_end(struct recorder *r, const struct quality *q)
@@ -121,14 +98,10 @@ void record_label_end(struct recorder *r, const struct quality *q)
     struct meta *m = &r->profile->meta;
     struct rusage own;
     char share[UNITS_MAX];
-    meta_set_u64(m, META_SAMPLES, r->samples);
     set_note(m, r);
-    meta_set_u64(m, META_LOST, r->facts->lost);
-    meta_set_u64(m, META_THROTTLED, r->facts->throttled);
     meta_set_u64(m, META_DURATION_NS, r->end_ns - r->start_ns);
     set_status(m, r);
-    set_achieved(m, r);
-    set_unfinished(m, r);
+    set_achieved(r);
     meta_set_str(m, META_UNNAMED_SHARE, units_share(share, q->unnamed_share, 1));
     getrusage(RUSAGE_SELF, &own);
     meta_set_u64(m, META_RECORDER_NS,

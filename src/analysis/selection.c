@@ -1,0 +1,304 @@
+/* selection.c - what is asked for, made into rows and functions; see selection.h. */
+#include "analysis/selection.h"
+
+#include "analysis/label.h"
+#include "analysis/selection_inner.h"
+#include "base/opt.h"
+
+/* --- words and names --- */
+
+void selection_add_words(struct selection_job *job, const char *what, const char *const *list)
+{
+    if (!list || !list[0])
+        return;
+    buf_printf(&job->words, "%s%s ", job->words.n ? ", " : "", what);
+    for (size_t i = 0; list[i]; i++)
+        buf_printf(&job->words, "%s%s", i ? " or " : "", list[i]);
+}
+
+void selection_add_name(selection_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->n && i < 64; i++)
+        if (strcmp(names->at[i], name) == 0)
+            return;
+    if (*name)
+        *vec_push(names) = name;
+}
+
+/* "a, b, c...": at most six. */
+static void list_names(struct buf *b, const selection_names *names)
+{
+    enum { MOST = 6 };
+    for (size_t i = 0; i < names->n && i < MOST; i++)
+        buf_printf(b, "%s%.40s", i ? ", " : "", names->at[i]);
+    buf_str(b, names->n > MOST ? ", ..." : "");
+}
+
+int selection_none(struct selection_job *job, const char *what, const char *word,
+                   selection_names *names)
+{
+    autobuf struct buf list = {0};
+    list_names(&list, names);
+    *vec_push(names) = NULL;
+    const char *near = opt_nearest(word, names->at);
+    if (near)
+        return err_set(job->err, EXIT_ERROR, "no %s matches '%s'; did you mean '%s'?", what, word,
+                       near);
+    if (names->n > 1)
+        return err_set(job->err, EXIT_ERROR, "no %s matches '%s'; there are: %s", what, word,
+                       buf_cstr(&list));
+    return err_set(job->err, EXIT_ERROR, "no %s matches '%s': the profile names none", what, word);
+}
+
+int selection_pattern(struct selection_job *job, const char *pattern, regex_t *ret)
+{
+    char why[120];
+    int rc = regcomp(ret, pattern, REG_EXTENDED | REG_NOSUB);
+    if (rc == 0)
+        return 0;
+    regerror(rc, ret, why, sizeof why);
+    return err_set(job->err, EXIT_ERROR, "'%s' is not a regular expression: %s", pattern, why);
+}
+
+/* --- functions --- */
+
+/* The functions that patterns match: by index in profile.lines, and by frame id without lines. */
+struct functions {
+    uint8_t *line, *bare;
+};
+
+static struct functions functions_new(const struct profile *p)
+{
+    return (struct functions){mem_calloc(p->lines.n + 1, 1), mem_calloc(p->frames.n + 1, 1)};
+}
+
+static void functions_done(struct functions *f)
+{
+    free(f->line);
+    free(f->bare);
+}
+
+/* By label: whether the pattern is a part of its text. */
+static uint8_t *match_labels(const struct labels *l, const regex_t *re)
+{
+    uint8_t *hit = mem_calloc(l->at.n + 1, 1);
+    for (uint32_t i = 0; i < l->at.n; i++)
+        hit[i] = regexec(re, labels_text(l, i).at, 0, NULL, 0) == 0;
+    return hit;
+}
+
+static size_t mark_functions(const struct profile *p, const struct labels *l, const regex_t *re,
+                             struct functions *f)
+{
+    autofree uint8_t *hit = match_labels(l, re);
+    size_t n = 0;
+    for (uint32_t i = 0; i < p->frames.n; i++) {
+        const struct frame *frame = &p->frames.at[i];
+        for (size_t k = 0; k < labels_count(frame); k++) {
+            uint8_t is = hit[labels_get(l, p, (struct frame_id){i}, k)];
+            uint8_t *at = frame->n_lines ? &f->line[frame->first_line + k] : &f->bare[i];
+            *at |= is;
+            n += is;
+        }
+    }
+    return n;
+}
+
+static int no_function(struct selection_job *job, const struct labels *l, const char *pattern)
+{
+    selection_names names = {0};
+    for (uint32_t i = 0; i < l->at.n; i++)
+        *vec_push(&names) = labels_text(l, i).at;
+    int rc = selection_none(job, "function", pattern, &names);
+    vec_done(&names);
+    return rc;
+}
+
+static int match_one(struct selection_job *job, const struct labels *l, const char *pattern,
+                     struct functions *f)
+{
+    regex_t re;
+    if (selection_pattern(job, pattern, &re) != 0)
+        return -1;
+    size_t n = mark_functions(job->p, l, &re, f);
+    regfree(&re);
+    return n ? 0 : no_function(job, l, pattern);
+}
+
+/* The functions that any of the patterns matches; every pattern must match one. */
+static int match_functions(struct selection_job *job, const char *what, const char *const *patterns,
+                           struct functions *ret)
+{
+    struct labels l;
+    int rc = 0;
+    *ret = functions_new(job->p);
+    labels_build(&l, job->p, &(struct label_opts){.merge_kinds = true});
+    for (size_t i = 0; patterns[i] && rc == 0; i++)
+        rc = match_one(job, &l, patterns[i], ret);
+    labels_done(&l);
+    selection_add_words(job, what, patterns);
+    return rc;
+}
+
+/* --- stacks --- */
+
+static bool frame_has(const struct functions *f, const struct profile *p, struct frame_id id)
+{
+    const struct frame *frame = profile_frame(p, id);
+    for (size_t i = 0; i < frame->n_lines; i++)
+        if (f->line[frame->first_line + i])
+            return true;
+    return !frame->n_lines && f->bare[id.i];
+}
+
+/* By stack: whether one of the functions is on it. */
+static uint8_t *stacks_with(const struct functions *f, const struct profile *p)
+{
+    uint8_t *has = mem_calloc(p->stacks.nodes.n, 1);
+    for (size_t i = 1; i < p->stacks.nodes.n; i++) {
+        struct stack_node n = p->stacks.nodes.at[i];
+        has[i] = has[n.parent.i] || frame_has(f, p, n.frame);
+    }
+    return has;
+}
+
+/* Rows whose stack has (or has not) one of the functions do not count. */
+static int filter_stacks(struct selection_job *job, const char *what, const char *const *patterns,
+                         uint8_t has_is_out)
+{
+    struct functions f;
+    if (!patterns || !patterns[0])
+        return 0;
+    int rc = match_functions(job, what, patterns, &f);
+    autofree uint8_t *has = rc == 0 ? stacks_with(&f, job->p) : NULL;
+    for (size_t i = 0; rc == 0 && i < job->stream->rows.n; i++)
+        job->out[i] |= has[job->stream->rows.stack[i].i] == has_is_out;
+    functions_done(&f);
+    return rc;
+}
+
+static int hide_functions(struct selection_job *job, struct selection *s)
+{
+    struct functions f;
+    if (!job->opts->hide || !job->opts->hide[0])
+        return 0;
+    int rc = match_functions(job, "hide", job->opts->hide, &f);
+    s->hidden_line = f.line;
+    s->hidden_bare = f.bare;
+    return rc;
+}
+
+/* --- all of it --- */
+
+struct selection selection_all(const struct profile *p, struct value_ref value)
+{
+    const struct stream *stream = profile_stream(p, value.stream);
+    int counts = stream_samples(stream);
+    return (struct selection){
+        .profile = p,
+        .stream = stream,
+        .value = value,
+        .type = value.type,
+        .count_type = counts,
+        .total = stream->types[value.type].total,
+        .n_samples = counts >= 0 ? stream->types[counts].total : 0,
+        .n_rows = stream->rows.n,
+    };
+}
+
+static bool has_row_filter(const struct selection_opts *o)
+{
+    const char *const *const lists[] = {o->threads, o->processes, o->where, o->focus, o->ignore};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (lists[i] && lists[i][0])
+            return true;
+    return o->time != NULL;
+}
+
+static void sum_rows(struct selection *s)
+{
+    const int64_t *value = selection_values(s), *count = selection_counts(s);
+    s->total = s->n_samples = 0;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        s->total += value[selection_row(s, i)];
+        s->n_samples += count ? count[selection_row(s, i)] : 0;
+    }
+}
+
+static void take_rows(struct selection *s, const uint8_t *out)
+{
+    size_t n = 0;
+    s->rows = mem_calloc(s->stream->rows.n + 1, sizeof *s->rows);
+    for (size_t i = 0; i < s->stream->rows.n; i++)
+        if (!out[i])
+            s->rows[n++] = (uint32_t)i;
+    s->n_rows = n;
+    sum_rows(s);
+}
+
+static int filter_rows(struct selection_job *job, struct selection *s)
+{
+    autofree uint8_t *out = mem_calloc(job->stream->rows.n + 1, 1);
+    job->out = out;
+    if (selection_by_time(job) != 0 || selection_by_thread(job) != 0 ||
+        selection_by_process(job) != 0 || selection_by_attrs(job) != 0 ||
+        filter_stacks(job, "focus", job->opts->focus, 0) != 0 ||
+        filter_stacks(job, "without", job->opts->ignore, 1) != 0)
+        return -1;
+    take_rows(s, out);
+    if (!s->n_rows)
+        return err_set(job->err, EXIT_ERROR, "nothing was recorded with all of: %s",
+                       buf_cstr(&job->words));
+    return 0;
+}
+
+int selection_build(struct selection *ret, const struct profile *p, struct value_ref value,
+                    const struct selection_opts *opts, struct err *err)
+{
+    *ret = selection_all(p, value);
+    struct selection_job job = {.p = p, .stream = ret->stream, .opts = opts, .err = err};
+    int rc = has_row_filter(opts) ? filter_rows(&job, ret) : 0;
+    if (rc == 0)
+        rc = hide_functions(&job, ret);
+    ret->merge_recursion = opts->merge_recursion;
+    if (opts->merge_recursion)
+        buf_printf(&job.words, "%srecursion merged", job.words.n ? ", " : "");
+    if (rc == 0 && job.words.n)
+        ret->words = mem_strdup(buf_cstr(&job.words));
+    buf_done(&job.words);
+    if (rc != 0)
+        selection_done(ret);
+    return rc;
+}
+
+void selection_done(struct selection *s)
+{
+    free(s->rows);
+    free(s->hidden_line);
+    free(s->hidden_bare);
+    free(s->words);
+    s->rows = NULL;
+    s->hidden_line = s->hidden_bare = NULL;
+    s->words = NULL;
+}
+
+struct selection selection_of_type(const struct selection *s, int type)
+{
+    struct selection r = *s;
+    r.value.type = r.type = type;
+    if (s->rows)
+        sum_rows(&r);
+    else
+        r.total = s->stream->types[type].total;
+    return r;
+}
+
+bool *selection_hidden_frames(const struct selection *s)
+{
+    if (!s->hidden_line)
+        return NULL;
+    bool *hidden = mem_calloc(s->profile->frames.n + 1, sizeof *hidden);
+    for (uint32_t i = 0; i < s->profile->frames.n; i++)
+        hidden[i] = selection_hides_frame(s, (struct frame_id){i});
+    return hidden;
+}

@@ -1,0 +1,333 @@
+/* selection_rows.c - rows by time, thread, process and attributes. */
+#include "analysis/selection_inner.h"
+#include "base/units.h"
+
+#include <math.h>
+
+/* --- time --- */
+
+struct span {
+    uint64_t first_ns, last_ns;
+};
+
+/* Of all streams: a moment means the same in each. */
+static bool span_of_profile(const struct profile *p, struct span *ret)
+{
+    *ret = (struct span){UINT64_MAX, 0};
+    for (size_t i = 0; i < p->streams.n; i++) {
+        const struct rows *r = &p->streams.at[i]->rows;
+        for (size_t k = 0; r->time_ns && k < r->n; k++) {
+            uint64_t end = r->time_ns[k] + (r->duration_ns ? r->duration_ns[k] : 0);
+            ret->first_ns = r->time_ns[k] < ret->first_ns ? r->time_ns[k] : ret->first_ns;
+            ret->last_ns = end > ret->last_ns ? end : ret->last_ns;
+        }
+    }
+    return ret->first_ns <= ret->last_ns;
+}
+
+/* Nanoseconds of a unit as people write it; 0 = none. Without one it is seconds. */
+static double unit_ns(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"min", 60e9}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].name) == 0)
+            return units[i].ns;
+    return 0;
+}
+
+/* One end of a range, in nanoseconds since the start; empty is FALLBACK. */
+static bool parse_moment(struct text t, double span_ns, double fallback, double *ret)
+{
+    char word[64], *end;
+    t = text_trim(t);
+    *ret = fallback;
+    if (!t.n)
+        return true;
+    if (t.n >= sizeof word)
+        return false;
+    memcpy(word, t.at, t.n);
+    word[t.n] = '\0';
+    double value = strtod(word, &end);
+    while (*end == ' ')
+        end++;
+    double ns = strcmp(end, "%") == 0 ? span_ns / 100 : unit_ns(end);
+    *ret = value * ns;
+    return end != word && isfinite(value) && value >= 0 && (ns > 0 || *end == '%');
+}
+
+static int parse_range(struct selection_job *job, const struct span *span, double *ret_from,
+                       double *ret_to)
+{
+    const char *asked = job->opts->time, *dots = strstr(asked, "..");
+    double span_ns = (double)(span->last_ns - span->first_ns);
+    if (!dots ||
+        !parse_moment((struct text){asked, (size_t)(dots - asked)}, span_ns, 0, ret_from) ||
+        !parse_moment(text_of(dots + 2), span_ns, INFINITY, ret_to))
+        return err_set(job->err, EXIT_ERROR,
+                       "'%s' is not a time range: write FROM..TO, such as 1.5..3, 200ms.. or "
+                       "10%%..20%%",
+                       asked);
+    if (*ret_from > *ret_to)
+        return err_set(job->err, EXIT_ERROR, "the time range %s ends before it begins", asked);
+    return 0;
+}
+
+/* What has a duration counts where any part of it is inside. */
+int selection_by_time(struct selection_job *job)
+{
+    const struct rows *r = &job->stream->rows;
+    struct span span;
+    double from, to;
+    char length[UNITS_MAX];
+    if (!job->opts->time)
+        return 0;
+    if (!r->time_ns || !span_of_profile(job->p, &span))
+        return err_set(job->err, EXIT_ERROR,
+                       "a range of time cannot be selected: the input has no times");
+    if (parse_range(job, &span, &from, &to) != 0)
+        return -1;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        double start = (double)(r->time_ns[i] - span.first_ns);
+        double end = start + (r->duration_ns ? (double)r->duration_ns[i] : 0);
+        bool in = end >= from && start <= to;
+        job->out[i] |= !in;
+        n += in;
+    }
+    const char *list[] = {job->opts->time, NULL};
+    selection_add_words(job, "time", list);
+    if (n)
+        return 0;
+    return err_set(job->err, EXIT_ERROR,
+                   "nothing was recorded in the time range %s; it spans 0..%s", job->opts->time,
+                   units_scaled(length, (double)(span.last_ns - span.first_ns), UNIT_TIME));
+}
+
+/* --- threads and processes --- */
+
+/* One thing that is asked for: a number or a pattern. */
+struct wish {
+    bool is_number;
+    uint64_t number;
+    regex_t re;
+};
+
+static int wish_init(struct selection_job *job, const char *word, struct wish *w)
+{
+    w->is_number = text_u64(text_of(word), 10, &w->number);
+    return w->is_number ? 0 : selection_pattern(job, word, &w->re);
+}
+
+static bool wish_fits(const struct wish *w, int32_t id, const char *name)
+{
+    if (w->is_number)
+        return id >= 0 && (uint64_t)id == w->number;
+    return *name && regexec(&w->re, name, 0, NULL, 0) == 0;
+}
+
+static void wish_done(struct wish *w)
+{
+    if (!w->is_number)
+        regfree(&w->re);
+}
+
+static void drop_threads(struct selection_job *job, const uint8_t *keep)
+{
+    for (size_t i = 0; i < job->stream->rows.n; i++)
+        job->out[i] |= !keep[job->stream->rows.thread[i].i];
+}
+
+/* Mark the threads that WORD means. Returns how many, or -1. */
+typedef int mark_fn(struct selection_job *job, const struct wish *w, uint8_t *keep);
+
+static int mark_by_thread(struct selection_job *job, const struct wish *w, uint8_t *keep)
+{
+    const struct profile *p = job->p;
+    int n = 0;
+    for (size_t i = 0; i < p->threads.n; i++) {
+        const struct thread *t = &p->threads.at[i];
+        if (!wish_fits(w, t->tid, profile_str(p, t->name).at))
+            continue;
+        keep[i] = 1;
+        n++;
+    }
+    return n;
+}
+
+/* By process: the name of its first thread. */
+static struct str_id *first_names(const struct profile *p)
+{
+    struct str_id *first = mem_calloc(p->processes.n + 1, sizeof *first);
+    for (size_t i = p->threads.n; i-- > 0;)
+        if (p->threads.at[i].name.i)
+            first[p->threads.at[i].process.i] = p->threads.at[i].name;
+    return first;
+}
+
+static int mark_by_process(struct selection_job *job, const struct wish *w, uint8_t *keep)
+{
+    const struct profile *p = job->p;
+    autofree struct str_id *first = first_names(p);
+    autofree uint8_t *hit = mem_calloc(p->processes.n + 1, 1);
+    int n = 0;
+    for (size_t i = 0; i < p->processes.n; i++) {
+        const struct process *process = &p->processes.at[i];
+        hit[i] = wish_fits(w, process->pid, profile_str(p, process->executable).at) ||
+                 wish_fits(w, process->pid, profile_str(p, first[i]).at);
+        n += hit[i];
+    }
+    for (size_t i = 0; i < p->threads.n; i++)
+        keep[i] |= hit[p->threads.at[i].process.i];
+    return n;
+}
+
+static int no_thread(struct selection_job *job, const char *what, const char *word, bool processes)
+{
+    const struct profile *p = job->p;
+    selection_names names = {0};
+    for (size_t i = 0; i < p->threads.n; i++)
+        selection_add_name(&names, profile_str(p, p->threads.at[i].name).at);
+    for (size_t i = 0; processes && i < p->processes.n; i++)
+        selection_add_name(&names, profile_str(p, p->processes.at[i].executable).at);
+    int rc = selection_none(job, what, word, &names);
+    vec_done(&names);
+    return rc;
+}
+
+static int select_threads(struct selection_job *job, const char *what, const char *const *list,
+                          mark_fn *mark)
+{
+    if (!list || !list[0])
+        return 0;
+    autofree uint8_t *keep = mem_calloc(job->p->threads.n + 1, 1);
+    for (size_t i = 0; list[i]; i++) {
+        struct wish w;
+        if (wish_init(job, list[i], &w) != 0)
+            return -1;
+        int n = mark(job, &w, keep);
+        wish_done(&w);
+        if (!n)
+            return no_thread(job, what, list[i], mark == mark_by_process);
+    }
+    drop_threads(job, keep);
+    selection_add_words(job, what, list);
+    return 0;
+}
+
+int selection_by_thread(struct selection_job *job)
+{
+    return select_threads(job, "thread", job->opts->threads, mark_by_thread);
+}
+
+int selection_by_process(struct selection_job *job)
+{
+    return select_threads(job, "process", job->opts->processes, mark_by_process);
+}
+
+/* --- attributes --- */
+
+/* "key=value" or "key=~pattern", and the sets of attributes that have it. */
+struct condition {
+    struct text key;
+    const char *value;
+    bool is_pattern;
+    regex_t re;
+};
+
+static int condition_init(struct selection_job *job, const char *word, struct condition *c)
+{
+    const char *equals = strchr(word, '=');
+    if (!equals || equals == word)
+        return err_set(job->err, EXIT_ERROR,
+                       "'%s' is not a condition: write KEY=VALUE or KEY=~PATTERN", word);
+    *c = (struct condition){.key = {word, (size_t)(equals - word)}, .value = equals + 1};
+    c->is_pattern = equals[1] == '~';
+    return c->is_pattern ? selection_pattern(job, ++c->value, &c->re) : 0;
+}
+
+static bool attr_fits(const struct profile *p, const struct condition *c, const struct attr *a)
+{
+    char number[32];
+    const char *text = profile_str(p, a->text).at;
+    if (a->is_number) {
+        snprintf(number, sizeof number, "%lld", (long long)a->number);
+        text = number;
+    }
+    if (c->is_pattern)
+        return regexec(&c->re, text, 0, NULL, 0) == 0;
+    return strcmp(text, c->value) == 0;
+}
+
+/* By set: 1 where the pair added last under the key fits, as that is what attrs_find() gives. */
+static uint8_t *sets_with(const struct profile *p, const struct condition *c)
+{
+    uint8_t *has = mem_calloc(p->attrs.nodes.n, 1);
+    for (size_t i = 1; i < p->attrs.nodes.n; i++) {
+        const struct attr_node *n = &p->attrs.nodes.at[i];
+        struct text key = profile_str(p, n->attr.key);
+        bool same = key.n == c->key.n && memcmp(key.at, c->key.at, key.n) == 0;
+        has[i] = same ? attr_fits(p, c, &n->attr) : has[n->parent.i];
+    }
+    return has;
+}
+
+static bool row_has(const struct selection_job *job, size_t row, const uint8_t *has)
+{
+    const struct rows *r = &job->stream->rows;
+    const struct thread *t = &job->p->threads.at[r->thread[row].i];
+    return (r->attrs && has[r->attrs[row].i]) || has[job->p->processes.at[t->process.i].attrs.i];
+}
+
+/* The values of the key, or where it is not there the keys. */
+static int no_attr(struct selection_job *job, const struct condition *c)
+{
+    const struct profile *p = job->p;
+    selection_names keys = {0}, values = {0};
+    for (size_t i = 1; i < p->attrs.nodes.n; i++) {
+        const struct attr *a = &p->attrs.nodes.at[i].attr;
+        struct text key = profile_str(p, a->key);
+        selection_add_name(&keys, key.at);
+        if (key.n == c->key.n && memcmp(key.at, c->key.at, key.n) == 0 && !a->is_number)
+            selection_add_name(&values, profile_str(p, a->text).at);
+    }
+    autofree char *key = mem_strndup(c->key.at, c->key.n);
+    int rc = values.n ? selection_none(job, "value", c->value, &values)
+                      : selection_none(job, "attribute", key, &keys);
+    vec_done(&keys);
+    vec_done(&values);
+    return rc;
+}
+
+static int select_by_condition(struct selection_job *job, const char *word)
+{
+    struct condition c;
+    if (condition_init(job, word, &c) != 0)
+        return -1;
+    autofree uint8_t *has = sets_with(job->p, &c);
+    size_t n = 0;
+    for (size_t i = 0; i < job->stream->rows.n; i++) {
+        bool in = row_has(job, i, has);
+        job->out[i] |= !in;
+        n += in;
+    }
+    int rc = n ? 0 : no_attr(job, &c);
+    if (c.is_pattern)
+        regfree(&c.re);
+    return rc;
+}
+
+/* Every condition must hold. */
+int selection_by_attrs(struct selection_job *job)
+{
+    const char *const *list = job->opts->where;
+    for (size_t i = 0; list && list[i]; i++) {
+        const char *one[] = {list[i], NULL};
+        if (select_by_condition(job, list[i]) != 0)
+            return -1;
+        selection_add_words(job, "where", one);
+    }
+    return 0;
+}

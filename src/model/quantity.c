@@ -1,0 +1,140 @@
+#include "model/quantity.h"
+
+static bool is_one_of(struct text t, const char *const *list)
+{
+    for (; *list; list++)
+        if (text_is(t, *list))
+            return true;
+    return false;
+}
+
+/* "cycles:u" is "cycles". */
+static struct text without_modifiers(struct text event)
+{
+    size_t n = 0;
+    while (n < event.n && event.at[n] != ':' && event.at[n] != '/')
+        n++;
+    return (struct text){event.at, n};
+}
+
+/* --- by how it was obtained --- */
+
+static enum quantity of_hardware(struct text event)
+{
+    static const char *const cycles[] = {"cycles", "cpu-cycles", "ref-cycles", "", NULL};
+    static const char *const work[] = {"instructions", "branches", "branch-instructions", NULL};
+    struct text name = without_modifiers(event);
+    return is_one_of(name, cycles) ? QUANTITY_CPU_TIME
+           : is_one_of(name, work) ? QUANTITY_WORK
+                                   : QUANTITY_EVENTS;
+}
+
+static enum quantity of_count(const struct profile *p, const struct value_type *t)
+{
+    if (t->dimension == DIM_TIME)
+        return QUANTITY_ELAPSED;
+    switch (simulated_of(p, t)) {
+    case SIMULATED_INSTRUCTIONS:
+        return QUANTITY_WORK;
+    case SIMULATED_OTHER:
+        return QUANTITY_UNKNOWN;
+    default:
+        return QUANTITY_EVENTS;
+    }
+}
+
+/* --- where the input does not say how --- */
+
+static bool is_memory(const struct profile *p, const struct value_type *t)
+{
+    static const char *const names[] = {"alloc_objects", "alloc_space", "allocations",
+                                        "allocated",     "objects",     NULL};
+    return t->dimension == DIM_BYTES || t->role == ROLE_LEVEL ||
+           is_one_of(profile_str(p, t->name), names);
+}
+
+/* Go's profiles of locks, and others' of waiting, have a time that no CPU worked for. */
+static bool is_waiting(const struct profile *p, const struct value_type *t)
+{
+    static const char *const names[] = {"delay", "wait", "wall", "off-cpu", "contentions", NULL};
+    return is_one_of(profile_str(p, t->name), names);
+}
+
+static enum quantity of_column(const struct profile *p, const struct value_type *t)
+{
+    if (is_memory(p, t))
+        return QUANTITY_MEMORY;
+    if (is_waiting(p, t))
+        return t->dimension == DIM_TIME ? QUANTITY_ELAPSED : QUANTITY_EVENTS;
+    return t->dimension == DIM_TIME ? QUANTITY_CPU_TIME : QUANTITY_UNKNOWN;
+}
+
+/* Counts are of what stands beside them. */
+static enum quantity of_company(const struct profile *p, const struct stream *s,
+                               const struct value_type *t)
+{
+    enum quantity m = of_column(p, t);
+    for (int i = 0; i < s->n_types && m == QUANTITY_UNKNOWN; i++)
+        m = of_column(p, &s->types[i]);
+    return m;
+}
+
+/* --- all of it --- */
+
+enum quantity quantity_of(const struct profile *p, struct value_ref value)
+{
+    const struct stream *s = profile_stream(p, value.stream);
+    const struct value_type *t = &s->types[value.type];
+    if (t->dimension == DIM_BYTES || t->role == ROLE_LEVEL)
+        return QUANTITY_MEMORY;
+    switch (s->obtained) {
+    case BY_SOFTWARE_CLOCK:
+    case BY_TIMER:
+        return QUANTITY_CPU_TIME;
+    case BY_HARDWARE:
+        return of_hardware(profile_str(p, s->event));
+    case BY_SOFTWARE_EVENT:
+        return QUANTITY_EVENTS;
+    case BY_TRACE:
+        return t->dimension == DIM_TIME ? QUANTITY_ELAPSED : QUANTITY_EVENTS;
+    case BY_EXACT_COUNT:
+    case BY_SIMULATION:
+        return is_memory(p, t) ? QUANTITY_MEMORY : of_count(p, t);
+    default:
+        return of_company(p, s, t);
+    }
+}
+
+/* --- simulators --- */
+
+enum simulated simulated_of(const struct profile *p, const struct value_type *t)
+{
+    static const char *const names[SIMULATED_FIGURES] = {
+        [SIMULATED_OTHER] = "",
+        [SIMULATED_INSTRUCTIONS] = "Ir",
+        [SIMULATED_READS] = "Dr",
+        [SIMULATED_WRITES] = "Dw",
+        [SIMULATED_I1_MISSES] = "I1mr",
+        [SIMULATED_D1_READ_MISSES] = "D1mr",
+        [SIMULATED_D1_WRITE_MISSES] = "D1mw",
+        [SIMULATED_LL_CODE_MISSES] = "ILmr",
+        [SIMULATED_LL_READ_MISSES] = "DLmr",
+        [SIMULATED_LL_WRITE_MISSES] = "DLmw",
+        [SIMULATED_BRANCHES] = "Bc",
+        [SIMULATED_JUMPS] = "Bi",
+        [SIMULATED_BRANCH_MISSES] = "Bcm",
+        [SIMULATED_JUMP_MISSES] = "Bim",
+    };
+    for (int i = SIMULATED_OTHER + 1; i < SIMULATED_FIGURES; i++)
+        if (text_is(profile_str(p, t->name), names[i]))
+            return (enum simulated)i;
+    return SIMULATED_OTHER;
+}
+
+int simulated_find(const struct profile *p, const struct stream *s, enum simulated figure)
+{
+    for (int i = 0; i < s->n_types; i++)
+        if (simulated_of(p, &s->types[i]) == figure)
+            return i;
+    return -1;
+}

@@ -1,0 +1,136 @@
+#include "record/partfile.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NEW_MODE = 0600 };
+
+static void forget(struct partfile *f)
+{
+    free(f->target);
+    free(f->path);
+    *f = (struct partfile){0};
+}
+
+/* The file that OUTPUT means: where its links lead, if they lead to a file. */
+static int find_target(struct partfile *f, const char *output, mode_t *ret_mode, struct err *err)
+{
+    struct stat st;
+    *ret_mode = NEW_MODE;
+    if (stat(output, &st) != 0) {
+        f->target = mem_strdup(output);
+        return 0;
+    }
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, EXIT_ERROR, "cannot record to '%s': it is not a regular file", output);
+    char *real = realpath(output, NULL);
+    f->target = real ? real : mem_strdup(output);
+    *ret_mode = st.st_mode & 0777;
+    return 0;
+}
+
+static int refuse(const struct partfile *f, const char *why, struct err *err)
+{
+    return err_set(err, EXIT_ERROR, "cannot use '%s': %s; remove it, or choose a place with -o",
+                   f->path, why);
+}
+
+/* Whether FD is a plain file that nobody else may have put there for us. */
+static int check_part(const struct partfile *f, int fd, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return err_set_errno(err, errno, "cannot write '%s'", f->path);
+    if (!S_ISREG(st.st_mode))
+        return refuse(f, "it is not a regular file", err);
+    if (st.st_uid != geteuid())
+        return refuse(f, "it belongs to another user", err);
+    if (st.st_nlink > 1)
+        return refuse(f, "it has a second name", err);
+    return 0;
+}
+
+static int lock_part(const struct partfile *f, const char *output, int fd, mode_t mode,
+                     struct err *err)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK
+                   ? err_set(err, EXIT_ERROR,
+                             "another kelvin is recording to '%s'; choose a place with -o", output)
+                   : err_set_errno(err, errno, "cannot lock '%s'", f->path);
+    if (fchmod(fd, mode) != 0 || ftruncate(fd, 0) != 0)
+        return err_set_errno(err, errno, "cannot write '%s'", f->path);
+    return 0;
+}
+
+/* O_NONBLOCK: a pipe that waits for a reader must not make us wait. */
+static int open_part(struct partfile *f, struct err *err)
+{
+    int fd = open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, NEW_MODE);
+    if (fd >= 0)
+        return fd;
+    if (errno == ELOOP)
+        return refuse(f, "it is a symbolic link", err);
+    if (errno == ENXIO)
+        return refuse(f, "it is not a regular file", err);
+    return err_set_errno(err, errno, "cannot write '%s'; choose a place with -o", f->path);
+}
+
+int partfile_open(struct partfile *f, const char *output, struct err *err)
+{
+    mode_t mode;
+    *f = (struct partfile){0};
+    if (find_target(f, output, &mode, err) != 0)
+        return -1;
+    f->path = mem_printf("%s.part", f->target);
+    int fd = open_part(f, err);
+    if (fd >= 0 && check_part(f, fd, err) == 0 && lock_part(f, output, fd, mode, err) == 0) {
+        f->out = fdopen(fd, "w");
+        return 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    forget(f);
+    return -1;
+}
+
+/* As a second name and not by renaming: at no moment is there no FILE. */
+static void keep_old_file(const struct partfile *f)
+{
+    autofree char *old = mem_printf("%s.old", f->target);
+    autofree char *new = mem_printf("%s.old.new", f->target);
+    if (link(f->target, new) == 0 && rename(new, old) != 0)
+        unlink(new);
+}
+
+int partfile_publish(struct partfile *f, bool keep_old, struct err *err)
+{
+    if (fflush(f->out) != 0 || fsync(fileno(f->out)) != 0)
+        return err_set_errno(err, errno, "cannot write '%s'; '%s' is unchanged", f->path,
+                             f->target);
+    if (keep_old)
+        keep_old_file(f);
+    if (rename(f->path, f->target) != 0)
+        return err_set_errno(err, errno, "cannot give '%s' its name; '%s' is unchanged", f->path,
+                             f->target);
+    fclose(f->out);
+    forget(f);
+    return 0;
+}
+
+void partfile_close(struct partfile *f, bool keep)
+{
+    if (!f->out)
+        return;
+    if (!keep)
+        unlink(f->path);
+    fclose(f->out);
+    forget(f);
+}

@@ -1,0 +1,29 @@
+/*
+ * partfile.h - FILE.part: where a recording grows until it is whole and gets its name.
+ *
+ * Folders may be shared and full. FILE.part is never opened through a symbolic link, a pipe or
+ * another user's file, and is ours alone to write while it is open. FILE itself may be a link: then
+ * what it points to is replaced, as other programs do.
+ */
+#pragma once
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct partfile {
+    char *target, *path; /* FILE with its links followed; FILE.part; NULL = not open */
+    FILE *out;
+};
+
+/* Create OUTPUT.part, empty, with the mode of the file that it will replace, else 0600. */
+int partfile_open(struct partfile *f, const char *output, struct err *err);
+
+/*
+ * Give it its name. With KEEP_OLD a recording that was there before stays as FILE.old. After a
+ * failure FILE is as it was and FILE.part is still there.
+ */
+int partfile_publish(struct partfile *f, bool keep_old, struct err *err);
+
+/* Close; FILE.part is removed unless it was published or KEEP is true. Harmless when not open. */
+void partfile_close(struct partfile *f, bool keep);

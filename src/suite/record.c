@@ -1,0 +1,279 @@
+#include "suite/record_inner.h"
+
+#include "analysis/label.h"
+#include "symbol/symbolize.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+/* --- what was recorded, as facts --- */
+
+struct self {
+    uint32_t label;
+    int64_t samples;
+};
+
+static int by_samples(const void *a, const void *b)
+{
+    const struct self *x = a, *y = b;
+    if (x->samples != y->samples)
+        return x->samples < y->samples ? 1 : -1;
+    return x->label < y->label ? -1 : 1;
+}
+
+/* Samples by the innermost function. */
+static void find_top(struct record_facts *f, const struct selection *s)
+{
+    const struct profile *p = s->profile;
+    const struct rows *rows = &s->stream->rows;
+    struct labels labels;
+    VEC(struct self) sums = {0};
+    labels_init(&labels, p, &(struct label_opts){0});
+    for (size_t i = 0; i < rows->n; i++) {
+        if (!rows->stack[i].i)
+            continue;
+        struct frame_id frame = p->stacks.nodes.at[rows->stack[i].i].frame;
+        size_t innermost = labels_count(profile_frame(p, frame)) - 1;
+        uint32_t label = labels_of_frame(&labels, p, frame, innermost);
+        while (sums.n <= label) {
+            uint32_t next = (uint32_t)sums.n;
+            *vec_push(&sums) = (struct self){.label = next};
+        }
+        sums.at[label].samples += rows->value[s->type][i];
+    }
+    if (sums.n)
+        qsort(sums.at, sums.n, sizeof *sums.at, by_samples);
+    for (size_t i = 0; i < RECORD_TOP && i < sums.n && sums.at[i].samples; i++) {
+        struct text name = labels_text(&labels, sums.at[i].label);
+        snprintf(f->top[i].name, sizeof f->top[i].name, "%.*s", TEXT_ARG(name));
+        f->top[i].share = (double)sums.at[i].samples / (double)f->samples;
+    }
+    vec_done(&sums);
+    labels_done(&labels);
+}
+
+static void fill_facts(struct record_facts *f, const struct recorder *r)
+{
+    const struct stream *s = profile_stream(r->profile, r->stream);
+    const char *note = meta_find(&r->profile->meta, META_ENGINE_NOTE);
+    f->started = true;
+    f->end = r->end;
+    f->exited = r->exited;
+    f->status = r->status;
+    f->obtained = r->facts->obtained;
+    snprintf(f->event, sizeof f->event, "%s", r->facts->event);
+    snprintf(f->engine, sizeof f->engine, "%s", r->engine->name);
+    snprintf(f->note, sizeof f->note, "%s", note ? note : "");
+    f->rate_hz = r->facts->rate_hz;
+    f->rate_achieved_hz = s->rate_achieved_hz;
+    f->wall_s = (double)(r->end_ns - r->start_ns) / 1e9;
+    f->samples = r->samples;
+    f->lost = r->facts->lost - r->lost_before;
+    f->throttled = r->facts->throttled;
+    f->kernel_hidden = r->facts->kernel_hidden;
+    memcpy(f->ends, r->ends, sizeof f->ends);
+    f->bytes = r->writer.bytes;
+}
+
+/* --- is it good enough --- */
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+static bool is_over(struct record_facts *f, enum record_gate gate, double is, double limit)
+{
+    if (f->gate != GATE_GOOD || is <= limit)
+        return f->gate != GATE_GOOD;
+    f->gate = gate;
+    f->percent = is;
+    return true;
+}
+
+static bool judge(struct record_facts *f, const struct record_opts *o)
+{
+    uint64_t unfinished = f->samples - f->ends[UNWIND_WHOLE];
+    if (f->samples < (uint64_t)o->min_samples)
+        f->gate = GATE_FEW;
+    if (o->strict) {
+        is_over(f, GATE_LOST, percent(f->lost, f->lost + f->samples), STRICT_LOST);
+        is_over(f, GATE_UNFINISHED, percent(unfinished, f->samples), STRICT_UNFINISHED);
+        is_over(f, GATE_UNNAMED, 100 * f->unnamed_share, STRICT_UNNAMED);
+    }
+    return f->gate == GATE_GOOD;
+}
+
+/* What the label of a recording says that was published though a gate failed. */
+static const char *gate_label(enum record_gate gate)
+{
+    static const char *const labels[] = {
+        [GATE_FEW] = "fewer samples than --min-samples asks for",
+        [GATE_LOST] = "too many samples lost for --strict",
+        [GATE_UNFINISHED] = "too many stacks unfinished for --strict",
+        [GATE_UNNAMED] = "too many frames without a name for --strict",
+    };
+    return labels[gate];
+}
+
+/* --- the end --- */
+
+static struct selection select_tally(const struct recorder *r, const struct stream *tally)
+{
+    int samples = stream_samples(tally);
+    return (struct selection){
+        .profile = r->profile,
+        .stream = tally,
+        .value = {r->stream, samples},
+        .type = samples,
+        .count_type = samples,
+        .total = (int64_t)r->samples,
+        .n_samples = (int64_t)r->samples,
+        .n_rows = tally->rows.n,
+    };
+}
+
+/* Names, labels, gates, and the file in its place. */
+static int finish(struct recorder *r, const struct record_opts *o, struct record_facts *f,
+                  struct err *err)
+{
+    struct symbolize_opts names = {.locate = processes_locate, .locate_arg = r->processes};
+    symbolize(r->profile, &names);
+    struct stream *tally = recorder_tally(r);
+    struct selection all = select_tally(r, tally);
+    struct quality q = quality_of(&all);
+    record_label_end(r, &q);
+    fill_facts(f, r);
+    f->unnamed_share = q.unnamed_share;
+    find_top(f, &all);
+    tally_free_stream(tally);
+    bool good = judge(f, o);
+    if (!good && !o->allow_partial)
+        return 0;
+    if (!good)
+        meta_set_str(&r->profile->meta, META_PARTIAL, gate_label(f->gate));
+    int rc = recorder_publish(r, err);
+    f->published = rc == 0;
+    f->part_left = rc != 0;
+    f->bytes = r->writer.bytes;
+    return rc;
+}
+
+/* --- one file after the other --- */
+
+struct job {
+    const struct record_opts *opts;
+    unsigned n_files;
+    VEC(pid_t) finishing;     /* processes that give names to files that are closed */
+    struct recorder recorder; /* last: a rotation finds the job around it */
+};
+
+static struct job *job_of(struct recorder *r)
+{
+    return (struct job *)((char *)r - offsetof(struct job, recorder));
+}
+
+/* "DIR/app.0007.kelvin" for the seventh file of "DIR/app.kelvin". */
+static char *numbered(const char *output, unsigned n)
+{
+    const char *suffix = strrchr(output, '.');
+    if (!suffix || strcmp(suffix, ".kelvin") != 0)
+        suffix = output + strlen(output);
+    return mem_printf("%.*s.%04u.kelvin", (int)(suffix - output), output, n);
+}
+
+/* In a process of its own, while recording goes on. */
+static int finish_file(struct recorder *r)
+{
+    struct record_facts facts = {0};
+    struct err err;
+    return finish(r, job_of(r)->opts, &facts, &err) == 0 ? 0 : 1;
+}
+
+static int next_file(struct recorder *r, struct err *err)
+{
+    struct job *j = job_of(r);
+    autofree char *output = numbered(j->opts->output, ++j->n_files + 1);
+    int pid = recorder_rotate(r, output, finish_file, err);
+    if (pid < 0)
+        return -1;
+    *vec_push(&j->finishing) = pid;
+    return 0;
+}
+
+/* True when all files that were closed before are whole. */
+static bool wait_for_files(struct job *j)
+{
+    bool good = true;
+    for (size_t i = 0; i < j->finishing.n; i++) {
+        int status;
+        while (waitpid(j->finishing.at[i], &status, 0) < 0 && errno == EINTR)
+            ;
+        good &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    vec_done(&j->finishing);
+    return good;
+}
+
+static struct recorder_opts recorder_opts_of(const struct record_opts *o, const char *output,
+                                             char **command)
+{
+    return (struct recorder_opts){
+        .engine = {.rate_hz = o->rate_hz,
+                   .event = o->event,
+                   .stack_bytes = o->stack_bytes,
+                   .user_only = o->user_only,
+                   .engine = o->engine},
+        .output = output,
+        .command = command,
+        .pid = (int)o->pid,
+        .duration_s = o->duration_s,
+        .status = o->status,
+        .keep_old = true,
+        .rotate_s = o->rotate_s,
+        .rotate = next_file,
+    };
+}
+
+int record_take(const struct record_opts *opts, char **command, struct record_facts *ret,
+                struct err *err)
+{
+    struct job j = {.opts = opts};
+    struct recorder *r = &j.recorder;
+    struct record_host host;
+    autofree char *output =
+        opts->rotate_s > 0 ? numbered(opts->output, 1) : mem_strdup(opts->output);
+    struct recorder_opts ro = recorder_opts_of(opts, output, command);
+    *ret = (struct record_facts){0};
+    fingerprint_read(&host.fingerprint, "");
+    provenance_read(&host.provenance);
+    int rc = recorder_start(r, &ro, err);
+    if (rc == 0) {
+        record_label_start(r, opts, &host);
+        ret->started = true;
+        rc = recorder_run(r, err);
+        fill_facts(ret, r);
+        ret->part_left = rc != 0;
+    }
+    if (rc == 0)
+        rc = finish(r, opts, ret, err);
+    ret->files = j.n_files + 1;
+    recorder_done(r, ret->part_left);
+    if (!wait_for_files(&j) && rc == 0)
+        rc = err_set(err, EXIT_ERROR,
+                     "a file before the last could not be finished: see '%s.*.part'", opts->output);
+    return rc;
+}
+
+int record_code(const struct record_facts *f, int ours)
+{
+    if (!f->exited)
+        return ours;
+    bool asked = f->end == END_DURATION && WIFSIGNALED(f->status) && WTERMSIG(f->status) == SIGTERM;
+    if (WIFSIGNALED(f->status) && !asked)
+        return 128 + WTERMSIG(f->status);
+    if (WIFEXITED(f->status) && WEXITSTATUS(f->status))
+        return WEXITSTATUS(f->status);
+    return ours;
+}

@@ -1,0 +1,75 @@
+/*
+ * record.h - record a command or a process into a file, as one call: host and provenance, the
+ * recorder, names, labels, gates, and the file in its place.
+ *
+ * `kelvin record` and the suite call it. What came of it are facts; the sentences are the caller's.
+ */
+#pragma once
+#include "analysis/quality.h"
+#include "host/fingerprint.h"
+#include "host/provenance.h"
+#include "record/recorder.h"
+
+/* Limits of --strict, in percent of samples lost, of stacks unfinished, of frames unnamed. */
+enum { STRICT_LOST = 1, STRICT_UNFINISHED = 1, STRICT_UNNAMED = 10 };
+
+/* How many of the hottest functions are told. */
+enum { RECORD_TOP = 5, RECORD_NAME_BYTES = 96 };
+
+struct record_opts {
+    const char *output, *event, *engine;
+    double rate_hz, duration_s, rotate_s;
+    long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
+    bool strict, allow_partial, quiet, user_only;
+    char **args; /* the caller's own options, for the label */
+    int n_args;
+    void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
+};
+
+/* Why a recording is not good enough. */
+enum record_gate {
+    GATE_GOOD,
+    GATE_FEW,  /* samples: fewer than min_samples */
+    GATE_LOST, /* of strict: see the limits above */
+    GATE_UNFINISHED,
+    GATE_UNNAMED,
+};
+
+/* What came of it. Plain data: it may cross a pipe. */
+struct record_facts {
+    bool started;   /* the command or process was found and could be sampled */
+    unsigned files; /* with rotate_s: how many */
+    bool published; /* the file is in its place */
+    bool part_left; /* what was recorded is in FILE.part, because FILE could not be written */
+    enum record_gate gate; /* why it was not published, or only as partial */
+    double percent;        /* of GATE_LOST and its like */
+    enum recorder_end end;
+    bool exited;
+    int status; /* of the command, as wait(2) has it */
+    enum obtained obtained;
+    char event[64], engine[16], note[480];
+    double rate_hz, rate_achieved_hz, wall_s;
+    uint64_t samples, lost, throttled, bytes;
+    uint64_t ends[UNWIND_ENDS];
+    bool kernel_hidden;
+    double unnamed_share;
+    struct {
+        char name[RECORD_NAME_BYTES];
+        double share;  /* of all samples */
+    } top[RECORD_TOP]; /* functions by self time; share 0 = no more */
+};
+
+/*
+ * Record COMMAND (NULL-terminated), or process opts->pid where it is NULL. Returns 0 when the
+ * recording went through, whatever the command did and the gates say: see RET. Fails with what kept
+ * it from starting or the file from being written; RET is filled in as far as it is known.
+ */
+int record_take(const struct record_opts *opts, char **command, struct record_facts *ret,
+                struct err *err);
+
+/*
+ * What to exit with when OURS is our own result: the command's failure is never masked, 128 + N
+ * where signal N killed it. A command that ended by the SIGTERM which we sent when its time was
+ * over did not fail.
+ */
+int record_code(const struct record_facts *f, int ours);

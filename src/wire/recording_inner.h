@@ -1,0 +1,65 @@
+/*
+ * recording_inner.h - what the files that write and read a recording share.
+ */
+#pragma once
+#include "wire/column.h"
+#include "wire/recording.h"
+
+/* Which columns a chunk of rows has besides. */
+enum { ROWS_TIME = 1, ROWS_DURATION = 2, ROWS_ATTRS = 4, ROWS_FLAGS = 7 };
+
+/* --- writing --- */
+
+/* Write w->raw as a chunk, and empty it. */
+int recording_write_chunk(struct recording_writer *w, const char *type, struct err *err);
+
+/* The row behind the last of a chunk that starts with row FROM of N. */
+static inline size_t recording_upto(size_t from, size_t n)
+{
+    return n - from < RECORDING_MAX_ROWS ? n : from + RECORDING_MAX_ROWS;
+}
+
+/* What is new of streams and counters; all that their rows name has been written. */
+int recording_append_streams(struct recording_writer *w, const struct profile *p,
+                             struct recording_mark *mark, struct err *err);
+
+/* The part of the closing chunk that is about streams and counters. */
+void recording_put_totals(struct buf *b, const struct profile *p);
+
+/* --- reading --- */
+
+struct stack_ref {
+    uint32_t id, depth;
+};
+
+/*
+ * What a recording's ids are in the profile: the same, unless somebody made a file in which equal
+ * rows stand twice. Frames, processes, streams and counters may be equal and keep their ids.
+ */
+struct loader {
+    struct profile *p;
+    VEC(uint32_t) strings, mappings, functions, attrs, threads;
+    VEC(struct stack_ref) stacks;
+    VEC(uint64_t) stream_rows; /* of each stream; the profile has fewer when it merges */
+    struct columns rows, lines;
+    VEC(struct line) frame_lines; /* scratch for one frame */
+    bool ended;
+};
+
+/*
+ * Each apply function takes one chunk's payload. It returns NULL, or why the payload makes no
+ * sense, and in that case has changed nothing. What has been checked is then added without fail.
+ */
+const char *recording_apply_streams(struct loader *l, struct cursor *c);
+const char *recording_apply_rows(struct loader *l, struct cursor *c);
+const char *recording_apply_counters(struct loader *l, struct cursor *c);
+const char *recording_apply_points(struct loader *l, struct cursor *c);
+
+/* Whether the closing chunk tells the same about streams and counters as was read. */
+bool recording_same_totals(const struct loader *l, struct cursor *c);
+
+#define LOADER_CUT_SHORT "it has fewer rows than it says"
+#define LOADER_TOO_MANY "it has more rows than a chunk may have"
+#define LOADER_TOO_LONG "it has bytes behind its last row"
+#define LOADER_BAD_ID "it names something that is not in the file"
+#define LOADER_BAD_VALUE "a value is out of its range"

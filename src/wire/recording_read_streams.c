@@ -1,0 +1,302 @@
+/* recording_read_streams.c - reading what recording_streams.c writes. */
+#include "wire/recording_inner.h"
+
+enum { DECIMALS_MAX = 18 };
+
+/* --- streams --- */
+
+static bool read_types(const struct loader *l, struct cursor *c, struct stream *s)
+{
+    uint64_t n = cursor_varint(c);
+    if (n > STREAM_MAX_TYPES)
+        return false;
+    s->n_types = (int)n;
+    for (int i = 0; i < s->n_types; i++) {
+        uint64_t name = cursor_varint(c), unit = cursor_varint(c), dimension = cursor_varint(c),
+                 role = cursor_varint(c), decimals = cursor_varint(c);
+        if (name >= l->strings.n || unit >= l->strings.n || dimension >= DIMENSIONS ||
+            role >= VALUE_ROLES || decimals > DECIMALS_MAX)
+            return false;
+        s->types[i] = (struct value_type){.name.i = l->strings.at[name],
+                                          .unit.i = l->strings.at[unit],
+                                          .dimension = (enum dimension)dimension,
+                                          .role = (enum value_role)role,
+                                          .decimals = (int)decimals};
+    }
+    return true;
+}
+
+static bool read_unfinished(const struct loader *l, struct cursor *c, struct stream *s)
+{
+    uint64_t n = cursor_varint(c);
+    if (n > STREAM_MAX_ENDS + 1)
+        return false;
+    s->unfinished_known = n > 0;
+    s->n_unfinished = n ? (int)n - 1 : 0;
+    for (int i = 0; i < s->n_unfinished; i++) {
+        uint64_t why = cursor_varint(c);
+        s->unfinished[i].n = cursor_varint(c);
+        if (why >= l->strings.n)
+            return false;
+        s->unfinished[i].why.i = l->strings.at[why];
+    }
+    return true;
+}
+
+static bool read_stream(const struct loader *l, struct cursor *c, struct stream *s)
+{
+    uint64_t event = cursor_varint(c), obtained = cursor_varint(c);
+    if (event >= l->strings.n || obtained >= OBTAINED_WAYS)
+        return false;
+    *s = (struct stream){.event.i = l->strings.at[event], .obtained = (enum obtained)obtained};
+    s->rate_hz = (double)cursor_varint(c) / 1000;
+    s->rate_achieved_hz = (double)cursor_varint(c) / 1000;
+    uint64_t lost = cursor_varint(c);
+    s->lost_known = lost > 0;
+    s->lost = lost ? lost - 1 : 0;
+    s->throttled = cursor_varint(c);
+    return read_unfinished(l, c, s) && read_types(l, c, s) && !c->bad;
+}
+
+/* Whether TOTAL may be rescaled by so many digits; a column's values are no greater. */
+static bool can_rescale(int64_t total, int digits)
+{
+    while (digits-- > 0)
+        if (__builtin_mul_overflow(total, 10, &total))
+            return false;
+    return true;
+}
+
+static bool may_become(const struct stream *old, const struct stream *new)
+{
+    if (new->n_types < old->n_types)
+        return false;
+    for (int i = 0; i < old->n_types; i++) {
+        int digits = new->types[i].decimals - old->types[i].decimals;
+        if (digits < 0 || !can_rescale(old->types[i].total, digits))
+            return false;
+    }
+    return true;
+}
+
+/* All but totals and rows, which stay. */
+static void describe(struct profile *p, int stream, const struct stream *new)
+{
+    struct stream *s = p->streams.at[stream];
+    while (s->n_types < new->n_types)
+        profile_add_value(p, stream, "", "");
+    s->event = new->event;
+    s->obtained = new->obtained;
+    s->rate_hz = new->rate_hz;
+    s->rate_achieved_hz = new->rate_achieved_hz;
+    s->lost_known = new->lost_known;
+    s->lost = new->lost;
+    s->throttled = new->throttled;
+    s->unfinished_known = new->unfinished_known;
+    s->n_unfinished = new->n_unfinished;
+    memcpy(s->unfinished, new->unfinished, sizeof s->unfinished);
+    for (int i = 0; i < s->n_types; i++) {
+        int64_t zero;
+        struct err never; /* may_become() has said yes */
+        profile_scale_value(p, (struct value_ref){stream, i}, 0, new->types[i].decimals, &zero,
+                            &never);
+        int64_t total = s->types[i].total;
+        s->types[i] = new->types[i];
+        s->types[i].total = total;
+    }
+}
+
+static const char *check_streams(const struct loader *l, struct value_ref first,
+                                 const struct stream *new, size_t n)
+{
+    for (size_t i = 0; i < l->p->streams.n; i++)
+        if (!may_become(l->p->streams.at[i], &new[i]))
+            return LOADER_BAD_VALUE;
+    if (first.stream >= 0 && ((size_t)first.stream >= n || first.type >= new[first.stream].n_types))
+        return LOADER_BAD_VALUE;
+    return NULL;
+}
+
+const char *recording_apply_streams(struct loader *l, struct cursor *c)
+{
+    uint64_t stream = cursor_varint(c), type = cursor_varint(c), n = cursor_varint(c);
+    if (n < l->p->streams.n || n > PROFILE_MAX_STREAMS || stream > n || type >= STREAM_MAX_TYPES)
+        return LOADER_BAD_VALUE;
+    struct value_ref first = {(int)stream - 1, (int)type};
+    autofree struct stream *new = mem_calloc(n + 1, sizeof *new);
+    for (size_t i = 0; i < n; i++)
+        if (!read_stream(l, c, &new[i]))
+            return c->bad ? LOADER_CUT_SHORT : LOADER_BAD_VALUE;
+    if (cursor_left(c))
+        return LOADER_TOO_LONG;
+    const char *why = check_streams(l, first, new, n);
+    if (why)
+        return why;
+    for (size_t i = 0; i < n; i++) {
+        if (i == l->p->streams.n) {
+            profile_add_stream(l->p, "", OBTAINED_UNKNOWN);
+            *vec_push(&l->stream_rows) = 0;
+        }
+        describe(l->p, (int)i, &new[i]);
+    }
+    l->p->default_value = first;
+    return NULL;
+}
+
+/* --- rows --- */
+
+/* Where each column of a chunk of rows is; NULL where it is not there. */
+struct row_columns {
+    const uint64_t *stack, *thread, *time, *duration, *attrs, *value;
+};
+
+static struct row_columns find_columns(const struct loader *l, uint64_t flags)
+{
+    size_t k = 2;
+    struct row_columns at = {.stack = columns_get(&l->rows, 0), .thread = columns_get(&l->rows, 1)};
+    if (flags & ROWS_TIME)
+        at.time = columns_get(&l->rows, k++);
+    if (flags & ROWS_DURATION)
+        at.duration = columns_get(&l->rows, k++);
+    if (flags & ROWS_ATTRS)
+        at.attrs = columns_get(&l->rows, k++);
+    at.value = columns_get(&l->rows, k);
+    return at;
+}
+
+static const char *check_rows(const struct loader *l, const struct stream *s, uint64_t flags)
+{
+    size_t k = 2 + (size_t)__builtin_popcountll(flags);
+    if (!columns_below(&l->rows, 0, l->stacks.n) || !columns_below(&l->rows, 1, l->threads.n))
+        return LOADER_BAD_ID;
+    if ((flags & ROWS_ATTRS) && !columns_below(&l->rows, k - 1, l->attrs.n))
+        return LOADER_BAD_ID;
+    for (int t = 0; t < s->n_types; t++) {
+        uint64_t sum, room = (uint64_t)(INT64_MAX - s->types[t].total);
+        if (!columns_sum(&l->rows, k + (size_t)t, room, &sum))
+            return "the sum of its values does not fit 64 bits";
+    }
+    return NULL;
+}
+
+static void add_rows(struct loader *l, int stream, uint64_t flags)
+{
+    struct row_columns at = find_columns(l, flags);
+    int64_t values[STREAM_MAX_TYPES];
+    struct err never; /* check_rows() has summed them */
+    size_t n_types = (size_t)l->p->streams.at[stream]->n_types;
+    for (size_t i = 0; i < l->rows.n; i++) {
+        for (size_t t = 0; t < n_types; t++)
+            values[t] = (int64_t)at.value[t * l->rows.n + i];
+        struct row r = {
+            .stack.i = l->stacks.at[at.stack[i]].id,
+            .thread.i = l->threads.at[at.thread[i]],
+            .attrs.i = at.attrs ? l->attrs.at[at.attrs[i]] : 0,
+            .has_time = at.time,
+            .time_ns = at.time ? at.time[i] : 0,
+            .duration_ns = at.duration ? at.duration[i] : 0,
+            .values = values,
+        };
+        profile_add_row(l->p, stream, &r, &never);
+    }
+}
+
+const char *recording_apply_rows(struct loader *l, struct cursor *c)
+{
+    uint64_t stream = cursor_varint(c), n = cursor_varint(c), n_types = cursor_varint(c),
+             flags = cursor_varint(c);
+    if (stream >= l->p->streams.n)
+        return LOADER_BAD_ID;
+    const struct stream *s = l->p->streams.at[stream];
+    if (n_types != (uint64_t)s->n_types || flags > ROWS_FLAGS)
+        return LOADER_BAD_VALUE;
+    if (n > RECORDING_MAX_ROWS || n >= IDMAP_NONE - l->stream_rows.at[stream])
+        return LOADER_TOO_MANY;
+    if (!columns_read(&l->rows, c, n, 2 + (size_t)__builtin_popcountll(flags) + n_types))
+        return LOADER_CUT_SHORT;
+    if (cursor_left(c))
+        return LOADER_TOO_LONG;
+    const char *why = check_rows(l, s, flags);
+    if (why)
+        return why;
+    add_rows(l, (int)stream, flags);
+    l->stream_rows.at[stream] += n;
+    return NULL;
+}
+
+/* --- counters --- */
+
+const char *recording_apply_counters(struct loader *l, struct cursor *c)
+{
+    enum { NAME, UNIT, DIMENSION, PROCESS, COLUMNS };
+    uint64_t n = cursor_varint(c);
+    if (n > PROFILE_MAX_COUNTERS - l->p->counters.n)
+        return LOADER_TOO_MANY;
+    if (!columns_read(&l->rows, c, n, COLUMNS))
+        return LOADER_CUT_SHORT;
+    if (cursor_left(c))
+        return LOADER_TOO_LONG;
+    if (!columns_below(&l->rows, NAME, l->strings.n) ||
+        !columns_below(&l->rows, UNIT, l->strings.n) ||
+        !columns_below(&l->rows, PROCESS, l->p->processes.n))
+        return LOADER_BAD_ID;
+    if (!columns_below(&l->rows, DIMENSION, DIMENSIONS))
+        return LOADER_BAD_VALUE;
+    for (size_t i = 0; i < n; i++)
+        *vec_push(&l->p->counters) = (struct counter){
+            .name.i = l->strings.at[columns_get(&l->rows, NAME)[i]],
+            .unit.i = l->strings.at[columns_get(&l->rows, UNIT)[i]],
+            .dimension = (enum dimension)columns_get(&l->rows, DIMENSION)[i],
+            .process.i = (uint32_t)columns_get(&l->rows, PROCESS)[i],
+        };
+    return NULL;
+}
+
+static bool never_goes_back(const struct counter *c, const uint64_t *time, size_t n)
+{
+    uint64_t last = c->points.n ? c->points.at[c->points.n - 1].time_ns : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (time[i] < last)
+            return false;
+        last = time[i];
+    }
+    return true;
+}
+
+const char *recording_apply_points(struct loader *l, struct cursor *c)
+{
+    uint64_t counter = cursor_varint(c), n = cursor_varint(c);
+    if (counter >= l->p->counters.n)
+        return LOADER_BAD_ID;
+    if (n > RECORDING_MAX_ROWS)
+        return LOADER_TOO_MANY;
+    if (!columns_read(&l->rows, c, n, 2))
+        return LOADER_CUT_SHORT;
+    if (cursor_left(c))
+        return LOADER_TOO_LONG;
+    const uint64_t *time = columns_get(&l->rows, 0), *value = columns_get(&l->rows, 1);
+    if (!never_goes_back(&l->p->counters.at[counter], time, n))
+        return LOADER_BAD_VALUE;
+    for (size_t i = 0; i < n; i++)
+        profile_add_point(l->p, (int)counter, time[i], (int64_t)value[i]);
+    return NULL;
+}
+
+/* --- the end --- */
+
+bool recording_same_totals(const struct loader *l, struct cursor *c)
+{
+    const struct profile *p = l->p;
+    bool same = cursor_varint(c) == p->streams.n;
+    for (size_t i = 0; same && i < p->streams.n; i++) {
+        const struct stream *s = p->streams.at[i];
+        same &= cursor_varint(c) == l->stream_rows.at[i];
+        same &= cursor_varint(c) == (uint64_t)s->n_types;
+        for (int t = 0; t < s->n_types; t++)
+            same &= cursor_varint(c) == (uint64_t)s->types[t].total;
+    }
+    same &= cursor_varint(c) == p->counters.n;
+    for (size_t i = 0; same && i < p->counters.n; i++)
+        same &= cursor_varint(c) == p->counters.at[i].points.n;
+    return same;
+}
