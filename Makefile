@@ -55,7 +55,7 @@ say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
-.PHONY: mutants fuzzers all help demo check lint bench fuzz golden unit targets install uninstall clean setup
+.PHONY: mutants tsan fuzzers all help demo check lint bench fuzz golden unit targets install uninstall clean setup
 all: $(B)/kelvin $(AGENT) $(BENCHLIB)
 
 help:
@@ -63,6 +63,7 @@ help:
 	@echo 'make demo       install what the build needs, build, draw an example'
 	@echo 'make check      install what the tests need, build, run all tests'
 	@echo 'make lint       formatting, layers, warnings as errors, static analysis'
+	@echo 'make tsan       read one profile from two threads under ThreadSanitizer'
 	@echo 'make fuzz       fuzz every format for FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make bench      speed and memory next to other tools'
 	@echo 'make mutants    break the code in N=$(N) small ways and count what the tests notice'
@@ -130,6 +131,11 @@ unit: $(UNIT)
 $(B)/tests/unit/%: tests/unit/%.c $(LIB) $(B)/.flags
 	@mkdir -p $(@D)
 	$(call say,TEST) $(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(LDFLAGS) -o $@ $< $(LIB) $(TEST_LIBS) $(LIBS)
+
+# In a folder of its own: all that is linked must be watched.
+tsan:
+	$(SUBMAKE) B=$(B)/tsan CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS=-fsanitize=thread $(B)/tsan/tests/unit/test_threads
+	$(B)/tsan/tests/unit/test_threads
 
 # Built as shipped programs are, whatever Kelvin itself is built with: optimised, without frame
 # pointers and sanitizers.

@@ -4,6 +4,7 @@
 #include "suite/page.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
+#include "view/facts.h"
 #include "view/report_inner.h"
 
 #include <math.h>
@@ -80,6 +81,22 @@ static void put_insights(struct json *j, const struct insights *in)
     json_close(j, ']');
 }
 
+/* How the samples were taken; null where that is not known. */
+static void put_stream(struct json *j, const struct selection *recording)
+{
+    static const char *const keys[] = {FACT_KIND,      FACT_EVENT,   FACT_SAMPLES,
+                                       FACT_LOST,      FACT_RATE_HZ, FACT_RATE_ACHIEVED_HZ,
+                                       FACT_UNFINISHED};
+    json_key(j, "stream");
+    json_open(j, '{');
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        autobuf struct buf b = {0};
+        bool known = facts_add(&b, recording, keys[i]);
+        json_put_str(j, keys[i], known ? buf_cstr(&b) : NULL);
+    }
+    json_close(j, '}');
+}
+
 static void put_recordings(struct json *j, const struct suite_result *r)
 {
     json_key(j, "recordings");
@@ -87,6 +104,7 @@ static void put_recordings(struct json *j, const struct suite_result *r)
     for (size_t i = 0; i < r->recordings.n; i++) {
         json_open(j, '{');
         put_str(j, "file", r->recordings.at[i].file);
+        put_stream(j, &r->recordings.at[i].selection);
         put_meta(j, "meta", &r->recordings.at[i].profile->meta);
         json_close(j, '}');
     }

@@ -75,7 +75,7 @@ static void add_head(struct document *d, const struct report *r)
     document_text(d, "%s", buf_cstr(&b));
     caption_others(&others, r->selection);
     if (others.n)
-        document_text(d, "Value %s.", buf_cstr(&others));
+        document_text(d, "S%s.", buf_cstr(&others) + 1);
     add_warnings(d, r);
 }
 

@@ -73,10 +73,19 @@ make_recording() {
 
 @test "a recording of a newer kelvin is refused" {
     make_recording
-    printf '\x02' | dd of=app.kelvin bs=1 seek=12 conv=notrunc status=none
+    printf '\x03' | dd of=app.kelvin bs=1 seek=12 conv=notrunc status=none
     kelvin fold app.kelvin
     exits 5
-    complains "version 2"
+    complains "format 3"
+}
+
+@test "a recording of the format before is refused in one sentence that says what to do" {
+    make_recording
+    printf '\x01' | dd of=app.kelvin bs=1 seek=12 conv=notrunc status=none
+    kelvin fold app.kelvin
+    exits 5
+    complains "format 1"
+    complains "record it again"
 }
 
 @test "a recording that went through a text-mode transfer is named as such" {

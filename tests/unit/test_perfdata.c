@@ -615,9 +615,9 @@ static void cores_of_a_hybrid_cpu_are_summed(void **state)
         autobuf struct buf data = {0};
         add_event_sample(&data, 1, 100, 10);
         add_event_sample(&data, 0, 200, 500);
-        struct profile *p = read_events(attrs[i], 2, buf_text(&data), names);
+        struct profile *p = read_events(attrs[i], 2, buf_text(&data), i ? names : NULL);
         assert_int_equal(p->streams.n, 1);
-        assert_string_equal(event_name(p, 0), "cycles:u");
+        assert_string_equal(event_name(p, 0), i ? "cycles:u" : "cycles");
         assert_int_equal(profile_stream(p, 0)->obtained, BY_HARDWARE);
         assert_int_equal(profile_stream(p, 0)->rows.n, 2);
         assert_int_equal(profile_stream(p, 0)->types[0].total, 2);
