@@ -225,9 +225,9 @@ static void name_code(struct lookup *l, const struct dump *d, const struct code 
     size_t i = cover_first(c, code->start, code->end);
     for (; i < c->n; i = cover_take(c, i, code->end)) {
         const struct jit_line *at = line_at(d, code, l->pcs[i]);
-        struct function f = {.name = profile_add_str(l->p, intern_get(&d->strings, code->name))};
+        struct function f = {.name = lookup_add_name(l, intern_get(&d->strings, code->name))};
         if (at)
-            f.file = profile_add_str(l->p, intern_get(&d->strings, at->file));
+            f.file = lookup_add_name(l, intern_get(&d->strings, at->file));
         struct line line = {profile_add_function(l->p, &f), at ? at->line : 0, 0};
         lookup_set(l, i, &line, 1);
     }

@@ -29,6 +29,11 @@ static bool better(const struct nearest *old, char type, const char *name)
         return is_code(type);
     if ((type == 'T') != (old->type == 'T'))
         return type == 'T';
+    /* A system call's entry for 32-bit programs is the same code, and is not what was called. */
+    bool narrow = strncmp(name, "__ia32_", 7) == 0,
+         was_narrow = strncmp(old->name, "__ia32_", 7) == 0;
+    if (narrow != was_narrow)
+        return was_narrow;
     size_t a = strspn(name, "_"), b = strspn(old->name, "_");
     return a != b ? a < b : strcmp(name, old->name) < 0;
 }
@@ -67,7 +72,7 @@ static void name_all(struct lookup *l, const struct nearest *nearest)
         if (nearest[i].type)
             last = &nearest[i];
         if (last && is_code(last->type) && l->pcs[i] - last->start < FUNCTION_MAX) {
-            struct function f = {.name = profile_add_str(l->p, text_of(last->name))};
+            struct function f = lookup_describe(l, last->name);
             lookup_set_name(l, i, profile_add_function(l->p, &f));
         }
     }

@@ -69,7 +69,7 @@ static void name_entry(struct lookup *l, struct cover *c, const struct entry *e)
     size_t i = cover_first(c, e->start, e->end);
     if (i == c->n)
         return;
-    struct function f = {.name = profile_add_str(l->p, e->name)};
+    struct function f = {.name = lookup_add_name(l, e->name)};
     struct function_id function = profile_add_function(l->p, &f);
     for (; i < c->n; i = cover_take(c, i, e->end))
         lookup_set_name(l, i, function);

@@ -1,8 +1,9 @@
 #include "symbol/symbolize.h"
 
+#include "symbol/alias.h"
+#include "symbol/debugdata.h"
 #include "symbol/debugfile.h"
 #include "symbol/dwarf.h"
-#include "symbol/elfsym.h"
 #include "symbol/jitdump.h"
 #include "symbol/kallcache.h"
 #include "symbol/kallsyms.h"
@@ -96,33 +97,30 @@ static int compare_wanted(const void *a, const void *b)
 /* --- names, by kind of module --- */
 
 /*
- * Unpacking the debug file of the C library takes longer than a short recording's whole rest. A
- * few addresses are not worth that: they get names from the symbol table, but no lines.
+ * From an open file and the one with its debug information; DEBUG may be the same, or NULL. All
+ * tables are asked in any case, whatever the number of addresses: what a function is called must
+ * not depend on how often it was seen.
  */
-enum { FEW_ADDRESSES = 32 };
-
-static bool worth_opening(const struct lookup *l, const struct elffile *debug)
-{
-    return !debug->is_packed || l->n > FEW_ADDRESSES;
-}
-
-/* From an open file and the one with its debug information; DEBUG may be the same, or NULL. */
 static void name_from_files(struct symbolizer *s, struct lookup *l, struct elffile *main,
                             struct elffile *debug)
 {
-    bool few = debug != main && debug && !worth_opening(l, debug);
-    if (debug && !few && elffile_dwarf(debug))
+    struct elfsyms symbols = {0};
+    struct debugdata packed = {0};
+    if (debug && elffile_dwarf(debug))
         dwarf_name(l, debug->dw, s->opts.no_inlines);
+    if (main)
+        elfsyms_add(&symbols, main->elf, SHT_DYNSYM);
+    bool whole = (main && elfsyms_add(&symbols, main->elf, SHT_SYMTAB) == 0) ||
+                 (debug && debug != main && elfsyms_add(&symbols, debug->elf, SHT_SYMTAB) == 0);
+    if (main && !whole && debugdata_open(&packed, main->elf) == DEBUGDATA_OPEN)
+        elfsyms_add(&symbols, packed.elf, SHT_SYMTAB);
+    elfsyms_name_public(&symbols, l);
     if (main && lookup_count_unnamed(l))
         plt_name(l, main->elf);
-    bool main_whole = main && elffile_section(main->elf, SHT_SYMTAB);
-    if (debug && debug != main && !main_whole && lookup_count_unnamed(l))
-        elfsym_name(l, debug->elf);
-    if (main && !main_whole && lookup_count_unnamed(l) &&
-        elffile_named_section(main->elf, ".gnu_debugdata"))
-        elfsym_name_packed(l, main->fd);
-    if (main && lookup_count_unnamed(l))
-        elfsym_name(l, main->elf);
+    elfsyms_name_rest(&symbols, l);
+    alias_fold(&symbols, l);
+    elfsyms_done(&symbols);
+    debugdata_close(&packed);
 }
 
 static int name_file(struct symbolizer *s, struct lookup *l, const struct wanted *w)
@@ -158,8 +156,12 @@ static int name_vdso(struct symbolizer *s, struct lookup *l, const struct wanted
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)image;
     size_t size = header->e_shoff + (size_t)header->e_shentsize * header->e_shnum;
     Elf *elf = elf_memory(image, size);
-    if (elf)
-        elfsym_name(l, elf);
+    struct elfsyms symbols = {0};
+    if (elf && elfsyms_add(&symbols, elf, SHT_DYNSYM) == 0) {
+        elfsyms_name_public(&symbols, l);
+        elfsyms_name_rest(&symbols, l);
+    }
+    elfsyms_done(&symbols);
     elf_end(elf);
     return elf ? 0 : -1;
 }
