@@ -4,9 +4,12 @@
 #pragma once
 #include "base/opt.h"
 #include "source/import.h"
+#include "symbol/symbolize.h"
 
 struct input_opts {
     const char *from, *event, *value;
+    struct opt_list symbols; /* folders, or lists of folders separated by colons */
+    const char *symfs;
     bool strict;
 };
 
@@ -28,6 +31,17 @@ struct input_opts {
          .offset = offsetof(S, input.from),                                                 \
          .arg = "FORMAT",                                                                   \
          .help = "the input's format (default: recognised by its content)"},                \
+        {.name = "symbols",                                                                 \
+         .kind = OPT_LIST,                                                                  \
+         .offset = offsetof(S, input.symbols),                                              \
+         .arg = "DIR",                                                                      \
+         .help = "look for programs and debug files below DIR too, by build-id, path or "   \
+                 "name; may be given several times"},                                       \
+        {.name = "symfs",                                                                   \
+         .kind = OPT_TEXT,                                                                  \
+         .offset = offsetof(S, input.symfs),                                                \
+         .arg = "DIR",                                                                      \
+         .help = "look for programs below DIR instead of /"},                               \
     {                                                                                       \
         .name = "strict", .kind = OPT_FLAG, .offset = offsetof(S, input.strict),            \
         .help = "fail on the first line or record that makes no sense"                      \
@@ -37,6 +51,7 @@ struct input_opts {
 struct input {
     struct profile *profile;
     int type;
+    symbolize_missing_list missing; /* modules of which nothing has a name, and why */
 };
 
 /*

@@ -100,7 +100,11 @@ static int exit_code(const struct recorder *r, int ours)
 /* Names, labels, gates, and the file in its place. */
 static int finish(struct recorder *r, const struct record_opts *o, struct err *err)
 {
-    struct symbolize_opts names = {.locate = processes_locate, .locate_arg = r->processes};
+    struct symbolize_opts names = {
+        .locate = processes_locate,
+        .locate_arg = r->processes,
+        .owner = processes_owner,
+    };
     symbolize(r->profile, &names);
     struct quality q = quality_of(r->profile, r->profile->default_type);
     if (record_gate(r, o, &q, err) != 0) {

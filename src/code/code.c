@@ -184,9 +184,8 @@ int code_open(struct code *c, const char *path, struct text build_id, struct err
     c->machine = gelf_getehdr(c->main.elf, &ehdr) ? ehdr.e_machine : EM_NONE;
     if (!elffile_section(c->main.elf, SHT_SYMTAB)) {
         char id[2 * BUILD_ID_MAX + 1];
-        struct debugfile_opts opts = {.folder = "/usr/lib/debug"};
         elffile_build_id(c->main.elf, id);
-        if (debugfile_open(&c->debug, path, c->main.elf, text_of(id), &opts) != 0)
+        if (debugfile_open(&c->debug, path, c->main.elf, text_of(id), "/usr/lib/debug") != 0)
             c->debug = (struct elffile){.fd = -1};
     }
     find_sections(c);

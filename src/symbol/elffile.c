@@ -43,6 +43,43 @@ void elffile_build_id(Elf *elf, char ret[2 * BUILD_ID_MAX + 1])
     ret[out] = 0;
 }
 
+enum { PAGE_BYTES = 4096 }; /* the least that is mapped; headers of larger pages agree with it */
+
+static uint64_t page_of(uint64_t address)
+{
+    return address & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/* The address of the file's byte OFFSET by this segment. */
+static bool holds_offset(const GElf_Phdr *load, uint64_t offset)
+{
+    uint64_t first = page_of(load->p_offset);
+    return load->p_type == PT_LOAD && offset >= first &&
+           offset - first < load->p_filesz + (load->p_offset - first);
+}
+
+/* Of segments that share a page the one with code: that is where the addresses are from. */
+uint64_t elffile_bias(Elf *elf, uint64_t start, uint64_t offset)
+{
+    size_t n = 0;
+    bool image = !start && !offset, found = false;
+    uint64_t linked = start;
+    if (elf_getphdrnum(elf, &n) != 0)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        GElf_Phdr load;
+        if (!gelf_getphdr(elf, (int)i, &load))
+            continue;
+        if (image && load.p_type == PT_LOAD)
+            return -page_of(load.p_vaddr);
+        if (holds_offset(&load, offset) && (!found || load.p_flags & PF_X)) {
+            linked = load.p_vaddr - load.p_offset + offset;
+            found = true;
+        }
+    }
+    return start - linked;
+}
+
 /*
  * Build-ids are compared as far as both go: the kernel's records have 20 bytes, padded with zeros
  * where the file has fewer.
