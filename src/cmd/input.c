@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cmd/command.h"
 #include "source/sources.h"
+#include "symbol/sidecar.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,6 +55,36 @@ static void split_folders(const struct opt_list *list, struct arena *arena, fold
         }
 }
 
+/* Forget those that have names by now. */
+static void drop_named(const struct profile *p, symbolize_missing_list *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        size_t bare = 0;
+        for (size_t k = 0; k < p->frames.n && !bare; k++) {
+            const struct mapping *m = &p->mappings.at[p->frames.at[k].mapping.i];
+            bare += !p->frames.at[k].n_lines && m->path.i == list->at[i].path.i;
+        }
+        if (bare)
+            list->at[n++] = list->at[i];
+    }
+    list->n = n;
+}
+
+/* samply can write names beside its profiles. */
+static void add_names_beside(struct loading *l)
+{
+    autofree char *path = sidecar_path(l->path);
+    struct err err;
+    if (strcmp(l->im.format, source_firefox.name) != 0 || access(path, R_OK) != 0)
+        return;
+    int64_t named = sidecar_name(l->profile, path, &err);
+    if (named < 0)
+        import_note(&l->im, "'%s' was left out: %s", path, err.text);
+    if (named > 0)
+        drop_named(l->profile, &l->missing);
+}
+
 /* Whatever has an address, a module and no name. */
 static void add_names(struct loading *l)
 {
@@ -70,6 +101,7 @@ static void add_names(struct loading *l)
     };
     if (symbolize_wanted(l->profile, &o))
         symbolize(l->profile, &o);
+    add_names_beside(l);
     vec_done(&folders);
     arena_done(&arena);
 }
@@ -161,6 +193,7 @@ static struct loading loading_of(const char *path, const struct input_opts *opts
     struct loading l = {.path = path, .opts = opts, .want = *want};
     l.want.format = opts->from;
     l.want.strict = opts->strict;
+    l.want.bare_addresses = true; /* they may get names */
     return l;
 }
 

@@ -14,6 +14,7 @@
 #include "symbol/plt.h"
 
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 /* Where the names of a module come from. */
 enum module_kind { MODULE_NONE, MODULE_FILE, MODULE_VDSO, MODULE_KERNEL, MODULE_MAP, MODULE_DUMP };
@@ -76,7 +77,9 @@ static enum module_kind kind_of_frame(const struct profile *p, const struct fram
 {
     const struct mapping *m = &p->mappings.at[f->mapping.i];
     enum module_kind kind = kind_of(profile_str(p, m->path), (enum frame_kind)f->kind);
-    return o->files_only && kind != MODULE_FILE ? MODULE_NONE : kind;
+    /* Without a build-id a run-time range at least says how addresses count. */
+    bool certain = kind == MODULE_FILE && (m->build_id.i || m->start);
+    return o->files_only && !certain ? MODULE_NONE : kind;
 }
 
 /* Whether a frame has an address and no name for it. */
@@ -200,6 +203,17 @@ static enum symbolize_reason reason_of(enum finder_end end)
     }
 }
 
+/* Where there is no build-id to go by: whether the file was written after the profile was taken. */
+static bool is_newer(const struct symbolizer *s, const struct elffile *main)
+{
+    uint64_t taken_ns;
+    struct stat st;
+    if (!s->opts.files_only || !meta_find_u64(&s->p->meta, META_TIME_NS, &taken_ns) || !taken_ns ||
+        fstat(main->fd, &st) != 0)
+        return false;
+    return st.st_mtim.tv_sec > 0 && (uint64_t)st.st_mtim.tv_sec > taken_ns / 1000000000u;
+}
+
 /* The namers start the lookup, as soon as it is known how the module counts. False: RET_WHY. */
 static bool name_file(struct symbolizer *s, struct module *m, enum symbolize_reason *ret_why)
 {
@@ -209,6 +223,8 @@ static bool name_file(struct symbolizer *s, struct module *m, enum symbolize_rea
     enum finder_end end = finder_open(&s->finder, &files, path, build_id);
     struct elffile *main = files.has_main ? &files.main : NULL;
     struct elffile *debug = files.has_debug ? &files.debug : main;
+    if (main && !build_id.n && is_newer(s, main))
+        end = FINDER_OTHER_BUILD;
     if (end == FINDER_FOUND) {
         count_from_file(s, m, (main ? main : debug)->elf);
         start_lookup(s, m);
