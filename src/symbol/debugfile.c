@@ -33,19 +33,26 @@ static int by_build_id(struct elffile *ret, struct text id, const char *folder)
     return try_open(ret, mem_printf("%s/%.2s/%.*s.debug", folder, id.at, rest, more), id);
 }
 
-/* The checksum that .gnu_debuglink gives of the debug file: zlib's CRC-32 of all its bytes. */
-static bool has_checksum(Elf *elf, GElf_Word crc)
+/*
+ * The checksum that .gnu_debuglink gives of the debug file: zlib's CRC-32 of all its bytes. Not by
+ * elf_rawfile(), after which libelf forgets to free what it read before.
+ */
+static bool has_checksum(int fd, GElf_Word crc)
 {
-    size_t n = 0;
-    const char *bytes = elf_rawfile(elf, &n);
-    return bytes && crc32_z(crc32_z(0, NULL, 0), (const Bytef *)bytes, n) == crc;
+    enum { PIECE = 1 << 16 };
+    autofree uint8_t *piece = mem_realloc(NULL, PIECE);
+    uLong sum = crc32_z(0, NULL, 0);
+    off_t at = 0;
+    for (ssize_t n; (n = pread(fd, piece, PIECE, at)) > 0; at += n)
+        sum = crc32_z(sum, piece, (size_t)n);
+    return sum == crc;
 }
 
 static int try_link(struct elffile *ret, char *path, struct text build_id, GElf_Word crc)
 {
     if (try_open(ret, path, build_id) != 0)
         return -1;
-    if (build_id.n || has_checksum(ret->elf, crc))
+    if (build_id.n || has_checksum(ret->fd, crc))
         return 0;
     elffile_close(ret);
     return -1;
