@@ -1,6 +1,7 @@
 /*
  * Names from everything but ELF files: the kernel's list, perf maps, jitdumps, and mangled names.
  */
+#include "model/modules.h"
 #include "symbol/demangle.h"
 #include "symbol/symbolize.h"
 
@@ -146,6 +147,57 @@ static void kernel_addresses_are_named_from_the_list(void **state)
     assert_int_equal(r.frames, 7);
     assert_int_equal(r.named, 5);
     assert_int_equal(profile_frame(p, work)->kind, FRAME_KERNEL);
+    profile_free(p);
+}
+
+/* Addresses change at each boot; where _text was then and is now tells by how much. */
+static void a_kernel_of_another_boot_is_named_where_text_is_known(void **state)
+{
+    (void)state;
+    static const char list[] = "ffffffff81000000 T _text\nffffffff81000100 T do_work\n"
+                               "ffffffff81000200 T do_more\n";
+    write_file("booted", list, sizeof list - 1);
+    uint64_t moved = 0x1c00000;
+    struct profile *p = profile_new();
+    struct mapping m = {.path = profile_add_str(p, text_of("[kernel.kallsyms]")),
+                        .start = 0xffffffff81000000 + moved,
+                        .end = 0xffffffff82000000 + moved,
+                        .offset = 0xffffffff81000000 + moved};
+    struct frame_key key = {.pc = 0xffffffff81000104 + moved,
+                            .mapping = profile_add_mapping(p, &m),
+                            .kind = FRAME_KERNEL};
+    struct frame_id f = profile_add_frame(p, &key);
+    autofree char *path = in_folder("booted");
+    symbolize(p, &(struct symbolize_opts){.kallsyms = path});
+    assert_string_equal(name_of(p, f), "do_work");
+    assert_int_equal(profile_frame(p, f)->pc, key.pc);
+    profile_free(p);
+}
+
+static void modules_without_a_single_name_are_known(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct modules m;
+    add_frame(p, "/bin/bare", 0x1000, FRAME_USER);
+    struct frame_id place = add_frame(p, "/bin/bare", 0x2000, FRAME_USER);
+    struct frame_id named = add_frame(p, "/bin/named", 0x1000, FRAME_USER);
+    add_frame(p, "/bin/named", 0x2000, FRAME_USER);
+    struct function at = {.name = profile_add_str(p, text_of("[bare+0x2000]"))};
+    struct function work = {.name = profile_add_str(p, text_of("work"))};
+    struct line lines[] = {{.function = profile_add_function(p, &at)},
+                           {.function = profile_add_function(p, &work)}};
+    struct mapping_id bare = profile_frame(p, place)->mapping;
+    struct mapping_id other = profile_frame(p, named)->mapping;
+    profile_set_frame(p, place, &(struct frame_key){0x2000, bare, FRAME_USER, &lines[0], 1});
+    profile_set_frame(p, named, &(struct frame_key){0x1000, other, FRAME_USER, &lines[1], 1});
+    modules_build(&m, p);
+    const struct module_names *b = modules_find(&m, p, text_of("/bin/bare"));
+    const struct module_names *n = modules_find(&m, p, text_of("/bin/named"));
+    assert_true(b && module_is_bare(b) && b->frames == 2);
+    assert_true(n && !module_is_bare(n) && n->frames == 2 && n->named == 1);
+    assert_null(modules_find(&m, p, text_of("/bin/other")));
+    modules_done(&m);
     profile_free(p);
 }
 
@@ -473,6 +525,8 @@ int main(void)
         cmocka_unit_test(long_cxx_names_are_demangled_too),
         cmocka_unit_test(names_that_unfold_to_gigabytes_are_left_alone),
         cmocka_unit_test(kernel_addresses_are_named_from_the_list),
+        cmocka_unit_test(a_kernel_of_another_boot_is_named_where_text_is_known),
+        cmocka_unit_test(modules_without_a_single_name_are_known),
         cmocka_unit_test(hidden_kernel_addresses_name_nothing),
         cmocka_unit_test(the_last_entry_of_a_perf_map_counts),
         cmocka_unit_test(maps_of_other_users_are_not_believed),
