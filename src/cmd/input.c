@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cmd/command.h"
 #include "source/sources.h"
+#include "symbol/finder.h"
 #include "symbol/sidecar.h"
 
 #include <pthread.h>
@@ -290,6 +291,21 @@ void input_tell_events(const struct input *in, const struct input_opts *opts)
         return;
     struct text event = profile_str(p, p->types[in->type].event);
     command_say("%d events in the input; showing '%s' only (choose with --event)", n, event.at);
+}
+
+char *input_find_file(const struct input_opts *opts, const char *path, struct text build_id)
+{
+    struct arena arena = {0};
+    folder_list folders = {0};
+    struct finder finder;
+    split_folders(&opts->symbols, &arena, &folders);
+    finder_init(&finder, &(struct finder_opts){
+                             .symbols = folders.at, .n_symbols = folders.n, .symfs = opts->symfs});
+    char *found = finder_path(&finder, path, build_id);
+    finder_done(&finder);
+    vec_done(&folders);
+    arena_done(&arena);
+    return found ? found : mem_strdup(path);
 }
 
 void input_done(struct input *in)

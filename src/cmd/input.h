@@ -71,4 +71,10 @@ int input_load_all(struct input *ins, char **paths, size_t n, const struct input
 /* For commands that show one event: with several in IN and no choice made, say which it is. */
 void input_tell_events(const struct input *in, const struct input_opts *opts);
 
+/*
+ * Where the file that a profile calls PATH is, as it was: there, or where --symbols and perf's
+ * cache have it. PATH itself if it is nowhere. Free it.
+ */
+char *input_find_file(const struct input_opts *opts, const char *path, struct text build_id);
+
 void input_done(struct input *in);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 /* Of a folder of symbols: who names "/" by mistake must not wait for the whole disk. */
@@ -180,6 +181,19 @@ void finder_close(struct finder_files *files)
         elffile_close(&files->debug);
     if (files->has_main)
         elffile_close(&files->main);
+}
+
+char *finder_path(struct finder *f, const char *path, struct text build_id)
+{
+    struct elffile main;
+    char link[40], at[PATH_MAX];
+    elf_version(EV_CURRENT);
+    if (!find_main(f, &main, path, build_id))
+        return NULL;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", main.fd);
+    ssize_t n = readlink(link, at, sizeof at);
+    elffile_close(&main);
+    return n > 0 && (size_t)n < sizeof at ? mem_strndup(at, (size_t)n) : NULL;
 }
 
 /* --- the kernel --- */

@@ -54,6 +54,9 @@ enum finder_end finder_open(struct finder *f, struct finder_files *ret, const ch
                             struct text build_id);
 void finder_close(struct finder_files *files);
 
+/* Where the program or library itself is, or NULL. Free it. */
+char *finder_path(struct finder *f, const char *path, struct text build_id);
+
 /* Open the first of the kernels that might be the one with this build-id and release. */
 int finder_open_kernel(struct finder *f, struct elffile *ret, struct text build_id,
                        const char *release, bool asked_only);

@@ -138,6 +138,9 @@ pprof() { # FILE BUILD-ID OFFSET-IN-MAPPING OFFSET-IN-FILE
     [ "$("$KELVIN" fold perf.data | share spin)" -ge 80 ]
     compile other another
     [ "$("$KELVIN" fold perf.data 2>/dev/null | share spin)" -ge 80 ] || fail "$("$KELVIN" fold perf.data)"
+    kelvin annotate perf.data spin
+    exits 0
+    [[ $output == *imul* ]] || fail "$output"
     rm -rf home/.debug
     [ "$("$KELVIN" fold perf.data 2>/dev/null | share spin)" -eq 0 ]
     [ "$("$KELVIN" fold perf.data 2>/dev/null | share other)" -eq 0 ]
