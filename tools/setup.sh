@@ -10,7 +10,7 @@ clang_major() {
 }
 
 build=(gcc=gcc make=make libc6-dev libzstd-dev zlib1g-dev libxxhash-dev
-    libelf-dev libdw-dev libiberty-dev libcapstone-dev libsqlite3-dev libinih-dev)
+    libelf-dev libdw-dev liblzma-dev libiberty-dev libcapstone-dev libsqlite3-dev libinih-dev)
 test=(libcmocka-dev libjansson-dev bats=bats libxml2-utils=xmllint
     clang=clang "libclang-rt-$(clang_major)-dev" clang-format=clang-format clang-tidy=clang-tidy
     "g++=g++" lld=ld.lld mold=mold binutils=readelf gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross

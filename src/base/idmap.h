@@ -10,6 +10,10 @@
  *     idmap_add(&map, hash, new_id);
  *
  * Linear probing, at most two thirds full. Nothing is ever removed.
+ *
+ * Keys come from files that others wrote, so hashes start from numbers that differ from process
+ * to process: nobody can write a file whose keys all meet in one place. Nothing may therefore
+ * depend on where an id lies in the table; there is no way to walk over it.
  */
 #pragma once
 #include "base/mem.h"
@@ -74,10 +78,17 @@ static inline uint32_t idmap_next(const struct idmap *m, uint32_t hash, uint32_t
     for (uint32_t pos_ = (hash), id = idmap_next(map, hash, &pos_); id != IDMAP_NONE; \
          id = idmap_next(map, hash, &pos_))
 
-/* Mix two words into a hash; good enough for ids, not for text. */
+/* Of this process; set before main() and never again. */
+extern uint64_t hash_seeds[2];
+
+/*
+ * Mix two words into a hash; good enough for ids, not for text. The 128 bits of a product of
+ * which both factors are secret: no two keys are known to meet, as they are where the secret is
+ * only added.
+ */
 static inline uint32_t hash_pair(uint32_t a, uint32_t b)
 {
-    uint64_t x = ((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15u;
-    x ^= x >> 32;
+    __uint128_t product = (__uint128_t)(hash_seeds[0] ^ a) * (hash_seeds[1] ^ b);
+    uint64_t x = (uint64_t)(product >> 64) ^ (uint64_t)product;
     return (uint32_t)(x * 0xd6e8feb86659fd93u >> 32);
 }

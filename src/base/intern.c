@@ -4,7 +4,7 @@
 
 static uint32_t hash_text(struct text t)
 {
-    return (uint32_t)XXH3_64bits(t.at, t.n);
+    return (uint32_t)XXH3_64bits_withSeed(t.at, t.n, hash_seeds[0]);
 }
 
 void intern_init(struct intern *in)

@@ -118,9 +118,13 @@ static int show(struct annotate_job *job, struct err *err)
 {
     struct text path = profile_str(job->in.profile, job->mapping.path);
     struct text build_id = profile_str(job->in.profile, job->mapping.build_id);
-    job->path = path.at;
-    if (code_open(&job->code, path.at, job->opts.force ? (struct text){0} : build_id, err) != 0)
+    autofree char *found = input_find_file(&job->opts.input, path.at, build_id);
+    job->path = found;
+    if (code_open(&job->code, found, job->opts.force ? (struct text){0} : build_id, err) != 0)
         return -1;
+    /* A copy may be called anything. */
+    const char *slash = strrchr(path.at, '/');
+    job->code.module = slash ? slash + 1 : path.at;
     if (job->code.machine != EM_X86_64)
         return err_set(err, EXIT_INPUT, "'%s' is not x86-64 code, which is all that is known yet",
                        path.at);

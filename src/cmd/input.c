@@ -1,8 +1,11 @@
 #include "cmd/input.h"
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/units.h"
 #include "cmd/command.h"
 #include "source/sources.h"
-#include "symbol/symbolize.h"
+#include "symbol/finder.h"
+#include "symbol/sidecar.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,8 +20,12 @@ static void print_warnings(const struct import *im)
                     im->skipped == 1 ? "flaw" : "flaws", im->first_skip);
 }
 
-/* perf.data holds addresses only, and so does a recording whose recorder was killed. */
-static bool wants_names(const struct profile *p, const struct import *im)
+/*
+ * The kernel's addresses and the files that describe code made at run time belong to the machine
+ * as it was: only perf.data, and a recording whose recorder was killed, are named from those. All
+ * else has had its chance, or is from who knows where.
+ */
+static bool is_of_now(const struct profile *p, const struct import *im)
 {
     return strcmp(im->format, source_perfdata.name) == 0 ||
            (strcmp(im->format, source_kelvin.name) == 0 && meta_find(&p->meta, META_CUT));
@@ -27,20 +34,145 @@ static bool wants_names(const struct profile *p, const struct import *im)
 /* One profile on its way in. Reading prints nothing, so that several can be read at once. */
 struct loading {
     const char *path;
+    const struct input_opts *opts;
     struct import_opts want;
     struct import im;
     struct profile *profile;
-    size_t missing_files;
+    symbolize_missing_list missing;
     struct err err;
     int rc;
 };
 
-/* The files that addresses belong to are on this machine, or not at all. */
+typedef VEC(const char *) folder_list;
+
+/* The folders of --symbols, lists taken apart; the texts are in ARENA. */
+static void split_folders(const struct opt_list *list, struct arena *arena, folder_list *ret)
+{
+    for (size_t i = 0; i < list->n; i++)
+        for (struct text rest = text_of(list->at[i]); rest.n;) {
+            struct text folder = text_cut(&rest, ':');
+            if (folder.n)
+                *vec_push(ret) = arena_text(arena, folder).at;
+        }
+}
+
+/* Forget those that have names by now. */
+static void drop_named(const struct profile *p, symbolize_missing_list *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        size_t bare = 0;
+        for (size_t k = 0; k < p->frames.n && !bare; k++) {
+            const struct mapping *m = &p->mappings.at[p->frames.at[k].mapping.i];
+            bare += !p->frames.at[k].n_lines && m->path.i == list->at[i].path.i;
+        }
+        if (bare)
+            list->at[n++] = list->at[i];
+    }
+    list->n = n;
+}
+
+/* samply can write names beside its profiles. */
+static void add_names_beside(struct loading *l)
+{
+    autofree char *path = sidecar_path(l->path);
+    struct err err;
+    if (strcmp(l->im.format, source_firefox.name) != 0 || access(path, R_OK) != 0)
+        return;
+    int64_t named = sidecar_name(l->profile, path, &err);
+    if (named < 0)
+        import_note(&l->im, "'%s' was left out: %s", path, err.text);
+    if (named > 0)
+        drop_named(l->profile, &l->missing);
+}
+
+/* Whatever has an address, a module and no name. */
+static void add_names(struct loading *l)
+{
+    struct arena arena = {0};
+    folder_list folders = {0};
+    split_folders(&l->opts->symbols, &arena, &folders);
+    struct symbolize_opts o = {
+        .symbols = folders.at,
+        .n_symbols = folders.n,
+        .symfs = l->opts->symfs,
+        .files_only = !is_of_now(l->profile, &l->im),
+        .places_too = folders.n || l->opts->symfs,
+        .missing = &l->missing,
+    };
+    if (symbolize_wanted(l->profile, &o))
+        symbolize(l->profile, &o);
+    add_names_beside(l);
+    vec_done(&folders);
+    arena_done(&arena);
+}
+
 static void read_profile(struct loading *l)
 {
     l->rc = import_file(&l->im, l->path, &l->want, &l->profile, &l->err);
-    if (l->rc == 0 && wants_names(l->profile, &l->im))
-        l->missing_files = symbolize(l->profile, &(struct symbolize_opts){0}).missing_files;
+    if (l->rc == 0)
+        add_names(l);
+}
+
+/* --- modules without names --- */
+
+static const char *reason_text(enum symbolize_reason reason)
+{
+    switch (reason) {
+    case SYMBOLIZE_OTHER_BUILD:
+        return "was rebuilt since the recording (its build-id differs)";
+    case SYMBOLIZE_FORBIDDEN:
+        return "may not be read";
+    case SYMBOLIZE_NOT_ELF:
+        return "is not an ELF file";
+    case SYMBOLIZE_OTHER_KERNEL:
+        return "is not the one that runs now";
+    case SYMBOLIZE_HIDDEN_KERNEL:
+        return "does not show its symbols ('kelvin doctor' says how to change that)";
+    case SYMBOLIZE_NO_MAP:
+        return "is gone, which described code made at run time";
+    case SYMBOLIZE_FOREIGN_MAP:
+        return "belongs to another user than the process and was ignored";
+    case SYMBOLIZE_GONE:
+        break;
+    }
+    return "is gone";
+}
+
+/* Whether a copy of the file would help. */
+static bool wants_file(enum symbolize_reason reason)
+{
+    return reason == SYMBOLIZE_GONE || reason == SYMBOLIZE_OTHER_BUILD ||
+           reason == SYMBOLIZE_NOT_ELF || reason == SYMBOLIZE_OTHER_KERNEL;
+}
+
+static int by_frames(const void *a, const void *b)
+{
+    const struct symbolize_missing *x = a, *y = b;
+    if (x->frames != y->frames)
+        return x->frames > y->frames ? -1 : 1;
+    return x->path.i < y->path.i ? -1 : x->path.i > y->path.i;
+}
+
+/* The module that most frames are from, why it has no names, and what to do about it. */
+static void print_missing(const struct profile *p, symbolize_missing_list *list)
+{
+    if (!list->n)
+        return;
+    qsort(list->at, list->n, sizeof *list->at, by_frames);
+    const struct symbolize_missing *m = &list->at[0];
+    autobuf struct buf b = {0};
+    buf_printf(&b, "%s %s: its functions have no names",
+               m->path.i ? profile_str(p, m->path).at : "the kernel of the recording",
+               reason_text(m->reason));
+    if (list->n > 1)
+        buf_printf(&b, " (and %zu more %s)", list->n - 1, list->n == 2 ? "module" : "modules");
+    if (wants_file(m->reason))
+        buf_str(&b, "; find the old file with --symbols DIR");
+    for (size_t i = 0; i < b.n; i++)
+        if ((unsigned char)b.at[i] < ' ' || b.at[i] == 0x7f)
+            b.at[i] = '?';
+    command_say("%s", buf_cstr(&b));
 }
 
 /* --- what is selected --- */
@@ -87,25 +219,23 @@ static int select_part(struct input *in, const struct input_opts *o, struct err 
 /* Say what is to be said about it, and hand it over. */
 static int take_profile(struct loading *l, const struct input_opts *opts, struct input *ret)
 {
-    *ret = (struct input){.profile = l->profile};
+    *ret = (struct input){.profile = l->profile, .missing = l->missing};
     if (l->rc != 0)
         return command_fail(&l->err);
     print_warnings(&l->im);
-    if (l->missing_files)
-        command_say("%zu of the files it was recorded from are gone or have changed: their "
-                    "functions have no names",
-                    l->missing_files);
+    print_missing(l->profile, &ret->missing);
     return select_part(ret, opts, &l->err) == 0 ? EXIT_OK : command_fail(&l->err);
 }
 
 static struct loading loading_of(const char *path, const struct input_opts *opts,
                                  const struct import_opts *want)
 {
-    struct loading l = {.path = path, .want = *want};
+    struct loading l = {.path = path, .opts = opts, .want = *want};
     l.want.format = opts->from;
     l.want.strict = opts->strict;
     if (opts->time) /* merged rows have no times */
         l.want.merge = false;
+    l.want.bare_addresses = true; /* they may get names */
     return l;
 }
 
@@ -187,7 +317,7 @@ int input_load_all(struct input *ins, char **paths, size_t n, const struct input
         if (rc == EXIT_OK)
             rc = take_profile(&c.list[i], opts, &ins[i]);
         else
-            ins[i] = (struct input){.profile = c.list[i].profile};
+            ins[i] = (struct input){.profile = c.list[i].profile, .missing = c.list[i].missing};
         import_done(&c.list[i].im);
     }
     free(c.list);
@@ -204,9 +334,25 @@ void input_tell_events(const struct input *in, const struct input_opts *opts)
     command_say("%zu events in the input; showing '%s' only (choose with --event)", n, event.at);
 }
 
+char *input_find_file(const struct input_opts *opts, const char *path, struct text build_id)
+{
+    struct arena arena = {0};
+    folder_list folders = {0};
+    struct finder finder;
+    split_folders(&opts->symbols, &arena, &folders);
+    finder_init(&finder, &(struct finder_opts){
+                             .symbols = folders.at, .n_symbols = folders.n, .symfs = opts->symfs});
+    char *found = finder_path(&finder, path, build_id);
+    finder_done(&finder);
+    vec_done(&folders);
+    arena_done(&arena);
+    return found ? found : mem_strdup(path);
+}
+
 void input_done(struct input *in)
 {
     selection_done(&in->selection);
     profile_free(in->profile);
+    vec_done(&in->missing);
     in->profile = NULL;
 }

@@ -5,9 +5,12 @@
 #include "analysis/selection.h"
 #include "base/opt.h"
 #include "source/import.h"
+#include "symbol/symbolize.h"
 
 struct input_opts {
     const char *from, *event, *value;
+    struct opt_list symbols; /* folders, or lists of folders separated by colons */
+    const char *symfs;
     bool strict;
 
     /* What is selected, of commands that have SELECTION_OPTS. */
@@ -34,6 +37,17 @@ struct input_opts {
          .offset = offsetof(S, input.from),                                                 \
          .arg = "FORMAT",                                                                   \
          .help = "the input's format (default: recognised by its content)"},                \
+        {.name = "symbols",                                                                 \
+         .kind = OPT_LIST,                                                                  \
+         .offset = offsetof(S, input.symbols),                                              \
+         .arg = "DIR",                                                                      \
+         .help = "look for programs and debug files below DIR too, by build-id, path or "   \
+                 "name; may be given several times"},                                       \
+        {.name = "symfs",                                                                   \
+         .kind = OPT_TEXT,                                                                  \
+         .offset = offsetof(S, input.symfs),                                                \
+         .arg = "DIR",                                                                      \
+         .help = "look for programs below DIR instead of /"},                               \
     {                                                                                       \
         .name = "strict", .kind = OPT_FLAG, .offset = offsetof(S, input.strict),            \
         .help = "fail on the first line or record that makes no sense"                      \
@@ -90,6 +104,7 @@ struct input_opts {
 struct input {
     struct profile *profile;
     struct selection selection;
+    symbolize_missing_list missing; /* modules of which nothing has a name, and why */
 };
 
 /*
@@ -111,5 +126,11 @@ bool input_is_filtered(const struct input_opts *opts);
 
 /* For commands that show one stream: with several in IN and no choice made, say which it is. */
 void input_tell_events(const struct input *in, const struct input_opts *opts);
+
+/*
+ * Where the file that a profile calls PATH is, as it was: there, or where --symbols and perf's
+ * cache have it. PATH itself if it is nowhere. Free it.
+ */
+char *input_find_file(const struct input_opts *opts, const char *path, struct text build_id);
 
 void input_done(struct input *in);

@@ -1,10 +1,12 @@
 #include "code/code.h"
 
+#include "base/clone.h"
 #include "base/cursor.h"
 #include "symbol/debugfile.h"
 #include "symbol/demangle.h"
+#include "symbol/elfsym.h"
 
-enum { RANK_FUNCTION, RANK_LOCAL, RANK_LABEL, RANK_UNWIND };
+enum { RANK_FUNCTION, RANK_LABEL, RANK_UNWIND };
 
 /* --- sections --- */
 
@@ -40,30 +42,46 @@ static const struct code_section *section_of(const struct code *c, uint64_t pc)
 
 /* --- functions --- */
 
-static void add_symbol(struct code *c, const GElf_Sym *sym, const char *name)
+/* The name lives as long as C. */
+static void add_symbol(struct code *c, const struct elfsyms *symbols, const struct elfsym *symbol)
 {
-    unsigned type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
-    bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
-    if (sym->st_shndx == SHN_UNDEF || !name || !name[0] || name[0] == '$' || name[0] == '.' ||
-        (!function && type != STT_NOTYPE) || !section_of(c, sym->st_value))
+    struct text name = elfsyms_name(symbols, symbol);
+    bool function = symbol->rank <= ELFSYM_LOCAL;
+    if (!name.n || name.at[0] == '$' || name.at[0] == '.' || !section_of(c, symbol->start))
         return;
-    uint8_t rank = !function ? RANK_LABEL : bind == STB_LOCAL ? RANK_LOCAL : RANK_FUNCTION;
-    *vec_push(&c->functions) = (struct code_function){sym->st_value, sym->st_size, name, rank};
+    const char *own = name.at[name.n] ? arena_text(&c->names, name).at : name.at;
+    *vec_push(&c->functions) = (struct code_function){symbol->start, symbol->size, own,
+                                                      function ? RANK_FUNCTION : RANK_LABEL, 0};
 }
 
-static bool add_symbols(struct code *c, Elf *elf, uint32_t type)
+static int compare_symbols(const void *a, const void *b, void *symbols)
 {
-    GElf_Shdr shdr;
-    GElf_Sym sym;
-    Elf_Scn *scn = elffile_section(elf, type);
-    Elf_Data *data = scn && gelf_getshdr(scn, &shdr) ? elf_getdata(scn, NULL) : NULL;
-    size_t entry_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
-    if (!data || !entry_bytes)
-        return false;
-    for (size_t i = 0; i < data->d_size / entry_bytes; i++)
-        if (gelf_getsym(data, (int)i, &sym))
-            add_symbol(c, &sym, elf_strptr(elf, shdr.sh_link, sym.st_name));
-    return true;
+    const struct elfsym *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return elfsyms_compare(symbols, x, y);
+}
+
+/* The best name for an address first, by the same rule as in profiles. */
+static void add_symbols(struct code *c)
+{
+    struct elfsyms symbols = {0};
+    VEC(struct elfsym) list = {0};
+    struct elfsym symbol;
+    elfsyms_add(&symbols, c->main.elf, SHT_DYNSYM);
+    if (elfsyms_add(&symbols, c->main.elf, SHT_SYMTAB) != 0 && c->debug.elf)
+        elfsyms_add(&symbols, c->debug.elf, SHT_SYMTAB);
+    for (int t = 0; t < symbols.n; t++)
+        for (size_t i = 0; i < symbols.tables[t].n; i++)
+            if (elfsyms_get(&symbols, t, i, &symbol))
+                *vec_push(&list) = symbol;
+    if (list.n)
+        qsort_r(list.at, list.n, sizeof *list.at, compare_symbols, &symbols);
+    for (size_t i = 0; i < list.n; i++)
+        if (!i || list.at[i].start != list.at[i - 1].start || !list.at[i - 1].size)
+            add_symbol(c, &symbols, &list.at[i]);
+    vec_done(&list);
+    elfsyms_done(&symbols);
 }
 
 /*
@@ -86,11 +104,11 @@ static void add_unwind_starts(struct code *c)
         uint64_t start = shdr.sh_addr + (uint64_t)(int32_t)cursor_uint(&in, 4);
         cursor_uint(&in, 4);
         if (section_of(c, start))
-            *vec_push(&c->functions) = (struct code_function){start, 0, "", RANK_UNWIND};
+            *vec_push(&c->functions) = (struct code_function){start, 0, "", RANK_UNWIND, 0};
     }
 }
 
-/* The best name for an address first: functions, global, fewer underscores, shorter. */
+/* Stable: of one start the symbols are in order already, and before unwind starts. */
 static int compare_functions(const void *a, const void *b)
 {
     const struct code_function *x = a, *y = b;
@@ -98,12 +116,7 @@ static int compare_functions(const void *a, const void *b)
         return x->start < y->start ? -1 : 1;
     if (x->rank != y->rank)
         return x->rank - y->rank;
-    size_t m = strspn(x->symbol, "_"), n = strspn(y->symbol, "_");
-    if (m != n)
-        return m < n ? -1 : 1;
-    m = strlen(x->symbol);
-    n = strlen(y->symbol);
-    return m != n ? (m < n ? -1 : 1) : strcmp(x->symbol, y->symbol);
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 /* A label or unwind start inside of a function that has a size begins no other. */
@@ -142,11 +155,9 @@ static void set_size(struct code *c, size_t i)
 
 static void find_functions(struct code *c)
 {
-    bool whole = add_symbols(c, c->main.elf, SHT_SYMTAB);
-    if (!whole && c->debug.elf)
-        whole = add_symbols(c, c->debug.elf, SHT_SYMTAB);
-    if (!whole)
-        add_symbols(c, c->main.elf, SHT_DYNSYM);
+    add_symbols(c);
+    for (size_t i = 0; i < c->functions.n; i++)
+        c->functions.at[i].order = (uint32_t)i;
     add_unwind_starts(c);
     if (c->functions.n)
         qsort(c->functions.at, c->functions.n, sizeof *c->functions.at, compare_functions);
@@ -184,9 +195,8 @@ int code_open(struct code *c, const char *path, struct text build_id, struct err
     c->machine = gelf_getehdr(c->main.elf, &ehdr) ? ehdr.e_machine : EM_NONE;
     if (!elffile_section(c->main.elf, SHT_SYMTAB)) {
         char id[2 * BUILD_ID_MAX + 1];
-        struct debugfile_opts opts = {.folder = "/usr/lib/debug"};
         elffile_build_id(c->main.elf, id);
-        if (debugfile_open(&c->debug, path, c->main.elf, text_of(id), &opts) != 0)
+        if (debugfile_open(&c->debug, path, c->main.elf, text_of(id), "/usr/lib/debug") != 0)
             c->debug = (struct elffile){.fd = -1};
     }
     find_sections(c);
@@ -220,12 +230,13 @@ const struct code_function *code_find(const struct code *c, uint64_t pc)
 const char *code_name(struct code *c, const struct code_function *f)
 {
     autobuf struct buf b = {0};
-    autofree char *plain = mem_strndup(f->symbol, strcspn(f->symbol, "@"));
+    struct text symbol = clone_plain(text_of(f->symbol));
+    autofree char *plain = mem_strndup(symbol.at, symbol.n);
     if (!plain[0])
         buf_printf(&b, "[%s+0x%llx]", c->module, (unsigned long long)f->start);
     else if (!demangle(plain, &b))
         buf_str(&b, plain);
-    return arena_text(&c->names, buf_text(&b)).at;
+    return arena_text(&c->names, clone_plain(buf_text(&b))).at;
 }
 
 struct text code_bytes(const struct code *c, const struct code_function *f)

@@ -57,7 +57,7 @@ struct str_id profile_add_str(struct profile *p, struct text t)
 struct mapping_id profile_add_mapping(struct profile *p, const struct mapping *m)
 {
     uint64_t key[] = {m->path.i, m->build_id.i, m->start, m->end, m->offset};
-    uint32_t hash = (uint32_t)XXH3_64bits(key, sizeof key);
+    uint32_t hash = (uint32_t)XXH3_64bits_withSeed(key, sizeof key, hash_seeds[0]);
     for_each_match (&p->mapping_map, hash, id) {
         const struct mapping *o = &p->mappings.at[id];
         if (o->path.i == m->path.i && o->build_id.i == m->build_id.i && o->start == m->start &&
@@ -135,9 +135,10 @@ static uint32_t hash_frame(const struct frame_key *k)
 {
     uint32_t h = hash_pair((uint32_t)k->pc, (uint32_t)(k->pc >> 32));
     h = hash_pair(h, hash_pair(k->mapping.i, k->kind));
-    for (size_t i = 0; i < k->n_lines; i++)
-        h = hash_pair(
-            h, hash_pair(k->lines[i].function.i, k->lines[i].line * 31 + k->lines[i].column));
+    for (size_t i = 0; i < k->n_lines; i++) {
+        const struct line *l = &k->lines[i];
+        h = hash_pair(h, hash_pair(l->function.i, hash_pair(l->line, l->column)));
+    }
     return h;
 }
 

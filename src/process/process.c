@@ -26,6 +26,12 @@ struct held_file {
     char link[32];
 };
 
+/* Whose process it was that made code at run time. */
+struct jit_owner {
+    int pid;
+    uid_t uid;
+};
+
 /* What a process has mapped. Shared after a fork until one side changes it. */
 struct address_space {
     int refs;
@@ -76,6 +82,8 @@ struct processes {
     bool live;
     uint64_t now_ns; /* 0 = not known */
     struct mapping_id kernel;
+    uint64_t kernel_start, kernel_end, kernel_text; /* 0 where not told */
+    VEC(struct jit_owner) owners;
     VEC(struct frame_id) frames; /* of the sample at hand, innermost first */
     uint64_t pcs[PCS_MAX];
     struct known_pc cache[CACHE_SLOTS];
@@ -166,6 +174,7 @@ void processes_free(struct processes *ps)
     vec_done(&ps->list);
     vec_done(&ps->tasks);
     vec_done(&ps->frames);
+    vec_done(&ps->owners);
     free(ps);
 }
 
@@ -545,6 +554,30 @@ static struct mapping_id file_mapping(struct processes *ps, struct code_map *m, 
     return m->mapping = profile_add_mapping(ps->profile, &key);
 }
 
+/* The last one counts: numbers of processes come again. */
+bool processes_owner(const void *processes, uint64_t pid, uid_t *ret)
+{
+    const struct processes *ps = processes;
+    for (size_t i = ps->owners.n; i-- > 0;)
+        if ((uint64_t)ps->owners.at[i].pid == pid) {
+            *ret = ps->owners.at[i].uid;
+            return true;
+        }
+    return false;
+}
+
+static void keep_owner(struct processes *ps, int pid)
+{
+    char path[40];
+    struct stat st;
+    uid_t known;
+    if (!ps->live || processes_owner(ps, (uint64_t)pid, &known))
+        return;
+    snprintf(path, sizeof path, "/proc/%d", pid);
+    if (stat(path, &st) == 0)
+        *vec_push(&ps->owners) = (struct jit_owner){pid, st.st_uid};
+}
+
 /*
  * Code without a file: its names are in a jitdump or, by custom, in /tmp/perf-PID.map, which may
  * appear at any time.
@@ -552,6 +585,7 @@ static struct mapping_id file_mapping(struct processes *ps, struct code_map *m, 
 static struct mapping_id jit_mapping(struct processes *ps, int pid)
 {
     struct process_state *proc = process_find(ps, pid);
+    keep_owner(ps, pid);
     if (proc && proc->jitdump) {
         struct mapping key = {.path = model_str(ps, proc->jitdump)};
         return profile_add_mapping(ps->profile, &key);
@@ -593,6 +627,13 @@ static struct frame_id user_frame(struct processes *ps, struct address_space *as
     return k->frame;
 }
 
+void processes_kernel(struct processes *ps, uint64_t start, uint64_t end, uint64_t text)
+{
+    ps->kernel_start = start;
+    ps->kernel_end = end;
+    ps->kernel_text = text;
+}
+
 static struct frame_id kernel_frame(struct processes *ps, uint64_t pc)
 {
     struct known_pc *k = &ps->cache[hash_pair((uint32_t)pc, 0) % CACHE_SLOTS];
@@ -600,6 +641,9 @@ static struct frame_id kernel_frame(struct processes *ps, uint64_t pc)
         return k->frame;
     if (!ps->kernel.i) {
         struct mapping m = {.path = profile_add_str(ps->profile, text_of("[kernel.kallsyms]"))};
+        m.start = ps->kernel_start;
+        m.end = ps->kernel_end;
+        m.offset = ps->kernel_text;
         ps->kernel = profile_add_mapping(ps->profile, &m);
     }
     struct frame_key key = {.pc = pc, .mapping = ps->kernel, .kind = FRAME_KERNEL};

@@ -68,3 +68,12 @@ enum unwind_end processes_walk(struct processes *ps, const struct process_sample
  * or the process sees other folders than we do; PATH itself unless live. For symbolize_opts.locate.
  */
 const char *processes_locate(const void *processes, const char *path);
+
+/*
+ * The user of a process that made code at run time, as seen when that code was first sampled;
+ * false unless live. For symbolize_opts.owner.
+ */
+bool processes_owner(const void *processes, uint64_t pid, uid_t *ret);
+
+/* Where the kernel is and where its symbol _text was when the recording was made. */
+void processes_kernel(struct processes *ps, uint64_t start, uint64_t end, uint64_t text);

@@ -95,7 +95,8 @@ static void read_lib(struct firefox_tables *t, struct import *im, struct jsonrea
     static const char *const by_worth[] = {"path", "debugPath", "name", "debugName"};
     struct profile *p = im->profile;
     struct str_id names[4] = {{0}};
-    struct mapping m = {0};
+    /* Addresses count from the image's first; samply has 32 bits for them. */
+    struct mapping m = {.end = UINT32_MAX};
     struct text key;
     if (json_peek(j) != JSON_OBJECT || !json_enter(j, JSON_OBJECT)) {
         json_skip(j);

@@ -67,6 +67,9 @@ static const char *apply_mmap(struct perfdata_apply *a, const struct perfdata_re
     if (c.bad || !path || b.start + b.bytes < b.start)
         return "a mapping makes no sense";
     bool kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
+    /* The core of the kernel: its name ends in the symbol whose address the offset is. */
+    if (kernel && strcmp(path, "[kernel.kallsyms]_text") == 0)
+        processes_kernel(a->processes, b.start, b.start + b.bytes, b.offset);
     if (kernel || r->misc & PERF_RECORD_MISC_MMAP_DATA || !(b.prot & PROT_EXEC) || !b.bytes)
         return NULL;
     struct process_map m = {

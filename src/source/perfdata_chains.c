@@ -1,5 +1,5 @@
 #include "source/perfdata_chains.h"
-#include "base/mem.h"
+#include "base/idmap.h"
 
 enum { PLACES = 1 << 17 };
 
@@ -16,7 +16,7 @@ void perfdata_chains_done(struct perfdata_chains *c)
 
 XXH128_hash_t perfdata_chain_hash(struct text bytes, uint64_t what)
 {
-    return XXH3_128bits_withSeed(bytes.at, bytes.n, what);
+    return XXH3_128bits_withSeed(bytes.at, bytes.n, what ^ hash_seeds[0]);
 }
 
 static uint64_t with_space(XXH128_hash_t hash, uint32_t space)

@@ -138,7 +138,8 @@ static struct selection select_tally(const struct recorder *r, const struct stre
 static int finish(struct recorder *r, const struct record_opts *o, struct record_facts *f,
                   struct err *err)
 {
-    struct symbolize_opts names = {.locate = processes_locate, .locate_arg = r->processes};
+    struct symbolize_opts names = {
+        .locate = processes_locate, .locate_arg = r->processes, .owner = processes_owner};
     symbolize(r->profile, &names);
     struct stream *tally = recorder_tally(r);
     struct selection all = select_tally(r, tally);

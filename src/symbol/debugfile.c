@@ -18,28 +18,41 @@ static int try_open(struct elffile *ret, char *path, struct text build_id)
     return -1;
 }
 
+/* As debuggers keep them, and as perf does. */
 static int by_build_id(struct elffile *ret, struct text id, const char *folder)
 {
     if (id.n < 4 || id.n > 2 * BUILD_ID_MAX)
         return -1;
-    char *path =
-        mem_printf("%s/.build-id/%.2s/%.*s.debug", folder, id.at, (int)id.n - 2, id.at + 2);
-    return try_open(ret, path, id);
+    int rest = (int)id.n - 2;
+    const char *more = id.at + 2;
+    if (try_open(ret, mem_printf("%s/.build-id/%.2s/%.*s.debug", folder, id.at, rest, more), id) ==
+            0 ||
+        try_open(ret, mem_printf("%s/.build-id/%.2s/%.*s/debug", folder, id.at, rest, more), id) ==
+            0)
+        return 0;
+    return try_open(ret, mem_printf("%s/%.2s/%.*s.debug", folder, id.at, rest, more), id);
 }
 
-/* The checksum that .gnu_debuglink gives of the debug file: zlib's CRC-32 of all its bytes. */
-static bool has_checksum(Elf *elf, GElf_Word crc)
+/*
+ * The checksum that .gnu_debuglink gives of the debug file: zlib's CRC-32 of all its bytes. Not by
+ * elf_rawfile(), after which libelf forgets to free what it read before.
+ */
+static bool has_checksum(int fd, GElf_Word crc)
 {
-    size_t n = 0;
-    const char *bytes = elf_rawfile(elf, &n);
-    return bytes && crc32_z(crc32_z(0, NULL, 0), (const Bytef *)bytes, n) == crc;
+    enum { PIECE = 1 << 16 };
+    autofree uint8_t *piece = mem_realloc(NULL, PIECE);
+    uLong sum = crc32_z(0, NULL, 0);
+    off_t at = 0;
+    for (ssize_t n; (n = pread(fd, piece, PIECE, at)) > 0; at += n)
+        sum = crc32_z(sum, piece, (size_t)n);
+    return sum == crc;
 }
 
 static int try_link(struct elffile *ret, char *path, struct text build_id, GElf_Word crc)
 {
     if (try_open(ret, path, build_id) != 0)
         return -1;
-    if (build_id.n || has_checksum(ret->elf, crc))
+    if (build_id.n || has_checksum(ret->fd, crc))
         return 0;
     elffile_close(ret);
     return -1;
@@ -73,19 +86,16 @@ static int by_place(struct elffile *ret, const char *path, struct text build_id,
 }
 
 int debugfile_open(struct elffile *ret, const char *path, Elf *main, struct text build_id,
-                   const struct debugfile_opts *o)
+                   const char *folder)
 {
-    char own[2 * BUILD_ID_MAX + 1];
-    if (main) {
-        elffile_build_id(main, own);
-        build_id = text_of(own);
-    }
-    if (by_build_id(ret, build_id, o->folder) == 0 ||
-        (main && by_link(ret, path, main, build_id, o->folder) == 0) ||
-        by_place(ret, path, build_id, o->folder) == 0)
+    if (by_build_id(ret, build_id, folder) == 0 ||
+        (main && by_link(ret, path, main, build_id, folder) == 0))
         return 0;
-    if (!o->ask_servers)
-        return -1;
+    return by_place(ret, path, build_id, folder);
+}
+
+int debugfile_ask(struct elffile *ret, struct text build_id)
+{
     int fd = debuginfod_find(build_id);
     return fd < 0 ? -1 : elffile_open_fd(ret, fd, build_id);
 }

@@ -180,7 +180,7 @@ static struct function describe_in_scope(struct dwarf *d, Dwarf_Die *die, const 
         buf_str(&whole, "{lambda}::");
     }
     buf_str(&whole, name);
-    return (struct function){.name = profile_add_str(d->l->p, buf_text(&whole))};
+    return (struct function){.name = lookup_add_name(d->l, buf_text(&whole))};
 }
 
 static struct known_function describe(struct dwarf *d, Dwarf_Die *die, const void *entry)

@@ -43,6 +43,43 @@ void elffile_build_id(Elf *elf, char ret[2 * BUILD_ID_MAX + 1])
     ret[out] = 0;
 }
 
+enum { PAGE_BYTES = 4096 }; /* the least that is mapped; headers of larger pages agree with it */
+
+static uint64_t page_of(uint64_t address)
+{
+    return address & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/* The address of the file's byte OFFSET by this segment. */
+static bool holds_offset(const GElf_Phdr *load, uint64_t offset)
+{
+    uint64_t first = page_of(load->p_offset);
+    return load->p_type == PT_LOAD && offset >= first &&
+           offset - first < load->p_filesz + (load->p_offset - first);
+}
+
+/* Of segments that share a page the one with code: that is where the addresses are from. */
+uint64_t elffile_bias(Elf *elf, uint64_t start, uint64_t offset)
+{
+    size_t n = 0;
+    bool image = !start && !offset, found = false;
+    uint64_t linked = start;
+    if (elf_getphdrnum(elf, &n) != 0)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        GElf_Phdr load;
+        if (!gelf_getphdr(elf, (int)i, &load))
+            continue;
+        if (image && load.p_type == PT_LOAD)
+            return -page_of(load.p_vaddr);
+        if (holds_offset(&load, offset) && (!found || load.p_flags & PF_X)) {
+            linked = load.p_vaddr - load.p_offset + offset;
+            found = true;
+        }
+    }
+    return start - linked;
+}
+
 /*
  * Build-ids are compared as far as both go: the kernel's records have 20 bytes, padded with zeros
  * where the file has fewer.
@@ -72,9 +109,42 @@ static void look_for_dwarf(struct elffile *f)
     f->is_packed = old || (plain && gelf_getshdr(plain, &shdr) && shdr.sh_flags & SHF_COMPRESSED);
 }
 
+/* Not needed for names and lines, and half of what there is to read and unpack. */
+static bool is_needless(const char *name)
+{
+    static const char *const needless[] = {
+        "loc",      "loclists", "macro",        "macinfo",      "aranges", "frame",
+        "pubnames", "pubtypes", "gnu_pubnames", "gnu_pubtypes", "names",
+    };
+    if (strncmp(name, ".debug_", 7) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
+        if (strcmp(name + 7, needless[i]) == 0)
+            return true;
+    return false;
+}
+
+/* libdw takes up every section of debug information there is; what is NOBITS it leaves alone. */
+static void hide_needless(Elf *elf)
+{
+    GElf_Shdr shdr;
+    size_t strings = 0;
+    if (elf_getshdrstrndx(elf, &strings) != 0)
+        return;
+    for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+        const char *name = gelf_getshdr(scn, &shdr) ? elf_strptr(elf, strings, shdr.sh_name) : NULL;
+        if (!name || !is_needless(name))
+            continue;
+        shdr.sh_type = SHT_NOBITS;
+        shdr.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
+        gelf_update_shdr(scn, &shdr);
+    }
+}
+
 Dwarf *elffile_dwarf(struct elffile *f)
 {
     if (f->has_dwarf && !f->dw) {
+        hide_needless(f->elf);
         f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
         f->has_dwarf = f->dw != NULL;
     }
@@ -88,7 +158,8 @@ int elffile_open_fd(struct elffile *f, int fd, struct text build_id)
     *f = (struct elffile){.fd = fd};
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         goto fail;
-    f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    /* Not mapped: whoever overwrites the file while we look would end the program by SIGBUS. */
+    f->elf = elf_begin(fd, ELF_C_READ, NULL);
     if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
         goto fail;
     elffile_build_id(f->elf, own);

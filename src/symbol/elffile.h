@@ -33,6 +33,12 @@ Dwarf *elffile_dwarf(struct elffile *f);
 /* A file's build-id in hex, NUL-terminated; "" where it has none. */
 void elffile_build_id(Elf *elf, char ret[2 * BUILD_ID_MAX + 1]);
 
+/*
+ * What a mapping that has the file's byte OFFSET at START adds to the addresses that the file was
+ * linked to. With START and OFFSET 0 addresses count from the image's first. 0 where not known.
+ */
+uint64_t elffile_bias(Elf *elf, uint64_t start, uint64_t offset);
+
 /* The first section of a type, or with a name, or NULL. */
 Elf_Scn *elffile_section(Elf *elf, uint32_t type);
 Elf_Scn *elffile_named_section(Elf *elf, const char *name);

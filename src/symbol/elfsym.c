@@ -1,66 +1,96 @@
 #include "symbol/elfsym.h"
 
+#include "base/clone.h"
 #include "symbol/elffile.h"
 
-#include <elfutils/libdwfl.h>
+enum { VERSION_IS_OLD = 0x8000 }; /* in .gnu.version: not what programs are linked with today */
 
-/* A symbol that stands for code. Its rank is lower the more it is to be preferred. */
-struct symbol {
-    uint64_t start, size;
-    uint32_t name; /* offset in the table's strings */
-    uint16_t section;
-    uint8_t rank;
-};
+/* --- tables --- */
 
-struct symbols {
-    Elf *elf;
-    Elf_Data *data;
-    size_t n, strings; /* number of symbols, index of the section of their names */
-    VEC(bool) code;    /* by section: holds code */
-};
-
-static void find_code_sections(struct symbols *s)
+static void find_code_sections(struct elfsym_table *t)
 {
     GElf_Shdr shdr;
-    *vec_push(&s->code) = false; /* section 0 */
-    for (Elf_Scn *scn = elf_nextscn(s->elf, NULL); scn; scn = elf_nextscn(s->elf, scn))
-        *vec_push(&s->code) = gelf_getshdr(scn, &shdr) && shdr.sh_flags & SHF_EXECINSTR;
+    *vec_push(&t->code) = false; /* section 0 */
+    for (Elf_Scn *scn = elf_nextscn(t->elf, NULL); scn; scn = elf_nextscn(t->elf, scn))
+        *vec_push(&t->code) = gelf_getshdr(scn, &shdr) && shdr.sh_flags & SHF_EXECINSTR;
 }
 
-static int open_symbols(struct symbols *s, Elf *elf, uint32_t type)
+int elfsyms_add(struct elfsyms *s, Elf *elf, uint32_t type)
 {
     GElf_Shdr shdr;
-    *s = (struct symbols){.elf = elf};
-    Elf_Scn *scn = elffile_section(elf, type);
-    if (!scn || !gelf_getshdr(scn, &shdr) || !(s->data = elf_getdata(scn, NULL)))
+    struct elfsym_table t = {.elf = elf, .dynamic = type == SHT_DYNSYM};
+    Elf_Scn *scn = s->n < ELFSYMS_MAX ? elffile_section(elf, type) : NULL;
+    if (!scn || !gelf_getshdr(scn, &shdr) || !(t.data = elf_getdata(scn, NULL)))
         return -1;
     size_t entry_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
-    s->n = entry_bytes ? s->data->d_size / entry_bytes : 0;
-    s->strings = shdr.sh_link;
-    find_code_sections(s);
+    t.n = entry_bytes && t.data->d_buf ? t.data->d_size / entry_bytes : 0;
+    t.strings = shdr.sh_link;
+    Elf_Scn *versions = t.dynamic ? elffile_section(elf, SHT_GNU_versym) : NULL;
+    t.versions = versions ? elf_getdata(versions, NULL) : NULL;
+    find_code_sections(&t);
+    s->tables[s->n++] = t;
     return 0;
 }
 
-/* Symbol I if it may name code. */
-static bool get_symbol(const struct symbols *s, size_t i, struct symbol *ret)
+void elfsyms_done(struct elfsyms *s)
 {
+    for (int i = 0; i < s->n; i++)
+        vec_done(&s->tables[i].code);
+    s->n = 0;
+}
+
+/* --- symbols --- */
+
+static bool is_old(const struct elfsym_table *t, size_t i)
+{
+    GElf_Versym version;
+    return t->versions && gelf_getversym(t->versions, (int)i, &version) && version & VERSION_IS_OLD;
+}
+
+static uint8_t rank_of(const struct elfsym_table *t, size_t i, const GElf_Sym *sym, bool function)
+{
+    bool local = GELF_ST_BIND(sym->st_info) == STB_LOCAL;
+    if (!function)
+        return local ? ELFSYM_LOCAL_LABEL : ELFSYM_GLOBAL_LABEL;
+    if (local || !t->dynamic)
+        return local ? ELFSYM_LOCAL : ELFSYM_GLOBAL;
+    return is_old(t, i) ? ELFSYM_DYNAMIC_OLD : ELFSYM_DYNAMIC;
+}
+
+bool elfsyms_get(const struct elfsyms *s, int table, size_t i, struct elfsym *ret)
+{
+    const struct elfsym_table *t = &s->tables[table];
     GElf_Sym sym;
-    if (!gelf_getsym(s->data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF || !sym.st_name)
+    if (!gelf_getsym(t->data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF || !sym.st_name)
         return false;
-    unsigned type = GELF_ST_TYPE(sym.st_info), bind = GELF_ST_BIND(sym.st_info);
+    unsigned type = GELF_ST_TYPE(sym.st_info);
     bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
-    bool in_code = sym.st_shndx < s->code.n && s->code.at[sym.st_shndx];
+    bool in_code = sym.st_shndx < t->code.n && t->code.at[sym.st_shndx];
     if (!function && (type != STT_NOTYPE || !in_code))
         return false;
-    *ret = (struct symbol){sym.st_value, sym.st_size, sym.st_name, sym.st_shndx,
-                           (uint8_t)(2 * !function + (bind == STB_LOCAL))};
+    *ret = (struct elfsym){
+        .start = sym.st_value,
+        .size = sym.st_size,
+        .name = sym.st_name,
+        .section = sym.st_shndx,
+        .table = (uint8_t)table,
+        .rank = rank_of(t, i, &sym, function),
+    };
     return true;
 }
 
-static const char *name_of(const struct symbols *s, const struct symbol *symbol)
+/* With its version: "free@@GLIBC_2.2.5" in .symtab. */
+static const char *whole_name(const struct elfsyms *s, const struct elfsym *symbol)
 {
-    const char *name = elf_strptr(s->elf, s->strings, symbol->name);
+    const struct elfsym_table *t = &s->tables[symbol->table];
+    const char *name = elf_strptr(t->elf, t->strings, symbol->name);
     return name ? name : "";
+}
+
+struct text elfsyms_name(const struct elfsyms *s, const struct elfsym *symbol)
+{
+    const char *name = whole_name(s, symbol);
+    return (struct text){name, strcspn(name, "@")};
 }
 
 /* Mapping symbols of ARM ("$x") and assembler labels are no names. */
@@ -69,173 +99,168 @@ static bool is_label(const char *name)
     return !name[0] || name[0] == '$' || (name[0] == '.' && name[1] == 'L');
 }
 
-/* Negative where A is the better name for the same address. */
-static int compare_names(const struct symbols *s, const struct symbol *a, const struct symbol *b)
+/* How bad a name is, before names are compared as text. */
+static unsigned flaws_of(const char *name, struct text plain)
 {
-    const char *x = name_of(s, a), *y = name_of(s, b);
+    const char *version = strchr(name, '@');
+    unsigned flaws = version && version[1] != '@' ? 4 : 0; /* of an older version */
+    flaws += clone_plain(plain).n < plain.n ? 2 : 0;       /* "parse.localalias" */
+    return flaws + (text_starts(plain, "__GI_") || text_starts(plain, "__EI_")); /* glibc's own */
+}
+
+int elfsyms_compare(const struct elfsyms *s, const struct elfsym *a, const struct elfsym *b)
+{
+    const char *x = whole_name(s, a), *y = whole_name(s, b);
+    struct text p = elfsyms_name(s, a), q = elfsyms_name(s, b);
     if (is_label(x) != is_label(y))
         return is_label(x) - is_label(y);
     if (a->rank != b->rank)
         return a->rank - b->rank;
+    unsigned f = flaws_of(x, p), g = flaws_of(y, q);
+    if (f != g)
+        return f < g ? -1 : 1;
     size_t m = strspn(x, "_"), n = strspn(y, "_");
     if (m != n)
         return m < n ? -1 : 1;
-    m = strlen(x);
-    n = strlen(y);
-    return m != n ? (m < n ? -1 : 1) : strcmp(x, y);
+    bool shorter_first = a->rank < ELFSYM_LOCAL;
+    if (p.n != q.n)
+        return (p.n < q.n) == shorter_first ? -1 : 1;
+    return strcmp(x, y);
 }
 
-/* The function of a symbol, its version ("@@GLIBC_2.34") left out; 0 if it has no name. */
-static struct function_id function_of(struct lookup *l, const struct symbols *s,
-                                      const struct symbol *symbol)
+struct function elfsyms_describe(const struct elfsyms *s, struct lookup *l,
+                                 const struct elfsym *symbol)
 {
-    const char *name = name_of(s, symbol);
-    if (is_label(name))
-        return (struct function_id){0};
-    autofree char *plain = mem_strndup(name, strcspn(name, "@"));
-    struct function f = lookup_describe(l, plain);
-    return profile_add_function(l->p, &f);
+    struct text name = elfsyms_name(s, symbol);
+    if (is_label(whole_name(s, symbol)) || !name.n)
+        return (struct function){0};
+    autofree char *own = mem_strndup(name.at, name.n);
+    return lookup_describe(l, own);
 }
 
 /* --- symbols with a size --- */
 
-static int by_start_last_first(const void *a, const void *b, void *symbols)
+typedef VEC(struct elfsym) elfsym_list;
+
+static bool is_public(const struct elfsym *symbol)
 {
-    const struct symbol *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start > y->start ? -1 : 1;
-    return compare_names(symbols, x, y);
+    return symbol->rank <= ELFSYM_GLOBAL;
 }
 
-/* Where symbols lie inside of each other the one that starts last is the nearest. */
-static void name_sized(struct lookup *l, struct symbols *s, struct cover *free_pcs)
+/* Those with a size that hold an address which is still free. */
+static void find_sized(const struct elfsyms *s, struct cover *free_pcs, bool public,
+                       elfsym_list *ret)
 {
-    VEC(struct symbol) candidates = {0};
-    struct symbol symbol;
-    for (size_t i = 0; i < s->n; i++)
-        if (get_symbol(s, i, &symbol) && symbol.size &&
-            cover_first(free_pcs, symbol.start, symbol.start + symbol.size) < free_pcs->n)
-            *vec_push(&candidates) = symbol;
-    if (candidates.n)
-        qsort_r(candidates.at, candidates.n, sizeof symbol, by_start_last_first, s);
-    for (size_t k = 0; k < candidates.n; k++) {
-        struct symbol *c = &candidates.at[k];
+    struct elfsym symbol;
+    for (int t = 0; t < s->n; t++)
+        for (size_t i = 0; i < s->tables[t].n; i++)
+            if (elfsyms_get(s, t, i, &symbol) && symbol.size && is_public(&symbol) == public &&
+                cover_first(free_pcs, symbol.start, symbol.start + symbol.size) < free_pcs->n)
+                *vec_push(ret) = symbol;
+}
+
+/* .dynsym first; then, where symbols lie inside of each other, the one that starts last. */
+static int by_worth(const void *a, const void *b, void *symbols)
+{
+    const struct elfsym *x = a, *y = b;
+    bool x_dynamic = x->rank <= ELFSYM_DYNAMIC_OLD, y_dynamic = y->rank <= ELFSYM_DYNAMIC_OLD;
+    if (x_dynamic != y_dynamic)
+        return x_dynamic ? -1 : 1;
+    if (x->start != y->start)
+        return x->start > y->start ? -1 : 1;
+    return elfsyms_compare(symbols, x, y);
+}
+
+static void set_name(struct lookup *l, size_t i, const struct function *f)
+{
+    if (l->found[i].n_lines)
+        lookup_rename(l, i, f);
+    else
+        lookup_set_name(l, i, profile_add_function(l->p, f));
+}
+
+static void name_sized(const struct elfsyms *s, struct lookup *l, struct cover *free_pcs,
+                       bool public)
+{
+    elfsym_list list = {0};
+    find_sized(s, free_pcs, public, &list);
+    if (list.n)
+        qsort_r(list.at, list.n, sizeof *list.at, by_worth, (void *)s);
+    for (size_t k = 0; k < list.n; k++) {
+        struct elfsym *c = &list.at[k];
         uint64_t end = c->start + c->size;
         size_t i = cover_first(free_pcs, c->start, end);
-        struct function_id function = i < l->n ? function_of(l, s, c) : (struct function_id){0};
-        if (!function.i)
+        struct function f = i < l->n ? elfsyms_describe(s, l, c) : (struct function){0};
+        if (!f.name.i)
             continue;
         for (; i < l->n; i = cover_take(free_pcs, i, end))
-            lookup_set_name(l, i, function);
+            set_name(l, i, &f);
     }
-    vec_done(&candidates);
+    vec_done(&list);
+}
+
+void elfsyms_name_public(const struct elfsyms *s, struct lookup *l)
+{
+    struct cover all;
+    cover_init(&all, l->pcs, l->n);
+    name_sized(s, l, &all, true);
+    cover_done(&all);
 }
 
 /* --- symbols without a size: assembly. They reach to the next symbol or the section's end --- */
 
-static bool in_section(const struct symbols *s, const struct symbol *symbol, uint64_t pc)
+static bool in_section(const struct elfsyms *s, const struct elfsym *symbol, uint64_t pc)
 {
     GElf_Shdr shdr;
-    Elf_Scn *scn = elf_getscn(s->elf, symbol->section);
+    Elf_Scn *scn = elf_getscn(s->tables[symbol->table].elf, symbol->section);
     return scn && gelf_getshdr(scn, &shdr) && pc - shdr.sh_addr < shdr.sh_size;
 }
 
 /* For each address the best symbol of those that start nearest before it. */
-static void find_nearest(struct lookup *l, const struct symbols *s, struct symbol *nearest)
+static void find_nearest(const struct elfsyms *s, int table, struct lookup *l,
+                         struct elfsym *nearest)
 {
-    struct symbol symbol;
-    for (size_t k = 0; k < s->n; k++) {
-        if (!get_symbol(s, k, &symbol))
+    struct elfsym symbol;
+    for (size_t k = 0; k < s->tables[table].n; k++) {
+        if (!elfsyms_get(s, table, k, &symbol))
             continue;
         size_t i = lookup_lower_bound(l->pcs, l->n, symbol.start);
         if (i == l->n || (nearest[i].name && nearest[i].start > symbol.start))
             continue;
         if (!nearest[i].name || nearest[i].start < symbol.start ||
-            compare_names(s, &symbol, &nearest[i]) < 0)
+            elfsyms_compare(s, &symbol, &nearest[i]) < 0)
             nearest[i] = symbol;
     }
-    for (size_t i = 1; i < l->n; i++)
-        if (!nearest[i].name)
-            nearest[i] = nearest[i - 1];
 }
 
-static void name_unsized(struct lookup *l, struct symbols *s)
+static void name_unsized(const struct elfsyms *s, struct lookup *l)
 {
-    autofree struct symbol *nearest = mem_calloc(l->n, sizeof *nearest);
-    find_nearest(l, s, nearest);
+    autofree struct elfsym *nearest = mem_calloc(l->n, sizeof *nearest);
+    for (int t = 0; t < s->n; t++)
+        find_nearest(s, t, l, nearest);
     for (size_t i = 0; i < l->n; i++) {
-        struct symbol *n = &nearest[i];
+        struct elfsym *n = &nearest[i];
+        if (i && !n->name)
+            *n = n[-1];
         if (!lookup_wants_name(l, i) || !n->name || n->size || !in_section(s, n, l->pcs[i]))
             continue;
-        struct function_id function = function_of(l, s, n);
-        if (function.i)
-            lookup_set_name(l, i, function);
+        struct function f = elfsyms_describe(s, l, n);
+        if (f.name.i)
+            set_name(l, i, &f);
     }
 }
 
-static void name_from(struct lookup *l, struct symbols *s)
+void elfsyms_name_rest(const struct elfsyms *s, struct lookup *l)
 {
     struct cover free_pcs;
+    if (!lookup_count_unnamed(l))
+        return;
     cover_init(&free_pcs, l->pcs, l->n);
     for (size_t i = 0; i < l->n; i++)
         if (!lookup_wants_name(l, i))
             cover_take(&free_pcs, i, 0);
-    name_sized(l, s, &free_pcs);
+    name_sized(s, l, &free_pcs, false);
     cover_done(&free_pcs);
     if (lookup_count_unnamed(l))
-        name_unsized(l, s);
-}
-
-void elfsym_name(struct lookup *l, Elf *elf)
-{
-    struct symbols s;
-    if (open_symbols(&s, elf, SHT_SYMTAB) == 0 || open_symbols(&s, elf, SHT_DYNSYM) == 0)
-        name_from(l, &s);
-    vec_done(&s.code);
-}
-
-/* --- symbols packed with xz, which only libdwfl unpacks --- */
-
-static int no_debug_file(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base,
-                         const char *file, const char *link, GElf_Word crc, char **ret_name)
-{
-    (void)m, (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)ret_name;
-    return -1;
-}
-
-/* The unpacked file: it belongs to M. */
-static Elf *unpacked(Dwfl_Module *m)
-{
-    GElf_Addr bias;
-    Elf *main = dwfl_module_getelf(m, &bias);
-    int n = dwfl_module_getsymtab(m);
-    for (int i = 1; i < n; i++) {
-        GElf_Sym sym;
-        GElf_Addr address;
-        Elf *elf = NULL;
-        if (dwfl_module_getsym_info(m, i, &sym, &address, NULL, &elf, &bias) && elf && elf != main)
-            return elf;
-    }
-    return NULL;
-}
-
-void elfsym_name_packed(struct lookup *l, int fd)
-{
-    const Dwfl_Callbacks callbacks = {.find_debuginfo = no_debug_file};
-    Dwfl *dwfl = dwfl_begin(&callbacks);
-    int own_fd = dup(fd);
-    if (!dwfl || own_fd < 0)
-        goto out;
-    dwfl_report_begin(dwfl);
-    Dwfl_Module *m = dwfl_report_elf(dwfl, "module", "module", own_fd, 0, true);
-    if (m)
-        own_fd = -1; /* it is the module's now */
-    dwfl_report_end(dwfl, NULL, NULL);
-    Elf *elf = m ? unpacked(m) : NULL;
-    if (elf)
-        elfsym_name(l, elf);
-out:
-    if (own_fd >= 0)
-        close(own_fd);
-    dwfl_end(dwfl);
+        name_unsized(s, l);
 }

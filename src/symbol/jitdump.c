@@ -2,10 +2,9 @@
 
 #include "base/buf.h"
 #include "base/cursor.h"
+#include "symbol/jitfile.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 enum {
     MAGIC = 0x4A695444,
@@ -48,29 +47,10 @@ struct dump {
 
 bool jitdump_is(struct text path, uint64_t *ret_pid)
 {
-    for (size_t i = path.n; i-- > 0;)
-        if (path.at[i] == '/') {
-            path = (struct text){path.at + i + 1, path.n - i - 1};
-            break;
-        }
-    if (!text_starts(path, "jit-") || !text_ends(path, ".dump") || path.n < 10)
-        return false;
-    return text_u64((struct text){path.at + 4, path.n - 9}, 10, ret_pid);
+    return jitfile_pid(path, "jit-", ".dump", ret_pid);
 }
 
 /* --- reading --- */
-
-static FILE *open_plain_file(const char *path)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return NULL;
-    FILE *in = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "rb") : NULL;
-    if (!in)
-        close(fd);
-    return in;
-}
 
 /* The header: 0 if the file is of this machine and of process PID. Steps behind it. */
 static int read_header(FILE *in, uint64_t pid)
@@ -225,9 +205,9 @@ static void name_code(struct lookup *l, const struct dump *d, const struct code 
     size_t i = cover_first(c, code->start, code->end);
     for (; i < c->n; i = cover_take(c, i, code->end)) {
         const struct jit_line *at = line_at(d, code, l->pcs[i]);
-        struct function f = {.name = profile_add_str(l->p, intern_get(&d->strings, code->name))};
+        struct function f = {.name = lookup_add_name(l, intern_get(&d->strings, code->name))};
         if (at)
-            f.file = profile_add_str(l->p, intern_get(&d->strings, at->file));
+            f.file = lookup_add_name(l, intern_get(&d->strings, at->file));
         struct line line = {profile_add_function(l->p, &f), at ? at->line : 0, 0};
         lookup_set(l, i, &line, 1);
     }
@@ -250,12 +230,13 @@ static void dump_done(struct dump *d)
     idmap_done(&d->by_index);
 }
 
-int jitdump_name(struct lookup *l, const char *path)
+int jitdump_name(struct lookup *l, int fd, uint64_t pid)
 {
-    uint64_t pid;
     autobuf struct buf body = {0};
-    autofclose FILE *in = open_plain_file(path);
-    if (!in || !jitdump_is(text_of(path), &pid) || read_header(in, pid) != 0)
+    autofclose FILE *in = fdopen(fd, "rb");
+    if (!in)
+        close(fd);
+    if (!in || read_header(in, pid) != 0)
         return -1;
     struct dump d = {.in = in};
     intern_init(&d.strings);

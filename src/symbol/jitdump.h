@@ -19,5 +19,8 @@
 /* Whether PATH is called like such a file, "jit-123.dump"; RET_PID is the number in it. */
 bool jitdump_is(struct text path, uint64_t *ret_pid);
 
-/* Name run-time addresses. -1 if the file cannot be read, or is not of this process and machine. */
-int jitdump_name(struct lookup *l, const char *path);
+/*
+ * Name run-time addresses of process PID from FD, which is taken over. -1 if it cannot be read, or
+ * is not of this process and machine.
+ */
+int jitdump_name(struct lookup *l, int fd, uint64_t pid);

@@ -29,6 +29,11 @@ static bool better(const struct nearest *old, char type, const char *name)
         return is_code(type);
     if ((type == 'T') != (old->type == 'T'))
         return type == 'T';
+    /* A system call's entry for 32-bit programs is the same code, and is not what was called. */
+    bool narrow = strncmp(name, "__ia32_", 7) == 0,
+         was_narrow = strncmp(old->name, "__ia32_", 7) == 0;
+    if (narrow != was_narrow)
+        return was_narrow;
     size_t a = strspn(name, "_"), b = strspn(old->name, "_");
     return a != b ? a < b : strcmp(name, old->name) < 0;
 }
@@ -66,8 +71,9 @@ static void name_all(struct lookup *l, const struct nearest *nearest)
     for (size_t i = 0; i < l->n; i++) {
         if (nearest[i].type)
             last = &nearest[i];
-        if (last && is_code(last->type) && l->pcs[i] - last->start < FUNCTION_MAX) {
-            struct function f = {.name = profile_add_str(l->p, text_of(last->name))};
+        if (last && is_code(last->type) && l->pcs[i] - last->start < FUNCTION_MAX &&
+            lookup_wants_name(l, i)) {
+            struct function f = lookup_describe(l, last->name);
             lookup_set_name(l, i, profile_add_function(l->p, &f));
         }
     }
@@ -82,15 +88,20 @@ static size_t take_lines(struct lookup *l, struct nearest *nearest, struct reade
     return shown;
 }
 
+static int open_list(struct reader *in, const char *path, struct buf *cached)
+{
+    struct err err;
+    if (strcmp(path, KALLSYMS_RUNNING) != 0 || !kallcache_read(cached))
+        return reader_open(in, path, &err);
+    reader_open_memory(in, cached->at, cached->n);
+    return 0;
+}
+
 int kallsyms_name(struct lookup *l, const char *path)
 {
     struct reader in;
-    struct err err;
     autobuf struct buf cached = {0};
-    bool is_running = strcmp(path, KALLSYMS_RUNNING) == 0;
-    if (is_running && kallcache_read(&cached))
-        reader_open_memory(&in, cached.at, cached.n);
-    else if (reader_open(&in, path, &err) != 0)
+    if (open_list(&in, path, &cached) != 0)
         return -1;
     struct nearest *nearest = mem_calloc(l->n, sizeof *nearest);
     size_t shown = take_lines(l, nearest, &in);
@@ -98,6 +109,25 @@ int kallsyms_name(struct lookup *l, const char *path)
     name_all(l, nearest);
     free(nearest);
     return shown ? 0 : -1;
+}
+
+uint64_t kallsyms_text(const char *path)
+{
+    struct reader in;
+    struct text line;
+    autobuf struct buf cached = {0};
+    uint64_t start = 0;
+    if (open_list(&in, path, &cached) != 0)
+        return 0;
+    for (bool found = false; !found && reader_line(&in, &line);) {
+        struct text address = text_cut(&line, ' ');
+        text_cut(&line, ' ');
+        found = text_is(line, "_text");
+        if (!found || !text_u64(address, 16, &start))
+            start = 0;
+    }
+    reader_close(&in);
+    return start;
 }
 
 /* One ELF note: name and contents follow the header, each filled up to 4 bytes. */

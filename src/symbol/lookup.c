@@ -1,6 +1,7 @@
 #include "symbol/lookup.h"
 
 #include "base/buf.h"
+#include "base/clone.h"
 #include "symbol/demangle.h"
 
 void lookup_init(struct lookup *l, struct profile *p, const uint64_t *pcs, size_t n)
@@ -25,14 +26,49 @@ void lookup_set(struct lookup *l, size_t i, const struct line *lines, size_t n)
     l->lines.n += n;
 }
 
+/* Bytes at the start of T that are not to be shown; 0 if it starts with what may be. */
+static size_t unshown_bytes(struct text t)
+{
+    const uint8_t *at = (const uint8_t *)t.at;
+    if (at[0] < 0x20 || at[0] == 0x7f)
+        return 1;
+    if (at[0] == 0xc2 && t.n > 1 && at[1] >= 0x80 && at[1] < 0xa0) /* C1 */
+        return 2;
+    if (at[0] != 0xe2 || t.n < 3)
+        return 0;
+    unsigned mark = (unsigned)at[1] << 8 | at[2];
+    bool turns = (mark >= 0x808e && mark <= 0x808f) || (mark >= 0x80a8 && mark <= 0x80ae) ||
+                 (mark >= 0x81a6 && mark <= 0x81a9);
+    return turns ? 3 : 0;
+}
+
+struct str_id lookup_add_name(struct lookup *l, struct text name)
+{
+    autobuf struct buf clean = {0};
+    bool changed = false;
+    for (size_t i = 0; i < name.n && !changed; i++)
+        changed = unshown_bytes((struct text){name.at + i, name.n - i});
+    if (!changed)
+        return profile_add_str(l->p, name);
+    for (size_t i = 0; i < name.n;) {
+        size_t skip = unshown_bytes((struct text){name.at + i, name.n - i});
+        buf_byte(&clean, skip ? '?' : (uint8_t)name.at[i]);
+        i += skip ? skip : 1;
+    }
+    return profile_add_str(l->p, buf_text(&clean));
+}
+
 struct function lookup_describe(struct lookup *l, const char *symbol)
 {
     autobuf struct buf shown = {0};
-    struct str_id raw = profile_add_str(l->p, text_of(symbol));
-    if (!demangle(symbol, &shown))
+    struct text plain = clone_plain(text_of(symbol));
+    autofree char *own = mem_strndup(plain.at, plain.n);
+    struct str_id raw = lookup_add_name(l, text_of(symbol));
+    bool readable = demangle(own, &shown);
+    if (!readable && plain.n == strlen(symbol))
         return (struct function){.name = raw};
     return (struct function){
-        .name = profile_add_str(l->p, buf_text(&shown)),
+        .name = lookup_add_name(l, readable ? clone_plain(buf_text(&shown)) : plain),
         .system_name = raw,
     };
 }
@@ -61,6 +97,15 @@ void lookup_set_name(struct lookup *l, size_t i, struct function_id function)
         line.function = profile_add_function(l->p, &f);
     }
     lookup_set(l, i, &line, 1);
+}
+
+void lookup_rename(struct lookup *l, size_t i, const struct function *function)
+{
+    struct line *outer = &l->lines.at[l->found[i].first_line];
+    struct function f = l->p->functions.at[outer->function.i];
+    f.name = function->name;
+    f.system_name = function->system_name;
+    outer->function = profile_add_function(l->p, &f);
 }
 
 size_t lookup_lower_bound(const uint64_t *pcs, size_t n, uint64_t pc)

@@ -27,8 +27,17 @@ void lookup_done(struct lookup *l);
 /* What stands at address I: N lines, at least one. Replaces what was found before. */
 void lookup_set(struct lookup *l, size_t i, const struct line *lines, size_t n);
 
-/* A function by the name that a symbol table or compiler gives it, demangled; not added yet. */
+/*
+ * A function by the name that a symbol table or compiler gives it, demangled, without what is
+ * appended to copies and parts of functions ("parse.part.0" is "parse"); not added yet.
+ */
 struct function lookup_describe(struct lookup *l, const char *symbol);
+
+/*
+ * A name from a file as it is, but for what would act on a terminal instead of being shown:
+ * control characters and marks that change the direction of writing become '?'.
+ */
+struct str_id lookup_add_name(struct lookup *l, struct text name);
 
 /* Whether address I has no name yet, though perhaps a line. */
 bool lookup_wants_name(const struct lookup *l, size_t i);
@@ -36,6 +45,9 @@ size_t lookup_count_unnamed(const struct lookup *l);
 
 /* Give address I a name from a symbol table; a line that is there already keeps its place. */
 void lookup_set_name(struct lookup *l, size_t i, struct function_id function);
+
+/* Call the function that holds address I like FUNCTION; what is inlined there stays, and lines. */
+void lookup_rename(struct lookup *l, size_t i, const struct function *function);
 
 /* Index of the first of N sorted PCS at or past PC; N where there is none. */
 size_t lookup_lower_bound(const uint64_t *pcs, size_t n, uint64_t pc);

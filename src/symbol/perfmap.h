@@ -10,8 +10,8 @@
 
 enum { PERFMAP_MAX_BYTES = 512 << 20 };
 
-/* Whether PATH is called like such a file, "perf-123.map". */
-bool perfmap_is(struct text path);
+/* Whether PATH is called like such a file, "perf-123.map"; RET_PID is the number in it. */
+bool perfmap_is(struct text path, uint64_t *ret_pid);
 
-/* Name run-time addresses. -1 if the file cannot be read. */
-int perfmap_name(struct lookup *l, const char *path);
+/* Name run-time addresses from FD, which is taken over. -1 if it cannot be read. */
+int perfmap_name(struct lookup *l, int fd);

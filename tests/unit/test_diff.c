@@ -27,6 +27,9 @@ static void names_lose_what_compilers_append(void **state)
     canonical("parse.isra.0", "parse");
     canonical("parse.constprop.0.isra.3.cold", "parse");
     canonical("parse.llvm.1234567890", "parse");
+    canonical("parse.lto_priv.0.localalias", "parse");
+    canonical("parse.__uniq.42.cold.1", "parse");
+    canonical("main.part", "main.part"); /* of Go */
     canonical("parse(int) [clone .part.2] [clone .cold]", "parse(int)");
     canonical("app::run::h0123456789abcdef", "app::run");
     canonical("f()::{lambda(int)#2}::operator()(int) const",

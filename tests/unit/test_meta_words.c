@@ -21,13 +21,13 @@ static void values_are_written_by_what_their_key_means(void **state)
     meta_set_u64(&m, META_TIME_NS, 1741529100123456789u);
     meta_set_u64(&m, META_CPU_TIME_NS, 1250000000);
     meta_set_str(&m, META_DURATION_NS, "a while");
-    meta_set_u64(&m, META_SAMPLES, 1250000000);
+    meta_set_u64(&m, META_MEMORY, 1250000000);
     meta_set_str(&m, META_COMMAND, "./app 1");
     meta_set_str(&m, META_HOST, "");
     expect(&m, META_TIME_NS, "2025-03-09 14:05:00 UTC");
     expect(&m, META_CPU_TIME_NS, "1.25 s");
     expect(&m, META_DURATION_NS, "a while");
-    expect(&m, META_SAMPLES, "1250000000");
+    expect(&m, META_MEMORY, "1250000000");
     expect(&m, META_COMMAND, "./app 1");
     expect(&m, META_HOST, NULL);
     expect(&m, META_CPU, NULL);

@@ -6,6 +6,7 @@
 #include "symbol/elffile.h"
 #include "symbol/symbolize.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 // clang-format off
@@ -219,6 +220,116 @@ static void cxx_names_are_readable_and_keep_their_symbol(void **state)
     done(&a);
 }
 
+/* --- one name --- */
+
+/*
+ * As in the C library: what programs call "thing" is "__thing_inside" to its own file. Part of it
+ * is split off, and its twin is folded into it.
+ */
+static const char aliases[] =
+    "#include <stdlib.h>\n"
+    "extern int seen;\n"
+    "__attribute__((cold, noinline)) void grumble(int x) { seen += x; abort(); }\n"
+    "__attribute__((visibility(\"hidden\"), noinline)) int __thing_inside(int x)\n"
+    "{\n"
+    "    if (__builtin_expect(x > seen * 3, 0)) { seen = x; grumble(x); }\n"
+    "    return seen * x;\n"
+    "}\n"
+    "int thing(int x) __attribute__((alias(\"__thing_inside\")));\n"
+    "int __thing(int x) __attribute__((alias(\"__thing_inside\")));\n"
+    "int thing_with_tail(int x) __attribute__((alias(\"__thing_inside\")));\n"
+    "int user(int x) { return __thing_inside(x) + 1; }\n";
+
+static void make_aliases(void)
+{
+    autofree char *path = mem_printf("%s/alias.c", folder);
+    FILE *f = fopen(path, "w");
+    fputs(aliases, f);
+    fclose(f);
+    assert_true(run("gcc -O2 -g -shared -fPIC -Wl,--build-id alias.c -o alias.so && "
+                    "strip -g alias.so -o alias-symbols.so && strip alias.so -o alias-bare.so"));
+}
+
+/* How many of the frames' outermost functions are called NAME. */
+static size_t count_called(const struct asked *a, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->p->frames.n; i++) {
+        const struct line *lines = profile_lines(a->p, &a->p->frames.at[i]);
+        n += lines && strcmp(profile_function_name(a->p, lines->function).at, name) == 0;
+    }
+    return n;
+}
+
+static void the_public_name_is_shown_with_and_without_debug_information(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"alias.so", "alias-symbols.so", "alias-bare.so"};
+    uint64_t start, size;
+    make_aliases();
+    find_symbol("alias.so", "__thing_inside", &start, &size);
+    for (size_t i = 0; i < 3; i++) {
+        struct asked a = ask(files[i], "", start, size, (struct symbolize_opts){0});
+        if (count_called(&a, "thing") != size)
+            fail_msg("%s: not all of it is called 'thing'", files[i]);
+        assert_true(i > 0 || a.result.with_lines == size);
+        done(&a);
+    }
+}
+
+/* A packed debug file used to be opened for many addresses only. */
+static void names_do_not_depend_on_how_many_are_asked_for(void **state)
+{
+    (void)state;
+    char id[2 * BUILD_ID_MAX + 1];
+    uint64_t start, size;
+    make_aliases();
+    build_id_of("alias.so", id);
+    find_symbol("alias.so", "__thing_inside", &start, &size);
+    assert_true(run("mkdir -p few/.build-id/%.2s && objcopy --only-keep-debug "
+                    "--compress-debug-sections=zlib alias.so few/.build-id/%.2s/%s.debug",
+                    id, id, id + 2));
+    autofree char *few = mem_printf("%s/few", folder);
+    for (uint64_t n = 1; n <= 64; n *= 64) {
+        struct asked a =
+            ask("alias-bare.so", id, start, n, (struct symbolize_opts){.debug_folder = few});
+        assert_int_equal(count_called(&a, "thing"), n < size ? n : size);
+        assert_true(a.result.with_lines >= 1);
+        done(&a);
+    }
+}
+
+static void parts_split_off_have_the_name_of_the_whole(void **state)
+{
+    (void)state;
+    uint64_t start, size;
+    make_aliases();
+    if (!run("nm alias.so | grep -q __thing_inside.cold")) {
+        print_message("this compiler split nothing off: skipped\n");
+        return;
+    }
+    find_symbol("alias.so", "__thing_inside.cold", &start, &size);
+    assert_true(size > 0);
+    static const char *const files[] = {"alias.so", "alias-symbols.so"};
+    for (size_t i = 0; i < 2; i++) {
+        struct asked a = ask(files[i], "", start, size, (struct symbolize_opts){0});
+        assert_int_equal(count_called(&a, "thing"), size);
+        done(&a);
+    }
+}
+
+/* Local names: as perf does, so that what people look for is found. */
+static void of_local_names_the_longest_is_shown(void **state)
+{
+    (void)state;
+    assert_true(
+        run("printf '.text\\n.type __memcpy_fast,@function\\n.type __memmove_fast,@function\\n"
+            "__memcpy_fast:\\n__memmove_fast: nop\\nnop\\nret\\n"
+            ".size __memcpy_fast, 3\\n.size __memmove_fast, 3\\n' >m.s && "
+            "gcc -shared m.s -o m.so"));
+    assert_true(has_chain_in("m.so", "m.so", "__memcpy_fast", "__memmove_fast:0"));
+}
+
 /* --- separate files --- */
 
 static void a_stripped_file_gives_its_dynamic_symbols(void **state)
@@ -241,6 +352,25 @@ static void packed_symbols_are_unpacked(void **state)
                     "-kf --format=xz mini && cp all.so packed.so && strip packed.so && objcopy "
                     "--add-section .gnu_debugdata=mini.xz packed.so"));
     assert_true(has_chain_in("packed.so", "all.so", "hidden", "hidden:0"));
+}
+
+/* Symbols, and after them 400 MB of zeros that pack to a few kilobytes. */
+static void packed_symbols_may_not_unpack_to_gigabytes(void **state)
+{
+    (void)state;
+    struct rusage before, after;
+    if (!run("command -v xz")) {
+        print_message("no xz: skipped\n");
+        return;
+    }
+    assert_true(run("strip -g all.so -o bomb && truncate -s 400M bomb && xz -f -0 bomb && "
+                    "cp all.so bomb.so && strip bomb.so && "
+                    "objcopy --add-section .gnu_debugdata=bomb.xz bomb.so"));
+    getrusage(RUSAGE_SELF, &before);
+    assert_false(has_chain_in("bomb.so", "all.so", "hidden", "hidden:0"));
+    assert_true(has_chain_in("bomb.so", "all.so", "outer", "outer:0"));
+    getrusage(RUSAGE_SELF, &after);
+    assert_true(after.ru_maxrss - before.ru_maxrss < 128 << 10); /* KB */
 }
 
 static void the_debug_link_is_followed_and_checked(void **state)
@@ -397,8 +527,13 @@ int main(void)
         cmocka_unit_test(files_and_first_lines_are_known),
         cmocka_unit_test(without_inlines_the_outermost_function_stays),
         cmocka_unit_test(cxx_names_are_readable_and_keep_their_symbol),
+        cmocka_unit_test(the_public_name_is_shown_with_and_without_debug_information),
+        cmocka_unit_test(names_do_not_depend_on_how_many_are_asked_for),
+        cmocka_unit_test(parts_split_off_have_the_name_of_the_whole),
+        cmocka_unit_test(of_local_names_the_longest_is_shown),
         cmocka_unit_test(a_stripped_file_gives_its_dynamic_symbols),
         cmocka_unit_test(packed_symbols_are_unpacked),
+        cmocka_unit_test(packed_symbols_may_not_unpack_to_gigabytes),
         cmocka_unit_test(the_debug_link_is_followed_and_checked),
         cmocka_unit_test(debug_files_are_found_by_build_id),
         cmocka_unit_test(a_file_with_another_build_id_is_not_used),

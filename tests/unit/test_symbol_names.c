@@ -1,12 +1,14 @@
 /*
  * Names from everything but ELF files: the kernel's list, perf maps, jitdumps, and mangled names.
  */
+#include "model/modules.h"
 #include "symbol/demangle.h"
 #include "symbol/symbolize.h"
 
 #include <elf.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 // clang-format off
 #include <setjmp.h>
@@ -119,6 +121,9 @@ static void kernel_addresses_are_named_from_the_list(void **state)
     static const char list[] = "ffffffff81000000 T _stext\n"
                                "ffffffff81000100 t do_work\n"
                                "ffffffff81000100 T __do_work\n"
+                               "ffffffff81000180 t walk.isra.0\n"
+                               "ffffffff810001c0 T __ia32_sys_read\n"
+                               "ffffffff810001c0 T __x64_sys_read\n"
                                "ffffffff81000200 D some_data\n"
                                "nonsense\n"
                                "ffffffffc0000000 t ext4_read\t[ext4]\n";
@@ -129,6 +134,8 @@ static void kernel_addresses_are_named_from_the_list(void **state)
     struct frame_id data = add_frame(p, "[kernel.kallsyms]", 0xffffffff81000210, FRAME_KERNEL);
     struct frame_id module = add_frame(p, "[ext4]", 0xffffffffc0000010, FRAME_KERNEL);
     struct frame_id before = add_frame(p, "[kernel.kallsyms]", 0xffffffff80000000, FRAME_KERNEL);
+    struct frame_id part = add_frame(p, "[kernel.kallsyms]", 0xffffffff81000184, FRAME_KERNEL);
+    struct frame_id call = add_frame(p, "[kernel.kallsyms]", 0xffffffff810001c4, FRAME_KERNEL);
     autofree char *path = in_folder("kallsyms");
     struct symbolize_result r = symbolize(p, &(struct symbolize_opts){.kallsyms = path});
     assert_string_equal(name_of(p, start), "_stext");
@@ -136,9 +143,62 @@ static void kernel_addresses_are_named_from_the_list(void **state)
     assert_string_equal(name_of(p, data), "");
     assert_string_equal(name_of(p, module), "ext4_read");
     assert_string_equal(name_of(p, before), "");
-    assert_int_equal(r.frames, 5);
-    assert_int_equal(r.named, 3);
+    assert_string_equal(name_of(p, part), "walk");
+    assert_string_equal(name_of(p, call), "__x64_sys_read");
+    assert_int_equal(r.frames, 7);
+    assert_int_equal(r.named, 5);
     assert_int_equal(profile_frame(p, work)->kind, FRAME_KERNEL);
+    profile_free(p);
+}
+
+/* Addresses change at each boot; where _text was then and is now tells by how much. */
+static void a_kernel_of_another_boot_is_named_where_text_is_known(void **state)
+{
+    (void)state;
+    static const char list[] = "ffffffff81000000 T _text\nffffffff81000100 T do_work\n"
+                               "ffffffff81000200 T do_more\n";
+    write_file("booted", list, sizeof list - 1);
+    uint64_t moved = 0x1c00000;
+    struct profile *p = profile_new();
+    struct mapping m = {.path = profile_add_str(p, text_of("[kernel.kallsyms]")),
+                        .start = 0xffffffff81000000 + moved,
+                        .end = 0xffffffff82000000 + moved,
+                        .offset = 0xffffffff81000000 + moved};
+    struct frame_key key = {.pc = 0xffffffff81000104 + moved,
+                            .mapping = profile_add_mapping(p, &m),
+                            .kind = FRAME_KERNEL};
+    struct frame_id f = profile_add_frame(p, &key);
+    autofree char *path = in_folder("booted");
+    symbolize(p, &(struct symbolize_opts){.kallsyms = path});
+    assert_string_equal(name_of(p, f), "do_work");
+    assert_int_equal(profile_frame(p, f)->pc, key.pc);
+    profile_free(p);
+}
+
+static void modules_without_a_single_name_are_known(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct modules m;
+    add_frame(p, "/bin/bare", 0x1000, FRAME_USER);
+    struct frame_id place = add_frame(p, "/bin/bare", 0x2000, FRAME_USER);
+    struct frame_id named = add_frame(p, "/bin/named", 0x1000, FRAME_USER);
+    add_frame(p, "/bin/named", 0x2000, FRAME_USER);
+    struct function at = {.name = profile_add_str(p, text_of("[bare+0x2000]"))};
+    struct function work = {.name = profile_add_str(p, text_of("work"))};
+    struct line lines[] = {{.function = profile_add_function(p, &at)},
+                           {.function = profile_add_function(p, &work)}};
+    struct mapping_id bare = profile_frame(p, place)->mapping;
+    struct mapping_id other = profile_frame(p, named)->mapping;
+    profile_set_frame(p, place, &(struct frame_key){0x2000, bare, FRAME_USER, &lines[0], 1});
+    profile_set_frame(p, named, &(struct frame_key){0x1000, other, FRAME_USER, &lines[1], 1});
+    modules_build(&m, p);
+    const struct module_names *b = modules_find(&m, p, text_of("/bin/bare"));
+    const struct module_names *n = modules_find(&m, p, text_of("/bin/named"));
+    assert_true(b && module_is_bare(b) && b->frames == 2);
+    assert_true(n && !module_is_bare(n) && n->frames == 2 && n->named == 1);
+    assert_null(modules_find(&m, p, text_of("/bin/other")));
+    modules_done(&m);
     profile_free(p);
 }
 
@@ -204,6 +264,81 @@ static void the_last_entry_of_a_perf_map_counts(void **state)
     assert_string_equal(name_of(p, gone), "");
     assert_int_equal(profile_frame(p, new)->kind, FRAME_JIT);
     assert_int_equal(r.missing_files, 1);
+    profile_free(p);
+}
+
+/* Frames named from the map of process 79 in the folder, and why not. */
+static size_t named_by_map(enum symbolize_reason *ret_why, struct symbolize_opts o)
+{
+    symbolize_missing_list missing = {0};
+    struct profile *p = profile_new();
+    add_frame(p, "/tmp/perf-79.map", 0x1050, FRAME_USER);
+    o.map_folder = folder;
+    o.missing = &missing;
+    size_t named = symbolize(p, &o).named;
+    if (missing.n)
+        *ret_why = missing.at[0].reason;
+    vec_done(&missing);
+    profile_free(p);
+    return named;
+}
+
+static bool owner_is_4242(const void *arg, uint64_t pid, uid_t *ret)
+{
+    (void)arg;
+    *ret = 4242;
+    return pid == 79;
+}
+
+static void maps_of_other_users_are_not_believed(void **state)
+{
+    (void)state;
+    static const char map[] = "1000 100 forged\n";
+    enum symbolize_reason why = SYMBOLIZE_GONE;
+    autofree char *path = in_folder("perf-79.map");
+    write_file("perf-79.map", map, sizeof map - 1);
+    assert_int_equal(named_by_map(&why, (struct symbolize_opts){0}), 1);
+    if (chown(path, 4242, (gid_t)-1) != 0) {
+        print_message("no right to give files away: skipped\n");
+        return;
+    }
+    assert_int_equal(named_by_map(&why, (struct symbolize_opts){0}), 0);
+    assert_int_equal(why, SYMBOLIZE_FOREIGN_MAP);
+    assert_int_equal(named_by_map(&why, (struct symbolize_opts){.owner = owner_is_4242}), 1);
+}
+
+static void links_and_pipes_are_no_maps(void **state)
+{
+    (void)state;
+    static const char map[] = "1000 100 linked\n";
+    enum symbolize_reason why = SYMBOLIZE_GONE;
+    autofree char *path = in_folder("perf-79.map"), *real = in_folder("real.map");
+    write_file("real.map", map, sizeof map - 1);
+    unlink(path);
+    assert_int_equal(symlink(real, path), 0);
+    assert_int_equal(named_by_map(&why, (struct symbolize_opts){0}), 0);
+    assert_int_equal(why, SYMBOLIZE_NO_MAP);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(named_by_map(&why, (struct symbolize_opts){0}), 0);
+    unlink(path);
+}
+
+static void what_would_act_on_a_terminal_is_replaced(void **state)
+{
+    (void)state;
+    static const char map[] = "1000 10 a\x1b[31mred\a\n2000 10 b\xc2\x9b"
+                              "1m\n"
+                              "3000 10 c\xe2\x80\xae"
+                              "d\n4000 10 plain \xc3\xa9\n";
+    write_file("perf-81.map", map, sizeof map - 1);
+    struct profile *p = profile_new();
+    static const char *const want[] = {"a?[31mred?", "b?1m", "c?d", "plain \xc3\xa9"};
+    for (uint64_t i = 0; i < 4; i++)
+        add_frame(p, "/tmp/perf-81.map", 0x1000 * (i + 1), FRAME_USER);
+    symbolize(p, &(struct symbolize_opts){.map_folder = folder});
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(name_of(p, (struct frame_id){i}), want[i]);
     profile_free(p);
 }
 
@@ -297,6 +432,43 @@ static void a_jitdump_gives_names_files_and_lines(void **state)
     profile_free(p);
 }
 
+static uint64_t inverse(uint64_t odd)
+{
+    uint64_t x = odd;
+    for (int i = 0; i < 6; i++)
+        x *= 2 - odd * x;
+    return x;
+}
+
+/* CPU time to name from a dump of N loads; numbered in turn or so that a plain hash is the same. */
+static double time_of_dump(uint64_t n, bool chosen)
+{
+    autobuf struct buf b = {0};
+    uint64_t first = inverse(0x9e3779b97f4a7c15u), last = inverse(0xd6e8feb86659fd93u);
+    add_header(&b, MACHINE, 77);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t x = (12345ull << 32 | i) * last;
+        x = (x ^ x >> 32) * first;
+        add_load(&b, 0x5000 + i, 1, chosen ? x << 32 | x >> 32 : i, "f");
+    }
+    write_file("jit-77.dump", b.at, b.n);
+    autofree char *path = in_folder("jit-77.dump");
+    struct profile *p = profile_new();
+    add_frame(p, path, 0x5009, FRAME_USER);
+    clock_t start = clock();
+    assert_int_equal(symbolize(p, NULL).named, 1);
+    profile_free(p);
+    return (double)(clock() - start) + 2000;
+}
+
+static void code_numbered_to_meet_costs_no_more(void **state)
+{
+    (void)state;
+    double plain = time_of_dump(60000, false), chosen = time_of_dump(60000, true);
+    if (chosen > 10 * plain)
+        fail_msg("%.0f times as long", chosen / plain);
+}
+
 /* Frames named from a jitdump of these bytes, or -1 when it was refused. */
 static int named_by(const void *bytes, size_t n)
 {
@@ -377,10 +549,16 @@ int main(void)
         cmocka_unit_test(long_cxx_names_are_demangled_too),
         cmocka_unit_test(names_that_unfold_to_gigabytes_are_left_alone),
         cmocka_unit_test(kernel_addresses_are_named_from_the_list),
+        cmocka_unit_test(a_kernel_of_another_boot_is_named_where_text_is_known),
+        cmocka_unit_test(modules_without_a_single_name_are_known),
         cmocka_unit_test(hidden_kernel_addresses_name_nothing),
         cmocka_unit_test(names_of_another_kernel_release_are_not_used),
         cmocka_unit_test(the_last_entry_of_a_perf_map_counts),
+        cmocka_unit_test(maps_of_other_users_are_not_believed),
+        cmocka_unit_test(links_and_pipes_are_no_maps),
+        cmocka_unit_test(what_would_act_on_a_terminal_is_replaced),
         cmocka_unit_test(a_jitdump_gives_names_files_and_lines),
+        cmocka_unit_test(code_numbered_to_meet_costs_no_more),
         cmocka_unit_test(a_jitdump_of_another_process_or_machine_is_refused),
         cmocka_unit_test(a_cut_or_damaged_jitdump_does_no_harm),
         cmocka_unit_test(memory_without_a_file_stays_bare),

@@ -1,0 +1,199 @@
+#!/usr/bin/env bats
+# What functions are called: by one rule, wherever the names come from; files of other tools too.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    export HOME=$PWD/home
+    mkdir -p home
+}
+
+can_record() {
+    local why
+    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
+    rm -f probe.kelvin
+}
+
+# A program that spends its time in NAME, with a comment that makes its build-id differ by TEXT.
+compile() { # NAME TEXT FLAGS...
+    local name=$1 text=$2
+    shift 2
+    cat >app.c <<SOURCE
+const char version[] = "$text";
+__attribute__((noinline)) unsigned long $name(unsigned long n)
+{
+    unsigned long x = n;
+    for (unsigned long i = 0; i < n; i++)
+        x = x * 6364136223846793005ul + (x >> 7);
+    return x;
+}
+int main(void)
+{
+    return $name(300000000) == (unsigned long)version;
+}
+SOURCE
+    gcc -O1 -Wl,--build-id "$@" app.c -o app
+}
+
+# Share of the samples, in percent, whose stack has TEXT in it.
+share() { # TEXT
+    awk -v text="$1" '
+        { all += $NF } index($0, text) { got += $NF } END { print int(all ? 100 * got / all : 0) }'
+}
+
+build_id() { # FILE
+    readelf -n "$1" | awk '/Build ID/ { print $3 }'
+}
+
+address() { # FILE SYMBOL
+    nm "$1" | awk -v name="$2" '$3 == name { print $1 }'
+}
+
+# A profile as samply saves it: one address in a library, no name.
+samply() { # FILE ADDRESS BUILD-ID
+    cat <<JSON
+{"meta": {"preprocessedProfileVersion": 49, "interval": 1, "startTime": 0, "symbolicated": false,
+  "product": "app", "categories": [{"name": "User", "color": "yellow", "subcategories": ["Other"]}]},
+ "libs": [{"name": "app", "path": "$1", "debugName": "app", "debugPath": "$1", "breakpadId": "X",
+  "codeId": "$3", "arch": "x86_64"}],
+ "threads": [{"name": "app", "pid": "1", "tid": 1,
+  "samples": {"length": 2, "stack": [0, 0], "time": [0, 1], "weight": [1, 1], "weightType": "samples"},
+  "stackTable": {"length": 1, "prefix": [null], "frame": [0], "category": [0]},
+  "frameTable": {"length": 1, "address": [$2], "inlineDepth": [0], "category": [0], "func": [0],
+   "nativeSymbol": [null], "line": [null], "column": [null]},
+  "funcTable": {"length": 1, "name": [0], "resource": [0], "fileName": [null], "lineNumber": [null]},
+  "resourceTable": {"length": 1, "lib": [0], "name": [1], "type": [1]},
+  "stringArray": ["0x$(printf %x "$2")", "app"]}]}
+JSON
+}
+
+@test "samply's bare addresses get names, whatever the program was linked to" {
+    local flags
+    for flags in "-pie -fPIE" "-no-pie -fno-pie"; do
+        # shellcheck disable=SC2086  # two words
+        compile spin one $flags
+        base=$(readelf -lW app | awk '$1 == "LOAD" { print $3; exit }')
+        samply "$PWD/app" $((0x$(address app spin) + 4 - base)) "$(build_id app)" >p.json
+        kelvin fold p.json
+        exits 0
+        [ "$output" = "app;spin 2" ] || fail "$flags: $output"
+    done
+}
+
+@test "samply's names beside its profile are used when the program is gone" {
+    samply /nowhere/app 4100 abcdef0123 >p.json
+    kelvin fold p.json
+    [[ $stderr == *"/nowhere/app is gone: its functions have no names; find the old file with --symbols DIR"* ]] || fail "$stderr"
+    cat >p.syms.json <<'JSON'
+{"string_table": ["UNKNOWN", "spin"], "data": [{"debug_name": "app", "debug_id": "X", "code_id": "abcdef0123",
+ "symbol_table": [{"rva": 4096, "size": 64, "symbol": 1}], "known_addresses": [[4100, 0]]}]}
+JSON
+    kelvin fold p.json
+    exits 0
+    prints "app;spin 2"
+    [ -z "$stderr" ] || fail "$stderr"
+}
+
+# pprof with one address and no function, in a mapping of FILE at 0x7f0000000000.
+pprof() { # FILE BUILD-ID OFFSET-IN-MAPPING OFFSET-IN-FILE
+    perl -e '
+        sub v { my $n = shift; my $o = ""; while ($n > 127) { $o .= chr($n & 127 | 128); $n >>= 7 } $o . chr $n }
+        sub n { v($_[0] << 3) . v($_[1]) }
+        sub b { v($_[0] << 3 | 2) . v(length $_[1]) . $_[1] }
+        my ($file, $id, $at, $offset) = @ARGV;
+        my $start = 0x7f0000000000;
+        print b(1, n(1, 1) . n(2, 2)), b(2, b(1, v(1)) . b(2, v(7))),
+            b(3, n(1, 1) . n(2, $start) . n(3, $start + 0x100000) . n(4, $offset) . n(5, 3) . n(6, 4)),
+            b(4, n(1, 1) . n(2, 1) . n(3, $start + $at)), map { b(6, $_) } "", "samples", "count", $file, $id;
+    ' "$1" "$2" "$3" "$4"
+}
+
+@test "pprof's run-time addresses get names, and only from the program that ran" {
+    compile spin one
+    offset=0 vaddr=0
+    read -r offset vaddr < <(readelf -lW app | awk '$1 == "LOAD" && / E / { print $2, $3 }')
+    at=$((0x$(address app spin) + 4 - vaddr))
+    pprof "$PWD/app" "$(build_id app)" $at $((offset)) >p.pb
+    kelvin fold p.pb
+    exits 0
+    prints "spin 7"
+    cp app kept
+    compile spin another
+    kelvin fold p.pb
+    [[ $output != *spin* ]] || fail "named from another build: $output"
+    [[ $stderr == *"app was rebuilt since the recording (its build-id differs)"*"--symbols DIR"* ]] || fail "$stderr"
+    mkdir -p store/old && mv kept store/old/app
+    kelvin fold --symbols /nowhere:store p.pb
+    prints "spin 7"
+    kelvin fold --symbols /nowhere --symbols store p.pb
+    prints "spin 7"
+}
+
+@test "perf.data of a rebuilt program is named from perf's cache" {
+    command -v perf >/dev/null || skip "no perf"
+    compile spin one
+    perf record -q -e cpu-clock -o perf.data ./app >/dev/null 2>&1 || skip "perf cannot record here"
+    [ -d home/.debug/.build-id ] || skip "this perf keeps no copies"
+    [ "$("$KELVIN" fold perf.data | share spin)" -ge 80 ]
+    compile other another
+    [ "$("$KELVIN" fold perf.data 2>/dev/null | share spin)" -ge 80 ] || fail "$("$KELVIN" fold perf.data)"
+    kelvin annotate perf.data spin
+    exits 0
+    [[ $output == *imul* ]] || fail "$output"
+    rm -rf home/.debug
+    [ "$("$KELVIN" fold perf.data 2>/dev/null | share spin)" -eq 0 ]
+    [ "$("$KELVIN" fold perf.data 2>/dev/null | share other)" -eq 0 ]
+}
+
+@test "a program in /dev/shm gets names" {
+    can_record
+    [ -d /dev/shm ] && [ -w /dev/shm ] || skip "no /dev/shm"
+    compile spin one
+    shm=$(mktemp -d /dev/shm/kelvin-test-XXXXXX)
+    cp app "$shm/app"
+    "$shm/app" || true
+    "$KELVIN" record -q --min-samples 0 --allow-partial -o shm.kelvin -- "$shm/app" || true
+    rm -rf "$shm"
+    [ "$("$KELVIN" fold shm.kelvin | share 'main;spin')" -ge 80 ] || fail "$("$KELVIN" fold shm.kelvin)"
+}
+
+@test "a rule that forbids malloc finds it by its public name" {
+    can_record
+    cat >alloc.c <<'SOURCE'
+#include <stdlib.h>
+int main(void)
+{
+    void *volatile at[64] = {0};
+    for (unsigned i = 0; i < 12000000; i++) {
+        free(at[i % 64]);
+        at[i % 64] = malloc(16 + i % 512);
+    }
+    return 0;
+}
+SOURCE
+    gcc -O1 alloc.c -o alloc
+    "$KELVIN" record -q --min-samples 0 --allow-partial -o alloc.kelvin -- ./alloc
+    echo 'absent malloc' >perf.rules
+    kelvin check alloc.kelvin perf.rules
+    exits 3
+    "$KELVIN" fold alloc.kelvin >folded
+    ! grep -q '__GI_\|__libc_malloc\|__libc_free' folded || fail "$(grep -o '[^; ]*__GI_[^; ]*\|__libc_[a-z]*' folded | sort -u | head)"
+    grep -q ';malloc' folded && grep -q ';free' folded || fail "$(cut -c1-200 folded | head -n 5)"
+}
+
+@test "a program may be overwritten while its recording is named" {
+    command -v perf >/dev/null || skip "no perf"
+    compile spin one -g
+    perf record -q -e cpu-clock -o perf.data ./app >/dev/null 2>&1 || skip "perf cannot record here"
+    rm -rf home/.debug
+    cp app kept
+    (for _ in $(seq 300); do : >app; cat kept >app; done) &
+    overwriter=$!
+    for _ in $(seq 20); do
+        kelvin fold perf.data
+        exits 0
+    done
+    kill $overwriter 2>/dev/null || true
+    wait $overwriter || true
+}
