@@ -556,7 +556,7 @@ struct stack_id processes_stack(struct processes *ps, const struct process_sampl
     for (size_t i = 0; i < s->n_kernel_pcs; i++)
         *vec_push(&ps->frames) = kernel_frame(ps, call_of(s->kernel_pcs, i));
     *ret_end = add_user_frames(ps, s);
-    if (*ret_end != UNWIND_WHOLE)
+    if (!unwind_end_is_bottom(*ret_end))
         *vec_push(&ps->frames) =
             profile_add_named_frame(ps->profile, text_of("[unfinished]"), FRAME_USER);
     return stacks_intern_leaf_first(&ps->profile->stacks, ps->frames.at, ps->frames.n);

@@ -213,6 +213,16 @@ bool objfile_debug_frame(const struct objfile *o, struct objfile_part *ret)
     return true;
 }
 
+size_t objfile_code(const struct objfile *o, uint64_t vaddr, uint8_t *ret, size_t n)
+{
+    const Elf64_Phdr *p = load_segment_of(o, vaddr);
+    if (!p || !(p->p_flags & PF_X))
+        return 0;
+    uint64_t skip = vaddr - p->p_vaddr, left = p->p_filesz - skip;
+    n = n < left ? n : (size_t)left;
+    return p->p_offset <= UINT64_MAX - skip && read_at(o, p->p_offset + skip, n, ret) ? n : 0;
+}
+
 /* --- build-id --- */
 
 /* A note: name size, size, type, name, bytes; each padded to 4. */

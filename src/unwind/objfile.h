@@ -38,5 +38,8 @@ struct objfile_part {
 bool objfile_eh_frame(const struct objfile *o, struct objfile_part *ret);
 bool objfile_debug_frame(const struct objfile *o, struct objfile_part *ret);
 
+/* Up to N bytes of the loaded segment at VADDR; returns how many there are. */
+size_t objfile_code(const struct objfile *o, uint64_t vaddr, uint8_t *ret, size_t n);
+
 /* The build-id as lower-case hex, "" for none. */
 void objfile_build_id(const struct objfile *o, char *ret, size_t n);
