@@ -124,11 +124,13 @@ static void set_achieved(struct meta *m, const struct recorder *r)
 static void set_unfinished(struct meta *m, const struct recorder *r)
 {
     static const char *const keys[UNWIND_ENDS] = {
-        [UNWIND_STACK_CUT] = "unfinished_stack_cut", [UNWIND_NO_MAP] = "unfinished_no_mapping",
-        [UNWIND_NO_RULE] = "unfinished_no_rule",     [UNWIND_NO_SENSE] = "unfinished_bad_rule",
-        [UNWIND_DEEP] = "unfinished_too_deep",
+        [UNWIND_STACK_CUT] = "unfinished_stack_cut",   [UNWIND_NO_MAP] = "unfinished_no_mapping",
+        [UNWIND_NO_RULE] = "unfinished_no_rule",       [UNWIND_NO_SENSE] = "unfinished_bad_rule",
+        [UNWIND_DEEP] = "unfinished_too_deep",         [UNWIND_GUESSED] = "guessed_stacks",
+        [UNWIND_ELSEWHERE] = "unfinished_other_stack",
     };
-    meta_set_u64(m, META_UNFINISHED, r->samples - r->ends[UNWIND_WHOLE]);
+    uint64_t bottom = r->ends[UNWIND_WHOLE] + r->ends[UNWIND_GUESSED];
+    meta_set_u64(m, META_UNFINISHED, r->samples - bottom);
     for (int i = 0; i < UNWIND_ENDS; i++)
         if (keys[i] && r->ends[i])
             meta_set_u64(m, keys[i], r->ends[i]);

@@ -34,7 +34,7 @@ static double percent(uint64_t part, uint64_t whole)
 
 static double percent_unfinished(const struct recorder *r)
 {
-    return percent(r->samples - r->ends[UNWIND_WHOLE], r->samples);
+    return percent(r->samples - r->ends[UNWIND_WHOLE] - r->ends[UNWIND_GUESSED], r->samples);
 }
 
 static int gate_strict(const struct recorder *r, const struct quality *q, struct err *err)
@@ -136,11 +136,12 @@ static void print_quality(const struct recorder *r, const struct quality *q)
 {
     const char *note = meta_find(&r->profile->meta, META_ENGINE_NOTE);
     fprintf(stderr, "  whole stacks %.1f%%, frames without a name %.1f%%%s\n",
-            100 - percent_unfinished(r), 100 * q->unnamed_share,
+            percent(r->ends[UNWIND_WHOLE], r->samples), 100 * q->unnamed_share,
             r->facts->kernel_hidden ? ", kernel hidden (kernel.perf_event_paranoid)" : "");
     for (int i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
         if (percent(r->ends[i], r->samples) >= 1)
-            fprintf(stderr, "  %.1f%% unfinished: %s\n", percent(r->ends[i], r->samples),
+            fprintf(stderr, "  %.1f%% %s: %s\n", percent(r->ends[i], r->samples),
+                    i == UNWIND_GUESSED ? "guessed" : "unfinished",
                     unwind_end_name((enum unwind_end)i));
     if (r->facts->throttled)
         fprintf(stderr, "  the kernel throttled sampling %llu times: lower the rate\n",

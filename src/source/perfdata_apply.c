@@ -383,14 +383,16 @@ static void tell_event(struct perfdata_apply *a)
 static void tell_unfinished(struct perfdata_apply *a)
 {
     static const char *const keys[UNWIND_ENDS] = {
-        [UNWIND_STACK_CUT] = "unfinished_stack_cut", [UNWIND_NO_MAP] = "unfinished_no_mapping",
-        [UNWIND_NO_RULE] = "unfinished_no_rule",     [UNWIND_NO_SENSE] = "unfinished_bad_rule",
-        [UNWIND_DEEP] = "unfinished_too_deep",
+        [UNWIND_STACK_CUT] = "unfinished_stack_cut",   [UNWIND_NO_MAP] = "unfinished_no_mapping",
+        [UNWIND_NO_RULE] = "unfinished_no_rule",       [UNWIND_NO_SENSE] = "unfinished_bad_rule",
+        [UNWIND_DEEP] = "unfinished_too_deep",         [UNWIND_GUESSED] = "guessed_stacks",
+        [UNWIND_ELSEWHERE] = "unfinished_other_stack",
     };
     struct meta *m = &a->im->profile->meta;
     if (!a->unwound)
         return;
-    meta_set_u64(m, META_UNFINISHED, a->unwound - a->ends[UNWIND_WHOLE]);
+    uint64_t bottom = a->ends[UNWIND_WHOLE] + a->ends[UNWIND_GUESSED];
+    meta_set_u64(m, META_UNFINISHED, a->unwound - bottom);
     for (int i = 0; i < UNWIND_ENDS; i++)
         if (keys[i] && a->ends[i])
             meta_set_u64(m, keys[i], a->ends[i]);

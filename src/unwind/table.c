@@ -1,6 +1,7 @@
 #include "unwind/table.h"
 #include "unwind/cfi.h"
 #include "unwind/epilogue.h"
+#include "unwind/gostacks.h"
 #include "unwind/objfile.h"
 #include "unwind/rowfile.h"
 
@@ -67,6 +68,7 @@ static int find_rows(const struct objfile *o, struct unwind_table *t, struct err
         parse_part(&rows, &debug, true);
         add_entry(&rows, o);
         cfi_finish(&rows, t);
+        gostacks_mend(t, o);
     }
     buf_done(&eh.bytes);
     buf_done(&debug.bytes);

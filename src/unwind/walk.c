@@ -10,8 +10,9 @@ const char *unwind_end_name(enum unwind_end end)
         [UNWIND_NO_RULE] = "no unwind rule and no frame pointer",
         [UNWIND_NO_SENSE] = "unwind rule leads nowhere",
         [UNWIND_DEEP] = "too deep",
-        [UNWIND_GUESSED] = "bottom found by a guess",
-        [UNWIND_ELSEWHERE] = "caller's stack was not copied (signal stack)",
+        [UNWIND_GUESSED] = "bottom found by searching the stack (code without unwind rules)",
+        [UNWIND_ELSEWHERE] =
+            "goes on in a stack that was not copied (signal handler on its own stack)",
     };
     return (unsigned)end < UNWIND_ENDS ? names[end] : "unknown";
 }

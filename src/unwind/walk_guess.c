@@ -30,6 +30,11 @@ static enum from returns_from(struct walk *w, uint64_t address)
     return space_is_anonymous(w->space, address - 1) ? FROM_JIT : FROM_NOTHING;
 }
 
+static bool is_code(struct walk *w, uint64_t address)
+{
+    return address && space_rule(w->space, address - 1)->cfa != CFA_NO_MAP;
+}
+
 /* A system call may be a function's last instruction: then the address after it is in no function.
  */
 static bool is_after_last_syscall(struct walk *w, struct unwind_row *ret)
@@ -69,8 +74,10 @@ static int by_frame_pointer(struct walk *w)
     if (!walk_read(w, fp, &next_fp) || !walk_read(w, fp + WORD, &pc))
         return w->in_chain ? walk_unreadable(w, fp) : UNWIND_NO_RULE;
     pc &= arch->pc_mask;
-    if (pc && returns_from(w, pc) == FROM_NOTHING)
+    bool outermost = next_fp == 0 && is_code(w, pc); /* Go plants the caller of a goroutine */
+    if (pc && !outermost && returns_from(w, pc) == FROM_NOTHING)
         return w->in_chain ? UNWIND_NO_MAP : UNWIND_NO_RULE;
+    w->guessed |= !outermost && arch->ra_on_stack && !space_is_anonymous(w->space, w->at.pc);
     w->at = (struct live){.pc = pc, .sp = fp + 2 * WORD, .fp = next_fp};
     w->exact = false;
     w->in_chain = true;
@@ -87,6 +94,7 @@ static int by_leaf(struct walk *w)
     pc &= w->space->arch->pc_mask;
     if (returns_from(w, pc) != FROM_CALL)
         return UNWIND_NO_RULE;
+    w->guessed |= on_stack;
     w->at.pc = pc;
     w->at.sp += on_stack ? WORD : 0;
     w->exact = w->in_chain = false;
@@ -171,11 +179,9 @@ int walk_guess(struct walk *w)
         return walk_step(w, &row);
     bool jit = space_is_anonymous(w->space, w->at.pc);
     int end = jit ? by_frame_pointer(w) : by_code(w);
-    bool sure = end != UNWIND_NO_RULE || !w->space->arch->ra_on_stack;
     if (end == UNWIND_NO_RULE)
         end = by_leaf(w);
     if (end == UNWIND_NO_RULE && !jit)
         end = by_frame_pointer(w);
-    w->guessed |= !sure && end == STEP_ON;
     return end == UNWIND_NO_RULE && w->at.sp % WORD == 0 ? by_search(w) : end;
 }
