@@ -22,7 +22,8 @@ static bool is_code(char type)
     return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-/* The name for 32-bit programs of a system call, which has one for 64-bit ones at the same address. */
+/* The name for 32-bit programs of a system call, which has one for 64-bit ones at the same address.
+ */
 static bool is_compat(const char *name)
 {
     return strncmp(name, "__ia32_", 7) == 0 || strstr(name, "_compat_sys_");

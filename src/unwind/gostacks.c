@@ -17,8 +17,11 @@ static const struct {
 
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
-/* From START to END - 1 rows say CFA from now on. */
-static void overlay(struct unwind_table *t, uint64_t start, uint64_t end, enum unwind_cfa cfa)
+static const struct unwind_row bottom = {.cfa = CFA_BOTTOM};
+static const struct unwind_row trampoline = {.cfa = CFA_SIGNAL, .flags = ROW_NAMED};
+
+/* From START to END - 1 rows say ROW from now on. */
+static void overlay(struct unwind_table *t, uint64_t start, uint64_t end, struct unwind_row row)
 {
     uint64_t from = start - t->base, to = end - t->base;
     if (start < t->base || from >= to || to > UINT32_MAX)
@@ -29,7 +32,8 @@ static void overlay(struct unwind_table *t, uint64_t start, uint64_t end, enum u
     size_t n = 0, i = 0;
     for (; i < t->n_rows && t->rows[i].pc < from; i++)
         rows[n++] = t->rows[i];
-    rows[n++] = (struct unwind_row){.pc = (uint32_t)from, .cfa = (uint8_t)cfa};
+    row.pc = (uint32_t)from;
+    rows[n++] = row;
     while (i < t->n_rows && t->rows[i].pc <= to)
         i++;
     after.pc = (uint32_t)to;
@@ -53,11 +57,11 @@ static void overlay_loads(struct unwind_table *t, uint64_t start, const uint8_t 
         if (i.kind != INSN_SP_LOST)
             continue;
         if (from)
-            overlay(t, from, start + at, CFA_BOTTOM);
+            overlay(t, from, start + at, bottom);
         from = from ? 0 : start + at;
     }
     if (from)
-        overlay(t, from, start + n, CFA_BOTTOM);
+        overlay(t, from, start + n, bottom);
 }
 
 static void mend_function(struct unwind_table *t, const struct objfile *o, const Elf64_Sym *sym,
@@ -69,9 +73,9 @@ static void mend_function(struct unwind_table *t, const struct objfile *o, const
     if (change == FROM_LOAD_ON)
         overlay_loads(t, sym->st_value, code, n);
     else if (change == WHOLE_FUNCTION)
-        overlay(t, sym->st_value, sym->st_value + n, CFA_BOTTOM);
+        overlay(t, sym->st_value, sym->st_value + n, bottom);
     else if (n) /* looked up one byte before its start, where the return address leads */
-        overlay(t, sym->st_value - 1, sym->st_value + n, CFA_SIGNAL);
+        overlay(t, sym->st_value - 1, sym->st_value + n, trampoline);
 }
 
 static bool is_named(const char *symbol, const char *name)

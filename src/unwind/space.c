@@ -327,6 +327,16 @@ struct unwind_row space_code_row(struct unwind_space *s, uint64_t pc)
     return m ? codefile_row(m->code, pc - m->bias) : (struct unwind_row){.cfa = CFA_UNKNOWN};
 }
 
+bool unwind_space_is_trampoline(struct unwind_space *s, uint64_t pc)
+{
+    struct mapped *m = find_code(s, pc);
+    if (!m || m->table->machine != EM_X86_64)
+        return false;
+    const struct unwind_row *row = unwind_table_find(m->table, pc - m->bias);
+    return row ? row->cfa == CFA_SIGNAL && !(row->flags & ROW_NAMED)
+               : codefile_row(m->code, pc - m->bias).cfa == CFA_SIGNAL;
+}
+
 static bool starts_function(const struct unwind_row *row)
 {
     return row->cfa == CFA_BOTTOM || (row->cfa == CFA_SP && row->cfa_offset == 1);

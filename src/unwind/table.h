@@ -54,6 +54,7 @@ enum {
     ROW_EXTRA_SAVED = 2, /* the extra register is at CFA + extra_offset */
     ROW_FP_AT_FP = 4,    /* with SAVED: the offset counts from the frame pointer instead */
     ROW_EXTRA_AT_FP = 8,
+    ROW_NAMED = 1,        /* of CFA_SIGNAL: there is a symbol for it */
     ROW_NUMBER_SHIFT = 4, /* upper four bits: words to add in the DEREF kinds, or a register */
 };
 
