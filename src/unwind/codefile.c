@@ -12,9 +12,9 @@ enum { PAGE_BYTES = 4096, NOTES_MAX = 1 << 16 };
 /* What is known of one address. */
 struct code_note {
     uint64_t vaddr;
-    bool has_row, has_before;
+    bool has_rows, has_before;
     enum code_before before;
-    struct unwind_row row;
+    struct unwind_row rows[EPILOGUE_ROWS];
 };
 
 struct codefile {
@@ -145,15 +145,15 @@ enum code_before codefile_before(struct codefile *c, uint64_t vaddr)
     return n->before;
 }
 
-struct unwind_row codefile_row(struct codefile *c, uint64_t vaddr)
+const struct unwind_row *codefile_rows(struct codefile *c, uint64_t vaddr)
 {
     struct code_note *n = note_of(c, vaddr);
-    if (c->table->machine != EM_X86_64)
-        return (struct unwind_row){.cfa = CFA_UNKNOWN};
-    if (!n->has_row) {
+    if (!n->has_rows) {
         struct epilogue_code code = {read_code, c};
-        n->row = epilogue_row(&code, vaddr);
-        n->has_row = true;
+        n->rows[0] = n->rows[1] = (struct unwind_row){.cfa = CFA_UNKNOWN};
+        if (c->table->machine == EM_X86_64)
+            epilogue_rows(&code, vaddr, n->rows);
+        n->has_rows = true;
     }
-    return n->row;
+    return n->rows;
 }

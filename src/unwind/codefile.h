@@ -18,5 +18,5 @@ enum code_before { BEFORE_OTHER, BEFORE_CALL, BEFORE_SYSCALL };
 /* What ends right before VADDR: before a return address there must be a call. */
 enum code_before codefile_before(struct codefile *c, uint64_t vaddr);
 
-/* The rule for the instruction at VADDR; CFA_UNKNOWN where the code does not tell. */
-struct unwind_row codefile_row(struct codefile *c, uint64_t vaddr);
+/* The rules for the instruction at VADDR, EPILOGUE_ROWS of them. Good until the next call. */
+const struct unwind_row *codefile_rows(struct codefile *c, uint64_t vaddr);

@@ -8,7 +8,6 @@ enum {
     CALLEE_STEPS_MAX = 300, /* for one called function */
     PENDING_MAX = 32,       /* branches not yet followed */
     SEEN_MAX = 256,         /* places where paths begin */
-    ANSWERS_MAX = 2,        /* rets that must agree */
     WINDOW_BYTES = 64,      /* read at once */
     CALL_BACK_BYTES = 16,
 };
@@ -40,7 +39,7 @@ struct search {
     uint8_t window[WINDOW_BYTES];
     uint64_t window_pc;
     size_t window_n;
-    struct unwind_row answers[ANSWERS_MAX];
+    struct unwind_row answers[EPILOGUE_ROWS];
     size_t n_answers;
     bool exits; /* a path ended in the system call exit */
     bool away;  /* a path left by a table, or to where nothing makes sense */
@@ -254,7 +253,7 @@ static void walk_path(struct search *s, struct path p, uint64_t start)
 {
     if (!begin(s, &p))
         return;
-    while (s->steps++ < s->steps_max && s->n_answers < ANSWERS_MAX) {
+    while (s->steps++ < s->steps_max && s->n_answers < EPILOGUE_ROWS) {
         struct insn i = insn_at(s, p.pc);
         follow(&p, &i);
         if (!flow(s, &p, &i, start))
@@ -270,7 +269,7 @@ static void search(struct search *s, uint64_t pc)
     s->steps = 0;
     s->exits = s->away = s->other = false;
     walk_path(s, p, pc);
-    while (s->n_pending && s->n_answers < ANSWERS_MAX && s->steps < s->steps_max)
+    while (s->n_pending && s->n_answers < EPILOGUE_ROWS && s->steps < s->steps_max)
         walk_path(s, s->pending[--s->n_pending], pc);
 }
 
@@ -309,22 +308,26 @@ static bool starts_thread(struct search *s, uint64_t pc)
     return false;
 }
 
-struct unwind_row epilogue_row(const struct epilogue_code *code, uint64_t pc)
+static struct unwind_row without_answer(struct search *s, uint64_t pc)
+{
+    bool never = !s->away && s->steps < s->steps_max;
+    if (starts_thread(s, pc) || s->other)
+        return (struct unwind_row){.cfa = CFA_BOTTOM};
+    return (struct unwind_row){.cfa = CFA_UNKNOWN, .flags = never ? EPILOGUE_NEVER : 0};
+}
+
+void epilogue_rows(const struct epilogue_code *code, uint64_t pc,
+                   struct unwind_row ret[static EPILOGUE_ROWS])
 {
     struct search s;
     s.code = code;
     s.steps_max = STEPS_MAX;
     s.in_callee = false;
     search(&s, pc);
-    for (size_t i = 1; i < s.n_answers; i++)
-        if (!agree(&s.answers[0], &s.answers[i]))
-            return (struct unwind_row){.cfa = CFA_UNKNOWN};
-    if (s.n_answers)
-        return s.answers[0];
-    if (starts_thread(&s, pc) || s.other)
-        return (struct unwind_row){.cfa = CFA_BOTTOM};
-    bool never = !s.away && s.steps < s.steps_max;
-    return (struct unwind_row){.cfa = CFA_UNKNOWN, .flags = never ? EPILOGUE_NEVER : 0};
+    ret[0] = s.n_answers ? s.answers[0] : without_answer(&s, pc);
+    ret[1] = (struct unwind_row){.cfa = CFA_UNKNOWN};
+    if (s.n_answers > 1 && !agree(&s.answers[0], &s.answers[1]))
+        ret[1] = s.answers[1];
 }
 
 /* Code after the last call that is not padding still belongs to the start. */

@@ -1,6 +1,6 @@
 #include "unwind/space.h"
 #include "base/intern.h"
-#include "unwind/codefile.h"
+#include "unwind/epilogue.h"
 #include "unwind/space_inner.h"
 
 #include <elf.h>
@@ -321,10 +321,12 @@ enum code_before space_before(struct unwind_space *s, uint64_t pc)
     return m ? codefile_before(m->code, pc - m->bias) : BEFORE_OTHER;
 }
 
-struct unwind_row space_code_row(struct unwind_space *s, uint64_t pc)
+void space_code_rows(struct unwind_space *s, uint64_t pc, struct unwind_row *ret)
 {
     struct mapped *m = find_code(s, pc);
-    return m ? codefile_row(m->code, pc - m->bias) : (struct unwind_row){.cfa = CFA_UNKNOWN};
+    const struct unwind_row *rows = m ? codefile_rows(m->code, pc - m->bias) : NULL;
+    for (int i = 0; i < EPILOGUE_ROWS; i++)
+        ret[i] = rows ? rows[i] : (struct unwind_row){.cfa = CFA_UNKNOWN};
 }
 
 bool unwind_space_is_trampoline(struct unwind_space *s, uint64_t pc)
@@ -334,7 +336,7 @@ bool unwind_space_is_trampoline(struct unwind_space *s, uint64_t pc)
         return false;
     const struct unwind_row *row = unwind_table_find(m->table, pc - m->bias);
     return row ? row->cfa == CFA_SIGNAL && !(row->flags & ROW_NAMED)
-               : codefile_row(m->code, pc - m->bias).cfa == CFA_SIGNAL;
+               : codefile_rows(m->code, pc - m->bias)->cfa == CFA_SIGNAL;
 }
 
 static bool starts_function(const struct unwind_row *row)
@@ -353,7 +355,7 @@ static uint8_t planted(const struct mapped *m, uint64_t vaddr, const struct unwi
     if ((!starts && !in_gap) || !m->code || t->machine != EM_X86_64 ||
         codefile_before(m->code, vaddr + 1) == BEFORE_CALL)
         return 0;
-    if (codefile_row(m->code, vaddr + 1).cfa == CFA_SIGNAL)
+    if (codefile_rows(m->code, vaddr + 1)->cfa == CFA_SIGNAL)
         return CFA_PLANTED_TRAMPOLINE;
     return starts ? CFA_PLANTED : 0;
 }

@@ -43,5 +43,5 @@ bool space_is_anonymous(struct unwind_space *s, uint64_t pc);
 /* What ends right before PC; BEFORE_OTHER where no code of a file is at hand. */
 enum code_before space_before(struct unwind_space *s, uint64_t pc);
 
-/* The rule for the instruction at PC as its code has it; CFA_UNKNOWN where that does not tell. */
-struct unwind_row space_code_row(struct unwind_space *s, uint64_t pc);
+/* The rules for the instruction at PC as its code has them: see epilogue_rows(). */
+void space_code_rows(struct unwind_space *s, uint64_t pc, struct unwind_row *ret);

@@ -47,19 +47,32 @@ static bool is_after_last_syscall(struct walk *w, struct unwind_row *ret)
            space_before(w->space, w->at.pc) == BEFORE_SYSCALL;
 }
 
+/* Whether ROW leads to a return address; *RET_END says why that could not be read. */
+static bool fits(struct walk *w, const struct unwind_row *row, int *ret_end)
+{
+    uint64_t cfa = (row->cfa == CFA_FP ? w->at.fp : w->at.sp) + (uint64_t)(row->cfa_offset * WORD);
+    uint64_t pc;
+    if (row->cfa != CFA_SP && row->cfa != CFA_FP)
+        return false;
+    if (walk_read(w, cfa - WORD, &pc))
+        return returns_from(w, pc) != FROM_NOTHING;
+    if (row->cfa == CFA_SP)
+        *ret_end = walk_unreadable(w, cfa - WORD);
+    return false;
+}
+
 /* By what the code does up to its ret. UNWIND_NO_RULE where that does not fit the stack. */
 static int by_code(struct walk *w)
 {
-    struct unwind_row row = space_code_row(w->space, w->at.pc);
-    uint64_t cfa = (row.cfa == CFA_FP ? w->at.fp : w->at.sp) + (uint64_t)(row.cfa_offset * WORD);
-    uint64_t pc;
-    if (row.cfa == CFA_UNKNOWN || (row.cfa == CFA_BOTTOM && w->exact))
-        return UNWIND_NO_RULE;
-    if (row.cfa == CFA_BOTTOM || row.cfa == CFA_SIGNAL)
-        return walk_step(w, &row);
-    if (!walk_read(w, cfa - WORD, &pc))
-        return row.cfa == CFA_SP ? walk_unreadable(w, cfa - WORD) : UNWIND_NO_RULE;
-    return returns_from(w, pc) == FROM_NOTHING ? UNWIND_NO_RULE : walk_step(w, &row);
+    struct unwind_row rows[EPILOGUE_ROWS];
+    int end = UNWIND_NO_RULE;
+    space_code_rows(w->space, w->at.pc, rows);
+    if (rows[0].cfa == CFA_SIGNAL || (rows[0].cfa == CFA_BOTTOM && !w->exact))
+        return walk_step(w, &rows[0]);
+    bool first = fits(w, &rows[0], &end), second = fits(w, &rows[1], &end);
+    if (first != second)
+        return walk_step(w, &rows[second]);
+    return end;
 }
 
 /* A frame of the usual form: the caller's frame pointer, then the return address. */
@@ -133,10 +146,12 @@ static uint64_t likely_fp(const struct walk *w, uint64_t place)
  */
 static bool is_first_function(struct walk *w, const struct walk *caller)
 {
-    struct unwind_row code = space_code_row(w->space, w->at.pc);
-    return code.cfa == CFA_UNKNOWN && code.flags == EPILOGUE_NEVER &&
+    struct unwind_row code[EPILOGUE_ROWS], above[EPILOGUE_ROWS];
+    space_code_rows(w->space, w->at.pc, code);
+    space_code_rows(w->space, caller->at.pc, above);
+    return code[0].cfa == CFA_UNKNOWN && code[0].flags == EPILOGUE_NEVER &&
            (space_rule(w->space, caller->at.pc - 1)->cfa == CFA_BOTTOM ||
-            space_code_row(w->space, caller->at.pc).cfa == CFA_BOTTOM);
+            above[0].cfa == CFA_BOTTOM);
 }
 
 /* The nearest word that follows a call and from where the rest of the walk fits. */
