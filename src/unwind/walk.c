@@ -136,6 +136,13 @@ static int by_ra_register(struct walk *w, const struct unwind_row *row)
     return STEP_ON;
 }
 
+/* The frame at hand is the first byte of a function, and not what follows a call. */
+static void tell_start(struct walk *w)
+{
+    if (w->pcs && !w->exact)
+        w->pcs[w->n - 1]++;
+}
+
 /* The kernel puts a signal's frame below what it interrupts, or on a stack of its own. */
 static int by_signal(struct walk *w)
 {
@@ -145,6 +152,7 @@ static int by_signal(struct walk *w)
     if (!walk_read(w, sp + at->pc, &next.pc) || !walk_read(w, sp + at->sp, &next.sp) ||
         !walk_read(w, sp + at->fp, &next.fp) || !walk_read(w, sp + at->extra, &next.extra))
         return walk_unreadable(w, sp + at->pc);
+    tell_start(w);
     w->elsewhere |= next.sp - sp > SIGNAL_FRAME_MAX_BYTES && !walk_read(w, next.sp, &first);
     w->at = next;
     w->exact = true;
@@ -159,10 +167,13 @@ static int by_planted(struct walk *w, const struct unwind_row *row)
     rest.cfa &= CFA_KIND;
     if (w->exact)
         return walk_step(w, &rest);
-    return row->cfa & CFA_PLANTED ? UNWIND_WHOLE : by_signal(w);
+    if (!(row->cfa & CFA_PLANTED))
+        return by_signal(w);
+    tell_start(w);
+    return UNWIND_WHOLE;
 }
 
-static inline int step(struct walk *w, const struct unwind_row *row)
+__attribute__((always_inline)) static inline int step(struct walk *w, const struct unwind_row *row)
 {
     uint64_t offset = (uint64_t)(row->cfa_offset * WORD);
     switch (row->cfa) {
@@ -201,12 +212,6 @@ int walk_step(struct walk *w, const struct unwind_row *row)
     return step(w, row);
 }
 
-/* The frame is the first byte of a function, and not what follows a call. */
-static bool is_start(const struct walk *w, const struct unwind_row *row)
-{
-    return w->exact || row->cfa == CFA_SIGNAL || row->cfa & ~CFA_KIND;
-}
-
 /* Whether the very first rule led nowhere. One rule for a whole interpreter is not exact
  * everywhere. */
 static bool is_misled(const struct walk *w, int end)
@@ -240,6 +245,7 @@ size_t unwind_walk(struct unwind_space *s, const struct unwind_regs *regs,
     struct walk w = {.space = s,
                      .stack = stack,
                      .others = regs->others,
+                     .pcs = pcs,
                      .at = {regs->pc, regs->sp, regs->fp, regs->extra},
                      .exact = true};
     int end = STEP_ON;
@@ -251,7 +257,7 @@ size_t unwind_walk(struct unwind_space *s, const struct unwind_regs *regs,
             end = without_rule(&w, regs);
             continue;
         }
-        pcs[w.n] = w.at.pc + (w.n > 0 && is_start(&w, row));
+        pcs[w.n] = w.at.pc + (w.n > 0 && w.exact);
         w.n++;
         end = step(&w, row);
     }

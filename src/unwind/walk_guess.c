@@ -159,7 +159,7 @@ static int by_search(struct walk *w)
 {
     uint64_t pc;
     int tries = 0;
-    if (w->trying)
+    if (!w->pcs) /* a guess is being checked: none on top of it */
         return UNWIND_NO_RULE;
     for (uint64_t i = 0; i < SEARCH_WORDS && tries < TRIES_MAX; i++) {
         uint64_t place = w->at.sp + i * WORD;
@@ -170,12 +170,12 @@ static int by_search(struct walk *w)
         struct walk next = *w;
         next.at = (struct live){pc, place + WORD, likely_fp(w, place), w->at.extra};
         next.exact = next.in_chain = false;
-        next.trying = true;
+        next.pcs = NULL;
         tries++;
         if (!reaches_bottom(next))
             continue;
         next.guessed |= tries > 1 || !is_first_function(w, &next);
-        next.trying = false;
+        next.pcs = w->pcs;
         *w = next;
         return STEP_ON;
     }

@@ -14,13 +14,13 @@ struct walk {
     struct unwind_space *space;
     const struct unwind_stack *stack;
     const uint64_t *others; /* as they were at the start */
-    size_t n;               /* frames so far */
+    uint64_t *pcs;          /* the frames so far; NULL while a guess is checked */
+    size_t n;               /* how many */
     struct live at;
     bool exact;     /* pc is where the thread was, not a return address */
     bool in_chain;  /* the last step was by frame pointer */
     bool elsewhere; /* a signal came in on a stack that was not copied */
     bool guessed;   /* a step rests on a guess that was checked, not on a rule */
-    bool trying;    /* a guess is being checked: no guesses on top of it */
 };
 
 enum { STEP_ON = -1 }; /* of a step; else it is an enum unwind_end */
