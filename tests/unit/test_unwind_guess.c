@@ -461,6 +461,33 @@ static void trampoline_without_rules(void **state)
     scene_free(s);
 }
 
+/* A handler without rules returns to the kernel's trampoline, which no call precedes. */
+static void handler_without_rules(void **state)
+{
+    (void)state;
+    struct scene *s = scene_bare(bare, sizeof bare - 1);
+    s->regs.pc = AT + BARE + 5;
+    s->words[3] = AT + TRAMP;
+    put_signal(s, 4, AT + PADDED, STACK + 8 * 100, 0);
+    s->words[100] = AT + BOTTOM + 5;
+    assert_walk(s, UNWIND_WHOLE, BARE + 5, TRAMP + 1, PADDED + 1, BOTTOM + 5);
+    scene_free(s);
+}
+
+/* A chain of frame pointers ends where a signal came in. */
+static void frame_pointers_end_at_a_signal(void **state)
+{
+    (void)state;
+    struct scene *s = scene_bare("\xff\xe0", 2);
+    s->regs.pc = JIT;
+    s->regs.fp = STACK;
+    s->words[0] = 0;
+    s->words[1] = AT + TRAMP;
+    put_signal(s, 2, AT + BARE, STACK + 8 * 100, 0);
+    assert_walk(s, UNWIND_NO_RULE, JIT - AT, TRAMP + 1, BARE + 1);
+    scene_free(s);
+}
+
 static void every_end_has_a_name(void **state)
 {
     (void)state;
@@ -505,6 +532,8 @@ int main(void)
         cmocka_unit_test(what_calls_main_is_no_guess),
         cmocka_unit_test(entry_point_is_the_bottom),
         cmocka_unit_test(trampoline_without_rules),
+        cmocka_unit_test(handler_without_rules),
+        cmocka_unit_test(frame_pointers_end_at_a_signal),
         cmocka_unit_test(every_end_has_a_name),
     };
     return cmocka_run_group_tests_name("stacks without rules", tests, set_up, tear_down);
