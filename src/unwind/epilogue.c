@@ -46,7 +46,7 @@ struct search {
     bool other; /* a path returned on another stack */
 };
 
-static bool callee_returns(const struct epilogue_code *code, uint64_t pc);
+static bool callee_returns(struct search *caller, uint64_t pc);
 
 static struct insn insn_at(struct search *s, uint64_t pc)
 {
@@ -200,7 +200,7 @@ static bool comes_back(struct search *s, const struct path *p, const struct insn
 {
     if (is_padding(s, p->pc + call->length))
         return false;
-    return !call->value || s->in_callee || callee_returns(s->code, p->pc + (uint64_t)call->value);
+    return !call->value || s->in_callee || callee_returns(s, p->pc + (uint64_t)call->value);
 }
 
 static bool is_exit(int64_t number)
@@ -273,14 +273,18 @@ static void search(struct search *s, uint64_t pc)
         walk_path(s, s->pending[--s->n_pending], pc);
 }
 
-/* False only where every way through the function was seen and none comes back. */
-static bool callee_returns(const struct epilogue_code *code, uint64_t pc)
+/*
+ * False only where every way through the function was seen and none comes back. Its instructions
+ * count among the caller's, so that code made of calls takes no longer than other code.
+ */
+static bool callee_returns(struct search *caller, uint64_t pc)
 {
     struct search s;
-    s.code = code;
+    s.code = caller->code;
     s.steps_max = CALLEE_STEPS_MAX;
     s.in_callee = true;
     search(&s, pc);
+    caller->steps += s.steps;
     return s.away || s.steps >= s.steps_max;
 }
 

@@ -288,7 +288,7 @@ static struct insn arithmetic(const struct decoder *d)
 static struct insn meaning_plain(const struct decoder *d, int64_t value)
 {
     uint8_t op = d->op, low = (uint8_t)((op & 7) | (d->rex_b ? 8 : 0));
-    int64_t target = value + (d->at - d->start);
+    int64_t target = (int64_t)((uint64_t)value + (uint64_t)(d->at - d->start));
     if (op < 0x40 && (op & 7) < 4)
         return arithmetic(d);
     if (op >= 0x50 && op <= 0x57)

@@ -216,7 +216,7 @@ int walk_step(struct walk *w, const struct unwind_row *row)
  * everywhere. */
 static bool is_misled(const struct walk *w, int end)
 {
-    return w->n == 1 && !w->exact && end == UNWIND_NO_MAP;
+    return w->n == 1 && end == UNWIND_NO_MAP;
 }
 
 /* Begin again, without the rule. */

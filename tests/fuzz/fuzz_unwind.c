@@ -40,7 +40,7 @@ static void check_code(const uint8_t *bytes, size_t n)
     struct code c = {bytes, n};
     struct epilogue_code code = {read_code, &c};
     struct unwind_row rows[EPILOGUE_ROWS];
-    for (uint64_t pc = 0; pc < n && pc < 64; pc += 5) {
+    for (uint64_t pc = 0; pc < n && pc < 16; pc += 5) {
         epilogue_rows(&code, pc, rows);
         for (int i = 0; i < EPILOGUE_ROWS; i++)
             if (rows[i].cfa > CFA_UNKNOWN || (rows[i].cfa == CFA_SP && rows[i].cfa_offset < 1))

@@ -390,6 +390,38 @@ static void misleading_first_rule(void **state)
     scene_free(s);
 }
 
+/* Rules further down are believed: where they lead nowhere the walk ends, and says so. */
+static void misleading_second_rule(void **state)
+{
+    (void)state;
+    struct scene *s = scene_new();
+    s->regs.pc = AT + NEXT;
+    s->words[0] = AT + CALLER + 5;
+    s->words[1] = 0x55;
+    s->words[2] = AT + BOTTOM + 5;
+    assert_walk(s, UNWIND_NO_MAP, NEXT, CALLER + 5);
+    s->words[0] = 0; /* and no caller at all is a bottom, not a guess */
+    assert_walk(s, UNWIND_WHOLE, NEXT);
+    scene_free(s);
+}
+
+/* The last bytes of a mapping may be a call. */
+static void call_at_the_end_of_a_mapping(void **state)
+{
+    (void)state;
+    static const char undefined[] = {0x07, 16};
+    struct made m;
+    made_all(&m);
+    made_fde(&m, m.plain, MADE_BYTES - 0x10, 0x10, (struct text){undefined, 2});
+    made_code(&m, MADE_BYTES - 5, call, 5);
+    made_code(&m, BARE, "\x5d\xc3", 2);
+    struct scene *s = scene_of(&m);
+    s->regs.pc = AT + BARE;
+    s->words[1] = AT + MADE_BYTES;
+    assert_walk(s, UNWIND_WHOLE, BARE, MADE_BYTES);
+    scene_free(s);
+}
+
 /* xor ebp, ebp; pop rdi; call *r9; mov edi, eax; xor eax, eax; mov al, 60; syscall; hlt */
 static const char thread_start[] = "\x31\xed\x5f\x41\xff\xd1\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4";
 
@@ -528,6 +560,8 @@ int main(void)
         cmocka_unit_test(search_for_the_caller_of_jit_code),
         cmocka_unit_test(search_finds_the_frame_pointer),
         cmocka_unit_test(misleading_first_rule),
+        cmocka_unit_test(misleading_second_rule),
+        cmocka_unit_test(call_at_the_end_of_a_mapping),
         cmocka_unit_test(bottom_of_a_thread),
         cmocka_unit_test(what_calls_main_is_no_guess),
         cmocka_unit_test(entry_point_is_the_bottom),
