@@ -305,6 +305,22 @@ static void code_tells_where_its_return_address_is(void **state)
     scene_free(s);
 }
 
+/* je; pop rbp; ret; pop rbx; pop rbp; ret: one of the paths belongs to another function. */
+static void stack_tells_which_path_is_right(void **state)
+{
+    (void)state;
+    struct scene *s = scene_bare("\x74\x02\x5d\xc3\x5b\x5d\xc3", 7);
+    s->regs.pc = AT + BARE;
+    s->words[2] = AT + BOTTOM + 5;
+    assert_walk(s, UNWIND_WHOLE, BARE, BOTTOM + 5);
+    s->words[2] = 0;
+    s->words[1] = AT + BOTTOM + 5;
+    assert_walk(s, UNWIND_WHOLE, BARE, BOTTOM + 5);
+    s->words[2] = AT + BOTTOM + 5; /* both fit: that is no knowledge */
+    assert_walk(s, UNWIND_GUESSED, BARE, BOTTOM + 5);
+    scene_free(s);
+}
+
 /* What follows no call is no return address, though it be code. */
 static void code_is_not_believed_against_the_stack(void **state)
 {
@@ -454,7 +470,11 @@ static void what_calls_main_is_no_guess(void **state)
     s->words[0] = AT + BARE + 3;
     s->words[2] = AT + BOTTOM + 5;
     assert_walk(s, UNWIND_WHOLE, NEXT, BARE + 3, BOTTOM + 5);
-    s->words[1] = AT + CALLER + 5; /* left over; the walk fits from there as well */
+    s->words[3] = AT + BOTTOM + 5;
+    s->words[1] = AT + CALLER + 5; /* left over, leads nowhere: but perhaps there was a frame */
+    s->words[2] = 0x77;
+    assert_walk(s, UNWIND_GUESSED, NEXT, BARE + 3, BOTTOM + 5);
+    s->words[2] = AT + BOTTOM + 5; /* the walk fits from there as well */
     assert_walk(s, UNWIND_GUESSED, NEXT, BARE + 3, CALLER + 5, BOTTOM + 5);
     scene_free(s);
 }
@@ -554,6 +574,7 @@ int main(void)
         cmocka_unit_test(last_byte_of_a_function),
         cmocka_unit_test(return_address_in_a_register),
         cmocka_unit_test(code_tells_where_its_return_address_is),
+        cmocka_unit_test(stack_tells_which_path_is_right),
         cmocka_unit_test(code_is_not_believed_against_the_stack),
         cmocka_unit_test(zero_is_no_bottom),
         cmocka_unit_test(leaf_that_never_returns_is_a_guess),
