@@ -92,7 +92,8 @@ static void print_quality(const struct record_facts *f)
             f->kernel_hidden ? ", kernel hidden (kernel.perf_event_paranoid)" : "");
     for (int i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
         if (percent(f->ends[i], f->samples) >= 1)
-            fprintf(stderr, "  %.1f%% unfinished: %s\n", percent(f->ends[i], f->samples),
+            fprintf(stderr, "  %.1f%% %s: %s\n", percent(f->ends[i], f->samples),
+                    i == UNWIND_GUESSED ? "guessed" : "unfinished",
                     unwind_end_name((enum unwind_end)i));
     if (f->throttled)
         fprintf(stderr, "  the kernel throttled sampling %llu times: lower the rate\n",

@@ -45,6 +45,7 @@ struct stream {
     bool lost_known;
     uint64_t lost, throttled; /* samples; times that the kernel held sampling back */
     bool unfinished_known;
+    uint64_t guessed; /* rows whose stack reaches the bottom over a step that no rule confirms */
     struct unfinished unfinished[STREAM_MAX_ENDS];
     int n_unfinished;
 

@@ -597,10 +597,18 @@ static struct mapping_id jit_mapping(struct processes *ps, int pid)
     return profile_add_mapping(ps->profile, &key);
 }
 
+/* C libraries hide the name of what signal handlers return to. */
+static struct line trampoline_line(struct processes *ps)
+{
+    struct function f = {.name = profile_add_str(ps->profile, text_of("__restore_rt"))};
+    return (struct line){.function = profile_add_function(ps->profile, &f)};
+}
+
 static struct frame_id make_frame(struct processes *ps, struct address_space *as, int pid,
                                   uint64_t pc)
 {
     struct frame_key key = {.pc = pc, .kind = FRAME_USER};
+    struct line line;
     const struct unwind_map *um = unwind_space_find(as->unwind, pc);
     if (um) {
         struct code_map *m = &as->maps.at[um->user_id];
@@ -611,6 +619,11 @@ static struct frame_id make_frame(struct processes *ps, struct address_space *as
             uint64_t into = pc - um->start;
             key.pc = unwind_space_vaddr(as->unwind, pc);
             key.mapping = file_mapping(ps, m, key.pc - into);
+            if (unwind_space_is_trampoline(as->unwind, pc)) {
+                line = trampoline_line(ps);
+                key.lines = &line;
+                key.n_lines = 1;
+            }
         }
     }
     return profile_add_frame(ps->profile, &key);
@@ -699,7 +712,7 @@ struct stack_id processes_stack(struct processes *ps, const struct process_sampl
     for (size_t i = 0; i < s->n_kernel_pcs; i++)
         *vec_push(&ps->frames) = kernel_frame(ps, call_of(s->kernel_pcs, i));
     *ret_end = add_user_frames(ps, s);
-    if (*ret_end != UNWIND_WHOLE)
+    if (!unwind_end_is_bottom(*ret_end))
         *vec_push(&ps->frames) =
             profile_add_named_frame(ps->profile, text_of("[unfinished]"), FRAME_USER);
     return stacks_intern_leaf_first(&ps->profile->stacks, ps->frames.at, ps->frames.n);

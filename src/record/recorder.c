@@ -79,8 +79,9 @@ static void describe_stream(struct recorder *r)
     s->lost_known = true;
     s->lost = r->facts->lost - r->lost_before;
     s->throttled = r->facts->throttled;
-    for (int i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
-        if (r->ends[i])
+    s->guessed = r->ends[UNWIND_GUESSED];
+    for (int i = 0; i < UNWIND_ENDS; i++)
+        if (r->ends[i] && !unwind_end_is_bottom((enum unwind_end)i))
             profile_set_unfinished(r->profile, r->stream, unwind_end_name((enum unwind_end)i),
                                    r->ends[i]);
     s->unfinished_known = true;

@@ -150,8 +150,9 @@ static void set_ends(struct profile *p, const struct perfdata_event *e)
     if (!e->unwound)
         return;
     profile_stream(p, e->stream)->unfinished_known = true;
-    for (int i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
-        if (e->ends[i])
+    profile_stream(p, e->stream)->guessed = e->ends[UNWIND_GUESSED];
+    for (int i = 0; i < UNWIND_ENDS; i++)
+        if (e->ends[i] && !unwind_end_is_bottom((enum unwind_end)i))
             profile_set_unfinished(p, e->stream, unwind_end_name((enum unwind_end)i), e->ends[i]);
 }
 

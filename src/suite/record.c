@@ -94,7 +94,7 @@ static bool is_over(struct record_facts *f, enum record_gate gate, double is, do
 
 static bool judge(struct record_facts *f, const struct record_opts *o)
 {
-    uint64_t unfinished = f->samples - f->ends[UNWIND_WHOLE];
+    uint64_t unfinished = f->samples - f->ends[UNWIND_WHOLE] - f->ends[UNWIND_GUESSED];
     if (f->samples < (uint64_t)o->min_samples)
         f->gate = GATE_FEW;
     if (o->strict) {

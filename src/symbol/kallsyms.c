@@ -22,6 +22,13 @@ static bool is_code(char type)
     return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
+/* The name for 32-bit programs of a system call, which has one for 64-bit ones at the same address.
+ */
+static bool is_compat(const char *name)
+{
+    return strncmp(name, "__ia32_", 7) == 0 || strstr(name, "_compat_sys_");
+}
+
 /* Whether a symbol of the same address is a better name: code, global, fewer underscores. */
 static bool better(const struct nearest *old, char type, const char *name)
 {
@@ -29,11 +36,8 @@ static bool better(const struct nearest *old, char type, const char *name)
         return is_code(type);
     if ((type == 'T') != (old->type == 'T'))
         return type == 'T';
-    /* A system call's entry for 32-bit programs is the same code, and is not what was called. */
-    bool narrow = strncmp(name, "__ia32_", 7) == 0,
-         was_narrow = strncmp(old->name, "__ia32_", 7) == 0;
-    if (narrow != was_narrow)
-        return was_narrow;
+    if (is_compat(name) != is_compat(old->name))
+        return is_compat(old->name);
     size_t a = strspn(name, "_"), b = strspn(old->name, "_");
     return a != b ? a < b : strcmp(name, old->name) < 0;
 }

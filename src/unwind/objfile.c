@@ -213,6 +213,34 @@ bool objfile_debug_frame(const struct objfile *o, struct objfile_part *ret)
     return true;
 }
 
+bool objfile_has_section(const struct objfile *o, const char *name)
+{
+    return find_section(o, name) != NULL;
+}
+
+bool objfile_symbols(const struct objfile *o, struct buf *ret_symbols, struct buf *ret_names)
+{
+    const Elf64_Shdr *s = find_section(o, ".symtab");
+    if (!s || s->sh_link >= o->head.e_shnum)
+        return false;
+    const Elf64_Shdr *names = &o->sections[s->sh_link];
+    if (names->sh_type != SHT_STRTAB || !read_part(o, s->sh_offset, s->sh_size, ret_symbols) ||
+        !read_part(o, names->sh_offset, names->sh_size, ret_names))
+        return false;
+    buf_cstr(ret_names);
+    return true;
+}
+
+size_t objfile_code(const struct objfile *o, uint64_t vaddr, uint8_t *ret, size_t n)
+{
+    const Elf64_Phdr *p = load_segment_of(o, vaddr);
+    if (!p || !(p->p_flags & PF_X))
+        return 0;
+    uint64_t skip = vaddr - p->p_vaddr, left = p->p_filesz - skip;
+    n = n < left ? n : (size_t)left;
+    return p->p_offset <= UINT64_MAX - skip && read_at(o, p->p_offset + skip, n, ret) ? n : 0;
+}
+
 /* --- build-id --- */
 
 /* A note: name size, size, type, name, bytes; each padded to 4. */

@@ -38,5 +38,13 @@ struct objfile_part {
 bool objfile_eh_frame(const struct objfile *o, struct objfile_part *ret);
 bool objfile_debug_frame(const struct objfile *o, struct objfile_part *ret);
 
+bool objfile_has_section(const struct objfile *o, const char *name);
+
+/* The bytes of .symtab and of its names, which end in a zero byte. False where there are none. */
+bool objfile_symbols(const struct objfile *o, struct buf *ret_symbols, struct buf *ret_names);
+
+/* Up to N bytes of the loaded segment at VADDR; returns how many there are. */
+size_t objfile_code(const struct objfile *o, uint64_t vaddr, uint8_t *ret, size_t n);
+
 /* The build-id as lower-case hex, "" for none. */
 void objfile_build_id(const struct objfile *o, char *ret, size_t n);

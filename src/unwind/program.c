@@ -12,8 +12,9 @@ enum {
 
 enum where {
     UNCHANGED,
-    AT_CFA, /* saved at CFA + offset */
-    AT_FP,  /* saved at frame pointer + offset */
+    AT_CFA,   /* saved at CFA + offset */
+    AT_FP,    /* saved at frame pointer + offset */
+    IN_OTHER, /* in the register of that number */
     UNDEFINED,
     LOST, /* a rule we cannot follow */
 };
@@ -110,10 +111,15 @@ static struct unwind_row row_of(const struct machine *m)
         return unknown;
     if (s->ra.where == UNDEFINED)
         return (struct unwind_row){.cfa = CFA_BOTTOM};
-    if (arch->ra_on_stack && (s->ra.where != AT_CFA || s->ra.offset != -8))
+    bool in_other = arch->ra_on_stack && s->ra.where == IN_OTHER && s->ra.offset < ARCH_OTHERS;
+    if (arch->ra_on_stack && !in_other && (s->ra.where != AT_CFA || s->ra.offset != -8))
         return unknown;
-    if (!cfa_to_row(arch, s, &row))
+    if (!cfa_to_row(arch, s, &row) || (in_other && row.cfa != CFA_SP))
         return unknown;
+    if (in_other) {
+        row.cfa = CFA_RA_OTHER;
+        row.flags = (uint8_t)(s->ra.offset << ROW_NUMBER_SHIFT);
+    }
     row.flags |= save_flags(&s->fp, ROW_FP_SAVED, ROW_FP_AT_FP, &row.fp_offset);
     row.flags |= save_flags(&s->extra, ROW_EXTRA_SAVED, ROW_EXTRA_AT_FP, &row.extra_offset);
     return row;
@@ -331,9 +337,11 @@ static bool run_register(struct machine *m, uint8_t op, struct cursor *c)
         expression_of(c);
         lose(m, reg);
         return true;
+    case DW_CFA_register:
+        set_rule(&m->now, m, reg, (struct rule){IN_OTHER, (int64_t)(cursor_varint(c) & 0xff)});
+        return true;
     case DW_CFA_val_offset:
     case DW_CFA_val_offset_sf:
-    case DW_CFA_register:
         cursor_varint(c); /* skips a signed one as well */
         lose(m, reg);
         return true;

@@ -14,7 +14,7 @@ struct head {
     uint64_t base, n_rows, file_bytes, checksum;
 };
 
-static const char magic[8] = {'K', 'E', 'L', 'V', 'U', 'N', 'W', 2};
+static const char magic[8] = {'K', 'E', 'L', 'V', 'U', 'N', 'W', 3};
 
 /* NULL for a file without a build-id. */
 static char *name_of(const struct unwind_table *t)

@@ -1,5 +1,6 @@
 #include "unwind/space.h"
 #include "base/intern.h"
+#include "unwind/epilogue.h"
 #include "unwind/space_inner.h"
 
 #include <elf.h>
@@ -8,9 +9,12 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
+enum { CODEFILES_MAX = 128 }; /* each is an open file */
+
 /* One file that was looked at, whether or not it had a table. */
 struct file {
     struct unwind_table *table; /* NULL: not ELF, or damaged */
+    struct codefile *code;      /* NULL: none, or too many */
     dev_t dev;
     ino_t ino;
     off_t size_bytes;
@@ -32,6 +36,7 @@ struct mapped {
     char *open_path; /* until the file was opened */
     bool opened;
     const struct unwind_table *table; /* NULL: none */
+    struct codefile *code;            /* NULL: none */
     uint64_t bias;                    /* address in memory - address in the file */
 };
 
@@ -46,8 +51,10 @@ void unwind_files_free(struct unwind_files *f)
 {
     if (!f)
         return;
-    for (size_t i = 0; i < f->all.n; i++)
+    for (size_t i = 0; i < f->all.n; i++) {
+        codefile_free(f->all.at[i].code);
         unwind_table_free(f->all.at[i].table);
+    }
     unwind_table_free(f->vdso);
     vec_done(&f->all);
     idmap_done(&f->by_inode);
@@ -63,7 +70,8 @@ static bool same_file(const struct file *f, const struct stat *st)
            f->changed.tv_sec == st->st_mtim.tv_sec && f->changed.tv_nsec == st->st_mtim.tv_nsec;
 }
 
-static struct unwind_table *load(struct unwind_files *f, int fd, const char *path)
+/* NULL where it cannot be read. Good until the next is loaded. */
+static const struct file *load(struct unwind_files *f, int fd, const char *path)
 {
     struct stat st;
     struct err err;
@@ -72,12 +80,14 @@ static struct unwind_table *load(struct unwind_files *f, int fd, const char *pat
     uint32_t hash = hash_pair((uint32_t)st.st_ino, (uint32_t)st.st_dev);
     for_each_match (&f->by_inode, hash, id)
         if (same_file(&f->all.at[id], &st))
-            return f->all.at[id].table;
-    struct file new = {NULL, st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+            return &f->all.at[id];
+    struct file new = {NULL, NULL, st.st_dev, st.st_ino, st.st_size, st.st_mtim};
     unwind_table_load_fd(fd, path, &new.table, &err);
+    if (new.table && f->all.n < CODEFILES_MAX)
+        new.code = codefile_new(fd, new.table);
     idmap_add(&f->by_inode, hash, (uint32_t)f->all.n);
     *vec_push(&f->all) = new;
-    return new.table;
+    return &f->all.at[f->all.n - 1];
 }
 
 static int open_one(const char *path)
@@ -85,7 +95,7 @@ static int open_one(const char *path)
     return path && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 }
 
-static struct unwind_table *load_at(struct unwind_files *f, const char *open_path, const char *path)
+static const struct file *load_at(struct unwind_files *f, const char *open_path, const char *path)
 {
     autoclose int fd = open_one(open_path);
     if (fd < 0)
@@ -138,10 +148,13 @@ static void open_map(struct unwind_space *s, struct mapped *m)
     if (m->opened)
         return;
     m->opened = true;
-    if (strcmp(m->map.path, "[vdso]") == 0)
+    if (strcmp(m->map.path, "[vdso]") == 0) {
         m->table = load_vdso(s->files);
-    else
-        m->table = load_at(s->files, m->open_path, m->map.path);
+    } else {
+        const struct file *f = load_at(s->files, m->open_path, m->map.path);
+        m->table = f ? f->table : NULL;
+        m->code = f ? f->code : NULL;
+    }
     free(m->open_path);
     m->open_path = NULL;
     if (m->table && !find_bias(m))
@@ -294,16 +307,71 @@ bool space_is_anonymous(struct unwind_space *s, uint64_t pc)
     return !m || !m->table;
 }
 
+static struct mapped *find_code(struct unwind_space *s, uint64_t pc)
+{
+    struct mapped *m = find_map(s, pc);
+    if (m)
+        open_map(s, m);
+    return m && m->table && m->code ? m : NULL;
+}
+
+enum code_before space_before(struct unwind_space *s, uint64_t pc)
+{
+    struct mapped *m = pc ? find_code(s, pc - 1) : NULL;
+    return m ? codefile_before(m->code, pc - m->bias) : BEFORE_OTHER;
+}
+
+void space_code_rows(struct unwind_space *s, uint64_t pc, struct unwind_row *ret)
+{
+    struct mapped *m = find_code(s, pc);
+    const struct unwind_row *rows = m ? codefile_rows(m->code, pc - m->bias) : NULL;
+    for (int i = 0; i < EPILOGUE_ROWS; i++)
+        ret[i] = rows ? rows[i] : (struct unwind_row){.cfa = CFA_UNKNOWN};
+}
+
+bool unwind_space_is_trampoline(struct unwind_space *s, uint64_t pc)
+{
+    struct mapped *m = find_code(s, pc);
+    if (!m || m->table->machine != EM_X86_64)
+        return false;
+    const struct unwind_row *row = unwind_table_find(m->table, pc - m->bias);
+    return row ? row->cfa == CFA_SIGNAL && !(row->flags & ROW_NAMED)
+               : codefile_rows(m->code, pc - m->bias)->cfa == CFA_SIGNAL;
+}
+
+static bool starts_function(const struct unwind_row *row)
+{
+    return row->cfa == CFA_BOTTOM || (row->cfa == CFA_SP && row->cfa_offset == 1);
+}
+
+/* What else VADDR may mean, as the byte before a return address. ROW is its own, NULL for none. */
+static uint8_t planted(const struct mapped *m, uint64_t vaddr, const struct unwind_row *row)
+{
+    const struct unwind_table *t = m->table;
+    bool in_gap = !row || row->cfa == CFA_GAP;
+    const struct unwind_row *next = row ? row + 1 : t->rows;
+    bool has_next = t->n_rows && next < t->rows + t->n_rows && next->pc + t->base == vaddr + 1;
+    bool starts = has_next && starts_function(next);
+    if ((!starts && !in_gap) || !m->code || t->machine != EM_X86_64 ||
+        codefile_before(m->code, vaddr + 1) == BEFORE_CALL)
+        return 0;
+    if (codefile_rows(m->code, vaddr + 1)->cfa == CFA_SIGNAL)
+        return CFA_PLANTED_TRAMPOLINE;
+    return starts ? CFA_PLANTED : 0;
+}
+
 const struct unwind_row *space_rule_slow(struct unwind_space *s, uint64_t pc,
                                          struct rule_slot *slot)
 {
     struct mapped *m = find_map(s, pc);
     *slot = (struct rule_slot){pc, s->generation, {.cfa = m ? CFA_GAP : CFA_NO_MAP}};
-    if (!m)
+    if (m)
+        open_map(s, m);
+    if (!m || !m->table)
         return &slot->row;
-    open_map(s, m);
-    const struct unwind_row *row = m->table ? unwind_table_find(m->table, pc - m->bias) : NULL;
+    const struct unwind_row *row = unwind_table_row(m->table, pc - m->bias);
     if (row)
         slot->row = *row;
+    slot->row.cfa |= planted(m, pc - m->bias, row);
     return &slot->row;
 }

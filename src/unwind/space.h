@@ -36,3 +36,9 @@ const struct unwind_map *unwind_space_find(const struct unwind_space *s, uint64_
 
 /* PC as an address of its file (load bias from PT_LOAD); PC itself where no file is known. */
 uint64_t unwind_space_vaddr(struct unwind_space *s, uint64_t pc);
+
+/*
+ * Whether PC lies in the code of a file that a signal handler returns to, and that has no name in
+ * many a C library: x86-64's __restore_rt.
+ */
+bool unwind_space_is_trampoline(struct unwind_space *s, uint64_t pc);

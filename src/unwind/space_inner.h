@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "unwind/arch.h"
+#include "unwind/codefile.h"
 #include "unwind/space.h"
 
 /* The rule for one address of one state of one space. Six steps in seven are found here. */
@@ -38,3 +39,9 @@ static inline const struct unwind_row *space_rule(struct unwind_space *s, uint64
 
 /* Whether PC lies in a mapping without a file: code made while the program runs. */
 bool space_is_anonymous(struct unwind_space *s, uint64_t pc);
+
+/* What ends right before PC; BEFORE_OTHER where no code of a file is at hand. */
+enum code_before space_before(struct unwind_space *s, uint64_t pc);
+
+/* The rules for the instruction at PC as its code has them: see epilogue_rows(). */
+void space_code_rows(struct unwind_space *s, uint64_t pc, struct unwind_row *ret);

@@ -1,10 +1,17 @@
 #include "unwind/table.h"
 #include "unwind/cfi.h"
+#include "unwind/epilogue.h"
+#include "unwind/gostacks.h"
 #include "unwind/objfile.h"
 #include "unwind/rowfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
+
+enum {
+    ENTRY_MAX_BYTES = 256,
+    RANK_ENTRY = 2, /* .eh_frame is 0, .debug_frame 1 */
+};
 
 static void find_segments(const struct objfile *o, struct unwind_table *t)
 {
@@ -28,7 +35,27 @@ static void parse_part(struct cfi_rows *rows, const struct objfile_part *part, b
         cfi_parse(rows, &s);
 }
 
-/* Rules from both sections. */
+/*
+ * Where the kernel starts a program nobody returns to: the outermost frame, told or not. C
+ * libraries tell with an undefined return address; ld.so and musl say nothing.
+ */
+static void add_entry(struct cfi_rows *rows, const struct objfile *o)
+{
+    uint8_t code[ENTRY_MAX_BYTES];
+    uint64_t from = o->head.e_entry - rows->base;
+    size_t n = objfile_code(o, o->head.e_entry, code, sizeof code);
+    uint32_t bytes = rows->arch->ra_on_stack ? epilogue_entry_bytes(code, n) : 0;
+    if (!bytes || !o->head.e_entry || o->head.e_entry < rows->base || from > UINT32_MAX - bytes)
+        return;
+    *vec_push(&rows->spans) = (struct cfi_span){.start = (uint32_t)from,
+                                                .end = (uint32_t)from + bytes,
+                                                .first = (uint32_t)rows->rows.n,
+                                                .n = 1,
+                                                .rank = RANK_ENTRY};
+    *vec_push(&rows->rows) = (struct unwind_row){.pc = (uint32_t)from, .cfa = CFA_BOTTOM};
+}
+
+/* Rules from both sections, and of the entry point. */
 static int find_rows(const struct objfile *o, struct unwind_table *t, struct err *err)
 {
     struct cfi_rows rows = {.arch = arch_find(t->machine), .base = t->base};
@@ -39,7 +66,9 @@ static int find_rows(const struct objfile *o, struct unwind_table *t, struct err
     if (rc == 0 && rows.arch && t->n_segments) {
         parse_part(&rows, &eh, false);
         parse_part(&rows, &debug, true);
+        add_entry(&rows, o);
         cfi_finish(&rows, t);
+        gostacks_mend(t, o);
     }
     buf_done(&eh.bytes);
     buf_done(&debug.bytes);
@@ -112,7 +141,7 @@ void unwind_table_free(struct unwind_table *t)
     free(t);
 }
 
-const struct unwind_row *unwind_table_find(const struct unwind_table *t, uint64_t vaddr)
+const struct unwind_row *unwind_table_row(const struct unwind_table *t, uint64_t vaddr)
 {
     uint64_t pc = vaddr - t->base;
     if (vaddr < t->base || pc > UINT32_MAX || !t->n_rows || pc < t->rows[0].pc)
@@ -124,7 +153,13 @@ const struct unwind_row *unwind_table_find(const struct unwind_table *t, uint64_
         row = row[half].pc <= pc ? row + half : row;
         n -= half;
     }
-    return row->cfa == CFA_GAP ? NULL : row;
+    return row;
+}
+
+const struct unwind_row *unwind_table_find(const struct unwind_table *t, uint64_t vaddr)
+{
+    const struct unwind_row *row = unwind_table_row(t, vaddr);
+    return row && row->cfa != CFA_GAP ? row : NULL;
 }
 
 bool unwind_table_vaddr(const struct unwind_table *t, uint64_t offset, uint64_t *ret)

@@ -15,7 +15,8 @@
  *
  * The extra register is the link register (aarch64), where a return address may still be; on
  * x86-64 it is rbx, which the CFA of ld.so's lazy binding depends on. The return address of
- * x86-64 is always the word below the CFA: a rule that says otherwise becomes CFA_UNKNOWN.
+ * x86-64 is always the word below the CFA, but for vfork, which keeps it in a register: a rule that
+ * says otherwise becomes CFA_UNKNOWN.
  */
 #pragma once
 #include "base/err.h"
@@ -31,9 +32,20 @@ enum unwind_cfa {
     CFA_PLT,      /* PLT stubs: sp + 8; from byte number `offset` of the 16-byte stub on, sp + 16 */
     CFA_SIGNAL,   /* a signal frame: all registers are in the context the kernel saved */
     CFA_BOTTOM,   /* the outermost function: the stack ends here, whole */
+    CFA_RA_OTHER, /* sp + offset, but the return address is in another register: see ROW_NUMBER */
     CFA_UNKNOWN,  /* a rule that compact rows cannot hold */
     CFA_GAP,      /* between functions: no rule */
     CFA_NO_MAP,   /* in no table: the walk's word for an address that no mapping holds */
+};
+
+/*
+ * In no table either, but or-ed to what a walk looks up: the next byte starts a function, and no
+ * call ends here. As a return address that byte was put on the stack by hand.
+ */
+enum {
+    CFA_PLANTED = 0x80,            /* the bottom of a coroutine: __start_context */
+    CFA_PLANTED_TRAMPOLINE = 0x40, /* a signal's: Go's sigreturn */
+    CFA_KIND = 0x3f,               /* the rest: how to go on from here otherwise */
 };
 
 /* Flags: where the two registers are. Neither SAVED nor AT_FP: unchanged. AT_FP alone: lost. */
@@ -42,6 +54,7 @@ enum {
     ROW_EXTRA_SAVED = 2, /* the extra register is at CFA + extra_offset */
     ROW_FP_AT_FP = 4,    /* with SAVED: the offset counts from the frame pointer instead */
     ROW_EXTRA_AT_FP = 8,
+    ROW_NAMED = 1,        /* of CFA_SIGNAL: there is a symbol for it */
     ROW_NUMBER_SHIFT = 4, /* upper four bits: words to add in the DEREF kinds, or a register */
 };
 
@@ -84,6 +97,9 @@ void unwind_table_free(struct unwind_table *t); /* NULL is fine */
 
 /* The row for an address of the file (vaddr), or NULL where there is no rule. O(log rows). */
 const struct unwind_row *unwind_table_find(const struct unwind_table *t, uint64_t vaddr);
+
+/* The same, but the row of a gap where there is one; NULL only before the first row. */
+const struct unwind_row *unwind_table_row(const struct unwind_table *t, uint64_t vaddr);
 
 /* The file's address (vaddr) of a file offset, by PT_LOAD; false when no segment has it. */
 bool unwind_table_vaddr(const struct unwind_table *t, uint64_t offset, uint64_t *ret);

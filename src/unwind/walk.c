@@ -1,10 +1,5 @@
 #include "unwind/walk.h"
-#include "unwind/space_inner.h"
-
-/* An address further above the copy than this is not the rest of the stack but nonsense. */
-#define STACK_MAX_BYTES (UINT64_C(1) << 30)
-
-enum { WORD = 8 };
+#include "unwind/walk_inner.h"
 
 const char *unwind_end_name(enum unwind_end end)
 {
@@ -15,6 +10,9 @@ const char *unwind_end_name(enum unwind_end end)
         [UNWIND_NO_RULE] = "no unwind rule and no frame pointer",
         [UNWIND_NO_SENSE] = "unwind rule leads nowhere",
         [UNWIND_DEEP] = "too deep",
+        [UNWIND_GUESSED] = "bottom found by searching the stack (code without unwind rules)",
+        [UNWIND_ELSEWHERE] =
+            "goes on in a stack that was not copied (signal handler on its own stack)",
     };
     return (unsigned)end < UNWIND_ENDS ? names[end] : "unknown";
 }
@@ -50,37 +48,8 @@ void unwind_regs_from_perf(const uint64_t *values, struct unwind_regs *ret)
 
 /* --- one step --- */
 
-/* The registers that are followed from frame to frame. */
-struct live {
-    uint64_t pc, sp, fp, extra;
-};
-
-struct walk {
-    struct unwind_space *space;
-    const struct unwind_stack *stack;
-    const uint64_t *others; /* as they were at the start */
-    size_t n;               /* frames so far */
-    struct live at;
-    bool exact;    /* pc is where the thread was, not a return address */
-    bool in_chain; /* the last step was by frame pointer */
-};
-
-enum { STEP_ON = -1 }; /* of a step; else it is an enum unwind_end */
-
-static inline bool read_word(const struct walk *w, uint64_t address, uint64_t *ret)
-{
-    uint64_t i = address - w->stack->start;
-    if (i > w->stack->n || w->stack->n - i < WORD)
-        return false;
-    memcpy(ret, w->stack->bytes + i, WORD);
-    return true;
-}
-
-/* Why ADDRESS could not be read. */
-static int unreadable(const struct walk *w, uint64_t address)
-{
-    return address - w->stack->start < STACK_MAX_BYTES ? UNWIND_STACK_CUT : UNWIND_NO_SENSE;
-}
+/* What the kernel puts on the stack for a signal: registers, AVX-512 and AMX ones too. */
+enum { SIGNAL_FRAME_MAX_BYTES = 32 << 10 };
 
 /* The value of a register that ROW says is saved: SAVED and AT_FP are its flags. */
 static inline bool restore(const struct walk *w, unsigned saved, unsigned at_fp, uint64_t place,
@@ -89,7 +58,7 @@ static inline bool restore(const struct walk *w, unsigned saved, unsigned at_fp,
     if (saved && place < w->at.sp)
         return true; /* an epilogue that popped it: it has the caller's value again */
     if (saved)
-        return read_word(w, place, reg);
+        return walk_read(w, place, reg);
     if (at_fp)
         *reg = 0; /* lost */
     return true;
@@ -109,38 +78,33 @@ static inline int to_caller(struct walk *w, const struct unwind_row *row, uint64
     if (!grows || cfa % WORD)
         return UNWIND_NO_SENSE;
     if (!restore(w, row->flags & ROW_FP_SAVED, row->flags & ROW_FP_AT_FP, fp_at, &next.fp))
-        return unreadable(w, fp_at);
+        return walk_unreadable(w, fp_at);
     if (!restore(w, row->flags & ROW_EXTRA_SAVED, row->flags & ROW_EXTRA_AT_FP, extra_at,
                  &next.extra))
-        return unreadable(w, extra_at);
+        return walk_unreadable(w, extra_at);
     if (!arch->ra_on_stack)
         next.pc = next.extra;
-    else if (!read_word(w, cfa - WORD, &next.pc))
-        return unreadable(w, cfa - WORD);
+    else if (!walk_read(w, cfa - WORD, &next.pc))
+        return walk_unreadable(w, cfa - WORD);
     next.pc &= arch->pc_mask;
     w->at = next;
     w->exact = w->in_chain = false;
     return STEP_ON;
 }
 
-static bool is_code(struct walk *w, uint64_t return_address)
-{
-    return return_address && space_rule(w->space, return_address - 1)->cfa != CFA_NO_MAP;
-}
-
 /* Somewhere that a call could have come from: code that we have a rule for. */
 static bool is_call_site(struct walk *w, uint64_t return_address)
 {
     uint8_t cfa = return_address ? space_rule(w->space, return_address - 1)->cfa : CFA_NO_MAP;
-    return cfa != CFA_NO_MAP && cfa != CFA_GAP && cfa != CFA_UNKNOWN;
+    return !(cfa & ~CFA_KIND) && cfa != CFA_NO_MAP && cfa != CFA_GAP && cfa != CFA_UNKNOWN;
 }
 
 /* The CFA lies in memory. */
 static int by_deref(struct walk *w, const struct unwind_row *row, uint64_t base)
 {
     uint64_t place = base + (uint64_t)(row->cfa_offset * WORD), cfa;
-    if (!read_word(w, place, &cfa))
-        return unreadable(w, place);
+    if (!walk_read(w, place, &cfa))
+        return walk_unreadable(w, place);
     return to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_NUMBER_SHIFT) * WORD);
 }
 
@@ -154,84 +118,62 @@ static int by_other(struct walk *w, const struct unwind_row *row)
     uint64_t cfa = w->others[row->flags >> ROW_NUMBER_SHIFT] + (uint64_t)(row->cfa_offset * WORD);
     struct unwind_row rule = *row; /* the lookup below may put another in its place */
     uint64_t pc;
-    if (w->n > 2 || !read_word(w, cfa - WORD, &pc) || !is_call_site(w, pc))
+    if (w->n > 2 || !walk_read(w, cfa - WORD, &pc) || !is_call_site(w, pc))
         return UNWIND_NO_SENSE;
     return to_caller(w, &rule, cfa);
 }
 
+/* vfork: the child shares the stack, so its return address waits in a register. */
+static int by_ra_register(struct walk *w, const struct unwind_row *row)
+{
+    uint64_t pc = w->others[row->flags >> ROW_NUMBER_SHIFT];
+    uint64_t sp = w->at.sp + (uint64_t)(row->cfa_offset * WORD);
+    if (w->n > 1 || !is_call_site(w, pc))
+        return UNWIND_NO_SENSE;
+    w->at.pc = pc;
+    w->at.sp = sp;
+    w->exact = w->in_chain = false;
+    return STEP_ON;
+}
+
+/* The frame at hand is the first byte of a function, and not what follows a call. */
+static void tell_start(struct walk *w)
+{
+    if (w->pcs && !w->exact)
+        w->pcs[w->n - 1]++;
+}
+
+/* The kernel puts a signal's frame below what it interrupts, or on a stack of its own. */
 static int by_signal(struct walk *w)
 {
     const struct arch_regs *at = &w->space->arch->signal;
-    uint64_t sp = w->at.sp;
+    uint64_t sp = w->at.sp, first;
     struct live next;
-    if (!read_word(w, sp + at->pc, &next.pc) || !read_word(w, sp + at->sp, &next.sp) ||
-        !read_word(w, sp + at->fp, &next.fp) || !read_word(w, sp + at->extra, &next.extra))
-        return unreadable(w, sp + at->pc);
+    if (!walk_read(w, sp + at->pc, &next.pc) || !walk_read(w, sp + at->sp, &next.sp) ||
+        !walk_read(w, sp + at->fp, &next.fp) || !walk_read(w, sp + at->extra, &next.extra))
+        return walk_unreadable(w, sp + at->pc);
+    tell_start(w);
+    w->elsewhere |= next.sp - sp > SIGNAL_FRAME_MAX_BYTES && !walk_read(w, next.sp, &first);
     w->at = next;
     w->exact = true;
     w->in_chain = false;
     return STEP_ON;
 }
 
-/* --- without a rule --- */
-
-/* A frame of the usual form: the caller's frame pointer, then the return address. */
-static int by_frame_pointer(struct walk *w)
+/* The byte after the one that was looked up may be a function's first: see CFA_PLANTED. */
+static int by_planted(struct walk *w, const struct unwind_row *row)
 {
-    const struct arch *arch = w->space->arch;
-    uint64_t fp = w->at.fp, next_fp, pc;
-    if (fp == 0 && !w->exact)
-        return UNWIND_WHOLE; /* the ABI's mark of the outermost frame */
-    if (fp < w->at.sp || fp % WORD)
-        return UNWIND_NO_RULE;
-    if (!read_word(w, fp, &next_fp) || !read_word(w, fp + WORD, &pc))
-        return w->in_chain ? unreadable(w, fp) : UNWIND_NO_RULE;
-    pc &= arch->pc_mask;
-    if (pc && !is_code(w, pc))
-        return w->in_chain ? UNWIND_NO_MAP : UNWIND_NO_RULE;
-    w->at = (struct live){.pc = pc, .sp = fp + 2 * WORD, .fp = next_fp};
-    w->exact = false;
-    w->in_chain = true;
-    return STEP_ON;
+    struct unwind_row rest = *row;
+    rest.cfa &= CFA_KIND;
+    if (w->exact)
+        return walk_step(w, &rest);
+    if (!(row->cfa & CFA_PLANTED))
+        return by_signal(w);
+    tell_start(w);
+    return UNWIND_WHOLE;
 }
 
-/* A function that has pushed nothing, stopped anywhere in it: the return address comes first. */
-static int by_leaf(struct walk *w)
-{
-    uint64_t pc = w->at.extra;
-    bool on_stack = w->space->arch->ra_on_stack;
-    if (!w->exact || (on_stack && !read_word(w, w->at.sp, &pc)))
-        return UNWIND_NO_RULE;
-    pc &= w->space->arch->pc_mask;
-    if (!is_call_site(w, pc))
-        return UNWIND_NO_RULE;
-    w->at.pc = pc;
-    w->at.sp += on_stack ? WORD : 0;
-    w->exact = w->in_chain = false;
-    return STEP_ON;
-}
-
-/*
- * Code in a file without a rule is hand-written assembly, mostly leaves that leave the caller's
- * frame pointer alone; code without a file was made by a JIT compiler that keeps frame pointers.
- */
-static int by_guess(struct walk *w)
-{
-    bool jit = space_is_anonymous(w->space, w->at.pc);
-    int end = jit ? by_frame_pointer(w) : by_leaf(w);
-    if (end == UNWIND_NO_RULE)
-        end = jit ? by_leaf(w) : by_frame_pointer(w);
-    return end;
-}
-
-/* What is looked up for where we are: a return address may be the first byte of the next function.
- */
-static inline uint64_t rule_pc(const struct walk *w)
-{
-    return w->exact ? w->at.pc : w->at.pc - 1;
-}
-
-static inline int step(struct walk *w, const struct unwind_row *row)
+__attribute__((always_inline)) static inline int step(struct walk *w, const struct unwind_row *row)
 {
     uint64_t offset = (uint64_t)(row->cfa_offset * WORD);
     switch (row->cfa) {
@@ -248,19 +190,52 @@ static inline int step(struct walk *w, const struct unwind_row *row)
     case CFA_FP_DEREF:
         return by_deref(w, row, w->at.fp);
     case CFA_PLT: {
-        bool pushed = rule_pc(w) % 16 >= (uint64_t)row->cfa_offset;
+        bool pushed = walk_rule_pc(w) % 16 >= (uint64_t)row->cfa_offset;
         return to_caller(w, row, w->at.sp + (pushed ? 2 * WORD : WORD));
     }
     case CFA_SIGNAL:
         return by_signal(w);
     case CFA_BOTTOM:
         return UNWIND_WHOLE;
+    case CFA_RA_OTHER:
+        return by_ra_register(w, row);
     case CFA_GAP:
     case CFA_NO_MAP:
-        return by_guess(w);
+        return walk_guess(w);
     default:
-        return UNWIND_NO_SENSE;
+        return row->cfa & ~CFA_KIND ? by_planted(w, row) : UNWIND_NO_SENSE;
     }
+}
+
+int walk_step(struct walk *w, const struct unwind_row *row)
+{
+    return step(w, row);
+}
+
+/* Whether the very first rule led nowhere. One rule for a whole interpreter is not exact
+ * everywhere. */
+static bool is_misled(const struct walk *w, int end)
+{
+    return w->n == 1 && end == UNWIND_NO_MAP;
+}
+
+/* Begin again, without the rule. */
+static int without_rule(struct walk *w, const struct unwind_regs *regs)
+{
+    w->at = (struct live){regs->pc, regs->sp, regs->fp, regs->extra};
+    w->exact = true;
+    w->guessed = true;
+    w->in_chain = w->elsewhere = false;
+    return walk_guess(w);
+}
+
+static enum unwind_end end_of(const struct walk *w, int end)
+{
+    if (end == UNWIND_WHOLE)
+        return w->guessed ? UNWIND_GUESSED : UNWIND_WHOLE;
+    if (end == STEP_ON)
+        return UNWIND_DEEP;
+    return w->elsewhere ? UNWIND_ELSEWHERE : (enum unwind_end)end;
 }
 
 size_t unwind_walk(struct unwind_space *s, const struct unwind_regs *regs,
@@ -270,19 +245,22 @@ size_t unwind_walk(struct unwind_space *s, const struct unwind_regs *regs,
     struct walk w = {.space = s,
                      .stack = stack,
                      .others = regs->others,
+                     .pcs = pcs,
                      .at = {regs->pc, regs->sp, regs->fp, regs->extra},
                      .exact = true};
     int end = STEP_ON;
     while (w.n < max && end == STEP_ON) {
-        const struct unwind_row *row = space_rule(s, rule_pc(&w));
-        if (!w.exact && (w.at.pc == 0 || row->cfa == CFA_NO_MAP)) {
-            end = w.at.pc == 0 ? UNWIND_WHOLE : UNWIND_NO_MAP;
-            break;
+        const struct unwind_row *row = space_rule(s, walk_rule_pc(&w));
+        if (walk_ends(&w, row, &end)) {
+            if (!is_misled(&w, end) || w.guessed)
+                break;
+            end = without_rule(&w, regs);
+            continue;
         }
         pcs[w.n] = w.at.pc + (w.n > 0 && w.exact);
         w.n++;
         end = step(&w, row);
     }
-    *ret_end = end == STEP_ON ? UNWIND_DEEP : (enum unwind_end)end;
+    *ret_end = end_of(&w, end);
     return w.n;
 }

@@ -1,8 +1,10 @@
 /*
  * walk.h - from the registers and a copy of the stack to the chain of callers.
  *
- * Rules come from the tables; where a file has no rule for an address (JIT code, hand-written
- * assembly) the frame pointer is tried, with every step checked against the stack's bounds.
+ * Rules come from the tables. Where a file has none for an address (musl, hand-written assembly)
+ * they are read from its code; JIT code is tried by frame pointer. Every step without a rule must
+ * lead to a place that follows a call. Where nothing else helps the stack is searched for such a
+ * place from which rules lead to the bottom: a stack found that way is UNWIND_GUESSED.
  */
 #pragma once
 #include "unwind/space.h"
@@ -45,18 +47,27 @@ enum unwind_end {
     UNWIND_NO_RULE,   /* no rule and no usable frame pointer */
     UNWIND_NO_SENSE,  /* the CFA did not grow, or a rule that cannot be followed */
     UNWIND_DEEP,      /* more frames than asked for */
+    UNWIND_GUESSED,   /* reached the bottom, but over a step that no rule confirms */
+    UNWIND_ELSEWHERE, /* goes on in a stack that was not copied: below a signal's own stack */
     UNWIND_ENDS,
 };
 
 /* A word for people: "whole", "stack copy too small"... */
 const char *unwind_end_name(enum unwind_end end);
 
+/* Whether the frames go down to the bottom: surely (UNWIND_WHOLE) or by a guess. */
+static inline bool unwind_end_is_bottom(enum unwind_end end)
+{
+    return end == UNWIND_WHOLE || end == UNWIND_GUESSED;
+}
+
 /*
  * Fill PCS with up to MAX addresses, innermost first. The first is regs->pc, the others are
  * return addresses as found: one past the call, so look up the byte before. To make that hold
- * for all, the address where a signal came in is given plus one. Returns how many; an address
- * outside every mapping is not among them unless it is the first. About 10 ns a frame once
- * tables are hot.
+ * for all, the address where a signal came in is given plus one, and so is the first byte of a
+ * function that was put on the stack by hand (signal trampolines, bottoms of coroutines). Returns
+ * how many; an address outside every mapping is not among them unless it is the first. About 10 ns
+ * a frame once tables are hot.
  */
 size_t unwind_walk(struct unwind_space *s, const struct unwind_regs *regs,
                    const struct unwind_stack *stack, uint64_t *pcs, size_t max,

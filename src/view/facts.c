@@ -58,6 +58,12 @@ static bool add_unfinished(struct buf *b, const struct selection *s)
     return stream->unfinished_known;
 }
 
+static bool add_guessed(struct buf *b, const struct selection *s)
+{
+    buf_printf(b, "%llu", (unsigned long long)s->stream->guessed);
+    return s->stream->guessed > 0;
+}
+
 static const struct {
     const char *key, *title;
     bool (*add)(struct buf *b, const struct selection *s);
@@ -70,6 +76,7 @@ static const struct {
     {FACT_RATE_ACHIEVED_HZ, "rate achieved, Hz", add_rate_achieved},
     {FACT_THROTTLED, "times throttled", add_throttled},
     {FACT_UNFINISHED, "unfinished stacks", add_unfinished},
+    {FACT_GUESSED, "guessed stacks", add_guessed},
 };
 
 /* --- of either --- */

@@ -16,6 +16,7 @@
 #define FACT_RATE_ACHIEVED_HZ "rate_achieved_hz"
 #define FACT_THROTTLED "throttled"
 #define FACT_UNFINISHED "unfinished"
+#define FACT_GUESSED "guessed"
 
 /* Append the fact KEY as people read it. False, and nothing appended, where it is not known. */
 bool facts_add(struct buf *b, const struct selection *s, const char *key);

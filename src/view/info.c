@@ -30,8 +30,9 @@ static void print_meta(FILE *out, const struct profile *p)
 }
 
 /* What is said of a stream, in this order. */
-static const char *const facts[] = {FACT_KIND, FACT_RATE_HZ,   FACT_RATE_ACHIEVED_HZ,
-                                    FACT_LOST, FACT_THROTTLED, FACT_UNFINISHED};
+static const char *const facts[] = {FACT_KIND,   FACT_RATE_HZ,   FACT_RATE_ACHIEVED_HZ,
+                                    FACT_LOST,   FACT_THROTTLED, FACT_UNFINISHED,
+                                    FACT_GUESSED};
 
 static void print_facts(FILE *out, const struct selection *s)
 {

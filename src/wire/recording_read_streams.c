@@ -55,6 +55,7 @@ static bool read_stream(const struct loader *l, struct cursor *c, struct stream 
     s->lost_known = lost > 0;
     s->lost = lost ? lost - 1 : 0;
     s->throttled = cursor_varint(c);
+    s->guessed = cursor_varint(c);
     return read_unfinished(l, c, s) && read_types(l, c, s) && !c->bad;
 }
 
@@ -92,6 +93,7 @@ static void describe(struct profile *p, int stream, const struct stream *new)
     s->lost_known = new->lost_known;
     s->lost = new->lost;
     s->throttled = new->throttled;
+    s->guessed = new->guessed;
     s->unfinished_known = new->unfinished_known;
     s->n_unfinished = new->n_unfinished;
     memcpy(s->unfinished, new->unfinished, sizeof s->unfinished);

@@ -2,7 +2,7 @@
  * recording_streams.c - streams, their rows, and counters as chunks.
  *
  *     STRM  default stream + 1, default type, number of streams; for each:
- *           event obtained rate achieved lost+1 throttled     rates in 1/1000 Hz; 0 = not known
+ *           event obtained rate achieved lost+1 throttled guessed   rates in 1/1000 Hz; 0 = not known
  *           unfinished+1, for each: why n                     0 = not known
  *           number of types, for each: name unit dimension role decimals
  *
@@ -21,6 +21,7 @@ static void put_stream(struct buf *b, const struct stream *s)
     buf_varint(b, (uint64_t)(s->rate_achieved_hz * 1000 + 0.5));
     buf_varint(b, s->lost_known ? s->lost + 1 : 0);
     buf_varint(b, s->throttled);
+    buf_varint(b, s->guessed);
     buf_varint(b, s->unfinished_known ? (uint64_t)s->n_unfinished + 1 : 0);
     for (int i = 0; s->unfinished_known && i < s->n_unfinished; i++) {
         buf_varint(b, s->unfinished[i].why.i);

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "made_elf.h"
+
 enum { PARENT = 100, CHILD = 200 };
 
 struct fixture {
@@ -205,6 +207,59 @@ static void test_unfinished_stack_has_a_root_that_says_so(void **state)
     assert_string_equal(profile_function_name(f->profile, l->function).at, "[unfinished]");
 }
 
+/* A file with a function at 0x1000 that is a bottom and a trampoline at 0x1100, mapped at 0x100000.
+ */
+static void map_made(struct fixture *f, const char *path)
+{
+    static const char undefined[] = {0x07, 16};
+    struct made m;
+    made_init(&m);
+    made_fde(&m, m.plain, 0x1000, 0x40, (struct text){undefined, 2});
+    made_fde(&m, m.signal, 0x10ff, 10, (struct text){"", 0});
+    made_code(&m, 0x1000, "\xe8\0\0\0\0", 5);
+    made_write(&m, path);
+    processes_mmap(f->ps, &(struct process_map){
+                              .pid = PARENT, .start = 0x100000, .end = 0x102000, .path = path});
+}
+
+static const char *function_of(struct fixture *f, const struct frame *frame)
+{
+    const struct line *l = profile_lines(f->profile, frame);
+    return frame->n_lines ? profile_function_name(f->profile, l->function).at : "";
+}
+
+static void test_signal_trampoline_has_a_name(void **state)
+{
+    struct fixture *f = *state;
+    char path[] = "/tmp/kelvin-process-XXXXXX";
+    close(mkstemp(path));
+    map_made(f, path);
+    const uint64_t pcs[] = {0x101100};
+    assert_string_equal(function_of(f, leaf(f, chain(f, PARENT, pcs, 1))), "__restore_rt");
+    const uint64_t other[] = {0x101000};
+    assert_string_equal(function_of(f, leaf(f, chain(f, PARENT, other, 1))), "");
+    unlink(path);
+}
+
+/* A guess that reached the bottom is told by its end, not by a frame that says unfinished. */
+static void test_guessed_stack_has_no_unfinished_root(void **state)
+{
+    struct fixture *f = *state;
+    char path[] = "/tmp/kelvin-process-XXXXXX";
+    uint64_t words[] = {1, 2, 0x101005, 3};
+    enum unwind_end end;
+    close(mkstemp(path));
+    map_made(f, path);
+    map(f, PARENT, 0x9000, "//anon");
+    struct process_sample s = {.pid = PARENT,
+                               .regs = {.pc = 0x9010, .sp = 0x7000},
+                               .stack = {0x7000, (const uint8_t *)words, sizeof words}};
+    struct stack_id id = processes_stack(f->ps, &s, &end);
+    assert_int_equal(end, UNWIND_GUESSED);
+    assert_int_equal(stacks_depth(&f->profile->stacks, id), 2);
+    unlink(path);
+}
+
 static void test_scan_finds_ourselves(void **state)
 {
     struct fixture *f = *state;
@@ -329,6 +384,8 @@ int main(void)
         TEST(jitdump_names_anonymous_code),
         TEST(kernel_frames_stand_on_the_users),
         TEST(unfinished_stack_has_a_root_that_says_so),
+        TEST(signal_trampoline_has_a_name),
+        TEST(guessed_stack_has_no_unfinished_root),
         TEST(scan_finds_ourselves),
         TEST(processes_without_samples_are_not_in_the_profile),
         TEST(a_process_has_a_parent_a_program_and_times),

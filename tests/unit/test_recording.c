@@ -103,6 +103,7 @@ static struct profile *rich(struct recording_writer *w, struct recording_mark *m
     describe(p, reserved, "outer", "inner");
     profile_add_value(p, heap, "inuse_space", "bytes");
     profile_stream(p, cpu)->lost = 22;
+    profile_stream(p, cpu)->guessed = 4;
     profile_stream(p, cpu)->rate_hz = 999;
     profile_set_unfinished(p, cpu, "stack cut", 3);
     meta_set_str(&p->meta, META_HOST, "");
@@ -198,7 +199,8 @@ static void same_facts(const struct stream *a, const struct stream *b)
     assert_true(a->event.i == b->event.i && a->obtained == b->obtained);
     assert_true(a->rate_hz == b->rate_hz && a->rate_achieved_hz == b->rate_achieved_hz);
     assert_true(a->lost_known == b->lost_known && a->lost == b->lost);
-    assert_true(a->throttled == b->throttled && a->unfinished_known == b->unfinished_known);
+    assert_true(a->throttled == b->throttled && a->guessed == b->guessed &&
+                a->unfinished_known == b->unfinished_known);
     assert_int_equal(a->n_unfinished, b->n_unfinished);
     assert_memory_equal(a->unfinished, b->unfinished, sizeof a->unfinished);
     assert_int_equal(a->n_types, b->n_types);
@@ -466,7 +468,7 @@ static struct profile *forge_read(struct forge *f, struct recording_state *ret)
 }
 
 /* In columns: 0 = same as above, 2 = one more, 4 = two more. */
-static const char one_stream[] = {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0};
+static const char one_stream[] = {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0};
 static const char two_frames[] = {2, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 static const char two_stacks[] = {2, 0, 2, 0, 0};
 static const char two_rows[] = {0, 2, 1, 0, 2, 2, 0, 0, 2, 0};
@@ -542,30 +544,30 @@ static void senseless_chunks_are_refused_whole(void **state)
         {"ATTR", "\1\2\0\0\0\0", 6},                                        /* its own parent */
         {"ATTR", "\1\0\2\0\0\0", 6},                                        /* key is string 1 */
         {"ATTR", "\1\0\0\0\2\0", 6},                                        /* text is string 1 */
-        {"ATTR", "\1\0\0\4\2\0", 6},                          /* neither text nor number */
-        {"ATTR", "\1\0\0\2\2\2", 6},                          /* unit is string 1 */
-        {"CNTR", "\1\0\2\0\0", 5},                            /* string 1 */
-        {"CNTR", "\1\0\0\20\0", 5},                           /* dimension 8 */
-        {"CNTR", "\1\0\0\0\2", 5},                            /* process 1 */
-        {"PNTS", "\1\1\0\0", 4},                              /* counter 1 */
-        {"PNTS", "\0\2\2\1\0\0", 6},                          /* time goes back */
-        {"CLCK", "\1", 1},                                    /* half a pair */
-        {"CLCK", "\1\1\1", 3},                                /* half a pair more */
-        {"FUNC", "\1\0\0\2\0", 5},                            /* string 1 */
-        {"MAPS", "\1\2\0\0\0\0", 6},                          /* string 1 */
-        {"STRM", "\0\0\0", 3},                                /* a stream less */
-        {"STRM", "\0\0\1\0\0\0\0\0\0\0\0", 11},               /* a column less */
-        {"STRM", "\2\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0", 16},     /* default stream 1 */
-        {"STRM", "\1\1\1\0\0\0\0\0\0\0\1\0\0\0\1\0", 16},     /* default column 1 */
-        {"STRM", "\0\0\1\1\0\0\0\0\0\0\1\0\0\0\1\0", 16},     /* event is string 1 */
-        {"STRM", "\0\0\1\0\x63\0\0\0\0\0\1\0\0\0\1\0", 16},   /* obtained in way 99 */
-        {"STRM", "\0\0\1\0\0\0\0\0\0\0\1\0\0\11\1\0", 16},    /* dimension 9 */
-        {"STRM", "\0\0\1\0\0\0\0\0\0\0\1\0\0\0\11\0", 16},    /* role 9 */
-        {"STRM", "\0\0\1\0\0\0\0\0\0\0\1\0\0\0\1\23", 16},    /* 19 decimals */
-        {"STRM", "\0\0\1\0\0\0\0\0\0\2\1\0\1\0\0\0\1\0", 18}, /* why is string 1 */
-        {"STRM", "\0\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0", 17},   /* too long */
-        {"META", "\1\1k\5v", 5},                              /* value is cut */
-        {"END.", "\1\1\1\2\1\1\1\3\1\3\1\2\1\0", 14},         /* a row too many */
+        {"ATTR", "\1\0\0\4\2\0", 6},                            /* neither text nor number */
+        {"ATTR", "\1\0\0\2\2\2", 6},                            /* unit is string 1 */
+        {"CNTR", "\1\0\2\0\0", 5},                              /* string 1 */
+        {"CNTR", "\1\0\0\20\0", 5},                             /* dimension 8 */
+        {"CNTR", "\1\0\0\0\2", 5},                              /* process 1 */
+        {"PNTS", "\1\1\0\0", 4},                                /* counter 1 */
+        {"PNTS", "\0\2\2\1\0\0", 6},                            /* time goes back */
+        {"CLCK", "\1", 1},                                      /* half a pair */
+        {"CLCK", "\1\1\1", 3},                                  /* half a pair more */
+        {"FUNC", "\1\0\0\2\0", 5},                              /* string 1 */
+        {"MAPS", "\1\2\0\0\0\0", 6},                            /* string 1 */
+        {"STRM", "\0\0\0", 3},                                  /* a stream less */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\0\0", 12},               /* a column less */
+        {"STRM", "\2\0\1\0\0\0\0\0\0\0\0\1\0\0\0\1\0", 17},     /* default stream 1 */
+        {"STRM", "\1\1\1\0\0\0\0\0\0\0\0\1\0\0\0\1\0", 17},     /* default column 1 */
+        {"STRM", "\0\0\1\1\0\0\0\0\0\0\0\1\0\0\0\1\0", 17},     /* event is string 1 */
+        {"STRM", "\0\0\1\0\x63\0\0\0\0\0\0\1\0\0\0\1\0", 17},   /* obtained in way 99 */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\0\1\0\0\11\1\0", 17},    /* dimension 9 */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\0\1\0\0\0\11\0", 17},    /* role 9 */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\0\1\0\0\0\1\23", 17},    /* 19 decimals */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\2\1\0\1\0\0\0\1\0", 19}, /* why is string 1 */
+        {"STRM", "\0\0\1\0\0\0\0\0\0\0\0\1\0\0\0\1\0\0", 18},   /* too long */
+        {"META", "\1\1k\5v", 5},                                /* value is cut */
+        {"END.", "\1\1\1\2\1\1\1\3\1\3\1\2\1\0", 14},           /* a row too many */
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct recording_state how;

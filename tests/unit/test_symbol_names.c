@@ -202,6 +202,28 @@ static void modules_without_a_single_name_are_known(void **state)
     profile_free(p);
 }
 
+/* Many system calls have one body for programs of 32 and of 64 bits. */
+static void system_calls_have_their_64_bit_name(void **state)
+{
+    (void)state;
+    static const char list[] = "ffffffff81000000 T __ia32_sys_read\n"
+                               "ffffffff81000000 T __x64_sys_read\n"
+                               "ffffffff81000100 T __x64_sys_write\n"
+                               "ffffffff81000100 T __ia32_sys_write\n"
+                               "ffffffff81000200 T __ia32_compat_sys_ioctl\n";
+    write_file("kallsyms32", list, sizeof list - 1);
+    struct profile *p = profile_new();
+    struct frame_id reads = add_frame(p, "[kernel.kallsyms]", 0xffffffff81000010, FRAME_KERNEL);
+    struct frame_id writes = add_frame(p, "[kernel.kallsyms]", 0xffffffff81000110, FRAME_KERNEL);
+    struct frame_id compat = add_frame(p, "[kernel.kallsyms]", 0xffffffff81000210, FRAME_KERNEL);
+    autofree char *path = in_folder("kallsyms32");
+    symbolize(p, &(struct symbolize_opts){.kallsyms = path});
+    assert_string_equal(name_of(p, reads), "__x64_sys_read");
+    assert_string_equal(name_of(p, writes), "__x64_sys_write");
+    assert_string_equal(name_of(p, compat), "__ia32_compat_sys_ioctl");
+    profile_free(p);
+}
+
 static void hidden_kernel_addresses_name_nothing(void **state)
 {
     (void)state;
@@ -551,6 +573,7 @@ int main(void)
         cmocka_unit_test(kernel_addresses_are_named_from_the_list),
         cmocka_unit_test(a_kernel_of_another_boot_is_named_where_text_is_known),
         cmocka_unit_test(modules_without_a_single_name_are_known),
+        cmocka_unit_test(system_calls_have_their_64_bit_name),
         cmocka_unit_test(hidden_kernel_addresses_name_nothing),
         cmocka_unit_test(names_of_another_kernel_release_are_not_used),
         cmocka_unit_test(the_last_entry_of_a_perf_map_counts),

@@ -413,6 +413,49 @@ static void no_place_for_a_cache_is_no_error(void **state)
     unwind_table_free(b);
 }
 
+/* --- Go --- */
+
+static void check_kind(const struct unwind_table *t, uint64_t vaddr, enum unwind_cfa cfa)
+{
+    const struct unwind_row *row = unwind_table_find(t, vaddr);
+    print_message("# %lx\n", (unsigned long)vaddr);
+    assert_non_null(row);
+    assert_int_equal(row->cfa, cfa);
+}
+
+/* Where Go's run-time system is on another stack its own rules are wrong. */
+static void stack_changes_of_go(void **state)
+{
+    (void)state;
+    autofree char *path = mem_printf("%s/gostack", folder);
+    autofree char *line = mem_printf("gcc -nostdlib -static -Wl,--build-id=none "
+                                     "-Wl,-Ttext=0x500000 -o %s tests/target/gostack.s 2>%s/errors",
+                                     path, folder);
+    static const struct {
+        uint64_t vaddr;
+        enum unwind_cfa cfa;
+    } all[] = {
+        {0x500000, CFA_SP},     {0x50000b, CFA_SP},     {0x50000c, CFA_BOTTOM},
+        {0x50000e, CFA_BOTTOM}, {0x500011, CFA_BOTTOM}, {0x500012, CFA_SP},
+        {0x500040, CFA_SP},     {0x500044, CFA_BOTTOM}, {0x500047, CFA_BOTTOM},
+        {0x500080, CFA_BOTTOM}, {0x500083, CFA_BOTTOM}, {0x5000bf, CFA_SIGNAL},
+        {0x5000c0, CFA_SIGNAL}, {0x5000c9, CFA_SIGNAL}, {0x500100, CFA_SP},
+        {0x500104, CFA_SP},
+    };
+    if (system(line) != 0) {
+        print_message("no assembler for x86-64 here\n");
+        skip();
+    }
+    struct unwind_table *t = load(path);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        check_kind(t, all[i].vaddr, all[i].cfa);
+    assert_int_equal(unwind_table_find(t, 0x5000c0)->flags, ROW_NAMED);
+    assert_null(unwind_table_find(t, 0x500020)); /* between functions */
+    for (size_t i = 1; i < t->n_rows; i++)
+        assert_true(t->rows[i].pc > t->rows[i - 1].pc);
+    unwind_table_free(t);
+}
+
 /* --- addresses --- */
 
 static void offsets_to_addresses(void **state)
@@ -469,6 +512,7 @@ int main(void)
         cmocka_unit_test(second_load_is_from_the_cache),
         cmocka_unit_test(a_damaged_cache_is_made_anew),
         cmocka_unit_test(no_place_for_a_cache_is_no_error),
+        cmocka_unit_test(stack_changes_of_go),
         cmocka_unit_test(offsets_to_addresses),
         cmocka_unit_test(lookups_at_the_edges),
     };
