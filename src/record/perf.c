@@ -8,6 +8,7 @@
 #include "model/meta.h"
 #include "record/engine.h"
 #include "record/perfevents.h"
+#include "record/perfmerge.h"
 
 #include <time.h>
 
@@ -200,21 +201,9 @@ static void take_until(struct perf_run *r, uint64_t until_ns)
     struct perfevents *e = &r->events;
     for (size_t i = 0; i < e->rings.n; i++)
         perfring_look(&e->rings.at[i]);
-    for (;;) {
-        struct perfring *next = NULL;
-        uint64_t next_ns = until_ns;
-        for (size_t i = 0; i < e->rings.n; i++) {
-            uint64_t t = perfring_time(&e->rings.at[i]);
-            if (t < next_ns) {
-                next_ns = t;
-                next = &e->rings.at[i];
-            }
-        }
-        if (!next)
-            break;
+    for (struct perfring *next; (next = perfmerge_next(e->rings.at, e->rings.n, until_ns));
+         perfring_release(next))
         take_record(r, perfring_get(next));
-        perfring_release(next);
-    }
     r->facts.lost = r->lost_told > r->facts.lost ? r->lost_told : r->facts.lost;
 }
 
