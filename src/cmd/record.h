@@ -29,6 +29,9 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
 /* What is known when all is done. */
 void record_label_end(struct recorder *r, const struct quality *q);
 
+/* CPU time that the samples should stand for, 0 = not known. */
+uint64_t record_cpu_ns(const struct recorder *r);
+
 /* Limits of --strict, in percent of samples lost, of stacks unfinished, of frames unnamed. */
 enum { STRICT_LOST = 1, STRICT_UNFINISHED = 1, STRICT_UNNAMED = 10 };
 

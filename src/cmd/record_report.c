@@ -132,12 +132,28 @@ static void print_head(const struct recorder *r)
     putc('\n', stderr);
 }
 
+/* Below this share of the CPU time it is worth a word that the rest was not seen. */
+enum { SAMPLED_ENOUGH = 95 };
+
+static void print_sampled(const struct recorder *r)
+{
+    uint64_t cpu_ns = record_cpu_ns(r), sampled_ns = r->facts->sampled_ns;
+    double seen = percent(sampled_ns, cpu_ns);
+    if (!cpu_ns || !sampled_ns || seen >= SAMPLED_ENOUGH)
+        return;
+    fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s\n", seen, (double)cpu_ns / 1e9,
+            r->facts->lost > r->samples / 50
+                ? "samples were lost: lower the rate with -F"
+                : "short processes and threads are seen too rarely: raise the rate with -F");
+}
+
 static void print_quality(const struct recorder *r, const struct quality *q)
 {
     const char *note = meta_find(&r->profile->meta, META_ENGINE_NOTE);
     fprintf(stderr, "  whole stacks %.1f%%, frames without a name %.1f%%%s\n",
             100 - percent_unfinished(r), 100 * q->unnamed_share,
             r->facts->kernel_hidden ? ", kernel hidden (kernel.perf_event_paranoid)" : "");
+    print_sampled(r);
     for (int i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
         if (percent(r->ends[i], r->samples) >= 1)
             fprintf(stderr, "  %.1f%% unfinished: %s\n", percent(r->ends[i], r->samples),

@@ -27,7 +27,7 @@ static uint64_t now_ns(void)
 
 /* --- samples --- */
 
-static void take_sample(void *to, const struct engine_sample *s)
+static enum unwind_end take_sample(void *to, const struct engine_sample *s)
 {
     struct recorder *r = to;
     enum unwind_end end;
@@ -44,6 +44,7 @@ static void take_sample(void *to, const struct engine_sample *s)
     r->samples++;
     r->ends[end]++;
     r->kernel_samples += s->at.n_kernel_pcs > 0;
+    return end;
 }
 
 static void add_types(struct recorder *r)

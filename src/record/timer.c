@@ -300,6 +300,7 @@ static int timer_poll(void *run, struct err *err)
         mail_release(&r->mail, &r->mail.items.at[i]);
     r->facts.lost = r->mail.box->lost;
     r->facts.counted = r->period_ns + r->mail.box->lost_ns;
+    r->facts.sampled_ns = r->period_ns;
     return 0;
 }
 
