@@ -64,11 +64,27 @@ static int dispatch(int argc, char **argv)
     return c ? c->run(c, argc - 2, argv + 2) : no_such_command(word);
 }
 
+static void do_nothing(int sig)
+{
+    (void)sig;
+}
+
+/*
+ * A write that fails is told as such. By a handler, because programs that we start get the
+ * default back then by themselves, and what we were told to ignore is ignored by them too.
+ */
+static void outlive(int sig)
+{
+    struct sigaction before, ours = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+    if (sigaction(sig, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(sig, &ours, NULL);
+}
+
 int main(int argc, char **argv)
 {
     /* A closed pipe and a file that may not grow are write errors with a message, not a death. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+    outlive(SIGPIPE);
+    outlive(SIGXFSZ);
     int rc = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return rc;

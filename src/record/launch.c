@@ -9,22 +9,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* What the recorder changed for itself must not reach the command. */
-static void restore_signals(void)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
-}
-
-static void child(char **argv, int go_fd, int fail_fd)
+/* Signals that the recorder handles are its own; the mask must not reach the command. */
+static void child(char **argv, const sigset_t *mask, int go_fd, int fail_fd)
 {
     char c;
     if (read(go_fd, &c, 1) != 1)
         _exit(EXIT_OWN); /* the recorder gave up */
-    restore_signals();
+    sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
     int e = errno;
     if (write(fail_fd, &e, sizeof e) != sizeof e)
@@ -32,7 +23,7 @@ static void child(char **argv, int go_fd, int fail_fd)
     _exit(EXIT_NOT_FOUND);
 }
 
-int launch_fork(struct launch *l, char **argv, struct err *err)
+int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err *err)
 {
     int go[2], fail[2];
     *l = (struct launch){.pid = -1, .go_fd = -1, .fail_fd = -1};
@@ -49,7 +40,7 @@ int launch_fork(struct launch *l, char **argv, struct err *err)
     if (l->pid == 0) {
         close(go[1]);
         close(fail[0]);
-        child(argv, go[0], fail[1]);
+        child(argv, mask, go[0], fail[1]);
     }
     close(go[0]);
     close(fail[1]);

@@ -1,4 +1,5 @@
 #include "record/recorder.h"
+#include "record/urgent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,15 +118,23 @@ static int watch(struct recorder *r, int fd)
     return fd < 0 ? 0 : epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
 }
 
+/* What was ignored stays so, as nohup(1) wants it: blocked, it would be seen again. */
+static void add_unless_ignored(sigset_t *set, int sig)
+{
+    struct sigaction before;
+    if (sigaction(sig, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaddset(set, sig);
+}
+
 static int open_fds(struct recorder *r, struct err *err)
 {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    add_unless_ignored(&set, SIGINT);
+    add_unless_ignored(&set, SIGTERM);
+    add_unless_ignored(&set, SIGHUP);
     sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    sigprocmask(SIG_BLOCK, &set, &r->mask);
     r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (r->epoll_fd < 0 || r->signal_fd < 0 || watch(r, r->signal_fd) != 0)
@@ -147,23 +156,14 @@ static int start_engine(struct recorder *r, struct err *err)
     return 0;
 }
 
-/*
- * Where hundreds of busy threads keep the recorder from running, rings overflow and finishing takes
- * minutes. Needs a right that root has; without it nothing changes.
- */
-static void become_urgent(void)
-{
-    setpriority(PRIO_PROCESS, 0, -20);
-}
-
 /* The command waits while sampling is set up for it. */
 static int start_command(struct recorder *r, struct err *err)
 {
     char **argv = r->opts.command;
     const char *slash = strrchr(argv[0], '/');
-    if (launch_fork(&r->launch, argv, err) != 0)
+    if (launch_fork(&r->launch, argv, &r->mask, err) != 0)
         return -1;
-    become_urgent();
+    urgent_begin();
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)
@@ -179,7 +179,7 @@ static int start_process(struct recorder *r, struct err *err)
         return err_set(err, EXIT_ERROR, "no process %d", pid);
     r->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
     watch(r, r->pid_fd);
-    become_urgent();
+    urgent_begin();
     int rc = r->engine->attach(r->run, pid, err);
     r->start_ns = now_ns();
     return rc;
@@ -281,6 +281,7 @@ static int give_up(struct recorder *r)
 {
     r->end = END_WRITE;
     r->engine->stop(r->run);
+    urgent_end();
     r->end_ns = now_ns();
     if (r->opts.command && wait4(r->launch.pid, &r->status, 0, &r->usage) == r->launch.pid)
         r->exited = true;
@@ -297,6 +298,7 @@ int recorder_run(struct recorder *r, struct err *err)
     }
     r->end_ns = now_ns();
     r->engine->stop(r->run);
+    urgent_end();
     return flush(r, err);
 }
 

@@ -52,6 +52,7 @@ struct recorder {
     void *run;
     struct processes *processes;
     struct launch launch;
+    sigset_t mask; /* of signals, before we changed it */
     int epoll_fd, signal_fd, pid_fd;
     int interrupts;
     uint64_t last_flush_ns;
@@ -63,7 +64,8 @@ struct recorder {
 
 /*
  * Choose an engine, create FILE.part, start the command or find the process. From here on
- * SIGINT, SIGTERM, SIGHUP and SIGCHLD come to the recorder only. r->profile is ready for metadata.
+ * SIGINT, SIGTERM, SIGHUP (unless they were ignored) and SIGCHLD come to the recorder only.
+ * r->profile is ready for metadata.
  */
 int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err *err);
 
