@@ -316,8 +316,10 @@ static void set_note(struct timer_run *r)
                  "nothing came from the command: its environment was cleared, or its loader "
                  "takes no preloads");
     else if (unsampled)
-        snprintf(to, n, "%llu threads could not be given a timer and are missing",
-                 (unsigned long long)unsampled);
+        snprintf(to, n,
+                 "%llu thread%s could not be sampled (no timer to be had, strict seccomp, or a "
+                 "small signal stack)",
+                 (unsigned long long)unsampled, unsampled == 1 ? "" : "s");
 }
 
 static void timer_stop(void *run)
