@@ -4,6 +4,7 @@
  *     agent.c    finds the mailbox, follows fork, tells what is mapped
  *     sampler.c  a CPU-time timer for every thread, and the handler of its signal
  *     shield.c   keeps the signal working when the program changes all signals at once
+ *     narrow.c   keeps the signal away from threads that have no room for it
  *
  * This is somebody else's program: nothing here prints, ends it, takes a lock or uses its malloc.
  * What cannot be done is left out and counted in the mailbox.
@@ -33,7 +34,8 @@ struct agent {
 /* What the agent knows of a thread. */
 struct thread {
     bool armed;
-    bool met; /* by a tick, since armed */
+    bool met;     /* by a tick, since armed */
+    bool resting; /* a signal could harm it now: not sampled */
     int timer, tid;
     uintptr_t stack_low, stack_end; /* memory from a sp in here to the end is there */
     char comm[16];
@@ -56,6 +58,10 @@ void sampler_init(uintptr_t stack_end);
 
 /* Let the timer of this thread run. */
 void sampler_begin(void);
+
+/* No signal of ours comes to this thread from now on; counted. Or let them come again. */
+void sampler_rest(void);
+void sampler_resume(void);
 
 /* The functions of libc that shield.c stands in for. */
 int shield_next_sigaction(int sig, const struct sigaction *act, struct sigaction *old);

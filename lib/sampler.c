@@ -62,7 +62,7 @@ void sampler_begin(void)
     event.sigev_value.sival_ptr = &agent;
     event._sigev_un._tid = self.tid;
     self.met = false;
-    self.armed = !agent.box->stop &&
+    self.armed = !agent.box->stop && !self.resting &&
                  syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &self.timer) == 0;
     if (self.armed)
         timer_set(first_ns(), agent.interval_ns);
@@ -73,9 +73,26 @@ void sampler_begin(void)
 static void timer_end(void *unused)
 {
     (void)unused;
-    if (self.armed)
+    bool armed = self.armed;
+    self.armed = false; /* first: a signal may still be under way */
+    if (armed)
         syscall(SYS_timer_delete, self.timer);
-    self.armed = false;
+}
+
+void sampler_rest(void)
+{
+    if (!self.resting && self.armed)
+        atomic_fetch_add(&agent.box->unsampled, 1);
+    self.resting = true;
+    timer_end(NULL);
+}
+
+void sampler_resume(void)
+{
+    if (!self.resting)
+        return;
+    self.resting = false;
+    sampler_begin();
 }
 
 /* --- the handler --- */

@@ -84,12 +84,27 @@ static void print_top(const struct record_facts *f)
         fprintf(stderr, "  %6.2f%%  %s\n", 100 * f->top[i].share, f->top[i].name);
 }
 
+/* Below this share of the CPU time it is worth a word that the rest was not seen. */
+enum { SAMPLED_ENOUGH = 95 };
+
+static void print_sampled(const struct record_facts *f)
+{
+    double seen = percent(f->sampled_ns, f->cpu_ns);
+    if (!f->cpu_ns || !f->sampled_ns || seen >= SAMPLED_ENOUGH)
+        return;
+    fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s\n", seen, (double)f->cpu_ns / 1e9,
+            f->lost > f->samples / 50
+                ? "samples were lost: lower the rate with -F"
+                : "short processes and threads are seen too rarely: raise the rate with -F");
+}
+
 static void print_quality(const struct record_facts *f)
 {
     double whole = f->samples ? percent(f->ends[UNWIND_WHOLE], f->samples) : 100;
     fprintf(stderr, "  whole stacks %.1f%%, frames without a name %.1f%%%s\n", whole,
             100 * f->unnamed_share,
             f->kernel_hidden ? ", kernel hidden (kernel.perf_event_paranoid)" : "");
+    print_sampled(f);
     for (int i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
         if (percent(f->ends[i], f->samples) >= 1)
             fprintf(stderr, "  %.1f%% %s: %s\n", percent(f->ends[i], f->samples),

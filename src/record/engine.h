@@ -35,7 +35,8 @@ struct engine_sample {
 /* Where samples go. */
 struct engine_sink {
     struct processes *processes; /* told of COMM, MMAP, FORK and EXIT by the engine itself */
-    void (*sample)(void *to, const struct engine_sample *s);
+    /* How the walk of its stack ended. */
+    enum unwind_end (*sample)(void *to, const struct engine_sample *s);
     void *to;
 };
 
@@ -47,7 +48,9 @@ struct engine_facts {
     double rate_hz;           /* as opened, after the kernel's limits */
     uint64_t lost;            /* samples that found no room */
     uint64_t throttled;
-    uint64_t counted; /* total of the event in its unit, 0 = not known */
+    uint64_t counted;     /* total of the event in its unit, 0 = not known */
+    uint64_t cpu_used_ns; /* CPU time of all that was recorded; 0 = not known (or not yet) */
+    uint64_t sampled_ns;  /* what the samples of a clock stand for; the rest was not seen */
     bool kernel_hidden;
     char note[240]; /* what was given up and why, a sentence; "" for nothing */
 };

@@ -4,6 +4,8 @@
 #pragma once
 #include "base/subprocess.h"
 
+#include <signal.h>
+
 /* Exit codes as env(1) and timeout(1) have them. */
 enum { EXIT_OWN = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 

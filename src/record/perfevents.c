@@ -17,15 +17,19 @@ static void close_all(struct perfevents *e)
 {
     for (size_t i = 0; i < e->rings.n; i++)
         perfring_unmap(&e->rings.at[i]);
-    for (size_t i = 0; i < e->fds.n; i++)
-        close(e->fds.at[i]);
-    e->rings.n = e->fds.n = e->cpus.n = e->tids.n = 0;
+    for (int set = 0; set < SETS; set++) {
+        for (size_t i = 0; i < e->fds[set].n; i++)
+            close(e->fds[set].at[i]);
+        e->fds[set].n = 0;
+    }
+    e->rings.n = e->cpus.n = e->tids.n = 0;
 }
 
 void perfevents_close(struct perfevents *e)
 {
     close_all(e);
-    vec_done(&e->fds);
+    for (int set = 0; set < SETS; set++)
+        vec_done(&e->fds[set]);
     vec_done(&e->rings);
     vec_done(&e->cpus);
     vec_done(&e->tids);
@@ -89,6 +93,57 @@ static int open_failed(int pid, int errnum, struct err *err)
     return err_set_errno(err, errnum, "perf_event_open fails for process %d", pid);
 }
 
+/* A as the events of SET have it. */
+static struct perfattr attr_of(const struct perfevents *e, const struct perfattr *a, int set)
+{
+    struct perfattr s = *a;
+    struct perf_event_attr *t = &s.attr;
+    if (set == SET_WATCH) {
+        t->type = PERF_TYPE_SOFTWARE;
+        t->config = PERF_COUNT_SW_TASK_CLOCK;
+        t->freq = 0;
+        t->sample_period = 0;
+        t->sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+        return s;
+    }
+    t->mmap = t->mmap2 = t->comm = t->comm_exec = t->task = t->build_id = 0;
+    if (set == SET_PART) {
+        t->sample_stack_user = (uint32_t)e->part_bytes;
+        t->disabled = 1;
+        t->enable_on_exec = 0;
+    }
+    return s;
+}
+
+/* The first event of a CPU makes its ring, RING; the others write to it. Returns an errno. */
+static int give_ring(struct perfevents *e, int fd, int cpu, size_t ring)
+{
+    if (ring < e->rings.n)
+        return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, e->fds[SET_WATCH].at[ring]) != 0 ? errno : 0;
+    struct perfring r;
+    if (perfring_map(&r, fd, e->ring_bytes) != 0)
+        return errno == EPERM ? ENOLCK : errno;
+    *vec_push(&e->rings) = r;
+    *vec_push(&e->cpus) = cpu;
+    return 0;
+}
+
+/* The events of one thread on one CPU. Returns an errno. */
+static int open_sets(struct perfevents *e, const struct perfattr *a, int tid, int cpu, size_t ring)
+{
+    for (int set = 0; set < (e->part_bytes ? SETS : SET_PART); set++) {
+        struct perfattr s = attr_of(e, a, set);
+        int fd = perfattr_open(&s, tid, cpu);
+        if (fd < 0)
+            return errno;
+        *vec_push(&e->fds[set]) = fd;
+        int rc = give_ring(e, fd, cpu, ring);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
 /* The events of one thread. Those of the first make the rings. Returns an errno. */
 static int open_thread(struct perfevents *e, const struct perfattr *a, int tid)
 {
@@ -96,22 +151,9 @@ static int open_thread(struct perfevents *e, const struct perfattr *a, int tid)
     int n_cpus = first ? (int)sysconf(_SC_NPROCESSORS_CONF) : (int)e->cpus.n;
     for (int i = 0; i < n_cpus; i++) {
         int cpu = first ? i : e->cpus.at[i];
-        int fd = perfattr_open(a, tid, cpu);
-        if (fd < 0 && errno == ENODEV)
-            continue; /* this CPU is off */
-        if (fd < 0)
-            return errno;
-        *vec_push(&e->fds) = fd;
-        if (!first) {
-            if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, e->fds.at[i]) != 0)
-                return errno;
-            continue;
-        }
-        struct perfring r;
-        if (perfring_map(&r, fd, e->ring_bytes) != 0)
-            return errno == EPERM ? ENOLCK : errno;
-        *vec_push(&e->rings) = r;
-        *vec_push(&e->cpus) = cpu;
+        int rc = open_sets(e, a, tid, cpu, first ? e->rings.n : (size_t)i);
+        if (rc != 0 && rc != ENODEV) /* this CPU is off */
+            return rc;
     }
     *vec_push(&e->tids) = tid;
     return 0;
@@ -175,17 +217,25 @@ int perfevents_open(struct perfevents *e, struct perfattr *a, int pid,
 {
     size_t records = records_wanted(o->rate_hz);
     allow_many_files();
+    e->on = SET_WHOLE;
+    e->part_bytes = o->part_bytes;
     a->attr.disabled = !o->running;
     a->attr.enable_on_exec = !o->running;
-    for (size_t ring = ring_bytes_for(o->stack_bytes, records); ring >= 8192; ring /= 2) {
+    for (size_t ring = ring_bytes_for(o->stack_bytes, records); ring >= 8192;) {
         e->ring_bytes = ring;
         e->stack_bytes = stack_bytes_for(o->stack_bytes, ring, records) & ~(size_t)7;
+        if (e->stack_bytes <= e->part_bytes)
+            e->part_bytes = 0;
         perfattr_set_sizes(a, e->stack_bytes, ring / 4);
         int rc = o->running ? open_running(e, a, pid) : open_thread(e, a, pid);
         if (rc == 0)
             return 0;
         close_all(e);
-        if (rc != ENOLCK)
+        if (rc == EMFILE && e->part_bytes)
+            e->part_bytes = 0; /* a third fewer files */
+        else if (rc == ENOLCK)
+            ring /= 2;
+        else
             return open_failed(pid, rc, err);
     }
     return err_set(err, EXIT_ERROR,
@@ -199,18 +249,18 @@ int perfevents_watch(const struct perfevents *e, int epoll_fd)
     /* Edges only: the event of a thread that ended would say so for ever. */
     struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.fd = -1};
     for (size_t i = 0; i < e->rings.n; i++)
-        if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, e->fds.at[i], &ev) != 0)
+        if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, e->fds[SET_WATCH].at[i], &ev) != 0)
             return -1;
     return 0;
 }
 
-void perfevents_read(const struct perfevents *e, const struct perfattr *a, uint64_t *ret_counted,
-                     uint64_t *ret_lost)
+void perfevents_read(const struct perfevents *e, const struct perfattr *a, enum perfset set,
+                     uint64_t *ret_counted, uint64_t *ret_lost)
 {
     *ret_counted = *ret_lost = 0;
-    for (size_t i = 0; i < e->fds.n; i++) {
+    for (size_t i = 0; i < e->fds[set].n; i++) {
         uint64_t v[2] = {0};
-        if (read(e->fds.at[i], v, sizeof v) <= 0)
+        if (read(e->fds[set].at[i], v, sizeof v) <= 0)
             continue;
         *ret_counted += v[0];
         if (a->attr.read_format & PERF_FORMAT_LOST)
@@ -218,14 +268,23 @@ void perfevents_read(const struct perfevents *e, const struct perfattr *a, uint6
     }
 }
 
-void perfevents_set_period(const struct perfevents *e, uint64_t period_ns)
+/* The two events of a thread on a CPU one right after the other, so that little time is between. */
+void perfevents_sample(struct perfevents *e, int set)
 {
-    for (size_t i = 0; i < e->fds.n; i++)
-        ioctl(e->fds.at[i], PERF_EVENT_IOC_PERIOD, &period_ns);
+    if (set == e->on || (set == SET_PART && !e->part_bytes))
+        return;
+    for (size_t i = 0; i < e->fds[SET_WATCH].n; i++) {
+        if (e->on != SET_NONE)
+            ioctl(e->fds[e->on].at[i], PERF_EVENT_IOC_DISABLE, 0);
+        if (set != SET_NONE)
+            ioctl(e->fds[set].at[i], PERF_EVENT_IOC_ENABLE, 0);
+    }
+    e->on = set;
 }
 
-void perfevents_disable(const struct perfevents *e)
+void perfevents_disable(struct perfevents *e)
 {
-    for (size_t i = 0; i < e->fds.n; i++)
-        ioctl(e->fds.at[i], PERF_EVENT_IOC_DISABLE, 0);
+    perfevents_sample(e, SET_NONE);
+    for (size_t i = 0; i < e->fds[SET_WATCH].n; i++)
+        ioctl(e->fds[SET_WATCH].at[i], PERF_EVENT_IOC_DISABLE, 0);
 }

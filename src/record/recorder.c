@@ -1,5 +1,6 @@
 #include "record/recorder.h"
 #include "base/clock.h"
+#include "record/urgent.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +15,7 @@ enum { INTERRUPTS_MAX = 3 };
 
 /* --- samples --- */
 
-static void take_sample(void *to, const struct engine_sample *s)
+static enum unwind_end take_sample(void *to, const struct engine_sample *s)
 {
     struct recorder *r = to;
     enum unwind_end end;
@@ -32,6 +33,7 @@ static void take_sample(void *to, const struct engine_sample *s)
     r->samples++;
     r->ends[end]++;
     r->kernel_samples += s->at.n_kernel_pcs > 0;
+    return end;
 }
 
 static void add_stream(struct recorder *r)
@@ -172,15 +174,6 @@ static int start_engine(struct recorder *r, struct err *err)
     return 0;
 }
 
-/*
- * Where hundreds of busy threads keep the recorder from running, rings overflow and finishing takes
- * minutes. Needs a right that root has; without it nothing changes.
- */
-static void become_urgent(void)
-{
-    setpriority(PRIO_PROCESS, 0, -20);
-}
-
 /* The command waits while sampling is set up for it. */
 static int start_command(struct recorder *r, struct err *err)
 {
@@ -188,7 +181,7 @@ static int start_command(struct recorder *r, struct err *err)
     const char *slash = strrchr(argv[0], '/');
     if (launch_fork(&r->launch, argv, &r->signals.before, err) != 0)
         return -1;
-    become_urgent();
+    urgent_begin();
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)
@@ -204,7 +197,7 @@ static int start_process(struct recorder *r, struct err *err)
         return err_set(err, EXIT_ERROR, "no process %d", pid);
     r->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
     watch(r, r->pid_fd);
-    become_urgent();
+    urgent_begin();
     int rc = r->engine->attach(r->run, pid, err);
     r->start_ns = clock_monotonic_ns();
     return rc;
@@ -313,6 +306,7 @@ static int give_up(struct recorder *r)
 {
     r->end = END_WRITE;
     r->engine->stop(r->run);
+    urgent_end();
     r->end_ns = clock_monotonic_ns();
     if (r->opts.command && !r->exited)
         take_end(r, true);
@@ -329,6 +323,7 @@ int recorder_run(struct recorder *r, struct err *err)
     }
     r->end_ns = clock_monotonic_ns();
     r->engine->stop(r->run);
+    urgent_end();
     return flush(r, err);
 }
 

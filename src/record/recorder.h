@@ -75,7 +75,8 @@ struct recorder {
 
 /*
  * Choose an engine, create FILE.part, start the command or find the process. From here on
- * SIGINT, SIGTERM, SIGHUP and SIGCHLD come to the recorder only. r->profile is ready for metadata.
+ * SIGINT, SIGTERM, SIGHUP (unless they were ignored) and SIGCHLD come to the recorder only.
+ * r->profile is ready for metadata.
  */
 int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err *err);
 

@@ -293,6 +293,7 @@ static int timer_poll(void *run, struct err *err)
         mail_release(&r->mail, &r->mail.items.at[i]);
     r->facts.lost = r->mail.box->lost;
     r->facts.counted = r->period_ns + r->mail.box->lost_ns;
+    r->facts.sampled_ns = r->period_ns;
     return 0;
 }
 
@@ -308,8 +309,10 @@ static void set_note(struct timer_run *r)
                  "nothing came from the command: its environment was cleared, or its loader "
                  "takes no preloads");
     else if (unsampled)
-        snprintf(to, n, "%llu threads could not be given a timer and are missing",
-                 (unsigned long long)unsampled);
+        snprintf(to, n,
+                 "%llu thread%s could not be sampled (no timer to be had, strict seccomp, or a "
+                 "small signal stack)",
+                 (unsigned long long)unsampled, unsampled == 1 ? "" : "s");
 }
 
 static void timer_stop(void *run)

@@ -72,6 +72,8 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->lost = r->facts->lost - r->lost_before;
     f->throttled = r->facts->throttled;
     f->kernel_hidden = r->facts->kernel_hidden;
+    f->cpu_ns = record_cpu_ns(r);
+    f->sampled_ns = r->facts->sampled_ns;
     memcpy(f->ends, r->ends, sizeof f->ends);
     f->bytes = r->writer.bytes;
 }

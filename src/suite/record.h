@@ -50,6 +50,8 @@ struct record_facts {
     char event[64], engine[16], note[480];
     double rate_hz, rate_achieved_hz, wall_s;
     uint64_t samples, lost, throttled, bytes;
+    uint64_t cpu_ns,
+        sampled_ns; /* CPU time that samples could see, and what they stand for; 0 = not known */
     uint64_t ends[UNWIND_ENDS];
     bool kernel_hidden;
     double unnamed_share;

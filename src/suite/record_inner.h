@@ -16,3 +16,6 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
 
 /* What is known when all is done. */
 void record_label_end(struct recorder *r, const struct quality *q);
+
+/* The CPU time that samples could see; 0 = not known. */
+uint64_t record_cpu_ns(const struct recorder *r);

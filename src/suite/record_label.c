@@ -78,6 +78,29 @@ static void set_status(struct meta *m, const struct recorder *r)
 }
 
 /*
+ * The kernel's count knows of processes that nobody waited for; it is that of all code, so where
+ * the kernel's part is left out only the command's own helps.
+ */
+uint64_t record_cpu_ns(const struct recorder *r)
+{
+    const struct engine_facts *f = r->facts;
+    uint64_t user_ns = clock_timeval_ns(r->usage.ru_utime),
+             kernel_ns = clock_timeval_ns(r->usage.ru_stime);
+    if (f->kernel_hidden || r->opts.engine.user_only || strchr(f->event, ':'))
+        return r->exited ? user_ns : 0;
+    uint64_t waited_ns = r->exited ? user_ns + kernel_ns : 0; /* the end of a process included */
+    return f->cpu_used_ns > waited_ns ? f->cpu_used_ns : waited_ns;
+}
+
+static void set_sampled(struct meta *m, const struct recorder *r)
+{
+    if (r->facts->sampled_ns)
+        meta_set_u64(m, META_SAMPLED_NS, r->facts->sampled_ns);
+    if (!meta_find(m, META_CPU_TIME_NS) && r->facts->cpu_used_ns)
+        meta_set_u64(m, META_CPU_TIME_NS, r->facts->cpu_used_ns);
+}
+
+/*
  * Samples for each second of CPU time that could be sampled. A clock counts the time itself;
  * where the kernel is hidden its time gave no samples.
  */
@@ -101,6 +124,7 @@ void record_label_end(struct recorder *r, const struct quality *q)
     set_note(m, r);
     meta_set_u64(m, META_DURATION_NS, r->end_ns - r->start_ns);
     set_status(m, r);
+    set_sampled(m, r);
     set_achieved(r);
     meta_set_str(m, META_UNNAMED_SHARE, units_share(share, q->unnamed_share, 1));
     getrusage(RUSAGE_SELF, &own);

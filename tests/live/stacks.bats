@@ -99,7 +99,7 @@ record() { # COMMAND...
 }
 
 @test "short processes of a storm of forks are whole" {
-    record "$TARGET/storm" 3
+    record "$TARGET/short_storm" 3
     reaches_bottom s.kelvin 1
 }
 

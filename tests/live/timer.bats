@@ -263,3 +263,13 @@ weighs_right() { # PERCENT
     [ "$(cat status)" = 0 ]
     [ "$(cat said)" = undisturbed ]
 }
+
+@test "a program under strict seccomp, and one with a small signal stack, live on" {
+    for mode in strict altstack; do
+        "$TARGET/narrow" $mode >alone.txt || continue # not to be had here
+        kelvin record --engine timer --min-samples 0 -o r.kelvin -- "$TARGET/narrow" $mode
+        exits 0
+        [ "$output" = done ] || fail "$mode: $output"
+        [[ $stderr == *"1 thread could not be sampled"* ]] || fail "$stderr"
+    done
+}

@@ -1,43 +1,72 @@
 /*
- * storm.c - one short process after the other, as a build makes them.
+ * storm.c - many short processes that know how much CPU time they used.
  *
- * storm SECONDS: half of the children work and end, the others exec this program, by fork or vfork.
+ * storm PROCESSES LOW_US HIGH_US: forks one after the other; each works LOW_US to HIGH_US of CPU
+ * time, a quarter of it in storm_first(), then the rest in storm_last(), and ends. Prints the CPU
+ * time of all, the parent's included, in nanoseconds.
  */
-#define _GNU_SOURCE
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static volatile unsigned sink;
+static volatile uint64_t sink;
 
-__attribute__((noinline)) static void storm_work(void)
+static int64_t cpu_ns(void)
 {
-    char text[64];
-    for (int i = 0; i < 2000; i++) {
-        snprintf(text, sizeof text, "%d", i);
-        sink += (unsigned)strlen(text);
-    }
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline __attribute__((always_inline)) void spin_until(int64_t until_ns)
+{
+    uint64_t x = sink;
+    while (cpu_ns() < until_ns)
+        for (int i = 0; i < 2000; i++)
+            x = x * 6364136223846793005u + 1442695040888963407u;
+    sink = x;
+}
+
+__attribute__((noinline)) void storm_first(int64_t until_ns)
+{
+    spin_until(until_ns);
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) void storm_last(int64_t until_ns)
+{
+    spin_until(until_ns);
+    __asm__ volatile("" ::: "memory");
+}
+
+static int64_t usage_ns(int who)
+{
+    struct rusage u;
+    getrusage(who, &u);
+    return ((int64_t)u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
+           ((int64_t)u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "leaf") == 0) {
-        storm_work();
-        return 0;
-    }
-    time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
-    for (int i = 0; time(NULL) < end; i++) {
-        pid_t pid = i % 4 == 3 ? vfork() : fork();
+    int n = argc > 3 ? atoi(argv[1]) : 0;
+    int64_t low_ns = argc > 3 ? atoll(argv[2]) * 1000 : 0;
+    int64_t high_ns = argc > 3 ? atoll(argv[3]) * 1000 : 0;
+    for (int i = 0; i < n; i++) {
+        int64_t ns = low_ns + (int64_t)((double)(high_ns - low_ns) * (rand() % 1000) / 1000);
+        pid_t pid = fork();
         if (pid == 0) {
-            if (i % 2)
-                execl("/proc/self/exe", "storm", "leaf", (char *)NULL);
-            storm_work();
+            int64_t start_ns = cpu_ns();
+            storm_first(start_ns + ns / 4);
+            storm_last(start_ns + ns);
             _exit(0);
         }
         waitpid(pid, NULL, 0);
     }
+    printf("%lld\n", (long long)(usage_ns(RUSAGE_SELF) + usage_ns(RUSAGE_CHILDREN)));
     return 0;
 }

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# Shares of programs whose threads know their own CPU time: busy and nearly idle ones, loops that
+# are as long as the time between samples, started and attached, and short processes.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    local why
+    why=$("$KELVIN" record --engine perf -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
+    rm -f probe.kelvin
+}
+
+# The value of a line of `kelvin info`.
+info() { # FILE KEY
+    "$KELVIN" info "$1" | awk -v key="$2" '$1 == key { $1 = ""; sub(/^ /, ""); print; exit }'
+}
+
+# Of the samples of r.kelvin, those that match PATTERN have the share TRUE percent: within five
+# standard deviations of independent samples (one failure in a million) and SLACK points.
+has_share() { # PATTERN TRUE SLACK
+    "$KELVIN" fold r.kelvin | awk -v re="$1" -v p="$2" -v slack="$3" '
+        { n += $NF }
+        $0 ~ re { hit += $NF }
+        END {
+            if (n < 50) { print n + 0 " samples only"; exit 1 }
+            seen = 100 * hit / n
+            off = seen > p ? seen - p : p - seen
+            most = 5 * sqrt(p * (100 - p) / n) + slack
+            printf "%s: %.2f %% of %d samples, truly %.2f %% (+- %.2f)\n", re, seen, n, p, most
+            exit off > most
+        }' >&2
+}
+
+# What duty printed: the share of group GROUP, or with "rare" that of rare_part().
+truth() { # GROUP
+    awk -v g="$1" '{ all += $2; rare += $3; if ($1 == g) mine += $2 }
+        END { printf "%.4f", 100 * (g == "rare" ? rare : mine) / all }'
+}
+
+# Record a duty that runs already, for four seconds. Its own truth is then in truth.txt.
+attach_to_duty() { # LOOP_US GROUP...
+    "$TARGET/duty" 5 "$@" >truth.txt &
+    local pid=$!
+    sleep 0.5
+    kelvin record -p $pid -d 4 --min-samples 0 -o r.kelvin
+    wait $pid
+    exits 0
+}
+
+@test "threads that hardly run are sampled as often as they run, attached" {
+    attach_to_duty 500 1x10 40x0.5
+    has_share '^g1;' "$(truth g1 <truth.txt)" 5
+}
+
+@test "threads that hardly run are sampled as often as they run, started" {
+    kelvin record -o r.kelvin -- "$TARGET/duty" 4 1000 1x10 40x0.5
+    exits 0
+    has_share '^g1;' "$(truth g1 <<<"$output")" 5
+}
+
+@test "one thread in a hundred of the time, beside a busy one" {
+    attach_to_duty 2000 1x50 1x1
+    has_share '^g1;' "$(truth g1 <truth.txt)" 1
+}
+
+@test "a part of a loop of 0.5, 1 and 3 ms has its share" {
+    for loop_us in 500 1000 3000; do
+        kelvin record -o r.kelvin -- "$TARGET/duty" 3 $loop_us 1x100
+        exits 0
+        has_share rare_part "$(truth rare <<<"$output")" 1
+    done
+}
+
+@test "each sample stands for the time between two, and together they are the CPU time" {
+    kelvin record -F 500 -o r.kelvin -- "$TARGET/duty" 3 1000 1x100
+    exits 0
+    local true_ns sampled_ns
+    true_ns=$(awk '{ n += $2 } END { printf "%.0f", n }' <<<"$output")
+    sampled_ns=$("$KELVIN" fold --value weight r.kelvin | awk '{ n += $NF } END { printf "%.0f", n }')
+    [ "$sampled_ns" = "$(info r.kelvin sampled_ns)" ] || fail "$sampled_ns is not $(info r.kelvin sampled_ns)"
+    # A machine that takes the CPU away for long delays samples; it does not add any.
+    [ "$sampled_ns" -ge $((true_ns * 85 / 100)) ] || fail "$sampled_ns of $true_ns ns"
+    [ "$sampled_ns" -le $((true_ns * 105 / 100)) ] || fail "$sampled_ns of $true_ns ns"
+}
+
+@test "short processes: the share of their CPU time that was sampled is told" {
+    kelvin record --min-samples 0 -o r.kelvin -- "$TARGET/storm" 300 100 500
+    exits 0
+    local used_ns=$output
+    [[ $stderr == *"sampled "*"% of "*" s CPU time"* ]] || fail "$stderr"
+    [ "$(info r.kelvin sampled_ns)" -lt "$used_ns" ]
+    # The whole is what the program says, within a tenth.
+    local told_ns
+    told_ns=$(info r.kelvin cpu_time_ns)
+    [ "$told_ns" -gt $((used_ns * 9 / 10)) ] && [ "$told_ns" -lt $((used_ns * 11 / 10)) ] ||
+        fail "cpu_time_ns $told_ns, not $used_ns"
+}
+
+@test "a thousand busy threads: nothing is lost where real-time priority is to be had" {
+    chrt -r 1 true 2>/dev/null || skip "no right to real-time priority"
+    kelvin record -o r.kelvin -- "$TARGET/duty" 4 1000 1000x100
+    exits 0
+    [ "$(info r.kelvin lost)" = 0 ] || fail "$(info r.kelvin lost) lost"
+}
+
+@test "deep stacks stay whole, also when they come after shallow ones" {
+    kelvin record -o r.kelvin -- "$TARGET/plunge" 2
+    exits 0
+    local n cut
+    n=$(info r.kelvin samples)
+    cut=$(info r.kelvin unfinished)
+    [ "$cut" -le $((n / 20 + 20)) ] || fail "$cut of $n stacks are unfinished"
+    # Both phases were seen, and the second with its outermost frame.
+    "$KELVIN" fold r.kelvin | awk '/;main;.*plunge_deep/ { deep += $NF } /;main;.*plunge_flat/ { flat += $NF }
+        END { exit !(deep > 50 && flat > 50) }'
+}
+
+@test "the command gets the signal mask and ignored signals that kelvin was started with" {
+    local alone recorded
+    alone=$(env --ignore-signal=PIPE,HUP,USR1 --block-signal=USR2 grep -E 'Sig(Blk|Ign)' /proc/self/status)
+    recorded=$(env --ignore-signal=PIPE,HUP,USR1 --block-signal=USR2 \
+        "$KELVIN" record -q --min-samples 0 -o r.kelvin -- grep -E 'Sig(Blk|Ign)' /proc/self/status)
+    [ "$recorded" = "$alone" ] || fail "$recorded" "not" "$alone"
+}
+
+@test "nohup: a hang-up does not end a recording" {
+    "$TARGET/duty" 6 1000 1x50 >/dev/null &
+    local target=$!
+    nohup "$KELVIN" record -q --min-samples 0 -o r.kelvin -p $target -d 4 >/dev/null 2>&1 &
+    local recorder=$!
+    until [ -e r.kelvin.part ]; do sleep 0.1; done
+    sleep 0.5
+    kill -HUP $recorder
+    wait $recorder
+    kill $target
+    [ "$(info r.kelvin duration_ns)" -ge 3900000000 ] || fail "ended after $(info r.kelvin duration_ns) ns"
+}
