@@ -56,6 +56,8 @@ static int check(const struct record_opts *o, char **command, struct err *err)
 {
     if (!command && !o->pid)
         return err_set(err, EXIT_OWN, "record: what? 'kelvin record -- ./app', or -p PID");
+    if (o->event && strchr(o->event, ','))
+        return err_set(err, EXIT_OWN, "record: one event at a time, not '%s'", o->event);
     if (command && o->pid)
         return err_set(err, EXIT_OWN, "record: give a command or -p PID, not both");
     return 0;
@@ -65,7 +67,8 @@ static struct recorder_opts recorder_opts(const struct record_opts *o, char **co
 {
     return (struct recorder_opts){
         .engine = {.rate_hz = o->rate_hz,
-                   .event = o->event,
+                   .events = &o->event,
+                   .n_events = o->event != NULL,
                    .stack_bytes = o->stack_bytes,
                    .user_only = o->user_only,
                    .engine = o->engine},

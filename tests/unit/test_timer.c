@@ -108,13 +108,14 @@ struct seen {
     struct processes *processes;
 };
 
-static void see(void *to, const struct engine_sample *s)
+static enum unwind_end see(void *to, const struct engine_sample *s)
 {
     struct seen *seen = to;
     enum unwind_end end;
     processes_stack(seen->processes, &s->at, &end);
     processes_thread(seen->processes, s->at.pid, s->at.tid);
     seen->samples++;
+    return end;
 }
 
 static uint64_t next_random(uint64_t *x)
