@@ -2,6 +2,7 @@
  * record.c - sample a command or a running process.
  */
 #include "cmd/record.h"
+#include "base/words.h"
 #include "cmd/command.h"
 
 #include <signal.h>
@@ -15,8 +16,9 @@ static const struct opt record_table[] = {
     {'F', "rate", OPT_NUMBER, AT(rate_hz), "HZ",
      "samples per second of CPU time, or up to 10% more (default: 999)", .alias = "freq", .min = 1,
      .max = 1000000},
-    {'e', "event", OPT_TEXT, AT(event), "EVENT",
+    {'e', "event", OPT_LIST, AT(events), "EVENT",
      "what to sample: cycles, cpu-clock, cache-misses, page-faults, GROUP:TRACEPOINT... "
+     "several by commas or by repeating the option "
      "(default: cycles where there are any, else cpu-clock)"},
     {'p', "pid", OPT_INT, AT(pid), "PID", "attach to a process that runs, with all its threads",
      .min = 1, .max = 4194304},
@@ -52,6 +54,22 @@ static char *default_output(const struct record_opts *o, char **command)
         return mem_printf("%ld.kelvin", o->pid);
     const char *slash = strrchr(command[0], '/');
     return mem_printf("%s.kelvin", slash && slash[1] ? slash + 1 : command[0]);
+}
+
+/* "cycles,page-faults" are two events. WORDS holds their texts. */
+static int split_events(struct record_opts *o, struct words *words, struct err *err)
+{
+    struct opt_list given = o->events;
+    for (size_t i = 0; i < given.n; i++)
+        for (struct text all = text_of(given.at[i]); all.n;)
+            words_add(words, text_cut(&all, ','));
+    if (words->at.n > ENGINE_EVENTS_MAX)
+        return err_set(err, EXIT_OWN, "record: %zu events; at most %d fit in one recording",
+                       words->at.n, ENGINE_EVENTS_MAX);
+    o->events.n = words->at.n;
+    for (size_t i = 0; i < words->at.n; i++)
+        o->events.at[i] = words->at.at[i];
+    return 0;
 }
 
 static int check(const struct record_opts *o, char **command, struct err *err)
@@ -103,12 +121,17 @@ static int record_run(const struct command *self, int n, char **args)
     if (rc != 0)
         return rc < 0 ? EXIT_OWN : EXIT_OK;
     char **command = o.n_args < n ? args + o.n_args : NULL;
-    if (check(&o, command, &err) != 0)
+    struct words events = {0};
+    if (check(&o, command, &err) != 0 || split_events(&o, &events, &err) != 0) {
+        words_done(&events);
         return own_failure(&err);
+    }
     autofree char *output = o.output ? mem_strdup(o.output) : default_output(&o, command);
     o.output = output;
     o.status = !o.quiet && isatty(STDERR_FILENO) ? record_status : NULL;
-    return record(&o, command);
+    rc = record(&o, command);
+    words_done(&events);
+    return rc;
 }
 
 const struct command command_record = {
@@ -128,9 +151,11 @@ const struct command command_record = {
         "\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); "
         "125 if kelvin itself failed, 126 if the command cannot be run, 127 if there is none.",
-    .examples = "kelvin record -- ./app --args           # writes app.kelvin\n"
-                "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
-                "kelvin record -e page-faults -- ./app   # who touches new memory?",
+    .examples =
+        "kelvin record -- ./app --args           # writes app.kelvin\n"
+        "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
+        "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
+        "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own",
     .opts = record_table,
     .run = record_run,
 };

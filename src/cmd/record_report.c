@@ -13,7 +13,7 @@ void record_status(const struct recorder *r)
     char n[2][UNITS_MAX];
     double seconds = (double)(r->last_flush_ns - r->start_ns) / 1e9;
     fprintf(stderr, "\r\033[Kkelvin: %.1f s, %s samples, %s lost ", seconds,
-            units_count(n[0], r->samples), units_count(n[1], r->facts->lost));
+            units_count(n[0], r->events[0].samples), units_count(n[1], r->facts->lost));
 }
 
 void record_status_clear(void)
@@ -76,6 +76,14 @@ static void print_head(const struct record_facts *f)
     if (f->rate_achieved_hz > 0)
         fprintf(stderr, " (%.0f achieved)", f->rate_achieved_hz);
     putc('\n', stderr);
+}
+
+static void print_others(const struct record_facts *f)
+{
+    char n[UNITS_MAX];
+    for (int i = 0; i < ENGINE_EVENTS_MAX && *f->others[i].event; i++)
+        fprintf(stderr, "  %s samples of %s\n", units_count(n, f->others[i].samples),
+                f->others[i].event);
 }
 
 static void print_top(const struct record_facts *f)
@@ -147,6 +155,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     const char *suffix = strrchr(out, '.');
     int stem = suffix && strcmp(suffix, ".kelvin") == 0 ? (int)(suffix - out) : (int)strlen(out);
     print_head(f);
+    print_others(f);
     print_top(f);
     if (f->samples)
         print_quality(f);

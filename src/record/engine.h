@@ -15,11 +15,14 @@
 #pragma once
 #include "process/process.h"
 
+enum { ENGINE_EVENTS_MAX = 8 };
+
 struct engine_opts {
-    double rate_hz;     /* samples asked for in a second of CPU time */
-    const char *event;  /* NULL = the best clock there is */
-    long stack_bytes;   /* of each stack to copy at most */
-    bool user_only;     /* leave out the kernel's part */
+    double rate_hz;            /* samples asked for in a second of CPU time */
+    const char *const *events; /* what to sample, side by side */
+    size_t n_events;           /* 0 = the best clock there is */
+    long stack_bytes;          /* of each stack to copy at most */
+    bool user_only;            /* leave out the kernel's part */
     bool running;       /* attach to a process that runs; else to a command before its exec */
     int epoll_fd;       /* the engine adds its file descriptors here */
     const char *engine; /* "auto" or a name */
@@ -28,6 +31,7 @@ struct engine_opts {
 
 struct engine_sample {
     uint64_t time_ns; /* CLOCK_MONOTONIC */
+    uint32_t event;   /* which of the events, by its place in engine_opts */
     uint64_t period;  /* what the sample stands for: nanoseconds of a clock, events of a counter */
     struct process_sample at;
 };
@@ -40,7 +44,7 @@ struct engine_sink {
     void *to;
 };
 
-/* What an engine can tell about a recording, at any time. */
+/* What an engine can tell about one event of a recording, at any time. */
 struct engine_facts {
     const char *event; /* as opened: "cpu-clock", "cycles:u" */
     enum obtained obtained;
@@ -65,6 +69,7 @@ struct engine {
                 struct err *err);
     int (*attach)(void *run, int pid, struct err *err);
     int (*poll)(void *run, struct err *err);
+    /* One for each event; the first has the note and the CPU time of the whole. */
     const struct engine_facts *(*facts)(void *run);
     /* Samples still under way are handed over, then sampling stops. facts() stays good. */
     void (*stop)(void *run);

@@ -28,9 +28,11 @@ enum { PART_BYTES = 16384 };
 struct perf_run {
     struct engine_opts opts;
     struct engine_sink to;
-    struct perfattr attr;
+    struct perfattr attrs[ENGINE_EVENTS_MAX];
+    size_t n_events;
+    bool clocks; /* one of them is a clock */
     struct perfevents events;
-    struct engine_facts facts;
+    struct engine_facts facts[ENGINE_EVENTS_MAX];
     struct stackfit fit;
     uint64_t samples;
     int timer_fd; /* wakes the recorder for a turn, or to see early that stacks are cut */
@@ -42,21 +44,37 @@ struct perf_run {
     uint64_t kernel_pcs[KERNEL_PCS_MAX];
 };
 
+static struct perfattr_opts attr_opts(const struct engine_opts *o, size_t event, double rate_hz)
+{
+    return (struct perfattr_opts){o->n_events ? o->events[event] : NULL, rate_hz, o->user_only};
+}
+
+static size_t count_events(const struct engine_opts *o)
+{
+    return o->n_events ? o->n_events : 1;
+}
+
 static int perf_probe(const struct engine_opts *o, struct err *err)
 {
     struct perfattr a;
     bool hidden;
-    struct perfattr_opts want = {o->event, o->rate_hz, o->user_only};
     long limit = perfattr_sysctl("perf_event_max_sample_rate");
-    if (limit > 0 && want.rate_hz > (double)limit)
-        want.rate_hz = (double)limit;
-    return perfattr_probe(&a, &want, &hidden, err);
+    double rate_hz = limit > 0 && o->rate_hz > (double)limit ? (double)limit : o->rate_hz;
+    if (o->n_events > ENGINE_EVENTS_MAX)
+        return err_set(err, EXIT_ERROR, "%zu events are too many: at most %d", o->n_events,
+                       ENGINE_EVENTS_MAX);
+    for (size_t i = 0; i < count_events(o); i++) {
+        struct perfattr_opts want = attr_opts(o, i, rate_hz);
+        if (perfattr_probe(&a, &want, &hidden, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 __attribute__((format(printf, 2, 3))) static void add_note(struct perf_run *r, const char *fmt, ...)
 {
-    char *note = r->facts.note;
-    size_t n = strlen(note), room = sizeof r->facts.note;
+    char *note = r->facts[0].note;
+    size_t n = strlen(note), room = sizeof r->facts[0].note;
     va_list ap;
     if (n)
         n += (size_t)snprintf(note + n, room - n, "; ");
@@ -76,32 +94,40 @@ static double limited_rate(struct perf_run *r)
     return (double)limit;
 }
 
+static int open_event(struct perf_run *r, size_t i, double rate_hz, struct err *err)
+{
+    struct perfattr_opts want = attr_opts(&r->opts, i, rate_hz);
+    struct perfattr *a = &r->attrs[i];
+    struct engine_facts *f = &r->facts[i];
+    if (perfattr_probe(a, &want, &f->kernel_hidden, err) != 0)
+        return -1;
+    f->event = a->event;
+    f->obtained = a->obtained;
+    f->dimension = a->clock ? DIM_TIME : DIM_COUNT;
+    f->rate_hz = a->attr.freq || a->clock ? rate_hz : 0;
+    r->clocks = r->clocks || a->clock;
+    return 0;
+}
+
 static int perf_open(const struct engine_opts *o, const struct engine_sink *to, void **ret,
                      struct err *err)
 {
     struct perf_run *r = mem_new(struct perf_run);
     r->opts = *o;
     r->to = *to;
-    struct perfattr_opts want = {o->event, limited_rate(r), o->user_only};
-    if (perfattr_probe(&r->attr, &want, &r->facts.kernel_hidden, err) != 0) {
-        free(r);
-        return -1;
-    }
-    r->facts.event = r->attr.event;
-    r->facts.obtained = r->attr.obtained;
-    r->facts.dimension = r->attr.clock ? DIM_TIME : DIM_COUNT;
-    r->facts.rate_hz = r->attr.attr.freq || r->attr.clock ? want.rate_hz : 0;
     r->timer_fd = -1;
     r->random = clock_monotonic_ns();
+    r->n_events = count_events(o);
     stackfit_init(&r->fit);
+    double rate_hz = limited_rate(r);
+    for (size_t i = 0; i < r->n_events; i++) {
+        if (open_event(r, i, rate_hz, err) != 0) {
+            free(r);
+            return -1;
+        }
+    }
     *ret = r;
     return 0;
-}
-
-/* Events that count each time cannot change from one set to another: some would be missed. */
-static size_t part_bytes(const struct perf_run *r)
-{
-    return r->attr.attr.sample_period == 1 || r->opts.stack_bytes <= PART_BYTES ? 0 : PART_BYTES;
 }
 
 static int watch(struct perf_run *r, struct err *err)
@@ -114,12 +140,21 @@ static int watch(struct perf_run *r, struct err *err)
     return 0;
 }
 
+/* That all events together write records at, on a CPU. */
+static double record_rate(const struct perf_run *r)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->n_events; i++)
+        sum += r->facts[i].rate_hz;
+    return sum;
+}
+
 static int perf_attach(void *run, int pid, struct err *err)
 {
     struct perf_run *r = run;
-    struct perfevents_opts o = {r->opts.running, r->facts.rate_hz, (size_t)r->opts.stack_bytes,
-                                part_bytes(r)};
-    if (perfevents_open(&r->events, &r->attr, pid, &o, err) != 0)
+    struct perfevents_opts o = {r->opts.running, record_rate(r), (size_t)r->opts.stack_bytes,
+                                r->opts.stack_bytes > PART_BYTES ? PART_BYTES : 0};
+    if (perfevents_open(&r->events, r->attrs, r->n_events, pid, &o, err) != 0)
         return -1;
     if (r->events.stack_bytes < STACK_ENOUGH && r->events.stack_bytes < o.stack_bytes / 8 * 8)
         add_note(r,
@@ -154,19 +189,22 @@ static void learn_fit(struct perf_run *r, const struct engine_sample *s, uint64_
 }
 
 /*
- * ip | pid tid | time | cpu | period | [n, pcs] | abi [regs] | size [bytes, bytes copied]
- * The stack's bytes are there in full size, whatever was copied.
+ * identifier | ip | pid tid | time | cpu | period | [n, pcs] | abi [regs] | size [bytes, bytes
+ * copied] The stack's bytes are there in full size, whatever was copied.
  */
 static void read_sample(struct perf_run *r, const struct perf_event_header *h,
                         struct engine_sample *ret)
 {
     const uint64_t *at = (const uint64_t *)(h + 1),
                    *end = (const void *)((const char *)h + h->size);
-    const uint32_t *ids = (const void *)(at + 1);
-    struct engine_sample s = {
-        .time_ns = at[2], .period = at[4], .at = {.pid = (int)ids[0], .tid = (int)ids[1]}};
-    at += 5;
-    if (r->attr.attr.sample_type & PERF_SAMPLE_CALLCHAIN) {
+    const uint32_t *ids = (const void *)(at + 2);
+    struct engine_sample s = {.time_ns = at[3],
+                              .event = perfevents_event(&r->events, at[0]),
+                              .period = at[5],
+                              .at = {.pid = (int)ids[0], .tid = (int)ids[1]}};
+    const struct perf_event_attr *attr = &r->attrs[s.event].attr;
+    at += 6;
+    if (attr->sample_type & PERF_SAMPLE_CALLCHAIN) {
         uint64_t n = *at++;
         for (uint64_t i = 0; i < n && s.at.n_kernel_pcs < KERNEL_PCS_MAX; i++)
             if (at[i] < (uint64_t)-4095) /* else a mark between contexts */
@@ -178,7 +216,7 @@ static void read_sample(struct perf_run *r, const struct perf_event_header *h,
     if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
         if (abi == PERF_SAMPLE_REGS_ABI_64)
             unwind_regs_from_perf(at, &s.at.regs);
-        at += __builtin_popcountll(r->attr.attr.sample_regs_user);
+        at += __builtin_popcountll(attr->sample_regs_user);
     }
     uint64_t size = at < end ? *at++ : 0;
     if (size && at + size / 8 < end)
@@ -192,8 +230,8 @@ static void take_sample(struct perf_run *r, const struct perf_event_header *h)
     read_sample(r, h, &s);
     enum unwind_end end = r->to.sample(r->to.to, &s);
     r->samples++;
-    if (r->attr.clock)
-        r->facts.sampled_ns += s.period;
+    if (r->attrs[s.event].clock)
+        r->facts[s.event].sampled_ns += s.period;
     if (r->events.part_bytes && s.at.stack.n)
         learn_fit(r, &s, s.at.stack.n, end);
 }
@@ -249,7 +287,7 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h)
         r->lost_told += ((const uint64_t *)w)[0];
         break;
     case PERF_RECORD_THROTTLE:
-        r->facts.throttled++;
+        r->facts[0].throttled++;
         break;
     }
 }
@@ -263,7 +301,8 @@ static void take_until(struct perf_run *r, uint64_t until_ns)
     for (struct perfring *next; (next = perfmerge_next(e->rings.at, e->rings.n, until_ns));
          perfring_release(next))
         take_record(r, perfring_get(next));
-    r->facts.lost = r->lost_told > r->facts.lost ? r->lost_told : r->facts.lost;
+    if (r->lost_told > r->facts[0].lost)
+        r->facts[0].lost = r->lost_told;
 }
 
 /* --- turns --- */
@@ -297,8 +336,8 @@ static void wake_after(struct perf_run *r, uint64_t ns)
 
 static void choose_set(struct perf_run *r)
 {
-    int usual = r->fit.part ? SET_PART : SET_WHOLE;
-    int other = r->fit.part ? SET_WHOLE : SET_NONE;
+    enum perfcopy usual = r->fit.part ? COPY_PART : COPY_WHOLE;
+    enum perfcopy other = r->fit.part ? COPY_WHOLE : COPY_NONE;
     uint64_t before_ns = clock_monotonic_ns();
     perfevents_sample(&r->events, r->turned ? other : usual);
     uint64_t after_ns = clock_monotonic_ns();
@@ -327,7 +366,7 @@ static void take_turn(struct perf_run *r)
     uint64_t at_ns = clock_monotonic_ns();
     if (r->turned && at_ns >= r->turn_end_ns)
         end_turn(r);
-    else if (r->attr.clock && !r->turned && r->samples >= r->next_turn_samples &&
+    else if (r->clocks && !r->turned && r->samples >= r->next_turn_samples &&
              at_ns >= r->next_turn_ns)
         begin_turn(r, at_ns);
     choose_set(r);
@@ -350,13 +389,19 @@ static int perf_poll(void *run, struct err *err)
 /* What became of the CPU time, and of samples that found no room. */
 static void read_counts(struct perf_run *r)
 {
-    uint64_t counted[SETS] = {0}, lost[SETS] = {0};
-    for (int set = 0; set < SETS; set++)
-        perfevents_read(&r->events, &r->attr, (enum perfset)set, &counted[set], &lost[set]);
-    r->facts.cpu_used_ns = counted[SET_WATCH];
-    r->facts.counted = r->attr.clock ? counted[SET_WATCH] : counted[SET_WHOLE] + counted[SET_PART];
-    uint64_t all = lost[SET_WHOLE] + lost[SET_PART];
-    r->facts.lost = all > r->facts.lost ? all : r->facts.lost;
+    uint64_t cpu_ns, ignored;
+    perfevents_read(&r->events, SET_WATCH, &cpu_ns, &ignored);
+    for (size_t i = 0; i < r->n_events; i++) {
+        struct engine_facts *f = &r->facts[i];
+        uint64_t counted[COPIES], lost[COPIES];
+        for (int copy = 0; copy < COPIES; copy++)
+            perfevents_read(&r->events, perfevents_set(i, (enum perfcopy)copy), &counted[copy],
+                            &lost[copy]);
+        f->cpu_used_ns = cpu_ns;
+        f->counted = r->attrs[i].clock ? cpu_ns : counted[COPY_WHOLE] + counted[COPY_PART];
+        if (lost[COPY_WHOLE] + lost[COPY_PART] > f->lost)
+            f->lost = lost[COPY_WHOLE] + lost[COPY_PART];
+    }
 }
 
 static void perf_stop(void *run)
@@ -370,7 +415,7 @@ static void perf_stop(void *run)
 
 static const struct engine_facts *perf_facts(void *run)
 {
-    return &((struct perf_run *)run)->facts;
+    return ((struct perf_run *)run)->facts;
 }
 
 static void perf_close(void *run)

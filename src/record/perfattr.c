@@ -166,8 +166,9 @@ static void set_records(struct perfattr *a)
 {
     struct perf_event_attr *t = &a->attr;
     t->size = sizeof *t;
-    t->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-                     PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    t->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                     PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER |
+                     PERF_SAMPLE_STACK_USER;
     t->sample_regs_user = unwind_perf_regs_mask;
     t->sample_stack_user = 8192;
     t->disabled = 1;

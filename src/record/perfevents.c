@@ -22,7 +22,7 @@ static void close_all(struct perfevents *e)
             close(e->fds[set].at[i]);
         e->fds[set].n = 0;
     }
-    e->rings.n = e->cpus.n = e->tids.n = 0;
+    e->rings.n = e->cpus.n = e->tids.n = e->ids.n = 0;
 }
 
 void perfevents_close(struct perfevents *e)
@@ -33,6 +33,7 @@ void perfevents_close(struct perfevents *e)
     vec_done(&e->rings);
     vec_done(&e->cpus);
     vec_done(&e->tids);
+    vec_done(&e->ids);
 }
 
 static size_t power_of_two_below(size_t n)
@@ -93,21 +94,34 @@ static int open_failed(int pid, int errnum, struct err *err)
     return err_set_errno(err, errnum, "perf_event_open fails for process %d", pid);
 }
 
-/* A as the events of SET have it. */
-static struct perfattr attr_of(const struct perfevents *e, const struct perfattr *a, int set)
+int perfevents_set(size_t event, enum perfcopy copy)
 {
-    struct perfattr s = *a;
+    return 1 + COPIES * (int)event + copy;
+}
+
+/* Events that count each time cannot go from one set to another: some would be missed. */
+static bool has_part(const struct perfevents *e, size_t event)
+{
+    return e->part_bytes && e->attrs[event].attr.sample_period != 1;
+}
+
+static struct perfattr watch_attr(const struct perfevents *e)
+{
+    struct perfattr s = e->attrs[0];
+    s.attr.type = PERF_TYPE_SOFTWARE;
+    s.attr.config = PERF_COUNT_SW_TASK_CLOCK;
+    s.attr.freq = 0;
+    s.attr.sample_period = 0;
+    s.attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+    return s;
+}
+
+static struct perfattr sample_attr(const struct perfevents *e, size_t event, enum perfcopy copy)
+{
+    struct perfattr s = e->attrs[event];
     struct perf_event_attr *t = &s.attr;
-    if (set == SET_WATCH) {
-        t->type = PERF_TYPE_SOFTWARE;
-        t->config = PERF_COUNT_SW_TASK_CLOCK;
-        t->freq = 0;
-        t->sample_period = 0;
-        t->sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
-        return s;
-    }
     t->mmap = t->mmap2 = t->comm = t->comm_exec = t->task = t->build_id = 0;
-    if (set == SET_PART) {
+    if (copy == COPY_PART) {
         t->sample_stack_user = (uint32_t)e->part_bytes;
         t->disabled = 1;
         t->enable_on_exec = 0;
@@ -128,30 +142,52 @@ static int give_ring(struct perfevents *e, int fd, int cpu, size_t ring)
     return 0;
 }
 
-/* The events of one thread on one CPU. Returns an errno. */
-static int open_sets(struct perfevents *e, const struct perfattr *a, int tid, int cpu, size_t ring)
+/* Where samples come from. Returns an errno. */
+struct place {
+    int tid, cpu;
+    size_t ring;
+};
+
+static int open_set(struct perfevents *e, const struct perfattr *a, int set, struct place at)
 {
-    for (int set = 0; set < (e->part_bytes ? SETS : SET_PART); set++) {
-        struct perfattr s = attr_of(e, a, set);
-        int fd = perfattr_open(&s, tid, cpu);
-        if (fd < 0)
-            return errno;
-        *vec_push(&e->fds[set]) = fd;
-        int rc = give_ring(e, fd, cpu, ring);
-        if (rc != 0)
-            return rc;
+    int fd = perfattr_open(a, at.tid, at.cpu);
+    if (fd < 0)
+        return errno;
+    *vec_push(&e->fds[set]) = fd;
+    return give_ring(e, fd, at.cpu, at.ring);
+}
+
+static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, struct place at)
+{
+    struct perfattr a = sample_attr(e, event, copy);
+    int set = perfevents_set(event, copy), rc = open_set(e, &a, set, at);
+    struct perfid id = {.event = (uint32_t)event};
+    if (rc == 0 && ioctl(e->fds[set].at[e->fds[set].n - 1], PERF_EVENT_IOC_ID, &id.id) == 0)
+        *vec_push(&e->ids) = id;
+    return rc;
+}
+
+/* The events of one thread on one CPU. Returns an errno. */
+static int open_sets(struct perfevents *e, struct place at)
+{
+    struct perfattr watch = watch_attr(e);
+    int rc = open_set(e, &watch, SET_WATCH, at);
+    for (size_t i = 0; rc == 0 && i < e->n_events; i++) {
+        rc = open_copy(e, i, COPY_WHOLE, at);
+        if (rc == 0 && has_part(e, i))
+            rc = open_copy(e, i, COPY_PART, at);
     }
-    return 0;
+    return rc;
 }
 
 /* The events of one thread. Those of the first make the rings. Returns an errno. */
-static int open_thread(struct perfevents *e, const struct perfattr *a, int tid)
+static int open_thread(struct perfevents *e, int tid)
 {
     bool first = e->rings.n == 0;
     int n_cpus = first ? (int)sysconf(_SC_NPROCESSORS_CONF) : (int)e->cpus.n;
     for (int i = 0; i < n_cpus; i++) {
         int cpu = first ? i : e->cpus.at[i];
-        int rc = open_sets(e, a, tid, cpu, first ? e->rings.n : (size_t)i);
+        int rc = open_sets(e, (struct place){tid, cpu, first ? e->rings.n : (size_t)i});
         if (rc != 0 && rc != ENODEV) /* this CPU is off */
             return rc;
     }
@@ -179,7 +215,7 @@ static bool is_inherited(struct perfevents *e, int tid)
 }
 
 /* Open the threads that are new since the last time. Returns an errno, or -N for N new ones. */
-static int open_new_threads(struct perfevents *e, const struct perfattr *a, int pid, bool again)
+static int open_new_threads(struct perfevents *e, int pid, bool again)
 {
     char path[40];
     snprintf(path, sizeof path, "/proc/%d/task", pid);
@@ -191,7 +227,7 @@ static int open_new_threads(struct perfevents *e, const struct perfattr *a, int 
         int tid = atoi(f->d_name);
         if (tid <= 0 || has_tid(e, tid) || (again && is_inherited(e, tid)))
             continue;
-        rc = open_thread(e, a, tid);
+        rc = open_thread(e, tid);
         if (rc == ESRCH && e->rings.n)
             rc = 0; /* ended meanwhile */
         n++;
@@ -201,35 +237,56 @@ static int open_new_threads(struct perfevents *e, const struct perfattr *a, int 
 }
 
 /* Threads may be born while we look: look until there is none that was not seen. */
-static int open_running(struct perfevents *e, const struct perfattr *a, int pid)
+static int open_running(struct perfevents *e, int pid)
 {
     int rc = -1;
     for (int round = 0; rc < 0 && round < 10; round++) {
-        rc = open_new_threads(e, a, pid, round > 0);
+        rc = open_new_threads(e, pid, round > 0);
         if (rc < 0)
             usleep(1000); /* let the records of births arrive */
     }
     return rc < 0 ? 0 : rc;
 }
 
-int perfevents_open(struct perfevents *e, struct perfattr *a, int pid,
+static int compare_ids(const void *a, const void *b)
+{
+    const struct perfid *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+uint32_t perfevents_event(const struct perfevents *e, uint64_t id)
+{
+    struct perfid key = {.id = id};
+    const struct perfid *found =
+        e->n_events > 1 ? bsearch(&key, e->ids.at, e->ids.n, sizeof key, compare_ids) : NULL;
+    return found ? found->event : 0;
+}
+
+int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
                     const struct perfevents_opts *o, struct err *err)
 {
     size_t records = records_wanted(o->rate_hz);
     allow_many_files();
-    e->on = SET_WHOLE;
+    e->on = COPY_WHOLE;
+    e->attrs = a;
+    e->n_events = n;
     e->part_bytes = o->part_bytes;
-    a->attr.disabled = !o->running;
-    a->attr.enable_on_exec = !o->running;
+    for (size_t i = 0; i < n; i++) {
+        a[i].attr.disabled = !o->running;
+        a[i].attr.enable_on_exec = !o->running;
+    }
     for (size_t ring = ring_bytes_for(o->stack_bytes, records); ring >= 8192;) {
         e->ring_bytes = ring;
         e->stack_bytes = stack_bytes_for(o->stack_bytes, ring, records) & ~(size_t)7;
         if (e->stack_bytes <= e->part_bytes)
             e->part_bytes = 0;
-        perfattr_set_sizes(a, e->stack_bytes, ring / 4);
-        int rc = o->running ? open_running(e, a, pid) : open_thread(e, a, pid);
-        if (rc == 0)
+        for (size_t i = 0; i < n; i++)
+            perfattr_set_sizes(&a[i], e->stack_bytes, ring / 4);
+        int rc = o->running ? open_running(e, pid) : open_thread(e, pid);
+        if (rc == 0) {
+            qsort(e->ids.at, e->ids.n, sizeof *e->ids.at, compare_ids);
             return 0;
+        }
         close_all(e);
         if (rc == EMFILE && e->part_bytes)
             e->part_bytes = 0; /* a third fewer files */
@@ -254,8 +311,7 @@ int perfevents_watch(const struct perfevents *e, int epoll_fd)
     return 0;
 }
 
-void perfevents_read(const struct perfevents *e, const struct perfattr *a, enum perfset set,
-                     uint64_t *ret_counted, uint64_t *ret_lost)
+void perfevents_read(const struct perfevents *e, int set, uint64_t *ret_counted, uint64_t *ret_lost)
 {
     *ret_counted = *ret_lost = 0;
     for (size_t i = 0; i < e->fds[set].n; i++) {
@@ -263,28 +319,42 @@ void perfevents_read(const struct perfevents *e, const struct perfattr *a, enum 
         if (read(e->fds[set].at[i], v, sizeof v) <= 0)
             continue;
         *ret_counted += v[0];
-        if (a->attr.read_format & PERF_FORMAT_LOST)
+        if (e->attrs[0].attr.read_format & PERF_FORMAT_LOST)
             *ret_lost += v[1];
     }
 }
 
-/* The two events of a thread on a CPU one right after the other, so that little time is between. */
-void perfevents_sample(struct perfevents *e, int set)
+/* What of EVENT is on when the recording asks for COPY. */
+static enum perfcopy copy_of(const struct perfevents *e, size_t event, enum perfcopy copy)
 {
-    if (set == e->on || (set == SET_PART && !e->part_bytes))
-        return;
-    for (size_t i = 0; i < e->fds[SET_WATCH].n; i++) {
-        if (e->on != SET_NONE)
-            ioctl(e->fds[e->on].at[i], PERF_EVENT_IOC_DISABLE, 0);
-        if (set != SET_NONE)
-            ioctl(e->fds[set].at[i], PERF_EVENT_IOC_ENABLE, 0);
+    if (copy == COPY_NONE && !e->attrs[event].clock)
+        return COPY_WHOLE;
+    return copy == COPY_PART && !has_part(e, event) ? COPY_WHOLE : copy;
+}
+
+/* The two events of a thread on a CPU one right after the other, so that little time is between. */
+static void change_copy(struct perfevents *e, size_t event, enum perfcopy from, enum perfcopy to)
+{
+    for (size_t i = 0; from != to && i < e->fds[SET_WATCH].n; i++) {
+        if (from != COPY_NONE)
+            ioctl(e->fds[perfevents_set(event, from)].at[i], PERF_EVENT_IOC_DISABLE, 0);
+        if (to != COPY_NONE)
+            ioctl(e->fds[perfevents_set(event, to)].at[i], PERF_EVENT_IOC_ENABLE, 0);
     }
-    e->on = set;
+}
+
+void perfevents_sample(struct perfevents *e, enum perfcopy copy)
+{
+    for (size_t i = 0; copy != e->on && i < e->n_events; i++)
+        change_copy(e, i, copy_of(e, i, e->on), copy_of(e, i, copy));
+    e->on = copy;
 }
 
 void perfevents_disable(struct perfevents *e)
 {
-    perfevents_sample(e, SET_NONE);
+    for (size_t i = 0; i < e->n_events; i++)
+        change_copy(e, i, copy_of(e, i, e->on), COPY_NONE);
+    e->on = COPY_NONE;
     for (size_t i = 0; i < e->fds[SET_WATCH].n; i++)
         ioctl(e->fds[SET_WATCH].at[i], PERF_EVENT_IOC_DISABLE, 0);
 }

@@ -10,35 +10,41 @@
 #include "record/perfattr.h"
 #include "record/perfring.h"
 
-enum perfset {
-    SET_WATCH, /* counts CPU time and tells of births, names and mappings; always on, no samples */
-    SET_WHOLE, /* samples with all of the stack that may be copied */
-    SET_PART,  /* samples with a part of the stack */
-    SETS,
-    SET_NONE = -1
+/* How much of the stack samples carry. */
+enum perfcopy { COPY_NONE = -1, COPY_WHOLE, COPY_PART, COPIES };
+
+/* The first set counts CPU time and tells of births, names and mappings: always on, no samples. */
+enum { PERFEVENTS_MAX = 8, SET_WATCH = 0, SETS = 1 + COPIES * PERFEVENTS_MAX };
+
+struct perfid {
+    uint64_t id; /* as samples have it */
+    uint32_t event;
 };
 
 struct perfevents {
-    VEC(int) fds[SETS];
+    VEC(int) fds[SETS]; /* then for each event one set for each copy */
+    VEC(struct perfid) ids;
+    const struct perfattr *attrs; /* n_events of them, the caller's */
+    size_t n_events;
     VEC(struct perfring) rings;
     VEC(int) cpus;
     VEC(int) tids;
-    size_t stack_bytes, ring_bytes, part_bytes; /* part_bytes: 0 = there is no SET_PART */
-    int on;                                     /* the set that samples now, or SET_NONE */
+    size_t stack_bytes, ring_bytes, part_bytes; /* part_bytes: 0 = there is no COPY_PART */
+    enum perfcopy on;                           /* what samples now */
 };
 
 struct perfevents_opts {
     bool running;       /* the process has threads already; else it waits to exec */
     double rate_hz;     /* that records may come at, on a CPU */
     size_t stack_bytes; /* to copy at most */
-    size_t part_bytes;  /* of SET_PART; 0 = without it */
+    size_t part_bytes;  /* of COPY_PART; 0 = without it */
 };
 
 /*
- * Open A for process PID. Rings become smaller until they fit what this user may lock, and so does
- * the copy of the stack: see e->stack_bytes.
+ * Open the N events A for process PID. Rings become smaller until they fit what this user may lock,
+ * and so does the copy of the stack: see e->stack_bytes.
  */
-int perfevents_open(struct perfevents *e, struct perfattr *a, int pid,
+int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
                     const struct perfevents_opts *o, struct err *err);
 void perfevents_close(struct perfevents *e); /* zeroed is fine */
 
@@ -46,9 +52,15 @@ void perfevents_close(struct perfevents *e); /* zeroed is fine */
 int perfevents_watch(const struct perfevents *e, int epoll_fd);
 
 /* What the events of SET counted, and how many samples found no room. */
-void perfevents_read(const struct perfevents *e, const struct perfattr *a, enum perfset set,
-                     uint64_t *ret_counted, uint64_t *ret_lost);
+void perfevents_read(const struct perfevents *e, int set, uint64_t *ret_counted,
+                     uint64_t *ret_lost);
 
-/* Sample with SET from now on, or with SET_NONE. */
-void perfevents_sample(struct perfevents *e, int set);
+/* The set of EVENT that samples with COPY. */
+int perfevents_set(size_t event, enum perfcopy copy);
+
+/* The event that a sample with ID belongs to. */
+uint32_t perfevents_event(const struct perfevents *e, uint64_t id);
+
+/* Sample with COPY from now on. COPY_NONE: clocks are off for a while, other events are not. */
+void perfevents_sample(struct perfevents *e, enum perfcopy copy);
 void perfevents_disable(struct perfevents *e);

@@ -2,8 +2,8 @@
 
 #include <sys/mman.h>
 
-/* Of a sample with IP, TID and TIME; other records end in TID, TIME and CPU. */
-enum { SAMPLE_TIME_AT = 24, TIME_FROM_END = 16 };
+/* Of a sample with IDENTIFIER, IP, TID and TIME; others end in TID, TIME, CPU and IDENTIFIER. */
+enum { SAMPLE_TIME_AT = 32, TIME_FROM_END = 24 };
 
 int perfring_map(struct perfring *r, int fd, size_t bytes)
 {

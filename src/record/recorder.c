@@ -18,6 +18,7 @@ enum { INTERRUPTS_MAX = 3 };
 static enum unwind_end take_sample(void *to, const struct engine_sample *s)
 {
     struct recorder *r = to;
+    struct recorder_event *e = &r->events[s->event < r->n_events ? s->event : 0];
     enum unwind_end end;
     struct err ignored;
     int64_t values[2] = {1, (int64_t)s->period};
@@ -28,30 +29,36 @@ static enum unwind_end take_sample(void *to, const struct engine_sample *s)
         .time_ns = s->time_ns,
         .values = values,
     };
-    profile_add_row(r->profile, r->stream, &row, &ignored); /* fails after 292 years of CPU time */
-    tally_add(&r->tally, row.stack, values[1]);
-    r->samples++;
-    r->ends[end]++;
+    profile_add_row(r->profile, e->stream, &row, &ignored); /* fails after 292 years of CPU time */
+    tally_add(&e->tally, row.stack, values[1]);
+    e->samples++;
+    e->ends[end]++;
     r->kernel_samples += s->at.n_kernel_pcs > 0;
     return end;
 }
 
-static void add_stream(struct recorder *r)
+/*
+ * What is shown first is what samples stand for: those of short processes and of threads that run
+ * little stand for more than others.
+ */
+static void add_stream(struct recorder *r, size_t i)
 {
     struct profile *p = r->profile;
-    const struct engine_facts *f = r->facts;
+    const struct engine_facts *f = &r->facts[i];
     autofree char *bare = mem_strndup(f->event, strcspn(f->event, ":"));
-    r->stream = profile_add_stream(p, f->event, f->obtained);
-    profile_stream(p, r->stream)->rate_hz = f->rate_hz;
-    int samples = profile_add_value(p, r->stream, VALUE_SAMPLES, UNIT_COUNT);
-    profile_add_value(p, r->stream, f->dimension == DIM_TIME ? "cpu" : bare,
-                      dimension_unit(f->dimension));
-    p->default_value = (struct value_ref){r->stream, samples};
+    int stream = profile_add_stream(p, f->event, f->obtained);
+    profile_stream(p, stream)->rate_hz = f->rate_hz;
+    profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
+    int weight = profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
+                                   dimension_unit(f->dimension));
+    r->events[i].stream = stream;
+    if (i == 0)
+        p->default_value = (struct value_ref){stream, weight};
 }
 
 struct stream *recorder_tally(const struct recorder *r)
 {
-    return tally_stream(&r->tally, profile_stream(r->profile, r->stream));
+    return tally_stream(&r->events[0].tally, profile_stream(r->profile, r->events[0].stream));
 }
 
 /* --- the file --- */
@@ -74,25 +81,27 @@ static void end_file(struct recorder *r)
     r->writing = false;
 }
 
-/* What the engine knows by now about the stream. */
-static void describe_stream(struct recorder *r)
+/* What the engine knows by now about a stream. */
+static void describe_stream(struct recorder *r, size_t i)
 {
-    struct stream *s = profile_stream(r->profile, r->stream);
+    const struct recorder_event *e = &r->events[i];
+    struct stream *s = profile_stream(r->profile, e->stream);
     s->lost_known = true;
-    s->lost = r->facts->lost - r->lost_before;
-    s->throttled = r->facts->throttled;
-    s->guessed = r->ends[UNWIND_GUESSED];
-    for (int i = 0; i < UNWIND_ENDS; i++)
-        if (r->ends[i] && !unwind_end_is_bottom((enum unwind_end)i))
-            profile_set_unfinished(r->profile, r->stream, unwind_end_name((enum unwind_end)i),
-                                   r->ends[i]);
+    s->lost = r->facts[i].lost - e->lost_before;
+    s->throttled = r->facts[i].throttled;
+    s->guessed = e->ends[UNWIND_GUESSED];
+    for (int k = 0; k < UNWIND_ENDS; k++)
+        if (e->ends[k] && !unwind_end_is_bottom((enum unwind_end)k))
+            profile_set_unfinished(r->profile, e->stream, unwind_end_name((enum unwind_end)k),
+                                   e->ends[k]);
     s->unfinished_known = true;
 }
 
 static int flush(struct recorder *r, struct err *err)
 {
     r->last_flush_ns = clock_monotonic_ns();
-    describe_stream(r);
+    for (size_t i = 0; i < r->n_events; i++)
+        describe_stream(r, i);
     if (recording_append(&r->writer, r->profile, &r->mark, err) != 0)
         return -1;
     if (fflush(r->part.out) != 0)
@@ -111,18 +120,16 @@ int recorder_publish(struct recorder *r, struct err *err)
 /* --- the next file --- */
 
 /* The same tables, and streams that have nothing in them yet. */
-static void start_over(struct recorder *r)
+static void start_over(struct recorder *r, size_t i)
 {
-    struct stream *s = profile_stream(r->profile, r->stream);
+    struct recorder_event *e = &r->events[i];
+    struct stream *s = profile_stream(r->profile, e->stream);
     s->rows.forgotten = s->rows.n = 0;
-    for (int i = 0; i < s->n_types; i++)
-        s->types[i].total = 0;
+    for (int k = 0; k < s->n_types; k++)
+        s->types[k].total = 0;
     s->n_unfinished = 0;
-    memset(r->ends, 0, sizeof r->ends);
-    tally_done(&r->tally);
-    r->tally = (struct tally){0};
-    r->lost_before = r->facts->lost;
-    r->samples = r->kernel_samples = 0;
+    tally_done(&e->tally);
+    *e = (struct recorder_event){.stream = e->stream, .lost_before = r->facts[i].lost};
 }
 
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
@@ -139,7 +146,9 @@ int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct
         _exit(finish(r));
     end_file(r);
     partfile_close(&r->part, true);
-    start_over(r);
+    for (size_t i = 0; i < r->n_events; i++)
+        start_over(r, i);
+    r->kernel_samples = 0;
     r->start_ns = r->end_ns;
     return begin_file(r, output, err) == 0 ? pid : -1;
 }
@@ -170,7 +179,9 @@ static int start_engine(struct recorder *r, struct err *err)
     if (r->engine->open(o, &to, &r->run, err) != 0)
         return -1;
     r->facts = r->engine->facts(r->run);
-    add_stream(r);
+    r->n_events = o->n_events ? o->n_events : 1;
+    for (size_t i = 0; i < r->n_events; i++)
+        add_stream(r, i);
     return 0;
 }
 
@@ -335,7 +346,8 @@ void recorder_done(struct recorder *r, bool keep_part)
     signals_close(&r->signals);
     end_file(r);
     partfile_close(&r->part, keep_part);
-    tally_done(&r->tally);
+    for (size_t i = 0; i < r->n_events; i++)
+        tally_done(&r->events[i].tally);
     processes_free(r->processes);
     profile_free(r->profile);
     int fds[] = {r->epoll_fd, r->pid_fd};

@@ -41,16 +41,25 @@ enum recorder_end {
     END_WRITE,     /* the file could not be written: see err */
 };
 
+/* What is kept of each event that is sampled. */
+struct recorder_event {
+    int stream;                 /* of the profile */
+    uint64_t samples;           /* in the present file */
+    uint64_t ends[UNWIND_ENDS]; /* of them, by how their stack ended */
+    uint64_t lost_before;       /* in files that are closed */
+    struct tally tally;
+};
+
 struct recorder {
     struct recorder_opts opts;
     struct profile *profile;
     const struct engine *engine;
-    char engine_note[240]; /* why not a better engine */
-    const struct engine_facts *facts;
-    uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
-    uint64_t samples;
-    uint64_t ends[UNWIND_ENDS]; /* samples by how their stack ended */
-    uint64_t kernel_samples;    /* taken in the kernel */
+    char engine_note[240];                           /* why not a better engine */
+    const struct engine_facts *facts;                /* one for each event */
+    uint64_t start_ns, end_ns;                       /* CLOCK_MONOTONIC */
+    struct recorder_event events[ENGINE_EVENTS_MAX]; /* the first is the one that is shown */
+    size_t n_events;
+    uint64_t kernel_samples; /* taken in the kernel */
     enum recorder_end end;
     bool exited;
     int status;          /* of the command, as wait(2) has it */
@@ -64,9 +73,6 @@ struct recorder {
     int epoll_fd, pid_fd;
     int interrupts;
     uint64_t last_flush_ns, file_start_ns;
-    uint64_t lost_before; /* in files that are closed */
-    int stream;           /* of the profile */
-    struct tally tally;
     struct partfile part;
     bool writing; /* the writer is open */
     struct recording_writer writer;
@@ -83,7 +89,7 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
 /* Record until the end. Fails only when FILE.part cannot be written. */
 int recorder_run(struct recorder *r, struct err *err);
 
-/* What was recorded, summed up by stack: a stream in no profile. Free with tally_free_stream(). */
+/* The first event summed up by stack: a stream in no profile. Free with tally_free_stream(). */
 struct stream *recorder_tally(const struct recorder *r);
 
 /* Write what is new, close FILE.part and give it its name. */

@@ -95,10 +95,10 @@ static int timer_probe(const struct engine_opts *o, struct err *err)
         return err_set(err, EXIT_ERROR,
                        "the timer engine cannot attach to a running process: start it with "
                        "'kelvin record -- COMMAND', or allow perf_event_open, see 'kelvin doctor'");
-    if (o->event)
+    if (o->n_events)
         return err_set(err, EXIT_ERROR,
                        "the timer engine knows only CPU time, not the event '%s': leave out -e",
-                       o->event);
+                       o->events[0]);
     if (check_agent(err) != 0 || check_timer(err) != 0)
         return -1;
     return o->command ? timer_program_check(o->command[0], err) : 0;

@@ -53,9 +53,17 @@ static void find_top(struct record_facts *f, const struct selection *s)
     labels_done(&labels);
 }
 
+static void note_others(struct record_facts *f, const struct recorder *r)
+{
+    for (size_t i = 1; i < r->n_events; i++) {
+        snprintf(f->others[i - 1].event, sizeof f->others[i - 1].event, "%s", r->facts[i].event);
+        f->others[i - 1].samples = r->events[i].samples;
+    }
+}
+
 static void fill_facts(struct record_facts *f, const struct recorder *r)
 {
-    const struct stream *s = profile_stream(r->profile, r->stream);
+    const struct stream *s = profile_stream(r->profile, r->events[0].stream);
     const char *note = meta_find(&r->profile->meta, META_ENGINE_NOTE);
     f->started = true;
     f->end = r->end;
@@ -68,13 +76,14 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->rate_hz = r->facts->rate_hz;
     f->rate_achieved_hz = s->rate_achieved_hz;
     f->wall_s = (double)(r->end_ns - r->start_ns) / 1e9;
-    f->samples = r->samples;
-    f->lost = r->facts->lost - r->lost_before;
+    f->samples = r->events[0].samples;
+    f->lost = s->lost;
     f->throttled = r->facts->throttled;
     f->kernel_hidden = r->facts->kernel_hidden;
     f->cpu_ns = record_cpu_ns(r);
     f->sampled_ns = r->facts->sampled_ns;
-    memcpy(f->ends, r->ends, sizeof f->ends);
+    memcpy(f->ends, r->events[0].ends, sizeof f->ends);
+    note_others(f, r);
     f->bytes = r->writer.bytes;
 }
 
@@ -127,11 +136,11 @@ static struct selection select_tally(const struct recorder *r, const struct stre
     return (struct selection){
         .profile = r->profile,
         .stream = tally,
-        .value = {r->stream, samples},
+        .value = {r->events[0].stream, samples},
         .type = samples,
         .count_type = samples,
-        .total = (int64_t)r->samples,
-        .n_samples = (int64_t)r->samples,
+        .total = (int64_t)r->events[0].samples,
+        .n_samples = (int64_t)r->events[0].samples,
         .n_rows = tally->rows.n,
     };
 }
@@ -224,7 +233,8 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
 {
     return (struct recorder_opts){
         .engine = {.rate_hz = o->rate_hz,
-                   .event = o->event,
+                   .events = o->events.at,
+                   .n_events = o->events.n,
                    .stack_bytes = o->stack_bytes,
                    .user_only = o->user_only,
                    .engine = o->engine},

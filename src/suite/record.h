@@ -6,6 +6,7 @@
  */
 #pragma once
 #include "analysis/quality.h"
+#include "base/opt.h"
 #include "host/fingerprint.h"
 #include "host/provenance.h"
 #include "record/recorder.h"
@@ -17,7 +18,8 @@ enum { STRICT_LOST = 1, STRICT_UNFINISHED = 1, STRICT_UNNAMED = 10 };
 enum { RECORD_TOP = 5, RECORD_NAME_BYTES = 96 };
 
 struct record_opts {
-    const char *output, *event, *engine;
+    const char *output, *engine;
+    struct opt_list events; /* none = the best clock there is */
     double rate_hz, duration_s, rotate_s;
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
     bool strict, allow_partial, quiet, user_only;
@@ -54,6 +56,10 @@ struct record_facts {
         sampled_ns; /* CPU time that samples could see, and what they stand for; 0 = not known */
     uint64_t ends[UNWIND_ENDS];
     bool kernel_hidden;
+    struct {
+        char event[64]; /* "" = no more */
+        uint64_t samples;
+    } others[ENGINE_EVENTS_MAX]; /* events besides the first */
     double unnamed_share;
     struct {
         char name[RECORD_NAME_BYTES];

@@ -113,7 +113,8 @@ static void set_achieved(struct recorder *r)
     if (!r->exited)
         ns = f->dimension == DIM_TIME ? (double)f->counted : 0;
     if (ns > 0 && f->rate_hz > 0)
-        profile_stream(r->profile, r->stream)->rate_achieved_hz = (double)r->samples * 1e9 / ns;
+        profile_stream(r->profile, r->events[0].stream)->rate_achieved_hz =
+            (double)r->events[0].samples * 1e9 / ns;
 }
 
 void record_label_end(struct recorder *r, const struct quality *q)

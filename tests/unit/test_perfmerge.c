@@ -17,22 +17,22 @@ struct fake {
     uint64_t data[RING_BYTES / 8];
 };
 
-/* A sample is header, ip, pid and tid, time, then what we put there. */
+/* A sample is header, identifier, ip, pid and tid, time, then what we put there. */
 struct fake_sample {
     struct perf_event_header head;
-    uint64_t ip;
+    uint64_t identifier, ip;
     uint32_t pid, tid;
     uint64_t time_ns;
     uint64_t rest[8];
 };
 
-/* Another record ends in pid and tid, time, and cpu. */
+/* Another record ends in pid and tid, time, cpu and identifier. */
 struct fake_comm {
     struct perf_event_header head;
     uint32_t pid, tid;
     char name[8];
     uint32_t end_pid, end_tid;
-    uint64_t time_ns, cpu;
+    uint64_t time_ns, cpu, identifier;
 };
 
 static struct perfring ring_of(struct fake *f, uint64_t start)
@@ -54,14 +54,14 @@ static void put(struct fake *f, const void *record, size_t n)
 
 static void put_sample(struct fake *f, uint64_t time_ns, uint32_t tid)
 {
-    struct fake_sample s = {{PERF_RECORD_SAMPLE, 0, sizeof s}, 0, 1, tid, time_ns, {0}};
+    struct fake_sample s = {{PERF_RECORD_SAMPLE, 0, sizeof s}, 0, 0, 1, tid, time_ns, {0}};
     s.rest[7] = tid;
     put(f, &s, sizeof s);
 }
 
 static void put_comm(struct fake *f, uint64_t time_ns, uint32_t tid)
 {
-    struct fake_comm c = {{PERF_RECORD_COMM, 0, sizeof c}, 1, tid, "name", 1, tid, time_ns, 0};
+    struct fake_comm c = {{PERF_RECORD_COMM, 0, sizeof c}, 1, tid, "name", 1, tid, time_ns, 0, 0};
     put(f, &c, sizeof c);
 }
 
