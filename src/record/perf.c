@@ -386,10 +386,13 @@ static int perf_poll(void *run, struct err *err)
     return 0;
 }
 
-/* What became of the CPU time, and of samples that found no room. */
+/*
+ * What became of the CPU time, and of samples that found no room. Events share their rings, so a
+ * record of losses does not say whose they are; the events' own counts do, since Linux 6.0.
+ */
 static void read_counts(struct perf_run *r)
 {
-    uint64_t cpu_ns, ignored;
+    uint64_t cpu_ns, ignored, lost_of[ENGINE_EVENTS_MAX], lost_of_all = 0;
     perfevents_read(&r->events, SET_WATCH, &cpu_ns, &ignored);
     for (size_t i = 0; i < r->n_events; i++) {
         struct engine_facts *f = &r->facts[i];
@@ -399,9 +402,10 @@ static void read_counts(struct perf_run *r)
                             &lost[copy]);
         f->cpu_used_ns = cpu_ns;
         f->counted = r->attrs[i].clock ? cpu_ns : counted[COPY_WHOLE] + counted[COPY_PART];
-        if (lost[COPY_WHOLE] + lost[COPY_PART] > f->lost)
-            f->lost = lost[COPY_WHOLE] + lost[COPY_PART];
+        lost_of_all += lost_of[i] = lost[COPY_WHOLE] + lost[COPY_PART];
     }
+    for (size_t i = 0; i < r->n_events && lost_of_all; i++)
+        r->facts[i].lost = lost_of[i];
 }
 
 static void perf_stop(void *run)
