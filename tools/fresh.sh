@@ -19,7 +19,7 @@ cd "$(dirname "$0")/.." || exit
 PATH=$PATH:/usr/sbin:/sbin
 release=${FRESH_SUITE:-bookworm}
 scratch=${FRESH_SCRATCH:-/var/tmp}
-cache=${FRESH_CACHE-${XDG_CACHE_HOME:-$HOME/.cache}/kelvin-fresh}
+cache=${FRESH_CACHE-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kelvin-fresh}
 
 cannot() { # WHY
     echo "fresh: $1" >&2
@@ -48,6 +48,16 @@ check_needs() {
     [ -n "$(debian_sources)" ] || [ "$(id -u)" != 0 ] || apt-get update -qq
 }
 
+# One at a time uses the cache: apt locks its folder of packages. Others do without.
+open_cache() {
+    [ -n "$cache" ] || return 0
+    if ! mkdir -p "$cache/debs/partial" 2>/dev/null || ! exec {lock}>"$cache/lock" || ! flock -n "$lock"; then
+        echo "fresh: $cache is in use or cannot be written: nothing is cached" >&2
+        cache=
+    fi
+    export FRESH_CACHE=$cache
+}
+
 clean_up() {
     trap '' INT TERM
     [ -z "${inside:-}" ] || kill -KILL "$inside" 2>/dev/null
@@ -68,7 +78,8 @@ if [ "${1:-}" != --inside ]; then
     trap clean_up EXIT
     trap 'exit 130' INT TERM
     check_needs
-    mkdir -p "$top/root" ${cache:+"$cache/debs/partial"}
+    open_cache
+    mkdir -p "$top/root"
     debian_sources >"$top/sources"
     git clone -q --no-hardlinks . "$top/clone" || cannot "git cannot clone this folder"
     # Not in the foreground, where unshare would keep Ctrl-C from us.
@@ -114,7 +125,7 @@ carry_settings() {
     if [ -s /etc/ssl/certs/ca-certificates.crt ]; then
         cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
     fi
-    grep -hE '^(registry|cafile) *=' ~/.npmrc /etc/npmrc 2>/dev/null >"$root/root/.npmrc"
+    grep -hE '^(registry|cafile) *=' "${HOME:-/root}/.npmrc" /etc/npmrc 2>/dev/null >"$root/root/.npmrc"
     return 0
 }
 

@@ -28,7 +28,7 @@ builds() {
     make --no-print-directory -s -j"$jobs" CC=gcc WERROR=1 B="$B/lint" all unit
 }
 
-# The checks are named in .clang-tidy, the flags in compile_flags.txt.  The embedded files are those of builds().
+# The checks are named in .clang-tidy, the flags in compile_flags.txt. The embedded files are those of builds().
 clang_tidy() {
     printf '%s\n' "${c_files[@]}" | grep '^src/.*\.c$' |
         xargs -P"$jobs" -n4 clang-tidy --quiet --warnings-as-errors='*' --extra-arg="-I$B/lint/gen" 2>/dev/null
