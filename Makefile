@@ -24,8 +24,13 @@ SANITIZERS += -fsanitize=fuzzer-no-link
 endif
 
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen $(WARN) \
-             $(CFLAGS) $(if $(SANITIZE),$(SANITIZERS))
+             $(CFLAGS) $(if $(SANITIZE),$(SANITIZERS)) $(if $(STATIC),-DKELVIN_STATIC)
 LIBS      := -Wl,--as-needed -ldw -lelf -liberty -lzstd -lz -llzma -lxxhash -lcapstone -lsqlite3 -linih -lm
+ifdef STATIC
+# elfutils unpacks sections itself, and its archives do not say with what. The linker warns of dlopen, which src/cmd/static.c
+# takes care of.
+LIBS      := -static -Wl,--no-warnings -Wl,--start-group $(LIBS) -llzma -lbz2 -Wl,--end-group
+endif
 TEST_LIBS := -lcmocka -ljansson
 
 SRC   := $(sort $(shell find src -name '*.c'))
@@ -55,13 +60,14 @@ say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
-.PHONY: mutants tsan fuzzers all help demo check lint bench fuzz golden unit targets install uninstall clean setup
+.PHONY: mutants tsan fuzzers all help demo check check-all tested lint bench fuzz golden unit targets install uninstall clean setup deb static
 all: $(B)/kelvin $(AGENT) $(BENCHLIB)
 
 help:
 	@echo 'make            build $(B)/kelvin'
 	@echo 'make demo       install what the build needs, build, draw an example'
-	@echo 'make check      install what the tests need, build, run all tests'
+	@echo 'make check      install what the tests need, build, test the program'
+	@echo 'make check-all  the same, and the tests that need more tools: a browser, Go, Rust, valgrind, perf'
 	@echo 'make lint       formatting, layers, warnings as errors, static analysis'
 	@echo 'make tsan       read one profile from two threads under ThreadSanitizer'
 	@echo 'make fuzz       fuzz every format for FUZZ_SECONDS=$(FUZZ_SECONDS) each'
@@ -69,6 +75,8 @@ help:
 	@echo 'make mutants    break the code in N=$(N) small ways and count what the tests notice'
 	@echo 'make golden     rewrite the expected results of tests/golden'
 	@echo 'make install    into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); make uninstall undoes it'
+	@echo 'make deb        a Debian package in $(B)'
+	@echo 'make static     $(B)/static/kelvin, one file without libraries, for containers'
 	@echo 'make clean      remove $(B)'
 	@echo
 	@echo 'Options: CC=gcc|clang  CFLAGS=...  WERROR=1  SANITIZE=1 (ASan and UBSan)  B=FOLDER  V=1'
@@ -107,8 +115,9 @@ $(B)/gen/web_$(subst .,_,$(notdir $(1))).h: $(1) tools/embed.sh
 endef
 $(foreach f,$(wildcard web/*.*),$(eval $(call web_rule,$(f))))
 
-# Touched only when the compiler or its flags change: everything is then built anew.
-FLAGS_NOW = $(CC) $(ALL_CFLAGS)
+# Touched only when the compiler or its flags change: everything is then built anew. -Werror makes no other code: `make
+# demo`, `make check` and `make install` share their objects, with it or without.
+FLAGS_NOW = $(CC) $(filter-out -Werror,$(ALL_CFLAGS))
 $(B)/.flags: FORCE
 	@mkdir -p $(@D)
 	@echo "$(subst ",\",$(FLAGS_NOW))" | cmp -s - $@ || echo "$(subst ",\",$(FLAGS_NOW))" > $@
@@ -164,7 +173,16 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB) $(B)/.flags
 
 check:
 	@tools/setup.sh build test
-	@$(SUBMAKE) WERROR=1 all unit targets
+	@$(MAKE) --no-print-directory tested
+
+check-all:
+	@tools/setup.sh build test more deb lintian static
+	@$(MAKE) --no-print-directory tested
+
+# All tests, of which those are skipped that need something that is not installed. WERROR=1 where all objects are built here;
+# those of the plain build may be older, and are `make lint`'s to judge.
+tested:
+	@$(SUBMAKE) all unit targets
 	@$(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit targets fuzzers
 	@B=$(B) tools/run-tests.sh
 
@@ -184,7 +202,7 @@ mutants:
 	@B=$(B) LIBS="$(LIBS)" TEST_LIBS="$(TEST_LIBS)" tools/mutate.py -n $(N) --seed $(SEED) $(MUTATE)
 
 lint:
-	@tools/setup.sh build test
+	@tools/setup.sh build test lint
 	@B=$(B) tools/lint.sh
 
 bench:
@@ -201,6 +219,16 @@ demo:
 	@tools/setup.sh build
 	@$(SUBMAKE) all
 	@B=$(B) tools/demo.sh
+
+# One file without libraries: for containers that have none, or others. The agent needs the program's own C library, as ever.
+static:
+	@tools/setup.sh build static
+	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so
+	@ls -sh $(B)/static/kelvin
+
+deb: all
+	@tools/setup.sh deb
+	@B=$(B) VERSION=$(VERSION) tools/deb.sh
 
 install: all
 	@B=$(B) DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh install

@@ -4,6 +4,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "cmd/command.h"
+#include "cmd/version.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ static int dispatch(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return command_help.run(&command_help, 0, NULL);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        printf("kelvin %s\n", KELVIN_VERSION);
+        version_print(stdout);
         return EXIT_OK;
     }
     const struct command *c = command_find(word);

@@ -50,9 +50,13 @@ man_is_complete() {
 completes() {
     local option
     "$kelvin" help --as bash >"$tmp/bash"
+    "$kelvin" help --as zsh | sed -n "/^  $1)\$/,/;;\$/p" >"$tmp/zsh"
+    "$kelvin" help --as fish | grep "'__kelvin_command $1'" >"$tmp/fish"
     bash -n "$tmp/bash"
     for option in $(options "$1"); do
-        grep -q -- "^ *$1).*$option\b" "$tmp/bash" || echo "no $1 $option in the completion"
+        grep -q -- "^ *$1).*$option\b" "$tmp/bash" || echo "no $1 $option in the completion for bash"
+        grep -q -- "${option}['},[]" "$tmp/zsh" || echo "no $1 $option in the completion for zsh"
+        grep -q -- " -l ${option#--} " "$tmp/fish" || echo "no $1 $option in the completion for fish"
     done
 }
 
@@ -81,7 +85,7 @@ keys_are_told() {
 }
 
 version_has_changes() {
-    grep -qF "$("$kelvin" --version | cut -d' ' -f2)" CHANGES || echo "CHANGES does not tell of this version"
+    grep -qF "$("$kelvin" --version | sed 's/^kelvin //; q')" CHANGES || echo "CHANGES does not tell of this version"
 }
 
 links_lead_somewhere() {

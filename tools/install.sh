@@ -1,13 +1,20 @@
 #!/bin/bash
 # Put the program, its libraries and headers, man pages, completion and pages in place, or take them away again.
-# Usage: B=build DESTDIR= PREFIX=/usr/local tools/install.sh install|uninstall
+# Usage: B=build DESTDIR= PREFIX=/usr/local LIBDIR=PREFIX/lib tools/install.sh install|uninstall
 set -euo pipefail
 cd "$(dirname "$0")/.." || exit
-root=${DESTDIR:-}${PREFIX:-/usr/local}
+prefix=${PREFIX:-/usr/local}
+root=${DESTDIR:-}$prefix
+libdir=${LIBDIR:-$prefix/lib}
+archive=${DESTDIR:-}$libdir
 man=$root/share/man/man1
-completion=$root/share/bash-completion/completions
+bash=$root/share/bash-completion/completions/kelvin
+# Where Debian's zsh looks: below /usr/local in site-functions, for packages in vendor-completions.
+zsh=$root/share/zsh/$([ "$prefix" = /usr ] && echo vendor-completions || echo site-functions)/_kelvin
+fish=$root/share/fish/vendor_completions.d/kelvin.fish
 doc=$root/share/doc/kelvin
-lib=$root/lib/kelvin
+# The program looks for its agent in ../lib/kelvin.
+agent=$root/lib/kelvin
 include=$root/include
 kelvin=${B:-build}/kelvin
 
@@ -17,44 +24,72 @@ commands() {
 
 # What standard input says becomes FILE, readable by all.
 put() { # FILE
-    install -m 644 /dev/stdin "$1"
+    install -D -m 644 /dev/stdin "$1"
 }
 
 # For `cc my.c $(pkg-config --cflags --libs kelvin)`.
 pkg_config() {
-    cat <<EOF
-prefix=${PREFIX:-/usr/local}
-libdir=\${prefix}/lib
+    cat <<END
+prefix=$prefix
+libdir=$libdir
 includedir=\${prefix}/include
 
 Name: kelvin
 Description: Benchmarks in C and C++ programs (kelvin_bench.h)
-Version: $("$kelvin" --version | sed 's/.* //')
+Version: $("$kelvin" --version | sed 's/^kelvin //; q')
 Libs: -L\${libdir} -lkelvin_bench -lm -pthread
 Cflags: -I\${includedir} -pthread
-EOF
+END
 }
 
-case ${1:-} in
-install)
-    mkdir -p "$root/bin" "$lib" "$root/lib/pkgconfig" "$include" "$man" "$completion" "$doc"
-    install -m 755 "$kelvin" "$root/bin/kelvin"
-    install -m 644 "${B:-build}/libkelvin-agent.so" "$lib"
-    install -m 644 "${B:-build}/libkelvin_bench.a" "$root/lib"
-    install -m 644 include/kelvin_*.h "$include"
-    pkg_config | put "$root/lib/pkgconfig/kelvin.pc"
+# Say what to do before half of it is in place.
+check_rights() {
+    local folder=$root
+    while [ ! -e "$folder" ]; do
+        folder=$(dirname "$folder")
+    done
+    [ -w "$folder" ] && return
+    echo "install: no right to write in $folder. Run 'sudo make $1', or use a folder of your own:" >&2
+    echo "install:     make $1 PREFIX=\$HOME/.local" >&2
+    exit 1
+}
+
+install_all() {
+    local command
+    install -D -m 755 "$kelvin" "$root/bin/kelvin"
+    install -D -m 644 -t "$agent" "${B:-build}/libkelvin-agent.so"
+    install -D -m 644 -t "$archive" "${B:-build}/libkelvin_bench.a"
+    install -D -m 644 -t "$include" include/kelvin_*.h
+    pkg_config | put "$archive/pkgconfig/kelvin.pc"
     "$kelvin" help --as man | put "$man/kelvin.1"
     for command in $(commands); do
         "$kelvin" help "$command" --as man | put "$man/kelvin-$command.1"
     done
-    "$kelvin" help --as bash | put "$completion/kelvin"
-    install -m 644 README.md CHANGES LICENSE doc/*.md "$doc"
+    "$kelvin" help --as bash | put "$bash"
+    "$kelvin" help --as zsh | put "$zsh"
+    "$kelvin" help --as fish | put "$fish"
+    install -D -m 644 -t "$doc" README.md CHANGES LICENSE doc/*.md
+}
+
+uninstall_all() {
+    local header
+    rm -f "$root/bin/kelvin" "$man/kelvin.1" "$man"/kelvin-*.1 "$bash" "$zsh" "$fish"
+    for header in include/kelvin_*.h; do
+        rm -f "$root/$header"
+    done
+    rm -f "$archive/libkelvin_bench.a" "$archive/pkgconfig/kelvin.pc"
+    rm -rf "$doc" "$agent"
+}
+
+case ${1:-} in
+install)
+    check_rights install
+    install_all
     echo "installed $root/bin/kelvin; try: kelvin help"
     ;;
 uninstall)
-    rm -f "$root/bin/kelvin" "$man/kelvin.1" "$man"/kelvin-*.1 "$completion/kelvin"
-    rm -f "$root/lib/libkelvin_bench.a" "$include"/kelvin_{bench,equal}.h "$root/lib/pkgconfig/kelvin.pc"
-    rm -rf "$doc" "$lib"
+    check_rights uninstall
+    uninstall_all
     echo "removed kelvin from $root"
     ;;
 *)

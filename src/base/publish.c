@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <zlib.h>
@@ -34,12 +35,16 @@ static mode_t mode_for(const char *path)
     return 0666 & ~mask;
 }
 
-/* A file with no name yet; where the filesystem has none (NFS, old overlays), a hidden one. */
+/*
+ * A file with no name yet; where the filesystem has none (NFS, old overlays), or could not give it
+ * one later (no /proc, as in a bare chroot), a hidden one.
+ */
 static int open_beside(struct publish *p)
 {
     autofree char *folder = folder_of(p->path);
-    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+    bool can_name = access("/proc/self/fd", F_OK) == 0;
+    int fd = can_name ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0 || (can_name && errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
         return fd;
     p->temp = mem_printf("%s/.kelvin-XXXXXX", folder);
     fd = mkostemp(p->temp, O_CLOEXEC);

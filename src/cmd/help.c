@@ -1,6 +1,7 @@
 /*
  * help.c - help in the terminal; the build makes man pages and completion with it too.
  */
+#include "cmd/completion.h"
 #include "cmd/manual.h"
 
 #include <string.h>
@@ -11,8 +12,8 @@ struct help_opts {
 
 static const struct opt help_table[] = {
     {0, "as", OPT_CHOICE, offsetof(struct help_opts, as), "KIND",
-     "print it as text, as a man page, or as a completion script (default: text)",
-     .choices = "text man bash"},
+     "print it as text, as a man page, or as a completion script for a shell (default: text)",
+     .choices = "text man bash zsh fish"},
     OPT_END,
 };
 
@@ -41,7 +42,11 @@ static int help_run(const struct command *self, int n, char **args)
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
     if (strcmp(o.as, "bash") == 0)
-        manual_completion(stdout);
+        completion_bash(stdout);
+    else if (strcmp(o.as, "zsh") == 0)
+        completion_zsh(stdout);
+    else if (strcmp(o.as, "fish") == 0)
+        completion_fish(stdout);
     else if (operands.n_operands)
         return print_topic(operands.operands[0], o.as);
     else if (strcmp(o.as, "man") == 0)

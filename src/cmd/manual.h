@@ -1,5 +1,5 @@
 /*
- * manual.h - help, man pages and completion, all from the command and option tables.
+ * manual.h - help and man pages from the command and option tables.
  */
 #pragma once
 #include "cmd/command.h"
@@ -13,4 +13,3 @@ void manual_suite(FILE *out); /* the keys of kelvin.conf */ /* what `kelvin help
 
 void manual_man_overview(FILE *out); /* kelvin(1) in roff */
 void manual_man_command(FILE *out, const struct command *c);
-void manual_completion(FILE *out); /* for bash */

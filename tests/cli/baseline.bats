@@ -259,10 +259,7 @@ assert d["comparisons"][0]["verdict"] == "slower" and abs(d["comparisons"][0]["r
 
 @test "the page in a browser: shapes, labels inside, narrow and dark" {
     [ -z "${KELVIN_SANITIZED:-}" ] || skip "seen with the plain build, same bytes"
-    command -v node >/dev/null || skip "needs node"
-    [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "needs Chromium (Debian package chromium)"
-    [ -d "$ROOT/tests/browser/node_modules/playwright-core" ] ||
-        skip "needs playwright-core ('npm ci' in tests/browser)"
+    need_browser
     local i
     for i in 1 2 3 4 5 6 7 8; do # the level changes in the middle
         import_of main "sort=$((i < 5 ? 1000 : 1300))" "a<b>&'c'=0.25" "flat=7"

@@ -2,13 +2,6 @@
 # The flame graph where scripts run: zoom, search, keyboard, address, as an image, two on a page.
 load ../lib/helpers
 
-need_browser() {
-    command -v node >/dev/null || skip "needs node"
-    [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "needs Chromium (Debian package chromium)"
-    [ -d "$ROOT/tests/browser/node_modules/playwright-core" ] ||
-        skip "needs playwright-core ('npm ci' in tests/browser)"
-}
-
 draw() { # FILE OPTION...
     cat >in.folded <<'END'
 main;parse;read_token 420

@@ -77,7 +77,7 @@ for level in range(40):
             for k in range(3):
                 print(f"cfn=f{level + 1}_{k}\ncalls=1 1\n2 {below // 3 + 1000 * (40 - level)}")
 EOF
-    run --separate-stderr timeout 60 "$KELVIN" report deep.out --format json --top 1000
+    run --separate-stderr timeout "$(patience 60)" "$KELVIN" report deep.out --format json --top 1000
     exits 0
     [[ $stderr == *"more paths than are kept"* ]] || fail "$stderr"
     echo "$output" | python3 -c '

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # What holds for every command: usage, messages, exit codes, hostile inputs, whole output files.
 
+# shellcheck disable=SC2154  # kelvin and run set output, status, stderr
 load ../lib/helpers
 
 teardown() {
@@ -49,10 +50,17 @@ small() {
     prints "$long"
 }
 
-@test "--version is one line with the version" {
+@test "--version is one line with the version, then what it was built with" {
     kelvin --version
     exits 0
-    [[ $output =~ ^kelvin\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    [[ ${lines[0]} =~ ^kelvin\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    [[ ${lines[1]} == "built with "[gc]*" for "* ]] || fail "$output"
+    local library
+    for library in glibc elfutils capstone sqlite zstd zlib xxhash; do
+        [[ ${lines[2]} =~ \ $library\ [0-9]+\.[0-9] ]] || fail "no $library: $output"
+    done
+    [[ ${lines[3]} == "features: "* ]] || fail "$output"
+    [ -z "${KELVIN_SANITIZED:-}" ] || [[ ${lines[3]} == *sanitized* ]] || fail "$output"
 }
 
 @test "every command has the same help by both ways" {
@@ -454,11 +462,40 @@ small() {
         [ -s "usr/share/man/man1/kelvin-$command.1" ] || fail "no man page of $command"
     done
     bash -n usr/share/bash-completion/completions/kelvin
+    [ -s usr/share/zsh/vendor-completions/_kelvin ] && [ -s usr/share/fish/vendor_completions.d/kelvin.fish ]
     [ "$(find . -type f -newer usr/bin/kelvin -perm /111 | wc -l)" = 0 ]
     cd "$ROOT"
     DESTDIR=$BATS_TEST_TMPDIR/root PREFIX=/usr tools/install.sh uninstall
     [ -z "$(find "$BATS_TEST_TMPDIR/root" -type f)" ]
 }
+
+@test "install without rights tells what to do, and begins nothing" {
+    [ "$(id -u)" = 0 ] || skip "needs root to become somebody else"
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "the same script"
+    # In a copy: the clone may lie in a closed home.
+    local folder
+    folder=$(open_folder)
+    mkdir -p "$folder/tools" && install -m 755 "$ROOT/tools/install.sh" "$folder/tools"
+    mkdir -p "$folder/locked/usr" && chmod -R a+rX "$folder"
+    B=$folder PREFIX=$folder/locked/usr run_as_nobody "$folder/tools/install.sh" install
+    remove_open_folders
+    exits 1
+    [[ $stderr == *"no right to write in $folder/locked/usr"*"sudo make install"*"PREFIX="* ]] || fail "$stderr"
+}
+
+@test "warnings as errors need no other objects: demo, check and install share theirs" {
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "seen with the plain build"
+    local build
+    build=$(realpath --relative-to="$ROOT" "$(dirname "$KELVIN")")
+    # A copy: the build under test must stay as it is.
+    cp -a "$(dirname "$KELVIN")/.flags" flags
+    grep -q -- " -I$build/gen " flags || skip "not a build of this folder's own"
+    run env -u MAKEFLAGS -u MAKELEVEL make -C "$ROOT" --no-print-directory B="$build" WERROR=1 "$build/.flags"
+    exits 0
+    cmp flags "$ROOT/$build/.flags"
+}
+
+# --- shells ---
 
 @test "completion offers commands, options and choices" {
     source <("$KELVIN" help --as bash)
@@ -471,6 +508,99 @@ small() {
     COMP_WORDS=(kelvin help --as m) COMP_CWORD=3
     _kelvin
     [ "${COMPREPLY[*]}" = man ]
+}
+
+# What zsh would offer at the end of LINE, a word a line: compadd is the one way to offer something.
+zsh_offers() { # LINE
+    "$KELVIN" help --as zsh >_kelvin
+    rm -f offered
+    cat >type.zsh <<'END'
+zmodload zsh/zpty
+zpty -b shell zsh -f -i
+zpty -w shell 'PROMPT=; autoload -Uz compinit; compinit -D -u; source ./_kelvin'
+zpty -w shell 'compadd () { builtin compadd "$@"; local -a got; builtin compadd -O got "$@"; print -rl -- $got >>offered }'
+zpty -w shell 'touch ready'
+repeat 600; do [[ -e ready ]] && break; sleep 0.1; done
+zpty -w -n shell "$1"$'\t'
+repeat 600; do [[ -s offered ]] && break; sleep 0.1; done
+sleep 0.2
+zpty -d shell
+END
+    rm -f ready
+    zsh -f type.zsh "$1"
+    [ -f offered ] && cat offered
+}
+
+@test "completion for zsh offers commands, options and choices" {
+    command -v zsh >/dev/null || skip "needs zsh ('make check-all' installs it)"
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "seen with the plain build, same text"
+    zsh_offers "kelvin " >got
+    diff <(commands | sort) <(sort -u got) || fail "$(cat got)"
+    zsh_offers "kelvin fold --ker" >got
+    grep -qx -- --kernel got || fail "$(cat got)"
+    [ "$(zsh_offers "kelvin help --as " | xargs)" = "text man bash zsh fish" ]
+    touch here.txt
+    zsh_offers "kelvin fold -o he" >got
+    grep -q here.txt got || fail "$(cat got)"
+}
+
+@test "completion for fish offers commands, options, choices and files" {
+    command -v fish >/dev/null || skip "needs fish ('make check-all' installs it)"
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "seen with the plain build, same text"
+    "$KELVIN" help --as fish >kelvin.fish
+    touch here.txt
+    export HOME=$PWD
+    offers() { fish --no-config -c "source kelvin.fish; complete -C '$1'" | cut -f1 | xargs; }
+    [ "$(offers 'kelvin ')" = "$(commands | sort | xargs)" ] || fail "$(offers 'kelvin ')"
+    [ "$(offers 'kelvin fold --ker')" = --kernel ]
+    [ "$(offers 'kelvin help --as ')" = "bash fish man text zsh" ]
+    [ "$(offers 'kelvin fold --output he')" = here.txt ]
+    [ "$(offers 'kelvin fold he')" = here.txt ]
+}
+
+# --- packages ---
+
+@test "the Debian package has everything, and lintian finds nothing" {
+    command -v lintian >/dev/null || skip "needs lintian ('make check-all' installs it)"
+    command -v dpkg-shlibdeps >/dev/null || skip "needs dpkg-dev ('make check-all' installs it)"
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "nobody packages the checked build"
+    local part
+    mkdir out && cp "$KELVIN" "$(dirname "$KELVIN")"/libkelvin* out
+    DEBFULLNAME="A Packager" DEBEMAIL=packager@kelvin.invalid B=$PWD/out VERSION=0.1.0 "$ROOT/tools/deb.sh"
+    dpkg-deb --fsys-tarfile out/*.deb | tar -t >list
+    for part in bin/kelvin lib/kelvin/libkelvin-agent.so include/kelvin_bench.h 'lib/.*/libkelvin_bench.a' \
+        'lib/.*/pkgconfig/kelvin.pc' share/man/man1/kelvin-record.1.gz share/bash-completion/completions/kelvin \
+        share/zsh/vendor-completions/_kelvin share/fish/vendor_completions.d/kelvin.fish; do
+        grep -qx "./usr/$part" list || fail "no $part in the package"
+    done
+    dpkg-deb -f out/*.deb Depends | grep -q 'libdw1 (>= .*libsqlite3-0 (>= ' || fail "$(dpkg-deb -f out/*.deb Depends)"
+    run lintian --allow-root --fail-on error,warning out/*.deb
+    [ "$status" = 0 ] && [ -z "$output" ] || fail "$output"
+}
+
+@test "the static build runs in an empty folder that is its root" {
+    [ "$(id -u)" = 0 ] || skip "needs root for chroot"
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "there is one static build"
+    [ -f "/usr/lib/$(gcc -print-multiarch)/liblzma.a" ] && [ -f "/usr/lib/$(gcc -print-multiarch)/libbz2.a" ] ||
+        skip "needs liblzma-dev and libbz2-dev ('make check-all' installs them)"
+    local build
+    build=$(dirname "$KELVIN")/static
+    env -u MAKEFLAGS -u MAKELEVEL make -s -C "$ROOT" -j"$(nproc)" STATIC=1 B="$build" "$build/kelvin"
+    mkdir root root/out
+    cp "$build/kelvin" root
+    small
+    cp small.folded root
+    gcc -O2 -static -pthread -o root/split "$ROOT/tests/target/split.c"
+    run --separate-stderr chroot root /kelvin --version
+    exits 0
+    [[ $output == *", static"* ]] || fail "$output"
+    run --separate-stderr chroot root /kelvin flame /small.folded -o /out/small.svg
+    exits 0
+    "$KELVIN" flame small.folded -o here.svg
+    cmp here.svg root/out/small.svg
+    # Without /proc, and so without names; but it records where it may.
+    run --separate-stderr chroot root /kelvin record --min-samples 1 -o /out/split.kelvin -- /split 0.2
+    [ "$status" != 0 ] || chroot root /kelvin info /out/split.kelvin | grep -q 'whole stacks\|samples' || fail "$stderr"
 }
 
 @test "prose with a number at the end of a line is not a profile" {

@@ -4,15 +4,8 @@ load ../lib/helpers
 
 GOLDEN=$ROOT/tests/golden/speedscope
 
-need_speedscope() {
-    command -v node >/dev/null || skip "needs node"
-    [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "needs Chromium (Debian package chromium)"
-    [ -d "$ROOT/tests/browser/node_modules/speedscope" ] ||
-        skip "needs speedscope and playwright-core ('npm ci' in tests/browser)"
-}
-
 @test "speedscope itself opens an export and shows its profiles and functions" {
-    need_speedscope
+    need_browser speedscope
     kelvin convert "$GOLDEN/sampled.speedscope.json" -o out.speedscope.json
     exits 0
     run node "$ROOT/tests/browser/speedscope.mjs" out.speedscope.json
@@ -60,7 +53,7 @@ need_speedscope() {
 
 @test "a JSON bomb ends at once" {
     { printf '{"x":'; head -c 100000000 /dev/zero | tr '\0' '['; } >bomb.json
-    run --separate-stderr timeout 20 "$KELVIN" fold --from speedscope bomb.json
+    run --separate-stderr timeout "$(patience 20)" "$KELVIN" fold --from speedscope bomb.json
     exits 5
     complains "nested deeper than 512"
 }

@@ -17,6 +17,51 @@ kelvin() {
     run --separate-stderr "$KELVIN" "$@"
 }
 
+# SECONDS, more of them the busier the machine: for `timeout`, where a limit only tells a hang from work.
+patience() { # SECONDS
+    awk -v seconds="$1" -v cpus="$(nproc)" '{ n = $1 / cpus; print int(seconds * (n > 1 ? 2 * n : 2)) }' /proc/loadavg
+}
+
+# A folder that everybody can reach, with kelvin and its agent in it: the clone and the tests' own folders may lie in a
+# closed home. Prints its name; it is gone after the test, with teardown or without.
+open_folder() { # [FILE...]
+    local folder
+    folder=$(mktemp -d /tmp/kelvin-test.XXXXXX)
+    chmod 755 "$folder"
+    install -m 755 "$KELVIN" "${KELVIN%/*}/libkelvin-agent.so" "$@" "$folder"
+    echo "$folder" >>"$BATS_TEST_TMPDIR/.open-folders"
+    echo "$folder"
+}
+
+remove_open_folders() {
+    local folder
+    [ -f "$BATS_TEST_TMPDIR/.open-folders" ] || return 0
+    while read -r folder; do
+        rm -rf "$folder"
+    done <"$BATS_TEST_TMPDIR/.open-folders"
+}
+
+teardown() {
+    remove_open_folders
+}
+
+# Run a command as somebody without rights, as `run` does.
+run_as_nobody() { # COMMAND...
+    run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+# What the browser tests need is there, and works; else the test is skipped, and says what is missing.
+need_browser() { # [NPM-PACKAGE...]
+    local package
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "needs Chromium ('make check-all' installs it)"
+    for package in playwright-core "$@"; do
+        [ -d "$ROOT/tests/browser/node_modules/$package" ] || skip "needs $package ('make check-all' fetches it)"
+    done
+    (cd "$ROOT/tests/browser" && node -e "import('playwright-core')") 2>/dev/null ||
+        skip "this node, $(node --version), cannot load playwright-core"
+}
+
 # Say what is wrong, and fail. Long texts are cut: somebody has to read this.
 fail() {
     printf '%.500s\n' "$@" >&2

@@ -19,7 +19,7 @@ setup() {
 as_nobody() { # COMMAND...
     [ "$(id -u)" = 0 ] || skip "needs root, to become somebody else"
     chmod 777 .
-    run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    run_as_nobody "$@"
 }
 
 # The value of a line of `kelvin info`.
@@ -86,7 +86,9 @@ splits_right() { # FILE SIXTY THIRTY TEN
 }
 
 @test "an unprivileged user gets the same shape, and is told that the kernel is hidden" {
-    as_nobody "$KELVIN" record -o u.kelvin -- "$TARGET/split" 2 200
+    local folder
+    folder=$(open_folder "$TARGET/split")
+    as_nobody "$folder/kelvin" record -o u.kelvin -- "$folder/split" 2 200
     exits 0
     splits_right u.kelvin part_sixty part_thirty part_ten
     [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 2 ] || [ "$(info u.kelvin kernel_hidden)" = yes ]

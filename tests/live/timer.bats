@@ -198,24 +198,19 @@ weighs_right() { # PERCENT
 @test "an ordinary user needs no rights" {
     [ "$(id -u)" -eq 0 ] || skip "only root can become somebody else"
     local folder
-    folder=$(mktemp -d /tmp/kelvin-test.XXXXXX)
+    folder=$(open_folder "$TARGET/split")
     chmod 777 "$folder"
-    cp "$KELVIN" "${KELVIN%/*}/libkelvin-agent.so" "$TARGET/split" "$folder"
-    run --separate-stderr setpriv --reuid 65534 --clear-groups "$folder/kelvin" record --engine timer \
-        -o "$folder/r.kelvin" -- "$folder/split" 2
+    run_as_nobody "$folder/kelvin" record --engine timer -o "$folder/r.kelvin" -- "$folder/split" 2
     cp "$folder/r.kelvin" .
-    rm -rf "$folder"
     exits 0
     between 52 "$(share part_sixty part_)" 68
 }
 
 @test "a program that gives up its rights before it execs is sampled" {
     [ "$(id -u)" -eq 0 ] || skip "only root can become somebody else"
-    cp "$TARGET/split" "$BATS_TEST_TMPDIR"
-    setpriv --reuid 65534 --clear-groups test -r "${KELVIN%/*}/libkelvin-agent.so" ||
-        skip "the build lies in a closed folder"
-    setpriv --reuid 65534 --clear-groups test -x ./split || skip "tests lie in a closed folder"
-    record setpriv --reuid 65534 --clear-groups ./split 1
+    local folder
+    folder=$(open_folder "$TARGET/split")
+    KELVIN=$folder/kelvin record setpriv --reuid 65534 --clear-groups "$folder/split" 1
     exits 0
     between 50 "$(share part_sixty part_)" 70
 }

@@ -2,7 +2,11 @@
 //
 // Usage: split_rust SECONDS [DEPTH]
 
-use std::hint::black_box;
+// std::hint has one since 1.66; Debian 12's rustc is 1.63.
+#[inline(always)]
+fn black_box<T: Copy>(value: T) -> T {
+    unsafe { std::ptr::read_volatile(&value) }
+}
 
 #[repr(C)]
 struct Timespec {
