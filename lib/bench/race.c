@@ -186,7 +186,9 @@ static double median_ns(const struct race *r, enum side side)
 
 static void say_race(struct race *r)
 {
-    static const char *const words[] = {"holds", "DOES NOT HOLD", "UNDECIDED: more --time"};
+    static const char *const words[] = {[GATE_HOLDS] = "holds",
+                                        [GATE_BROKEN] = "DOES NOT HOLD",
+                                        [GATE_UNDECIDED] = "UNDECIDED: more --time"};
     char times[2][UNITS_MAX];
     for (int side = 0; side < 2; side++) {
         double ns = median_ns(r, (enum side)side);
@@ -218,7 +220,8 @@ static void record_message(const struct race *r, struct json *j)
 
 static void record_race(struct race *r)
 {
-    static const char *const words[] = {"holds", "broken", "undecided"};
+    static const char *const words[] = {
+        [GATE_HOLDS] = "holds", [GATE_BROKEN] = "broken", [GATE_UNDECIDED] = "undecided"};
     struct json *j = session_record(r->s);
     if (!j)
         return;
@@ -257,7 +260,7 @@ static int fall(const struct race *r, struct err *err)
 
 static int race_one(struct race *r, struct err *err)
 {
-    static const int codes[] = {EXIT_OK, EXIT_FAILS, EXIT_INCONCLUSIVE};
+    static const int codes[] = {[GATE_BROKEN] = EXIT_FAILS, [GATE_UNDECIDED] = EXIT_INCONCLUSIVE};
     if (!race_measure(r))
         return fall(r, err);
     say_race(r);

@@ -340,11 +340,11 @@ while [ $i -lt "$4" ]; do i=$((i + 1)); done
 exec sleep "$t"
 END
     chmod +x nap
-    bench --runs 20 --name a --name b './nap a 0.005 0.06 0' './nap b 0.06 0.005 8000'
+    bench --runs 20 --name a --name b './nap a 0.005 0.06 0' './nap b 0.06 0.005 2000'
     exits 0
     has inconclusive
     says "by CPU time, which does not see waiting, 'b' is slower"
-    bench --runs 20 --measure cpu './nap a 0.005 0.06 0' './nap b 0.06 0.005 8000'
+    bench --runs 20 --measure cpu './nap a 0.005 0.06 0' './nap b 0.06 0.005 2000'
     has slower
 }
 
