@@ -188,8 +188,11 @@ static uint64_t work(uint64_t v, int times)
 {
     static uint64_t dice = 1;
     dice = dice * 6364136223846793005u + 1442695040888963407u;
-    for (uint64_t i = 0; i < (uint64_t)times * (5000 + (dice >> 51)); i++)
-        __asm__ volatile("" : "+r"(i));
+    uint64_t x = 1; /* a chain of products: where the loop lies in memory must not matter */
+    for (uint64_t i = 0; i < (uint64_t)times * (2000 + (dice >> 52)); i++) {
+        x = x * 6364136223846793005u + i;
+        __asm__ volatile("" : "+r"(x));
+    }
     return v * 3;
 }
 static uint64_t plain(uint64_t v) { return work(v, 1); }
