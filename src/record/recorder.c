@@ -37,10 +37,6 @@ static enum unwind_end take_sample(void *to, const struct engine_sample *s)
     return end;
 }
 
-/*
- * What is shown first is what samples stand for: those of short processes and of threads that run
- * little stand for more than others.
- */
 static void add_stream(struct recorder *r, size_t i)
 {
     struct profile *p = r->profile;
@@ -48,12 +44,12 @@ static void add_stream(struct recorder *r, size_t i)
     autofree char *bare = mem_strndup(f->event, strcspn(f->event, ":"));
     int stream = profile_add_stream(p, f->event, f->obtained);
     profile_stream(p, stream)->rate_hz = f->rate_hz;
-    profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
-    int weight = profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
-                                   dimension_unit(f->dimension));
+    int samples = profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
+    profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
+                      dimension_unit(f->dimension));
     r->events[i].stream = stream;
     if (i == 0)
-        p->default_value = (struct value_ref){stream, weight};
+        p->default_value = (struct value_ref){stream, samples};
 }
 
 struct stream *recorder_tally(const struct recorder *r)

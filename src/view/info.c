@@ -184,6 +184,12 @@ static void json_stream(struct json *j, const struct selection *shown, const str
     json_known(j, "lost", s->lost_known, s->lost);
     json_put_uint(j, "throttled", s->throttled);
     json_known(j, "unfinished", s->unfinished_known, stream_unfinished(s));
+    json_key(j, "unfinished_why");
+    json_open(j, '{');
+    for (int i = 0; i < s->n_unfinished; i++)
+        json_put_uint(j, profile_str(p, s->unfinished[i].why).at, s->unfinished[i].n);
+    json_close(j, '}');
+    json_put_uint(j, "guessed", s->guessed);
     json_put_uint(j, "rows", s->rows.n);
     json_put_bool(j, "times", s->rows.time_ns != NULL);
     json_put_bool(j, "durations", s->rows.duration_ns != NULL);

@@ -99,3 +99,9 @@ no_litter() { # FOLDER
     left=$(find "$1" -name '.kelvin*')
     [ -z "$left" ] || fail "left behind: $left"
 }
+
+# What `kelvin info` knows of a profile: a key of its metadata, else a fact or the total of a column of its first stream.
+info() { # FILE KEY
+    "$KELVIN" info "$1" --json 2>/dev/null | jq -r --arg k "$2" '.meta[$k] // .streams[0][$k] // .streams[0].unfinished_why[$k] //
+        ([.streams[0].values[] | select(.name == $k) | .total] | first) // "not recorded"'
+}

@@ -45,7 +45,7 @@ def kelvin_samples(kelvin, path):
         start, offset = int(maps["start"][m], 16), int(maps["offset"][m], 16)
         return base(maps["path"][m]), int(frames["pc"][i], 16) - start + offset
 
-    for stack, thread, time in zip(*(p["samples"][k] for k in ("stack", "thread", "time_ns"))):
+    for stack, thread, time in zip(*(p["streams"][0]["rows"][k] for k in ("stack", "thread", "time_ns"))):
         chain = []
         while stack:
             chain.append(place(p["stacks"]["frame"][stack]))

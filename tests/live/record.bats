@@ -22,11 +22,6 @@ as_nobody() { # COMMAND...
     run_as_nobody "$@"
 }
 
-# The value of a line of `kelvin info`.
-info() { # FILE KEY
-    "$KELVIN" info "$1" | awk -v key="$2" '$1 == key { $1 = ""; sub(/^ /, ""); print; exit }'
-}
-
 # Each part has its share within four standard deviations, and 99 % of the stacks are whole.
 splits_right() { # FILE SIXTY THIRTY TEN
     "$KELVIN" fold "$1" | awk -v a="$2" -v b="$3" -v c="$4" '

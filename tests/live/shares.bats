@@ -17,11 +17,6 @@ setup() {
     rm -f probe.kelvin
 }
 
-# The value of a line of `kelvin info`.
-info() { # FILE KEY
-    "$KELVIN" info "$1" | awk -v key="$2" '$1 == key { $1 = ""; sub(/^ /, ""); print; exit }'
-}
-
 # Of the samples of r.kelvin, those that match PATTERN have the share TRUE percent: within five
 # standard deviations of independent samples (one failure in a million) and SLACK points.
 has_share() { # PATTERN TRUE SLACK

@@ -6,6 +6,8 @@ load ../lib/helpers
 TARGET=${KELVIN%/*}/tests/target
 SOURCE=$ROOT/tests/target
 
+ELSEWHERE="goes on in a stack that was not copied (signal handler on its own stack)"
+
 setup_file() {
     make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
 }
@@ -25,21 +27,16 @@ share() { # FILE PATTERN
         END { printf "%d\n", all ? 100 * n / all : 0 }'
 }
 
-# A count of `kelvin info`, 0 where it has none.
-count() { # FILE KEY
-    "$KELVIN" info "$1" | awk -v key="$2" '$1 == key { n = $2 } END { print n + 0 }'
-}
-
 # 99 % of the stacks reach the bottom, of which at most GUESSED % by a guess.
 reaches_bottom() { # FILE GUESSED
     local all cut guessed
     all=$("$KELVIN" fold "$1" | awk '{ n += $NF } END { print n + 0 }')
     cut=$("$KELVIN" fold "$1" | awk '/\[unfinished\]/ { n += $NF } END { print n + 0 }')
-    guessed=$(count "$1" guessed_stacks)
+    guessed=$(info "$1" guessed)
     [ "$all" -ge 200 ] || fail "$all samples only"
     [ $((cut * 100)) -le "$all" ] || fail "$cut of $all stacks are unfinished"
     [ $((guessed * 100)) -le $((all * $2)) ] || fail "$guessed of $all stacks are guessed"
-    [ "$(count "$1" unfinished)" = "$cut" ]
+    [ "$(info "$1" unfinished)" = "$cut" ]
 }
 
 record() { # COMMAND...
@@ -65,8 +62,8 @@ record() { # COMMAND...
 @test "a handler on a stack of its own is counted as that" {
     record "$TARGET/handlers" 1 alt
     [ "$(share s.kelvin 'interrupted.*;handler_work' )" -le 30 ]
-    [ "$(count s.kelvin unfinished_other_stack)" -ge 200 ] || fail "$("$KELVIN" info s.kelvin)"
-    [ "$(count s.kelvin unfinished_other_stack)" = "$(count s.kelvin unfinished)" ]
+    [ "$(info s.kelvin "$ELSEWHERE")" -ge 200 ] || fail "$("$KELVIN" info s.kelvin)"
+    [ "$(info s.kelvin "$ELSEWHERE")" = "$(info s.kelvin unfinished)" ]
     [ "$(share s.kelvin '\\[unfinished\\];[^;]*;__restore_rt;handler_outer')" -ge 50 ]
 }
 
@@ -86,7 +83,7 @@ record() { # COMMAND...
     command -v luajit >/dev/null || skip "no luajit"
     record luajit "$SOURCE/traces.lua" 2
     reaches_bottom s.kelvin 100
-    [ "$(count s.kelvin guessed_stacks)" -ge 100 ]
+    [ "$(info s.kelvin guessed)" -ge 100 ]
     [[ $stderr == *"guessed: "* ]] || fail "$stderr"
 }
 

@@ -32,15 +32,10 @@ between() { # LOW VALUE HIGH
     [ "$2" -ge "$1" ] && [ "$2" -le "$3" ] || fail "$2 is not between $1 and $3"
 }
 
-# The value of a line of `kelvin info`.
-info() { # KEY
-    "$KELVIN" info r.kelvin | awk -v key="$1" '$1 == key { $1 = ""; sub(/^ /, ""); print; exit }'
-}
-
 # CPU time by the samples' weights is within PERCENT of what the kernel says.
 weighs_right() { # PERCENT
     local told sampled
-    told=$(info cpu_time_ns)
+    told=$(info r.kelvin cpu_time_ns)
     sampled=$("$KELVIN" fold --value cpu r.kelvin | awk '{ n += $NF } END { printf "%.0f", n }')
     between $((told * (100 - $1) / 100)) "$sampled" $((told * (100 + $1) / 100))
 }
@@ -50,8 +45,8 @@ weighs_right() { # PERCENT
     exits 0
     [[ $stderr == *"in-process timer"* ]] || fail "$stderr"
     [[ $stderr == *"perf_event_open is blocked"* ]] || fail "$stderr"
-    [ "$(info kind)" = "in-process timer" ]
-    [ "$(info engine)" = timer ]
+    [ "$(info r.kelvin kind)" = "in-process timer" ]
+    [ "$(info r.kelvin engine)" = timer ]
 }
 
 @test "shares of a known program, whole stacks, weights that add up to its CPU time" {
@@ -68,15 +63,15 @@ weighs_right() { # PERCENT
 @test "the rate that was possible is told beside the one asked for" {
     record "$TARGET/split" 1
     exits 0
-    [ "$(info rate_hz)" = 999 ]
-    [ "$(info rate_achieved_hz)" -gt 50 ]
-    [ "$(info rate_achieved_hz)" -le 1010 ]
+    [ "$(info r.kelvin rate_hz)" = 999 ]
+    [ "$(info r.kelvin rate_achieved_hz)" -gt 50 ]
+    [ "$(info r.kelvin rate_achieved_hz)" -le 1010 ]
 }
 
 @test "a lower rate than the tick is kept" {
     kelvin record --engine timer -F 50 --min-samples 1 -o r.kelvin -- "$TARGET/split" 2
     exits 0
-    between 40 "$(info rate_achieved_hz)" 60
+    between 40 "$(info r.kelvin rate_achieved_hz)" 60
     weighs_right 10
 }
 
@@ -91,7 +86,7 @@ weighs_right() { # PERCENT
 @test "a thousand threads" {
     record "$TARGET/guest" threads 1000
     undisturbed
-    [ "$(info lost)" -eq 0 ]
+    [ "$(info r.kelvin lost)" -eq 0 ]
 }
 
 @test "threads that come and go leave no timers behind" {
@@ -136,7 +131,7 @@ weighs_right() { # PERCENT
 @test "a program that resets and blocks all signals lives on, and is sampled" {
     record "$TARGET/guest" reset
     undisturbed
-    [ "$(info samples)" -gt 20 ]
+    [ "$(info r.kelvin samples)" -gt 20 ]
 }
 
 @test "a program keeps its own timers, its errno, and its use of our signal" {
