@@ -132,9 +132,9 @@ def bench_threads():
     """Four busy threads: nothing may be lost."""
     out = os.path.join(DATA, "threads.kelvin")
     sh(KELVIN, "record", "-q", "-o", out, "--", os.path.join(TARGET, "split"), "5", "50", "4")
-    meta = info(out)["meta"]
+    stream = info(out)["streams"][0]
     print("\nfour busy threads, 5 s each at 999 Hz: %s samples, %s lost, %s unfinished"
-          % (meta["samples"], meta["lost"], meta["unfinished"]), flush=True)
+          % (stream["rows"], stream["lost"], stream["unfinished"]), flush=True)
 
 
 def bench_perfdata():

@@ -43,7 +43,7 @@ static void add_stream(struct recorder *r, size_t i)
     const struct engine_facts *f = &r->facts[i];
     autofree char *bare = mem_strndup(f->event, strcspn(f->event, ":"));
     int stream = profile_add_stream(p, f->event, f->obtained);
-    profile_stream(p, stream)->rate_hz = f->rate_hz;
+    profile_stream(p, stream)->rate_hz = f->rate_hz > 0 ? r->opts.engine.rate_hz : 0;
     int samples = profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
     profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
                       dimension_unit(f->dimension));

@@ -381,10 +381,6 @@ END
 }
 
 @test "Ctrl-C before the first run is over is told" {
-<<<<<<< HEAD
-    # --foreground: one signal. Without it a second goes to the group, and may come after the first was heard.
-    run --separate-stderr timeout --foreground --preserve-status -s INT 1 "$KELVIN" bench 'sleep 5'
-=======
     # Once the command runs, however long that takes here: before, kelvin may not have got round to signals.
     env --default-signal=INT "$KELVIN" bench 'sh -c "echo $$ >pid; exec sleep 1000"' >out 2>err &
     local started=$! tries=0
@@ -393,7 +389,6 @@ END
     status=0
     wait "$started" || status=$?
     output=$(cat out) stderr=$(cat err)
->>>>>>> fresh
     exits 130
     complains "interrupted before anything was measured"
 }

@@ -196,6 +196,7 @@ static int thread_storm(int n)
 
 __attribute__((noinline)) static int child_work(void)
 {
+    __asm__ volatile("# child_work"); /* unlike the others, so that the compiler folds none */
     int fine = spin(1);
     STAY;
     return fine;
@@ -231,6 +232,7 @@ static int fork_storm(int n)
 
 __attribute__((noinline)) static int spawned_work(void)
 {
+    __asm__ volatile("# spawned_work"); /* unlike the others, so that the compiler folds none */
     int fine = spin(1);
     STAY;
     return fine ? 0 : wrong("errno changed after exec");
@@ -263,6 +265,7 @@ static int coroutine_fine;
 
 __attribute__((noinline)) static int coroutine_work(void)
 {
+    __asm__ volatile("# coroutine_work"); /* unlike the others, so that the compiler folds none */
     int fine = spin(1);
     STAY;
     return fine;
