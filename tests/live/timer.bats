@@ -225,9 +225,9 @@ weighs_right() { # PERCENT
 }
 
 @test "a command with an empty environment is told to be missing" {
-    kelvin record --engine timer -- env -i "$TARGET/split" 0.5
-    [[ $stderr == *"no samples"* || $stderr == *"too few"* || $stderr == *samples* ]] || fail "$stderr"
-    [ "$status" -ne 0 ]
+    kelvin record --engine timer --min-samples 100 -- env -i "$TARGET/split" 0.5
+    exits 3
+    [[ $stderr == *samples* ]] || fail "$stderr"
 }
 
 @test "the command's exit code is passed on" {
