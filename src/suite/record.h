@@ -16,6 +16,9 @@ enum { STRICT_LOST = 1, STRICT_UNFINISHED = 1, STRICT_UNNAMED = 10 };
 /* How many of the hottest functions are told. */
 enum { RECORD_TOP = 5, RECORD_NAME_BYTES = 96 };
 
+/* As much of a stack as the kernel copies. */
+enum { RECORD_STACK_BYTES = 65528 };
+
 struct record_opts {
     const char *output, *event, *engine;
     double rate_hz, duration_s, rotate_s;

@@ -11,10 +11,12 @@
 
 #include <sys/stat.h>
 
+#define KEPT_PROGRAM "program"
+
 static char *kept_path(const struct run *r, const char *baseline)
 {
     autofree char *folder = run_baseline_folder(r, baseline);
-    return mem_printf("%s/program", folder);
+    return mem_printf("%s/" KEPT_PROGRAM, folder);
 }
 
 /* Whether it needs a library that lies below this folder. */
@@ -31,10 +33,10 @@ static bool has_own_libraries(const char *binary)
     return strstr(said.at, below) || strstr(said.at, "not found");
 }
 
-int run_keep_program(struct run *r, struct err *err)
+int run_keep_program(const struct run *r, const struct folder *folder, struct err *err)
 {
     const char *binary = conf_text(&r->suite.conf, "", "build.binary");
-    autofree char *to = kept_path(r, r->opts.save);
+    autofree char *to = folder_file(folder, KEPT_PROGRAM);
     if (!*binary || has_own_libraries(binary))
         return 0;
     if (run_copy_file(binary, to, err) != 0)

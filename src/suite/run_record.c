@@ -1,8 +1,12 @@
 /* run_record.c - the phase of a run that records its workloads. */
 #include "source/import.h"
+#include "suite/record.h"
 #include "suite/run_inner.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int run_load_recording(struct suite_recording *rec, const char *path, struct err *err)
@@ -17,92 +21,121 @@ int run_load_recording(struct suite_recording *rec, const char *path, struct err
     return 0;
 }
 
-/* --- the recorder --- */
+/* --- the recorder, in a process of its own --- */
+
+/* What that process sends; plain data, and less than a pipe holds. */
+struct recorder_answer {
+    int rc; /* of record_take() */
+    struct record_facts facts;
+    struct err err;
+};
+
+struct recorder_job {
+    struct record_opts opts;
+    struct words command;
+    int answer_fd;
+};
 
 /* What came of one recording; why and output are to be freed. */
 struct recorded {
-    enum { RECORDED, RECORDED_TOO_LITTLE, RECORDED_FAILURE } how;
+    bool good;
+    uint64_t samples;
     char *why, *output; /* what is wrong, and the command's last lines */
 };
 
-/*
- * "kelvin record ... -- COMMAND"; the recorder is this very program. Only the command is kept to
- * its CPUs: the recorder must not take time from it there.
- */
-static void recorder_words(struct words *argv, const struct workload *w, const char *file,
-                           const struct words *cpus)
+/* Only the command is kept to its CPUs: the recorder must not take time from it there. */
+static void add_command(struct words *to, const struct workload *w, const struct words *cpus)
 {
-    autofree char *rate = mem_printf("%ld", w->rate_hz), *list = run_join_cpus(cpus);
-    const char *front[] = {"/proc/self/exe", "record", "-q", "-o", file, "-F", rate, "--"};
+    autofree char *list = run_join_cpus(cpus);
     const char *pinned[] = {"taskset", "-c", list};
-    for (size_t i = 0; i < sizeof front / sizeof *front; i++)
-        words_add(argv, text_of(front[i]));
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned && cpus->at.n; i++)
-        words_add(argv, text_of(pinned[i]));
+        words_add(to, text_of(pinned[i]));
     for (size_t i = 0; i < w->argv.at.n; i++)
-        words_add(argv, text_of(w->argv.at.at[i]));
+        words_add(to, text_of(w->argv.at.at[i]));
 }
 
-/* The last line of what the recorder said, without its name in front. Free it. */
-static char *last_line(const struct buf *tail)
+static int recorder_work(void *to)
 {
-    struct text all = text_trim(buf_text(tail));
-    while (all.n && all.at[all.n - 1] == '\n')
-        all.n--;
-    const char *line = all.n ? memrchr(all.at, '\n', all.n) : NULL;
-    struct text last = line ? (struct text){line + 1, (size_t)(all.at + all.n - line - 1)} : all;
-    last = text_trim(last);
-    if (text_starts(last, "kelvin: "))
-        last = (struct text){last.at + 8, last.n - 8};
-    return mem_strndup(last.at ? last.at : "", last.n);
+    const struct recorder_job *j = to;
+    struct recorder_answer a = {0};
+    a.rc = record_take(&j->opts, j->command.at.at, &a.facts, &a.err);
+    return write(j->answer_fd, &a, sizeof a) == (ssize_t)sizeof a ? 0 : 1;
 }
 
-/* The recorder's own code 3 is its gate: it wrote no file. Others but 0 are the command's. */
-static bool gate_failed(const struct exec_result *done, const char *path)
+/* How the command ended, in the terms of exec.h. */
+static struct exec_result command_end(const struct exec_result *done, const struct record_facts *f)
 {
-    return done->end == EXEC_EXITED && done->status == EXIT_FAILS && access(path, F_OK) != 0;
+    struct exec_result ret = *done;
+    if (done->end != EXEC_EXITED || !f->exited)
+        return ret;
+    bool signalled = WIFSIGNALED(f->status);
+    ret.end = signalled ? EXEC_SIGNALLED : EXEC_EXITED;
+    ret.status = signalled ? WTERMSIG(f->status) : WEXITSTATUS(f->status);
+    return ret;
 }
 
-/* Why the recorder wrote no file, without what its own options could do about it. Free it. */
-static char *gate_reason(const struct buf *tail)
+/* A is NULL where the recorder sent none. */
+static void take_answer(const struct run *r, const struct exec_result *done,
+                        const struct recorder_answer *a, struct recorded *ret)
 {
-    char *why = last_line(tail);
-    char *options = strstr(why, "; run longer");
-    if (options)
-        *options = '\0';
-    if (*why)
-        return why;
-    free(why);
-    return mem_strdup("too few samples");
+    autobuf struct buf said = {0}, tail = {0};
+    struct exec_result end = a ? command_end(done, &a->facts) : *done;
+    exec_tail(r->log, RUN_TAIL_LINES, &tail);
+    if (!a && done->end != EXEC_TIMED_OUT)
+        buf_str(&said, "could not be recorded: the recorder ");
+    if (a && a->rc != 0 && done->end == EXEC_EXITED)
+        buf_printf(&said, "could not be recorded: %s", a->err.text);
+    else
+        exec_say(&end, &said);
+    ret->good = a && a->rc == 0 && end.end == EXEC_EXITED && end.status == 0;
+    ret->samples = a ? a->facts.samples : 0;
+    ret->why = mem_strdup(buf_cstr(&said));
+    ret->output = mem_strdup(buf_cstr(&tail));
 }
 
-/*
- * Record one run of W to PATH; the only place that knows how. -1 with ERR when the run cannot go
- * on.
- */
+/* Run J by O, which has all but the work, and hand over its facts. */
+static int run_recorder(struct run *r, struct recorder_job *j, struct exec_opts *o,
+                        struct recorded *ret, struct err *err)
+{
+    struct recorder_answer answer;
+    struct exec_result done;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return err_set_errno(err, errno, "cannot make a pipe");
+    autoclose int from = ends[0];
+    j->answer_fd = ends[1];
+    o->work = recorder_work;
+    o->work_to = j;
+    int rc = run_command(r, o, &done, err);
+    close(ends[1]);
+    if (rc != 0)
+        return -1;
+    bool answered = read(from, &answer, sizeof answer) == (ssize_t)sizeof answer;
+    take_answer(r, &done, answered ? &answer : NULL, ret);
+    return 0;
+}
+
+/* Record one run of W to PATH. -1 with ERR when the run cannot go on. */
 static int record_run(struct run *r, const struct suite_result *w, const char *path,
                       struct recorded *ret, struct err *err)
 {
     struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
-    autobuf struct buf said = {0}, tail = {0};
-    struct words argv = {0};
-    struct exec_result done;
-    recorder_words(&argv, &w->workload, path, &cpus);
+    char rate[24], flag[] = "-F";
+    char *args[] = {flag, rate};
+    struct recorder_job j = {.opts = {.output = path,
+                                      .engine = "auto",
+                                      .rate_hz = (double)w->workload.rate_hz,
+                                      .stack_bytes = RECORD_STACK_BYTES,
+                                      .quiet = true,
+                                      .args = args,
+                                      .n_args = 2}};
+    snprintf(rate, sizeof rate, "%ld", w->workload.rate_hz);
+    add_command(&j.command, &w->workload, &cpus);
     struct exec_opts o = run_exec_opts(r, w);
-    o.argv = argv.at.at;
-    int rc = run_command(r, &o, &done, err);
-    words_done(&argv);
+    int rc = run_recorder(r, &j, &o, ret, err);
+    words_done(&j.command);
     words_done(&cpus);
-    if (rc != 0)
-        return -1;
-    exec_tail(r->log, RUN_TAIL_LINES, &tail);
-    exec_say(&done, &said);
-    ret->how = done.end == EXEC_EXITED && done.status == 0 ? RECORDED
-               : gate_failed(&done, path)                  ? RECORDED_TOO_LITTLE
-                                                           : RECORDED_FAILURE;
-    ret->why = ret->how == RECORDED_TOO_LITTLE ? gate_reason(&tail) : mem_strdup(buf_cstr(&said));
-    ret->output = mem_strdup(buf_cstr(&tail));
-    return 0;
+    return rc;
 }
 
 /* --- workloads --- */
@@ -114,16 +147,12 @@ static bool take_recording(struct run *r, struct suite_result *w, const char *na
     autofree char *path = folder_file(&r->suite.folder, name);
     struct suite_recording rec = {.file = mem_strdup(name)};
     struct err err;
-    if (it->how == RECORDED && run_load_recording(&rec, path, &err) == 0) {
+    if (it->good && run_load_recording(&rec, path, &err) == 0) {
         *vec_push(&w->recordings) = rec;
         return true;
     }
-    if (it->how == RECORDED) {
+    if (it->good) {
         suite_absent(w, COLLECT_CPU, err.text);
-    } else if (it->how == RECORDED_TOO_LITTLE) {
-        autofree char *hint =
-            mem_printf("%s; make the workload longer, or raise its 'rate'", it->why);
-        suite_absent(w, COLLECT_CPU, hint);
     } else {
         suite_fail(w, it->why, it->output);
         suite_absent(w, COLLECT_CPU, "the workload failed");

@@ -356,3 +356,44 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
         ! pgrep -f 'app 20000000' >/dev/null || fail "the workload goes on"
     done
 }
+
+@test "a command that is not there is told, and a recorder that dies costs its workload only" {
+    printf '[workload gone]\ncommand = ./nosuch\n[workload murder]\ncommand = kill -9 $PPID\nshell = yes\n' >>kelvin.conf
+    kelvin run
+    exits 1
+    said "gone: FAILED, it could not be recorded: ./nosuch: not found"
+    said "murder: FAILED, it could not be recorded: the recorder was killed by signal 9"
+    has perf-failed/small.md suspect
+    [ -z "$(find . -name '.perf.new*')" ] || fail "left a folder behind"
+}
+
+@test "the name of a baseline is a plain name, no path and no pattern" {
+    mkdir -p .kelvin/baselines/main && echo mine >.kelvin/baselines/main/a.kelvin
+    echo mine >a.kelvin
+    for name in '*' '../..' '../../../x' . .. .x /tmp/x feature/x '' -x 'a b' $'a\033[2J' '{a,b}'; do
+        kelvin run "--save=$name"
+        exits 1
+        said "cannot be the name of a baseline"
+        kelvin run "--against=$name"
+        exits 1
+        said "cannot be the name of a baseline"
+    done
+    [ "$(cat .kelvin/baselines/main/a.kelvin a.kelvin)" = $'mine\nmine' ] || fail "a file was touched"
+    [ ! -e app ] || fail "it was built all the same"
+}
+
+@test "a baseline that cannot be saved leaves the one before as it was" {
+    kelvin run -q --save main
+    exits 0
+    [ -s .kelvin/baselines/main/small.kelvin ] && [ -x .kelvin/baselines/main/program ] || fail "not saved"
+    before=$(print_of .kelvin/baselines)
+    cp .kelvin/history.db good.db
+    echo 'no database at all' >.kelvin/history.db
+    kelvin run -q --save main
+    exits 5
+    [ "$(print_of .kelvin/baselines)" = "$before" ] || fail "the baseline was touched"
+    mv good.db .kelvin/history.db
+    kelvin run -q --save main --set 'workload.small.collect=bench' --set workload.small.runs=2
+    exits 0
+    [ ! -e .kelvin/baselines/main/small.kelvin ] || fail "a recording of the baseline before is still there"
+}
