@@ -69,8 +69,8 @@ void judge_compare(const struct suite *s, struct suite_result *r, bool force)
 /* --- findings --- */
 
 /*
- * Whether more was found than check.max-findings allows. What was asked for and could not be had is
- * in doubt only where the suite itself names a number: else it is just absent.
+ * Whether more was found than check.max-findings allows. What may be absent and is leaves that in
+ * doubt only where the suite itself names a number.
  */
 static enum gate findings_gate(const struct suite *s, const struct suite_result *r)
 {
@@ -105,6 +105,15 @@ static bool is_in_doubt(const struct suite *s, const struct suite_result *r)
     return r->has_check ? r->check.verdict == CHECK_INCONCLUSIVE : *judge_rules_path(s, r) != '\0';
 }
 
+/* Something was asked for, is not optional, and could not be had: there is less than a result. */
+static bool is_incomplete(const struct suite_result *r)
+{
+    bool lacks = false;
+    for (int i = 0; i < COLLECTS; i++)
+        lacks |= r->absent[i] && !r->workload.optional[i];
+    return lacks;
+}
+
 void judge_result(const struct suite *s, struct suite_result *r)
 {
     enum gate findings = findings_gate(s, r);
@@ -115,6 +124,8 @@ void judge_result(const struct suite *s, struct suite_result *r)
         r->outcome = SUITE_REGRESSED;
     else if (r->too_many_findings || (r->has_check && r->check.verdict == CHECK_FAILS))
         r->outcome = SUITE_RULES;
+    else if (is_incomplete(r))
+        r->outcome = SUITE_INCOMPLETE;
     else if (is_in_doubt(s, r) || findings == GATE_UNDECIDED)
         r->outcome = SUITE_INCONCLUSIVE;
 }
@@ -129,6 +140,7 @@ int judge_code(enum suite_outcome o)
     case SUITE_REGRESSED:
     case SUITE_RULES:
         return EXIT_FAILS;
+    case SUITE_INCOMPLETE:
     case SUITE_INCONCLUSIVE:
         return EXIT_INCONCLUSIVE;
     }

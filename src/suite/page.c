@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "model/meta_words.h"
+#include "suite/judge.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/check.h"
@@ -271,6 +272,10 @@ static void add_lead(struct document *d, const struct suite_result *r)
         buf_printf(&b, "CPU time %s", units_scaled(n, (double)cpu_ns, "nanoseconds"));
     if (r->has_report)
         buf_printf(&b, " in %s samples", units_count(n, (uint64_t)r->report.quality.samples));
+    const char *pooled =
+        r->recordings.n ? meta_find(&r->recordings.at[0].profile->meta, META_POOLED_RUNS) : NULL;
+    if (pooled)
+        buf_printf(&b, " of %s runs pooled", pooled);
     if (!isnan(wall))
         buf_printf(&b, "%swall time %s, the median of %zu runs", b.n ? "; " : "",
                    units_scaled(n, wall, "nanoseconds"), r->bench->runs.n);
@@ -289,6 +294,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
         [SUITE_FAILED] = "It failed: this is not a result",
         [SUITE_REGRESSED] = "It got slower",
         [SUITE_RULES] = "It breaks the rules",
+        [SUITE_INCOMPLETE] = "It is incomplete",
         [SUITE_INCONCLUSIVE] = "It is not decided",
     };
     if (r->outcome == SUITE_OK)
@@ -296,6 +302,9 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     document_heading(d, headings[r->outcome]);
     if (r->failure)
         document_text(d, "The workload %s.", r->failure);
+    if (r->outcome == SUITE_INCOMPLETE)
+        document_text(d, "Not everything that was asked for could be measured: the lines above "
+                         "that begin with 'absent' say why.");
     if (r->output)
         document_code(d, r->output);
     if (r->outcome == SUITE_REGRESSED)
@@ -312,7 +321,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (suite_undecided(r))
         document_text(d, "Whether it is slower than the suite allows cannot be told from so many "
                          "runs: raise workload.runs, or use a quieter machine.");
-    if (!r->has_check && !r->recordings.n && r->outcome == SUITE_INCONCLUSIVE)
+    if (!r->has_check && !r->recordings.n && !r->failure && *judge_rules_path(s, r))
         document_text(d, "There is no recording to hold rules against.");
 }
 

@@ -1,6 +1,7 @@
 #include "suite/record_inner.h"
 
 #include "analysis/label.h"
+#include "base/clock.h"
 #include "symbol/symbolize.h"
 
 #include <errno.h>
@@ -74,6 +75,8 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->kernel_hidden = r->facts->kernel_hidden;
     memcpy(f->ends, r->ends, sizeof f->ends);
     f->bytes = r->writer.bytes;
+    if (r->exited)
+        f->cpu_ns = clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime);
 }
 
 /* --- is it good enough --- */

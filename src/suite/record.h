@@ -53,6 +53,7 @@ struct record_facts {
     char event[64], engine[16], note[480];
     double rate_hz, rate_achieved_hz, wall_s;
     uint64_t samples, lost, throttled, bytes;
+    uint64_t cpu_ns; /* of the command, children waited for included; 0 = it has not ended */
     uint64_t ends[UNWIND_ENDS];
     bool kernel_hidden;
     double unnamed_share;

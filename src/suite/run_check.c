@@ -119,7 +119,7 @@ static void tell_rules(const struct run *r, const struct suite_result *w)
             run_say(r, "%s: rule %s: %s (%s)", w->workload.name, check_verdict_names[c->verdict],
                     c->rule->text, c->why);
     }
-    if (!w->has_check && *judge_rules_path(&r->suite, w) && w->outcome == SUITE_INCONCLUSIVE)
+    if (!w->has_check && *judge_rules_path(&r->suite, w) && !w->failure)
         run_say(r, "%s: there is no recording to hold the rules against", w->workload.name);
     if (w->has_check)
         run_say(r, "%s: %zu rules hold, %zu fail, %zu cannot be told", w->workload.name,

@@ -1,6 +1,7 @@
 /* run_record.c - the phase of a run that records its workloads. */
+#include "base/clock.h"
 #include "source/import.h"
-#include "suite/record.h"
+#include "suite/pool.h"
 #include "suite/run_inner.h"
 
 #include <errno.h>
@@ -39,9 +40,16 @@ struct recorder_job {
 /* What came of one recording; why and output are to be freed. */
 struct recorded {
     bool good;
-    uint64_t samples;
+    struct record_facts facts;
     char *why, *output; /* what is wrong, and the command's last lines */
 };
+
+static void recorded_done(struct recorded *it)
+{
+    free(it->why);
+    free(it->output);
+    *it = (struct recorded){0};
+}
 
 /* Only the command is kept to its CPUs: the recorder must not take time from it there. */
 static void add_command(struct words *to, const struct workload *w, const struct words *cpus)
@@ -88,7 +96,8 @@ static void take_answer(const struct run *r, const struct exec_result *done,
     else
         exec_say(&end, &said);
     ret->good = a && a->rc == 0 && end.end == EXEC_EXITED && end.status == 0;
-    ret->samples = a ? a->facts.samples : 0;
+    if (a)
+        ret->facts = a->facts;
     ret->why = mem_strdup(buf_cstr(&said));
     ret->output = mem_strdup(buf_cstr(&tail));
 }
@@ -140,23 +149,54 @@ static int record_run(struct run *r, const struct suite_result *w, const char *p
 
 /* --- workloads --- */
 
-/* Note what came of a recording. Returns whether to make the next. */
-static bool take_recording(struct run *r, struct suite_result *w, const char *name,
-                           const struct recorded *it)
+/*
+ * Record W to PATH, again and again while samples are too few and there is time: short programs are
+ * drawn from all of their runs. 1 when it failed.
+ */
+static int fill_pool(struct run *r, struct suite_result *w, const char *path, struct pool *pool,
+                     struct err *err)
+{
+    uint64_t until_ns = clock_monotonic_ns() + (uint64_t)(w->workload.pool_s * 1e9);
+    do {
+        struct recorded it = {0};
+        struct err why;
+        unlink(path); /* or it would be kept as PATH.old */
+        if (record_run(r, w, path, &it, err) != 0)
+            return -1;
+        bool good = it.good;
+        if (!good) {
+            suite_fail(w, it.why, it.output);
+            suite_absent(w, COLLECT_CPU, "the workload failed");
+        } else if (pool_add(pool, path, &it.facts, &why) != 0) {
+            suite_absent(w, COLLECT_CPU, why.text);
+            good = false;
+        }
+        recorded_done(&it);
+        if (!good)
+            return 1;
+    } while (pool->samples < pool->enough && clock_monotonic_ns() < until_ns);
+    return 0;
+}
+
+/* Returns whether to make the next. */
+static bool take_pool(struct run *r, struct suite_result *w, const char *name, struct pool *pool)
 {
     autofree char *path = folder_file(&r->suite.folder, name);
     struct suite_recording rec = {.file = mem_strdup(name)};
     struct err err;
-    if (it->good && run_load_recording(&rec, path, &err) == 0) {
+    if (pool->samples < pool->enough)
+        err_set(&err, EXIT_INCONCLUSIVE,
+                "only %llu samples in %llu %s, fewer than min-samples (%ld): make the workload "
+                "longer, raise its rate, or give it more pool-time",
+                (unsigned long long)pool->samples, (unsigned long long)pool->runs,
+                pool->runs == 1 ? "run" : "runs", w->workload.min_samples);
+    else if ((pool->runs == 1 || pool_write(pool, path, &err) == 0) &&
+             run_load_recording(&rec, path, &err) == 0) {
         *vec_push(&w->recordings) = rec;
         return true;
     }
-    if (it->good) {
-        suite_absent(w, COLLECT_CPU, err.text);
-    } else {
-        suite_fail(w, it->why, it->output);
-        suite_absent(w, COLLECT_CPU, "the workload failed");
-    }
+    unlink(path);
+    suite_absent(w, COLLECT_CPU, err.text);
     profile_free(rec.profile);
     free(rec.file);
     return false;
@@ -168,13 +208,14 @@ static int record_one(struct run *r, struct suite_result *w, long i, struct err 
     autofree char *name = i ? mem_printf("%s.%ld.kelvin", w->workload.name, i + 1)
                             : mem_printf("%s.kelvin", w->workload.name);
     autofree char *path = folder_file(&r->suite.folder, name);
-    struct recorded it = {0};
-    if (record_run(r, w, path, &it, err) != 0)
-        return -1;
-    bool go_on = take_recording(r, w, name, &it);
-    free(it.why);
-    free(it.output);
-    return go_on ? 0 : 1;
+    struct pool pool = {.enough = (uint64_t)w->workload.min_samples};
+    int rc = fill_pool(r, w, path, &pool, err);
+    if (rc == 0 && !take_pool(r, w, name, &pool))
+        rc = 1;
+    else if (rc == 0 && pool.runs > 1)
+        run_say(r, "%s: pooled from %llu runs", w->workload.name, (unsigned long long)pool.runs);
+    pool_done(&pool);
+    return rc;
 }
 
 /* The CPU time of each recording, as a series of its own: baselines and history keep it. */

@@ -14,6 +14,7 @@ const char *const suite_outcome_names[] = {
     [SUITE_FAILED] = "failed",
     [SUITE_REGRESSED] = "regressed",
     [SUITE_RULES] = "rules",
+    [SUITE_INCOMPLETE] = "incomplete",
     [SUITE_INCONCLUSIVE] = "inconclusive",
 };
 
@@ -75,7 +76,8 @@ void suite_done(struct suite *s)
     conf_done(&s->conf);
 }
 
-/* A failure is worse than a regression, that worse than a broken rule, that worse than doubt. */
+/* A failure is worse than a regression, that worse than a broken rule, that worse than a gap or
+ * doubt. */
 enum suite_outcome suite_outcome(const struct suite *s)
 {
     enum suite_outcome worst = SUITE_OK;

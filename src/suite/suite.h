@@ -44,7 +44,14 @@ struct suite_findings {
     char *text; /* a line each */
 };
 
-enum suite_outcome { SUITE_OK, SUITE_FAILED, SUITE_REGRESSED, SUITE_RULES, SUITE_INCONCLUSIVE };
+enum suite_outcome {
+    SUITE_OK,
+    SUITE_FAILED,
+    SUITE_REGRESSED,
+    SUITE_RULES,
+    SUITE_INCOMPLETE, /* something that was asked for could not be had */
+    SUITE_INCONCLUSIVE,
+};
 
 extern const char *const suite_outcome_names[]; /* "ok", "failed", "regressed", "rules"... */
 

@@ -160,8 +160,12 @@ int workload_build(struct workload *w, const struct conf *c, size_t i, struct er
     *w = (struct workload){.name = c->workloads.at[i]};
     if (check_name(w->name, err) != 0)
         return -1;
-    for (int k = 0; k < COLLECTS; k++)
+    for (int k = 0; k < COLLECTS; k++) {
         w->collect[k] = conf_has(c, w->name, "workload.collect", collect_names[k]);
+        w->optional[k] = conf_has(c, w->name, "workload.optional", collect_names[k]);
+    }
+    w->min_samples = (long)conf_number(c, w->name, "workload.min-samples");
+    w->pool_s = conf_number(c, w->name, "workload.pool-time");
     w->recordings = (long)conf_number(c, w->name, "workload.recordings");
     w->rate_hz = (long)conf_number(c, w->name, "workload.rate");
     w->runs = (long)conf_number(c, w->name, "workload.runs");

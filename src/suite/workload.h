@@ -26,8 +26,9 @@ struct workload {
     struct words env;  /* of the suite and of determinism */
     const char *input; /* "" = none */
     bool collect[COLLECTS];
-    long recordings, rate_hz, runs;
-    double timeout_s, size; /* size: 0 = not said */
+    bool optional[COLLECTS]; /* what may be absent */
+    long recordings, rate_hz, runs, min_samples;
+    double timeout_s, pool_s, size; /* size: 0 = not said */
     bool fixed_layout;
 };
 

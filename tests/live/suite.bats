@@ -115,14 +115,42 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     has perf-failed/broken.md 'exit code 7'
 }
 
-@test "too few samples is said to be absent, and is no failure" {
-    printf '[workload tiny]\ncommand = ./app 1\n' >>kelvin.conf
-    kelvin run
+@test "too few samples are no result: incomplete, exit 4, and the good folder stays" {
+    kelvin run -q
     exits 0
-    has perf/tiny.md 'absent: cpu'
-    has perf/README.md 'absent: cpu'
-    has perf/tiny.md 'samples'
-    [ ! -e perf/tiny.svg ] || fail "a drawing of nothing"
+    before=$(print_of perf)
+    printf '[workload idle]\ncommand = sleep 0.01\nmin-samples = 1000000\npool-time = 0.5\n' >>kelvin.conf
+    kelvin run --save main
+    exits 4
+    said "workload 'idle': incomplete"
+    [ "$(print_of perf)" = "$before" ] || fail "the good folder was touched"
+    [ ! -e .kelvin/baselines/main ] || fail "saved as a baseline"
+    has perf-failed/idle.md 'absent: cpu'
+    has perf-failed/README.md 'absent: cpu'
+    has perf-failed/idle.md 'only [0-9]* samples in [0-9]* runs, fewer than min-samples'
+    has perf-failed/small.md suspect
+    [ ! -e perf-failed/idle.svg ] || fail "a drawing of nothing"
+    kelvin run -q --set workload.idle.optional=cpu
+    exits 0
+    has perf/idle.md 'absent: cpu'
+    [ ! -e perf-failed ] || fail "perf-failed/ is still there after a good run"
+}
+
+@test "a short program is run again until there are enough samples, and the pool is drawn" {
+    printf '[workload short]\ncommand = ./app 20\nrate = 4999\nmin-samples = 60\npool-time = 120\n' >>kelvin.conf
+    kelvin run short
+    exits 0
+    said "short: pooled from "
+    has perf/short.md 'suspect'
+    xmllint --noout perf/short.svg || fail "the drawing is no XML"
+    [ "$(find perf -name '*.old' -o -name '*.part' | wc -l)" -eq 0 ] || fail "left files behind"
+    kelvin info perf/short.kelvin
+    exits 0
+    [[ $output =~ pooled_runs\ +([0-9]+) ]] || fail "$output"
+    [ "${BASH_REMATCH[1]}" -ge 2 ] || fail "one run only: $output"
+    has perf/short.md "samples of ${BASH_REMATCH[1]} runs pooled"
+    python3 -c 'import json; w, = json.load(open("perf/run.json"))["workloads"]
+assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' || fail "run.json"
 }
 
 @test "a workload that never ends is ended" {
@@ -209,12 +237,18 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     has perf/small.md 'no git repository, or'
 }
 
-@test "without valgrind that part is said to be absent" {
+@test "without valgrind that part is absent and the run incomplete, unless it is optional" {
     mkdir bin
     for tool in sh cc as ld git taskset; do
         ln -s "$(command -v $tool)" bin/
     done
     run --separate-stderr env PATH="$PWD/bin" "$KELVIN" run -q --set 'workload.small.collect=cpu cache memcheck'
+    exits 4
+    has perf-failed/small.md 'valgrind is not installed'
+    has perf-failed/summary.md incomplete
+    [ ! -e perf ] || fail "published as a result"
+    run --separate-stderr env PATH="$PWD/bin" "$KELVIN" run -q --set 'workload.small.collect=cpu cache memcheck' \
+        --set 'workload.small.optional=cache memcheck'
     exits 0
     has perf/small.md 'valgrind is not installed'
 }
@@ -253,7 +287,8 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     said "rule fails: self suspect <= 5%"
     python3 -c 'import json, sys; n, = json.loads(sys.argv[1])
 assert n["location"] == {"path": "perf.rules", "lines": {"begin": 1}}, n' "$output" || fail "report: $output"
-    kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1'
+    kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1' \
+        --set workload.small.pool-time=0
     exits 4
     said "no recording to hold the rules against"
     printf 'self suspect <> 5%%\n' >perf.rules

@@ -232,6 +232,9 @@ static void findings_beyond_what_is_allowed_fail(void **state)
     r->memcheck.n = 0;
     assert_int_equal(judge(&s, false), SUITE_OK);
     suite_absent(r, COLLECT_MEMCHECK, "no valgrind");
+    assert_int_equal(judge(&s, false), SUITE_INCOMPLETE);
+    assert_int_equal(judge_code(SUITE_INCOMPLETE), EXIT_INCONCLUSIVE);
+    r->workload.optional[COLLECT_MEMCHECK] = true;
     assert_int_equal(judge(&s, false), SUITE_OK); /* nobody named a number */
     conf_done(&s.conf);
     s.conf = (struct conf){0};
