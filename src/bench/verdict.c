@@ -45,6 +45,28 @@ static bool is_count(const struct comparison *c)
     return c->measure == MEASURE_INSTRUCTIONS;
 }
 
+/* Wall time side by side needs a few blocks: something else may run beside one side of a block. */
+enum { GROSS_BLOCKS = 3 };
+
+/*
+ * Too few runs for an interval, but each takes more than twice as much as allowed: that is no
+ * chance. Runs apart tell that by CPU time only; the wall time of another hour is that of its load,
+ * too.
+ */
+static bool is_gross(const struct comparison *c, const struct verdict_values *v)
+{
+    double most = 2 * (1 + fmax(c->limit, c->band)), low = INFINITY, high = 0;
+    if (!v->n_before || !v->n_after || isnan(c->limit) || is_count(c))
+        return false;
+    if (c->measure != MEASURE_CPU && (c->apart || v->n_after < GROSS_BLOCKS))
+        return false;
+    for (size_t i = 0; i < v->n_before; i++)
+        high = fmax(high, v->before[i]);
+    for (size_t i = 0; i < v->n_after; i++)
+        low = fmin(low, v->after[i]);
+    return high > 0 && low > most * high;
+}
+
 void verdict_compare(struct comparison *c, const struct verdict_opts *o)
 {
     struct paired_opts with = {o->band, o->risk, o->comparisons};
@@ -60,6 +82,10 @@ void verdict_compare(struct comparison *c, const struct verdict_opts *o)
     c->gate = paired_gate(&c->paired, c->limit, o->band);
     if (c->gate == GATE_BROKEN && o->busy && c->apart && !is_count(c))
         c->gate = GATE_UNDECIDED;
+    if (c->gate == GATE_UNDECIDED && !isfinite(c->paired.interval.high) && is_gross(c, &v)) {
+        c->paired.verdict = VERDICT_SLOWER;
+        c->gate = GATE_BROKEN;
+    }
     verdict_values_done(&v);
 }
 

@@ -53,7 +53,7 @@ static void say_figures(struct buf *b, const struct paired *p)
     if (isnan(p->ratio))
         buf_str(b, " (nothing to compare)");
     else if (!isfinite(p->interval.high))
-        buf_printf(b, " (%+.1f%%, too few runs to tell)", 100 * (p->ratio - 1));
+        buf_printf(b, " (%+.1f%%, too few runs for an interval)", 100 * (p->ratio - 1));
     else
         buf_printf(b, " (%+.1f%%, %+.1f to %+.1f%%)", 100 * (p->ratio - 1),
                    100 * (p->interval.low - 1), 100 * (p->interval.high - 1));

@@ -36,20 +36,26 @@ static bool has_least_runs(const struct comparison *c)
            count_values(c->after, c->measure) >= JUDGE_LEAST_RUNS;
 }
 
-/* C has its series and its measure. Returns whether there is anything to be said. */
-static bool compare_series(const struct suite *s, struct comparison *c)
+/* C has its series and its measure. */
+static void compare_series(const struct suite *s, struct comparison *c)
 {
     struct verdict_opts opts = {.band = PAIRED_BAND,
                                 .risk = PAIRED_RISK,
                                 .comparisons = 2 * s->results.n, /* wall and CPU time of each */
                                 .look = PAIRED_ONLY_LOOK,
                                 .busy = judge_is_busy(&s->host)};
-    if (c->measure == MEASURE_CPU && !has_least_runs(c))
-        return false;
     c->apart = !series_find(&s->beside, c->after->name);
     c->limit = conf_number(&s->conf, "", "check.max-regression") / 100;
     verdict_compare(c, &opts);
-    return true;
+}
+
+/* A few recordings leave CPU time open, which is no matter where something else was compared. */
+static void drop_few(struct suite_result *r)
+{
+    const struct comparison *c = &r->compared[BY_CPU];
+    bool other = r->has_compared[BY_TIME] || r->has_compared[BY_INSTRUCTIONS];
+    if (r->has_compared[BY_CPU] && other && c->gate == GATE_UNDECIDED && !has_least_runs(c))
+        r->has_compared[BY_CPU] = false;
 }
 
 void judge_compare(const struct suite *s, struct suite_result *r, bool force)
@@ -62,8 +68,11 @@ void judge_compare(const struct suite *s, struct suite_result *r, bool force)
             now = series_find(&s->series, recorded); /* of the recordings */
         const struct series *before = now ? find_before(s, r, now, force) : NULL;
         r->compared[i] = (struct comparison){before, now, measures[i]};
-        r->has_compared[i] = before && compare_series(s, &r->compared[i]);
+        r->has_compared[i] = before != NULL;
+        if (before)
+            compare_series(s, &r->compared[i]);
     }
+    drop_few(r);
 }
 
 /* --- findings --- */
@@ -97,10 +106,13 @@ static bool has_regressed(const struct suite_result *r)
     return broken;
 }
 
-/* Also rules without a recording to hold them against. */
+/* Also what could not be compared, and rules without a recording to hold them against. */
 static bool is_in_doubt(const struct suite *s, const struct suite_result *r)
 {
-    if (suite_undecided(r))
+    bool compared = false;
+    for (int i = 0; i < COMPARISONS; i++)
+        compared |= r->has_compared[i];
+    if (suite_undecided(r) || (r->unlike && !compared))
         return true;
     return r->has_check ? r->check.verdict == CHECK_INCONCLUSIVE : *judge_rules_path(s, r) != '\0';
 }

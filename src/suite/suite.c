@@ -108,7 +108,9 @@ void suite_say_comparison(struct buf *b, const struct suite *s, const struct sui
     struct comparison_words words = {.name = r->workload.name,
                                      .than = than,
                                      .limit = "check.max-regression",
-                                     .more = "raise its 'runs', or use a quieter machine"};
+                                     .more = c->after == r->bench
+                                                 ? "raise its 'runs', or use a quieter machine"
+                                                 : "collect bench, or make at least 6 recordings"};
     comparison_say(b, c, &words);
 }
 

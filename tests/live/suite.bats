@@ -432,3 +432,17 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     exits 0
     [ ! -e .kelvin/baselines/main/small.kelvin ] || fail "a recording of the baseline before is still there"
 }
+
+@test "few recordings against a baseline are inconclusive, and many times slower is a regression" {
+    kelvin run -q --save main
+    exits 0
+    kelvin run --against main
+    exits 4
+    said "not decided whether 'small' uses more than 5% more CPU time than in 'main'"
+    said "collect bench, or make at least 6 recordings"
+    kelvin run --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=2000"' --format github
+    exits 3
+    said "more than the 5% that check.max-regression allows"
+    [[ $output == "::error "*"small got slower"* ]] || fail "annotation: $output"
+    has perf-failed/summary.md regressed
+}

@@ -55,21 +55,37 @@ static void a_gate_holds_breaks_or_is_left_open(void **state)
         }
 }
 
-static void few_runs_leave_every_gate_open(void **state)
+static void few_runs_leave_gates_open_but_for_gross_changes(void **state)
 {
-    struct series_set sets[2] = {0};
+    static const struct {
+        double after;
+        size_t n;
+        bool apart;
+        enum measure measure;
+        enum gate gate;
+    } cases[] = {
+        {190, 3, false, MEASURE_TIME, GATE_UNDECIDED}, {900, 3, false, MEASURE_TIME, GATE_BROKEN},
+        {900, 2, false, MEASURE_TIME, GATE_UNDECIDED}, {900, 3, true, MEASURE_TIME, GATE_UNDECIDED},
+        {900, 1, true, MEASURE_CPU, GATE_BROKEN},      {210, 3, true, MEASURE_CPU, GATE_UNDECIDED},
+        {20, 3, true, MEASURE_CPU, GATE_UNDECIDED},    {900, 1, false, MEASURE_CPU, GATE_BROKEN},
+    };
     (void)state;
-    support_series(&sets[0], "it", MEASURE_TIME, 100, 0.01, 3);
-    support_series(&sets[1], "it", MEASURE_TIME, 900, 0.01, 3);
-    for (int apart = 0; apart < 2; apart++) {
-        struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], MEASURE_TIME};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct series_set sets[2] = {0};
+        support_series(&sets[0], "it", cases[i].measure, 100, 0.01, cases[i].n);
+        support_series(&sets[1], "it", cases[i].measure, cases[i].after, 0.01, cases[i].n);
+        struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], cases[i].measure};
         c.limit = 0.1;
-        c.apart = apart;
+        c.apart = cases[i].apart;
         verdict_compare(&c, &once);
-        assert_int_equal(c.gate, GATE_UNDECIDED);
-        assert_int_equal(c.paired.verdict, VERDICT_INCONCLUSIVE);
+        assert_int_equal(c.gate, cases[i].gate);
+        assert_int_equal(c.paired.verdict,
+                         cases[i].gate == GATE_BROKEN ? VERDICT_SLOWER : VERDICT_INCONCLUSIVE);
+        c.limit = NAN;
+        verdict_compare(&c, &once);
+        assert_int_equal(c.gate, GATE_NONE);
+        sets_done(sets);
     }
-    sets_done(sets);
 }
 
 static void other_programs_do_not_break_a_gate(void **state)
@@ -323,7 +339,7 @@ static void the_sentence_leads_with_the_verdict(void **state)
           {.ratio = 1.5, .interval = {0, INFINITY}},
           GATE_UNDECIDED},
          "not decided whether 'new' is more than 5% slower than in the baseline (+50.0%, too few "
-         "runs to tell): give it more --time"},
+         "runs for an interval): give it more --time"},
         {{&a,
           &b,
           MEASURE_INSTRUCTIONS,
@@ -417,7 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gate_holds_breaks_or_is_left_open),
-        cmocka_unit_test(few_runs_leave_every_gate_open),
+        cmocka_unit_test(few_runs_leave_gates_open_but_for_gross_changes),
         cmocka_unit_test(other_programs_do_not_break_a_gate),
         cmocka_unit_test(side_by_side_only_blocks_with_both_count),
         cmocka_unit_test(comparisons_made_at_once_share_the_risk),
