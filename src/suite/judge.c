@@ -98,9 +98,24 @@ const char *judge_rules_path(const struct suite *s, const struct suite_result *r
     return *own ? own : conf_text(&s->conf, "", "check.rules");
 }
 
-static bool has_regressed(const struct suite_result *r)
+/*
+ * What recordings that were made in turns say: CPU time that is proven to be above the limit breaks
+ * it; one that is proven to have grown leaves it open. Recordings of another time say nothing.
+ */
+static enum gate recordings_gate(const struct suite *s, const struct suite_result *r)
 {
-    bool broken = false;
+    const struct diff *d = r->diff;
+    double limit = conf_number(&s->conf, "", "check.max-regression") / 100;
+    if (!d || !r->before_beside)
+        return GATE_NONE;
+    if (d->has_cpu && d->cpu_s.proven && d->cpu_s.low > limit * d->cpu_s.before)
+        return GATE_BROKEN;
+    return d->verdict == DIFF_REGRESSED ? GATE_UNDECIDED : GATE_NONE;
+}
+
+static bool has_regressed(const struct suite *s, const struct suite_result *r)
+{
+    bool broken = recordings_gate(s, r) == GATE_BROKEN;
     for (int i = 0; i < COMPARISONS; i++)
         broken |= r->has_compared[i] && r->compared[i].gate == GATE_BROKEN;
     return broken;
@@ -109,9 +124,13 @@ static bool has_regressed(const struct suite_result *r)
 /* Also what could not be compared, and rules without a recording to hold them against. */
 static bool is_in_doubt(const struct suite *s, const struct suite_result *r)
 {
-    bool compared = false;
-    for (int i = 0; i < COMPARISONS; i++)
+    bool compared = false, holds = false;
+    for (int i = 0; i < COMPARISONS; i++) {
         compared |= r->has_compared[i];
+        holds |= r->has_compared[i] && r->compared[i].gate == GATE_HOLDS;
+    }
+    if (recordings_gate(s, r) == GATE_UNDECIDED && !holds)
+        return true;
     if (suite_undecided(r) || (r->unlike && !compared))
         return true;
     return r->has_check ? r->check.verdict == CHECK_INCONCLUSIVE : *judge_rules_path(s, r) != '\0';
@@ -132,7 +151,7 @@ void judge_result(const struct suite *s, struct suite_result *r)
     if (r->outcome == SUITE_FAILED)
         return;
     r->too_many_findings = findings == GATE_BROKEN;
-    if (has_regressed(r))
+    if (has_regressed(s, r))
         r->outcome = SUITE_REGRESSED;
     else if (r->too_many_findings || (r->has_check && r->check.verdict == CHECK_FAILS))
         r->outcome = SUITE_RULES;

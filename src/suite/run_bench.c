@@ -105,14 +105,14 @@ static void bench_one(struct run *r, struct suite_result *w, enum collect what)
     struct bench_job j = bench_job(r, w, what);
     struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
     struct err err;
-    autofree char *before = what == COLLECT_BENCH ? run_line_before(r, w) : NULL;
+    char *before = what == COLLECT_BENCH ? w->line_before : NULL;
     autofree char *list = run_join_cpus(&cpus);
     const char *pinned[] = {"taskset", "-c", list, NULL};
     char *lines[] = {before, w->workload.line};
     j.plan.lines = before ? lines : lines + 1;
     j.plan.n_lines = before ? 2 : 1;
     j.plan.wrap = cpus.at.n ? pinned : NULL;
-    j.plan.shell = conf_has(&r->suite.conf, w->workload.name, "workload.shell", "yes");
+    j.plan.shell = w->workload.shell;
     words_done(&cpus);
     if (what == COLLECT_INSTRUCTIONS && want_instructions(&j, &err) != 0) {
         suite_absent(w, what, err.text);

@@ -51,15 +51,22 @@ static void recorded_done(struct recorded *it)
     *it = (struct recorded){0};
 }
 
+/* One recording that is to be made. */
+struct take {
+    struct suite_result *w;
+    const struct words *argv;
+    const char *path;
+};
+
 /* Only the command is kept to its CPUs: the recorder must not take time from it there. */
-static void add_command(struct words *to, const struct workload *w, const struct words *cpus)
+static void add_command(struct words *to, const struct words *argv, const struct words *cpus)
 {
     autofree char *list = run_join_cpus(cpus);
     const char *pinned[] = {"taskset", "-c", list};
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned && cpus->at.n; i++)
         words_add(to, text_of(pinned[i]));
-    for (size_t i = 0; i < w->argv.at.n; i++)
-        words_add(to, text_of(w->argv.at.at[i]));
+    for (size_t i = 0; i < argv->at.n; i++)
+        words_add(to, text_of(argv->at.at[i]));
 }
 
 static int recorder_work(void *to)
@@ -124,123 +131,208 @@ static int run_recorder(struct run *r, struct recorder_job *j, struct exec_opts 
     return 0;
 }
 
-/* Record one run of W to PATH. -1 with ERR when the run cannot go on. */
-static int record_run(struct run *r, const struct suite_result *w, const char *path,
-                      struct recorded *ret, struct err *err)
+/* Record one run. -1 with ERR when the run of the suite cannot go on. */
+static int record_run(struct run *r, const struct take *t, struct recorded *ret, struct err *err)
 {
+    const struct workload *w = &t->w->workload;
     struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
     char rate[24], flag[] = "-F";
     char *args[] = {flag, rate};
-    struct recorder_job j = {.opts = {.output = path,
+    struct recorder_job j = {.opts = {.output = t->path,
                                       .engine = "auto",
-                                      .rate_hz = (double)w->workload.rate_hz,
+                                      .rate_hz = (double)w->rate_hz,
                                       .stack_bytes = RECORD_STACK_BYTES,
                                       .quiet = true,
                                       .args = args,
                                       .n_args = 2}};
-    snprintf(rate, sizeof rate, "%ld", w->workload.rate_hz);
-    add_command(&j.command, &w->workload, &cpus);
-    struct exec_opts o = run_exec_opts(r, w);
+    snprintf(rate, sizeof rate, "%ld", w->rate_hz);
+    add_command(&j.command, t->argv, &cpus);
+    struct exec_opts o = run_exec_opts(r, t->w);
     int rc = run_recorder(r, &j, &o, ret, err);
     words_done(&j.command);
     words_done(&cpus);
     return rc;
 }
 
-/* --- workloads --- */
+/* --- enough samples --- */
 
 /*
- * Record W to PATH, again and again while samples are too few and there is time: short programs are
- * drawn from all of their runs. 1 when it failed.
+ * Record T, again and again while samples are too few and there is time: short programs are drawn
+ * from all of their runs. 1 when that failed: LAST says how. It is to be freed either way.
  */
-static int fill_pool(struct run *r, struct suite_result *w, const char *path, struct pool *pool,
+static int fill_pool(struct run *r, const struct take *t, struct pool *pool, struct recorded *last,
                      struct err *err)
 {
-    uint64_t until_ns = clock_monotonic_ns() + (uint64_t)(w->workload.pool_s * 1e9);
+    uint64_t until_ns = clock_monotonic_ns() + (uint64_t)(t->w->workload.pool_s * 1e9);
     do {
-        struct recorded it = {0};
         struct err why;
-        unlink(path); /* or it would be kept as PATH.old */
-        if (record_run(r, w, path, &it, err) != 0)
+        recorded_done(last);
+        unlink(t->path); /* or it would be kept as PATH.old */
+        if (record_run(r, t, last, err) != 0)
             return -1;
-        bool good = it.good;
-        if (!good) {
-            suite_fail(w, it.why, it.output);
-            suite_absent(w, COLLECT_CPU, "the workload failed");
-        } else if (pool_add(pool, path, &it.facts, &why) != 0) {
-            suite_absent(w, COLLECT_CPU, why.text);
-            good = false;
+        if (last->good && pool_add(pool, t->path, &last->facts, &why) != 0) {
+            free(last->why);
+            last->why = mem_strdup(why.text);
+            return 1;
         }
-        recorded_done(&it);
-        if (!good)
+        if (!last->good)
             return 1;
     } while (pool->samples < pool->enough && clock_monotonic_ns() < until_ns);
     return 0;
 }
 
-/* Returns whether to make the next. */
-static bool take_pool(struct run *r, struct suite_result *w, const char *name, struct pool *pool)
+static int load_pool(const struct take *t, struct pool *pool, struct suite_recording *ret,
+                     struct err *err)
 {
-    autofree char *path = folder_file(&r->suite.folder, name);
-    struct suite_recording rec = {.file = mem_strdup(name)};
-    struct err err;
     if (pool->samples < pool->enough)
-        err_set(&err, EXIT_INCONCLUSIVE,
-                "only %llu samples in %llu %s, fewer than min-samples (%ld): make the workload "
-                "longer, raise its rate, or give it more pool-time",
-                (unsigned long long)pool->samples, (unsigned long long)pool->runs,
-                pool->runs == 1 ? "run" : "runs", w->workload.min_samples);
-    else if ((pool->runs == 1 || pool_write(pool, path, &err) == 0) &&
-             run_load_recording(&rec, path, &err) == 0) {
-        *vec_push(&w->recordings) = rec;
-        return true;
-    }
-    unlink(path);
-    suite_absent(w, COLLECT_CPU, err.text);
-    profile_free(rec.profile);
-    free(rec.file);
-    return false;
+        return err_set(err, EXIT_INCONCLUSIVE,
+                       "only %llu samples in %llu %s, fewer than min-samples (%ld): make the "
+                       "workload longer, raise its rate, or give it more pool-time",
+                       (unsigned long long)pool->samples, (unsigned long long)pool->runs,
+                       pool->runs == 1 ? "run" : "runs", t->w->workload.min_samples);
+    if (pool->runs > 1 && pool_write(pool, t->path, err) != 0)
+        return -1;
+    return run_load_recording(ret, t->path, err);
 }
 
-/* 1 when there is no use in another one. */
-static int record_one(struct run *r, struct suite_result *w, long i, struct err *err)
+/* 1 when there is none: WHY says why not, and LAST what the command did. */
+static int make_recording(struct run *r, const struct take *t, struct suite_recording *ret,
+                          struct recorded *last, struct err *err)
 {
-    autofree char *name = i ? mem_printf("%s.%ld.kelvin", w->workload.name, i + 1)
-                            : mem_printf("%s.kelvin", w->workload.name);
-    autofree char *path = folder_file(&r->suite.folder, name);
-    struct pool pool = {.enough = (uint64_t)w->workload.min_samples};
-    int rc = fill_pool(r, w, path, &pool, err);
-    if (rc == 0 && !take_pool(r, w, name, &pool))
+    struct pool pool = {.enough = (uint64_t)t->w->workload.min_samples};
+    struct err why;
+    int rc = fill_pool(r, t, &pool, last, err);
+    if (rc == 0 && load_pool(t, &pool, ret, &why) != 0) {
+        free(last->why);
+        last->why = mem_strdup(why.text);
         rc = 1;
-    else if (rc == 0 && pool.runs > 1)
-        run_say(r, "%s: pooled from %llu runs", w->workload.name, (unsigned long long)pool.runs);
+    }
+    if (rc == 0 && pool.runs > 1)
+        run_say(r, "%s: pooled from %llu runs", t->w->workload.name, (unsigned long long)pool.runs);
     pool_done(&pool);
     return rc;
 }
 
+/* 1 when there is no use in another one. */
+static int record_now(struct run *r, struct suite_result *w, long i, struct err *err)
+{
+    autofree char *name = i ? mem_printf("%s.%ld.kelvin", w->workload.name, i + 1)
+                            : mem_printf("%s.kelvin", w->workload.name);
+    autofree char *path = folder_file(&r->suite.folder, name);
+    struct take t = {w, &w->workload.argv, path};
+    struct suite_recording rec = {.file = mem_strdup(name)};
+    struct recorded last = {0};
+    int rc = make_recording(r, &t, &rec, &last, err);
+    if (rc == 0) {
+        *vec_push(&w->recordings) = rec;
+        rec = (struct suite_recording){0};
+    } else if (rc > 0) {
+        unlink(path);
+        if (!last.good)
+            suite_fail(w, last.why, last.output);
+        suite_absent(w, COLLECT_CPU, last.good ? last.why : "the workload failed");
+    }
+    suite_recording_done(&rec);
+    recorded_done(&last);
+    return rc;
+}
+
+/* --- the baseline's program, in turns --- */
+
+struct turns {
+    VEC(struct suite_recording) made; /* of the baseline's program */
+    bool given_up;
+};
+
+/* Its file is not published. -1 when the run cannot go on. */
+static int record_before(struct run *r, struct suite_result *w, struct turns *turns,
+                         struct err *err)
+{
+    if (!w->line_before || turns->given_up)
+        return 0;
+    autofree char *path = folder_file(&r->suite.folder, ".before.kelvin");
+    struct words argv = {0};
+    struct take t = {w, &argv, path};
+    struct suite_recording rec = {0};
+    struct recorded last = {0};
+    struct err why;
+    int rc = workload_split(&argv, w->line_before, w->workload.shell, &why);
+    if (rc != 0)
+        last.why = mem_strdup(why.text);
+    rc = rc == 0 ? make_recording(r, &t, &rec, &last, err) : 1;
+    if (rc == 0) {
+        *vec_push(&turns->made) = rec;
+    } else {
+        suite_recording_done(&rec);
+        turns->given_up = true;
+    }
+    if (rc > 0)
+        run_say(r, "%s: the baseline's program cannot be recorded any more: it %s",
+                w->workload.name, last.why);
+    unlink(path);
+    words_done(&argv);
+    recorded_done(&last);
+    return rc < 0 ? -1 : 0;
+}
+
 /* The CPU time of each recording, as a series of its own: baselines and history keep it. */
-static void note_cpu_time(struct suite *s, const struct suite_result *w)
+static void note_cpu_time(struct series_set *set, const struct suite_result *w,
+                          const struct suite_recording *recordings, size_t n)
 {
     autofree char *name = mem_printf("%s recorded", w->workload.name);
-    struct series *to = series_add(&s->series, name);
-    for (size_t i = 0; i < w->recordings.n; i++) {
+    struct series *to = series_add(set, name);
+    free(to->command);
+    to->command = mem_strdup(w->workload.line);
+    for (size_t i = 0; i < n; i++) {
         struct series_run *run = vec_push(&to->runs);
         uint64_t cpu_ns;
         run->block = (uint32_t)i;
         for (int m = 0; m < MEASURES; m++)
             run->value[m] = NAN;
-        if (meta_find_u64(&w->recordings.at[i].profile->meta, META_CPU_TIME_NS, &cpu_ns))
+        if (meta_find_u64(&recordings[i].profile->meta, META_CPU_TIME_NS, &cpu_ns))
             run->value[MEASURE_CPU] = (double)cpu_ns;
     }
 }
 
+/* Recordings made in turns take the place of those that the baseline kept. */
+static void take_turns(struct run *r, struct suite_result *w, struct turns *turns)
+{
+    bool good = !turns->given_up && turns->made.n && turns->made.n == w->recordings.n;
+    for (size_t i = 0; i < (good ? w->before.n : turns->made.n); i++)
+        suite_recording_done(good ? &w->before.at[i] : &turns->made.at[i]);
+    if (good) {
+        w->before.n = 0;
+        for (size_t i = 0; i < turns->made.n; i++)
+            *vec_push(&w->before) = turns->made.at[i];
+        w->before_beside = true;
+        note_cpu_time(&r->suite.beside, w, w->before.at, w->before.n);
+    }
+    vec_done(&turns->made);
+}
+
+/* --- workloads --- */
+
+/* Who goes first changes from one recording to the next. */
+static int record_turn(struct run *r, struct suite_result *w, long i, struct turns *turns,
+                       struct err *err)
+{
+    if (i % 2 == 0 && record_before(r, w, turns, err) != 0)
+        return -1;
+    int rc = record_now(r, w, i, err);
+    if (rc == 0 && i % 2)
+        rc = record_before(r, w, turns, err);
+    return rc;
+}
+
 static int record_workload(struct run *r, struct suite_result *w, struct err *err)
 {
+    struct turns turns = {0};
     int rc = 0;
     for (long i = 0; i < w->workload.recordings && rc == 0; i++)
-        rc = record_one(r, w, i, err);
+        rc = record_turn(r, w, i, &turns, err);
+    take_turns(r, w, &turns);
     if (w->recordings.n) {
-        note_cpu_time(&r->suite, w);
+        note_cpu_time(&r->suite.series, w, w->recordings.at, w->recordings.n);
         run_say(r, "%s: %lld samples", w->workload.name,
                 (long long)w->recordings.at[0].selection.n_samples);
     }
@@ -255,8 +347,14 @@ static int record_workload(struct run *r, struct suite_result *w, struct err *er
 int run_record(struct run *r, struct err *err)
 {
     int rc = 0;
-    for (size_t i = 0; i < r->suite.results.n && rc == 0; i++)
-        if (r->suite.results.at[i].workload.collect[COLLECT_CPU])
-            rc = record_workload(r, &r->suite.results.at[i], err);
+    for (size_t i = 0; i < r->suite.results.n && rc == 0; i++) {
+        struct suite_result *w = &r->suite.results.at[i];
+        run_find_beside(r, w);
+        if (w->why_apart)
+            run_say(r, "%s: cannot run side by side with '%s': %s", w->workload.name,
+                    r->suite.against, w->why_apart);
+        if (w->workload.collect[COLLECT_CPU])
+            rc = record_workload(r, w, err);
+    }
     return rc;
 }

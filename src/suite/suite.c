@@ -18,6 +18,13 @@ const char *const suite_outcome_names[] = {
     [SUITE_INCONCLUSIVE] = "inconclusive",
 };
 
+void suite_recording_done(struct suite_recording *r)
+{
+    profile_free(r->profile);
+    free(r->file);
+    *r = (struct suite_recording){0};
+}
+
 static void result_done(struct suite_result *r)
 {
     if (r->has_report)
@@ -29,11 +36,9 @@ static void result_done(struct suite_result *r)
     rules_done(&r->rules);
     diff_free(r->diff);
     for (size_t i = 0; i < r->before.n; i++)
-        profile_free(r->before.at[i].profile);
-    for (size_t i = 0; i < r->recordings.n; i++) {
-        profile_free(r->recordings.at[i].profile);
-        free(r->recordings.at[i].file);
-    }
+        suite_recording_done(&r->before.at[i]);
+    for (size_t i = 0; i < r->recordings.n; i++)
+        suite_recording_done(&r->recordings.at[i]);
     for (int i = 0; i < COLLECTS; i++)
         free(r->absent[i]);
     vec_done(&r->before);
@@ -46,6 +51,8 @@ static void result_done(struct suite_result *r)
     free(r->helgrind.text);
     free(r->rules_file);
     free(r->unlike);
+    free(r->line_before);
+    free(r->why_apart);
     free(r->culprit);
     free(r->culprit_file);
     free(r->failure);

@@ -37,6 +37,8 @@ struct suite_recording {
     struct selection selection; /* all of it */
 };
 
+void suite_recording_done(struct suite_recording *r);
+
 /* A count of findings of valgrind, and the first ones. */
 struct suite_findings {
     bool made;
@@ -85,8 +87,11 @@ struct suite_result {
     bool has_check;
     char *rules_file;
 
+    char *line_before; /* the command with the baseline's program, to take turns; NULL = none */
+    char *why_apart;   /* why there is none; NULL = there is, or no baseline */
     VEC(struct suite_recording) before; /* the baseline's recordings */
-    struct profile *before_cache;       /* what was simulated then; NULL = nothing */
+    bool before_beside; /* they are of its program, made in turns with today's; else of then */
+    struct profile *before_cache; /* what was simulated then; NULL = nothing */
     struct diff *diff;
     char *unlike; /* why they should not be compared; NULL = they may */
     struct comparison compared[COMPARISONS];

@@ -446,3 +446,27 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     [[ $output == "::error "*"small got slower"* ]] || fail "annotation: $output"
     has perf-failed/summary.md regressed
 }
+
+@test "programs take turns however the program is written, and recordings do, too" {
+    sed -i 's|^binary = ./app|binary = app|' kelvin.conf
+    kelvin run -q --save main --set 'workload.small.collect=cpu bench' --set workload.small.runs=3
+    exits 0
+    [ -x .kelvin/baselines/main/program/app ] || fail "the program was not kept"
+    kelvin run --against main --set 'workload.small.collect=cpu bench' --set workload.small.runs=3 \
+        --set 'build.env=CFLAGS="-O2 -g -DWORK=400"' --set workload.small.recordings=2
+    [ "$status" -eq 3 ] || [ "$status" -eq 4 ] || exits 3
+    said "small: recordings in turns: "
+    [[ $stderr != *"side by side"* ]] || fail "not side by side: $stderr"
+    page=perf/small.md
+    [ ! -e perf-failed ] || page=perf-failed/small.md
+    has "$page" 'Recordings, made in turns'
+    has "$page" 'suspect'
+    [ -z "$(find perf* -name '*before*')" ] || fail "the baseline's recording was published"
+    # Without it, the reason is told and no function is proven to have changed.
+    rm -r .kelvin/baselines/main/program
+    kelvin run --against main --set workload.small.recordings=2
+    said "small: cannot run side by side with 'main': the baseline has not kept the program"
+    said "recordings of 'main' are of another time: no verdict on functions"
+    has perf/small.md 'did not run side by side'
+    ! grep -q '| yes |' perf/small.md || fail "proven by recordings of another time"
+}

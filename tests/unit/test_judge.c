@@ -205,6 +205,42 @@ static void workloads_share_the_risk(void **state)
     }
 }
 
+static void recordings_in_turns_are_part_of_the_verdict(void **state)
+{
+    static const struct {
+        bool beside, proven;
+        double low_s;
+        enum diff_verdict verdict;
+        enum gate time; /* by wall time */
+        enum suite_outcome outcome;
+    } cases[] = {
+        {true, true, 0.06, DIFF_REGRESSED, GATE_NONE, SUITE_REGRESSED}, /* above 5 % of 1 s */
+        {true, true, 0.06, DIFF_REGRESSED, GATE_UNDECIDED, SUITE_REGRESSED},
+        {true, true, 0.04, DIFF_REGRESSED, GATE_NONE, SUITE_INCONCLUSIVE},
+        {true, true, 0.04, DIFF_REGRESSED, GATE_HOLDS, SUITE_OK},
+        {true, false, 0.06, DIFF_INCONCLUSIVE, GATE_NONE, SUITE_OK},
+        {true, true, -0.2, DIFF_IMPROVED, GATE_NONE, SUITE_OK},
+        {false, true, 0.06, DIFF_REGRESSED, GATE_HOLDS, SUITE_OK}, /* of another time */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct suite s;
+        make_suite(&s, 1);
+        struct suite_result *r = &s.results.at[0];
+        struct diff d = {.has_cpu = true, .verdict = cases[i].verdict};
+        d.cpu_s =
+            (struct diff_value){.before = 1, .low = cases[i].low_s, .proven = cases[i].proven};
+        r->diff = &d;
+        r->before_beside = cases[i].beside;
+        r->compared[BY_TIME].gate = cases[i].time;
+        r->has_compared[BY_TIME] = cases[i].time != GATE_NONE;
+        judge_result(&s, r);
+        assert_int_equal(r->outcome, cases[i].outcome);
+        r->diff = NULL;
+        suite_done(&s);
+    }
+}
+
 static void another_command_is_not_compared_unless_forced(void **state)
 {
     struct suite s;
@@ -374,6 +410,7 @@ int main(void)
         cmocka_unit_test(where_wall_time_cannot_tell_cpu_time_may),
         cmocka_unit_test(instructions_left_open_are_in_doubt),
         cmocka_unit_test(workloads_share_the_risk),
+        cmocka_unit_test(recordings_in_turns_are_part_of_the_verdict),
         cmocka_unit_test(another_command_is_not_compared_unless_forced),
         cmocka_unit_test(a_failure_stays_one),
         cmocka_unit_test(findings_beyond_what_is_allowed_fail),
