@@ -2,6 +2,8 @@
 #include "suite/judge.h"
 #include "bench/verdict.h"
 
+#include <math.h>
+
 /* --- against the baseline --- */
 
 bool judge_is_busy(const struct fingerprint *host)
@@ -36,8 +38,15 @@ static bool has_least_runs(const struct comparison *c)
            count_values(c->after, c->measure) >= JUDGE_LEAST_RUNS;
 }
 
+/* "time", "cpu", "instructions": what check.gates calls it. */
+static bool is_gated(const struct suite *s, enum measure m)
+{
+    return conf_has(&s->conf, "", "check.gates", measure_infos[m].name);
+}
+
 /* C has its series and its measure. */
-static void compare_series(const struct suite *s, struct comparison *c)
+static void compare_series(const struct suite *s, const struct suite_result *r,
+                           struct comparison *c)
 {
     struct verdict_opts opts = {.band = PAIRED_BAND,
                                 .risk = PAIRED_RISK,
@@ -45,7 +54,10 @@ static void compare_series(const struct suite *s, struct comparison *c)
                                 .look = PAIRED_ONLY_LOOK,
                                 .busy = judge_is_busy(&s->host)};
     c->apart = !series_find(&s->beside, c->after->name);
-    c->limit = conf_number(&s->conf, "", "check.max-regression") / 100;
+    c->limit =
+        is_gated(s, c->measure) ? conf_number(&s->conf, "", "check.max-regression") / 100 : NAN;
+    if (r->looks && c->after == r->bench && !c->apart)
+        opts.look = (int)r->looks - 1;
     verdict_compare(c, &opts);
 }
 
@@ -70,7 +82,7 @@ void judge_compare(const struct suite *s, struct suite_result *r, bool force)
         r->compared[i] = (struct comparison){before, now, measures[i]};
         r->has_compared[i] = before != NULL;
         if (before)
-            compare_series(s, &r->compared[i]);
+            compare_series(s, r, &r->compared[i]);
     }
     drop_few(r);
 }
@@ -106,7 +118,7 @@ static enum gate recordings_gate(const struct suite *s, const struct suite_resul
 {
     const struct diff *d = r->diff;
     double limit = conf_number(&s->conf, "", "check.max-regression") / 100;
-    if (!d || !r->before_beside)
+    if (!d || !r->before_beside || !is_gated(s, MEASURE_CPU))
         return GATE_NONE;
     if (d->has_cpu && d->cpu_s.proven && d->cpu_s.low > limit * d->cpu_s.before)
         return GATE_BROKEN;

@@ -98,8 +98,7 @@ static void add_environment(struct document *d, const struct suite *s, const str
 {
     autobuf struct buf own = {0}, shown = {0};
     struct words names = conf_words(&s->conf, "", "publish.environment");
-    for (size_t i = 0; i < w->env.at.n; i++)
-        buf_printf(&own, "%s%s", i ? " " : "", w->env.at.at[i]);
+    suite_say_environment(&own, s, &w->env);
     for (size_t i = 0; i < names.at.n; i++) {
         const char *value = getenv(names.at.at[i]);
         buf_printf(&shown, "%s%s=%s", i ? " " : "", names.at.at[i], value ? value : "(not set)");

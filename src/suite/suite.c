@@ -121,6 +121,27 @@ void suite_say_comparison(struct buf *b, const struct suite *s, const struct sui
     comparison_say(b, c, &words);
 }
 
+/* Numbers of the suite file, and a word that everybody has. */
+static bool is_harmless(const char *word)
+{
+    static const char *const names[] = {"KELVIN_SEED=", "LC_ALL=", "GOMAXPROCS="};
+    const char *equals = strchr(word, '=');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(word, names[i], strlen(names[i])) == 0)
+            return true;
+    return equals && text_ends((struct text){word, (size_t)(equals - word)}, "_NUM_THREADS");
+}
+
+void suite_say_environment(struct buf *b, const struct suite *s, const struct words *env)
+{
+    for (size_t i = 0; i < env->at.n; i++) {
+        const char *word = env->at.at[i];
+        autofree char *name = mem_strndup(word, strcspn(word, "="));
+        bool shown = is_harmless(word) || conf_has(&s->conf, "", "publish.environment", name);
+        buf_printf(b, "%s%s%s", i ? " " : "", shown ? word : name, shown ? "" : "=(not shown)");
+    }
+}
+
 void suite_absent(struct suite_result *r, enum collect what, const char *text)
 {
     if (!r->absent[what])

@@ -96,6 +96,7 @@ struct suite_result {
     char *unlike; /* why they should not be compared; NULL = they may */
     struct comparison compared[COMPARISONS];
     bool has_compared[COMPARISONS];
+    size_t looks; /* at runs side by side, which share the risk; 0 = their number was fixed */
     bool too_many_findings;
     char *culprit; /* the function that most likely made it slower, with evidence; NULL = none */
     char *culprit_file; /* where it is, relative to the project; NULL = not there, or not known */
@@ -147,6 +148,10 @@ bool suite_undecided(const struct suite_result *r);
 /* What C says about R against the baseline: comparison_say() in the words of a suite. */
 void suite_say_comparison(struct buf *b, const struct suite *s, const struct suite_result *r,
                           const struct comparison *c);
+
+/* Words "NAME=VALUE" for pages: values may be secrets, so only those of names in
+ * publish.environment and of what kelvin itself sets are shown. */
+void suite_say_environment(struct buf *b, const struct suite *s, const struct words *env);
 
 /* Note why WHAT of R is not there. TEXT is copied; the first reason stays. */
 void suite_absent(struct suite_result *r, enum collect what, const char *text);

@@ -165,6 +165,7 @@ int workload_build(struct workload *w, const struct conf *c, size_t i, struct er
         w->optional[k] = conf_has(c, w->name, "workload.optional", collect_names[k]);
     }
     w->min_samples = (long)conf_number(c, w->name, "workload.min-samples");
+    w->decide_s = conf_number(c, w->name, "workload.decide-time");
     w->pool_s = conf_number(c, w->name, "workload.pool-time");
     w->recordings = (long)conf_number(c, w->name, "workload.recordings");
     w->rate_hz = (long)conf_number(c, w->name, "workload.rate");

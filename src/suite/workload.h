@@ -28,7 +28,7 @@ struct workload {
     bool collect[COLLECTS];
     bool optional[COLLECTS]; /* what may be absent */
     long recordings, rate_hz, runs, min_samples;
-    double timeout_s, pool_s, size; /* size: 0 = not said */
+    double timeout_s, pool_s, decide_s, size; /* size: 0 = not said */
     bool fixed_layout, shell;
 };
 

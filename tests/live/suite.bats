@@ -84,6 +84,19 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     [ -z "$(find . -name '.perf.new*')" ] || fail "left a folder behind"
 }
 
+@test "values of the environment are not published unless they are named" {
+    kelvin run -q --set 'build.env=CFLAGS="-O2 -g" TOKEN=hush1' --set 'determinism.env=LC_ALL=C KEY=hush2' \
+        --set workload.small.min-samples=1
+    exits 0
+    ! grep -rl 'hush[12]' perf || fail "a secret was published"
+    has perf/small.md 'TOKEN=(not shown)'
+    has perf/small.md 'LC.*ALL=C KEY=(not shown)'
+    kelvin run -q --set 'build.env=CFLAGS="-O2 -g" TOKEN=hush1' --set 'publish.environment=CFLAGS' \
+        --set workload.small.min-samples=1
+    exits 0
+    has perf/small.md 'CFLAGS=-O2 -g TOKEN=(not shown)'
+}
+
 @test "the same commit twice differs only in what was measured" {
     kelvin run -q
     exits 0
@@ -453,7 +466,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     exits 0
     [ -x .kelvin/baselines/main/program/app ] || fail "the program was not kept"
     kelvin run --against main --set 'workload.small.collect=cpu bench' --set workload.small.runs=3 \
-        --set 'build.env=CFLAGS="-O2 -g -DWORK=400"' --set workload.small.recordings=2
+        --set workload.small.decide-time=0 --set 'build.env=CFLAGS="-O2 -g -DWORK=400"' --set workload.small.recordings=2
     [ "$status" -eq 3 ] || [ "$status" -eq 4 ] || exits 3
     said "small: recordings in turns: "
     [[ $stderr != *"side by side"* ]] || fail "not side by side: $stderr"
@@ -469,4 +482,22 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     said "recordings of 'main' are of another time: no verdict on functions"
     has perf/small.md 'did not run side by side'
     ! grep -q '| yes |' perf/small.md || fail "proven by recordings of another time"
+}
+
+@test "programs that take turns go on until it is decided, and a key says what gates" {
+    sed -i 's/app 6000/app 300/' kelvin.conf
+    local only=(--set workload.small.collect=bench --set workload.small.runs=3)
+    kelvin run -q --save main "${only[@]}"
+    exits 0
+    kelvin run --against main "${only[@]}" --set check.max-regression=60%
+    exits 0
+    has perf/small.md 'by both programs in turns'
+    runs=$(sed -n 's/.*That rests on \([0-9]*\) runs before.*/\1/p' perf/small.md | head -1)
+    [ "$runs" -ge 14 ] || fail "only $runs runs"
+    [ "$runs" -le 3000 ] || fail "it did not stop: $runs runs"
+    kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS="-O2 -g -DWORK=400"'
+    exits 3
+    kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS="-O2 -g -DWORK=400"' --set check.gates=instructions
+    exits 0
+    has perf/small.md 'slower'
 }

@@ -241,6 +241,43 @@ static void recordings_in_turns_are_part_of_the_verdict(void **state)
     }
 }
 
+static void only_what_the_suite_names_gates(void **state)
+{
+    static const struct {
+        const char *gates;
+        enum suite_outcome outcome;
+    } cases[] = {{"time", SUITE_REGRESSED}, {"cpu", SUITE_REGRESSED}, {"instructions", SUITE_OK}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct suite s;
+        make_suite(&s, 1);
+        autofree char *text = mem_printf("[check]\ngates = %s\n", cases[i].gates);
+        conf_done(&s.conf);
+        s.conf = (struct conf){0};
+        read_conf(&s, text);
+        make_runs(&s, &s.beside, 20, 1.5);
+        assert_int_equal(judge(&s, false), cases[i].outcome);
+        assert_int_equal(s.results.at[0].compared[BY_TIME].paired.verdict, VERDICT_SLOWER);
+        assert_int_equal(s.results.at[0].compared[BY_TIME].gate, i == 0 ? GATE_BROKEN : GATE_NONE);
+        suite_done(&s);
+    }
+}
+
+static void runs_that_stopped_at_a_look_have_its_part_of_the_risk(void **state)
+{
+    struct suite s;
+    (void)state;
+    make_suite(&s, 1);
+    make_runs(&s, &s.beside, 20, 1);
+    judge(&s, false);
+    double whole = s.results.at[0].compared[BY_TIME].paired.miss;
+    s.results.at[0].looks = 2;
+    judge(&s, false);
+    assert_float_equal(s.results.at[0].compared[BY_TIME].paired.miss, whole * 1.5 / PAIRED_LOOKS,
+                       1e-12);
+    suite_done(&s);
+}
+
 static void another_command_is_not_compared_unless_forced(void **state)
 {
     struct suite s;
@@ -411,6 +448,8 @@ int main(void)
         cmocka_unit_test(instructions_left_open_are_in_doubt),
         cmocka_unit_test(workloads_share_the_risk),
         cmocka_unit_test(recordings_in_turns_are_part_of_the_verdict),
+        cmocka_unit_test(only_what_the_suite_names_gates),
+        cmocka_unit_test(runs_that_stopped_at_a_look_have_its_part_of_the_risk),
         cmocka_unit_test(another_command_is_not_compared_unless_forced),
         cmocka_unit_test(a_failure_stays_one),
         cmocka_unit_test(findings_beyond_what_is_allowed_fail),
