@@ -336,18 +336,33 @@ static void add_rules(struct document *d, const struct suite_result *r)
 
 /* --- how to go on --- */
 
-/* What the suite file does not say must be said again; quoted for a shell. */
-static void add_overruled(struct buf *b, const struct conf *c, const char *workload)
+/* Without what may be a secret. */
+static void add_value(struct buf *b, const struct suite *s, const struct conf_value *v)
 {
+    if (strcmp(v->key->key, "env") != 0) {
+        buf_str(b, v->text);
+        return;
+    }
+    autofree char *key = mem_printf("%s.env", v->key->section);
+    struct words env = conf_words(&s->conf, "", key);
+    suite_say_environment(b, s, &env);
+    words_done(&env);
+}
+
+/* What the suite file does not say must be said again; quoted for a shell. */
+static void add_overruled(struct buf *b, const struct suite *s, const char *workload)
+{
+    const struct conf *c = &s->conf;
     for (size_t i = 0; i < c->values.n; i++) {
         const struct conf_value *v = &c->values.at[i];
         bool other = strcmp(v->key->section, "workload") == 0 && strcmp(v->name, workload) != 0;
         if (!conf_overrules(v) || other)
             continue;
-        autofree char *word = mem_printf("%s.%s%s%s=%s", v->key->section, v->name,
-                                         *v->name ? "." : "", v->key->key, v->text);
+        autobuf struct buf word = {0};
+        buf_printf(&word, "%s.%s%s%s=", v->key->section, v->name, *v->name ? "." : "", v->key->key);
+        add_value(&word, s, v);
         buf_str(b, " \\\n    --set ");
-        words_quote(b, word);
+        words_quote(b, buf_cstr(&word));
     }
 }
 
@@ -358,7 +373,7 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
         buf_printf(&again, "git checkout %.12s\n", s->git.commit);
     buf_str(&again, "kelvin run ");
     words_quote(&again, r->workload.name);
-    add_overruled(&again, &s->conf, r->workload.name);
+    add_overruled(&again, s, r->workload.name);
     document_heading(d, "To make it again");
     document_code(d, buf_cstr(&again));
     document_heading(d, "How to read it");

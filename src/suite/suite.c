@@ -138,7 +138,9 @@ void suite_say_environment(struct buf *b, const struct suite *s, const struct wo
         const char *word = env->at.at[i];
         autofree char *name = mem_strndup(word, strcspn(word, "="));
         bool shown = is_harmless(word) || conf_has(&s->conf, "", "publish.environment", name);
-        buf_printf(b, "%s%s%s", i ? " " : "", shown ? word : name, shown ? "" : "=(not shown)");
+        const char *value = shown && strchr(word, '=') ? strchr(word, '=') + 1 : "(not shown)";
+        const char *quote = strpbrk(value, " \t") && shown ? "\"" : "";
+        buf_printf(b, "%s%s=%s%s%s", i ? " " : "", name, quote, value, quote);
     }
 }
 

@@ -94,7 +94,7 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     kelvin run -q --set 'build.env=CFLAGS="-O2 -g" TOKEN=hush1' --set 'publish.environment=CFLAGS' \
         --set workload.small.min-samples=1
     exits 0
-    has perf/small.md 'CFLAGS=-O2 -g TOKEN=(not shown)'
+    has perf/small.md 'CFLAGS="-O2 -g" TOKEN=(not shown)'
 }
 
 @test "the same commit twice differs only in what was measured" {
