@@ -67,20 +67,46 @@ static bool is_gross(const struct comparison *c, const struct verdict_values *v)
     return high > 0 && low > most * high;
 }
 
-void verdict_compare(struct comparison *c, const struct verdict_opts *o)
+static void compare_values(struct comparison *c, const struct verdict_values *v,
+                           const struct verdict_opts *o)
 {
     struct paired_opts with = {o->band, o->risk, o->comparisons};
-    struct verdict_values v = verdict_values(c);
-    size_t fewer = v.n_before < v.n_after ? v.n_before : v.n_after;
+    size_t fewer = v->n_before < v->n_after ? v->n_before : v->n_after;
     if (is_count(c))
-        paired_compare_counts(&c->paired, v.before, v.after, fewer, &with);
+        paired_compare_counts(&c->paired, v->before, v->after, fewer, &with);
     else if (c->apart)
-        paired_compare_apart(&c->paired, v.before, v.n_before, v.after, v.n_after, &with);
+        paired_compare_apart(&c->paired, v->before, v->n_before, v->after, v->n_after, &with);
     else
-        paired_compare(&c->paired, v.before, v.after, fewer, &with, o->look);
+        paired_compare(&c->paired, v->before, v->after, fewer, &with, o->look);
+}
+
+/*
+ * Whatever else ran in one of two sessions is part of its wall time and hardly of its CPU time. So
+ * wall time of another session counts only where CPU time, if it was measured, goes the same way.
+ */
+static bool is_unconfirmed(const struct comparison *c, const struct verdict_opts *o)
+{
+    enum verdict v = c->paired.verdict;
+    struct comparison cpu = *c;
+    if (!c->apart || c->measure != MEASURE_TIME || (v != VERDICT_SLOWER && v != VERDICT_FASTER))
+        return false;
+    cpu.measure = MEASURE_CPU;
+    struct verdict_values values = verdict_values(&cpu);
+    compare_values(&cpu, &values, o);
+    verdict_values_done(&values);
+    return isfinite(cpu.paired.interval.high) && cpu.paired.verdict != v;
+}
+
+void verdict_compare(struct comparison *c, const struct verdict_opts *o)
+{
+    struct verdict_values v = verdict_values(c);
+    compare_values(c, &v, o);
     c->band = o->band;
     c->gate = paired_gate(&c->paired, c->limit, o->band);
-    if (c->gate == GATE_BROKEN && o->busy && c->apart && !is_count(c))
+    c->unconfirmed = is_unconfirmed(c, o);
+    if (c->unconfirmed)
+        c->paired.verdict = VERDICT_INCONCLUSIVE;
+    if (c->gate == GATE_BROKEN && (c->unconfirmed || (o->busy && c->apart && !is_count(c))))
         c->gate = GATE_UNDECIDED;
     if (c->gate == GATE_UNDECIDED && !isfinite(c->paired.interval.high) && is_gross(c, &v)) {
         c->paired.verdict = VERDICT_SLOWER;

@@ -70,7 +70,9 @@ static void say_undecided(struct buf *b, const struct comparison *c,
     buf_str(b, " than");
     say_other(b, c, w);
     say_figures(b, &c->paired);
-    if (w->more)
+    if (c->unconfirmed)
+        buf_str(b, ": CPU time does not follow, so other processes or waiting may be the cause");
+    else if (w->more)
         buf_printf(b, ": %s", w->more);
 }
 

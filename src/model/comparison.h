@@ -18,6 +18,7 @@ struct comparison {
 
     struct paired paired;
     enum gate gate;
+    bool unconfirmed; /* wall time of two sessions differs, and CPU time does not follow it */
 };
 
 struct comparisons { /* a VEC */

@@ -88,6 +88,37 @@ static void few_runs_leave_gates_open_but_for_gross_changes(void **state)
     }
 }
 
+static void wall_time_of_another_session_needs_cpu_time_to_follow(void **state)
+{
+    static const struct {
+        double time, cpu; /* 0 = not measured */
+        bool apart, unconfirmed;
+        enum gate gate;
+    } cases[] = {
+        {320, 90, true, true, GATE_UNDECIDED}, {320, 290, true, false, GATE_BROKEN},
+        {320, 0, true, false, GATE_BROKEN},    {320, 90, false, false, GATE_BROKEN},
+        {50, 90, true, true, GATE_HOLDS},      {100, 90, true, false, GATE_HOLDS},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct series_set sets[2] = {0};
+        support_series(&sets[0], "it", MEASURE_TIME, 100, 0.02, 20);
+        support_series(&sets[1], "it", MEASURE_TIME, cases[i].time, 0.02, 20);
+        support_series(&sets[0], "it", MEASURE_CPU, 90, 0.02, 20);
+        if (cases[i].cpu > 0)
+            support_series(&sets[1], "it", MEASURE_CPU, cases[i].cpu, 0.02, 20);
+        struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], MEASURE_TIME};
+        c.limit = 0.1;
+        c.apart = cases[i].apart;
+        verdict_compare(&c, &once);
+        assert_int_equal(c.unconfirmed, cases[i].unconfirmed);
+        assert_int_equal(c.gate, cases[i].gate);
+        if (c.unconfirmed)
+            assert_int_equal(c.paired.verdict, VERDICT_INCONCLUSIVE);
+        sets_done(sets);
+    }
+}
+
 static void other_programs_do_not_break_a_gate(void **state)
 {
     struct verdict_opts busy = once;
@@ -434,6 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gate_holds_breaks_or_is_left_open),
         cmocka_unit_test(few_runs_leave_gates_open_but_for_gross_changes),
+        cmocka_unit_test(wall_time_of_another_session_needs_cpu_time_to_follow),
         cmocka_unit_test(other_programs_do_not_break_a_gate),
         cmocka_unit_test(side_by_side_only_blocks_with_both_count),
         cmocka_unit_test(comparisons_made_at_once_share_the_risk),
