@@ -97,12 +97,33 @@ static bool is_unconfirmed(const struct comparison *c, const struct verdict_opts
     return isfinite(cpu.paired.interval.high) && cpu.paired.verdict != v;
 }
 
+/*
+ * The median does not see slow runs. Where they come more often on one side and the mean follows,
+ * the sides are not the same, and a gate that the mean passes does not hold.
+ */
+static void look_at_tails(struct comparison *c, const struct verdict_values *v)
+{
+    if (c->apart || is_count(c) || measure_infos[c->measure].unit != MEASURE_NS)
+        return;
+    c->tails = tails_compare(v->before, v->n_before, v->after, v->n_after);
+    double mean = c->tails.mean_ratio;
+    bool differ = mean > 1 + c->band || mean < 1 / (1 + c->band);
+    c->has_tails = c->tails.p <= c->paired.miss && differ;
+    if (!c->has_tails)
+        return;
+    if (c->paired.verdict == VERDICT_SAME)
+        c->paired.verdict = VERDICT_INCONCLUSIVE;
+    if (c->gate == GATE_HOLDS && mean > 1 + fmax(c->limit, c->band))
+        c->gate = GATE_UNDECIDED;
+}
+
 void verdict_compare(struct comparison *c, const struct verdict_opts *o)
 {
     struct verdict_values v = verdict_values(c);
     compare_values(c, &v, o);
     c->band = o->band;
     c->gate = paired_gate(&c->paired, c->limit, o->band);
+    look_at_tails(c, &v);
     c->unconfirmed = is_unconfirmed(c, o);
     if (c->unconfirmed)
         c->paired.verdict = VERDICT_INCONCLUSIVE;

@@ -59,6 +59,18 @@ static void say_figures(struct buf *b, const struct paired *p)
                    100 * (p->interval.low - 1), 100 * (p->interval.high - 1));
 }
 
+/* "; 20% of the runs are slow, 5% before, and the mean is +19.0%" */
+static void say_tails(struct buf *b, const struct comparison *c)
+{
+    const struct tails *t = &c->tails;
+    if (c->has_tails)
+        buf_printf(b,
+                   "; %.0f%% of its runs take more than %g times the median, %.0f%% of the others "
+                   "do, and the mean is %+.1f%%",
+                   100 * t->slow_after, TAILS_SLOW, 100 * t->slow_before,
+                   100 * (t->mean_ratio - 1));
+}
+
 static void say_undecided(struct buf *b, const struct comparison *c,
                           const struct comparison_words *w)
 {
@@ -70,6 +82,9 @@ static void say_undecided(struct buf *b, const struct comparison *c,
     buf_str(b, " than");
     say_other(b, c, w);
     say_figures(b, &c->paired);
+    say_tails(b, c);
+    if (c->has_tails)
+        return;
     if (c->unconfirmed)
         buf_str(b, ": CPU time does not follow, so other processes or waiting may be the cause");
     else if (w->more)
@@ -95,6 +110,7 @@ void comparison_say(struct buf *b, const struct comparison *c, const struct comp
     }
     say_other(b, c, w);
     say_figures(b, p);
+    say_tails(b, c);
     if (c->gate == GATE_BROKEN)
         buf_printf(b, ": more than the %g%% that %s allows", 100 * c->limit, w->limit);
 }

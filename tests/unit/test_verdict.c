@@ -119,6 +119,33 @@ static void wall_time_of_another_session_needs_cpu_time_to_follow(void **state)
     }
 }
 
+static void slow_runs_that_come_more_often_are_not_the_same(void **state)
+{
+    struct series_set sets[2] = {0};
+    autobuf struct buf said = {0};
+    (void)state;
+    support_series(&sets[0], "old", MEASURE_TIME, 100, 0.002, 200);
+    support_series(&sets[1], "new", MEASURE_TIME, 100, 0.002, 200);
+    struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], MEASURE_TIME};
+    c.limit = 0.1;
+    verdict_compare(&c, &once);
+    assert_int_equal(c.paired.verdict, VERDICT_SAME);
+    assert_int_equal(c.gate, GATE_HOLDS);
+    assert_false(c.has_tails);
+    for (size_t i = 0; i < 200; i++) {
+        sets[0].series.at[0].runs.at[i].value[MEASURE_TIME] *= i % 20 == 0 ? 3 : 1;
+        sets[1].series.at[0].runs.at[i].value[MEASURE_TIME] *= i % 5 == 1 ? 3 : 1;
+    }
+    verdict_compare(&c, &once);
+    assert_true(c.has_tails);
+    assert_int_equal(c.paired.verdict, VERDICT_INCONCLUSIVE);
+    assert_int_equal(c.gate, GATE_UNDECIDED);
+    comparison_say(&said, &c, &(struct comparison_words){0});
+    assert_non_null(strstr(buf_cstr(&said), "20% of its runs take more than 1.5 times the median, "
+                                            "5% of the others do, and the mean is +2"));
+    sets_done(sets);
+}
+
 static void other_programs_do_not_break_a_gate(void **state)
 {
     struct verdict_opts busy = once;
@@ -466,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_gate_holds_breaks_or_is_left_open),
         cmocka_unit_test(few_runs_leave_gates_open_but_for_gross_changes),
         cmocka_unit_test(wall_time_of_another_session_needs_cpu_time_to_follow),
+        cmocka_unit_test(slow_runs_that_come_more_often_are_not_the_same),
         cmocka_unit_test(other_programs_do_not_break_a_gate),
         cmocka_unit_test(side_by_side_only_blocks_with_both_count),
         cmocka_unit_test(comparisons_made_at_once_share_the_risk),
