@@ -36,8 +36,8 @@ static void take_mask(const sigset_t *mask)
         signals_unblock();
 }
 
-/* Returns where exec failed, with errno. */
-static void become(const struct subprocess_opts *o)
+/* Returns where exec failed, with errno. FAIL_FD is what exec would close. */
+static void become(const struct subprocess_opts *o, int fail_fd)
 {
     if (o->group)
         setpgid(0, 0);
@@ -49,6 +49,10 @@ static void become(const struct subprocess_opts *o)
     if (o->prepare)
         o->prepare(o->prepare_to);
     take_mask(o->mask);
+    if (o->work) {
+        close(fail_fd);
+        _exit(o->work(o->work_to));
+    }
     execvp(o->argv[0], o->argv);
 }
 
@@ -57,7 +61,7 @@ static _Noreturn void child(const struct subprocess_opts *o, int go_fd, int fail
     char go;
     if (read(go_fd, &go, 1) != 1)
         _exit(CANNOT_EXEC); /* let down before it could begin */
-    become(o);
+    become(o, fail_fd);
     int e = errno;
     ssize_t ignored = write(fail_fd, &e, sizeof e);
     (void)ignored;

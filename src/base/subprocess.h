@@ -2,8 +2,9 @@
  * subprocess.h - start a program, wait for it, end it.
  *
  * The program finds signals as it would without us (see signals.h), and no descriptor of ours but
- * the three that it is given. Commands that are timed have a starter of their own, which measures
- * without what a fork costs: bench/starter.h.
+ * the three that it is given. In place of a program it can be a function of ours, in a process of
+ * its own, so that a crash there costs no more than that. Commands that are timed have a starter of
+ * their own, which measures without what a fork costs: bench/starter.h.
  */
 #pragma once
 #include "base/err.h"
@@ -14,7 +15,9 @@
 #include <sys/resource.h>
 
 struct subprocess_opts {
-    char *const *argv;           /* up to a NULL; the first is looked up in PATH */
+    char *const *argv;     /* up to a NULL; the first is looked up in PATH */
+    int (*work)(void *to); /* called in place of a program; its result is the exit code */
+    void *work_to;
     char *const *env;            /* "NAME=VALUE" to add or replace, up to a NULL; NULL = none */
     const char *cwd;             /* NULL = ours */
     int in_fd, out_fd, error_fd; /* 0 = ours */

@@ -34,6 +34,7 @@ struct session_opts {
     bool unseen; /* standard output is thrown away */
     uint64_t seed;
     const struct opt_list *gates; /* "NAME=10%" or "10%"; NULL = none */
+    bool gate_decides; /* stop when gates are decided, by CPU time too, whatever the verdict */
     void (*progress)(void *to, const struct session_progress *p); /* NULL = none */
     void *progress_to;
 };

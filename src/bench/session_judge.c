@@ -74,12 +74,27 @@ static struct verdict_opts look_opts(const struct session *s, int look)
     return (struct verdict_opts){s->opts.band, s->opts.risk, count_comparisons(s), look, false};
 }
 
+/* CPU time often decides in seconds what the wall clock of a busy machine leaves open. */
+static bool cpu_decides(const struct session *s, const struct session_pair *pair, int look)
+{
+    struct verdict_opts o = look_opts(s, look);
+    struct comparison c = {.before = pair->c.before,
+                           .after = pair->c.after,
+                           .measure = MEASURE_CPU,
+                           .limit = pair->c.limit};
+    verdict_compare(&c, &o);
+    return c.gate == GATE_HOLDS || c.gate == GATE_BROKEN;
+}
+
 static void look_at_pair(const struct session *s, struct session_pair *p, int look)
 {
     struct verdict_opts o = look_opts(s, look);
     point_to_series(s, p);
     verdict_compare(&p->c, &o);
-    p->final = p->c.paired.verdict != VERDICT_INCONCLUSIVE && p->c.gate != GATE_UNDECIDED;
+    if (s->opts.gate_decides)
+        p->final = p->c.gate != GATE_UNDECIDED || cpu_decides(s, p, look);
+    else
+        p->final = p->c.paired.verdict != VERDICT_INCONCLUSIVE && p->c.gate != GATE_UNDECIDED;
 }
 
 struct comparison session_by_cpu(const struct session *s, const struct session_pair *pair)

@@ -45,21 +45,94 @@ static bool is_count(const struct comparison *c)
     return c->measure == MEASURE_INSTRUCTIONS;
 }
 
-void verdict_compare(struct comparison *c, const struct verdict_opts *o)
+/* Wall time side by side needs a few blocks: something else may run beside one side of a block. */
+enum { GROSS_BLOCKS = 3 };
+
+/*
+ * Too few runs for an interval, but each takes more than twice as much as allowed: that is no
+ * chance. Runs apart tell that by CPU time only; the wall time of another hour is that of its load,
+ * too.
+ */
+static bool is_gross(const struct comparison *c, const struct verdict_values *v)
+{
+    double most = 2 * (1 + fmax(c->limit, c->band)), low = INFINITY, high = 0;
+    if (!v->n_before || !v->n_after || isnan(c->limit) || is_count(c))
+        return false;
+    if (c->measure != MEASURE_CPU && (c->apart || v->n_after < GROSS_BLOCKS))
+        return false;
+    for (size_t i = 0; i < v->n_before; i++)
+        high = fmax(high, v->before[i]);
+    for (size_t i = 0; i < v->n_after; i++)
+        low = fmin(low, v->after[i]);
+    return high > 0 && low > most * high;
+}
+
+static void compare_values(struct comparison *c, const struct verdict_values *v,
+                           const struct verdict_opts *o)
 {
     struct paired_opts with = {o->band, o->risk, o->comparisons};
-    struct verdict_values v = verdict_values(c);
-    size_t fewer = v.n_before < v.n_after ? v.n_before : v.n_after;
+    size_t fewer = v->n_before < v->n_after ? v->n_before : v->n_after;
     if (is_count(c))
-        paired_compare_counts(&c->paired, v.before, v.after, fewer, &with);
+        paired_compare_counts(&c->paired, v->before, v->after, fewer, &with);
     else if (c->apart)
-        paired_compare_apart(&c->paired, v.before, v.n_before, v.after, v.n_after, &with);
+        paired_compare_apart(&c->paired, v->before, v->n_before, v->after, v->n_after, &with);
     else
-        paired_compare(&c->paired, v.before, v.after, fewer, &with, o->look);
+        paired_compare(&c->paired, v->before, v->after, fewer, &with, o->look);
+}
+
+/*
+ * Whatever else ran in one of two sessions is part of its wall time and hardly of its CPU time. So
+ * wall time of another session counts only where CPU time, if it was measured, goes the same way.
+ */
+static bool is_unconfirmed(const struct comparison *c, const struct verdict_opts *o)
+{
+    enum verdict v = c->paired.verdict;
+    struct comparison cpu = *c;
+    if (!c->apart || c->measure != MEASURE_TIME || (v != VERDICT_SLOWER && v != VERDICT_FASTER))
+        return false;
+    cpu.measure = MEASURE_CPU;
+    struct verdict_values values = verdict_values(&cpu);
+    compare_values(&cpu, &values, o);
+    verdict_values_done(&values);
+    return isfinite(cpu.paired.interval.high) && cpu.paired.verdict != v;
+}
+
+/*
+ * The median does not see slow runs. Where they come more often on one side and the mean follows,
+ * the sides are not the same, and a gate that the mean passes does not hold.
+ */
+static void look_at_tails(struct comparison *c, const struct verdict_values *v)
+{
+    if (c->apart || is_count(c) || measure_infos[c->measure].unit != MEASURE_NS)
+        return;
+    c->tails = tails_compare(v->before, v->n_before, v->after, v->n_after);
+    double mean = c->tails.mean_ratio;
+    bool differ = mean > 1 + c->band || mean < 1 / (1 + c->band);
+    c->has_tails = c->tails.p <= c->paired.miss && differ;
+    if (!c->has_tails)
+        return;
+    if (c->paired.verdict == VERDICT_SAME)
+        c->paired.verdict = VERDICT_INCONCLUSIVE;
+    if (c->gate == GATE_HOLDS && mean > 1 + fmax(c->limit, c->band))
+        c->gate = GATE_UNDECIDED;
+}
+
+void verdict_compare(struct comparison *c, const struct verdict_opts *o)
+{
+    struct verdict_values v = verdict_values(c);
+    compare_values(c, &v, o);
     c->band = o->band;
     c->gate = paired_gate(&c->paired, c->limit, o->band);
-    if (c->gate == GATE_BROKEN && o->busy && c->apart && !is_count(c))
+    look_at_tails(c, &v);
+    c->unconfirmed = is_unconfirmed(c, o);
+    if (c->unconfirmed)
+        c->paired.verdict = VERDICT_INCONCLUSIVE;
+    if (c->gate == GATE_BROKEN && (c->unconfirmed || (o->busy && c->apart && !is_count(c))))
         c->gate = GATE_UNDECIDED;
+    if (c->gate == GATE_UNDECIDED && !isfinite(c->paired.interval.high) && is_gross(c, &v)) {
+        c->paired.verdict = VERDICT_SLOWER;
+        c->gate = GATE_BROKEN;
+    }
     verdict_values_done(&v);
 }
 

@@ -113,7 +113,8 @@ static int record(const struct record_opts *o, char **command)
 
 static int record_run(const struct command *self, int n, char **args)
 {
-    struct record_opts o = {.rate_hz = 999, .engine = "auto", .stack_bytes = 65528, .args = args};
+    struct record_opts o = {
+        .rate_hz = 999, .engine = "auto", .stack_bytes = RECORD_STACK_BYTES, .args = args};
     struct opt_result operands;
     struct err err;
     o.n_args = opt_front(self->opts, n, args);

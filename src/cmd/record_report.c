@@ -97,10 +97,10 @@ enum { SAMPLED_ENOUGH = 95 };
 
 static void print_sampled(const struct record_facts *f)
 {
-    double seen = percent(f->sampled_ns, f->cpu_ns);
-    if (!f->cpu_ns || !f->sampled_ns || seen >= SAMPLED_ENOUGH)
+    double seen = percent(f->sampled_ns, f->seen_ns);
+    if (!f->seen_ns || !f->sampled_ns || seen >= SAMPLED_ENOUGH)
         return;
-    fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s\n", seen, (double)f->cpu_ns / 1e9,
+    fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s\n", seen, (double)f->seen_ns / 1e9,
             f->lost > f->samples / 50
                 ? "samples were lost: lower the rate with -F"
                 : "short processes and threads are seen too rarely: raise the rate with -F");

@@ -53,10 +53,22 @@ static void say_figures(struct buf *b, const struct paired *p)
     if (isnan(p->ratio))
         buf_str(b, " (nothing to compare)");
     else if (!isfinite(p->interval.high))
-        buf_printf(b, " (%+.1f%%, too few runs to tell)", 100 * (p->ratio - 1));
+        buf_printf(b, " (%+.1f%%, too few runs for an interval)", 100 * (p->ratio - 1));
     else
         buf_printf(b, " (%+.1f%%, %+.1f to %+.1f%%)", 100 * (p->ratio - 1),
                    100 * (p->interval.low - 1), 100 * (p->interval.high - 1));
+}
+
+/* "; 20% of the runs are slow, 5% before, and the mean is +19.0%" */
+static void say_tails(struct buf *b, const struct comparison *c)
+{
+    const struct tails *t = &c->tails;
+    if (c->has_tails)
+        buf_printf(b,
+                   "; %.0f%% of its runs take more than %g times the median, %.0f%% of the others "
+                   "do, and the mean is %+.1f%%",
+                   100 * t->slow_after, TAILS_SLOW, 100 * t->slow_before,
+                   100 * (t->mean_ratio - 1));
 }
 
 static void say_undecided(struct buf *b, const struct comparison *c,
@@ -70,7 +82,12 @@ static void say_undecided(struct buf *b, const struct comparison *c,
     buf_str(b, " than");
     say_other(b, c, w);
     say_figures(b, &c->paired);
-    if (w->more)
+    say_tails(b, c);
+    if (c->has_tails)
+        return;
+    if (c->unconfirmed)
+        buf_str(b, ": CPU time does not follow, so other processes or waiting may be the cause");
+    else if (w->more)
         buf_printf(b, ": %s", w->more);
 }
 
@@ -93,6 +110,7 @@ void comparison_say(struct buf *b, const struct comparison *c, const struct comp
     }
     say_other(b, c, w);
     say_figures(b, p);
+    say_tails(b, c);
     if (c->gate == GATE_BROKEN)
         buf_printf(b, ": more than the %g%% that %s allows", 100 * c->limit, w->limit);
 }

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "model/series.h"
 #include "stats/paired.h"
+#include "stats/tails.h"
 
 struct comparison {
     const struct series *before, *after;
@@ -18,6 +19,9 @@ struct comparison {
 
     struct paired paired;
     enum gate gate;
+    bool has_tails; /* slow runs come more often or less often, beyond chance: see `tails` */
+    struct tails tails;
+    bool unconfirmed; /* wall time of two sessions differs, and CPU time does not follow it */
 };
 
 struct comparisons { /* a VEC */

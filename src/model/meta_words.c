@@ -11,6 +11,7 @@ static const struct {
     {META_CPU, "CPU"},
     {META_CPUS, "CPUs"},
     {META_CPU_TIME_NS, "CPU time"},
+    {META_POOLED_RUNS, "runs pooled"},
     {META_DIRTY, "changed since commit"},
     {META_DURATION_NS, "duration"},
     {META_ENGINE_NOTE, "limits"},

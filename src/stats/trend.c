@@ -79,7 +79,7 @@ void trend_say(const struct trend *t, size_t i, struct buf *b)
     const struct changepoint *c = &t->changes[i];
     char from[UNITS_MAX], to[UNITS_MAX];
     bool worse = c->after > c->before;
-    buf_printf(b, "%s by ", worse ? "rose" : "fell");
+    buf_printf(b, "%s%s by ", c->likely ? "likely " : "", worse ? "rose" : "fell");
     if (t->unit == TREND_SHARE)
         buf_printf(b, "%.1f points", 100 * fabs(c->after - c->before));
     else
@@ -90,5 +90,5 @@ void trend_say(const struct trend *t, size_t i, struct buf *b)
     say_commit(&t->points.at[c->at], b);
     buf_str(b, worse ? ", last good " : ", last bad ");
     say_commit(&t->points.at[c->at - 1], b);
-    buf_printf(b, " (p %.3f)", c->p);
+    buf_printf(b, c->likely ? " (p %.3f; more runs would prove it)" : " (p %.3f)", c->p);
 }

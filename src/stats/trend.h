@@ -34,7 +34,8 @@ char *trend_value(const struct trend *t, double value, char *to);
 
 /*
  * What happened at change I, a sentence: "rose by 10.2 % from 1.20 s to 1.32 s; first bad commit
- * 3f9a1c2d04, last good 99aa00bb11 (p 0.001)". More is called bad. Appended to B.
+ * 3f9a1c2d04, last good 99aa00bb11 (p 0.001)". More is called bad. What is not proven "likely
+ * rose". Appended to B.
  */
 struct buf;
 void trend_say(const struct trend *t, size_t i, struct buf *b);

@@ -34,10 +34,24 @@ const struct conf_key conf_keys[] = {
     {"workload", "stdin", CONF_TEXT, "", "file for standard input (default: nothing)"},
     {"workload", "collect", CONF_CHOICES, "cpu", "what to measure",
      "cpu bench instructions cache simd memcheck helgrind"},
+    {"workload", "optional", CONF_CHOICES, "",
+     "what of that may be absent; else the run is incomplete without it",
+     "cpu bench instructions cache simd memcheck helgrind"},
+    {"workload", "min-samples", CONF_INT, "200",
+     "samples that a CPU recording needs; a program too short for that is run again, and all its "
+     "runs are drawn as one",
+     .min = 1, .max = 1e9},
+    {"workload", "pool-time", CONF_NUMBER, "20",
+     "seconds to run a short program again for that; 0 = once", .min = 0, .max = 1e6},
     {"workload", "recordings", CONF_INT, "1", "CPU recordings; several tell what changes by itself",
      .min = 1, .max = 100},
     {"workload", "rate", CONF_INT, "999", "samples a second", .min = 1, .max = 100000},
     {"workload", "runs", CONF_INT, "20", "repetitions for bench", .min = 2, .max = 100000},
+    {"workload", "decide-time", CONF_NUMBER, "60",
+     "seconds for each of two programs that take turns (--against), until it is decided whether "
+     "one "
+     "is slower than allowed; 0 = just so many runs",
+     .min = 0, .max = 1e6},
     {"workload", "timeout", CONF_NUMBER, "300", "seconds one run may take", .min = 0.1, .max = 1e6},
     {"workload", "rules", CONF_TEXT, "", "file of rules for this workload (see 'kelvin check')"},
     {"workload", "size", CONF_NUMBER, "0", "how big it is: several sizes give a scaling table",
@@ -46,13 +60,16 @@ const struct conf_key conf_keys[] = {
     {"check", "rules", CONF_TEXT, "", "file of rules for all workloads"},
     {"check", "max-regression", CONF_PERCENT, "5%",
      "how much more time or instructions than the baseline fails the run"},
+    {"check", "gates", CONF_CHOICES, "time cpu instructions",
+     "what of that fails the run; the others are shown only", "time cpu instructions"},
     {"check", "max-findings", CONF_INT, "0",
      "findings of memcheck and helgrind that are allowed; more fail the run", .min = 0, .max = 1e9},
 
     {"publish", "folder", CONF_TEXT, "perf", "what is replaced as a whole by each run"},
     {"publish", "sources", CONF_WORDS, "", "files whose digest is published, patterns"},
     {"publish", "environment", CONF_WORDS, "",
-     "names of variables whose values are shown; no others are"},
+     "names of variables whose values are shown, those of build.env and determinism.env too; no "
+     "others are"},
     {"publish", "host", CONF_CHOICE, "short", "whether the machine's own name is shown",
      "short full"},
 

@@ -37,7 +37,7 @@ void culprit_by_time(struct suite_result *w)
     struct text name = diff_name(d, worst);
     w->culprit = mem_printf("%.*s: %.1f%% of the time before, %.1f%% now%s", TEXT_ARG(name),
                             100 * worst->self.before, 100 * worst->self.after,
-                            worst->self.proven ? "" : " (grew most; not proven)");
+                            worst->self.proven && w->before_beside ? "" : " (not proven)");
     locate_culprit(w, name);
 }
 

@@ -70,8 +70,11 @@ static int start(const struct exec_opts *o, struct subprocess *s, struct err *er
     autoclose int in = open(input, O_RDONLY | O_CLOEXEC);
     autoclose int log = open(o->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     struct exec_opts copy = *o;
+    fflush(NULL); /* or the new process might write what is still in our buffers */
     struct subprocess_opts with = {
         .argv = o->argv,
+        .work = o->work,
+        .work_to = o->work_to,
         .env = o->env ? o->env->at.at : NULL,
         .in_fd = in > 0 ? in : 0,
         .out_fd = log > 0 ? log : 0,

@@ -1,5 +1,6 @@
 /*
- * exec.h - run a command of a suite: build, workload, valgrind.
+ * exec.h - run a command of a suite: build, workload, valgrind; or a function in a process of its
+ * own.
  *
  * Output goes to a log file; of that the last lines are shown when something fails. The command
  * gets a process group of its own, which is ended as a whole when its time is up or the user
@@ -11,7 +12,9 @@
 #include "base/words.h"
 
 struct exec_opts {
-    char *const *argv;        /* ends with NULL */
+    char *const *argv;     /* ends with NULL */
+    int (*work)(void *to); /* called in place of a command; its result is the exit code */
+    void *work_to;
     const struct words *env;  /* "NAME=VALUE" to add or replace; NULL = none */
     const struct words *cpus; /* "1", "2-3": where it may run; NULL or empty = anywhere */
     const char *input;        /* "" = nothing to read */

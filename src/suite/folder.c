@@ -182,6 +182,13 @@ int folder_commit(struct folder *f, struct err *err)
     return rc;
 }
 
+void folder_remove(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && has_mark(path))
+        remove_tree(path);
+}
+
 void folder_drop(struct folder *f)
 {
     if (f->staging)

@@ -24,5 +24,8 @@ char *folder_file(const struct folder *f, const char *name);
 /* Change places, remove the old one. */
 int folder_commit(struct folder *f, struct err *err);
 
+/* Remove PATH, if it is a folder that was made by us. */
+void folder_remove(const char *path);
+
 /* Forget it: the target stays as it was. Harmless after a commit. */
 void folder_drop(struct folder *f);

@@ -2,6 +2,8 @@
 #include "suite/judge.h"
 #include "bench/verdict.h"
 
+#include <math.h>
+
 /* --- against the baseline --- */
 
 bool judge_is_busy(const struct fingerprint *host)
@@ -36,20 +38,36 @@ static bool has_least_runs(const struct comparison *c)
            count_values(c->after, c->measure) >= JUDGE_LEAST_RUNS;
 }
 
-/* C has its series and its measure. Returns whether there is anything to be said. */
-static bool compare_series(const struct suite *s, struct comparison *c)
+/* "time", "cpu", "instructions": what check.gates calls it. */
+static bool is_gated(const struct suite *s, enum measure m)
+{
+    return conf_has(&s->conf, "", "check.gates", measure_infos[m].name);
+}
+
+/* C has its series and its measure. */
+static void compare_series(const struct suite *s, const struct suite_result *r,
+                           struct comparison *c)
 {
     struct verdict_opts opts = {.band = PAIRED_BAND,
                                 .risk = PAIRED_RISK,
                                 .comparisons = 2 * s->results.n, /* wall and CPU time of each */
                                 .look = PAIRED_ONLY_LOOK,
                                 .busy = judge_is_busy(&s->host)};
-    if (c->measure == MEASURE_CPU && !has_least_runs(c))
-        return false;
     c->apart = !series_find(&s->beside, c->after->name);
-    c->limit = conf_number(&s->conf, "", "check.max-regression") / 100;
+    c->limit =
+        is_gated(s, c->measure) ? conf_number(&s->conf, "", "check.max-regression") / 100 : NAN;
+    if (r->looks && c->after == r->bench && !c->apart)
+        opts.look = (int)r->looks - 1;
     verdict_compare(c, &opts);
-    return true;
+}
+
+/* A few recordings leave CPU time open, which is no matter where something else was compared. */
+static void drop_few(struct suite_result *r)
+{
+    const struct comparison *c = &r->compared[BY_CPU];
+    bool other = r->has_compared[BY_TIME] || r->has_compared[BY_INSTRUCTIONS];
+    if (r->has_compared[BY_CPU] && other && c->gate == GATE_UNDECIDED && !has_least_runs(c))
+        r->has_compared[BY_CPU] = false;
 }
 
 void judge_compare(const struct suite *s, struct suite_result *r, bool force)
@@ -62,15 +80,18 @@ void judge_compare(const struct suite *s, struct suite_result *r, bool force)
             now = series_find(&s->series, recorded); /* of the recordings */
         const struct series *before = now ? find_before(s, r, now, force) : NULL;
         r->compared[i] = (struct comparison){before, now, measures[i]};
-        r->has_compared[i] = before && compare_series(s, &r->compared[i]);
+        r->has_compared[i] = before != NULL;
+        if (before)
+            compare_series(s, r, &r->compared[i]);
     }
+    drop_few(r);
 }
 
 /* --- findings --- */
 
 /*
- * Whether more was found than check.max-findings allows. What was asked for and could not be had is
- * in doubt only where the suite itself names a number: else it is just absent.
+ * Whether more was found than check.max-findings allows. What may be absent and is leaves that in
+ * doubt only where the suite itself names a number.
  */
 static enum gate findings_gate(const struct suite *s, const struct suite_result *r)
 {
@@ -89,20 +110,51 @@ const char *judge_rules_path(const struct suite *s, const struct suite_result *r
     return *own ? own : conf_text(&s->conf, "", "check.rules");
 }
 
-static bool has_regressed(const struct suite_result *r)
+/*
+ * What recordings that were made in turns say: CPU time that is proven to be above the limit breaks
+ * it; one that is proven to have grown leaves it open. Recordings of another time say nothing.
+ */
+static enum gate recordings_gate(const struct suite *s, const struct suite_result *r)
 {
-    bool broken = false;
+    const struct diff *d = r->diff;
+    double limit = conf_number(&s->conf, "", "check.max-regression") / 100;
+    if (!d || !r->before_beside || !is_gated(s, MEASURE_CPU))
+        return GATE_NONE;
+    if (d->has_cpu && d->cpu_s.proven && d->cpu_s.low > limit * d->cpu_s.before)
+        return GATE_BROKEN;
+    return d->verdict == DIFF_REGRESSED ? GATE_UNDECIDED : GATE_NONE;
+}
+
+static bool has_regressed(const struct suite *s, const struct suite_result *r)
+{
+    bool broken = recordings_gate(s, r) == GATE_BROKEN;
     for (int i = 0; i < COMPARISONS; i++)
         broken |= r->has_compared[i] && r->compared[i].gate == GATE_BROKEN;
     return broken;
 }
 
-/* Also rules without a recording to hold them against. */
+/* Also what could not be compared, and rules without a recording to hold them against. */
 static bool is_in_doubt(const struct suite *s, const struct suite_result *r)
 {
-    if (suite_undecided(r))
+    bool compared = false, holds = false;
+    for (int i = 0; i < COMPARISONS; i++) {
+        compared |= r->has_compared[i];
+        holds |= r->has_compared[i] && r->compared[i].gate == GATE_HOLDS;
+    }
+    if (recordings_gate(s, r) == GATE_UNDECIDED && !holds)
+        return true;
+    if (suite_undecided(r) || (r->unlike && !compared))
         return true;
     return r->has_check ? r->check.verdict == CHECK_INCONCLUSIVE : *judge_rules_path(s, r) != '\0';
+}
+
+/* Something was asked for, is not optional, and could not be had: there is less than a result. */
+static bool is_incomplete(const struct suite_result *r)
+{
+    bool lacks = false;
+    for (int i = 0; i < COLLECTS; i++)
+        lacks |= r->absent[i] && !r->workload.optional[i];
+    return lacks;
 }
 
 void judge_result(const struct suite *s, struct suite_result *r)
@@ -111,10 +163,12 @@ void judge_result(const struct suite *s, struct suite_result *r)
     if (r->outcome == SUITE_FAILED)
         return;
     r->too_many_findings = findings == GATE_BROKEN;
-    if (has_regressed(r))
+    if (has_regressed(s, r))
         r->outcome = SUITE_REGRESSED;
     else if (r->too_many_findings || (r->has_check && r->check.verdict == CHECK_FAILS))
         r->outcome = SUITE_RULES;
+    else if (is_incomplete(r))
+        r->outcome = SUITE_INCOMPLETE;
     else if (is_in_doubt(s, r) || findings == GATE_UNDECIDED)
         r->outcome = SUITE_INCONCLUSIVE;
 }
@@ -129,6 +183,7 @@ int judge_code(enum suite_outcome o)
     case SUITE_REGRESSED:
     case SUITE_RULES:
         return EXIT_FAILS;
+    case SUITE_INCOMPLETE:
     case SUITE_INCONCLUSIVE:
         return EXIT_INCONCLUSIVE;
     }

@@ -6,7 +6,7 @@
 #pragma once
 #include "suite/suite.h"
 
-/* Fewer runs made at different times prove nothing (paired.h): a single recording is no series. */
+/* Fewer runs have no interval (paired.h): where nothing else is compared that is inconclusive. */
 enum { JUDGE_LEAST_RUNS = 6 };
 
 /* Whether other programs take part in what is measured: the load is above half of the CPUs. */

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "model/meta_words.h"
+#include "suite/judge.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/check.h"
@@ -97,8 +98,7 @@ static void add_environment(struct document *d, const struct suite *s, const str
 {
     autobuf struct buf own = {0}, shown = {0};
     struct words names = conf_words(&s->conf, "", "publish.environment");
-    for (size_t i = 0; i < w->env.at.n; i++)
-        buf_printf(&own, "%s%s", i ? " " : "", w->env.at.at[i]);
+    suite_say_environment(&own, s, &w->env);
     for (size_t i = 0; i < names.at.n; i++) {
         const char *value = getenv(names.at.at[i]);
         buf_printf(&shown, "%s%s=%s", i ? " " : "", names.at.at[i], value ? value : "(not set)");
@@ -271,6 +271,10 @@ static void add_lead(struct document *d, const struct suite_result *r)
         buf_printf(&b, "CPU time %s", units_scaled(n, (double)cpu_ns, "nanoseconds"));
     if (r->has_report)
         buf_printf(&b, " in %s samples", units_count(n, (uint64_t)r->report.quality.samples));
+    const char *pooled =
+        r->recordings.n ? meta_find(&r->recordings.at[0].profile->meta, META_POOLED_RUNS) : NULL;
+    if (pooled)
+        buf_printf(&b, " of %s runs pooled", pooled);
     if (!isnan(wall))
         buf_printf(&b, "%swall time %s, the median of %zu runs", b.n ? "; " : "",
                    units_scaled(n, wall, "nanoseconds"), r->bench->runs.n);
@@ -289,6 +293,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
         [SUITE_FAILED] = "It failed: this is not a result",
         [SUITE_REGRESSED] = "It got slower",
         [SUITE_RULES] = "It breaks the rules",
+        [SUITE_INCOMPLETE] = "It is incomplete",
         [SUITE_INCONCLUSIVE] = "It is not decided",
     };
     if (r->outcome == SUITE_OK)
@@ -296,6 +301,9 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     document_heading(d, headings[r->outcome]);
     if (r->failure)
         document_text(d, "The workload %s.", r->failure);
+    if (r->outcome == SUITE_INCOMPLETE)
+        document_text(d, "Not everything that was asked for could be measured: the lines above "
+                         "that begin with 'absent' say why.");
     if (r->output)
         document_code(d, r->output);
     if (r->outcome == SUITE_REGRESSED)
@@ -312,7 +320,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (suite_undecided(r))
         document_text(d, "Whether it is slower than the suite allows cannot be told from so many "
                          "runs: raise workload.runs, or use a quieter machine.");
-    if (!r->has_check && !r->recordings.n && r->outcome == SUITE_INCONCLUSIVE)
+    if (!r->has_check && !r->recordings.n && !r->failure && *judge_rules_path(s, r))
         document_text(d, "There is no recording to hold rules against.");
 }
 
@@ -328,18 +336,33 @@ static void add_rules(struct document *d, const struct suite_result *r)
 
 /* --- how to go on --- */
 
-/* What the suite file does not say must be said again; quoted for a shell. */
-static void add_overruled(struct buf *b, const struct conf *c, const char *workload)
+/* Without what may be a secret. */
+static void add_value(struct buf *b, const struct suite *s, const struct conf_value *v)
 {
+    if (strcmp(v->key->key, "env") != 0) {
+        buf_str(b, v->text);
+        return;
+    }
+    autofree char *key = mem_printf("%s.env", v->key->section);
+    struct words env = conf_words(&s->conf, "", key);
+    suite_say_environment(b, s, &env);
+    words_done(&env);
+}
+
+/* What the suite file does not say must be said again; quoted for a shell. */
+static void add_overruled(struct buf *b, const struct suite *s, const char *workload)
+{
+    const struct conf *c = &s->conf;
     for (size_t i = 0; i < c->values.n; i++) {
         const struct conf_value *v = &c->values.at[i];
         bool other = strcmp(v->key->section, "workload") == 0 && strcmp(v->name, workload) != 0;
         if (!conf_overrules(v) || other)
             continue;
-        autofree char *word = mem_printf("%s.%s%s%s=%s", v->key->section, v->name,
-                                         *v->name ? "." : "", v->key->key, v->text);
+        autobuf struct buf word = {0};
+        buf_printf(&word, "%s.%s%s%s=", v->key->section, v->name, *v->name ? "." : "", v->key->key);
+        add_value(&word, s, v);
         buf_str(b, " \\\n    --set ");
-        words_quote(b, word);
+        words_quote(b, buf_cstr(&word));
     }
 }
 
@@ -350,7 +373,7 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
         buf_printf(&again, "git checkout %.12s\n", s->git.commit);
     buf_str(&again, "kelvin run ");
     words_quote(&again, r->workload.name);
-    add_overruled(&again, &s->conf, r->workload.name);
+    add_overruled(&again, s, r->workload.name);
     document_heading(d, "To make it again");
     document_code(d, buf_cstr(&again));
     document_heading(d, "How to read it");

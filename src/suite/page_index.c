@@ -42,7 +42,8 @@ static int by_change(const void *a, const void *b)
     return dx > dy ? -1 : dx < dy;
 }
 
-static void add_changes(struct document *d, const struct diff *f)
+/* BESIDE: made in turns; else nothing is proven. */
+static void add_changes(struct document *d, const struct diff *f, bool beside)
 {
     autofree const struct diff_entry **list = mem_calloc(f->functions.n + 1, sizeof *list);
     size_t n = 0;
@@ -61,7 +62,7 @@ static void add_changes(struct document *d, const struct diff *f)
         cell(d, text);
         snprintf(text, sizeof text, "%+.1f points", diff_points(&list[i]->self));
         cell(d, text);
-        cell(d, list[i]->self.proven ? "yes" : "no");
+        cell(d, list[i]->self.proven && beside ? "yes" : "no");
         text_cell(d, diff_name(f, list[i]));
     }
 }
@@ -111,12 +112,18 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
     }
     if (r->unlike)
         document_text(d, "What was measured differs in more than the program: %s.", r->unlike);
-    if (r->diff) {
-        document_text(d, "Recordings: %s; %s.", diff_verdict_names[r->diff->verdict], r->diff->why);
-        add_changes(d, r->diff);
-    }
+    if (r->why_apart)
+        document_text(d, "The two programs did not run side by side: %s.", r->why_apart);
+    if (r->diff && r->before_beside)
+        document_text(d, "Recordings, made in turns: %s; %s.", diff_verdict_names[r->diff->verdict],
+                      r->diff->why);
+    else if (r->diff)
+        document_text(d, "Recordings were made at different times, when the machine may have been "
+                         "another: the differences below are no verdict.");
+    if (r->diff)
+        add_changes(d, r->diff, r->before_beside);
     if (r->outcome == SUITE_REGRESSED && r->culprit)
-        document_item(d, "most likely the cause", r->culprit, "");
+        document_item(d, "grew most", r->culprit, "");
     if (!any)
         document_text(d, "The baseline has nothing of this workload.");
 }
@@ -240,9 +247,13 @@ static void summary_change(FILE *out, const struct suite_result *r)
                     comparison_word(c), 100 * (c->paired.ratio - 1));
             any = true;
         }
+    if (r->diff && r->before_beside && r->diff->verdict == DIFF_REGRESSED) {
+        fprintf(out, "%srecordings in turns regressed", any ? "; " : "");
+        any = true;
+    }
     if (!any && r->diff && r->diff->has_cpu) {
         fprintf(out, "CPU time %+.1f%%%s", 100 * (r->diff->cpu_s.after / r->diff->cpu_s.before - 1),
-                r->diff->cpu_s.proven ? "" : ", not proven");
+                r->diff->cpu_s.proven && r->before_beside ? "" : ", not proven");
         any = true;
     }
     fputs(any ? " | " : "- | ", out);

@@ -1,6 +1,7 @@
 #include "suite/record_inner.h"
 
 #include "analysis/label.h"
+#include "base/clock.h"
 #include "symbol/symbolize.h"
 
 #include <errno.h>
@@ -80,11 +81,13 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->lost = s->lost;
     f->throttled = r->facts->throttled;
     f->kernel_hidden = r->facts->kernel_hidden;
-    f->cpu_ns = record_cpu_ns(r);
+    f->seen_ns = record_cpu_ns(r);
     f->sampled_ns = r->facts->sampled_ns;
     memcpy(f->ends, r->events[0].ends, sizeof f->ends);
     note_others(f, r);
     f->bytes = r->writer.bytes;
+    if (r->exited)
+        f->cpu_ns = clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime);
 }
 
 /* --- is it good enough --- */

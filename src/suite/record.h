@@ -17,6 +17,9 @@ enum { STRICT_LOST = 1, STRICT_UNFINISHED = 1, STRICT_UNNAMED = 10 };
 /* How many of the hottest functions are told. */
 enum { RECORD_TOP = 5, RECORD_NAME_BYTES = 96 };
 
+/* As much of a stack as the kernel copies. */
+enum { RECORD_STACK_BYTES = 65528 };
+
 struct record_opts {
     const char *output, *engine;
     struct opt_list events; /* none = the best clock there is */
@@ -52,8 +55,9 @@ struct record_facts {
     char event[64], engine[16], note[480];
     double rate_hz, rate_achieved_hz, wall_s;
     uint64_t samples, lost, throttled, bytes;
-    uint64_t cpu_ns,
-        sampled_ns; /* CPU time that samples could see, and what they stand for; 0 = not known */
+    uint64_t seen_ns,
+        sampled_ns;  /* CPU time that samples could see, and what they stand for; 0 = not known */
+    uint64_t cpu_ns; /* of the command, children waited for included; 0 = it has not ended */
     uint64_t ends[UNWIND_ENDS];
     bool kernel_hidden;
     struct {

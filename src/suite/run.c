@@ -124,7 +124,7 @@ int run_suite(struct run *r, char *const *names, size_t n, struct err *err)
     struct run_names wanted = {names, n};
     note_project(s);
     s->time_s = (int64_t)time(NULL);
-    if (build_workloads(r, &wanted, err) != 0 ||
+    if (run_check_baselines(r, err) != 0 || build_workloads(r, &wanted, err) != 0 ||
         folder_open(&s->folder, conf_text(&s->conf, "", "publish.folder"), err) != 0)
         return -1;
     r->log = folder_file(&s->folder, ".log");

@@ -3,10 +3,33 @@
 #include "store/store.h"
 #include "suite/run_inner.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* It becomes the name of a folder, and in CI it is that of a branch, which anybody can choose. */
+static int check_name(const char *name, struct err *err)
+{
+    enum { LONGEST = 100 };
+    bool plain = isalnum((unsigned char)*name) || *name == '_';
+    for (const char *c = name; *c; c++)
+        plain &= isalnum((unsigned char)*c) || strchr("-_.+", *c);
+    if (plain && strlen(name) <= LONGEST)
+        return 0;
+    return err_set(
+        err, EXIT_ERROR,
+        "'%.60s' cannot be the name of a baseline: use up to %d letters, digits, - _ . +, "
+        "the first a letter, a digit or _",
+        name, LONGEST);
+}
+
+int run_check_baselines(const struct run *r, struct err *err)
+{
+    if (r->opts.against && check_name(r->opts.against, err) != 0)
+        return -1;
+    return r->opts.save ? check_name(r->opts.save, err) : 0;
+}
 
 char *run_baseline_folder(const struct run *r, const char *name)
 {
@@ -116,52 +139,55 @@ static int make_folders(const char *path, struct err *err)
     }
 }
 
-/* What an earlier run left there must not be taken for this one's. */
-static void empty_folder(const char *folder)
+static int save_file(struct run *r, const struct folder *to, const char *name, struct err *err)
 {
-    autofree char *pattern = mem_printf("%s/{*.kelvin,*.cachegrind,program}", folder);
-    glob_t found = {0};
-    if (glob(pattern, GLOB_BRACE, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            unlink(found.gl_pathv[i]);
-    globfree(&found);
+    autofree char *from = folder_file(&r->suite.folder, name), *path = folder_file(to, name);
+    return run_copy_file(from, path, err);
 }
 
-static int save_file(struct run *r, const char *folder, const char *name, struct err *err)
-{
-    autofree char *from = folder_file(&r->suite.folder, name);
-    autofree char *to = mem_printf("%s/%s", folder, name);
-    return run_copy_file(from, to, err);
-}
-
-static int save_recordings(struct run *r, const char *folder, struct err *err)
+static int save_recordings(struct run *r, const struct folder *to, struct err *err)
 {
     for (size_t i = 0; i < r->suite.results.n; i++) {
         const struct suite_result *w = &r->suite.results.at[i];
         for (size_t k = 0; k < w->recordings.n; k++)
-            if (save_file(r, folder, w->recordings.at[k].file, err) != 0)
+            if (save_file(r, to, w->recordings.at[k].file, err) != 0)
                 return -1;
-        if (w->cache_file && save_file(r, folder, w->cache_file, err) != 0)
+        if (w->cache_file && save_file(r, to, w->cache_file, err) != 0)
             return -1;
     }
     return 0;
 }
 
+static int save_series(struct run *r, struct err *err)
+{
+    autofree char *name = mem_printf("suite:%s", r->opts.save);
+    struct store *store;
+    if (store_open(&store, conf_text(&r->suite.conf, "", "history.store"), STORE_WRITE, err) != 0)
+        return -1;
+    int rc = store_save_baseline(store, name, &r->suite.series, err);
+    store_close(store);
+    return rc;
+}
+
+/* The old baseline stays until all of the new one is there. */
 int run_save_baseline(struct run *r, struct err *err)
 {
-    struct suite *s = &r->suite;
-    struct store *store;
+    struct folder to = {.lock = -1};
     if (!r->opts.save)
         return 0;
-    autofree char *folder = run_baseline_folder(r, r->opts.save);
-    autofree char *name = mem_printf("suite:%s", r->opts.save);
-    empty_folder(folder);
-    if (make_folders(folder, err) != 0 || save_recordings(r, folder, err) != 0 ||
-        run_keep_program(r, err) != 0)
-        return -1;
-    if (store_open(&store, conf_text(&s->conf, "", "history.store"), STORE_WRITE, err) != 0)
-        return -1;
-    int rc = store_save_baseline(store, name, &s->series, err);
-    store_close(store);
+    autofree char *path = run_baseline_folder(r, r->opts.save), *parent = mem_strdup(path);
+    *strrchr(parent, '/') = '\0';
+    int rc = make_folders(parent, err);
+    if (rc == 0)
+        rc = folder_open(&to, path, err);
+    if (rc == 0)
+        rc = save_recordings(r, &to, err);
+    if (rc == 0)
+        rc = run_keep_program(r, &to, err);
+    if (rc == 0)
+        rc = save_series(r, err);
+    if (rc == 0)
+        rc = folder_commit(&to, err);
+    folder_drop(&to);
     return rc;
 }

@@ -77,6 +77,22 @@ static void bench_failed(struct suite_result *w, enum collect what, const struct
     suite_absent(w, what, err->text);
 }
 
+/*
+ * The two programs take turns until the gate is decided or the time is over; runs whose number is
+ * fixed would leave it open every time on a restless machine. All workloads share the risk.
+ */
+static void want_decision(struct bench_job *j, const struct run *r, const struct suite_result *w,
+                          const struct opt_list *gates)
+{
+    if (!(w->workload.decide_s > 0))
+        return;
+    j->with.runs = 0;
+    j->with.time_s = w->workload.decide_s;
+    j->with.risk = PAIRED_RISK / (2 * (double)r->suite.results.n);
+    j->with.gates = gates;
+    j->with.gate_decides = true;
+}
+
 /* Run the lines of J in turns; the last is W's own, one before it the baseline's. */
 static int bench_lines(struct run *r, struct suite_result *w, const struct bench_job *j,
                        struct err *err)
@@ -89,8 +105,10 @@ static int bench_lines(struct run *r, struct suite_result *w, const struct bench
     if (rc == 0)
         rc = session_run(&session, &plan, &j->with, &j->start, err);
     r->away_s += session.seconds;
-    if (rc == 0 && j->plan.n_lines > 1)
+    if (rc == 0 && j->plan.n_lines > 1) {
         take_series(&r->suite.beside, &session, 0, name);
+        w->looks = j->with.gate_decides ? session.looks : 0;
+    }
     if (rc != 0 && j->plan.n_lines == 1)
         bench_failed(w, j->what, &session, err);
     else if (rc == 0 && !take_series(&r->suite.series, &session, j->plan.n_lines - 1, name))
@@ -105,25 +123,31 @@ static void bench_one(struct run *r, struct suite_result *w, enum collect what)
     struct bench_job j = bench_job(r, w, what);
     struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
     struct err err;
-    autofree char *before = what == COLLECT_BENCH ? run_line_before(r, w) : NULL;
+    char *before = what == COLLECT_BENCH ? w->line_before : NULL;
     autofree char *list = run_join_cpus(&cpus);
     const char *pinned[] = {"taskset", "-c", list, NULL};
     char *lines[] = {before, w->workload.line};
     j.plan.lines = before ? lines : lines + 1;
     j.plan.n_lines = before ? 2 : 1;
     j.plan.wrap = cpus.at.n ? pinned : NULL;
-    j.plan.shell = conf_has(&r->suite.conf, w->workload.name, "workload.shell", "yes");
+    j.plan.shell = w->workload.shell;
     words_done(&cpus);
     if (what == COLLECT_INSTRUCTIONS && want_instructions(&j, &err) != 0) {
         suite_absent(w, what, err.text);
         return;
     }
+    struct bench_job alone = j;
+    autofree char *limit =
+        mem_printf("%g%%", conf_number(&r->suite.conf, "", "check.max-regression"));
+    struct opt_list gates = {.at = {limit}, .n = 1};
+    if (before)
+        want_decision(&j, r, w, &gates);
     if (bench_lines(r, w, &j, &err) == 0 || !before)
         return;
     run_say(r, "%s: the baseline's program does not run any more: %s", w->workload.name, err.text);
-    j.plan.lines = lines + 1;
-    j.plan.n_lines = 1;
-    bench_lines(r, w, &j, &err);
+    alone.plan.lines = lines + 1;
+    alone.plan.n_lines = 1;
+    bench_lines(r, w, &alone, &err);
 }
 
 /* Series move when the set grows: they are looked up when all are there. */

@@ -107,6 +107,12 @@ static void tell_against(const struct run *r, const struct suite_result *w)
     for (int i = 0; i < COMPARISONS; i++)
         if (w->has_compared[i])
             tell_comparison(r, w, &w->compared[i]);
+    if (w->diff && w->before_beside)
+        run_say(r, "%s: recordings in turns: %s; %s", w->workload.name,
+                diff_verdict_names[w->diff->verdict], w->diff->why);
+    else if (w->diff)
+        run_say(r, "%s: recordings of '%s' are of another time: no verdict on functions",
+                w->workload.name, r->suite.against);
     if (w->outcome == SUITE_REGRESSED && w->culprit)
         run_say(r, "%s: look at %s", w->workload.name, w->culprit);
 }
@@ -119,7 +125,7 @@ static void tell_rules(const struct run *r, const struct suite_result *w)
             run_say(r, "%s: rule %s: %s (%s)", w->workload.name, check_verdict_names[c->verdict],
                     c->rule->text, c->why);
     }
-    if (!w->has_check && *judge_rules_path(&r->suite, w) && w->outcome == SUITE_INCONCLUSIVE)
+    if (!w->has_check && *judge_rules_path(&r->suite, w) && !w->failure)
         run_say(r, "%s: there is no recording to hold the rules against", w->workload.name);
     if (w->has_check)
         run_say(r, "%s: %zu rules hold, %zu fail, %zu cannot be told", w->workload.name,

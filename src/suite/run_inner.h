@@ -38,16 +38,19 @@ int run_load_recording(struct suite_recording *rec, const char *path, struct err
 /* Run W under each tool of valgrind that it asks for. */
 int run_grind(struct run *r, struct suite_result *w, struct err *err);
 
+/* Refuse names of baselines that are no plain names. */
+int run_check_baselines(const struct run *r, struct err *err);
+
 /* Where the files of a baseline are. Free it. */
 char *run_baseline_folder(const struct run *r, const char *name);
 int run_copy_file(const char *from, const char *to, struct err *err);
 
-/* Keep the program with the baseline that is saved. */
-int run_keep_program(struct run *r, struct err *err);
+/* Keep the program in the folder of a baseline that is about to be saved. */
+int run_keep_program(const struct run *r, const struct folder *folder, struct err *err);
 
-/* The command of W with the program of the baseline; NULL where that would prove nothing. Free it.
+/* Fill in line_before of W, or why_apart: the two programs take turns where that proves something.
  */
-char *run_line_before(const struct run *r, const struct suite_result *w);
+void run_find_beside(struct run *r, struct suite_result *w);
 
 /* Load the baseline to compare with, before anything is measured. */
 int run_load_baseline(struct run *r, struct err *err);

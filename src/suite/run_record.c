@@ -1,8 +1,13 @@
 /* run_record.c - the phase of a run that records its workloads. */
+#include "base/clock.h"
 #include "source/import.h"
+#include "suite/pool.h"
 #include "suite/run_inner.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int run_load_recording(struct suite_recording *rec, const char *path, struct err *err)
@@ -17,160 +22,317 @@ int run_load_recording(struct suite_recording *rec, const char *path, struct err
     return 0;
 }
 
-/* --- the recorder --- */
+/* --- the recorder, in a process of its own --- */
+
+/* What that process sends; plain data, and less than a pipe holds. */
+struct recorder_answer {
+    int rc; /* of record_take() */
+    struct record_facts facts;
+    struct err err;
+};
+
+struct recorder_job {
+    struct record_opts opts;
+    struct words command;
+    int answer_fd;
+};
 
 /* What came of one recording; why and output are to be freed. */
 struct recorded {
-    enum { RECORDED, RECORDED_TOO_LITTLE, RECORDED_FAILURE } how;
+    bool good;
+    struct record_facts facts;
     char *why, *output; /* what is wrong, and the command's last lines */
 };
 
-/*
- * "kelvin record ... -- COMMAND"; the recorder is this very program. Only the command is kept to
- * its CPUs: the recorder must not take time from it there.
- */
-static void recorder_words(struct words *argv, const struct workload *w, const char *file,
-                           const struct words *cpus)
+static void recorded_done(struct recorded *it)
 {
-    autofree char *rate = mem_printf("%ld", w->rate_hz), *list = run_join_cpus(cpus);
-    const char *front[] = {"/proc/self/exe", "record", "-q", "-o", file, "-F", rate, "--"};
+    free(it->why);
+    free(it->output);
+    *it = (struct recorded){0};
+}
+
+/* One recording that is to be made. */
+struct take {
+    struct suite_result *w;
+    const struct words *argv;
+    const char *path;
+};
+
+/* Only the command is kept to its CPUs: the recorder must not take time from it there. */
+static void add_command(struct words *to, const struct words *argv, const struct words *cpus)
+{
+    autofree char *list = run_join_cpus(cpus);
     const char *pinned[] = {"taskset", "-c", list};
-    for (size_t i = 0; i < sizeof front / sizeof *front; i++)
-        words_add(argv, text_of(front[i]));
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned && cpus->at.n; i++)
-        words_add(argv, text_of(pinned[i]));
-    for (size_t i = 0; i < w->argv.at.n; i++)
-        words_add(argv, text_of(w->argv.at.at[i]));
+        words_add(to, text_of(pinned[i]));
+    for (size_t i = 0; i < argv->at.n; i++)
+        words_add(to, text_of(argv->at.at[i]));
 }
 
-/* The last line of what the recorder said, without its name in front. Free it. */
-static char *last_line(const struct buf *tail)
+static int recorder_work(void *to)
 {
-    struct text all = text_trim(buf_text(tail));
-    while (all.n && all.at[all.n - 1] == '\n')
-        all.n--;
-    const char *line = all.n ? memrchr(all.at, '\n', all.n) : NULL;
-    struct text last = line ? (struct text){line + 1, (size_t)(all.at + all.n - line - 1)} : all;
-    last = text_trim(last);
-    if (text_starts(last, "kelvin: "))
-        last = (struct text){last.at + 8, last.n - 8};
-    return mem_strndup(last.at ? last.at : "", last.n);
+    const struct recorder_job *j = to;
+    struct recorder_answer a = {0};
+    a.rc = record_take(&j->opts, j->command.at.at, &a.facts, &a.err);
+    return write(j->answer_fd, &a, sizeof a) == (ssize_t)sizeof a ? 0 : 1;
 }
 
-/* The recorder's own code 3 is its gate: it wrote no file. Others but 0 are the command's. */
-static bool gate_failed(const struct exec_result *done, const char *path)
+/* How the command ended, in the terms of exec.h. */
+static struct exec_result command_end(const struct exec_result *done, const struct record_facts *f)
 {
-    return done->end == EXEC_EXITED && done->status == EXIT_FAILS && access(path, F_OK) != 0;
+    struct exec_result ret = *done;
+    if (done->end != EXEC_EXITED || !f->exited)
+        return ret;
+    bool signalled = WIFSIGNALED(f->status);
+    ret.end = signalled ? EXEC_SIGNALLED : EXEC_EXITED;
+    ret.status = signalled ? WTERMSIG(f->status) : WEXITSTATUS(f->status);
+    return ret;
 }
 
-/* Why the recorder wrote no file, without what its own options could do about it. Free it. */
-static char *gate_reason(const struct buf *tail)
+/* A is NULL where the recorder sent none. */
+static void take_answer(const struct run *r, const struct exec_result *done,
+                        const struct recorder_answer *a, struct recorded *ret)
 {
-    char *why = last_line(tail);
-    char *options = strstr(why, "; run longer");
-    if (options)
-        *options = '\0';
-    if (*why)
-        return why;
-    free(why);
-    return mem_strdup("too few samples");
-}
-
-/*
- * Record one run of W to PATH; the only place that knows how. -1 with ERR when the run cannot go
- * on.
- */
-static int record_run(struct run *r, const struct suite_result *w, const char *path,
-                      struct recorded *ret, struct err *err)
-{
-    struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
     autobuf struct buf said = {0}, tail = {0};
-    struct words argv = {0};
+    struct exec_result end = a ? command_end(done, &a->facts) : *done;
+    exec_tail(r->log, RUN_TAIL_LINES, &tail);
+    if (!a && done->end != EXEC_TIMED_OUT)
+        buf_str(&said, "could not be recorded: the recorder ");
+    if (a && a->rc != 0 && done->end == EXEC_EXITED)
+        buf_printf(&said, "could not be recorded: %s", a->err.text);
+    else
+        exec_say(&end, &said);
+    ret->good = a && a->rc == 0 && end.end == EXEC_EXITED && end.status == 0;
+    if (a)
+        ret->facts = a->facts;
+    ret->why = mem_strdup(buf_cstr(&said));
+    ret->output = mem_strdup(buf_cstr(&tail));
+}
+
+/* Run J by O, which has all but the work, and hand over its facts. */
+static int run_recorder(struct run *r, struct recorder_job *j, struct exec_opts *o,
+                        struct recorded *ret, struct err *err)
+{
+    struct recorder_answer answer;
     struct exec_result done;
-    recorder_words(&argv, &w->workload, path, &cpus);
-    struct exec_opts o = run_exec_opts(r, w);
-    o.argv = argv.at.at;
-    int rc = run_command(r, &o, &done, err);
-    words_done(&argv);
-    words_done(&cpus);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return err_set_errno(err, errno, "cannot make a pipe");
+    autoclose int from = ends[0];
+    j->answer_fd = ends[1];
+    o->work = recorder_work;
+    o->work_to = j;
+    int rc = run_command(r, o, &done, err);
+    close(ends[1]);
     if (rc != 0)
         return -1;
-    exec_tail(r->log, RUN_TAIL_LINES, &tail);
-    exec_say(&done, &said);
-    ret->how = done.end == EXEC_EXITED && done.status == 0 ? RECORDED
-               : gate_failed(&done, path)                  ? RECORDED_TOO_LITTLE
-                                                           : RECORDED_FAILURE;
-    ret->why = ret->how == RECORDED_TOO_LITTLE ? gate_reason(&tail) : mem_strdup(buf_cstr(&said));
-    ret->output = mem_strdup(buf_cstr(&tail));
+    bool answered = read(from, &answer, sizeof answer) == (ssize_t)sizeof answer;
+    take_answer(r, &done, answered ? &answer : NULL, ret);
     return 0;
 }
 
-/* --- workloads --- */
-
-/* Note what came of a recording. Returns whether to make the next. */
-static bool take_recording(struct run *r, struct suite_result *w, const char *name,
-                           const struct recorded *it)
+/* Record one run. -1 with ERR when the run of the suite cannot go on. */
+static int record_run(struct run *r, const struct take *t, struct recorded *ret, struct err *err)
 {
-    autofree char *path = folder_file(&r->suite.folder, name);
-    struct suite_recording rec = {.file = mem_strdup(name)};
-    struct err err;
-    if (it->how == RECORDED && run_load_recording(&rec, path, &err) == 0) {
-        *vec_push(&w->recordings) = rec;
-        return true;
+    const struct workload *w = &t->w->workload;
+    struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
+    char rate[24], flag[] = "-F";
+    char *args[] = {flag, rate};
+    struct recorder_job j = {.opts = {.output = t->path,
+                                      .engine = "auto",
+                                      .rate_hz = (double)w->rate_hz,
+                                      .stack_bytes = RECORD_STACK_BYTES,
+                                      .quiet = true,
+                                      .args = args,
+                                      .n_args = 2}};
+    snprintf(rate, sizeof rate, "%ld", w->rate_hz);
+    add_command(&j.command, t->argv, &cpus);
+    struct exec_opts o = run_exec_opts(r, t->w);
+    int rc = run_recorder(r, &j, &o, ret, err);
+    words_done(&j.command);
+    words_done(&cpus);
+    return rc;
+}
+
+/* --- enough samples --- */
+
+/*
+ * Record T, again and again while samples are too few and there is time: short programs are drawn
+ * from all of their runs. 1 when that failed: LAST says how. It is to be freed either way.
+ */
+static int fill_pool(struct run *r, const struct take *t, struct pool *pool, struct recorded *last,
+                     struct err *err)
+{
+    uint64_t until_ns = clock_monotonic_ns() + (uint64_t)(t->w->workload.pool_s * 1e9);
+    do {
+        struct err why;
+        recorded_done(last);
+        unlink(t->path); /* or it would be kept as PATH.old */
+        if (record_run(r, t, last, err) != 0)
+            return -1;
+        if (last->good && pool_add(pool, t->path, &last->facts, &why) != 0) {
+            free(last->why);
+            last->why = mem_strdup(why.text);
+            return 1;
+        }
+        if (!last->good)
+            return 1;
+    } while (pool->samples < pool->enough && clock_monotonic_ns() < until_ns);
+    return 0;
+}
+
+static int load_pool(const struct take *t, struct pool *pool, struct suite_recording *ret,
+                     struct err *err)
+{
+    if (pool->samples < pool->enough)
+        return err_set(err, EXIT_INCONCLUSIVE,
+                       "only %llu samples in %llu %s, fewer than min-samples (%ld): make the "
+                       "workload longer, raise its rate, or give it more pool-time",
+                       (unsigned long long)pool->samples, (unsigned long long)pool->runs,
+                       pool->runs == 1 ? "run" : "runs", t->w->workload.min_samples);
+    if (pool->runs > 1 && pool_write(pool, t->path, err) != 0)
+        return -1;
+    return run_load_recording(ret, t->path, err);
+}
+
+/* 1 when there is none: WHY says why not, and LAST what the command did. */
+static int make_recording(struct run *r, const struct take *t, struct suite_recording *ret,
+                          struct recorded *last, struct err *err)
+{
+    struct pool pool = {.enough = (uint64_t)t->w->workload.min_samples};
+    struct err why;
+    int rc = fill_pool(r, t, &pool, last, err);
+    if (rc == 0 && load_pool(t, &pool, ret, &why) != 0) {
+        free(last->why);
+        last->why = mem_strdup(why.text);
+        rc = 1;
     }
-    if (it->how == RECORDED) {
-        suite_absent(w, COLLECT_CPU, err.text);
-    } else if (it->how == RECORDED_TOO_LITTLE) {
-        autofree char *hint =
-            mem_printf("%s; make the workload longer, or raise its 'rate'", it->why);
-        suite_absent(w, COLLECT_CPU, hint);
-    } else {
-        suite_fail(w, it->why, it->output);
-        suite_absent(w, COLLECT_CPU, "the workload failed");
-    }
-    profile_free(rec.profile);
-    free(rec.file);
-    return false;
+    if (rc == 0 && pool.runs > 1)
+        run_say(r, "%s: pooled from %llu runs", t->w->workload.name, (unsigned long long)pool.runs);
+    pool_done(&pool);
+    return rc;
 }
 
 /* 1 when there is no use in another one. */
-static int record_one(struct run *r, struct suite_result *w, long i, struct err *err)
+static int record_now(struct run *r, struct suite_result *w, long i, struct err *err)
 {
     autofree char *name = i ? mem_printf("%s.%ld.kelvin", w->workload.name, i + 1)
                             : mem_printf("%s.kelvin", w->workload.name);
     autofree char *path = folder_file(&r->suite.folder, name);
-    struct recorded it = {0};
-    if (record_run(r, w, path, &it, err) != 0)
-        return -1;
-    bool go_on = take_recording(r, w, name, &it);
-    free(it.why);
-    free(it.output);
-    return go_on ? 0 : 1;
+    struct take t = {w, &w->workload.argv, path};
+    struct suite_recording rec = {.file = mem_strdup(name)};
+    struct recorded last = {0};
+    int rc = make_recording(r, &t, &rec, &last, err);
+    if (rc == 0) {
+        *vec_push(&w->recordings) = rec;
+        rec = (struct suite_recording){0};
+    } else if (rc > 0) {
+        unlink(path);
+        if (!last.good)
+            suite_fail(w, last.why, last.output);
+        suite_absent(w, COLLECT_CPU, last.good ? last.why : "the workload failed");
+    }
+    suite_recording_done(&rec);
+    recorded_done(&last);
+    return rc;
+}
+
+/* --- the baseline's program, in turns --- */
+
+struct turns {
+    VEC(struct suite_recording) made; /* of the baseline's program */
+    bool given_up;
+};
+
+/* Its file is not published. -1 when the run cannot go on. */
+static int record_before(struct run *r, struct suite_result *w, struct turns *turns,
+                         struct err *err)
+{
+    if (!w->line_before || turns->given_up)
+        return 0;
+    autofree char *path = folder_file(&r->suite.folder, ".before.kelvin");
+    struct words argv = {0};
+    struct take t = {w, &argv, path};
+    struct suite_recording rec = {0};
+    struct recorded last = {0};
+    struct err why;
+    int rc = workload_split(&argv, w->line_before, w->workload.shell, &why);
+    if (rc != 0)
+        last.why = mem_strdup(why.text);
+    rc = rc == 0 ? make_recording(r, &t, &rec, &last, err) : 1;
+    if (rc == 0) {
+        *vec_push(&turns->made) = rec;
+    } else {
+        suite_recording_done(&rec);
+        turns->given_up = true;
+    }
+    if (rc > 0)
+        run_say(r, "%s: the baseline's program cannot be recorded any more: it %s",
+                w->workload.name, last.why);
+    unlink(path);
+    words_done(&argv);
+    recorded_done(&last);
+    return rc < 0 ? -1 : 0;
 }
 
 /* The CPU time of each recording, as a series of its own: baselines and history keep it. */
-static void note_cpu_time(struct suite *s, const struct suite_result *w)
+static void note_cpu_time(struct series_set *set, const struct suite_result *w,
+                          const struct suite_recording *recordings, size_t n)
 {
     autofree char *name = mem_printf("%s recorded", w->workload.name);
-    struct series *to = series_add(&s->series, name);
-    for (size_t i = 0; i < w->recordings.n; i++) {
+    struct series *to = series_add(set, name);
+    free(to->command);
+    to->command = mem_strdup(w->workload.line);
+    for (size_t i = 0; i < n; i++) {
         struct series_run *run = vec_push(&to->runs);
         uint64_t cpu_ns;
         run->block = (uint32_t)i;
         for (int m = 0; m < MEASURES; m++)
             run->value[m] = NAN;
-        if (meta_find_u64(&w->recordings.at[i].profile->meta, META_CPU_TIME_NS, &cpu_ns))
+        if (meta_find_u64(&recordings[i].profile->meta, META_CPU_TIME_NS, &cpu_ns))
             run->value[MEASURE_CPU] = (double)cpu_ns;
     }
 }
 
+/* Recordings made in turns take the place of those that the baseline kept. */
+static void take_turns(struct run *r, struct suite_result *w, struct turns *turns)
+{
+    bool good = !turns->given_up && turns->made.n && turns->made.n == w->recordings.n;
+    for (size_t i = 0; i < (good ? w->before.n : turns->made.n); i++)
+        suite_recording_done(good ? &w->before.at[i] : &turns->made.at[i]);
+    if (good) {
+        w->before.n = 0;
+        for (size_t i = 0; i < turns->made.n; i++)
+            *vec_push(&w->before) = turns->made.at[i];
+        w->before_beside = true;
+        note_cpu_time(&r->suite.beside, w, w->before.at, w->before.n);
+    }
+    vec_done(&turns->made);
+}
+
+/* --- workloads --- */
+
+/* Who goes first changes from one recording to the next. */
+static int record_turn(struct run *r, struct suite_result *w, long i, struct turns *turns,
+                       struct err *err)
+{
+    if (i % 2 == 0 && record_before(r, w, turns, err) != 0)
+        return -1;
+    int rc = record_now(r, w, i, err);
+    if (rc == 0 && i % 2)
+        rc = record_before(r, w, turns, err);
+    return rc;
+}
+
 static int record_workload(struct run *r, struct suite_result *w, struct err *err)
 {
+    struct turns turns = {0};
     int rc = 0;
     for (long i = 0; i < w->workload.recordings && rc == 0; i++)
-        rc = record_one(r, w, i, err);
+        rc = record_turn(r, w, i, &turns, err);
+    take_turns(r, w, &turns);
     if (w->recordings.n) {
-        note_cpu_time(&r->suite, w);
+        note_cpu_time(&r->suite.series, w, w->recordings.at, w->recordings.n);
         run_say(r, "%s: %lld samples", w->workload.name,
                 (long long)w->recordings.at[0].selection.n_samples);
     }
@@ -185,8 +347,14 @@ static int record_workload(struct run *r, struct suite_result *w, struct err *er
 int run_record(struct run *r, struct err *err)
 {
     int rc = 0;
-    for (size_t i = 0; i < r->suite.results.n && rc == 0; i++)
-        if (r->suite.results.at[i].workload.collect[COLLECT_CPU])
-            rc = record_workload(r, &r->suite.results.at[i], err);
+    for (size_t i = 0; i < r->suite.results.n && rc == 0; i++) {
+        struct suite_result *w = &r->suite.results.at[i];
+        run_find_beside(r, w);
+        if (w->why_apart)
+            run_say(r, "%s: cannot run side by side with '%s': %s", w->workload.name,
+                    r->suite.against, w->why_apart);
+        if (w->workload.collect[COLLECT_CPU])
+            rc = record_workload(r, w, err);
+    }
     return rc;
 }

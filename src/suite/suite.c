@@ -14,8 +14,16 @@ const char *const suite_outcome_names[] = {
     [SUITE_FAILED] = "failed",
     [SUITE_REGRESSED] = "regressed",
     [SUITE_RULES] = "rules",
+    [SUITE_INCOMPLETE] = "incomplete",
     [SUITE_INCONCLUSIVE] = "inconclusive",
 };
+
+void suite_recording_done(struct suite_recording *r)
+{
+    profile_free(r->profile);
+    free(r->file);
+    *r = (struct suite_recording){0};
+}
 
 static void result_done(struct suite_result *r)
 {
@@ -28,11 +36,9 @@ static void result_done(struct suite_result *r)
     rules_done(&r->rules);
     diff_free(r->diff);
     for (size_t i = 0; i < r->before.n; i++)
-        profile_free(r->before.at[i].profile);
-    for (size_t i = 0; i < r->recordings.n; i++) {
-        profile_free(r->recordings.at[i].profile);
-        free(r->recordings.at[i].file);
-    }
+        suite_recording_done(&r->before.at[i]);
+    for (size_t i = 0; i < r->recordings.n; i++)
+        suite_recording_done(&r->recordings.at[i]);
     for (int i = 0; i < COLLECTS; i++)
         free(r->absent[i]);
     vec_done(&r->before);
@@ -45,6 +51,8 @@ static void result_done(struct suite_result *r)
     free(r->helgrind.text);
     free(r->rules_file);
     free(r->unlike);
+    free(r->line_before);
+    free(r->why_apart);
     free(r->culprit);
     free(r->culprit_file);
     free(r->failure);
@@ -75,7 +83,8 @@ void suite_done(struct suite *s)
     conf_done(&s->conf);
 }
 
-/* A failure is worse than a regression, that worse than a broken rule, that worse than doubt. */
+/* A failure is worse than a regression, that worse than a broken rule, that worse than a gap or
+ * doubt. */
 enum suite_outcome suite_outcome(const struct suite *s)
 {
     enum suite_outcome worst = SUITE_OK;
@@ -106,8 +115,33 @@ void suite_say_comparison(struct buf *b, const struct suite *s, const struct sui
     struct comparison_words words = {.name = r->workload.name,
                                      .than = than,
                                      .limit = "check.max-regression",
-                                     .more = "raise its 'runs', or use a quieter machine"};
+                                     .more = c->after == r->bench
+                                                 ? "raise its 'runs', or use a quieter machine"
+                                                 : "collect bench, or make at least 6 recordings"};
     comparison_say(b, c, &words);
+}
+
+/* Numbers of the suite file, and a word that everybody has. */
+static bool is_harmless(const char *word)
+{
+    static const char *const names[] = {"KELVIN_SEED=", "LC_ALL=", "GOMAXPROCS="};
+    const char *equals = strchr(word, '=');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(word, names[i], strlen(names[i])) == 0)
+            return true;
+    return equals && text_ends((struct text){word, (size_t)(equals - word)}, "_NUM_THREADS");
+}
+
+void suite_say_environment(struct buf *b, const struct suite *s, const struct words *env)
+{
+    for (size_t i = 0; i < env->at.n; i++) {
+        const char *word = env->at.at[i];
+        autofree char *name = mem_strndup(word, strcspn(word, "="));
+        bool shown = is_harmless(word) || conf_has(&s->conf, "", "publish.environment", name);
+        const char *value = shown && strchr(word, '=') ? strchr(word, '=') + 1 : "(not shown)";
+        const char *quote = strpbrk(value, " \t") && shown ? "\"" : "";
+        buf_printf(b, "%s%s=%s%s%s", i ? " " : "", name, quote, value, quote);
+    }
 }
 
 void suite_absent(struct suite_result *r, enum collect what, const char *text)

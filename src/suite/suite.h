@@ -37,6 +37,8 @@ struct suite_recording {
     struct selection selection; /* all of it */
 };
 
+void suite_recording_done(struct suite_recording *r);
+
 /* A count of findings of valgrind, and the first ones. */
 struct suite_findings {
     bool made;
@@ -44,7 +46,14 @@ struct suite_findings {
     char *text; /* a line each */
 };
 
-enum suite_outcome { SUITE_OK, SUITE_FAILED, SUITE_REGRESSED, SUITE_RULES, SUITE_INCONCLUSIVE };
+enum suite_outcome {
+    SUITE_OK,
+    SUITE_FAILED,
+    SUITE_REGRESSED,
+    SUITE_RULES,
+    SUITE_INCOMPLETE, /* something that was asked for could not be had */
+    SUITE_INCONCLUSIVE,
+};
 
 extern const char *const suite_outcome_names[]; /* "ok", "failed", "regressed", "rules"... */
 
@@ -78,12 +87,16 @@ struct suite_result {
     bool has_check;
     char *rules_file;
 
+    char *line_before; /* the command with the baseline's program, to take turns; NULL = none */
+    char *why_apart;   /* why there is none; NULL = there is, or no baseline */
     VEC(struct suite_recording) before; /* the baseline's recordings */
-    struct profile *before_cache;       /* what was simulated then; NULL = nothing */
+    bool before_beside; /* they are of its program, made in turns with today's; else of then */
+    struct profile *before_cache; /* what was simulated then; NULL = nothing */
     struct diff *diff;
     char *unlike; /* why they should not be compared; NULL = they may */
     struct comparison compared[COMPARISONS];
     bool has_compared[COMPARISONS];
+    size_t looks; /* at runs side by side, which share the risk; 0 = their number was fixed */
     bool too_many_findings;
     char *culprit; /* the function that most likely made it slower, with evidence; NULL = none */
     char *culprit_file; /* where it is, relative to the project; NULL = not there, or not known */
@@ -135,6 +148,10 @@ bool suite_undecided(const struct suite_result *r);
 /* What C says about R against the baseline: comparison_say() in the words of a suite. */
 void suite_say_comparison(struct buf *b, const struct suite *s, const struct suite_result *r,
                           const struct comparison *c);
+
+/* Words "NAME=VALUE" for pages: values may be secrets, so only those of names in
+ * publish.environment and of what kelvin itself sets are shown. */
+void suite_say_environment(struct buf *b, const struct suite *s, const struct words *env);
 
 /* Note why WHAT of R is not there. TEXT is copied; the first reason stays. */
 void suite_absent(struct suite_result *r, enum collect what, const char *text);

@@ -118,13 +118,13 @@ static void build_env(struct workload *w, const struct conf *c)
 
 /* --- the whole --- */
 
-static int build_argv(struct workload *w, const struct conf *c, struct err *err)
+int workload_split(struct words *to, const char *line, bool shell, struct err *err)
 {
-    if (!conf_has(c, w->name, "workload.shell", "yes"))
-        return words_split(&w->argv, text_of(w->line), WORDS_BLANKS, err);
-    words_add(&w->argv, text_of("/bin/sh"));
-    words_add(&w->argv, text_of("-c"));
-    words_add(&w->argv, text_of(w->line));
+    if (!shell)
+        return words_split(to, text_of(line), WORDS_BLANKS, err);
+    words_add(to, text_of("/bin/sh"));
+    words_add(to, text_of("-c"));
+    words_add(to, text_of(line));
     return 0;
 }
 
@@ -138,7 +138,7 @@ static int build_command(struct workload *w, const struct conf *c, struct err *e
     int rc = expand(&line, c, command, &why);
     w->line = mem_strdup(buf_cstr(&line));
     if (rc == 0)
-        rc = build_argv(w, c, &why);
+        rc = workload_split(&w->argv, w->line, w->shell, &why);
     if (rc == 0 && !w->argv.at.n)
         rc = err_set(&why, EXIT_ERROR, "its command is empty");
     return rc == 0 ? 0 : err_set(err, EXIT_ERROR, "workload '%s': %s", w->name, why.text);
@@ -160,14 +160,20 @@ int workload_build(struct workload *w, const struct conf *c, size_t i, struct er
     *w = (struct workload){.name = c->workloads.at[i]};
     if (check_name(w->name, err) != 0)
         return -1;
-    for (int k = 0; k < COLLECTS; k++)
+    for (int k = 0; k < COLLECTS; k++) {
         w->collect[k] = conf_has(c, w->name, "workload.collect", collect_names[k]);
+        w->optional[k] = conf_has(c, w->name, "workload.optional", collect_names[k]);
+    }
+    w->min_samples = (long)conf_number(c, w->name, "workload.min-samples");
+    w->decide_s = conf_number(c, w->name, "workload.decide-time");
+    w->pool_s = conf_number(c, w->name, "workload.pool-time");
     w->recordings = (long)conf_number(c, w->name, "workload.recordings");
     w->rate_hz = (long)conf_number(c, w->name, "workload.rate");
     w->runs = (long)conf_number(c, w->name, "workload.runs");
     w->timeout_s = conf_number(c, w->name, "workload.timeout");
     w->size = conf_number(c, w->name, "workload.size");
     w->input = conf_text(c, w->name, "workload.stdin");
+    w->shell = conf_has(c, w->name, "workload.shell", "yes");
     w->fixed_layout = conf_has(c, "", "determinism.aslr", "off");
     build_env(w, c);
     return build_command(w, c, err);

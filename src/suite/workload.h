@@ -26,9 +26,10 @@ struct workload {
     struct words env;  /* of the suite and of determinism */
     const char *input; /* "" = none */
     bool collect[COLLECTS];
-    long recordings, rate_hz, runs;
-    double timeout_s, size; /* size: 0 = not said */
-    bool fixed_layout;
+    bool optional[COLLECTS]; /* what may be absent */
+    long recordings, rate_hz, runs, min_samples;
+    double timeout_s, pool_s, decide_s, size; /* size: 0 = not said */
+    bool fixed_layout, shell;
 };
 
 /*
@@ -37,3 +38,6 @@ struct workload {
  */
 int workload_build(struct workload *w, const struct conf *c, size_t i, struct err *err);
 void workload_done(struct workload *w);
+
+/* The words of LINE, or of a shell that runs it. Free them either way. */
+int workload_split(struct words *to, const char *line, bool shell, struct err *err);

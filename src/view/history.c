@@ -136,7 +136,7 @@ static void add_changes(struct document *d, const struct history_view *v)
             document_item(d, v->trends[i].title, buf_cstr(&said), "");
         }
     if (!n)
-        document_text(d, "None that shuffled runs would not show as well.");
+        document_text(d, "No level shift: the variation looks like chance.");
 }
 
 static void history_build_document(struct document *d, const struct history_view *v, bool figures)
@@ -213,6 +213,7 @@ static void json_change(struct json *j, const struct trend *t, const struct chan
     json_put_number(j, "before", c->before);
     json_put_number(j, "after", c->after);
     json_put_number(j, "p", c->p);
+    json_put_str(j, "certainty", c->likely ? "likely" : "proven");
     json_close(j, '}');
 }
 

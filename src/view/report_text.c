@@ -35,9 +35,11 @@ static void cell_count(struct document *d, const struct flat *f, int64_t n)
 static void add_provenance(struct document *d, const struct report *r)
 {
     static const char *const keys[] = {
-        META_COMMAND,     META_EXIT_STATUS, META_TIME_NS, META_DURATION_NS,      META_CPU_TIME_NS,
-        META_ENGINE,      META_ENGINE_NOTE, FACT_RATE_HZ, FACT_RATE_ACHIEVED_HZ, FACT_THROTTLED,
-        META_KEYS_COMMIT, META_KEYS_HOST,   META_TOOL,    META_COMMENT,
+        META_COMMAND,          META_EXIT_STATUS, META_TIME_NS,
+        META_DURATION_NS,      META_CPU_TIME_NS, META_POOLED_RUNS,
+        META_ENGINE,           META_ENGINE_NOTE, FACT_RATE_HZ,
+        FACT_RATE_ACHIEVED_HZ, FACT_THROTTLED,   META_KEYS_COMMIT,
+        META_KEYS_HOST,        META_TOOL,        META_COMMENT,
     };
     static const struct document_column columns[] = {{"what"}, {"value", .wide = true}};
     document_heading(d, "Recorded");

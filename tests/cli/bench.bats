@@ -392,3 +392,23 @@ END
     exits 130
     complains "interrupted before anything was measured"
 }
+
+@test "slow runs that come more often are reported, though the median is the same" {
+    cat >steady <<'SH'
+#!/bin/sh
+exec sleep 0.02
+SH
+    cat >moody <<'SH'
+#!/bin/sh
+read -r n <count
+echo $((n + 1)) >count
+[ $((n % 3)) -ne 0 ] || exec sleep 0.2
+exec sleep 0.02
+SH
+    chmod +x steady moody
+    echo 0 >count
+    kelvin bench -q --runs 60 ./steady ./moody
+    exits 0
+    [[ ${output//$'\n'/ } =~ slow\ +runs\ +come\ +more\ +often ]] || fail "$output"
+    ! grep -q 'moody vs .*same' <<<"$output" || fail "called the same: $output"
+}

@@ -47,11 +47,25 @@ PY
     grep -q 'self time of steady' <<<"$output" || fail "not all functions: $output"
 }
 
+@test "a step that few runs cannot prove is called likely" {
+    fill 8 4
+    sqlite() { python3 -c 'import sqlite3, sys; d = sqlite3.connect(".kelvin/history.db"); d.execute(sys.argv[1]); d.commit()' "$1"; }
+    sqlite "update metrics set value = value * 1.4 where name = 'cpu' and run_id in (select run_id from shares where name_id = 2 and self > 0.25)"
+    kelvin history
+    exits 0
+    grep -q 'small: CPU time.*likely rose by 5[0-9].*first bad commit 0004cccccc.*more runs would prove it' \
+        <<<"$(tr '\n' ' ' <<<"$output" | tr -s ' ')" || fail "$output"
+    kelvin history --format json
+    python3 -c 'import json, sys
+change, = next(t for t in json.loads(sys.argv[1])["trends"] if t["title"] == "small: CPU time")["changes"]
+assert change["certainty"] == "likely" and change["run"] == 4, change' "$output" || fail "JSON: $output"
+}
+
 @test "a history without a change says so" {
     fill 30 99
     kelvin history
     exits 0
-    [[ $output == *"None that shuffled runs would not show as well."* ]] || fail "$output"
+    [[ $output == *"No level shift: the variation looks like chance."* ]] || fail "$output"
 }
 
 @test "other machines are hidden, unless asked for" {

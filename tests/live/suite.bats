@@ -84,6 +84,19 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     [ -z "$(find . -name '.perf.new*')" ] || fail "left a folder behind"
 }
 
+@test "values of the environment are not published unless they are named" {
+    kelvin run -q --set 'build.env=CFLAGS="-O2 -g" TOKEN=hush1' --set 'determinism.env=LC_ALL=C KEY=hush2' \
+        --set workload.small.min-samples=1
+    exits 0
+    ! grep -rl 'hush[12]' perf || fail "a secret was published"
+    has perf/small.md 'TOKEN=(not shown)'
+    has perf/small.md 'LC.*ALL=C KEY=(not shown)'
+    kelvin run -q --set 'build.env=CFLAGS="-O2 -g" TOKEN=hush1' --set 'publish.environment=CFLAGS' \
+        --set workload.small.min-samples=1
+    exits 0
+    has perf/small.md 'CFLAGS="-O2 -g" TOKEN=(not shown)'
+}
+
 @test "the same commit twice differs only in what was measured" {
     kelvin run -q
     exits 0
@@ -115,14 +128,42 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     has perf-failed/broken.md 'exit code 7'
 }
 
-@test "too few samples is said to be absent, and is no failure" {
-    printf '[workload tiny]\ncommand = ./app 1\n' >>kelvin.conf
-    kelvin run
+@test "too few samples are no result: incomplete, exit 4, and the good folder stays" {
+    kelvin run -q
     exits 0
-    has perf/tiny.md 'absent: cpu'
-    has perf/README.md 'absent: cpu'
-    has perf/tiny.md 'samples'
-    [ ! -e perf/tiny.svg ] || fail "a drawing of nothing"
+    before=$(print_of perf)
+    printf '[workload idle]\ncommand = sleep 0.01\nmin-samples = 1000000\npool-time = 0.5\n' >>kelvin.conf
+    kelvin run --save main
+    exits 4
+    said "workload 'idle': incomplete"
+    [ "$(print_of perf)" = "$before" ] || fail "the good folder was touched"
+    [ ! -e .kelvin/baselines/main ] || fail "saved as a baseline"
+    has perf-failed/idle.md 'absent: cpu'
+    has perf-failed/README.md 'absent: cpu'
+    has perf-failed/idle.md 'only [0-9]* samples in [0-9]* runs, fewer than min-samples'
+    has perf-failed/small.md suspect
+    [ ! -e perf-failed/idle.svg ] || fail "a drawing of nothing"
+    kelvin run -q --set workload.idle.optional=cpu
+    exits 0
+    has perf/idle.md 'absent: cpu'
+    [ ! -e perf-failed ] || fail "perf-failed/ is still there after a good run"
+}
+
+@test "a short program is run again until there are enough samples, and the pool is drawn" {
+    printf '[workload short]\ncommand = ./app 20\nrate = 4999\nmin-samples = 60\npool-time = 120\n' >>kelvin.conf
+    kelvin run short
+    exits 0
+    said "short: pooled from "
+    has perf/short.md 'suspect'
+    xmllint --noout perf/short.svg || fail "the drawing is no XML"
+    [ "$(find perf -name '*.old' -o -name '*.part' | wc -l)" -eq 0 ] || fail "left files behind"
+    kelvin info perf/short.kelvin
+    exits 0
+    [[ $output =~ pooled_runs\ +([0-9]+) ]] || fail "$output"
+    [ "${BASH_REMATCH[1]}" -ge 2 ] || fail "one run only: $output"
+    has perf/short.md "samples of ${BASH_REMATCH[1]} runs pooled"
+    python3 -c 'import json; w, = json.load(open("perf/run.json"))["workloads"]
+assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' || fail "run.json"
 }
 
 @test "a workload that never ends is ended" {
@@ -209,12 +250,18 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     has perf/small.md 'no git repository, or'
 }
 
-@test "without valgrind that part is said to be absent" {
+@test "without valgrind that part is absent and the run incomplete, unless it is optional" {
     mkdir bin
     for tool in sh cc as ld git taskset; do
         ln -s "$(command -v $tool)" bin/
     done
     run --separate-stderr env PATH="$PWD/bin" "$KELVIN" run -q --set 'workload.small.collect=cpu cache memcheck'
+    exits 4
+    has perf-failed/small.md 'valgrind is not installed'
+    has perf-failed/summary.md incomplete
+    [ ! -e perf ] || fail "published as a result"
+    run --separate-stderr env PATH="$PWD/bin" "$KELVIN" run -q --set 'workload.small.collect=cpu cache memcheck' \
+        --set 'workload.small.optional=cache memcheck'
     exits 0
     has perf/small.md 'valgrind is not installed'
 }
@@ -253,7 +300,8 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     said "rule fails: self suspect <= 5%"
     python3 -c 'import json, sys; n, = json.loads(sys.argv[1])
 assert n["location"] == {"path": "perf.rules", "lines": {"begin": 1}}, n' "$output" || fail "report: $output"
-    kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1'
+    kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1' \
+        --set workload.small.pool-time=0
     exits 4
     said "no recording to hold the rules against"
     printf 'self suspect <> 5%%\n' >perf.rules
@@ -355,4 +403,101 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
         [ -z "$(find . -name '.perf.new*')" ] || fail "left a folder behind"
         ! pgrep -f 'app 20000000' >/dev/null || fail "the workload goes on"
     done
+}
+
+@test "a command that is not there is told, and a recorder that dies costs its workload only" {
+    printf '[workload gone]\ncommand = ./nosuch\n[workload murder]\ncommand = kill -9 $PPID\nshell = yes\n' >>kelvin.conf
+    kelvin run
+    exits 1
+    said "gone: FAILED, it could not be recorded: ./nosuch: not found"
+    said "murder: FAILED, it could not be recorded: the recorder was killed by signal 9"
+    has perf-failed/small.md suspect
+    [ -z "$(find . -name '.perf.new*')" ] || fail "left a folder behind"
+}
+
+@test "the name of a baseline is a plain name, no path and no pattern" {
+    mkdir -p .kelvin/baselines/main && echo mine >.kelvin/baselines/main/a.kelvin
+    echo mine >a.kelvin
+    for name in '*' '../..' '../../../x' . .. .x /tmp/x feature/x '' -x 'a b' $'a\033[2J' '{a,b}'; do
+        kelvin run "--save=$name"
+        exits 1
+        said "cannot be the name of a baseline"
+        kelvin run "--against=$name"
+        exits 1
+        said "cannot be the name of a baseline"
+    done
+    [ "$(cat .kelvin/baselines/main/a.kelvin a.kelvin)" = $'mine\nmine' ] || fail "a file was touched"
+    [ ! -e app ] || fail "it was built all the same"
+}
+
+@test "a baseline that cannot be saved leaves the one before as it was" {
+    kelvin run -q --save main
+    exits 0
+    [ -s .kelvin/baselines/main/small.kelvin ] && [ -x .kelvin/baselines/main/program ] || fail "not saved"
+    before=$(print_of .kelvin/baselines)
+    cp .kelvin/history.db good.db
+    echo 'no database at all' >.kelvin/history.db
+    kelvin run -q --save main
+    exits 5
+    [ "$(print_of .kelvin/baselines)" = "$before" ] || fail "the baseline was touched"
+    mv good.db .kelvin/history.db
+    kelvin run -q --save main --set 'workload.small.collect=bench' --set workload.small.runs=2
+    exits 0
+    [ ! -e .kelvin/baselines/main/small.kelvin ] || fail "a recording of the baseline before is still there"
+}
+
+@test "few recordings against a baseline are inconclusive, and many times slower is a regression" {
+    kelvin run -q --save main
+    exits 0
+    kelvin run --against main
+    exits 4
+    said "not decided whether 'small' uses more than 5% more CPU time than in 'main'"
+    said "collect bench, or make at least 6 recordings"
+    kelvin run --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=2000"' --format github
+    exits 3
+    said "more than the 5% that check.max-regression allows"
+    [[ $output == "::error "*"small got slower"* ]] || fail "annotation: $output"
+    has perf-failed/summary.md regressed
+}
+
+@test "programs take turns however the program is written, and recordings do, too" {
+    sed -i 's|^binary = ./app|binary = app|' kelvin.conf
+    kelvin run -q --save main --set 'workload.small.collect=cpu bench' --set workload.small.runs=3
+    exits 0
+    [ -x .kelvin/baselines/main/program/app ] || fail "the program was not kept"
+    kelvin run --against main --set 'workload.small.collect=cpu bench' --set workload.small.runs=3 \
+        --set workload.small.decide-time=0 --set 'build.env=CFLAGS="-O2 -g -DWORK=400"' --set workload.small.recordings=2
+    [ "$status" -eq 3 ] || [ "$status" -eq 4 ] || exits 3
+    said "small: recordings in turns: "
+    [[ $stderr != *"side by side"* ]] || fail "not side by side: $stderr"
+    page=perf/small.md
+    [ ! -e perf-failed ] || page=perf-failed/small.md
+    has "$page" 'Recordings, made in turns'
+    has "$page" 'suspect'
+    [ -z "$(find perf* -name '*before*')" ] || fail "the baseline's recording was published"
+    # Without it, the reason is told and no function is proven to have changed.
+    rm -r .kelvin/baselines/main/program
+    kelvin run --against main --set workload.small.recordings=2
+    said "small: cannot run side by side with 'main': the baseline has not kept the program"
+    said "recordings of 'main' are of another time: no verdict on functions"
+    has perf/small.md 'did not run side by side'
+    ! grep -q '| yes |' perf/small.md || fail "proven by recordings of another time"
+}
+
+@test "programs that take turns go on until it is decided, and a key says what gates" {
+    sed -i 's/app 6000/app 300/' kelvin.conf
+    local only=(--set workload.small.collect=bench --set workload.small.runs=3)
+    kelvin run -q --save main "${only[@]}"
+    exits 0
+    kelvin run --against main "${only[@]}" --set check.max-regression=60%
+    exits 0
+    has perf/small.md 'by both programs in turns'
+    runs=$(sed -n 's/.*That rests on \([0-9]*\) runs before.*/\1/p' perf/small.md | head -1)
+    [ "$runs" -ge 14 ] || fail "only $runs runs"
+    [ "$runs" -le 3000 ] || fail "it did not stop: $runs runs"
+    kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS="-O2 -g -DWORK=400"'
+    exits 3
+    kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS="-O2 -g -DWORK=400"' --set check.gates=instructions
+    exits 0
+    has perf/small.md 'slower'
 }

@@ -132,6 +132,59 @@ static void few_values_have_no_points(void **state)
     }
 }
 
+/* Whether a step of 51 % in runs that scatter by 2 % is found at its place; then it is in RET. */
+static bool find_step(size_t before, size_t after, uint64_t seed, struct changepoint *ret)
+{
+    double v[40];
+    struct changepoint_opts o = CHANGEPOINT_DEFAULTS;
+    struct changepoint *found;
+    fill(v, before, 100, 2, &seed);
+    fill(v + before, after, 151, 2, &seed);
+    size_t n = changepoint_find(v, before + after, &o, &found), i = 0;
+    while (i < n && found[i].at != before)
+        i++;
+    if (i < n)
+        *ret = found[i];
+    free(found);
+    return i < n;
+}
+
+static void a_large_step_of_few_runs_is_likely_and_of_more_is_proven(void **state)
+{
+    struct changepoint c;
+    size_t proven = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        assert_false(find_step(3, 3, seed, &c)); /* 2 of 20 deals are as good */
+        assert_true(find_step(4, 4, seed, &c));
+        assert_true(c.likely);
+        assert_true(fabs(c.p - 2.0 / 70) < 1e-12); /* counted, not drawn */
+        for (size_t n = 5; n <= 12; n++) {
+            assert_true(find_step(n, n, seed, &c));
+            assert_int_equal(c.likely, n == 5 && c.p > 0.01);
+        }
+        assert_true(find_step(12, 3, seed, &c));
+        proven += !c.likely;
+    }
+    assert_true(proven >= 36); /* the others have one more point, by chance */
+}
+
+static void few_runs_of_one_level_are_hardly_ever_likely_to_have_two(void **state)
+{
+    size_t alarms = 0;
+    uint64_t seed = 17;
+    struct changepoint_opts o = CHANGEPOINT_DEFAULTS;
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        struct changepoint *found;
+        double v[8];
+        fill(v, 8, 100, 10, &seed);
+        alarms += changepoint_find(v, 8, &o, &found) > 0;
+        free(found);
+    }
+    assert_true(alarms <= 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +195,8 @@ int main(void)
         cmocka_unit_test(change_too_small_to_matter_is_left_out),
         cmocka_unit_test(long_series_is_looked_at_in_windows),
         cmocka_unit_test(few_values_have_no_points),
+        cmocka_unit_test(a_large_step_of_few_runs_is_likely_and_of_more_is_proven),
+        cmocka_unit_test(few_runs_of_one_level_are_hardly_ever_likely_to_have_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

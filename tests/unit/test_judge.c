@@ -78,24 +78,39 @@ static void what_is_as_fast_is_ok(void **state)
     suite_done(&s);
 }
 
-static void few_recordings_are_no_series(void **state)
+/* N recordings before and M now, which take RATIO times as long. */
+static enum suite_outcome judge_recordings(size_t n, size_t m, double ratio, bool counted)
+{
+    struct suite s;
+    make_suite(&s, 1);
+    support_series(&s.before, "w recorded", MEASURE_CPU, 100, 0.01, n);
+    support_series(&s.series, "w recorded", MEASURE_CPU, 100 * ratio, 0.01, m);
+    if (counted) {
+        support_series(&s.before, "w instructions", MEASURE_INSTRUCTIONS, 1000, 0, 3);
+        support_series(&s.series, "w instructions", MEASURE_INSTRUCTIONS, 1000, 0, 3);
+        s.results.at[0].instructions = series_find(&s.series, "w instructions");
+    }
+    enum suite_outcome outcome = judge(&s, false);
+    suite_done(&s);
+    return outcome;
+}
+
+static void few_recordings_leave_it_open_unless_the_change_is_gross(void **state)
 {
     (void)state;
-    for (size_t n = 1; n <= 7; n++) {
-        struct suite s;
-        make_suite(&s, 1);
-        support_series(&s.before, "w recorded", MEASURE_CPU, 100, 0.01, n);
-        support_series(&s.series, "w recorded", MEASURE_CPU, 100, 0.01, 7);
-        judge(&s, false);
-        assert_int_equal(s.results.at[0].has_compared[BY_CPU], n >= 6);
-        suite_done(&s);
-        make_suite(&s, 1);
-        support_series(&s.before, "w recorded", MEASURE_CPU, 100, 0.01, 7);
-        support_series(&s.series, "w recorded", MEASURE_CPU, 100, 0.01, n);
-        judge(&s, false);
-        assert_int_equal(s.results.at[0].has_compared[BY_CPU], n >= 6);
-        suite_done(&s);
+    for (size_t n = 1; n <= 12; n++) {
+        bool few = n < 6;
+        if (few) {
+            assert_int_equal(judge_recordings(n, 7, 1, false), SUITE_INCONCLUSIVE);
+            assert_int_equal(judge_recordings(7, n, 1, false), SUITE_INCONCLUSIVE);
+            assert_int_equal(judge_recordings(n, n, 1.5, false), SUITE_INCONCLUSIVE);
+        }
+        assert_int_equal(judge_recordings(n, n, 1, true), SUITE_OK); /* counts tell */
+        assert_int_equal(judge_recordings(n, n, 100, false), SUITE_REGRESSED);
+        assert_int_equal(judge_recordings(n, n, 100, true), SUITE_REGRESSED);
+        assert_int_equal(judge_recordings(n, n, 0.01, true), SUITE_OK);
     }
+    assert_int_equal(judge_recordings(12, 12, 1, false), SUITE_OK);
 }
 
 static void on_a_busy_machine_times_of_another_hour_break_nothing(void **state)
@@ -190,6 +205,79 @@ static void workloads_share_the_risk(void **state)
     }
 }
 
+static void recordings_in_turns_are_part_of_the_verdict(void **state)
+{
+    static const struct {
+        bool beside, proven;
+        double low_s;
+        enum diff_verdict verdict;
+        enum gate time; /* by wall time */
+        enum suite_outcome outcome;
+    } cases[] = {
+        {true, true, 0.06, DIFF_REGRESSED, GATE_NONE, SUITE_REGRESSED}, /* above 5 % of 1 s */
+        {true, true, 0.06, DIFF_REGRESSED, GATE_UNDECIDED, SUITE_REGRESSED},
+        {true, true, 0.04, DIFF_REGRESSED, GATE_NONE, SUITE_INCONCLUSIVE},
+        {true, true, 0.04, DIFF_REGRESSED, GATE_HOLDS, SUITE_OK},
+        {true, false, 0.06, DIFF_INCONCLUSIVE, GATE_NONE, SUITE_OK},
+        {true, true, -0.2, DIFF_IMPROVED, GATE_NONE, SUITE_OK},
+        {false, true, 0.06, DIFF_REGRESSED, GATE_HOLDS, SUITE_OK}, /* of another time */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct suite s;
+        make_suite(&s, 1);
+        struct suite_result *r = &s.results.at[0];
+        struct diff d = {.has_cpu = true, .verdict = cases[i].verdict};
+        d.cpu_s =
+            (struct diff_value){.before = 1, .low = cases[i].low_s, .proven = cases[i].proven};
+        r->diff = &d;
+        r->before_beside = cases[i].beside;
+        r->compared[BY_TIME].gate = cases[i].time;
+        r->has_compared[BY_TIME] = cases[i].time != GATE_NONE;
+        judge_result(&s, r);
+        assert_int_equal(r->outcome, cases[i].outcome);
+        r->diff = NULL;
+        suite_done(&s);
+    }
+}
+
+static void only_what_the_suite_names_gates(void **state)
+{
+    static const struct {
+        const char *gates;
+        enum suite_outcome outcome;
+    } cases[] = {{"time", SUITE_REGRESSED}, {"cpu", SUITE_REGRESSED}, {"instructions", SUITE_OK}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct suite s;
+        make_suite(&s, 1);
+        autofree char *text = mem_printf("[check]\ngates = %s\n", cases[i].gates);
+        conf_done(&s.conf);
+        s.conf = (struct conf){0};
+        read_conf(&s, text);
+        make_runs(&s, &s.beside, 20, 1.5);
+        assert_int_equal(judge(&s, false), cases[i].outcome);
+        assert_int_equal(s.results.at[0].compared[BY_TIME].paired.verdict, VERDICT_SLOWER);
+        assert_int_equal(s.results.at[0].compared[BY_TIME].gate, i == 0 ? GATE_BROKEN : GATE_NONE);
+        suite_done(&s);
+    }
+}
+
+static void runs_that_stopped_at_a_look_have_its_part_of_the_risk(void **state)
+{
+    struct suite s;
+    (void)state;
+    make_suite(&s, 1);
+    make_runs(&s, &s.beside, 20, 1);
+    judge(&s, false);
+    double whole = s.results.at[0].compared[BY_TIME].paired.miss;
+    s.results.at[0].looks = 2;
+    judge(&s, false);
+    assert_float_equal(s.results.at[0].compared[BY_TIME].paired.miss, whole * 1.5 / PAIRED_LOOKS,
+                       1e-12);
+    suite_done(&s);
+}
+
 static void another_command_is_not_compared_unless_forced(void **state)
 {
     struct suite s;
@@ -199,7 +287,7 @@ static void another_command_is_not_compared_unless_forced(void **state)
     struct series *before = series_find(&s.before, "w");
     free(before->command);
     before->command = mem_strdup("./other");
-    assert_int_equal(judge(&s, false), SUITE_OK);
+    assert_int_equal(judge(&s, false), SUITE_INCONCLUSIVE); /* asked for, and not had */
     assert_string_equal(s.results.at[0].unlike, "the baseline ran './other'");
     assert_int_equal(judge(&s, true), SUITE_REGRESSED);
     suite_done(&s);
@@ -232,6 +320,9 @@ static void findings_beyond_what_is_allowed_fail(void **state)
     r->memcheck.n = 0;
     assert_int_equal(judge(&s, false), SUITE_OK);
     suite_absent(r, COLLECT_MEMCHECK, "no valgrind");
+    assert_int_equal(judge(&s, false), SUITE_INCOMPLETE);
+    assert_int_equal(judge_code(SUITE_INCOMPLETE), EXIT_INCONCLUSIVE);
+    r->workload.optional[COLLECT_MEMCHECK] = true;
     assert_int_equal(judge(&s, false), SUITE_OK); /* nobody named a number */
     conf_done(&s.conf);
     s.conf = (struct conf){0};
@@ -350,12 +441,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slower_than_allowed_is_a_regression),
         cmocka_unit_test(what_is_as_fast_is_ok),
-        cmocka_unit_test(few_recordings_are_no_series),
+        cmocka_unit_test(few_recordings_leave_it_open_unless_the_change_is_gross),
         cmocka_unit_test(on_a_busy_machine_times_of_another_hour_break_nothing),
         cmocka_unit_test(beside_the_kept_program_a_busy_machine_decides),
         cmocka_unit_test(where_wall_time_cannot_tell_cpu_time_may),
         cmocka_unit_test(instructions_left_open_are_in_doubt),
         cmocka_unit_test(workloads_share_the_risk),
+        cmocka_unit_test(recordings_in_turns_are_part_of_the_verdict),
+        cmocka_unit_test(only_what_the_suite_names_gates),
+        cmocka_unit_test(runs_that_stopped_at_a_look_have_its_part_of_the_risk),
         cmocka_unit_test(another_command_is_not_compared_unless_forced),
         cmocka_unit_test(a_failure_stays_one),
         cmocka_unit_test(findings_beyond_what_is_allowed_fail),

@@ -65,6 +65,44 @@ static void a_program_that_cannot_be_executed_says_why(void **state)
     assert_int_equal(s.errnum, ENOENT);
 }
 
+static int work_and_answer(void *to)
+{
+    const int *fd = to;
+    const char *a = getenv("KELVIN_A");
+    return a && write(*fd, a, strlen(a)) > 0 ? 5 : 6;
+}
+
+static int work_and_crash(void *to)
+{
+    (void)to;
+    raise(SIGKILL);
+    return 0;
+}
+
+static void a_function_can_have_a_process_of_its_own(void **state)
+{
+    (void)state;
+    char said[8] = "", *env[] = {(char[]){"KELVIN_A=yes"}, NULL};
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    struct subprocess_opts o = {.env = env, .work = work_and_answer, .work_to = &ends[1]};
+    struct subprocess s;
+    struct err err;
+    assert_int_equal(subprocess_start(&s, &o, &err), 0);
+    assert_int_equal(s.errnum, 0);
+    assert_true(subprocess_reap(&s, true));
+    assert_int_equal(WEXITSTATUS(s.status), 5);
+    assert_int_equal(read(ends[0], said, sizeof said - 1), 3);
+    assert_string_equal(said, "yes");
+    assert_null(getenv("KELVIN_A"));
+    o.work = work_and_crash;
+    assert_int_equal(subprocess_start(&s, &o, &err), 0);
+    assert_true(subprocess_reap(&s, true));
+    assert_int_equal(WTERMSIG(s.status), SIGKILL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void a_held_one_waits_and_goes_away_unasked(void **state)
 {
     (void)state;
@@ -170,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(environment_folder_and_status_are_as_asked_for),
         cmocka_unit_test(a_program_that_cannot_be_executed_says_why),
+        cmocka_unit_test(a_function_can_have_a_process_of_its_own),
         cmocka_unit_test(a_held_one_waits_and_goes_away_unasked),
         cmocka_unit_test(a_group_is_ended_as_a_whole),
         cmocka_unit_test(programs_find_signals_as_they_were),

@@ -55,20 +55,94 @@ static void a_gate_holds_breaks_or_is_left_open(void **state)
         }
 }
 
-static void few_runs_leave_every_gate_open(void **state)
+static void few_runs_leave_gates_open_but_for_gross_changes(void **state)
 {
-    struct series_set sets[2] = {0};
+    static const struct {
+        double after;
+        size_t n;
+        bool apart;
+        enum measure measure;
+        enum gate gate;
+    } cases[] = {
+        {190, 3, false, MEASURE_TIME, GATE_UNDECIDED}, {900, 3, false, MEASURE_TIME, GATE_BROKEN},
+        {900, 2, false, MEASURE_TIME, GATE_UNDECIDED}, {900, 3, true, MEASURE_TIME, GATE_UNDECIDED},
+        {900, 1, true, MEASURE_CPU, GATE_BROKEN},      {210, 3, true, MEASURE_CPU, GATE_UNDECIDED},
+        {20, 3, true, MEASURE_CPU, GATE_UNDECIDED},    {900, 1, false, MEASURE_CPU, GATE_BROKEN},
+    };
     (void)state;
-    support_series(&sets[0], "it", MEASURE_TIME, 100, 0.01, 3);
-    support_series(&sets[1], "it", MEASURE_TIME, 900, 0.01, 3);
-    for (int apart = 0; apart < 2; apart++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct series_set sets[2] = {0};
+        support_series(&sets[0], "it", cases[i].measure, 100, 0.01, cases[i].n);
+        support_series(&sets[1], "it", cases[i].measure, cases[i].after, 0.01, cases[i].n);
+        struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], cases[i].measure};
+        c.limit = 0.1;
+        c.apart = cases[i].apart;
+        verdict_compare(&c, &once);
+        assert_int_equal(c.gate, cases[i].gate);
+        assert_int_equal(c.paired.verdict,
+                         cases[i].gate == GATE_BROKEN ? VERDICT_SLOWER : VERDICT_INCONCLUSIVE);
+        c.limit = NAN;
+        verdict_compare(&c, &once);
+        assert_int_equal(c.gate, GATE_NONE);
+        sets_done(sets);
+    }
+}
+
+static void wall_time_of_another_session_needs_cpu_time_to_follow(void **state)
+{
+    static const struct {
+        double time, cpu; /* 0 = not measured */
+        bool apart, unconfirmed;
+        enum gate gate;
+    } cases[] = {
+        {320, 90, true, true, GATE_UNDECIDED}, {320, 290, true, false, GATE_BROKEN},
+        {320, 0, true, false, GATE_BROKEN},    {320, 90, false, false, GATE_BROKEN},
+        {50, 90, true, true, GATE_HOLDS},      {100, 90, true, false, GATE_HOLDS},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct series_set sets[2] = {0};
+        support_series(&sets[0], "it", MEASURE_TIME, 100, 0.02, 20);
+        support_series(&sets[1], "it", MEASURE_TIME, cases[i].time, 0.02, 20);
+        support_series(&sets[0], "it", MEASURE_CPU, 90, 0.02, 20);
+        if (cases[i].cpu > 0)
+            support_series(&sets[1], "it", MEASURE_CPU, cases[i].cpu, 0.02, 20);
         struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], MEASURE_TIME};
         c.limit = 0.1;
-        c.apart = apart;
+        c.apart = cases[i].apart;
         verdict_compare(&c, &once);
-        assert_int_equal(c.gate, GATE_UNDECIDED);
-        assert_int_equal(c.paired.verdict, VERDICT_INCONCLUSIVE);
+        assert_int_equal(c.unconfirmed, cases[i].unconfirmed);
+        assert_int_equal(c.gate, cases[i].gate);
+        if (c.unconfirmed)
+            assert_int_equal(c.paired.verdict, VERDICT_INCONCLUSIVE);
+        sets_done(sets);
     }
+}
+
+static void slow_runs_that_come_more_often_are_not_the_same(void **state)
+{
+    struct series_set sets[2] = {0};
+    autobuf struct buf said = {0};
+    (void)state;
+    support_series(&sets[0], "old", MEASURE_TIME, 100, 0.002, 200);
+    support_series(&sets[1], "new", MEASURE_TIME, 100, 0.002, 200);
+    struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], MEASURE_TIME};
+    c.limit = 0.1;
+    verdict_compare(&c, &once);
+    assert_int_equal(c.paired.verdict, VERDICT_SAME);
+    assert_int_equal(c.gate, GATE_HOLDS);
+    assert_false(c.has_tails);
+    for (size_t i = 0; i < 200; i++) {
+        sets[0].series.at[0].runs.at[i].value[MEASURE_TIME] *= i % 20 == 0 ? 3 : 1;
+        sets[1].series.at[0].runs.at[i].value[MEASURE_TIME] *= i % 5 == 1 ? 3 : 1;
+    }
+    verdict_compare(&c, &once);
+    assert_true(c.has_tails);
+    assert_int_equal(c.paired.verdict, VERDICT_INCONCLUSIVE);
+    assert_int_equal(c.gate, GATE_UNDECIDED);
+    comparison_say(&said, &c, &(struct comparison_words){0});
+    assert_non_null(strstr(buf_cstr(&said), "20% of its runs take more than 1.5 times the median, "
+                                            "5% of the others do, and the mean is +2"));
     sets_done(sets);
 }
 
@@ -323,7 +397,7 @@ static void the_sentence_leads_with_the_verdict(void **state)
           {.ratio = 1.5, .interval = {0, INFINITY}},
           GATE_UNDECIDED},
          "not decided whether 'new' is more than 5% slower than in the baseline (+50.0%, too few "
-         "runs to tell): give it more --time"},
+         "runs for an interval): give it more --time"},
         {{&a,
           &b,
           MEASURE_INSTRUCTIONS,
@@ -417,7 +491,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gate_holds_breaks_or_is_left_open),
-        cmocka_unit_test(few_runs_leave_every_gate_open),
+        cmocka_unit_test(few_runs_leave_gates_open_but_for_gross_changes),
+        cmocka_unit_test(wall_time_of_another_session_needs_cpu_time_to_follow),
+        cmocka_unit_test(slow_runs_that_come_more_often_are_not_the_same),
         cmocka_unit_test(other_programs_do_not_break_a_gate),
         cmocka_unit_test(side_by_side_only_blocks_with_both_count),
         cmocka_unit_test(comparisons_made_at_once_share_the_risk),

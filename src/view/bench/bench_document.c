@@ -208,6 +208,19 @@ static void add_hints(struct document *d, const struct comparison *c)
                       "Careful: in %zu of %zu blocks both sides of %s took equally long: the clock "
                       "is too coarse for it.",
                       p->ties, p->n, name);
+    if (c->has_tails)
+        document_text(d,
+                      "Careful: slow runs come %s often in %s: %.0f%% take more than %g times the "
+                      "median, %.0f%% before. The mean changed by %+.1f%%, which the median does "
+                      "not show.",
+                      c->tails.slow_after > c->tails.slow_before ? "more" : "less", name,
+                      100 * c->tails.slow_after, TAILS_SLOW, 100 * c->tails.slow_before,
+                      100 * (c->tails.mean_ratio - 1));
+    if (c->unconfirmed)
+        document_text(d,
+                      "Careful: in %s the wall time differs and the CPU time does not follow: "
+                      "other processes or waiting may be the cause. Run both side by side.",
+                      name);
     if (c->gate == GATE_UNDECIDED && !(p->detectable <= c->limit))
         document_text(d,
                       "Careful: so few runs would most likely not show a change of %g%% in %s: "

@@ -1,0 +1,12 @@
+/*
+ * append.h - the rows of one profile behind those of another: several runs of a program as one.
+ */
+#pragma once
+#include "model/profile.h"
+
+/*
+ * Add the rows of each stream of FROM, with all that they refer to, to the stream of TO that has
+ * the same event and columns; losses and unfinished stacks are summed. Facts (meta) and counters of
+ * FROM are left out. Fails where a stream has no counterpart, or a sum would pass INT64_MAX.
+ */
+int profile_append(struct profile *to, const struct profile *from, struct err *err);

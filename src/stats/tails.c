@@ -1,0 +1,58 @@
+#include "stats/tails.h"
+#include "base/mem.h"
+#include "stats/repeats.h"
+
+#include <math.h>
+#include <string.h>
+
+static double mean_of(const double *v, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += v[i];
+    return sum / (double)n;
+}
+
+static size_t count_above(const double *v, size_t n, double limit)
+{
+    size_t above = 0;
+    for (size_t i = 0; i < n; i++)
+        above += v[i] > limit;
+    return above;
+}
+
+static double log_choose(double n, double k)
+{
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+/* Fisher's: A of M and B of N. All deals that are as improbable as this one or more so. */
+static double fisher(size_t a, size_t m, size_t b, size_t n)
+{
+    size_t k = a + b, from = k > n ? k - n : 0, to = k < m ? k : m;
+    double all = log_choose((double)(m + n), (double)k), sum = 0;
+    double seen = log_choose((double)m, (double)a) + log_choose((double)n, (double)b) - all;
+    for (size_t i = from; i <= to; i++) {
+        double p = log_choose((double)m, (double)i) + log_choose((double)n, (double)(k - i)) - all;
+        sum += p <= seen + 1e-9 ? exp(p) : 0;
+    }
+    return sum < 1 ? sum : 1;
+}
+
+struct tails tails_compare(const double *before, size_t n_before, const double *after,
+                           size_t n_after)
+{
+    size_t all = n_before + n_after;
+    autofree double *pool = mem_calloc(all + 1, sizeof *pool);
+    if (!n_before || !n_after)
+        return (struct tails){0, 0, NAN, 1};
+    memcpy(pool, before, n_before * sizeof *pool);
+    memcpy(pool + n_before, after, n_after * sizeof *pool);
+    repeats_sort(pool, all);
+    double limit = TAILS_SLOW * repeats_quantile(pool, all, 0.5);
+    size_t a = count_above(before, n_before, limit), b = count_above(after, n_after, limit);
+    return (struct tails){.slow_before = (double)a / (double)n_before,
+                          .slow_after = (double)b / (double)n_after,
+                          .mean_ratio = mean_of(after, n_after) / mean_of(before, n_before),
+                          .p = fisher(a, n_before, b, n_after)};
+}
