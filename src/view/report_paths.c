@@ -65,13 +65,28 @@ static void add_gap_row(struct document *d, size_t n, size_t indent)
     document_cell(d, buf_text(&b), 0);
 }
 
-/* A run of frames that each call only the next; what is between its ends is counted. */
+/* A chain that begins with 91 % and ends with less than 89 % would hide where the rest went. */
+#define CHAIN_LOSS 0.02
+
+/* The next frame of the chain that begins at FIRST, 0 at its end: no more may be lost on the way.
+ */
+static uint32_t next_in_chain(const struct calltree *t, uint32_t first, uint32_t node)
+{
+    uint32_t next = only_child(t, node);
+    double lost = (double)t->total[first] - (double)t->total[next];
+    return next && lost < CHAIN_LOSS * (double)t->total[0] ? next : 0;
+}
+
+/*
+ * A run of frames that each call only the next and keep the share; what is between its ends is
+ * counted. The frame where self time or small calls take a share is the last, so it is shown.
+ */
 static uint32_t add_chain(struct document *d, const struct paths *p, uint32_t node, size_t indent)
 {
     const struct calltree *t = p->tree;
     size_t n = 1;
-    uint32_t last = node;
-    for (uint32_t next; (next = only_child(t, last)); n++)
+    uint32_t first = node, last = node;
+    for (uint32_t next; (next = next_in_chain(t, first, last)); n++)
         last = next;
     size_t hidden = n > CHAIN_SHOWN + 2 ? n - CHAIN_SHOWN : 0;
     for (size_t i = 0; i < n; i++) {

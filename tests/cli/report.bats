@@ -102,6 +102,20 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     [[ $output == *'"modules":["lib1.so","lib2.so","lib0.so"]'* ]] || fail "$output"
 }
 
+@test "a hot frame in the middle of a chain is shown, with its self time" {
+    {
+        printf 'main;a;b;c;d;x;y;z;hottest 910\n'
+        printf 'main;a;b;c;d;x;y;z;hottest;e;f;g;h;i;j;tail 50\n'
+        printf 'main;a;b;c;d;x;y;z;hottest;e;f;g;h;i;j 40\n'
+    } >chain.folded
+    kelvin report chain.folded
+    exits 0
+    paths=${output#*Hot paths}
+    [[ $paths =~ 100.0%\ +91.0%\ +→\ hottest ]] || fail "$paths"
+    [[ $paths =~ 9.0%\ +4.0%\ +→\ j ]] || fail "$paths"
+    [[ $paths == *"... "*" frames"* ]] || fail "nothing is folded: $paths"
+}
+
 @test "an unknown function: the nearest are named; an ambiguous one: all are listed" {
     make_profile
     kelvin report app.folded --callers wakl
