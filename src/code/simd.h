@@ -32,6 +32,7 @@ struct simd_row {
     struct simd_mix hot;       /* of the blocks that ran most; the same as mix without a profile */
     int64_t self;              /* of the profile; 0 without one */
     struct mapping_id mapping; /* in the profile */
+    bool unoptimised;          /* compiled with -O0, as its debug information says */
 };
 
 /* What a function is, in a word or two: "packed AVX2", "scalar SSE", "x87", "integer". */

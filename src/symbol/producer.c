@@ -62,3 +62,23 @@ char *producer_read(const char *path)
     elffile_close(&f);
     return said;
 }
+
+/* The last option counts: "-O2 -O0" is no optimization. -Og is some. */
+bool producer_optimises_nothing(const char *said)
+{
+    bool nothing = true;
+    if (strncmp(said, "GNU ", 4) != 0 || strncmp(said, "GNU AS", 6) == 0)
+        return false;
+    for (const char *at = said; (at = strstr(at, " -O")); at += 3)
+        nothing = at[3] == '0' && (at[4] == ' ' || !at[4]);
+    return nothing;
+}
+
+bool producer_left_unoptimised(Dwarf *dw, uint64_t pc)
+{
+    Dwarf_Die unit;
+    const char *said = dwarf_addrdie(dw, pc, &unit) && !is_assembly(&unit)
+                           ? text_of_attribute(&unit, DW_AT_producer)
+                           : NULL;
+    return said && producer_optimises_nothing(said);
+}

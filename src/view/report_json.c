@@ -95,7 +95,7 @@ static void put_insights(struct json *j, const struct insights *s)
         json_key(j, "evidence");
         json_str(j, s->at.at[i].evidence);
         json_key(j, "advice");
-        json_str(j, s->at.at[i].rule->advice);
+        json_str(j, s->at.at[i].advice);
         json_close(j, '}');
     }
     json_close(j, ']');

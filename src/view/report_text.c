@@ -102,7 +102,7 @@ static void add_insights(struct document *d, const struct report *r)
     document_heading(d, "Insights");
     for (size_t i = 0; i < r->insights.at.n; i++) {
         const struct insight *in = &r->insights.at.at[i];
-        document_item(d, in->rule->id, in->evidence, in->rule->advice);
+        document_item(d, in->rule->id, in->evidence, in->advice);
     }
     if (!r->insights.at.n)
         document_text(d, "No rule found anything that stands out.");

@@ -20,7 +20,7 @@ has_not() { [[ $output != *"$1"* ]] || fail "'$1' in: $output"; }
     has "Report on app.folded"
     has "The top 4 functions hold 100.0%"
     has "allocation: 25.0%"
-    has "called most by parse (100% of it)"
+    has "100% of that comes from parse"
     has "Hot paths"
     has "30.0%"
 }
