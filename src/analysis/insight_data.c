@@ -99,13 +99,20 @@ static uint64_t cpu_time_ns(const struct insight_input *in)
     return known ? (uint64_t)t->total : 0;
 }
 
+/* What others took: a program that had to queue for a CPU did not wait for anything of its own. */
+static uint64_t queued_ns(const struct insight_input *in)
+{
+    uint64_t ns;
+    return meta_find_u64(&in->functions->profile->meta, META_QUEUED_NS, &ns) ? ns : 0;
+}
+
 double insight_waited(const struct insight_input *in)
 {
     const struct selection *s = in->functions->selection;
     uint64_t wall_ns, cpu_ns = s->rows ? 0 : cpu_time_ns(in); /* rows: a part of the run */
     if (!cpu_ns || !meta_find_u64(&s->profile->meta, META_DURATION_NS, &wall_ns) || !wall_ns)
         return NAN;
-    return 1 - (double)cpu_ns / (double)wall_ns;
+    return 1 - (double)(cpu_ns + queued_ns(in)) / (double)wall_ns;
 }
 
 bool insight_waits(const struct insight_input *in)
@@ -127,6 +134,21 @@ INSIGHT_TEST(insight_test_waiting)
     buf_printf(&ret->evidence, "%s wall, %s CPU: off-CPU for %.0f%% of the run",
                units_scaled(wall, (double)wall_ns, UNIT_TIME),
                units_scaled(cpu, (double)cpu_time_ns(in), UNIT_TIME), 100 * waited);
+    if (queued_ns(in))
+        buf_str(&ret->evidence, ", not counting the wait for a CPU");
+    return true;
+}
+
+INSIGHT_TEST(insight_test_busy)
+{
+    char queued[UNITS_MAX], wall[UNITS_MAX];
+    uint64_t wall_ns, ns = in->functions->selection->rows ? 0 : queued_ns(in);
+    if (!ns || !meta_find_u64(&in->functions->profile->meta, META_DURATION_NS, &wall_ns) ||
+        (double)ns < self->least * (double)wall_ns)
+        return false;
+    buf_printf(&ret->evidence, "the program had to wait %s of its %s for a CPU",
+               units_scaled(queued, (double)ns, UNIT_TIME),
+               units_scaled(wall, (double)wall_ns, UNIT_TIME));
     return true;
 }
 

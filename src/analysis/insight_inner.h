@@ -22,6 +22,7 @@ INSIGHT_TEST(insight_test_unfinished);
 INSIGHT_TEST(insight_test_unnamed);
 INSIGHT_TEST(insight_test_empty);
 INSIGHT_TEST(insight_test_waiting);
+INSIGHT_TEST(insight_test_busy);
 
 /* Of its instructions, in insight_code.c. */
 INSIGHT_TEST(insight_test_unoptimised);

@@ -15,6 +15,12 @@ const struct insight_rule insight_rules[] = {
          "CPU samples cannot show waiting (I/O, locks, sleeps, or a busy CPU), and all shares "
          "below are of the CPU time. Find the waits first: 'strace -f -c -w' sums up the time "
          "in each system call."},
+    {.id = "busy-host",
+     .about_data = true,
+     .fits = ON_CPU,
+     .test = insight_test_busy,
+     .least = 0.1,
+     .advice = "Other processes use the CPUs. Wall times are longer than they need be, and vary."},
     {.id = "unoptimized",
      .fits = RUNNING,
      .test = insight_test_unoptimised,

@@ -100,9 +100,14 @@ int simd_isa_of(const struct simd_mix *m)
     return X86_BASE;
 }
 
+/*
+ * A loop over numbers computes in every second to sixth instruction. An interpreter's loop computes
+ * now and then, and no vectors help it.
+ */
 bool simd_is_candidate(const struct simd_mix *m)
 {
-    return m->loops && m->packed_math == 0 && simd_verdict_of(m) == SIMD_SCALAR;
+    return m->loops && m->packed_math == 0 && m->scalar_math * 8 >= m->n &&
+           simd_verdict_of(m) == SIMD_SCALAR;
 }
 
 char *simd_describe(const struct simd_mix *m, char *to)

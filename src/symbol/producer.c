@@ -74,11 +74,18 @@ bool producer_optimises_nothing(const char *said)
     return nothing;
 }
 
+/* elffile_dwarf() leaves .debug_aranges out, so the units are asked in turn. */
 bool producer_left_unoptimised(Dwarf *dw, uint64_t pc)
 {
-    Dwarf_Die unit;
-    const char *said = dwarf_addrdie(dw, pc, &unit) && !is_assembly(&unit)
-                           ? text_of_attribute(&unit, DW_AT_producer)
-                           : NULL;
-    return said && producer_optimises_nothing(said);
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    uint8_t type;
+    while (dwarf_get_units(dw, unit, &unit, NULL, &type, &die, NULL) == 0) {
+        bool code = type == DW_UT_compile || type == DW_UT_skeleton;
+        if (!code || dwarf_haspc(&die, pc) != 1)
+            continue;
+        const char *said = is_assembly(&die) ? NULL : text_of_attribute(&die, DW_AT_producer);
+        return said && producer_optimises_nothing(said);
+    }
+    return false;
 }

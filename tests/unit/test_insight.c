@@ -178,6 +178,14 @@ static void a_command_that_mostly_waited(void **state)
     ask(p, &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "waiting");
     assert_string_equal(buf_cstr(&evidence), "10 s wall, 2 s CPU: off-CPU for 80% of the run");
+    p = support_folded(PLAIN); /* the CPU was busy: the program itself waited for nothing */
+    ids.n = 0;
+    meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
+    meta_set_u64(&p->meta, META_CPU_TIME_NS, 2000000000);
+    meta_set_u64(&p->meta, META_QUEUED_NS, 7000000000);
+    ask(p, &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "busy-host");
+    assert_string_equal(buf_cstr(&evidence), "the program had to wait 7 s of its 10 s for a CPU");
     p = support_folded(PLAIN);
     ids.n = 0;
     meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
