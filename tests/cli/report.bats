@@ -120,10 +120,10 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     make_profile
     kelvin report app.folded --callers wakl
     exits 1
-    complains "near are: 'walk'"
+    complains "did you mean: 'walk'"
     kelvin report app.folded --callers r
     exits 1
-    complains "part of 3 names"
+    complains "matches 3 functions"
     complains "read_line"
 }
 
