@@ -101,17 +101,18 @@ const struct command command_report = {
     .summary = "tell where the time goes, how sure that is, and what to try",
     .operands = "PROFILE",
     .about =
-        "Lists the hot functions, without and with what they call, the hot paths, modules and "
-        "threads, and says in words what stands out and what to try. Every share comes with half "
-        "of its 95% interval: '5.0% ±1.4'. The interval is made from the effective number of "
-        "samples, as samples in a row are often alike.\n"
+        "Lists the hot functions with self time and total time (self + callees), the hot paths, "
+        "modules and threads, and says in words what stands out and what to try. Every share "
+        "comes with the half-width of its 95% interval, '5.0% ±1.4', and with the time it stands "
+        "for. The interval is widened for correlation between consecutive samples.\n"
         "\n"
         "A sample counts once for a function, however often the function is on its stack. An "
         "insight is given only where its share is beyond sampling error, as far as the input tells "
         "how "
         "many samples it holds.\n"
         "\n"
-        "The HTML page is complete in itself, with the flame graph inside.",
+        "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
+        "a column sorts its table.",
     .examples = "kelvin report app.kelvin                    # in the terminal\n"
                 "kelvin report app.kelvin -o report.html     # one page, with the flame graph\n"
                 "kelvin report app.kelvin --callers malloc   # who calls it, what it calls\n"

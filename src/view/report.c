@@ -44,6 +44,32 @@ struct flat_share report_share_of_path(const struct report *r, uint32_t node)
     return flat_share_of_stacks(r->functions, marked);
 }
 
+/* --- how much time it is --- */
+
+static bool is_time_ns(const struct selection *s)
+{
+    const struct value_type *t = selection_value(s);
+    return t->dimension == DIM_TIME && t->role == ROLE_FLOW && !t->decimals &&
+           text_is(profile_str(s->profile, t->unit), "nanoseconds");
+}
+
+/* From the column itself, from the one beside the samples, else from what the run used. */
+static double time_of(const struct selection *s)
+{
+    uint64_t ns;
+    if (is_time_ns(s))
+        return (double)s->total;
+    if (selection_quantity(s) != QUANTITY_CPU_TIME)
+        return 0;
+    for (int i = 0; i < s->stream->n_types; i++) {
+        struct selection other = selection_of_type(s, i);
+        if (is_time_ns(&other))
+            return (double)other.total;
+    }
+    bool known = !s->rows && meta_find_u64(&s->profile->meta, META_CPU_TIME_NS, &ns);
+    return known ? (double)ns : 0;
+}
+
 /* --- modules of a name --- */
 
 static size_t add_module(const struct profile *p, struct mapping_id *list, size_t n, size_t most,
@@ -98,6 +124,7 @@ int report_build(struct report *r, const struct selection *s, const struct repor
 {
     *r = (struct report){.selection = s, .profile = s->profile, .opts = *opts};
     r->quality = quality_of(s);
+    r->time_ns = time_of(s);
     r->functions = flat_build(s, FLAT_FUNCTION);
     if (opts->has_by)
         r->by = flat_build(s, opts->by);

@@ -24,6 +24,7 @@ struct report {
     const struct profile *profile; /* of the selection */
     struct report_opts opts;
     struct quality quality;
+    double time_ns; /* that all of it stands for; 0 = not known, or it is no time */
     struct flat *functions, *modules, *threads; /* modules and threads in the whole report only */
     struct flat *by;                            /* with has_by only */
     struct calltree *paths;                     /* pruned */

@@ -18,7 +18,7 @@ has_not() { [[ $output != *"$1"* ]] || fail "'$1' in: $output"; }
     kelvin report app.folded --width 200
     exits 0
     has "Report on app.folded"
-    has "The top 4 functions hold 100.0%"
+    has "The top 4 of 4 functions account for 100.0%"
     has "allocation: 25.0%"
     has "100% of that comes from parse"
     has "Hot paths"
@@ -69,7 +69,7 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     make_profile
     kelvin report app.folded --callers malloc
     exits 0
-    has "25.0% in it and in what it calls"
+    has "Self 0.0%, total 25.0%."
     has "100.0%   25.0%  parse"
     has "100.0%   25.0%  _int_malloc"
     has_not "Hot paths"
@@ -82,10 +82,10 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     done >s.txt
     kelvin report s.txt --callers leaf
     exits 0
-    [[ $output =~ 75.0%\ +75.0%\ ±8.4\ +1_caller ]] || fail "$output"
-    [[ $output =~ 25.0%\ +25.0%\ ±8.4\ +2_caller ]] || fail "$output"
+    [[ $output =~ 75.0%\ +75.0%\ ±8.4\ +75\ ms\ +1_caller ]] || fail "$output"
+    [[ $output =~ 25.0%\ +25.0%\ ±8.4\ +25\ ms\ +2_caller ]] || fail "$output"
     kelvin report s.txt
-    [[ $output =~ 75.0%\ +±8.4\ +1_caller ]] || fail "$output"
+    [[ $output =~ 75.0%\ +±8.4\ +75\ ms\ +1_caller ]] || fail "$output"
     kelvin report s.txt --callers leaf --format json
     [[ $output == *'"name":"1_caller","total":{"share":0.75,"low":0.65'* ]] || fail "$output"
 }
@@ -97,7 +97,7 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     done >s.txt
     kelvin report s.txt
     exits 0
-    [[ $output =~ 100.0%\ ±4.4\ +40\ +40\ ms\ +init\ +lib1.so\ \+2 ]] || fail "$output"
+    [[ $output =~ 100.0%\ ±4.4\ +40\ ms\ +100.0%\ ±4.4\ +40\ ms\ +40\ +init\ +lib1.so\ \+2 ]] || fail "$output"
     kelvin report s.txt --format json
     [[ $output == *'"modules":["lib1.so","lib2.so","lib0.so"]'* ]] || fail "$output"
 }
@@ -165,6 +165,25 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     kelvin report app.folded -o r.md
     grep -q '^# Report on app.folded' r.md
     grep -q '^| *self' r.md
+}
+
+@test "one table has self and total, with the time that each stands for" {
+    for i in $(seq 1 100); do
+        printf 'app 1/1 1.%03d: 2000000 cpu-clock:\n\t1 %s (/bin/app)\n\t2 work (/bin/app)\n\t9 main (/bin/app)\n\n' \
+            "$i" "$((i % 4 ? 1 : 2))_leaf"
+    done >s.txt
+    kelvin report s.txt --width 120
+    exits 0
+    [[ $output =~ 75.0%\ ±8.4\ +150\ ms\ +75.0%\ ±8.4\ +150\ ms\ +75\ +1_leaf ]] || fail "$output"
+    kelvin report s.txt --top 1 --width 120
+    [[ $output =~ 25.0%\ ±8.4\ +50\ ms\ +25.0%\ ±8.4\ +50\ ms\ +25\ +2_leaf ]] || fail "not there for its total: $output"
+    has "Sorted by self time. The last row is here for its total time."
+    has "2 pass-through functions (on nearly every stack, ~0 self) are hidden."
+    kelvin report s.txt --by thread
+    [[ $output =~ 100.0%\ ±[0-9.]+\ +200\ ms\ +100\ +app\ 1/1 ]] || fail "$output"
+    printf 'main;a 3\nmain;b 2\n' >few.folded # counts are not known to be time
+    kelvin report few.folded
+    has_not " time  "
 }
 
 @test "same profile, same bytes" {
