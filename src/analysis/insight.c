@@ -87,13 +87,18 @@ static void insight_add(struct insights *s, const struct flat *f, const struct i
                                          mem_strdup(advice), found->stacks};
 }
 
+/* Three samples of which one is a page fault say nothing of the program. */
+enum { LEAST_FOR_ADVICE = 30 };
+
 struct insights insights_build(const struct insight_input *in)
 {
     struct insights s = {0};
+    bool too_few = in->quality->has_samples && in->quality->samples < LEAST_FOR_ADVICE;
     unsigned quantity = 1u << selection_quantity(in->functions->selection);
     for (const struct insight_rule *r = insight_rules; r->id; r++) {
         struct insight_found found = {0};
-        if ((!r->fits || r->fits & quantity) && r->test(in, r, &found))
+        bool fits = (!r->fits || r->fits & quantity) && (r->about_data || !too_few);
+        if (fits && r->test(in, r, &found))
             insight_add(&s, in->functions, r, &found);
         else
             free(found.stacks);

@@ -70,6 +70,19 @@ static double time_of(const struct selection *s)
     return known ? (double)ns : 0;
 }
 
+/* One without a time makes the mean unknown. */
+static double mean_time(const struct report_opts *o)
+{
+    double sum = 0;
+    for (size_t i = 0; i < o->n_runs; i++) {
+        double ns = time_of(o->runs[i]);
+        if (!(ns > 0))
+            return 0;
+        sum += ns;
+    }
+    return sum / (double)o->n_runs;
+}
+
 /* --- modules of a name --- */
 
 static size_t add_module(const struct profile *p, struct mapping_id *list, size_t n, size_t most,
@@ -134,6 +147,10 @@ int report_build(struct report *r, const struct selection *s, const struct repor
     }
     if (!opts->has_by)
         build_whole(r);
+    if (opts->n_runs > 1) {
+        r->runs = runshares_build(opts->runs, opts->n_runs);
+        r->mean_time_ns = mean_time(opts);
+    }
     return 0;
 }
 
@@ -143,6 +160,7 @@ void report_done(struct report *r)
     flat_free(r->modules);
     flat_free(r->threads);
     flat_free(r->by);
+    runshares_free(r->runs);
     calltree_free(r->paths);
     insights_done(&r->insights);
     free(r->of_callers);

@@ -113,8 +113,12 @@ void report_add(struct document *d, const struct report *r, bool figure)
     add_insights(d, r);
     if (figure)
         document_figure(d);
-    report_add_functions(d, r);
-    add_certainty(d, r->functions);
+    if (r->runs) {
+        report_add_runs(d, r);
+    } else {
+        report_add_functions(d, r);
+        add_certainty(d, r->functions);
+    }
     report_add_paths(d, r);
     report_add_misses(d, r);
     document_heading(d, by_title(FLAT_MODULE));

@@ -186,6 +186,28 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     has_not " time  "
 }
 
+@test "several recordings: means, and intervals from how much they differ" {
+    local r
+    for r in 40 50 60; do
+        for i in $(seq 1 100); do
+            printf 'app 1/1 1.%03d: 1000000 cpu-clock:\n\t1 %s (/bin/app)\n\t9 main (/bin/app)\n\n' \
+                "$i" "$([ $((i * 37 % 100)) -lt "$r" ] && echo hot || echo cold)"
+        done >"$r.txt"
+    done
+    kelvin report 40.txt 50.txt 60.txt --width 120
+    exits 0
+    # 10 points between runs: 4.3 standard errors of 5.8 points, not the 5.7 of 300 samples
+    [[ $output =~ 50.0%\ ±24.[0-9]\ +50\ ms\ +50.0%\ ±24.[0-9]\ +50\ ms\ +3\ of\ 3\ +hot ]] || fail "$output"
+    has "covers run-to-run variation"
+    kelvin report 40.txt 50.txt 60.txt --format json
+    jq -e '.recordings == 3 and (.over_recordings[0].self.share - 0.5 | fabs) < 0.001' <<<"$output" || fail "$output"
+    kelvin report 40.txt 60.txt --callers hot
+    exits 1
+    complains "one recording"
+    kelvin report 50.txt --width 120
+    has "for this run"
+}
+
 @test "same profile, same bytes" {
     make_profile
     for f in text md json html; do

@@ -99,6 +99,7 @@ static void recordings_of_little_worth(void **state)
 {
     (void)state;
     assert_says("main;a 20\nmain;b 20\nmain;c 20\n", "few-samples", "only 60 samples");
+    assert_says("main;malloc 20\n", "few-samples", "only 20 samples"); /* and no advice */
     assert_says(PLAIN "main;[libx.so+0x5e30] 400\n", "unnamed",
                 "28.6% goes to functions without a name");
     struct profile *p = support_folded(PLAIN);
