@@ -2,6 +2,7 @@
 
 #include "analysis/heat.h"
 #include "code/code.h"
+#include "code/intloop.h"
 #include "code/listing.h"
 #include "symbol/producer.h"
 
@@ -117,6 +118,7 @@ static void count_hot(struct simd_row *row, const struct listing *l)
             continue;
         simd_count(&row->hot, (struct text){(const char *)first->bytes, n});
         row->hot.loops |= b->in_loop;
+        row->hot.int_loop |= intloop_is_candidate(l, b);
     }
 }
 

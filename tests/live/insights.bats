@@ -26,6 +26,13 @@ static float floats[4096];
 static volatile uint64_t sink;
 extern "C" {
 KEEP float add_up(const float *a, int n) { float s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
+static int ints[4096];
+struct node { struct node *next; long x; };
+static struct node nodes[4096];
+KEEP long add_ints(const int *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
+KEEP long follow(const struct node *p) { long s = 0; for (; p; p = p->next) s += p->x; return s; }
+KEEP long look_up(const int *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += ints[a[i]]; return s; }
+KEEP long search(const int *a, int x) { const int *p = a; while (*p != x) p++; return p - a; }
 KEEP void mix(uint64_t n) { uint64_t x = sink; while (n--) x = x * 6364136223846793005u + (x >> 7); sink = x; }
 KEEP void allocate(void) { void *p[64]; for (int i = 0; i < 64; i++) { p[i] = malloc(20 + i * 40); asm volatile("" ::"r"(p[i])); } for (int i = 0; i < 64; i++) free(p[i]); }
 KEEP uint64_t hash_name(const char *s) { uint64_t h = 14695981039346656037u; for (; *s; s++) h = (h ^ (uint8_t)*s) * 1099511628211u; return h; }
@@ -44,6 +51,10 @@ int main(int n, char **args)
     while (cpu() < (n > 2 ? atof(args[2]) : 0.8)) {
         if (!strcmp(w, "mix")) mix(200000);
         if (!strcmp(w, "floats")) for (int i = 0; i < 50; i++) sink += (uint64_t)add_up(floats, 4096);
+        if (!strcmp(w, "ints")) for (int i = 0; i < 50; i++) sink += add_ints(ints, 4096);
+        if (!strcmp(w, "follow")) { for (int i = 0; i < 4095; i++) nodes[i].next = &nodes[i + 1]; for (int i = 0; i < 50; i++) sink += follow(nodes); }
+        if (!strcmp(w, "look_up")) for (int i = 0; i < 50; i++) sink += look_up(ints, 4096);
+        if (!strcmp(w, "search")) { ints[4095] = 7; for (int i = 0; i < 50; i++) sink += search(ints, 7); }
         if (!strcmp(w, "allocate")) for (int i = 0; i < 100; i++) allocate();
         if (!strcmp(w, "hash")) for (int i = 0; i < 1000; i++) sink += hash_name("a name that is long enough to matter");
         if (!strcmp(w, "lock")) lock();
@@ -57,7 +68,7 @@ int main(int n, char **args)
     }
 }
 EOF
-    g++ -g -O2 planted.cc -o planted -pthread
+    g++ -g -O2 -fno-tree-vectorize planted.cc -o planted -pthread
     g++ -g -O0 planted.cc -o slow -pthread
 }
 
@@ -116,6 +127,17 @@ planted() { insights_of "$BATS_FILE_TMPDIR/planted" "$@"; }
     planted floats
     gets scalar-loop "loops of add_up .*scalar SSE"
     gets scalar-loop "also counted under dominating"
+}
+
+@test "a sum of integers could use vectors; lists, tables, searches and hashes could not" {
+    [ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+    planted ints
+    gets scalar-loop "loops of add_ints .*scalar integer"
+    local what
+    for what in follow look_up search hash mix; do
+        planted "$what"
+        gets_none_of scalar-loop
+    done
 }
 
 @test "allocation, hashing, locks, copies, exceptions, formatting, recursion" {
