@@ -218,9 +218,45 @@ struct text check_name(struct check_job *job, const struct flat *list, const boo
 
 /* --- shares --- */
 
+/*
+ * The program has the function, and no sample does: of N samples that tells how little it takes.
+ * Part of another function's name is no reason to take that one.
+ */
+static bool is_never_sampled(const struct check_job *job, const char *function)
+{
+    const struct flat *list = job->list;
+    autofree bool *in_set = mem_calloc(list->rows.n + 1, sizeof *in_set);
+    bool seen = flat_find_canonical(list, text_of(function), in_set) > 0;
+    for (uint32_t i = 0; !seen && i < list->rows.n; i++)
+        seen = list->rows.at[i].total > 0 && text_is(flat_name(list, i), function);
+    return !seen && job->in->has_function &&
+           job->in->has_function(job->in->selection->profile, function);
+}
+
+static void decide_never_sampled(struct check_job *job, const struct rule *rule,
+                                 struct check_result *ret)
+{
+    double n = job->list->time.n_samples;
+    struct check_value v = {.exact = check_is_exact(job->in->selection)};
+    v.interval = v.exact || !(n > 0) ? (struct interval){0, 0} : stats_wilson(0, n, STATS_Z95);
+    if (!v.exact && !(n > 0))
+        v.doubt = CHECK_NO_SAMPLES;
+    check_decide(job, &v, rule_bounds(rule), ret);
+    if (!v.exact && !v.doubt) {
+        autobuf struct buf most = {0};
+        check_number(&most, v.interval.high, RULE_SHARE);
+        ret->observed = check_text(job, "at most %s", buf_cstr(&most));
+    }
+    ret->why = check_text(job, "the program has it, but no sample does: %s", ret->why);
+}
+
 static int check_share(struct check_job *job, const struct rule *rule, struct check_result *ret)
 {
     struct err err;
+    if (is_never_sampled(job, rule->function)) {
+        decide_never_sampled(job, rule, ret);
+        return 0;
+    }
     autofree bool *in_set = check_find(job->list, rule->function, &err);
     if (!in_set)
         return check_fail(job, rule, err.text);
@@ -292,12 +328,16 @@ static void add_similar(struct buf *b, const struct flat *list, const char *func
 static void explain_absence(struct check_job *job, struct buf *b, const struct rule *rule)
 {
     double n = job->list->time.n_samples;
-    buf_str(b, "it is on no stack");
+    buf_str(b, "never seen");
     if (n > 0 && !check_is_exact(job->in->selection)) {
         struct interval i = stats_wilson(0, n, STATS_Z95);
-        buf_str(b, "; what is not seen in so many samples may still have up to ");
+        buf_str(b, "; with this many samples it could still be up to ");
         check_number(b, i.high, RULE_SHARE);
     }
+    if (job->in->has_function)
+        buf_str(b, job->in->has_function(job->in->selection->profile, rule->function)
+                       ? "; the program has a function of that name"
+                       : "; no symbol of the program has that name");
     add_similar(b, job->list, rule->function);
 }
 

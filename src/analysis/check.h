@@ -24,6 +24,9 @@ struct check_input {
     size_t n_code;
     const char *no_code;     /* why some or all code is missing; "" = it is not */
     struct scaling *scaling; /* for growth rules; NULL = none */
+
+    /* Whether the program has a function that was never sampled; NULL = nobody knows. */
+    bool (*has_function)(const struct profile *p, const char *name);
 };
 
 struct check_result {

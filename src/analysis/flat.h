@@ -96,6 +96,9 @@ struct flat_share {
     double n_effective; /* 0 = the number of samples is not known, and so is the interval */
 };
 
+/* By stack id, whether a row of the set is on it (or is what ran). Not by thread. Free it. */
+bool *flat_mark_stacks(const struct flat *f, const bool *in_set, enum flat_what what);
+
 /* Share of the samples with any row of a set on their stack (or as what ran, for FLAT_SELF). */
 struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what);
 struct flat_share flat_share_of_stacks(const struct flat *f, const bool *marked); /* by stack id */

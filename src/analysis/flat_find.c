@@ -47,10 +47,9 @@ static int none_found(const struct flat *f, struct text word, struct err *err)
             if (distance_to(word, flat_name(f, i)) == d)
                 buf_printf(&b, "%s'%.*s'", n++ ? ", " : "", TEXT_ARG(flat_name(f, i)));
     if (n)
-        return err_set(err, EXIT_ERROR, "no function '%.*s' in the profile; near are: %s",
+        return err_set(err, EXIT_ERROR, "no function '%.*s' in the profile; did you mean: %s?",
                        TEXT_ARG(word), buf_cstr(&b));
-    return err_set(err, EXIT_ERROR,
-                   "no function '%.*s' in the profile, nor one with a name near it",
+    return err_set(err, EXIT_ERROR, "no function '%.*s' in the profile, and nothing similar",
                    TEXT_ARG(word));
 }
 
@@ -62,7 +61,7 @@ static int many_found(const struct flat *f, struct text word, const bool *in_set
     for (size_t i = 0; i < n_rows; i++)
         if (in_set[rows[i]] && n++ < LISTED)
             buf_printf(&b, "%s%.*s", n > 1 ? ", " : "", TEXT_ARG(flat_name(f, rows[i])));
-    return err_set(err, EXIT_ERROR, "'%.*s' is part of %zu names; which is it? %s%s",
+    return err_set(err, EXIT_ERROR, "'%.*s' matches %zu functions: %s%s. Give the full name",
                    TEXT_ARG(word), n, buf_cstr(&b), n > LISTED ? "..." : "");
 }
 

@@ -53,8 +53,7 @@ static bool frame_is_in(const struct flat *f, struct frame_id id, const bool *in
     return false;
 }
 
-/* Which stacks have a row of the set on them, or on top. */
-static bool *mark_stacks(const struct flat *f, const bool *in_set, enum flat_what what)
+bool *flat_mark_stacks(const struct flat *f, const bool *in_set, enum flat_what what)
 {
     const struct profile *p = f->profile;
     autofree bool *frames = mem_calloc(p->frames.n + 1, sizeof *frames);
@@ -112,7 +111,7 @@ static struct flat_share share_of_places(const struct flat *f, const bool *marke
 struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what)
 {
     autofree bool *marked =
-        f->row_of_thread ? mark_threads(f, in_set) : mark_stacks(f, in_set, what);
+        f->row_of_thread ? mark_threads(f, in_set) : flat_mark_stacks(f, in_set, what);
     return share_of_places(f, marked);
 }
 

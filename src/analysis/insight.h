@@ -4,10 +4,14 @@
  * A rule speaks only when it is sure: a share counts with the low end of its interval. Inputs that
  * do not say how many samples they hold get the interval of the most that they may hold.
  *
- * A rule speaks only of quantities that it fits (quantity.h): nobody is told to vectorise page faults.
+ * Samples that two insights count are told in the second: shares of insights do not add up.
  *
- * How to add a rule: a row in the table in insight.c (for functions known by name a list of
- * patterns in insight_names.c will do) and a test in tests/unit/test_insight.c.
+ * A rule speaks only of quantities that it fits (quantity.h): nobody is told to vectorise page
+ * faults.
+ *
+ * How to add a rule: a row in the table in insight_rules.c (for functions known by name a list of
+ * patterns in insight_names.c will do; else a test in insight_program.c, insight_code.c or
+ * insight_data.c) and a test in tests/unit/test_insight.c.
  */
 #pragma once
 #include "analysis/flat.h"
@@ -22,15 +26,17 @@ struct insight_input {
     size_t n_code;
 };
 
+struct insight_found; /* insight_inner.h */
+
 struct insight_rule {
     const char *id;     /* "allocation"; several rows may say the same of unlike quantities */
     bool about_data;    /* of the recording's worth, not of the program */
     unsigned fits;      /* the quantities it applies to, a bit each; 0 = all */
     const char *advice; /* what to try, whole sentences */
 
-    /* Whether it applies; if so the evidence, a sentence without a full stop. */
+    /* Whether it applies; if so what it found. */
     bool (*test)(const struct insight_input *in, const struct insight_rule *self,
-                 struct buf *evidence);
+                 struct insight_found *ret);
 
     /* For functions known by name, else NULL and 0: see insight_names.h. */
     const char *const *names;
@@ -41,7 +47,9 @@ struct insight_rule {
 
 struct insight {
     const struct insight_rule *rule;
-    char *evidence;
+    char *evidence; /* a sentence without a full stop */
+    char *advice;   /* the rule's, or what fits better here */
+    bool *stacks;   /* the samples it speaks of, by stack id; NULL = of none in particular */
 };
 
 struct insights {

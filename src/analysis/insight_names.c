@@ -102,27 +102,13 @@ const char *const names_locks[] = {"pthread_mutex_lock*",
                                    "k:osq_lock*",
                                    NULL};
 
-const char *const names_copies[] = {"memcpy*",
-                                    "memmove*",
-                                    "__memcpy*",
-                                    "__memmove*",
-                                    "memset*",
-                                    "__memset*",
-                                    "mempcpy*",
-                                    "__mempcpy*",
-                                    "bcopy",
-                                    "strcpy",
-                                    "__strcpy*",
-                                    "strncpy",
-                                    "__strncpy*",
-                                    "k:copy_user_*",
-                                    "k:_copy_to_*",
-                                    "k:_copy_from_*",
-                                    "k:rep_movs_alternative",
-                                    "k:__memcpy*",
-                                    "k:memcpy*",
-                                    "k:copy_page*",
-                                    NULL};
+const char *const names_copies[] = {"memcpy*",   "memmove*", "__memcpy*",  "__memmove*", "memset*",
+                                    "__memset*", "mempcpy*", "__mempcpy*", "bcopy",      "strcpy",
+                                    "__strcpy*", "strncpy",  "__strncpy*", NULL};
+
+const char *const names_kernel_copies[] = {
+    "k:copy_user_*", "k:_copy_to_*",    "k:_copy_from_*",  "k:rep_movs_alternative", "k:copyin",
+    "k:copyout",     "k:__arch_copy_*", "k:_copy_to_iter", "k:_copy_from_iter",      NULL};
 
 const char *const names_faults[] = {"k:asm_exc_page_fault",
                                     "k:exc_page_fault",

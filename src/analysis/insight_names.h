@@ -7,10 +7,13 @@
 #pragma once
 #include "base/text.h"
 
-extern const char *const names_allocation[],
-    *const names_hashing[], *const names_locks[], *const names_copies[],
-                                                      *const names_faults[],
-                                                          *const names_exceptions[],
-                                                              *const names_format[];
+extern const char *const names_allocation[];
+extern const char *const names_hashing[];
+extern const char *const names_locks[];
+extern const char *const names_copies[];
+extern const char *const names_kernel_copies[]; /* for system calls */
+extern const char *const names_faults[];
+extern const char *const names_exceptions[];
+extern const char *const names_format[];
 
 bool names_match(const char *const *patterns, struct text name, bool kernel);

@@ -14,6 +14,8 @@
 static const struct opt annotate_table[] = {
     OUTPUT_OPTS(struct cmd_annotate_opts, "text html", "text or html"),
     {0, "all", OPT_FLAG, AT(all), NULL, "show code that was not seen running too"},
+    {0, "order", OPT_CHOICE, AT(order), "ORDER",
+     "blocks of instructions: hottest first, or by address", "hottest address"},
     {0, "force", OPT_FLAG, AT(force), NULL, "show the code of a file that has changed since"},
     SELECTION_OPTS(struct cmd_annotate_opts),
     INPUT_OPTS(struct cmd_annotate_opts),
@@ -62,27 +64,30 @@ static struct profile *name_instructions(struct annotate_job *job, struct listin
     for (size_t i = 0; i < l->insns.n; i++) {
         struct frame_key key = {.pc = l->insns.at[i].pc, .mapping = mapping};
         l->insns.at[i].frame = profile_add_frame(names, &key);
+        if (l->insns.at[i].x.target) {
+            key.pc += (uint64_t)l->insns.at[i].x.target;
+            l->insns.at[i].target = profile_add_frame(names, &key);
+        }
     }
     symbolize(names, &(struct symbolize_opts){.no_debuginfod = true});
     return names;
 }
 
-/* In the function; -1 where they are not counted. */
-static int64_t count_samples(struct annotate_job *job, const struct listing *l)
+static bool is_of_listing(const void *job, struct mapping_id mapping)
 {
-    const struct selection *shown = &job->in.selection;
-    if (shown->count_type < 0)
-        return -1;
-    struct selection samples = selection_of_type(shown, shown->count_type);
-    struct listing copy = {0};
-    add_parts(job, &copy);
-    add_heat(job, &samples, &copy);
-    int64_t n = copy.self;
-    listing_done(&copy);
-    return l->insns.n ? n : 0;
+    return annotate_is_mapping(job, mapping);
 }
 
-static int print(struct annotate_job *job, struct listing *l, struct err *err)
+static void add_totals(struct annotate_job *job, struct listing *l, struct hits *h)
+{
+    hits_build(h, &job->in.selection, l, is_of_listing, job);
+    for (size_t i = 0; i < h->stacks.n; i++)
+        for (size_t k = 0; k < h->stacks.at[i].n; k++)
+            l->insns.at[h->insns.at[h->stacks.at[i].first + k]].total += h->stacks.at[i].value;
+}
+
+static int print(struct annotate_job *job, struct listing *l, const struct hits *hits,
+                 struct err *err)
 {
     struct profile *names = name_instructions(job, l);
     struct annotate a = {
@@ -93,12 +98,15 @@ static int print(struct annotate_job *job, struct listing *l, struct err *err)
         .total = job->in.selection.total,
         .selected = job->in.selection.words,
         .noun = quantity_noun(selection_quantity(&job->in.selection)),
-        .samples = count_samples(job, l),
+        .whole = hits->total,
+        .samples = job->in.selection.count_type < 0 ? -1 : hits->n_samples,
+        .exact = obtained_exactly(job->in.selection.stream->obtained),
+        .by_address = job->opts.order && strcmp(job->opts.order, "address") == 0,
         .all = job->opts.all,
         .warning = job->opts.force ? "the build-id was not checked: the code may be another" : NULL,
     };
     struct publish file;
-    annotate_files_build(&a, job->path);
+    annotate_files_build(&a, hits, job->path);
     const struct output_opts *o = &job->opts.output;
     int rc = publish_open(&file, o->path, err);
     if (rc == 0) {
@@ -129,12 +137,15 @@ static int show(struct annotate_job *job, struct err *err)
         return err_set(err, EXIT_INPUT, "'%s' is not x86-64 code, which is all that is known yet",
                        path.at);
     struct listing l = {0};
+    struct hits hits;
     add_parts(job, &l);
     add_heat(job, &job->in.selection, &l);
+    add_totals(job, &l, &hits);
     listing_cut(&l);
     int rc = l.insns.n
-                 ? print(job, &l, err)
+                 ? print(job, &l, &hits, err)
                  : err_set(err, EXIT_INPUT, "'%s' has no code at the profile's addresses", path.at);
+    hits_done(&hits);
     listing_done(&l);
     return rc;
 }
@@ -170,11 +181,11 @@ const struct command command_annotate = {
     .summary = "show a function's source and instructions with the time spent at each",
     .operands = "PROFILE FUNCTION",
     .about =
-        "Shows the hottest lines of a function, its source and that of what is inlined into it "
-        "with "
-        "the share of the time spent at each line, then its instructions in basic blocks, the "
-        "hottest block first, each with its line, what was inlined there, and whether it is scalar "
-        "or packed. Code that was not seen running is left out unless --all is given.\n"
+        "Shows the hottest lines of a function, then its source and that of what is inlined into "
+        "it, line by line, then its instructions in basic blocks, the hottest block first. Each "
+        "line and instruction has its self time and its total time (with what it calls), with "
+        "95% intervals; calls and jumps have the name of their target. Code that was not seen "
+        "running is left out unless --all is given.\n"
         "\n"
         "The files that ran must be here and unchanged (their build-id is compared); source files "
         "are shown if they are here. A part of a name will do if it is the only one; NAME@MODULE "

@@ -2,6 +2,7 @@
  * annotate.h - the parts of `kelvin annotate`: which function, and its source files.
  */
 #pragma once
+#include "analysis/hits.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
 #include "code/code.h"
@@ -10,6 +11,7 @@
 struct cmd_annotate_opts {
     struct input_opts input;
     struct output_opts output;
+    const char *order;
     bool force, all;
 };
 
@@ -31,5 +33,5 @@ bool annotate_is_mapping(const struct annotate_job *job, struct mapping_id id);
 bool annotate_is_frame(const struct annotate_job *job, const struct frame *f);
 
 /* The source files of a listing; BINARY is what they were compiled to. */
-void annotate_files_build(struct annotate *a, const char *binary);
+void annotate_files_build(struct annotate *a, const struct hits *hits, const char *binary);
 void annotate_files_done(struct annotate *a);

@@ -78,21 +78,66 @@ static int compare_parts(const void *a, const void *b)
         return x->inlined - y->inlined;
     if (x->self != y->self)
         return x->self > y->self ? -1 : 1;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
     return strcmp(x->function.at, y->function.at);
 }
 
-void annotate_files_build(struct annotate *a, const char *binary)
+/* --- totals of lines --- */
+
+static struct annotate_line *line_of(struct annotate_part *part, uint32_t number)
+{
+    return bsearch(&(struct annotate_line){.line = number}, part->lines.at, part->lines.n,
+                   sizeof *part->lines.at, by_line);
+}
+
+static bool is_among(void *const *seen, size_t n, const void *what)
+{
+    for (size_t i = 0; i < n; i++)
+        if (seen[i] == what)
+            return true;
+    return false;
+}
+
+/* A stack counts once for a line, and for a part, however many instructions of it are there. */
+static void add_hits(struct annotate *a, const struct hits *h, const struct hits_stack *stack)
+{
+    autofree void **lines = mem_calloc(stack->n + 1, sizeof *lines);
+    autofree void **parts = mem_calloc(stack->n + 1, sizeof *parts);
+    size_t n_lines = 0, n_parts = 0;
+    for (size_t i = 0; i < stack->n; i++) {
+        struct annotate_place at;
+        struct listing_insn *insn = &a->listing->insns.at[h->insns.at[stack->first + i]];
+        if (!annotate_place(a, insn, &at))
+            continue;
+        struct annotate_part *part = part_of(a, &at);
+        struct annotate_line *line = line_of(part, at.line);
+        if (!is_among(parts, n_parts, part)) {
+            parts[n_parts++] = part;
+            part->total += stack->value;
+        }
+        if (line && !is_among(lines, n_lines, line)) {
+            lines[n_lines++] = line;
+            line->total += stack->value;
+            a->hottest = line->total > a->hottest ? line->total : a->hottest;
+        }
+    }
+}
+
+void annotate_files_build(struct annotate *a, const struct hits *hits, const char *binary)
 {
     struct annotate_place at;
     for (size_t i = 0; i < a->listing->insns.n; i++) {
         const struct listing_insn *n = &a->listing->insns.at[i];
         if (annotate_place(a, n, &at))
-            *vec_push(&part_of(a, &at)->lines) = (struct annotate_line){at.line, n->self};
+            *vec_push(&part_of(a, &at)->lines) = (struct annotate_line){at.line, n->self, 0};
     }
     for (size_t i = 0; i < a->n_files; i++)
         read_source(&a->files[i], binary);
     for (size_t i = 0; i < a->n_parts; i++)
         merge_lines(&a->parts[i]);
+    for (size_t i = 0; i < hits->stacks.n; i++)
+        add_hits(a, hits, &hits->stacks.at[i]);
     if (a->n_parts)
         qsort(a->parts, a->n_parts, sizeof *a->parts, compare_parts);
 }

@@ -7,6 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
+#include "code/program_names.h"
 #include "suite/hotcode.h"
 
 #include <math.h>
@@ -240,6 +241,7 @@ static int decide(struct check_job *job)
         .n_code = job->code.rows.n,
         .no_code = buf_cstr(&job->no_code),
         .scaling = job->opts->sizes ? &job->scaling : NULL,
+        .has_function = program_has_function,
     };
     int rc = check_build(&c, &job->rules, &in) != 0 ? tell_errors(job)
              : print(job, &c, &err) != 0            ? command_fail(&err)
@@ -302,7 +304,9 @@ const struct command command_check = {
         "Names with blanks stand in quotes. A share is known as a 95% interval: a rule holds if "
         "all "
         "of it is in the range, fails if none of it is, and is inconclusive else, with what would "
-        "decide it. Errors in rules are told all at once, and nothing is checked.\n"
+        "decide it. A function that the program has but no sample shows is known to take at most "
+        "so much. Names are looked up in the samples, then in the program's symbols. Errors in "
+        "rules are listed all at once, and nothing is checked.\n"
         "\n"
         "With --sizes the profiles are runs of growing input: a table shows how the cost of the "
         "whole and of hot functions grows, and rules are about the largest.\n"

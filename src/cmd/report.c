@@ -2,11 +2,14 @@
  * report.c - what a profile tells, in words and tables.
  */
 #include "view/report.h"
+#include "analysis/diff.h"
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
 #include "suite/hotcode.h"
+
+enum { MOST_RECORDINGS = 64 };
 
 struct cmd_report_opts {
     struct input_opts input;
@@ -53,13 +56,51 @@ static enum flat_by by_of(const char *name)
 /* Functions below this share are not looked into: the code of large programs takes its time. */
 #define LEAST_OF_CODE 0.05
 
-static int write_report(const struct cmd_report_opts *o, const struct input *in, struct err *err)
+/* The program that was run, without its folder; "" where that is not known. */
+static struct text program_of(const struct input *in)
 {
+    const char *command = meta_find(&in->profile->meta, META_COMMAND);
+    struct text rest = text_of(command ? command : ""), word = text_cut(&rest, ' ');
+    const char *slash = word.n ? memrchr(word.at, '/', word.n) : NULL;
+    return slash ? (struct text){slash + 1, (size_t)(word.at + word.n - slash - 1)} : word;
+}
+
+/* Means over unlike recordings would be shares of nothing. */
+static int compare_recordings(const struct input *in, const struct selection *const *runs, size_t n,
+                              struct err *err)
+{
+    autobuf struct buf reasons = {0};
+    struct text first = program_of(&in[0]);
+    for (size_t i = 1; i < n; i++) {
+        struct text other = program_of(&in[i]);
+        if (first.n && other.n && (first.n != other.n || memcmp(first.at, other.at, first.n) != 0))
+            return err_set(err, EXIT_ERROR,
+                           "these are recordings of different programs, '%.*s' and '%.*s': report "
+                           "on one at a time",
+                           TEXT_ARG(first), TEXT_ARG(other));
+    }
+    diff_unlike(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = n}, &reasons);
+    if (!reasons.n)
+        return 0;
+    return err_set(err, EXIT_ERROR, "these recordings have no mean: %.*s",
+                   (int)strcspn(buf_cstr(&reasons), "\n"), buf_cstr(&reasons));
+}
+
+static int write_report(const struct cmd_report_opts *o, const struct input *in, size_t n,
+                        struct err *err)
+{
+    const struct selection *runs[MOST_RECORDINGS];
+    for (size_t i = 0; i < n; i++)
+        runs[i] = &in[i].selection;
+    if (n > 1 && compare_recordings(in, runs, n, err) != 0)
+        return -1;
     struct report_opts opts = {
         .top = (size_t)o->top,
         .callers = o->callers,
         .has_by = o->by != NULL,
         .by = o->by ? by_of(o->by) : FLAT_FUNCTION,
+        .runs = runs,
+        .n_runs = n,
     };
     struct hotcode code = {0};
     if (!o->by && !o->callers)
@@ -78,6 +119,28 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
     return rc;
 }
 
+static int report_on_several(const struct cmd_report_opts *o, char **paths, size_t n,
+                             const struct import_opts *want)
+{
+    struct err err = {0};
+    struct input *in = mem_calloc(n, sizeof *in);
+    int rc = EXIT_OK;
+    if (n > MOST_RECORDINGS || o->by || o->callers) {
+        err_set(&err, EXIT_ERROR,
+                n > MOST_RECORDINGS ? "%d recordings are the most"
+                                    : "--by and --callers are about one recording",
+                MOST_RECORDINGS);
+        rc = command_fail(&err);
+    } else if ((rc = input_load_all(in, paths, n, &o->input, want)) == EXIT_OK &&
+               write_report(o, in, n, &err) != 0) {
+        rc = command_fail(&err);
+    }
+    for (size_t i = 0; i < n; i++)
+        input_done(&in[i]);
+    free(in);
+    return rc;
+}
+
 static int report_run(const struct command *self, int n, char **args)
 {
     struct cmd_report_opts o = {.output = OUTPUT_DEFAULTS, .top = 15};
@@ -85,13 +148,16 @@ static int report_run(const struct command *self, int n, char **args)
     int rc = command_parse(self, &o, n, args, &operands);
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
-    struct input in;
-    struct err err;
+    struct err err = {0};
     struct import_opts want = {.addresses = o.by && by_of(o.by) == FLAT_LINE};
+    size_t n_files = (size_t)operands.n_operands;
+    if (n_files > 1)
+        return report_on_several(&o, operands.operands, n_files, &want);
+    struct input in;
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&in, &o.input);
-    rc = write_report(&o, &in, &err);
+    rc = write_report(&o, &in, 1, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
 }
@@ -99,21 +165,26 @@ static int report_run(const struct command *self, int n, char **args)
 const struct command command_report = {
     .name = "report",
     .summary = "tell where the time goes, how sure that is, and what to try",
-    .operands = "PROFILE",
+    .operands = "PROFILE...",
     .about =
-        "Lists the hot functions, without and with what they call, the hot paths, modules and "
-        "threads, and says in words what stands out and what to try. Every share comes with half "
-        "of its 95% interval: '5.0% ±1.4'. The interval is made from the effective number of "
-        "samples, as samples in a row are often alike.\n"
+        "Lists the hot functions with self time and total time (self + callees), the hot paths, "
+        "modules and threads, and says in words what stands out and what to try. Every share "
+        "comes with the half-width of its 95% interval, '5.0% ±1.4', and with the time it stands "
+        "for. The interval is widened for correlation between consecutive samples.\n"
         "\n"
         "A sample counts once for a function, however often the function is on its stack. An "
         "insight is given only where its share is beyond sampling error, as far as the input tells "
         "how "
         "many samples it holds.\n"
         "\n"
-        "The HTML page is complete in itself, with the flame graph inside.",
+        "With several recordings of one program, shares are means over them and intervals come "
+        "from how much the recordings differ. One recording knows its sampling error only.\n"
+        "\n"
+        "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
+        "a column sorts its table.",
     .examples = "kelvin report app.kelvin                    # in the terminal\n"
                 "kelvin report app.kelvin -o report.html     # one page, with the flame graph\n"
+                "kelvin report a1.kelvin a2.kelvin a3.kelvin # means over recordings\n"
                 "kelvin report app.kelvin --callers malloc   # who calls it, what it calls\n"
                 "kelvin report app.kelvin --by line --top 30 # the hottest source lines",
     .opts = report_table,

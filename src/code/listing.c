@@ -10,8 +10,7 @@ void listing_add(struct listing *l, uint64_t start, struct text code)
     }
 }
 
-/* Index of the instruction that holds PC, or SIZE_MAX. */
-static size_t find(const struct listing *l, uint64_t pc)
+size_t listing_find(const struct listing *l, uint64_t pc)
 {
     size_t low = 0, high = l->insns.n;
     while (low < high) {
@@ -28,7 +27,7 @@ static size_t find(const struct listing *l, uint64_t pc)
 
 void listing_heat(struct listing *l, uint64_t pc, int64_t self)
 {
-    size_t i = find(l, pc);
+    size_t i = listing_find(l, pc);
     if (i == SIZE_MAX)
         return;
     l->insns.at[i].self += self;
@@ -44,7 +43,7 @@ static size_t target_of(const struct listing *l, size_t i)
 {
     const struct listing_insn *n = &l->insns.at[i];
     bool known = n->x.flow == X86_BRANCH || n->x.flow == X86_JUMP;
-    return known ? find(l, n->pc + (uint64_t)n->x.target) : SIZE_MAX;
+    return known ? listing_find(l, n->pc + (uint64_t)n->x.target) : SIZE_MAX;
 }
 
 static void mark_starts(const struct listing *l, bool *starts)
@@ -88,6 +87,7 @@ void listing_cut(struct listing *l)
         struct listing_block *b = &l->blocks.at[l->blocks.n - 1];
         b->n++;
         b->self += l->insns.at[i].self;
+        b->most = l->insns.at[i].total > b->most ? l->insns.at[i].total : b->most;
         l->insns.at[i].block = (uint32_t)(l->blocks.n - 1);
         b->loop |= target_of(l, i) == b->first;
     }

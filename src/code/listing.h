@@ -11,7 +11,9 @@ struct listing_insn {
     uint64_t pc;
     struct x86 x;
     int64_t self;
-    struct frame_id frame; /* in the profile that has its lines */
+    int64_t total;          /* with what it called; 0 where nobody set it */
+    struct frame_id frame;  /* in the profile that has its lines */
+    struct frame_id target; /* the same for where it calls or jumps to; 0 = not known */
     uint32_t block;
     const uint8_t *bytes;
 };
@@ -19,6 +21,7 @@ struct listing_insn {
 struct listing_block {
     size_t first, n; /* instructions */
     int64_t self;
+    int64_t most; /* the largest total of its instructions */
     bool loop;    /* it branches back to its own start */
     bool in_loop; /* it lies between a branch back and where that leads */
 };
@@ -34,6 +37,9 @@ void listing_add(struct listing *l, uint64_t start, struct text code);
 
 /* Add to the instruction that holds PC. */
 void listing_heat(struct listing *l, uint64_t pc, int64_t self);
+
+/* Index of the instruction that holds PC, or SIZE_MAX. */
+size_t listing_find(const struct listing *l, uint64_t pc);
 
 /* Cut into blocks: they end after a branch and before the target of one. */
 void listing_cut(struct listing *l);

@@ -68,6 +68,7 @@ void simd_add(struct simd_mix *to, const struct simd_mix *from)
     to->packed_math += from->packed_math;
     to->needs |= from->needs;
     to->loops |= from->loops;
+    to->int_loop |= from->int_loop;
 }
 
 /*
@@ -100,9 +101,16 @@ int simd_isa_of(const struct simd_mix *m)
     return X86_BASE;
 }
 
+/*
+ * A loop over numbers computes in every second to sixth instruction. An interpreter's loop computes
+ * now and then, and no vectors help it.
+ */
 bool simd_is_candidate(const struct simd_mix *m)
 {
-    return m->loops && m->packed_math == 0 && simd_verdict_of(m) == SIMD_SCALAR;
+    if (m->int_loop)
+        return m->kind[X86_PACKED_INT] == 0 && m->packed_math == 0;
+    return m->loops && m->packed_math == 0 && m->scalar_math * 8 >= m->n &&
+           simd_verdict_of(m) == SIMD_SCALAR;
 }
 
 char *simd_describe(const struct simd_mix *m, char *to)
@@ -110,7 +118,7 @@ char *simd_describe(const struct simd_mix *m, char *to)
     static const char *const words[] = {"integer", "scalar", "packed", "packed integer"};
     enum simd_verdict v = simd_verdict_of(m);
     if (v == SIMD_INTEGER)
-        snprintf(to, 32, "integer");
+        snprintf(to, 32, m->int_loop ? "scalar integer" : "integer");
     else if (v == SIMD_SCALAR && m->machine == SIMD_A64)
         snprintf(to, 32, "scalar");
     else

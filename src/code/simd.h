@@ -17,6 +17,7 @@ struct simd_mix {
     uint64_t width[3];                 /* packed ones of 128, 256, 512 bits */
     uint32_t needs;                    /* 1 << enum x86_feature */
     bool loops;                        /* a branch goes back inside the code */
+    bool int_loop; /* a hot loop computes with integers one at a time: intloop.h */
 };
 
 /* Count the instructions of CODE into M, which may hold counts already. */
@@ -32,6 +33,7 @@ struct simd_row {
     struct simd_mix hot;       /* of the blocks that ran most; the same as mix without a profile */
     int64_t self;              /* of the profile; 0 without one */
     struct mapping_id mapping; /* in the profile */
+    bool unoptimised;          /* compiled with -O0, as its debug information says */
 };
 
 /* What a function is, in a word or two: "packed AVX2", "scalar SSE", "x87", "integer". */
@@ -51,7 +53,7 @@ int simd_isa_of(const struct simd_mix *m);
 /* "AVX2", "NEON"; NULL past the last one. */
 const char *simd_isa_name(enum simd_machine machine, int isa);
 
-/* A loop that computes with floating point, one number at a time: worth a look when hot. */
+/* A loop that computes one number at a time and could use vectors: worth a look when hot. */
 bool simd_is_candidate(const struct simd_mix *m);
 
 /* Append nothing, return static text: "packed AVX2". TO holds at least 32 bytes. */

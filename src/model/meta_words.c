@@ -19,6 +19,8 @@ static const struct {
     {META_GOVERNOR, "frequency governor"},
     {META_LOAD, "load at start"},
     {META_OS, "system"},
+    {META_QUEUED_NS, "waited for a CPU"},
+    {META_SAMPLED_NS, "CPU time sampled"},
     {META_SMT, "SMT"},
     {META_SOURCE, "file"},
     {META_TIME_NS, "started"},

@@ -2,7 +2,9 @@
 
 #include "analysis/heat.h"
 #include "code/code.h"
+#include "code/intloop.h"
 #include "code/listing.h"
+#include "symbol/producer.h"
 
 static void add_note(struct hotcode *h, const struct err *err)
 {
@@ -116,7 +118,15 @@ static void count_hot(struct simd_row *row, const struct listing *l)
             continue;
         simd_count(&row->hot, (struct text){(const char *)first->bytes, n});
         row->hot.loops |= b->in_loop;
+        row->hot.int_loop |= intloop_is_candidate(l, b);
     }
+}
+
+/* Packed debug information is that of distributions, who optimize; unpacking it takes seconds. */
+static bool is_unoptimised(struct code *c, const struct code_function *f)
+{
+    Dwarf *dw = c->main.is_packed ? NULL : elffile_dwarf(&c->main);
+    return dw && producer_left_unoptimised(dw, f->start);
 }
 
 static void add_function(const struct job *j, struct code *c, const struct code_function *f,
@@ -133,6 +143,7 @@ static void add_function(const struct job *j, struct code *c, const struct code_
     listing_cut(&l);
     struct simd_row *row = add_row(j->h, c, f);
     row->self = self;
+    row->unoptimised = is_unoptimised(c, f);
     row->mapping = s->mapping;
     if (l.insns.n)
         count_hot(row, &l);

@@ -75,7 +75,7 @@ static void put_insights(struct json *j, const struct insights *in)
         json_open(j, '{');
         put_str(j, "rule", in->at.at[i].rule->id);
         put_str(j, "evidence", in->at.at[i].evidence);
-        put_str(j, "advice", in->at.at[i].rule->advice);
+        put_str(j, "advice", in->at.at[i].advice);
         json_close(j, '}');
     }
     json_close(j, ']');

@@ -75,6 +75,8 @@ static void set_status(struct meta *m, const struct recorder *r)
     meta_set_str(m, META_EXIT_STATUS, s);
     meta_set_u64(m, META_CPU_TIME_NS,
                  clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime));
+    if (r->launch.queued_ns)
+        meta_set_u64(m, META_QUEUED_NS, r->launch.queued_ns);
 }
 
 /*

@@ -3,6 +3,7 @@
  * findings that is allowed.
  */
 #include "base/reader.h"
+#include "code/program_names.h"
 #include "suite/culprit.h"
 #include "suite/hotcode.h"
 #include "suite/judge.h"
@@ -81,6 +82,7 @@ static void check_rules(struct run *r, struct suite_result *w)
         .n_code = code.rows.n,
         .no_code = code.notes.n ? code.notes.at[0] : "",
         .scaling = r->suite.has_scaling ? &r->suite.scaling : NULL,
+        .has_function = program_has_function,
     };
     w->has_check = check_build(&w->check, &w->rules, &in) == 0;
     if (!w->has_check) {

@@ -62,3 +62,30 @@ char *producer_read(const char *path)
     elffile_close(&f);
     return said;
 }
+
+/* The last option counts: "-O2 -O0" is no optimization. -Og is some. */
+bool producer_optimises_nothing(const char *said)
+{
+    bool nothing = true;
+    if (strncmp(said, "GNU ", 4) != 0 || strncmp(said, "GNU AS", 6) == 0)
+        return false;
+    for (const char *at = said; (at = strstr(at, " -O")); at += 3)
+        nothing = at[3] == '0' && (at[4] == ' ' || !at[4]);
+    return nothing;
+}
+
+/* elffile_dwarf() leaves .debug_aranges out, so the units are asked in turn. */
+bool producer_left_unoptimised(Dwarf *dw, uint64_t pc)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    uint8_t type;
+    while (dwarf_get_units(dw, unit, &unit, NULL, &type, &die, NULL) == 0) {
+        bool code = type == DW_UT_compile || type == DW_UT_skeleton;
+        if (!code || dwarf_haspc(&die, pc) != 1)
+            continue;
+        const char *said = is_assembly(&die) ? NULL : text_of_attribute(&die, DW_AT_producer);
+        return said && producer_optimises_nothing(said);
+    }
+    return false;
+}

@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-enum { HOTTEST_SHOWN = 10, SHARE_WIDTH = 9 };
+enum { HOTTEST_SHOWN = 10, SHARE_WIDTH = 13 };
 
 struct sheet {
     FILE *out;
@@ -13,14 +13,9 @@ struct sheet {
     const struct annotate *a;
 };
 
-static double annotate_share(const struct annotate *a, int64_t part)
-{
-    return a->listing->self ? (double)part / (double)a->listing->self : 0;
-}
-
 static const char *heat_style(double heat)
 {
-    return heat >= 0.2 ? "\033[31m" : heat >= 0.05 ? "\033[33m" : "";
+    return heat >= 0.5 ? "\033[31m" : heat >= 0.1 ? "\033[33m" : "";
 }
 
 /* Tabs become blanks, other control characters question marks. */
@@ -42,20 +37,33 @@ static void put_words(const struct sheet *s, struct buf *b)
     b->n = 0;
 }
 
-/* The share of what was spent there, and what is in B. */
-static void annotate_put_row(const struct sheet *s, int64_t self, struct buf *b)
+static void put_share(const struct sheet *s, int64_t part, const char *style)
 {
-    double heat = annotate_share(s->a, self);
-    const char *style = s->colour && self ? heat_style(heat) : "";
-    if (self)
-        fprintf(s->out, "%s%7.2f%%%s ", style, 100 * heat, *style ? "\033[0m" : "");
-    else
-        fprintf(s->out, "%*s", SHARE_WIDTH, "");
-    struct text t = utf8_head(buf_text(b), (size_t)(s->width - SHARE_WIDTH));
+    autobuf struct buf b = {0};
+    annotate_share(&b, s->a, part);
+    int pad = SHARE_WIDTH - (int)utf8_count(buf_text(&b));
+    fprintf(s->out, "%*s%s%s%s", pad > 0 ? pad : 0, "", style, buf_cstr(&b),
+            *style ? "\033[0m" : "");
+}
+
+/* Self and total of a place, and what is in B. */
+static void annotate_put_row(const struct sheet *s, int64_t self, int64_t total, struct buf *b)
+{
+    bool hot = s->colour && (self || total);
+    const char *style = hot ? heat_style(annotate_heat(s->a, self, total)) : "";
+    put_share(s, self, style);
+    put_share(s, total, style);
+    fputc(' ', s->out);
+    struct text t = utf8_head(buf_text(b), (size_t)(s->width - 2 * SHARE_WIDTH - 1));
     while (t.n && t.at[t.n - 1] == ' ')
         t.n--;
     fprintf(s->out, "%.*s\n", (int)t.n, t.at ? t.at : "");
     b->n = 0;
+}
+
+static void put_titles(const struct sheet *s, const char *what)
+{
+    fprintf(s->out, "\n%*s%*s %s\n", SHARE_WIDTH, "self", SHARE_WIDTH, "total", what);
 }
 
 static void print_head(const struct sheet *s)
@@ -74,7 +82,8 @@ static void print_hottest(const struct sheet *s, uint32_t number)
         return;
     fprintf(s->out, "Hottest: block %u at %llx, %.1f%% of the function in %zu instructions%s.\n",
             number + 1, (unsigned long long)l->insns.at[b->first].pc,
-            100 * annotate_share(s->a, b->self), b->n, b->loop ? ", a loop" : "");
+            s->a->whole ? 100 * (double)b->self / (double)s->a->whole : 0, b->n,
+            b->loop ? ", a loop" : "");
 }
 
 static struct text last_part(struct text path)
@@ -90,7 +99,7 @@ static void print_hottest_lines(const struct sheet *s)
     size_t n = annotate_hottest(s->a, HOTTEST_SHOWN, spots);
     if (n < 2)
         return;
-    fputs("\nhottest lines\n", s->out);
+    put_titles(s, "hottest lines");
     for (size_t i = 0; i < n; i++) {
         const struct annotate_part *part = spots[i].part;
         uint32_t line = spots[i].line->line;
@@ -102,7 +111,7 @@ static void print_hottest_lines(const struct sheet *s)
             buf_str(&b, ": ");
         }
         add_text(&b, text_trim(annotate_row(s->a, part->file, line)));
-        annotate_put_row(s, spots[i].line->self, &b);
+        annotate_put_row(s, spots[i].line->self, spots[i].line->total, &b);
     }
 }
 
@@ -117,7 +126,9 @@ static void print_part_head(const struct sheet *s, const struct annotate_part *p
     buf_str(&b, part->inlined ? ", inlined, " : ", ");
     add_text(&b, f->path);
     buf_printf(&b, "%s%s", f->note ? ": " : "", f->note ? f->note : "");
-    annotate_put_row(s, part->self, &b);
+    struct sheet uncut = *s; /* a path is worth little without its end */
+    uncut.width += (int)b.n;
+    annotate_put_row(&uncut, part->self, part->total, &b);
 }
 
 static void print_part(const struct sheet *s, const struct annotate_part *part)
@@ -129,12 +140,12 @@ static void print_part(const struct sheet *s, const struct annotate_part *part)
         const struct annotate_line *l = &part->lines.at[i];
         struct annotate_range r = annotate_around(s->a, part, i, shown);
         if (shown && r.from <= r.to && r.from > shown + 1)
-            fputs("               ...\n", s->out);
+            fprintf(s->out, "%*s...\n", 2 * SHARE_WIDTH + 7, "");
         for (uint32_t k = r.from; k <= r.to; k++) {
             bool code = k == l->line;
             buf_printf(&b, "%c %6u  ", code ? (part->inlined ? 'i' : '.') : ' ', k);
             add_text(&b, annotate_row(s->a, part->file, k));
-            annotate_put_row(s, code ? l->self : 0, &b);
+            annotate_put_row(s, code ? l->self : 0, code ? l->total : 0, &b);
             shown = k;
         }
     }
@@ -145,9 +156,14 @@ static void print_part(const struct sheet *s, const struct annotate_part *part)
 static void print_insn(const struct sheet *s, struct asmtext *t, const struct listing_insn *i)
 {
     struct annotate_place at;
-    autobuf struct buf b = {0};
-    buf_printf(&b, "%8llx  %-38s %-10s", (unsigned long long)i->pc, asmtext_of(t, i),
+    autobuf struct buf b = {0}, target = {0};
+    annotate_target(&target, s->a, i);
+    buf_printf(&b, "%8llx  %-30s %-10s", (unsigned long long)i->pc, asmtext_of(t, i),
                annotate_class(&i->x));
+    if (target.n) {
+        buf_str(&b, " \xe2\x86\x92 ");
+        add_text(&b, buf_text(&target));
+    }
     if (annotate_place(s->a, i, &at)) {
         buf_printf(&b, " %c%6u  ", at.inlined ? 'i' : ' ', at.line);
         if (at.inlined) {
@@ -156,7 +172,7 @@ static void print_insn(const struct sheet *s, struct asmtext *t, const struct li
         }
         add_text(&b, text_trim(annotate_source(s->a, &at)));
     }
-    annotate_put_row(s, i->self, &b);
+    annotate_put_row(s, i->self, i->total, &b);
 }
 
 static void print_block(const struct sheet *s, struct asmtext *t, uint32_t number)
@@ -164,7 +180,7 @@ static void print_block(const struct sheet *s, struct asmtext *t, uint32_t numbe
     const struct listing_block *b = &s->a->listing->blocks.at[number];
     fprintf(s->out, "\nblock %u%s", number + 1, b->loop ? ", a loop" : "");
     if (b->self)
-        fprintf(s->out, ", %.2f%%", 100 * annotate_share(s->a, b->self));
+        fprintf(s->out, ", %.2f%%", 100 * (double)b->self / (double)s->a->whole);
     fputs("\n", s->out);
     for (size_t i = 0; i < b->n; i++)
         print_insn(s, t, &s->a->listing->insns.at[b->first + i]);
@@ -177,16 +193,16 @@ int annotate_print_text(FILE *out, const struct annotate *a, int width, bool col
     autobuf struct buf b = {0};
     if (!t)
         return -1;
-    autofree uint32_t *order = listing_order(a->listing);
+    autofree uint32_t *order = annotate_order(a), *hottest = listing_order(a->listing);
     print_head(&s);
     if (a->listing->blocks.n)
-        print_hottest(&s, order[0]);
+        print_hottest(&s, hottest[0]);
     print_hottest_lines(&s);
     for (size_t i = 0; i < a->n_parts; i++)
-        if (annotate_shows(a, a->parts[i].self))
+        if (annotate_shows(a, a->parts[i].total))
             print_part(&s, &a->parts[i]);
     for (size_t i = 0; i < a->listing->blocks.n; i++)
-        if (annotate_shows(a, a->listing->blocks.at[order[i]].self))
+        if (annotate_shows(a, a->listing->blocks.at[order[i]].most))
             print_block(&s, t, order[i]);
     if (annotate_left_out(a, &b)) {
         fputs("\n", out);

@@ -16,7 +16,7 @@ struct annotate_file {
 
 struct annotate_line {
     uint32_t line;
-    int64_t self;
+    int64_t self, total;
 };
 
 /* The function itself, or one that is inlined into it. */
@@ -24,7 +24,7 @@ struct annotate_part {
     struct text function;
     bool inlined;
     size_t file;
-    int64_t self;
+    int64_t self, total;
     VEC(struct annotate_line) lines; /* those that have code, by number */
 };
 
@@ -37,8 +37,12 @@ struct annotate {
     struct annotate_part *parts; /* the function's own first, then hottest first */
     size_t n_parts;
     int64_t total;   /* of the profile */
-    int64_t samples; /* in the function; -1 = not known */
+    int64_t whole;   /* total of the function, which shares are of */
+    int64_t samples; /* that have the function on their stack; -1 = not known */
+    bool exact;      /* nothing was sampled: shares have no intervals */
+    bool by_address; /* blocks in the order of the code, not the hottest first */
     bool all;        /* code that was not seen running too */
+    int64_t hottest; /* total of the hottest line, which colours are relative to */
     const char *warning;
     const char *noun;     /* "time", or "total" where the value is none */
     const char *selected; /* the part of the profile, in words; NULL = all of it */
@@ -72,8 +76,20 @@ bool annotate_place(const struct annotate *a, const struct listing_insn *i,
 /* What the shares are of, and what to be careful about: sentences, a line each. */
 void annotate_words(const struct annotate *a, struct buf *b);
 
-/* Whether code where SELF was spent is shown: always, if nothing was seen running at all. */
-bool annotate_shows(const struct annotate *a, int64_t self);
+/* Whether code that was on stacks for TOTAL is shown: always, if nothing was seen at all. */
+bool annotate_shows(const struct annotate *a, int64_t total);
+
+/* PART of the function's total, with the half-width of its interval: "12.3% \xc2\xb11.2", or "". */
+void annotate_share(struct buf *b, const struct annotate *a, int64_t part);
+
+/* 0 to 1: how hot a line or instruction is next to the hottest line. */
+double annotate_heat(const struct annotate *a, int64_t self, int64_t total);
+
+/* What an instruction calls or jumps to: "memcpy", "block 3"; nothing where it is not known. */
+void annotate_target(struct buf *b, const struct annotate *a, const struct listing_insn *i);
+
+/* Numbers of the blocks in the order they are shown. Free it. */
+uint32_t *annotate_order(const struct annotate *a);
 
 /* The hottest lines of all parts: at most N, none without heat. Returns how many. */
 struct annotate_spot {

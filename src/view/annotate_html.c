@@ -116,16 +116,24 @@ static bool *find_comments(const struct annotate_file *f)
     return in_comment;
 }
 
-static void share_cell(struct buf *b, int64_t part, int64_t whole)
+/* Self and total of a place; the colour is relative to the hottest line. */
+static void share_cells(struct buf *b, const struct annotate *a, int64_t self, int64_t total)
 {
-    double share = whole ? (double)part / (double)whole : 0;
-    if (part)
-        buf_printf(
-            b, "<td class=n style=\"background:rgba(var(--heat),%.3f);color:inherit\">%.2f%%</td>",
-            0.08 + 0.6 * share, 100 * share);
-    else
-        buf_str(b, "<td></td>");
+    double heat = 0.08 + 0.6 * annotate_heat(a, self, total);
+    int64_t parts[] = {self, total};
+    for (int i = 0; i < 2; i++) {
+        if (!parts[i]) {
+            buf_str(b, "<td></td>");
+            continue;
+        }
+        buf_printf(b, "<td class=n style=\"background:rgba(var(--heat),%.3f);color:inherit\">",
+                   heat);
+        annotate_share(b, a, parts[i]);
+        buf_str(b, "</td>");
+    }
 }
+
+static const char share_titles[] = "<tr class=b><td class=n>self</td><td class=n>total</td></tr>\n";
 
 static void annotate_html_row(struct buf *b, const struct annotate_file *f, uint32_t number,
                               bool in_comment)
@@ -144,17 +152,18 @@ static void add_part(struct buf *b, const struct annotate *a, const struct annot
     buf_str(b, "<h2>");
     utf8_xml(b, part->function);
     buf_printf(b, " <span class=m>%s%.2f%%, ", part->inlined ? "inlined, " : "",
-               a->listing->self ? 100 * (double)part->self / (double)a->listing->self : 0);
+               a->whole ? 100 * (double)part->self / (double)a->whole : 0);
     utf8_xml(b, f->path);
-    buf_printf(b, "%s%s</span></h2>\n<table>\n", f->note ? ": " : "", f->note ? f->note : "");
+    buf_printf(b, "%s%s</span></h2>\n<table>\n%s", f->note ? ": " : "", f->note ? f->note : "",
+               share_titles);
     for (size_t i = 0; i < part->lines.n; i++) {
         struct annotate_range r = annotate_around(a, part, i, shown);
         if (shown && r.from <= r.to && r.from > shown + 1)
-            buf_str(b, "<tr><td></td><td class=n>\xe2\x8b\xae</td></tr>\n");
+            buf_str(b, "<tr><td></td><td></td><td class=n>\xe2\x8b\xae</td></tr>\n");
         for (uint32_t k = r.from; k <= r.to; k++) {
             const struct annotate_line *l = &part->lines.at[i];
             buf_str(b, "<tr>");
-            share_cell(b, k == l->line ? l->self : 0, a->listing->self);
+            share_cells(b, a, k == l->line ? l->self : 0, k == l->line ? l->total : 0);
             annotate_html_row(b, f, k, k <= f->rows.n && in_comment[k - 1]);
             shown = k;
         }
@@ -167,7 +176,7 @@ static void add_parts(struct buf *b, const struct annotate *a)
     autofree bool **comments = mem_calloc(a->n_files + 1, sizeof *comments);
     for (size_t i = 0; i < a->n_parts; i++) {
         const struct annotate_part *part = &a->parts[i];
-        if (!annotate_shows(a, part->self))
+        if (!annotate_shows(a, part->total))
             continue;
         if (!comments[part->file])
             comments[part->file] = find_comments(&a->files[part->file]);
@@ -184,11 +193,11 @@ static void add_hottest_lines(struct buf *b, const struct annotate *a)
     size_t n = annotate_hottest(a, MOST, spots);
     if (n < 2)
         return;
-    buf_str(b, "<h2>Hottest lines</h2>\n<table>\n");
+    buf_printf(b, "<h2>Hottest lines</h2>\n<table>\n%s", share_titles);
     for (size_t i = 0; i < n; i++) {
         const struct annotate_part *part = spots[i].part;
         buf_str(b, "<tr>");
-        share_cell(b, spots[i].line->self, a->listing->self);
+        share_cells(b, a, spots[i].line->self, spots[i].line->total);
         buf_printf(b, "<td class=n>%u</td><td class=m>%s", spots[i].line->line,
                    part->inlined ? "inlined " : "");
         utf8_xml(b, part->function);
@@ -203,10 +212,17 @@ static void add_insn(struct buf *b, const struct annotate *a, struct asmtext *t,
                      const struct listing_insn *i)
 {
     struct annotate_place at;
+    autobuf struct buf target = {0};
     buf_str(b, "<tr>");
-    share_cell(b, i->self, a->listing->self);
+    share_cells(b, a, i->self, i->total);
     buf_printf(b, "<td class=n>%llx</td><td>", (unsigned long long)i->pc);
     utf8_xml(b, text_of(asmtext_of(t, i)));
+    annotate_target(&target, a, i);
+    if (target.n) {
+        buf_str(b, " <span class=m>\xe2\x86\x92 ");
+        utf8_xml(b, buf_text(&target));
+        buf_str(b, "</span>");
+    }
     buf_printf(b, "</td><td class=m>%s</td>", annotate_class(&i->x));
     if (annotate_place(a, i, &at)) {
         buf_printf(b, "<td class=n>%u</td><td>", at.line);
@@ -224,15 +240,17 @@ static void add_insn(struct buf *b, const struct annotate *a, struct asmtext *t,
 static void add_blocks(struct buf *b, const struct annotate *a, struct asmtext *t)
 {
     const struct listing *l = a->listing;
-    autofree uint32_t *order = listing_order(l);
-    buf_str(b, "<h2 id=code>Instructions, hottest block first</h2>\n<table>\n");
+    autofree uint32_t *order = annotate_order(a);
+    buf_printf(b, "<h2 id=code>Instructions, %s</h2>\n<table>\n%s",
+               a->by_address ? "in the order of the code" : "hottest block first", share_titles);
     for (size_t i = 0; i < l->blocks.n; i++) {
         const struct listing_block *block = &l->blocks.at[order[i]];
-        if (!annotate_shows(a, block->self))
+        if (!annotate_shows(a, block->most))
             continue;
-        buf_printf(b, "<tr class=b><td class=n>%.2f%%</td><td colspan=5>block %u%s</td></tr>\n",
-                   l->self ? 100 * (double)block->self / (double)l->self : 0, order[i] + 1,
-                   block->loop ? ", a loop" : "");
+        buf_printf(
+            b, "<tr class=b><td class=n>%.2f%%</td><td></td><td colspan=5>block %u%s</td></tr>\n",
+            a->whole ? 100 * (double)block->self / (double)a->whole : 0, order[i] + 1,
+            block->loop ? ", a loop" : "");
         for (size_t k = 0; k < block->n; k++)
             add_insn(b, a, t, &l->insns.at[block->first + k]);
     }

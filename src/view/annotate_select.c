@@ -1,6 +1,7 @@
 /* annotate_select.c - what of a function is shown: where time was spent, and a little around it. */
 #include "analysis/quality.h"
 #include "base/units.h"
+#include "stats/stats.h"
 #include "view/annotate.h"
 
 enum { CONTEXT = 3 }; /* lines shown before those that have code, and after the last */
@@ -8,8 +9,9 @@ enum { CONTEXT = 3 }; /* lines shown before those that have code, and after the 
 void annotate_words(const struct annotate *a, struct buf *b)
 {
     char n[UNITS_MAX];
-    buf_printf(b, "%.2f%% of the profile is spent in its code, inlined functions included",
-               a->total ? 100 * (double)a->listing->self / (double)a->total : 0);
+    double of = a->total ? 100 / (double)a->total : 0;
+    buf_printf(b, "Self %.2f%%, total %.2f%% of the profile, inlined functions included",
+               of * (double)a->listing->self, of * (double)a->whole);
     if (a->samples >= 0)
         buf_printf(b, "; %s samples", units_count(n, (uint64_t)a->samples));
     buf_str(b, ".\n");
@@ -20,13 +22,55 @@ void annotate_words(const struct annotate *a, struct buf *b)
                 "Warning: few samples; the shares of single lines and instructions are rough.\n");
     if (a->selected)
         buf_printf(b, "Selected: %s.\n", a->selected);
-    buf_printf(b, "Shares are of that %s. A slow instruction often shows at the next one.\n",
-               a->noun);
+    buf_printf(b, "Percentages are of this function's total %s%s. ", a->noun,
+               a->samples > 0 && !a->exact
+                   ? "; \xc2\xb1 is the half-width of a 95% interval for independent samples"
+                   : "");
+    buf_str(b, "Samples skid: a slow instruction's cost often lands on the next one.\n");
 }
 
-bool annotate_shows(const struct annotate *a, int64_t self)
+void annotate_share(struct buf *b, const struct annotate *a, int64_t part)
 {
-    return self || a->all || !a->listing->self;
+    double share = a->whole > 0 ? (double)part / (double)a->whole : 0;
+    if (!part)
+        return;
+    buf_printf(b, "%.1f%%", 100 * share);
+    if (a->samples <= 0 || a->exact)
+        return;
+    struct interval i = stats_wilson(share, (double)a->samples, STATS_Z95);
+    buf_printf(b, " \xc2\xb1%.1f", 50 * (i.high - i.low));
+}
+
+double annotate_heat(const struct annotate *a, int64_t self, int64_t total)
+{
+    int64_t most = self > total ? self : total;
+    double heat = a->hottest > 0 ? (double)most / (double)a->hottest : 0;
+    return heat > 1 ? 1 : heat;
+}
+
+void annotate_target(struct buf *b, const struct annotate *a, const struct listing_insn *i)
+{
+    bool jumps = i->x.flow == X86_BRANCH || i->x.flow == X86_JUMP;
+    size_t at = jumps ? listing_find(a->listing, i->pc + (uint64_t)i->x.target) : SIZE_MAX;
+    const struct frame *f = profile_frame(a->names, i->target);
+    const struct line *lines = profile_lines(a->names, f);
+    if (at != SIZE_MAX)
+        buf_printf(b, "block %u", a->listing->insns.at[at].block + 1);
+    else if (i->target.i && lines)
+        buf_printf(b, "%.*s", TEXT_ARG(profile_function_name(a->names, lines[0].function)));
+}
+
+uint32_t *annotate_order(const struct annotate *a)
+{
+    uint32_t *order = listing_order(a->listing);
+    for (uint32_t i = 0; a->by_address && i < a->listing->blocks.n; i++)
+        order[i] = i;
+    return order;
+}
+
+bool annotate_shows(const struct annotate *a, int64_t total)
+{
+    return total || a->all || !a->whole;
 }
 
 struct text annotate_row(const struct annotate *a, size_t file, uint32_t number)
@@ -47,7 +91,7 @@ struct annotate_range annotate_around(const struct annotate *a, const struct ann
                                       size_t i, uint32_t shown_to)
 {
     uint32_t line = part->lines.at[i].line, most = (uint32_t)a->files[part->file].rows.n;
-    if (!annotate_shows(a, part->lines.at[i].self))
+    if (!annotate_shows(a, part->lines.at[i].total))
         return (struct annotate_range){1, 0};
     struct annotate_range r = {line > CONTEXT ? line - CONTEXT : 1, line};
     if (!most) /* the file is not here: numbers alone need no company */
@@ -61,7 +105,8 @@ struct annotate_range annotate_around(const struct annotate *a, const struct ann
 
 static bool is_hotter(const struct annotate_spot *x, const struct annotate_spot *y)
 {
-    return x->line->self > y->line->self;
+    return x->line->total != y->line->total ? x->line->total > y->line->total
+                                            : x->line->self > y->line->self;
 }
 
 /* RET has N spots, hottest first, and room for MOST. */
@@ -81,7 +126,7 @@ size_t annotate_hottest(const struct annotate *a, size_t n, struct annotate_spot
     size_t found = 0;
     for (size_t p = 0; p < a->n_parts; p++)
         for (size_t i = 0; i < a->parts[p].lines.n; i++)
-            if (a->parts[p].lines.at[i].self)
+            if (a->parts[p].lines.at[i].total)
                 found = insert(ret, found, n,
                                (struct annotate_spot){&a->parts[p], &a->parts[p].lines.at[i]});
     return found;
@@ -93,7 +138,7 @@ bool annotate_left_out(const struct annotate *a, struct buf *b)
     size_t blocks = 0, insns = 0;
     for (size_t i = 0; i < a->listing->blocks.n; i++) {
         const struct listing_block *block = &a->listing->blocks.at[i];
-        bool shown = annotate_shows(a, block->self);
+        bool shown = annotate_shows(a, block->most);
         blocks += !shown;
         insns += shown ? 0 : block->n;
     }

@@ -89,3 +89,32 @@ void document_cell_link(struct document *d, struct text text, const char *link)
     struct document_block *b = &d->blocks.at[d->blocks.n - 1];
     b->cells.at[b->cells.n - 1].link = arena_text(&d->arena, text_of(link));
 }
+
+static bool column_is_empty(const struct document_block *b, size_t column)
+{
+    for (size_t i = column; i < b->cells.n; i += b->n_columns)
+        if (b->cells.at[i].text.n)
+            return false;
+    return true;
+}
+
+void document_drop_empty(struct document *d)
+{
+    struct document_block *b = &d->blocks.at[d->blocks.n - 1];
+    autofree bool *keep = mem_calloc(b->n_columns + 1, sizeof *keep);
+    struct document_column *columns = arena_get(&d->arena, b->n_columns * sizeof *columns);
+    size_t n = 0, n_cells = 0;
+    for (size_t c = 0; c < b->n_columns; c++) {
+        keep[c] = !column_is_empty(b, c);
+        if (keep[c])
+            columns[n++] = b->columns[c];
+    }
+    if (!n)
+        return;
+    for (size_t i = 0; i < b->cells.n; i++)
+        if (keep[document_column(b, i)])
+            b->cells.at[n_cells++] = b->cells.at[i];
+    b->cells.n = n_cells;
+    b->columns = columns;
+    b->n_columns = n;
+}

@@ -25,6 +25,7 @@ struct document_column {
     bool right; /* aligned to the right: numbers */
     bool wide;  /* takes the room that is left, is cut where there is none */
     bool tail;  /* cut at its start: the end of a path says more */
+    int spare;  /* left out where a terminal is too narrow, the highest first; 0 = never */
 };
 
 struct document_cell {
@@ -66,6 +67,9 @@ void document_code(struct document *d, const char *lines);
 void document_table(struct document *d, const struct document_column *columns, size_t n_columns);
 void document_tree(struct document *d, const struct document_column *columns, size_t n_columns);
 void document_cell(struct document *d, struct text text, double heat);
+
+/* Take the columns without any text out of the table that was added last. */
+void document_drop_empty(struct document *d);
 void document_cell_link(struct document *d, struct text text, const char *link);
 
 void document_print_text(FILE *out, const struct document *d, int width, bool colour);

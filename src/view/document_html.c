@@ -27,6 +27,18 @@ static const char page_style[] =
     ".p{max-width:none}.p img{max-width:100%}a{color:inherit}"
     "pre{background:var(--box);padding:.6rem .8rem;border-radius:4px;overflow-x:auto}";
 
+/* A click on a title sorts by that column, largest first; another turns it round. Trees stay. */
+static const char page_script[] =
+    "document.querySelectorAll('table:not(.t)').forEach(t=>{const u={ns:1e-9,us:1e-6,"
+    "'\xc2\xb5s':1e-6,ms:1e-3,min:60,h:3600,KiB:1024,MiB:1048576,GiB:1073741824};"
+    "const v=c=>{const m=/^(-?[\\d.,]+)%? ?([^\\d\\s\xc2\xb1]*)/.exec(c.textContent);"
+    "return m?parseFloat(m[1].replace(/,/g,''))*(u[m[2]]||1):c.textContent?NaN:-Infinity};"
+    "t.querySelectorAll('th').forEach((h,i)=>{let up=false;h.tabIndex=0;h.style.cursor='pointer';"
+    "const sort=()=>{const r=[...t.rows].slice(1),k=h.className==='r'?-1:1,d=up?-k:k;up=!up;"
+    "r.sort((a,b)=>{const x=a.cells[i],y=b.cells[i];return d*(h.className==='r'?v(x)-v(y)||0:"
+    "x.textContent.localeCompare(y.textContent))});r.forEach(x=>x.parentNode.appendChild(x))};"
+    "h.onclick=sort;h.onkeydown=e=>{if(e.key==='Enter')sort()}})})";
+
 static void put(FILE *out, struct text t)
 {
     autobuf struct buf b = {0};
@@ -157,5 +169,5 @@ void document_print_html(FILE *out, const struct document *d, const char *title,
             html_block(out, &d->blocks.at[i]);
         }
     }
-    fputs("</body>\n</html>\n", out);
+    fprintf(out, "<script>%s</script>\n</body>\n</html>\n", page_script);
 }

@@ -68,11 +68,38 @@ static void document_text_measure(const struct document_block *t, int *width)
 }
 
 /* Wide columns share the room that the others leave; what one does not need the next may use. */
+/* What the table needs if names are cut to NAME_LEAST. */
+static int room_needed(const struct document_block *t, const int *width)
+{
+    enum { NAME_LEAST = 20 };
+    int needed = 0;
+    for (size_t c = 0; c < t->n_columns; c++) {
+        bool cut = t->columns[c].wide && width[c] > NAME_LEAST;
+        needed += width[c] < 0 ? 0 : 2 + (cut ? NAME_LEAST : width[c]);
+    }
+    return needed;
+}
+
+/* Columns that are left out get the width -1. Never the last. */
+static void drop_spare(const struct document_block *t, int *width, int room)
+{
+    while (room_needed(t, width) > room) {
+        size_t best = t->n_columns;
+        for (size_t c = 0; c < t->n_columns; c++)
+            if (width[c] >= 0 && t->columns[c].spare &&
+                (best == t->n_columns || t->columns[c].spare > t->columns[best].spare))
+                best = c;
+        if (best == t->n_columns)
+            return;
+        width[best] = -1;
+    }
+}
+
 static void share_room(const struct document_block *t, int *width, int room)
 {
     int wide = 0;
     for (size_t c = 0; c < t->n_columns; c++) {
-        room -= 2 + (t->columns[c].wide ? 0 : width[c]);
+        room -= width[c] < 0 ? 0 : 2 + (t->columns[c].wide ? 0 : width[c]);
         wide += t->columns[c].wide;
     }
     for (size_t c = t->n_columns; c-- > 0;) {
@@ -118,8 +145,11 @@ static void print_table(const struct printer *p, const struct document_block *t)
 {
     int width[MAX_COLUMNS];
     document_text_measure(t, width);
+    drop_spare(t, width, p->width);
     share_room(t, width, p->width);
     for (size_t c = 0; c < t->n_columns; c++) {
+        if (width[c] < 0)
+            continue;
         fputs("  ", p->out);
         bool last = c + 1 == t->n_columns && !t->columns[c].right;
         struct text title = text_of(t->columns[c].title);
@@ -130,6 +160,8 @@ static void print_table(const struct printer *p, const struct document_block *t)
         size_t c = document_column(t, i);
         struct text text = t->cells.at[i].text;
         int n = (int)utf8_count(text);
+        if (width[c] < 0)
+            continue;
         bool last = c + 1 == t->n_columns;
         bool short_last = last && !t->columns[c].right && n < width[c]; /* no blanks at the end */
         fputs("  ", p->out);

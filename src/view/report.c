@@ -44,6 +44,45 @@ struct flat_share report_share_of_path(const struct report *r, uint32_t node)
     return flat_share_of_stacks(r->functions, marked);
 }
 
+/* --- how much time it is --- */
+
+static bool is_time_ns(const struct selection *s)
+{
+    const struct value_type *t = selection_value(s);
+    return t->dimension == DIM_TIME && t->role == ROLE_FLOW && !t->decimals &&
+           text_is(profile_str(s->profile, t->unit), "nanoseconds");
+}
+
+/* From the column itself, from the one beside the samples, else from what the run used. */
+static double time_of(const struct selection *s)
+{
+    uint64_t ns;
+    if (is_time_ns(s))
+        return (double)s->total;
+    if (selection_quantity(s) != QUANTITY_CPU_TIME)
+        return 0;
+    for (int i = 0; i < s->stream->n_types; i++) {
+        struct selection other = selection_of_type(s, i);
+        if (is_time_ns(&other))
+            return (double)other.total;
+    }
+    bool known = !s->rows && meta_find_u64(&s->profile->meta, META_CPU_TIME_NS, &ns);
+    return known ? (double)ns : 0;
+}
+
+/* One without a time makes the mean unknown. */
+static double mean_time(const struct report_opts *o)
+{
+    double sum = 0;
+    for (size_t i = 0; i < o->n_runs; i++) {
+        double ns = time_of(o->runs[i]);
+        if (!(ns > 0))
+            return 0;
+        sum += ns;
+    }
+    return sum / (double)o->n_runs;
+}
+
 /* --- modules of a name --- */
 
 static size_t add_module(const struct profile *p, struct mapping_id *list, size_t n, size_t most,
@@ -98,6 +137,7 @@ int report_build(struct report *r, const struct selection *s, const struct repor
 {
     *r = (struct report){.selection = s, .profile = s->profile, .opts = *opts};
     r->quality = quality_of(s);
+    r->time_ns = time_of(s);
     r->functions = flat_build(s, FLAT_FUNCTION);
     if (opts->has_by)
         r->by = flat_build(s, opts->by);
@@ -107,6 +147,10 @@ int report_build(struct report *r, const struct selection *s, const struct repor
     }
     if (!opts->has_by)
         build_whole(r);
+    if (opts->n_runs > 1) {
+        r->runs = runshares_build(opts->runs, opts->n_runs);
+        r->mean_time_ns = mean_time(opts);
+    }
     return 0;
 }
 
@@ -116,6 +160,7 @@ void report_done(struct report *r)
     flat_free(r->modules);
     flat_free(r->threads);
     flat_free(r->by);
+    runshares_free(r->runs);
     calltree_free(r->paths);
     insights_done(&r->insights);
     free(r->of_callers);

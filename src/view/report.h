@@ -7,6 +7,7 @@
 #pragma once
 #include "analysis/calltree.h"
 #include "analysis/insight.h"
+#include "analysis/runshares.h"
 
 #include <stdio.h>
 
@@ -17,6 +18,8 @@ struct report_opts {
     enum flat_by by;
     const struct simd_row *code; /* hot functions whose code is at hand, hottest first */
     size_t n_code;
+    const struct selection *const *runs; /* all recordings, the first too; NULL = one */
+    size_t n_runs;
 };
 
 struct report {
@@ -24,6 +27,9 @@ struct report {
     const struct profile *profile; /* of the selection */
     struct report_opts opts;
     struct quality quality;
+    double time_ns;         /* that all of it stands for; 0 = not known, or it is no time */
+    double mean_time_ns;    /* the same of a recording on average; with several only */
+    struct runshares *runs; /* with several recordings, else NULL */
     struct flat *functions, *modules, *threads; /* modules and threads in the whole report only */
     struct flat *by;                            /* with has_by only */
     struct calltree *paths;                     /* pruned */

@@ -3,7 +3,7 @@
 #include "view/facts.h"
 #include "view/report_inner.h"
 
-static void put_share(struct json *j, const char *key, const struct flat_share *s)
+void report_put_share(struct json *j, const char *key, const struct flat_share *s)
 {
     json_key(j, key);
     json_open(j, '{');
@@ -63,9 +63,9 @@ static void put_row(struct json *j, const struct flat *f, uint32_t i)
         put_modules(j, f, i);
     json_key(j, "kernel");
     json_bool(j, row->kernel);
-    put_share(j, "self", &self);
+    report_put_share(j, "self", &self);
     put_amount(j, f, "self", row->self, row->self_count);
-    put_share(j, "total", &total);
+    report_put_share(j, "total", &total);
     put_amount(j, f, "total", row->total, row->total_count);
     json_close(j, '}');
 }
@@ -95,7 +95,7 @@ static void put_insights(struct json *j, const struct insights *s)
         json_key(j, "evidence");
         json_str(j, s->at.at[i].evidence);
         json_key(j, "advice");
-        json_str(j, s->at.at[i].rule->advice);
+        json_str(j, s->at.at[i].advice);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -113,7 +113,7 @@ static void put_paths(struct json *j, const struct report *r)
         json_key(j, "name");
         json_text(j, labels_text(&t->labels, t->label[i]));
         struct flat_share total = report_share_of_path(r, (uint32_t)i);
-        put_share(j, "total", &total);
+        report_put_share(j, "total", &total);
         json_key(j, "self");
         json_double(j, t->total[0] ? (double)t->self[i] / (double)t->total[0] : 0);
         json_close(j, '}');
@@ -134,7 +134,7 @@ static void put_calls(struct json *j, const struct report *r, const char *key,
         json_open(j, '{');
         json_key(j, "name");
         json_text(j, flat_name(f, rows[i]));
-        put_share(j, "total", &s);
+        report_put_share(j, "total", &s);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -153,8 +153,8 @@ static void put_function(struct json *j, const struct report *r)
     json_open(j, '{');
     json_key(j, "name");
     json_text(j, flat_name(f, row));
-    put_share(j, "self", &self);
-    put_share(j, "total", &total);
+    report_put_share(j, "self", &self);
+    report_put_share(j, "total", &total);
     put_calls(j, r, "callers", c.callers, c.caller_of);
     put_calls(j, r, "callees", c.callees, c.callee_of);
     json_close(j, '}');
@@ -205,6 +205,8 @@ static void put_head(struct json *j, const struct report *r)
 
 static void put_whole(struct json *j, const struct report *r)
 {
+    if (r->runs)
+        report_put_runs(j, r);
     put_insights(j, &r->insights);
     put_list(j, "by_self", r->functions, FLAT_SELF, r->opts.top);
     put_list(j, "by_total", r->functions, FLAT_TOTAL, r->opts.top);

@@ -12,8 +12,11 @@ static void cell_part(struct document *d, int64_t part, int64_t whole)
 
 /* --- hot paths --- */
 
-static const struct document_column columns_paths[] = {
-    {"total", .right = true}, {"", .right = true}, {"self", .right = true}, {"path", .wide = true}};
+static const struct document_column columns_paths[] = {{"total", .right = true},
+                                                       {"", .right = true},
+                                                       {"time", .right = true},
+                                                       {"self", .right = true},
+                                                       {"path", .wide = true}};
 
 /* Frames of a chain that are shown, half of them at its start, half at its end. */
 enum { CHAIN_SHOWN = 4 };
@@ -49,6 +52,8 @@ static void add_path_row(struct document *d, const struct paths *p, uint32_t nod
     }
     document_cell(d, buf_text(&b), 0);
     b.n = 0;
+    report_cell_time(d, p->report,
+                     t->total[0] > 0 ? (double)t->total[node] / (double)t->total[0] : 0);
     cell_part(d, t->self[node], t->total[0]);
     add_indent(&b, indent, !first);
     buf_add(&b, name.at, name.n);
@@ -58,20 +63,35 @@ static void add_path_row(struct document *d, const struct paths *p, uint32_t nod
 static void add_gap_row(struct document *d, size_t n, size_t indent)
 {
     autobuf struct buf b = {0};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         document_cell(d, text_of(""), 0);
     add_indent(&b, indent, true);
     buf_printf(&b, "... %zu frames", n);
     document_cell(d, buf_text(&b), 0);
 }
 
-/* A run of frames that each call only the next; what is between its ends is counted. */
+/* A chain that begins with 91 % and ends with less than 89 % would hide where the rest went. */
+#define CHAIN_LOSS 0.02
+
+/* The next frame of the chain that begins at FIRST, 0 at its end: no more may be lost on the way.
+ */
+static uint32_t next_in_chain(const struct calltree *t, uint32_t first, uint32_t node)
+{
+    uint32_t next = only_child(t, node);
+    double lost = (double)t->total[first] - (double)t->total[next];
+    return next && lost < CHAIN_LOSS * (double)t->total[0] ? next : 0;
+}
+
+/*
+ * A run of frames that each call only the next and keep the share; what is between its ends is
+ * counted. The frame where self time or small calls take a share is the last, so it is shown.
+ */
 static uint32_t add_chain(struct document *d, const struct paths *p, uint32_t node, size_t indent)
 {
     const struct calltree *t = p->tree;
     size_t n = 1;
-    uint32_t last = node;
-    for (uint32_t next; (next = only_child(t, last)); n++)
+    uint32_t first = node, last = node;
+    for (uint32_t next; (next = next_in_chain(t, first, last)); n++)
         last = next;
     size_t hidden = n > CHAIN_SHOWN + 2 ? n - CHAIN_SHOWN : 0;
     for (size_t i = 0; i < n; i++) {
@@ -104,7 +124,7 @@ void report_add_paths(struct document *d, const struct report *r)
     struct paths paths = {r, t};
     VEC(struct pending) todo = {0};
     document_heading(d, "Hot paths");
-    document_tree(d, columns_paths, 4);
+    document_tree(d, columns_paths, 5);
     *vec_push(&todo) = (struct pending){0, 0};
     while (todo.n) {
         struct pending at = todo.at[--todo.n];
@@ -116,6 +136,7 @@ void report_add_paths(struct document *d, const struct report *r)
             qsort_r(todo.at + first, todo.n - first, sizeof *todo.at, by_total, t);
     }
     vec_done(&todo);
+    document_drop_empty(d);
     document_text(d, "Calls below %.3g%% of the total are left out.", 100 * r->paths_least);
 }
 
@@ -137,20 +158,23 @@ static void add_call(struct document *d, const struct report *r, const struct ca
     struct flat_share s = flat_share_of_calls(f, c->of_stack, row);
     cell_part(d, nobody ? c->rest : c->values[row], whole);
     report_cell_share(d, &s);
+    report_cell_time(d, r, s.share);
     document_cell(d, nobody ? text_of(c->rest_name) : flat_name(f, row), 0);
 }
 
 static void add_calls(struct document *d, const struct report *r, const struct calls *c)
 {
-    static const struct document_column columns[] = {
-        {"of it", .right = true}, {"of all", .right = true}, {"name", .wide = true}};
+    static const struct document_column columns[] = {{"of it", .right = true},
+                                                     {"of all", .right = true},
+                                                     {"time", .right = true},
+                                                     {"name", .wide = true}};
     size_t n;
     autofree uint32_t *rows = report_rank(r->functions, c->values, &n);
     int64_t whole = c->rest;
     for (size_t i = 0; i < n; i++)
         whole += c->values[rows[i]];
     document_heading(d, c->title);
-    document_table(d, columns, 3);
+    document_table(d, columns, 4);
     bool rest = c->rest > 0;
     for (size_t i = 0; i < r->opts.top && (rest || i < n); i++) {
         if (rest && (i == n || c->rest >= c->values[rows[i]])) {
@@ -160,6 +184,7 @@ static void add_calls(struct document *d, const struct report *r, const struct c
         if (i < n)
             add_call(d, r, c, whole, rows[i]);
     }
+    document_drop_empty(d);
 }
 
 void report_add_function(struct document *d, const struct report *r)
@@ -174,14 +199,14 @@ void report_add_function(struct document *d, const struct report *r)
     insight_share(&s, &self);
     insight_share(&t, &total);
     document_heading(d, flat_name(f, row).at);
-    document_text(d, "%s is spent in it, %s in it and in what it calls.", buf_cstr(&s),
-                  buf_cstr(&t));
+    document_text(d, "Self %s, total %s.", buf_cstr(&s), buf_cstr(&t));
     struct flat_calls c = flat_calls_of_set(f, r->of_callers);
     add_calls(d, r,
-              &(struct calls){"Called by", "(nothing: it is the first on its stack)", c.callers,
-                              c.caller_of, c.from_nothing});
-    add_calls(d, r, &(struct calls){"Spent in", "(itself)", c.callees, c.callee_of, c.self});
+              &(struct calls){"Called by", "(none: first on its stack)", c.callers, c.caller_of,
+                              c.from_nothing});
+    add_calls(d, r, &(struct calls){"Calls", "(itself)", c.callees, c.callee_of, c.self});
     flat_calls_done(&c);
-    document_text(d,
-                  "Of nested calls the outermost tells the caller and the innermost the callee.");
+    document_text(
+        d, "For recursive calls, callers are taken from the outermost frame and callees from "
+           "the innermost.");
 }

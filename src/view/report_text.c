@@ -7,9 +7,6 @@
 #include "view/flame.h"
 #include "view/report_inner.h"
 
-/* Below this many samples nothing is said about a row's place among others. */
-enum { FEW_FOR_ORDER = 10 };
-
 void report_cell_share(struct document *d, const struct flat_share *s)
 {
     autobuf struct buf b = {0};
@@ -17,29 +14,15 @@ void report_cell_share(struct document *d, const struct flat_share *s)
     document_cell(d, buf_text(&b), s->share);
 }
 
-static void cell_value(struct document *d, const struct report *r, int64_t value)
-{
-    autobuf struct buf b = {0};
-    caption_value(&b, r->profile, selection_value(r->selection), value);
-    document_cell(d, buf_text(&b), 0);
-}
-
-static void cell_count(struct document *d, const struct flat *f, int64_t n)
-{
-    char s[UNITS_MAX];
-    document_cell(d, text_of(f->count_type >= 0 ? units_count(s, (uint64_t)n) : "-"), 0);
-}
-
 /* --- how it was recorded --- */
 
 static void add_provenance(struct document *d, const struct report *r)
 {
     static const char *const keys[] = {
-        META_COMMAND,          META_EXIT_STATUS, META_TIME_NS,
-        META_DURATION_NS,      META_CPU_TIME_NS, META_POOLED_RUNS,
-        META_ENGINE,           META_ENGINE_NOTE, FACT_RATE_HZ,
-        FACT_RATE_ACHIEVED_HZ, FACT_THROTTLED,   META_KEYS_COMMIT,
-        META_KEYS_HOST,        META_TOOL,        META_COMMENT,
+        META_COMMAND,    META_EXIT_STATUS,      META_TIME_NS,   META_DURATION_NS, META_CPU_TIME_NS,
+        META_SAMPLED_NS, META_POOLED_RUNS,      META_QUEUED_NS, META_ENGINE,      META_ENGINE_NOTE,
+        FACT_RATE_HZ,    FACT_RATE_ACHIEVED_HZ, FACT_THROTTLED, META_KEYS_COMMIT, META_KEYS_HOST,
+        META_TOOL,       META_COMMENT,
     };
     static const struct document_column columns[] = {{"what"}, {"value", .wide = true}};
     document_heading(d, "Recorded");
@@ -87,16 +70,17 @@ static void add_certainty(struct document *d, const struct flat *f)
         document_text(d, "These are exact counts, not samples: shares have no sampling error. "
                          "Counts are not time.");
     else if (!(f->time.n_samples > 0))
-        document_text(
-            d, "The input does not say how many samples it holds: how sure the shares are is "
-               "not known.");
+        document_text(d, "The input does not say how many samples it holds, so the shares have no "
+                         "intervals.");
     else if (f->time.order)
         document_text(
-            d, "\xc2\xb1 is half of a 95%% interval; it allows for samples in a row being alike.");
+            d,
+            "\xc2\xb1 is the half-width of a 95%% interval for this run, widened for correlation "
+            "between consecutive samples. Other runs may differ by more.");
     else
-        document_text(d,
-                      "\xc2\xb1 is half of a 95%% interval; the input has no times, so samples are "
-                      "taken as independent, and it may be too narrow.");
+        document_text(
+            d, "\xc2\xb1 is the half-width of a 95%% interval for this run. The input has no "
+               "times, so samples are taken as independent and it may be too narrow.");
 }
 
 static void add_insights(struct document *d, const struct report *r)
@@ -104,169 +88,10 @@ static void add_insights(struct document *d, const struct report *r)
     document_heading(d, "Insights");
     for (size_t i = 0; i < r->insights.at.n; i++) {
         const struct insight *in = &r->insights.at.at[i];
-        document_item(d, in->rule->id, in->evidence, in->rule->advice);
+        document_item(d, in->rule->id, in->evidence, in->advice);
     }
     if (!r->insights.at.n)
         document_text(d, "No rule found anything that stands out.");
-}
-
-/* --- lists --- */
-
-/* The weight is left out where it is the number of samples. */
-static const struct document_column columns_list[2][2][5] = {
-    [FLAT_SELF] =
-        {{{"self", .right = true}, {"samples", .right = true}, {"name", .wide = true}, {"module"}},
-         {{"self", .right = true},
-          {"samples", .right = true},
-          {"weight", .right = true},
-          {"name", .wide = true},
-          {"module"}}},
-    [FLAT_TOTAL] =
-        {{{"total", .right = true}, {"samples", .right = true}, {"name", .wide = true}, {"module"}},
-         {{"total", .right = true},
-          {"samples", .right = true},
-          {"weight", .right = true},
-          {"name", .wide = true},
-          {"module"}}},
-};
-
-/* "libx.so +1" where another file has a function of the same name. */
-static void cell_module(struct document *d, const struct report *r, uint32_t row)
-{
-    enum { MOST = 100 };
-    struct mapping_id files[MOST];
-    autobuf struct buf b = {0};
-    size_t n = report_modules(r->functions, row, MOST, files);
-    struct text module = profile_module_name(r->profile, files[0]);
-    bool kernel = r->functions->rows.at[row].kernel;
-    module = module.n ? module : text_of(kernel ? "[kernel]" : "-");
-    buf_add(&b, module.at, module.n);
-    if (n > 1)
-        buf_printf(&b, " +%zu%s", n - 1, n == MOST ? " or more" : "");
-    document_cell(d, buf_text(&b), 0);
-}
-
-static void tell_few(struct document *d, size_t few)
-{
-    if (few == 1)
-        document_text(d, "The last row rests on fewer than %d samples: too few for a claim.",
-                      FEW_FOR_ORDER);
-    else if (few)
-        document_text(
-            d,
-            "The last %zu rows rest on fewer than %d samples each: too few for a claim about "
-            "them or their order.",
-            few, FEW_FOR_ORDER);
-}
-
-/* On nearly all stacks and doing nothing itself: main and what is around it. */
-static bool is_frame_work(const struct flat *f, uint32_t row)
-{
-    const struct flat_row *r = &f->rows.at[row];
-    double whole = (double)f->whole;
-    return (double)r->total >= 0.98 * whole && (double)r->self < 0.01 * whole;
-}
-
-/* Take rows that tell nothing out of the list. Returns how many are left. */
-static size_t drop_frame_work(const struct flat *f, uint32_t *rows, size_t n)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!is_frame_work(f, rows[i]))
-            rows[kept++] = rows[i];
-    return kept;
-}
-
-static void add_row(struct document *d, const struct report *r, enum flat_what what, uint32_t row,
-                    size_t *few)
-{
-    const struct flat *f = r->functions;
-    const struct flat_row *at = &f->rows.at[row];
-    struct flat_share s = flat_share_of_row(f, row, what);
-    int64_t count = what == FLAT_SELF ? at->self_count : at->total_count;
-    report_cell_share(d, &s);
-    cell_count(d, f, count);
-    if (f->count_type != f->type)
-        cell_value(d, r, what == FLAT_SELF ? at->self : at->total);
-    document_cell(d, flat_name(f, row), 0);
-    cell_module(d, r, row);
-    *few += f->count_type >= 0 && count < FEW_FOR_ORDER;
-}
-
-static void add_list(struct document *d, const struct report *r, enum flat_what what)
-{
-    enum { FRAME_WORK = 64 }; /* a few more, for those that are taken out */
-    const struct flat *f = r->functions;
-    size_t top = r->opts.top, few = 0;
-    autofree uint32_t *rows = mem_calloc(top + FRAME_WORK, sizeof *rows);
-    size_t all = flat_top(f, what, top + FRAME_WORK, rows);
-    size_t n = what == FLAT_TOTAL ? drop_frame_work(f, rows, all) : all;
-    bool weighs = f->count_type != f->type;
-    document_table(d, columns_list[what][weighs], 4 + weighs);
-    for (size_t i = 0; i < n && i < top; i++)
-        add_row(d, r, what, rows[i], &few);
-    tell_few(d, few);
-    if (all - n == 1)
-        document_text(d, "One more is on nearly all stacks and does next to nothing itself.");
-    else if (all > n)
-        document_text(d, "%zu more are on nearly all stacks and do next to nothing themselves.",
-                      all - n);
-}
-
-/* "The top 5 functions hold 97.5%" */
-static void add_concentration(struct document *d, const struct flat *f)
-{
-    uint32_t rows[5];
-    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
-    size_t n = flat_top(f, FLAT_SELF, 5, rows), some = 0;
-    for (size_t i = 0; i < f->rows.n; i++)
-        some += f->rows.at[i].self > 0;
-    if (n < 2)
-        return;
-    for (size_t i = 0; i < n; i++)
-        in_set[rows[i]] = true;
-    struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
-    autobuf struct buf b = {0};
-    insight_share(&b, &s);
-    document_text(d, "The top %zu functions hold %s, of %zu that were seen running.", n,
-                  buf_cstr(&b), some);
-}
-
-static const struct document_column columns_by[] = {
-    {"self", .right = true},
-    {"total", .right = true},
-    {"samples", .right = true},
-    {"name", .wide = true, .tail = true},
-};
-static const struct document_column columns_thread[] = {
-    {"share", .right = true},
-    {"samples", .right = true},
-    {"thread", .wide = true},
-};
-
-/* Modules, threads or lines that were seen running. */
-static void add_by(struct document *d, const struct flat *f, size_t top)
-{
-    bool threads = f->row_of_thread != NULL;
-    autofree uint32_t *rows = mem_calloc(top + 1, sizeof *rows);
-    size_t n = flat_top(f, FLAT_SELF, top, rows);
-    document_table(d, threads ? columns_thread : columns_by, threads ? 3 : 4);
-    for (size_t i = 0; i < n; i++) {
-        const struct flat_row *row = &f->rows.at[rows[i]];
-        struct flat_share self = flat_share_of_row(f, rows[i], FLAT_SELF);
-        report_cell_share(d, &self);
-        if (!threads) {
-            struct flat_share total = flat_share_of_row(f, rows[i], FLAT_TOTAL);
-            report_cell_share(d, &total);
-        }
-        cell_count(d, f, row->self_count);
-        document_cell(d, flat_name(f, rows[i]), 0);
-    }
-    size_t all = 0;
-    for (size_t i = 0; i < f->rows.n; i++)
-        all += f->rows.at[i].self > 0;
-    if (all > n)
-        document_text(d, "%zu more are not shown.", all - n);
 }
 
 /* --- all of it --- */
@@ -289,19 +114,19 @@ void report_add(struct document *d, const struct report *r, bool figure)
     add_insights(d, r);
     if (figure)
         document_figure(d);
-    document_heading(d, "Hot functions, without what they call");
-    add_concentration(d, r->functions);
-    add_list(d, r, FLAT_SELF);
-    document_heading(d, "Hot functions, with what they call");
-    add_list(d, r, FLAT_TOTAL);
-    add_certainty(d, r->functions);
+    if (r->runs) {
+        report_add_runs(d, r);
+    } else {
+        report_add_functions(d, r);
+        add_certainty(d, r->functions);
+    }
     report_add_paths(d, r);
     report_add_misses(d, r);
     document_heading(d, by_title(FLAT_MODULE));
-    add_by(d, r->modules, top);
+    report_add_by(d, r, r->modules, top);
     if (r->profile->threads.n > 2) {
         document_heading(d, by_title(FLAT_THREAD));
-        add_by(d, r->threads, top);
+        report_add_by(d, r, r->threads, top);
     }
 }
 
@@ -312,7 +137,7 @@ static void build_document(struct document *d, const struct report *r, bool figu
         report_add_function(d, r);
     if (r->by) {
         document_heading(d, by_title(r->opts.by));
-        add_by(d, r->by, r->opts.top);
+        report_add_by(d, r, r->by, r->opts.top);
     }
     if (r->opts.callers || r->by)
         add_certainty(d, r->functions);

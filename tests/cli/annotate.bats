@@ -38,7 +38,7 @@ SOURCE
     kelvin annotate app.kelvin churn
     exits 0
     [[ $output =~ "Hottest: block "[0-9]+" at "[0-9a-f]+", "[0-9.]+"% of the function in "[0-9]+" instructions, a loop" ]]
-    [[ $output =~ [0-9.]+%\ i\ +3\ +return ]] || [[ $output =~ [0-9.]+%\ .\ +9\ +while ]]
+    [[ $output =~ [0-9.]+%\ ±[0-9.]+\ i\ +3\ +return ]] || [[ $output =~ [0-9.]+%\ ±[0-9.]+\ .\ +9\ +while ]]
     [[ $output =~ mulsd\ xmm[0-9].*scalar\ +i.*grow: ]]
     # The first block listed is the hottest, and holds nearly all.
     [ "$(grep -m1 '^block' <<<"$output" | grep -c 'a loop, 9[0-9]\|a loop, 100')" = 1 ]
@@ -56,6 +56,27 @@ SOURCE
     kelvin annotate app.kelvin churn --all
     [ "$(grep -c '^block' <<<"$output")" -gt "$shown" ]
     [[ $output != *"left out"* ]]
+}
+
+@test "a line that only calls has its total, the call its target's name" {
+    kelvin annotate app.kelvin main --width 200
+    exits 0
+    # self is empty, total is all of it
+    grep -Eq '^ +(9[0-9]\.[0-9]|100\.0)% ±[0-9.]+ [.] +15 +return churn' <<<"$output" || fail "$output"
+    grep -Eq '^ +(9[0-9]\.[0-9]|100\.0)% ±[0-9.]+ +[0-9a-f]+ +call 0x[0-9a-f]+ .*→ churn' <<<"$output" || fail "$output"
+    [[ $output =~ "Self "[0-9.]+"%, total "(9[0-9]|100)[.0-9]+"% of the profile" ]] || fail "$output"
+    kelvin annotate app.kelvin churn --width 200
+    grep -Eq ' jn?[a-z]+ 0x[0-9a-f]+ .*→ block [0-9]+' <<<"$output" || fail "$output"
+}
+
+@test "blocks come hottest first, or in the order of the code" {
+    local blocks
+    kelvin annotate app.kelvin churn --all --order address
+    exits 0
+    blocks=$(grep -o '^block [0-9]*' <<<"$output")
+    [ "$blocks" = "$(sort -k2n <<<"$blocks")" ] || fail "$blocks"
+    kelvin annotate app.kelvin churn --all
+    [ "$blocks" != "$(grep -o '^block [0-9]*' <<<"$output")" ] || fail "the same order"
 }
 
 @test "annotate writes a whole HTML page" {
@@ -115,7 +136,7 @@ SOURCE
 @test "report names a hot scalar loop, and keeps silent once the program is gone" {
     kelvin report app.kelvin --width 300
     exits 0
-    [[ $output == *"scalar-loop: time is spent in loops of churn ("*", scalar SSE)"* ]]
+    [[ $output == *"scalar-loop: loops of churn ("*", scalar SSE)"* ]]
     rm app
     kelvin report app.kelvin
     exits 0

@@ -43,6 +43,25 @@ RULES
     exits 0
 }
 
+@test "a rule about a function that never ran holds; one about no function is an error" {
+    cat >idle.cc <<'SOURCE'
+#include <stdint.h>
+namespace app { __attribute__((noinline, used)) int never_called(int x) { return x + 1; } }
+extern "C" __attribute__((noinline)) void busy(void) { for (volatile uint64_t i = 0; i < 500000000; i++); }
+int main() { busy(); }
+SOURCE
+    g++ -O2 idle.cc -o idle
+    "$KELVIN" record -q -o idle.kelvin -- ./idle || fail "no recording"
+    printf 'self app::never_called <= 5%%\nself busy >= 50%%\n' >idle.rules
+    kelvin check idle.kelvin idle.rules
+    exits 0
+    has "at most 0."
+    echo 'self app::never_caled <= 5%' >typo.rules
+    kelvin check idle.kelvin typo.rules
+    exits 1
+    [[ $stderr == *"no function 'app::never_caled'"* ]] || fail "$stderr"
+}
+
 @test "a loop that was vectorised keeps its contract, a chain that cannot be does not" {
     grep -qw avx2 /proc/cpuinfo || skip "this CPU has no AVX2"
     cat >kernels.c <<'SOURCE'

@@ -153,6 +153,29 @@ static void without_a_number_of_samples_shares_are_not_judged(void **state)
     profile_free(p);
 }
 
+static bool has_idle(const struct profile *p, const char *name)
+{
+    (void)p;
+    return strcmp(name, "idle") == 0 || strcmp(name, "sixt") == 0;
+}
+
+static void a_function_that_was_never_sampled_takes_at_most_so_much(void **state)
+{
+    (void)state;
+    struct profile *p = split(1000);
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0), .has_function = has_idle};
+    comes_out(&in, "self idle <= 1%", CHECK_HOLDS, "0.38%, is inside");
+    comes_out(&in, "total idle <= 0.1%", CHECK_INCONCLUSIVE, "no sample does");
+    comes_out(&in, "total idle >= 1%", CHECK_FAILS, "no sample does");
+    comes_out(&in, "self sixt <= 1%", CHECK_HOLDS, ""); /* is not the sampled 'sixty' */
+    comes_out(&in, "present idle", CHECK_FAILS, "the program has a function of that name");
+    comes_out(&in, "absent idel", CHECK_HOLDS, "no symbol of the program has that name");
+    is_refused(&in, "self idel <= 1%", 6, "no function 'idel'");
+    profile_stream(p, 0)->obtained = BY_EXACT_COUNT;
+    comes_out(&in, "self idle <= 0%", CHECK_HOLDS, "");
+    profile_free(p);
+}
+
 static void names_mean_what_they_mean_in_a_report(void **state)
 {
     (void)state;
@@ -164,8 +187,8 @@ static void names_mean_what_they_mean_in_a_report(void **state)
     comes_out(&in, "self parse 15..25%", CHECK_HOLDS, ""); /* both parts of it */
     comes_out(&in, "self parse.isra.0 5..15%", CHECK_HOLDS, "");
     comes_out(&in, "self line >= 70%", CHECK_HOLDS, "");
-    is_refused(&in, "self  prase >= 70%", 7, "near are: 'parse'");
-    is_refused(&in, "self pars >= 70%", 6, "part of 3 names");
+    is_refused(&in, "self  prase >= 70%", 7, "did you mean: 'parse'");
+    is_refused(&in, "self pars >= 70%", 6, "matches 3 functions");
     profile_free(p);
 }
 
@@ -216,7 +239,7 @@ static void presence_is_seen_or_not(void **state)
     comes_out(&in, "present ten", CHECK_HOLDS, "10.0%");
     comes_out(&in, "absent ten", CHECK_FAILS, "10.0%");
     comes_out(&in, "present te", CHECK_FAILS, "names that have it in them: ten");
-    comes_out(&in, "absent eleven", CHECK_HOLDS, "may still have up to 0.38%");
+    comes_out(&in, "absent eleven", CHECK_HOLDS, "could still be up to 0.38%");
     profile_free(p);
 }
 
@@ -398,6 +421,7 @@ int main(void)
         cmocka_unit_test(more_samples_decide_as_foretold),
         cmocka_unit_test(tolerance_widens_by_points),
         cmocka_unit_test(without_a_number_of_samples_shares_are_not_judged),
+        cmocka_unit_test(a_function_that_was_never_sampled_takes_at_most_so_much),
         cmocka_unit_test(names_mean_what_they_mean_in_a_report),
         cmocka_unit_test(every_unknown_name_is_told),
         cmocka_unit_test(quality_is_counted),

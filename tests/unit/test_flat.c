@@ -169,10 +169,10 @@ static void names_are_found_as_people_type_them(void **state)
     assert_int_equal(flat_find(f, "_line", in_set, &err), 0);
     assert_true(in_set[row_named(f, "parse_line")]);
     assert_int_equal(flat_find(f, "parse_", in_set, &err), -1);
-    assert_non_null(strstr(err.text, "part of 2 names"));
+    assert_non_null(strstr(err.text, "matches 2 functions"));
     assert_non_null(strstr(err.text, "parse_line, parse_file"));
     assert_int_equal(flat_find(f, "wriet", in_set, &err), -1);
-    assert_non_null(strstr(err.text, "near are: 'write'"));
+    assert_non_null(strstr(err.text, "did you mean: 'write'"));
     assert_int_equal(flat_find(f, "zzzzzzzz", in_set, &err), -1);
     assert_int_equal(flat_find(f, "", in_set, &err), -1);
     flat_free(f);

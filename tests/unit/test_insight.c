@@ -15,8 +15,10 @@
 
 #include "support.h"
 
-/* Six functions of about equal share, a thousand samples: nothing to say. */
-#define PLAIN "main;a 200\nmain;b 200\nmain;c 200\nmain;d 200\nmain;e 100\nmain;f 100\n"
+/* Twelve functions of about equal share, a thousand samples: nothing to say. */
+#define PLAIN                                                                       \
+    "main;a 80\nmain;b 80\nmain;c 80\nmain;d 80\nmain;e 80\nmain;f 80\nmain;g 80\n" \
+    "main;h 80\nmain;i 90\nmain;j 90\nmain;k 90\nmain;l 90\n"
 
 /* The ids of the rules that speak, and the evidence of the last, in OUT. Frees P. */
 static void ask(struct profile *p, struct buf *ids, struct buf *evidence)
@@ -56,16 +58,18 @@ static void functions_known_by_name(void **state)
     (void)state;
     assert_says(
         PLAIN "main;parse;malloc;_int_malloc 250\n", "allocation",
-        "20.0% is memory allocation and release, most in _int_malloc; called most by parse");
-    assert_says(PLAIN "main;find;hash_name 250\n", "hashing", "20.0% is hashing");
-    assert_says(PLAIN "main;pop;pthread_mutex_lock 100\n", "locks", "9.1% is taking");
-    assert_says(PLAIN "main;__memmove_avx_unaligned_erms 250\n", "copies", "20.0% is copying");
+        "20.0% goes to memory allocation and release, mostly _int_malloc; 100% of that comes from "
+        "parse");
+    assert_says(PLAIN "main;find;hash_name 250\n", "hashing", "20.0% goes to hashing");
+    assert_says(PLAIN "main;pop;pthread_mutex_lock 100\n", "locks",
+                "9.1% goes to acquiring and releasing locks");
+    assert_says(PLAIN "main;__memmove_avx_unaligned_erms 250\n", "copies", "20.0% goes to copying");
     assert_says(PLAIN "main;asm_exc_page_fault_[k];clear_page_[k] 400\n", "page-faults kernel", "");
     assert_says(PLAIN "main;f;__cxa_throw;_Unwind_RaiseException 50\n", "exceptions",
-                "called most by f");
+                "% of that comes from f");
     assert_says(PLAIN "main;snprintf;__vsnprintf_internal 250\n", "formatting",
-                "20.0% is formatting");
-    assert_says(PLAIN "main;read;vfs_read_[k] 400\n", "kernel", "called most by read");
+                "20.0% goes to formatting");
+    assert_says(PLAIN "main;read;vfs_read_[k] 400\n", "kernel", "100% of that comes from read");
 }
 
 static void a_little_of_it_is_not_worth_a_word(void **state)
@@ -77,11 +81,12 @@ static void a_little_of_it_is_not_worth_a_word(void **state)
 static void shapes(void **state)
 {
     (void)state;
-    assert_says(PLAIN "main;matmul 3000\n", "dominating", "matmul alone accounts for 75.0%");
+    assert_says(PLAIN "main;matmul 3000\n", "dominating",
+                "matmul alone takes 75.0%: twice as fast here gains 37.5% of the whole");
     autobuf struct buf many = {0};
     for (int i = 0; i < 100; i++)
         buf_printf(&many, "main;f%d 10\n", i);
-    assert_says(buf_cstr(&many), "flat-profile", "top 20 functions hold only 20%");
+    assert_says(buf_cstr(&many), "flat-profile", "top 20 functions account for only 20%");
     autobuf struct buf deep = {0};
     buf_str(&deep, PLAIN "main");
     for (int i = 0; i < 60; i++)
@@ -94,8 +99,9 @@ static void recordings_of_little_worth(void **state)
 {
     (void)state;
     assert_says("main;a 20\nmain;b 20\nmain;c 20\n", "few-samples", "only 60 samples");
+    assert_says("main;malloc 20\n", "few-samples", "only 20 samples"); /* and no advice */
     assert_says(PLAIN "main;[libx.so+0x5e30] 400\n", "unnamed",
-                "28.6% is in functions whose names");
+                "28.6% goes to functions without a name");
     struct profile *p = support_folded(PLAIN);
     autobuf struct buf ids = {0}, evidence = {0};
     struct stream *stream = profile_stream(p, 0);
@@ -146,7 +152,7 @@ static void counts_too_small_to_be_sure_give_no_advice(void **state)
 {
     (void)state;
     assert_says_of_counts("main;a 3\nmain;b 3\nmain;malloc 1\n", "");
-    assert_says_of_counts("main;malloc 300\nmain;b 200\n", "dominating allocation");
+    assert_says_of_counts("main;malloc 300\nmain;b 200\n", "dominating hot allocation");
 }
 
 static void samples_without_a_stack(void **state)
@@ -172,14 +178,95 @@ static void a_command_that_mostly_waited(void **state)
     meta_set_u64(&p->meta, META_CPU_TIME_NS, 2000000000);
     ask(p, &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "waiting");
-    assert_string_equal(buf_cstr(&evidence),
-                        "it took 10 s and 2 s of CPU time: 80% of the time nothing of it ran");
+    assert_string_equal(buf_cstr(&evidence), "10 s wall, 2 s CPU: off-CPU for 80% of the run");
+    p = support_folded(PLAIN); /* the CPU was busy: the program itself waited for nothing */
+    ids.n = 0;
+    meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
+    meta_set_u64(&p->meta, META_CPU_TIME_NS, 2000000000);
+    meta_set_u64(&p->meta, META_QUEUED_NS, 7000000000);
+    ask(p, &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "busy-host");
+    assert_string_equal(buf_cstr(&evidence), "the program had to wait 7 s of its 10 s for a CPU");
     p = support_folded(PLAIN);
     ids.n = 0;
     meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
     meta_set_u64(&p->meta, META_CPU_TIME_NS, 30000000000); /* four threads, say */
     ask(p, &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "");
+}
+
+/* --- what is told depends on the rest --- */
+
+/* The insight ID of the folded STACKS with META's times set; its advice and evidence in the bufs.
+ */
+static void find_insight(const char *stacks, const char *id, uint64_t cpu_ns, struct buf *evidence,
+                         struct buf *advice)
+{
+    struct profile *p = support_folded(stacks);
+    if (cpu_ns) {
+        meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
+        meta_set_u64(&p->meta, META_CPU_TIME_NS, cpu_ns);
+    }
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    struct quality q = quality_of(SUPPORT_ALL(p, 0));
+    struct insights s = insights_build(&(struct insight_input){f, &q});
+    for (size_t i = 0; i < s.at.n; i++)
+        if (strcmp(s.at.at[i].rule->id, id) == 0) {
+            buf_str(evidence, s.at.at[i].evidence);
+            buf_str(advice, s.at.at[i].advice);
+        }
+    if (cpu_ns && cpu_ns < 6000000000)
+        assert_string_equal(s.at.at[0].rule->id, "waiting"); /* the headline */
+    insights_done(&s);
+    flat_free(f);
+    profile_free(p);
+}
+
+static void start_here_is_for_programs_that_compute(void **state)
+{
+    (void)state;
+    static const uint64_t cpu_ns[] = {0, 9000000000, 2000000000};
+    for (int i = 0; i < 3; i++) {
+        autobuf struct buf evidence = {0}, advice = {0};
+        find_insight(PLAIN "main;matmul 3000\n", "dominating", cpu_ns[i], &evidence, &advice);
+        assert_int_equal(strstr(buf_cstr(&advice), "Start here.") != NULL, i < 2);
+        assert_int_equal(strstr(buf_cstr(&evidence), "37.5% of the CPU time") != NULL, i == 2);
+        assert_int_equal(strstr(buf_cstr(&evidence), "37.5% of the whole") != NULL, i < 2);
+    }
+}
+
+static void functions_are_hot_from_a_tenth_on(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;parse 200\n", "hot",
+                "parse takes 16.7%: twice as fast here gains 8.3% of the whole");
+    assert_says(PLAIN "main;parse 200\nmain;print 250\n", "hot", "print takes 17.2%");
+    assert_says(PLAIN "main;parse 120\n", "", ""); /* 10.7 %, but not surely a tenth */
+}
+
+static void samples_that_two_insights_count_are_told(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;malloc 150\nmain;malloc;asm_exc_page_fault_[k] 100\n",
+                "allocation page-faults", "; all of that is also counted under allocation");
+    assert_says(PLAIN "main;f;malloc 100\nmain;asm_exc_page_fault_[k] 200\n"
+                      "main;f;malloc;asm_exc_page_fault_[k] 50\n",
+                "allocation page-faults", "; 3.7% of the total is also counted under allocation");
+}
+
+static void copies_of_system_calls_are_not_the_programs(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;read;vfs_read_[k];_copy_to_iter_[k] 200\n", "kernel-copies",
+                "16.7% goes to the kernel copying data to or from the program");
+}
+
+static void unnamed_code_counts_with_what_it_calls(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;[libx.so+0x5e30];p 100\nmain;[libx.so+0x5e30];q 100\n"
+                      "main;[libx.so+0x5e30];r 100\nmain;[libx.so+0x5e30];s 100\n",
+                "unnamed", "28.6% goes to functions without a name and what they call (self 0.0%)");
 }
 
 /* A thousand samples: 300 at 0x100 in the file, the rest at 0x900. */
@@ -215,12 +302,26 @@ static void a_scalar_loop_in_a_hot_function(void **state)
     struct insight_input in = {f, &q, &row, 1};
     row.hot = scalar;
     struct insights s = insights_build(&in);
-    assert_int_equal(s.at.n, 1);
-    assert_string_equal(s.at.at[0].rule->id, "scalar-loop");
-    assert_string_equal(s.at.at[0].evidence, "time is spent in loops of horner (30.0% \xc2\xb1"
-                                             "2.8, scalar SSE) that compute "
-                                             "one number at a time");
+    assert_int_equal(s.at.n, 2);
+    assert_string_equal(s.at.at[0].rule->id, "hot");
+    assert_string_equal(s.at.at[1].rule->id, "scalar-loop");
+    /* named as in the tables, not by the symbol's alias */
+    assert_string_equal(
+        s.at.at[1].evidence,
+        "loops of a (30.0% \xc2\xb1"
+        "2.8, scalar SSE) compute one number at a time; all of that is also counted "
+        "under hot");
     insights_done(&s);
+    row.unoptimised = true; /* told first; no advice on loops that -O2 makes others of */
+    s = insights_build(&in);
+    assert_int_equal(s.at.n, 2);
+    assert_string_equal(s.at.at[0].rule->id, "unoptimized");
+    assert_string_equal(s.at.at[0].evidence,
+                        "30.0% \xc2\xb1"
+                        "2.8 goes to code compiled without optimization, mostly a");
+    assert_string_equal(s.at.at[1].rule->id, "hot");
+    insights_done(&s);
+    row.unoptimised = false;
     profile_stream(p, 0)->obtained = BY_SOFTWARE_EVENT; /* nobody vectorises page faults */
     s = insights_build(&in);
     assert_int_equal(s.at.n, 0);
@@ -228,12 +329,12 @@ static void a_scalar_loop_in_a_hot_function(void **state)
     profile_stream(p, 0)->obtained = BY_SOFTWARE_CLOCK;
     row.hot.loops = false; /* no loop, no advice */
     s = insights_build(&in);
-    assert_int_equal(s.at.n, 0);
+    assert_int_equal(s.at.n, 1); /* hot */
     insights_done(&s);
     row.hot = scalar;
     row.size_bytes = 8; /* nothing was spent there */
     s = insights_build(&in);
-    assert_int_equal(s.at.n, 0);
+    assert_int_equal(s.at.n, 1); /* hot */
     insights_done(&s);
     flat_free(f);
     profile_free(p);
@@ -371,6 +472,11 @@ int main(void)
         cmocka_unit_test(counts_too_small_to_be_sure_give_no_advice),
         cmocka_unit_test(samples_without_a_stack),
         cmocka_unit_test(a_command_that_mostly_waited),
+        cmocka_unit_test(start_here_is_for_programs_that_compute),
+        cmocka_unit_test(functions_are_hot_from_a_tenth_on),
+        cmocka_unit_test(samples_that_two_insights_count_are_told),
+        cmocka_unit_test(copies_of_system_calls_are_not_the_programs),
+        cmocka_unit_test(unnamed_code_counts_with_what_it_calls),
         cmocka_unit_test(a_scalar_loop_in_a_hot_function),
         cmocka_unit_test(cpu_time_gets_advice_for_cpus),
         cmocka_unit_test(work_is_not_said_to_wait),

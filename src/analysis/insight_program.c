@@ -1,0 +1,200 @@
+/* insight_program.c - rules about what the program does. */
+#include "analysis/insight_inner.h"
+#include "analysis/insight_names.h"
+
+/* --- functions known by name --- */
+
+static uint32_t greatest(const int64_t *values, size_t n)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < n; i++)
+        best = values[i] > values[best] ? i : best;
+    return best;
+}
+
+/* ", mostly malloc", the member with the largest self. */
+static void add_member(struct buf *b, const struct flat *f, const bool *in_set)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        if (in_set[i] && (best == UINT32_MAX || f->rows.at[i].self > f->rows.at[best].self))
+            best = i;
+    if (best == UINT32_MAX || !f->rows.at[best].self)
+        return;
+    buf_str(b, ", mostly ");
+    insight_name(b, flat_name(f, best));
+}
+
+/* "; 71% of that comes from parse", where one caller stands out. */
+static void add_callers(struct buf *b, const struct flat *f, const bool *in_set)
+{
+    struct flat_calls c = flat_calls_of_set(f, in_set);
+    uint32_t best = f->rows.n ? greatest(c.callers, f->rows.n) : 0;
+    int64_t sum = c.from_nothing;
+    for (size_t i = 0; i < f->rows.n; i++)
+        sum += c.callers[i];
+    if (f->rows.n && c.callers[best] > 0 && c.callers[best] >= sum / 5) {
+        buf_printf(b, "; %.0f%% of that comes from ",
+                   100.0 * (double)c.callers[best] / (double)sum);
+        insight_name(b, flat_name(f, best));
+    }
+    flat_calls_done(&c);
+}
+
+INSIGHT_TEST(insight_test_names)
+{
+    const struct flat *f = in->functions;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        in_set[i] = names_match(self->names, flat_name(f, i), f->rows.at[i].kernel);
+    struct flat_share s = flat_share_of_set(f, in_set, self->count);
+    if (insight_surely(f, &s) < self->least)
+        return false;
+    insight_share(&ret->evidence, &s);
+    buf_printf(&ret->evidence, " goes to %s", self->what);
+    add_member(&ret->evidence, f, in_set);
+    add_callers(&ret->evidence, f, in_set);
+    ret->stacks = flat_mark_stacks(f, in_set, self->count);
+    return true;
+}
+
+INSIGHT_TEST(insight_test_kernel)
+{
+    const struct flat *f = in->functions;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (size_t i = 0; i < f->rows.n; i++)
+        in_set[i] = f->rows.at[i].kernel;
+    struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
+    if (insight_surely(f, &s) < self->least)
+        return false;
+    insight_share(&ret->evidence, &s);
+    buf_str(&ret->evidence, " goes to the kernel");
+    add_member(&ret->evidence, f, in_set);
+    add_callers(&ret->evidence, f, in_set);
+    ret->stacks = flat_mark_stacks(f, in_set, FLAT_SELF);
+    return true;
+}
+
+/* --- the shape --- */
+
+/* "twice as fast here gains 37.5% of the whole" */
+static void add_gain(struct buf *b, const struct insight_input *in, double share)
+{
+    enum quantity q = selection_quantity(in->functions->selection);
+    const char *what = q == QUANTITY_WORK     ? "half the work here saves"
+                       : q == QUANTITY_MEMORY ? "half as much here saves"
+                       : q == QUANTITY_EVENTS ? "half as many here saves"
+                                              : "twice as fast here gains";
+    buf_printf(b, ": %s %.1f%% of %s", what, 50 * share,
+               insight_waits(in) ? "the CPU time" : "the whole");
+}
+
+static bool *mark_row(const struct flat *f, uint32_t row)
+{
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    in_set[row] = true;
+    return flat_mark_stacks(f, in_set, FLAT_SELF);
+}
+
+INSIGHT_TEST(insight_test_dominating)
+{
+    uint32_t row;
+    const struct flat *f = in->functions;
+    if (!flat_top(f, FLAT_SELF, 1, &row))
+        return false;
+    struct flat_share s = flat_share_of_row(f, row, FLAT_SELF);
+    if (insight_surely(f, &s) < self->least)
+        return false;
+    insight_name(&ret->evidence, flat_name(f, row));
+    buf_str(&ret->evidence, " alone takes ");
+    insight_share(&ret->evidence, &s);
+    add_gain(&ret->evidence, in, s.share);
+    if (insight_waits(in))
+        buf_str(&ret->advice, "The program mostly waits: no change here can shorten the run by "
+                              "more than its CPU time. See 'waiting' first.");
+    else if (insight_is_unoptimised(in, NULL, NULL))
+        buf_str(&ret->advice, "Compile with optimization first, then record again.");
+    ret->stacks = mark_row(f, row);
+    return true;
+}
+
+/* Known by name or the kernel's: other rules speak of it. */
+static bool has_own_rule(const struct flat *f, uint32_t row)
+{
+    struct text name = flat_name(f, row);
+    bool kernel = f->rows.at[row].kernel;
+    for (const struct insight_rule *r = insight_rules; r->id; r++)
+        if (r->names && names_match(r->names, name, kernel))
+            return true;
+    return kernel || (text_starts(name, "[") && text_ends(name, "]"));
+}
+
+enum { HOT_ROWS = 3 };
+#define HOT_ALONE 0.5 /* from here on it is told as dominating */
+
+/* The functions of the program's own that are worth a look, none of which is most of it. */
+INSIGHT_TEST(insight_test_hot)
+{
+    const struct flat *f = in->functions;
+    uint32_t rows[HOT_ROWS];
+    size_t n = flat_top(f, FLAT_SELF, HOT_ROWS, rows), told = 0;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    if ((in->quality->has_samples ? in->quality->samples : f->whole) < QUALITY_FEW_SAMPLES)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct flat_share s = flat_share_of_row(f, rows[i], FLAT_SELF);
+        double surely = insight_surely(f, &s);
+        if (surely < self->least || surely >= HOT_ALONE || has_own_rule(f, rows[i]))
+            continue;
+        buf_str(&ret->evidence, told++ ? "; " : "");
+        insight_name(&ret->evidence, flat_name(f, rows[i]));
+        buf_str(&ret->evidence, " takes ");
+        insight_share(&ret->evidence, &s);
+        add_gain(&ret->evidence, in, s.share);
+        in_set[rows[i]] = true;
+    }
+    ret->stacks = told ? flat_mark_stacks(f, in_set, FLAT_SELF) : NULL;
+    return told > 0;
+}
+
+enum { FLAT_TOP_ROWS = 20 };
+
+INSIGHT_TEST(insight_test_flat)
+{
+    (void)self;
+    const struct flat *f = in->functions;
+    uint32_t rows[FLAT_TOP_ROWS];
+    if (flat_top(f, FLAT_SELF, FLAT_TOP_ROWS, rows) < FLAT_TOP_ROWS || f->whole <= 0)
+        return false;
+    int64_t sum = 0;
+    for (size_t i = 0; i < FLAT_TOP_ROWS; i++)
+        sum += f->rows.at[rows[i]].self;
+    double top = (double)sum / (double)f->whole;
+    struct flat_share s = flat_share_of_row(f, rows[0], FLAT_SELF);
+    if (top > 0.5 || insight_bounds(f, &s).high > 0.1)
+        return false;
+    buf_printf(&ret->evidence,
+               "the top %d functions account for only %.0f%%, the first of them for ",
+               FLAT_TOP_ROWS, 100 * top);
+    insight_share(&ret->evidence, &s);
+    return true;
+}
+
+enum { DEEP_NESTING = 50 };
+
+INSIGHT_TEST(insight_test_recursion)
+{
+    const struct flat *f = in->functions;
+    const struct flat_row *deepest = NULL;
+    for (size_t i = 0; i < f->rows.n; i++) {
+        const struct flat_row *r = &f->rows.at[i];
+        bool matters = (double)r->total >= self->least * (double)f->whole;
+        if (matters && r->nested >= DEEP_NESTING && (!deepest || r->nested > deepest->nested))
+            deepest = r;
+    }
+    if (!deepest)
+        return false;
+    insight_name(&ret->evidence, flat_name(f, (uint32_t)(deepest - f->rows.at)));
+    buf_printf(&ret->evidence, " is up to %u times on one stack", deepest->nested);
+    return true;
+}

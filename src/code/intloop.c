@@ -1,0 +1,200 @@
+#include "code/intloop.h"
+
+/* What an instruction does, as far as it matters here. */
+enum action {
+    ACT_OTHER, /* not known: then nothing is said of the loop */
+    ACT_MOVE,  /* load, store or copy, perhaps widening */
+    ACT_ADD,   /* also subtract; each of these is a kind of reduction */
+    ACT_AND,
+    ACT_OR,
+    ACT_XOR,
+    ACT_MULTIPLY,
+    ACT_SHIFT,
+    ACT_COMPARE,
+    ACT_BRANCH,
+    ACT_NOTHING,
+};
+
+struct step {
+    enum action action;
+    int to;           /* register that is written, or compared; -1 = memory */
+    int from;         /* the other register; -1 = memory or a constant */
+    bool memory;      /* an operand is in memory: */
+    uint32_t address; /* the registers of its address, a bit each */
+    bool stores;      /* and that is what is written */
+    bool has_immediate;
+};
+
+enum { RSP = 4 };
+
+/* Registers of a memory operand; REX in its low four bits. Relative to rip: none. */
+static uint32_t address_of(const uint8_t *modrm, unsigned rex)
+{
+    unsigned mod = modrm[0] >> 6, rm = modrm[0] & 7;
+    if (rm != 4)
+        return mod == 0 && rm == 5 ? 0 : 1u << (rm | (rex & 1) << 3);
+    unsigned base = modrm[1] & 7, index = (modrm[1] >> 3 & 7) | (rex >> 1 & 1) << 3;
+    uint32_t bits = mod == 0 && base == 5 ? 0 : 1u << (base | (rex & 1) << 3);
+    return index == RSP ? bits : bits | 1u << index;
+}
+
+/* Operands by ModRM; TO_RM: the register or memory of r/m is written. */
+static struct step with_modrm(enum action action, const uint8_t *modrm, unsigned rex, bool to_rm)
+{
+    int reg = (modrm[0] >> 3 & 7) | (int)(rex >> 2 & 1) << 3;
+    bool memory = modrm[0] >> 6 != 3;
+    int rm = memory ? -1 : (int)((modrm[0] & 7) | (rex & 1) << 3);
+    struct step s = {action, to_rm ? rm : reg, to_rm ? reg : rm, .memory = memory};
+    if (memory)
+        s.address = address_of(modrm, rex);
+    s.stores = memory && to_rm && action != ACT_COMPARE;
+    return s;
+}
+
+static const enum action group1[] = {ACT_ADD, ACT_OR,  ACT_OTHER, ACT_OTHER,
+                                     ACT_AND, ACT_ADD, ACT_XOR,   ACT_COMPARE};
+
+static struct step with_constant(enum action action, const uint8_t *modrm, unsigned rex)
+{
+    struct step s = with_modrm(action, modrm, rex, true);
+    s.from = -1;
+    s.has_immediate = true;
+    return s;
+}
+
+/* One byte of opcode: op r/m,r and op r,r/m of the eight old operations, moves, constants. */
+static struct step decode_plain(const uint8_t *at, unsigned rex)
+{
+    uint8_t op = at[0];
+    if (op < 0x40 && (op & 7) < 4)
+        return with_modrm(group1[op >> 3], at + 1, rex, !(op & 2));
+    switch (op) {
+    case 0x63:
+    case 0x8a:
+    case 0x8b:
+        return with_modrm(ACT_MOVE, at + 1, rex, false);
+    case 0x88:
+    case 0x89:
+        return with_modrm(ACT_MOVE, at + 1, rex, true);
+    case 0x8d: { /* lea: adds, and touches no memory */
+        struct step s = with_modrm(ACT_ADD, at + 1, rex, false);
+        s.memory = false;
+        s.has_immediate = true;
+        return s;
+    }
+    case 0x69:
+    case 0x6b:
+        return with_modrm(ACT_MULTIPLY, at + 1, rex, false);
+    case 0x80:
+    case 0x81:
+    case 0x83:
+        return with_constant(group1[at[1] >> 3 & 7], at + 1, rex);
+    case 0xc1:
+    case 0xd1:
+        return with_constant(ACT_SHIFT, at + 1, rex);
+    case 0x84:
+    case 0x85:
+        return with_modrm(ACT_COMPARE, at + 1, rex, true);
+    case 0x90:
+        return (struct step){ACT_NOTHING, -1, -1};
+    case 0xff:
+        return (at[1] >> 3 & 7) < 2 ? with_constant(ACT_ADD, at + 1, rex)
+                                    : (struct step){ACT_OTHER, -1, -1};
+    }
+    return (struct step){op >> 4 == 7 ? ACT_BRANCH : ACT_OTHER, -1, -1};
+}
+
+static struct step decode_step(const uint8_t *at)
+{
+    unsigned rex = 0;
+    if (*at == 0x66)
+        at++;
+    if (*at >> 4 == 4)
+        rex = *at++;
+    if (*at != 0x0f)
+        return decode_plain(at, rex);
+    if (at[1] == 0xaf)
+        return with_modrm(ACT_MULTIPLY, at + 2, rex, false);
+    if (at[1] == 0xb6 || at[1] == 0xb7 || at[1] == 0xbe || at[1] == 0xbf)
+        return with_modrm(ACT_MOVE, at + 2, rex, false);
+    return (struct step){at[1] >> 4 == 8 ? ACT_BRANCH : ACT_OTHER, -1, -1};
+}
+
+/* --- the loop --- */
+
+struct loop {
+    uint32_t addresses, loaded, stepped; /* registers, a bit each */
+    uint32_t done_to[16];                /* by register: 1 << enum action */
+    bool reads, computes;
+    struct step last_compare;
+};
+
+static void note_step(struct loop *p, const struct step *s)
+{
+    bool heap = s->memory && s->address && s->address != 1u << RSP;
+    p->addresses |= heap ? s->address : 0;
+    p->reads |= heap && !(s->stores && s->action == ACT_MOVE);
+    if (s->action == ACT_COMPARE)
+        p->last_compare = *s;
+    if (s->action == ACT_MOVE && heap && !s->stores)
+        p->loaded |= 1u << s->to;
+    bool operation = s->action >= ACT_ADD && s->action <= ACT_SHIFT;
+    if (!operation)
+        return;
+    if (s->to >= 0 && s->has_immediate && s->action == ACT_ADD)
+        p->stepped |= 1u << s->to;
+    if (s->to >= 0)
+        p->done_to[s->to] |= 1u << s->action;
+}
+
+/* A number that goes from turn to turn must be a sum, a product or the like, not a mixture. */
+static bool carries_simple_sums(const struct loop *p)
+{
+    for (int r = 0; r < 16; r++) {
+        bool fresh = p->loaded >> r & 1; /* overwritten in each turn */
+        if (!fresh && p->done_to[r] & (p->done_to[r] - 1))
+            return false;
+    }
+    return true;
+}
+
+/* Whether a number that is no address is computed. */
+static bool computes_numbers(const struct loop *p, const struct listing_insn *insn, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct step s = decode_step(insn[i].bytes);
+        bool operation = s.action >= ACT_ADD && s.action <= ACT_MULTIPLY;
+        if (operation && (s.stores || (s.to >= 0 && !(p->addresses >> s.to & 1) &&
+                                       !(s.has_immediate && !(p->loaded >> s.to & 1)))))
+            return true;
+    }
+    return false;
+}
+
+static bool ends_by_data(const struct loop *p)
+{
+    const struct step *c = &p->last_compare;
+    bool memory = c->memory && c->address != 1u << RSP && c->address;
+    bool read =
+        (c->to >= 0 && p->loaded >> c->to & 1) || (c->from >= 0 && p->loaded >> c->from & 1);
+    return c->action == ACT_COMPARE && (memory || read);
+}
+
+bool intloop_is_candidate(const struct listing *l, const struct listing_block *b)
+{
+    struct loop p = {0};
+    const struct listing_insn *insn = &l->insns.at[b->first];
+    if (!b->loop || b->n > 40)
+        return false;
+    for (size_t i = 0; i < b->n; i++) {
+        bool last = i + 1 == b->n;
+        if (insn[i].x.bad || insn[i].x.isa != X86_BASE)
+            return false;
+        struct step s = decode_step(insn[i].bytes);
+        if (s.action == ACT_OTHER || (s.action == ACT_BRANCH) != last)
+            return false;
+        note_step(&p, &s);
+    }
+    return p.reads && p.stepped & p.addresses && !(p.addresses & p.loaded) &&
+           carries_simple_sums(&p) && !ends_by_data(&p) && computes_numbers(&p, insn, b->n);
+}

@@ -1,0 +1,11 @@
+/*
+ * program_names.h - whether a program has a function, whatever was sampled of it.
+ *
+ * Asks the symbol tables of the files that a profile was recorded from. What was inlined everywhere
+ * has no symbol, and files that are gone or have changed since tell nothing.
+ */
+#pragma once
+#include "model/profile.h"
+
+/* Whether a file of P has a function NAME: as its symbol, or as that is shown to people. */
+bool program_has_function(const struct profile *p, const char *name);

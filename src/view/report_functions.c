@@ -1,0 +1,262 @@
+/* report_functions.c - the tables of a report: functions with self and total, modules, threads. */
+#include "base/units.h"
+#include "view/caption.h"
+#include "view/report_inner.h"
+
+/* Below this many samples nothing is said about a row's place among others. */
+enum { FEW_FOR_ORDER = 10 };
+
+/* --- cells --- */
+
+static void cell_count(struct document *d, const struct flat *f, int64_t n)
+{
+    char s[UNITS_MAX];
+    document_cell(d, text_of(f->count_type >= 0 ? units_count(s, (uint64_t)n) : "-"), 0);
+}
+
+void report_cell_time(struct document *d, const struct report *r, double share)
+{
+    char s[UNITS_MAX];
+    double ns = share * r->time_ns;
+    document_cell(d, text_of(ns > 0 ? units_scaled(s, ns, UNIT_TIME) : ""), 0);
+}
+
+/* "libx.so +1" where another file has a function of the same name. */
+static void cell_module(struct document *d, const struct report *r, uint32_t row)
+{
+    enum { MOST = 100 };
+    struct mapping_id files[MOST];
+    autobuf struct buf b = {0};
+    size_t n = report_modules(r->functions, row, MOST, files);
+    struct text module = profile_module_name(r->profile, files[0]);
+    bool kernel = r->functions->rows.at[row].kernel;
+    module = module.n ? module : text_of(kernel ? "[kernel]" : "-");
+    buf_add(&b, module.at, module.n);
+    if (n > 1)
+        buf_printf(&b, " +%zu%s", n - 1, n == MOST ? " or more" : "");
+    document_cell(d, buf_text(&b), 0);
+}
+
+/* --- functions --- */
+
+/* What stands beside a share: seconds, else what was counted where that is not samples. */
+enum beside { BESIDE_NOTHING, BESIDE_TIME, BESIDE_WEIGHT };
+
+static enum beside beside_shares(const struct report *r)
+{
+    const struct flat *f = r->functions;
+    return r->time_ns > 0 ? BESIDE_TIME : f->count_type != f->type ? BESIDE_WEIGHT : BESIDE_NOTHING;
+}
+
+/* A narrow terminal loses the columns that the others tell best. */
+#define COLUMNS_WITH(beside)                                                                    \
+    {                                                                                           \
+        {"self", .right = true}, {beside, .right = true, .spare = 1}, {"total", .right = true}, \
+            {beside, .right = true, .spare = 3}, {"samples", .right = true, .spare = 2},        \
+            {"name", .wide = true},                                                             \
+        {                                                                                       \
+            "module"                                                                            \
+        }                                                                                       \
+    }
+static const struct document_column columns_time[] = COLUMNS_WITH("time");
+static const struct document_column columns_weight[] = COLUMNS_WITH("weight");
+static const struct document_column columns_bare[] = {{"self", .right = true},
+                                                      {"total", .right = true},
+                                                      {"samples", .right = true},
+                                                      {"name", .wide = true},
+                                                      {"module"}};
+
+static void begin_functions(struct document *d, const struct report *r)
+{
+    switch (beside_shares(r)) {
+    case BESIDE_TIME:
+        document_table(d, columns_time, 7);
+        break;
+    case BESIDE_WEIGHT:
+        document_table(d, columns_weight, 7);
+        break;
+    case BESIDE_NOTHING:
+        document_table(d, columns_bare, 5);
+    }
+}
+
+static void cell_beside(struct document *d, const struct report *r, double share, int64_t value)
+{
+    autobuf struct buf b = {0};
+    switch (beside_shares(r)) {
+    case BESIDE_TIME:
+        report_cell_time(d, r, share);
+        break;
+    case BESIDE_WEIGHT:
+        caption_value(&b, r->profile, selection_value(r->selection), value);
+        document_cell(d, value ? buf_text(&b) : text_of(""), 0);
+        break;
+    case BESIDE_NOTHING:
+        break;
+    }
+}
+
+static void add_function_row(struct document *d, const struct report *r, uint32_t row)
+{
+    const struct flat *f = r->functions;
+    const struct flat_row *at = &f->rows.at[row];
+    struct flat_share self = flat_share_of_row(f, row, FLAT_SELF);
+    struct flat_share total = flat_share_of_row(f, row, FLAT_TOTAL);
+    if (at->self)
+        report_cell_share(d, &self);
+    else
+        document_cell(d, text_of(""), 0);
+    cell_beside(d, r, self.share, at->self);
+    report_cell_share(d, &total);
+    cell_beside(d, r, total.share, at->total);
+    cell_count(d, f, at->self ? at->self_count : at->total_count);
+    document_cell(d, flat_name(f, row), 0);
+    cell_module(d, r, row);
+}
+
+static bool is_few(const struct flat *f, uint32_t row)
+{
+    const struct flat_row *at = &f->rows.at[row];
+    return f->count_type >= 0 && (at->self ? at->self_count : at->total_count) < FEW_FOR_ORDER;
+}
+
+static void tell_few(struct document *d, size_t few)
+{
+    if (few == 1)
+        document_text(d, "One row has fewer than %d samples; don't read anything into its place.",
+                      FEW_FOR_ORDER);
+    else if (few)
+        document_text(d,
+                      "%zu rows have fewer than %d samples each; don't read anything into their "
+                      "order.",
+                      few, FEW_FOR_ORDER);
+}
+
+/* On nearly all stacks and doing nothing itself: main and what is around it. */
+static bool is_frame_work(const struct flat *f, uint32_t row)
+{
+    const struct flat_row *r = &f->rows.at[row];
+    double whole = (double)f->whole;
+    return (double)r->total >= 0.98 * whole && (double)r->self < 0.01 * whole;
+}
+
+/* Rows of the table: by self, then what is there for its total alone. */
+struct function_list {
+    uint32_t *rows;
+    size_t n, n_by_self, n_hidden;
+};
+
+static bool is_listed(const struct function_list *l, uint32_t row)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->rows[i] == row)
+            return true;
+    return false;
+}
+
+/* Below this total a function without a place by its self time tells nothing. */
+#define LEAST_TOTAL 0.05
+
+static struct function_list list_functions(const struct report *r)
+{
+    const struct flat *f = r->functions;
+    size_t top = r->opts.top;
+    struct function_list l = {.rows = mem_calloc(2 * top + 1, sizeof *l.rows)};
+    autofree uint32_t *by_total = mem_calloc(f->rows.n + 1, sizeof *by_total);
+    l.n = l.n_by_self = flat_top(f, FLAT_SELF, top, l.rows);
+    size_t n = flat_top(f, FLAT_TOTAL, f->rows.n, by_total);
+    for (size_t i = 0; i < n; i++) {
+        const struct flat_row *row = &f->rows.at[by_total[i]];
+        if ((double)row->total < LEAST_TOTAL * (double)f->whole || is_listed(&l, by_total[i]))
+            continue;
+        if (is_frame_work(f, by_total[i]))
+            l.n_hidden++;
+        else if (l.n < 2 * top)
+            l.rows[l.n++] = by_total[i];
+    }
+    return l;
+}
+
+/* "The top 5 of 149 functions account for 48.4%." */
+static void add_concentration(struct document *d, const struct flat *f)
+{
+    uint32_t rows[5];
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    size_t n = flat_top(f, FLAT_SELF, 5, rows), some = 0;
+    for (size_t i = 0; i < f->rows.n; i++)
+        some += f->rows.at[i].self > 0;
+    if (n < 2)
+        return;
+    for (size_t i = 0; i < n; i++)
+        in_set[rows[i]] = true;
+    struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
+    autobuf struct buf b = {0};
+    insight_share(&b, &s);
+    document_text(d, "The top %zu of %zu functions account for %s.", n, some, buf_cstr(&b));
+}
+
+void report_add_functions(struct document *d, const struct report *r)
+{
+    struct function_list l = list_functions(r);
+    size_t few = 0, more = l.n - l.n_by_self;
+    document_heading(d, "Functions: self time and total time (self + callees)");
+    add_concentration(d, r->functions);
+    begin_functions(d, r);
+    for (size_t i = 0; i < l.n; i++) {
+        add_function_row(d, r, l.rows[i]);
+        few += is_few(r->functions, l.rows[i]);
+    }
+    if (more == 1)
+        document_text(d, "Sorted by self time. The last row is here for its total time.");
+    else if (more)
+        document_text(d, "Sorted by self time. The last %zu rows are here for their total time.",
+                      more);
+    tell_few(d, few);
+    if (l.n_hidden == 1)
+        document_text(d, "1 pass-through function (on nearly every stack, ~0 self) is hidden.");
+    else if (l.n_hidden)
+        document_text(d, "%zu pass-through functions (on nearly every stack, ~0 self) are hidden.",
+                      l.n_hidden);
+    free(l.rows);
+}
+
+/* --- modules, threads, lines --- */
+
+static const struct document_column columns_by[] = {
+    {"self", .right = true},
+    {"time", .right = true},
+    {"total", .right = true},
+    {"samples", .right = true},
+    {"name", .wide = true, .tail = true},
+};
+static const struct document_column columns_thread[] = {
+    {"share", .right = true},
+    {"time", .right = true},
+    {"samples", .right = true},
+    {"thread", .wide = true},
+};
+
+void report_add_by(struct document *d, const struct report *r, const struct flat *f, size_t top)
+{
+    bool threads = f->row_of_thread != NULL;
+    autofree uint32_t *rows = mem_calloc(top + 1, sizeof *rows);
+    size_t n = flat_top(f, FLAT_SELF, top, rows), all = 0;
+    document_table(d, threads ? columns_thread : columns_by, threads ? 4 : 5);
+    for (size_t i = 0; i < n; i++) {
+        const struct flat_row *row = &f->rows.at[rows[i]];
+        struct flat_share self = flat_share_of_row(f, rows[i], FLAT_SELF);
+        report_cell_share(d, &self);
+        report_cell_time(d, r, self.share);
+        if (!threads) {
+            struct flat_share total = flat_share_of_row(f, rows[i], FLAT_TOTAL);
+            report_cell_share(d, &total);
+        }
+        cell_count(d, f, row->self_count);
+        document_cell(d, flat_name(f, rows[i]), 0);
+    }
+    document_drop_empty(d);
+    for (size_t i = 0; i < f->rows.n; i++)
+        all += f->rows.at[i].self > 0;
+    if (all > n)
+        document_text(d, "%zu more are not shown.", all - n);
+}
