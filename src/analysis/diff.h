@@ -21,10 +21,10 @@ struct diff_opts {
 };
 
 /*
- * At this rate of false discoveries a difference counts as proven: of 100 comparisons of a program
- * with itself one may call something.
+ * At this rate of false discoveries a difference counts as proven: of 200 comparisons of a program
+ * with itself one may call a function, and one the whole.
  */
-#define DIFF_LEVEL 0.01
+#define DIFF_LEVEL 0.005
 
 /*
  * Runs of one program that take turns differ by less than DIFF_BAND besides chance. When all runs

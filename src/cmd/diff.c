@@ -218,7 +218,7 @@ const struct command command_diff = {
         "One run per side shows sampling error, but not how much runs differ. Such a pair counts "
         "only changes by more than a fifth, which must add up to 5 % of the time. With several "
         "runs per side the runs show how much they differ. A change is proven when its p is at "
-        "most 0.01 and its interval lies beyond --band; the whole is unchanged when the interval "
+        "most 0.005 and its interval lies beyond --band; the whole is unchanged when the interval "
         "of its CPU time lies within --band. A verdict never contradicts the CPU time. Four runs "
         "per side are the minimum to prove anything. Record the sides in turn, so that a change "
         "of the machine affects both.\n"
