@@ -5,6 +5,7 @@
     python3 bench/diff_truth.py aa       # 200 pairs of 1 s recordings of one program, and 5 against 5
     python3 bench/diff_truth.py ab       # each of eight functions made 10 % slower in a 5 s program
     python3 bench/diff_truth.py real     # 300 times 5 against 5 of three real programs with themselves
+    python3 bench/diff_truth.py apart    # five runs in a row of these programs against the next five
     python3 bench/diff_truth.py share    # a function of 5 to 95 % of a program made 10 % slower, 100 times
 
 Recordings are kept in build/bench/truth and made only where they are missing. RATE sets how many
@@ -205,6 +206,18 @@ def real_with_itself():
     print("real programs with themselves: something called in %d of 300; %s" % (n, dict(every)))
 
 
+def real_apart():
+    """Five runs in a row against the five that follow: what people do."""
+    wrong, n, verdicts = 0, 0, Counter()
+    for name, runs in real_pool().items():
+        for i in range(len(runs) - 2 * SIDE + 1):
+            result = diff(runs[i:i + SIDE], runs[i + SIDE:i + 2 * SIDE])
+            n += 1
+            wrong += bool(anything(result))
+            verdicts[result["verdict"]] += 1
+    print("real programs with themselves, not in turn: something called in %d of %d; %s" % (wrong, n, dict(verdicts)))
+
+
 def allows(value):
     """Whether an interval this wide around a change of 10 % would be beyond the band."""
     low = value["cost_low"] / value["cost"] if value["cost_low"] else 0
@@ -235,7 +248,8 @@ def record_all():
 
 
 def main():
-    steps = {"aa": same_with_same, "ab": one_made_slower, "real": real_with_itself, "share": share_made_slower}
+    steps = {"aa": same_with_same, "ab": one_made_slower, "real": real_with_itself, "apart": real_apart,
+             "share": share_made_slower}
     for name in sys.argv[1:] or steps:
         {**steps, "record": record_all}[name]()
 

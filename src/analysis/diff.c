@@ -336,18 +336,44 @@ static bool samples_known(const struct diff_builder *b)
     return true;
 }
 
-/* Whether all runs of one side were made before all of the other; false where not known. */
+/* --- when and where the runs were made --- */
+
+/* Nine of ten pairs in one order are no turns. False where times are not known. */
 static bool made_apart(const struct diff_opts *o)
 {
-    uint64_t first[2] = {UINT64_MAX, UINT64_MAX}, last[2] = {0, 0}, ns;
-    for (size_t i = 0; i < o->n_runs; i++) {
-        int side = i >= o->n_before;
-        if (!meta_find_u64(&o->runs[i]->profile->meta, META_TIME_NS, &ns))
-            return false;
-        first[side] = ns < first[side] ? ns : first[side];
-        last[side] = ns > last[side] ? ns : last[side];
-    }
-    return last[0] < first[1] || last[1] < first[0];
+    size_t in_order = 0, n = o->n_before * (o->n_runs - o->n_before);
+    for (size_t i = 0; i < o->n_before; i++)
+        for (size_t k = o->n_before; k < o->n_runs; k++) {
+            uint64_t x, y;
+            if (!meta_find_u64(&o->runs[i]->profile->meta, META_TIME_NS, &x) ||
+                !meta_find_u64(&o->runs[k]->profile->meta, META_TIME_NS, &y))
+                return false;
+            in_order += x < y;
+        }
+    return 10 * in_order >= 9 * n || 10 * in_order <= n;
+}
+
+/* The load of the last minute, "11.95 12.09 11.00", held against "2 online, 2 usable". */
+static bool was_busy(const struct meta *m)
+{
+    const char *load = meta_find(m, META_LOAD), *cpus = meta_find(m, META_CPUS);
+    double n = cpus ? strtod(cpus, NULL) : 0;
+    return load && n > 0 && strtod(load, NULL) > n;
+}
+
+static bool any_busy(const struct diff_opts *o)
+{
+    for (size_t i = 0; i < o->n_runs; i++)
+        if (was_busy(&o->runs[i]->profile->meta))
+            return true;
+    return false;
+}
+
+static double band_of(const struct diff *d, const struct diff_opts *o)
+{
+    if (o->band > 0)
+        return o->band;
+    return !d->apart ? DIFF_BAND : d->busy ? DIFF_BAND_BUSY : DIFF_BAND_APART;
 }
 
 static void diff_init(struct diff_builder *b)
@@ -358,7 +384,8 @@ static void diff_init(struct diff_builder *b)
     d->n_after = o->n_runs - o->n_before;
     d->by_runs = o->n_runs > 2;
     d->apart = d->by_runs && made_apart(o);
-    d->band = o->band > 0 ? o->band : d->apart ? DIFF_BAND_APART : DIFF_BAND;
+    d->busy = any_busy(o);
+    d->band = band_of(d, o);
     d->has_samples = d->by_runs || samples_known(b);
     d->least_p = d->by_runs ? difftest_least_p(o->n_before, o->n_runs) : 0;
     d->min_share = o->min_share;

@@ -27,11 +27,13 @@ struct diff_opts {
 #define DIFF_LEVEL 0.005
 
 /*
- * Runs of one program that take turns differ by less than DIFF_BAND besides chance. When all runs
- * of one side were made first, the machine had time to change: DIFF_BAND_APART.
+ * Runs of one program that take turns differ by less than DIFF_BAND besides chance. When the runs
+ * of one side were made first, the machine had time to change, by DIFF_BAND_APART; a busy one slows
+ * five runs in a row by a quarter and the next five not at all, so DIFF_BAND_BUSY.
  */
 #define DIFF_BAND 0.02
 #define DIFF_BAND_APART 0.05
+#define DIFF_BAND_BUSY 0.5
 
 struct diff_value {
     double before, after;           /* mean of the runs; shares are 0 to 1 */
@@ -66,7 +68,8 @@ struct diff {
     VEC(struct diff_entry) functions, paths; /* a path's parent comes before it */
     size_t n_before, n_after, n_tested;      /* runs; functions that were tested */
     bool by_runs;     /* several runs: their scatter is known. Else sampling error only */
-    bool apart;       /* several runs, all of one side made before all of the other */
+    bool apart;       /* several runs, those of one side made before those of the other */
+    bool busy;        /* more work than CPUs when one of the runs began */
     bool has_samples; /* else nothing could be tested */
     double least_p;   /* that so many runs can reach; 0 for one run a side */
     double min_share, band;
@@ -100,3 +103,6 @@ void diff_unlike(const struct diff_opts *o, struct buf *b);
 
 /* Append "1.480 s -> 0.800 s": two costs in one unit. */
 void diff_add_costs(struct buf *b, const struct diff *d, double before, double after);
+
+/* The function whose own cost is proven to have grown most; NULL where none is. */
+const struct diff_entry *diff_most_grown(const struct diff *d);

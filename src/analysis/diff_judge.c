@@ -125,6 +125,11 @@ static struct moved add_up(const struct diff *d, int way)
     return m;
 }
 
+const struct diff_entry *diff_most_grown(const struct diff *d)
+{
+    return add_up(d, 1).largest;
+}
+
 /* "'parse' ... and 3 other functions changed" */
 static void add_moved(struct buf *b, const struct diff *d, const struct moved *m)
 {
@@ -155,9 +160,10 @@ static bool judge_whole(struct diff *d)
 static bool whole_is_same(const struct diff *d)
 {
     const struct diff_value *w = &d->whole;
+    double band = fmin(d->band, DIFF_BAND_APART);
     if (d->by_runs)
-        return w->cost_low >= 1 - d->band && w->cost_high <= 1 + d->band;
-    return w->cost >= 1 - d->band && w->cost <= 1 + d->band;
+        return w->cost_low >= 1 - band && w->cost_high <= 1 + band;
+    return w->cost >= 1 - band && w->cost <= 1 + band;
 }
 
 /* --- what moved --- */
@@ -191,7 +197,7 @@ static void judge_moved(struct diff *d, const struct moved *m)
     const char *why = buf_cstr(&what);
     if (known && d->by_runs && whole_is_same(d))
         judge(d, DIFF_UNCHANGED, "%s; the whole is within the %g %% that count as no change", why,
-              d->band * 100);
+              fmin(d->band, DIFF_BAND_APART) * 100);
     else if (fabs(m->sum) < least)
         judge(d, DIFF_INCONCLUSIVE,
               "%s; together %+.1f %% of the %s before, less than the %g %% %s", why, m->sum * 100,
@@ -244,7 +250,8 @@ static void judge_same(struct diff *d)
     autobuf struct buf b = {0};
     if (d->scale != DIFF_BY_TYPICAL) {
         add_whole(&b, d);
-        buf_printf(&b, " is within the %g %% that count as no change, and ", d->band * 100);
+        buf_printf(&b, " is within the %g %% that count as no change, and ",
+                   fmin(d->band, DIFF_BAND_APART) * 100);
     }
     if (d->scale == DIFF_BY_TYPICAL || !d->by_runs)
         buf_printf(&b, "every share is the same within %g point", SAME_SHARE * 100);

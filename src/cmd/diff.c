@@ -26,7 +26,9 @@ static const struct opt diff_table[] = {
      "test only what has this share of the time, the mean of both sides (default: 0.5)", .min = 0,
      .max = 100},
     {0, "band", OPT_NUMBER, AT(band), "PERCENT",
-     "changes up to this do not matter (default: 2; 5 where the sides were not recorded in turn)",
+     "changes up to this do not matter (default: 2; where the sides were not recorded in turn 5, "
+     "on a "
+     "busy machine 50)",
      .min = 0.01, .max = 100},
     {0, "top", OPT_INT, AT(top), "N", "rows in each list (default: 10)", .min = 1, .max = 1000000},
     {0, "force", OPT_FLAG, AT(force), NULL,

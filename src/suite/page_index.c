@@ -116,7 +116,7 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
         add_changes(d, r->diff);
     }
     if (r->outcome == SUITE_REGRESSED && r->culprit)
-        document_item(d, "most likely the cause", r->culprit, "");
+        document_item(d, "grew most", r->culprit, "");
     if (!any)
         document_text(d, "The baseline has nothing of this workload.");
 }

@@ -273,9 +273,11 @@ static void add_band(struct document *doc, const struct diff *d)
                       "count as no change.",
                       DIFF_LEVEL, d->band * 100);
     if (d->apart)
-        document_text(doc, "All runs of one side were made before the other side's, so a change of "
-                           "the machine would look like one of the program. Record the sides in "
-                           "turn.");
+        document_text(
+            doc,
+            "The sides were not recorded in turn%s, so a change of the machine would look "
+            "like one of the program. Record before and after alternately.",
+            d->busy ? ", and on a busy machine" : "");
 }
 
 static void add_unnamed(struct document *doc, const struct diff *d)

@@ -384,6 +384,7 @@ static void what_is_most_of_a_program_and_grew_is_called_grown(void **state)
     assert_true(f->proven && f->cost > 1.2 && f->cost < 1.27);
     assert_float_equal(f->before_cost, 97, 1);
     assert_false(find(m.d, "g")->self.proven || find(m.d, "h")->self.proven);
+    assert_ptr_equal(diff_most_grown(m.d), find(m.d, "f"));
     assert_int_equal(m.d->verdict, DIFF_REGRESSED);
     assert_non_null(strstr(m.d->why, "CPU 1"));
     assert_non_null(strstr(m.d->why, "'f' "));
@@ -410,6 +411,7 @@ static void the_same_program_is_unchanged(void **state)
     const double same[] = {40000, 30000, 20000, 10000};
     many_build(&m, same, same, "f");
     assert_int_equal(m.d->verdict, DIFF_UNCHANGED);
+    assert_null(diff_most_grown(m.d));
     assert_non_null(strstr(m.d->why, "within the 2 % that count as no change"));
     many_done(&m);
 }
@@ -482,6 +484,30 @@ static void sides_that_were_not_recorded_in_turn_need_more(void **state)
     m.d = diff_build(&o);
     assert_true(m.d->apart && m.d->band == DIFF_BAND_APART);
     assert_int_equal(m.d->verdict, DIFF_INCONCLUSIVE);
+    many_done(&m);
+}
+
+/* A third more in five runs after the others, while ten programs share two CPUs. */
+static void a_busy_machine_and_no_turns_give_no_verdict(void **state)
+{
+    (void)state;
+    struct many m;
+    const double before[] = {40000, 30000, 20000, 10000}, after[] = {53000, 40000, 26600, 13300};
+    struct diff_opts o = {.runs = m.runs, .n_before = SIDE, .n_runs = RUNS, .min_share = 0.005};
+    many_build(&m, before, after, "f");
+    for (int turn = 0; turn < 2; turn++) {
+        for (int r = 0; r < RUNS; r++) {
+            int place = turn ? r % SIDE * 2 + r / SIDE : r;
+            meta_set_u64(&m.p[r]->meta, META_TIME_NS, (uint64_t)place + 1);
+            meta_set_str(&m.p[r]->meta, META_LOAD, "11.95 12.09 11.00");
+            meta_set_str(&m.p[r]->meta, META_CPUS, "2 online, 2 usable");
+        }
+        diff_free(m.d);
+        m.d = diff_build(&o);
+        assert_true(m.d->busy);
+        assert_int_equal(m.d->verdict, turn ? DIFF_REGRESSED : DIFF_INCONCLUSIVE);
+        assert_int_equal(find(m.d, "f")->self.proven, turn);
+    }
     many_done(&m);
 }
 
@@ -659,6 +685,7 @@ int main(void)
         cmocka_unit_test(a_rename_is_no_change),
         cmocka_unit_test(what_costs_more_under_another_name_is_new),
         cmocka_unit_test(sides_that_were_not_recorded_in_turn_need_more),
+        cmocka_unit_test(a_busy_machine_and_no_turns_give_no_verdict),
         cmocka_unit_test(one_pair_on_a_slower_machine_is_inconclusive),
         cmocka_unit_test(cpu_time_is_that_of_what_was_sampled),
         cmocka_unit_test(unlike_profiles_are_told),
