@@ -10,7 +10,7 @@
 
 Recordings are kept in build/bench/truth and made only where they are missing. RATE sets how many
 samples are taken a second (999). "real" and "share" draw their runs at random, with a fixed seed, from a pool of
-recordings made in turn: POOL a program (40), and 12 a side and share. "record" makes these recordings and stops.
+recordings made in turn: POOL a program (40), and SHARE_POOL (12) a side and share of SHARES. "record" makes these recordings and stops.
 """
 import json
 import os
@@ -125,8 +125,8 @@ def one_made_slower():
 # --- real programs, and one function of a known share ---
 
 POOL = int(os.environ.get("POOL", "40"))
-SHARES = [5, 10, 20, 35, 50, 65, 80, 90, 95]
-SHARE_POOL, BAND = 12, 0.02
+SHARES = [int(s) for s in os.environ.get("SHARES", "5 10 20 35 50 65 80 90 95").split()]
+SHARE_POOL, BAND = int(os.environ.get("SHARE_POOL", "12")), 0.02
 
 
 def sample_text():

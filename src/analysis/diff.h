@@ -21,10 +21,11 @@ struct diff_opts {
 };
 
 /*
- * At this rate of false discoveries a difference counts as proven: of 200 comparisons of a program
- * with itself one may call a function, and one the whole.
+ * At this rate of false discoveries the change of a function counts as proven, at this p that of
+ * the whole: of 100 comparisons of a program with itself about one may call something.
  */
-#define DIFF_LEVEL 0.005
+#define DIFF_LEVEL 0.01
+#define DIFF_WHOLE_LEVEL 0.005
 
 /*
  * Runs of one program that take turns differ by less than DIFF_BAND besides chance. When the runs

@@ -137,3 +137,17 @@ void difftest_adjust(double *p, size_t n)
     }
     vec_done(&order);
 }
+
+void difftest_adjust_weighted(double *p, const double *weight, size_t n)
+{
+    double sum = 0, tests = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(p[i])) {
+            sum += weight[i];
+            tests++;
+        }
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(p[i]))
+            p[i] = weight[i] > 0 ? fmin(1, p[i] * sum / (tests * weight[i])) : 1;
+    difftest_adjust(p, n);
+}

@@ -85,3 +85,9 @@ double difftest_least_p(size_t n_before, size_t n);
  * as one. NAN stays and is not counted.
  */
 void difftest_adjust(double *p, size_t n);
+
+/*
+ * The same where tests matter unlike (Genovese, Roeder and Wasserman): WEIGHT, of any unit, must
+ * not depend on which side is which. What matters more needs a less small p.
+ */
+void difftest_adjust_weighted(double *p, const double *weight, size_t n);

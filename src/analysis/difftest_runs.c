@@ -155,8 +155,11 @@ static double permutation_p(const struct row *r, const struct deals *d)
 
 /*
  * Few runs may be close by chance, so their scatter counts at least as what sampling alone would
- * give: without that, the smallest functions would stand out.
+ * give: without that, the smallest functions would stand out. Knowing that much of the scatter is
+ * worth KNOWN more runs.
  */
+enum { KNOWN = 4 };
+
 static double student_p(const struct row *r, double noise)
 {
     double nb = (double)r->n_before, na = (double)(r->n - r->n_before), sum = sum_of(r, NULL);
@@ -165,7 +168,7 @@ static double student_p(const struct row *r, double noise)
         return 1;
     double variance = fmax(within / dof, noise) * (1 / nb + 1 / na);
     double error2 = variance + 1e-12 * r->squares + 1e-300;
-    return stats_t_p((sum / nb + sum / na) / sqrt(error2), dof);
+    return stats_t_p((sum / nb + sum / na) / sqrt(error2), noise > 0 ? dof + KNOWN : dof);
 }
 
 void difftest_runs(const struct difftest_family *f, double *ret_p, double *ret_fine)

@@ -313,7 +313,7 @@ static void add_head(struct document *doc, const struct diff *d, const struct di
     add_scale(doc, d);
     document_text(doc,
                   "Tested: %zu functions with a share of %g %% or more; p is adjusted for that "
-                  "number (Benjamini-Hochberg).",
+                  "number (Benjamini-Hochberg, weighted by share).",
                   d->n_tested, d->min_share * 100);
     add_band(doc, d);
 }

@@ -214,6 +214,20 @@ static void many_tests_make_each_less_sure(void **state)
     assert_float_equal(q[1], 0.5, 1e-9);
 }
 
+/* Weights of 9 and 1 are 1.8 and 0.2 of their mean; equal ones change nothing. */
+static void tests_weigh_as_much_as_they_matter(void **state)
+{
+    (void)state;
+    double p[] = {0.01, 0.5, NAN}, q[] = {0.01, 0.5}, r[] = {0.5, 0.01};
+    difftest_adjust_weighted(p, (const double[]){9, 1, 70}, 3);
+    assert_float_equal(p[0], 0.01 / 1.8 * 2, 1e-9);
+    assert_true(isnan(p[2]));
+    difftest_adjust_weighted(q, (const double[]){3, 3}, 2);
+    assert_float_equal(q[0], 0.02, 1e-9);
+    difftest_adjust_weighted(r, (const double[]){9, 1}, 2);
+    assert_float_equal(r[1], 0.01 / 0.2 * 2, 1e-9);
+}
+
 /* --- whole profiles: "main;f" N times --- */
 
 static void add(struct profile *p, const char *path, int64_t n)
@@ -671,6 +685,7 @@ int main(void)
         cmocka_unit_test(student_gives_the_p_of_the_tables),
         cmocka_unit_test(scatter_counts_at_least_as_what_sampling_gives),
         cmocka_unit_test(many_tests_make_each_less_sure),
+        cmocka_unit_test(tests_weigh_as_much_as_they_matter),
         cmocka_unit_test(a_large_change_is_proven_and_recursion_counts_once),
         cmocka_unit_test(the_same_profile_is_unchanged_only_with_enough_samples),
         cmocka_unit_test(three_runs_a_side_prove_nothing),
