@@ -190,7 +190,7 @@ def anything(result):
 
 
 def real_with_itself():
-    draw, every, n = random.Random(2), Counter(), 0
+    draw, every, n, pairs, pairs_wrong = random.Random(2), Counter(), 0, 0, 0
     for name, runs in real_pool().items():
         wrong, verdicts = 0, Counter()
         for _ in range(100):
@@ -203,6 +203,10 @@ def real_with_itself():
         n += wrong
         every += verdicts
         print("  %-8s something called in %d of 100; %s" % (name, wrong, dict(verdicts)), flush=True)
+        neighbours = [diff([x], [y]) for x, y in zip(runs, runs[1:])]
+        pairs += len(neighbours)
+        pairs_wrong += sum(bool(anything(r)) for r in neighbours)
+    print("one run per side: something called in %d of %d" % (pairs_wrong, pairs))
     print("real programs with themselves: something called in %d of 300; %s" % (n, dict(every)))
 
 

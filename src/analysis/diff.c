@@ -350,6 +350,22 @@ static void compare_paths(struct diff_builder *b, const struct worths *w)
     vec_done(&list);
 }
 
+/*
+ * A total grows because something in it does. Where no function's own cost is proven to have
+ * changed, the totals of one pair only show that the work was dealt out to threads or paths in
+ * another way, which runs of one program do.
+ */
+static void take_back_totals(struct diff *d)
+{
+    for (size_t i = 0; i < d->functions.n; i++)
+        if (d->functions.at[i].self.proven)
+            return;
+    for (size_t i = 0; i < d->functions.n; i++)
+        d->functions.at[i].total.proven = false;
+    for (size_t i = 0; i < d->paths.n; i++)
+        d->paths.at[i].self.proven = d->paths.at[i].total.proven = false;
+}
+
 /* --- the whole --- */
 
 static bool samples_known(const struct diff_builder *b)
@@ -435,6 +451,8 @@ struct diff *diff_build(const struct diff_opts *o)
     struct worths w = find_worths(&b);
     compare_functions(&b, &w);
     compare_paths(&b, &w);
+    if (!d->by_runs)
+        take_back_totals(d);
     free(w.of[0]);
     free(w.of[1]);
     if (b.whole)

@@ -542,6 +542,33 @@ static void one_pair_on_a_slower_machine_is_inconclusive(void **state)
     profile_free(b);
 }
 
+/* Two threads that share work: which of them does more differs from run to run. */
+static void work_that_only_changed_threads_is_not_called(void **state)
+{
+    (void)state;
+    struct profile *p[2];
+    for (int i = 0; i < 2; i++) {
+        p[i] = profile_new();
+        support_value(p[i], "", "samples", "count");
+        add(p[i], "one;sort", i ? 8000 : 3000);
+        add(p[i], "two;sort", i ? 3000 : 8000);
+        add(p[i], "one;read", 1000);
+        add(p[i], "one;write", 1000);
+        add(p[i], "two;merge", 1000);
+        profile_stream(p[i], 0)->obtained = BY_SOFTWARE_CLOCK;
+        meta_set_u64(&p[i]->meta, META_CPU_TIME_NS, 14000000000);
+    }
+    const struct selection *runs[] = {SUPPORT_ALL(p[0], 0), SUPPORT_ALL(p[1], 0)};
+    struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+    assert_false(find(d, "one")->total.proven || find(d, "two")->total.proven);
+    for (size_t i = 0; i < d->paths.n; i++)
+        assert_false(d->paths.at[i].total.proven || d->paths.at[i].self.proven);
+    assert_int_equal(d->verdict, DIFF_INCONCLUSIVE);
+    diff_free(d);
+    profile_free(p[0]);
+    profile_free(p[1]);
+}
+
 /* Without the kernel a share is one of the time in the program, not of all CPU time. */
 static void cpu_time_is_that_of_what_was_sampled(void **state)
 {
@@ -702,6 +729,7 @@ int main(void)
         cmocka_unit_test(sides_that_were_not_recorded_in_turn_need_more),
         cmocka_unit_test(a_busy_machine_and_no_turns_give_no_verdict),
         cmocka_unit_test(one_pair_on_a_slower_machine_is_inconclusive),
+        cmocka_unit_test(work_that_only_changed_threads_is_not_called),
         cmocka_unit_test(cpu_time_is_that_of_what_was_sampled),
         cmocka_unit_test(unlike_profiles_are_told),
         cmocka_unit_test(unlike_streams_are_told),
