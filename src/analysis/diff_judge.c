@@ -78,7 +78,10 @@ static void add_change(struct buf *b, const struct diff *d, const struct diff_en
                    v->cost > 1 ? "more expensive" : "cheaper");
     else {
         diff_add_costs(b, d, v->before_cost, v->after_cost);
-        buf_printf(b, " (%+.1f %%)", (v->cost - 1) * 100);
+        if (v->cost >= 3)
+            buf_printf(b, " (x%.3g)", v->cost);
+        else
+            buf_printf(b, " (%+.1f %%)", (v->cost - 1) * 100);
     }
 }
 
