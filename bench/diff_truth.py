@@ -4,12 +4,17 @@
     python3 bench/diff_truth.py          # all: half an hour, most of it recording
     python3 bench/diff_truth.py aa       # 200 pairs of 1 s recordings of one program, and 5 against 5
     python3 bench/diff_truth.py ab       # each of eight functions made 10 % slower in a 5 s program
+    python3 bench/diff_truth.py real     # 300 times 5 against 5 of three real programs with themselves
+    python3 bench/diff_truth.py apart    # five runs in a row of these programs against the next five
+    python3 bench/diff_truth.py share    # a function of 5 to 95 % of a program made 10 % slower, 100 times
 
 Recordings are kept in build/bench/truth and made only where they are missing. RATE sets how many
-samples are taken a second (999).
+samples are taken a second (999). "real" and "share" draw their runs at random, with a fixed seed, from a pool of
+recordings made in turn: POOL a program (40), and SHARE_POOL (12) a side and share of SHARES. "record" makes these recordings and stops.
 """
 import json
 import os
+import random
 import subprocess
 import sys
 from collections import Counter
@@ -117,10 +122,140 @@ def one_made_slower():
     tell_change("the same, one run a side", pairs)
 
 
+# --- real programs, and one function of a known share ---
+
+POOL = int(os.environ.get("POOL", "40"))
+SHARES = [int(s) for s in os.environ.get("SHARES", "5 10 20 35 50 65 80 90 95").split()]
+SHARE_POOL, BAND = int(os.environ.get("SHARE_POOL", "12")), 0.02
+
+
+def sample_text():
+    """A few megabytes of text that are the same each time."""
+    path = os.path.join(DATA, "text")
+    if not os.path.exists(path):
+        os.makedirs(DATA, exist_ok=True)
+        words = random.Random(1)
+        with open(path, "w") as out:
+            for _ in range(150000):
+                out.write("%d %s\n" % (words.randrange(10**6), "abcdefgh"[words.randrange(8):] * words.randrange(4)))
+    return path
+
+
+def real_programs():
+    text = sample_text()
+    query = ("with recursive n(i) as (select 1 union all select i + 1 from n where i < 250000) "
+             "select count(*), sum(length(hex(i * 7919))) from n group by i % 97;")
+    return {"bzip2": ["bzip2", "-9", "-c", text], "sort": ["sort", "-n", text],
+            "sqlite3": ["sqlite3", ":memory:", query]}
+
+
+def record(path, command):
+    if not os.path.exists(path):
+        subprocess.run([KELVIN, "record", "-q", "-F", RATE, "-o", path, "--", *command], check=True,
+                       stdout=subprocess.DEVNULL)
+    return path
+
+
+def real_pool():
+    """Recordings by program, made in turn."""
+    pool = {name: [] for name in real_programs()}
+    for i in range(POOL):
+        for name, command in real_programs().items():
+            pool[name].append(record(os.path.join(DATA, "real-%s-%03d.kelvin" % (name, i)), command))
+    return pool
+
+
+def share_program():
+    path = os.path.join(DATA, "diff_share")
+    if not os.path.exists(path):
+        os.makedirs(DATA, exist_ok=True)
+        subprocess.run(["gcc", "-O2", "-o", path, "bench/diff_share.c"], check=True)
+    return path
+
+
+def share_pool():
+    pool = {share: ([], []) for share in SHARES}
+    for i in range(SHARE_POOL):
+        for share in SHARES:
+            for side, percent in enumerate(("0", "10")):
+                path = os.path.join(DATA, "share-%d-%d-%02d.kelvin" % (share, side, i))
+                pool[share][side].append(record(path, [share_program(), "700", str(share), percent]))
+    return pool
+
+
+def anything(result):
+    """Names of what is called, and the verdict where it is one."""
+    names = [f["name"] for f in result["functions"] if f["self"]["proven"] or f["total"]["proven"]]
+    return names + [v for v in [result["verdict"]] if v in ("improved", "regressed")]
+
+
+def real_with_itself():
+    draw, every, n, pairs, pairs_wrong = random.Random(2), Counter(), 0, 0, 0
+    for name, runs in real_pool().items():
+        wrong, verdicts = 0, Counter()
+        for _ in range(100):
+            chosen = draw.sample(runs, 2 * SIDE)
+            result = diff(chosen[:SIDE], chosen[SIDE:])
+            verdicts[result["verdict"]] += 1
+            if anything(result):
+                wrong += 1
+                print("  %s: %s" % (name, ", ".join(anything(result))))
+        n += wrong
+        every += verdicts
+        print("  %-8s something called in %d of 100; %s" % (name, wrong, dict(verdicts)), flush=True)
+        neighbours = [diff([x], [y]) for x, y in zip(runs, runs[1:])]
+        pairs += len(neighbours)
+        pairs_wrong += sum(bool(anything(r)) for r in neighbours)
+    print("one run per side: something called in %d of %d" % (pairs_wrong, pairs))
+    print("real programs with themselves: something called in %d of 300; %s" % (n, dict(every)))
+
+
+def real_apart():
+    """Five runs in a row against the five that follow: what people do."""
+    wrong, n, verdicts = 0, 0, Counter()
+    for name, runs in real_pool().items():
+        for i in range(len(runs) - 2 * SIDE + 1):
+            result = diff(runs[i:i + SIDE], runs[i + SIDE:i + 2 * SIDE])
+            n += 1
+            wrong += bool(anything(result))
+            verdicts[result["verdict"]] += 1
+    print("real programs with themselves, not in turn: something called in %d of %d; %s" % (wrong, n, dict(verdicts)))
+
+
+def allows(value):
+    """Whether an interval this wide around a change of 10 % would be beyond the band."""
+    low = value["cost_low"] / value["cost"] if value["cost_low"] else 0
+    return 1.1 * low > 1 + BAND
+
+
+def share_made_slower():
+    draw, found, allowed, found_allowed, others, n = random.Random(3), 0, 0, 0, 0, 0
+    for share, (before, after) in share_pool().items():
+        hits, possible = 0, 0
+        for _ in range(100 // len(SHARES) + 1):
+            result = diff(draw.sample(before, SIDE), draw.sample(after, SIDE))
+            value = next(f["self"] for f in result["functions"] if f["name"] == "target")
+            hit, may = value["proven"] and value["cost"] > 1, allows(value)
+            hits, possible, n = hits + hit, possible + may, n + 1
+            found_allowed += hit and may
+            wrong = [f["name"] for f in result["functions"] if f["self"]["proven"] and f["name"] != "target"]
+            others += bool(wrong) or result["verdict"] == "improved"
+        found, allowed = found + hits, allowed + possible
+        print("  share %2d %%: named in %d, the interval allows %d" % (share, hits, possible), flush=True)
+    print("one function 10 %% slower: named as grown in %d of %d, in %d of the %d that the interval allows; "
+          "another one called in %d" % (found, n, found_allowed, allowed, others))
+
+
+def record_all():
+    real_pool()
+    share_pool()
+
+
 def main():
-    steps = {"aa": same_with_same, "ab": one_made_slower}
+    steps = {"aa": same_with_same, "ab": one_made_slower, "real": real_with_itself, "apart": real_apart,
+             "share": share_made_slower}
     for name in sys.argv[1:] or steps:
-        steps[name]()
+        {**steps, "record": record_all}[name]()
 
 
 main()

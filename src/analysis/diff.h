@@ -2,32 +2,48 @@
  * diff.h - what changed between profiles, and what of it is more than chance.
  *
  * All runs are laid over each other by canonical names (overlay.h): a list of functions and a tree
- * of call paths, each with its share before and after. Shares are of a run's own total, so runs
- * of unlike length compare; but they always add up to 100 %: when one function grows, the others
- * shrink. What is tested is therefore the cost: a share next to what the typical function's share
- * did (difftest.h). What is too small to matter (min_share) is kept but not tested, as every test
- * more makes all others less sure.
+ * of call paths, each with its share before and after. Shares always add up to 100 %: when one
+ * function grows, the others' shares shrink. What is tested is therefore the cost: the share times
+ * what the run cost (runcost.h), seconds of CPU time wherever that is known. Where it is not, a
+ * share next to what the typical function's share did (difftest.h) has to do. What is too small to
+ * matter (min_share) is kept but not tested, as every test more makes all others less sure.
  */
 #pragma once
 #include "analysis/overlay.h"
+#include "analysis/runcost.h"
 #include "base/buf.h"
 
 struct diff_opts {
     const struct selection *const *runs; /* those of before first */
     size_t n_before, n_runs;
     double min_share; /* the mean of both sides must reach it to be tested */
+    double band;      /* changes up to this do not matter: 0.02 = 2 %; 0 = DIFF_BAND or more */
 };
 
-/* At this rate of false discoveries a difference counts as proven. */
-#define DIFF_LEVEL 0.05
+/*
+ * At this rate of false discoveries the change of a function counts as proven, at this p that of
+ * the whole: of 100 comparisons of a program with itself about one may call something.
+ */
+#define DIFF_LEVEL 0.01
+#define DIFF_WHOLE_LEVEL 0.005
+
+/*
+ * Runs of one program that take turns differ by less than DIFF_BAND besides chance. When the runs
+ * of one side were made first, the machine had time to change, by DIFF_BAND_APART; a busy one slows
+ * five runs in a row by a quarter and the next five not at all, so DIFF_BAND_BUSY.
+ */
+#define DIFF_BAND 0.02
+#define DIFF_BAND_APART 0.05
+#define DIFF_BAND_BUSY 0.5
 
 struct diff_value {
-    double before, after;       /* mean of the runs; shares are 0 to 1 */
-    double low, high;           /* 95 % interval of after - before; NAN where not tested */
-    double cost;                /* factor from before to after, next to the typical function's */
+    double before, after;           /* mean of the runs; shares are 0 to 1 */
+    double before_cost, after_cost; /* mean of the runs, in the unit of the whole; or NAN */
+    double low, high;               /* 95 % interval of after - before; NAN where not tested */
+    double cost; /* factor from before to after; by scale next to the typical one's */
     double cost_low, cost_high; /* its 95 % interval; NAN where not tested */
     double p, q; /* that the cost is the same; q: with regard to the number of tests; or NAN */
-    bool proven; /* p and q <= DIFF_LEVEL */
+    bool proven; /* beyond chance, beyond the band, and of a pair beyond what runs differ by */
 };
 
 static inline double diff_points(const struct diff_value *v)
@@ -39,24 +55,35 @@ static inline double diff_points(const struct diff_value *v)
 struct diff_entry {
     uint32_t name, parent; /* parent: of paths only; [0] is the root of all */
     struct diff_value self, total;
+    bool unnamed;     /* of a module that has names on one side only: not compared */
+    uint32_t renamed; /* functions: the other's name + 1, of one that came and one that went */
 };
 
 enum diff_verdict { DIFF_IMPROVED, DIFF_REGRESSED, DIFF_UNCHANGED, DIFF_INCONCLUSIVE };
+
+/* What a cost is. */
+enum diff_scale { DIFF_BY_CPU, DIFF_BY_AMOUNT, DIFF_BY_TYPICAL };
 
 struct diff {
     struct intern names;
     VEC(struct diff_entry) functions, paths; /* a path's parent comes before it */
     size_t n_before, n_after, n_tested;      /* runs; functions that were tested */
     bool by_runs;     /* several runs: their scatter is known. Else sampling error only */
+    bool apart;       /* several runs, those of one side made before those of the other */
+    bool busy;        /* more work than CPUs when one of the runs began */
     bool has_samples; /* else nothing could be tested */
     double least_p;   /* that so many runs can reach; 0 for one run a side */
-    double min_share;
-    double typical; /* factor by which the typical function's share changed */
+    double min_share, band;
+    enum diff_scale scale;
+    double typical; /* factor by which the share of what did not change changed */
     bool has_cpu;
-    struct diff_value cpu_s; /* CPU time of a run in seconds; tested with several runs only */
+    struct diff_value cpu_s; /* the whole where has_cpu */
+    struct diff_value whole; /* what a run cost: seconds, or the unit of the value; of several runs
+                                tested. Zeros where the scale is DIFF_BY_TYPICAL */
     const char *noun;        /* "time", or "total" where the value is none: shares are of that */
+    struct buf unnamed;      /* modules with names on one side only, a line each: not compared */
     enum diff_verdict verdict;
-    char why[400]; /* what the verdict is based on */
+    char why[600]; /* what the verdict is based on */
 };
 
 struct diff *diff_build(const struct diff_opts *o);
@@ -74,3 +101,9 @@ extern const char *const diff_verdict_names[];
  * rate, machine, scope or value. Nothing where they are alike, or it is not known.
  */
 void diff_unlike(const struct diff_opts *o, struct buf *b);
+
+/* Append "1.480 s -> 0.800 s": two costs in one unit. */
+void diff_add_costs(struct buf *b, const struct diff *d, double before, double after);
+
+/* The function whose own cost is proven to have grown most; NULL where none is. */
+const struct diff_entry *diff_most_grown(const struct diff *d);

@@ -1,6 +1,46 @@
-/* diff_inner.h - the verdict on a comparison whose functions are tested. */
+/* diff_inner.h - the parts of diff_build(). */
 #pragma once
 #include "analysis/diff.h"
+#include "analysis/difftest.h"
 
-/* Fill has_cpu, cpu_s, verdict and why of D. CPU_S is the runs' CPU time; NULL where not known. */
-void diff_judge(struct diff *d, const struct diff_opts *o, const double *cpu_s);
+struct diff_builder {
+    struct diff *d;
+    const struct diff_opts *o;
+    struct overlay lay;
+    double *whole;                    /* cost of each run; NULL where not known */
+    struct difftest_typical *typical; /* log factor of each run's shares; by scale */
+    struct difftest_typical change;   /* the same from before to after */
+    struct difftest_typical rest;     /* of a pair: the log of what the rest's costs changed by */
+    bool has_rest;
+    bool *uneven; /* by name: of a module that has names on one side only */
+};
+
+/* Columns of a run: of nodes or of functions. */
+enum diff_column { NODE_SELF, NODE_TOTAL, FUN_SELF, FUN_TOTAL };
+
+double diff_share_of(const struct diff_builder *b, size_t run, enum diff_column c, size_t index);
+double diff_mean_of(const struct diff_builder *b, enum diff_column c, size_t index, bool after);
+
+/* How sure the log of a share is, from N samples; weights are as good with a made-up N. */
+double diff_log_variance(double share, double n);
+
+/* Fill whole, scale, typical, change and rest. */
+void diff_find_scale(struct diff_builder *b);
+
+/* Fill uneven and D's unnamed. */
+void diff_find_uneven(struct diff_builder *b);
+
+/* Pair functions that went with such that came, and take back what was called proven of them. */
+void diff_find_renamed(struct diff_builder *b);
+
+/* Whether one run a side shows more than runs of one program differ by. */
+bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v);
+
+/* Test the wholes of several runs. */
+void diff_test_whole(struct diff_builder *b);
+
+/* Whether the interval of a cost is outside of the band. */
+bool diff_beyond_band(const struct diff *d, const struct diff_value *v);
+
+/* Fill verdict and why. */
+void diff_judge(struct diff *d);

@@ -1,7 +1,7 @@
-/* diff_judge.c - CPU time, and what all tests together say. */
+/*
+ * diff_judge.c - what all tests together say. A verdict never says the opposite of the CPU time.
+ */
 #include "analysis/diff_inner.h"
-
-#include "analysis/difftest.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,20 +9,14 @@
 
 const char *const diff_verdict_names[] = {"improved", "regressed", "unchanged", "inconclusive"};
 
-/* Closer than this is as good as equal: of the CPU time; in shares of a function. */
-#define SAME_CPU 0.02
+/* Shares closer than this are as good as equal. */
 #define SAME_SHARE 0.01
 
 /*
- * One run a side does not show how much runs differ. On shared machines functions that wait for
- * memory cost a tenth to a fifth more in one run than in the next. So a cost has to change by more
- * than RUNS_DIFFER, at the near end of its interval, to count in the verdict on such a pair, and
- * all that counts must add up to LEAST_OF_PAIR of the time before: interrupts alone make a few
- * percent in one run and nothing in the next. With several runs LEAST_OF_RUNS will do.
+ * Of one run a side, all that is proven must add up to this part of the whole before: interrupts
+ * alone make a few percent in one run and nothing in the next.
  */
-#define RUNS_DIFFER 1.2
 #define LEAST_OF_PAIR 0.05
-#define LEAST_OF_RUNS 0.002
 
 static void __attribute__((format(printf, 3, 4)))
 judge(struct diff *d, enum diff_verdict v, const char *fmt, ...)
@@ -34,81 +28,95 @@ judge(struct diff *d, enum diff_verdict v, const char *fmt, ...)
     d->verdict = v;
 }
 
-/* --- CPU time --- */
+/* --- words --- */
 
-static double mean_of(const double *v, size_t n)
+static void add_seconds(struct buf *b, double s, double largest)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += v[i];
-    return n ? sum / (double)n : 0;
+    if (largest >= 0.1)
+        buf_printf(b, largest >= 100 ? "%.1f s" : largest >= 10 ? "%.2f s" : "%.3f s", s);
+    else
+        buf_printf(b, largest >= 0.01 ? "%.1f ms" : "%.3f ms", s * 1e3);
 }
 
-static void test_cpu(struct diff_value *v, const double *seconds, const struct diff_opts *o)
+void diff_add_costs(struct buf *b, const struct diff *d, double before, double after)
 {
-    double fine, noise = 0;
-    struct interval i = difftest_runs_interval(seconds, o->n_before, o->n_runs);
-    struct difftest_family f = {
-        .values = seconds, .noise = &noise, .m = 1, .n = o->n_runs, .n_before = o->n_before};
-    difftest_runs(&f, &v->p, &fine);
-    v->low = i.low;
-    v->high = i.high;
-    v->q = v->p;
-    v->proven = v->p <= DIFF_LEVEL;
+    double largest = fmax(before, after);
+    if (!d->has_cpu) {
+        buf_printf(b, "%.6g -> %.6g", before, after);
+        return;
+    }
+    add_seconds(b, before, largest);
+    buf_str(b, " -> ");
+    add_seconds(b, after, largest);
 }
 
-static void compare_cpu(struct diff *d, const struct diff_opts *o, const double *cpu_s)
+/* "CPU 1.480 s -> 0.800 s (-45.9 %, 95 % interval -47.1 to -44.8 %)" */
+static void add_whole(struct buf *b, const struct diff *d)
 {
-    size_t nb = o->n_before;
-    d->has_cpu = true;
-    d->cpu_s = (struct diff_value){
-        .before = mean_of(cpu_s, nb),
-        .after = mean_of(cpu_s + nb, o->n_runs - nb),
-        .low = NAN,
-        .high = NAN,
-        .cost_low = NAN,
-        .cost_high = NAN,
-        .p = NAN,
-        .q = NAN,
-    };
-    d->cpu_s.cost = d->cpu_s.after / d->cpu_s.before;
-    if (d->by_runs)
-        test_cpu(&d->cpu_s, cpu_s, o);
+    const struct diff_value *w = &d->whole;
+    buf_str(b, d->has_cpu ? "CPU " : "total ");
+    diff_add_costs(b, d, w->before, w->after);
+    buf_printf(b, " (%+.1f %%", (w->cost - 1) * 100);
+    if (isfinite(w->cost_high))
+        buf_printf(b, ", 95 %% interval %+.1f to %+.1f %%", (w->cost_low - 1) * 100,
+                   (w->cost_high - 1) * 100);
+    buf_str(b, ")");
 }
 
-/* Whether the CPU time alone decides. */
-static bool judge_cpu(struct diff *d)
+/* "'parse' 1.200 s -> 0.540 s (-55.0 %)" */
+static void add_change(struct buf *b, const struct diff *d, const struct diff_entry *e)
 {
-    const struct diff_value *c = &d->cpu_s;
-    if (!d->by_runs || !d->has_cpu || !c->proven || !(c->before > 0))
-        return false;
-    judge(d, c->after < c->before ? DIFF_IMPROVED : DIFF_REGRESSED,
-          "CPU time of a run changed by %+.1f %% (p = %.3g)", (c->cost - 1) * 100, c->p);
-    return true;
+    struct text name = diff_name(d, e);
+    const struct diff_value *v = &e->self;
+    buf_printf(b, "'%.*s' ", name.n < 100 ? (int)name.n : 100, name.at);
+    if (v->before <= 0)
+        buf_printf(b, "is new with %.2f %% of the %s", v->after * 100, d->noun);
+    else if (v->after <= 0)
+        buf_printf(b, "is gone (it had %.2f %% of the %s)", v->before * 100, d->noun);
+    else if (d->scale == DIFF_BY_TYPICAL)
+        buf_printf(b, "got %.1f %% %s relative to the rest of the program", fabs(v->cost - 1) * 100,
+                   v->cost > 1 ? "more expensive" : "cheaper");
+    else {
+        diff_add_costs(b, d, v->before_cost, v->after_cost);
+        if (v->cost >= 3)
+            buf_printf(b, " (x%.3g)", v->cost);
+        else
+            buf_printf(b, " (%+.1f %%)", (v->cost - 1) * 100);
+    }
 }
 
-/* --- costs --- */
+/* What every reason starts with: the whole where it is known. */
+static void add_whole_first(struct buf *b, const struct diff *d)
+{
+    if (d->scale == DIFF_BY_TYPICAL)
+        return;
+    add_whole(b, d);
+    buf_str(b, "; ");
+}
 
-/* What the proven changes add up to, in shares of the total before; and the largest of them. */
+/* --- functions --- */
+
+/* What the proven changes add up to, as a part of the whole before; and the largest of them. */
 struct moved {
     double sum, most;
     const struct diff_entry *largest;
     size_t n;
 };
 
-static bool counts(const struct diff *d, const struct diff_value *v)
+static double change_of(const struct diff *d, const struct diff_value *v)
 {
-    bool far = v->cost_low > RUNS_DIFFER || v->cost_high < 1 / RUNS_DIFFER;
-    return v->proven && (d->by_runs || far);
+    return d->scale == DIFF_BY_TYPICAL ? v->after / d->typical - v->before
+                                       : (v->after_cost - v->before_cost) / d->whole.before;
 }
 
-static struct moved add_up(const struct diff *d)
+/* WAY: 0 for all, else only those that grew (1) or shrank (-1). */
+static struct moved add_up(const struct diff *d, int way)
 {
     struct moved m = {0};
     for (size_t i = 0; i < d->functions.n; i++) {
         const struct diff_entry *e = &d->functions.at[i];
-        double change = e->self.after / d->typical - e->self.before;
-        if (!counts(d, &e->self))
+        double change = change_of(d, &e->self);
+        if (!e->self.proven || change * way < 0)
             continue;
         m.n++;
         m.sum += change;
@@ -120,35 +128,91 @@ static struct moved add_up(const struct diff *d)
     return m;
 }
 
-/* "'parse' costs 10.2 % more" */
-static void add_change(struct buf *b, const struct diff *d, const struct diff_entry *e)
+const struct diff_entry *diff_most_grown(const struct diff *d)
 {
-    struct text name = diff_name(d, e);
-    const struct diff_value *v = &e->self;
-    buf_printf(b, "'%.*s' ", name.n < 100 ? (int)name.n : 100, name.at);
-    if (v->before <= 0)
-        buf_printf(b, "is new with %.2f %% of the %s", v->after * 100, d->noun);
-    else if (v->after <= 0)
-        buf_printf(b, "is gone, which had %.2f %% of the %s", v->before * 100, d->noun);
+    return add_up(d, 1).largest;
+}
+
+/* "'parse' ... and 3 other functions changed" */
+static void add_moved(struct buf *b, const struct diff *d, const struct moved *m)
+{
+    add_change(b, d, m->largest);
+    if (m->n > 1)
+        buf_printf(b, ", and %zu other function%s changed", m->n - 1, m->n > 2 ? "s" : "");
+}
+
+/* --- the whole --- */
+
+static bool judge_whole(struct diff *d)
+{
+    autobuf struct buf b = {0};
+    bool grew = d->whole.cost > 1;
+    if (!d->whole.proven)
+        return false;
+    add_whole(&b, d);
+    struct moved m = add_up(d, grew ? 1 : -1);
+    if (m.n)
+        buf_str(&b, "; largest proven change: ");
+    if (m.n)
+        add_change(&b, d, m.largest);
+    judge(d, grew ? DIFF_REGRESSED : DIFF_IMPROVED, "%s", buf_cstr(&b));
+    return true;
+}
+
+/* Of several runs by their interval; of a pair no interval is known, and the shares decide too. */
+static bool whole_is_same(const struct diff *d)
+{
+    const struct diff_value *w = &d->whole;
+    double band = fmin(d->band, DIFF_BAND_APART);
+    if (d->by_runs)
+        return w->cost_low >= 1 - band && w->cost_high <= 1 + band;
+    return w->cost >= 1 - band && w->cost <= 1 + band;
+}
+
+/* --- what moved --- */
+
+/* Whether the whole went the same way as the sum, and in a pair by at least half as much. */
+static bool whole_agrees(const struct diff *d, const struct moved *m)
+{
+    double change = d->whole.cost - 1;
+    if (d->scale == DIFF_BY_TYPICAL)
+        return true;
+    return change * m->sum > 0 && (d->by_runs || fabs(change) >= fabs(m->sum) / 2);
+}
+
+/* Where the whole is known, that says how much; else the sum has to. */
+static void judge_sum(struct diff *d, const struct moved *m, const char *why)
+{
+    enum diff_verdict v = m->sum > 0 ? DIFF_REGRESSED : DIFF_IMPROVED;
+    if (d->scale != DIFF_BY_TYPICAL)
+        judge(d, v, "%s", why);
     else
-        buf_printf(b, "costs %.1f %% %s next to the typical function", fabs(v->cost - 1) * 100,
-                   v->cost > 1 ? "more" : "less");
+        judge(d, v, "%s; together %+.1f %% of the %s before", why, m->sum * 100, d->noun);
 }
 
 static void judge_moved(struct diff *d, const struct moved *m)
 {
-    autofree char *rest =
-        m->n > 1 ? mem_printf(", and %zu other%s changed", m->n - 1, m->n > 2 ? "s" : "") : NULL;
     autobuf struct buf what = {0};
-    add_change(&what, d, m->largest);
-    if (fabs(m->sum) < (d->by_runs ? LEAST_OF_RUNS : LEAST_OF_PAIR))
-        judge(d, DIFF_INCONCLUSIVE, "%s%s, but all that adds up to %+.1f %% of the %s before%s",
-              buf_cstr(&what), rest ? rest : "", m->sum * 100, d->noun,
-              d->by_runs ? "" : ", which one run a side cannot tell from chance");
+    bool known = d->scale != DIFF_BY_TYPICAL;
+    double least = d->by_runs ? d->band : LEAST_OF_PAIR;
+    add_whole_first(&what, d);
+    add_moved(&what, d, m);
+    const char *why = buf_cstr(&what);
+    if (known && d->by_runs && whole_is_same(d))
+        judge(d, DIFF_UNCHANGED, "%s; the whole is within the %g %% that count as no change", why,
+              fmin(d->band, DIFF_BAND_APART) * 100);
+    else if (fabs(m->sum) < least)
+        judge(d, DIFF_INCONCLUSIVE,
+              "%s; together %+.1f %% of the %s before, less than the %g %% %s", why, m->sum * 100,
+              d->noun, least * 100,
+              d->by_runs ? "that count as no change"
+                         : "that two runs of the same program can differ by");
+    else if (!whole_agrees(d, m))
+        judge(d, DIFF_INCONCLUSIVE,
+              "%s; these changes add up to %+.1f %%, which the %s does not confirm", why,
+              m->sum * 100, d->has_cpu ? "CPU time" : "total");
     else
-        judge(d, m->sum > 0 ? DIFF_REGRESSED : DIFF_IMPROVED,
-              "%s%s; that is %+.1f %% of the %s before", buf_cstr(&what), rest ? rest : "",
-              m->sum * 100, d->noun);
+        judge_sum(d, m, why);
 }
 
 /* --- nothing moved --- */
@@ -166,49 +230,67 @@ static bool shares_are_same(const struct diff *d)
     return d->n_tested > 0;
 }
 
-/* With several runs the CPU time has to be the same too. */
-static bool cpu_is_same(const struct diff *d)
+static void judge_unproven(struct diff *d)
 {
-    const struct diff_value *c = &d->cpu_s;
-    return !d->by_runs || !d->has_cpu ||
-           (c->low >= -SAME_CPU * c->before && c->high <= SAME_CPU * c->before);
+    autobuf struct buf b = {0};
+    add_whole_first(&b, d);
+    if (!d->has_samples)
+        buf_str(&b, "the number of samples is not recorded: nothing to test with");
+    else if (d->by_runs && d->least_p > 0.05)
+        buf_str(&b, "so few runs cannot prove anything: four per side are the least");
+    else if (!d->by_runs)
+        buf_str(&b, "no function changed by more than two runs of the same program can differ by, "
+                    "nor can one run per side show that nothing changed");
+    else
+        buf_printf(&b,
+                   "no change beyond %g %% is proven, nor are these runs enough to rule one out",
+                   d->band * 100);
+    judge(d, DIFF_INCONCLUSIVE, "%s", buf_cstr(&b));
+}
+
+static void judge_same(struct diff *d)
+{
+    autobuf struct buf b = {0};
+    if (d->scale != DIFF_BY_TYPICAL) {
+        add_whole(&b, d);
+        buf_printf(&b, " is within the %g %% that count as no change, and ",
+                   fmin(d->band, DIFF_BAND_APART) * 100);
+    }
+    if (d->scale == DIFF_BY_TYPICAL || !d->by_runs)
+        buf_printf(&b, "every share is the same within %g point", SAME_SHARE * 100);
+    else
+        buf_str(&b, "no function is proven to have changed");
+    judge(d, DIFF_UNCHANGED, "%s", buf_cstr(&b));
 }
 
 static void judge_rest(struct diff *d)
 {
-    if (!d->has_samples)
-        judge(d, DIFF_INCONCLUSIVE, "the number of samples is not recorded: nothing to test with");
-    else if (d->least_p > DIFF_LEVEL)
-        judge(d, DIFF_INCONCLUSIVE, "so few runs cannot prove anything: p is at least %.3g",
-              d->least_p);
-    else if (shares_are_same(d) && cpu_is_same(d))
-        judge(d, DIFF_UNCHANGED, "every share is the same within %g points%s", SAME_SHARE * 100,
-              d->by_runs && d->has_cpu ? ", and the CPU time within 2 %" : "");
-    else if (!d->by_runs)
-        judge(
-            d, DIFF_INCONCLUSIVE,
-            "no cost changed by more than runs of one program may differ, a factor of %g, and the "
-            "shares are not known to be equal",
-            RUNS_DIFFER);
-    else if (d->has_cpu)
-        judge(d, DIFF_INCONCLUSIVE,
-              "no cost changed by more than chance would, and CPU time changed by %+.1f %%, which "
-              "may be chance too (p = %.3g)",
-              (d->cpu_s.cost - 1) * 100, d->cpu_s.p);
+    bool known = d->scale != DIFF_BY_TYPICAL, runs = known && d->by_runs;
+    bool tested = d->has_samples && !(d->by_runs && d->least_p > 0.05);
+    if (tested && (!known || whole_is_same(d)) && (runs || shares_are_same(d)))
+        judge_same(d);
     else
-        judge(d, DIFF_INCONCLUSIVE,
-              "no cost changed by more than chance would, and the runs differ too much to call "
-              "them equal");
+        judge_unproven(d);
 }
 
-void diff_judge(struct diff *d, const struct diff_opts *o, const double *cpu_s)
+static void judge_unnamed(struct diff *d)
 {
-    if (cpu_s)
-        compare_cpu(d, o, cpu_s);
-    struct moved m = add_up(d);
-    if (judge_cpu(d))
+    autobuf struct buf b = {0};
+    add_whole_first(&b, d);
+    struct text all = buf_text(&d->unnamed), line = text_cut(&all, '\n');
+    buf_printf(&b, "%.*s%s, so its functions cannot be compared", TEXT_ARG(line),
+               all.n ? " (and others)" : "");
+    judge(d, DIFF_INCONCLUSIVE, "%s", buf_cstr(&b));
+}
+
+void diff_judge(struct diff *d)
+{
+    if (judge_whole(d))
         return;
-    if (m.n)
+    struct moved m = add_up(d, 0);
+    if (d->unnamed.n)
+        judge_unnamed(d);
+    else if (m.n)
         judge_moved(d, &m);
     else
         judge_rest(d);

@@ -1,5 +1,6 @@
 /* diff_unlike.c - profiles that should not be compared, and why. */
 #include "analysis/diff.h"
+#include "analysis/runcost.h"
 
 static void tell(struct buf *b, const char *what, const char *x, const char *y)
 {
@@ -32,56 +33,6 @@ static void compare_values(const struct selection *x, const struct selection *y,
     compare_rates(x, y, b);
 }
 
-/* --- scope --- */
-
-static bool has_kernel_frames(const struct profile *p)
-{
-    for (size_t i = 0; i < p->frames.n; i++)
-        if (p->frames.at[i].kind == FRAME_KERNEL)
-            return true;
-    return false;
-}
-
-/* Behind the last colon of "cycles:u": only 'u' or only 'k' hides the other. */
-static bool event_says(const char *event, char who, char other)
-{
-    const char *colon = event ? strrchr(event, ':') : NULL;
-    return colon && strchr(colon, who) && !strchr(colon, other) &&
-           strspn(colon + 1, "ukhpPGHISDW") == strlen(colon + 1);
-}
-
-/* Whether "--user-only" is among the options of a recording; the command's own come behind "--". */
-static bool asked_for_user_only(const struct meta *m)
-{
-    const char *options = meta_find(m, META_OPTIONS);
-    struct text rest = text_of(options ? options : "");
-    while (rest.n) {
-        struct text word = text_cut(&rest, ' ');
-        if (text_is(word, "--"))
-            return false;
-        if (text_is(word, "--user-only"))
-            return true;
-    }
-    return false;
-}
-
-/*
- * Which code was looked at; NULL where not known. A recording that could not see the kernel says
- * so; of other inputs kernel code tells that it was seen, and its absence tells nothing.
- */
-static const char *scope_of(const struct selection *s)
-{
-    const struct profile *p = s->profile;
-    const char *event = profile_str(p, s->stream->event).at;
-    const char *hidden = meta_find(&p->meta, META_KERNEL_HIDDEN);
-    if ((hidden && strcmp(hidden, "yes") == 0) || asked_for_user_only(&p->meta) ||
-        event_says(event, 'u', 'k'))
-        return "without the kernel";
-    if (event_says(event, 'k', 'u'))
-        return "only the kernel";
-    return hidden || has_kernel_frames(p) ? "with the kernel" : NULL;
-}
-
 /* --- all of it --- */
 
 static const struct {
@@ -102,6 +53,6 @@ void diff_unlike(const struct diff_opts *o, struct buf *b)
         for (size_t k = 0; k < sizeof alike / sizeof *alike; k++)
             tell(b, alike[k].what, meta_find(&first->profile->meta, alike[k].key),
                  meta_find(&run->profile->meta, alike[k].key));
-        tell(b, "the scope", scope_of(first), scope_of(run));
+        tell(b, "the scope", runcost_scope(first), runcost_scope(run));
     }
 }

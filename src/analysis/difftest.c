@@ -85,20 +85,30 @@ static int by_log(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* How much of [AT, AT + TIME] is inside of [LOW, HIGH], as a part of TIME. */
+static double part_inside(double at, double time, double low, double high)
+{
+    double inside = fmin(at + time, high) - fmax(at, low);
+    return inside > 0 && time > 0 ? inside / time : 0;
+}
+
 struct difftest_typical difftest_typical(const struct difftest_change *at, size_t n)
 {
+    double all = 0, before = 0, sum = 0, weight = 0;
     if (n < 3)
         return (struct difftest_typical){0, 0};
-    struct difftest_change *sorted = mem_calloc(n, sizeof *sorted);
+    autofree struct difftest_change *sorted = mem_calloc(n, sizeof *sorted);
     memcpy(sorted, at, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_log);
-    size_t trim = n * 3 / 10 > 1 ? n * 3 / 10 : 1;
-    double sum = 0, weight = 0;
-    for (size_t i = trim; i < n - trim; i++) {
-        sum += sorted[i].log / sorted[i].variance;
-        weight += 1 / sorted[i].variance;
+    for (size_t i = 0; i < n; i++)
+        all += sorted[i].time;
+    for (size_t i = 0; i < n; before += sorted[i++].time) {
+        double part = part_inside(before, sorted[i].time, 0.3 * all, 0.7 * all);
+        sum += part * sorted[i].log / sorted[i].variance;
+        weight += part / sorted[i].variance;
     }
-    free(sorted);
+    if (!(weight > 0))
+        return (struct difftest_typical){0, 0};
     return (struct difftest_typical){sum / weight, 1 / weight};
 }
 
@@ -126,4 +136,18 @@ void difftest_adjust(double *p, size_t n)
         *at = least;
     }
     vec_done(&order);
+}
+
+void difftest_adjust_weighted(double *p, const double *weight, size_t n)
+{
+    double sum = 0, tests = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(p[i])) {
+            sum += weight[i];
+            tests++;
+        }
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(p[i]))
+            p[i] = weight[i] > 0 ? fmin(1, p[i] * sum / (tests * weight[i])) : 1;
+    difftest_adjust(p, n);
 }

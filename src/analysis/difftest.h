@@ -9,17 +9,19 @@
 
 /* --- what moved together --- */
 
-/* What one function changed by: the log of after / before, and how sure that is. */
+/* What one function changed by: the log of after / before, how sure that is, and its weight. */
 struct difftest_change {
     double log; /* first, as it is sorted by */
     double variance;
+    double time; /* share of the time, any unit */
 };
 
 /*
  * Shares add up to 100 %: when one function grows, all others shrink by a common factor. The
  * typical change is an estimate of that factor: the mean of the logs, weighted by their variance,
- * without the largest and the smallest 30 % of them (at least one each), so that a few functions
- * that did change have no say. Below three functions there is no telling: 0.
+ * without the functions that changed most: those that hold 30 % of the time at either end have no
+ * say. Trimmed by time and not by number, as a change in one place touches many small functions.
+ * Below three functions there is no telling: 0, and a variance of 0.
  */
 struct difftest_typical {
     double log, variance;
@@ -60,17 +62,15 @@ struct interval difftest_runs_interval(const double *values, size_t n_before, si
  */
 struct difftest_family {
     const double *values, *noise;
-    const double *others; /* the same quantities measured another way, or NULL */
     size_t m, n, n_before;
 };
 
 /*
- * A permutation test of each quantity, over all ways to deal out the runs, or DIFFTEST_DEALS
- * random ones (always the same) where there are more.
+ * RET_P: a permutation test of each quantity, over all ways to deal out the runs, or DIFFTEST_DEALS
+ * random ones (always the same) where there are more. Assumes nothing, but has a smallest p that is
+ * too large to stand out of many tests: 2 / 252 for five runs a side.
  *
- * RET_FINE gets a p with a finer step: how often any of the M quantities, in any deal, differs as
- * much in terms of its own scatter, by whichever of the two ways to measure it shows more. With
- * few runs a single quantity's p cannot be small enough to stand out of many; the M together can.
+ * RET_FINE: Student's t test, which has no such step.
  */
 enum { DIFFTEST_DEALS = 20000 };
 void difftest_runs(const struct difftest_family *f, double *ret_p, double *ret_fine);
@@ -85,3 +85,9 @@ double difftest_least_p(size_t n_before, size_t n);
  * as one. NAN stays and is not counted.
  */
 void difftest_adjust(double *p, size_t n);
+
+/*
+ * The same where tests matter unlike (Genovese, Roeder and Wasserman): WEIGHT, of any unit, must
+ * not depend on which side is which. What matters more needs a less small p.
+ */
+void difftest_adjust_weighted(double *p, const double *weight, size_t n);

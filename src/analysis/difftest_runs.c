@@ -3,7 +3,6 @@
 #include "base/vec.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* --- intervals --- */
 
@@ -114,12 +113,12 @@ static struct deals deal(const struct difftest_family *f)
     return d;
 }
 
-/* --- scores --- */
+/* --- tests of one quantity --- */
 
 /* A quantity, its mean taken off. */
 struct row {
     double *values;
-    double squares, noise;
+    double squares;
     size_t n, n_before;
 };
 
@@ -133,125 +132,43 @@ static void row_set(struct row *r, const double *from)
     }
 }
 
-/*
- * How far apart the sides are, in terms of the scatter within them. Few runs tell little about
- * their scatter, so what is known of it from sampling counts like PRIOR more of them: without that,
- * quantities whose runs happen to be close would stand out.
- */
-static double score(const struct row *r, const uint32_t *before)
+/* With both sides' sizes and the squares fixed, t grows with the sum of one side alone. */
+static double sum_of(const struct row *r, const uint32_t *before)
 {
-    const double prior = r->noise > 0 ? 4 : 0;
-    double nb = (double)r->n_before, na = (double)(r->n - r->n_before), sum = 0;
+    double sum = 0;
     for (size_t k = 0; k < r->n_before; k++)
-        sum += r->values[before[k]];
-    double within = fmax(0, r->squares - sum * sum / nb - sum * sum / na);
-    double variance = (within + prior * r->noise) / (nb + na - 2 + prior);
-    double diff = fabs(sum / nb + sum / na);
-    return diff / sqrt(variance * (1 / nb + 1 / na) + 1e-12 * r->squares + 1e-300);
+        sum += r->values[before ? before[k] : k];
+    return fabs(sum);
 }
 
-static int downwards(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x > y ? -1 : x < y;
-}
-
-/* How many of the M scores, largest first, a score reaches. */
-static size_t first_reached(const double *sorted, size_t m, double x)
-{
-    size_t low = 0, high = m;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (sorted[middle] <= x)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-/* One quantity, measured in one way or two. */
-struct quantity {
-    struct row row, other;
-    bool has_other;
-};
-
-static void quantity_init(struct quantity *q, const struct difftest_family *f)
-{
-    q->row = (struct row){.n = f->n, .n_before = f->n_before};
-    q->other = q->row;
-    q->row.values = mem_calloc(f->n, sizeof *q->row.values);
-    q->other.values = mem_calloc(f->n, sizeof *q->other.values);
-    q->has_other = f->others != NULL;
-}
-
-static void quantity_set(struct quantity *q, const struct difftest_family *f, size_t i)
-{
-    q->row.noise = q->other.noise = f->noise[i];
-    row_set(&q->row, f->values + i * f->n);
-    if (q->has_other)
-        row_set(&q->other, f->others + i * f->n);
-}
-
-static void quantity_done(struct quantity *q)
-{
-    free(q->row.values);
-    free(q->other.values);
-}
-
-struct scores {
-    double own, either;
-};
-
-static struct scores scores_of(const struct quantity *q, const uint32_t *before)
-{
-    double own = score(&q->row, before);
-    return (struct scores){own, q->has_other ? fmax(own, score(&q->other, before)) : own};
-}
-
-/* A score as good as another, up to rounding. */
+/* A sum as good as another, up to rounding. */
 #define NEARLY (1 - 1e-9)
 
-struct pool {
-    struct scores *seen; /* of the runs as they are */
-    double *sorted;      /* the larger ones, from the top */
-    size_t *reached; /* by place in sorted: scores of all deals that reach it, not the one above */
-};
-
-static void pool_init(struct pool *p, const struct difftest_family *f, struct quantity *q)
+static double permutation_p(const struct row *r, const struct deals *d)
 {
-    autofree uint32_t *as_is = mem_calloc(f->n, sizeof *as_is);
-    for (size_t k = 0; k < f->n; k++)
-        as_is[k] = (uint32_t)k;
-    p->seen = mem_calloc(f->m, sizeof *p->seen);
-    p->sorted = mem_calloc(f->m, sizeof *p->sorted);
-    p->reached = mem_calloc(f->m + 1, sizeof *p->reached);
-    for (size_t i = 0; i < f->m; i++) {
-        quantity_set(q, f, i);
-        p->seen[i] = scores_of(q, as_is);
-        p->sorted[i] = p->seen[i].either * NEARLY;
-    }
-    qsort(p->sorted, f->m, sizeof *p->sorted, downwards);
+    size_t reached = 0;
+    double seen = sum_of(r, NULL) * NEARLY;
+    for (size_t k = 0; k < d->n; k++)
+        reached += sum_of(r, d->runs.at + k * d->n_before) >= seen;
+    return (double)reached / (double)d->n;
 }
 
-static void pool_done(struct pool *p)
-{
-    free(p->seen);
-    free(p->sorted);
-    free(p->reached);
-}
+/*
+ * Few runs may be close by chance, so their scatter counts at least as what sampling alone would
+ * give: without that, the smallest functions would stand out. Knowing that much of the scatter is
+ * worth KNOWN more runs.
+ */
+enum { KNOWN = 4 };
 
-/* How many deals show as much of quantity I as was seen; all scores go to the pool. */
-static size_t deal_out(struct pool *p, const struct deals *d, const struct quantity *q, size_t i,
-                       size_t m)
+static double student_p(const struct row *r, double noise)
 {
-    size_t own = 0;
-    for (size_t k = 0; k < d->n; k++) {
-        struct scores s = scores_of(q, d->runs.at + k * d->n_before);
-        own += s.own >= p->seen[i].own * NEARLY;
-        p->reached[first_reached(p->sorted, m, s.either)]++;
-    }
-    return own;
+    double nb = (double)r->n_before, na = (double)(r->n - r->n_before), sum = sum_of(r, NULL);
+    double dof = nb + na - 2, within = fmax(0, r->squares - sum * sum / nb - sum * sum / na);
+    if (dof < 1)
+        return 1;
+    double variance = fmax(within / dof, noise) * (1 / nb + 1 / na);
+    double error2 = variance + 1e-12 * r->squares + 1e-300;
+    return stats_t_p((sum / nb + sum / na) / sqrt(error2), noise > 0 ? dof + KNOWN : dof);
 }
 
 void difftest_runs(const struct difftest_family *f, double *ret_p, double *ret_fine)
@@ -259,22 +176,13 @@ void difftest_runs(const struct difftest_family *f, double *ret_p, double *ret_f
     if (!f->m)
         return;
     struct deals d = deal(f);
-    struct quantity q;
-    struct pool pool;
-    quantity_init(&q, f);
-    pool_init(&pool, f, &q);
+    autofree double *values = mem_calloc(f->n, sizeof *values);
+    struct row row = {.values = values, .n = f->n, .n_before = f->n_before};
     for (size_t i = 0; i < f->m; i++) {
-        quantity_set(&q, f, i);
-        ret_p[i] = (double)deal_out(&pool, &d, &q, i, f->m) / (double)d.n;
+        row_set(&row, f->values + i * f->n);
+        ret_p[i] = permutation_p(&row, &d);
+        ret_fine[i] = student_p(&row, f->noise[i]);
     }
-    for (size_t i = 1; i < f->m; i++)
-        pool.reached[i] += pool.reached[i - 1];
-    for (size_t i = 0; i < f->m; i++) {
-        size_t at = first_reached(pool.sorted, f->m, pool.seen[i].either);
-        ret_fine[i] = (double)pool.reached[at] / (double)d.n / (double)f->m;
-    }
-    pool_done(&pool);
-    quantity_done(&q);
     vec_done(&d.runs);
 }
 

@@ -2,6 +2,7 @@
 #include "analysis/scaling.h"
 
 #include "analysis/canon.h"
+#include "analysis/runcost.h"
 
 /* Shares below this are not worth a row of the table. */
 #define LEAST_SHARE 0.005
@@ -27,14 +28,60 @@ static void fit(const struct scaling *s, struct scaling_cost *c)
     c->fits = growth_fit(&c->growth, points, s->n);
 }
 
-/* In whole units: a value of 15 with one decimal is 1.5. */
-static double whole_of(const struct flat *f)
+/* --- what runs cost --- */
+
+/* What all runs have in common; RUNCOST_UNKNOWN where they do not. */
+static enum runcost_kind kind_of_runs(const struct scaling_run *runs, size_t n)
 {
-    double value = (double)f->whole;
-    for (int i = 0; i < selection_value(f->selection)->decimals; i++)
+    enum runcost_kind kind = runcost_of(runs[0].selection).kind;
+    for (size_t i = 1; i < n; i++)
+        if (runcost_of(runs[i].selection).kind != kind)
+            return RUNCOST_UNKNOWN;
+    return kind;
+}
+
+/* In whole units: a value of 15 with one decimal is 1.5. */
+static double total_of(const struct selection *s)
+{
+    double value = (double)s->total;
+    for (int i = 0; i < selection_value(s)->decimals; i++)
         value /= 10;
     return value;
 }
+
+static void set_wholes(struct scaling *s)
+{
+    bool cpu = kind_of_runs(s->runs, s->n) == RUNCOST_CPU;
+    const struct selection *last = scaling_largest(s)->selection;
+    const struct value_type *value = selection_value(last);
+    s->dimension = cpu ? DIM_TIME : value->dimension;
+    s->unit = cpu ? text_of(UNIT_TIME) : profile_str(last->profile, value->unit);
+    s->whole.cost = new_costs(s);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct selection *run = s->runs[i].selection;
+        s->whole.cost[i] = cpu ? runcost_of(run).value * 1e9 : total_of(run);
+    }
+}
+
+void scaling_unlike(const struct scaling_run *runs, size_t n, struct buf *b)
+{
+    const struct selection *first = runs[0].selection;
+    enum runcost_kind kind = kind_of_runs(runs, n);
+    for (size_t i = 1; i < n && !b->n; i++) {
+        const struct selection *run = runs[i].selection;
+        struct text x = selection_event(first), y = selection_event(run);
+        double a = first->stream->rate_hz, c = run->stream->rate_hz;
+        if (kind != RUNCOST_CPU && x.n && y.n && strcmp(x.at, y.at) != 0)
+            buf_printf(b, "the event differs: '%s' and '%s'", x.at, y.at);
+        else if (runcost_of(run).kind != runcost_of(first).kind ||
+                 selection_quantity(run) != selection_quantity(first))
+            buf_str(b, "the runs do not measure the same thing");
+        else if (kind == RUNCOST_UNKNOWN && a != c)
+            buf_printf(b, "the sampling rate differs: '%.10g' and '%.10g'", a, c);
+    }
+}
+
+/* --- functions --- */
 
 struct scaling_cost scaling_of(struct scaling *s, struct text name, enum flat_what what)
 {
@@ -43,7 +90,7 @@ struct scaling_cost scaling_of(struct scaling *s, struct text name, enum flat_wh
         const struct flat *f = s->lists[i];
         autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
         if (flat_find_canonical(f, name, in_set))
-            c.cost[i] = flat_share_of_set(f, in_set, what).share * whole_of(f);
+            c.cost[i] = flat_share_of_set(f, in_set, what).share * s->whole.cost[i];
     }
     fit(s, &c);
     return c;
@@ -98,12 +145,9 @@ void scaling_build(struct scaling *s, const struct scaling_run *runs, size_t n, 
     s->lists = mem_calloc(n, sizeof *s->lists);
     memcpy(s->runs, runs, n * sizeof *runs);
     qsort(s->runs, n, sizeof *s->runs, by_size);
-    s->whole.cost = new_costs(s);
-    for (size_t i = 0; i < n; i++) {
+    set_wholes(s);
+    for (size_t i = 0; i < n; i++)
         s->lists[i] = flat_build(s->runs[i].selection, FLAT_FUNCTION);
-        s->whole.cost[i] = whole_of(s->lists[i]);
-    }
-    s->value = selection_value(scaling_largest(s)->selection);
     fit(s, &s->whole);
     add_functions(s, top);
 }

@@ -1,12 +1,15 @@
 /*
  * scaling.h - profiles of growing input: how the cost of a program and of its functions grows.
  *
- * The cost of a function is its share of a run times what the run cost, in the unit of the value
- * that is shown. Functions are the same in two runs where their canonical names are (canon.h).
+ * The cost of a function is its share of a run times what the run cost (runcost.h): nanoseconds of
+ * CPU time wherever that is known, so that recordings of unlike rates compare; else in the unit of
+ * the value that is shown. Functions are the same in two runs where their canonical names are
+ * (canon.h).
  */
 #pragma once
 #include "analysis/flat.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "stats/growth.h"
 
 struct scaling_run {
@@ -31,11 +34,18 @@ struct scaling {
     struct scaling_run *runs; /* smallest first */
     struct flat **lists;      /* one a run, by function */
     size_t n;
-    const struct value_type *value; /* of the largest run: what the costs are */
+    enum dimension dimension; /* what the costs are */
+    struct text unit;         /* theirs, as the field calls it */
     struct scaling_cost whole;
     VEC(struct scaling_function) functions; /* the hottest of the largest run, by self */
     struct arena arena;
 };
+
+/*
+ * Append to B why the costs of N runs do not compare: another event, or counts of samples that were
+ * taken at unlike rates. Nothing where they do.
+ */
+void scaling_unlike(const struct scaling_run *runs, size_t n, struct buf *b);
 
 /*
  * Of N runs in any order, at least two; the selections must outlive S. TOP functions are looked at.

@@ -11,7 +11,7 @@ struct cmd_diff_opts {
     struct input_opts input;
     struct output_opts output;
     const char *theme;
-    double min_share;
+    double min_share, band;
     long top;
     bool force, before, after;
 };
@@ -25,9 +25,14 @@ static const struct opt diff_table[] = {
     {0, "min-share", OPT_NUMBER, AT(min_share), "PERCENT",
      "test only what has this share of the time, the mean of both sides (default: 0.5)", .min = 0,
      .max = 100},
+    {0, "band", OPT_NUMBER, AT(band), "PERCENT",
+     "changes up to this do not matter (default: 2; where the sides were not recorded in turn 5, "
+     "on a "
+     "busy machine 50)",
+     .min = 0.01, .max = 100},
     {0, "top", OPT_INT, AT(top), "N", "rows in each list (default: 10)", .min = 1, .max = 1000000},
     {0, "force", OPT_FLAG, AT(force), NULL,
-     "compare unlike profiles all the same; the output says so"},
+     "compare incompatible profiles anyway; the output says so"},
     {0, "theme", OPT_CHOICE, AT(theme), "THEME", "of the SVG: light, dark, or auto (default: auto)",
      "auto light dark"},
     SELECTION_OPTS(struct cmd_diff_opts),
@@ -148,8 +153,11 @@ static int refuse(const char *reasons, struct err *err)
 static int compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t n_before,
                    struct err *err)
 {
-    struct diff_opts opts = {
-        .runs = l->runs, .n_before = n_before, .n_runs = l->n, .min_share = o->min_share / 100};
+    struct diff_opts opts = {.runs = l->runs,
+                             .n_before = n_before,
+                             .n_runs = l->n,
+                             .min_share = o->min_share / 100,
+                             .band = o->band / 100};
     autobuf struct buf reasons = {0};
     diff_unlike(&opts, &reasons);
     if (reasons.n && !o->force)
@@ -198,25 +206,29 @@ const struct command command_diff = {
     .summary = "compare profiles and say which differences are proven",
     .operands = "BEFORE AFTER | --before BEFORE... --after AFTER...",
     .about =
-        "Lays profiles over each other by function and by call path and tells what grew and what "
-        "shrank, in points of the share, with a 95 % interval and a p that is adjusted for the "
-        "number of functions tested. What is not proven is shown, but not marked. Names are "
-        "compared without what compilers append (.cold, .isra.0, hashes, numbers of lambdas).\n"
+        "Compares profiles by function and by call path and shows what grew and what shrank: "
+        "seconds of CPU time before and after, the change with a 95 % interval, and a p that is "
+        "adjusted for the number of functions tested. Unproven changes are shown, but not marked. "
+        "Names are compared without what compilers append (.cold, .isra.0, hashes, numbers of "
+        "lambdas). A function that went and one that came with the same callers, callees and cost "
+        "are listed as possibly renamed.\n"
         "\n"
-        "Shares add up to 100 %: when one function grows the others shrink. What is tested is "
-        "therefore the cost: the share next to that of the typical function, which most functions "
-        "together tell.\n"
+        "A function's cost is its share times the CPU time of the run. Where the CPU time is not "
+        "known (folded stacks), shares are compared with that of the typical function, because "
+        "shares add to 100 %: when one grows, the others shrink.\n"
         "\n"
-        "With one run a side only the error of sampling is known: a difference between two runs "
-        "of the same program may look proven because the runs differ. The verdict on such a pair "
-        "counts only costs that changed by more than a fifth, and only 5 % of the time or more. "
-        "With several runs a side the runs themselves show how much they differ, and the verdict "
-        "is taken from their CPU time, or from what is proven of functions. Four runs a side are "
-        "the least that can prove anything; five or more are better. Make them in turn, before "
-        "and after, so that a change of the machine meets both.\n"
+        "One run per side shows sampling error, but not how much runs differ. Such a pair counts "
+        "only changes by more than a fifth, which must add up to 5 % of the time. With several "
+        "runs per side the runs show how much they differ. A change is proven when its p is at "
+        "most 0.01 (0.005 for the whole) and its interval lies beyond --band; the whole is "
+        "unchanged when the interval "
+        "of its CPU time lies within --band. A verdict never contradicts the CPU time. Four runs "
+        "per side are the minimum to prove anything. Record the sides in turn, so that a change "
+        "of the machine affects both.\n"
         "\n"
-        "Profiles of another event, kind, rate, scope, machine or value are refused; --force "
-        "compares them and says so in the output.",
+        "If a module has function names on one side only, its functions are not compared. "
+        "Profiles with a different event, kind, rate, scope, machine or value are refused; --force "
+        "compares them anyway and says so in the output.",
     .examples =
         "kelvin diff before.kelvin after.kelvin              # top ten each way, and a verdict\n"
         "kelvin diff before.kelvin after.kelvin -o diff.svg  # grown red, shrunk blue, else grey\n"

@@ -121,3 +121,38 @@ double stats_t95(double dof)
     return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
            (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
 }
+
+/* The continued fraction of the incomplete beta function, by Lentz's method. */
+static double beta_fraction(double a, double b, double x)
+{
+    const double tiny = 1e-300;
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    double h = d;
+    for (int m = 1; m <= 500; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 + even * d, c = 1 + even / c;
+        d = 1 / (fabs(d) < tiny ? tiny : d), c = fabs(c) < tiny ? tiny : c;
+        h *= d * c;
+        d = 1 + odd * d, c = 1 + odd / c;
+        d = 1 / (fabs(d) < tiny ? tiny : d), c = fabs(c) < tiny ? tiny : c;
+        h *= d * c;
+        if (fabs(d * c - 1) < 1e-14)
+            break;
+    }
+    return h;
+}
+
+double stats_t_p(double t, double dof)
+{
+    double a = dof / 2, b = 0.5, x = dof / (dof + t * t);
+    if (!(x > 0))
+        return 0;
+    if (!(x < 1))
+        return 1;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2))
+        return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}

@@ -67,3 +67,6 @@ double stats_weighted_n(double sum, double sum_of_squares);
  * ten it errs on the wide side.
  */
 double stats_t95(double dof);
+
+/* Student's t, two-sided: how often chance alone gives T or more, with DOF degrees of freedom. */
+double stats_t_p(double t, double dof);

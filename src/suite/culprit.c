@@ -22,16 +22,7 @@ static void locate_culprit(struct suite_result *w, struct text name)
 void culprit_by_time(struct suite_result *w)
 {
     const struct diff *d = w->diff;
-    const struct diff_entry *worst = NULL;
-    for (size_t i = 0; i < d->functions.n; i++) {
-        const struct diff_entry *e = &d->functions.at[i];
-        if (diff_points(&e->self) <= 0)
-            continue;
-        if (!worst || e->self.proven > worst->self.proven ||
-            (e->self.proven == worst->self.proven &&
-             diff_points(&e->self) > diff_points(&worst->self)))
-            worst = e;
-    }
+    const struct diff_entry *worst = diff_most_grown(d);
     if (!worst)
         return;
     struct text name = diff_name(d, worst);

@@ -1,10 +1,10 @@
 /*
- * culprit.h - which function most likely made a workload slower, with the evidence and its place.
+ * culprit.h - which function of a slower workload is proven to have grown, with its place.
  */
 #pragma once
 #include "suite/suite.h"
 
-/* The function whose self time grew most in R's diff, proven ones first. */
+/* The function whose self time is proven to have grown most in R's diff; none where nothing is. */
 void culprit_by_time(struct suite_result *r);
 
 /* The function that executes more instructions than before, exactly: as they were simulated. Takes

@@ -90,8 +90,11 @@ static void build_scaling(struct suite *s)
         differ |= runs.n && runs.at[0].size != w->workload.size;
         *vec_push(&runs) = (struct scaling_run){&w->recordings.at[0].selection, w->workload.size};
     }
-    s->has_scaling = differ;
+    autobuf struct buf unlike = {0};
     if (differ)
+        scaling_unlike(runs.at, runs.n, &unlike);
+    s->has_scaling = differ && !unlike.n;
+    if (s->has_scaling)
         scaling_build(&s->scaling, runs.at, runs.n, 10);
     vec_done(&runs);
 }

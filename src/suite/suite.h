@@ -98,7 +98,7 @@ struct suite_result {
     bool has_compared[COMPARISONS];
     size_t looks; /* at runs side by side, which share the risk; 0 = their number was fixed */
     bool too_many_findings;
-    char *culprit; /* the function that most likely made it slower, with evidence; NULL = none */
+    char *culprit; /* the function that is proven to have grown most, with evidence; NULL = none */
     char *culprit_file; /* where it is, relative to the project; NULL = not there, or not known */
     uint32_t culprit_line;
 };

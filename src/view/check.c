@@ -97,7 +97,7 @@ static void cell_factor(struct document *d, double factor)
 static void cell_cost(struct document *d, const struct scaling *s, double cost)
 {
     char text[UNITS_MAX];
-    cell(d, units_scaled(text, cost, dimension_unit(s->value->dimension)));
+    cell(d, units_scaled(text, cost, dimension_unit(s->dimension)));
 }
 
 static void cell_samples(struct document *d, const struct flat *f)
@@ -169,10 +169,9 @@ static void tell_whole(struct document *d, const struct scaling_cost *whole)
     if (!whole->fits)
         return;
     add_interval(&interval, whole);
-    document_text(d, "The whole grows with size^%.2f (%s), nearest to %s, off by a factor of %.2f.",
-                  g->exponent,
-                  interval.n ? buf_cstr(&interval) : "no interval: that takes a third size",
-                  growth_shape_names[g->shape], g->shape_error);
+    document_text(d, "Total cost ~ size^%.2f (%s), closest to O(%s) (off by x%.2f).", g->exponent,
+                  interval.n ? buf_cstr(&interval) : "add a third size to get an interval",
+                  g->shape == GROWTH_1 ? "1" : growth_shape_names[g->shape], g->shape_error);
 }
 
 void check_add_growth(struct document *d, const struct scaling *s)

@@ -22,7 +22,7 @@ void diff_cost(struct buf *b, const struct diff_value *v)
     else if (v->cost >= 3)
         buf_printf(b, "x%.3g", v->cost);
     else
-        buf_printf(b, "%+.1f%%", (v->cost - 1) * 100);
+        buf_printf(b, "%+.1f %%", (v->cost - 1) * 100);
 }
 
 static const char *runs_word(size_t n)
@@ -33,17 +33,17 @@ static const char *runs_word(size_t n)
 void diff_basis(struct buf *b, const struct diff *d)
 {
     if (!d->by_runs) {
-        buf_str(b, d->has_samples ? "one run a side: sampling error only; how much runs differ by "
-                                    "themselves is not known"
-                                  : "one run a side, number of samples not recorded: not tested");
+        buf_str(b, d->has_samples ? "one run per side: intervals cover sampling error, not "
+                                    "run-to-run variation"
+                                  : "one run per side, number of samples not recorded: not tested");
         return;
     }
     buf_printf(b,
-               "%zu %s before, %zu %s after: permutation test on the runs' shares, smallest p "
-               "in reach %.2g",
+               "%zu %s before, %zu %s after: Student's t on the logarithms of the runs' costs, "
+               "confirmed by a permutation test (smallest p in reach %.2g)",
                d->n_before, runs_word(d->n_before), d->n_after, runs_word(d->n_after), d->least_p);
-    if (d->least_p > DIFF_LEVEL)
-        buf_str(b, ", too few to prove anything: four a side are the least");
+    if (d->least_p > 0.05)
+        buf_str(b, ", too few to prove anything: four per side are the least");
 }
 
 /* --- lists --- */
@@ -65,12 +65,18 @@ static const struct diff_value *value_of(const struct list *l, const struct diff
     return l->total ? &e->total : &e->self;
 }
 
-static int by_points(const void *a, const void *b, void *context)
+/* In the unit of the whole, or in shares where there is none. */
+static double amount_moved(const struct diff_value *v)
+{
+    return isnan(v->before_cost) ? v->after - v->before : v->after_cost - v->before_cost;
+}
+
+static int by_amount(const void *a, const void *b, void *context)
 {
     const struct list *l = context;
     const struct diff_entry *x = *(const struct diff_entry *const *)a;
     const struct diff_entry *y = *(const struct diff_entry *const *)b;
-    double p = fabs(diff_points(value_of(l, x))), q = fabs(diff_points(value_of(l, y)));
+    double p = fabs(amount_moved(value_of(l, x))), q = fabs(amount_moved(value_of(l, y)));
     bool proven = value_of(l, x)->proven, other = value_of(l, y)->proven;
     if (proven != other)
         return proven ? -1 : 1;
@@ -82,15 +88,15 @@ struct picked {
 };
 
 /*
- * Less than a twentieth of a point is not shown, nor are paths that prove nothing. A cost that is
- * proven to have grown is among those that grew, even if its share fell.
+ * What moved by less than 0.05 % of the whole is not shown, nor are paths that prove nothing. Grown
+ * is what costs more, even if its share fell.
  */
-static bool belongs(const struct list *l, const struct diff_entry *e)
+static bool belongs(const struct diff *d, const struct list *l, const struct diff_entry *e)
 {
     const struct diff_value *v = value_of(l, e);
-    double points = diff_points(v);
-    bool grew = v->proven ? v->cost > 1 : points > 0;
-    if (grew != l->grew || (fabs(points) < 0.05 && !v->proven))
+    double moved = amount_moved(v), whole = isnan(v->before_cost) ? 1 : d->whole.before;
+    bool grew = v->proven ? v->cost > 1 : moved > 0;
+    if (grew != l->grew || e->renamed || e->unnamed || (fabs(moved) < 0.0005 * whole && !v->proven))
         return false;
     return !l->paths || v->proven;
 }
@@ -101,10 +107,10 @@ static struct picked pick(const struct diff *d, const struct list *l, size_t top
     const struct diff_entry *at = l->paths ? d->paths.at : d->functions.at;
     size_t n = l->paths ? d->paths.n : d->functions.n;
     for (size_t i = l->paths ? 1 : 0; i < n; i++)
-        if (belongs(l, &at[i]))
+        if (belongs(d, l, &at[i]))
             *vec_push(&p.at) = &at[i];
     if (p.at.n)
-        qsort_r(p.at.at, p.at.n, sizeof *p.at.at, by_points, (void *)l);
+        qsort_r(p.at.at, p.at.n, sizeof *p.at.at, by_amount, (void *)l);
     p.at.n = p.at.n < top ? p.at.n : top;
     return p;
 }
@@ -125,18 +131,26 @@ static void add_path(struct buf *b, const struct diff *d, const struct diff_entr
 
 /* --- rows --- */
 
-static void cell_f(struct document *doc, const char *fmt, double x)
-{
-    char s[UNITS_MAX];
-    snprintf(s, sizeof s, fmt, x);
-    document_cell(doc, text_of(s), 0);
-}
-
+/* "+12.1 to +15.0 %", of the cost. */
 static void cell_interval(struct document *doc, const struct diff_value *v)
 {
     char s[UNITS_MAX] = "-";
-    if (!isnan(v->p) && isfinite(v->low))
-        snprintf(s, sizeof s, "%+.2f to %+.2f", v->low * 100, v->high * 100);
+    double low = (v->cost_low - 1) * 100, high = (v->cost_high - 1) * 100;
+    if (!isnan(v->p) && isfinite(high) && high < 1000)
+        snprintf(s, sizeof s, "%+.1f to %+.1f %%", low, high);
+    document_cell(doc, text_of(s), 0);
+}
+
+/* What it cost, or its share where costs are not known. */
+static void cell_cost(struct document *doc, const struct diff *d, double cost, double share)
+{
+    char s[UNITS_MAX];
+    if (d->scale == DIFF_BY_TYPICAL)
+        snprintf(s, sizeof s, "%.2f %%", share * 100);
+    else if (d->has_cpu)
+        snprintf(s, sizeof s, "%.4f s", cost);
+    else
+        snprintf(s, sizeof s, "%.6g", cost);
     document_cell(doc, text_of(s), 0);
 }
 
@@ -148,20 +162,23 @@ static void cell_p(struct document *doc, const struct diff_value *v)
     document_cell(doc, text_of(s), 0);
 }
 
-/* The bar or colour of what is proven: full at twenty points. */
+/* The bar or colour of what is proven: full at a fifth of the whole. */
 static void add_row(struct document *doc, const struct diff *d, const struct list *l,
                     const struct diff_entry *e)
 {
     autobuf struct buf name = {0}, cost = {0};
     char points[UNITS_MAX];
     const struct diff_value *v = value_of(l, e);
-    snprintf(points, sizeof points, "%s%+.2f", v->proven ? "* " : "", diff_points(v));
-    document_cell(doc, text_of(points), v->proven ? fmax(0.05, fabs(diff_points(v)) / 20) : 0);
-    cell_interval(doc, v);
-    cell_f(doc, "%.2f", v->before * 100);
-    cell_f(doc, "%.2f", v->after * 100);
+    double whole = isnan(v->before_cost) ? 1 : d->whole.before;
+    buf_str(&cost, v->proven ? "* " : "");
     diff_cost(&cost, v);
-    document_cell(doc, buf_text(&cost), 0);
+    document_cell(doc, buf_text(&cost),
+                  v->proven ? fmax(0.05, fabs(amount_moved(v)) / whole * 5) : 0);
+    cell_interval(doc, v);
+    cell_cost(doc, d, v->before_cost, v->before);
+    cell_cost(doc, d, v->after_cost, v->after);
+    snprintf(points, sizeof points, "%+.2f", round(diff_points(v) * 100) / 100 + 0.0);
+    document_cell(doc, text_of(points), 0);
     cell_p(doc, v);
     if (l->paths)
         add_path(&name, d, e);
@@ -172,11 +189,11 @@ static void add_row(struct document *doc, const struct diff *d, const struct lis
     document_cell(doc, buf_text(&name), 0);
 }
 
-#define COLUMNS(NAME, TAIL)                                                                       \
-    {                                                                                             \
-        {"points", .right = true}, {"95 % interval", .right = true}, {"before %", .right = true}, \
-            {"after %", .right = true}, {"cost", .right = true}, {"p", .right = true},            \
-            {NAME, .wide = true, .tail = TAIL},                                                   \
+#define COLUMNS(NAME, TAIL)                                                                     \
+    {                                                                                           \
+        {"change", .right = true}, {"95 % interval", .right = true}, {"before", .right = true}, \
+            {"after", .right = true}, {"points", .right = true}, {"p", .right = true},          \
+            {NAME, .wide = true, .tail = TAIL},                                                 \
     }
 
 static const struct document_column function_columns[] = COLUMNS("function", false);
@@ -195,33 +212,84 @@ static void add_list(struct document *doc, const struct diff *d, const struct li
     vec_done(&p.at);
 }
 
-/* --- above the lists --- */
+/* --- renamed --- */
 
-static void add_cpu(struct document *doc, const struct diff *d)
+static void add_renamed(struct document *doc, const struct diff *d)
 {
-    const struct diff_value *c = &d->cpu_s;
-    char tested[UNITS_MAX] = "one run a side, not tested";
-    if (!d->has_cpu)
-        return;
-    if (!isnan(c->p))
-        snprintf(tested, sizeof tested, "p = %.4f", c->p);
-    document_text(doc, "CPU time: %.3f s before, %.3f s after (%+.1f %%; %s).", c->before, c->after,
-                  (c->cost - 1) * 100, tested);
+    static const struct document_column columns[] = {{"before", .right = true},
+                                                     {"after", .right = true},
+                                                     {"was", .wide = true},
+                                                     {"now", .wide = true}};
+    bool any = false;
+    for (size_t i = 0; i < d->functions.n; i++) {
+        const struct diff_entry *gone = &d->functions.at[i], *came = d->functions.at;
+        if (!gone->renamed || gone->total.after > 0)
+            continue;
+        while (came->name != gone->renamed - 1)
+            came++;
+        if (!any) {
+            document_heading(doc, "Possibly renamed");
+            document_text(doc,
+                          "Same callers, callees and cost under another name; not counted as a "
+                          "change.");
+            document_table(doc, columns, 4);
+        }
+        any = true;
+        cell_cost(doc, d, gone->total.before_cost, gone->total.before);
+        cell_cost(doc, d, came->total.after_cost, came->total.after);
+        document_cell(doc, diff_name(d, gone), 0);
+        document_cell(doc, diff_name(d, came), 0);
+    }
 }
 
-/* What all costs are measured against, and its CPU time where that is known. */
-static void add_typical(struct document *doc, const struct diff *d)
+/* --- above the lists --- */
+
+static void add_scale(struct document *doc, const struct diff *d)
 {
-    char cpu[UNITS_MAX] = "";
-    if (!d->n_tested)
-        return;
-    if (d->has_cpu)
-        snprintf(cpu, sizeof cpu, ", its CPU time by %+.1f %%",
-                 (d->typical * d->cpu_s.cost - 1) * 100);
-    document_text(doc,
-                  "A share also moves when others do. The cost column is the share next to that of "
-                  "the typical function (which changed by %+.1f %%%s), and p and * are about it.",
-                  (d->typical - 1) * 100, cpu);
+    if (d->scale == DIFF_BY_CPU)
+        document_text(doc, "Costs are seconds of CPU time per run: a function's share times the "
+                           "CPU time of the run. \"points\" is the change of the share.");
+    else if (d->scale == DIFF_BY_AMOUNT)
+        document_text(doc, "Costs are a function's share times the total of the run. \"points\" is "
+                           "the change of the share.");
+    else if (d->n_tested)
+        document_text(
+            doc,
+            "The CPU time of these runs is not known, only shares, which must add to 100 "
+            "%% and so move together. \"change\" corrects for that: it compares each "
+            "function with the typical one, whose share changed by %+.1f %%. p and * refer "
+            "to that.",
+            (d->typical - 1) * 100);
+}
+
+static void add_band(struct document *doc, const struct diff *d)
+{
+    if (!d->by_runs)
+        document_text(
+            doc, "Proven (*): changed by more than two runs of the same program can differ by.");
+    else
+        document_text(doc,
+                      "Proven (*): p is at most %g, and the interval lies beyond the %g %% that "
+                      "count as no change.",
+                      DIFF_LEVEL, d->band * 100);
+    if (d->apart)
+        document_text(
+            doc,
+            "The sides were not recorded in turn%s, so a change of the machine would look "
+            "like one of the program. Record before and after alternately.",
+            d->busy ? ", and on a busy machine" : "");
+}
+
+static void add_unnamed(struct document *doc, const struct diff *d)
+{
+    struct text rest = buf_text(&d->unnamed);
+    while (rest.n) {
+        struct text line = text_cut(&rest, '\n');
+        document_text(doc,
+                      "%.*s: its functions are not compared. Give the program of that side with "
+                      "--symbols.",
+                      TEXT_ARG(line));
+    }
 }
 
 static void add_unlike(struct document *doc, const char *unlike)
@@ -229,7 +297,7 @@ static void add_unlike(struct document *doc, const char *unlike)
     struct text rest = text_of(unlike);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
-        document_text(doc, "Unlike profiles, compared by force: %.*s.", TEXT_ARG(line));
+        document_text(doc, "Profiles differ, compared anyway (--force): %.*s.", TEXT_ARG(line));
     }
 }
 
@@ -240,13 +308,14 @@ static void add_head(struct document *doc, const struct diff *d, const struct di
     add_unlike(doc, v->unlike);
     if (v->runs[0]->words)
         document_text(doc, "Selected on both sides: %s.", v->runs[0]->words);
-    add_cpu(doc, d);
+    add_unnamed(doc, d);
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
+    add_scale(doc, d);
     document_text(doc,
                   "Tested: %zu functions with a share of %g %% or more; p is adjusted for that "
-                  "number (Benjamini-Hochberg); * = proven at 5 %%.",
+                  "number (Benjamini-Hochberg, weighted by share).",
                   d->n_tested, d->min_share * 100);
-    add_typical(doc, d);
+    add_band(doc, d);
 }
 
 /* --- where the runs come from --- */
@@ -325,6 +394,7 @@ static void build(struct document *doc, const struct diff *d, const struct diff_
         document_figure(doc);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         add_list(doc, d, &lists[i], v->top);
+    add_renamed(doc, d);
     add_provenance(doc, d, v);
 }
 

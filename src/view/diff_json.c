@@ -14,6 +14,8 @@ static void json_value(struct json *j, const char *key, const struct diff_value 
     json_put_number(j, "difference", v->after - v->before);
     json_put_number(j, "low", v->low);
     json_put_number(j, "high", v->high);
+    json_put_number(j, "before_cost", v->before_cost);
+    json_put_number(j, "after_cost", v->after_cost);
     json_put_number(j, "cost", v->cost);
     json_put_number(j, "cost_low", v->cost_low);
     json_put_number(j, "cost_high", v->cost_high);
@@ -43,6 +45,14 @@ static void json_entries(struct json *j, const struct diff *d, bool paths)
         }
         json_key(j, "name");
         json_text(j, diff_name(d, e));
+        if (e->unnamed) {
+            json_key(j, "not_compared");
+            json_bool(j, true);
+        }
+        if (e->renamed) {
+            json_key(j, "possibly_renamed");
+            json_text(j, intern_get(&d->names, e->renamed - 1));
+        }
         json_value(j, "self", &e->self);
         json_value(j, "total", &e->total);
         json_close(j, '}');
@@ -108,7 +118,14 @@ void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
     json_head(&j, d, v);
     json_put_number(&j, "smallest_p", d->by_runs ? d->least_p : NAN);
     json_put_number(&j, "min_share", d->min_share);
+    json_put_number(&j, "band", d->band);
+    json_key(&j, "scale");
+    json_str(&j, d->scale == DIFF_BY_CPU      ? "seconds"
+                 : d->scale == DIFF_BY_AMOUNT ? "total"
+                                              : "typical");
     json_put_number(&j, "typical", d->typical);
+    json_key(&j, "unnamed");
+    json_text(&j, buf_text(&d->unnamed));
     if (d->has_cpu)
         json_value(&j, "cpu_seconds", &d->cpu_s);
     json_runs(&j, "before", v->runs, d->n_before);

@@ -46,7 +46,8 @@ static struct shade shade_of(const void *context, uint32_t node)
     return (struct shade){v->cost > 1 ? FAMILY_RED : FAMILY_BLUE, (uint8_t)(level * 8 + 3)};
 }
 
-static void add_value(struct buf *b, const char *what, const struct diff_value *v)
+static void add_value(struct buf *b, const struct diff *d, const char *what,
+                      const struct diff_value *v)
 {
     buf_printf(b, "%s %.2f%% to %.2f%%, %+.2f points", what, v->before * 100, v->after * 100,
                diff_points(v));
@@ -55,6 +56,10 @@ static void add_value(struct buf *b, const char *what, const struct diff_value *
     if (isfinite(v->low))
         buf_printf(b, " [%+.2f to %+.2f]", v->low * 100, v->high * 100);
     buf_str(b, ", cost ");
+    if (!isnan(v->before_cost) && v->before > 0 && v->after > 0) {
+        diff_add_costs(b, d, v->before_cost, v->after_cost);
+        buf_str(b, ", ");
+    }
     diff_cost(b, v);
     buf_printf(b, ", p %.3g%s", v->q, v->proven ? "" : ", not proven");
 }
@@ -68,9 +73,9 @@ static void add_about(const void *context, uint32_t node, struct buf *xml)
         return;
     }
     const char *presence = diff_presence(&e->total);
-    add_value(xml, "total", &e->total);
+    add_value(xml, w->d, "total", &e->total);
     buf_str(xml, "; ");
-    add_value(xml, "self", &e->self);
+    add_value(xml, w->d, "self", &e->self);
     if (*presence)
         buf_printf(xml, "; %s", presence);
 }
@@ -93,7 +98,7 @@ static void add_warnings(struct buf *b, const char *unlike)
     struct text rest = text_of(unlike);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
-        buf_printf(b, "unlike profiles, compared by force: %.*s\n", TEXT_ARG(line));
+        buf_printf(b, "profiles differ, compared anyway (--force): %.*s\n", TEXT_ARG(line));
     }
 }
 

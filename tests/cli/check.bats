@@ -191,7 +191,8 @@ import json, sys
 d = json.load(sys.stdin)
 assert [r["verdict"] for r in d["results"]] == ["holds", "holds", "fails", "holds"], d["results"]
 assert d["growth"]["sizes"] == [100, 200, 400]
-assert d["growth"]["whole"]["costs"] == [440, 960, 2240]' || fail "$output"
+assert d["growth"]["unit"] == "nanoseconds"
+assert d["growth"]["whole"]["costs"] == [1e6 * n for n in (440, 960, 2240)]' || fail "$output"
     echo 'samples >= 2240' >largest.rules
     kelvin check --sizes 200,400,100 b.txt c.txt a.txt largest.rules
     exits 0
@@ -202,6 +203,18 @@ assert d["growth"]["whole"]["costs"] == [440, 960, 2240]' || fail "$output"
     kelvin check a.txt grow.rules
     exits 1
     [[ $stderr == *"name them with --sizes"* ]]
+}
+
+@test "growth is that of nanoseconds: recordings of unlike rates give the same exponent" {
+    profile 400 linear 10 >a.txt
+    profile 80 linear 10 | sed 's/ 1000000 cpu-clock/ 10000000 cpu-clock/' >b.txt # twice as much at a tenth of the rate
+    profile 1600 linear 10 >c.txt
+    kelvin check --sizes 100,200,400 a.txt b.txt c.txt --format json
+    exits 0
+    [ "$(jq '.growth.whole.exponent * 1000 | round' <<<"$output")" = 1000 ] || fail "$output"
+    kelvin check --sizes 100,200,400 a.txt b.txt c.txt --value samples
+    exits 0
+    has "Total cost ~ size^1.00 (1.00 to 1.00), closest to O(n) (off by x1.00)."
 }
 
 @test "wrong sizes are told" {

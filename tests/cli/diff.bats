@@ -23,14 +23,14 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     script 800 600 >after
     kelvin diff before after
     exits 0
-    [[ $output == "  Verdict: regressed: 'f' costs 100.0 % more next to the typical function"* ]]
-    [[ $output == *"sampling error only"* ]]
-    [[ $output =~ \*\ *\+17\.14\ .*40\.00\ *57\.14\ *\+100\.0%\ .*\ f ]]
-    [[ $output =~ -4\.29\ .*15\.00\ *10\.71\ .*\ g0 ]]
+    [[ $output == "  Verdict: regressed: CPU 1.000 s -> 1.400 s (+40.0 %); 'f' 0.400 s -> 0.800 s (+100.0 %)."* ]]
+    [[ $output == *"intervals cover sampling error, not run-to-run variation"* ]]
+    [[ $output =~ \*\ *\+100\.0\ %\ .*0\.4000\ s\ *0\.8000\ s\ *\+17\.14\ .*\ f ]]
+    [[ $output != *"Shrank"* ]] # the shares of the others fell, not what they cost
     [ "$(grep -c '^ *\* ' <<<"$output")" = 3 ] # self, total, and its path
     kelvin diff after before
     exits 0
-    [[ $output == "  Verdict: improved: 'f' costs 50.0 % less"* ]]
+    [[ $output == "  Verdict: improved: CPU 1.400 s -> 1.000 s (-28.6 %); 'f' 0.800 s -> 0.400 s (-50.0 %)."* ]]
 }
 
 @test "a small change is shown and not proven" {
@@ -48,8 +48,9 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     script 4400 6000 >after
     kelvin diff before after
     exits 0
-    grep -q '^ *\* .* f$' <<<"$output"
-    [[ $output == "  Verdict: inconclusive: "*"factor of"*"1.2"* ]]
+    [[ $output == "  Verdict: inconclusive: CPU 10.00 s -> 10.40 s"*"two runs"*"of the same program can differ by"* ]]
+    [[ $output =~ \+10\.0\ %\ .*\ f ]]
+    ! grep -q '^ *\* ' <<<"$output"
 }
 
 @test "many samples of the same are unchanged" {
@@ -60,7 +61,7 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     script 40010 60000 >after
     kelvin diff before after
     exits 0
-    [[ $output == "  Verdict: unchanged: every share is the same within 1 points"* ]]
+    [[ $output == "  Verdict: unchanged: CPU 100.0 s -> 100.0 s"*"every share is the same within 1 point."* ]]
 }
 
 @test "what compilers append to names makes no difference" {
@@ -72,12 +73,63 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     [ "$(jq '.functions | length' <<<"$output")" = 6 ]
 }
 
-@test "new and vanished functions are told" {
+@test "new and vanished functions are shown" {
     script 400 600 >before
-    script 400 600 _two >after
+    script 800 600 _two >after
     kelvin diff before after
     exits 0
     [[ $output == *"f_two (new)"* && $output == *"f (gone)"* ]]
+    [[ $output == "  Verdict: regressed: CPU 1.000 s -> 1.400 s"* ]]
+}
+
+@test "a function that only has another name is possibly renamed, neither new nor an improvement" {
+    script 4000 6000 >before
+    script 4000 6000 _two >after
+    kelvin diff before after
+    exits 0
+    [[ $output != *"Verdict: improved"* && $output != *"Verdict: regressed"* ]]
+    [[ $output == *"Possibly renamed"*" f "*"f_two"* ]]
+    [[ $output != *"(gone)"* && $output != *"(new)"* ]]
+    ! grep -q '^ *\* ' <<<"$output"
+    kelvin diff before after --format json
+    [ "$(jq -r '.functions[] | select(.name == "f") | .possibly_renamed' <<<"$output")" = f_two ]
+}
+
+@test "a function that is most of the program and got slower is among those that grew" {
+    local i
+    for i in 1 2 3 4 5; do
+        script $((9700 + 7 * i)) 300 >before$i
+        script $((12000 + 9 * i)) $((300 + i)) >after$i
+    done
+    kelvin diff --before before{1..5} --after after{1..5}
+    exits 0
+    [[ $output == "  Verdict: regressed: CPU 10.02 s -> 12.33 s (+23.0 %,"*"'f' 9.72 s -> 12.03 s (+23.7 %)."* ]]
+    [[ $output =~ Grew,\ self[^G]*\*\ \+23\.7\ %[^G]*\ f ]]
+    [[ $output != *"Shrank"*" f"* && $output != *" cause"* ]]
+}
+
+@test "runs of one program are unchanged, and a band can be given" {
+    local i
+    for i in 1 2 3 4 5; do
+        script $((4000 + 13 * i)) $((6000 + 7 * i)) >before$i
+        script $((4000 + 11 * i)) $((6000 + 9 * i)) >after$i
+    done
+    kelvin diff --before before{1..5} --after after{1..5}
+    exits 0
+    [[ $output == "  Verdict: unchanged: CPU 10.06 s -> 10.06 s (+0.0 %,"*"that count as no change"* ]]
+    kelvin diff --before before{1..5} --after after{1..5} --band 0.1
+    exits 0
+    [[ $output == "  Verdict: inconclusive: "* ]]
+}
+
+@test "a module with names on one side only makes no improvement" {
+    script 4000 6000 >before
+    sed 's/\t1000 f (/\t1000 [unknown] (/; s/\t2000 main/\t2000 [unknown]/; s/\t1000 g[0-9]/\t1000 [unknown]/' before >after
+    kelvin diff before after
+    exits 0
+    [[ $output == "  Verdict: inconclusive: CPU 10.00 s -> 10.00 s (+0.0 %); app has no function names after, so"* ]]
+    [[ $output != *"(gone)"* && $output != *"(new)"* ]]
+    ! grep -q '^ *\* ' <<<"$output"
 }
 
 @test "several runs a side are tested by their scatter, and the smallest p is said" {
@@ -117,10 +169,10 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     [[ $stderr == *"do not compare"*"cpu-clock"*"cycles"*"--force"* ]]
     kelvin diff before after --force
     exits 0
-    [[ $output == *"compared by force: "*"cpu-clock"* ]]
+    [[ $output == *"compared anyway (--force): "*"cpu-clock"* ]]
     kelvin diff before after --force -o out.svg
     exits 0
-    grep -q 'compared by force: ' out.svg
+    grep -q 'compared anyway (--force): ' out.svg
 }
 
 @test "a profile without the kernel is not compared with one that has it" {
@@ -156,7 +208,7 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     exits 0
     grep -q '<h1>Difference: regressed</h1>' out.html
     grep -q '>Grew, self<' out.html
-    grep -q '>Shrank, total<' out.html
+    grep -q '>Paths that grew<' out.html
     grep -q '<td>file</td><td class="n">before</td><td class="n">after</td>' out.html
     [ "$(grep -c '<svg' out.html)" = 1 ]
     ! grep -Eq '(src|href)="?(http|//)' out.html
@@ -178,7 +230,7 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     script 800 600 >after
     kelvin diff before after --format md
     exits 0
-    [[ $output == *'| \* +17.14 |'*'| 40.00 | 57.14 | +100.0% |'*' f |'* ]]
+    [[ $output == *'| \* +100.0 % |'*'| 0.4000 s | 0.8000 s | +17.14 |'*' f |'* ]]
 }
 
 @test "counts that are not known to be samples are compared but not tested" {
