@@ -51,7 +51,8 @@ struct perfscript {
     struct row row;
     int64_t period;
 
-    bool saw_empty_line; /* samples end with one; a last one that does not is cut off */
+    bool saw_empty_line; /* samples end with one; the last may lack it */
+    bool half_line;      /* the input ended inside the last line */
     uint64_t lost;
 };
 
@@ -432,17 +433,30 @@ static int tell_cut(struct perfscript *s, struct err *err)
     meta_set_str(&s->im->profile->meta, META_CUT, "the last sample has no end");
     return import_skip_line(s->im, err,
                             "the input ends inside a sample, which may lack frames and is left "
-                            "out (an empty line must follow the last frame)");
+                            "out (its last line is cut)");
 }
 
-/* A call chain ends with an empty line; without it frames may be missing, and the root first. */
+/*
+ * A call chain ends with an empty line, which many tools and editors drop from the end of a file.
+ * The last sample counts if its last line is whole.
+ */
 static int read_end(struct perfscript *s, struct err *err)
 {
     if (!s->in_sample)
         return 0;
-    if (!s->known.chain.n && !s->saw_empty_line)
+    if (s->known.chain.n ? !s->half_line : !s->saw_empty_line)
         return finish_sample(s, err);
     return tell_cut(s, err);
+}
+
+/* Whether the last line of the input, which has no newline, may go on. */
+static bool may_go_on(struct text line)
+{
+    struct perfscript_frame frame;
+    int open = 0;
+    for (size_t i = 0; i < line.n; i++)
+        open += (line.at[i] == '(') - (line.at[i] == ')');
+    return open != 0 || !text_ends(line, ")") || !perfscript_frame_split(line, &frame);
 }
 
 /* An empty line without looking for its end. */
@@ -471,7 +485,8 @@ static int read_lines(struct perfscript *s, struct err *err)
             break;
         while (line.n && (line.at[line.n - 1] == ' ' || line.at[line.n - 1] == '\r'))
             line.n--;
-        if (s->saw_empty_line && !s->in_sample && in->buf[in->start - 1] != '\n')
+        s->half_line = in->buf[in->start - 1] != '\n' && may_go_on(line);
+        if (s->half_line && s->saw_empty_line && !s->in_sample)
             rc = tell_cut(s, err); /* half a header would be half an event's name */
         else
             rc = line.n ? read_line(s, line, err) : read_empty_line(s, err);

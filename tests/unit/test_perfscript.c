@@ -274,6 +274,29 @@ static void cores_of_a_hybrid_cpu_are_summed(void **state)
     profile_free(p);
 }
 
+static int64_t samples_in(const char *text)
+{
+    struct profile *p = read_str(text, (struct import_opts){0});
+    int64_t n = profile_stream(p, 0)->types[0].total;
+    profile_free(p);
+    return n;
+}
+
+#define FIRST "a 1 1.1:     5 cycles:u: \n\t    7f01 f (/x)\n\n"
+
+static void the_last_sample_counts_if_its_last_line_is_whole(void **state)
+{
+    (void)state;
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x)\n"), 2);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x)"), 2);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x)\r\n"), 2);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x"), 1);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f(int)"), 1);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x (deleted)"), 1);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n"), 1);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cyc"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +313,7 @@ int main(void)
         cmocka_unit_test(each_event_has_rows_of_its_own),
         cmocka_unit_test(the_first_event_of_the_recording_is_shown_first),
         cmocka_unit_test(cores_of_a_hybrid_cpu_are_summed),
+        cmocka_unit_test(the_last_sample_counts_if_its_last_line_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
