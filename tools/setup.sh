@@ -10,11 +10,11 @@ clang_major() {
 }
 
 build=(gcc=gcc make=make libc6-dev libzstd-dev zlib1g-dev libxxhash-dev
-    libelf-dev libdw-dev liblzma-dev libiberty-dev libcapstone-dev libsqlite3-dev libinih-dev)
+    libelf-dev libdw-dev liblzma-dev libbz2-dev libiberty-dev libcapstone-dev libsqlite3-dev libinih-dev)
 test=(libcmocka-dev libjansson-dev bats=bats libxml2-utils=xmllint
     clang=clang "libclang-rt-$(clang_major)-dev" clang-format=clang-format clang-tidy=clang-tidy
     "g++=g++" lld=ld.lld mold=mold binutils=readelf gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross
-    shellcheck=shellcheck pkgconf=pkg-config groff-base=groff zstd=zstd gzip=gzip
+    shellcheck=shellcheck pkgconf=pkg-config groff-base=groff zstd=zstd gzip=gzip xz-utils=xz bzip2=bzip2
     python3=python3 chromium=chromium golang-go=go nodejs=node npm=npm)
 bench=(perl=perl python3=python3 hyperfine=hyperfine valgrind=valgrind time=/usr/bin/time git=git ca-certificates)
 

@@ -1,5 +1,5 @@
 /*
- * reader.h - a file or pipe read once, front to back, gzip and zstd undone on the way.
+ * reader.h - a file or pipe read once, front to back, unpacked on the way (unpack.h).
  *
  * The reader keeps a window of decoded bytes: look at it with reader_peek(), take from it with
  * reader_take() or line by line with reader_line(). Memory is the window only, so a file of any
@@ -33,7 +33,7 @@ void reader_open_memory(struct reader *r, const void *bytes, size_t n);
 
 void reader_close(struct reader *r);
 
-/* "gzip", "zstd" or NULL: how the bytes were packed. */
+/* "gzip", "zstd", "xz" and so on, or NULL: how the bytes were packed. */
 const char *reader_packing(const struct reader *r);
 
 /*

@@ -28,3 +28,42 @@ load ../lib/helpers
     prints 'main 2'
     complains 'skipped 1 flaw' 'more than 100000 frames'
 }
+
+@test "xz, bzip2, UTF-16 and a UTF-8 mark are undone" {
+    printf 'main;größe;😀 7\nmain 2\n' >plain.folded
+    local want=$'main 2\nmain;größe;😀 7'
+    xz -k plain.folded
+    bzip2 -k plain.folded
+    cat plain.folded.bz2 plain.folded.bz2 >twice.bz2
+    cat plain.folded.xz plain.folded.xz >twice.xz
+    iconv -t UTF-16 plain.folded >little.txt
+    { printf '\376\377'; iconv -t UTF-16BE plain.folded; } >big.txt
+    { printf '\357\273\277'; cat plain.folded; } >mark.txt
+    for file in plain.folded.xz plain.folded.bz2 little.txt big.txt mark.txt; do
+        kelvin fold "$file"
+        prints "$want"
+        [ -z "$stderr" ] || fail "$file: $stderr"
+        kelvin fold - <"$file"
+        prints "$want"
+    done
+    for file in twice.bz2 twice.xz; do
+        kelvin fold "$file"
+        prints $'main 4\nmain;größe;😀 14'
+    done
+}
+
+@test "xz and bzip2 that are cut or damaged are an error" {
+    seq -f 'main;f%g 3' 20000 >plain.folded
+    xz -k plain.folded
+    bzip2 -k plain.folded
+    for file in plain.folded.xz plain.folded.bz2; do
+        head -c -20 $file >cut
+        kelvin fold cut
+        exits 5
+        complains 'is cut off at byte'
+        { head -c 5000 $file; echo damage; tail -c +5008 $file; } >bad
+        kelvin fold --from folded bad
+        exits 5
+        complains 'is damaged near byte'
+    done
+}
