@@ -12,6 +12,8 @@ extern const struct source source_cpuprofile;
 extern const struct source source_dtrace;
 extern const struct source source_firefox;
 extern const struct source source_folded;
+extern const struct source source_gperftools;
+extern const struct source source_jemalloc;
 extern const struct source source_kelvin;
 extern const struct source source_macsample;
 extern const struct source source_perfdata;

@@ -67,3 +67,87 @@ load ../lib/helpers
         complains 'is damaged near byte'
     done
 }
+
+# A program that spends its time in hot(), called by warm(), and holds what grow() allocated.
+compile_worker() {
+    cat >worker.c <<'SOURCE'
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) unsigned long hot(unsigned long n)
+{
+    unsigned long x = n;
+    for (unsigned long i = 0; i < n; i++)
+        x = x * 6364136223846793005ul + (x >> 7);
+    return x;
+}
+__attribute__((noinline)) unsigned long warm(unsigned long n)
+{
+    unsigned long sum = hot(n) + hot(n + 1);
+    __asm__ volatile("");
+    return sum;
+}
+void *keep[20000];
+__attribute__((noinline)) void grow(int n)
+{
+    for (int i = 0; i < n; i++)
+        keep[i] = memset(malloc(1000), 1, 1000);
+    __asm__ volatile("");
+}
+int main(void)
+{
+    unsigned long sum = 0;
+    grow(20000);
+    for (int i = 0; i < 5000; i++)
+        free(keep[i]);
+    for (int i = 0; i < 150; i++)
+        sum += warm(1000000);
+    return sum == 1;
+}
+SOURCE
+    gcc -O1 -g -fno-omit-frame-pointer -o worker worker.c
+}
+
+library() { # NAME
+    local found
+    found=$(ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }')
+    [ -n "$found" ] || skip "$1 is not installed"
+    echo "$found"
+}
+
+@test "a CPU profile of gperftools has the samples that were taken, with names" {
+    local lib
+    lib=$(library libprofiler.so.0)
+    compile_worker
+    CPUPROFILE=cpu.prof LD_PRELOAD=$lib ./worker 2>said.txt
+    local taken
+    taken=$(sed -n 's/^PROFILE: interrupts.*= \([0-9]*\)\/.*/\1/p' said.txt)
+    kelvin fold --value samples cpu.prof
+    exits 0
+    [ "$(awk '{ n += $NF } END { print n }' <<<"$output")" = "$taken" ] || fail "$output" "$taken taken"
+    grep -q ';main;warm;hot ' <<<"$output" || fail "$output"
+}
+
+@test "a heap profile of tcmalloc has every byte that is live" {
+    local lib
+    lib=$(library libtcmalloc.so.4)
+    compile_worker
+    HEAPPROFILE=$PWD/heap LD_PRELOAD=$lib ./worker 2>said.txt
+    kelvin fold heap.0001.heap
+    exits 0
+    grep -q ';main;grow 15000000$' <<<"$output" || fail "$output"
+    kelvin fold --value alloc_objects heap.0001.heap
+    grep -q ';main;grow 20000$' <<<"$output" || fail "$output"
+}
+
+@test "a heap profile of jemalloc estimates what is live, and ends in the caller of malloc" {
+    local lib
+    lib=$(library libjemalloc.so.2)
+    compile_worker
+    MALLOC_CONF=prof:true,prof_final:true,lg_prof_sample:12,prof_prefix:je LD_PRELOAD=$lib ./worker
+    kelvin fold je.*.heap
+    exits 0
+    local bytes
+    bytes=$(sed -n 's/.*;main;grow \([0-9]*\)$/\1/p' <<<"$output")
+    # 3,300 of 15,000 blocks are sampled: far inside of 10 %. jemalloc rounds 1,000 up to 1,024.
+    [ "$bytes" -gt 13800000 ] && [ "$bytes" -lt 16900000 ] || fail "$output"
+}
