@@ -8,6 +8,7 @@ struct source;
 extern const struct source source_bpftrace;
 extern const struct source source_cachegrind;
 extern const struct source source_callgrind;
+extern const struct source source_chrometrace;
 extern const struct source source_cpuprofile;
 extern const struct source source_dtrace;
 extern const struct source source_firefox;

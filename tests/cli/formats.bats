@@ -107,16 +107,14 @@ SOURCE
     gcc -O1 -g -fno-omit-frame-pointer -o worker worker.c
 }
 
+# Sets lib.
 library() { # NAME
-    local found
-    found=$(ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }')
-    [ -n "$found" ] || skip "$1 is not installed"
-    echo "$found"
+    lib=$(ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }')
+    [ -n "$lib" ] || skip "$1 is not installed"
 }
 
 @test "a CPU profile of gperftools has the samples that were taken, with names" {
-    local lib
-    lib=$(library libprofiler.so.0)
+    library libprofiler.so.0
     compile_worker
     CPUPROFILE=cpu.prof LD_PRELOAD=$lib ./worker 2>said.txt
     local taken
@@ -128,8 +126,7 @@ library() { # NAME
 }
 
 @test "a heap profile of tcmalloc has every byte that is live" {
-    local lib
-    lib=$(library libtcmalloc.so.4)
+    library libtcmalloc.so.4
     compile_worker
     HEAPPROFILE=$PWD/heap LD_PRELOAD=$lib ./worker 2>said.txt
     kelvin fold heap.0001.heap
@@ -140,8 +137,7 @@ library() { # NAME
 }
 
 @test "a heap profile of jemalloc estimates what is live, and ends in the caller of malloc" {
-    local lib
-    lib=$(library libjemalloc.so.2)
+    library libjemalloc.so.2
     compile_worker
     MALLOC_CONF=prof:true,prof_final:true,lg_prof_sample:12,prof_prefix:je LD_PRELOAD=$lib ./worker
     kelvin fold je.*.heap
@@ -150,4 +146,18 @@ library() { # NAME
     bytes=$(sed -n 's/.*;main;grow \([0-9]*\)$/\1/p' <<<"$output")
     # 3,300 of 15,000 blocks are sampled: far inside of 10 %. jemalloc rounds 1,000 up to 1,024.
     [ "$bytes" -gt 13800000 ] && [ "$bytes" -lt 16900000 ] || fail "$output"
+}
+
+@test "clang's time trace adds up to the time that clang says it took" {
+    command -v clang++ >/dev/null || skip "clang++ is not installed"
+    printf '#include <vector>\n#include <string>\nstd::vector<std::string> v;\nint main() { v.emplace_back("a"); }\n' >t.cc
+    clang++ -ftime-trace -c t.cc || skip "this clang has no -ftime-trace"
+    kelvin fold t.json
+    exits 0
+    [ -z "$stderr" ] || fail "$stderr"
+    local took_us
+    took_us=$(grep -o '"ts":[0-9]*,"dur":[0-9]*,"name":"ExecuteCompiler"' t.json | sed 's/.*"dur":\([0-9]*\).*/\1/')
+    [ "$(awk '/ExecuteCompiler/ { n += $NF } END { printf "%d", n / 1000 }' <<<"$output")" = "$took_us" ] ||
+        fail "$took_us" "$output"
+    grep -q ';Source: .*vector' <<<"$output" || fail "$output"
 }
