@@ -107,6 +107,38 @@ struct text reader_peek(struct reader *r, size_t want)
     return (struct text){r->buf + r->start, r->end - r->start};
 }
 
+static bool read_at(int fd, uint64_t offset, size_t n, char *to)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(fd, to + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+bool reader_look(struct reader *r, uint64_t offset, size_t n, void *to)
+{
+    uint64_t here = reader_offset(r), behind = offset - here;
+    if (offset < here || offset > INT64_MAX || n > READER_LOOK_MAX)
+        return false;
+    if (n == 0)
+        return true;
+    bool plain = r->fd >= 0 && !r->decoder && r->owns_fd && lseek(r->fd, 0, SEEK_CUR) >= 0;
+    if (plain && behind + n > r->end - r->start)
+        return read_at(r->fd, offset, n, to);
+    if (behind > READER_LOOK_MAX - n)
+        return false;
+    struct text t = reader_peek(r, (size_t)behind + n);
+    if (t.n < behind + n)
+        return false;
+    memcpy(to, t.at + behind, n);
+    return true;
+}
+
 bool reader_line_slow(struct reader *r, struct text *ret)
 {
     size_t seen = 0;

@@ -54,6 +54,15 @@ static inline uint64_t reader_offset(const struct reader *r)
     return r->before + r->start;
 }
 
+/*
+ * Copy N bytes that stand ahead at OFFSET of the decoded stream and take nothing: from the file
+ * itself, or, where that cannot be read in any order, by keeping all up to there in memory. False
+ * where there are none, or more than READER_LOOK_MAX would have to be kept.
+ */
+bool reader_look(struct reader *r, uint64_t offset, size_t n, void *to);
+
+#define READER_LOOK_MAX ((uint64_t)1 << 30)
+
 bool reader_line_slow(struct reader *r, struct text *ret);
 
 /*

@@ -8,6 +8,7 @@
  *     ...  ids of events; attr entries: perf_event_attr | offset and size of its ids
  *     data.offset  records: | type u32 | misc u16 | size u16 | ... |
  *     behind them  for each flag: offset and size of a part; then the parts
+ * Ids and attr entries may also stand at the end of the file (perf inject, perf 7).
  *
  * A pipe: "PERFILE2" | header size 16, then records only; attrs and parts are among them. Either
  * is read front to back. A recorder that was killed leaves data.size 0 and no parts: then records
@@ -73,12 +74,17 @@ static struct section section_at(const char *at)
     return (struct section){perfdata_word(at), perfdata_word(at + 8)};
 }
 
-/* The bytes of a section that must be within HEAD; empty when it is not. */
-static struct text part_of(struct text head, struct section s)
+/* The bytes of a section that stands ahead, before the data or behind. Empty where there are none.
+ */
+static struct text load_section(struct perfdata *d, struct section s, struct buf *ret)
 {
-    if (s.offset > head.n || s.size > head.n - s.offset)
-        return (struct text){head.at, 0};
-    return (struct text){head.at + s.offset, (size_t)s.size};
+    ret->n = 0;
+    if (s.size > HEAD_MAX_BYTES)
+        return buf_text(ret);
+    vec_reserve(ret, (size_t)s.size + 1);
+    if (reader_look(d->in, s.offset, (size_t)s.size, ret->at))
+        ret->n = (size_t)s.size;
+    return buf_text(ret);
 }
 
 static void add_ids(struct perfdata *d, struct text ids)
@@ -96,18 +102,18 @@ static struct text attr_of(struct text t)
     return (struct text){t.at, size <= t.n ? size : 0};
 }
 
-static int read_attrs(struct perfdata *d, struct text head, struct section attrs, uint64_t entry,
-                      struct err *err)
+static int read_attrs(struct perfdata *d, struct section attrs, uint64_t entry, struct err *err)
 {
-    struct text all = part_of(head, attrs);
+    autobuf struct buf table = {0}, ids = {0};
+    struct text all = load_section(d, attrs, &table);
     if (entry < PERF_ATTR_SIZE_VER0 + sizeof(struct section) || entry > all.n)
         return err_set(err, EXIT_INPUT, "byte 16: the table of events is damaged");
     for (; all.n >= entry; all = (struct text){all.at + entry, all.n - entry}) {
         size_t n = (size_t)entry - sizeof(struct section);
         if (!perfdata_events_add(&d->events, attr_of((struct text){all.at, n})))
             return err_set(err, EXIT_INPUT, "byte %llu: an event's description is damaged",
-                           (unsigned long long)(all.at - head.at));
-        add_ids(d, part_of(head, section_at(all.at + n)));
+                           (unsigned long long)attrs.offset + (size_t)(all.at - table.at));
+        add_ids(d, load_section(d, section_at(all.at + n), &ids));
     }
     return 0;
 }
@@ -126,9 +132,9 @@ static int read_file_header(struct perfdata *d, struct err *err)
     if (head.n < data.offset)
         return err_set(err, EXIT_INPUT,
                        "the perf.data file is cut off at byte %zu, before any record", head.n);
-    head.n = (size_t)data.offset;
+    head.n = (size_t)data.offset; /* reading the table may move the window */
     d->data_end = data.size && data.size < UINT64_MAX / 2 ? data.offset + data.size : UINT64_MAX;
-    int rc = read_attrs(d, head, attrs, entry, err);
+    int rc = read_attrs(d, attrs, entry, err);
     reader_take(d->in, head.n);
     return rc;
 }
