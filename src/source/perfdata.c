@@ -64,7 +64,9 @@ struct perfdata {
     ZSTD_DStream *zstd;
     struct buf unpacked; /* records, the last one perhaps in part */
     bool zstd_broken;
-    char cut[120]; /* where and why the file ends too early; "" if it does not */
+    bool in_folder;     /* records of several files are sorted: no round ends before the last */
+    uint64_t last_time; /* of the records so far of this file */
+    char cut[120];      /* where and why the file ends too early; "" if it does not */
 };
 
 /* --- before the data --- */
@@ -236,6 +238,7 @@ static int kernel_record(struct perfdata *d, struct perfdata_record *r, struct e
         r->body.n = whole; /* whose they are stands at its end */
     if (time == 0 || time == UINT64_MAX)
         return perfdata_apply(&d->apply, r, 1, err);
+    d->last_time = time > d->last_time ? time : d->last_time;
     struct perfdata_sample s;
     struct perfdata_event *e = r->type == PERF_RECORD_SAMPLE && r->body.n > TRIM_BYTES
                                    ? perfdata_record_event(&d->events, r)
@@ -254,6 +257,8 @@ static int plain_record(struct perfdata *d, struct perfdata_record *r, struct er
         perfdata_build_id_read(&d->features, r->misc, r->body);
         return 0;
     case RECORD_FINISHED_ROUND:
+        if (d->in_folder)
+            return 0;
         perfdata_queue_round(&d->queue);
         return drain(d, err);
     case RECORD_EVENT_UPDATE:
@@ -387,13 +392,110 @@ static bool next_record(struct perfdata *d, struct perfdata_record *ret, struct 
     return true;
 }
 
+/* --- the other files of a folder: data.0, data.1... hold records and nothing else --- */
+
+enum { SIDES_MAX = 4096 };
+
+struct side {
+    struct reader in;
+    ZSTD_DStream *zstd;
+    struct buf unpacked;
+    bool zstd_broken, at_end;
+    uint64_t last_time;
+};
+
+/* Let D read from SIDE and keep in it what D was reading; and the other way round. */
+static void swap_side(struct perfdata *d, struct side *side)
+{
+    struct side was = {.zstd = d->zstd,
+                       .unpacked = d->unpacked,
+                       .zstd_broken = d->zstd_broken,
+                       .last_time = d->last_time};
+    d->zstd = side->zstd;
+    d->unpacked = side->unpacked;
+    d->zstd_broken = side->zstd_broken;
+    d->last_time = side->last_time;
+    side->zstd = was.zstd;
+    side->unpacked = was.unpacked;
+    side->zstd_broken = was.zstd_broken;
+    side->last_time = was.last_time;
+}
+
+/* The next record of a file. */
+static int side_record(struct perfdata *d, struct side *side, struct err *err)
+{
+    struct perfdata_record r;
+    int rc;
+    swap_side(d, side);
+    d->in = &side->in;
+    side->at_end = !next_record(d, &r, err, &rc);
+    if (!side->at_end)
+        rc = one_record(d, &r, err);
+    d->in = d->im->in;
+    swap_side(d, side);
+    return rc;
+}
+
+/* The file that is behind the others in time, so that little waits in the queue; NULL at the end.
+ */
+static struct side *oldest_side(struct side *sides, size_t n)
+{
+    struct side *oldest = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!sides[i].at_end && (!oldest || sides[i].last_time < oldest->last_time))
+            oldest = &sides[i];
+    return oldest;
+}
+
+typedef VEC(struct side) side_list;
+
+static int open_sides(struct perfdata *d, side_list *ret, struct err *err)
+{
+    for (int i = 0; i < SIDES_MAX; i++) {
+        autofree char *path = mem_printf("%s/data.%d", d->im->opts.folder, i);
+        if (access(path, F_OK) != 0)
+            return 0;
+        struct side *side = vec_push(ret);
+        *side = (struct side){0};
+        if (reader_open(&side->in, path, err) != 0) {
+            ret->n--;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_sides(struct perfdata *d, struct err *err)
+{
+    uint64_t data_end = d->data_end;
+    side_list sides = {0};
+    int rc = open_sides(d, &sides, err);
+    d->data_end = UINT64_MAX;
+    for (struct side *s; rc == 0 && (s = oldest_side(sides.at, sides.n));)
+        rc = side_record(d, s, err);
+    d->data_end = data_end;
+    for (size_t i = 0; i < sides.n; i++) {
+        struct err broken;
+        if (reader_failed(&sides.at[i].in, &broken) && rc == 0)
+            rc = err_set(err, broken.code, "data.%zu: %s", i, broken.text);
+        reader_close(&sides.at[i].in);
+        ZSTD_freeDStream(sides.at[i].zstd);
+        buf_done(&sides.at[i].unpacked);
+    }
+    vec_done(&sides);
+    return rc;
+}
+
 static int read_data(struct perfdata *d, struct err *err)
 {
     struct perfdata_record r;
     int rc;
+    d->in_folder = d->im->opts.folder != NULL;
     while (next_record(d, &r, err, &rc))
         if ((rc = one_record(d, &r, err)) != 0)
             break;
+    if (rc == 0 && d->in_folder)
+        rc = read_sides(d, err);
     if (rc != 0)
         return rc;
     perfdata_queue_finish(&d->queue);

@@ -161,3 +161,19 @@ library() { # NAME
         fail "$took_us" "$output"
     grep -q ';Source: .*vector' <<<"$output" || fail "$output"
 }
+
+@test "a folder of perf record --threads has all samples that perf script prints" {
+    command -v perf >/dev/null || skip "perf is not installed"
+    compile_worker
+    perf record -q --threads -g -o thr.data ./worker 2>said.txt || skip "perf record --threads: $(tail -n 1 said.txt)"
+    [ -d thr.data ] || fail "perf wrote no folder"
+    kelvin fold --value samples thr.data
+    exits 0
+    local n
+    n=$(perf script -i thr.data -F event 2>/dev/null | grep -c :)
+    [ "$(awk '{ n += $NF } END { print n }' <<<"$output")" = "$n" ] || fail "$n in perf script" "$output"
+    mkdir empty
+    kelvin fold empty
+    exits 5
+    complains 'is a folder' "no file 'data'"
+}
