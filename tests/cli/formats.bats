@@ -177,3 +177,20 @@ library() { # NAME
     exits 5
     complains 'is a folder' "no file 'data'"
 }
+
+@test "pprof takes the program for the file, and prints none of our comments" {
+    command -v go >/dev/null || skip "go is not installed"
+    cat >in.txt <<'TEXT'
+app 7/7 [000] 1.000000:     5 cycles:u: 
+	    7f0000000100 memcpy+0x1 (/usr/lib/libc.so.6)
+	          401100 main+0x9 (/opt/nowhere/app)
+
+TEXT
+    kelvin convert in.txt --to pprof -o out.pb.gz
+    exits 0
+    run go tool pprof -top -symbolize=none out.pb.gz
+    [[ $output == *"File: app"* ]] || fail "$output"
+    [[ $output != *kelvin* ]] || fail "$output"
+    run go tool pprof -comments -symbolize=none out.pb.gz
+    [[ $output == *'#kelvin-export=1'* ]] || fail "$output"
+}
