@@ -64,6 +64,7 @@ struct perfdata {
     ZSTD_DStream *zstd;
     struct buf unpacked; /* records, the last one perhaps in part */
     bool zstd_broken;
+    uint64_t traces;    /* pieces of hardware traces, which are left out */
     bool in_folder;     /* records of several files are sorted: no round ends before the last */
     uint64_t last_time; /* of the records so far of this file */
     char cut[120];      /* where and why the file ends too early; "" if it does not */
@@ -345,6 +346,7 @@ static int one_record(struct perfdata *d, struct perfdata_record *r, struct err 
     case RECORD_COMPRESSED2:
         return compressed_record(d, r, err);
     case RECORD_AUXTRACE:
+        d->traces++;
         if (r->body.n >= 8)
             skip_payload(d, perfdata_word(r->body.at));
         return 0;
@@ -569,6 +571,19 @@ static int tell_cut(struct perfdata *d, struct err *err)
     return 0;
 }
 
+static int tell_traces(struct perfdata *d, struct err *err)
+{
+    static const char what[] =
+        "hardware trace (Intel PT or the like), which is not read: 'perf script "
+        "--itrace=i100usg' turns it into samples that are";
+    if (!d->traces)
+        return 0;
+    if (!profile_count_rows(d->im->profile))
+        return err_set(err, EXIT_INPUT, "there is nothing in it but a %s", what);
+    import_note(d->im, "there is also a %s", what);
+    return 0;
+}
+
 static int read_all(struct perfdata *d, struct err *err)
 {
     if (read_header(d, err) != 0 || read_data(d, err) != 0)
@@ -580,6 +595,8 @@ static int read_all(struct perfdata *d, struct err *err)
     perfdata_features_finish(&d->features);
     if (d->apply.unwound)
         perfdata_features_check_files(&d->features);
+    if (tell_traces(d, err) != 0)
+        return -1;
     return tell_cut(d, err);
 }
 

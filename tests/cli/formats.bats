@@ -194,3 +194,9 @@ TEXT
     run go tool pprof -comments -symbolize=none out.pb.gz
     [[ $output == *'#kelvin-export=1'* ]] || fail "$output"
 }
+
+@test "a hardware trace beside the samples is told" {
+    kelvin fold "$ROOT/tests/golden/perf.data/trace.data"
+    exits 0
+    [[ $stderr == *'hardware trace (Intel PT'*'perf script --itrace'* ]] || fail "$stderr"
+}

@@ -148,10 +148,14 @@ static void kinds_come_from_modules(void **state)
                                  "\t               1 b (/boot/vmlinux)\n"
                                  "\t               1 c (/tmp/perf-12.map)\n"
                                  "\t               1 d ([unknown])\n"
-                                 "\t               1 e (/tmp/perf-x.map)\n\n",
+                                 "\t               1 e (/tmp/perf-x.map)\n"
+                                 "\t               1 f (/usr/lib/debug/boot/vmlinux-6.1.0-13)\n"
+                                 "\t               1 g (/home/x/.debug/jit/jitted-12-3.so)\n"
+                                 "\t               1 h (/home/x/vmlinux-tools/app)\n\n",
                                  (struct import_opts){.merge = true});
-    static const int kinds[] = {FRAME_KERNEL, FRAME_KERNEL, FRAME_JIT, FRAME_USER, FRAME_USER};
-    for (int i = 0; i < 5; i++)
+    static const int kinds[] = {FRAME_KERNEL, FRAME_KERNEL, FRAME_JIT, FRAME_USER,
+                                FRAME_USER,   FRAME_KERNEL, FRAME_JIT, FRAME_USER};
+    for (int i = 0; i < 8; i++)
         assert_int_equal(p->frames.at[i].kind, kinds[i]);
     assert_int_equal(p->frames.at[3].mapping.i, 0);
     profile_free(p);
