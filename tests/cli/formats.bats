@@ -200,3 +200,24 @@ TEXT
     exits 0
     [[ $stderr == *'hardware trace (Intel PT'*'perf script --itrace'* ]] || fail "$stderr"
 }
+
+@test "a Firefox profile has each process by its name, and CPU time beside the samples" {
+    command -v jq >/dev/null || skip "jq is not installed"
+    cat >in.txt <<'TEXT'
+make 7/7 [000] 1.000000:     250000 cpu-clock:u: 
+	          401100 main+0x9 (/usr/bin/make)
+
+cc1 9/9 [000] 1.100000:     250000 cpu-clock:u: 
+	          401100 main+0x9 (/usr/lib/cc1)
+
+worker 9/10 [000] 1.200000:     250000 cpu-clock:u: 
+	          401200 run+0x9 (/usr/lib/cc1)
+
+TEXT
+    kelvin convert in.txt --to firefox -o out.json.gz
+    exits 0
+    gzip -d out.json.gz
+    [ "$(jq -c '[.threads[] | [.name, .processName, .samples.threadCPUDelta[0]]] | sort' out.json)" = \
+        '[["cc1","cc1",250000],["make","make",250000],["worker","cc1",250000]]' ] ||
+        fail "$(jq -c '[.threads[] | [.name, .processName, .samples.threadCPUDelta]]' out.json)"
+}
