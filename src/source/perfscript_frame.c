@@ -100,6 +100,16 @@ bool perfscript_frame_split(struct text line, struct perfscript_frame *ret)
     return split_usual(line, ret) || split_any(line, ret);
 }
 
+bool perfscript_frame_bare(struct text line, struct perfscript_frame *ret)
+{
+    size_t i = find_pc(line, &ret->pc);
+    if (i == 0)
+        return false;
+    ret->symbol = without_offset(text_trim((struct text){line.at + i, line.n - i}));
+    ret->module = text_of("inlined");
+    return ret->symbol.n > 0;
+}
+
 bool perfscript_frame_is_comm(const struct perfscript_frame *f)
 {
     return text_starts(f->symbol, "(") && !text_starts(f->symbol, "(anonymous namespace)");
