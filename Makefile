@@ -25,11 +25,11 @@ endif
 
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen $(WARN) \
              $(CFLAGS) $(if $(SANITIZE),$(SANITIZERS)) $(if $(STATIC),-DKELVIN_STATIC)
-LIBS      := -Wl,--as-needed -ldw -lelf -liberty -lzstd -lz -llzma -lxxhash -lcapstone -lsqlite3 -linih -lm
+LIBS      := -Wl,--as-needed -ldw -lelf -liberty -lzstd -lz -llzma -lbz2 -lxxhash -lcapstone -lsqlite3 -linih -lm
 ifdef STATIC
 # elfutils unpacks sections itself, and its archives do not say with what. The linker warns of dlopen, which src/cmd/static.c
 # takes care of.
-LIBS      := -static -Wl,--no-warnings -Wl,--start-group $(LIBS) -llzma -lbz2 -Wl,--end-group
+LIBS      := -static -Wl,--no-warnings -Wl,--start-group $(LIBS) -Wl,--end-group
 endif
 TEST_LIBS := -lcmocka -ljansson
 
@@ -126,7 +126,7 @@ $(B)/.flags: FORCE
 # Tell what to do rather than a page of compiler errors when a library is missing.
 $(B)/.libs:
 	@mkdir -p $(@D)
-	@printf '#include <%s>\n' elfutils/libdw.h libiberty/demangle.h zstd.h zlib.h lzma.h xxhash.h capstone/capstone.h sqlite3.h ini.h | \
+	@printf '#include <%s>\n' elfutils/libdw.h libiberty/demangle.h zstd.h zlib.h lzma.h bzlib.h xxhash.h capstone/capstone.h sqlite3.h ini.h | \
 	  sed '$$aint main(void){return 0;}' | \
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }

@@ -12,11 +12,11 @@ clang_major() {
 declare -A groups=(
     # The program.
     [build]="gcc=gcc make=make libc6-dev libzstd-dev zlib1g-dev libxxhash-dev
-        libelf-dev libdw-dev liblzma-dev libiberty-dev libcapstone-dev libsqlite3-dev libinih-dev"
+        libelf-dev libdw-dev liblzma-dev libbz2-dev libiberty-dev libcapstone-dev libsqlite3-dev libinih-dev"
     # `make check`. clang makes the sanitized build and the fuzzers; with libc6-dbg the C library has names.
     [test]="libcmocka-dev libjansson-dev bats=bats clang=clang libclang-rt-$(clang_major)-dev g++=g++
         binutils=readelf libc6-dbg python3=python3 jq=jq libxml2-utils=xmllint pkgconf=pkg-config
-        groff-base=groff zstd=zstd gzip=gzip xz-utils=xz procps=pgrep"
+        groff-base=groff zstd=zstd gzip=gzip xz-utils=xz bzip2=bzip2 procps=pgrep"
     # `make check-all`: tools that a few tests use. Without them those are skipped, each with its reason.
     [more]="chromium=chromium nodejs=node golang-go=go rustc=rustc valgrind=valgrind linux-perf=perf
         gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross lld=ld.lld mold=mold zsh=zsh fish=fish
@@ -26,8 +26,6 @@ declare -A groups=(
     # `make deb`, and what its test looks at the package with.
     [deb]="dpkg-dev=dpkg-shlibdeps"
     [lintian]="lintian=lintian"
-    # `make static`: what the libraries above need themselves where they are archives.
-    [static]="libbz2-dev"
     # `tools/fresh.sh`.
     [fresh]="debootstrap=debootstrap"
     # `make bench`.

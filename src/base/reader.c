@@ -1,20 +1,15 @@
-#define ZLIB_CONST
 #include "base/reader.h"
 #include "base/mem.h"
+#include "base/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <zlib.h>
-#include <zstd.h>
 
 enum { WINDOW_BYTES = 1 << 18, INPUT_BYTES = WINDOW_BYTES };
 
-/* Packed input on its way through zlib or zstd. */
+/* Packed input on its way through a decoder. */
 struct decoder {
-    bool is_zstd;
-    z_stream gzip;
-    ZSTD_DStream *zstd;
-    bool done;    /* a whole gzip member or zstd frame was read, and nothing after it yet */
+    struct unpack *unpack;
     uint64_t fed; /* packed bytes consumed, for error messages */
     size_t start, end;
     char in[INPUT_BYTES];
@@ -44,52 +39,33 @@ static int decoder_refill(struct reader *r, struct decoder *d)
     return 1;
 }
 
-/* Both decoders: consume from d->in, write up to N bytes, return their number or -1. */
-static ssize_t gzip_step(struct decoder *d, char *to, size_t n)
+static ssize_t decode_step(struct decoder *d, char *to, size_t n, bool last)
 {
-    z_stream *z = &d->gzip;
-    if (d->done)
-        inflateReset(z); /* another member follows */
-    z->next_in = (const Bytef *)d->in + d->start;
-    z->avail_in = (uInt)(d->end - d->start);
-    z->next_out = (Bytef *)to;
-    z->avail_out = (uInt)n;
-    int rc = inflate(z, Z_NO_FLUSH);
-    size_t used = d->end - d->start - z->avail_in;
-    d->start += used;
-    d->fed += used;
-    d->done = rc == Z_STREAM_END;
-    return rc == Z_OK || rc == Z_STREAM_END || rc == Z_BUF_ERROR ? (ssize_t)(n - z->avail_out) : -1;
-}
-
-static ssize_t zstd_step(struct decoder *d, char *to, size_t n)
-{
-    ZSTD_inBuffer in = {d->in, d->end, d->start};
-    ZSTD_outBuffer out = {to, n, 0};
-    size_t rc = ZSTD_decompressStream(d->zstd, &out, &in);
-    d->fed += in.pos - d->start;
-    d->start = in.pos;
-    d->done = rc == 0;
-    return ZSTD_isError(rc) ? -1 : (ssize_t)out.pos;
+    struct unpack_step s = {d->in + d->start, d->end - d->start, to, n, last};
+    ssize_t got = unpack_take(d->unpack, &s);
+    size_t consumed = d->end - d->start - s.in_n;
+    d->start += consumed;
+    d->fed += consumed;
+    return got;
 }
 
 static ssize_t decode_some(struct reader *r, char *to, size_t n)
 {
     struct decoder *d = r->decoder;
-    const char *what = d->is_zstd ? "zstd" : "gzip";
+    const char *what = unpack_name(d->unpack);
     for (;;) {
         int more = decoder_refill(r, d);
         if (more < 0)
             return -1;
-        if (more == 0 && d->done)
+        if (more == 0 && unpack_may_end(d->unpack))
             return 0;
-        ssize_t got = d->is_zstd ? zstd_step(d, to, n) : gzip_step(d, to, n);
+        ssize_t got = decode_step(d, to, n, more == 0);
         if (got < 0)
             return err_set(&r->err, EXIT_INPUT, "the %s data is damaged near byte %llu", what,
                            (unsigned long long)d->fed);
         if (got > 0)
             return got;
-        if (more == 0)
+        if (more == 0 && !unpack_may_end(d->unpack))
             return err_set(&r->err, EXIT_INPUT,
                            "the %s data is cut off at byte %llu: the file is incomplete", what,
                            (unsigned long long)d->fed);
@@ -131,6 +107,38 @@ struct text reader_peek(struct reader *r, size_t want)
     return (struct text){r->buf + r->start, r->end - r->start};
 }
 
+static bool read_at(int fd, uint64_t offset, size_t n, char *to)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(fd, to + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+bool reader_look(struct reader *r, uint64_t offset, size_t n, void *to)
+{
+    uint64_t here = reader_offset(r), behind = offset - here;
+    if (offset < here || offset > INT64_MAX || n > READER_LOOK_MAX)
+        return false;
+    if (n == 0)
+        return true;
+    bool plain = r->fd >= 0 && !r->decoder && r->owns_fd && lseek(r->fd, 0, SEEK_CUR) >= 0;
+    if (plain && behind + n > r->end - r->start)
+        return read_at(r->fd, offset, n, to);
+    if (behind > READER_LOOK_MAX - n)
+        return false;
+    struct text t = reader_peek(r, (size_t)behind + n);
+    if (t.n < behind + n)
+        return false;
+    memcpy(to, t.at + behind, n);
+    return true;
+}
+
 bool reader_line_slow(struct reader *r, struct text *ret)
 {
     size_t seen = 0;
@@ -163,22 +171,18 @@ bool reader_line_slow(struct reader *r, struct text *ret)
     }
 }
 
-/* Swap the window's packed bytes for a decoder if they start like gzip or zstd. */
+/* Swap the window's packed bytes for a decoder if they start like something packed. */
 static void detect_packing(struct reader *r)
 {
-    struct text head = reader_peek(r, 4);
-    bool gzip = head.n >= 3 && memcmp(head.at, "\x1f\x8b\x08", 3) == 0;
-    bool zstd = head.n >= 4 && memcmp(head.at, "\x28\xb5\x2f\xfd", 4) == 0;
-    if (!gzip && !zstd)
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, which means nothing */
+    struct text head = reader_peek(r, UNPACK_HEAD);
+    struct unpack *unpack = unpack_new(head);
+    if (text_starts(head, mark))
+        reader_take(r, sizeof mark - 1);
+    if (!unpack)
         return;
     struct decoder *d = mem_new(struct decoder);
-    d->is_zstd = zstd;
-    if (zstd) {
-        d->zstd = ZSTD_createDStream();
-        ZSTD_initDStream(d->zstd);
-    } else {
-        inflateInit2(&d->gzip, 15 + 16);
-    }
+    d->unpack = unpack;
     size_t n = r->end - r->start; /* at most one window, which is what d->in holds */
     memcpy(d->in, r->buf + r->start, n);
     d->end = n;
@@ -215,12 +219,9 @@ void reader_open_memory(struct reader *r, const void *bytes, size_t n)
 
 void reader_close(struct reader *r)
 {
-    if (r->decoder) {
-        ZSTD_freeDStream(r->decoder->zstd);
-        if (!r->decoder->is_zstd)
-            inflateEnd(&r->decoder->gzip);
-        free(r->decoder);
-    }
+    if (r->decoder)
+        unpack_free(r->decoder->unpack);
+    free(r->decoder);
     free(r->buf);
     if (r->owns_fd)
         close(r->fd);
@@ -229,7 +230,7 @@ void reader_close(struct reader *r)
 
 const char *reader_packing(const struct reader *r)
 {
-    return !r->decoder ? NULL : r->decoder->is_zstd ? "zstd" : "gzip";
+    return r->decoder ? unpack_name(r->decoder->unpack) : NULL;
 }
 
 bool reader_failed(const struct reader *r, struct err *err)

@@ -1,5 +1,5 @@
 /*
- * reader.h - a file or pipe read once, front to back, gzip and zstd undone on the way.
+ * reader.h - a file or pipe read once, front to back, unpacked on the way (unpack.h).
  *
  * The reader keeps a window of decoded bytes: look at it with reader_peek(), take from it with
  * reader_take() or line by line with reader_line(). Memory is the window only, so a file of any
@@ -33,7 +33,7 @@ void reader_open_memory(struct reader *r, const void *bytes, size_t n);
 
 void reader_close(struct reader *r);
 
-/* "gzip", "zstd" or NULL: how the bytes were packed. */
+/* "gzip", "zstd", "xz" and so on, or NULL: how the bytes were packed. */
 const char *reader_packing(const struct reader *r);
 
 /*
@@ -53,6 +53,15 @@ static inline uint64_t reader_offset(const struct reader *r)
 {
     return r->before + r->start;
 }
+
+/*
+ * Copy N bytes that stand ahead at OFFSET of the decoded stream and take nothing: from the file
+ * itself, or, where that cannot be read in any order, by keeping all up to there in memory. False
+ * where there are none, or more than READER_LOOK_MAX would have to be kept.
+ */
+bool reader_look(struct reader *r, uint64_t offset, size_t n, void *to);
+
+#define READER_LOOK_MAX ((uint64_t)1 << 30)
 
 bool reader_line_slow(struct reader *r, struct text *ret);
 

@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 #include "source/sources.h"
 #include "symbol/finder.h"
+#include "symbol/readable.h"
 #include "symbol/sidecar.h"
 
 #include <pthread.h>
@@ -110,8 +111,10 @@ static void add_names(struct loading *l)
 static void read_profile(struct loading *l)
 {
     l->rc = import_file(&l->im, l->path, &l->want, &l->profile, &l->err);
-    if (l->rc == 0)
-        add_names(l);
+    if (l->rc != 0)
+        return;
+    add_names(l);
+    readable_rename(l->profile);
 }
 
 /* --- modules without names --- */

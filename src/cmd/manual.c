@@ -113,7 +113,7 @@ void manual_overview(FILE *out)
 
 void manual_formats(FILE *out)
 {
-    fprintf(out, "Read (recognised by content, gzip and zstd undone; '-' is standard input):\n");
+    fprintf(out, "Read (recognised by content, gzip, zstd, xz, bzip2 and UTF-16 undone; '-' is standard input):\n");
     for (int i = 0; import_sources[i]; i++)
         fprintf(out, "  %-12s %s\n", import_sources[i]->name, import_sources[i]->title);
     fprintf(out, "\nWritten by 'kelvin convert --to FORMAT':\n");

@@ -241,6 +241,7 @@ static int32_t cell(const firefox_column *c, int64_t row)
 
 static struct str_id string_at(const struct firefox_tables *t, int64_t row)
 {
+    t = t->strings_of;
     return row >= 0 && (uint64_t)row < t->strings.n ? t->strings.at[row] : (struct str_id){0};
 }
 
@@ -268,13 +269,14 @@ static bool is_address(struct text name, uint64_t *ret)
 static struct function_id function_of(const struct firefox_tables *t, struct profile *p,
                                       int32_t func)
 {
-    int32_t file = cell(&t->func_file, func);
-    if (file == FIREFOX_NONE)
-        file = cell(&t->source_file, cell(&t->func_source, func));
+    struct str_id file = string_at(t, cell(&t->func_file, func));
+    if (!file.i)
+        file = string_at(t->sources_of,
+                         cell(&t->sources_of->source_file, cell(&t->func_source, func)));
     int32_t line = cell(&t->func_line, func);
     struct function f = {
         .name = string_at(t, cell(&t->func_name, func)),
-        .file = string_at(t, file),
+        .file = file,
         .line = line > 0 ? (uint32_t)line : 0,
     };
     return profile_add_function(p, &f);
@@ -294,13 +296,13 @@ static struct line line_of(const struct firefox_tables *t, struct import *im, in
 struct resolver {
     struct firefox_tables *t;
     struct import *im;
-    const struct firefox_tables *libs;
+    const struct firefox_tables *shared;
     const firefox_kinds *kinds;
 };
 
 static struct mapping_id mapping_of(const struct resolver *r, int32_t lib)
 {
-    const struct firefox_tables *from = r->t->libs.n ? r->t : r->libs;
+    const struct firefox_tables *from = r->t->libs.n ? r->t : r->shared;
     return lib >= 0 && (size_t)lib < from->libs.n ? from->libs.at[lib] : (struct mapping_id){0};
 }
 
@@ -406,9 +408,11 @@ static void resolve_row(const struct resolver *r, firefox_column *path, int32_t 
 }
 
 void firefox_tables_resolve(struct firefox_tables *t, struct import *im,
-                            const struct firefox_tables *libs, const firefox_kinds *kinds)
+                            const struct firefox_tables *shared, const firefox_kinds *kinds)
 {
-    struct resolver r = {t, im, libs, kinds};
+    struct resolver r = {t, im, shared, kinds};
+    t->strings_of = t->strings.n ? t : shared;
+    t->sources_of = t->source_file.n ? t : shared;
     firefox_column path = {0};
     vec_reserve(&t->stacks, t->stack_frame.n);
     t->stacks.n = t->stack_frame.n;

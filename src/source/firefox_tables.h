@@ -40,6 +40,8 @@ struct firefox_tables {
     firefox_column resource_lib;
     firefox_column source_file;
     VEC(struct mapping_id) libs;
+    /* Whose strings and sources these are: in 56 to 59 the profile's, all else the thread's. */
+    const struct firefox_tables *strings_of, *sources_of;
     firefox_stacks stacks; /* filled by firefox_tables_resolve() */
 };
 
@@ -54,9 +56,9 @@ enum frame_kind firefox_kind_of(struct text category);
 
 typedef VEC(uint8_t) firefox_kinds; /* enum frame_kind by category */
 
-/* Add all stacks to the profile. LIBS are the profile's own, for tables without. */
+/* Add all stacks to the profile. SHARED has what T lacks: libraries, strings, sources. */
 void firefox_tables_resolve(struct firefox_tables *t, struct import *im,
-                            const struct firefox_tables *libs, const firefox_kinds *kinds);
+                            const struct firefox_tables *shared, const firefox_kinds *kinds);
 
 /* What ROW of the stack table became. NULL, or why it is no stack. */
 const char *firefox_tables_stack(const struct firefox_tables *t, int64_t row, struct stack_id *ret);

@@ -9,8 +9,12 @@
 #include "source/import.h"
 #include "source/sources.h"
 
+/* Frames a stack may have. */
+enum { FOLDED_MAX_DEPTH = 100000 };
+
 struct folded {
     struct import *im;
+    uint64_t lines, senseless;           /* those that are not empty; of those without a count */
     int stream, before_type, after_type; /* -1 until seen; plain files use after_type only */
     VEC(uint32_t) frame_of_name;         /* string id -> frame id + 1 */
     VEC(struct frame_id) frames;         /* of the current line */
@@ -27,6 +31,15 @@ static struct text cut_last_word(struct text *line)
         n--;
     line->n = n;
     return word;
+}
+
+/* Whether there is a count at all, which may be wrong in some way. */
+static bool ends_in_number(struct text line)
+{
+    struct text last = cut_last_word(&line);
+    if (text_starts(last, "-"))
+        last = (struct text){last.at + 1, last.n - 1};
+    return last.n && last.at[0] >= '0' && last.at[0] <= '9';
 }
 
 struct folded_line {
@@ -85,12 +98,16 @@ static struct frame_id frame_of(struct folded *f, struct text name)
     return (struct frame_id){*slot - 1};
 }
 
-static struct stack_id stack_of(struct folded *f, struct text stack)
+/* False for a stack that is too deep. */
+static bool stack_of(struct folded *f, struct text stack, struct stack_id *ret)
 {
     f->frames.n = 0;
-    while (stack.n)
+    while (stack.n && f->frames.n < FOLDED_MAX_DEPTH)
         *vec_push(&f->frames) = frame_of(f, text_cut(&stack, ';'));
-    return stacks_intern(&f->im->profile->stacks, f->frames.at, f->frames.n);
+    if (stack.n)
+        return false;
+    *ret = stacks_intern(&f->im->profile->stacks, f->frames.at, f->frames.n);
+    return true;
 }
 
 static void make_types(struct folded *f, int n_counts)
@@ -105,7 +122,8 @@ static void make_types(struct folded *f, int n_counts)
     p->default_value = (struct value_ref){f->stream, f->after_type};
 }
 
-static int add_line(struct folded *f, const struct folded_line *line, struct err *err)
+static int add_line(struct folded *f, const struct folded_line *line, struct stack_id stack,
+                    struct err *err)
 {
     struct profile *p = f->im->profile;
     int64_t values[2];
@@ -116,14 +134,17 @@ static int add_line(struct folded *f, const struct folded_line *line, struct err
                                 err) != 0)
             return -1;
     }
-    struct row row = {.stack = stack_of(f, line->stack), .values = values};
+    struct row row = {.stack = stack, .values = values};
     return profile_add_row(p, f->stream, &row, err);
 }
 
 static int folded_line(struct folded *f, struct text text, struct err *err)
 {
     struct folded_line line;
+    struct stack_id stack;
     const char *why = parse_line(text, &line);
+    f->lines++;
+    f->senseless += why && !ends_in_number(text);
     if (why)
         return import_skip_line(f->im, err, "%s: '%.*s'", why, text.n < 60 ? (int)text.n : 60,
                                 text.at);
@@ -135,10 +156,23 @@ static int folded_line(struct folded *f, struct text text, struct err *err)
     struct err inner;
     if (line.count[0] == 0 && line.count[1] == 0)
         return import_skip_line(f->im, err, "the count is zero");
-    if (add_line(f, &line, &inner) != 0)
+    if (!stack_of(f, line.stack, &stack))
+        return import_skip_line(f->im, err, "a stack of more than %d frames", FOLDED_MAX_DEPTH);
+    if (add_line(f, &line, stack, &inner) != 0)
         return err_set(err, inner.code, "line %llu: %s", (unsigned long long)f->im->in->lines,
                        inner.text);
     return 0;
+}
+
+/* A few broken lines are flaws. Where most lines are, the file is something else. */
+static int check_is_folded(const struct folded *f, struct err *err)
+{
+    if (f->senseless <= f->lines / 2)
+        return 0;
+    return err_set(err, EXIT_INPUT,
+                   "not folded stacks: %llu of %llu lines do not end in a count; the first: %s",
+                   (unsigned long long)f->senseless, (unsigned long long)f->lines,
+                   f->im->first_skip);
 }
 
 static int folded_read(struct import *im, struct err *err)
@@ -155,6 +189,8 @@ static int folded_read(struct import *im, struct err *err)
             continue;
         rc = folded_line(&f, line, err);
     }
+    if (rc == 0)
+        rc = check_is_folded(&f, err);
     vec_done(&f.frame_of_name);
     vec_done(&f.frames);
     return rc;

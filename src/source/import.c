@@ -2,15 +2,26 @@
 #include "source/sources.h"
 
 #include <stdarg.h>
+#include <sys/stat.h>
 
 const struct source *const import_sources[] = {
-    &source_speedscope, &source_kelvin,
-    &source_perfdata,   &source_pprof,
-    &source_dtrace,     &source_bpftrace,
-    &source_perfscript, &source_macsample,
-    &source_cpuprofile, &source_firefox,
-    &source_callgrind,  &source_cachegrind,
-    &source_folded,     NULL,
+    &source_speedscope,
+    &source_kelvin,
+    &source_perfdata,
+    &source_pprof,
+    &source_dtrace,
+    &source_bpftrace,
+    &source_perfscript,
+    &source_macsample,
+    &source_cpuprofile,
+    &source_firefox,
+    &source_callgrind,
+    &source_cachegrind,
+    &source_chrometrace,
+    &source_gperftools,
+    &source_jemalloc,
+    &source_folded,
+    NULL,
 };
 
 /* What a stream is, by the source that is surest of it. */
@@ -117,15 +128,30 @@ int import_reader(struct import *im, struct reader *in, const char *name,
     return rc;
 }
 
+/* The file in a folder of perf record --threads or --kcore; NULL where PATH is no folder. */
+static char *data_of_folder(const char *path)
+{
+    struct stat st;
+    if (strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return NULL;
+    return mem_printf("%s/data", path);
+}
+
 int import_file(struct import *im, const char *path, const struct import_opts *opts,
                 struct profile **ret, struct err *err)
 {
     struct reader in;
     *im = (struct import){0};
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    if (reader_open(&in, path, err) != 0)
+    autofree char *inside = data_of_folder(path);
+    struct import_opts own = *opts;
+    own.folder = inside ? path : NULL;
+    if (inside && access(inside, F_OK) != 0)
+        return err_set(err, EXIT_INPUT,
+                       "'%s' is a folder, and not one of perf record: it has no file 'data'", path);
+    if (reader_open(&in, inside ? inside : path, err) != 0)
         return -1;
-    int rc = import_reader(im, &in, name, opts, ret, err);
+    int rc = import_reader(im, &in, name, &own, ret, err);
     reader_close(&in);
     return rc;
 }

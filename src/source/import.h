@@ -16,6 +16,7 @@ struct import_opts {
     bool addresses;      /* keep each frame's address apart; false = same name, same frame */
     bool bare_addresses; /* keep the addresses of frames without a name, in any case */
     bool strict;         /* the first flaw in the input is an error */
+    const char *folder;  /* set by import_file(): PATH is a folder, of which its "data" is read */
 };
 
 /* What a source works with, and tells. */
@@ -52,8 +53,9 @@ enum { IMPORT_HEAD_BYTES = 64 << 10 };
 extern const struct source *const import_sources[];
 
 /*
- * Read PATH ("-" = standard input). Fails on unknown formats, damage, and inputs without a
- * single sample. Free the result with profile_free(); call import_done() in any case.
+ * Read PATH ("-" = standard input, a folder = what perf record --threads writes). Fails on unknown
+ * formats, damage, and inputs without a single sample. Free the result with profile_free(); call
+ * import_done() in any case.
  */
 int import_file(struct import *im, const char *path, const struct import_opts *opts,
                 struct profile **ret, struct err *err);

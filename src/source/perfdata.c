@@ -8,6 +8,7 @@
  *     ...  ids of events; attr entries: perf_event_attr | offset and size of its ids
  *     data.offset  records: | type u32 | misc u16 | size u16 | ... |
  *     behind them  for each flag: offset and size of a part; then the parts
+ * Ids and attr entries may also stand at the end of the file (perf inject, perf 7).
  *
  * A pipe: "PERFILE2" | header size 16, then records only; attrs and parts are among them. Either
  * is read front to back. A recorder that was killed leaves data.size 0 and no parts: then records
@@ -63,7 +64,10 @@ struct perfdata {
     ZSTD_DStream *zstd;
     struct buf unpacked; /* records, the last one perhaps in part */
     bool zstd_broken;
-    char cut[120]; /* where and why the file ends too early; "" if it does not */
+    uint64_t traces;    /* pieces of hardware traces, which are left out */
+    bool in_folder;     /* records of several files are sorted: no round ends before the last */
+    uint64_t last_time; /* of the records so far of this file */
+    char cut[120];      /* where and why the file ends too early; "" if it does not */
 };
 
 /* --- before the data --- */
@@ -73,12 +77,17 @@ static struct section section_at(const char *at)
     return (struct section){perfdata_word(at), perfdata_word(at + 8)};
 }
 
-/* The bytes of a section that must be within HEAD; empty when it is not. */
-static struct text part_of(struct text head, struct section s)
+/* The bytes of a section that stands ahead, before the data or behind. Empty where there are none.
+ */
+static struct text load_section(struct perfdata *d, struct section s, struct buf *ret)
 {
-    if (s.offset > head.n || s.size > head.n - s.offset)
-        return (struct text){head.at, 0};
-    return (struct text){head.at + s.offset, (size_t)s.size};
+    ret->n = 0;
+    if (s.size > HEAD_MAX_BYTES)
+        return buf_text(ret);
+    vec_reserve(ret, (size_t)s.size + 1);
+    if (reader_look(d->in, s.offset, (size_t)s.size, ret->at))
+        ret->n = (size_t)s.size;
+    return buf_text(ret);
 }
 
 static void add_ids(struct perfdata *d, struct text ids)
@@ -96,18 +105,18 @@ static struct text attr_of(struct text t)
     return (struct text){t.at, size <= t.n ? size : 0};
 }
 
-static int read_attrs(struct perfdata *d, struct text head, struct section attrs, uint64_t entry,
-                      struct err *err)
+static int read_attrs(struct perfdata *d, struct section attrs, uint64_t entry, struct err *err)
 {
-    struct text all = part_of(head, attrs);
+    autobuf struct buf table = {0}, ids = {0};
+    struct text all = load_section(d, attrs, &table);
     if (entry < PERF_ATTR_SIZE_VER0 + sizeof(struct section) || entry > all.n)
         return err_set(err, EXIT_INPUT, "byte 16: the table of events is damaged");
     for (; all.n >= entry; all = (struct text){all.at + entry, all.n - entry}) {
         size_t n = (size_t)entry - sizeof(struct section);
         if (!perfdata_events_add(&d->events, attr_of((struct text){all.at, n})))
             return err_set(err, EXIT_INPUT, "byte %llu: an event's description is damaged",
-                           (unsigned long long)(all.at - head.at));
-        add_ids(d, part_of(head, section_at(all.at + n)));
+                           (unsigned long long)attrs.offset + (size_t)(all.at - table.at));
+        add_ids(d, load_section(d, section_at(all.at + n), &ids));
     }
     return 0;
 }
@@ -126,9 +135,9 @@ static int read_file_header(struct perfdata *d, struct err *err)
     if (head.n < data.offset)
         return err_set(err, EXIT_INPUT,
                        "the perf.data file is cut off at byte %zu, before any record", head.n);
-    head.n = (size_t)data.offset;
+    head.n = (size_t)data.offset; /* reading the table may move the window */
     d->data_end = data.size && data.size < UINT64_MAX / 2 ? data.offset + data.size : UINT64_MAX;
-    int rc = read_attrs(d, head, attrs, entry, err);
+    int rc = read_attrs(d, attrs, entry, err);
     reader_take(d->in, head.n);
     return rc;
 }
@@ -230,6 +239,7 @@ static int kernel_record(struct perfdata *d, struct perfdata_record *r, struct e
         r->body.n = whole; /* whose they are stands at its end */
     if (time == 0 || time == UINT64_MAX)
         return perfdata_apply(&d->apply, r, 1, err);
+    d->last_time = time > d->last_time ? time : d->last_time;
     struct perfdata_sample s;
     struct perfdata_event *e = r->type == PERF_RECORD_SAMPLE && r->body.n > TRIM_BYTES
                                    ? perfdata_record_event(&d->events, r)
@@ -248,6 +258,8 @@ static int plain_record(struct perfdata *d, struct perfdata_record *r, struct er
         perfdata_build_id_read(&d->features, r->misc, r->body);
         return 0;
     case RECORD_FINISHED_ROUND:
+        if (d->in_folder)
+            return 0;
         perfdata_queue_round(&d->queue);
         return drain(d, err);
     case RECORD_EVENT_UPDATE:
@@ -334,6 +346,7 @@ static int one_record(struct perfdata *d, struct perfdata_record *r, struct err 
     case RECORD_COMPRESSED2:
         return compressed_record(d, r, err);
     case RECORD_AUXTRACE:
+        d->traces++;
         if (r->body.n >= 8)
             skip_payload(d, perfdata_word(r->body.at));
         return 0;
@@ -381,13 +394,110 @@ static bool next_record(struct perfdata *d, struct perfdata_record *ret, struct 
     return true;
 }
 
+/* --- the other files of a folder: data.0, data.1... hold records and nothing else --- */
+
+enum { SIDES_MAX = 4096 };
+
+struct side {
+    struct reader in;
+    ZSTD_DStream *zstd;
+    struct buf unpacked;
+    bool zstd_broken, at_end;
+    uint64_t last_time;
+};
+
+/* Let D read from SIDE and keep in it what D was reading; and the other way round. */
+static void swap_side(struct perfdata *d, struct side *side)
+{
+    struct side was = {.zstd = d->zstd,
+                       .unpacked = d->unpacked,
+                       .zstd_broken = d->zstd_broken,
+                       .last_time = d->last_time};
+    d->zstd = side->zstd;
+    d->unpacked = side->unpacked;
+    d->zstd_broken = side->zstd_broken;
+    d->last_time = side->last_time;
+    side->zstd = was.zstd;
+    side->unpacked = was.unpacked;
+    side->zstd_broken = was.zstd_broken;
+    side->last_time = was.last_time;
+}
+
+/* The next record of a file. */
+static int side_record(struct perfdata *d, struct side *side, struct err *err)
+{
+    struct perfdata_record r;
+    int rc;
+    swap_side(d, side);
+    d->in = &side->in;
+    side->at_end = !next_record(d, &r, err, &rc);
+    if (!side->at_end)
+        rc = one_record(d, &r, err);
+    d->in = d->im->in;
+    swap_side(d, side);
+    return rc;
+}
+
+/* The file that is behind the others in time, so that little waits in the queue; NULL at the end.
+ */
+static struct side *oldest_side(struct side *sides, size_t n)
+{
+    struct side *oldest = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!sides[i].at_end && (!oldest || sides[i].last_time < oldest->last_time))
+            oldest = &sides[i];
+    return oldest;
+}
+
+typedef VEC(struct side) side_list;
+
+static int open_sides(struct perfdata *d, side_list *ret, struct err *err)
+{
+    for (int i = 0; i < SIDES_MAX; i++) {
+        autofree char *path = mem_printf("%s/data.%d", d->im->opts.folder, i);
+        if (access(path, F_OK) != 0)
+            return 0;
+        struct side *side = vec_push(ret);
+        *side = (struct side){0};
+        if (reader_open(&side->in, path, err) != 0) {
+            ret->n--;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_sides(struct perfdata *d, struct err *err)
+{
+    uint64_t data_end = d->data_end;
+    side_list sides = {0};
+    int rc = open_sides(d, &sides, err);
+    d->data_end = UINT64_MAX;
+    for (struct side *s; rc == 0 && (s = oldest_side(sides.at, sides.n));)
+        rc = side_record(d, s, err);
+    d->data_end = data_end;
+    for (size_t i = 0; i < sides.n; i++) {
+        struct err broken;
+        if (reader_failed(&sides.at[i].in, &broken) && rc == 0)
+            rc = err_set(err, broken.code, "data.%zu: %s", i, broken.text);
+        reader_close(&sides.at[i].in);
+        ZSTD_freeDStream(sides.at[i].zstd);
+        buf_done(&sides.at[i].unpacked);
+    }
+    vec_done(&sides);
+    return rc;
+}
+
 static int read_data(struct perfdata *d, struct err *err)
 {
     struct perfdata_record r;
     int rc;
+    d->in_folder = d->im->opts.folder != NULL;
     while (next_record(d, &r, err, &rc))
         if ((rc = one_record(d, &r, err)) != 0)
             break;
+    if (rc == 0 && d->in_folder)
+        rc = read_sides(d, err);
     if (rc != 0)
         return rc;
     perfdata_queue_finish(&d->queue);
@@ -461,6 +571,19 @@ static int tell_cut(struct perfdata *d, struct err *err)
     return 0;
 }
 
+static int tell_traces(struct perfdata *d, struct err *err)
+{
+    static const char what[] =
+        "hardware trace (Intel PT or the like), which is not read: 'perf script "
+        "--itrace=i100usg' turns it into samples that are";
+    if (!d->traces)
+        return 0;
+    if (!profile_count_rows(d->im->profile))
+        return err_set(err, EXIT_INPUT, "there is nothing in it but a %s", what);
+    import_note(d->im, "there is also a %s", what);
+    return 0;
+}
+
 static int read_all(struct perfdata *d, struct err *err)
 {
     if (read_header(d, err) != 0 || read_data(d, err) != 0)
@@ -472,6 +595,8 @@ static int read_all(struct perfdata *d, struct err *err)
     perfdata_features_finish(&d->features);
     if (d->apply.unwound)
         perfdata_features_check_files(&d->features);
+    if (tell_traces(d, err) != 0)
+        return -1;
     return tell_cut(d, err);
 }
 

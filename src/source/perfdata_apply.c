@@ -133,6 +133,26 @@ static void split_chain(struct perfdata_apply *a, const struct perfdata_sample *
     }
 }
 
+/*
+ * The CPU's own call stack, last call first, replaces callers by frame pointers. It has the calls
+ * themselves, not where they return to, which is what a chain has: hence the 1. It knows the
+ * innermost function only by where that starts; the sample knows better.
+ */
+static void add_calls(struct perfdata_apply *a, const struct perfdata_sample *s, bool in_user)
+{
+    uint64_t leaf = in_user && s->ip ? s->ip : a->user.n ? a->user.at[0] : 0;
+    if (!s->n_calls)
+        return;
+    a->user.n = 0;
+    *vec_push(&a->user) = leaf ? leaf : perfdata_word(s->calls + 8);
+    for (size_t i = 0; i < s->n_calls; i++) {
+        uint64_t from = perfdata_word(s->calls + 24 * i);
+        if (from == 0 || from >= (uint64_t)PERF_CONTEXT_MAX)
+            break;
+        *vec_push(&a->user) = from + 1;
+    }
+}
+
 /* The registers and the stack to unwind from. False when the sample has none. */
 static bool set_regs(const struct perfdata_event *e, const struct perfdata_sample *s,
                      struct process_sample *ps)
@@ -155,6 +175,7 @@ static struct stack_id stack_of(struct perfdata_apply *a, struct perfdata_event 
     struct process_sample ps = {.pid = (int)s->pid, .tid = (int)s->tid};
     a->kernel.n = a->user.n = 0;
     split_chain(a, s, mode == PERF_RECORD_MISC_KERNEL);
+    add_calls(a, s, mode == PERF_RECORD_MISC_USER);
     bool unwind = set_regs(e, s, &ps);
     if (!a->kernel.n && mode == PERF_RECORD_MISC_KERNEL && s->ip)
         *vec_push(&a->kernel) = s->ip;
@@ -267,7 +288,8 @@ static const char *take_sample(struct perfdata_apply *a, const struct perfdata_r
         return why;
     if (s->period > INT64_MAX)
         return "a sample stands for more than 63 bits can hold";
-    ret->ready = s->n_chain && !(ret->event->attr.sample_type & PERF_SAMPLE_STACK_USER);
+    ret->ready =
+        s->n_chain && !s->n_calls && !(ret->event->attr.sample_type & PERF_SAMPLE_STACK_USER);
     if (!ret->ready)
         return NULL;
     uint64_t mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;

@@ -243,11 +243,16 @@ static void take_read(struct cursor *c, uint64_t format, struct perfdata_sample 
     ret->id_at = format & PERF_FORMAT_ID ? 8 + (group ? 0 : 8 * times) : 0;
 }
 
-static void skip_branches(struct cursor *c, uint64_t format)
+/* Branches are of use only where the CPU kept them as a call stack. */
+static void take_branches(struct cursor *c, uint64_t format, struct perfdata_sample *ret)
 {
     uint64_t n = perfdata_take(c);
     skip_words(c, format & PERF_SAMPLE_BRANCH_HW_INDEX ? 1 : 0);
-    take_array(c, n, 24);
+    struct text t = take_array(c, n, 24);
+    if (format & PERF_SAMPLE_BRANCH_CALL_STACK) {
+        ret->calls = t.at;
+        ret->n_calls = t.n / 24;
+    }
     if (format & BRANCH_COUNTERS)
         take_array(c, n, 8);
 }
@@ -285,8 +290,8 @@ static void clear(struct perfdata_sample *s)
 {
     s->ip = s->time = s->period = s->regs_abi = 0;
     s->pid = s->tid = 0;
-    s->chain = s->regs = NULL;
-    s->n_chain = s->stack_at = s->stack_room = s->n_read = s->id_at = 0;
+    s->chain = s->calls = s->regs = NULL;
+    s->n_chain = s->n_calls = s->stack_at = s->stack_room = s->n_read = s->id_at = 0;
     s->stack = (struct text){NULL, 0};
 }
 
@@ -324,7 +329,7 @@ const char *perfdata_sample_parse(const struct perfdata_event *e, struct text bo
     if (type & PERF_SAMPLE_RAW)
         cursor_bytes(&c, perfdata_take_half(&c));
     if (type & PERF_SAMPLE_BRANCH_STACK)
-        skip_branches(&c, a->branch_sample_type);
+        take_branches(&c, a->branch_sample_type, ret);
     if (type & PERF_SAMPLE_REGS_USER)
         take_regs(&c, a->sample_regs_user, ret);
     if (type & PERF_SAMPLE_STACK_USER)

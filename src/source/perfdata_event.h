@@ -84,6 +84,8 @@ struct perfdata_sample {
     uint32_t pid, tid;
     const char *chain; /* n_chain words, not aligned */
     size_t n_chain;
+    const char *calls; /* n_calls times 24 bytes: from, to, flags; the CPU's own call stack (LBR) */
+    size_t n_calls;
     const char *regs; /* one word for each bit of attr.sample_regs_user, not aligned; or NULL */
     uint64_t regs_abi;
     struct text stack;           /* what was copied of it */

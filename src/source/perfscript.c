@@ -51,7 +51,10 @@ struct perfscript {
     struct row row;
     int64_t period;
 
-    bool saw_empty_line; /* samples end with one; a last one that does not is cut off */
+    struct buf bare; /* a line that may be an inlined frame: the next one tells; "" = none */
+
+    bool saw_empty_line; /* samples end with one; the last may lack it */
+    bool half_line;      /* the input ended inside the last line */
     uint64_t lost;
 };
 
@@ -244,9 +247,23 @@ static int add_single(struct perfscript *s, struct err *err)
     return add_row(s, err);
 }
 
+/* A line that no "(inlined)" followed is none of a call chain. */
+static int drop_bare(struct perfscript *s, struct err *err)
+{
+    if (!s->bare.n)
+        return 0;
+    int n = s->bare.n < 60 ? (int)s->bare.n : 60;
+    int rc =
+        import_skip_line(s->im, err, "not a line of perf script before it: '%.*s'", n, s->bare.at);
+    s->bare.n = 0;
+    return rc;
+}
+
 static int finish_sample(struct perfscript *s, struct err *err)
 {
     s->in_sample = false;
+    if (drop_bare(s, err) != 0)
+        return -1;
     if (!s->event)
         return 0;
     return s->im->profile->merge_rows ? add_merged(s, err) : add_single(s, err);
@@ -289,6 +306,19 @@ static void set_srcline(struct perfscript *s, struct text file, uint32_t number)
     vec_done(&lines);
 }
 
+/* "file.c:12 (inlined)" behind a line without a module: together they are a frame. */
+static bool push_inlined(struct perfscript *s, struct text line, struct err *err, int *ret)
+{
+    struct perfscript_frame frame;
+    bool inlined = s->bare.n && text_ends(line, " (inlined)");
+    if (!inlined)
+        *ret = drop_bare(s, err);
+    else if (perfscript_frame_bare(buf_text(&s->bare), &frame))
+        *ret = push_frame(s, &frame, err);
+    s->bare.n = 0;
+    return inlined;
+}
+
 /* False when it is no line of a call chain. */
 static bool read_chain_line(struct perfscript *s, struct text line, struct err *err, int *ret)
 {
@@ -296,8 +326,13 @@ static bool read_chain_line(struct perfscript *s, struct text line, struct err *
     struct text file;
     uint32_t number;
     *ret = 0;
+    bool inlined = push_inlined(s, line, err, ret);
+    if (*ret != 0)
+        return true;
     if (perfscript_frame_split(line, &frame))
         *ret = push_frame(s, &frame, err);
+    else if (!inlined && perfscript_frame_bare(line, &frame))
+        buf_add(&s->bare, line.at, line.n);
     else if (s->event && !s->known.chain.n)
         return false;
     else if (perfscript_frame_srcline(line, &file, &number) && s->event)
@@ -358,6 +393,7 @@ static void start_sample(struct perfscript *s, const struct known_thread *thread
     s->in_sample = true;
     s->padded = padded;
     s->known.chain.n = 0;
+    s->bare.n = 0;
     s->thread = thread;
     s->row = (struct row){.thread = thread->thread};
     if (h->time.n && !s->im->opts.merge)
@@ -432,17 +468,30 @@ static int tell_cut(struct perfscript *s, struct err *err)
     meta_set_str(&s->im->profile->meta, META_CUT, "the last sample has no end");
     return import_skip_line(s->im, err,
                             "the input ends inside a sample, which may lack frames and is left "
-                            "out (an empty line must follow the last frame)");
+                            "out (its last line is cut)");
 }
 
-/* A call chain ends with an empty line; without it frames may be missing, and the root first. */
+/*
+ * A call chain ends with an empty line, which many tools and editors drop from the end of a file.
+ * The last sample counts if its last line is whole.
+ */
 static int read_end(struct perfscript *s, struct err *err)
 {
     if (!s->in_sample)
         return 0;
-    if (!s->known.chain.n && !s->saw_empty_line)
+    if (s->known.chain.n ? !s->half_line : !s->saw_empty_line)
         return finish_sample(s, err);
     return tell_cut(s, err);
+}
+
+/* Whether the last line of the input, which has no newline, may go on. */
+static bool may_go_on(struct text line)
+{
+    struct perfscript_frame frame;
+    int open = 0;
+    for (size_t i = 0; i < line.n; i++)
+        open += (line.at[i] == '(') - (line.at[i] == ')');
+    return open != 0 || !text_ends(line, ")") || !perfscript_frame_split(line, &frame);
 }
 
 /* An empty line without looking for its end. */
@@ -471,7 +520,8 @@ static int read_lines(struct perfscript *s, struct err *err)
             break;
         while (line.n && (line.at[line.n - 1] == ' ' || line.at[line.n - 1] == '\r'))
             line.n--;
-        if (s->saw_empty_line && !s->in_sample && in->buf[in->start - 1] != '\n')
+        s->half_line = in->buf[in->start - 1] != '\n' && may_go_on(line);
+        if (s->half_line && s->saw_empty_line && !s->in_sample)
             rc = tell_cut(s, err); /* half a header would be half an event's name */
         else
             rc = line.n ? read_line(s, line, err) : read_empty_line(s, err);
@@ -522,6 +572,7 @@ static int perfscript_read(struct import *im, struct err *err)
     finish_streams(&s);
     vec_done(&s.announced);
     known_done(&s.known);
+    buf_done(&s.bare);
     return rc;
 }
 

@@ -100,6 +100,16 @@ bool perfscript_frame_split(struct text line, struct perfscript_frame *ret)
     return split_usual(line, ret) || split_any(line, ret);
 }
 
+bool perfscript_frame_bare(struct text line, struct perfscript_frame *ret)
+{
+    size_t i = find_pc(line, &ret->pc);
+    if (i == 0)
+        return false;
+    ret->symbol = without_offset(text_trim((struct text){line.at + i, line.n - i}));
+    ret->module = text_of("inlined");
+    return ret->symbol.n > 0;
+}
+
 bool perfscript_frame_is_comm(const struct perfscript_frame *f)
 {
     return text_starts(f->symbol, "(") && !text_starts(f->symbol, "(anonymous namespace)");
@@ -121,9 +131,28 @@ static bool is_perf_map(struct text module)
     return digits && text_starts(rest, ".map");
 }
 
+/* "jitted-123-4.so", which perf inject makes of the code in a jitdump. */
+static bool is_jitted(struct text base)
+{
+    return text_starts(base, "jitted-") && text_ends(base, ".so");
+}
+
+/* "vmlinux", "vmlinux-6.1.0-13-amd64", "vmlinux.debug" */
+static bool is_vmlinux(struct text base)
+{
+    return text_is(base, "vmlinux") || text_starts(base, "vmlinux-") ||
+           text_starts(base, "vmlinux.");
+}
+
 enum frame_kind perfscript_frame_kind(struct text module)
 {
-    if ((text_starts(module, "[") || text_ends(module, "vmlinux")) &&
+    const char *slash = module.n ? memrchr(module.at, '/', module.n) : NULL;
+    struct text base = module;
+    if (slash)
+        base = (struct text){slash + 1, (size_t)(module.at + module.n - slash) - 1};
+    if (is_jitted(base))
+        return FRAME_JIT;
+    if ((text_starts(module, "[") || text_ends(module, "vmlinux") || is_vmlinux(base)) &&
         !memmem(module.at, module.n, "unknown", 7))
         return FRAME_KERNEL;
     if (text_is(module, "inlined"))

@@ -20,6 +20,12 @@ struct perfscript_frame {
 /* Cut LINE into its parts. False when it is no line of a call chain. */
 bool perfscript_frame_split(struct text line, struct perfscript_frame *ret);
 
+/*
+ * "1183 parse+0x33": a frame without its module, as -F +srcline prints what is inlined. The line
+ * behind it is "file.c:12 (inlined)".
+ */
+bool perfscript_frame_bare(struct text line, struct perfscript_frame *ret);
+
 /* Whether the symbol is none, but a process name in brackets, as old versions of perf put it. */
 bool perfscript_frame_is_comm(const struct perfscript_frame *f);
 

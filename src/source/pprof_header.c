@@ -20,10 +20,17 @@ static bool cut_prefix(struct text *t, const char *prefix)
     return true;
 }
 
+/* Our comments start with '#', which keeps pprof from printing them; older files lack it. */
+static struct text own_comment(const struct pprof_header *h, size_t i)
+{
+    struct text t = pprof_text(h->tables, h->comments.at[i]);
+    return text_starts(t, "#kelvin") ? (struct text){t.at + 1, t.n - 1} : t;
+}
+
 static void find_marker(struct pprof_header *h)
 {
     for (size_t i = 0; i < h->comments.n; i++)
-        h->ours |= text_is(pprof_text(h->tables, h->comments.at[i]), "kelvin-export=1");
+        h->ours |= text_is(own_comment(h, i), "kelvin-export=1");
 }
 
 /* What a comment of ours says about a sample type. */
@@ -54,7 +61,7 @@ static void read_type_comments(struct pprof_header *h, struct own_type *own)
     for (size_t i = 0; i < h->types.n; i++)
         own[i] = (struct own_type){.event = {"", 0}, .stream = UINT64_MAX};
     for (size_t i = 0; i < h->comments.n; i++) {
-        struct text t = pprof_text(h->tables, h->comments.at[i]);
+        struct text t = own_comment(h, i);
         if (cut_prefix(&t, "kelvin-type-"))
             type_comment(own, h->types.n, t);
     }
@@ -140,7 +147,7 @@ static void read_our_comments(struct pprof_header *h)
     enum { META_MAX = 1000 }; /* far more than we write: the list is searched from end to end */
     struct profile *p = h->tables->im->profile;
     for (size_t i = 0; i < h->comments.n; i++) {
-        struct text t = pprof_text(h->tables, h->comments.at[i]);
+        struct text t = own_comment(h, i);
         uint64_t v;
         if (cut_prefix(&t, "kelvin:")) {
             struct text key = text_cut(&t, '=');
@@ -196,7 +203,7 @@ static void set_comments(struct pprof_header *h)
 {
     autobuf struct buf all = {0};
     for (size_t i = 0; i < h->comments.n && all.n < 4096; i++) {
-        struct text t = pprof_text(h->tables, h->comments.at[i]);
+        struct text t = own_comment(h, i);
         if (t.n && all.n)
             buf_str(&all, "; ");
         buf_add(&all, t.at, t.n);

@@ -85,6 +85,7 @@ static void read_frame(struct speedscope *s)
     }
     if (!has_name)
         json_fail(j, "frame %zu has no name", s->frames.n);
+    f.line = s->is_own ? line.line : 0; /* we write where a function starts, others where it is */
     line.function = profile_add_function(p, &f);
     struct frame_id id = describe(s, &key); /* goes by frames.n */
     *vec_push(&s->frames) = id;

@@ -101,9 +101,24 @@ static void put_insights(struct json *j, const struct insights *s)
     json_close(j, ']');
 }
 
+/* How many children each node of T has. */
+static uint32_t *count_children(const struct calltree *t)
+{
+    uint32_t *n = mem_calloc(t->n, sizeof *n);
+    for (size_t i = 1; i < t->n; i++)
+        n[t->parent[i]]++;
+    return n;
+}
+
+/*
+ * The share of a path takes a pass over all stacks. What only passes through to a single callee has
+ * the share of that callee, so a deep stack is not as many passes as it has frames.
+ */
 static void put_paths(struct json *j, const struct report *r)
 {
     const struct calltree *t = r->paths;
+    autofree uint32_t *children = count_children(t);
+    autofree struct flat_share *shares = mem_calloc(t->n, sizeof *shares);
     json_key(j, "paths"); /* parent: index in this list, -1 = none */
     json_open(j, '[');
     for (size_t i = 1; i < t->n; i++) {
@@ -112,8 +127,10 @@ static void put_paths(struct json *j, const struct report *r)
         json_int(j, (int64_t)t->parent[i] - 1);
         json_key(j, "name");
         json_text(j, labels_text(&t->labels, t->label[i]));
-        struct flat_share total = report_share_of_path(r, (uint32_t)i);
-        report_put_share(j, "total", &total);
+        uint32_t above = t->parent[i];
+        bool same = above && children[above] == 1 && t->self[above] == 0;
+        shares[i] = same ? shares[above] : report_share_of_path(r, (uint32_t)i);
+        report_put_share(j, "total", &shares[i]);
         json_key(j, "self");
         json_double(j, t->total[0] ? (double)t->self[i] / (double)t->total[0] : 0);
         json_close(j, '}');

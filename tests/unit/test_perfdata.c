@@ -784,6 +784,44 @@ static void forks_of_a_large_process_stay_cheap(void **state)
     profile_free(p);
 }
 
+/* The pcs of the first row's stack, innermost first; their number. */
+static size_t pcs_of(const struct profile *p, uint64_t *ret)
+{
+    size_t n = 0;
+    struct stack_id id = profile_stream(p, 0)->rows.stack[0];
+    for (; id.i; id = p->stacks.nodes.at[id.i].parent)
+        ret[n++] = profile_frame(p, p->stacks.nodes.at[id.i].frame)->pc;
+    return n;
+}
+
+static void the_cpus_own_call_stack_is_read(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0}, body = {0}, file = {0};
+    uint64_t pcs[8];
+    add_mmap(&data, 1, 0x1000, 1, "/nowhere/app");
+    /* ip, ids, time, period | chain: the mark of user code and no more | branches: from to flags */
+    WORDS(&body, 0x1108, ids(1, 1), 2, 1000, 1, (uint64_t)PERF_CONTEXT_USER);
+    WORDS(&body, 3, 0x1204, 0x1100, 0, 0x1304, 0x1200, 0, 0, 0, 0);
+    add_record(&data, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, buf_text(&body));
+    struct perf_event_attr attr = attr_of(BASIC | PERF_SAMPLE_BRANCH_STACK);
+    attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
+    make_file(&file, attr, buf_text(&data), data.n);
+    struct profile *p = read_file(buf_text(&file));
+    assert_int_equal(pcs_of(p, pcs), 3);
+    assert_int_equal(pcs[0] - pcs[1], 0x1108 - 0x1204);
+    assert_int_equal(pcs[1] - pcs[2], 0x1204 - 0x1304);
+    profile_free(p);
+
+    /* Other branches are no call stack. */
+    file.n = 0;
+    attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+    make_file(&file, attr, buf_text(&data), data.n);
+    p = read_file(buf_text(&file));
+    assert_int_equal(pcs_of(p, pcs), 1);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -812,6 +850,7 @@ int main(void)
         cmocka_unit_test(a_record_without_size_ends_the_data),
         cmocka_unit_test(forks_of_a_large_process_stay_cheap),
         cmocka_unit_test(another_byte_order_is_refused_with_a_way_out),
+        cmocka_unit_test(the_cpus_own_call_stack_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,10 +148,14 @@ static void kinds_come_from_modules(void **state)
                                  "\t               1 b (/boot/vmlinux)\n"
                                  "\t               1 c (/tmp/perf-12.map)\n"
                                  "\t               1 d ([unknown])\n"
-                                 "\t               1 e (/tmp/perf-x.map)\n\n",
+                                 "\t               1 e (/tmp/perf-x.map)\n"
+                                 "\t               1 f (/usr/lib/debug/boot/vmlinux-6.1.0-13)\n"
+                                 "\t               1 g (/home/x/.debug/jit/jitted-12-3.so)\n"
+                                 "\t               1 h (/home/x/vmlinux-tools/app)\n\n",
                                  (struct import_opts){.merge = true});
-    static const int kinds[] = {FRAME_KERNEL, FRAME_KERNEL, FRAME_JIT, FRAME_USER, FRAME_USER};
-    for (int i = 0; i < 5; i++)
+    static const int kinds[] = {FRAME_KERNEL, FRAME_KERNEL, FRAME_JIT, FRAME_USER,
+                                FRAME_USER,   FRAME_KERNEL, FRAME_JIT, FRAME_USER};
+    for (int i = 0; i < 8; i++)
         assert_int_equal(p->frames.at[i].kind, kinds[i]);
     assert_int_equal(p->frames.at[3].mapping.i, 0);
     profile_free(p);
@@ -274,6 +278,29 @@ static void cores_of_a_hybrid_cpu_are_summed(void **state)
     profile_free(p);
 }
 
+static int64_t samples_in(const char *text)
+{
+    struct profile *p = read_str(text, (struct import_opts){0});
+    int64_t n = profile_stream(p, 0)->types[0].total;
+    profile_free(p);
+    return n;
+}
+
+#define FIRST "a 1 1.1:     5 cycles:u: \n\t    7f01 f (/x)\n\n"
+
+static void the_last_sample_counts_if_its_last_line_is_whole(void **state)
+{
+    (void)state;
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x)\n"), 2);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x)"), 2);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x)\r\n"), 2);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x"), 1);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f(int)"), 1);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x (deleted)"), 1);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n"), 1);
+    assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cyc"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +317,7 @@ int main(void)
         cmocka_unit_test(each_event_has_rows_of_its_own),
         cmocka_unit_test(the_first_event_of_the_recording_is_shown_first),
         cmocka_unit_test(cores_of_a_hybrid_cpu_are_summed),
+        cmocka_unit_test(the_last_sample_counts_if_its_last_line_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

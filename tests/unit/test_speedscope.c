@@ -256,9 +256,10 @@ static void odd_closes_are_skipped_and_told(void **state)
 static struct frame_id frame(struct profile *p, const char *name, const char *inlined)
 {
     struct function f = {.name = profile_add_str(p, text_of(name)),
-                         .file = profile_add_str(p, text_of("x.c"))};
+                         .file = profile_add_str(p, text_of("x.c")),
+                         .line = 12};
     struct function g = {.name = profile_add_str(p, text_of(inlined ? inlined : ""))};
-    struct line lines[] = {{profile_add_function(p, &f), 12, 3}, {profile_add_function(p, &g), 7}};
+    struct line lines[] = {{profile_add_function(p, &f), 12, 0}, {profile_add_function(p, &g), 7}};
     struct frame_key key = {.lines = lines, .n_lines = inlined ? 2 : 1};
     return profile_add_frame(p, &key);
 }
@@ -358,9 +359,36 @@ static void inlined_functions_are_frames_of_their_own(void **state)
     struct profile *q = load(doc.at, doc.n, &(struct import_opts){0}, &err, NULL);
     assert_non_null(q);
     assert_string_equal(dump(&b, q), ": samples/count by not recorded\n"
-                                     " -1/-1: outer(x.c:12:3);inner<3> 3\n");
+                                     " -1/-1: outer(x.c:12:0);inner<3> 3\n");
     profile_free(p);
     profile_free(q);
+}
+
+static void a_function_is_one_frame_wherever_it_was_seen(void **state)
+{
+    (void)state;
+    struct err err;
+    autobuf struct buf doc = {0}, b = {0};
+    struct profile *p = profile_new();
+    struct function f = {.name = profile_add_str(p, text_of("hot")),
+                         .file = profile_add_str(p, text_of("x.c")),
+                         .line = 5};
+    profile_add_value(p, profile_add_stream(p, "", OBTAINED_UNKNOWN), "samples", "count");
+    for (uint32_t i = 1; i <= 65; i++) {
+        struct line line = {profile_add_function(p, &f), 5 + i, i};
+        struct frame_key key = {.pc = i, .lines = &line, .n_lines = 1};
+        struct frame_id id = profile_add_frame(p, &key);
+        struct row row = {.stack = stacks_push(&p->stacks, (struct stack_id){0}, id),
+                          .values = (int64_t[]){1}};
+        assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+    }
+    export(p, NULL, &doc);
+    struct text text = buf_text(&doc);
+    const char *first = memmem(text.at, text.n, "\"hot\"", 5);
+    assert_non_null(first);
+    assert_null(memmem(first + 5, (size_t)(text.at + text.n - first) - 5, "\"hot\"", 5));
+    assert_non_null(memmem(text.at, text.n, "\"line\":5", 8));
+    profile_free(p);
 }
 
 static void one_type_can_be_chosen(void **state)
@@ -373,7 +401,7 @@ static void one_type_can_be_chosen(void **state)
     struct profile *q = load(doc.at, doc.n, &(struct import_opts){0}, &err, NULL);
     assert_non_null(q);
     assert_string_equal(dump(&b, q), "faults: weight/count by software event\n"
-                                     "work er 10/1: main(x.c:12:3);sys;call<1> 99 @4000000028\n");
+                                     "work er 10/1: main(x.c:12:0);sys;call<1> 99 @4000000028\n");
     profile_free(p);
     profile_free(q);
 }
@@ -410,6 +438,7 @@ int main(void)
         cmocka_unit_test(odd_closes_are_skipped_and_told),
         cmocka_unit_test(our_exports_come_back_the_same),
         cmocka_unit_test(inlined_functions_are_frames_of_their_own),
+        cmocka_unit_test(a_function_is_one_frame_wherever_it_was_seen),
         cmocka_unit_test(one_type_can_be_chosen),
         cmocka_unit_test(rubbish_in_our_own_members_is_refused),
     };

@@ -330,6 +330,23 @@ static void write_id(struct json *j, const char *key, int32_t id, size_t thread)
     member_str(j, key, s);
 }
 
+/* The file that a thread's process runs, else the name of its first thread, else the recording's.
+ */
+static struct text process_name(const struct writer *w, const struct thread *of)
+{
+    const struct profile *p = w->p;
+    struct text path = profile_str(p, p->processes.at[of->process.i].executable);
+    const char *slash = path.n ? memrchr(path.at, '/', path.n) : NULL;
+    if (path.n)
+        return slash ? (struct text){slash + 1, (size_t)(path.at + path.n - slash) - 1} : path;
+    for (size_t i = 1; i < p->threads.n && of->process.i; i++) {
+        const struct thread *t = &p->threads.at[i];
+        if (t->process.i == of->process.i && t->tid == profile_pid(p, t) && t->name.i)
+            return profile_str(p, t->name);
+    }
+    return of->name.i ? profile_str(p, of->name) : text_of(product_of(&p->meta));
+}
+
 static void write_thread(struct writer *w, size_t i)
 {
     const struct thread *t = &w->p->threads.at[i];
@@ -340,7 +357,8 @@ static void write_thread(struct writer *w, size_t i)
     json_text(j, profile_str(w->p, t->name));
     member_bool(j, "isMainThread", pid == t->tid);
     member_str(j, "processType", "default");
-    member_str(j, "processName", product_of(&w->p->meta));
+    json_key(j, "processName");
+    json_text(j, process_name(w, t));
     member_int(j, "processStartupTime", 0);
     member_null(j, "processShutdownTime");
     member_int(j, "registerTime", 0);

@@ -5,21 +5,24 @@
  * row has zeros in the types of the others. Attributes of rows are labels. What pprof has no field
  * for is written where other readers do not stumble over it, K being a stream and N a type:
  *
- *     comment "kelvin-export=1"            this file is ours: mind the rest
- *     comment "kelvin:KEY=VALUE"           metadata
- *     comment "kelvin-type-N-stream=K"
- *     comment "kelvin-type-N-event=..."    when there are several streams the type's name is
+ *     comment "#kelvin-export=1"           this file is ours: mind the rest
+ *     comment "#kelvin:KEY=VALUE"          metadata
+ *     comment "#kelvin-type-N-stream=K"
+ *     comment "#kelvin-type-N-event=..."   when there are several streams the type's name is
  *                                          "EVENT/NAME"
- *     comment "kelvin-type-N-decimals=D"   values of type N are 10^D times too large, its unit
+ *     comment "#kelvin-type-N-decimals=D"  values of type N are 10^D times too large, its unit
  *                                          ends in "/1000" (for D = 3)
- *     comment "kelvin-stream-K-KEY=VALUE"  see streamfacts.h
- *     comment "kelvin-clock=MONOTONIC,WALL"
- *     comment "kelvin-default=N"           the type to show first
+ *     comment "#kelvin-stream-K-KEY=VALUE" see streamfacts.h
+ *     comment "#kelvin-clock=MONOTONIC,WALL"
+ *     comment "#kelvin-default=N"          the type to show first
  *     labels  "thread" (text), "pid", "tid" (numbers), "time_ns", "duration_ns" (nanoseconds)
  *     field 1000 of a Location             enum frame_kind + 1
  *
- * A type that counts samples goes first in its stream, as tools expect. Strings are numbered as
- * they are met and come last; ids are dense. Same profile, same bytes.
+ * pprof prints comments above its reports, except those that start with '#'.
+ *
+ * The first mapping is the program: pprof and others name the profile after it. A type that counts
+ * samples goes first in its stream, as tools expect. Strings are numbered as they are met and come
+ * last; ids are dense. Same profile, same bytes.
  */
 #include "base/buf.h"
 #include "base/publish.h"
@@ -43,6 +46,7 @@ struct out {
     /* ids in the file, 0 = not used */
     uint32_t *location_of_frame, *function_of, *mapping_of;
     uint8_t *mapping_flags;
+    size_t program; /* the mapping that goes first; 0 = none in particular */
 };
 
 /* --- fields into a message; zero is what a missing field means, so it is left out --- */
@@ -175,11 +179,11 @@ static void write_type_comments(struct out *o, size_t place)
     struct value_ref value = o->types.at[place];
     const struct value_type *t = profile_value(o->p, value);
     struct text event = profile_str(o->p, profile_stream(o->p, value.stream)->event);
-    write_comment(o, "kelvin-type-%zu-stream=%zu", place, stream_in_file(o, value.stream));
+    write_comment(o, "#kelvin-type-%zu-stream=%zu", place, stream_in_file(o, value.stream));
     if (event.n)
-        write_comment(o, "kelvin-type-%zu-event=%s", place, event.at);
+        write_comment(o, "#kelvin-type-%zu-event=%s", place, event.at);
     if (t->decimals)
-        write_comment(o, "kelvin-type-%zu-decimals=%d", place, t->decimals);
+        write_comment(o, "#kelvin-type-%zu-decimals=%d", place, t->decimals);
 }
 
 /* One stream's facts, on their way out. */
@@ -191,7 +195,7 @@ struct stream_out {
 static void write_fact(void *context, const char *key, const char *value)
 {
     const struct stream_out *s = context;
-    write_comment(s->o, "kelvin-stream-%zu-%s=%s", s->stream, key, value);
+    write_comment(s->o, "#kelvin-stream-%zu-%s=%s", s->stream, key, value);
 }
 
 static void write_types(struct out *o)
@@ -204,7 +208,7 @@ static void write_types(struct out *o)
             shown_first = name;
     }
     write_number(o, 14, shown_first);
-    write_comment(o, "kelvin-export=1");
+    write_comment(o, "#kelvin-export=1");
     for (size_t i = 0; i < o->types.n; i++)
         write_type_comments(o, i);
     for (size_t i = 0; i < o->streams.n; i++) {
@@ -212,9 +216,9 @@ static void write_types(struct out *o)
         streamfacts_each(o->p, profile_stream(o->p, o->streams.at[i]), write_fact, &s);
     }
     if (first >= 0)
-        write_comment(o, "kelvin-default=%d", first);
+        write_comment(o, "#kelvin-default=%d", first);
     if (o->p->clock.monotonic_ns || o->p->clock.wall_ns)
-        write_comment(o, "kelvin-clock=%llu,%llu", (unsigned long long)o->p->clock.monotonic_ns,
+        write_comment(o, "#kelvin-clock=%llu,%llu", (unsigned long long)o->p->clock.monotonic_ns,
                       (unsigned long long)o->p->clock.wall_ns);
 }
 
@@ -258,7 +262,7 @@ static void write_meta(struct out *o)
     write_period(o);
     write_number(o, 15, meta_string(o, "doc_url"));
     for (size_t i = 0; i < m->entries.n; i++)
-        write_comment(o, "kelvin:%s=%s", m->entries.at[i].key, m->entries.at[i].value);
+        write_comment(o, "#kelvin:%s=%s", m->entries.at[i].key, m->entries.at[i].value);
 }
 
 /* --- samples --- */
@@ -376,6 +380,58 @@ static void number_marks(uint32_t *marks, size_t n)
             marks[i] = ++id;
 }
 
+/* The process with the most rows; 0 = not known. */
+static uint32_t main_process(const struct out *o)
+{
+    const struct profile *p = o->p;
+    autofree size_t *rows = mem_calloc(p->processes.n, sizeof *rows);
+    uint32_t most = 0;
+    for (size_t i = 0; i < o->streams.n; i++) {
+        const struct rows *r = &profile_stream(p, o->streams.at[i])->rows;
+        for (size_t k = 0; k < r->n; k++)
+            rows[p->threads.at[r->thread[k].i].process.i]++;
+    }
+    for (uint32_t i = 1; i < p->processes.n; i++)
+        if (rows[i] && (!most || rows[i] > rows[most]))
+            most = i;
+    return most;
+}
+
+/* The mapping of the function that programs start with; 0 if there is none. */
+static size_t mapping_of_main(const struct out *o)
+{
+    const struct profile *p = o->p;
+    for (size_t i = 0; i < p->frames.n; i++) {
+        const struct frame *f = &p->frames.at[i];
+        if (!o->location_of_frame[i] || !f->mapping.i || !f->n_lines || f->kind == FRAME_KERNEL)
+            continue;
+        if (text_is(profile_function_name(p, profile_lines(p, f)->function), "main"))
+            return f->mapping.i;
+    }
+    return 0;
+}
+
+/* The program that was run: by what its process says, else where main() is. */
+static size_t find_program(const struct out *o)
+{
+    const struct profile *p = o->p;
+    struct str_id path = p->processes.at[main_process(o)].executable;
+    for (size_t i = 1; i < p->mappings.n && path.i; i++)
+        if (o->mapping_of[i] && p->mappings.at[i].path.i == path.i)
+            return i;
+    return mapping_of_main(o);
+}
+
+/* Let the program's mapping be number 1. */
+static void number_program_first(struct out *o)
+{
+    o->program = find_program(o);
+    for (size_t i = 1; o->program && i < o->program; i++)
+        o->mapping_of[i] += o->mapping_of[i] > 0;
+    if (o->program)
+        o->mapping_of[o->program] = 1;
+}
+
 static void write_mapping(struct out *o, size_t i)
 {
     const struct mapping *m = &o->p->mappings.at[i];
@@ -430,8 +486,10 @@ static void write_function(struct out *o, size_t i)
 static void write_tables(struct out *o)
 {
     const struct profile *p = o->p;
+    if (o->program)
+        write_mapping(o, o->program);
     for (size_t i = 1; i < p->mappings.n; i++)
-        if (o->mapping_of[i])
+        if (o->mapping_of[i] && i != o->program)
             write_mapping(o, i);
     for (size_t i = 0; i < p->frames.n; i++)
         if (o->location_of_frame[i])
@@ -465,6 +523,7 @@ static void write_profile(struct out *o)
     number_tables(o);
     number_marks(functions, p->functions.n);
     number_marks(mappings, p->mappings.n);
+    number_program_first(o);
     write_types(o);
     write_meta(o);
     for (size_t i = 0; i < o->streams.n; i++)

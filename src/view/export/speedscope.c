@@ -12,10 +12,11 @@
 #include "view/export/export.h"
 #include "view/export/streamfacts.h"
 
+/* A function: speedscope adds up what is the same frame, so places inside of it are left out. */
 struct out_frame {
     uint32_t label;
     struct str_id file;
-    uint32_t line, column;
+    uint32_t line; /* where the function starts; 0 = not known */
 };
 
 struct writer {
@@ -41,12 +42,13 @@ struct writer {
 
 static uint32_t add_frame(struct writer *w, const struct out_frame *f)
 {
-    uint32_t hash = hash_pair(hash_pair(f->label, f->file.i), hash_pair(f->line, f->column));
+    uint32_t hash = hash_pair(f->label, f->file.i);
     for_each_match (&w->frame_map, hash, i) {
-        const struct out_frame *o = &w->frames.at[i];
-        if (o->label == f->label && o->file.i == f->file.i && o->line == f->line &&
-            o->column == f->column)
-            return i;
+        struct out_frame *o = &w->frames.at[i];
+        if (o->label != f->label || o->file.i != f->file.i)
+            continue;
+        o->line = o->line ? o->line : f->line;
+        return i;
     }
     uint32_t i = (uint32_t)w->frames.n;
     *vec_push(&w->frames) = *f;
@@ -69,8 +71,7 @@ static void collect_frames(struct writer *w)
             }
             const struct line *l = &profile_lines(p, f)[i];
             out.file = p->functions.at[l->function.i].file;
-            out.line = l->line;
-            out.column = l->column;
+            out.line = p->functions.at[l->function.i].line;
             w->of_line[f->first_line + i] = add_frame(w, &out);
         }
     }
@@ -91,10 +92,6 @@ static void write_frame(struct writer *w, const struct out_frame *f)
     if (f->line) {
         json_key(j, "line");
         json_uint(j, f->line);
-    }
-    if (f->column) {
-        json_key(j, "col");
-        json_uint(j, f->column);
     }
     if (kind) {
         json_key(j, "kind");

@@ -1,0 +1,56 @@
+/*
+ * addrstacks.h - stacks of bare addresses, and behind them what was mapped where.
+ *
+ * gperftools, tcmalloc and jemalloc write stacks as run-time addresses and end with the lines of
+ * /proc/self/maps. So stacks are kept as they come and become frames at the end.
+ */
+#pragma once
+#include "source/import.h"
+
+enum { ADDRSTACKS_VALUES = 4, ADDRSTACKS_DEPTH_MAX = 100000 };
+
+struct addrstack {
+    size_t first; /* in pcs, innermost first */
+    uint32_t n;
+    int64_t values[ADDRSTACKS_VALUES];
+};
+
+struct addrmap {
+    uint64_t start, end;
+    struct mapping_id mapping;
+    bool jit, allocator; /* made at run time; the library whose profile it is */
+};
+
+struct addrname {
+    uint64_t pc;
+    struct str_id name;
+};
+
+struct addrstacks {
+    struct import *im;
+    bool heap; /* the allocator's own innermost frames say nothing: leave them out */
+    VEC(uint64_t) pcs;
+    VEC(struct addrstack) stacks;
+    VEC(struct addrmap) maps;
+    VEC(struct addrname) names;
+};
+
+void addrstacks_done(struct addrstacks *a);
+
+/* Start a stack; its addresses follow. The values are for the caller to fill. */
+struct addrstack *addrstacks_add(struct addrstacks *a);
+
+/* Add an address to the last stack. A caller's is the address behind the call: hand over 1 less. */
+void addrstacks_push(struct addrstacks *a, uint64_t pc);
+
+/* Take a line of /proc/PID/maps, or "START-END: PATH". False if it is neither. */
+bool addrstacks_map(struct addrstacks *a, struct text line);
+
+/* The function at PC, where the file itself says so; inlined functions joined by "--". */
+void addrstacks_name(struct addrstacks *a, uint64_t pc, struct text name);
+
+/* Read lines of maps until the input ends. Other lines are passed over. */
+void addrstacks_read_maps(struct addrstacks *a);
+
+/* Make rows of STREAM, which has N columns: values[i] goes to column i. */
+int addrstacks_build(struct addrstacks *a, int stream, struct err *err);

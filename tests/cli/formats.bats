@@ -1,0 +1,223 @@
+#!/usr/bin/env bats
+# Files of other tools, made by those tools where they are installed.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+@test "text that is not folded stacks is refused, though a line or two end in a number" {
+    { yes 'a line of prose' | head -n 282; echo 'chapter 3'; } >prose.txt
+    kelvin fold prose.txt
+    exits 5
+    complains 'not a profile'
+    kelvin fold --from folded prose.txt
+    exits 5
+    complains '282 of 283 lines'
+    # Stacks at the start do not make the rest folded.
+    { yes 'main;a 1' | head -n 60; yes 'log: nothing' | head -n 90; } >mixed.txt
+    kelvin fold mixed.txt
+    exits 5
+    complains '90 of 150 lines'
+}
+
+@test "a folded stack may have 100,000 frames, and no more" {
+    { yes 'f;' | head -n 100000 | tr -d '\n' | sed 's/;$/ 1\n/'; echo 'main 2'; } >deep.folded
+    kelvin info deep.folded
+    exits 0
+    [ -z "$stderr" ] || fail "$stderr"
+    { yes 'f;' | head -n 100001 | tr -d '\n' | sed 's/;$/ 1\n/'; echo 'main 2'; } >deeper.folded
+    kelvin fold deeper.folded
+    prints 'main 2'
+    complains 'skipped 1 flaw' 'more than 100000 frames'
+}
+
+@test "xz, bzip2, UTF-16 and a UTF-8 mark are undone" {
+    printf 'main;größe;😀 7\nmain 2\n' >plain.folded
+    local want=$'main 2\nmain;größe;😀 7'
+    xz -k plain.folded
+    bzip2 -k plain.folded
+    cat plain.folded.bz2 plain.folded.bz2 >twice.bz2
+    cat plain.folded.xz plain.folded.xz >twice.xz
+    iconv -t UTF-16 plain.folded >little.txt
+    { printf '\376\377'; iconv -t UTF-16BE plain.folded; } >big.txt
+    { printf '\357\273\277'; cat plain.folded; } >mark.txt
+    for file in plain.folded.xz plain.folded.bz2 little.txt big.txt mark.txt; do
+        kelvin fold "$file"
+        prints "$want"
+        [ -z "$stderr" ] || fail "$file: $stderr"
+        kelvin fold - <"$file"
+        prints "$want"
+    done
+    for file in twice.bz2 twice.xz; do
+        kelvin fold "$file"
+        prints $'main 4\nmain;größe;😀 14'
+    done
+}
+
+@test "xz and bzip2 that are cut or damaged are an error" {
+    seq -f 'main;f%g 3' 20000 >plain.folded
+    xz -k plain.folded
+    bzip2 -k plain.folded
+    for file in plain.folded.xz plain.folded.bz2; do
+        head -c -20 $file >cut
+        kelvin fold cut
+        exits 5
+        complains 'is cut off at byte'
+        { head -c 5000 $file; echo damage; tail -c +5008 $file; } >bad
+        kelvin fold --from folded bad
+        exits 5
+        complains 'is damaged near byte'
+    done
+}
+
+# A program that spends its time in hot(), called by warm(), and holds what grow() allocated.
+compile_worker() {
+    cat >worker.c <<'SOURCE'
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) unsigned long hot(unsigned long n)
+{
+    unsigned long x = n;
+    for (unsigned long i = 0; i < n; i++)
+        x = x * 6364136223846793005ul + (x >> 7);
+    return x;
+}
+__attribute__((noinline)) unsigned long warm(unsigned long n)
+{
+    unsigned long sum = hot(n) + hot(n + 1);
+    __asm__ volatile("");
+    return sum;
+}
+void *keep[20000];
+__attribute__((noinline)) void grow(int n)
+{
+    for (int i = 0; i < n; i++)
+        keep[i] = memset(malloc(1000), 1, 1000);
+    __asm__ volatile("");
+}
+int main(void)
+{
+    unsigned long sum = 0;
+    grow(20000);
+    for (int i = 0; i < 5000; i++)
+        free(keep[i]);
+    for (int i = 0; i < 150; i++)
+        sum += warm(1000000);
+    return sum == 1;
+}
+SOURCE
+    gcc -O1 -g -fno-omit-frame-pointer -o worker worker.c
+}
+
+# Sets lib.
+library() { # NAME
+    lib=$(ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }')
+    [ -n "$lib" ] || skip "$1 is not installed"
+}
+
+@test "a CPU profile of gperftools has the samples that were taken, with names" {
+    library libprofiler.so.0
+    compile_worker
+    CPUPROFILE=cpu.prof LD_PRELOAD=$lib ./worker 2>said.txt
+    local taken
+    taken=$(sed -n 's/^PROFILE: interrupts.*= \([0-9]*\)\/.*/\1/p' said.txt)
+    kelvin fold --value samples cpu.prof
+    exits 0
+    [ "$(awk '{ n += $NF } END { print n }' <<<"$output")" = "$taken" ] || fail "$output" "$taken taken"
+    grep -q ';main;warm;hot ' <<<"$output" || fail "$output"
+}
+
+@test "a heap profile of tcmalloc has every byte that is live" {
+    library libtcmalloc.so.4
+    compile_worker
+    HEAPPROFILE=$PWD/heap LD_PRELOAD=$lib ./worker 2>said.txt
+    kelvin fold heap.0001.heap
+    exits 0
+    grep -q ';main;grow 15000000$' <<<"$output" || fail "$output"
+    kelvin fold --value alloc_objects heap.0001.heap
+    grep -q ';main;grow 20000$' <<<"$output" || fail "$output"
+}
+
+@test "a heap profile of jemalloc estimates what is live, and ends in the caller of malloc" {
+    library libjemalloc.so.2
+    compile_worker
+    MALLOC_CONF=prof:true,prof_final:true,lg_prof_sample:12,prof_prefix:je LD_PRELOAD=$lib ./worker
+    kelvin fold je.*.heap
+    exits 0
+    local bytes
+    bytes=$(sed -n 's/.*;main;grow \([0-9]*\)$/\1/p' <<<"$output")
+    # 3,300 of 15,000 blocks are sampled: far inside of 10 %. jemalloc rounds 1,000 up to 1,024.
+    [ "$bytes" -gt 13800000 ] && [ "$bytes" -lt 16900000 ] || fail "$output"
+}
+
+@test "clang's time trace adds up to the time that clang says it took" {
+    command -v clang++ >/dev/null || skip "clang++ is not installed"
+    printf '#include <vector>\n#include <string>\nstd::vector<std::string> v;\nint main() { v.emplace_back("a"); }\n' >t.cc
+    clang++ -ftime-trace -c t.cc || skip "this clang has no -ftime-trace"
+    kelvin fold t.json
+    exits 0
+    [ -z "$stderr" ] || fail "$stderr"
+    local took_us
+    took_us=$(grep -o '"ts":[0-9]*,"dur":[0-9]*,"name":"ExecuteCompiler"' t.json | sed 's/.*"dur":\([0-9]*\).*/\1/')
+    [ "$(awk '/ExecuteCompiler/ { n += $NF } END { printf "%d", n / 1000 }' <<<"$output")" = "$took_us" ] ||
+        fail "$took_us" "$output"
+    grep -q ';Source: .*vector' <<<"$output" || fail "$output"
+}
+
+@test "a folder of perf record --threads has all samples that perf script prints" {
+    command -v perf >/dev/null || skip "perf is not installed"
+    compile_worker
+    perf record -q --threads -g -o thr.data ./worker 2>said.txt || skip "perf record --threads: $(tail -n 1 said.txt)"
+    [ -d thr.data ] || fail "perf wrote no folder"
+    kelvin fold --value samples thr.data
+    exits 0
+    local n
+    n=$(perf script -i thr.data -F event 2>/dev/null | grep -c :)
+    [ "$(awk '{ n += $NF } END { print n }' <<<"$output")" = "$n" ] || fail "$n in perf script" "$output"
+    mkdir empty
+    kelvin fold empty
+    exits 5
+    complains 'is a folder' "no file 'data'"
+}
+
+@test "pprof takes the program for the file, and prints none of our comments" {
+    command -v go >/dev/null || skip "go is not installed"
+    cat >in.txt <<'TEXT'
+app 7/7 [000] 1.000000:     5 cycles:u: 
+	    7f0000000100 memcpy+0x1 (/usr/lib/libc.so.6)
+	          401100 main+0x9 (/opt/nowhere/app)
+
+TEXT
+    kelvin convert in.txt --to pprof -o out.pb.gz
+    exits 0
+    run go tool pprof -top -symbolize=none out.pb.gz
+    [[ $output == *"File: app"* ]] || fail "$output"
+    [[ $output != *kelvin* ]] || fail "$output"
+    run go tool pprof -comments -symbolize=none out.pb.gz
+    [[ $output == *'#kelvin-export=1'* ]] || fail "$output"
+}
+
+@test "a hardware trace beside the samples is told" {
+    kelvin fold "$ROOT/tests/golden/perf.data/trace.data"
+    exits 0
+    [[ $stderr == *'hardware trace (Intel PT'*'perf script --itrace'* ]] || fail "$stderr"
+}
+
+@test "a Firefox profile has each process by its name, and CPU time beside the samples" {
+    command -v jq >/dev/null || skip "jq is not installed"
+    cat >in.txt <<'TEXT'
+make 7/7 [000] 1.000000:     250000 cpu-clock:u: 
+	          401100 main+0x9 (/usr/bin/make)
+
+cc1 9/9 [000] 1.100000:     250000 cpu-clock:u: 
+	          401100 main+0x9 (/usr/lib/cc1)
+
+worker 9/10 [000] 1.200000:     250000 cpu-clock:u: 
+	          401200 run+0x9 (/usr/lib/cc1)
+
+TEXT
+    kelvin convert in.txt --to firefox -o out.json.gz
+    exits 0
+    gzip -d out.json.gz
+    [ "$(jq -c '[.threads[] | [.name, .processName, .samples.threadCPUDelta[0]]] | sort' out.json)" = \
+        '[["cc1","cc1",250000],["make","make",250000],["worker","cc1",250000]]' ] ||
+        fail "$(jq -c '[.threads[] | [.name, .processName, .samples.threadCPUDelta]]' out.json)"
+}
