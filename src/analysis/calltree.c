@@ -318,7 +318,11 @@ static uint32_t *choose_nodes(struct builder *b, const int64_t *total)
 {
     uint32_t *new_id = mem_table(b->n_nodes * sizeof *new_id);
     double least = b->o->min_share * (double)total[0];
-    size_t n = 1, n_left_out = 0;
+    size_t n = 1, n_left_out = 0, n_small = 0;
+    for (size_t i = 1; i < b->n_nodes; i++)
+        n_small += total[i] > 0 && (double)total[i] < least;
+    if (n_small <= b->o->keep_up_to)
+        least = 0;
     for (size_t i = 1; i < b->n_nodes; i++) {
         bool stays = total[i] > 0 && (double)total[i] >= least;
         new_id[i] = stays ? (uint32_t)n++ : LEFT_OUT;
@@ -361,6 +365,36 @@ static void copy_column(const struct builder *b, const int64_t *value, const uin
     }
 }
 
+/* Which nodes are threads or processes: the last of a path from the root, or of one to it. */
+static void mark_groups(const struct builder *b, const uint32_t *new_id)
+{
+    struct calltree *t = b->t;
+    if (!has_groups(b))
+        return;
+    t->group = mem_calloc(t->n, sizeof *t->group);
+    autofree uint32_t *outermost = mem_calloc(b->n_nodes, sizeof *outermost);
+    for (size_t i = 1; i < b->n_nodes; i++) {
+        uint32_t parent = parent_of(b, i);
+        outermost[i] = parent && !b->o->callers_first ? outermost[parent] : (uint32_t)i;
+    }
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        uint32_t id = new_id[outermost[b->node_of_row[i]]];
+        if (group_at(b, i) && id != LEFT_OUT && t->label[id] == group_at(b, i) - 1)
+            t->group[id] = true;
+    }
+}
+
+static void copy_rows(const struct builder *b, const uint32_t *new_id)
+{
+    b->t->node_of_row = mem_calloc(b->s->n_rows + 1, sizeof *b->t->node_of_row);
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        uint32_t node = b->node_of_row[i];
+        while (node && new_id[node] == LEFT_OUT)
+            node = parent_of(b, node);
+        b->t->node_of_row[i] = node ? new_id[node] : 0;
+    }
+}
+
 static void sum_and_prune(struct builder *b)
 {
     struct calltree *t = b->t;
@@ -370,6 +404,9 @@ static void sum_and_prune(struct builder *b)
     sum_totals(b, value, total);
     uint32_t *new_id = choose_nodes(b, total);
     copy_nodes(b, new_id);
+    mark_groups(b, new_id);
+    if (b->o->keep_rows)
+        copy_rows(b, new_id);
     copy_column(b, value, new_id, total, &t->self, &t->total);
     if (count) {
         sum_totals(b, count, total);
@@ -498,6 +535,8 @@ void calltree_free(struct calltree *t)
     free(t->self_count);
     free(t->total_count);
     free(t->start);
+    free(t->group);
+    free(t->node_of_row);
     free(t->child_at);
     free(t->child_end);
     free(t->list);

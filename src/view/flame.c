@@ -1,4 +1,4 @@
-#include "view/flame.h"
+#include "view/flame_inner.h"
 
 #include "base/buf.h"
 #include "base/units.h"
@@ -7,6 +7,7 @@
 #include "view/fit.h"
 #include "web_flame_css.h"
 #include "web_flame_js.h"
+#include "web_flame_tree_js.h"
 
 #include <math.h>
 
@@ -22,17 +23,6 @@ struct flame_row {
     VEC(struct box) boxes;
 };
 
-struct flame {
-    const struct calltree *t;
-    const struct paint *paint;
-    struct flame_opts o; /* defaults filled in */
-    struct fit fit;
-    struct buf head, rows, foot; /* parts of the document, before its id is known */
-    double head_px, foot_px;
-    size_t n_rows;
-    struct style style;
-};
-
 static struct flame_opts with_defaults(const struct flame_opts *o)
 {
     struct flame_opts d = *o;
@@ -41,7 +31,7 @@ static struct flame_opts with_defaults(const struct flame_opts *o)
     d.font_px = o->font_px > 0 ? o->font_px : 12;
     d.font = o->font ? o->font : DEFAULT_FONT;
     d.palette = o->palette ? o->palette : palettes;
-    d.title = o->title ? o->title : o->inverted ? "Icicle graph" : "Flame graph";
+    d.title = o->title ? o->title : "Flame graph";
     return d;
 }
 
@@ -98,15 +88,24 @@ struct face {
     struct shade shade;
 };
 
+struct text flame_name(const struct flame *f, uint32_t node)
+{
+    uint32_t label = f->t->label[node];
+    if (!node)
+        return text_of("all");
+    return palette_strip(labels_text(&f->t->labels, label), f->t->labels.at.at[label].kind);
+}
+
 static struct face face_of(const struct flame *f, uint32_t node)
 {
     if (node == 0)
         return (struct face){.name = {"all", 3}, .shade = {FAMILY_GREY, 8}};
     uint32_t label = f->t->label[node];
     enum frame_kind kind = f->t->labels.at.at[label].kind;
-    struct text name = labels_text(&f->t->labels, label);
-    struct shade shade = f->paint->shade(f->paint->context, node);
-    return (struct face){palette_strip(name, kind), kind, shade};
+    bool group = f->t->group && f->t->group[node];
+    struct shade grey = {FAMILY_GREY, 8};
+    struct shade shade = group ? grey : f->paint->shade(f->paint->context, node);
+    return (struct face){flame_name(f, node), kind, shade};
 }
 
 /* Text keeps off the frame's edge; below NARROW the line between frames would hide them. */
@@ -164,6 +163,8 @@ static void add_frame(struct flame *f, struct box box)
     int64_t x = position(f, box.start), width = position(f, box.start + whole) - x;
     buf_str(b, "<g class=\"");
     style_class(&f->style, b, face.shade);
+    buf_str(b, face.kind == FRAME_INLINED ? " ki" : "");
+    f->has_inlined |= face.kind == FRAME_INLINED;
     buf_str(b, width < NARROW_MILLI ? " kn\"><title>" : "\"><title>");
     utf8_xml(b, face.name);
     buf_str(b, " (");
@@ -180,10 +181,15 @@ static void add_frame(struct flame *f, struct box box)
 
 /* Children stand side by side from the left edge of their parent; in charts, where time put them.
  */
-static void add_children(const struct flame *f, struct box box, struct flame_row *row)
+static void add_children(struct flame *f, struct box box, struct flame_row *row)
 {
     int64_t start = box.start;
+    double least = f->o.min_share * (double)f->t->total[0];
     for_each_child (f->t, box.node, child) {
+        if ((double)f->t->total[child] < least) {
+            *vec_push(&f->rest) = child;
+            continue;
+        }
         *vec_push(&row->boxes) = (struct box){child, f->t->start ? f->t->start[child] : start};
         start += f->t->total[child];
     }
@@ -193,10 +199,12 @@ static void add_row(struct flame *f, const struct flame_row *row)
 {
     double y = f->o.row_px * (double)f->n_rows;
     buf_str(&f->rows, "<g transform=\"translate(0 ");
-    add_px(&f->rows, f->o.inverted ? y : -y);
+    add_px(&f->rows, f->o.flames ? -y : y);
     buf_str(&f->rows, ")\">\n");
-    for (size_t i = 0; i < row->boxes.n; i++)
+    for (size_t i = 0; i < row->boxes.n; i++) {
+        *vec_push(&f->drawn) = row->boxes.at[i].node;
         add_frame(f, row->boxes.at[i]);
+    }
     buf_str(&f->rows, "</g>\n");
     f->n_rows++;
 }
@@ -305,13 +313,15 @@ static void add_legend(struct flame *f)
     int kinds = 0;
     for (int i = 0; i < FAMILIES; i++)
         kinds += f->o.palette->legend[i] && style_step_of(&f->style, i) >= 0;
-    if (kinds < 2)
+    if (kinds < 2 && !f->has_inlined)
         return;
     double x = FLAME_MARGIN_PX;
     f->foot_px += round(f->o.font_px * 1.6);
     for (int i = 0; i < FAMILIES; i++)
         if (f->o.palette->legend[i] && style_step_of(&f->style, i) >= 0)
             add_swatch(f, i, &x, f->foot_px);
+    if (f->has_inlined)
+        add_line(&f->foot, "km ki", x, f->foot_px, text_of("italic: inlined"));
 }
 
 static void add_caption_line(struct flame *f, struct buf *line)
@@ -338,7 +348,7 @@ static void add_caption(struct flame *f)
 {
     autobuf struct buf caption = {0}, line = {0};
     buf_str(&caption, f->paint->caption);
-    if (f->o.hidden && f->t->n_left_out)
+    if (f->o.hidden && (f->t->n_left_out || f->rest.n))
         buf_printf(&caption, CAPTION_SEPARATOR "%s", f->o.hidden);
     struct text rest = buf_text(&caption);
     while (rest.n) {
@@ -419,7 +429,11 @@ static void print_opening(FILE *out, const struct flame *f, const char *id, doub
     add_px(&b, f->o.font_px);
     buf_printf(&b, "\" data-kelvin=\"flame\" data-margin=\"%d\" data-baseline=\"", FLAME_MARGIN_PX);
     add_px(&b, baseline_px(f));
-    buf_printf(&b, "\"%s>\n", f->o.inverted ? " data-inverted=\"1\"" : "");
+    buf_str(&b, "\" data-row=\"");
+    add_px(&b, f->o.row_px);
+    buf_str(&b, "\" data-head=\"");
+    add_px(&b, f->head_px);
+    buf_printf(&b, "\"%s>\n", f->o.flames ? " data-flames=\"1\"" : "");
     if (f->o.notes) {
         buf_str(&b, "<desc>");
         add_xml(&b, f->o.notes);
@@ -454,16 +468,19 @@ static void print_document(FILE *out, const struct flame *f)
 {
     char id[64];
     double graph_px = f->o.row_px * (double)f->n_rows;
-    double root_y = f->o.inverted ? f->head_px : f->head_px + graph_px - f->o.row_px;
+    double root_y = f->o.flames ? f->head_px + graph_px - f->o.row_px : f->head_px;
     make_id(f, id, sizeof id);
     print_opening(out, f, id, f->head_px + graph_px + f->foot_px);
+    if (!f->o.still)
+        flame_print_data(out, f);
     print_style(out, f, id);
     fputs("<rect class=\"kbg\" width=\"100%\" height=\"100%\"/>\n", out);
     print_group(out, "khead", 0, &f->head);
     print_group(out, "kg", root_y, &f->rows);
     print_group(out, "kfoot", f->head_px + graph_px, &f->foot);
     if (!f->o.still)
-        fprintf(out, "<script><![CDATA[\n%s]]></script>\n", web_flame_js);
+        fprintf(out, "<script><![CDATA[\n(function () {\n'use strict';\n%s%s})();\n]]></script>\n",
+                web_flame_tree_js, web_flame_js);
     fputs("</svg>\n", out);
 }
 
@@ -479,5 +496,7 @@ int flame_print(FILE *out, const struct calltree *t, const struct paint *paint,
     buf_done(&f.head);
     buf_done(&f.rows);
     buf_done(&f.foot);
+    vec_done(&f.drawn);
+    vec_done(&f.rest);
     return ferror(out) ? -1 : 0;
 }

@@ -129,13 +129,14 @@ has_not() { # FILE TEXT
     has out.svg '<title>parse (130 ms, 50.98%)</title>'
 }
 
-@test "flame: inverted, reverse and flame chart change the shape" {
+@test "flame: the root is on top unless flames are asked for; reverse and flame chart change the shape" {
     printf 'main;a;x 500\nmain;b 100\nmain;a;x 400\n' >in.folded
-    "$KELVIN" flame in.folded -o up.svg
-    "$KELVIN" flame in.folded --inverted -o down.svg
+    "$KELVIN" flame in.folded --flames -o up.svg
+    "$KELVIN" flame in.folded -o down.svg
     has up.svg 'translate(0 -17)'
     has_not down.svg 'translate(0 -17)'
-    has down.svg 'Icicle graph'
+    "$KELVIN" flame in.folded --inverted -o same.svg
+    cmp down.svg same.svg
     "$KELVIN" flame in.folded --reverse -o reverse.svg
     has reverse.svg '<title>x (900 counts, 90.00%)</title>'
     [ "$(grep -c '<title>main' reverse.svg)" -eq 2 ]
@@ -205,6 +206,27 @@ PYTHON
     [ "$(xmllint --xpath 'string(/*/@id)' a.svg)" != "$(xmllint --xpath 'string(/*/@id)' b.svg)" ]
     [ "$(xmllint --xpath 'count(//@id)' a.svg)" -eq 1 ]
     run ! grep -E 'href|src=|@import|url\(' a.svg
+}
+
+@test "flame: an inlined function is marked by italics, not by a colour of its own" {
+    printf 'main;f 500\nmain;g_[i] 500\n' >in.folded
+    "$KELVIN" flame in.folded -o out.svg
+    grep -E 'class="kb[0-9]+ ki"><title>g \(500 counts, 50.00%, inlined\)' out.svg ||
+        fail "g: $(grep '<title>g' out.svg)"
+    has out.svg 'italic: inlined'
+    printf 'main;f_[k] 500\n' >in.folded
+    "$KELVIN" flame in.folded -o out.svg
+    has_not out.svg 'italic: inlined'
+}
+
+@test "flame: no SVG is poured into a terminal" {
+    make_profile
+    command -v script >/dev/null || skip "needs script (Debian package bsdutils)"
+    run script -qec "'$KELVIN' flame in.folded" /dev/null
+    [ "$status" -eq 1 ]
+    [[ $output == *"-o out.svg"* ]] || fail "$output"
+    [[ $output != *"<svg"* ]] || fail "SVG on the terminal"
+    "$KELVIN" flame in.folded | grep -q '</svg>'
 }
 
 @test "flame: a still picture has no script" {

@@ -1,0 +1,25 @@
+/* flame_inner.h - a flame graph while it is drawn: shared by the files of flame.h. */
+#pragma once
+#include "base/buf.h"
+#include "view/fit.h"
+#include "view/flame.h"
+
+struct flame {
+    const struct calltree *t;
+    const struct paint *paint;
+    struct flame_opts o; /* defaults filled in */
+    struct fit fit;
+    struct buf head, rows, foot; /* parts of the document, before its id is known */
+    double head_px, foot_px;
+    size_t n_rows;
+    VEC(uint32_t) drawn; /* nodes, in the order of the document */
+    VEC(uint32_t) rest;  /* nodes that are too narrow to draw while their parent is not */
+    bool has_inlined;
+    struct style style;
+};
+
+/* What a node is called in the drawing. */
+struct text flame_name(const struct flame *f, uint32_t node);
+
+/* The numbers of all nodes as JSON in a <metadata> element. */
+void flame_print_data(FILE *out, const struct flame *f);
