@@ -91,6 +91,32 @@ function draw() {
             else hide(f);
         }
     reset.disabled = z === root;
+    if (tree.chart) drawAxis(z, inner);
+}
+
+// The axis of a chart: round times of what is seen, a tick each hundred pixels or so.
+const axis = svg.querySelector('.kaxis');
+function drawAxis(z, inner) {
+    const {span, timed} = tree.chart, ns = span / (root.w || 1);
+    const from = (z.x - root.x) * ns, seen = z.w * ns, least = seen * 100 / inner;
+    const power = 10 ** Math.floor(Math.log10(least || 1));
+    const step = power * [1, 2, 5, 10].find(k => k * power >= least * 0.999);
+    axis.textContent = '';
+    for (let i = Math.ceil(from / step); i * step <= from + seen && step > 0; i++) {
+        const x = margin + (i * step - from) / seen * inner;
+        const line = axis.appendChild(document.createElementNS(SVG, 'path'));
+        line.setAttribute('d', 'M' + x.toFixed(1) + ' -3V' + rows.length * rowHeight);
+        const text = axis.appendChild(document.createElementNS(SVG, 'text'));
+        text.textContent = i === 0 ? '0' : timed ? timeText(i * step, step) : grouped(Math.round(i * step));
+        text.setAttribute('x', x.toFixed(1));
+        text.setAttribute('y', -6);
+        if (x + 50 > state.width) text.setAttribute('text-anchor', 'end');
+    }
+}
+// As many digits as tell this tick from the next.
+function timeText(ns, step) {
+    const [from, name] = TIMES.find(s => ns >= s[0]) || TIMES[3];
+    return (ns / from).toFixed(Math.max(0, Math.ceil(-Math.log10(step / from) - 1e-9))) + ' ' + name;
 }
 
 // --- views: the same samples as another tree, or the other way up ---
@@ -290,6 +316,12 @@ function fillCard(f) {
         const row = make(table, 'tr', {});
         make(row, 'th', {textContent: 'here'});
         make(row, 'td', {textContent: percent(f.total, state.zoom.total)});
+    }
+    if (tree.chart && tree.chart.timed) {
+        const ns = tree.chart.span / (root.w || 1), row = make(table, 'tr', {});
+        make(row, 'th', {textContent: 'from'});
+        make(row, 'td', {textContent: f.x > root.x ? timeText((f.x - root.x) * ns, tree.chart.span / 1e4) : '0'});
+        make(row, 'td', {textContent: 'for ' + scaled(f.w * ns, TIMES)});
     }
     const where = [f.group ? 'thread' : '', f.kind, ...(f.place || '').split('\t')].filter(Boolean);
     if (where.length) make(card, 'div', {textContent: where.join(' \u00b7 ')});

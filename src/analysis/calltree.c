@@ -14,6 +14,7 @@ struct builder {
     uint32_t *node_of_row;         /* of the rows that count */
     VEC(uint32_t) group_of_thread; /* label + 1; 0 = none */
     VEC(int64_t) start;            /* of each node; charts only */
+    VEC(int64_t) extent;           /* of each node; charts with times only */
 };
 
 static uint32_t new_node(struct builder *b, uint32_t parent, uint32_t label)
@@ -299,6 +300,145 @@ static void merge_by_time(struct builder *b)
     vec_done(&open);
 }
 
+/* --- charts of real time --- */
+
+struct clocked_row {
+    uint64_t time_ns;
+    uint32_t thread, row;
+};
+
+static int by_thread_and_time(const void *a, const void *b)
+{
+    const struct clocked_row *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int by_tid(const void *a, const void *b, void *context)
+{
+    const struct thread *threads = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (threads[x].tid != threads[y].tid)
+        return threads[x].tid < threads[y].tid ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* thread -> its place from the top: a main thread stands above those that it made. Free it. */
+static uint32_t *rank_threads(const struct profile *p)
+{
+    autofree uint32_t *order = mem_calloc(p->threads.n + 1, sizeof *order);
+    uint32_t *rank = mem_calloc(p->threads.n + 1, sizeof *rank);
+    for (uint32_t i = 0; i < p->threads.n; i++)
+        order[i] = i;
+    qsort_r(order, p->threads.n, sizeof *order, by_tid, p->threads.at);
+    for (uint32_t i = 0; i < p->threads.n; i++)
+        rank[order[i]] = i;
+    return rank;
+}
+
+static struct clocked_row *rows_by_thread(const struct builder *b)
+{
+    const struct rows *rows = &b->s->stream->rows;
+    autofree uint32_t *rank = rank_threads(b->p);
+    struct clocked_row *at = mem_calloc(b->s->n_rows + 1, sizeof *at);
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        size_t row = row_at(b, i);
+        uint32_t thread = b->o->group == GROUP_NONE ? 0 : rank[rows->thread[row].i];
+        at[i] = (struct clocked_row){rows->time_ns[row], thread, (uint32_t)i};
+    }
+    qsort(at, b->s->n_rows, sizeof *at, by_thread_and_time);
+    return at;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/*
+ * How long a sample stands for, in nanoseconds: what the rate says, else the median distance of
+ * samples of a thread.
+ */
+static int64_t sample_length(const struct builder *b, const struct clocked_row *at)
+{
+    double rate = b->s->stream->rate_hz;
+    if (rate > 0)
+        return (int64_t)(1e9 / rate);
+    autofree int64_t *distance = mem_calloc(b->s->n_rows + 1, sizeof *distance);
+    size_t n = 0;
+    for (size_t i = 1; i < b->s->n_rows; i++)
+        if (at[i].thread == at[i - 1].thread)
+            distance[n++] = (int64_t)(at[i].time_ns - at[i - 1].time_ns);
+    qsort(distance, n, sizeof *distance, by_size);
+    return n && distance[n / 2] > 0 ? distance[n / 2] : 1;
+}
+
+/* A thread was elsewhere, or idle, where its next sample is later than this many lengths. */
+enum { CHART_GAP = 3 };
+
+static uint64_t first_time(const struct builder *b, const struct clocked_row *at)
+{
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < b->s->n_rows; i++)
+        first = at[i].time_ns < first ? at[i].time_ns : first;
+    return first;
+}
+
+struct chart_path {
+    VEC(uint32_t) nodes; /* root first, without the tree's root */
+};
+
+/* Go on with what the last row of the thread was doing as far as it is the same. */
+static void extend_chart(struct builder *b, struct chart_path *open, const struct path *path,
+                         int64_t start, int64_t end)
+{
+    size_t n = path->labels.n, depth = 0;
+    while (depth < open->nodes.n && depth < n &&
+           b->label.at[open->nodes.at[depth]] == path->labels.at[n - 1 - depth])
+        depth++;
+    open->nodes.n = depth;
+    for (; depth < n; depth++) {
+        uint32_t parent = depth ? open->nodes.at[depth - 1] : 0;
+        *vec_push(&open->nodes) = new_node(b, parent, path->labels.at[n - 1 - depth]);
+        *vec_push(&b->start) = start;
+        *vec_push(&b->extent) = 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        b->extent.at[open->nodes.at[i]] = end - b->start.at[open->nodes.at[i]];
+    b->extent.at[0] = end > b->extent.at[0] ? end : b->extent.at[0];
+}
+
+static void merge_by_clock(struct builder *b)
+{
+    struct clocked_row *at = rows_by_thread(b);
+    struct path path = {0};
+    struct chart_path open = {0};
+    int64_t length = sample_length(b, at), last = 0;
+    uint64_t first = first_time(b, at);
+    *vec_push(&b->start) = 0;
+    *vec_push(&b->extent) = 0;
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        int64_t end = (int64_t)(at[i].time_ns - first) + length;
+        bool other = i == 0 || at[i].thread != at[i - 1].thread;
+        bool gap = other || end - last > CHART_GAP * length;
+        if (other)
+            open.nodes.n = 0;
+        else if (gap && open.nodes.n) /* the thread itself goes on */
+            open.nodes.n = group_at(b, at[i].row) ? 1 : 0;
+        path_of_row(b, at[i].row, &path);
+        extend_chart(b, &open, &path, gap ? end - length : last, end);
+        b->node_of_row[at[i].row] = path.labels.n ? open.nodes.at[path.labels.n - 1] : 0;
+        last = end;
+    }
+    free(at);
+    vec_done(&path.labels);
+    vec_done(&open.nodes);
+}
+
 /* --- values and children --- */
 
 /* Everything at or below each node, before any is left out. */
@@ -316,15 +456,16 @@ static void sum_totals(const struct builder *b, const int64_t *value, int64_t *t
 /* Number the nodes that stay: a child never outweighs its parent, so no parent is missing. */
 static uint32_t *choose_nodes(struct builder *b, const int64_t *total)
 {
+    const int64_t *size = b->extent.n ? b->extent.at : total;
     uint32_t *new_id = mem_table(b->n_nodes * sizeof *new_id);
-    double least = b->o->min_share * (double)total[0];
+    double least = b->o->min_share * (double)size[0];
     size_t n = 1, n_left_out = 0, n_small = 0;
     for (size_t i = 1; i < b->n_nodes; i++)
-        n_small += total[i] > 0 && (double)total[i] < least;
+        n_small += total[i] > 0 && (double)size[i] < least;
     if (n_small <= b->o->keep_up_to)
         least = 0;
     for (size_t i = 1; i < b->n_nodes; i++) {
-        bool stays = total[i] > 0 && (double)total[i] >= least;
+        bool stays = total[i] > 0 && (double)size[i] >= least;
         new_id[i] = stays ? (uint32_t)n++ : LEFT_OUT;
         n_left_out += total[i] > 0 && !stays;
     }
@@ -339,6 +480,9 @@ static void copy_nodes(const struct builder *b, const uint32_t *new_id)
     t->parent = mem_calloc(t->n, sizeof *t->parent);
     t->label = mem_calloc(t->n, sizeof *t->label);
     t->start = b->start.n ? mem_calloc(t->n, sizeof *t->start) : NULL;
+    t->extent = b->extent.n ? mem_calloc(t->n, sizeof *t->extent) : NULL;
+    if (t->extent)
+        t->extent[0] = b->extent.at[0];
     for (size_t i = 1; i < b->n_nodes; i++) {
         uint32_t id = new_id[i];
         if (id == LEFT_OUT)
@@ -347,6 +491,8 @@ static void copy_nodes(const struct builder *b, const uint32_t *new_id)
         t->label[id] = label_of(b, i);
         if (t->start)
             t->start[id] = b->start.at[i];
+        if (t->extent)
+            t->extent[id] = b->extent.at[i];
     }
 }
 
@@ -493,7 +639,10 @@ static void list_children(struct builder *b)
 static void make_nodes(struct builder *b)
 {
     new_node(b, 0, 0);
-    if (b->o->order == ORDER_TIME)
+    bool clocked = b->s->stream->rows.time_ns && !b->o->callers_first;
+    if (b->o->order == ORDER_TIME && clocked)
+        merge_by_clock(b);
+    else if (b->o->order == ORDER_TIME)
         merge_by_time(b);
     else if (b->o->callers_first)
         merge_from_leaf(b);
@@ -518,6 +667,7 @@ struct calltree *calltree_build(const struct selection *s, const struct calltree
     vec_done(&b.parent);
     vec_done(&b.label);
     vec_done(&b.start);
+    vec_done(&b.extent);
     free(b.node_of_row);
     vec_done(&b.group_of_thread);
     return t;
@@ -535,6 +685,7 @@ void calltree_free(struct calltree *t)
     free(t->self_count);
     free(t->total_count);
     free(t->start);
+    free(t->extent);
     free(t->group);
     free(t->node_of_row);
     free(t->child_at);

@@ -19,7 +19,11 @@ enum calltree_group {
 
 enum calltree_order {
     ORDER_NAME, /* equal call paths merged, children sorted by name */
-    ORDER_TIME, /* a flame chart: only neighbours in time merged, children in time order */
+    /*
+     * A flame chart: only neighbours in time merged, children in time order. Where rows have times,
+     * each thread apart, and nothing is merged across a gap without samples.
+     */
+    ORDER_TIME,
 };
 
 struct calltree_opts {
@@ -42,7 +46,9 @@ struct calltree {
     int64_t *self_count, *total_count; /* samples behind them; NULL where not recorded */
     bool *group; /* whether a node is a thread or process, not a function; NULL = none is */
     uint32_t *node_of_row; /* of the selection's rows, the innermost that is here; or NULL */
-    int64_t *start;        /* charts: sum of the values earlier in time; NULL in trees by name */
+    int64_t *start;  /* charts: nanoseconds since the first row, or without times the sum of the
+                        values earlier; NULL in trees by name */
+    int64_t *extent; /* charts with times: nanoseconds from its start to its end; else NULL */
     uint32_t *child_at, *child_end; /* children: list[child_at[node] .. child_end[node]) */
     uint32_t *list;
 };

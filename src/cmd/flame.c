@@ -49,9 +49,10 @@ static const struct opt flame_table[] = {
     {0, "reverse", OPT_FLAG, AT(reverse), NULL,
      "start at the functions that ran, with their callers below"},
     {0, "flame-chart", OPT_FLAG, AT(chart), NULL,
-     "in the order of time; equal stacks are merged only side by side"},
+     "by time, a lane for each thread, with gaps where it did not run"},
     {0, "group", OPT_CHOICE, AT(group), "BY",
-     "what stands below the stacks: comm, pid, tid or none (default: comm)", "comm pid tid none"},
+     "what stands above the stacks: comm, pid, tid or none (default: comm; tid in charts)",
+     "comm pid tid none"},
     {0, "id", OPT_TEXT, AT(id), "NAME",
      "id of the drawing in an HTML page (default: from a hash of its content)"},
     {0, "no-script", OPT_FLAG, AT(no_script), NULL, "a still picture, without zoom and search"},
@@ -121,12 +122,14 @@ static int draw(const struct cmd_flame_opts *o, const struct input *in, double l
                 struct err *err)
 {
     struct calltree_opts tree_opts = {
-        .group = group_of(o->group),
+        .group = group_of(o->group   ? o->group
+                          : o->chart ? "tid"
+                                     : "comm"),
         .order = o->chart ? ORDER_TIME : ORDER_NAME,
         .callers_first = o->reverse,
         .min_share = least,
-        .keep_up_to = o->no_script ? 0 : FLAME_KEEP_UP_TO,
-        .keep_rows = !o->no_script,
+        .keep_up_to = o->no_script || o->chart ? 0 : FLAME_KEEP_UP_TO,
+        .keep_rows = !o->no_script && !o->chart,
     };
     bool percent = strchr(o->min_width, '%') != NULL;
     autofree char *hidden =
@@ -152,7 +155,6 @@ static int flame_run(const struct command *self, int n, char **args)
         .min_width = "0.1",
         .colors = "hot",
         .theme = "auto",
-        .group = "comm",
     };
     struct opt_result operands;
     int rc = command_parse(self, &o, n, args, &operands);

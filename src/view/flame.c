@@ -23,7 +23,7 @@ struct flame_row {
     VEC(struct box) boxes;
 };
 
-static struct flame_opts with_defaults(const struct flame_opts *o)
+static struct flame_opts with_defaults(const struct flame_opts *o, bool chart)
 {
     struct flame_opts d = *o;
     d.width_px = o->width_px > 0 ? o->width_px : 1200;
@@ -31,6 +31,7 @@ static struct flame_opts with_defaults(const struct flame_opts *o)
     d.font_px = o->font_px > 0 ? o->font_px : 12;
     d.font = o->font ? o->font : DEFAULT_FONT;
     d.palette = o->palette ? o->palette : palettes;
+    d.flames = o->flames && !chart;
     d.title = o->title ? o->title : "Flame graph";
     return d;
 }
@@ -118,7 +119,7 @@ enum {
 /* Where a value lies, in thousandths of a pixel. Rounded ends, so that neighbours touch. */
 static int64_t position(const struct flame *f, int64_t value)
 {
-    int64_t total = f->t->total[0] > 0 ? f->t->total[0] : 1;
+    int64_t total = flame_span(f) > 0 ? flame_span(f) : 1;
     int64_t inner = llround(inner_px(f) * 1000);
     return MARGIN_MILLI + (int64_t)(((__int128)value * inner + total / 2) / total);
 }
@@ -159,7 +160,8 @@ static void add_frame(struct flame *f, struct box box)
 {
     struct buf *b = &f->rows;
     struct face face = face_of(f, box.node);
-    int64_t whole = f->t->total[0] > 0 ? f->t->total[box.node] : 1;
+    const int64_t *size = f->t->extent ? f->t->extent : f->t->total;
+    int64_t whole = size[0] > 0 ? size[box.node] : 1;
     int64_t x = position(f, box.start), width = position(f, box.start + whole) - x;
     buf_str(b, "<g class=\"");
     style_class(&f->style, b, face.shade);
@@ -184,9 +186,10 @@ static void add_frame(struct flame *f, struct box box)
 static void add_children(struct flame *f, struct box box, struct flame_row *row)
 {
     int64_t start = box.start;
-    double least = f->o.min_share * (double)f->t->total[0];
+    const int64_t *size = f->t->extent ? f->t->extent : f->t->total;
+    double least = f->o.min_share * (double)size[0];
     for_each_child (f->t, box.node, child) {
-        if ((double)f->t->total[child] < least) {
+        if ((double)size[child] < least) {
             *vec_push(&f->rest) = child;
             continue;
         }
@@ -209,11 +212,10 @@ static void add_row(struct flame *f, const struct flame_row *row)
     f->n_rows++;
 }
 
-/* Row by row from the root, so that depth costs neither stack nor much memory. */
-static void add_rows(struct flame *f)
+/* Row by row, so that depth costs neither stack nor much memory. Frees BOXES. */
+static void add_rows_from(struct flame *f, struct flame_row row)
 {
-    struct flame_row row = {0}, next = {0};
-    *vec_push(&row.boxes) = (struct box){0, 0};
+    struct flame_row next = {0};
     while (row.boxes.n) {
         add_row(f, &row);
         next.boxes.n = 0;
@@ -225,6 +227,35 @@ static void add_rows(struct flame *f)
     }
     vec_done(&row.boxes);
     vec_done(&next.boxes);
+}
+
+/* Threads overlap in time, so each has rows of its own, below those of the one before. */
+static void add_lanes(struct flame *f)
+{
+    struct flame_row root = {0}, all = {0};
+    *vec_push(&root.boxes) = (struct box){0, 0};
+    add_row(f, &root);
+    add_children(f, root.boxes.at[0], &all);
+    for (size_t i = 0; i < all.boxes.n;) {
+        struct flame_row lane = {0};
+        do
+            *vec_push(&lane.boxes) = all.boxes.at[i++];
+        while (i < all.boxes.n && !(f->t->group && f->t->group[all.boxes.at[i].node]));
+        add_rows_from(f, lane);
+    }
+    vec_done(&root.boxes);
+    vec_done(&all.boxes);
+}
+
+static void add_rows(struct flame *f)
+{
+    struct flame_row root = {0};
+    if (f->t->extent) {
+        add_lanes(f);
+        return;
+    }
+    *vec_push(&root.boxes) = (struct box){0, 0};
+    add_rows_from(f, root);
 }
 
 /* --- above and below --- */
@@ -284,7 +315,7 @@ static void add_head(struct flame *f)
     struct text rest = text_of(f->paint->warnings);
     while (rest.n)
         add_warning(f, text_cut(&rest, '\n'));
-    f->head_px += 12;
+    f->head_px += f->t->start ? 12 + round(f->o.font_px * 1.3) : 12;
 }
 
 static void add_swatch(struct flame *f, int family, double *x, double y)
@@ -401,7 +432,7 @@ static void make_id(const struct flame *f, char *ret, size_t n)
         return;
     }
     uint64_t h = hash_bytes(hash_bytes(14695981039346656037u, &f->head), &f->rows);
-    h = hash_bytes(h, &f->foot);
+    h = hash_bytes(hash_bytes(h, &f->axis), &f->foot);
     snprintf(ret, n, "k%08x", (uint32_t)(h ^ h >> 32));
 }
 
@@ -477,6 +508,8 @@ static void print_document(FILE *out, const struct flame *f)
     fputs("<rect class=\"kbg\" width=\"100%\" height=\"100%\"/>\n", out);
     print_group(out, "khead", 0, &f->head);
     print_group(out, "kg", root_y, &f->rows);
+    if (f->t->start)
+        print_group(out, "kaxis", f->head_px, &f->axis);
     print_group(out, "kfoot", f->head_px + graph_px, &f->foot);
     if (!f->o.still)
         fprintf(out, "<script><![CDATA[\n(function () {\n'use strict';\n%s%s})();\n]]></script>\n",
@@ -487,15 +520,18 @@ static void print_document(FILE *out, const struct flame *f)
 int flame_print(FILE *out, const struct calltree *t, const struct paint *paint,
                 const struct flame_opts *o)
 {
-    struct flame f = {.t = t, .paint = paint, .o = with_defaults(o)};
+    struct flame f = {.t = t, .paint = paint, .o = with_defaults(o, t->start)};
     f.fit = fit_of_font(f.o.font, f.o.font_px);
     add_head(&f);
     add_rows(&f);
+    if (t->start)
+        flame_add_axis(&f);
     add_foot(&f);
     print_document(out, &f);
     buf_done(&f.head);
     buf_done(&f.rows);
     buf_done(&f.foot);
+    buf_done(&f.axis);
     vec_done(&f.drawn);
     vec_done(&f.rest);
     return ferror(out) ? -1 : 0;

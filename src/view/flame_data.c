@@ -5,7 +5,8 @@
  * draw, so that a search finds the same totals as a table. Frames are numbered in the order of the
  * document, the nodes that are not drawn after them, parents first.
  *
- *     {"unit": {"kind", "name", "decimals", "factor"}, "counted": bool, "chart": bool,
+ *     {"unit": {"kind", "name", "decimals", "factor"}, "counted": bool,
+ *      "chart": {"span", "timed"} or null
  *      "frames": [parent, total, self (, samples, self samples), ...],    drawn
  *      "sure": [low, high, self low, self high, ...],      95% intervals in 1/1000 of a percent
  *      "time": [total, self, ...],     of all nodes, in nanoseconds
@@ -185,12 +186,25 @@ static void put_unit(struct flame_data *d)
     json_close(&d->j, '}');
 }
 
+static void put_chart(struct flame_data *d)
+{
+    json_key(&d->j, "chart");
+    if (!d->f->t->start) {
+        json_null(&d->j);
+        return;
+    }
+    json_open(&d->j, '{');
+    json_put_uint(&d->j, "span", (uint64_t)flame_span(d->f));
+    json_put_bool(&d->j, "timed", d->f->t->extent != NULL);
+    json_close(&d->j, '}');
+}
+
 static void put_data(struct flame_data *d)
 {
     json_open(&d->j, '{');
     put_unit(d);
     json_put_bool(&d->j, "counted", d->f->t->total_count != NULL);
-    json_put_bool(&d->j, "chart", d->f->t->start != NULL);
+    put_chart(d);
     put_frames(d);
     put_shares(d);
     put_times(d);

@@ -209,6 +209,18 @@ const cases = {
         await search(page, 'thin');
         assert.match(await result(page), new RegExp(process.argv[4]));
     },
+    // The axis follows a zoom: 'a' is on for 300 ms of a second, from 700 ms the second time.
+    async chart(page) {
+        const ticks = () => page.$$eval('.kaxis text', all => all.map(t => t.textContent));
+        assert.deepEqual((await ticks()).slice(0, 3), ['0', '100 ms', '200 ms']);
+        await page.locator('.kg>g>g').filter({hasText: 'a ('}).nth(1).click();
+        const zoomed = await ticks();
+        const ms = t => parseFloat(t) * (t.endsWith(' s') ? 1000 : 1);
+        assert.ok(ms(zoomed[0]) <= 760 && zoomed.length >= 5, zoomed.join());
+        assert.ok(zoomed.every(t => ms(t) >= 699 && ms(t) <= 1001), zoomed.join());
+        assert.deepEqual((await visible(page)).sort(), ['a', 'all', 'app-7/7', 'b', 'main', 'worker-7/8']);
+        await shot(page);
+    },
     async dark(page) {
         const fill = () => page.$eval('.kbg', r => getComputedStyle(r).fill);
         const dark = await fill();

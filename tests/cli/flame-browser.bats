@@ -108,6 +108,17 @@ END
         '\d m?s\s' 'samples' 'busy · .*busy\.c:2'
 }
 
+@test "flame in a browser: the axis of a chart follows the zoom, and so do all threads" {
+    local ms
+    for ms in $(seq 0 10 290) $(seq 700 10 990); do
+        printf 'app 7/7 [000] 1.%03d000: 10000000 cpu-clock:\n\t1000 a (/app)\n\t2000 main (/app)\n\n' "$ms"
+        [ "$ms" -lt 200 ] ||
+            printf 'worker 7/8 [001] 1.%03d500: 10000000 cpu-clock:\n\t3000 b (/app)\n\n' "$ms"
+    done >in.perf
+    "$KELVIN" flame in.perf --flame-chart -o chart.svg
+    in_browser chart chart.svg
+}
+
 @test "flame in a browser: the theme follows the system" {
     draw out.svg && in_browser dark out.svg
 }

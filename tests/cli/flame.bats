@@ -168,6 +168,40 @@ PYTHON
     [ "$(place_of graph.svg x)" = "0.00 0.10" ] || fail "x: $(place_of graph.svg x)"
 }
 
+# Two threads, a sample each 10 ms; the second begins later, the first stops for 400 ms.
+timed_profile() {
+    local ms
+    for ms in $(seq 0 10 290) $(seq 700 10 990); do
+        printf 'app 7/7 [000] 1.%03d000: 10000000 cpu-clock:\n\t1000 a (/app)\n\t2000 main (/app)\n\n' "$ms"
+        [ "$ms" -lt 200 ] ||
+            printf 'worker 7/8 [001] 1.%03d500: 10000000 cpu-clock:\n\t3000 b (/app)\n\n' "$ms"
+    done >in.perf
+}
+
+@test "flame: a flame chart has an axis, a lane for each thread, and gaps where none ran" {
+    timed_profile
+    "$KELVIN" flame in.perf --flame-chart -o chart.svg
+    well_formed chart.svg
+    python3 - <<'PYTHON'
+import re
+text = open("chart.svg").read()
+ticks = re.findall(r'<text x="[0-9.]+" y="-6"[^>]*>([^<]*)</text>', text)
+assert ticks[:3] == ["0", "100 ms", "200 ms"] and len(ticks) == 11, ticks
+lane, rows = [], re.split(r'<g transform="translate\(0 ', text)
+for row in rows[1:]:
+    y = float(row.split(")")[0])
+    for name, x, w in re.findall(r'<title>([^ ]+) \([^<]*</title><rect[^>]*? x="([0-9.]+)"[^>]*? width="([0-9.]+)"', row):
+        lane.append((name, y, (float(x) - 10) / 1180, float(w) / 1180))
+of = lambda name: [(y, round(x, 2), round(w, 2)) for n, y, x, w in lane if n == name]
+main, a, b = of("main"), of("a"), of("b")
+assert [m[1:] for m in main] == [(0.0, 0.3), (0.7, 0.3)], main
+assert [m[1:] for m in a] == [(0.0, 0.3), (0.7, 0.3)], a
+assert [m[1:] for m in b] == [(0.2, 0.1), (0.7, 0.3)], b
+assert len({y for y, _, _ in a}) == 1 and b[0][0] > a[0][0], (a, b)
+assert of("app-7/7")[0][0] < of("worker-7/8")[0][0], lane
+PYTHON
+}
+
 @test "flame: every palette and theme draws, and an unknown one is refused" {
     make_profile
     for p in hot mem io java js wakeup chain red orange yellow green aqua blue purple; do
