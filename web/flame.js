@@ -499,10 +499,21 @@ function frameAt(target) {
 function setBox(el, x, y, w, h) {
     for (const [k, v] of [['x', x], ['y', y], ['width', w], ['height', h]]) el.setAttribute(k, v);
 }
+// What of the window's height is left by boxes that scroll.
+function seenRange() {
+    let top = 0, end = window.innerHeight;
+    for (let el = alone ? null : svg.parentElement; el && el !== document.body; el = el.parentElement) {
+        if (getComputedStyle(el).overflowY === 'visible') continue;
+        const r = el.getBoundingClientRect();
+        top = Math.max(top, r.top);
+        end = Math.min(end, r.bottom);
+    }
+    return [top, end];
+}
 function place() {
     const m = svg.getScreenCTM(), bottom = state.height;
     if (!m || !m.d) return;
-    const viewTop = -m.f / m.d, viewEnd = (window.innerHeight - m.f) / m.d;
+    const [top, end] = seenRange(), viewTop = (top - m.f) / m.d, viewEnd = (end - m.f) / m.d;
     const barY = Math.min(Math.max(-BAR, viewTop), bottom - BAR);
     const statusY = Math.max(Math.min(bottom, viewEnd - STATUS), 0);
     setBox(barBox, 0, barY, state.width, BAR);
@@ -622,7 +633,7 @@ exact.addEventListener('click', () => { setExact(!state.exact); search(); save()
 reset.addEventListener('click', () => zoomTo(root));
 viewButton.addEventListener('click', () => openView(!viewOpen));
 helpButton.addEventListener('click', () => toggleHelp(!helpBox));
-window.addEventListener('scroll', () => { hideCard(); place(); }, {passive: true});
+window.addEventListener('scroll', () => { hideCard(); place(); }, {passive: true, capture: true});
 window.addEventListener('resize', resize);
 window.addEventListener('popstate', fromAddress);
 window.addEventListener('hashchange', fromAddress);

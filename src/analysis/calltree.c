@@ -1,23 +1,8 @@
-#include "analysis/calltree.h"
+#include "analysis/calltree_inner.h"
 
 #include "base/buf.h"
 
-struct builder {
-    const struct selection *s;
-    const struct profile *p;
-    const struct calltree_opts *o;
-    struct calltree *t;
-    VEC(uint32_t) parent, label; /* nodes so far, if not the trie's */
-    bool is_trie;                /* the nodes are those of p->stacks, labels its frame ids */
-    size_t n_nodes;
-    struct idmap map;              /* (parent, label) -> node */
-    uint32_t *node_of_row;         /* of the rows that count */
-    VEC(uint32_t) group_of_thread; /* label + 1; 0 = none */
-    VEC(int64_t) start;            /* of each node; charts only */
-    VEC(int64_t) extent;           /* of each node; charts with times only */
-};
-
-static uint32_t new_node(struct builder *b, uint32_t parent, uint32_t label)
+uint32_t calltree_new_node(struct builder *b, uint32_t parent, uint32_t label)
 {
     *vec_push(&b->parent) = parent;
     *vec_push(&b->label) = label;
@@ -31,15 +16,9 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t label)
         if (b->parent.at[id] == parent && b->label.at[id] == label)
             return id;
     }
-    uint32_t id = new_node(b, parent, label);
+    uint32_t id = calltree_new_node(b, parent, label);
     idmap_add(&b->map, hash, id);
     return id;
-}
-
-/* The row of the stream that is the I-th to count. */
-static size_t row_at(const struct builder *b, size_t i)
-{
-    return selection_row(b->s, i);
 }
 
 static struct stack_id stack_at(const struct builder *b, size_t i)
@@ -88,11 +67,6 @@ static bool has_groups(const struct builder *b)
         if (b->group_of_thread.at[i])
             return true;
     return false;
-}
-
-static uint32_t group_at(const struct builder *b, size_t i)
-{
-    return b->group_of_thread.at[b->s->stream->rows.thread[row_at(b, i)].i];
 }
 
 /* --- the stack trie is the tree already --- */
@@ -205,10 +179,6 @@ static void merge_by_name(struct builder *b)
 
 /* --- whole paths, for trees from the leaf and for charts --- */
 
-struct path {
-    VEC(uint32_t) labels;
-};
-
 static void add_to_path(struct builder *b, struct path *path, struct frame_id frame)
 {
     for (size_t i = labels_count(profile_frame(b->p, frame)); i-- > 0;) {
@@ -222,7 +192,7 @@ static void add_to_path(struct builder *b, struct path *path, struct frame_id fr
 }
 
 /* The labels of a row's stack, leaf first, its group last. */
-static void path_of_row(struct builder *b, size_t at, struct path *path)
+void calltree_path_of_row(struct builder *b, size_t at, struct path *path)
 {
     const struct stack_node *nodes = b->p->stacks.nodes.at;
     path->labels.n = 0;
@@ -237,206 +207,13 @@ static void merge_from_leaf(struct builder *b)
 {
     struct path path = {0};
     for (size_t at = 0; at < b->s->n_rows; at++) {
-        path_of_row(b, at, &path);
+        calltree_path_of_row(b, at, &path);
         uint32_t node = 0;
         for (size_t i = 0; i < path.labels.n; i++)
             node = child_of(b, node, path.labels.at[i]);
         b->node_of_row[at] = node;
     }
     vec_done(&path.labels);
-}
-
-struct timed_row {
-    uint64_t time_ns;
-    uint32_t row;
-};
-
-static int by_time(const void *a, const void *b)
-{
-    const struct timed_row *x = a, *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-static struct timed_row *rows_by_time(const struct builder *b)
-{
-    const uint64_t *time_ns = b->s->stream->rows.time_ns;
-    struct timed_row *rows = mem_calloc(b->s->n_rows + 1, sizeof *rows);
-    for (size_t i = 0; i < b->s->n_rows; i++)
-        rows[i] = (struct timed_row){time_ns ? time_ns[row_at(b, i)] : 0, (uint32_t)i};
-    qsort(rows, b->s->n_rows, sizeof *rows, by_time);
-    return rows;
-}
-
-/* Neighbours in time share the callers they have in common; the rest of the path is new. */
-static void merge_by_time(struct builder *b)
-{
-    struct timed_row *order = rows_by_time(b);
-    const int64_t *value = selection_values(b->s);
-    struct path path = {0};
-    VEC(uint32_t) open = {0}; /* nodes of the previous path, root first */
-    int64_t now = 0;          /* sum of the values so far */
-    *vec_push(&b->start) = 0;
-    for (size_t i = 0; i < b->s->n_rows; i++) {
-        path_of_row(b, order[i].row, &path);
-        size_t n = path.labels.n, depth = 0;
-        bool from_leaf = b->o->callers_first;
-#define LABEL_AT(d) path.labels.at[from_leaf ? (d) : n - 1 - (d)]
-        while (depth < open.n && depth < n && b->label.at[open.at[depth]] == LABEL_AT(depth))
-            depth++;
-        open.n = depth;
-        for (; depth < n; depth++) {
-            uint32_t parent = depth ? open.at[depth - 1] : 0;
-            *vec_push(&open) = new_node(b, parent, LABEL_AT(depth));
-            *vec_push(&b->start) = now;
-        }
-#undef LABEL_AT
-        b->node_of_row[order[i].row] = n ? open.at[n - 1] : 0;
-        now += value[row_at(b, order[i].row)];
-    }
-    free(order);
-    vec_done(&path.labels);
-    vec_done(&open);
-}
-
-/* --- charts of real time --- */
-
-struct clocked_row {
-    uint64_t time_ns;
-    uint32_t thread, row;
-};
-
-static int by_thread_and_time(const void *a, const void *b)
-{
-    const struct clocked_row *x = a, *y = b;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-static int by_tid(const void *a, const void *b, void *context)
-{
-    const struct thread *threads = context;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (threads[x].tid != threads[y].tid)
-        return threads[x].tid < threads[y].tid ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
-/* thread -> its place from the top: a main thread stands above those that it made. Free it. */
-static uint32_t *rank_threads(const struct profile *p)
-{
-    autofree uint32_t *order = mem_calloc(p->threads.n + 1, sizeof *order);
-    uint32_t *rank = mem_calloc(p->threads.n + 1, sizeof *rank);
-    for (uint32_t i = 0; i < p->threads.n; i++)
-        order[i] = i;
-    qsort_r(order, p->threads.n, sizeof *order, by_tid, p->threads.at);
-    for (uint32_t i = 0; i < p->threads.n; i++)
-        rank[order[i]] = i;
-    return rank;
-}
-
-static struct clocked_row *rows_by_thread(const struct builder *b)
-{
-    const struct rows *rows = &b->s->stream->rows;
-    autofree uint32_t *rank = rank_threads(b->p);
-    struct clocked_row *at = mem_calloc(b->s->n_rows + 1, sizeof *at);
-    for (size_t i = 0; i < b->s->n_rows; i++) {
-        size_t row = row_at(b, i);
-        uint32_t thread = b->o->group == GROUP_NONE ? 0 : rank[rows->thread[row].i];
-        at[i] = (struct clocked_row){rows->time_ns[row], thread, (uint32_t)i};
-    }
-    qsort(at, b->s->n_rows, sizeof *at, by_thread_and_time);
-    return at;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/*
- * How long a sample stands for, in nanoseconds: what the rate says, else the median distance of
- * samples of a thread.
- */
-static int64_t sample_length(const struct builder *b, const struct clocked_row *at)
-{
-    double rate = b->s->stream->rate_hz;
-    if (rate > 0)
-        return (int64_t)(1e9 / rate);
-    autofree int64_t *distance = mem_calloc(b->s->n_rows + 1, sizeof *distance);
-    size_t n = 0;
-    for (size_t i = 1; i < b->s->n_rows; i++)
-        if (at[i].thread == at[i - 1].thread)
-            distance[n++] = (int64_t)(at[i].time_ns - at[i - 1].time_ns);
-    qsort(distance, n, sizeof *distance, by_size);
-    return n && distance[n / 2] > 0 ? distance[n / 2] : 1;
-}
-
-/* A thread was elsewhere, or idle, where its next sample is later than this many lengths. */
-enum { CHART_GAP = 3 };
-
-static uint64_t first_time(const struct builder *b, const struct clocked_row *at)
-{
-    uint64_t first = UINT64_MAX;
-    for (size_t i = 0; i < b->s->n_rows; i++)
-        first = at[i].time_ns < first ? at[i].time_ns : first;
-    return first;
-}
-
-struct chart_path {
-    VEC(uint32_t) nodes; /* root first, without the tree's root */
-};
-
-/* Go on with what the last row of the thread was doing as far as it is the same. */
-static void extend_chart(struct builder *b, struct chart_path *open, const struct path *path,
-                         int64_t start, int64_t end)
-{
-    size_t n = path->labels.n, depth = 0;
-    while (depth < open->nodes.n && depth < n &&
-           b->label.at[open->nodes.at[depth]] == path->labels.at[n - 1 - depth])
-        depth++;
-    open->nodes.n = depth;
-    for (; depth < n; depth++) {
-        uint32_t parent = depth ? open->nodes.at[depth - 1] : 0;
-        *vec_push(&open->nodes) = new_node(b, parent, path->labels.at[n - 1 - depth]);
-        *vec_push(&b->start) = start;
-        *vec_push(&b->extent) = 0;
-    }
-    for (size_t i = 0; i < n; i++)
-        b->extent.at[open->nodes.at[i]] = end - b->start.at[open->nodes.at[i]];
-    b->extent.at[0] = end > b->extent.at[0] ? end : b->extent.at[0];
-}
-
-static void merge_by_clock(struct builder *b)
-{
-    struct clocked_row *at = rows_by_thread(b);
-    struct path path = {0};
-    struct chart_path open = {0};
-    int64_t length = sample_length(b, at), last = 0;
-    uint64_t first = first_time(b, at);
-    *vec_push(&b->start) = 0;
-    *vec_push(&b->extent) = 0;
-    for (size_t i = 0; i < b->s->n_rows; i++) {
-        int64_t end = (int64_t)(at[i].time_ns - first) + length;
-        bool other = i == 0 || at[i].thread != at[i - 1].thread;
-        bool gap = other || end - last > CHART_GAP * length;
-        if (other)
-            open.nodes.n = 0;
-        else if (gap && open.nodes.n) /* the thread itself goes on */
-            open.nodes.n = group_at(b, at[i].row) ? 1 : 0;
-        path_of_row(b, at[i].row, &path);
-        extend_chart(b, &open, &path, gap ? end - length : last, end);
-        b->node_of_row[at[i].row] = path.labels.n ? open.nodes.at[path.labels.n - 1] : 0;
-        last = end;
-    }
-    free(at);
-    vec_done(&path.labels);
-    vec_done(&open.nodes);
 }
 
 /* --- values and children --- */
@@ -638,12 +415,12 @@ static void list_children(struct builder *b)
 
 static void make_nodes(struct builder *b)
 {
-    new_node(b, 0, 0);
+    calltree_new_node(b, 0, 0);
     bool clocked = b->s->stream->rows.time_ns && !b->o->callers_first;
     if (b->o->order == ORDER_TIME && clocked)
-        merge_by_clock(b);
+        calltree_merge_by_clock(b);
     else if (b->o->order == ORDER_TIME)
-        merge_by_time(b);
+        calltree_merge_by_time(b);
     else if (b->o->callers_first)
         merge_from_leaf(b);
     else if (trie_is_tree(b))
@@ -698,9 +475,9 @@ void calltree_free(struct calltree *t)
 
 static void take_nodes(struct builder *b, const struct calltree_nodes *in)
 {
-    new_node(b, 0, 0);
+    calltree_new_node(b, 0, 0);
     for (size_t i = 1; i < in->n; i++)
-        new_node(b, in->parent[i], labels_add(&b->t->labels, in->name[i], FRAME_USER));
+        calltree_new_node(b, in->parent[i], labels_add(&b->t->labels, in->name[i], FRAME_USER));
     b->n_nodes = b->parent.n;
 }
 

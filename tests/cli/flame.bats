@@ -202,6 +202,26 @@ assert of("app-7/7")[0][0] < of("worker-7/8")[0][0], lane
 PYTHON
 }
 
+@test "flame: the intervals of a frame are those that the report gives its path" {
+    timed_profile
+    "$KELVIN" flame in.perf --group none -o out.svg
+    "$KELVIN" report in.perf --format json >report.json
+    python3 - <<'PYTHON'
+import html, json, re
+text = open("out.svg").read()
+data = json.loads(html.unescape(re.search(r"<metadata>(.*?)</metadata>", text, re.S)[1]))
+names = re.findall(r"<title>(\w+) \(", text)
+paths = {p["name"]: p["total"] for p in json.load(open("report.json"))["paths"]}
+seen = 0
+for i, name in enumerate(names[1:], 1):
+    low, high = data["sure"][4 * i:4 * i + 2]
+    assert abs(low / 1e5 - paths[name]["low"]) < 1e-5, (name, low, paths[name])
+    assert abs(high / 1e5 - paths[name]["high"]) < 1e-5, (name, high, paths[name])
+    seen += 1
+assert seen == 3, names
+PYTHON
+}
+
 @test "flame: every palette and theme draws, and an unknown one is refused" {
     make_profile
     for p in hot mem io java js wakeup chain red orange yellow green aqua blue purple; do
