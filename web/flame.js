@@ -210,7 +210,8 @@ const VIEWS = [
     ['invert', 'i', 'Inverted: from what ran to its callers'],
     ['chains', 'c', 'Fold chains: frames that only call the next one'],
     ['recursion', 'r', 'Merge recursion: direct calls of itself'],
-].filter(v => !base.chart);
+// What a difference shows belongs to its paths; other trees of it would need other numbers.
+].filter(v => !base.chart && (base.unit || v[0] === 'flames'));
 viewButton.hidden = !!base.chart;
 const viewBoxes = new Map();
 const [viewBox, viewPanel] = box('kpanel');
@@ -234,6 +235,7 @@ function toggleView(key) {
     save(true);
     tell(null);
     walkTo(state.zoom, false);
+    if (alone && key === 'flames') scrollToRoot();
 }
 function openView(on) {
     viewOpen = on;
@@ -246,7 +248,7 @@ const KEYS = [
     ['Esc', 'clear the search, then reset the zoom'],
     ['/ or Ctrl-F', 'search by regular expression'],
     ['Back', 'undo a zoom or a change of view'],
-    ['\u2191 \u2193', 'to the widest callee, back to the caller'],
+    ['\u2191 \u2193', 'to the caller, to the widest callee'],
     ['\u2190 \u2192', 'to the frame beside'],
     ...VIEWS.map(v => [v[1], v[2].toLowerCase()]),
     ['?', 'show or hide this'],
@@ -430,7 +432,7 @@ function restore() {
     state.query = input.value = found.search || '';
     setExact(found.case === '1');
     const other = (found.view || '').split(' '), view = {};
-    for (const k of Object.keys(asDrawn)) view[k] = asDrawn[k] !== (!base.chart && other.includes(k));
+    for (const k of Object.keys(asDrawn)) view[k] = asDrawn[k] !== (other.includes(k) && viewBoxes.has(k));
     setView(view);
     const depth = parseInt(found.zoom, 10);
     state.zoom = found.zoom && rows.flat().find(f => f.depth === depth && keyOf(f) === found.zoom) || root;
@@ -646,4 +648,7 @@ if (state.query) search();
 tell(null);
 walkTo(state.zoom, false);
 // What matters most stands at the root.
-if (alone && state.view.flames && window.scrollY === 0) window.scrollTo(0, svg.scrollHeight || 1e9);
+function scrollToRoot() {
+    window.scrollTo(0, state.view.flames ? svg.scrollHeight || 1e9 : 0);
+}
+if (alone && state.view.flames && window.scrollY === 0) scrollToRoot();

@@ -221,6 +221,19 @@ const cases = {
         assert.deepEqual((await visible(page)).sort(), ['a', 'all', 'app-7/7', 'b', 'main', 'worker-7/8']);
         await shot(page);
     },
+    // A difference belongs to its paths: it can be turned upside down, and that is all.
+    async difference(page) {
+        const all = await visible(page);
+        for (const key of ['i', 'c', 'r']) await page.keyboard.press(key);
+        assert.deepEqual(await visible(page), all);
+        assert.equal(await page.locator('.kpanel label').count(), 1);
+        await frame(page, 'parse (').hover();
+        assert.match(await page.locator('.kcard').innerText(), /total .* points/);
+        await page.evaluate(() => { location.hash = 'view=invert'; });
+        await page.keyboard.press('f');
+        await page.waitForFunction(() => location.hash.includes('flames'));
+        assert.deepEqual(await visible(page), all);
+    },
     async dark(page) {
         const fill = () => page.$eval('.kbg', r => getComputedStyle(r).fill);
         const dark = await fill();

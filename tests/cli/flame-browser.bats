@@ -119,6 +119,13 @@ END
     in_browser chart chart.svg
 }
 
+@test "flame in a browser: a difference has no views that it has no numbers for" {
+    draw out.svg
+    sed 's/300/400/' in.folded >after.folded
+    "$KELVIN" diff in.folded after.folded --format svg -o diff.svg || [ $? -le 4 ]
+    in_browser difference diff.svg
+}
+
 @test "flame in a browser: the theme follows the system" {
     draw out.svg && in_browser dark out.svg
 }
