@@ -1,22 +1,8 @@
-#include "analysis/calltree.h"
+#include "analysis/calltree_inner.h"
 
 #include "base/buf.h"
 
-struct builder {
-    const struct selection *s;
-    const struct profile *p;
-    const struct calltree_opts *o;
-    struct calltree *t;
-    VEC(uint32_t) parent, label; /* nodes so far, if not the trie's */
-    bool is_trie;                /* the nodes are those of p->stacks, labels its frame ids */
-    size_t n_nodes;
-    struct idmap map;              /* (parent, label) -> node */
-    uint32_t *node_of_row;         /* of the rows that count */
-    VEC(uint32_t) group_of_thread; /* label + 1; 0 = none */
-    VEC(int64_t) start;            /* of each node; charts only */
-};
-
-static uint32_t new_node(struct builder *b, uint32_t parent, uint32_t label)
+uint32_t calltree_new_node(struct builder *b, uint32_t parent, uint32_t label)
 {
     *vec_push(&b->parent) = parent;
     *vec_push(&b->label) = label;
@@ -30,15 +16,9 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t label)
         if (b->parent.at[id] == parent && b->label.at[id] == label)
             return id;
     }
-    uint32_t id = new_node(b, parent, label);
+    uint32_t id = calltree_new_node(b, parent, label);
     idmap_add(&b->map, hash, id);
     return id;
-}
-
-/* The row of the stream that is the I-th to count. */
-static size_t row_at(const struct builder *b, size_t i)
-{
-    return selection_row(b->s, i);
 }
 
 static struct stack_id stack_at(const struct builder *b, size_t i)
@@ -87,11 +67,6 @@ static bool has_groups(const struct builder *b)
         if (b->group_of_thread.at[i])
             return true;
     return false;
-}
-
-static uint32_t group_at(const struct builder *b, size_t i)
-{
-    return b->group_of_thread.at[b->s->stream->rows.thread[row_at(b, i)].i];
 }
 
 /* --- the stack trie is the tree already --- */
@@ -204,10 +179,6 @@ static void merge_by_name(struct builder *b)
 
 /* --- whole paths, for trees from the leaf and for charts --- */
 
-struct path {
-    VEC(uint32_t) labels;
-};
-
 static void add_to_path(struct builder *b, struct path *path, struct frame_id frame)
 {
     for (size_t i = labels_count(profile_frame(b->p, frame)); i-- > 0;) {
@@ -221,7 +192,7 @@ static void add_to_path(struct builder *b, struct path *path, struct frame_id fr
 }
 
 /* The labels of a row's stack, leaf first, its group last. */
-static void path_of_row(struct builder *b, size_t at, struct path *path)
+void calltree_path_of_row(struct builder *b, size_t at, struct path *path)
 {
     const struct stack_node *nodes = b->p->stacks.nodes.at;
     path->labels.n = 0;
@@ -236,67 +207,13 @@ static void merge_from_leaf(struct builder *b)
 {
     struct path path = {0};
     for (size_t at = 0; at < b->s->n_rows; at++) {
-        path_of_row(b, at, &path);
+        calltree_path_of_row(b, at, &path);
         uint32_t node = 0;
         for (size_t i = 0; i < path.labels.n; i++)
             node = child_of(b, node, path.labels.at[i]);
         b->node_of_row[at] = node;
     }
     vec_done(&path.labels);
-}
-
-struct timed_row {
-    uint64_t time_ns;
-    uint32_t row;
-};
-
-static int by_time(const void *a, const void *b)
-{
-    const struct timed_row *x = a, *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-static struct timed_row *rows_by_time(const struct builder *b)
-{
-    const uint64_t *time_ns = b->s->stream->rows.time_ns;
-    struct timed_row *rows = mem_calloc(b->s->n_rows + 1, sizeof *rows);
-    for (size_t i = 0; i < b->s->n_rows; i++)
-        rows[i] = (struct timed_row){time_ns ? time_ns[row_at(b, i)] : 0, (uint32_t)i};
-    qsort(rows, b->s->n_rows, sizeof *rows, by_time);
-    return rows;
-}
-
-/* Neighbours in time share the callers they have in common; the rest of the path is new. */
-static void merge_by_time(struct builder *b)
-{
-    struct timed_row *order = rows_by_time(b);
-    const int64_t *value = selection_values(b->s);
-    struct path path = {0};
-    VEC(uint32_t) open = {0}; /* nodes of the previous path, root first */
-    int64_t now = 0;          /* sum of the values so far */
-    *vec_push(&b->start) = 0;
-    for (size_t i = 0; i < b->s->n_rows; i++) {
-        path_of_row(b, order[i].row, &path);
-        size_t n = path.labels.n, depth = 0;
-        bool from_leaf = b->o->callers_first;
-#define LABEL_AT(d) path.labels.at[from_leaf ? (d) : n - 1 - (d)]
-        while (depth < open.n && depth < n && b->label.at[open.at[depth]] == LABEL_AT(depth))
-            depth++;
-        open.n = depth;
-        for (; depth < n; depth++) {
-            uint32_t parent = depth ? open.at[depth - 1] : 0;
-            *vec_push(&open) = new_node(b, parent, LABEL_AT(depth));
-            *vec_push(&b->start) = now;
-        }
-#undef LABEL_AT
-        b->node_of_row[order[i].row] = n ? open.at[n - 1] : 0;
-        now += value[row_at(b, order[i].row)];
-    }
-    free(order);
-    vec_done(&path.labels);
-    vec_done(&open);
 }
 
 /* --- values and children --- */
@@ -316,11 +233,16 @@ static void sum_totals(const struct builder *b, const int64_t *value, int64_t *t
 /* Number the nodes that stay: a child never outweighs its parent, so no parent is missing. */
 static uint32_t *choose_nodes(struct builder *b, const int64_t *total)
 {
+    const int64_t *size = b->extent.n ? b->extent.at : total;
     uint32_t *new_id = mem_table(b->n_nodes * sizeof *new_id);
-    double least = b->o->min_share * (double)total[0];
-    size_t n = 1, n_left_out = 0;
+    double least = b->o->min_share * (double)size[0];
+    size_t n = 1, n_left_out = 0, n_small = 0;
+    for (size_t i = 1; i < b->n_nodes; i++)
+        n_small += total[i] > 0 && (double)size[i] < least;
+    if (n_small <= b->o->keep_up_to)
+        least = 0;
     for (size_t i = 1; i < b->n_nodes; i++) {
-        bool stays = total[i] > 0 && (double)total[i] >= least;
+        bool stays = total[i] > 0 && (double)size[i] >= least;
         new_id[i] = stays ? (uint32_t)n++ : LEFT_OUT;
         n_left_out += total[i] > 0 && !stays;
     }
@@ -335,6 +257,9 @@ static void copy_nodes(const struct builder *b, const uint32_t *new_id)
     t->parent = mem_calloc(t->n, sizeof *t->parent);
     t->label = mem_calloc(t->n, sizeof *t->label);
     t->start = b->start.n ? mem_calloc(t->n, sizeof *t->start) : NULL;
+    t->extent = b->extent.n ? mem_calloc(t->n, sizeof *t->extent) : NULL;
+    if (t->extent)
+        t->extent[0] = b->extent.at[0];
     for (size_t i = 1; i < b->n_nodes; i++) {
         uint32_t id = new_id[i];
         if (id == LEFT_OUT)
@@ -343,6 +268,8 @@ static void copy_nodes(const struct builder *b, const uint32_t *new_id)
         t->label[id] = label_of(b, i);
         if (t->start)
             t->start[id] = b->start.at[i];
+        if (t->extent)
+            t->extent[id] = b->extent.at[i];
     }
 }
 
@@ -361,6 +288,36 @@ static void copy_column(const struct builder *b, const int64_t *value, const uin
     }
 }
 
+/* Which nodes are threads or processes: the last of a path from the root, or of one to it. */
+static void mark_groups(const struct builder *b, const uint32_t *new_id)
+{
+    struct calltree *t = b->t;
+    if (!has_groups(b))
+        return;
+    t->group = mem_calloc(t->n, sizeof *t->group);
+    autofree uint32_t *outermost = mem_calloc(b->n_nodes, sizeof *outermost);
+    for (size_t i = 1; i < b->n_nodes; i++) {
+        uint32_t parent = parent_of(b, i);
+        outermost[i] = parent && !b->o->callers_first ? outermost[parent] : (uint32_t)i;
+    }
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        uint32_t id = new_id[outermost[b->node_of_row[i]]];
+        if (group_at(b, i) && id != LEFT_OUT && t->label[id] == group_at(b, i) - 1)
+            t->group[id] = true;
+    }
+}
+
+static void copy_rows(const struct builder *b, const uint32_t *new_id)
+{
+    b->t->node_of_row = mem_calloc(b->s->n_rows + 1, sizeof *b->t->node_of_row);
+    for (size_t i = 0; i < b->s->n_rows; i++) {
+        uint32_t node = b->node_of_row[i];
+        while (node && new_id[node] == LEFT_OUT)
+            node = parent_of(b, node);
+        b->t->node_of_row[i] = node ? new_id[node] : 0;
+    }
+}
+
 static void sum_and_prune(struct builder *b)
 {
     struct calltree *t = b->t;
@@ -370,6 +327,9 @@ static void sum_and_prune(struct builder *b)
     sum_totals(b, value, total);
     uint32_t *new_id = choose_nodes(b, total);
     copy_nodes(b, new_id);
+    mark_groups(b, new_id);
+    if (b->o->keep_rows)
+        copy_rows(b, new_id);
     copy_column(b, value, new_id, total, &t->self, &t->total);
     if (count) {
         sum_totals(b, count, total);
@@ -455,9 +415,12 @@ static void list_children(struct builder *b)
 
 static void make_nodes(struct builder *b)
 {
-    new_node(b, 0, 0);
-    if (b->o->order == ORDER_TIME)
-        merge_by_time(b);
+    calltree_new_node(b, 0, 0);
+    bool clocked = b->s->stream->rows.time_ns && !b->o->callers_first;
+    if (b->o->order == ORDER_TIME && clocked)
+        calltree_merge_by_clock(b);
+    else if (b->o->order == ORDER_TIME)
+        calltree_merge_by_time(b);
     else if (b->o->callers_first)
         merge_from_leaf(b);
     else if (trie_is_tree(b))
@@ -481,6 +444,7 @@ struct calltree *calltree_build(const struct selection *s, const struct calltree
     vec_done(&b.parent);
     vec_done(&b.label);
     vec_done(&b.start);
+    vec_done(&b.extent);
     free(b.node_of_row);
     vec_done(&b.group_of_thread);
     return t;
@@ -498,6 +462,9 @@ void calltree_free(struct calltree *t)
     free(t->self_count);
     free(t->total_count);
     free(t->start);
+    free(t->extent);
+    free(t->group);
+    free(t->node_of_row);
     free(t->child_at);
     free(t->child_end);
     free(t->list);
@@ -508,9 +475,9 @@ void calltree_free(struct calltree *t)
 
 static void take_nodes(struct builder *b, const struct calltree_nodes *in)
 {
-    new_node(b, 0, 0);
+    calltree_new_node(b, 0, 0);
     for (size_t i = 1; i < in->n; i++)
-        new_node(b, in->parent[i], labels_add(&b->t->labels, in->name[i], FRAME_USER));
+        calltree_new_node(b, in->parent[i], labels_add(&b->t->labels, in->name[i], FRAME_USER));
     b->n_nodes = b->parent.n;
 }
 

@@ -19,14 +19,20 @@ enum calltree_group {
 
 enum calltree_order {
     ORDER_NAME, /* equal call paths merged, children sorted by name */
-    ORDER_TIME, /* a flame chart: only neighbours in time merged, children in time order */
+    /*
+     * A flame chart: only neighbours in time merged, children in time order. Where rows have times,
+     * each thread apart, and nothing is merged across a gap without samples.
+     */
+    ORDER_TIME,
 };
 
 struct calltree_opts {
     enum calltree_group group;
     enum calltree_order order;
     bool callers_first; /* the tree starts at the leaf and grows to its callers */
-    double min_share;   /* leave out nodes below this share of the total, and what they call */
+    double min_share;   /* leave out nodes below this share of the total, and what they call ... */
+    size_t keep_up_to;  /* ... unless there are no more than so many of them */
+    bool keep_rows;     /* fill node_of_row */
     bool underscores;   /* blanks in group names become '_' */
     struct label_opts labels;
 };
@@ -38,7 +44,11 @@ struct calltree {
     uint32_t *label; /* in labels; not meaningful for node 0 */
     int64_t *self, *total;
     int64_t *self_count, *total_count; /* samples behind them; NULL where not recorded */
-    int64_t *start; /* charts: sum of the values earlier in time; NULL in trees by name */
+    bool *group; /* whether a node is a thread or process, not a function; NULL = none is */
+    uint32_t *node_of_row; /* of the selection's rows, the innermost that is here; or NULL */
+    int64_t *start;  /* charts: nanoseconds since the first row, or without times the sum of the
+                        values earlier; NULL in trees by name */
+    int64_t *extent; /* charts with times: nanoseconds from its start to its end; else NULL */
     uint32_t *child_at, *child_end; /* children: list[child_at[node] .. child_end[node]) */
     uint32_t *list;
 };

@@ -89,7 +89,7 @@ static int report(struct outcome *outcome, struct bench_store *store,
     bench_paper_done(&paper);
     if (rc != 0)
         return -1;
-    bench_tell(outcome);
+    bench_tell(outcome, o);
     int code = outcome_code(outcome);
     return bench_store_keep(store, &outcome->session.set, code, err) == 0 ? code : -1;
 }

@@ -62,7 +62,7 @@ int bench_report_print(const struct bench_report *r, const struct cmd_bench_opts
                        struct err *err);
 
 /* Say on standard error what the user should know besides. */
-void bench_tell(const struct outcome *o);
+void bench_tell(const struct outcome *o, const struct cmd_bench_opts *opts);
 
 /* Say which gates against a baseline do not hold. */
-void bench_tell_baseline(const struct comparisons *c);
+void bench_tell_baseline(const struct comparisons *c, const struct cmd_bench_opts *opts);

@@ -211,7 +211,7 @@ static int compare(struct side_by_side *v, const struct cmd_bench_opts *o,
         return -1;
     if (v->n != 2)
         return EXIT_OK;
-    bench_tell_baseline(&v->comparisons);
+    bench_tell_baseline(&v->comparisons, o);
     return verdict_code(baseline_gate(&v->comparisons, &o->max_regression));
 }
 

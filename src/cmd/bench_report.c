@@ -82,18 +82,25 @@ int bench_paper_print(struct bench_paper *p, const struct outcome *o,
 
 /* --- what is said besides --- */
 
-static void tell_gates(const struct comparisons *all, const struct comparison_words *words)
+/* Where the report went to a file, every verdict; else those that stop a build. */
+static void tell_gates(const struct comparisons *all, const struct comparison_words *words,
+                       bool every)
 {
     for (size_t i = 0; i < all->n; i++) {
         autobuf struct buf b = {0};
-        if (all->at[i].gate != GATE_BROKEN && all->at[i].gate != GATE_UNDECIDED)
+        if (!every && all->at[i].gate != GATE_BROKEN && all->at[i].gate != GATE_UNDECIDED)
             continue;
         comparison_say(&b, &all->at[i], words);
         command_say("%s", buf_cstr(&b));
     }
 }
 
-void bench_tell(const struct outcome *o)
+static bool is_in_file(const struct cmd_bench_opts *opts)
+{
+    return strcmp(opts->output.path, "-") != 0;
+}
+
+void bench_tell(const struct outcome *o, const struct cmd_bench_opts *opts)
 {
     const struct session *s = &o->session;
     for (size_t i = 0; i < o->lost.n; i++)
@@ -106,16 +113,19 @@ void bench_tell(const struct outcome *o)
     if (s->failed_runs)
         command_say("note: %zu runs ended with an exit code other than 0, and were ignored",
                     s->failed_runs);
-    tell_gates(&s->comparisons, &(struct comparison_words){.limit = "--max-regression",
-                                                           .more = "give it more --time"});
+    tell_gates(
+        &s->comparisons,
+        &(struct comparison_words){.limit = "--max-regression", .more = "give it more --time"},
+        is_in_file(opts));
     if (o->has_baseline && !s->stopped && !o->lost.n)
-        bench_tell_baseline(&o->against);
+        bench_tell_baseline(&o->against, opts);
 }
 
-void bench_tell_baseline(const struct comparisons *c)
+void bench_tell_baseline(const struct comparisons *c, const struct cmd_bench_opts *opts)
 {
-    tell_gates(c, &(struct comparison_words){.limit = "--max-regression",
-                                             .more = "give both more --time"});
+    tell_gates(
+        c, &(struct comparison_words){.limit = "--max-regression", .more = "give both more --time"},
+        is_in_file(opts));
     if (c->n == 0)
         command_say("the two have no benchmark in common: if they were renamed, say so with "
                     "--rename OLD=NEW");

@@ -7,13 +7,15 @@
 #include "cmd/command.h"
 #include "cmd/input.h"
 
+#include <unistd.h>
+
 struct cmd_flame_opts {
     struct input_opts input;
     const char *output, *title, *subtitle, *font, *count_name, *notes, *colors, *theme, *group;
     const char *min_width, *id;
     long width_px;
     double row_px, font_px, factor;
-    bool inverted, reverse, chart, no_script;
+    bool flames, inverted, reverse, chart, no_script;
 };
 
 #define AT(field) offsetof(struct cmd_flame_opts, field)
@@ -42,13 +44,15 @@ static const struct opt flame_table[] = {
      "hot mem io java js wakeup chain red orange yellow green aqua blue purple", "palette"},
     {0, "theme", OPT_CHOICE, AT(theme), "THEME",
      "light, dark, or auto: as the reader's system prefers (default: auto)", "auto light dark"},
-    {0, "inverted", OPT_FLAG, AT(inverted), NULL, "root on top: an icicle graph", NULL, "icicle"},
+    {0, "flames", OPT_FLAG, AT(flames), NULL, "root at the bottom"},
+    {0, "inverted", OPT_FLAG, AT(inverted), NULL, "root on top: the default", NULL, "icicle"},
     {0, "reverse", OPT_FLAG, AT(reverse), NULL,
-     "start at the functions that ran, with their callers on top"},
+     "start at the functions that ran, with their callers below"},
     {0, "flame-chart", OPT_FLAG, AT(chart), NULL,
-     "in the order of time; equal stacks are merged only side by side"},
+     "by time, a lane for each thread, with gaps where it did not run"},
     {0, "group", OPT_CHOICE, AT(group), "BY",
-     "what stands below the stacks: comm, pid, tid or none (default: comm)", "comm pid tid none"},
+     "what stands above the stacks: comm, pid, tid or none (default: comm; tid in charts)",
+     "comm pid tid none"},
     {0, "id", OPT_TEXT, AT(id), "NAME",
      "id of the drawing in an HTML page (default: from a hash of its content)"},
     {0, "no-script", OPT_FLAG, AT(no_script), NULL, "a still picture, without zoom and search"},
@@ -89,13 +93,10 @@ static enum style_theme theme_of(const char *name)
 
 static const char *default_title(const struct cmd_flame_opts *o)
 {
-    return o->chart      ? "Flame chart"
-           : o->reverse  ? "Flame graph, callers on top"
-           : o->inverted ? "Icicle graph"
-                         : "Flame graph";
+    return o->chart ? "Flame chart" : o->reverse ? "Flame graph of callers" : "Flame graph";
 }
 
-static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *hidden)
+static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *hidden, double least)
 {
     return (struct flame_opts){
         .title = o->title ? o->title : default_title(o),
@@ -111,7 +112,8 @@ static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *h
         .row_px = o->row_px,
         .font_px = o->font_px,
         .factor = o->factor,
-        .inverted = o->inverted,
+        .min_share = least,
+        .flames = o->flames && !o->inverted,
         .still = o->no_script,
     };
 }
@@ -120,15 +122,19 @@ static int draw(const struct cmd_flame_opts *o, const struct input *in, double l
                 struct err *err)
 {
     struct calltree_opts tree_opts = {
-        .group = group_of(o->group),
+        .group = group_of(o->group   ? o->group
+                          : o->chart ? "tid"
+                                     : "comm"),
         .order = o->chart ? ORDER_TIME : ORDER_NAME,
         .callers_first = o->reverse,
         .min_share = least,
+        .keep_up_to = o->no_script || o->chart ? 0 : FLAME_KEEP_UP_TO,
+        .keep_rows = !o->no_script && !o->chart,
     };
     bool percent = strchr(o->min_width, '%') != NULL;
     autofree char *hidden =
         mem_printf("frames under %s%s not drawn", o->min_width, percent ? "" : " px");
-    struct flame_opts view = view_opts(o, hidden);
+    struct flame_opts view = view_opts(o, hidden, least);
     struct publish file;
     if (publish_open(&file, o->output, err) != 0)
         return -1;
@@ -149,7 +155,6 @@ static int flame_run(const struct command *self, int n, char **args)
         .min_width = "0.1",
         .colors = "hot",
         .theme = "auto",
-        .group = "comm",
     };
     struct opt_result operands;
     int rc = command_parse(self, &o, n, args, &operands);
@@ -157,10 +162,15 @@ static int flame_run(const struct command *self, int n, char **args)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
     struct err err;
     double least = 0;
+    if (strcmp(o.output, "-") == 0 && isatty(STDOUT_FILENO)) {
+        err_set(&err, EXIT_ERROR,
+                "flame: an SVG is not for a terminal: give a file, -o out.svg, or a pipe");
+        return command_fail(&err);
+    }
     if (min_share(&o, &least, &err) != 0)
         return command_fail(&err);
     struct input in;
-    struct import_opts want = {.merge = !o.chart};
+    struct import_opts want = {.merge = o.no_script && !o.chart};
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&in, &o.input);
@@ -174,21 +184,25 @@ const struct command command_flame = {
     .summary = "draw any profile as a flame graph (SVG)",
     .operands = "PROFILE",
     .about =
-        "Draws the stacks of a profile: a frame is as wide as its share of the total, and stands "
-        "on its caller. Frames are sorted by name and coloured by name, so the same stacks give "
+        "Draws the stacks of a profile: a frame is as wide as its share of the total, and hangs "
+        "below its caller. Frames are sorted by name and coloured by name, so the same stacks give "
         "the same file, whatever their order in the input.\n"
         "\n"
         "The SVG is complete in itself. As a still picture every frame tells its numbers, and "
         "the caption says how the samples were taken and how many there are. Opened in a browser "
-        "it can be zoomed (click), searched ('/') and walked by keyboard ('?' lists the keys); "
-        "zoom and search are kept in the address.\n"
+        "it fills the window. It can be zoomed (click; Back undoes it), searched ('/') and walked "
+        "by "
+        "keyboard ('?' lists the keys). The View button turns it upside down, inverts it, folds "
+        "chains of calls and merges recursion. Pointing at a frame shows its total and self time "
+        "with 95% intervals, its module, file and line. A search shows the same total as 'kelvin "
+        "report'.\n"
         "\n"
         "With the default palette user code is warm, kernel code blue, code compiled at run time "
-        "green and inlined functions aqua.",
+        "green. Names of inlined functions are in italics.",
     .examples = "kelvin flame profile.folded -o out.svg          # any format, gz and zst too\n"
                 "perf script | kelvin flame - -o out.svg         # from a pipe\n"
                 "kelvin flame heap.pb.gz --value inuse_space --colors mem -o heap.svg   # memory\n"
-                "kelvin flame cpu.json --reverse --inverted -o callers.svg   # who calls what ran",
+                "kelvin flame cpu.json --reverse -o callers.svg   # who calls what ran",
     .opts = flame_table,
     .run = flame_run,
 };

@@ -24,12 +24,16 @@ static int write_file(const struct suite *s, const struct suite_result *r, const
 static void write_flame(FILE *out, const struct suite *s, const struct suite_result *r)
 {
     const struct suite_recording *rec = &r->recordings.at[0];
-    struct calltree_opts o = {.group = GROUP_COMM, .min_share = 0.0005};
+    struct calltree_opts o = {.group = GROUP_COMM,
+                              .min_share = 0.0005,
+                              .keep_up_to = FLAME_KEEP_UP_TO,
+                              .keep_rows = true};
     struct calltree *t = calltree_build(&rec->selection, &o);
     autofree char *title = mem_printf("%s: %s", s->project, r->workload.name);
     flame_print_selection(
         out, &rec->selection, t,
-        &(struct flame_opts){.title = title, .hidden = "frames under 0.05% not drawn"});
+        &(struct flame_opts){
+            .title = title, .min_share = 0.0005, .hidden = "frames under 0.05% not drawn"});
     calltree_free(t);
 }
 

@@ -1,4 +1,4 @@
-#include "view/flame.h"
+#include "view/flame_inner.h"
 
 #include "base/buf.h"
 #include "base/units.h"
@@ -7,6 +7,7 @@
 #include "view/fit.h"
 #include "web_flame_css.h"
 #include "web_flame_js.h"
+#include "web_flame_tree_js.h"
 
 #include <math.h>
 
@@ -22,18 +23,7 @@ struct flame_row {
     VEC(struct box) boxes;
 };
 
-struct flame {
-    const struct calltree *t;
-    const struct paint *paint;
-    struct flame_opts o; /* defaults filled in */
-    struct fit fit;
-    struct buf head, rows, foot; /* parts of the document, before its id is known */
-    double head_px, foot_px;
-    size_t n_rows;
-    struct style style;
-};
-
-static struct flame_opts with_defaults(const struct flame_opts *o)
+static struct flame_opts with_defaults(const struct flame_opts *o, bool chart)
 {
     struct flame_opts d = *o;
     d.width_px = o->width_px > 0 ? o->width_px : 1200;
@@ -41,7 +31,8 @@ static struct flame_opts with_defaults(const struct flame_opts *o)
     d.font_px = o->font_px > 0 ? o->font_px : 12;
     d.font = o->font ? o->font : DEFAULT_FONT;
     d.palette = o->palette ? o->palette : palettes;
-    d.title = o->title ? o->title : o->inverted ? "Icicle graph" : "Flame graph";
+    d.flames = o->flames && !chart;
+    d.title = o->title ? o->title : "Flame graph";
     return d;
 }
 
@@ -98,15 +89,24 @@ struct face {
     struct shade shade;
 };
 
+struct text flame_name(const struct flame *f, uint32_t node)
+{
+    uint32_t label = f->t->label[node];
+    if (!node)
+        return text_of("all");
+    return palette_strip(labels_text(&f->t->labels, label), f->t->labels.at.at[label].kind);
+}
+
 static struct face face_of(const struct flame *f, uint32_t node)
 {
     if (node == 0)
         return (struct face){.name = {"all", 3}, .shade = {FAMILY_GREY, 8}};
     uint32_t label = f->t->label[node];
     enum frame_kind kind = f->t->labels.at.at[label].kind;
-    struct text name = labels_text(&f->t->labels, label);
-    struct shade shade = f->paint->shade(f->paint->context, node);
-    return (struct face){palette_strip(name, kind), kind, shade};
+    bool group = f->t->group && f->t->group[node];
+    struct shade grey = {FAMILY_GREY, 8};
+    struct shade shade = group ? grey : f->paint->shade(f->paint->context, node);
+    return (struct face){flame_name(f, node), kind, shade};
 }
 
 /* Text keeps off the frame's edge; below NARROW the line between frames would hide them. */
@@ -119,7 +119,7 @@ enum {
 /* Where a value lies, in thousandths of a pixel. Rounded ends, so that neighbours touch. */
 static int64_t position(const struct flame *f, int64_t value)
 {
-    int64_t total = f->t->total[0] > 0 ? f->t->total[0] : 1;
+    int64_t total = flame_span(f) > 0 ? flame_span(f) : 1;
     int64_t inner = llround(inner_px(f) * 1000);
     return MARGIN_MILLI + (int64_t)(((__int128)value * inner + total / 2) / total);
 }
@@ -160,10 +160,13 @@ static void add_frame(struct flame *f, struct box box)
 {
     struct buf *b = &f->rows;
     struct face face = face_of(f, box.node);
-    int64_t whole = f->t->total[0] > 0 ? f->t->total[box.node] : 1;
+    const int64_t *size = f->t->extent ? f->t->extent : f->t->total;
+    int64_t whole = size[0] > 0 ? size[box.node] : 1;
     int64_t x = position(f, box.start), width = position(f, box.start + whole) - x;
     buf_str(b, "<g class=\"");
     style_class(&f->style, b, face.shade);
+    buf_str(b, face.kind == FRAME_INLINED ? " ki" : "");
+    f->has_inlined |= face.kind == FRAME_INLINED;
     buf_str(b, width < NARROW_MILLI ? " kn\"><title>" : "\"><title>");
     utf8_xml(b, face.name);
     buf_str(b, " (");
@@ -180,10 +183,16 @@ static void add_frame(struct flame *f, struct box box)
 
 /* Children stand side by side from the left edge of their parent; in charts, where time put them.
  */
-static void add_children(const struct flame *f, struct box box, struct flame_row *row)
+static void add_children(struct flame *f, struct box box, struct flame_row *row)
 {
     int64_t start = box.start;
+    const int64_t *size = f->t->extent ? f->t->extent : f->t->total;
+    double least = f->o.min_share * (double)size[0];
     for_each_child (f->t, box.node, child) {
+        if ((double)size[child] < least) {
+            *vec_push(&f->rest) = child;
+            continue;
+        }
         *vec_push(&row->boxes) = (struct box){child, f->t->start ? f->t->start[child] : start};
         start += f->t->total[child];
     }
@@ -193,19 +202,20 @@ static void add_row(struct flame *f, const struct flame_row *row)
 {
     double y = f->o.row_px * (double)f->n_rows;
     buf_str(&f->rows, "<g transform=\"translate(0 ");
-    add_px(&f->rows, f->o.inverted ? y : -y);
+    add_px(&f->rows, f->o.flames ? -y : y);
     buf_str(&f->rows, ")\">\n");
-    for (size_t i = 0; i < row->boxes.n; i++)
+    for (size_t i = 0; i < row->boxes.n; i++) {
+        *vec_push(&f->drawn) = row->boxes.at[i].node;
         add_frame(f, row->boxes.at[i]);
+    }
     buf_str(&f->rows, "</g>\n");
     f->n_rows++;
 }
 
-/* Row by row from the root, so that depth costs neither stack nor much memory. */
-static void add_rows(struct flame *f)
+/* Row by row, so that depth costs neither stack nor much memory. Frees BOXES. */
+static void add_rows_from(struct flame *f, struct flame_row row)
 {
-    struct flame_row row = {0}, next = {0};
-    *vec_push(&row.boxes) = (struct box){0, 0};
+    struct flame_row next = {0};
     while (row.boxes.n) {
         add_row(f, &row);
         next.boxes.n = 0;
@@ -217,6 +227,35 @@ static void add_rows(struct flame *f)
     }
     vec_done(&row.boxes);
     vec_done(&next.boxes);
+}
+
+/* Threads overlap in time, so each has rows of its own, below those of the one before. */
+static void add_lanes(struct flame *f)
+{
+    struct flame_row root = {0}, all = {0};
+    *vec_push(&root.boxes) = (struct box){0, 0};
+    add_row(f, &root);
+    add_children(f, root.boxes.at[0], &all);
+    for (size_t i = 0; i < all.boxes.n;) {
+        struct flame_row lane = {0};
+        do
+            *vec_push(&lane.boxes) = all.boxes.at[i++];
+        while (i < all.boxes.n && !(f->t->group && f->t->group[all.boxes.at[i].node]));
+        add_rows_from(f, lane);
+    }
+    vec_done(&root.boxes);
+    vec_done(&all.boxes);
+}
+
+static void add_rows(struct flame *f)
+{
+    struct flame_row root = {0};
+    if (f->t->extent) {
+        add_lanes(f);
+        return;
+    }
+    *vec_push(&root.boxes) = (struct box){0, 0};
+    add_rows_from(f, root);
 }
 
 /* --- above and below --- */
@@ -276,7 +315,7 @@ static void add_head(struct flame *f)
     struct text rest = text_of(f->paint->warnings);
     while (rest.n)
         add_warning(f, text_cut(&rest, '\n'));
-    f->head_px += 12;
+    f->head_px += f->t->start ? 12 + round(f->o.font_px * 1.3) : 12;
 }
 
 static void add_swatch(struct flame *f, int family, double *x, double y)
@@ -305,13 +344,15 @@ static void add_legend(struct flame *f)
     int kinds = 0;
     for (int i = 0; i < FAMILIES; i++)
         kinds += f->o.palette->legend[i] && style_step_of(&f->style, i) >= 0;
-    if (kinds < 2)
+    if (kinds < 2 && !f->has_inlined)
         return;
     double x = FLAME_MARGIN_PX;
     f->foot_px += round(f->o.font_px * 1.6);
     for (int i = 0; i < FAMILIES; i++)
         if (f->o.palette->legend[i] && style_step_of(&f->style, i) >= 0)
             add_swatch(f, i, &x, f->foot_px);
+    if (f->has_inlined)
+        add_line(&f->foot, "km ki", x, f->foot_px, text_of("italic: inlined"));
 }
 
 static void add_caption_line(struct flame *f, struct buf *line)
@@ -338,7 +379,7 @@ static void add_caption(struct flame *f)
 {
     autobuf struct buf caption = {0}, line = {0};
     buf_str(&caption, f->paint->caption);
-    if (f->o.hidden && f->t->n_left_out)
+    if (f->o.hidden && (f->t->n_left_out || f->rest.n))
         buf_printf(&caption, CAPTION_SEPARATOR "%s", f->o.hidden);
     struct text rest = buf_text(&caption);
     while (rest.n) {
@@ -391,7 +432,7 @@ static void make_id(const struct flame *f, char *ret, size_t n)
         return;
     }
     uint64_t h = hash_bytes(hash_bytes(14695981039346656037u, &f->head), &f->rows);
-    h = hash_bytes(h, &f->foot);
+    h = hash_bytes(hash_bytes(h, &f->axis), &f->foot);
     snprintf(ret, n, "k%08x", (uint32_t)(h ^ h >> 32));
 }
 
@@ -419,7 +460,11 @@ static void print_opening(FILE *out, const struct flame *f, const char *id, doub
     add_px(&b, f->o.font_px);
     buf_printf(&b, "\" data-kelvin=\"flame\" data-margin=\"%d\" data-baseline=\"", FLAME_MARGIN_PX);
     add_px(&b, baseline_px(f));
-    buf_printf(&b, "\"%s>\n", f->o.inverted ? " data-inverted=\"1\"" : "");
+    buf_str(&b, "\" data-row=\"");
+    add_px(&b, f->o.row_px);
+    buf_str(&b, "\" data-head=\"");
+    add_px(&b, f->head_px);
+    buf_printf(&b, "\"%s>\n", f->o.flames ? " data-flames=\"1\"" : "");
     if (f->o.notes) {
         buf_str(&b, "<desc>");
         add_xml(&b, f->o.notes);
@@ -454,30 +499,40 @@ static void print_document(FILE *out, const struct flame *f)
 {
     char id[64];
     double graph_px = f->o.row_px * (double)f->n_rows;
-    double root_y = f->o.inverted ? f->head_px : f->head_px + graph_px - f->o.row_px;
+    double root_y = f->o.flames ? f->head_px + graph_px - f->o.row_px : f->head_px;
     make_id(f, id, sizeof id);
     print_opening(out, f, id, f->head_px + graph_px + f->foot_px);
+    if (!f->o.still)
+        flame_print_data(out, f);
     print_style(out, f, id);
     fputs("<rect class=\"kbg\" width=\"100%\" height=\"100%\"/>\n", out);
     print_group(out, "khead", 0, &f->head);
     print_group(out, "kg", root_y, &f->rows);
+    if (f->t->start)
+        print_group(out, "kaxis", f->head_px, &f->axis);
     print_group(out, "kfoot", f->head_px + graph_px, &f->foot);
     if (!f->o.still)
-        fprintf(out, "<script><![CDATA[\n%s]]></script>\n", web_flame_js);
+        fprintf(out, "<script><![CDATA[\n(function () {\n'use strict';\n%s%s})();\n]]></script>\n",
+                web_flame_tree_js, web_flame_js);
     fputs("</svg>\n", out);
 }
 
 int flame_print(FILE *out, const struct calltree *t, const struct paint *paint,
                 const struct flame_opts *o)
 {
-    struct flame f = {.t = t, .paint = paint, .o = with_defaults(o)};
+    struct flame f = {.t = t, .paint = paint, .o = with_defaults(o, t->start)};
     f.fit = fit_of_font(f.o.font, f.o.font_px);
     add_head(&f);
     add_rows(&f);
+    if (t->start)
+        flame_add_axis(&f);
     add_foot(&f);
     print_document(out, &f);
     buf_done(&f.head);
     buf_done(&f.rows);
     buf_done(&f.foot);
+    buf_done(&f.axis);
+    vec_done(&f.drawn);
+    vec_done(&f.rest);
     return ferror(out) ? -1 : 0;
 }

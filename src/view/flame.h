@@ -7,6 +7,7 @@
  * Same tree and options, same bytes.
  *
  *     <svg id>                        one user unit = one pixel
+ *       <metadata>                    the numbers, and what is too narrow to draw, for the script
  *       <style>
  *       <rect class="kbg">            background
  *       <g class="khead">             title, subtitle, warnings
@@ -18,6 +19,7 @@
  */
 #pragma once
 #include "analysis/calltree.h"
+#include "analysis/treeshare.h"
 #include "view/style.h"
 
 #include <stdio.h>
@@ -32,6 +34,13 @@ struct paint {
     void (*add_about)(const void *context, uint32_t node, struct buf *xml); /* its numbers */
     const char *caption, *warnings; /* as caption.h has them */
     const char *which;              /* a line under the heading; "" = none */
+
+    /* For the script; each may be NULL. */
+    const struct value_type *type;  /* of the tree's values */
+    const char *unit;               /* what they are called, where they are counts */
+    const struct treeshare *shares; /* by node */
+    const int64_t *time_ns; /* total and self of each node, where the values are something else */
+    void (*add_place)(const void *context, uint32_t label, struct buf *plain); /* "MODULE\tFILE" */
 };
 
 struct flame_opts {
@@ -46,17 +55,24 @@ struct flame_opts {
     enum style_theme theme;
     double width_px, row_px, font_px; /* 0 = 1200, 17, 12 */
     double factor;                    /* multiplies the values shown; 0 = 1 */
-    bool inverted;                    /* root on top: an icicle graph */
+    double min_share;                 /* frames below it are not drawn, but counted in searches */
+    bool flames;                      /* root at the bottom, not on top */
     bool still;                       /* no script */
 };
 
 /* Pixels between the drawing's edges and its frames. */
 #define FLAME_MARGIN_PX 10
 
+/* As many nodes that are too narrow to draw are worth keeping for searches (a few bytes each). */
+#define FLAME_KEEP_UP_TO 20000
+
 /* Print T. Returns 0, or -1 when OUT has failed. */
 int flame_print(FILE *out, const struct calltree *t, const struct paint *paint,
                 const struct flame_opts *o);
 
-/* The same of a tree that was built from S: coloured by name, labelled with its numbers. */
+/*
+ * The same of a tree that was built from S: coloured by name, labelled with its numbers. Intervals
+ * are given where it was built with keep_rows.
+ */
 int flame_print_selection(FILE *out, const struct selection *s, const struct calltree *t,
                           const struct flame_opts *o);

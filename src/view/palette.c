@@ -92,8 +92,8 @@ static bool palette_has(struct text name, const char *part)
 static enum palette_family by_kind(struct text name, enum frame_kind kind)
 {
     static const enum palette_family families[FRAME_KINDS] = {
-        [FRAME_USER] = FAMILY_HOT,     [FRAME_KERNEL] = FAMILY_BLUE,  [FRAME_JIT] = FAMILY_GREEN,
-        [FRAME_INLINED] = FAMILY_AQUA, [FRAME_WAKER] = FAMILY_PURPLE,
+        [FRAME_USER] = FAMILY_HOT,    [FRAME_KERNEL] = FAMILY_BLUE,  [FRAME_JIT] = FAMILY_GREEN,
+        [FRAME_INLINED] = FAMILY_HOT, [FRAME_WAKER] = FAMILY_PURPLE,
     };
     (void)name;
     return families[kind];
@@ -120,8 +120,6 @@ static enum palette_family by_native(struct text name, enum frame_kind kind)
 
 static enum palette_family by_java(struct text name, enum frame_kind kind)
 {
-    if (kind == FRAME_INLINED)
-        return FAMILY_AQUA;
     return kind == FRAME_JIT || is_java(name) ? FAMILY_GREEN : by_native(name, kind);
 }
 
@@ -161,13 +159,13 @@ PLAIN(purple, FAMILY_PURPLE)
 #define NATIVE [FAMILY_RED] = "user", [FAMILY_ORANGE] = "kernel", [FAMILY_YELLOW] = "C++"
 
 const struct palette palettes[] = {
-    {"hot", "warm; kernel, JIT, inlined and waker frames in their own hues", by_kind,
+    {"hot", "warm; kernel, JIT and waker frames in their own hues", by_kind,
      {[FAMILY_HOT] = "user", [FAMILY_BLUE] = "kernel", [FAMILY_GREEN] = "JIT",
-      [FAMILY_AQUA] = "inlined", [FAMILY_PURPLE] = "waker"}},
+      [FAMILY_PURPLE] = "waker"}},
     {"mem", "greens, for memory", plain_green, {NULL}},
     {"io", "blues, for I/O", plain_blue, {NULL}},
-    {"java", "Java, inlined, C++, kernel and other code told apart", by_java,
-     {NATIVE, [FAMILY_GREEN] = "Java", [FAMILY_AQUA] = "inlined"}},
+    {"java", "Java, C++, kernel and other code told apart", by_java,
+     {NATIVE, [FAMILY_GREEN] = "Java"}},
     {"js", "scripts, built-ins, C++, kernel and other code told apart", by_js,
      {NATIVE, [FAMILY_GREEN] = "JavaScript", [FAMILY_AQUA] = "built-in"}},
     {"wakeup", "aquas, for wake-ups", plain_aqua, {NULL}},

@@ -57,7 +57,8 @@ static void add_theme(struct buf *b, const struct style *s, bool dark)
     buf_printf(b, "& .kbg{fill:%s}\n& .kt{fill:%s}\n& .km,& .kc{fill:%s}\n", c->background, c->text,
                c->muted);
     buf_printf(b, "& .kwarn rect{fill:%s}\n& .kwarn text{fill:%s}\n", c->warning, c->warning_text);
-    buf_printf(b, "& .kg rect{stroke:%s}\n", c->background);
+    buf_printf(b, "& .kg rect{stroke:%s}\n& .kaxis path{stroke:%s}\n& .kaxis text{fill:%s}\n",
+               c->background, c->muted, c->muted);
     add_shade_rules(b, s, dark);
     buf_str(b, "& .kg text{fill:");
     add_hex(b, palette_text(dark));

@@ -129,13 +129,14 @@ has_not() { # FILE TEXT
     has out.svg '<title>parse (130 ms, 50.98%)</title>'
 }
 
-@test "flame: inverted, reverse and flame chart change the shape" {
+@test "flame: the root is on top unless flames are asked for; reverse and flame chart change the shape" {
     printf 'main;a;x 500\nmain;b 100\nmain;a;x 400\n' >in.folded
-    "$KELVIN" flame in.folded -o up.svg
-    "$KELVIN" flame in.folded --inverted -o down.svg
+    "$KELVIN" flame in.folded --flames -o up.svg
+    "$KELVIN" flame in.folded -o down.svg
     has up.svg 'translate(0 -17)'
     has_not down.svg 'translate(0 -17)'
-    has down.svg 'Icicle graph'
+    "$KELVIN" flame in.folded --inverted -o same.svg
+    cmp down.svg same.svg
     "$KELVIN" flame in.folded --reverse -o reverse.svg
     has reverse.svg '<title>x (900 counts, 90.00%)</title>'
     [ "$(grep -c '<title>main' reverse.svg)" -eq 2 ]
@@ -165,6 +166,60 @@ PYTHON
     [ "$(place_of chart.svg b)" = "0.80 0.20" ] || fail "b: $(place_of chart.svg b)"
     "$KELVIN" flame in.folded -o graph.svg
     [ "$(place_of graph.svg x)" = "0.00 0.10" ] || fail "x: $(place_of graph.svg x)"
+}
+
+# Two threads, a sample each 10 ms; the second begins later, the first stops for 400 ms.
+timed_profile() {
+    local ms
+    for ms in $(seq 0 10 290) $(seq 700 10 990); do
+        printf 'app 7/7 [000] 1.%03d000: 10000000 cpu-clock:\n\t1000 a (/app)\n\t2000 main (/app)\n\n' "$ms"
+        [ "$ms" -lt 200 ] ||
+            printf 'worker 7/8 [001] 1.%03d500: 10000000 cpu-clock:\n\t3000 b (/app)\n\n' "$ms"
+    done >in.perf
+}
+
+@test "flame: a flame chart has an axis, a lane for each thread, and gaps where none ran" {
+    timed_profile
+    "$KELVIN" flame in.perf --flame-chart -o chart.svg
+    well_formed chart.svg
+    python3 - <<'PYTHON'
+import re
+text = open("chart.svg").read()
+ticks = re.findall(r'<text x="[0-9.]+" y="-6"[^>]*>([^<]*)</text>', text)
+assert ticks[:3] == ["0", "100 ms", "200 ms"] and len(ticks) == 11, ticks
+lane, rows = [], re.split(r'<g transform="translate\(0 ', text)
+for row in rows[1:]:
+    y = float(row.split(")")[0])
+    for name, x, w in re.findall(r'<title>([^ ]+) \([^<]*</title><rect[^>]*? x="([0-9.]+)"[^>]*? width="([0-9.]+)"', row):
+        lane.append((name, y, (float(x) - 10) / 1180, float(w) / 1180))
+of = lambda name: [(y, round(x, 2), round(w, 2)) for n, y, x, w in lane if n == name]
+main, a, b = of("main"), of("a"), of("b")
+assert [m[1:] for m in main] == [(0.0, 0.3), (0.7, 0.3)], main
+assert [m[1:] for m in a] == [(0.0, 0.3), (0.7, 0.3)], a
+assert [m[1:] for m in b] == [(0.2, 0.1), (0.7, 0.3)], b
+assert len({y for y, _, _ in a}) == 1 and b[0][0] > a[0][0], (a, b)
+assert of("app-7/7")[0][0] < of("worker-7/8")[0][0], lane
+PYTHON
+}
+
+@test "flame: the intervals of a frame are those that the report gives its path" {
+    timed_profile
+    "$KELVIN" flame in.perf --group none -o out.svg
+    "$KELVIN" report in.perf --format json >report.json
+    python3 - <<'PYTHON'
+import html, json, re
+text = open("out.svg").read()
+data = json.loads(html.unescape(re.search(r"<metadata>(.*?)</metadata>", text, re.S)[1]))
+names = re.findall(r"<title>(\w+) \(", text)
+paths = {p["name"]: p["total"] for p in json.load(open("report.json"))["paths"]}
+seen = 0
+for i, name in enumerate(names[1:], 1):
+    low, high = data["sure"][4 * i:4 * i + 2]
+    assert abs(low / 1e5 - paths[name]["low"]) < 1e-5, (name, low, paths[name])
+    assert abs(high / 1e5 - paths[name]["high"]) < 1e-5, (name, high, paths[name])
+    seen += 1
+assert seen == 3, names
+PYTHON
 }
 
 @test "flame: every palette and theme draws, and an unknown one is refused" {
@@ -205,6 +260,27 @@ PYTHON
     [ "$(xmllint --xpath 'string(/*/@id)' a.svg)" != "$(xmllint --xpath 'string(/*/@id)' b.svg)" ]
     [ "$(xmllint --xpath 'count(//@id)' a.svg)" -eq 1 ]
     run ! grep -E 'href|src=|@import|url\(' a.svg
+}
+
+@test "flame: an inlined function is marked by italics, not by a colour of its own" {
+    printf 'main;f 500\nmain;g_[i] 500\n' >in.folded
+    "$KELVIN" flame in.folded -o out.svg
+    grep -E 'class="kb[0-9]+ ki"><title>g \(500 counts, 50.00%, inlined\)' out.svg ||
+        fail "g: $(grep '<title>g' out.svg)"
+    has out.svg 'italic: inlined'
+    printf 'main;f_[k] 500\n' >in.folded
+    "$KELVIN" flame in.folded -o out.svg
+    has_not out.svg 'italic: inlined'
+}
+
+@test "flame: no SVG is poured into a terminal" {
+    make_profile
+    command -v script >/dev/null || skip "needs script (Debian package bsdutils)"
+    run script -qec "'$KELVIN' flame in.folded" /dev/null
+    [ "$status" -eq 1 ]
+    [[ $output == *"-o out.svg"* ]] || fail "$output"
+    [[ $output != *"<svg"* ]] || fail "SVG on the terminal"
+    "$KELVIN" flame in.folded | grep -q '</svg>'
 }
 
 @test "flame: a still picture has no script" {

@@ -240,17 +240,6 @@ static void add_alarms(struct document *d, const struct bench_report *r)
                   100 * i.high);
 }
 
-static void add_broken(struct document *d, const struct bench_report *r)
-{
-    for (size_t i = 0; i < r->n_comparisons; i++) {
-        autobuf struct buf b = {0};
-        if (r->comparisons[i].gate != GATE_BROKEN)
-            continue;
-        comparison_say(&b, &r->comparisons[i], &(struct comparison_words){.limit = "its gate"});
-        document_text(d, "Gate broken: %s.", buf_cstr(&b));
-    }
-}
-
 static void add_comparisons(struct document *d, const struct bench_report *r)
 {
     if (!r->n_comparisons)
@@ -259,7 +248,6 @@ static void add_comparisons(struct document *d, const struct bench_report *r)
     document_table(d, columns_comparisons, 7);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_comparison(d, &r->comparisons[i]);
-    add_broken(d, r);
     document_heading(d, "How far to trust the verdicts");
     document_table(d, columns_truth, 7);
     for (size_t i = 0; i < r->n_comparisons; i++)
@@ -468,8 +456,36 @@ static void add_host(struct document *d, const struct series_set *set)
         document_text(d, "%s, CPUs: %s, governor: %s, load: %s.", cpu, cpus, governor, load);
 }
 
+enum { MOST_SENTENCES = 12 };
+
+static void add_sentence(struct document *d, const struct comparison *c)
+{
+    autobuf struct buf b = {0};
+    comparison_say(&b, c, &(struct comparison_words){.limit = "its gate"});
+    if (b.n && b.at[0] >= 'a' && b.at[0] <= 'z')
+        b.at[0] = (char)(b.at[0] - 'a' + 'A');
+    document_text(d, "%s%s.", c->gate == GATE_BROKEN ? "Gate broken: " : "", buf_cstr(&b));
+}
+
+/* The verdict comes first, in words: broken gates, then all else; beyond a dozen, in the table. */
+static void add_verdicts(struct document *d, const struct bench_report *r)
+{
+    size_t n = 0;
+    for (int broken = 1; broken >= 0; broken--)
+        for (size_t i = 0; i < r->n_comparisons; i++) {
+            const struct comparison *c = &r->comparisons[i];
+            if ((c->gate == GATE_BROKEN) == broken && (broken || n < MOST_SENTENCES)) {
+                add_sentence(d, c);
+                n++;
+            }
+        }
+    if (n < r->n_comparisons)
+        document_text(d, "The table has %zu more comparisons.", r->n_comparisons - n);
+}
+
 static void add_head(struct document *d, const struct bench_report *r, bool system)
 {
+    add_verdicts(d, r);
     if (r->design)
         document_text(d, "%s.", r->design);
     if (!system)

@@ -14,7 +14,7 @@ static const char style[] =
     ".kb{display:grid;gap:1rem 2rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),"
     "1fr))}"
     ".kb p.c{margin:0;font-size:.85rem;overflow-wrap:anywhere}"
-    ".kb svg{width:100%;height:auto;max-width:44rem}"
+    ".kb svg{width:100%;height:auto;max-width:38rem}"
     ".kb text{font:11px system-ui,sans-serif;fill:var(--dim)}"
     ".kb path{fill:none;stroke:var(--line)}"
     ".kb .n{fill:var(--n);fill-opacity:.28;stroke:var(--n);stroke-opacity:.7}"
@@ -26,6 +26,8 @@ static const char style[] =
     ".kb g.bad path{stroke:var(--bad);stroke-dasharray:5 3}.kb g.bad text{fill:var(--bad)}"
     ".kb g.good path{stroke:var(--good);stroke-dasharray:5 3}.kb g.good text{fill:var(--good)}"
     "b.bad{color:var(--bad)}b.good{color:var(--good)}b.dim{color:var(--dim)}"
+    ".kb .tn{fill:var(--n);font-weight:600}.kb .to{fill:var(--o);font-weight:600}"
+    ".kb .tbad{fill:var(--bad);font-weight:600}.kb .tgood{fill:var(--good);font-weight:600}"
     ".kn{color:var(--n);font-weight:600}.ko{color:var(--o);font-weight:600}"
     "</style>";
 

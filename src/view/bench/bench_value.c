@@ -133,7 +133,14 @@ char *bench_title(const struct bench_report *r)
         return mem_printf("Benchmarks: %s against %s", r->now_name, r->before_name);
     if (r->before_name)
         return mem_printf("Benchmarks against %s", r->before_name);
-    return r->now_name ? mem_printf("Benchmarks: %s", r->now_name) : mem_strdup("Benchmarks");
+    const struct series *first = r->now->series.at;
+    if (r->now->series.n == 1)
+        return mem_printf("Benchmark: %s", first[0].name);
+    if (r->now->series.n == 2 && r->n_comparisons)
+        return mem_printf("%s and %s compared", first[0].name, first[1].name);
+    return r->now_name && strcmp(r->now_name, "now") != 0
+               ? mem_printf("Benchmarks: %s", r->now_name)
+               : mem_strdup("Benchmarks");
 }
 
 /* --- the past --- */

@@ -1,39 +1,53 @@
 /*
- * bench_violin.c - how the runs of a benchmark are spread, before and after.
+ * bench_violin.c - how the runs of benchmarks are spread: what is compared stands on one axis.
  *
- *        ___/^^^\____          now: the upper half
+ *     old  1.20 ms ±2%
+ *        ___/^^^\____          the shape: from ten runs on
  *     --o-oo-ooo-o--o------    every run a dot
- *        ‾‾‾‾\__/‾‾            before: the lower half
+ *        \___/^\__/
+ *     new  1.10 ms ±1%
+ *      ...
  *     |      |      |     |
  *
  * The shape is an estimate of the density: a bell curve on each run, of a width that depends on
- * their spread and number (Silverman). Runs far outside are not drawn but told, as they would
- * squeeze all others into a line.
+ * their spread and number (Silverman). Of a few runs it would show what nobody measured. Runs far
+ * outside are not drawn but told, as they would squeeze all others into a line.
  */
+#include "base/buf.h"
 #include "view/bench/bench_plot.h"
+#include "view/fit.h"
 
 #include <math.h>
 
-enum { STEPS = 96, MOST_KERNELS = 4000, MOST_DOTS = 400, HEIGHT = 128 };
+enum {
+    STEPS = 96,
+    MOST_KERNELS = 4000,
+    MOST_DOTS = 400,
+    MOST_ROWS = 40,
+    ROW_PX = 62,
+    LEAST_FOR_SHAPE = 10,
+};
 
-struct half {
+/* A series on the axis. */
+struct strip {
     const struct series *series;
+    const char *name;
+    const struct comparison *comparison; /* that ends in it; or NULL */
     struct bench_summary b;
-    bool there;
-    double density[STEPS + 1];
+    double density[STEPS + 1], peak;
 };
 
 struct violin {
     struct plot plot;
     enum measure measure;
-    struct half now, before;
-    double peak;
+    struct strip strips[MOST_ROWS];
+    size_t n;
 };
 
 /* --- range --- */
 
 /* Silverman's rule of thumb. */
-static double bandwidth(const struct half *h)
+static double bandwidth(const struct strip *h)
 {
     const struct repeats_summary *s = &h->b.s;
     double spread = fmin(s->sd, (s->q3 - s->q1) / 1.34);
@@ -43,7 +57,7 @@ static double bandwidth(const struct half *h)
 }
 
 /* What lies within four widths of the middle half, and room for the shape to come down. */
-static void reach(const struct half *h, double *low, double *high)
+static void reach(const struct strip *h, double *low, double *high)
 {
     double width = h->b.s.q3 - h->b.s.q1, room = 2.5 * bandwidth(h);
     *low = fmin(*low, fmax(h->b.s.min, h->b.s.q1 - 4 * width) - room);
@@ -52,17 +66,19 @@ static void reach(const struct half *h, double *low, double *high)
 
 static void set_range(struct violin *v)
 {
-    double low = INFINITY, high = -INFINITY;
-    reach(&v->now, &low, &high);
-    if (v->before.there)
-        reach(&v->before, &low, &high);
+    double low = INFINITY, high = -INFINITY, least = INFINITY;
+    for (size_t i = 0; i < v->n; i++) {
+        reach(&v->strips[i], &low, &high);
+        least = fmin(least, v->strips[i].b.s.min);
+    }
     v->plot.x = plot_axis_around(low, high, false);
-    if (v->now.b.s.min >= 0 && !(v->before.there && v->before.b.s.min < 0))
+    if (least >= 0)
         v->plot.x.low = fmax(v->plot.x.low, 0);
-    v->plot.y = (struct plot_axis){-1.08, 1.08, false};
+    v->plot.height = PLOT_TOP + PLOT_BOTTOM + ROW_PX * (int)v->n;
+    v->plot.y = (struct plot_axis){-(double)v->n, 0, false};
 }
 
-static size_t count_beyond(const struct violin *v, const struct half *h)
+static size_t count_beyond(const struct violin *v, const struct strip *h)
 {
     size_t n = 0;
     for (size_t i = 0; i < h->b.s.n; i++)
@@ -72,7 +88,7 @@ static size_t count_beyond(const struct violin *v, const struct half *h)
 
 /* --- density --- */
 
-static void estimate(struct violin *v, struct half *h)
+static void estimate(struct violin *v, struct strip *h)
 {
     double step = (v->plot.x.high - v->plot.x.low) / STEPS, width = fmax(bandwidth(h), step);
     size_t n = h->b.s.n, every = 1 + n / MOST_KERNELS, used = (n + every - 1) / every;
@@ -83,140 +99,197 @@ static void estimate(struct violin *v, struct half *h)
             sum += exp(-z * z / 2);
         }
         h->density[k] = sum / ((double)used * width);
-        v->peak = fmax(v->peak, h->density[k]);
+        h->peak = fmax(h->peak, h->density[k]);
     }
 }
 
 /* --- drawing --- */
 
-/* SIGN 1 = above the line, -1 below. */
-static void draw_shape(const struct violin *v, const struct half *h, int sign, const char *class)
+/* A row is one unit high: its label above, then the shape around the middle of the rest. */
+#define MIDDLE 0.66
+#define REACH 0.28
+
+static double row_y(const struct violin *v, size_t row, double up)
 {
+    return plot_y(&v->plot, -(double)row - MIDDLE + up * REACH);
+}
+
+static void draw_shape(const struct violin *v, size_t row, const char *class)
+{
+    const struct strip *h = &v->strips[row];
     double step = (v->plot.x.high - v->plot.x.low) / STEPS;
     fprintf(v->plot.out, "<path class=\"%s\" d=\"M%.1f %.1f", class,
-            plot_x(&v->plot, v->plot.x.low), plot_y(&v->plot, 0));
+            plot_x(&v->plot, v->plot.x.low), row_y(v, row, 0));
     for (int k = 0; k <= STEPS; k++)
         fprintf(v->plot.out, "L%.1f %.1f", plot_x(&v->plot, v->plot.x.low + k * step),
-                plot_y(&v->plot, sign * h->density[k] / v->peak));
-    fprintf(v->plot.out, "L%.1f %.1fZ\"/>\n", plot_x(&v->plot, v->plot.x.high),
-            plot_y(&v->plot, 0));
+                row_y(v, row, h->density[k] / h->peak));
+    for (int k = STEPS; k >= 0; k--)
+        fprintf(v->plot.out, "L%.1f %.1f", plot_x(&v->plot, v->plot.x.low + k * step),
+                row_y(v, row, -h->density[k] / h->peak));
+    fputs("Z\"/>\n", v->plot.out);
 }
 
 /* Dots are moved up and down a little by their number, so that equal ones can be told apart. */
-static void draw_dots(const struct violin *v, const struct half *h, int sign, const char *class)
+static void draw_dots(const struct violin *v, size_t row, const char *class)
 {
+    const struct strip *h = &v->strips[row];
     size_t every = 1 + h->b.s.n / MOST_DOTS;
     for (size_t i = 0; i < h->b.s.n; i += every) {
-        double x = h->b.values[i], lift = 0.08 + 0.3 * fmod((double)i * 0.618034, 1);
+        double x = h->b.values[i], lift = fmod((double)i * 0.618034, 1) - 0.5;
         if (x < v->plot.x.low || x > v->plot.x.high)
             continue;
-        fprintf(v->plot.out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.8\"/>\n", class,
-                plot_x(&v->plot, x), plot_y(&v->plot, sign * lift));
+        fprintf(v->plot.out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%s\"/>\n", class,
+                plot_x(&v->plot, x), row_y(v, row, lift),
+                h->b.s.n < LEAST_FOR_SHAPE ? "2.8" : "1.8");
     }
 }
 
-static void draw_median(const struct violin *v, const struct half *h, int sign, const char *class)
+static void draw_median(const struct violin *v, size_t row, const char *class)
 {
-    double x = plot_x(&v->plot, h->b.s.median);
-    fprintf(v->plot.out, "<path class=\"%s\" d=\"M%.1f %.1fV%.1f\"/>\n", class, x,
-            plot_y(&v->plot, 0), plot_y(&v->plot, sign * 1.04));
+    double x = plot_x(&v->plot, v->strips[row].b.s.median);
+    fprintf(v->plot.out, "<path class=\"%s\" d=\"M%.1f %.1fV%.1f\"/>\n", class, x, row_y(v, row, 1),
+            row_y(v, row, -1));
 }
 
-static void draw(const struct violin *v)
+/* "1.202 ms Â±2%, 12 runs" */
+static void add_figures(struct buf *b, const struct violin *v, const struct strip *h)
 {
-    plot_open(&v->plot, v->now.series->name);
+    char text[BENCH_VALUE_MAX];
+    size_t beyond = count_beyond(v, h);
+    buf_str(b, bench_value(text, v->measure, h->b.s.median));
+    if (*bench_half(text, h->b.s.median, &h->b.s.median_interval) != '?')
+        buf_printf(b, " \xc2\xb1%s", text);
+    if (v->measure == MEASURE_TIME && *bench_throughput(text, h->series, h->b.s.median))
+        buf_printf(b, ", %s", text);
+    buf_printf(b, ", %zu run%s", h->b.s.n, h->b.s.n == 1 ? "" : "s");
+    if (beyond)
+        buf_printf(b, ", %zu off scale (%s)", beyond, bench_value(text, v->measure, h->b.s.max));
+}
+
+static void print_cut(FILE *out, struct text t, double room_px)
+{
+    struct fit fit = fit_of_font("sans-serif", 12);
+    autobuf struct buf b = {0};
+    bool cut;
+    struct text head = fit_cut(&fit, t, room_px, &cut);
+    buf_add(&b, head.at, head.n);
+    buf_str(&b, cut ? ".." : "");
+    plot_escape(out, buf_cstr(&b));
+}
+
+static void draw_label(const struct violin *v, size_t row, const char *class)
+{
+    const struct strip *h = &v->strips[row];
+    const struct comparison *c = h->comparison;
+    FILE *out = v->plot.out;
+    char change[BENCH_VALUE_MAX];
+    autobuf struct buf b = {0};
+    struct fit fit = fit_of_font("sans-serif", 12);
+    add_figures(&b, v, h);
+    double y = plot_y(&v->plot, -(double)row) + 14, used = fit_width(&fit, buf_text(&b));
+    fprintf(out, "<text x=\"%d\" y=\"%.1f\"><tspan class=\"%s\">", PLOT_RIGHT, y, class);
+    print_cut(out, text_of(h->name), PLOT_WIDTH - 2 * PLOT_RIGHT - used - (c ? 130 : 10));
+    fputs("</tspan> &#160;", out);
+    plot_escape(out, buf_cstr(&b));
+    if (c) {
+        enum verdict verdict = c->paired.verdict;
+        const char *tone = c->gate == GATE_BROKEN || verdict == VERDICT_SLOWER ? "tbad"
+                           : verdict == VERDICT_FASTER                         ? "tgood"
+                                                                               : "tdim";
+        fprintf(out, "<tspan class=\"%s\">, %s %s</tspan>", tone, comparison_word(c),
+                bench_change(change, c->paired.ratio));
+    }
+    fputs("</text>\n", out);
+}
+
+/* The one that the others are compared with has a colour of its own. */
+static void draw_strip(const struct violin *v, size_t row)
+{
+    bool reference = v->n > 1 && row == 0;
+    if (v->strips[row].b.s.n >= LEAST_FOR_SHAPE)
+        draw_shape(v, row, reference ? "o" : "n");
+    draw_dots(v, row, reference ? "do" : "dn");
+    draw_median(v, row, reference ? "mo" : "mn");
+    draw_label(v, row, reference ? "to" : "tn");
+}
+
+static void draw(const struct violin *v, const char *title)
+{
+    plot_open(&v->plot, title);
     plot_value_ticks_x(&v->plot, v->measure);
-    draw_shape(v, &v->now, 1, "n");
-    draw_shape(v, v->before.there ? &v->before : &v->now, -1, v->before.there ? "o" : "n");
-    fprintf(v->plot.out, "<path class=\"g\" d=\"M%d %.1fH%d\"/>\n", PLOT_RIGHT, plot_y(&v->plot, 0),
-            PLOT_WIDTH - PLOT_RIGHT);
-    draw_dots(v, &v->now, 1, "dn");
-    draw_median(v, &v->now, 1, "mn");
-    if (v->before.there) {
-        draw_dots(v, &v->before, -1, "do");
-        draw_median(v, &v->before, -1, "mo");
-    } else {
-        draw_median(v, &v->now, -1, "mn");
-    }
+    for (size_t i = 0; i < v->n; i++)
+        draw_strip(v, i);
     plot_close(&v->plot);
 }
 
-/* --- caption --- */
-
-static void tell_half(const struct violin *v, const struct half *h, const char *class,
-                      const char *what)
+static void add_strip(struct violin *v, const struct series *s, const char *name,
+                      const struct comparison *c)
 {
-    char value[BENCH_VALUE_MAX], half[BENCH_VALUE_MAX];
-    FILE *out = v->plot.out;
-    size_t beyond = count_beyond(v, h);
-    fprintf(out, "<span class=\"%s\">", class);
-    plot_escape(out, what);
-    fprintf(out, "</span> %s", bench_value(value, v->measure, h->b.s.median));
-    bench_half(half, h->b.s.median, &h->b.s.median_interval);
-    if (*half != '?')
-        fprintf(out, " &#177;%s", half);
-    if (v->measure == MEASURE_TIME && *bench_throughput(value, h->series, h->b.s.median))
-        fprintf(out, ", %s", value);
-    if (beyond)
-        fprintf(out, ", %zu beyond (to %s)", beyond, bench_value(value, v->measure, h->b.s.max));
-    fputs(" ", out);
+    struct strip *h = &v->strips[v->n];
+    if (v->n == MOST_ROWS)
+        return;
+    *h = (struct strip){.series = s, .name = name, .comparison = c};
+    v->n += bench_summarize(&h->b, s, v->measure);
 }
 
-static void tell_verdict(FILE *out, const struct comparison *c)
-{
-    char change[BENCH_VALUE_MAX];
-    enum verdict verdict = c->paired.verdict;
-    const char *class = c->gate == GATE_BROKEN || verdict == VERDICT_SLOWER ? "bad"
-                        : verdict == VERDICT_FASTER                         ? "good"
-                                                                            : "dim";
-    fprintf(out, "<b class=\"%s\">%s %s%s</b>", class, verdict_names[verdict],
-            bench_change(change, c->paired.ratio), c->gate == GATE_BROKEN ? ", gate broken" : "");
-}
-
-static void tell(const struct violin *v, const struct bench_report *r, const struct comparison *c)
+static void print_violin(struct violin *v, const char *title)
 {
     FILE *out = v->plot.out;
-    bool baseline = c && c->apart;
-    fputs("<p class=\"c\"><b>", out);
-    plot_escape(out, v->now.series->name);
-    fputs("</b><br>", out);
-    tell_half(v, &v->now, "kn", c && !baseline ? "this" : r->now_name ? r->now_name : "now");
-    if (v->before.there) {
-        const char *old = !baseline ? c->before->name : r->before_name ? r->before_name : "before";
-        tell_half(v, &v->before, "ko", old);
-        tell_verdict(out, c);
+    if (!v->n)
+        return;
+    set_range(v);
+    for (size_t i = 0; i < v->n; i++)
+        estimate(v, &v->strips[i]);
+    fputs("<div>", out);
+    if (title) {
+        fputs("<p class=\"c\"><b>", out);
+        plot_escape(out, title);
+        fputs("</b></p>\n", out);
     }
-    fputs("</p>\n", out);
+    draw(v, title ? title : v->strips[0].name);
+    fputs("</div>\n", out);
+    for (size_t i = 0; i < v->n; i++)
+        bench_summary_done(&v->strips[i].b);
 }
 
-/* The comparison that ends in a series, the one with a baseline first; NULL = none. */
-static const struct comparison *comparison_of(const struct bench_report *r, const struct series *s)
+/* The comparison of S with its own past, or with another series of this session; NULL = none. */
+static const struct comparison *comparison_of(const struct bench_report *r, const struct series *s,
+                                              bool apart)
 {
-    const struct comparison *found = NULL;
     for (size_t i = 0; i < r->n_comparisons; i++)
-        if (r->comparisons[i].after == s && (!found || r->comparisons[i].apart))
-            found = &r->comparisons[i];
-    return found;
+        if (r->comparisons[i].after == s && r->comparisons[i].apart == apart)
+            return &r->comparisons[i];
+    return NULL;
+}
+
+/* S with its past on one axis. */
+static void print_apart(FILE *out, const struct bench_report *r, const struct comparison *c)
+{
+    struct violin v = {.plot = {.out = out, .bare_y = true}, .measure = r->measure};
+    add_strip(&v, c->before, r->before_name ? r->before_name : "before", NULL);
+    add_strip(&v, c->after, r->now_name ? r->now_name : "now", v.n ? c : NULL);
+    print_violin(&v, c->after->name);
 }
 
 void bench_violin_print(FILE *out, const struct bench_report *r, const struct series *s)
 {
-    const struct comparison *c = comparison_of(r, s);
-    struct violin v = {.plot = {.out = out, .height = HEIGHT, .bare_y = true},
-                       .measure = r->measure,
-                       .now = {.series = s}};
-    if (!bench_summarize(&v.now.b, s, r->measure))
+    const struct comparison *apart = comparison_of(r, s, true);
+    struct violin v = {.plot = {.out = out, .bare_y = true}, .measure = r->measure};
+    if (apart)
+        print_apart(out, r, apart);
+    if (comparison_of(r, s, false)) /* stands on the axis of what it is compared with */
         return;
-    v.before.series = c ? c->before : NULL;
-    v.before.there = c && bench_summarize(&v.before.b, c->before, r->measure);
-    set_range(&v);
-    estimate(&v, &v.now);
-    if (v.before.there)
-        estimate(&v, &v.before);
-    fputs("<div>", out);
-    tell(&v, r, v.before.there ? c : NULL);
-    draw(&v);
-    fputs("</div>\n", out);
-    bench_summary_done(&v.now.b);
-    bench_summary_done(&v.before.b);
+    add_strip(&v, s, s->name, NULL);
+    size_t others = 0;
+    for (size_t i = 0; i < r->n_comparisons; i++) {
+        const struct comparison *c = &r->comparisons[i];
+        if (c->apart || c->before != s)
+            continue;
+        add_strip(&v, c->after, c->after->name, c);
+        others++;
+    }
+    if (!apart || others)
+        print_violin(&v, NULL);
+    else if (v.n)
+        bench_summary_done(&v.strips[0].b);
 }

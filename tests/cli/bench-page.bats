@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# The page of a benchmark: the verdict first, what is compared on one axis, the user's names.
+load ../lib/helpers
+
+measure() { # RUNS
+    kelvin bench --runs "$1" --name old --name 'new & <b>' -o page.html true 'sleep 0.05'
+}
+
+@test "bench page: the verdict comes first, in words, with the user's names" {
+    measure 14
+    local head=${BATS_TEST_TMPDIR}/head
+    sed '/Results/,$d' page.html >"$head"
+    grep -q '&#39;new &amp; &lt;b&gt;&#39; is .*% slower than &#39;old&#39;' "$head" || fail "$(cat "$head")"
+    grep -q '<h1>old and new &amp; &lt;b&gt; compared</h1>' page.html || fail "$(grep '<h1' page.html)"
+}
+
+@test "bench page: what is compared stands on one axis, a row each" {
+    measure 14
+    [ "$(grep -c '<svg viewBox' page.html)" -eq 1 ] || fail "$(grep -c '<svg viewBox' page.html) drawings"
+    grep -q '<tspan class="to">old</tspan>' page.html
+    grep -q '<tspan class="tn">new &amp; &lt;b&gt;</tspan>' page.html
+}
+
+@test "bench page: below ten runs there are dots and no shapes" {
+    measure 9
+    [ "$(grep -c '<circle class="d[no]"' page.html)" -ge 10 ] || fail "no dots"
+    run ! grep -qE '<path class="[no]"' page.html
+    measure 10
+    grep -qE '<path class="n"' page.html
+}
+
+@test "bench: with -o the verdict is printed on the terminal too" {
+    measure 14
+    [[ $stderr == *"'new & <b>' is "*" slower than 'old'"* ]] || fail "$stderr"
+    kelvin bench --runs 14 --name old --name new true 'sleep 0.05'
+    [[ $stderr != *slower* ]] || fail "told twice: $stderr"
+}
