@@ -108,6 +108,17 @@ bool suite_undecided(const struct suite_result *r)
     return (open && !told) || has_gate(r, BY_INSTRUCTIONS, GATE_UNDECIDED);
 }
 
+static bool has_verdict(const struct suite_result *r, int which, enum verdict v)
+{
+    return r->has_compared[which] && r->compared[which].paired.verdict == v;
+}
+
+bool suite_same_work(const struct suite_result *r)
+{
+    return has_verdict(r, BY_INSTRUCTIONS, VERDICT_SAME) &&
+           (has_verdict(r, BY_TIME, VERDICT_SLOWER) || has_verdict(r, BY_CPU, VERDICT_SLOWER));
+}
+
 void suite_say_comparison(struct buf *b, const struct suite *s, const struct suite_result *r,
                           const struct comparison *c)
 {
