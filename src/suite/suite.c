@@ -123,12 +123,14 @@ void suite_say_comparison(struct buf *b, const struct suite *s, const struct sui
                           const struct comparison *c)
 {
     autofree char *than = mem_printf("in '%s'", s->against ? s->against : "the baseline");
-    struct comparison_words words = {.name = r->workload.name,
-                                     .than = than,
-                                     .limit = "check.max-regression",
-                                     .more = c->after == r->bench
-                                                 ? "raise its 'runs', or use a quieter machine"
-                                                 : "collect bench, or make at least 6 recordings"};
+    struct comparison_words words = {
+        .name = r->workload.name,
+        .than = than,
+        .limit = "check.max-regression",
+        .more = c->after == r->bench && r->looks
+                    ? "raise its 'decide-time', or use a quieter machine"
+                : c->after == r->bench ? "raise its 'runs', or use a quieter machine"
+                                       : "collect bench, or make at least 6 recordings"};
     comparison_say(b, c, &words);
 }
 
