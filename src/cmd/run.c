@@ -106,6 +106,14 @@ static int watch_signals(void)
 
 /* --- what came of it --- */
 
+static double total_seconds(const struct suite *s)
+{
+    double sum = 0;
+    for (int i = 0; i < PHASES; i++)
+        sum += s->seconds[i];
+    return sum;
+}
+
 static void tell_result(const struct run *r, const struct cmd_run_opts *o)
 {
     const struct suite *s = &r->suite;
@@ -116,7 +124,8 @@ static void tell_result(const struct run *r, const struct cmd_run_opts *o)
                         s->results.at[i].failure ? ", it " : "",
                         s->results.at[i].failure ? s->results.at[i].failure : "");
     if (!o->quiet)
-        fprintf(stderr, "%s; %.1f s of it kelvin's own\n", r->published, s->own_s);
+        fprintf(stderr, "Published %s in %.0f s (%.1f s of that was kelvin itself).\n",
+                r->published, total_seconds(s), s->own_s);
 }
 
 static void annotate(const struct run *r, const struct cmd_run_opts *o, const char *why)

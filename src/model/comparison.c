@@ -91,12 +91,31 @@ static void say_undecided(struct buf *b, const struct comparison *c,
         buf_printf(b, ": %s", w->more);
 }
 
+/* Open whether it changed, and yet within what is allowed. */
+static void say_allowed(struct buf *b, const struct comparison *c, const struct comparison_words *w)
+{
+    char much[48];
+    snprintf(much, sizeof much, "at most %.1f%% ", 100 * (c->paired.interval.high - 1));
+    buf_printf(b, "'%s' ", w->name ? w->name : c->after->name);
+    say_change(b, c, true, much);
+    buf_str(b, " than");
+    say_other(b, c, w);
+    say_figures(b, &c->paired);
+    say_tails(b, c);
+    buf_printf(b, ": within the %g%% that %s allows", 100 * c->limit,
+               w->limit ? w->limit : "its gate");
+}
+
 void comparison_say(struct buf *b, const struct comparison *c, const struct comparison_words *w)
 {
     const struct paired *p = &c->paired;
     char much[32];
     snprintf(much, sizeof much, "%.1f%% ", 100 * fabs(p->ratio - 1));
     bool open = p->verdict == VERDICT_INCONCLUSIVE && c->gate != GATE_BROKEN;
+    if (open && c->gate == GATE_HOLDS && p->interval.high > 1 && !c->unconfirmed) {
+        say_allowed(b, c, w);
+        return;
+    }
     if (c->gate == GATE_UNDECIDED || open) {
         say_undecided(b, c, w);
         return;

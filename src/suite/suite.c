@@ -108,16 +108,29 @@ bool suite_undecided(const struct suite_result *r)
     return (open && !told) || has_gate(r, BY_INSTRUCTIONS, GATE_UNDECIDED);
 }
 
+static bool has_verdict(const struct suite_result *r, int which, enum verdict v)
+{
+    return r->has_compared[which] && r->compared[which].paired.verdict == v;
+}
+
+bool suite_same_work(const struct suite_result *r)
+{
+    return has_verdict(r, BY_INSTRUCTIONS, VERDICT_SAME) &&
+           (has_verdict(r, BY_TIME, VERDICT_SLOWER) || has_verdict(r, BY_CPU, VERDICT_SLOWER));
+}
+
 void suite_say_comparison(struct buf *b, const struct suite *s, const struct suite_result *r,
                           const struct comparison *c)
 {
     autofree char *than = mem_printf("in '%s'", s->against ? s->against : "the baseline");
-    struct comparison_words words = {.name = r->workload.name,
-                                     .than = than,
-                                     .limit = "check.max-regression",
-                                     .more = c->after == r->bench
-                                                 ? "raise its 'runs', or use a quieter machine"
-                                                 : "collect bench, or make at least 6 recordings"};
+    struct comparison_words words = {
+        .name = r->workload.name,
+        .than = than,
+        .limit = "check.max-regression",
+        .more = c->after == r->bench && r->looks
+                    ? "raise its 'decide-time', or use a quieter machine"
+                : c->after == r->bench ? "raise its 'runs', or use a quieter machine"
+                                       : "collect bench, or make at least 6 recordings"};
     comparison_say(b, c, &words);
 }
 

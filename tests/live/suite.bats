@@ -82,6 +82,10 @@ assert r["outcome"] == "ok", r["outcome"]
 assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     xmllint --noout perf/small.svg || fail "the drawing is no XML"
     [ -z "$(find . -name '.perf.new*')" ] || fail "left a folder behind"
+    long=a-folder-whose-name-is-longer-than-forty-characters-in-all
+    kelvin run --skip-build --set publish.folder=$long
+    exits 0
+    said "Published $long/index.html in "
 }
 
 @test "values of the environment are not published unless they are named" {

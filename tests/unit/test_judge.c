@@ -278,6 +278,23 @@ static void runs_that_stopped_at_a_look_have_its_part_of_the_risk(void **state)
     suite_done(&s);
 }
 
+static void slower_with_as_many_instructions_is_no_more_work(void **state)
+{
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        struct suite s;
+        make_suite(&s, 1);
+        make_runs(&s, &s.beside, 20, 1.87);
+        support_series(&s.before, "w instructions", MEASURE_INSTRUCTIONS, 1000, 0, 3);
+        support_series(&s.series, "w instructions", MEASURE_INSTRUCTIONS, more ? 1870 : 1000, 0, 3);
+        s.results.at[0].bench = series_find(&s.series, "w");
+        s.results.at[0].instructions = series_find(&s.series, "w instructions");
+        assert_int_equal(judge(&s, false), SUITE_REGRESSED);
+        assert_int_equal(suite_same_work(&s.results.at[0]), !more);
+        suite_done(&s);
+    }
+}
+
 static void another_command_is_not_compared_unless_forced(void **state)
 {
     struct suite s;
@@ -450,6 +467,7 @@ int main(void)
         cmocka_unit_test(recordings_in_turns_are_part_of_the_verdict),
         cmocka_unit_test(only_what_the_suite_names_gates),
         cmocka_unit_test(runs_that_stopped_at_a_look_have_its_part_of_the_risk),
+        cmocka_unit_test(slower_with_as_many_instructions_is_no_more_work),
         cmocka_unit_test(another_command_is_not_compared_unless_forced),
         cmocka_unit_test(a_failure_stays_one),
         cmocka_unit_test(findings_beyond_what_is_allowed_fail),

@@ -146,6 +146,24 @@ static void slow_runs_that_come_more_often_are_not_the_same(void **state)
     sets_done(sets);
 }
 
+static void a_change_left_open_but_allowed_is_told_as_that(void **state)
+{
+    struct series_set sets[2] = {0};
+    autobuf struct buf said = {0};
+    (void)state;
+    support_series(&sets[0], "old", MEASURE_CPU, 100, 0, 3);
+    support_series(&sets[1], "new", MEASURE_CPU, 100, 0, 3);
+    struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], MEASURE_CPU};
+    c.limit = 0.05;
+    c.gate = GATE_HOLDS;
+    c.paired = (struct paired){.ratio = 1.004, .interval = {0.969, 1.045}};
+    comparison_say(&said, &c, &(struct comparison_words){.limit = "--max-regression"});
+    assert_string_equal(buf_cstr(&said),
+                        "'new' uses at most 4.5% more CPU time than 'old' (+0.4%, -3.1 to +4.5%): "
+                        "within the 5% that --max-regression allows");
+    sets_done(sets);
+}
+
 static void other_programs_do_not_break_a_gate(void **state)
 {
     struct verdict_opts busy = once;
@@ -494,6 +512,7 @@ int main(void)
         cmocka_unit_test(few_runs_leave_gates_open_but_for_gross_changes),
         cmocka_unit_test(wall_time_of_another_session_needs_cpu_time_to_follow),
         cmocka_unit_test(slow_runs_that_come_more_often_are_not_the_same),
+        cmocka_unit_test(a_change_left_open_but_allowed_is_told_as_that),
         cmocka_unit_test(other_programs_do_not_break_a_gate),
         cmocka_unit_test(side_by_side_only_blocks_with_both_count),
         cmocka_unit_test(comparisons_made_at_once_share_the_risk),
