@@ -51,8 +51,8 @@ def shares_of(folder, command):
                    cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     report = json.loads(subprocess.run([KELVIN, "report", "--format", "json", "--top", "40", recording],
                                        check=True, stdout=subprocess.PIPE).stdout)
-    if report["samples"] < 200:
-        raise SystemExit("'%s' gives only %d samples" % (command, report["samples"]))
+    if report["samples"] < 100:
+        raise RuntimeError("only %d samples" % report["samples"])
     return {row["name"]: row["self"] for row in report["by_self"]}
 
 
@@ -96,7 +96,11 @@ def main():
             if not shutil.which(name):
                 print("%-10s is not installed" % name)
                 continue
-            one = measure(name, folder, runs)
+            try:
+                one = measure(name, folder, runs)
+            except RuntimeError as err:
+                print("%-10s %s" % (name, err))
+                continue
             held, count = held + one[0], count + one[1]
     print("all        %3d of %3d hold (%.1f %%)" % (held, count, 100 * held / max(count, 1)))
 
