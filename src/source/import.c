@@ -147,8 +147,9 @@ int import_file(struct import *im, const char *path, const struct import_opts *o
     struct import_opts own = *opts;
     own.folder = inside ? path : NULL;
     if (inside && access(inside, F_OK) != 0)
-        return err_set(err, EXIT_INPUT,
-                       "'%s' is a folder, and not one of perf record: it has no file 'data'", path);
+        return err_set(err, EXIT_ERROR,
+                       "'%s' is a directory, and not one of perf record: it has no file 'data'",
+                       path);
     if (reader_open(&in, inside ? inside : path, err) != 0)
         return -1;
     int rc = import_reader(im, &in, name, &own, ret, err);

@@ -174,8 +174,8 @@ library() { # NAME
     [ "$(awk '{ n += $NF } END { print n }' <<<"$output")" = "$n" ] || fail "$n in perf script" "$output"
     mkdir empty
     kelvin fold empty
-    exits 5
-    complains 'is a folder' "no file 'data'"
+    exits 1
+    complains 'is a directory' "no file 'data'"
 }
 
 @test "pprof takes the program for the file, and prints none of our comments" {
