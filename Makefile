@@ -176,7 +176,7 @@ check:
 	@$(MAKE) --no-print-directory tested
 
 check-all:
-	@tools/setup.sh build test more deb lintian static
+	@tools/setup.sh build test more deb lintian
 	@$(MAKE) --no-print-directory tested
 
 # All tests, of which those are skipped that need something that is not installed. WERROR=1 where all objects are built here;
@@ -222,7 +222,7 @@ demo:
 
 # One file without libraries: for containers that have none, or others. The agent needs the program's own C library, as ever.
 static:
-	@tools/setup.sh build static
+	@tools/setup.sh build
 	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so
 	@ls -sh $(B)/static/kelvin
 
