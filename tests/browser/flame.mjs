@@ -272,6 +272,8 @@ const cases = {
     },
     async deep(page) {
         assert.equal(await page.locator('.kg>g').count(), 10001);
+        const flames = process.argv[4] === 'flames';
+        assert.equal(await page.evaluate(() => window.scrollY > 1000), flames);
         await page.keyboard.press('/');
         await page.keyboard.type('f9999');
         await page.waitForFunction(() => document.querySelector('.kresult').textContent);

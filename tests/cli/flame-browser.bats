@@ -138,4 +138,6 @@ END
     { printf 'f0'; for i in $(seq 9999); do printf ';f%d' "$i"; done; echo ' 1000'; } >deep.folded
     "$KELVIN" flame deep.folded -o deep.svg
     in_browser deep deep.svg
+    "$KELVIN" flame deep.folded --flames -o up.svg
+    in_browser deep up.svg flames
 }
