@@ -14,12 +14,12 @@ static struct profile *small_profile(void)
     struct frame_id frames[3];
     struct err err;
     int64_t one = 1;
-    profile_add_type(p, "cpu-clock", "samples", "count");
+    profile_add_stream(p, "cpu-clock", BY_SOFTWARE_CLOCK);
+    profile_add_value(p, 0, VALUE_SAMPLES, UNIT_COUNT);
     for (int i = 0; i < 3; i++) {
         frames[i] = profile_add_named_frame(p, text_of(names[i]), FRAME_USER);
-        struct sample s = {.stack = stacks_intern(&p->stacks, frames, (size_t)i + 1),
-                           .values = &one};
-        if (profile_add_sample(p, &s, &err) != 0)
+        struct row r = {.stack = stacks_intern(&p->stacks, frames, (size_t)i + 1), .values = &one};
+        if (profile_add_row(p, 0, &r, &err) != 0)
             abort();
     }
     return p;
@@ -57,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (rc == 0) {
         struct profile *p = small_profile();
         struct check c;
-        struct check_input in = {.profile = p, .before = p, .no_code = "none here"};
+        struct selection all = selection_all(p, (struct value_ref){0, 0});
+        struct check_input in = {.selection = &all, .before = &all, .no_code = "none here"};
         if (check_build(&c, &rules, &in) == 0)
             check_results(&c, &rules);
         check_done(&c);
