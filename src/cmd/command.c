@@ -1,4 +1,6 @@
 #include "cmd/command.h"
+#include "base/mem.h"
+#include "base/utf8.h"
 #include "cmd/manual.h"
 
 #include <stdarg.h>
@@ -6,10 +8,14 @@
 void command_say(const char *fmt, ...)
 {
     va_list ap;
+    char *text;
     va_start(ap, fmt);
-    fputs("kelvin: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    putc('\n', stderr);
+    if (vasprintf(&text, fmt, ap) >= 0) {
+        fputs("kelvin: ", stderr);
+        utf8_print(stderr, text); /* it may quote anything */
+        putc('\n', stderr);
+        free(text);
+    }
     va_end(ap);
 }
 

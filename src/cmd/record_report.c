@@ -2,6 +2,7 @@
  * record_report.c - what `kelvin record` tells people.
  */
 #include "base/units.h"
+#include "base/utf8.h"
 #include "base/words.h"
 #include "cmd/command.h"
 #include "cmd/record.h"
@@ -80,8 +81,21 @@ static void print_head(const struct record_facts *f)
 
 static void print_top(const struct record_facts *f)
 {
-    for (int i = 0; i < RECORD_TOP && f->top[i].share > 0; i++)
-        fprintf(stderr, "  %6.2f%%  %s\n", 100 * f->top[i].share, f->top[i].name);
+    for (int i = 0; i < RECORD_TOP && f->top[i].share > 0; i++) {
+        fprintf(stderr, "  %6.2f%%  ", 100 * f->top[i].share);
+        utf8_print(stderr, f->top[i].name);
+        putc('\n', stderr);
+    }
+}
+
+/* What the engine has to say; it may quote names of programs and files. */
+static void print_note(const struct record_facts *f)
+{
+    if (!*f->note)
+        return;
+    fputs("  ", stderr);
+    utf8_print(stderr, f->note);
+    putc('\n', stderr);
 }
 
 static void print_quality(const struct record_facts *f)
@@ -98,8 +112,7 @@ static void print_quality(const struct record_facts *f)
     if (f->throttled)
         fprintf(stderr, "  the kernel throttled sampling %llu times: lower the rate\n",
                 (unsigned long long)f->throttled);
-    if (*f->note)
-        fprintf(stderr, "  %s\n", f->note);
+    print_note(f);
 }
 
 /* Few samples are kept: a short program has no more. But nobody must take them for a result. */
@@ -122,7 +135,8 @@ static void print_next(const char *out, int stem)
                     svg};
     autobuf struct buf line = {0};
     words_join(&line, next, sizeof next / sizeof *next);
-    fprintf(stderr, "; next: %s", buf_cstr(&line));
+    fputs("; next: ", stderr);
+    utf8_print(stderr, buf_cstr(&line));
 }
 
 void record_summary(const struct record_facts *f, const struct record_opts *o)
@@ -135,15 +149,16 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     print_top(f);
     if (f->samples)
         print_quality(f);
-    else if (*f->note)
-        fprintf(stderr, "  %s\n", f->note);
+    else
+        print_note(f);
     print_few(f);
     if (o->rotate_s > 0) {
-        fprintf(stderr, "kelvin: wrote %.*s.0001.kelvin to %.*s.%04u.kelvin\n", stem, out, stem,
-                out, f->files);
+        command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
         return;
     }
-    fprintf(stderr, "kelvin: wrote %s (%s)", out, units_scaled(bytes, (double)f->bytes, "bytes"));
+    fputs("kelvin: wrote ", stderr);
+    utf8_print(stderr, out);
+    fprintf(stderr, " (%s)", units_scaled(bytes, (double)f->bytes, "bytes"));
     if (f->samples)
         print_next(out, stem);
     putc('\n', stderr);

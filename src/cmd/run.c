@@ -3,6 +3,7 @@
  */
 #include "suite/run.h"
 #include "base/signals.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "suite/judge.h"
 #include "suite/notices.h"
@@ -94,7 +95,9 @@ static void say_phase(void *to, enum suite_phase phase)
 static void say_line(void *to, const char *line)
 {
     (void)to;
-    fprintf(stderr, "      %s\n", line);
+    fputs("      ", stderr);
+    utf8_print(stderr, line);
+    putc('\n', stderr);
 }
 
 /* From here on Ctrl-C is something to read: what is running is ended and nothing is left behind. */

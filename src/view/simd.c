@@ -110,12 +110,6 @@ static void print_weights(FILE *out, const struct simd_view *v)
                 units_count(n, (uint64_t)v->samples));
 }
 
-static void print_name(FILE *out, const char *name)
-{
-    for (const char *c = name; *c; c++)
-        putc((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c, out);
-}
-
 static void print_row(FILE *out, const struct simd_view *v, const struct simd_row *r)
 {
     char what[32];
@@ -131,7 +125,7 @@ static void print_row(FILE *out, const struct simd_view *v, const struct simd_ro
     else
         fputs("       -", out);
     fprintf(out, "  %-22s ", simd_describe(&r->hot, what));
-    print_name(out, r->name);
+    utf8_print(out, r->name);
     fputs("\n", out);
 }
 
@@ -169,14 +163,17 @@ static void print_candidates(FILE *out, const struct simd_view *v)
         if (!is_hot_candidate(v, &v->rows[i]))
             continue;
         fprintf(out, "%7.2f%%  ", simd_view_share((double)v->rows[i].self, (double)v->total));
-        print_name(out, v->rows[i].name);
-        fprintf(out, " (%s)\n", v->rows[i].module);
+        utf8_print(out, v->rows[i].name);
+        fputs(" (", out);
+        utf8_print(out, v->rows[i].module);
+        fputs(")\n", out);
     }
 }
 
 void simd_print(FILE *out, const struct simd_view *v)
 {
-    fprintf(out, "%s\n", v->subject);
+    utf8_print(out, v->subject);
+    putc('\n', out);
     print_features(out, v);
     print_totals(out, v);
     if (v->has_profile)
