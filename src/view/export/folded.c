@@ -12,9 +12,9 @@ static void add_name(struct buf *line, struct text name)
 {
     for (size_t i = 0, n; i < name.n; i += n) {
         char c = name.at[i];
-        size_t hidden = utf8_hidden((struct text){name.at + i, name.n - i});
+        size_t hidden = c == '\t' ? 0 : utf8_hidden((struct text){name.at + i, name.n - i});
         n = hidden ? hidden : 1;
-        bool blank = c == '\n' || c == '\r' || c == '\t' || c == '\0';
+        bool blank = c == '\n' || c == '\r' || c == '\0';
         buf_byte(line, (uint8_t)(c == ';' ? ':' : blank ? ' ' : hidden ? '?' : c));
     }
 }
