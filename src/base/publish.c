@@ -6,22 +6,8 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/random.h>
 #include <zlib.h>
-
-/* The file that PATH really names, so that a symbolic link stays one. */
-static char *real_target(const char *path)
-{
-    char *real = realpath(path, NULL);
-    return real ? real : mem_strdup(path);
-}
-
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return mem_strdup(".");
-    return slash == path ? mem_strdup("/") : mem_strndup(path, (size_t)(slash - path));
-}
 
 /* Permissions for the new file: those of the one it replaces, or what the umask leaves. */
 static mode_t mode_for(const char *path)
@@ -37,7 +23,7 @@ static mode_t mode_for(const char *path)
 /* A file with no name yet; where the filesystem has none (NFS, old overlays), a hidden one. */
 static int open_beside(struct publish *p)
 {
-    autofree char *folder = folder_of(p->path);
+    autofree char *folder = path_folder(p->path);
     int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
         return fd;
@@ -50,12 +36,23 @@ static int open_beside(struct publish *p)
     return fd;
 }
 
+static int cannot_follow(const char *path, int errnum, struct err *err)
+{
+    if (errnum != EACCES)
+        return err_set_errno(err, errnum, "cannot write '%s'", path);
+    return err_set(err, EXIT_ERROR,
+                   "cannot write '%s': it is a link that another user put into a shared folder",
+                   path);
+}
+
 int publish_open(struct publish *p, const char *path, struct err *err)
 {
     *p = (struct publish){0};
     enum path_kind kind = path_kind(path);
     p->direct = strcmp(path, "-") == 0 || (kind != PATH_NOTHING && kind != PATH_FILE);
-    p->path = p->direct ? mem_strdup(path) : real_target(path);
+    p->path = p->direct ? mem_strdup(path) : path_target(path);
+    if (!p->path)
+        return cannot_follow(path, errno, err);
     int fd;
     if (strcmp(path, "-") == 0)
         fd = dup(STDOUT_FILENO);
@@ -73,16 +70,26 @@ int publish_open(struct publish *p, const char *path, struct err *err)
     return 0;
 }
 
-/* Give a nameless file a name, so that it can be renamed over the target. */
+/*
+ * Give a nameless file a name, so that it can be renamed over the target: one that nobody can
+ * foresee and take first.
+ */
 static int name_it(struct publish *p)
 {
-    if (p->temp)
-        return 0;
-    autofree char *folder = folder_of(p->path);
+    enum { TRIES = 100 };
+    autofree char *folder = path_folder(p->path);
     autofree char *link = mem_printf("/proc/self/fd/%d", fileno(p->out));
-    p->temp = mem_printf("%s/.kelvin-%d-%d", folder, (int)getpid(), fileno(p->out));
-    unlink(p->temp); /* left by a process of our number that was killed right here */
-    return linkat(AT_FDCWD, link, AT_FDCWD, p->temp, AT_SYMLINK_FOLLOW);
+    for (int i = 0; i < TRIES && !p->temp; i++) {
+        uint64_t random = 0;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        autofree char *name = mem_printf("%s/.kelvin-%016llx", folder, (unsigned long long)random);
+        if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
+            p->temp = mem_strdup(name);
+        else if (errno != EEXIST)
+            return -1;
+    }
+    return p->temp ? 0 : -1;
 }
 
 static int publish_finish(struct publish *p)

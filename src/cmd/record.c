@@ -80,7 +80,7 @@ static int record(const struct record_opts *o, char **command)
     if (rc != 0) {
         int ours = own_failure(&err);
         if (facts.part_left)
-            command_say("what was recorded until then is in '%s.part'", o->output);
+            command_say("what was recorded until then is in '%s'", facts.part);
         return record_code(&facts, ours);
     }
     if (!facts.published) {

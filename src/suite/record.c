@@ -156,7 +156,6 @@ static int finish(struct recorder *r, const struct record_opts *o, struct record
         meta_set_str(&r->profile->meta, META_PARTIAL, gate_label(f->gate));
     int rc = recorder_publish(r, err);
     f->published = rc == 0;
-    f->part_left = rc != 0;
     f->bytes = r->writer.bytes;
     return rc;
 }
@@ -255,10 +254,11 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         ret->started = true;
         rc = recorder_run(r, err);
         fill_facts(ret, r);
-        ret->part_left = rc != 0;
+        if (rc == 0)
+            rc = finish(r, opts, ret, err);
+        ret->part_left = rc != 0 && partfile_is_there(&r->part);
+        snprintf(ret->part, sizeof ret->part, "%s", ret->part_left ? r->part.path : "");
     }
-    if (rc == 0)
-        rc = finish(r, opts, ret, err);
     ret->files = j.n_files + 1;
     recorder_done(r, ret->part_left);
     if (!wait_for_files(&j) && rc == 0)

@@ -10,6 +10,8 @@
 #include "host/provenance.h"
 #include "record/recorder.h"
 
+#include <limits.h>
+
 /* Limits of --strict, in percent of samples lost, of stacks unfinished, of frames unnamed. */
 enum { STRICT_LOST = 1, STRICT_UNFINISHED = 1, STRICT_UNNAMED = 10 };
 
@@ -40,7 +42,8 @@ struct record_facts {
     bool started;   /* the command or process was found and could be sampled */
     unsigned files; /* with rotate_s: how many */
     bool published; /* the file is in its place */
-    bool part_left; /* what was recorded is in FILE.part, because FILE could not be written */
+    bool part_left; /* what was recorded is in PART, because FILE could not be written */
+    char part[PATH_MAX];
     enum record_gate gate; /* why it was not published, or only as partial */
     double percent;        /* of GATE_LOST and its like */
     enum recorder_end end;
