@@ -79,8 +79,7 @@ static int record(const struct record_opts *o, char **command)
         record_status_clear();
     if (rc != 0) {
         int ours = own_failure(&err);
-        if (facts.part_left)
-            command_say("what was recorded until then is in '%s'", facts.part);
+        record_say_left(&facts);
         return record_code(&facts, ours);
     }
     if (!facts.published) {

@@ -8,6 +8,9 @@
 void record_status(const struct recorder *r);
 void record_status_clear(void);
 
+/* What can still be had of a recording that could not be finished. */
+void record_say_left(const struct record_facts *f);
+
 /* Why the recording was not published, and what to do. Sets ERR. */
 void record_say_gate(const struct record_facts *f, const struct record_opts *o, struct err *err);
 

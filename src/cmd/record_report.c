@@ -67,6 +67,17 @@ void record_say_gate(const struct record_facts *f, const struct record_opts *o, 
     }
 }
 
+/* What can still be had of a recording that could not be finished. */
+void record_say_left(const struct record_facts *f)
+{
+    char n[2][UNITS_MAX];
+    if (f->part_left)
+        command_say("%s of %s samples are in '%s', which opens like any recording",
+                    units_count(n[0], f->saved_samples), units_count(n[1], f->samples), f->part);
+    else if (f->samples)
+        command_say("none of %s samples could be saved", units_count(n[0], f->samples));
+}
+
 static void print_head(const struct record_facts *f)
 {
     char n[2][UNITS_MAX];

@@ -96,6 +96,7 @@ static int flush(struct recorder *r, struct err *err)
     if (fflush(r->part.out) != 0)
         return err_set_errno(err, errno, "cannot write '%s'", r->part.path);
     profile_forget_rows(r->profile);
+    r->saved_samples = r->samples;
     return 0;
 }
 
@@ -120,7 +121,7 @@ static void start_over(struct recorder *r)
     tally_done(&r->tally);
     r->tally = (struct tally){0};
     r->lost_before = r->facts->lost;
-    r->samples = r->kernel_samples = 0;
+    r->samples = r->saved_samples = r->kernel_samples = 0;
 }
 
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),

@@ -256,7 +256,8 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         fill_facts(ret, r);
         if (rc == 0)
             rc = finish(r, opts, ret, err);
-        ret->part_left = rc != 0 && partfile_is_there(&r->part);
+        ret->saved_samples = r->saved_samples;
+        ret->part_left = rc != 0 && r->saved_samples && partfile_is_there(&r->part);
         snprintf(ret->part, sizeof ret->part, "%s", ret->part_left ? r->part.path : "");
     }
     ret->files = j.n_files + 1;
