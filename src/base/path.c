@@ -74,6 +74,35 @@ char *path_target(const char *path)
     return NULL;
 }
 
+/* Bytes at the start of T that are a home folder; 0 = none. */
+static size_t home_bytes(struct text t)
+{
+    static const char after[] = "/ '\":=,;)";
+    const char *home = getenv("HOME");
+    size_t n = home ? strlen(home) : 0;
+    if (n < 2 || !text_starts(t, home)) {
+        n = text_starts(t, "/home/") ? 6 : 0;
+        size_t name = n;
+        while (n && n < t.n && !strchr(after, t.at[n]))
+            n++;
+        n = n > name ? n : 0;
+    }
+    return n && (n == t.n || strchr(after, t.at[n])) ? n : 0;
+}
+
+void path_shorten(struct buf *b, struct text t)
+{
+    bool starts = true; /* not within a longer path */
+    for (size_t i = 0, n; i < t.n; i += n) {
+        size_t home = starts ? home_bytes((struct text){t.at + i, t.n - i}) : 0;
+        n = home ? home : 1;
+        buf_byte(b, (uint8_t)(home ? '~' : t.at[i]));
+        char c = t.at[i];
+        starts = !home && !(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z') &&
+                 !strchr("._-/~", c);
+    }
+}
+
 int path_open_file(const char *path, int more, struct stat *ret)
 {
     struct stat st;

@@ -2,6 +2,8 @@
  * path.h - what a path leads to.
  */
 #pragma once
+#include "base/buf.h"
+
 #include <sys/stat.h>
 
 enum path_kind {
@@ -24,6 +26,9 @@ char *path_folder(const char *path);
  * himself. Free it; NULL = there is none, with errno, which is EACCES for such a link.
  */
 char *path_target(const char *path);
+
+/* Append T to B with home folders, ours and those below /home, written as "~". */
+void path_shorten(struct buf *b, struct text t);
 
 /*
  * Open a plain file for reading, and nothing else: no pipe that would make us wait, no device. MORE

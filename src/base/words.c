@@ -88,3 +88,17 @@ void words_join(struct buf *line, char *const *words, size_t n)
         words_quote(line, words[i]);
     }
 }
+
+void words_hide(struct buf *b, const char *line)
+{
+    struct words w;
+    struct err ignored;
+    bool whole = words_split(&w, text_of(line), WORDS_BLANKS, &ignored) == 0;
+    if (w.at.n)
+        words_quote(b, w.at.at[0]);
+    if (!whole)
+        buf_str(b, " (arguments not shown)");
+    else if (w.at.n > 1)
+        buf_printf(b, " (%zu %s not shown)", w.at.n - 1, w.at.n == 2 ? "argument" : "arguments");
+    words_done(&w);
+}

@@ -346,6 +346,11 @@ char *input_find_file(const struct input_opts *opts, const char *path, struct te
     return found ? found : mem_strdup(path);
 }
 
+void input_make_public(struct input *in, const struct input_opts *opts)
+{
+    meta_make_public(&in->profile->meta, opts->arguments);
+}
+
 void input_done(struct input *in)
 {
     selection_done(&in->selection);

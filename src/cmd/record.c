@@ -40,6 +40,8 @@ static const struct opt record_table[] = {
      "publish even so, with the label 'partial'"},
     {0, "rotate", OPT_NUMBER, AT(rotate_s), "SECONDS",
      "begin a new file every SECONDS: FILE.0001.kelvin, FILE.0002.kelvin...", .min = 1, .max = 1e7},
+    {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
+     "label the recording with the program only: arguments may hold secrets"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
     OPT_END,
 };

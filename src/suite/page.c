@@ -3,6 +3,7 @@
  */
 #include "suite/page.h"
 #include "base/buf.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "model/meta_words.h"
@@ -23,16 +24,37 @@ void page_time(int64_t time_s, char *to, size_t size)
 
 const char *page_shorten(const char *text, char *to, size_t size)
 {
-    const char *home = getenv("HOME");
-    size_t n = home ? strlen(home) : 0, used = 0;
-    while (*text && used + 1 < size) {
-        bool starts =
-            n > 1 && strncmp(text, home, n) == 0 && (!text[n] || strchr("/ '\":=,;", text[n]));
-        to[used++] = starts ? '~' : *text;
-        text += starts ? n : 1;
-    }
-    to[used] = '\0';
+    autobuf struct buf b = {0};
+    path_shorten(&b, text_of(text));
+    snprintf(to, size, "%s", buf_cstr(&b));
     return to;
+}
+
+static bool shows_arguments(const struct suite *s)
+{
+    return conf_has(&s->conf, "", "publish.arguments", "show");
+}
+
+void page_command(struct buf *b, const struct suite *s, const char *line)
+{
+    if (shows_arguments(s))
+        buf_str(b, line);
+    else
+        words_hide(b, line);
+}
+
+void page_environment(struct buf *b, const struct suite *s, const struct words *env)
+{
+    struct words names = conf_words(&s->conf, "", "publish.environment");
+    for (size_t i = 0; i < env->at.n; i++) {
+        const char *word = env->at.at[i];
+        size_t name = strcspn(word, "=");
+        bool shown = false;
+        for (size_t k = 0; k < names.at.n; k++)
+            shown |= strlen(names.at.at[k]) == name && strncmp(names.at.at[k], word, name) == 0;
+        buf_printf(b, "%s%.*s", i ? " " : "", shown ? (int)strlen(word) : (int)name, word);
+    }
+    words_done(&names);
 }
 
 /* --- two columns --- */
@@ -84,12 +106,17 @@ static void add_build(struct document *d, const struct suite *s)
 {
     const char *command = conf_text(&s->conf, "", "build.command");
     char text[64];
-    fact(d, "build", *command ? command : "none: the program was there");
+    autobuf struct buf shown = {0}, env = {0};
+    struct words set = conf_words(&s->conf, "", "build.env");
+    page_command(&shown, s, command);
+    page_environment(&env, s, &set);
+    words_done(&set);
+    fact(d, "build", *command ? buf_cstr(&shown) : "none: the program was there");
     if (*command) {
         snprintf(text, sizeof text, s->built ? "done, %.1f s" : "skipped", s->build_s);
         fact(d, "build in this run", text);
     }
-    fact(d, "build environment", *s->flags ? s->flags : "nothing set by the suite");
+    fact(d, "build environment", env.n ? buf_cstr(&env) : "nothing set by the suite");
     fact(d, "compiler on the path", s->compiler);
 }
 
@@ -97,8 +124,7 @@ static void add_environment(struct document *d, const struct suite *s, const str
 {
     autobuf struct buf own = {0}, shown = {0};
     struct words names = conf_words(&s->conf, "", "publish.environment");
-    for (size_t i = 0; i < w->env.at.n; i++)
-        buf_printf(&own, "%s%s", i ? " " : "", w->env.at.at[i]);
+    page_environment(&own, s, &w->env);
     for (size_t i = 0; i < names.at.n; i++) {
         const char *value = getenv(names.at.at[i]);
         buf_printf(&shown, "%s%s=%s", i ? " " : "", names.at.at[i], value ? value : "(not set)");
@@ -139,7 +165,9 @@ static void add_provenance(struct document *d, const struct suite *s, const stru
     page_time(s->time_s, when, sizeof when);
     fact(d, "time", when);
     add_source(d, s);
-    fact(d, "command", r->workload.line);
+    autobuf struct buf line = {0};
+    page_command(&line, s, r->workload.line);
+    fact(d, "command", buf_cstr(&line));
     if (*r->workload.input)
         fact(d, "standard input", r->workload.input);
     add_environment(d, s, &r->workload);
@@ -260,9 +288,9 @@ void page_absent(struct document *d, const struct suite_result *r)
 }
 
 /* The figures that matter most, in a sentence. */
-static void add_lead(struct document *d, const struct suite_result *r)
+static void add_lead(struct document *d, const struct suite *s, const struct suite_result *r)
 {
-    autobuf struct buf b = {0};
+    autobuf struct buf b = {0}, line = {0};
     double wall = page_median(r->bench, MEASURE_TIME);
     uint64_t cpu_ns;
     char n[UNITS_MAX];
@@ -277,7 +305,8 @@ static void add_lead(struct document *d, const struct suite_result *r)
     if (r->instructions)
         buf_printf(&b, "%s%s instructions", b.n ? "; " : "",
                    units_scaled(n, page_median(r->instructions, MEASURE_INSTRUCTIONS), "count"));
-    document_code(d, r->workload.line);
+    page_command(&line, s, r->workload.line);
+    document_code(d, buf_cstr(&line));
     if (b.n)
         document_text(d, "%c%s.", toupper((unsigned char)*buf_cstr(&b)), buf_cstr(&b) + 1);
     page_absent(d, r);
@@ -329,15 +358,17 @@ static void add_rules(struct document *d, const struct suite_result *r)
 /* --- how to go on --- */
 
 /* What the suite file does not say must be said again; quoted for a shell. */
-static void add_overruled(struct buf *b, const struct conf *c, const char *workload)
+static void add_overruled(struct buf *b, const struct conf *c, const char *workload, bool arguments)
 {
     for (size_t i = 0; i < c->values.n; i++) {
         const struct conf_value *v = &c->values.at[i];
         bool other = strcmp(v->key->section, "workload") == 0 && strcmp(v->name, workload) != 0;
         if (!conf_overrules(v) || other)
             continue;
-        autofree char *word = mem_printf("%s.%s%s%s=%s", v->key->section, v->name,
-                                         *v->name ? "." : "", v->key->key, v->text);
+        bool secret = strcmp(v->key->key, "env") == 0 || strcmp(v->key->key, "command") == 0;
+        autofree char *word =
+            mem_printf("%s.%s%s%s=%s", v->key->section, v->name, *v->name ? "." : "", v->key->key,
+                       secret && !arguments ? "..." : v->text);
         buf_str(b, " \\\n    --set ");
         words_quote(b, word);
     }
@@ -350,7 +381,7 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
         buf_printf(&again, "git checkout %.12s\n", s->git.commit);
     buf_str(&again, "kelvin run ");
     words_quote(&again, r->workload.name);
-    add_overruled(&again, &s->conf, r->workload.name);
+    add_overruled(&again, &s->conf, r->workload.name, shows_arguments(s));
     document_heading(d, "To make it again");
     document_code(d, buf_cstr(&again));
     document_heading(d, "How to read it");
@@ -367,7 +398,7 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
 
 void page_workload(struct document *d, const struct suite *s, const struct suite_result *r)
 {
-    add_lead(d, r);
+    add_lead(d, s, r);
     add_failure(d, s, r);
     if (r->recordings.n) {
         autofree char *svg = mem_printf("%s.svg", r->workload.name);

@@ -22,7 +22,7 @@ struct record_opts {
     const char *output, *event, *engine;
     double rate_hz, duration_s, rotate_s;
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
-    bool strict, allow_partial, quiet, user_only;
+    bool strict, allow_partial, quiet, user_only, hide_arguments;
     char **args; /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
@@ -45,8 +45,8 @@ struct record_facts {
     bool part_left; /* what was recorded is in PART, because FILE could not be written */
     char part[PATH_MAX];
     uint64_t saved_samples; /* how many are in it */
-    enum record_gate gate; /* why it was not published, or only as partial */
-    double percent;        /* of GATE_LOST and its like */
+    enum record_gate gate;  /* why it was not published, or only as partial */
+    double percent;         /* of GATE_LOST and its like */
     enum recorder_end end;
     bool exited;
     int status; /* of the command, as wait(2) has it */

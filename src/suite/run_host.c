@@ -12,7 +12,6 @@ static void note_compiler(struct suite *s)
     bool known = ask_program(&ask, argv, &said);
     struct text all = buf_text(&said), line = text_cut(&all, '\n');
     s->compiler = mem_strndup(known ? line.at : "", known ? line.n : 0);
-    s->flags = mem_strdup(conf_text(&s->conf, "", "build.env"));
 }
 
 static void warn(struct suite *s, char *text)

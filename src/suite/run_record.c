@@ -30,13 +30,16 @@ struct recorded {
  * its CPUs: the recorder must not take time from it there.
  */
 static void recorder_words(struct words *argv, const struct workload *w, const char *file,
-                           const struct words *cpus)
+                           const struct words *cpus, bool arguments)
 {
     autofree char *rate = mem_printf("%ld", w->rate_hz), *list = run_join_cpus(cpus);
-    const char *front[] = {"/proc/self/exe", "record", "-q", "-o", file, "-F", rate, "--"};
+    const char *front[] = {"/proc/self/exe", "record", "-q", "-o", file, "-F", rate};
     const char *pinned[] = {"taskset", "-c", list};
     for (size_t i = 0; i < sizeof front / sizeof *front; i++)
         words_add(argv, text_of(front[i]));
+    if (!arguments)
+        words_add(argv, text_of("--hide-arguments"));
+    words_add(argv, text_of("--"));
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned && cpus->at.n; i++)
         words_add(argv, text_of(pinned[i]));
     for (size_t i = 0; i < w->argv.at.n; i++)
@@ -87,7 +90,8 @@ static int record_run(struct run *r, const struct suite_result *w, const char *p
     autobuf struct buf said = {0}, tail = {0};
     struct words argv = {0};
     struct exec_result done;
-    recorder_words(&argv, &w->workload, path, &cpus);
+    recorder_words(&argv, &w->workload, path, &cpus,
+                   conf_has(&r->suite.conf, "", "publish.arguments", "show"));
     struct exec_opts o = run_exec_opts(r, w);
     o.argv = argv.at.at;
     int rc = run_command(r, &o, &done, err);
