@@ -9,6 +9,8 @@
 #include "source/import.h"
 #include "source/sources.h"
 
+enum { DEPTH_MAX = 100000 };
+
 struct folded {
     struct import *im;
     int stream, before_type, after_type; /* -1 until seen; plain files use after_type only */
@@ -36,6 +38,14 @@ struct folded_line {
     int decimals[2];
 };
 
+static size_t count_frames(struct text stack)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < stack.n; i++)
+        n += stack.at[i] == ';';
+    return n;
+}
+
 /* NULL, or why the line makes no sense. */
 static const char *parse_line(struct text line, struct folded_line *ret)
 {
@@ -52,6 +62,8 @@ static const char *parse_line(struct text line, struct folded_line *ret)
         ret->n_counts = 2;
         ret->stack = rest;
     }
+    if (count_frames(ret->stack) > DEPTH_MAX)
+        return "the stack is over 100,000 frames deep";
     return ret->stack.n ? NULL : "a count without a stack";
 }
 

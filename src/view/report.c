@@ -44,6 +44,19 @@ struct flat_share report_share_of_path(const struct report *r, uint32_t node)
     return flat_share_of_stacks(r->functions, marked);
 }
 
+struct flat_share *report_shares_of_paths(const struct report *r)
+{
+    const struct calltree *t = r->paths;
+    struct flat_share *shares = mem_calloc(t->n + 1, sizeof *shares);
+    for (uint32_t i = (uint32_t)t->n; i-- > 1;) { /* children come after their parents */
+        uint32_t same = 0;
+        for_each_child (t, i, child)
+            same = t->total[child] == t->total[i] ? child : same;
+        shares[i] = same ? shares[same] : report_share_of_path(r, i);
+    }
+    return shares;
+}
+
 /* --- modules of a name --- */
 
 static size_t add_module(const struct profile *p, struct mapping_id *list, size_t n, size_t most,

@@ -53,6 +53,12 @@ uint32_t *report_rank(const struct flat *f, const int64_t *values, size_t *ret_n
 /* Share of what runs below a node of `paths`. */
 struct flat_share report_share_of_path(const struct report *r, uint32_t node);
 
+/*
+ * The same for all nodes, by node; free it. A long chain of calls costs as much as its last: each
+ * share takes a walk over all stacks and samples.
+ */
+struct flat_share *report_shares_of_paths(const struct report *r);
+
 /* The part about the program as part of another page: insights, functions, paths, modules. */
 struct document;
 void report_add(struct document *d, const struct report *r, bool figure);

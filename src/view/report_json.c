@@ -104,6 +104,7 @@ static void put_insights(struct json *j, const struct insights *s)
 static void put_paths(struct json *j, const struct report *r)
 {
     const struct calltree *t = r->paths;
+    autofree struct flat_share *totals = report_shares_of_paths(r);
     json_key(j, "paths"); /* parent: index in this list, -1 = none */
     json_open(j, '[');
     for (size_t i = 1; i < t->n; i++) {
@@ -112,8 +113,7 @@ static void put_paths(struct json *j, const struct report *r)
         json_int(j, (int64_t)t->parent[i] - 1);
         json_key(j, "name");
         json_text(j, labels_text(&t->labels, t->label[i]));
-        struct flat_share total = report_share_of_path(r, (uint32_t)i);
-        put_share(j, "total", &total);
+        put_share(j, "total", &totals[i]);
         json_key(j, "self");
         json_double(j, t->total[0] ? (double)t->self[i] / (double)t->total[0] : 0);
         json_close(j, '}');

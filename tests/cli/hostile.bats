@@ -61,3 +61,30 @@ PY
     "$KELVIN" check --rules rules p.folded >out 2>err || true
     is_plain out err
 }
+
+# User CPU time of a command in milliseconds, which other processes hardly change.
+cpu_ms() { # COMMAND...
+    local TIMEFORMAT=%U
+    { time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ print int($1 * 1000) + 1 }'
+}
+
+@test "a deep stack costs JSON no more than a few times what the text costs" {
+    python3 -c "print(';'.join('f%d' % i for i in range(60000)), 300)" >deep.folded
+    local text json
+    text=$(cpu_ms "$KELVIN" report deep.folded)
+    json=$(cpu_ms timeout 300 "$KELVIN" report --format json deep.folded)
+    [ "$json" -lt $((text * 8 + 500)) ] || fail "text $text ms, JSON $json ms"
+}
+
+@test "folded stacks deeper than the limit are left out and counted" {
+    python3 -c "
+print('a;b 5')
+print(';'.join('f' for i in range(100001)), 300)
+print(';'.join('g' for i in range(100000)), 2)" >deep.folded
+    kelvin fold deep.folded
+    exits 0
+    complains "line 2" "over 100,000 frames"
+    [ "$(wc -l <<<"$output")" = 2 ]
+    kelvin fold --strict deep.folded
+    exits 3
+}
