@@ -20,6 +20,10 @@ static void take_sample(void *to, const struct engine_sample *s)
     enum unwind_end end;
     struct err ignored;
     int64_t values[2] = {1, (int64_t)s->period};
+    if (s->period > INT64_MAX) {
+        r->refused++;
+        return;
+    }
     struct row row = {
         .stack = processes_stack(r->processes, &s->at, &end),
         .thread = processes_thread(r->processes, s->at.pid, s->at.tid),
@@ -27,7 +31,10 @@ static void take_sample(void *to, const struct engine_sample *s)
         .time_ns = s->time_ns,
         .values = values,
     };
-    profile_add_row(r->profile, r->stream, &row, &ignored); /* fails after 292 years of CPU time */
+    if (profile_add_row(r->profile, r->stream, &row, &ignored) != 0) {
+        r->refused++; /* after 292 years of CPU time */
+        return;
+    }
     tally_add(&r->tally, row.stack, values[1]);
     r->samples++;
     r->ends[end]++;
@@ -77,7 +84,7 @@ static void describe_stream(struct recorder *r)
 {
     struct stream *s = profile_stream(r->profile, r->stream);
     s->lost_known = true;
-    s->lost = r->facts->lost - r->lost_before;
+    s->lost = r->facts->lost - r->lost_before + r->refused;
     s->throttled = r->facts->throttled;
     s->guessed = r->ends[UNWIND_GUESSED];
     for (int i = 0; i < UNWIND_ENDS; i++)
@@ -121,7 +128,7 @@ static void start_over(struct recorder *r)
     tally_done(&r->tally);
     r->tally = (struct tally){0};
     r->lost_before = r->facts->lost;
-    r->samples = r->saved_samples = r->kernel_samples = 0;
+    r->samples = r->saved_samples = r->kernel_samples = r->refused = 0;
 }
 
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),

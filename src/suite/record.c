@@ -69,7 +69,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->rate_achieved_hz = s->rate_achieved_hz;
     f->wall_s = (double)(r->end_ns - r->start_ns) / 1e9;
     f->samples = r->samples;
-    f->lost = r->facts->lost - r->lost_before;
+    f->lost = s->lost_known ? s->lost : r->facts->lost - r->lost_before;
     f->throttled = r->facts->throttled;
     f->kernel_hidden = r->facts->kernel_hidden;
     memcpy(f->ends, r->ends, sizeof f->ends);
