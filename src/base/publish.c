@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/random.h>
@@ -107,10 +108,18 @@ static int publish_finish(struct publish *p)
     return 0;
 }
 
+bool publish_nobody_reads(FILE *out)
+{
+    struct pollfd p = {fileno(out), POLLOUT, 0};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 int publish_commit(struct publish *p, struct err *err)
 {
     int rc = publish_finish(p);
-    if (rc != 0)
+    if (rc != 0 && p->direct && publish_nobody_reads(p->out))
+        err_set(err, EXIT_NOBODY_READS, "the pipe was closed");
+    else if (rc != 0)
         err_set_errno(err, errno ? errno : EIO, "cannot write '%s'; %s", p->path,
                       p->direct ? "it may be cut short" : "what was there before is unchanged");
     publish_drop(p);

@@ -102,3 +102,49 @@ void words_hide(struct buf *b, const char *line)
         buf_printf(b, " (%zu %s not shown)", w.at.n - 1, w.at.n == 2 ? "argument" : "arguments");
     words_done(&w);
 }
+
+static bool ends_word(char c)
+{
+    return !c || strchr(WORDS_BLANKS, c);
+}
+
+/* The sign that S begins with; BEFORE is what stands in front of it. */
+static const char *shell_sign_at(const char *s, char before)
+{
+    switch (*s) {
+    case '|':
+        return "|";
+    case '<':
+        return "<";
+    case '>':
+        return ">";
+    case '*':
+        return "*";
+    case '&':
+        return s[1] == '&' || ends_word(s[1]) ? "&&" : NULL;
+    case ';':
+        return ends_word(s[1]) ? ";" : NULL;
+    case '$':
+        return s[1] && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_{(", s[1])
+                   ? "$"
+                   : NULL;
+    case '~':
+        return ends_word(before) && s[1] == '/' ? "~/" : NULL;
+    }
+    return NULL;
+}
+
+const char *words_shell_sign(const char *line)
+{
+    char quote = 0, before = 0;
+    for (const char *s = line; *s; before = *s++) {
+        const char *sign = quote ? NULL : shell_sign_at(s, before);
+        if (sign)
+            return sign;
+        if (*s == '\\' && quote != '\'' && s[1])
+            s++;
+        else if (quote ? *s == quote : *s == '"' || *s == '\'')
+            quote = quote ? 0 : *s;
+    }
+    return NULL;
+}

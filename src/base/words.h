@@ -35,5 +35,11 @@ void words_join(struct buf *line, char *const *words, size_t n);
  */
 void words_hide(struct buf *b, const char *line);
 
+/*
+ * What in LINE, outside quotes, a shell would act on: "|", "&&", ";", "<", ">", "*", "$", "~/", or
+ * NULL. Taken apart as above these are plain characters.
+ */
+const char *words_shell_sign(const char *line);
+
 #define WORDS_BLANKS " \t\r\n"
 #define WORDS_LIST " \t\r\n,"

@@ -5,9 +5,11 @@
 #include "base/path.h"
 #include "base/signals.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "bench/count.h"
 #include "bench/gates.h"
 #include "cmd/bench.h"
+#include "cmd/command.h"
 
 #include <errno.h>
 #include <math.h>
@@ -206,6 +208,18 @@ static int choose_counter(const struct cmd_bench_opts *o, struct plan_opts *plan
     return 0;
 }
 
+/* Commands are run without a shell, which surprises who is used to one. */
+static void point_to_shell(const struct cmd_bench_opts *o, char **lines, size_t n)
+{
+    for (size_t i = 0; i < n && !o->shell && !o->quiet; i++) {
+        const char *sign = words_shell_sign(lines[i]);
+        if (sign)
+            command_say("'%s' is passed to the program as it is, in: %.80s (--shell hands the line "
+                        "to a shell; quotes end this note)",
+                        sign, lines[i]);
+    }
+}
+
 int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts *o, char **lines,
               size_t n, struct err *err)
 {
@@ -226,6 +240,7 @@ int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts 
     if (check(o, err) != 0 || choose_counter(o, &wanted, &start, &valgrind, err) != 0 ||
         plan_build(plan, &wanted, err) != 0 || check_gates(o, plan, err) != 0)
         return -1;
+    point_to_shell(o, lines, n);
     struct session_opts with = session_opts_of(o, plan);
     with.count_valgrind = valgrind;
     if (!o->quiet && isatty(STDERR_FILENO)) {

@@ -48,6 +48,8 @@ static int write_as(const struct exporter *e, const struct convert_opts *o, cons
         return -1;
     if (export_write(e, file.out, &in->selection, &opts, err) == 0)
         return publish_commit(&file, err);
+    if (publish_nobody_reads(file.out))
+        err_set(err, EXIT_NOBODY_READS, "the pipe was closed");
     publish_drop(&file);
     return -1;
 }
