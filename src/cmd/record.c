@@ -77,7 +77,7 @@ static int record(const struct record_opts *o, char **command)
     struct record_facts facts;
     struct err err;
     int rc = record_take(o, command, &facts, &err);
-    if (o->status)
+    if (o->status == record_status)
         record_status_clear();
     if (rc != 0) {
         int ours = own_failure(&err);
@@ -107,7 +107,8 @@ static int record_run(const struct command *self, int n, char **args)
         return own_failure(&err);
     autofree char *output = o.output ? mem_strdup(o.output) : default_output(&o, command);
     o.output = output;
-    o.status = !o.quiet && isatty(STDERR_FILENO) ? record_status : NULL;
+    /* A command writes to the same terminal: nothing may come between its lines. */
+    o.status = o.quiet || command ? NULL : isatty(STDERR_FILENO) ? record_status : record_say_idle;
     return record(&o, command);
 }
 

@@ -309,6 +309,7 @@ static int beat(struct recorder *r, struct err *err)
         return 0;
     if (flush(r, err) != 0)
         return -1;
+    r->beats++;
     if (r->opts.status)
         r->opts.status(r);
     bool full = r->opts.rotate_s > 0 &&

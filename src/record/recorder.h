@@ -49,8 +49,9 @@ struct recorder {
     const struct engine_facts *facts;
     uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
     uint64_t samples;
-    uint64_t refused;       /* values that do not fit: counted as lost */
-    uint64_t saved_samples; /* of those, in whole chunks of the file */
+    unsigned beats;             /* calls of status */
+    uint64_t refused;           /* values that do not fit: counted as lost */
+    uint64_t saved_samples;     /* of those, in whole chunks of the file */
     uint64_t ends[UNWIND_ENDS]; /* samples by how their stack ended */
     uint64_t kernel_samples;    /* taken in the kernel */
     enum recorder_end end;
