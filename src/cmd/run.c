@@ -119,7 +119,8 @@ static void tell_result(const struct run *r, const struct cmd_run_opts *o)
                         s->results.at[i].failure ? ", it " : "",
                         s->results.at[i].failure ? s->results.at[i].failure : "");
     if (!o->quiet)
-        fprintf(stderr, "%s; %.1f s of it kelvin's own\n", r->published, s->own_s);
+        fprintf(stderr, "%s; %.1f s of it kelvin's own\n", r->published ? r->published : "",
+                s->own_s);
 }
 
 static void annotate(const struct run *r, const struct cmd_run_opts *o, const char *why)

@@ -135,4 +135,5 @@ void run_done(struct run *r)
 {
     suite_done(&r->suite);
     free(r->log);
+    free(r->published);
 }

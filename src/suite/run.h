@@ -23,9 +23,9 @@ struct run {
     struct run_opts opts;
     struct suite suite;
     enum run_fault fault;
-    char *log;          /* of the commands that are run */
-    double away_s;      /* time spent in the build and in workloads */
-    char published[64]; /* where the pages went */
+    char *log;       /* of the commands that are run */
+    double away_s;   /* time spent in the build and in workloads */
+    char *published; /* where the pages went; NULL = nowhere */
 };
 
 /*

@@ -156,7 +156,8 @@ int run_publish(struct run *r, struct err *err)
         return -1;
     if (good && run_save_baseline(r, err) != 0)
         return -1;
-    snprintf(r->published, sizeof r->published, "%.40s/index.html", s->folder.path);
+    free(r->published);
+    r->published = mem_printf("%s/index.html", s->folder.path);
     if (folder_commit(&s->folder, err) != 0)
         return -1;
     remember(r);

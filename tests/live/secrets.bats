@@ -90,3 +90,11 @@ CONF
     grep -rq 'hunter2-word' perf/w.html
     tells_nothing hunter2-all perf
 }
+
+@test "a folder with a long name is printed whole" {
+    local name=results-of-the-performance-suite-of-the-project-with-a-long-name
+    write_suite "folder = $name"
+    kelvin run
+    [ -d "$name" ] || fail "$stderr"
+    [[ $stderr == *"$name/index.html"* ]] || fail "$stderr"
+}
