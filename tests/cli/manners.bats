@@ -85,3 +85,30 @@ for i in range(30000):
     kelvin bench --runs 3 true
     [[ $(tail -n 1 <<<"$output") =~ "'true' takes "[0-9.]+" "[mun]?s", the median of 3 runs." ]] || fail "$output"
 }
+
+@test "bench works, and measures true time, under a library that is preloaded to change the clock" {
+    cat >frozen.c <<'C'
+#include <pthread.h>
+#include <time.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct timespec *volatile state;
+static struct timespec now = {1000000, 5};
+__attribute__((constructor)) static void begin(void) { state = &now; }
+int clock_gettime(clockid_t which, struct timespec *t)
+{
+    (void)which;
+    pthread_mutex_lock(&lock);
+    *t = *state;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+C
+    gcc -shared -fPIC -o frozen.so frozen.c
+    [ "${KELVIN_SANITIZED:-}" != 1 ] || skip "a sanitizer must be preloaded first"
+    LD_PRELOAD=$PWD/frozen.so run --separate-stderr timeout 100 "$KELVIN" bench --runs 3 --format json 'sleep 0.1'
+    exits 0
+    python3 -c 'import json, sys
+text = sys.stdin.read()
+median = json.loads(text)["benchmarks"][0]["measures"]["time"]["median"]
+sys.exit(0 if median >= 0.1e9 else f"{median} ns")' <<<"$output"
+}
