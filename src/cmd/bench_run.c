@@ -76,6 +76,20 @@ static int check_folder(const char *cwd, struct err *err)
     return kind == PATH_FOLDER ? 0 : err_set(err, EXIT_ERROR, "--cwd '%s' is not a folder", cwd);
 }
 
+/* A pipe can be read once only, and opening one waits for whoever writes to it. */
+static int check_input(const char *input, struct err *err)
+{
+    struct stat st;
+    if (!input)
+        return 0;
+    if (access(input, R_OK) != 0 || stat(input, &st) != 0)
+        return err_set_errno(err, errno, "cannot read --input '%s'", input);
+    if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
+        return 0;
+    return err_set(err, EXIT_ERROR,
+                   "--input '%s' is not a file that each run can read from the start", input);
+}
+
 int bench_check_gates(const struct cmd_bench_opts *o, struct err *err)
 {
     struct err why;
@@ -89,8 +103,8 @@ static int check(const struct cmd_bench_opts *o, struct err *err)
     for (size_t i = 0; i < o->env.n; i++)
         if (!strchr(o->env.at[i], '=') || o->env.at[i][0] == '=')
             return err_set(err, EXIT_ERROR, "--env takes NAME=VALUE, not '%s'", o->env.at[i]);
-    if (o->input && access(o->input, R_OK) != 0)
-        return err_set_errno(err, errno, "cannot read --input '%s'", o->input);
+    if (check_input(o->input, err) != 0)
+        return -1;
     if (o->min_runs && o->max_runs && o->min_runs > o->max_runs)
         return err_set(err, EXIT_ERROR, "--min-runs %ld is more than --max-runs %ld", o->min_runs,
                        o->max_runs);

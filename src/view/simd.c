@@ -117,11 +117,11 @@ static void print_row(FILE *out, const struct simd_view *v, const struct simd_ro
     uint64_t math = m->scalar_math + m->packed_math;
     if (v->has_profile)
         fprintf(out, "%7.2f%%", simd_view_share((double)r->self, (double)v->total));
-    fprintf(out, "%8llu", (unsigned long long)m->n);
+    fprintf(out, " %7llu", (unsigned long long)m->n);
     for (int i = first_column(v); simd_isa_name(m->machine, i); i++)
-        fprintf(out, "%7llu", (unsigned long long)m->isa[i]);
+        fprintf(out, " %6llu", (unsigned long long)m->isa[i]);
     if (math)
-        fprintf(out, "%7.0f%%", simd_view_share((double)m->packed_math, (double)math));
+        fprintf(out, " %6.0f%%", simd_view_share((double)m->packed_math, (double)math));
     else
         fputs("       -", out);
     fprintf(out, "  %-22s ", simd_describe(&r->hot, what));
@@ -133,10 +133,10 @@ static void print_rows(FILE *out, const struct simd_view *v)
 {
     char n[UNITS_MAX];
     size_t shown = v->n < v->top ? v->n : v->top;
-    fprintf(out, "\n%s%8s", v->has_profile ? "    self" : "", "instr");
+    fprintf(out, "\n%s %7s", v->has_profile ? "    self" : "", "instr");
     for (int i = first_column(v); simd_isa_name(v->all.machine, i); i++)
-        fprintf(out, "%7s", simd_isa_name(v->all.machine, i));
-    fprintf(out, "%8s  %-22s function\n", "packed", "is");
+        fprintf(out, " %6s", simd_isa_name(v->all.machine, i));
+    fprintf(out, " %7s  %-22s function\n", "packed", "is");
     for (size_t i = 0; i < shown; i++)
         print_row(out, v, &v->rows[i]);
     if (shown < v->n)

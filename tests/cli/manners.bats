@@ -112,3 +112,24 @@ text = sys.stdin.read()
 median = json.loads(text)["benchmarks"][0]["measures"]["time"]["median"]
 sys.exit(0 if median >= 0.1e9 else f"{median} ns")' <<<"$output"
 }
+
+@test "Ctrl-C ends every command, whatever file is in the way" {
+    mkfifo pipe
+    echo 'main;work 300' >x.folded
+    python3 - "$KELVIN" <<'PY'
+import os, signal, subprocess, sys, time
+for words in (["bench", "--input", "pipe", "cat"], ["bench", "--runs", "3", "-o", "pipe", "true"], ["report", "pipe"],
+              ["flame", "x.folded", "-o", "pipe"], ["diff", "pipe", "x.folded"], ["check", "x.folded", "pipe"],
+              ["bench", "--import", "pipe", "--save", "q"], ["annotate", "pipe", "main"], ["info", "-"]):
+    p = subprocess.Popen([sys.argv[1]] + words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while p.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.5)
+        if p.poll() is None:
+            os.killpg(p.pid, signal.SIGINT)
+    if p.poll() is None:
+        os.killpg(p.pid, signal.SIGKILL)
+        sys.exit(f"goes on: {words}")
+PY
+}
