@@ -1,6 +1,7 @@
 /*
  * main.c - the command table.
  */
+#include "base/publish.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "cmd/command.h"
@@ -37,8 +38,28 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+/* Words that users of other profilers know. */
+static const struct {
+    const char *name, *instead;
+} known_elsewhere[] = {
+    {"stat", "'kelvin bench' times commands, and counts with --measure instructions"},
+    {"top",
+     "'kelvin record -p PID -d 10' samples a running process, then 'kelvin report' shows it"},
+    {"script", "'kelvin fold' prints stacks, 'kelvin convert' writes other formats"},
+    {"list", "'kelvin doctor' shows which events work here"},
+    {"trace", "'kelvin record' samples; it does not trace system calls"},
+    {"stackcollapse", "'kelvin fold' prints folded stacks"},
+    {"flamegraph", "'kelvin flame' draws one"},
+    {"compare", "'kelvin diff' compares profiles, 'kelvin bench' whole runs"},
+};
+
 static int no_such_command(const char *name)
 {
+    for (size_t i = 0; i < sizeof known_elsewhere / sizeof *known_elsewhere; i++)
+        if (strcmp(name, known_elsewhere[i].name) == 0) {
+            command_say("no command '%s': %s", name, known_elsewhere[i].instead);
+            return EXIT_ERROR;
+        }
     const char *names[64] = {0};
     for (int i = 0; commands[i] && i < 63; i++)
         names[i] = commands[i]->name;
@@ -73,6 +94,8 @@ int main(int argc, char **argv)
     int rc = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return rc;
+    if (publish_nobody_reads(stdout))
+        return EXIT_NOBODY_READS;
     command_say("cannot write to standard output: %s", strerror(errno));
     return rc ? rc : EXIT_ERROR;
 }

@@ -9,11 +9,12 @@
 /* The program's exit codes. Documented in kelvin(1); 2 is left to make. */
 enum exit_code {
     EXIT_OK = 0,
-    EXIT_ERROR = 1,        /* wrong usage, a file that cannot be opened or written */
-    EXIT_FAILS = 3,        /* a gate or rule does not hold, or --strict met a flaw */
-    EXIT_INCONCLUSIVE = 4, /* not enough data for a verdict */
-    EXIT_INPUT = 5,        /* the input is not a profile, is damaged, or has no samples */
-    EXIT_STOPPED = 130,    /* by Ctrl-C: 128 + SIGINT, as shells have it */
+    EXIT_ERROR = 1,          /* wrong usage, a file that cannot be opened or written */
+    EXIT_FAILS = 3,          /* a gate or rule does not hold, or --strict met a flaw */
+    EXIT_INCONCLUSIVE = 4,   /* not enough data for a verdict */
+    EXIT_INPUT = 5,          /* the input is not a profile, is damaged, or has no samples */
+    EXIT_STOPPED = 130,      /* by Ctrl-C: 128 + SIGINT, as shells have it */
+    EXIT_NOBODY_READS = 141, /* the pipe was closed: 128 + SIGPIPE; nothing is said about it */
 };
 
 struct err {

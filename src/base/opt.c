@@ -80,6 +80,14 @@ static int unknown(const struct opt *table, const char *word, struct err *err)
     return err_set(err, EXIT_ERROR, "no option '%s'; see --help", word);
 }
 
+bool opt_is_known(const struct opt *table, const char *word)
+{
+    if (word[0] != '-' || !word[1])
+        return true;
+    return word[1] == '-' ? find_long(table, word + 2, strcspn(word + 2, "="))
+                          : find_letter(table, word[1]);
+}
+
 static bool is_choice(const char *choices, const char *value)
 {
     size_t n = strlen(value);

@@ -54,6 +54,9 @@ struct opt_result {
 int opt_parse(const struct opt *table, void *to, int n, char **args, struct opt_result *ret,
               struct err *err);
 
+/* Whether WORD is no option, or one of TABLE. */
+bool opt_is_known(const struct opt *table, const char *word);
+
 /*
  * How many words of ARGS come before the first operand, a "--" included: for commands whose
  * operands are another command with options of its own.

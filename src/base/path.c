@@ -1,8 +1,12 @@
 #include "base/path.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 static enum path_kind path_kind_of(const struct stat *st)
@@ -14,6 +18,89 @@ enum path_kind path_kind(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 ? path_kind_of(&st) : PATH_NOTHING;
+}
+
+char *path_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return mem_strdup(".");
+    return slash == path ? mem_strdup("/") : mem_strndup(path, (size_t)(slash - path));
+}
+
+/* Whether the link LINK, which is in FOLDER, may be followed. */
+static bool may_follow(const struct stat *link, const char *folder)
+{
+    struct stat in;
+    if (link->st_uid == geteuid() || stat(folder, &in) != 0)
+        return true;
+    bool shared = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
+    return !shared || link->st_uid == in.st_uid;
+}
+
+/* Where LINK leads to, from the folder that it is in. */
+static char *path_after(const char *link)
+{
+    char to[PATH_MAX];
+    autofree char *folder = path_folder(link);
+    struct stat st;
+    ssize_t n = lstat(link, &st) == 0 ? readlink(link, to, sizeof to - 1) : -1;
+    if (n < 0)
+        return NULL;
+    if (!may_follow(&st, folder)) {
+        errno = EACCES;
+        return NULL;
+    }
+    to[n] = '\0';
+    return to[0] == '/' ? mem_strdup(to) : mem_printf("%s/%s", folder, to);
+}
+
+char *path_target(const char *path)
+{
+    enum { LINKS_MAX = 40 };
+    char *at = mem_strdup(path);
+    for (int i = 0; i < LINKS_MAX; i++) {
+        struct stat st;
+        if (lstat(at, &st) != 0 || !S_ISLNK(st.st_mode))
+            return at;
+        char *next = path_after(at);
+        free(at);
+        if (!next)
+            return NULL;
+        at = next;
+    }
+    free(at);
+    errno = ELOOP;
+    return NULL;
+}
+
+/* Bytes at the start of T that are a home folder; 0 = none. */
+static size_t home_bytes(struct text t)
+{
+    static const char after[] = "/ '\":=,;)";
+    const char *home = getenv("HOME");
+    size_t n = home ? strlen(home) : 0;
+    if (n < 2 || !text_starts(t, home)) {
+        n = text_starts(t, "/home/") ? 6 : 0;
+        size_t name = n;
+        while (n && n < t.n && !strchr(after, t.at[n]))
+            n++;
+        n = n > name ? n : 0;
+    }
+    return n && (n == t.n || strchr(after, t.at[n])) ? n : 0;
+}
+
+void path_shorten(struct buf *b, struct text t)
+{
+    bool starts = true; /* not within a longer path */
+    for (size_t i = 0, n; i < t.n; i += n) {
+        size_t home = starts ? home_bytes((struct text){t.at + i, t.n - i}) : 0;
+        n = home ? home : 1;
+        buf_byte(b, (uint8_t)(home ? '~' : t.at[i]));
+        char c = t.at[i];
+        starts = !home && !(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z') &&
+                 !strchr("._-/~", c);
+    }
 }
 
 int path_open_file(const char *path, int more, struct stat *ret)

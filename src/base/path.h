@@ -2,6 +2,8 @@
  * path.h - what a path leads to.
  */
 #pragma once
+#include "base/buf.h"
+
 #include <sys/stat.h>
 
 enum path_kind {
@@ -13,6 +15,20 @@ enum path_kind {
 
 /* Links are followed. */
 enum path_kind path_kind(const char *path);
+
+/* The folder that PATH is in: "." of "x", "/" of "/x". Free it. */
+char *path_folder(const char *path);
+
+/*
+ * The path that writing to PATH means: where its links lead, also where nothing is there yet. In a
+ * folder that everybody may write to, a link counts only if it is ours or the folder owner's, as
+ * the kernel has it (fs.protected_symlinks): whoever replaces a file by renaming must check that
+ * himself. Free it; NULL = there is none, with errno, which is EACCES for such a link.
+ */
+char *path_target(const char *path);
+
+/* Append T to B with home folders, ours and those below /home, written as "~". */
+void path_shorten(struct buf *b, struct text t);
 
 /*
  * Open a plain file for reading, and nothing else: no pipe that would make us wait, no device. MORE

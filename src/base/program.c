@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 enum { NAMES_MAX = 63 };
 
@@ -184,4 +185,21 @@ enum program_state program_explain(const char *command, int errnum, struct err *
         break;
     }
     return state;
+}
+
+/* --- what may not be looked into --- */
+
+const char *program_hidden(const char *command)
+{
+    struct stat st;
+    autofree char *path = NULL;
+    if (geteuid() == 0 || program_find(command, &path) != PROGRAM_FOUND || stat(path, &st) != 0)
+        return NULL;
+    if ((st.st_mode & S_ISUID) && st.st_uid != geteuid())
+        return "runs with the rights of its owner (setuid)";
+    if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getegid())
+        return "runs with the rights of its group (setgid)";
+    if (getxattr(path, "security.capability", NULL, 0) > 0)
+        return "has capabilities of its own (setcap)";
+    return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 ? "may be run but not read" : NULL;
 }

@@ -35,3 +35,9 @@ char *program_nearest(const char *command);
  * means that the file is there, and something about it is wrong.
  */
 enum program_state program_explain(const char *command, int errnum, struct err *err);
+
+/*
+ * Why the kernel lets nobody without more rights look into COMMAND while it runs: "runs with the
+ * rights of its owner (setuid)". NULL if it does, or where we are root.
+ */
+const char *program_hidden(const char *command);

@@ -4,25 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/random.h>
 #include <zlib.h>
-
-/* The file that PATH really names, so that a symbolic link stays one. */
-static char *real_target(const char *path)
-{
-    char *real = realpath(path, NULL);
-    return real ? real : mem_strdup(path);
-}
-
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return mem_strdup(".");
-    return slash == path ? mem_strdup("/") : mem_strndup(path, (size_t)(slash - path));
-}
 
 /* Permissions for the new file: those of the one it replaces, or what the umask leaves. */
 static mode_t mode_for(const char *path)
@@ -41,7 +28,7 @@ static mode_t mode_for(const char *path)
  */
 static int open_beside(struct publish *p)
 {
-    autofree char *folder = folder_of(p->path);
+    autofree char *folder = path_folder(p->path);
     bool can_name = access("/proc/self/fd", F_OK) == 0;
     int fd = can_name ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
     if (fd >= 0 || (can_name && errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
@@ -55,12 +42,23 @@ static int open_beside(struct publish *p)
     return fd;
 }
 
+static int cannot_follow(const char *path, int errnum, struct err *err)
+{
+    if (errnum != EACCES)
+        return err_set_errno(err, errnum, "cannot write '%s'", path);
+    return err_set(err, EXIT_ERROR,
+                   "cannot write '%s': it is a link that another user put into a shared folder",
+                   path);
+}
+
 int publish_open(struct publish *p, const char *path, struct err *err)
 {
     *p = (struct publish){0};
     enum path_kind kind = path_kind(path);
     p->direct = strcmp(path, "-") == 0 || (kind != PATH_NOTHING && kind != PATH_FILE);
-    p->path = p->direct ? mem_strdup(path) : real_target(path);
+    p->path = p->direct ? mem_strdup(path) : path_target(path);
+    if (!p->path)
+        return cannot_follow(path, errno, err);
     int fd;
     if (strcmp(path, "-") == 0)
         fd = dup(STDOUT_FILENO);
@@ -78,16 +76,26 @@ int publish_open(struct publish *p, const char *path, struct err *err)
     return 0;
 }
 
-/* Give a nameless file a name, so that it can be renamed over the target. */
+/*
+ * Give a nameless file a name, so that it can be renamed over the target: one that nobody can
+ * foresee and take first.
+ */
 static int name_it(struct publish *p)
 {
-    if (p->temp)
-        return 0;
-    autofree char *folder = folder_of(p->path);
+    enum { TRIES = 100 };
+    autofree char *folder = path_folder(p->path);
     autofree char *link = mem_printf("/proc/self/fd/%d", fileno(p->out));
-    p->temp = mem_printf("%s/.kelvin-%d-%d", folder, (int)getpid(), fileno(p->out));
-    unlink(p->temp); /* left by a process of our number that was killed right here */
-    return linkat(AT_FDCWD, link, AT_FDCWD, p->temp, AT_SYMLINK_FOLLOW);
+    for (int i = 0; i < TRIES && !p->temp; i++) {
+        uint64_t random = 0;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        autofree char *name = mem_printf("%s/.kelvin-%016llx", folder, (unsigned long long)random);
+        if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
+            p->temp = mem_strdup(name);
+        else if (errno != EEXIST)
+            return -1;
+    }
+    return p->temp ? 0 : -1;
 }
 
 static int publish_finish(struct publish *p)
@@ -105,10 +113,18 @@ static int publish_finish(struct publish *p)
     return 0;
 }
 
+bool publish_nobody_reads(FILE *out)
+{
+    struct pollfd p = {fileno(out), POLLOUT, 0};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 int publish_commit(struct publish *p, struct err *err)
 {
     int rc = publish_finish(p);
-    if (rc != 0)
+    if (rc != 0 && p->direct && publish_nobody_reads(p->out))
+        err_set(err, EXIT_NOBODY_READS, "the pipe was closed");
+    else if (rc != 0)
         err_set_errno(err, errno ? errno : EIO, "cannot write '%s'; %s", p->path,
                       p->direct ? "it may be cut short" : "what was there before is unchanged");
     publish_drop(p);

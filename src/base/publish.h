@@ -8,6 +8,7 @@
 #pragma once
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct publish {
@@ -19,8 +20,14 @@ struct publish {
 /* Start a file that will become PATH. */
 int publish_open(struct publish *p, const char *path, struct err *err);
 
-/* Make it so. On failure the target is as it was. Closes P either way. */
+/*
+ * Make it so. On failure the target is as it was. Closes P either way. Where whoever read the pipe
+ * has gone, as `head` does, the error's code is EXIT_NOBODY_READS.
+ */
 int publish_commit(struct publish *p, struct err *err);
+
+/* Whether OUT is a pipe that nobody reads any more. */
+bool publish_nobody_reads(FILE *out);
 
 /* Forget it: the target stays as it was. Harmless after a commit. */
 void publish_drop(struct publish *p);

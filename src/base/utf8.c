@@ -28,6 +28,27 @@ int utf8_length(const char *s, size_t n)
     return 0;
 }
 
+/* U+2028 to 202E and U+2066 to 2069, U+200E and 200F, U+061C: separators and bidirectional marks.
+ */
+static bool turns_direction(const uint8_t *s, int length)
+{
+    if (length == 2)
+        return s[0] == 0xd8 && s[1] == 0x9c;
+    if (length != 3 || s[0] != 0xe2)
+        return false;
+    unsigned mark = (unsigned)s[1] << 8 | s[2];
+    return mark == 0x808e || mark == 0x808f || (mark >= 0x80a8 && mark <= 0x80ae) ||
+           (mark >= 0x81a6 && mark <= 0x81a9);
+}
+
+size_t utf8_hidden(struct text t)
+{
+    const uint8_t *s = (const uint8_t *)t.at;
+    int length = utf8_length(t.at, t.n);
+    bool control = s[0] < 0x20 || s[0] == 0x7f || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
+    return control || turns_direction(s, length) ? (size_t)length : 0;
+}
+
 #define REPLACEMENT "\xef\xbf\xbd"
 
 static const char *xml_escape(const char *s, int length)
@@ -46,21 +67,30 @@ static const char *xml_escape(const char *s, int length)
     case '\t':
         return " ";
     }
-    bool control = (unsigned char)*s < 0x20 || *s == 0x7f;
+    bool hidden = utf8_hidden((struct text){s, (size_t)length});
     bool noncharacter = length == 3 && memcmp(s, "\xef\xbf", 2) == 0 &&
                         ((unsigned char)s[2] == 0xbe || (unsigned char)s[2] == 0xbf);
-    return control || noncharacter ? REPLACEMENT : NULL;
+    return hidden || noncharacter ? REPLACEMENT : NULL;
 }
 
-static const char *json_escape(const char *s, char *space)
+/* What the one to three bytes of a hidden character stand for. */
+static unsigned code_point(const uint8_t *s, int length)
 {
-    unsigned char c = (unsigned char)*s;
-    if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
-        return NULL;
-    if (c == '"' || c == '\\')
-        snprintf(space, 8, "\\%c", c);
+    if (length == 1)
+        return s[0];
+    if (length == 2)
+        return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+    return (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+}
+
+static const char *json_escape(const char *s, int length, char *space)
+{
+    if (*s == '"' || *s == '\\')
+        snprintf(space, 8, "\\%c", *s);
+    else if (utf8_hidden((struct text){s, (size_t)length}))
+        snprintf(space, 8, "\\u%04x", code_point((const uint8_t *)s, length));
     else
-        snprintf(space, 8, "\\u%04x", c);
+        return NULL;
     return space;
 }
 
@@ -71,13 +101,34 @@ static void escape(struct buf *b, struct text t, bool xml)
         int length = utf8_length(t.at + i, t.n - i);
         const char *instead = length == 0 ? REPLACEMENT
                               : xml       ? xml_escape(t.at + i, length)
-                                          : json_escape(t.at + i, space);
+                                          : json_escape(t.at + i, length, space);
         if (instead)
             buf_str(b, instead);
         else
             buf_add(b, t.at + i, (size_t)length);
         i += length ? (size_t)length : 1;
     }
+}
+
+void utf8_plain(struct buf *b, struct text t)
+{
+    for (size_t i = 0; i < t.n;) {
+        int length = utf8_length(t.at + i, t.n - i);
+        if (length == 0)
+            buf_str(b, REPLACEMENT);
+        else if (utf8_hidden((struct text){t.at + i, t.n - i}))
+            buf_byte(b, '?');
+        else
+            buf_add(b, t.at + i, (size_t)length);
+        i += length ? (size_t)length : 1;
+    }
+}
+
+void utf8_print(FILE *out, const char *s)
+{
+    autobuf struct buf b = {0};
+    utf8_plain(&b, text_of(s));
+    fwrite(b.at, 1, b.n, out);
 }
 
 void utf8_xml(struct buf *b, struct text t)

@@ -7,13 +7,29 @@
 #pragma once
 #include "base/buf.h"
 
+#include <stdio.h>
+
 /* Length of the valid UTF-8 sequence at S (1 to 4), or 0. N bytes may be read. */
 int utf8_length(const char *s, size_t n);
 
-/* Append T to B for XML text and quoted attributes; control characters become U+FFFD. */
+/*
+ * Bytes at the start of T, which is not empty, that no terminal or page may get to see: a control
+ * character (C0, DEL, C1), a line separator, or a mark that turns the direction of writing. 0 if T
+ * starts with anything else.
+ */
+size_t utf8_hidden(struct text t);
+
+/*
+ * Append T to B, fit for one line of a terminal: each hidden character becomes '?', each bad byte
+ * U+FFFD. Whatever quotes its input in text goes through here.
+ */
+void utf8_plain(struct buf *b, struct text t);
+void utf8_print(FILE *out, const char *s);
+
+/* Append T to B for XML text and quoted attributes; hidden characters become U+FFFD. */
 void utf8_xml(struct buf *b, struct text t);
 
-/* Append T to B as the inside of a JSON string. */
+/* Append T to B as the inside of a JSON string; hidden characters are escaped. */
 void utf8_json(struct buf *b, struct text t);
 
 /* Number of characters in T (bad bytes count as one each). */

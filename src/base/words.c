@@ -88,3 +88,63 @@ void words_join(struct buf *line, char *const *words, size_t n)
         words_quote(line, words[i]);
     }
 }
+
+void words_hide(struct buf *b, const char *line)
+{
+    struct words w;
+    struct err ignored;
+    bool whole = words_split(&w, text_of(line), WORDS_BLANKS, &ignored) == 0;
+    if (w.at.n)
+        words_quote(b, w.at.at[0]);
+    if (!whole)
+        buf_str(b, " (arguments not shown)");
+    else if (w.at.n > 1)
+        buf_printf(b, " (%zu %s not shown)", w.at.n - 1, w.at.n == 2 ? "argument" : "arguments");
+    words_done(&w);
+}
+
+static bool ends_word(char c)
+{
+    return !c || strchr(WORDS_BLANKS, c);
+}
+
+/* The sign that S begins with; BEFORE is what stands in front of it. */
+static const char *shell_sign_at(const char *s, char before)
+{
+    switch (*s) {
+    case '|':
+        return "|";
+    case '<':
+        return "<";
+    case '>':
+        return ">";
+    case '*':
+        return "*";
+    case '&':
+        return s[1] == '&' || ends_word(s[1]) ? "&&" : NULL;
+    case ';':
+        return ends_word(s[1]) ? ";" : NULL;
+    case '$':
+        return s[1] && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_{(", s[1])
+                   ? "$"
+                   : NULL;
+    case '~':
+        return ends_word(before) && s[1] == '/' ? "~/" : NULL;
+    }
+    return NULL;
+}
+
+const char *words_shell_sign(const char *line)
+{
+    char quote = 0, before = 0;
+    for (const char *s = line; *s; before = *s++) {
+        const char *sign = quote ? NULL : shell_sign_at(s, before);
+        if (sign)
+            return sign;
+        if (*s == '\\' && quote != '\'' && s[1])
+            s++;
+        else if (quote ? *s == quote : *s == '"' || *s == '\'')
+            quote = quote ? 0 : *s;
+    }
+    return NULL;
+}

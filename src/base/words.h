@@ -29,5 +29,17 @@ void words_quote(struct buf *line, const char *word);
 /* Append N words to LINE, a blank between any two. */
 void words_join(struct buf *line, char *const *words, size_t n);
 
+/*
+ * Append LINE as it may be shown to everybody: the program, and how many arguments there are. They
+ * may hold passwords.
+ */
+void words_hide(struct buf *b, const char *line);
+
+/*
+ * What in LINE, outside quotes, a shell would act on: "|", "&&", ";", "<", ">", "*", "$", "~/", or
+ * NULL. Taken apart as above these are plain characters.
+ */
+const char *words_shell_sign(const char *line);
+
 #define WORDS_BLANKS " \t\r\n"
 #define WORDS_LIST " \t\r\n,"

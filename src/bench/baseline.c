@@ -5,7 +5,6 @@ static const struct {
     const char *key, *what;
 } must_agree[] = {
     {META_HOST, "the host differs"},
-    {META_BUILD, "the build differs"},
     {META_GOVERNOR, "the frequency governor differs"},
     {META_METHOD, "the measuring options differ"},
 };
@@ -21,19 +20,31 @@ static size_t skip_alike(const char *a, const char *b)
     return n > 20 ? n : 0;
 }
 
+/* Append WHAT and both values of KEY, if both are known and differ. */
+static void add_difference(struct buf *b, const struct meta *before, const struct meta *now,
+                           const char *key, const char *what)
+{
+    const char *a = meta_find(before, key), *c = meta_find(now, key);
+    if (!a || !c || strcmp(a, c) == 0)
+        return;
+    size_t skip = skip_alike(a, c);
+    const char *dots = skip ? "..." : "";
+    buf_printf(b, "%s%s ('%s%.60s', now '%s%.60s')", b->n ? ", " : "", what, dots, a + skip, dots,
+               c + skip);
+}
+
 char *baseline_differences(const struct meta *before, const struct meta *now)
 {
     autobuf struct buf b = {0};
-    for (size_t i = 0; i < sizeof must_agree / sizeof *must_agree; i++) {
-        const char *a = meta_find(before, must_agree[i].key);
-        const char *c = meta_find(now, must_agree[i].key);
-        if (!a || !c || strcmp(a, c) == 0)
-            continue;
-        size_t skip = skip_alike(a, c);
-        const char *dots = skip ? "..." : "";
-        buf_printf(&b, "%s%s ('%s%.60s', now '%s%.60s')", b.n ? ", " : "", must_agree[i].what, dots,
-                   a + skip, dots, c + skip);
-    }
+    for (size_t i = 0; i < sizeof must_agree / sizeof *must_agree; i++)
+        add_difference(&b, before, now, must_agree[i].key, must_agree[i].what);
+    return b.n ? mem_strdup(buf_cstr(&b)) : NULL;
+}
+
+char *baseline_rebuilt(const struct meta *before, const struct meta *now)
+{
+    autobuf struct buf b = {0};
+    add_difference(&b, before, now, META_BUILD, "the build differs");
     return b.n ? mem_strdup(buf_cstr(&b)) : NULL;
 }
 

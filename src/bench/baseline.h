@@ -6,9 +6,13 @@
 #include "base/err.h"
 #include "bench/verdict.h"
 
-/* Why two sets should not be compared: another host, build, governor or method. NULL = they may be.
- * Free it. */
+/* Why two sets should not be compared: another host, governor or method. NULL = they may be. Free
+ * it. */
 char *baseline_differences(const struct meta *before, const struct meta *now);
+
+/* How the builds differ, which is the most common reason to compare. NULL = not known to. Free it.
+ */
+char *baseline_rebuilt(const struct meta *before, const struct meta *now);
 
 /* Give the benchmark OLD of "OLD=NEW" its new name. One that SET does not have may be in another.
  */

@@ -2,8 +2,22 @@
 #include "bench/trouble.h"
 #include "base/program.h"
 
+static bool is_of_shell(const char *command)
+{
+    static const char *const words[] = {"cd",    "export", "source", ".",    "alias", "ulimit",
+                                        "umask", "set",    "unset",  "eval", "exec",  "for",
+                                        "while", "if",     "(",      "{"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(command, words[i]) == 0)
+            return true;
+    return false;
+}
+
 static int not_run(const struct starter_run *r, const char *command, struct err *err)
 {
+    if (is_of_shell(command))
+        return err_set(err, EXIT_ERROR, "'%s' is a word of the shell, not a program; add --shell",
+                       command);
     enum program_state state = program_explain(command, r->status, err);
     size_t n = strlen(err->text);
     if (state == PROGRAM_NOT_FOUND && !strchr(command, '/') && !strchr(err->text, ';'))

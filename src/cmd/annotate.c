@@ -17,6 +17,8 @@ static const struct opt annotate_table[] = {
     {0, "order", OPT_CHOICE, AT(order), "ORDER",
      "blocks of instructions: hottest first, or by address", "hottest address"},
     {0, "force", OPT_FLAG, AT(force), NULL, "show the code of a file that has changed since"},
+    {0, "source", OPT_LIST, AT(source), "DIR",
+     "put source files below DIR into a page too; may be given several times"},
     SELECTION_OPTS(struct cmd_annotate_opts),
     INPUT_OPTS(struct cmd_annotate_opts),
     OPT_END,
@@ -106,13 +108,14 @@ static int print(struct annotate_job *job, struct listing *l, const struct hits 
         .warning = job->opts.force ? "the build-id was not checked: the code may be another" : NULL,
     };
     struct publish file;
-    annotate_files_build(&a, hits, job->path);
     const struct output_opts *o = &job->opts.output;
+    bool is_page = strcmp(output_format(o), "html") == 0;
+    annotate_files_build(&a, hits,
+                         &(struct annotate_source){job->path, is_page, &job->opts.source});
     int rc = publish_open(&file, o->path, err);
     if (rc == 0) {
-        rc = strcmp(output_format(o), "html") == 0
-                 ? annotate_print_html(file.out, &a)
-                 : annotate_print_text(file.out, &a, output_width(o), output_in_colour(o));
+        rc = is_page ? annotate_print_html(file.out, &a)
+                     : annotate_print_text(file.out, &a, output_width(o), output_in_colour(o));
         rc = rc == 0 ? publish_commit(&file, err)
                      : (publish_drop(&file),
                         err_set(err, EXIT_ERROR, "the disassembler cannot be started"));
@@ -189,7 +192,10 @@ const struct command command_annotate = {
         "\n"
         "The files that ran must be here and unchanged (their build-id is compared); source files "
         "are shown if they are here. A part of a name will do if it is the only one; NAME@MODULE "
-        "tells functions of the same name apart. x86-64 only.",
+        "tells functions of the same name apart. x86-64 only.\n"
+        "\n"
+        "A page holds source below the project's folder only (that of the program or the current "
+        "one; .git, .hg or kelvin.conf marks it): debug information can name any file.",
     .examples = "kelvin annotate app.kelvin matmul                       # in the terminal\n"
                 "kelvin annotate app.kelvin matmul -o m.html             # a page to read",
     .opts = annotate_table,

@@ -13,6 +13,7 @@ struct cmd_annotate_opts {
     struct output_opts output;
     const char *order;
     bool force, all;
+    struct opt_list source;
 };
 
 struct annotate_job {
@@ -32,6 +33,14 @@ bool annotate_is_mapping(const struct annotate_job *job, struct mapping_id id);
 /* Whether a frame is in the function itself, not only in code inlined from it. */
 bool annotate_is_frame(const struct annotate_job *job, const struct frame *f);
 
-/* The source files of a listing; BINARY is what they were compiled to. */
-void annotate_files_build(struct annotate *a, const struct hits *hits, const char *binary);
+/* Where source files may be read. */
+struct annotate_source {
+    const char *binary;             /* what they were compiled to */
+    bool for_page;                  /* which others will see: only files of the project... */
+    const struct opt_list *folders; /* ...and below these */
+};
+
+/* The source files of a listing. */
+void annotate_files_build(struct annotate *a, const struct hits *hits,
+                          const struct annotate_source *from);
 void annotate_files_done(struct annotate *a);

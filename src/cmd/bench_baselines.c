@@ -163,6 +163,9 @@ static int load_all(struct side_by_side *v, const struct cmd_bench_opts *o,
         if (bench_store_load(&o->store, v->names[v->n], &v->sets[v->n], err) != 0)
             return -1;
         v->n++;
+        autofree char *rebuilt = baseline_rebuilt(&v->sets[0].meta, &v->sets[v->n - 1].meta);
+        if (rebuilt)
+            command_say("note: %s; that is then part of what is compared", rebuilt);
         if (!v->forced)
             v->forced = baseline_differences(&v->sets[0].meta, &v->sets[v->n - 1].meta);
         if (v->forced && !o->store.force)

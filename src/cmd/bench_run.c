@@ -5,9 +5,11 @@
 #include "base/path.h"
 #include "base/signals.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "bench/count.h"
 #include "bench/gates.h"
 #include "cmd/bench.h"
+#include "cmd/command.h"
 
 #include <errno.h>
 #include <math.h>
@@ -74,6 +76,20 @@ static int check_folder(const char *cwd, struct err *err)
     return kind == PATH_FOLDER ? 0 : err_set(err, EXIT_ERROR, "--cwd '%s' is not a folder", cwd);
 }
 
+/* A pipe can be read once only, and opening one waits for whoever writes to it. */
+static int check_input(const char *input, struct err *err)
+{
+    struct stat st;
+    if (!input)
+        return 0;
+    if (access(input, R_OK) != 0 || stat(input, &st) != 0)
+        return err_set_errno(err, errno, "cannot read --input '%s'", input);
+    if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
+        return 0;
+    return err_set(err, EXIT_ERROR,
+                   "--input '%s' is not a file that each run can read from the start", input);
+}
+
 int bench_check_gates(const struct cmd_bench_opts *o, struct err *err)
 {
     struct err why;
@@ -87,8 +103,8 @@ static int check(const struct cmd_bench_opts *o, struct err *err)
     for (size_t i = 0; i < o->env.n; i++)
         if (!strchr(o->env.at[i], '=') || o->env.at[i][0] == '=')
             return err_set(err, EXIT_ERROR, "--env takes NAME=VALUE, not '%s'", o->env.at[i]);
-    if (o->input && access(o->input, R_OK) != 0)
-        return err_set_errno(err, errno, "cannot read --input '%s'", o->input);
+    if (check_input(o->input, err) != 0)
+        return -1;
     if (o->min_runs && o->max_runs && o->min_runs > o->max_runs)
         return err_set(err, EXIT_ERROR, "--min-runs %ld is more than --max-runs %ld", o->min_runs,
                        o->max_runs);
@@ -206,6 +222,18 @@ static int choose_counter(const struct cmd_bench_opts *o, struct plan_opts *plan
     return 0;
 }
 
+/* Commands are run without a shell, which surprises who is used to one. */
+static void point_to_shell(const struct cmd_bench_opts *o, char **lines, size_t n)
+{
+    for (size_t i = 0; i < n && !o->shell && !o->quiet; i++) {
+        const char *sign = words_shell_sign(lines[i]);
+        if (sign)
+            command_say("'%s' is passed to the program as it is, in: %.80s (--shell hands the line "
+                        "to a shell; quotes end this note)",
+                        sign, lines[i]);
+    }
+}
+
 int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts *o, char **lines,
               size_t n, struct err *err)
 {
@@ -226,6 +254,7 @@ int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts 
     if (check(o, err) != 0 || choose_counter(o, &wanted, &start, &valgrind, err) != 0 ||
         plan_build(plan, &wanted, err) != 0 || check_gates(o, plan, err) != 0)
         return -1;
+    point_to_shell(o, lines, n);
     struct session_opts with = session_opts_of(o, plan);
     with.count_valgrind = valgrind;
     if (!o->quiet && isatty(STDERR_FILENO)) {

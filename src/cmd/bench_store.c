@@ -126,6 +126,9 @@ static int load_before(struct bench_store *b, struct err *err)
     const struct bench_store_opts *o = &b->opts->store;
     if (bench_store_load(o, o->against, &b->before, err) != 0)
         return -1;
+    autofree char *rebuilt = baseline_rebuilt(&b->before.meta, &b->facts);
+    if (rebuilt)
+        command_say("note: %s; that is then part of what is compared", rebuilt);
     b->forced = baseline_differences(&b->before.meta, &b->facts);
     if (b->forced && !o->force)
         return err_set(err, EXIT_ERROR, "cannot compare with '%s': %s; measure it anew or --force",

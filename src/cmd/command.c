@@ -1,4 +1,6 @@
 #include "cmd/command.h"
+#include "base/mem.h"
+#include "base/utf8.h"
 #include "cmd/manual.h"
 
 #include <stdarg.h>
@@ -6,24 +8,70 @@
 void command_say(const char *fmt, ...)
 {
     va_list ap;
+    char *text;
     va_start(ap, fmt);
-    fputs("kelvin: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    putc('\n', stderr);
+    if (vasprintf(&text, fmt, ap) >= 0) {
+        fputs("kelvin: ", stderr);
+        utf8_print(stderr, text); /* it may quote anything */
+        putc('\n', stderr);
+        free(text);
+    }
     va_end(ap);
 }
 
 int command_fail(const struct err *err)
 {
-    command_say("%s", err->text);
+    if (err->code != EXIT_NOBODY_READS)
+        command_say("%s", err->text);
     return err->code ? err->code : EXIT_ERROR;
+}
+
+/* Options of perf that are needless here, or called something else. */
+static const struct {
+    const char *command, *option, *hint;
+} perf_options[] = {
+    {"record", "-g", "-g is not needed: whole call stacks are always recorded"},
+    {"record", "--call-graph",
+     "--call-graph is not needed: whole call stacks are always recorded, "
+     "without frame pointers too"},
+    {"record", "-a", "-a is not there: kelvin samples a command, or a running process with -p PID"},
+    {"record", "--all-cpus",
+     "--all-cpus is not there: kelvin samples a command, or a running process with -p PID"},
+    {"record", "-c", "-c is not there: -F HZ sets how often to sample"},
+    {"record", "-t",
+     "-t is not there: -p PID samples all threads of a process; 'kelvin report "
+     "--thread ID' shows one"},
+    {"report", "-i", "-i is not needed: 'kelvin report FILE'"},
+    {"report", "--stdio", "--stdio is not needed: text is printed anyway"},
+    {"report", "-g", "-g is not needed: hot paths are always shown"},
+    {"report", "--sort", "--sort is not there: --by function, module, thread or line"},
+    {"report", "-s", "-s is not there: --by function, module, thread or line"},
+    {"report", "--no-children", "--no-children is not needed: self time has a table of its own"},
+    {"annotate", "-i", "-i is not needed: 'kelvin annotate FILE FUNCTION'"},
+};
+
+/* What to say to somebody who knows perf, if the first unknown option is one of perf's. */
+static const char *find_hint(const struct command *self, int n, char **args)
+{
+    for (int i = 0; i < n && strcmp(args[i], "--") != 0; i++) {
+        size_t word = strcspn(args[i], "=");
+        if (opt_is_known(self->opts, args[i]))
+            continue;
+        for (size_t k = 0; k < sizeof perf_options / sizeof *perf_options; k++)
+            if (strcmp(perf_options[k].command, self->name) == 0 &&
+                strlen(perf_options[k].option) == word &&
+                strncmp(perf_options[k].option, args[i], word) == 0)
+                return perf_options[k].hint;
+    }
+    return NULL;
 }
 
 int command_parse(const struct command *self, void *to, int n, char **args, struct opt_result *ret)
 {
     struct err err;
     if (opt_parse(self->opts, to, n, args, ret, &err) != 0) {
-        command_say("%s: %s", self->name, err.text);
+        const char *hint = find_hint(self, n, args);
+        command_say("%s: %s", self->name, hint ? hint : err.text);
         return -1;
     }
     if (!ret->help)

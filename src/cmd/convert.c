@@ -19,6 +19,7 @@ static const struct opt convert_table[] = {
     {'t', "to", OPT_TEXT, offsetof(struct convert_opts, to), "FORMAT",
      "the format to write (default: by the end of the output's name); 'kelvin help formats' "
      "lists them"},
+    PUBLIC_OPTS(struct convert_opts),
     SELECTION_OPTS(struct convert_opts),
     INPUT_OPTS(struct convert_opts),
     OPT_END,
@@ -47,6 +48,8 @@ static int write_as(const struct exporter *e, const struct convert_opts *o, cons
         return -1;
     if (export_write(e, file.out, &in->selection, &opts, err) == 0)
         return publish_commit(&file, err);
+    if (publish_nobody_reads(file.out))
+        err_set(err, EXIT_NOBODY_READS, "the pipe was closed");
     publish_drop(&file);
     return -1;
 }
@@ -66,6 +69,7 @@ static int convert_run(const struct command *self, int n, char **args)
     struct import_opts want = {.addresses = true};
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
+    input_make_public(&in, &o.input);
     rc = write_as(e, &o, &in, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
@@ -78,7 +82,8 @@ const struct command command_convert = {
     .about = "Reads a profile in any format and writes it in another. All events and values go "
              "along where the format can hold them; --event and --value choose one where it "
              "cannot, or where one is enough. With --time, --thread and the like only the "
-             "selected part of one event goes out.",
+             "selected part of one event goes out. Of a recorded command line only the program "
+             "goes along, unless --arguments asks for the rest; home folders are written as ~.",
     .examples =
         "kelvin convert cpu.pb.gz --to speedscope -o cpu.speedscope.json   # for speedscope\n"
         "kelvin convert perf-script.txt -o app.pb.gz                       # for go tool pprof\n"

@@ -35,6 +35,7 @@ static const struct opt diff_table[] = {
      "compare incompatible profiles anyway; the output says so"},
     {0, "theme", OPT_CHOICE, AT(theme), "THEME", "of the SVG: light, dark, or auto (default: auto)",
      "auto light dark"},
+    PUBLIC_OPTS(struct cmd_diff_opts),
     SELECTION_OPTS(struct cmd_diff_opts),
     INPUT_OPTS(struct cmd_diff_opts),
     OPT_END,
@@ -150,6 +151,14 @@ static int refuse(const char *reasons, struct err *err)
                    (int)strcspn(reasons, "\n"), reasons);
 }
 
+/* Text is for the terminal; all else may be published. */
+static void diff_make_public(const struct loaded *l, const struct cmd_diff_opts *o)
+{
+    if (strcmp(output_format(&o->output), "text") != 0)
+        for (size_t i = 0; i < l->n; i++)
+            input_make_public(&l->ins[i], &o->input);
+}
+
 static int compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t n_before,
                    struct err *err)
 {
@@ -172,6 +181,7 @@ static int compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t
         .width = output_width(&o->output),
         .colour = output_in_colour(&o->output),
     };
+    diff_make_public(l, o);
     struct diff *d = diff_build(&opts);
     int rc = print(o, d, &view, err);
     diff_free(d);

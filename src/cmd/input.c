@@ -172,9 +172,6 @@ static void print_missing(const struct profile *p, symbolize_missing_list *list)
         buf_printf(&b, " (and %zu more %s)", list->n - 1, list->n == 2 ? "module" : "modules");
     if (wants_file(m->reason))
         buf_str(&b, "; find the old file with --symbols DIR");
-    for (size_t i = 0; i < b.n; i++)
-        if ((unsigned char)b.at[i] < ' ' || b.at[i] == 0x7f)
-            b.at[i] = '?';
     command_say("%s", buf_cstr(&b));
 }
 
@@ -350,6 +347,11 @@ char *input_find_file(const struct input_opts *opts, const char *path, struct te
     vec_done(&folders);
     arena_done(&arena);
     return found ? found : mem_strdup(path);
+}
+
+void input_make_public(struct input *in, const struct input_opts *opts)
+{
+    meta_make_public(&in->profile->meta, opts->arguments);
 }
 
 void input_done(struct input *in)

@@ -12,6 +12,7 @@ struct input_opts {
     struct opt_list symbols; /* folders, or lists of folders separated by colons */
     const char *symfs;
     bool strict;
+    bool arguments; /* of commands that have PUBLIC_OPTS: keep those of the command line */
 
     /* What is selected, of commands that have SELECTION_OPTS. */
     const char *time;
@@ -100,6 +101,14 @@ struct input_opts {
         .help = "show a function that calls itself directly once"                                  \
     }
 
+/* A row of commands that write what others will see. */
+#define PUBLIC_OPTS(S)                                                                         \
+    {                                                                                          \
+        .name = "arguments", .kind = OPT_FLAG, .offset = offsetof(S, input.arguments),         \
+        .help = "keep the recorded command's arguments in what is written (default: only the " \
+                "program, as arguments may hold secrets)"                                      \
+    }
+
 /* A loaded profile and what of it is to be shown. */
 struct input {
     struct profile *profile;
@@ -132,5 +141,11 @@ void input_tell_events(const struct input *in, const struct input_opts *opts);
  * cache have it. PATH itself if it is nowhere. Free it.
  */
 char *input_find_file(const struct input_opts *opts, const char *path, struct text build_id);
+
+/*
+ * Before writing what others will see: take out what is nobody's business, unless OPTS keep it. A
+ * report on the terminal is for whoever holds the recording anyway.
+ */
+void input_make_public(struct input *in, const struct input_opts *opts);
 
 void input_done(struct input *in);

@@ -7,6 +7,12 @@
 static const char tagline[] = "where the time and memory of a native program go, and whether the "
                               "numbers can be trusted";
 
+static const char start_here[] =
+    "kelvin record -- ./app       # sample a program; writes app.kelvin\n"
+    "kelvin report app.kelvin     # where its time goes, and what to try\n"
+    "kelvin bench ./old ./new     # which one is faster?\n"
+    "kelvin doctor                # what this machine allows";
+
 static const struct {
     int code;
     const char *means;
@@ -17,6 +23,7 @@ static const struct {
     {EXIT_INCONCLUSIVE, "not enough data for a verdict"},
     {EXIT_INPUT, "the input is not a profile, is damaged, or has no samples in it"},
     {EXIT_STOPPED, "Ctrl-C ended it"},
+    {EXIT_NOBODY_READS, "whoever read the output went away"},
 };
 
 enum { N_EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0], HELP_WIDTH = 80, HELP_COLUMN = 26 };
@@ -101,7 +108,9 @@ void manual_command(FILE *out, const struct command *c)
 void manual_overview(FILE *out)
 {
     fprintf(out, "kelvin %s - %s\n\n", KELVIN_VERSION, tagline);
-    fprintf(out, "Usage: kelvin COMMAND [OPTION...] [OPERAND...]\n\nCommands:\n");
+    fprintf(out, "Start here:\n");
+    print_indented(out, start_here);
+    fprintf(out, "\nUsage: kelvin COMMAND [OPTION...] [OPERAND...]\n\nCommands:\n");
     for (int i = 0; commands[i]; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "\nExit codes:\n");
@@ -113,7 +122,8 @@ void manual_overview(FILE *out)
 
 void manual_formats(FILE *out)
 {
-    fprintf(out, "Read (recognised by content, gzip, zstd, xz, bzip2 and UTF-16 undone; '-' is standard input):\n");
+    fprintf(out, "Read (recognised by content, gzip, zstd, xz, bzip2 and UTF-16 undone; '-' is "
+                 "standard input):\n");
     for (int i = 0; import_sources[i]; i++)
         fprintf(out, "  %-12s %s\n", import_sources[i]->name, import_sources[i]->title);
     fprintf(out, "\nWritten by 'kelvin convert --to FORMAT':\n");

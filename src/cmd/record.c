@@ -43,6 +43,8 @@ static const struct opt record_table[] = {
      "publish even so, with the label 'partial'"},
     {0, "rotate", OPT_NUMBER, AT(rotate_s), "SECONDS",
      "begin a new file every SECONDS: FILE.0001.kelvin, FILE.0002.kelvin...", .min = 1, .max = 1e7},
+    {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
+     "label the recording with the program only: arguments may hold secrets"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
     OPT_END,
 };
@@ -94,12 +96,11 @@ static int record(const struct record_opts *o, char **command)
     struct record_facts facts;
     struct err err;
     int rc = record_take(o, command, &facts, &err);
-    if (o->status)
+    if (o->status == record_status)
         record_status_clear();
     if (rc != 0) {
         int ours = own_failure(&err);
-        if (facts.part_left)
-            command_say("what was recorded until then is in '%s.part'", o->output);
+        record_say_left(&facts);
         return record_code(&facts, ours);
     }
     if (!facts.published) {
@@ -129,7 +130,8 @@ static int record_run(const struct command *self, int n, char **args)
     }
     autofree char *output = o.output ? mem_strdup(o.output) : default_output(&o, command);
     o.output = output;
-    o.status = !o.quiet && isatty(STDERR_FILENO) ? record_status : NULL;
+    /* A command writes to the same terminal: nothing may come between its lines. */
+    o.status = o.quiet || command ? NULL : isatty(STDERR_FILENO) ? record_status : record_say_idle;
     rc = record(&o, command);
     words_done(&events);
     return rc;

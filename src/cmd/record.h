@@ -8,6 +8,12 @@
 void record_status(const struct recorder *r);
 void record_status_clear(void);
 
+/* The same where there is no terminal: once, if a process that runs does nothing but wait. */
+void record_say_idle(const struct recorder *r);
+
+/* What can still be had of a recording that could not be finished. */
+void record_say_left(const struct record_facts *f);
+
 /* Why the recording was not published, and what to do. Sets ERR. */
 void record_say_gate(const struct record_facts *f, const struct record_opts *o, struct err *err);
 

@@ -1,15 +1,29 @@
 /*
  * record_report.c - what `kelvin record` tells people.
  */
+#include "base/program.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "base/words.h"
 #include "cmd/command.h"
 #include "cmd/record.h"
 
 /* --- while it runs --- */
 
+/* CPU samples cannot show waiting, and who attaches to a server would wait for them for long. */
+void record_say_idle(const struct recorder *r)
+{
+    enum { PATIENCE = 3 }; /* in beats, about a second each */
+    if (r->beats != PATIENCE || r->events[0].samples)
+        return;
+    command_say("process %d has used no CPU time so far; kelvin waits for it (Ctrl-C ends that). "
+                "'kelvin record -e context-switches -p %d' shows where it goes to sleep",
+                r->opts.pid, r->opts.pid);
+}
+
 void record_status(const struct recorder *r)
 {
+    record_say_idle(r);
     char n[2][UNITS_MAX];
     double seconds = (double)(r->last_flush_ns - r->start_ns) / 1e9;
     fprintf(stderr, "\r\033[Kkelvin: %.1f s, %s samples, %s lost ", seconds,
@@ -66,6 +80,17 @@ void record_say_gate(const struct record_facts *f, const struct record_opts *o, 
     }
 }
 
+/* What can still be had of a recording that could not be finished. */
+void record_say_left(const struct record_facts *f)
+{
+    char n[2][UNITS_MAX];
+    if (f->part_left)
+        command_say("%s of %s samples are in '%s', which opens like any recording",
+                    units_count(n[0], f->saved_samples), units_count(n[1], f->samples), f->part);
+    else if (f->samples)
+        command_say("none of %s samples could be saved", units_count(n[0], f->samples));
+}
+
 static void print_head(const struct record_facts *f)
 {
     char n[2][UNITS_MAX];
@@ -88,8 +113,21 @@ static void print_others(const struct record_facts *f)
 
 static void print_top(const struct record_facts *f)
 {
-    for (int i = 0; i < RECORD_TOP && f->top[i].share > 0; i++)
-        fprintf(stderr, "  %6.2f%%  %s\n", 100 * f->top[i].share, f->top[i].name);
+    for (int i = 0; i < RECORD_TOP && f->top[i].share > 0; i++) {
+        fprintf(stderr, "  %6.2f%%  ", 100 * f->top[i].share);
+        utf8_print(stderr, f->top[i].name);
+        putc('\n', stderr);
+    }
+}
+
+/* What the engine has to say; it may quote names of programs and files. */
+static void print_note(const struct record_facts *f)
+{
+    if (!*f->note)
+        return;
+    fputs("  ", stderr);
+    utf8_print(stderr, f->note);
+    putc('\n', stderr);
 }
 
 /* Below this share of the CPU time it is worth a word that the rest was not seen. */
@@ -121,21 +159,56 @@ static void print_quality(const struct record_facts *f)
     if (f->throttled)
         fprintf(stderr, "  the kernel throttled sampling %llu times: lower the rate\n",
                 (unsigned long long)f->throttled);
-    if (*f->note)
-        fprintf(stderr, "  %s\n", f->note);
+    print_note(f);
 }
 
 /* Few samples are kept: a short program has no more. But nobody must take them for a result. */
-static void print_few(const struct record_facts *f)
+static void print_few(const struct record_facts *f, const char *command)
 {
+    const char *hidden = command && !f->samples ? program_hidden(command) : NULL;
     if (f->samples >= QUALITY_FEW_SAMPLES)
         return;
-    if (!f->samples)
+    if (hidden) {
+        fputs("  no samples: ", stderr);
+        utf8_print(stderr, command);
+        fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
+    } else if (!f->samples)
         fputs("  no samples: the program used hardly any CPU time; run longer, or raise -F\n",
               stderr);
     else
         fprintf(stderr, "  only %llu %s: shares are rough; run longer, or raise -F\n",
                 (unsigned long long)f->samples, f->samples == 1 ? "sample" : "samples");
+}
+
+/* Interpreters whose functions are seen only when asked for. */
+static const struct {
+    const char *name, *given[4], *advice;
+} interpreters[] = {
+    {"python", {"-Xperf", "perf", "perf_jit"}, "python3 -X perf (3.12 and newer)"},
+    {"node",
+     {"--perf-basic-prof", "--perf-prof", "--perf-basic-prof-only-functions"},
+     "node --perf-basic-prof --interpreted-frames-native-stack"},
+    {"java", {"-XX:+DumpPerfMapAtExit"}, "java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit"},
+};
+
+static bool is_given(char **command, const char *const *given)
+{
+    for (; *command; command++)
+        for (int i = 0; i < 4 && given[i]; i++)
+            if (strcmp(*command, given[i]) == 0)
+                return true;
+    return false;
+}
+
+static void print_interpreter(char **command)
+{
+    const char *slash = command ? strrchr(command[0], '/') : NULL;
+    const char *name = slash ? slash + 1 : command ? command[0] : "";
+    for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++)
+        if (text_starts(text_of(name), interpreters[i].name) &&
+            !is_given(command, interpreters[i].given) && !getenv("PYTHONPERFSUPPORT"))
+            fprintf(stderr, "  functions of the script itself are seen with: %s\n",
+                    interpreters[i].advice);
 }
 
 static void print_next(const char *out, int stem)
@@ -145,13 +218,15 @@ static void print_next(const char *out, int stem)
                     svg};
     autobuf struct buf line = {0};
     words_join(&line, next, sizeof next / sizeof *next);
-    fprintf(stderr, "; next: %s", buf_cstr(&line));
+    fputs("; next: ", stderr);
+    utf8_print(stderr, buf_cstr(&line));
 }
 
 void record_summary(const struct record_facts *f, const struct record_opts *o)
 {
     char bytes[UNITS_MAX];
     const char *out = o->output;
+    char **command = o->pid ? NULL : o->args + o->n_args;
     const char *suffix = strrchr(out, '.');
     int stem = suffix && strcmp(suffix, ".kelvin") == 0 ? (int)(suffix - out) : (int)strlen(out);
     print_head(f);
@@ -159,15 +234,17 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     print_top(f);
     if (f->samples)
         print_quality(f);
-    else if (*f->note)
-        fprintf(stderr, "  %s\n", f->note);
-    print_few(f);
+    else
+        print_note(f);
+    print_few(f, command ? command[0] : NULL);
+    print_interpreter(command);
     if (o->rotate_s > 0) {
-        fprintf(stderr, "kelvin: wrote %.*s.0001.kelvin to %.*s.%04u.kelvin\n", stem, out, stem,
-                out, f->files);
+        command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
         return;
     }
-    fprintf(stderr, "kelvin: wrote %s (%s)", out, units_scaled(bytes, (double)f->bytes, "bytes"));
+    fputs("kelvin: wrote ", stderr);
+    utf8_print(stderr, out);
+    fprintf(stderr, " (%s)", units_scaled(bytes, (double)f->bytes, "bytes"));
     if (f->samples)
         print_next(out, stem);
     putc('\n', stderr);

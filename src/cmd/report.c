@@ -27,6 +27,7 @@ static const struct opt report_table[] = {
      "function module thread line"},
     {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
      "only this function: who calls it and what it calls"},
+    PUBLIC_OPTS(struct cmd_report_opts),
     SELECTION_OPTS(struct cmd_report_opts),
     INPUT_OPTS(struct cmd_report_opts),
     OPT_END,
@@ -157,6 +158,8 @@ static int report_run(const struct command *self, int n, char **args)
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&in, &o.input);
+    if (strcmp(output_format(&o.output), "text") != 0)
+        input_make_public(&in, &o.input);
     rc = write_report(&o, &in, 1, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
@@ -181,7 +184,8 @@ const struct command command_report = {
         "from how much the recordings differ. One recording knows its sampling error only.\n"
         "\n"
         "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
-        "a column sorts its table.",
+        "a column sorts its table. Pages, markdown and JSON show the recorded program without its "
+        "arguments, unless --arguments asks for them.",
     .examples = "kelvin report app.kelvin                    # in the terminal\n"
                 "kelvin report app.kelvin -o report.html     # one page, with the flame graph\n"
                 "kelvin report a1.kelvin a2.kelvin a3.kelvin # means over recordings\n"

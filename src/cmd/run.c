@@ -3,6 +3,7 @@
  */
 #include "suite/run.h"
 #include "base/signals.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "suite/judge.h"
 #include "suite/notices.h"
@@ -94,7 +95,9 @@ static void say_phase(void *to, enum suite_phase phase)
 static void say_line(void *to, const char *line)
 {
     (void)to;
-    fprintf(stderr, "      %s\n", line);
+    fputs("      ", stderr);
+    utf8_print(stderr, line);
+    putc('\n', stderr);
 }
 
 /* From here on Ctrl-C is something to read: what is running is ended and nothing is left behind. */
@@ -125,7 +128,7 @@ static void tell_result(const struct run *r, const struct cmd_run_opts *o)
                         s->results.at[i].failure ? s->results.at[i].failure : "");
     if (!o->quiet)
         fprintf(stderr, "Published %s in %.0f s (%.1f s of that was kelvin itself).\n",
-                r->published, total_seconds(s), s->own_s);
+                r->published ? r->published : "", total_seconds(s), s->own_s);
 }
 
 static void annotate(const struct run *r, const struct cmd_run_opts *o, const char *why)

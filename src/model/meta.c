@@ -1,4 +1,6 @@
 #include "model/meta.h"
+#include "base/path.h"
+#include "base/words.h"
 
 #include <stdio.h>
 
@@ -53,4 +55,19 @@ bool meta_find_u64(const struct meta *m, const char *key, uint64_t *ret)
 {
     const char *s = meta_find(m, key);
     return s && text_u64(text_of(s), 10, ret);
+}
+
+void meta_make_public(struct meta *m, bool arguments)
+{
+    for (size_t i = 0; i < m->entries.n; i++) {
+        struct meta_entry *e = &m->entries.at[i];
+        autobuf struct buf line = {0}, shown = {0};
+        if (!arguments && strcmp(e->key, META_COMMAND) == 0)
+            words_hide(&line, e->value);
+        else
+            buf_str(&line, e->value);
+        path_shorten(&shown, buf_text(&line));
+        free(e->value);
+        e->value = mem_strdup(buf_cstr(&shown));
+    }
 }

@@ -65,6 +65,12 @@ void meta_set(struct meta *m, const char *key, struct text value);
 void meta_set_str(struct meta *m, const char *key, const char *value);
 void meta_set_u64(struct meta *m, const char *key, uint64_t value);
 
+/*
+ * Make it fit for everybody's eyes: of the command line only the program stays, unless ARGUMENTS
+ * are asked for, and home folders become "~".
+ */
+void meta_make_public(struct meta *m, bool arguments);
+
 /* NULL where not known. */
 const char *meta_find(const struct meta *m, const char *key);
 bool meta_find_u64(const struct meta *m, const char *key, uint64_t *ret);

@@ -71,7 +71,7 @@ static enum quantity of_column(const struct profile *p, const struct value_type 
 
 /* Counts are of what stands beside them. */
 static enum quantity of_company(const struct profile *p, const struct stream *s,
-                               const struct value_type *t)
+                                const struct value_type *t)
 {
     enum quantity m = of_column(p, t);
     for (int i = 0; i < s->n_types && m == QUANTITY_UNKNOWN; i++)

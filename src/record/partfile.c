@@ -1,6 +1,7 @@
 #include "record/partfile.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,19 +20,25 @@ static void forget(struct partfile *f)
     *f = (struct partfile){0};
 }
 
-/* The file that OUTPUT means: where its links lead, if they lead to a file. */
+/* The file that OUTPUT means: where its links lead. */
 static int find_target(struct partfile *f, const char *output, mode_t *ret_mode, struct err *err)
 {
     struct stat st;
     *ret_mode = NEW_MODE;
-    if (stat(output, &st) != 0) {
-        f->target = mem_strdup(output);
+    f->target = path_target(output);
+    if (!f->target && errno == EACCES)
+        return err_set(err, EXIT_ERROR,
+                       "cannot record to '%s': it is a link that another user put into a shared "
+                       "folder",
+                       output);
+    if (!f->target)
+        return err_set_errno(err, errno, "cannot record to '%s'", output);
+    if (stat(f->target, &st) != 0)
         return 0;
-    }
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st.st_mode)) {
+        forget(f);
         return err_set(err, EXIT_ERROR, "cannot record to '%s': it is not a regular file", output);
-    char *real = realpath(output, NULL);
-    f->target = real ? real : mem_strdup(output);
+    }
     *ret_mode = st.st_mode & 0777;
     return 0;
 }
@@ -51,7 +58,7 @@ static int check_part(const struct partfile *f, int fd, struct err *err)
     if (!S_ISREG(st.st_mode))
         return refuse(f, "it is not a regular file", err);
     if (st.st_uid != geteuid())
-        return refuse(f, "it belongs to another user", err);
+        return refuse(f, "it belongs to another user, who may be recording", err);
     if (st.st_nlink > 1)
         return refuse(f, "it has a second name", err);
     return 0;
@@ -76,11 +83,15 @@ static int open_part(struct partfile *f, struct err *err)
     int fd = open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, NEW_MODE);
     if (fd >= 0)
         return fd;
-    if (errno == ELOOP)
+    int e = errno;
+    struct stat st;
+    if (e == ELOOP)
         return refuse(f, "it is a symbolic link", err);
-    if (errno == ENXIO)
+    if (e == ENXIO || e == EISDIR)
         return refuse(f, "it is not a regular file", err);
-    return err_set_errno(err, errno, "cannot write '%s'; choose a place with -o", f->path);
+    if (e == EACCES && lstat(f->path, &st) == 0 && st.st_uid != geteuid())
+        return refuse(f, "it belongs to another user, who may be recording", err);
+    return err_set_errno(err, e, "cannot write '%s'; choose a place with -o", f->path);
 }
 
 int partfile_open(struct partfile *f, const char *output, struct err *err)
@@ -101,13 +112,29 @@ int partfile_open(struct partfile *f, const char *output, struct err *err)
     return -1;
 }
 
-/* As a second name and not by renaming: at no moment is there no FILE. */
-static void keep_old_file(const struct partfile *f)
+/*
+ * As a second name, so that at no moment there is no FILE; by renaming where the file system has no
+ * second names, or somebody took the one on the way.
+ */
+static int keep_old_file(const struct partfile *f)
 {
     autofree char *old = mem_printf("%s.old", f->target);
     autofree char *new = mem_printf("%s.old.new", f->target);
-    if (link(f->target, new) == 0 && rename(new, old) != 0)
-        unlink(new);
+    if (path_kind(f->target) == PATH_NOTHING)
+        return 0;
+    if (link(f->target, new) != 0)
+        return rename(f->target, old);
+    int rc = rename(new, old), e = errno;
+    unlink(new); /* still there where it and FILE.old were the same file */
+    errno = e;
+    return rc;
+}
+
+bool partfile_is_there(const struct partfile *f)
+{
+    struct stat open, named;
+    return f->out && fstat(fileno(f->out), &open) == 0 && lstat(f->path, &named) == 0 &&
+           open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 int partfile_publish(struct partfile *f, bool keep_old, struct err *err)
@@ -115,8 +142,11 @@ int partfile_publish(struct partfile *f, bool keep_old, struct err *err)
     if (fflush(f->out) != 0 || fsync(fileno(f->out)) != 0)
         return err_set_errno(err, errno, "cannot write '%s'; '%s' is unchanged", f->path,
                              f->target);
-    if (keep_old)
-        keep_old_file(f);
+    if (!partfile_is_there(f))
+        return err_set(err, EXIT_ERROR, "'%s' was replaced by somebody else; '%s' is unchanged",
+                       f->path, f->target);
+    if (keep_old && keep_old_file(f) != 0)
+        return err_set_errno(err, errno, "cannot keep the old recording as '%s.old'", f->target);
     if (rename(f->path, f->target) != 0)
         return err_set_errno(err, errno, "cannot give '%s' its name; '%s' is unchanged", f->path,
                              f->target);

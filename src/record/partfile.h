@@ -19,6 +19,9 @@ struct partfile {
 /* Create OUTPUT.part, empty, with the mode of the file that it will replace, else 0600. */
 int partfile_open(struct partfile *f, const char *output, struct err *err);
 
+/* Whether FILE.part is still the file that we write to: in a shared folder others may rename. */
+bool partfile_is_there(const struct partfile *f);
+
 /*
  * Give it its name. With KEEP_OLD a recording that was there before stays as FILE.old. After a
  * failure FILE is as it was and FILE.part is still there.

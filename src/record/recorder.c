@@ -22,6 +22,10 @@ static enum unwind_end take_sample(void *to, const struct engine_sample *s)
     enum unwind_end end;
     struct err ignored;
     int64_t values[2] = {1, (int64_t)s->period};
+    if (s->period > INT64_MAX) {
+        e->refused++;
+        return UNWIND_NO_SENSE;
+    }
     struct row row = {
         .stack = processes_stack(r->processes, &s->at, &end),
         .thread = processes_thread(r->processes, s->at.pid, s->at.tid),
@@ -29,7 +33,10 @@ static enum unwind_end take_sample(void *to, const struct engine_sample *s)
         .time_ns = s->time_ns,
         .values = values,
     };
-    profile_add_row(r->profile, e->stream, &row, &ignored); /* fails after 292 years of CPU time */
+    if (profile_add_row(r->profile, e->stream, &row, &ignored) != 0) {
+        e->refused++; /* after 292 years of CPU time */
+        return end;
+    }
     tally_add(&e->tally, row.stack, values[1]);
     e->samples++;
     e->ends[end]++;
@@ -83,7 +90,7 @@ static void describe_stream(struct recorder *r, size_t i)
     const struct recorder_event *e = &r->events[i];
     struct stream *s = profile_stream(r->profile, e->stream);
     s->lost_known = true;
-    s->lost = r->facts[i].lost - e->lost_before;
+    s->lost = r->facts[i].lost - e->lost_before + e->refused;
     s->throttled = r->facts[i].throttled;
     s->guessed = e->ends[UNWIND_GUESSED];
     for (int k = 0; k < UNWIND_ENDS; k++)
@@ -103,6 +110,7 @@ static int flush(struct recorder *r, struct err *err)
     if (fflush(r->part.out) != 0)
         return err_set_errno(err, errno, "cannot write '%s'", r->part.path);
     profile_forget_rows(r->profile);
+    r->saved_samples = r->events[0].samples;
     return 0;
 }
 
@@ -144,7 +152,7 @@ int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct
     partfile_close(&r->part, true);
     for (size_t i = 0; i < r->n_events; i++)
         start_over(r, i);
-    r->kernel_samples = 0;
+    r->kernel_samples = r->saved_samples = 0;
     r->start_ns = r->end_ns;
     return begin_file(r, output, err) == 0 ? pid : -1;
 }
@@ -301,6 +309,7 @@ static int beat(struct recorder *r, struct err *err)
         return 0;
     if (flush(r, err) != 0)
         return -1;
+    r->beats++;
     if (r->opts.status)
         r->opts.status(r);
     bool full = r->opts.rotate_s > 0 &&

@@ -45,6 +45,7 @@ enum recorder_end {
 struct recorder_event {
     int stream;                 /* of the profile */
     uint64_t samples;           /* in the present file */
+    uint64_t refused;           /* values that do not fit: counted as lost */
     uint64_t ends[UNWIND_ENDS]; /* of them, by how their stack ended */
     uint64_t lost_before;       /* in files that are closed */
     struct tally tally;
@@ -59,6 +60,8 @@ struct recorder {
     uint64_t start_ns, end_ns;                       /* CLOCK_MONOTONIC */
     struct recorder_event events[ENGINE_EVENTS_MAX]; /* the first is the one that is shown */
     size_t n_events;
+    unsigned beats;          /* calls of status */
+    uint64_t saved_samples;  /* of the first event, in whole chunks of the file */
     uint64_t kernel_samples; /* taken in the kernel */
     enum recorder_end end;
     bool exited;

@@ -38,6 +38,8 @@ struct timer_run {
     char *env_before[ENVS];
     uint64_t starts; /* programs that the agent got into */
     uint64_t period_ns;
+    uint64_t start_ns;
+    uint64_t refused; /* samples that cannot be true */
 };
 
 /* --- can it work? --- */
@@ -192,6 +194,7 @@ static int timer_open(const struct engine_opts *o, const struct engine_sink *to,
     struct mail_opts mail = mail_opts_of(o);
     r->opts = *o;
     r->to = *to;
+    r->start_ns = clock_monotonic_ns();
     r->follow.processes = to->processes;
     set_facts(r, &mail);
     if (mail_open(&r->mail, &mail, err) != 0) {
@@ -259,6 +262,14 @@ static void take_sample(struct timer_run *r, const struct mail_item *item, uint6
     r->period_ns += l->period_ns;
 }
 
+/* Any program may scribble on the mailbox. No thread runs for longer than the recording. */
+static bool can_be_true(const struct timer_run *r, const struct letter *l, uint64_t now_ns)
+{
+    bool in_time = l->time_ns >= r->start_ns && l->time_ns <= now_ns;
+    return l->pid > 0 && l->tid > 0 && in_time &&
+           l->period_ns <= now_ns - r->start_ns + CLOCK_SECOND_NS;
+}
+
 static void take_letter(struct timer_run *r, const struct mail_item *item, uint64_t now_ns)
 {
     const struct letter *l = &item->head;
@@ -274,7 +285,10 @@ static void take_letter(struct timer_run *r, const struct mail_item *item, uint6
         follow_fork(&r->follow, l->pid, l->parent_pid, l->parent_tid);
         break;
     case LETTER_SAMPLE:
-        take_sample(r, item, now_ns);
+        if (can_be_true(r, l, now_ns))
+            take_sample(r, item, now_ns);
+        else
+            r->refused++;
         break;
     }
 }
@@ -291,7 +305,7 @@ static int timer_poll(void *run, struct err *err)
         take_letter(r, &r->mail.items.at[i], now_ns);
     for (size_t i = 0; i < r->mail.items.n; i++)
         mail_release(&r->mail, &r->mail.items.at[i]);
-    r->facts.lost = r->mail.box->lost;
+    r->facts.lost = r->mail.box->lost + r->refused;
     r->facts.counted = r->period_ns + r->mail.box->lost_ns;
     r->facts.sampled_ns = r->period_ns;
     return 0;

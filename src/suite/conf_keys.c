@@ -70,6 +70,8 @@ const struct conf_key conf_keys[] = {
     {"publish", "environment", CONF_WORDS, "",
      "names of variables whose values are shown, those of build.env and determinism.env too; no "
      "others are"},
+    {"publish", "arguments", CONF_CHOICE, "hide",
+     "whether arguments of commands are shown, which may hold secrets", "hide show"},
     {"publish", "host", CONF_CHOICE, "short", "whether the machine's own name is shown",
      "short full"},
 

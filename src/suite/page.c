@@ -3,6 +3,7 @@
  */
 #include "suite/page.h"
 #include "base/buf.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "model/meta_words.h"
@@ -24,16 +25,23 @@ void page_time(int64_t time_s, char *to, size_t size)
 
 const char *page_shorten(const char *text, char *to, size_t size)
 {
-    const char *home = getenv("HOME");
-    size_t n = home ? strlen(home) : 0, used = 0;
-    while (*text && used + 1 < size) {
-        bool starts =
-            n > 1 && strncmp(text, home, n) == 0 && (!text[n] || strchr("/ '\":=,;", text[n]));
-        to[used++] = starts ? '~' : *text;
-        text += starts ? n : 1;
-    }
-    to[used] = '\0';
+    autobuf struct buf b = {0};
+    path_shorten(&b, text_of(text));
+    snprintf(to, size, "%s", buf_cstr(&b));
     return to;
+}
+
+static bool shows_arguments(const struct suite *s)
+{
+    return conf_has(&s->conf, "", "publish.arguments", "show");
+}
+
+void page_command(struct buf *b, const struct suite *s, const char *line)
+{
+    if (shows_arguments(s))
+        buf_str(b, line);
+    else
+        words_hide(b, line);
 }
 
 /* --- two columns --- */
@@ -85,12 +93,17 @@ static void add_build(struct document *d, const struct suite *s)
 {
     const char *command = conf_text(&s->conf, "", "build.command");
     char text[64];
-    fact(d, "build", *command ? command : "none: the program was there");
+    autobuf struct buf shown = {0}, env = {0};
+    struct words set = conf_words(&s->conf, "", "build.env");
+    page_command(&shown, s, command);
+    suite_say_environment(&env, s, &set);
+    words_done(&set);
+    fact(d, "build", *command ? buf_cstr(&shown) : "none: the program was there");
     if (*command) {
         snprintf(text, sizeof text, s->built ? "done, %.1f s" : "skipped", s->build_s);
         fact(d, "build in this run", text);
     }
-    fact(d, "build environment", *s->flags ? s->flags : "nothing set by the suite");
+    fact(d, "build environment", env.n ? buf_cstr(&env) : "nothing set by the suite");
     fact(d, "compiler on the path", s->compiler);
 }
 
@@ -139,7 +152,9 @@ static void add_provenance(struct document *d, const struct suite *s, const stru
     page_time(s->time_s, when, sizeof when);
     fact(d, "time", when);
     add_source(d, s);
-    fact(d, "command", r->workload.line);
+    autobuf struct buf line = {0};
+    page_command(&line, s, r->workload.line);
+    fact(d, "command", buf_cstr(&line));
     if (*r->workload.input)
         fact(d, "standard input", r->workload.input);
     add_environment(d, s, &r->workload);
@@ -260,9 +275,9 @@ void page_absent(struct document *d, const struct suite_result *r)
 }
 
 /* The figures that matter most, in a sentence. */
-static void add_lead(struct document *d, const struct suite_result *r)
+static void add_lead(struct document *d, const struct suite *s, const struct suite_result *r)
 {
-    autobuf struct buf b = {0};
+    autobuf struct buf b = {0}, line = {0};
     double wall = page_median(r->bench, MEASURE_TIME);
     uint64_t cpu_ns;
     char n[UNITS_MAX];
@@ -281,7 +296,8 @@ static void add_lead(struct document *d, const struct suite_result *r)
     if (r->instructions)
         buf_printf(&b, "%s%s instructions", b.n ? "; " : "",
                    units_scaled(n, page_median(r->instructions, MEASURE_INSTRUCTIONS), "count"));
-    document_code(d, r->workload.line);
+    page_command(&line, s, r->workload.line);
+    document_code(d, buf_cstr(&line));
     if (b.n)
         document_text(d, "%c%s.", toupper((unsigned char)*buf_cstr(&b)), buf_cstr(&b) + 1);
     page_absent(d, r);
@@ -340,7 +356,8 @@ static void add_rules(struct document *d, const struct suite_result *r)
 static void add_value(struct buf *b, const struct suite *s, const struct conf_value *v)
 {
     if (strcmp(v->key->key, "env") != 0) {
-        buf_str(b, v->text);
+        bool secret = strcmp(v->key->key, "command") == 0 && !shows_arguments(s);
+        buf_str(b, secret ? "..." : v->text);
         return;
     }
     autofree char *key = mem_printf("%s.env", v->key->section);
@@ -390,7 +407,7 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
 
 void page_workload(struct document *d, const struct suite *s, const struct suite_result *r)
 {
-    add_lead(d, r);
+    add_lead(d, s, r);
     add_failure(d, s, r);
     if (r->recordings.n) {
         autofree char *svg = mem_printf("%s.svg", r->workload.name);

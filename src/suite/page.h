@@ -16,7 +16,9 @@
 
 #include <stdio.h>
 
+struct buf;
 struct suite;
+struct words;
 struct suite_result;
 struct document;
 
@@ -33,3 +35,7 @@ void page_receipt(FILE *out, const struct suite *s);
 
 /* PATH with the home folder as "~", in caller's storage. */
 const char *page_shorten(const char *text, char *to, size_t size);
+
+/* A command LINE as the suite wants it shown: without arguments, unless publish.arguments says so.
+ */
+void page_command(struct buf *b, const struct suite *s, const char *line);

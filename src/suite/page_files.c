@@ -30,10 +30,10 @@ static void write_flame(FILE *out, const struct suite *s, const struct suite_res
                               .keep_rows = true};
     struct calltree *t = calltree_build(&rec->selection, &o);
     autofree char *title = mem_printf("%s: %s", s->project, r->workload.name);
-    flame_print_selection(
-        out, &rec->selection, t,
-        &(struct flame_opts){
-            .title = title, .min_share = 0.0005, .hidden = "frames under 0.05% not drawn"});
+    flame_print_selection(out, &rec->selection, t,
+                          &(struct flame_opts){.title = title,
+                                               .min_share = 0.0005,
+                                               .hidden = "frames under 0.05% not drawn"});
     calltree_free(t);
 }
 

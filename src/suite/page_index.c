@@ -223,7 +223,9 @@ void page_index(struct document *d, const struct suite *s, const char *ending)
     for (size_t i = 0; i < s->results.n; i++) {
         const struct suite_result *r = &s->results.at[i];
         document_heading(d, r->workload.name);
-        document_code(d, r->workload.line);
+        autobuf struct buf line = {0};
+        page_command(&line, s, r->workload.line);
+        document_code(d, buf_cstr(&line));
         if (r->failure)
             document_text(d, "FAILED: it %s.", r->failure);
         if (r->recordings.n) {

@@ -235,11 +235,13 @@ static void put_absent(struct json *j, const struct suite_result *r)
 
 static void put_result(struct json *j, const struct suite *s, const struct suite_result *r)
 {
+    autobuf struct buf line = {0};
+    page_command(&line, s, r->workload.line);
     json_open(j, '{');
     put_str(j, "name", r->workload.name);
     put_str(j, "outcome", suite_outcome_names[r->outcome]);
     put_str(j, "failure", r->failure);
-    put_path(j, "command", r->workload.line);
+    put_path(j, "command", buf_cstr(&line));
     json_put_number(j, "size", r->workload.size > 0 ? r->workload.size : NAN);
     put_recordings(j, r);
     put_series(j, "bench", r->bench);
@@ -258,10 +260,15 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
 
 static void put_build(struct json *j, const struct suite *s)
 {
+    autobuf struct buf line = {0}, env = {0};
+    struct words set = conf_words(&s->conf, "", "build.env");
+    page_command(&line, s, conf_text(&s->conf, "", "build.command"));
+    suite_say_environment(&env, s, &set);
+    words_done(&set);
     json_key(j, "build");
     json_open(j, '{');
-    put_path(j, "command", conf_text(&s->conf, "", "build.command"));
-    put_path(j, "environment", s->flags);
+    put_path(j, "command", buf_cstr(&line));
+    put_path(j, "environment", buf_cstr(&env));
     json_put_bool(j, "done", s->built);
     json_put_number(j, "seconds", s->build_s);
     put_str(j, "compiler", s->compiler);

@@ -78,7 +78,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->rate_achieved_hz = s->rate_achieved_hz;
     f->wall_s = (double)(r->end_ns - r->start_ns) / 1e9;
     f->samples = r->events[0].samples;
-    f->lost = s->lost;
+    f->lost = s->lost_known ? s->lost : r->facts->lost - r->events[0].lost_before;
     f->throttled = r->facts->throttled;
     f->kernel_hidden = r->facts->kernel_hidden;
     f->seen_ns = record_cpu_ns(r);
@@ -170,7 +170,6 @@ static int finish(struct recorder *r, const struct record_opts *o, struct record
         meta_set_str(&r->profile->meta, META_PARTIAL, gate_label(f->gate));
     int rc = recorder_publish(r, err);
     f->published = rc == 0;
-    f->part_left = rc != 0;
     f->bytes = r->writer.bytes;
     return rc;
 }
@@ -270,10 +269,12 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         ret->started = true;
         rc = recorder_run(r, err);
         fill_facts(ret, r);
-        ret->part_left = rc != 0;
+        if (rc == 0)
+            rc = finish(r, opts, ret, err);
+        ret->saved_samples = r->saved_samples;
+        ret->part_left = rc != 0 && r->saved_samples && partfile_is_there(&r->part);
+        snprintf(ret->part, sizeof ret->part, "%s", ret->part_left ? r->part.path : "");
     }
-    if (rc == 0)
-        rc = finish(r, opts, ret, err);
     ret->files = j.n_files + 1;
     recorder_done(r, ret->part_left);
     if (!wait_for_files(&j) && rc == 0)

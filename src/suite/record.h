@@ -11,6 +11,8 @@
 #include "host/provenance.h"
 #include "record/recorder.h"
 
+#include <limits.h>
+
 /* Limits of --strict, in percent of samples lost, of stacks unfinished, of frames unnamed. */
 enum { STRICT_LOST = 1, STRICT_UNFINISHED = 1, STRICT_UNNAMED = 10 };
 
@@ -25,7 +27,7 @@ struct record_opts {
     struct opt_list events; /* none = the best clock there is */
     double rate_hz, duration_s, rotate_s;
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
-    bool strict, allow_partial, quiet, user_only;
+    bool strict, allow_partial, quiet, user_only, hide_arguments;
     char **args; /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
@@ -45,9 +47,11 @@ struct record_facts {
     bool started;   /* the command or process was found and could be sampled */
     unsigned files; /* with rotate_s: how many */
     bool published; /* the file is in its place */
-    bool part_left; /* what was recorded is in FILE.part, because FILE could not be written */
-    enum record_gate gate; /* why it was not published, or only as partial */
-    double percent;        /* of GATE_LOST and its like */
+    bool part_left; /* what was recorded is in PART, because FILE could not be written */
+    char part[PATH_MAX];
+    uint64_t saved_samples; /* how many are in it */
+    enum record_gate gate;  /* why it was not published, or only as partial */
+    double percent;         /* of GATE_LOST and its like */
     enum recorder_end end;
     bool exited;
     int status; /* of the command, as wait(2) has it */

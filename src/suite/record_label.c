@@ -36,6 +36,13 @@ static void set_process(struct meta *m, int pid)
     meta_set_u64(m, "pid", (uint64_t)pid);
 }
 
+static void hide_arguments(struct meta *m)
+{
+    autobuf struct buf b = {0};
+    words_hide(&b, meta_find(m, META_COMMAND));
+    meta_set(m, META_COMMAND, buf_text(&b));
+}
+
 /* An engine may find out only while it records what it has to give up. */
 static void set_note(struct meta *m, const struct recorder *r)
 {
@@ -57,6 +64,8 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
         set_command(m, r->opts.command);
     else
         set_process(m, r->opts.pid);
+    if (o->hide_arguments)
+        hide_arguments(m);
     meta_set_u64(m, META_TIME_NS, clock_wall_ns());
     fingerprint_put(&host->fingerprint, m);
     provenance_put(&host->provenance, m);

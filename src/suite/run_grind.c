@@ -1,4 +1,6 @@
 /* run_grind.c - what valgrind counts and finds in a workload: caches, memory, threads. */
+#include "base/publish.h"
+#include "base/words.h"
 #include "suite/memcheck.h"
 #include "suite/run_inner.h"
 
@@ -52,11 +54,36 @@ static void note_simulated(struct suite *s, const struct suite_result *w)
     to->command = mem_strdup(w->workload.line);
 }
 
+/* The simulator writes down the whole command line, and its file is published. */
+static int hide_command(const char *path, struct err *err)
+{
+    struct publish to;
+    autofree char *line = NULL;
+    size_t cap = 0;
+    autofclose FILE *in = fopen(path, "re");
+    if (!in)
+        return err_set_errno(err, errno, "cannot open '%s'", path);
+    if (publish_open(&to, path, err) != 0)
+        return -1;
+    for (ssize_t n; (n = getline(&line, &cap, in)) > 0;) {
+        autobuf struct buf shown = {0};
+        bool is_command = text_starts((struct text){line, (size_t)n}, "cmd: ");
+        if (is_command)
+            words_hide(&shown, line + 5);
+        if (is_command)
+            fprintf(to.out, "cmd: %s\n", buf_cstr(&shown));
+        else
+            fwrite(line, 1, (size_t)n, to.out);
+    }
+    return publish_commit(&to, err);
+}
+
 static void take_cache(struct suite *s, struct suite_result *w, const char *path, const char *name)
 {
     struct suite_recording rec = {0};
     struct err err;
-    if (run_load_recording(&rec, path, &err) != 0) {
+    bool hide = !conf_has(&s->conf, "", "publish.arguments", "show");
+    if ((hide && hide_command(path, &err) != 0) || run_load_recording(&rec, path, &err) != 0) {
         suite_absent(w, COLLECT_CACHE, err.text);
         profile_free(rec.profile);
         return;

@@ -14,15 +14,6 @@ static void note_compiler(struct suite *s)
     s->compiler = mem_strndup(known ? line.at : "", known ? line.n : 0);
 }
 
-static void note_flags(struct suite *s)
-{
-    autobuf struct buf shown = {0};
-    struct words env = conf_words(&s->conf, "", "build.env");
-    suite_say_environment(&shown, s, &env);
-    words_done(&env);
-    s->flags = mem_strdup(buf_cstr(&shown));
-}
-
 static void warn(struct suite *s, char *text)
 {
     *vec_push(&s->warnings) = text;
@@ -78,7 +69,6 @@ int run_host(struct run *r, struct err *err)
     provenance_put(&s->git, &s->series.meta);
     meta_set_u64(&s->series.meta, META_TIME_NS, (uint64_t)s->time_s * 1000000000u);
     note_compiler(s);
-    note_flags(s);
     note_dirty_files(s);
     look_at_host(s);
     run_say(r, "%s", fingerprint_line(&s->host, line));

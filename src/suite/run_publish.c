@@ -156,6 +156,7 @@ int run_publish(struct run *r, struct err *err)
         return -1;
     if (good && run_save_baseline(r, err) != 0)
         return -1;
+    free(r->published);
     r->published = mem_printf("%s/index.html", s->folder.path);
     autofree char *failed = mem_printf("%s-failed", s->folder.path);
     if (folder_commit(&s->folder, err) != 0)

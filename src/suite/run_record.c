@@ -138,13 +138,15 @@ static int record_run(struct run *r, const struct take *t, struct recorded *ret,
     struct words cpus = conf_words(&r->suite.conf, "", "determinism.cpus");
     char rate[24], flag[] = "-F";
     char *args[] = {flag, rate};
-    struct recorder_job j = {.opts = {.output = t->path,
-                                      .engine = "auto",
-                                      .rate_hz = (double)w->rate_hz,
-                                      .stack_bytes = RECORD_STACK_BYTES,
-                                      .quiet = true,
-                                      .args = args,
-                                      .n_args = 2}};
+    struct recorder_job j = {
+        .opts = {.output = t->path,
+                 .engine = "auto",
+                 .rate_hz = (double)w->rate_hz,
+                 .hide_arguments = !conf_has(&r->suite.conf, "", "publish.arguments", "show"),
+                 .stack_bytes = RECORD_STACK_BYTES,
+                 .quiet = true,
+                 .args = args,
+                 .n_args = 2}};
     snprintf(rate, sizeof rate, "%ld", w->rate_hz);
     add_command(&j.command, t->argv, &cpus);
     struct exec_opts o = run_exec_opts(r, t->w);

@@ -77,7 +77,6 @@ void suite_done(struct suite *s)
     series_set_done(&s->beside);
     free(s->dirty_files);
     free(s->compiler);
-    free(s->flags);
     free(s->project);
     folder_drop(&s->folder);
     conf_done(&s->conf);

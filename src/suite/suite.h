@@ -113,7 +113,6 @@ struct suite {
     char **dirty_files; /* at most SUITE_DIRTY_SHOWN, NULL-terminated; NULL = none */
     size_t n_dirty;
     char *compiler; /* first line of `cc --version`; "" = not known */
-    char *flags;    /* of the build as far as known */
     bool built;     /* else the build was skipped, or there is none */
     double build_s;
     char digest[33]; /* of the named sources, in hex; "" = none were named */

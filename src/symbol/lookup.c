@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/clone.h"
+#include "base/utf8.h"
 #include "symbol/demangle.h"
 
 void lookup_init(struct lookup *l, struct profile *p, const uint64_t *pcs, size_t n)
@@ -26,32 +27,16 @@ void lookup_set(struct lookup *l, size_t i, const struct line *lines, size_t n)
     l->lines.n += n;
 }
 
-/* Bytes at the start of T that are not to be shown; 0 if it starts with what may be. */
-static size_t unshown_bytes(struct text t)
-{
-    const uint8_t *at = (const uint8_t *)t.at;
-    if (at[0] < 0x20 || at[0] == 0x7f)
-        return 1;
-    if (at[0] == 0xc2 && t.n > 1 && at[1] >= 0x80 && at[1] < 0xa0) /* C1 */
-        return 2;
-    if (at[0] != 0xe2 || t.n < 3)
-        return 0;
-    unsigned mark = (unsigned)at[1] << 8 | at[2];
-    bool turns = (mark >= 0x808e && mark <= 0x808f) || (mark >= 0x80a8 && mark <= 0x80ae) ||
-                 (mark >= 0x81a6 && mark <= 0x81a9);
-    return turns ? 3 : 0;
-}
-
 struct str_id lookup_add_name(struct lookup *l, struct text name)
 {
     autobuf struct buf clean = {0};
     bool changed = false;
     for (size_t i = 0; i < name.n && !changed; i++)
-        changed = unshown_bytes((struct text){name.at + i, name.n - i});
+        changed = utf8_hidden((struct text){name.at + i, name.n - i});
     if (!changed)
         return profile_add_str(l->p, name);
     for (size_t i = 0; i < name.n;) {
-        size_t skip = unshown_bytes((struct text){name.at + i, name.n - i});
+        size_t skip = utf8_hidden((struct text){name.at + i, name.n - i});
         buf_byte(&clean, skip ? '?' : (uint8_t)name.at[i]);
         i += skip ? skip : 1;
     }

@@ -21,12 +21,10 @@ static const char *heat_style(double heat)
 /* Tabs become blanks, other control characters question marks. */
 static void add_text(struct buf *b, struct text t)
 {
-    for (size_t i = 0; i < t.n; i++) {
-        unsigned char c = (unsigned char)t.at[i];
-        if (c == '\t')
-            buf_str(b, "    ");
-        else
-            buf_byte(b, c < ' ' || c == 0x7f ? '?' : c);
+    while (t.n) {
+        bool has_tab = memchr(t.at, '\t', t.n);
+        utf8_plain(b, text_cut(&t, '\t'));
+        buf_str(b, has_tab ? "    " : "");
     }
 }
 
@@ -70,8 +68,10 @@ static void print_head(const struct sheet *s)
 {
     autobuf struct buf b = {0};
     annotate_words(s->a, &b);
-    fprintf(s->out, "%s (%s)\n%s'i' marks inlined code.\n", s->a->function, s->a->module,
-            buf_cstr(&b));
+    utf8_print(s->out, s->a->function);
+    fputs(" (", s->out);
+    utf8_print(s->out, s->a->module);
+    fprintf(s->out, ")\n%s'i' marks inlined code.\n", buf_cstr(&b));
 }
 
 static void print_hottest(const struct sheet *s, uint32_t number)

@@ -26,10 +26,7 @@ static void put(const struct printer *p, const char *style, struct text t)
 /* Control characters in names must not reach the terminal. */
 static struct text clean(struct buf *b, struct text t)
 {
-    for (size_t i = 0; i < t.n; i++) {
-        unsigned char c = (unsigned char)t.at[i];
-        buf_byte(b, c < ' ' || c == 0x7f ? '?' : c);
-    }
+    utf8_plain(b, t);
     return buf_text(b);
 }
 
@@ -174,9 +171,9 @@ static void print_table(const struct printer *p, const struct document_block *t)
 
 static void print_item(const struct printer *p, const struct document_block *b)
 {
-    autobuf struct buf text = {0}, advice = {0};
+    autobuf struct buf title = {0}, text = {0}, advice = {0};
     fputs("  ", p->out);
-    put(p, BOLD, b->title);
+    put(p, BOLD, clean(&title, b->title));
     fputs(": ", p->out);
     struct text shown = clean(&text, b->text);
     put_wrapped(p, shown, 4, (int)utf8_count(b->title) + 4);
@@ -235,11 +232,21 @@ void document_print_text(FILE *out, const struct document *d, int width, bool co
 /* What markdown or HTML would take for its own gets a backslash. */
 static void put_escaped(FILE *out, struct text t)
 {
-    for (size_t i = 0; i < t.n; i++) {
-        unsigned char c = (unsigned char)t.at[i];
-        if (strchr("\\`*_{}[]<>|#~&", c) && c)
+    autobuf struct buf b = {0};
+    utf8_plain(&b, t);
+    for (size_t i = 0; i < b.n; i++) {
+        if (strchr("\\`*_{}[]<>|#~&", b.at[i]))
             putc('\\', out);
-        putc(c < ' ' || c == 0x7f ? ' ' : c, out);
+        putc(b.at[i], out);
+    }
+}
+
+/* Where it leads to: what could end it early is written as %XX. */
+static void put_link(FILE *out, struct text link)
+{
+    for (size_t i = 0; i < link.n; i++) {
+        unsigned char c = (unsigned char)link.at[i];
+        fprintf(out, c <= ' ' || c >= 0x7f || strchr("()<>\\", c) ? "%%%02X" : "%c", c);
     }
 }
 
@@ -247,8 +254,11 @@ static void markdown_cell(FILE *out, const struct document_cell *c)
 {
     fputs(c->link.n ? "[" : "", out);
     put_escaped(out, c->text);
-    if (c->link.n)
-        fprintf(out, "](%.*s)", (int)c->link.n, c->link.at);
+    if (!c->link.n)
+        return;
+    fputs("](", out);
+    put_link(out, c->link);
+    putc(')', out);
 }
 
 static void markdown_table(FILE *out, const struct document_block *t)
@@ -267,6 +277,17 @@ static void markdown_table(FILE *out, const struct document_block *t)
     fputs("\n\n", out);
 }
 
+static void markdown_code(FILE *out, struct text lines)
+{
+    fputs("````text\n", out);
+    while (lines.n) {
+        autobuf struct buf text = {0};
+        struct text line = clean(&text, text_cut(&lines, '\n'));
+        fprintf(out, "%.*s\n", (int)line.n, line.at ? line.at : "");
+    }
+    fputs("````\n\n", out);
+}
+
 static void markdown_block(FILE *out, const struct document_block *b)
 {
     switch (b->kind) {
@@ -280,7 +301,9 @@ static void markdown_block(FILE *out, const struct document_block *b)
         fputs("\n\n", out);
         break;
     case DOCUMENT_ITEM:
-        fprintf(out, "- **%.*s**: ", (int)b->title.n, b->title.at);
+        fputs("- **", out);
+        put_escaped(out, b->title);
+        fputs("**: ", out);
         put_escaped(out, b->text);
         fputs(b->advice.n ? ". *" : ".", out);
         put_escaped(out, b->advice);
@@ -298,11 +321,12 @@ static void markdown_block(FILE *out, const struct document_block *b)
     case DOCUMENT_IMAGE:
         fputs("![", out);
         put_escaped(out, b->title);
-        fprintf(out, "](%.*s)\n\n", (int)b->text.n, b->text.at);
+        fputs("](", out);
+        put_link(out, b->text);
+        fputs(")\n\n", out);
         break;
     case DOCUMENT_CODE:
-        fprintf(out, "````text\n%.*s%s````\n\n", (int)b->text.n, b->text.at,
-                text_ends(b->text, "\n") ? "" : "\n");
+        markdown_code(out, b->text);
         break;
     case DOCUMENT_FIGURE:
         break;

@@ -2,6 +2,7 @@
 #include "analysis/quality.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "view/caption.h"
 #include "view/facts.h"
 
@@ -9,7 +10,10 @@
 
 static void row(FILE *out, const char *name, const char *text)
 {
-    fprintf(out, "%-12s %s\n", name, text);
+    autobuf struct buf key = {0}, value = {0};
+    utf8_plain(&key, text_of(name));
+    utf8_plain(&value, text_of(text));
+    fprintf(out, "%-12s %s\n", buf_cstr(&key), buf_cstr(&value));
 }
 
 static void print_meta(FILE *out, const struct profile *p)
@@ -41,22 +45,27 @@ static void print_facts(FILE *out, const struct selection *s)
         const char *key = facts[i];
         bool always = strcmp(key, FACT_KIND) == 0 || strcmp(key, FACT_LOST) == 0;
         bool known = facts_add(&b, s, key);
-        if (known || always)
-            fprintf(out, "    %-18s %s\n", facts_title(key), known ? buf_cstr(&b) : "not recorded");
+        if (!known && !always)
+            continue;
+        fprintf(out, "    %-18s ", facts_title(key));
+        utf8_print(out, known ? buf_cstr(&b) : "not recorded");
+        putc('\n', out);
     }
 }
 
 static void print_column(FILE *out, const struct profile *p, const struct value_type *t, bool shown)
 {
     char total[UNITS_MAX];
-    autobuf struct buf scaled = {0};
-    const char *unit = profile_str(p, t->unit).at;
+    autobuf struct buf scaled = {0}, name = {0}, unit = {0};
+    utf8_plain(&name, profile_str(p, t->name));
+    utf8_plain(&unit, profile_str(p, t->unit));
     bool scales = t->dimension == DIM_TIME || t->dimension == DIM_BYTES;
     if (scales)
         caption_value(&scaled, p, t, t->total);
-    fprintf(out, "  %c %-18s %18s %s%s%s%s\n", shown ? '*' : ' ', profile_str(p, t->name).at,
-            units_decimal_count(total, t->total, t->decimals), *unit ? unit : "(no unit)",
-            scales ? " (" : "", scales ? buf_cstr(&scaled) : "", scales ? ")" : "");
+    fprintf(out, "  %c %-18s %18s %s%s%s%s\n", shown ? '*' : ' ', buf_cstr(&name),
+            units_decimal_count(total, t->total, t->decimals),
+            unit.n ? buf_cstr(&unit) : "(no unit)", scales ? " (" : "",
+            scales ? buf_cstr(&scaled) : "", scales ? ")" : "");
 }
 
 static void print_stream(FILE *out, const struct selection *shown, int stream)
@@ -66,8 +75,9 @@ static void print_stream(FILE *out, const struct selection *shown, int stream)
     const struct stream *s = profile_stream(p, stream);
     struct selection all = selection_all(p, (struct value_ref){stream, 0});
     struct text event = profile_str(p, s->event);
-    fprintf(out, "\nstream %d: %s, %s %s\n", stream + 1, event.n ? event.at : "event not recorded",
-            units_count(rows, s->rows.n), s->rows.n == 1 ? "row" : "rows");
+    fprintf(out, "\nstream %d: ", stream + 1);
+    utf8_print(out, event.n ? event.at : "event not recorded");
+    fprintf(out, ", %s %s\n", units_count(rows, s->rows.n), s->rows.n == 1 ? "row" : "rows");
     print_facts(out, &all);
     for (int i = 0; i < s->n_types; i++)
         print_column(out, p, &s->types[i], s == shown->stream && i == shown->type);
@@ -85,8 +95,9 @@ static void print_counters(FILE *out, const struct profile *p)
     char n[UNITS_MAX];
     for (size_t i = 0; i < p->counters.n; i++) {
         const struct counter *c = &p->counters.at[i];
-        fprintf(out, "%s  %s, %s points\n", i ? "" : "\ncounters\n", profile_str(p, c->name).at,
-                units_count(n, c->points.n));
+        fputs(i ? "  " : "\ncounters\n  ", out);
+        utf8_print(out, profile_str(p, c->name).at);
+        fprintf(out, ", %s points\n", units_count(n, c->points.n));
     }
 }
 
@@ -124,8 +135,11 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
         fprintf(out, "  first to last sample: %s\n",
                 units_scaled(n, (double)(q->last_ns - q->first_ns), UNIT_TIME));
     const char *cut = meta_find(&s->profile->meta, META_CUT);
-    if (cut)
-        fprintf(out, "  the input was cut off: %s\n", cut);
+    if (!cut)
+        return;
+    fputs("  the input was cut off: ", out);
+    utf8_print(out, cut);
+    putc('\n', out);
 }
 
 void info_print(FILE *out, const struct selection *shown)

@@ -173,10 +173,8 @@ static void draw(FILE *out, const void *ctx, size_t i)
 {
     const struct report *r = ctx;
     (void)i;
-    struct calltree_opts o = {.group = GROUP_COMM,
-                              .min_share = 0.002,
-                              .keep_up_to = FLAME_KEEP_UP_TO,
-                              .keep_rows = true};
+    struct calltree_opts o = {
+        .group = GROUP_COMM, .min_share = 0.002, .keep_up_to = FLAME_KEEP_UP_TO, .keep_rows = true};
     struct calltree *t = calltree_build(r->selection, &o);
     flame_print_selection(out, r->selection, t,
                           &(struct flame_opts){.title = "Flame graph",

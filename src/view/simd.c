@@ -110,12 +110,6 @@ static void print_weights(FILE *out, const struct simd_view *v)
                 units_count(n, (uint64_t)v->samples));
 }
 
-static void print_name(FILE *out, const char *name)
-{
-    for (const char *c = name; *c; c++)
-        putc((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c, out);
-}
-
 static void print_row(FILE *out, const struct simd_view *v, const struct simd_row *r)
 {
     char what[32];
@@ -123,15 +117,15 @@ static void print_row(FILE *out, const struct simd_view *v, const struct simd_ro
     uint64_t math = m->scalar_math + m->packed_math;
     if (v->has_profile)
         fprintf(out, "%7.2f%%", simd_view_share((double)r->self, (double)v->total));
-    fprintf(out, "%8llu", (unsigned long long)m->n);
+    fprintf(out, " %7llu", (unsigned long long)m->n);
     for (int i = first_column(v); simd_isa_name(m->machine, i); i++)
-        fprintf(out, "%7llu", (unsigned long long)m->isa[i]);
+        fprintf(out, " %6llu", (unsigned long long)m->isa[i]);
     if (math)
-        fprintf(out, "%7.0f%%", simd_view_share((double)m->packed_math, (double)math));
+        fprintf(out, " %6.0f%%", simd_view_share((double)m->packed_math, (double)math));
     else
         fputs("       -", out);
     fprintf(out, "  %-22s ", simd_describe(&r->hot, what));
-    print_name(out, r->name);
+    utf8_print(out, r->name);
     fputs("\n", out);
 }
 
@@ -139,10 +133,10 @@ static void print_rows(FILE *out, const struct simd_view *v)
 {
     char n[UNITS_MAX];
     size_t shown = v->n < v->top ? v->n : v->top;
-    fprintf(out, "\n%s%8s", v->has_profile ? "    self" : "", "instr");
+    fprintf(out, "\n%s %7s", v->has_profile ? "    self" : "", "instr");
     for (int i = first_column(v); simd_isa_name(v->all.machine, i); i++)
-        fprintf(out, "%7s", simd_isa_name(v->all.machine, i));
-    fprintf(out, "%8s  %-22s function\n", "packed", "is");
+        fprintf(out, " %6s", simd_isa_name(v->all.machine, i));
+    fprintf(out, " %7s  %-22s function\n", "packed", "is");
     for (size_t i = 0; i < shown; i++)
         print_row(out, v, &v->rows[i]);
     if (shown < v->n)
@@ -169,14 +163,17 @@ static void print_candidates(FILE *out, const struct simd_view *v)
         if (!is_hot_candidate(v, &v->rows[i]))
             continue;
         fprintf(out, "%7.2f%%  ", simd_view_share((double)v->rows[i].self, (double)v->total));
-        print_name(out, v->rows[i].name);
-        fprintf(out, " (%s)\n", v->rows[i].module);
+        utf8_print(out, v->rows[i].name);
+        fputs(" (", out);
+        utf8_print(out, v->rows[i].module);
+        fputs(")\n", out);
     }
 }
 
 void simd_print(FILE *out, const struct simd_view *v)
 {
-    fprintf(out, "%s\n", v->subject);
+    utf8_print(out, v->subject);
+    putc('\n', out);
     print_features(out, v);
     print_totals(out, v);
     if (v->has_profile)

@@ -142,3 +142,43 @@ SOURCE
     exits 0
     [[ $output != *scalar-loop* && -z $stderr ]]
 }
+
+@test "a page holds no file from outside of the project, whatever debug information names" {
+    mkdir -p home/.ssh home/project
+    export HOME=$PWD/home
+    for i in {1..30}; do echo "PRIVATE KEY LINE $i"; done >home/.ssh/id_rsa
+    cd home/project
+    cat >evil.c <<SOURCE
+#line 5 "$HOME/.ssh/id_rsa"
+__attribute__((noinline)) double churn(long n)
+{
+    double s = 0;
+    while (n--)
+        s = s * 0.5 + 1;
+    return s;
+}
+int main(void)
+{
+    return churn(200000000) == 1;
+}
+SOURCE
+    gcc -O1 -g evil.c -o evil
+    "$KELVIN" record -q -o evil.kelvin -- ./evil || skip "nothing can be recorded here"
+    kelvin annotate evil.kelvin churn -o evil.html
+    exits 0
+    grep -q 'outside of the project' evil.html || fail "does not say why"
+    if grep -q 'PRIVATE KEY' evil.html; then fail "the page has the file"; fi
+    # Neither through a link, nor from the home folder as the current one.
+    ln -s "$HOME/.ssh/id_rsa" link.c
+    sed -i '1s/.*/#line 5 "link.c"/' evil.c
+    gcc -O1 -g evil.c -o evil
+    "$KELVIN" record -q -o evil.kelvin -- ./evil
+    cd ..
+    touch .git
+    kelvin annotate project/evil.kelvin churn -o evil.html
+    exits 0
+    if grep -q 'PRIVATE KEY' evil.html; then fail "the page has the file behind a link"; fi
+    # Whoever asks for it gets it.
+    kelvin annotate project/evil.kelvin churn --source .ssh -o evil.html
+    grep -q 'PRIVATE KEY' evil.html
+}

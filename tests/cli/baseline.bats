@@ -98,10 +98,21 @@ measure_main() { # [COMMAND]
     exits 0
 }
 
-@test "a baseline of another host, build, governor or other options is refused, unless forced" {
+@test "a baseline of another build is compared, and that is told" {
+    measure_main "$KELVIN --version"
+    cp main.json other.json
+    change other.json "d['meta']['build'] = 'other flags'"
+    "$KELVIN" bench -q --import other.json --save other
+    kelvin bench -q --runs 12 --name it --against other "$KELVIN --version"
+    exits 0
+    [[ $stderr == *"note: the build differs ('other flags', now"* ]] || fail "$stderr"
+    [[ $output == *"Comparison"* ]]
+}
+
+@test "a baseline of another host, governor or other options is refused, unless forced" {
     local key what
     measure_main "$KELVIN --version"
-    for key in host build governor method; do
+    for key in host governor method; do
         cp main.json other.json
         change other.json "d['meta']['$key'] = 'something else'"
         "$KELVIN" bench -q --import other.json --save other

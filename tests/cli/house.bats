@@ -412,12 +412,12 @@ small() {
     complains "cannot write" "No space left"
 }
 
-@test "a reader that goes away ends it quietly enough" {
+@test "a reader that goes away ends it quietly" {
     many 50000 >big.folded
     run --separate-stderr bash -c 'set -o pipefail; "$0" fold big.folded | head -n 1' "$KELVIN"
-    exits 1
+    exits 141
     [ "${#lines[@]}" = 1 ]
-    complains "Broken pipe"
+    [ -z "$stderr" ] || fail "$stderr"
 }
 
 @test "output to a named pipe is written through" {

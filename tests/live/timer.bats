@@ -263,3 +263,20 @@ weighs_right() { # PERCENT
         [[ $stderr == *"1 thread could not be sampled"* ]] || fail "$stderr"
     done
 }
+
+@test "a program that scribbles on the shared memory cannot spoil the recording" {
+    command -v python3 >/dev/null || skip "python3 is not installed"
+    for seed in 1 2; do
+        kelvin record --engine timer -o s.kelvin -- python3 "$ROOT/tests/target/scribble.py" $seed 1
+        exits 0
+        kelvin info --strict s.kelvin
+        exits 0
+        [[ $stderr != *damaged* ]] || fail "$stderr"
+        kelvin info --json s.kelvin
+        # What it claims to have used is no more than there was time.
+        python3 -c 'import json, sys
+p = json.load(sys.stdin)
+ns = [v["total"] for v in p["values"] if v["name"] == "cpu"][0]
+sys.exit(f"{ns} ns of CPU time" if not 0 <= ns < 1e15 else 0)' <<<"$output"
+    done
+}

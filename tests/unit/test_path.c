@@ -64,11 +64,55 @@ static void only_plain_files_are_opened(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+static void check_target(const char *path, const char *expected)
+{
+    autofree char *target = path_target(path);
+    assert_non_null(target);
+    assert_string_equal(target, expected);
+}
+
+static void writing_goes_where_links_lead(void **state)
+{
+    (void)state;
+    check_target("file", "file");
+    check_target("nosuch", "nosuch");
+    check_target("link", "./file");
+    check_target("dangling", "./nothing");
+    assert_int_equal(system("ln -s /etc/nosuch absolute; ln -s ../nosuch folder/up; ln -s absolute "
+                            "twice; ln -s round round"),
+                     0);
+    check_target("absolute", "/etc/nosuch");
+    check_target("folder/up", "folder/../nosuch");
+    check_target("twice", "/etc/nosuch");
+    assert_null(path_target("round"));
+    assert_int_equal(errno, ELOOP);
+}
+
+/* As /tmp is: everybody may put a link there that waits for somebody with more rights. */
+static void links_of_others_in_shared_folders_are_not_followed(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: needs root\n");
+        skip();
+    }
+    assert_int_equal(system("mkdir -m 1777 shared && ln -s ../file shared/trap && "
+                            "chown -h 65534 shared/trap && ln -s ../file shared/own"),
+                     0);
+    check_target("shared/own", "shared/../file");
+    assert_null(path_target("shared/trap"));
+    assert_int_equal(errno, EACCES);
+    assert_int_equal(system("chmod 755 shared"), 0);
+    check_target("shared/trap", "shared/../file");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_told_apart),
         cmocka_unit_test(only_plain_files_are_opened),
+        cmocka_unit_test(writing_goes_where_links_lead),
+        cmocka_unit_test(links_of_others_in_shared_folders_are_not_followed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -511,6 +511,7 @@ void bench_document(struct document *d, const struct bench_report *r, bool figur
         add_resources(d, r);
     if (system)
         add_system(d, r);
+    bench_add_short(d, r);
 }
 
 void bench_print_text(FILE *out, const struct bench_report *r, int width, bool colour)

@@ -65,3 +65,6 @@ void bench_document(struct document *d, const struct bench_report *r, bool figur
 void bench_violin_print(FILE *out, const struct bench_report *r, const struct series *s);
 void bench_growth_print(FILE *out, const struct bench_growth *g);
 void bench_past_print(FILE *out, const struct past *p, enum measure m);
+
+/* The result in plain sentences: "'new' ran 1.98 times as fast as 'old'." */
+void bench_add_short(struct document *d, const struct bench_report *r);

@@ -1,19 +1,21 @@
 #include "view/export/folded.h"
 #include "base/buf.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "view/export/export.h"
 
-/* Names may hold anything, a line only so much: no newline, and ';' only between frames. */
+/*
+ * Names may hold anything, a line only so much: no newline, ';' only between frames, and nothing
+ * that a terminal would act on.
+ */
 static void add_name(struct buf *line, struct text name)
 {
-    size_t at = line->n;
-    buf_add(line, name.at, name.n);
-    for (; at < line->n; at++) {
-        char c = line->at[at];
-        if (c == ';')
-            line->at[at] = ':';
-        else if (c == '\n' || c == '\r' || c == '\0')
-            line->at[at] = ' ';
+    for (size_t i = 0, n; i < name.n; i += n) {
+        char c = name.at[i];
+        size_t hidden = c == '\t' ? 0 : utf8_hidden((struct text){name.at + i, name.n - i});
+        n = hidden ? hidden : 1;
+        bool blank = c == '\n' || c == '\r' || c == '\0';
+        buf_byte(line, (uint8_t)(c == ';' ? ':' : blank ? ' ' : hidden ? '?' : c));
     }
 }
 

@@ -1,0 +1,91 @@
+# What somebody else wrote into a file does nothing but be shown.
+
+load ../lib/helpers
+
+# ESC, C1 CSI, a mark that turns the direction, BEL, DEL: in every text of every format.
+EVIL=$'\e[31mred\xc2\x9b1mx\xe2\x80\xaelli\a\x7f'
+
+# Nothing in FILE... that a terminal would act on, and something of the name.
+is_plain() { # FILE...
+    local file
+    for file in "$@"; do
+        python3 - "$file" <<'PY' || return 1
+import re, sys
+text = open(sys.argv[1], 'rb').read().decode('utf-8', 'strict')
+bad = re.search('[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]', text)
+if bad:
+    sys.exit(f'{sys.argv[1]}: {text[max(0, bad.start() - 40):bad.end() + 20]!r}')
+PY
+    done
+}
+
+write_speedscope() { # FILE
+    python3 - "$1" "$EVIL" <<'PY'
+import json, sys
+evil = sys.argv[2]
+frames = [{"name": n, "file": evil + ".c", "line": 3} for n in ("main" + evil, "work" + evil)]
+profile = {"type": "sampled", "name": evil, "unit": "seconds", "startValue": 0, "endValue": 300,
+           "samples": [[0, 1]] * 300, "weights": [1] * 300}
+json.dump({"$schema": "https://www.speedscope.app/file-format-schema.json", "exporter": evil, "name": evil,
+           "shared": {"frames": frames}, "profiles": [profile]}, open(sys.argv[1], "w"))
+PY
+}
+
+@test "control characters and direction marks in a profile reach no terminal and no page" {
+    write_speedscope evil.json
+    printf 'main%s;work%s 300\n%s\n' "$EVIL" "$EVIL" "no count $EVIL" >evil.folded
+    for file in evil.json evil.folded; do
+        for how in "info" "info --json" "report" "report --format md" "report --format json" "report --format html" \
+            "report -f work" "fold" "flame" "convert --to speedscope" "convert --to json" "simd" "annotate work" \
+            "diff $file" "report --event nosuch" "report --focus nosuch"; do
+            # shellcheck disable=SC2086
+            "$KELVIN" $how "$file" >out 2>err || true
+            is_plain out err || fail "kelvin $how $file"
+        done
+        "$KELVIN" report "$file" 2>/dev/null | grep -q 'work?\[31mred' || fail "$file: the name is gone"
+    done
+}
+
+@test "messages that quote a file's name or an option show no control characters" {
+    for how in "report" "info" "flame -o /nosuch/x" "nosuch" "bench" "check no"; do
+        # shellcheck disable=SC2086
+        "$KELVIN" $how "no$EVIL" >out 2>err && fail "$how succeeded"
+        is_plain out err || fail "kelvin $how"
+        grep -q '^kelvin: ' err || fail "$how: no message: $(cat err)"
+    done
+}
+
+@test "rules with control characters are quoted without them" {
+    printf 'main 300\n' >p.folded
+    printf 'total %s < 5%%\n%s\n' "$EVIL" "$EVIL" >rules
+    "$KELVIN" check p.folded rules >out 2>err && fail "such rules were taken"
+    is_plain out err
+    grep -q 'rules' err || fail "$(cat err)"
+}
+
+# User CPU time of a command in milliseconds, which other processes hardly change.
+cpu_ms() { # COMMAND...
+    local TIMEFORMAT=%U
+    { time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ print int($1 * 1000) + 1 }'
+}
+
+@test "a deep stack costs JSON no more than a few times what the text costs" {
+    python3 -c "print(';'.join('f%d' % i for i in range(60000)), 300)" >deep.folded
+    local text json
+    text=$(cpu_ms "$KELVIN" report deep.folded)
+    json=$(cpu_ms timeout 300 "$KELVIN" report --format json deep.folded)
+    [ "$json" -lt $((text * 8 + 500)) ] || fail "text $text ms, JSON $json ms"
+}
+
+@test "folded stacks deeper than the limit are left out and counted" {
+    python3 -c "
+print('a;b 5')
+print(';'.join('f' for i in range(100001)), 300)
+print(';'.join('g' for i in range(100000)), 2)" >deep.folded
+    kelvin fold deep.folded
+    exits 0
+    complains "line 2" "over 100,000 frames"
+    [ "$(wc -l <<<"$output")" = 2 ]
+    kelvin fold --strict deep.folded
+    exits 3
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# What `kelvin record` says when there is little to say.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    local why
+    why=$("$KELVIN" record --engine perf -q -o probe.kelvin -- true 2>&1) || skip "$why"
+    rm -f probe.kelvin*
+}
+
+@test "who attaches to an idle process is told that kelvin waits, and how to see waiting" {
+    sleep 300 &
+    local pid=$!
+    kelvin record -p $pid -d 8 -o x.kelvin
+    kill $pid
+    exits 0
+    [ "$(grep -c "process $pid has used no CPU time so far" <<<"$stderr")" = 1 ] || fail "$stderr"
+    [[ $stderr == *"context-switches -p $pid"* ]] || fail "$stderr"
+    "$TARGET/split" 300 >/dev/null &
+    pid=$!
+    kelvin record -p $pid -d 4 -o x.kelvin
+    kill $pid
+    [[ $stderr != *"no CPU time"* ]] || fail "$stderr"
+}
+
+@test "programs that the kernel hides: the true reason" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to make a setuid program"
+    chmod 777 .
+    cp "$TARGET/split" app
+    as_nobody() {
+        run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$KELVIN" record -o x.kelvin -- ./app 0.3
+    }
+    as_nobody
+    [[ $stderr != *hides* ]] || fail "$stderr"
+    chmod 4755 app
+    as_nobody
+    [[ $stderr == *"setuid"*"kernel hides it"* ]] || fail "$stderr"
+    chmod 711 app
+    as_nobody
+    [[ $stderr == *"may be run but not read"*"kernel hides it"* ]] || fail "$stderr"
+}
+
+@test "an interpreter's own functions: how to see them" {
+    command -v python3 >/dev/null || skip "python3 is not installed"
+    kelvin record -o x.kelvin -- python3 -c 'sum(range(10**6))'
+    [[ $stderr == *"python3 -X perf"* ]] || fail "$stderr"
+    kelvin record -o x.kelvin -- python3 -X perf -c 'sum(range(10**6))'
+    [[ $stderr != *"are seen with"* ]] || fail "$stderr"
+    kelvin record -o x.kelvin -- "$TARGET/split" 0.1
+    [[ $stderr != *"are seen with"* ]] || fail "$stderr"
+}
+
+@test "on a terminal nothing comes between the lines of the program" {
+    command -v script >/dev/null || skip "script is not installed"
+    script -qec "'$KELVIN' record -o x.kelvin -- sh -c 'for i in 1 2 3 4; do echo line \$i; sleep 1; done'" /dev/null >seen
+    [ "$(head -n 4 seen | tr -d '\r')" = "$(printf 'line %d\n' 1 2 3 4)" ] || fail "$(cat -v seen)"
+}
