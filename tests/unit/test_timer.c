@@ -2,6 +2,7 @@
  * What the recorder makes of a mailbox, whoever wrote into it: the programs that are sampled can
  * write anything there.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "record/engine.h"
 #include "record/timer_follow.h"
@@ -139,6 +140,10 @@ static void scribble(struct mail *m, uint64_t *x)
         l->parent_pid = (int)(next_random(x) % 4);
         l->n_bytes = (uint32_t)next_random(x) % (m->slot_bytes * 2);
         l->regs[0] = next_random(x) % 0x600000; /* pc */
+        if (next_random(x) % 2) {               /* else it cannot be true, and is refused at once */
+            l->time_ns = clock_monotonic_ns();
+            l->period_ns = 1000000;
+        }
         *mailbox_state(m->box, slot) = next_random(x) % 4 ? SLOT_FULL : next_random(x);
     }
 }
