@@ -61,7 +61,7 @@ static char *put_number(char *to, uint64_t n)
 }
 
 /* stdio would use malloc. */
-static int open_fd_of(uint64_t pid, uint64_t fd)
+int agent_open_fd_of(uint64_t pid, uint64_t fd)
 {
     char path[80];
     put_number(put_str(put_number(put_str(path, "/proc/"), pid), "/fd/"), fd);
@@ -77,7 +77,7 @@ static struct mailbox *mailbox_find(void)
     struct mailbox *box = mailbox_map((int)fd, inode);
     if (box)
         return box;
-    int other = open_fd_of(pid, fd);
+    int other = agent_open_fd_of(pid, fd);
     if (other < 0)
         return NULL;
     box = mailbox_map(other, inode);

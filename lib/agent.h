@@ -51,6 +51,9 @@ void agent_letter_end(uint32_t slot);
 
 uint64_t agent_now_ns(void);
 
+/* Open /proc/PID/fd/FD. */
+int agent_open_fd_of(uint64_t pid, uint64_t fd);
+
 /* Set up the signal, and the main thread, whose stack ends at STACK_END. */
 void sampler_init(uintptr_t stack_end);
 
