@@ -504,6 +504,56 @@ void calltree_free(struct calltree *t)
     free(t);
 }
 
+/* --- from nodes --- */
+
+static void take_nodes(struct builder *b, const struct calltree_nodes *in)
+{
+    new_node(b, 0, 0);
+    for (size_t i = 1; i < in->n; i++)
+        new_node(b, in->parent[i], labels_add(&b->t->labels, in->name[i], FRAME_USER));
+    b->n_nodes = b->parent.n;
+}
+
+static void copy_values(const struct builder *b, const struct calltree_nodes *in,
+                        const uint32_t *new_id, const int64_t *total, uint32_t *ret_from)
+{
+    struct calltree *t = b->t;
+    t->self = mem_calloc(t->n, sizeof *t->self);
+    t->total = mem_calloc(t->n, sizeof *t->total);
+    for (size_t i = 0; i < in->n; i++) {
+        if (new_id[i] == LEFT_OUT)
+            continue;
+        t->self[new_id[i]] = in->self[i];
+        t->total[new_id[i]] = total[i];
+        ret_from[new_id[i]] = (uint32_t)i;
+    }
+}
+
+struct calltree *calltree_of_nodes(const struct calltree_nodes *nodes, double min_share,
+                                   uint32_t **ret_from)
+{
+    struct calltree *t = mem_new(struct calltree);
+    struct calltree_opts opts = {.min_share = min_share};
+    struct builder b = {.o = &opts, .t = t};
+    autofree int64_t *total = mem_calloc(nodes->n, sizeof *total);
+    labels_init(&t->labels, NULL, &opts.labels);
+    take_nodes(&b, nodes);
+    for (size_t i = nodes->n; i-- > 0;) {
+        total[i] += nodes->self[i];
+        if (i)
+            total[nodes->parent[i]] += total[i];
+    }
+    uint32_t *new_id = choose_nodes(&b, total);
+    *ret_from = mem_calloc(t->n, sizeof **ret_from);
+    copy_nodes(&b, new_id);
+    copy_values(&b, nodes, new_id, total, *ret_from);
+    list_children(&b);
+    mem_table_free(new_id, b.n_nodes * sizeof *new_id);
+    vec_done(&b.parent);
+    vec_done(&b.label);
+    return t;
+}
+
 /* --- where stacks are in it --- */
 
 /* The child of NODE with a LABEL, or 0. */

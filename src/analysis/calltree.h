@@ -47,6 +47,21 @@ struct calltree {
 struct calltree *calltree_build(const struct selection *s, const struct calltree_opts *opts);
 void calltree_free(struct calltree *t); /* NULL is fine */
 
+/* Nodes that are known already: parents before their children, [0] the root, which has no name. */
+struct calltree_nodes {
+    size_t n;
+    const uint32_t *parent;
+    const struct text *name;
+    const int64_t *self; /* at least 0 */
+};
+
+/*
+ * The tree of NODES without those below MIN_SHARE of the total. RET_FROM gets for each node of the
+ * tree the index in NODES it was made from; free it.
+ */
+struct calltree *calltree_of_nodes(const struct calltree_nodes *nodes, double min_share,
+                                   uint32_t **ret_from);
+
 /*
  * For each stack of the profile the last node of T on it, where T was built from S by name, from
  * the root and without groups. Free it.

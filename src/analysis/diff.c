@@ -42,8 +42,8 @@ static bool find_cpu_of(const struct selection *run, double *ret)
 {
     uint64_t ns;
     const struct value_type *t = selection_value(run);
-    enum measure m = selection_measure(run);
-    if (m != MEASURE_CPU_TIME && m != MEASURE_UNKNOWN)
+    enum quantity m = selection_quantity(run);
+    if (m != QUANTITY_CPU_TIME && m != QUANTITY_UNKNOWN)
         return false;
     if (!run->rows && meta_find_u64(&run->profile->meta, META_CPU_TIME_NS, &ns))
         *ret = (double)ns / 1e9;
@@ -413,7 +413,7 @@ struct diff *diff_build(const struct diff_opts *o)
     d->has_samples = d->by_runs || samples_known(&b);
     d->least_p = d->by_runs ? difftest_least_p(o->n_before, o->n_runs) : 0;
     d->min_share = o->min_share;
-    d->noun = measure_noun(selection_measure(o->runs[0]));
+    d->noun = quantity_noun(selection_quantity(o->runs[0]));
     find_cpu(&b);
     find_typical(&b);
     struct worths w = find_worths(&b);

@@ -217,6 +217,7 @@ static bool test_scalar(const struct insight_input *in, const struct insight_rul
 {
     char what[32];
     size_t n = 0;
+    bool time = quantity_is_time(selection_quantity(in->functions->selection));
     for (size_t i = 0; i < in->n_code; i++) {
         const struct simd_row *c = &in->code[i];
         if (!simd_is_candidate(&c->hot))
@@ -224,7 +225,9 @@ static bool test_scalar(const struct insight_input *in, const struct insight_rul
         struct flat_share s = share_of_code(in->functions, c);
         if (surely(in->functions, &s) < self->least)
             continue;
-        buf_str(evidence, n++ ? ", " : "much goes to loops of ");
+        buf_str(evidence, n++    ? ", "
+                          : time ? "time is spent in loops of "
+                                 : "much goes to loops of ");
         add_short(evidence, text_of(c->name));
         buf_str(evidence, " (");
         insight_share(evidence, &s);
@@ -339,9 +342,9 @@ static bool test_empty(const struct insight_input *in, const struct insight_rule
     return true;
 }
 
-/* What measures a rule fits. Where the input does not say, most often CPU time was sampled. */
-#define ON_CPU (1u << MEASURE_CPU_TIME | 1u << MEASURE_UNKNOWN)
-#define RUNNING (ON_CPU | 1u << MEASURE_WORK)
+/* What quantities a rule fits. Where the input does not say, most often CPU time was sampled. */
+#define ON_CPU (1u << QUANTITY_CPU_TIME | 1u << QUANTITY_UNKNOWN)
+#define RUNNING (ON_CPU | 1u << QUANTITY_WORK)
 
 const struct insight_rule insight_rules[] = {
     {.id = "few-samples",
@@ -378,18 +381,18 @@ const struct insight_rule insight_rules[] = {
          "Samples of CPU time do not show waiting: for input and output, locks, timers, or for "
          "a CPU that others use (see the load at start)."},
     {.id = "dominating",
-     .fits = RUNNING | 1u << MEASURE_ELAPSED,
+     .fits = RUNNING | 1u << QUANTITY_ELAPSED,
      .test = test_dominating,
      .least = 0.5,
      .advice = "Start there: nothing else can pay as much. 'kelvin annotate' shows its hot lines."},
     {.id = "dominating",
-     .fits = 1u << MEASURE_MEMORY,
+     .fits = 1u << QUANTITY_MEMORY,
      .test = test_dominating,
      .least = 0.5,
      .advice = "Start there: fewer, smaller or shorter-lived allocations in it save the most "
                "memory. The hot paths show who asks for them."},
     {.id = "dominating",
-     .fits = 1u << MEASURE_EVENTS,
+     .fits = 1u << QUANTITY_EVENTS,
      .test = test_dominating,
      .least = 0.5,
      .advice = "Start there: most of these events happen in it. The hot paths show what leads to "
@@ -486,10 +489,10 @@ const struct insight_rule insight_rules[] = {
 struct insights insights_build(const struct insight_input *in)
 {
     struct insights s = {0};
-    unsigned measure = 1u << selection_measure(in->functions->selection);
+    unsigned quantity = 1u << selection_quantity(in->functions->selection);
     for (const struct insight_rule *r = insight_rules; r->id; r++) {
         autobuf struct buf b = {0};
-        if ((!r->fits || r->fits & measure) && r->test(in, r, &b))
+        if ((!r->fits || r->fits & quantity) && r->test(in, r, &b))
             *vec_push(&s.at) = (struct insight){r, mem_strdup(buf_cstr(&b))};
     }
     return s;

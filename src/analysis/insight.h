@@ -4,7 +4,7 @@
  * A rule speaks only when it is sure: a share counts with the low end of its interval. Inputs that
  * do not say how many samples they hold get the interval of the most that they may hold.
  *
- * A rule speaks only of measures that it fits (measure.h): nobody is told to vectorise page faults.
+ * A rule speaks only of quantities that it fits (quantity.h): nobody is told to vectorise page faults.
  *
  * How to add a rule: a row in the table in insight.c (for functions known by name a list of
  * patterns in insight_names.c will do) and a test in tests/unit/test_insight.c.
@@ -23,9 +23,9 @@ struct insight_input {
 };
 
 struct insight_rule {
-    const char *id;     /* "allocation"; several rows may say the same of unlike measures */
+    const char *id;     /* "allocation"; several rows may say the same of unlike quantities */
     bool about_data;    /* of the recording's worth, not of the program */
-    unsigned fits;      /* the measures it applies to, a bit each; 0 = all */
+    unsigned fits;      /* the quantities it applies to, a bit each; 0 = all */
     const char *advice; /* what to try, whole sentences */
 
     /* Whether it applies; if so the evidence, a sentence without a full stop. */

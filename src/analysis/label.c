@@ -6,6 +6,8 @@ void labels_init(struct labels *l, const struct profile *p, const struct label_o
 {
     *l = (struct labels){.opts = *opts};
     intern_init(&l->texts);
+    if (!p)
+        return;
     vec_reserve(&l->of_line, p->lines.n);
     vec_reserve(&l->of_bare, p->frames.n);
     l->of_line.n = p->lines.n;

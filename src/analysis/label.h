@@ -30,7 +30,7 @@ struct labels {
     VEC(uint32_t) of_bare; /* frame id -> label + 1 of frames without lines */
 };
 
-/* Labels are made as they are asked for ... */
+/* Labels are made as they are asked for (P may be NULL: then only by labels_add()) ... */
 void labels_init(struct labels *l, const struct profile *p, const struct label_opts *opts);
 
 /* ... or all at once: then labels_get() reads them, from several threads if need be. */

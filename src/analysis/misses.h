@@ -1,7 +1,7 @@
 /*
  * misses.h - how often memory and branches were missed, as valgrind's simulators count them.
  *
- * Needs a stream with their columns (measure.h has them); what is not there is not known. A
+ * Needs a stream with their columns (quantity.h has them); what is not there is not known. A
  * function's figures are its own, without what it calls.
  */
 #pragma once

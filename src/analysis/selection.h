@@ -10,7 +10,7 @@
  *             caller; merge_recursion: a function that calls itself directly stands once
  */
 #pragma once
-#include "model/measure.h"
+#include "model/quantity.h"
 
 /* What is asked for. Patterns are extended regular expressions that match a part of a name. */
 struct selection_opts {
@@ -94,9 +94,9 @@ static inline struct text selection_event(const struct selection *s)
     return profile_str(s->profile, by_column ? selection_value(s)->name : s->stream->event);
 }
 
-static inline enum measure selection_measure(const struct selection *s)
+static inline enum quantity selection_quantity(const struct selection *s)
 {
-    return measure_of(s->profile, s->value);
+    return quantity_of(s->profile, s->value);
 }
 
 /* Whether the I-th function of a frame (outermost first; the only one of a bare frame) is hidden.

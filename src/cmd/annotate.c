@@ -15,6 +15,7 @@ static const struct opt annotate_table[] = {
     OUTPUT_OPTS(struct cmd_annotate_opts, "text html", "text or html"),
     {0, "all", OPT_FLAG, AT(all), NULL, "show code that was not seen running too"},
     {0, "force", OPT_FLAG, AT(force), NULL, "show the code of a file that has changed since"},
+    SELECTION_OPTS(struct cmd_annotate_opts),
     INPUT_OPTS(struct cmd_annotate_opts),
     OPT_END,
 };
@@ -42,10 +43,10 @@ static void add_parts(struct annotate_job *job, struct listing *l)
     vec_done(&parts);
 }
 
-static void add_heat(struct annotate_job *job, struct listing *l)
+static void add_heat(struct annotate_job *job, const struct selection *s, struct listing *l)
 {
     struct heat heat;
-    heat_build(&heat, job->in.profile, job->in.type);
+    heat_build(&heat, s);
     for (size_t i = 0; i < heat.spots.n; i++)
         if (annotate_is_mapping(job, heat.spots.at[i].mapping))
             listing_heat(l, heat.spots.at[i].pc, heat.spots.at[i].self);
@@ -66,17 +67,16 @@ static struct profile *name_instructions(struct annotate_job *job, struct listin
     return names;
 }
 
+/* In the function; -1 where they are not counted. */
 static int64_t count_samples(struct annotate_job *job, const struct listing *l)
 {
-    int type = profile_count_type(job->in.profile, job->in.type);
-    if (type < 0)
+    const struct selection *shown = &job->in.selection;
+    if (shown->count_type < 0)
         return -1;
+    struct selection samples = selection_of_type(shown, shown->count_type);
     struct listing copy = {0};
     add_parts(job, &copy);
-    int shown = job->in.type;
-    job->in.type = type;
-    add_heat(job, &copy);
-    job->in.type = shown;
+    add_heat(job, &samples, &copy);
     int64_t n = copy.self;
     listing_done(&copy);
     return l->insns.n ? n : 0;
@@ -90,7 +90,9 @@ static int print(struct annotate_job *job, struct listing *l, struct err *err)
         .module = job->code.module,
         .names = names,
         .listing = l,
-        .total = job->in.profile->types[job->in.type].total,
+        .total = job->in.selection.total,
+        .selected = job->in.selection.words,
+        .noun = quantity_noun(selection_quantity(&job->in.selection)),
         .samples = count_samples(job, l),
         .all = job->opts.all,
         .warning = job->opts.force ? "the build-id was not checked: the code may be another" : NULL,
@@ -124,7 +126,7 @@ static int show(struct annotate_job *job, struct err *err)
                        path.at);
     struct listing l = {0};
     add_parts(job, &l);
-    add_heat(job, &l);
+    add_heat(job, &job->in.selection, &l);
     listing_cut(&l);
     int rc = l.insns.n
                  ? print(job, &l, err)

@@ -32,6 +32,7 @@ static const struct opt check_table[] = {
      .max = 1000},
     {0, "force", OPT_FLAG, AT(force), NULL,
      "compare unlike profiles, and read programs that have changed since"},
+    SELECTION_OPTS(struct cmd_check_opts),
     INPUT_OPTS(struct cmd_check_opts),
     OPT_END,
 };
@@ -165,12 +166,12 @@ static int load_all(struct check_job *job)
 /* All that are held against each other must be of one kind. */
 static int compare_kinds(struct check_job *job, struct err *err)
 {
-    struct diff_run runs[MOST_SIZES + 1];
+    const struct selection *runs[MOST_SIZES + 1];
     size_t n = 0;
     for (size_t i = 0; i < job->n; i++)
-        runs[n++] = (struct diff_run){job->in[i].profile, job->in[i].type};
+        runs[n++] = &job->in[i].selection;
     if (job->before.profile)
-        runs[n++] = (struct diff_run){job->before.profile, job->before.type};
+        runs[n++] = &job->before.selection;
     diff_unlike(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = n}, &job->unlike);
     if (!job->unlike.n || job->opts->force)
         return 0;
@@ -182,7 +183,7 @@ static int compare_kinds(struct check_job *job, struct err *err)
 static void read_code(struct check_job *job)
 {
     const struct input *in = &job->in[job->last];
-    hotcode_read_profile(&job->code, in->profile, in->type,
+    hotcode_read_profile(&job->code, &in->selection,
                          &(struct hotcode_opts){.force = job->opts->force});
     if (!job->code.has_addresses)
         buf_str(&job->no_code, "the profile has no addresses, record with 'kelvin record'");
@@ -194,7 +195,7 @@ static void build_scaling(struct check_job *job)
 {
     struct scaling_run runs[MOST_SIZES];
     for (size_t i = 0; i < job->n; i++)
-        runs[i] = (struct scaling_run){job->in[i].profile, job->in[i].type, job->sizes[i]};
+        runs[i] = (struct scaling_run){&job->in[i].selection, job->sizes[i]};
     scaling_build(&job->scaling, runs, job->n, (size_t)job->opts->top);
 }
 
@@ -207,8 +208,7 @@ static int print(const struct check_job *job, const struct check *c, struct err 
     struct publish file;
     struct check_view v = {
         .subject = job->paths[job->last],
-        .profile = job->in[job->last].profile,
-        .type = job->in[job->last].type,
+        .selection = &job->in[job->last].selection,
         .rules_name = job->rules_path,
         .check = c,
         .scaling = job->opts->sizes ? &job->scaling : NULL,
@@ -234,10 +234,8 @@ static int decide(struct check_job *job)
     struct check c;
     struct err err;
     struct check_input in = {
-        .profile = job->in[job->last].profile,
-        .type = job->in[job->last].type,
-        .before = job->before.profile,
-        .before_type = job->before.type,
+        .selection = &job->in[job->last].selection,
+        .before = job->before.profile ? &job->before.selection : NULL,
         .code = job->code.rows.at,
         .n_code = job->code.rows.n,
         .no_code = buf_cstr(&job->no_code),

@@ -19,6 +19,7 @@ static const struct opt convert_table[] = {
     {'t', "to", OPT_TEXT, offsetof(struct convert_opts, to), "FORMAT",
      "the format to write (default: by the end of the output's name); 'kelvin help formats' "
      "lists them"},
+    SELECTION_OPTS(struct convert_opts),
     INPUT_OPTS(struct convert_opts),
     OPT_END,
 };
@@ -40,11 +41,11 @@ static int write_as(const struct exporter *e, const struct convert_opts *o, cons
                     struct err *err)
 {
     bool chosen = o->input.event || o->input.value;
-    struct export_opts opts = {.type = chosen ? in->type : -1};
+    struct export_opts opts = {.all = !chosen};
     struct publish file;
     if (publish_open(&file, o->output, err) != 0)
         return -1;
-    if (e->write(file.out, in->profile, &opts, err) == 0)
+    if (export_write(e, file.out, &in->selection, &opts, err) == 0)
         return publish_commit(&file, err);
     publish_drop(&file);
     return -1;
@@ -76,7 +77,8 @@ const struct command command_convert = {
     .operands = "PROFILE",
     .about = "Reads a profile in any format and writes it in another. All events and values go "
              "along where the format can hold them; --event and --value choose one where it "
-             "cannot, or where one is enough.",
+             "cannot, or where one is enough. With --time, --thread and the like only the "
+             "selected part of one event goes out.",
     .examples =
         "kelvin convert cpu.pb.gz --to speedscope -o cpu.speedscope.json   # for speedscope\n"
         "kelvin convert perf-script.txt -o app.pb.gz                       # for go tool pprof\n"

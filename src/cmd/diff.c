@@ -30,6 +30,7 @@ static const struct opt diff_table[] = {
      "compare unlike profiles all the same; the output says so"},
     {0, "theme", OPT_CHOICE, AT(theme), "THEME", "of the SVG: light, dark, or auto (default: auto)",
      "auto light dark"},
+    SELECTION_OPTS(struct cmd_diff_opts),
     INPUT_OPTS(struct cmd_diff_opts),
     OPT_END,
 };
@@ -79,14 +80,17 @@ static int split(const struct opt_result *args, struct sides *s, struct err *err
 /* --- loading --- */
 
 struct loaded {
-    VEC(struct diff_run) runs;
+    struct input *ins;
+    const struct selection **runs;
+    size_t n;
 };
 
 static void loaded_done(struct loaded *l)
 {
-    for (size_t i = 0; i < l->runs.n; i++)
-        profile_free((struct profile *)l->runs.at[i].p);
-    vec_done(&l->runs);
+    for (size_t i = 0; i < l->n; i++)
+        input_done(&l->ins[i]);
+    free(l->ins);
+    free(l->runs);
 }
 
 /* One run a side keeps the samples' times, which tell how many of them are independent. */
@@ -94,13 +98,14 @@ static int load_all(struct loaded *l, const struct sides *s, const struct input_
 {
     size_t n = s->before.n + s->after.n;
     autofree char **paths = mem_calloc(n, sizeof *paths);
-    autofree struct input *ins = mem_calloc(n, sizeof *ins);
-    for (size_t i = 0; i < n; i++)
+    l->ins = mem_calloc(n, sizeof *l->ins);
+    l->runs = mem_calloc(n, sizeof *l->runs);
+    l->n = n;
+    for (size_t i = 0; i < n; i++) {
         paths[i] = i < s->before.n ? s->before.at[i] : s->after.at[i - s->before.n];
-    int rc = input_load_all(ins, paths, n, o, &(struct import_opts){.merge = n > 2});
-    for (size_t i = 0; i < n; i++)
-        *vec_push(&l->runs) = (struct diff_run){ins[i].profile, ins[i].type};
-    return rc;
+        l->runs[i] = &l->ins[i].selection;
+    }
+    return input_load_all(l->ins, paths, n, o, &(struct import_opts){.merge = n > 2});
 }
 
 /* --- output --- */
@@ -143,10 +148,8 @@ static int refuse(const char *reasons, struct err *err)
 static int compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t n_before,
                    struct err *err)
 {
-    struct diff_opts opts = {.runs = l->runs.at,
-                             .n_before = n_before,
-                             .n_runs = l->runs.n,
-                             .min_share = o->min_share / 100};
+    struct diff_opts opts = {
+        .runs = l->runs, .n_before = n_before, .n_runs = l->n, .min_share = o->min_share / 100};
     autobuf struct buf reasons = {0};
     diff_unlike(&opts, &reasons);
     if (reasons.n && !o->force)

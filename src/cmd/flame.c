@@ -52,6 +52,7 @@ static const struct opt flame_table[] = {
     {0, "id", OPT_TEXT, AT(id), "NAME",
      "id of the drawing in an HTML page (default: from a hash of its content)"},
     {0, "no-script", OPT_FLAG, AT(no_script), NULL, "a still picture, without zoom and search"},
+    SELECTION_OPTS(struct cmd_flame_opts),
     INPUT_OPTS(struct cmd_flame_opts),
     OPT_END,
 };
@@ -119,7 +120,6 @@ static int draw(const struct cmd_flame_opts *o, const struct input *in, double l
                 struct err *err)
 {
     struct calltree_opts tree_opts = {
-        .type = in->type,
         .group = group_of(o->group),
         .order = o->chart ? ORDER_TIME : ORDER_NAME,
         .callers_first = o->reverse,
@@ -132,8 +132,8 @@ static int draw(const struct cmd_flame_opts *o, const struct input *in, double l
     struct publish file;
     if (publish_open(&file, o->output, err) != 0)
         return -1;
-    struct calltree *tree = calltree_build(in->profile, &tree_opts);
-    flame_print(file.out, in->profile, tree, in->type, &view);
+    struct calltree *tree = calltree_build(&in->selection, &tree_opts);
+    flame_print_selection(file.out, &in->selection, tree, &view);
     calltree_free(tree);
     return publish_commit(&file, err);
 }

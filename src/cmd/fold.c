@@ -25,14 +25,14 @@ static const struct opt fold_table[] = {
     {0, "all", OPT_FLAG, offsetof(struct fold_opts, all), NULL, "both marks"},
     {0, "addrs", OPT_FLAG, offsetof(struct fold_opts, addrs), NULL,
      "show the address of frames that have no name"},
+    SELECTION_OPTS(struct fold_opts),
     INPUT_OPTS(struct fold_opts),
     OPT_END,
 };
 
-static struct folded_opts view_opts(const struct fold_opts *o, const struct input *in)
+static struct folded_opts view_opts(const struct fold_opts *o)
 {
     return (struct folded_opts){
-        .type = in->type,
         .group = o->tid   ? GROUP_TID
                  : o->pid ? GROUP_PID
                           : GROUP_COMM,
@@ -56,10 +56,10 @@ static int fold_run(const struct command *self, int n, char **args)
     input_tell_events(&in, &o.input);
     struct err err;
     struct publish file;
-    struct folded_opts view = view_opts(&o, &in);
+    struct folded_opts view = view_opts(&o);
     rc = publish_open(&file, o.output, &err);
     if (rc == 0) {
-        folded_print(file.out, in.profile, &view);
+        folded_print(file.out, &in.selection, &view);
         rc = publish_commit(&file, &err);
     }
     input_done(&in);

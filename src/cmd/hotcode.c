@@ -174,14 +174,14 @@ static void add_mapping(const struct job *j, const struct heat_spot *s, size_t n
     }
 }
 
-void hotcode_read_profile(struct hotcode *h, const struct profile *p, int type,
+void hotcode_read_profile(struct hotcode *h, const struct selection *s,
                           const struct hotcode_opts *opts)
 {
     struct heat heat;
-    heat_build(&heat, p, type);
+    heat_build(&heat, s);
     *h = (struct hotcode){
         .total = heat.total, .elsewhere = heat.no_address, .has_addresses = heat.spots.n};
-    struct job j = {h, p, opts};
+    struct job j = {h, s->profile, opts};
     for (size_t i = 0, next; i < heat.spots.n; i = next) {
         for (next = i + 1;
              next < heat.spots.n && heat.spots.at[next].mapping.i == heat.spots.at[i].mapping.i;)

@@ -3,10 +3,10 @@
  * instructions counted.
  */
 #pragma once
+#include "analysis/selection.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "code/simd.h"
-#include "model/profile.h"
 
 struct code;
 
@@ -28,8 +28,8 @@ struct hotcode {
 /* All functions of the ELF file at PATH. Call hotcode_done() in any case. */
 int hotcode_read_binary(struct hotcode *h, const char *path, struct err *err);
 
-/* The functions that ran, by the column TYPE. What cannot be read is in `elsewhere` and `notes`. */
-void hotcode_read_profile(struct hotcode *h, const struct profile *p, int type,
+/* The functions that ran. What cannot be read is in `elsewhere` and `notes`. */
+void hotcode_read_profile(struct hotcode *h, const struct selection *s,
                           const struct hotcode_opts *opts);
 
 void hotcode_done(struct hotcode *h);

@@ -32,7 +32,7 @@ static int info_run(const struct command *self, int n, char **args)
     struct publish out;
     rc = publish_open(&out, "-", &err);
     if (rc == 0) {
-        (o.json ? info_print_json : info_print)(out.out, in.profile, in.type);
+        (o.json ? info_print_json : info_print)(out.out, &in.selection);
         rc = publish_commit(&out, &err);
     }
     input_done(&in);

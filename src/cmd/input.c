@@ -43,6 +43,47 @@ static void read_profile(struct loading *l)
         l->missing_files = symbolize(l->profile, &(struct symbolize_opts){0}).missing_files;
 }
 
+/* --- what is selected --- */
+
+/* The words of a list with a NULL behind them. */
+struct words {
+    const char *at[OPT_LIST_MAX + 1];
+};
+
+static const char *const *words_of(struct words *w, const struct opt_list *list)
+{
+    memcpy(w->at, list->at, list->n * sizeof *list->at);
+    w->at[list->n] = NULL;
+    return w->at;
+}
+
+bool input_is_filtered(const struct input_opts *o)
+{
+    return o->time || o->threads.n || o->processes.n || o->where.n || o->focus.n || o->ignore.n ||
+           o->hide.n || o->merge_recursion;
+}
+
+static int select_part(struct input *in, const struct input_opts *o, struct err *err)
+{
+    struct value_ref value;
+    struct words threads, processes, where, focus, ignore, hide;
+    if (profile_pick_value(in->profile, o->event, o->value, &value, err) != 0)
+        return -1;
+    struct selection_opts opts = {
+        .time = o->time,
+        .threads = words_of(&threads, &o->threads),
+        .processes = words_of(&processes, &o->processes),
+        .where = words_of(&where, &o->where),
+        .focus = words_of(&focus, &o->focus),
+        .ignore = words_of(&ignore, &o->ignore),
+        .hide = words_of(&hide, &o->hide),
+        .merge_recursion = o->merge_recursion,
+    };
+    return selection_build(&in->selection, in->profile, value, &opts, err);
+}
+
+/* --- loading --- */
+
 /* Say what is to be said about it, and hand it over. */
 static int take_profile(struct loading *l, const struct input_opts *opts, struct input *ret)
 {
@@ -54,9 +95,7 @@ static int take_profile(struct loading *l, const struct input_opts *opts, struct
         command_say("%zu of the files it was recorded from are gone or have changed: their "
                     "functions have no names",
                     l->missing_files);
-    if (profile_pick_type(l->profile, opts->event, opts->value, &ret->type, &l->err) != 0)
-        return command_fail(&l->err);
-    return EXIT_OK;
+    return select_part(ret, opts, &l->err) == 0 ? EXIT_OK : command_fail(&l->err);
 }
 
 static struct loading loading_of(const char *path, const struct input_opts *opts,
@@ -65,6 +104,8 @@ static struct loading loading_of(const char *path, const struct input_opts *opts
     struct loading l = {.path = path, .want = *want};
     l.want.format = opts->from;
     l.want.strict = opts->strict;
+    if (opts->time) /* merged rows have no times */
+        l.want.merge = false;
     return l;
 }
 
@@ -156,15 +197,16 @@ int input_load_all(struct input *ins, char **paths, size_t n, const struct input
 void input_tell_events(const struct input *in, const struct input_opts *opts)
 {
     const struct profile *p = in->profile;
-    int n = profile_count_events(p);
+    size_t n = p->streams.n;
     if (opts->event || n < 2)
         return;
-    struct text event = profile_str(p, p->types[in->type].event);
-    command_say("%d events in the input; showing '%s' only (choose with --event)", n, event.at);
+    struct text event = profile_str(p, in->selection.stream->event);
+    command_say("%zu events in the input; showing '%s' only (choose with --event)", n, event.at);
 }
 
 void input_done(struct input *in)
 {
+    selection_done(&in->selection);
     profile_free(in->profile);
     in->profile = NULL;
 }

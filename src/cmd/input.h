@@ -2,12 +2,18 @@
  * input.h - what all commands that read a profile have in common: options, loading, warnings.
  */
 #pragma once
+#include "analysis/selection.h"
 #include "base/opt.h"
 #include "source/import.h"
 
 struct input_opts {
     const char *from, *event, *value;
     bool strict;
+
+    /* What is selected, of commands that have SELECTION_OPTS. */
+    const char *time;
+    struct opt_list threads, processes, where, focus, ignore, hide;
+    bool merge_recursion;
 };
 
 /* Rows for a command's option table, whose struct S has a `struct input_opts input`. */
@@ -33,15 +39,62 @@ struct input_opts {
         .help = "fail on the first line or record that makes no sense"                      \
     }
 
-/* A loaded profile and the column to show. */
+/* Rows of commands that can show a part of a profile; they mean the same in all. */
+#define SELECTION_OPTS(S)                                                                          \
+    {.name = "time",                                                                               \
+     .kind = OPT_TEXT,                                                                             \
+     .offset = offsetof(S, input.time),                                                            \
+     .arg = "FROM..TO",                                                                            \
+     .help = "only this part of the recording: seconds since its start, 200ms, or 10%; either "    \
+             "end may be left out"},                                                               \
+        {.name = "thread",                                                                         \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.threads),                                                     \
+         .arg = "NAME",                                                                            \
+         .help = "only threads whose name matches this regular expression, or with this id; may "  \
+                 "be repeated"},                                                                   \
+        {.name = "process",                                                                        \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.processes),                                                   \
+         .arg = "NAME",                                                                            \
+         .help = "only processes whose executable or first thread matches, or with this id; may "  \
+                 "be repeated"},                                                                   \
+        {.name = "where",                                                                          \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.where),                                                       \
+         .arg = "KEY=VALUE",                                                                       \
+         .help = "only what has this label; KEY=~PATTERN matches a regular expression; of "        \
+                 "several all must hold"},                                                         \
+        {.name = "focus",                                                                          \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.focus),                                                       \
+         .arg = "PATTERN",                                                                         \
+         .help = "only stacks with a function that matches; may be repeated"},                     \
+        {.name = "ignore",                                                                         \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.ignore),                                                      \
+         .arg = "PATTERN",                                                                         \
+         .help = "no stacks with a function that matches; may be repeated"},                       \
+        {.name = "hide",                                                                           \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.hide),                                                        \
+         .arg = "PATTERN",                                                                         \
+         .help = "leave functions that match out of the stacks; what they took goes to their "     \
+                 "callers; may be repeated"},                                                      \
+    {                                                                                              \
+        .name = "merge-recursion", .kind = OPT_FLAG, .offset = offsetof(S, input.merge_recursion), \
+        .help = "show a function that calls itself directly once"                                  \
+    }
+
+/* A loaded profile and what of it is to be shown. */
 struct input {
     struct profile *profile;
-    int type;
+    struct selection selection;
 };
 
 /*
- * Load the one profile named in ARGS; OPTS says what else to keep. Prints what was skipped and
- * noted. Returns 0, or an exit code after printing the error.
+ * Load the one profile named in ARGS and select of it what OPTS ask for; WANT says what else to
+ * keep. Prints what was skipped and noted. Returns 0, or an exit code after printing the error.
  */
 int input_load(struct input *in, const struct opt_result *args, const struct input_opts *opts,
                const struct import_opts *want);
@@ -53,7 +106,10 @@ int input_load(struct input *in, const struct opt_result *args, const struct inp
 int input_load_all(struct input *ins, char **paths, size_t n, const struct input_opts *opts,
                    const struct import_opts *want);
 
-/* For commands that show one event: with several in IN and no choice made, say which it is. */
+/* Whether OPTS ask for a part of the profile or a change of its stacks. */
+bool input_is_filtered(const struct input_opts *opts);
+
+/* For commands that show one stream: with several in IN and no choice made, say which it is. */
 void input_tell_events(const struct input *in, const struct input_opts *opts);
 
 void input_done(struct input *in);

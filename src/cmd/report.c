@@ -24,6 +24,7 @@ static const struct opt report_table[] = {
      "function module thread line"},
     {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
      "only this function: who calls it and what it calls"},
+    SELECTION_OPTS(struct cmd_report_opts),
     INPUT_OPTS(struct cmd_report_opts),
     OPT_END,
 };
@@ -62,13 +63,12 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
     };
     struct hotcode code = {0};
     if (!o->by && !o->callers)
-        hotcode_read_profile(&code, in->profile, in->type,
-                             &(struct hotcode_opts){.least = LEAST_OF_CODE});
+        hotcode_read_profile(&code, &in->selection, &(struct hotcode_opts){.least = LEAST_OF_CODE});
     opts.code = code.rows.at;
     opts.n_code = code.rows.n;
     struct report r;
     struct publish file;
-    int rc = report_build(&r, in->profile, in->type, &opts, err);
+    int rc = report_build(&r, &in->selection, &opts, err);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         print(file.out, o, &r);
         rc = publish_commit(&file, err);

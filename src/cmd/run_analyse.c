@@ -17,7 +17,7 @@
 static void look_at_code(struct suite_result *w, struct hotcode *code)
 {
     const struct suite_recording *rec = &w->recordings.at[0];
-    hotcode_read_profile(code, rec->profile, rec->type, &(struct hotcode_opts){.least = 0.001});
+    hotcode_read_profile(code, &rec->selection, &(struct hotcode_opts){.least = 0.001});
 }
 
 /* What a share of the time is in, largest first, and what of it is not worth a word. */
@@ -72,7 +72,7 @@ static int analyse_workload(struct suite_result *w, struct err *err)
     if (w->workload.collect[COLLECT_SIMD])
         describe_code(w, &code);
     struct report_opts opts = {.top = 10, .code = code.rows.at, .n_code = code.rows.n};
-    int rc = report_build(&w->report, rec->profile, rec->type, &opts, err);
+    int rc = report_build(&w->report, &rec->selection, &opts, err);
     w->has_report = rc == 0;
     w->report.opts.code = NULL; /* what it says is said */
     w->report.opts.n_code = 0;
@@ -84,9 +84,7 @@ static void analyse_cache(struct suite_result *w)
 {
     struct report_opts opts = {.top = 10};
     struct err err;
-    int type;
-    if (profile_pick_type(w->cache, NULL, NULL, &type, &err) == 0 &&
-        report_build(&w->misses_report, w->cache, type, &opts, &err) == 0)
+    if (report_build(&w->misses_report, &w->cache_selection, &opts, &err) == 0)
         w->has_cache_report = true;
     else
         suite_absent(w, COLLECT_CACHE, err.text);
@@ -101,8 +99,7 @@ static void build_scaling(struct suite *s)
         if (!(w->workload.size > 0) || !w->recordings.n)
             continue;
         differ |= runs.n && runs.at[0].size != w->workload.size;
-        *vec_push(&runs) = (struct scaling_run){w->recordings.at[0].profile,
-                                                w->recordings.at[0].type, w->workload.size};
+        *vec_push(&runs) = (struct scaling_run){&w->recordings.at[0].selection, w->workload.size};
     }
     s->has_scaling = differ;
     if (differ)
@@ -139,15 +136,18 @@ char *run_baseline_folder(const struct run *r, const char *name)
 }
 
 /* NULL where it cannot be read; then that is said. */
-static struct profile *load_before(struct run *r, const char *path, int *ret_type)
+static struct profile *load_before(struct run *r, const char *path, struct selection *ret)
 {
     struct profile *p = NULL;
     struct import im;
     struct err err;
     int rc = import_file(&im, path, &(struct import_opts){0}, &p, &err);
     import_done(&im);
-    if (rc == 0 && profile_pick_type(p, NULL, NULL, ret_type, &err) == 0)
+    struct value_ref value;
+    if (rc == 0 && profile_pick_value(p, NULL, NULL, &value, &err) == 0) {
+        *ret = selection_all(p, value);
         return p;
+    }
     run_say(r, "%s: %s", path, err.text);
     profile_free(p);
     return NULL;
@@ -156,17 +156,17 @@ static struct profile *load_before(struct run *r, const char *path, int *ret_typ
 static void load_recordings(struct run *r, struct suite_result *w, const char *folder)
 {
     autofree char *cache = mem_printf("%s/%s.cachegrind", folder, w->workload.name);
-    int type;
+    struct selection all;
     if (access(cache, R_OK) == 0)
-        w->before_cache = load_before(r, cache, &type);
+        w->before_cache = load_before(r, cache, &all);
     for (int i = 0;; i++) {
         autofree char *path = i ? mem_printf("%s/%s.%d.kelvin", folder, w->workload.name, i + 1)
                                 : mem_printf("%s/%s.kelvin", folder, w->workload.name);
         if (access(path, R_OK) != 0)
             return;
-        struct profile *p = load_before(r, path, &type);
+        struct profile *p = load_before(r, path, &all);
         if (p)
-            *vec_push(&w->before) = (struct diff_run){p, type};
+            *vec_push(&w->before) = (struct suite_recording){.profile = p, .selection = all};
     }
 }
 

@@ -145,12 +145,13 @@ static int64_t *self_by_name(const struct flat *f)
 static void name_counted_culprit(struct suite_result *w)
 {
     struct err err;
-    int type;
+    struct value_ref value;
     if (!w->has_cache_report || !w->before_cache ||
-        profile_pick_type(w->before_cache, "Ir", NULL, &type, &err) != 0)
+        profile_pick_value(w->before_cache, "Ir", NULL, &value, &err) != 0)
         return;
+    struct selection then_all = selection_all(w->before_cache, value);
     const struct flat *now = w->misses_report.functions;
-    struct flat *before = flat_build(w->before_cache, type, FLAT_FUNCTION);
+    struct flat *before = flat_build(&then_all, FLAT_FUNCTION);
     autofree int64_t *sums = self_by_name(before);
     int64_t most = 0, then = 0;
     uint32_t worst = 0;
@@ -176,14 +177,14 @@ static void name_counted_culprit(struct suite_result *w)
 
 static void compare_recordings(struct run *r, struct suite_result *w)
 {
-    VEC(struct diff_run) runs = {0};
+    VEC(const struct selection *) runs = {0};
     autobuf struct buf unlike = {0};
     if (!w->before.n || !w->recordings.n)
         return;
     for (size_t i = 0; i < w->before.n; i++)
-        *vec_push(&runs) = w->before.at[i];
+        *vec_push(&runs) = &w->before.at[i].selection;
     for (size_t i = 0; i < w->recordings.n; i++)
-        *vec_push(&runs) = (struct diff_run){w->recordings.at[i].profile, w->recordings.at[i].type};
+        *vec_push(&runs) = &w->recordings.at[i].selection;
     struct diff_opts opts = {
         .runs = runs.at, .n_before = w->before.n, .n_runs = runs.n, .min_share = 0.005};
     diff_unlike(&opts, &unlike);
@@ -243,13 +244,10 @@ static void check_rules(struct run *r, struct suite_result *w)
     }
     const struct suite_recording *rec = &w->recordings.at[0];
     if (rules_need_code(&w->rules))
-        hotcode_read_profile(&code, rec->profile, rec->type,
-                             &(struct hotcode_opts){.least = 0.001});
+        hotcode_read_profile(&code, &rec->selection, &(struct hotcode_opts){.least = 0.001});
     struct check_input in = {
-        .profile = rec->profile,
-        .type = rec->type,
-        .before = w->before.n ? w->before.at[0].p : NULL,
-        .before_type = w->before.n ? w->before.at[0].type : 0,
+        .selection = &rec->selection,
+        .before = w->before.n ? &w->before.at[0].selection : NULL,
         .code = code.rows.at,
         .n_code = code.rows.n,
         .no_code = code.notes.n ? code.notes.at[0] : "",

@@ -121,7 +121,11 @@ static int load(struct suite_recording *rec, const char *path, struct err *err)
     struct import im;
     int rc = import_file(&im, path, &(struct import_opts){.addresses = true}, &rec->profile, err);
     import_done(&im);
-    return rc == 0 ? profile_pick_type(rec->profile, NULL, NULL, &rec->type, err) : -1;
+    struct value_ref value;
+    if (rc != 0 || profile_pick_value(rec->profile, NULL, NULL, &value, err) != 0)
+        return -1;
+    rec->selection = selection_all(rec->profile, value);
+    return 0;
 }
 
 /* The last line of what the recorder said, without its name in front. Free it. */
@@ -220,9 +224,9 @@ static int record_workload(struct run *r, struct suite_result *w, const struct w
     for (long i = 0; i < w->workload.recordings && rc == 0; i++)
         rc = record_one(r, w, cpus, i, err);
     if (w->recordings.n) {
-        const char *n = meta_find(&w->recordings.at[0].profile->meta, META_SAMPLES);
         note_cpu_time(&r->suite, w);
-        run_say(r, "%s: %s samples", w->workload.name, n ? n : "?");
+        run_say(r, "%s: %lld samples", w->workload.name,
+                (long long)w->recordings.at[0].selection.n_samples);
     }
     if (w->failure)
         run_say(r, "%s: FAILED, it %s\n%s", w->workload.name, w->failure,
@@ -415,15 +419,13 @@ static void note_simulated(struct suite *s, const struct suite_result *w)
 {
     const struct profile *p = w->cache;
     struct err err;
-    int type;
-    if (profile_pick_type(p, "Ir", NULL, &type, &err) != 0)
+    struct value_ref value;
+    if (profile_pick_value(p, "Ir", NULL, &value, &err) != 0)
         return;
     autofree char *name = mem_printf("%s simulated", w->workload.name);
     struct series *to = series_add(&s->series, name);
     struct series_run *run = vec_push(&to->runs);
-    double sum = 0;
-    for (size_t i = 0; i < p->samples.n; i++)
-        sum += (double)p->samples.value[type][i];
+    double sum = (double)profile_value(p, value)->total;
     run->block = 0;
     for (int m = 0; m < MEASURES; m++)
         run->value[m] = m == MEASURE_INSTRUCTIONS ? sum : NAN;
@@ -441,6 +443,7 @@ static void take_cache(struct suite *s, struct suite_result *w, const char *path
         return;
     }
     w->cache = rec.profile;
+    w->cache_selection = rec.selection;
     w->cache_file = mem_strdup(name);
     note_simulated(s, w);
 }

@@ -26,6 +26,7 @@ static const struct opt simd_table[] = {
     {0, "top", OPT_INT, AT(top), "N", "how many functions to list (default: 20)", .min = 1,
      .max = 1e9},
     {0, "force", OPT_FLAG, AT(force), NULL, "read files that have changed since the profile"},
+    SELECTION_OPTS(struct cmd_simd_opts),
     INPUT_OPTS(struct cmd_simd_opts),
     OPT_END,
 };
@@ -39,8 +40,10 @@ struct simd_job {
 static int read_profile(struct simd_job *job, const struct input *in, struct err *err)
 {
     struct hotcode_opts opts = {.force = job->opts->force};
-    hotcode_read_profile(&job->code, in->profile, in->type, &opts);
+    hotcode_read_profile(&job->code, &in->selection, &opts);
     job->view.has_profile = true;
+    job->view.quantity = selection_quantity(&in->selection);
+    job->view.selected = in->selection.words;
     for (size_t i = 0; i < job->code.notes.n; i++)
         command_say("%s", job->code.notes.at[i]);
     if (!job->code.has_addresses)
@@ -50,12 +53,6 @@ static int read_profile(struct simd_job *job, const struct input *in, struct err
     if (!job->code.rows.n)
         return err_set(err, EXIT_INPUT, "none of the profile's code can be read here");
     return 0;
-}
-
-static int64_t count_samples(const struct input *in)
-{
-    int type = profile_count_type(in->profile, in->type);
-    return type < 0 ? -1 : in->profile->types[type].total;
 }
 
 static void read_host(struct simd_view *v)
@@ -105,7 +102,7 @@ static int run_profile(struct simd_job *job, const struct opt_result *operands)
     if (rc != EXIT_OK)
         return rc;
     input_tell_events(&in, &job->opts->input);
-    job->view.samples = count_samples(&in);
+    job->view.samples = in.selection.count_type < 0 ? -1 : in.selection.n_samples;
     rc = read_profile(job, &in, &err);
     if (rc == 0)
         rc = print(job, &err);

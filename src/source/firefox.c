@@ -11,14 +11,27 @@
  */
 #include "source/firefox_tables.h"
 #include "source/sources.h"
+#include "source/streamfacts.h"
 
 #include <math.h>
 
-enum weight_kind { WEIGHT_SAMPLES, WEIGHT_TIME, WEIGHT_BYTES, WEIGHT_CPU, WEIGHT_KINDS };
+enum weight_kind { WEIGHT_SAMPLES, WEIGHT_TIME, WEIGHT_BYTES, WEIGHT_KINDS };
+
+/* The stream of all threads whose samples weigh the same kind of thing. Columns are -1 if missing.
+ */
+struct weighed {
+    bool used, has_cpu;
+    int stream, samples, weight, cpu;
+};
+
+struct fact {
+    struct str_id key, value;
+};
 
 struct fx_thread {
     struct str_id name, process;
     int32_t pid, tid;
+    double start_ms, end_ms;   /* of its process; 0 = not known */
     struct firefox_tables own; /* in older files */
     firefox_column stack;
     VEC(int64_t) time_ns; /* or the difference to the one before */
@@ -40,8 +53,9 @@ struct firefox {
     bool untimed;                    /* kelvin had no times to write */
     bool own_meta;                   /* kelvin's own meta was there */
     struct str_id weight[3], cpu[3]; /* kelvin's own event, name and unit of the columns */
-    int types[WEIGHT_KINDS];         /* sample types, -1 until needed */
-    int64_t show_first;              /* kelvin's own default column, -1 = none */
+    struct weighed streams[WEIGHT_KINDS];
+    VEC(struct fact) facts; /* kelvin's own, about the stream */
+    int64_t show_first;     /* kelvin's own default column, -1 = none */
     uint64_t idle;
 };
 
@@ -133,6 +147,31 @@ static void read_kelvin_meta(struct firefox *f)
     }
 }
 
+/* See streamfacts.h. */
+static void read_kelvin_facts(struct firefox *f)
+{
+    struct text key;
+    if (!enter(f, JSON_OBJECT))
+        return;
+    while (json_member(&f->j, &key)) {
+        struct str_id name = profile_add_str(f->im->profile, key);
+        *vec_push(&f->facts) = (struct fact){name, get_str(f)};
+    }
+}
+
+static void read_kelvin_clock(struct firefox *f)
+{
+    uint64_t at[2] = {0};
+    if (!enter(f, JSON_ARRAY))
+        return;
+    for (int i = 0; json_element(&f->j); i++) {
+        int64_t v = json_get_int(&f->j);
+        if (i < 2 && v >= 0)
+            at[i] = (uint64_t)v;
+    }
+    f->im->profile->clock = (struct clock_pair){at[0], at[1]};
+}
+
 /* What kelvin adds: its own meta entries, and what the columns were called. */
 static void read_kelvin(struct firefox *f)
 {
@@ -150,6 +189,10 @@ static void read_kelvin(struct firefox *f)
             f->show_first = json_get_int(&f->j);
         else if (text_is(key, "meta"))
             read_kelvin_meta(f);
+        else if (text_is(key, "stream"))
+            read_kelvin_facts(f);
+        else if (text_is(key, "clock"))
+            read_kelvin_clock(f);
         else
             json_skip(&f->j);
     }
@@ -231,10 +274,10 @@ static void set_meta(struct firefox *f)
     double length_ms = f->profiling_ms[1] - f->profiling_ms[0];
     if (f->own_meta)
         return;
-    if (f->interval_ms > 0 && f->interval_ms <= 1000)
-        meta_set_u64(m, META_RATE_HZ, (uint64_t)llround(1000 / f->interval_ms));
-    if (f->start_ms > 0 && f->start_ms < 9e12)
-        meta_set_u64(m, META_TIME_NS, (uint64_t)llround(f->start_ms * 1e3) * 1000);
+    if (f->start_ms > 0 && f->start_ms < 9e12) { /* times of samples are since then */
+        p->clock.wall_ns = (uint64_t)llround(f->start_ms * 1e3) * 1000;
+        meta_set_u64(m, META_TIME_NS, p->clock.wall_ns);
+    }
     if (length_ms > 0 && length_ms < 9e12)
         meta_set_u64(m, META_DURATION_NS, (uint64_t)times_million(length_ms));
     if (f->product.i)
@@ -293,6 +336,10 @@ static void thread_member(struct firefox *f, struct fx_thread *t, struct text ke
         t->pid = get_id(f);
     else if (text_is(key, "tid"))
         t->tid = get_id(f);
+    else if (text_is(key, "processStartupTime"))
+        t->start_ms = get_number(f);
+    else if (text_is(key, "processShutdownTime"))
+        t->end_ms = get_number(f);
     else if (text_is(key, "samples"))
         read_samples(f, t);
     else if (!firefox_tables_member(&t->own, f->im, &f->j, key))
@@ -347,7 +394,7 @@ static enum weight_kind kind_of(const struct firefox *f, const struct fx_thread 
     struct text type = profile_str(f->im->profile, t->weight_type);
     if (text_is(type, "tracing-ms"))
         return WEIGHT_TIME;
-    return text_is(type, "bytes") ? WEIGHT_BYTES : WEIGHT_SAMPLES;
+    return dimension_of_unit(type) == DIM_BYTES ? WEIGHT_BYTES : WEIGHT_SAMPLES;
 }
 
 static bool has_cpu(const struct fx_thread *t)
@@ -358,40 +405,64 @@ static bool has_cpu(const struct fx_thread *t)
     return false;
 }
 
-static int add_type(struct firefox *f, enum weight_kind kind)
+static int add_column(struct firefox *f, int stream, const struct str_id own[3], const char *name,
+                      const char *unit)
 {
-    static const char *const names[WEIGHT_KINDS][2] = {
-        {"samples", "count"}, {"wall", "nanoseconds"}, {"bytes", "bytes"}, {"cpu", "nanoseconds"}};
     struct profile *p = f->im->profile;
-    const struct str_id *own = kind == WEIGHT_CPU ? f->cpu : f->weight;
     if (own[1].i)
-        return profile_add_type(p, profile_str(p, own[0]).at, profile_str(p, own[1]).at,
-                                profile_str(p, own[2]).at);
-    if (kind == WEIGHT_CPU && text_is(profile_str(p, f->cpu_unit), "variable CPU cycles"))
-        return profile_add_type(p, "", "cycles", "count");
-    return profile_add_type(p, "", names[kind][0], names[kind][1]);
+        return profile_add_value(p, stream, profile_str(p, own[1]).at, profile_str(p, own[2]).at);
+    return profile_add_value(p, stream, name, unit);
 }
 
-/* The columns that some thread needs. Rows are counted too where they weigh something else. */
-static void add_types(struct firefox *f)
+static bool counts_cycles(const struct firefox *f)
+{
+    return text_is(profile_str(f->im->profile, f->cpu_unit), "variable CPU cycles");
+}
+
+/* Rows are counted too where they weigh something else; our own files have what they had. */
+static void add_stream(struct firefox *f, enum weight_kind kind)
+{
+    static const char *const names[WEIGHT_KINDS] = {VALUE_SAMPLES, "wall", "bytes"};
+    static const enum dimension dimensions[WEIGHT_KINDS] = {DIM_COUNT, DIM_TIME, DIM_BYTES};
+    struct profile *p = f->im->profile;
+    struct weighed *w = &f->streams[kind];
+    bool own = f->weight[1].i != 0, cycles = counts_cycles(f);
+    w->samples = w->weight = w->cpu = -1;
+    w->stream = profile_add_stream(p, profile_str(p, f->weight[0]).at,
+                                   kind == WEIGHT_TIME && !own ? BY_TRACE : OBTAINED_UNKNOWN);
+    if (kind != WEIGHT_SAMPLES && !own)
+        w->samples = profile_add_value(p, w->stream, VALUE_SAMPLES, UNIT_COUNT);
+    w->weight = add_column(f, w->stream, f->weight, names[kind], dimension_unit(dimensions[kind]));
+    if (w->has_cpu)
+        w->cpu = add_column(f, w->stream, f->cpu, cycles ? "cycles" : "cpu",
+                            cycles ? UNIT_COUNT : UNIT_TIME);
+    if (f->interval_ms > 0 && f->interval_ms <= 1000 && !f->own_meta)
+        profile_stream(p, w->stream)->rate_hz = 1000 / f->interval_ms;
+    for (size_t i = 0; i < f->facts.n; i++)
+        streamfacts_set(p, w->stream, profile_str(p, f->facts.at[i].key),
+                        profile_str(p, f->facts.at[i].value));
+}
+
+/* The streams that some thread needs. */
+static void add_streams(struct firefox *f)
 {
     struct profile *p = f->im->profile;
-    bool used[WEIGHT_KINDS] = {0};
     for (size_t i = 0; i < f->threads.n; i++) {
-        used[kind_of(f, &f->threads.at[i])] = true;
-        used[WEIGHT_CPU] |= has_cpu(&f->threads.at[i]);
+        struct weighed *w = &f->streams[kind_of(f, &f->threads.at[i])];
+        w->used = true;
+        w->has_cpu |= has_cpu(&f->threads.at[i]);
     }
-    used[WEIGHT_SAMPLES] |= !f->weight[1].i;
-    for (int kind = 0; kind < WEIGHT_KINDS; kind++) {
-        f->types[kind] = used[kind] ? add_type(f, (enum weight_kind)kind) : -1;
-        if (used[kind] && kind != WEIGHT_SAMPLES)
-            p->types[f->types[kind]].count_type = f->types[WEIGHT_SAMPLES];
-    }
+    for (int kind = 0; kind < WEIGHT_KINDS; kind++)
+        if (f->streams[kind].used)
+            add_stream(f, (enum weight_kind)kind);
+    if (!f->threads.n)
+        return;
+    const struct weighed *first = &f->streams[kind_of(f, &f->threads.at[0])];
     bool own = f->weight[1].i != 0;
-    if (own && f->show_first >= 0 && f->show_first < p->n_types)
-        p->default_type = (int)f->show_first;
-    if (!own && f->threads.n)
-        p->default_type = f->types[kind_of(f, &f->threads.at[0])];
+    if (!own || f->show_first == 0)
+        p->default_value = (struct value_ref){first->stream, first->weight};
+    else if (f->show_first == 1 && first->cpu >= 0)
+        p->default_value = (struct value_ref){first->stream, first->cpu};
 }
 
 /* A weight is in millionths, which are the nanoseconds of a millisecond. */
@@ -399,55 +470,56 @@ static int set_weight(struct firefox *f, enum weight_kind kind, int64_t milliont
                       struct err *err)
 {
     int decimals = 6;
-    int type = f->types[kind];
+    struct value_ref column = {f->streams[kind].stream, f->streams[kind].weight};
     if (kind == WEIGHT_TIME) {
-        values[type] = millionths;
+        values[column.type] = millionths;
         return 0;
     }
     for (; decimals && millionths % 10 == 0; decimals--)
         millionths /= 10;
-    return profile_scale_value(f->im->profile, type, millionths, decimals, &values[type], err);
+    return profile_scale_value(f->im->profile, column, millionths, decimals, &values[column.type],
+                               err);
 }
 
 static int fill_values(struct firefox *f, const struct fx_thread *t, size_t row, int64_t *values,
                        struct err *err)
 {
     enum weight_kind kind = kind_of(f, t);
+    const struct weighed *w = &f->streams[kind];
     int64_t weight = row < t->weight.n ? t->weight.at[row] : 1000000;
     int64_t scale = text_is(profile_str(f->im->profile, f->cpu_unit), "\xc2\xb5s") ? 1000 : 1;
     if (weight < 0)
         return import_skip_byte(f->im, reader_offset(f->im->in), err,
                                 "sample %zu has a weight that is negative or does not fit", row);
-    if (kind != WEIGHT_SAMPLES && f->types[WEIGHT_SAMPLES] >= 0)
-        values[f->types[WEIGHT_SAMPLES]] = 1;
-    if (f->types[WEIGHT_CPU] >= 0 && row < t->cpu.n &&
-        __builtin_mul_overflow(t->cpu.at[row], scale, &values[f->types[WEIGHT_CPU]]))
+    if (w->samples >= 0)
+        values[w->samples] = 1;
+    if (w->cpu >= 0 && row < t->cpu.n &&
+        __builtin_mul_overflow(t->cpu.at[row], scale, &values[w->cpu]))
         return err_set(err, EXIT_INPUT, "the CPU time of sample %zu does not fit 64 bits", row);
     return set_weight(f, kind, weight, values, err);
 }
 
-static int add_sample(struct firefox *f, const struct fx_thread *t, struct sample *s, size_t row,
+static int add_sample(struct firefox *f, const struct fx_thread *t, struct row *to, size_t row,
                       struct err *err)
 {
+    enum { COLUMNS = 3 };
     const struct firefox_tables *tables = t->own.stacks.n ? &t->own : &f->shared;
     struct profile *p = f->im->profile;
-    int64_t values[PROFILE_MAX_TYPES] = {0};
-    bool any = false;
+    int64_t values[COLUMNS] = {0};
     if (t->stack.at[row] == FIREFOX_NONE) {
         f->idle++;
         return 0;
     }
-    const char *why = firefox_tables_stack(tables, t->stack.at[row], &s->stack);
+    const char *why = firefox_tables_stack(tables, t->stack.at[row], &to->stack);
     if (why)
         return import_skip_byte(f->im, reader_offset(f->im->in), err, "sample %zu of thread %s: %s",
                                 row, profile_str(p, t->name).at, why);
     if (fill_values(f, t, row, values, err) != 0)
         return -1;
-    for (int i = 0; i < p->n_types; i++)
-        any |= values[i] != 0;
-    struct sample whole = *s;
+    bool any = values[0] || values[1] || values[2];
+    struct row whole = *to;
     whole.values = values;
-    return any ? profile_add_sample(p, &whole, err) : 0;
+    return any ? profile_add_row(p, f->streams[kind_of(f, t)].stream, &whole, err) : 0;
 }
 
 /* The time of a row, after NOW, the one before; an impossible one is taken as no step. */
@@ -459,16 +531,34 @@ static int64_t time_of(const struct fx_thread *t, size_t row, int64_t now)
     return v == INT64_MIN ? now : v;
 }
 
+static uint64_t since_start_ns(double ms)
+{
+    int64_t ns = times_million(ms);
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* Ours says when it started recording, not when the process started. */
+static void set_process_times(struct firefox *f, const struct fx_thread *t, struct thread_id thread)
+{
+    struct profile *p = f->im->profile;
+    struct process_id id = p->threads.at[thread.i].process;
+    if (!id.i || f->own_meta)
+        return;
+    p->processes.at[id.i].start_ns = since_start_ns(t->start_ms);
+    p->processes.at[id.i].end_ns = since_start_ns(t->end_ms);
+}
+
 static int add_thread(struct firefox *f, struct fx_thread *t, struct err *err)
 {
-    struct thread thread = {t->name.i || f->own_meta ? t->name : t->process, t->pid, t->tid};
-    struct sample s = {.thread = profile_add_thread(f->im->profile, &thread)};
+    struct thread_key thread = {t->name.i || f->own_meta ? t->name : t->process, t->pid, t->tid};
+    struct row to = {.thread = profile_add_thread(f->im->profile, &thread)};
+    set_process_times(f, t, to.thread);
     int64_t now = 0;
     for (size_t row = 0; row < t->stack.n; row++) {
-        s.has_time = row < t->time_ns.n && !f->untimed;
+        to.has_time = row < t->time_ns.n && !f->untimed;
         now = row < t->time_ns.n ? time_of(t, row, now) : now;
-        s.time_ns = now > 0 ? (uint64_t)now : 0;
-        if (add_sample(f, t, &s, row, err) != 0)
+        to.time_ns = now > 0 ? (uint64_t)now : 0;
+        if (add_sample(f, t, &to, row, err) != 0)
             return -1;
     }
     return 0;
@@ -477,7 +567,7 @@ static int add_thread(struct firefox *f, struct fx_thread *t, struct err *err)
 static int build(struct firefox *f, struct err *err)
 {
     set_meta(f);
-    add_types(f);
+    add_streams(f);
     firefox_tables_resolve(&f->shared, f->im, &f->shared, &f->kinds);
     for (size_t i = 0; i < f->threads.n; i++) {
         struct fx_thread *t = &f->threads.at[i];
@@ -503,6 +593,7 @@ static void done(struct firefox *f)
     }
     vec_done(&f->threads);
     vec_done(&f->kinds);
+    vec_done(&f->facts);
     firefox_tables_done(&f->shared);
     jsonread_done(&f->j);
 }

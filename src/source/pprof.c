@@ -21,8 +21,17 @@
 
 enum { FIELD_BYTES_MAX = 1 << 30, DEPTH_MAX = 100000, FIELD_HEAD_BYTES = 20 };
 
-/* What a label of a sample is to us. */
-enum role { ROLE_UNSEEN, ROLE_NAME, ROLE_PROCESS, ROLE_TID, ROLE_PID, ROLE_TIME, ROLE_OTHER };
+/* What a label of a sample is to us; others become attributes. */
+enum label {
+    LABEL_UNSEEN,
+    LABEL_NAME,
+    LABEL_PROCESS,
+    LABEL_TID,
+    LABEL_PID,
+    LABEL_TIME,
+    LABEL_DURATION,
+    LABEL_OTHER
+};
 
 struct pprof {
     struct import *im;
@@ -33,15 +42,13 @@ struct pprof {
     uint64_t last_place;
 
     /* labels */
-    VEC(uint8_t) role_of;       /* enum role of each string as a key */
-    VEC(uint32_t) dropped_keys; /* strings */
-    uint64_t n_dropped;         /* samples with a label that was dropped */
+    VEC(uint8_t) label_of; /* enum label of each string as a key */
 
     /* the sample at hand, and the path of the one before to start from */
     VEC(struct frame_id) frames; /* leaf first */
     VEC(struct frame_id) path;   /* root first */
     VEC(struct stack_id) stacks; /* of each frame in path */
-    struct thread last_thread;
+    struct thread_key last_thread;
     struct thread_id last_thread_id;
 };
 
@@ -50,8 +57,7 @@ static void pprof_done(struct pprof *f)
     pprof_tables_done(&f->tables);
     pprof_header_done(&f->header);
     buf_done(&f->samples);
-    vec_done(&f->role_of);
-    vec_done(&f->dropped_keys);
+    vec_done(&f->label_of);
     vec_done(&f->frames);
     vec_done(&f->path);
     vec_done(&f->stacks);
@@ -74,7 +80,7 @@ static int value_type_field(struct pprof *f, uint32_t number, struct text messag
     if (!protofield_numbers(message, v, 2))
         return err_set(err, EXIT_INPUT, "byte %llu: a damaged value type",
                        (unsigned long long)place);
-    struct pprof_value_type type = {v[1], v[2]};
+    struct pprof_value_type type = {.name = v[1], .unit = v[2]};
     if (number == 11)
         f->header.period_type = type;
     else
@@ -191,33 +197,37 @@ static int read_field(struct pprof *f, struct err *err)
 
 /* --- labels --- */
 
-static enum role role_of_key(const struct pprof *f, struct text key)
+static enum label label_of_key(const struct pprof *f, struct text key)
 {
     static const struct {
         const char *key;
-        enum role role;
+        enum label label;
     } known[] = {
-        {"thread", ROLE_NAME},    {"thread_name", ROLE_NAME}, {"thread name", ROLE_NAME},
-        {"comm", ROLE_PROCESS},   {"process", ROLE_PROCESS},  {"tid", ROLE_TID},
-        {"thread_id", ROLE_TID},  {"thread id", ROLE_TID},    {"pid", ROLE_PID},
-        {"process_id", ROLE_PID},
+        {"thread", LABEL_NAME},    {"thread_name", LABEL_NAME}, {"thread name", LABEL_NAME},
+        {"comm", LABEL_PROCESS},   {"process", LABEL_PROCESS},  {"tid", LABEL_TID},
+        {"thread_id", LABEL_TID},  {"thread id", LABEL_TID},    {"pid", LABEL_PID},
+        {"process_id", LABEL_PID},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (text_is(key, known[i].key))
-            return known[i].role;
-    return f->header.ours && text_is(key, "time_ns") ? ROLE_TIME : ROLE_OTHER;
+            return known[i].label;
+    if (!f->header.ours)
+        return LABEL_OTHER;
+    return text_is(key, "time_ns")       ? LABEL_TIME
+           : text_is(key, "duration_ns") ? LABEL_DURATION
+                                         : LABEL_OTHER;
 }
 
-static enum role role_of(struct pprof *f, uint64_t key)
+static enum label label_of(struct pprof *f, uint64_t key)
 {
     if (key >= f->tables.strings.n)
-        return ROLE_OTHER;
-    while (f->role_of.n < f->tables.strings.n)
-        *vec_push(&f->role_of) = ROLE_UNSEEN;
-    uint8_t *role = &f->role_of.at[key];
-    if (*role == ROLE_UNSEEN)
-        *role = (uint8_t)role_of_key(f, pprof_text(&f->tables, key));
-    return (enum role) * role;
+        return LABEL_OTHER;
+    while (f->label_of.n < f->tables.strings.n)
+        *vec_push(&f->label_of) = LABEL_UNSEEN;
+    uint8_t *label = &f->label_of.at[key];
+    if (*label == LABEL_UNSEEN)
+        *label = (uint8_t)label_of_key(f, pprof_text(&f->tables, key));
+    return (enum label) * label;
 }
 
 /* A sample while it is being decoded. */
@@ -226,22 +236,25 @@ struct parts {
     bool negative;
     bool missing; /* a location that is not in the file */
     uint64_t missing_id;
-    bool has_time, dropped;
-    uint64_t time_ns;
-    struct thread thread;
-    bool has_thread_name;              /* better than the process's */
-    int64_t values[PROFILE_MAX_TYPES]; /* last, as only n_values of them are set */
+    bool has_time;
+    uint64_t time_ns, duration_ns;
+    struct thread_key thread;
+    struct attrs_id attrs;
+    bool has_thread_name;            /* better than the process's */
+    int64_t values[PPROF_TYPES_MAX]; /* last, as only n_values of them are set */
 };
 
-static void drop_label(struct pprof *f, struct parts *s, uint64_t key)
+static void add_attr(struct pprof *f, struct parts *s, const uint64_t *v)
 {
-    enum { KEYS_SHOWN = 8 };
-    s->dropped = true;
-    for (size_t i = 0; i < f->dropped_keys.n; i++)
-        if (f->dropped_keys.at[i] == key)
-            return;
-    if (key < f->tables.strings.n && f->dropped_keys.n < KEYS_SHOWN)
-        *vec_push(&f->dropped_keys) = (uint32_t)key;
+    struct profile *p = f->im->profile;
+    struct attr a = {.key = pprof_string(&f->tables, v[1], NULL), .is_number = !v[2]};
+    if (a.is_number) {
+        a.number = (int64_t)v[3];
+        a.unit = pprof_string(&f->tables, v[4], NULL);
+    } else {
+        a.text = pprof_string(&f->tables, v[2], NULL);
+    }
+    s->attrs = attrs_add(&p->attrs, s->attrs, &a);
 }
 
 /* A number in a label, be it written as one or as text. */
@@ -256,29 +269,32 @@ static bool label_id(struct pprof *f, const uint64_t *v, int32_t *ret)
     return true;
 }
 
-/* V: 1 key, 2 string, 3 number, 4 its unit. False when the label says nothing to us. */
+/* V: 1 key, 2 string, 3 number, 4 its unit. False when the label is one that we know nothing of. */
 static bool take_label(struct pprof *f, struct parts *s, const uint64_t *v)
 {
-    enum role role = role_of(f, v[1]);
-    switch (role) {
-    case ROLE_NAME:
-    case ROLE_PROCESS:
+    enum label label = label_of(f, v[1]);
+    switch (label) {
+    case LABEL_NAME:
+    case LABEL_PROCESS:
         if (!v[2])
-            return label_id(f, v, role == ROLE_NAME ? &s->thread.tid : &s->thread.pid);
-        if (role == ROLE_NAME || !s->has_thread_name)
+            return label_id(f, v, label == LABEL_NAME ? &s->thread.tid : &s->thread.pid);
+        if (label == LABEL_NAME || !s->has_thread_name)
             s->thread.name = pprof_string(&f->tables, v[2], NULL);
-        s->has_thread_name |= role == ROLE_NAME;
+        s->has_thread_name |= label == LABEL_NAME;
         return true;
-    case ROLE_TID:
+    case LABEL_TID:
         return label_id(f, v, &s->thread.tid);
-    case ROLE_PID:
+    case LABEL_PID:
         return label_id(f, v, &s->thread.pid);
-    case ROLE_TIME:
+    case LABEL_TIME:
         s->has_time = true;
         s->time_ns = v[3];
         return true;
-    case ROLE_UNSEEN:
-    case ROLE_OTHER:
+    case LABEL_DURATION:
+        s->duration_ns = v[3];
+        return true;
+    case LABEL_UNSEEN:
+    case LABEL_OTHER:
         break;
     }
     return false;
@@ -290,20 +306,8 @@ static bool add_label(struct pprof *f, struct parts *s, struct text message)
     if (!protofield_numbers(message, v, 4))
         return false;
     if (!take_label(f, s, v))
-        drop_label(f, s, v[1]);
+        add_attr(f, s, v);
     return true;
-}
-
-static void note_dropped_labels(struct pprof *f)
-{
-    autobuf struct buf keys = {0};
-    if (!f->n_dropped)
-        return;
-    for (size_t i = 0; i < f->dropped_keys.n; i++)
-        buf_printf(&keys, "%s'%.*s'", i ? ", " : "",
-                   TEXT_ARG(pprof_text(&f->tables, f->dropped_keys.at[i])));
-    import_note(f->im, "labels of %llu sample%s were left out: %s",
-                (unsigned long long)f->n_dropped, f->n_dropped == 1 ? "" : "s", buf_cstr(&keys));
 }
 
 /* --- samples --- */
@@ -327,7 +331,7 @@ static int add_location_id(struct pprof *f, struct parts *s, uint64_t id, struct
 static void add_value(struct parts *s, uint64_t v)
 {
     s->negative |= v > INT64_MAX;
-    if (s->n_values < PROFILE_MAX_TYPES)
+    if (s->n_values < PPROF_TYPES_MAX)
         s->values[s->n_values] = (int64_t)v;
     s->n_values++;
 }
@@ -392,9 +396,9 @@ static struct stack_id make_stack(struct pprof *f)
     return id;
 }
 
-static struct thread_id make_thread(struct pprof *f, const struct thread *t)
+static struct thread_id make_thread(struct pprof *f, const struct thread_key *t)
 {
-    const struct thread *last = &f->last_thread;
+    const struct thread_key *last = &f->last_thread;
     if (t->name.i != last->name.i || t->pid != last->pid || t->tid != last->tid) {
         f->last_thread = *t;
         f->last_thread_id = profile_add_thread(f->im->profile, t);
@@ -427,27 +431,54 @@ static int check_sample(struct pprof *f, const struct parts *s, bool bad, uint64
     return 0;
 }
 
+/* A row for each stream that the sample has something of; the types of a single one are its
+ * columns.
+ */
+static int add_rows(struct pprof *f, struct row *row, struct err *err)
+{
+    struct profile *p = f->im->profile;
+    const struct pprof_header *h = &f->header;
+    const int64_t *all = row->values;
+    if (p->streams.n == 1)
+        return profile_add_row(p, 0, row, err);
+    for (size_t stream = 0; stream < p->streams.n; stream++) {
+        int64_t values[STREAM_MAX_TYPES], any = 0;
+        for (size_t i = 0; i < h->types.n; i++) {
+            struct value_ref column = h->types.at[i].column;
+            if (column.stream != (int)stream)
+                continue;
+            values[column.type] = all[i];
+            any |= all[i];
+        }
+        row->values = values;
+        if (any && profile_add_row(p, (int)stream, row, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int add_sample(struct pprof *f, struct text message, uint64_t place, struct err *err)
 {
     struct parts s;
     memset(&s, 0, offsetof(struct parts, values));
-    s.thread = (struct thread){.pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
+    s.thread = (struct thread_key){.pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
     struct cursor c = cursor_of(message.at, message.n);
     bool skip;
     if (parse_sample(f, &c, &s, err) != 0 || check_sample(f, &s, c.bad, place, &skip, err) != 0)
         return -1;
     if (skip)
         return 0;
-    f->n_dropped += s.dropped;
-    struct sample sample = {
+    struct row row = {
         .stack = make_stack(f),
         .thread = make_thread(f, &s.thread),
+        .attrs = s.attrs,
         .has_time = s.has_time,
         .time_ns = s.time_ns,
+        .duration_ns = s.duration_ns,
         .values = s.values,
     };
     struct err inner;
-    if (profile_add_sample(f->im->profile, &sample, &inner) != 0)
+    if (add_rows(f, &row, &inner) != 0)
         return err_set(err, inner.code, "byte %llu: %s", (unsigned long long)place, inner.text);
     return 0;
 }
@@ -474,8 +505,7 @@ static int read_whole(struct pprof *f, struct err *err)
         return rc;
     if (pprof_header_apply(&f->header, err) != 0 || add_samples(f, err) != 0)
         return -1;
-    pprof_header_set_kind(&f->header);
-    note_dropped_labels(f);
+    pprof_header_set_obtained(&f->header);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "source/speedscope.h"
 #include "source/sources.h"
+#include "source/streamfacts.h"
 
 /* --- frames --- */
 
@@ -117,42 +118,105 @@ static char *read_own_str(struct jsonread *j)
     return mem_strndup(t.at, t.n);
 }
 
+struct own_type {
+    char *event, *name, *unit;
+    int64_t stream, decimals; /* stream -1 = the event's */
+};
+
+/* The stream of a type that the file describes: by number, or else by its event. */
+static int own_stream(struct speedscope *s, const struct own_type *t)
+{
+    struct profile *p = s->im->profile;
+    const char *event = t->event ? t->event : "";
+    if (t->stream >= 0 && (size_t)t->stream < p->streams.n)
+        return (int)t->stream;
+    for (size_t i = 0; t->stream < 0 && i < p->streams.n; i++)
+        if (text_is(profile_str(p, p->streams.at[i]->event), event))
+            return (int)i;
+    if (t->stream > (int64_t)p->streams.n)
+        return -1;
+    return profile_add_stream(p, event, OBTAINED_UNKNOWN);
+}
+
+static void add_own_type(struct speedscope *s, const struct own_type *t)
+{
+    struct profile *p = s->im->profile;
+    bool good = t->decimals >= 0 && t->decimals <= 9 && t->stream >= -1;
+    int stream = good ? own_stream(s, t) : -1;
+    int type = stream < 0
+                   ? -1
+                   : profile_add_value(p, stream, t->name ? t->name : "", t->unit ? t->unit : "");
+    if (type < 0) {
+        json_fail(&s->j, "a sample type that makes no sense");
+        return;
+    }
+    profile_stream(p, stream)->types[type].decimals = (int)t->decimals;
+    *vec_push(&s->own_types) = (struct value_ref){stream, type};
+}
+
 static void read_own_type(struct speedscope *s)
 {
     struct jsonread *j = &s->j;
-    autofree char *event = NULL, *name = NULL, *unit = NULL;
-    int64_t decimals = 0, count_type = -1;
+    struct own_type t = {.stream = -1};
     struct text key;
     json_enter(j, JSON_OBJECT);
     while (json_member(j, &key)) {
-        char **str = text_is(key, "event") ? &event : text_is(key, "name") ? &name : NULL;
-        str = text_is(key, "unit") ? &unit : str;
+        char **str = text_is(key, "event") ? &t.event : text_is(key, "name") ? &t.name : NULL;
+        str = text_is(key, "unit") ? &t.unit : str;
         if (str) {
             free(*str);
             *str = read_own_str(j);
         } else if (text_is(key, "decimals"))
-            decimals = json_get_int(j);
-        else if (text_is(key, "count_type"))
-            count_type = json_get_int(j);
+            t.decimals = json_get_int(j);
+        else if (text_is(key, "stream"))
+            t.stream = json_get_int(j);
         else
             json_skip(j);
     }
-    int i =
-        profile_add_type(s->im->profile, event ? event : "", name ? name : "", unit ? unit : "");
-    bool good = i >= 0 && decimals >= 0 && decimals <= 9 && count_type >= -1 &&
-                count_type < PROFILE_MAX_TYPES;
-    if (!good) {
-        json_fail(j, "a sample type that makes no sense");
-        return;
+    add_own_type(s, &t);
+    free(t.event);
+    free(t.name);
+    free(t.unit);
+}
+
+/* {"event": "cycles", "obtained": "hardware counter", "lost": "3"}: see streamfacts.h. */
+static void read_own_facts(struct speedscope *s, int stream)
+{
+    struct text key;
+    json_enter(&s->j, JSON_OBJECT);
+    while (json_member(&s->j, &key)) {
+        autofree char *name = mem_strndup(key.at, key.n);
+        struct text value = json_get_text(&s->j);
+        if (stream >= 0)
+            streamfacts_set(s->im->profile, stream, text_of(name), value);
     }
-    s->im->profile->types[i].decimals = (int)decimals;
-    s->im->profile->types[i].count_type = (int)count_type;
+}
+
+static void read_own_streams(struct speedscope *s)
+{
+    struct profile *p = s->im->profile;
+    json_enter(&s->j, JSON_ARRAY);
+    for (int i = 0; json_element(&s->j); i++)
+        read_own_facts(s,
+                       (size_t)i < p->streams.n ? i : profile_add_stream(p, "", OBTAINED_UNKNOWN));
+}
+
+static void read_own_clock(struct speedscope *s)
+{
+    uint64_t at[2] = {0};
+    json_enter(&s->j, JSON_ARRAY);
+    for (int i = 0; json_element(&s->j); i++) {
+        int64_t v = json_get_int(&s->j);
+        if (i < 2 && v >= 0)
+            at[i] = (uint64_t)v;
+    }
+    s->im->profile->clock = (struct clock_pair){at[0], at[1]};
 }
 
 static void read_own_thread(struct speedscope *s)
 {
     struct jsonread *j = &s->j;
-    struct thread t = {.pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
+    struct thread_key t = {.pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
     struct text key;
     json_enter(j, JSON_OBJECT);
     while (json_member(j, &key)) {
@@ -180,15 +244,11 @@ static void read_own_meta(struct speedscope *s)
 
 static void check_own_types(struct speedscope *s, int64_t default_type)
 {
-    struct profile *p = s->im->profile;
-    for (int i = 0; i < p->n_types; i++)
-        if (p->types[i].count_type >= p->n_types)
-            json_fail(&s->j, "a sample type that is counted by none");
-    if (default_type < -1 || default_type >= p->n_types)
+    if (default_type < -1 || default_type >= (int64_t)s->own_types.n)
         json_fail(&s->j, "the default sample type is not in the file");
-    else
-        p->default_type = (int)default_type;
-    s->is_own = p->n_types > 0;
+    else if (default_type >= 0)
+        s->im->profile->default_value = s->own_types.at[default_type];
+    s->is_own = s->own_types.n > 0;
 }
 
 static void read_own(struct speedscope *s)
@@ -202,6 +262,10 @@ static void read_own(struct speedscope *s)
             read_own_meta(s);
         } else if (text_is(key, "default_type")) {
             default_type = json_get_int(j);
+        } else if (text_is(key, "streams")) {
+            read_own_streams(s);
+        } else if (text_is(key, "clock")) {
+            read_own_clock(s);
         } else if (text_is(key, "types")) {
             json_enter(j, JSON_ARRAY);
             while (json_element(j))
@@ -271,14 +335,14 @@ static void check_file(struct speedscope *s)
     if (s->is_own || s->active < 0)
         return;
     meta_set_u64(&s->im->profile->meta, "active_profile", (uint64_t)s->active);
-    if ((uint64_t)s->active < s->type_of_profile.n)
-        s->im->profile->default_type = s->type_of_profile.at[s->active];
+    if ((uint64_t)s->active < s->value_of_profile.n)
+        s->im->profile->default_value = s->value_of_profile.at[s->active];
 }
 
 static int speedscope_read(struct import *im, struct err *err)
 {
-    struct speedscope s = {
-        .im = im, .types = {{-1, -1}, {-1, -1}, {-1, -1}}, .count_type = -1, .active = -1};
+    struct speedscope s = {.im = im, .active = -1};
+    memset(s.streams, -1, sizeof s.streams);
     jsonread_init(&s.j, im->in);
     read_file(&s);
     check_file(&s);
@@ -287,7 +351,8 @@ static int speedscope_read(struct import *im, struct err *err)
     vec_done(&s.frames);
     vec_done(&s.early);
     idmap_done(&s.early_map);
-    vec_done(&s.type_of_profile);
+    vec_done(&s.value_of_profile);
+    vec_done(&s.own_types);
     vec_done(&s.own_threads);
     return failed ? -1 : 0;
 }

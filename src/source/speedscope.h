@@ -7,14 +7,13 @@
  *                     {"type": "evented", ..., "events": [{"type": "O" or "C", "frame", "at"}]} ],
  *       "name", "exporter", "activeProfileIndex" }
  *
- * Frames may come after the profiles that use them. What Kelvin itself adds to its exports, and
+ * Profiles of one unit family (time, bytes, none) are one stream, evented ones another. Frames may
+ * come after the profiles that use them. What Kelvin itself adds to its exports, and
  * reads back from them, is in objects called "kelvin"; see doc/formats.md.
  */
 #pragma once
 #include "base/jsonread.h"
 #include "source/import.h"
-
-enum unit_family { FAMILY_TIME, FAMILY_BYTES, FAMILY_NONE, FAMILIES };
 
 /* A frame that was used before it was described. */
 struct early_frame {
@@ -30,13 +29,15 @@ struct speedscope {
     VEC(struct frame_id) frames;
     VEC(struct early_frame) early;
     struct idmap early_map;
-    int types[FAMILIES][2]; /* of sampled and evented profiles; -1 until needed */
-    int count_type;         /* samples of sampled profiles in time; -1 until needed */
-    int64_t active;         /* activeProfileIndex, or -1 */
-    VEC(int) type_of_profile;
+    int streams[DIMENSIONS][2]; /* of sampled and evented profiles; -1 until needed */
+    int64_t active;             /* activeProfileIndex, or -1 */
+    VEC(struct value_ref) value_of_profile;
     bool is_own; /* written by us, with types and threads of its own */
+    VEC(struct value_ref) own_types;
     VEC(struct thread_id) own_threads;
-    size_t group_row, group_n; /* the rows of the last profile, which the next one may join */
+    /* the rows of the last profile, which the next one may join */
+    int group_stream;
+    size_t group_row, group_n;
 };
 
 /* The frame of an index in shared.frames, described or not. Sets the reader's error. */

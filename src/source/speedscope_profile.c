@@ -24,7 +24,7 @@ struct open_frame {
 
 struct unit {
     const char *name;
-    enum unit_family family;
+    enum dimension dimension;
     int exponent;     /* powers of ten to our unit */
     int max_decimals; /* of a value in our unit */
 };
@@ -49,9 +49,9 @@ struct sheet {
 static const struct unit *find_unit(struct text name)
 {
     static const struct unit units[] = {
-        {"none", FAMILY_NONE, 0, 6},         {"nanoseconds", FAMILY_TIME, 0, 3},
-        {"microseconds", FAMILY_TIME, 3, 3}, {"milliseconds", FAMILY_TIME, 6, 3},
-        {"seconds", FAMILY_TIME, 9, 3},      {"bytes", FAMILY_BYTES, 0, 6},
+        {"none", DIM_COUNT, 0, 6},        {"nanoseconds", DIM_TIME, 0, 3},
+        {"microseconds", DIM_TIME, 3, 3}, {"milliseconds", DIM_TIME, 6, 3},
+        {"seconds", DIM_TIME, 9, 3},      {"bytes", DIM_BYTES, 0, 6},
     };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (text_is(name, units[i].name))
@@ -104,7 +104,7 @@ static struct decimal read_decimal(struct jsonread *j, const char *what)
 }
 
 /* Values of our own exports are in their own type's unit already. */
-static const struct unit own_unit = {"", FAMILY_NONE, 0, READ_DECIMALS};
+static const struct unit own_unit = {"", DIM_COUNT, 0, READ_DECIMALS};
 
 /* D of UNIT in our unit, rounded to the decimals that make sense there. */
 static bool to_our_unit(const struct unit *unit, struct decimal *d)
@@ -269,7 +269,7 @@ static void read_own(struct speedscope *s, struct sheet *t)
         } else
             json_skip(j);
     }
-    if (t->own_type < 0 || t->own_type >= s->im->profile->n_types || t->own_thread < 0 ||
+    if (t->own_type < 0 || t->own_type >= (int64_t)s->own_types.n || t->own_thread < 0 ||
         (uint64_t)t->own_thread >= s->own_threads.n)
         json_fail(j, "a profile of a type or thread that is not in the file");
 }
@@ -356,79 +356,79 @@ static void check_sheet(struct speedscope *s, struct sheet *t)
 
 /* --- from the lists to samples --- */
 
-/* The sample type of a sheet, or -1 when there are too many. */
-static int add_type(struct speedscope *s, const struct sheet *t)
+/* The stream of a sheet: how many samples, if they are in time, and what they weigh. */
+static int add_stream(struct speedscope *s, const struct sheet *t)
 {
-    static const struct {
-        const char *name[2], *unit; /* sampled, evented */
-    } known[FAMILIES] = {
-        [FAMILY_TIME] = {{"time", "duration"}, "nanoseconds"},
-        [FAMILY_BYTES] = {{"bytes", "traced_bytes"}, "bytes"},
-        [FAMILY_NONE] = {{"weight", "traced"}, "count"},
-    };
-    enum unit_family family = t->unit->family;
+    static const char *const names[DIMENSIONS][2] = {/* sampled, evented */
+                                                     [DIM_TIME] = {"time", "duration"},
+                                                     [DIM_BYTES] = {"bytes", "traced_bytes"},
+                                                     [DIM_COUNT] = {"weight", "traced"}};
     struct profile *p = s->im->profile;
-    bool counts = t->sampled && family == FAMILY_TIME;
-    if (p->n_types > PROFILE_MAX_TYPES - 2)
+    enum dimension d = t->unit->dimension;
+    int *stream = &s->streams[d][t->evented];
+    if (*stream >= 0)
+        return *stream;
+    *stream = profile_add_stream(p, "", t->evented ? BY_TRACE : OBTAINED_UNKNOWN);
+    if (*stream < 0)
         return -1;
-    if (counts && s->count_type < 0)
-        s->count_type = profile_add_type(p, "", "samples", "count");
-    int *type = &s->types[family][t->evented];
-    if (*type < 0) {
-        *type = profile_add_type(p, "", known[family].name[t->evented], known[family].unit);
-        p->types[*type].count_type = counts ? s->count_type : -1;
-    }
-    return *type;
+    if (t->sampled && d == DIM_TIME)
+        profile_add_value(p, *stream, VALUE_SAMPLES, UNIT_COUNT);
+    profile_add_value(p, *stream, names[d][t->evented], dimension_unit(d));
+    return *stream;
 }
 
 static struct thread_id thread_of(struct speedscope *s, const struct sheet *t)
 {
     if (t->own_thread >= 0)
         return s->own_threads.at[t->own_thread];
-    struct thread thread = {.name = t->name, .pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
+    struct thread_key thread = {.name = t->name, .pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
     return profile_add_thread(s->im->profile, &thread);
-}
-
-/* Values of a sheet that are a further column of the rows before it. */
-static bool joins_rows(const struct speedscope *s, const struct sheet *t, struct thread_id thread)
-{
-    const struct samples *rows = &s->im->profile->samples;
-    if (!t->joins || s->im->profile->merge_samples || s->group_n != t->stacks.n)
-        return false;
-    for (size_t i = 0; i < s->group_n; i++)
-        if (rows->stack[s->group_row + i].i != t->stacks.at[i].i ||
-            rows->thread[s->group_row + i].i != thread.i)
-            return false;
-    return true;
 }
 
 struct output {
     const struct unit *unit;
-    int type, count_type;
+    struct value_ref column;
+    int samples; /* the column that counts, or -1 */
     struct thread_id thread;
     bool joins, has_time;
-    int64_t values[PROFILE_MAX_TYPES]; /* all zero between samples */
+    int64_t values[STREAM_MAX_TYPES]; /* all zero between rows */
 };
 
-static int add_value(struct speedscope *s, size_t row, int type, int64_t value, struct err *err)
+/* Values of a sheet that are a further column of the rows before it. */
+static bool joins_rows(const struct speedscope *s, const struct sheet *t, const struct output *o)
+{
+    const struct rows *rows = &profile_stream(s->im->profile, o->column.stream)->rows;
+    if (!t->joins || s->im->profile->merge_rows || s->group_stream != o->column.stream ||
+        s->group_n != t->stacks.n || s->group_row + s->group_n > rows->n)
+        return false;
+    for (size_t i = 0; i < s->group_n; i++)
+        if (rows->stack[s->group_row + i].i != t->stacks.at[i].i ||
+            rows->thread[s->group_row + i].i != o->thread.i)
+            return false;
+    return true;
+}
+
+static int add_value(struct speedscope *s, size_t row, struct value_ref column, int64_t value,
+                     struct err *err)
 {
     struct profile *p = s->im->profile;
-    if (__builtin_add_overflow(p->types[type].total, value, &p->types[type].total))
+    struct stream *to = profile_stream(p, column.stream);
+    struct value_type *type = &to->types[column.type];
+    if (__builtin_add_overflow(type->total, value, &type->total))
         return err_set(err, EXIT_INPUT, "the sum of all '%s' values does not fit 64 bits",
-                       profile_str(p, p->types[type].name).at);
-    p->samples.value[type][row] += value;
+                       profile_str(p, type->name).at);
+    to->rows.value[column.type][row] += value;
     return 0;
 }
 
-static int add_row(struct speedscope *s, struct output *o, const struct sample *sample,
-                   struct err *err)
+static int add_row(struct speedscope *s, struct output *o, const struct row *row, struct err *err)
 {
-    bool counted = o->count_type >= 0;
-    if (o->values[o->type] == 0 && !counted && !s->is_own)
+    bool counted = o->samples >= 0;
+    if (o->values[o->column.type] == 0 && !counted && !s->is_own)
         return 0; /* no effect */
     if (counted)
-        o->values[o->count_type] = 1;
-    return profile_add_sample(s->im->profile, sample, err);
+        o->values[o->samples] = 1;
+    return profile_add_row(s->im->profile, o->column.stream, row, err);
 }
 
 /* Picoseconds, which 64 bits hold for a hundred days only: not enough for times since 1970. */
@@ -451,19 +451,19 @@ static int add_samples(struct speedscope *s, struct sheet *t, struct output *o, 
     clock_ps now = clock_of(start);
     for (size_t i = 0; i < t->stacks.n; i++) {
         struct decimal w = t->weights.at[i];
-        struct sample sample = {.stack = t->stacks.at[i], .thread = o->thread, .values = o->values};
-        sample.has_time = o->has_time || t->times_ns.n;
-        sample.time_ns = t->times_ns.n ? t->times_ns.at[i] : (uint64_t)(now / 1000);
-        int64_t *value = &o->values[o->type];
+        struct row row = {.stack = t->stacks.at[i], .thread = o->thread, .values = o->values};
+        row.has_time = o->has_time || t->times_ns.n;
+        row.time_ns = t->times_ns.n ? t->times_ns.at[i] : (uint64_t)(now / 1000);
+        int64_t *value = &o->values[o->column.type];
         if (!to_our_unit(o->unit, &w))
             return err_set(err, EXIT_INPUT, "%s", too_big);
         now += clock_of(w);
-        if (sample.stack.i == NO_STACK)
+        if (row.stack.i == NO_STACK)
             continue;
-        if (profile_scale_value(s->im->profile, o->type, w.value, w.decimals, value, err) != 0)
+        if (profile_scale_value(s->im->profile, o->column, w.value, w.decimals, value, err) != 0)
             return -1;
-        int rc = o->joins ? add_value(s, s->group_row + i, o->type, *value, err)
-                          : add_row(s, o, &sample, err);
+        int rc = o->joins ? add_value(s, s->group_row + i, o->column, *value, err)
+                          : add_row(s, o, &row, err);
         if (rc != 0)
             return -1;
     }
@@ -472,25 +472,32 @@ static int add_samples(struct speedscope *s, struct sheet *t, struct output *o, 
 
 static void emit(struct speedscope *s, struct sheet *t)
 {
-    struct output o = {.thread = thread_of(s, t), .count_type = -1};
+    struct profile *p = s->im->profile;
+    struct output o = {.thread = thread_of(s, t), .samples = -1};
     struct err err;
     bool own = t->own_type >= 0;
     o.unit = own ? &own_unit : t->unit;
-    o.type = own ? (int)t->own_type : add_type(s, t);
-    if (o.type < 0) {
-        json_fail(&s->j, "more than %d sample types", PROFILE_MAX_TYPES);
-        return;
+    if (own) {
+        o.column = s->own_types.at[t->own_type];
+        o.joins = joins_rows(s, t, &o);
+    } else {
+        int stream = add_stream(s, t);
+        if (stream < 0) {
+            json_fail(&s->j, "more than %d streams", PROFILE_MAX_STREAMS);
+            return;
+        }
+        o.column = (struct value_ref){stream, profile_stream(p, stream)->n_types - 1};
+        o.samples = stream_samples(profile_stream(p, stream));
+        o.has_time = t->unit->dimension == DIM_TIME;
     }
-    if (!own && t->sampled && t->unit->family == FAMILY_TIME)
-        o.count_type = s->count_type;
-    o.has_time = !own && t->unit->family == FAMILY_TIME;
-    o.joins = own && joins_rows(s, t, o.thread);
+    const struct rows *rows = &profile_stream(p, o.column.stream)->rows;
     if (!o.joins)
-        s->group_row = s->im->profile->samples.n;
+        s->group_row = rows->n;
     if (add_samples(s, t, &o, &err) != 0)
         json_fail(&s->j, "%s", err.text);
-    s->group_n = s->im->profile->samples.n - s->group_row;
-    *vec_push(&s->type_of_profile) = o.type;
+    s->group_n = rows->n - s->group_row;
+    s->group_stream = o.column.stream;
+    *vec_push(&s->value_of_profile) = o.column;
 }
 
 void speedscope_profile(struct speedscope *s)

@@ -8,6 +8,7 @@
 #include "suite/suite.h"
 #include "view/check.h"
 #include "view/document.h"
+#include "view/facts.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -46,12 +47,13 @@ static void fact(struct document *d, const char *what, const char *value)
     document_cell(d, text_of(page_shorten(*value ? value : "not known", shown, sizeof shown)), 0);
 }
 
-/* What is in the profile's meta, if anything. */
-static void fact_of(struct document *d, const struct profile *p, const char *what, const char *key)
+/* What is known about a recording, if anything. */
+static void fact_of(struct document *d, const struct selection *s, const char *what,
+                    const char *key)
 {
-    const char *value = meta_find(&p->meta, key);
-    if (value)
-        fact(d, what, value);
+    autobuf struct buf value = {0};
+    if (facts_add(&value, s, key))
+        fact(d, what, buf_cstr(&value));
 }
 
 /* --- where it comes from --- */
@@ -152,19 +154,19 @@ static void add_provenance(struct document *d, const struct suite *s, const stru
 
 /* --- how it was measured --- */
 
-static const char *caveat(const char *kind)
+static const char *caveat(enum obtained kind)
 {
-    if (!kind)
+    if (kind == OBTAINED_UNKNOWN)
         return "How the samples were obtained is not recorded.";
-    if (strcmp(kind, META_KIND_SOFTWARE) == 0)
+    if (kind == BY_SOFTWARE_CLOCK)
         return "A software clock looked at the program: shares of time are estimates, and code "
                "that "
                "runs with interrupts off is not seen. These are no hardware counters.";
-    if (strcmp(kind, META_KIND_TIMER) == 0)
+    if (kind == BY_TIMER)
         return "A timer inside the program took the samples, at the ticks of the kernel: time in "
                "the "
                "kernel is counted for the code that called it. These are no hardware counters.";
-    if (strcmp(kind, META_KIND_HARDWARE) == 0)
+    if (kind == BY_HARDWARE)
         return "A hardware counter triggered the samples: the place may be a few instructions "
                "late.";
     return "Samples were taken on an event, not by time: shares are shares of that event.";
@@ -172,20 +174,20 @@ static const char *caveat(const char *kind)
 
 static void add_sampling(struct document *d, const struct suite_result *r)
 {
-    const struct profile *p = r->recordings.at[0].profile;
+    const struct selection *p = &r->recordings.at[0].selection;
     char n[UNITS_MAX];
     document_heading(d, "How it was sampled");
-    document_text(d, "%s", caveat(meta_find(&p->meta, META_KIND)));
+    document_text(d, "%s", caveat(p->stream->obtained));
     document_table(d, facts, 2);
-    fact_of(d, p, "kind", META_KIND);
+    fact_of(d, p, "kind", FACT_KIND);
     fact_of(d, p, "engine", META_ENGINE);
     fact_of(d, p, "note", META_ENGINE_NOTE);
-    fact_of(d, p, "event", META_EVENT);
-    fact_of(d, p, "samples a second asked for", META_RATE_HZ);
-    fact_of(d, p, "samples a second of CPU time got", META_RATE_ACHIEVED_HZ);
+    fact_of(d, p, "event", FACT_EVENT);
+    fact_of(d, p, "samples a second asked for", FACT_RATE_HZ);
+    fact_of(d, p, "samples a second of CPU time got", FACT_RATE_ACHIEVED_HZ);
     fact(d, "samples", units_count(n, (uint64_t)r->report.quality.samples));
-    fact_of(d, p, "samples lost", META_LOST);
-    fact_of(d, p, "stacks that did not reach the bottom", META_UNFINISHED);
+    fact_of(d, p, "samples lost", FACT_LOST);
+    fact_of(d, p, "stacks that did not reach the bottom", FACT_UNFINISHED);
     fact_of(d, p, "frames without a name", META_UNNAMED_SHARE);
     if (r->recordings.n > 1)
         document_text(d,
@@ -319,8 +321,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
 static void add_rules(struct document *d, const struct suite_result *r)
 {
     struct check_view v = {.subject = r->recordings.at[0].file,
-                           .profile = r->recordings.at[0].profile,
-                           .type = r->recordings.at[0].type,
+                           .selection = &r->recordings.at[0].selection,
                            .rules_name = r->rules_file,
                            .check = &r->check,
                            .unlike = ""};

@@ -24,11 +24,12 @@ static int write_file(const struct suite *s, const struct suite_result *r, const
 static void write_flame(FILE *out, const struct suite *s, const struct suite_result *r)
 {
     const struct suite_recording *rec = &r->recordings.at[0];
-    struct calltree_opts o = {.type = rec->type, .group = GROUP_COMM, .min_share = 0.0005};
-    struct calltree *t = calltree_build(rec->profile, &o);
+    struct calltree_opts o = {.group = GROUP_COMM, .min_share = 0.0005};
+    struct calltree *t = calltree_build(&rec->selection, &o);
     autofree char *title = mem_printf("%s: %s", s->project, r->workload.name);
-    flame_print(out, rec->profile, t, rec->type,
-                &(struct flame_opts){.title = title, .hidden = "frames under 0.05% not drawn"});
+    flame_print_selection(
+        out, &rec->selection, t,
+        &(struct flame_opts){.title = title, .hidden = "frames under 0.05% not drawn"});
     calltree_free(t);
 }
 

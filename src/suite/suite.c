@@ -28,7 +28,7 @@ static void result_done(struct suite_result *r)
     rules_done(&r->rules);
     diff_free(r->diff);
     for (size_t i = 0; i < r->before.n; i++)
-        profile_free((struct profile *)r->before.at[i].p);
+        profile_free(r->before.at[i].profile);
     for (size_t i = 0; i < r->recordings.n; i++) {
         profile_free(r->recordings.at[i].profile);
         free(r->recordings.at[i].file);

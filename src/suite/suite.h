@@ -34,7 +34,7 @@ extern const char *const suite_phase_names[PHASES]; /* "host", "build"... */
 struct suite_recording {
     char *file; /* name in the published folder */
     struct profile *profile;
-    int type;
+    struct selection selection; /* all of it */
 };
 
 /* A count of findings of valgrind, and the first ones. */
@@ -66,7 +66,8 @@ struct suite_result {
     struct simd_mix simd; /* of hot code, where asked for and found */
     char *simd_line; /* "81% in functions whose floating point is packed, 9% ..."; NULL = none */
     struct profile *cache; /* as cachegrind simulated it; NULL = none */
-    char *cache_file;      /* name in the published folder */
+    struct selection cache_selection;
+    char *cache_file; /* name in the published folder */
     struct report misses_report;
     bool has_cache_report;
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
@@ -77,8 +78,8 @@ struct suite_result {
     bool has_check;
     char *rules_file;
 
-    VEC(struct diff_run) before;  /* the baseline's recordings */
-    struct profile *before_cache; /* what was simulated then; NULL = nothing */
+    VEC(struct suite_recording) before; /* the baseline's recordings */
+    struct profile *before_cache;       /* what was simulated then; NULL = nothing */
     struct diff *diff;
     char *unlike; /* why they should not be compared; NULL = they may */
     struct bench_comparison compared[COMPARISONS];

@@ -208,7 +208,7 @@ bool linetable_path(const struct linetable *t, uint64_t number, struct buf *ret)
 
 /* --- the program --- */
 
-struct row {
+struct line_row {
     uint64_t address;
     uint32_t file, line, column;
 };
@@ -217,7 +217,7 @@ struct run {
     const uint64_t *pcs;
     size_t n, next; /* the first address at or past the last row */
     struct linetable_line *ret;
-    struct row now, last; /* last: the row before, if there is one in this sequence */
+    struct line_row now, last; /* last: the row before, if there is one in this sequence */
     bool has_last;
 };
 
@@ -242,7 +242,7 @@ static int64_t take_signed(struct cursor *c)
 /* A row ends the range of the one before it. */
 static void add_row(struct run *r)
 {
-    const struct row *row = &r->now;
+    const struct line_row *row = &r->now;
     if (!r->has_last || row->address < r->last.address)
         r->next = lookup_lower_bound(r->pcs, r->n, row->address);
     else
@@ -256,7 +256,7 @@ static void add_row(struct run *r)
 
 static void start_sequence(struct run *r)
 {
-    r->now = (struct row){.file = 1, .line = 1};
+    r->now = (struct line_row){.file = 1, .line = 1};
     r->has_last = false;
 }
 

@@ -40,6 +40,8 @@ struct annotate {
     int64_t samples; /* in the function; -1 = not known */
     bool all;        /* code that was not seen running too */
     const char *warning;
+    const char *noun;     /* "time", or "total" where the value is none */
+    const char *selected; /* the part of the profile, in words; NULL = all of it */
 };
 
 /* For a terminal. 0, or -1 where the disassembler cannot be started. */

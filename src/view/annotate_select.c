@@ -18,7 +18,10 @@ void annotate_words(const struct annotate *a, struct buf *b)
     if (a->samples >= 0 && a->samples < QUALITY_FEW_SAMPLES)
         buf_str(b,
                 "Warning: few samples; the shares of single lines and instructions are rough.\n");
-    buf_str(b, "Shares are of that time. A slow instruction often shows at the next one.\n");
+    if (a->selected)
+        buf_printf(b, "Selected: %s.\n", a->selected);
+    buf_printf(b, "Shares are of that %s. A slow instruction often shows at the next one.\n",
+               a->noun);
 }
 
 bool annotate_shows(const struct annotate *a, int64_t self)

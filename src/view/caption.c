@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-static bool is_scaled_unit(struct text unit)
+static bool is_scaled(const struct value_type *t)
 {
-    return text_is(unit, "nanoseconds") || text_is(unit, "bytes");
+    return t->dimension == DIM_TIME || t->dimension == DIM_BYTES;
 }
 
 /* "1 sample", but "2 samples": names of columns are plurals already. */
@@ -19,19 +19,25 @@ static void add_word(struct buf *b, struct text word, bool one)
     buf_add(b, word.at, word.n);
 }
 
-void caption_value(struct buf *b, const struct profile *p, int type, int64_t value)
+void caption_value(struct buf *b, const struct profile *p, const struct value_type *t,
+                   int64_t value)
 {
-    const struct sample_type *t = &p->types[type];
     struct text unit = profile_str(p, t->unit), name = profile_str(p, t->name);
     char s[UNITS_MAX];
-    if (is_scaled_unit(unit)) {
-        buf_str(b, units_scaled(s, (double)value / pow(10, t->decimals), unit.at));
+    if (is_scaled(t)) {
+        double scaled = (double)value / pow(10, t->decimals);
+        buf_str(b, units_scaled(s, scaled, dimension_unit(t->dimension)));
         return;
     }
     buf_str(b, units_decimal_count(s, value, t->decimals));
-    bool countable = unit.n == 0 || text_is(unit, "count");
+    bool countable = t->dimension == DIM_COUNT;
     if (countable ? name.n : unit.n)
         add_word(b, countable ? name : unit, value == 1 && t->decimals == 0);
+}
+
+const struct value_type *caption_samples(const struct selection *s)
+{
+    return s->count_type >= 0 ? &s->stream->types[s->count_type] : NULL;
 }
 
 static void separate(struct buf *b)
@@ -39,40 +45,40 @@ static void separate(struct buf *b)
     buf_str(b, CAPTION_SEPARATOR);
 }
 
-static void add_kind(struct buf *b, const struct profile *p, struct text event)
+static bool is_exact(const struct selection *s)
 {
-    const char *kind = meta_find(&p->meta, META_KIND);
-    if (event.n && meta_kind_of_event(event))
-        kind = meta_kind_of_event(event);
-    if (kind && strcmp(kind, META_KIND_SIMULATED) == 0)
-        buf_str(b, "exact count by ");
-    buf_str(b, kind ? kind : "kind not recorded");
+    return obtained_exactly(s->stream->obtained);
 }
 
-static void add_samples(struct buf *b, const struct profile *p, int type)
+static void add_kind(struct buf *b, const struct selection *s)
 {
-    int counts = profile_count_type(p, type);
-    if (counts >= 0) {
-        caption_value(b, p, counts, p->types[counts].total);
-        if (counts != type)
+    if (s->stream->obtained == BY_SIMULATION)
+        buf_str(b, "exact count by ");
+    if (s->stream->obtained == OBTAINED_UNKNOWN)
+        buf_str(b, "kind ");
+    buf_str(b, obtained_name(s->stream->obtained));
+}
+
+static void add_samples(struct buf *b, const struct selection *s)
+{
+    const struct value_type *samples = caption_samples(s);
+    if (samples) {
+        caption_value(b, s->profile, samples, s->n_samples);
+        if (s->count_type != s->type)
             separate(b);
-    } else if (!quality_is_exact(p)) {
+    } else if (!is_exact(s)) {
         buf_str(b, "samples not recorded");
         separate(b);
     }
-    if (counts != type)
-        caption_value(b, p, type, p->types[type].total);
+    if (s->count_type != s->type)
+        caption_value(b, s->profile, selection_value(s), s->total);
 }
 
-static void add_lost(struct buf *b, const struct profile *p)
+static void add_lost(struct buf *b, const struct stream *s)
 {
-    uint64_t lost;
-    char s[UNITS_MAX];
+    char n[UNITS_MAX];
     buf_str(b, "lost: ");
-    if (meta_find_u64(&p->meta, META_LOST, &lost))
-        buf_str(b, units_count(s, lost));
-    else
-        buf_str(b, "not recorded");
+    buf_str(b, s->lost_known ? units_count(n, s->lost) : "not recorded");
 }
 
 static void add_source(struct buf *b, const struct profile *p)
@@ -87,62 +93,108 @@ static void add_source(struct buf *b, const struct profile *p)
         separate(b);
 }
 
-void caption_build(struct buf *b, const struct profile *p, int type)
+void caption_build(struct buf *b, const struct selection *s)
 {
-    struct text event = profile_str(p, p->types[type].event);
-    add_kind(b, p, event);
+    struct text event = selection_event(s);
+    add_kind(b, s);
     separate(b);
     if (event.n)
         buf_printf(b, "event %.*s", TEXT_ARG(event));
     else
         buf_str(b, "event not recorded");
     separate(b);
-    add_samples(b, p, type);
+    add_samples(b, s);
     separate(b);
-    if (!quality_is_exact(p)) {
-        add_lost(b, p);
+    if (!is_exact(s)) {
+        add_lost(b, s->stream);
         separate(b);
     }
-    add_source(b, p);
+    if (s->words)
+        buf_printf(b, "selected: %s" CAPTION_SEPARATOR, s->words);
+    add_source(b, s->profile);
     buf_str(b, "kelvin " KELVIN_VERSION);
 }
+
+/* --- warnings --- */
 
 /*
  * A number of whole counts that are not known to be samples still bounds them from above: each
  * sample counts one or more.
  */
-static void warn_few(struct buf *b, const struct profile *p, int type)
+static void warn_few(struct buf *b, const struct selection *s)
 {
-    int counts = profile_count_type(p, type);
-    if (counts < 0 && quality_is_exact(p))
+    const struct value_type *samples = caption_samples(s);
+    const struct value_type *t = samples ? samples : selection_value(s);
+    int64_t n = samples ? s->n_samples : s->total;
+    if (!samples && is_exact(s))
         return;
-    if (counts < 0)
-        counts = type;
-    const struct sample_type *t = &p->types[counts];
-    if (t->decimals || is_scaled_unit(profile_str(p, t->unit)) || t->total >= QUALITY_FEW_SAMPLES)
+    if (t->decimals || is_scaled(t) || n >= QUALITY_FEW_SAMPLES)
         return;
     buf_str(b, "only ");
-    caption_value(b, p, counts, t->total);
+    caption_value(b, s->profile, t, n);
     buf_str(b, ": shares are rough\n");
 }
 
 /* More than one in a hundred lost shifts shares visibly. */
-static void warn_lost(struct buf *b, const struct profile *p, int type)
+static void warn_lost(struct buf *b, const struct selection *s)
 {
-    uint64_t lost;
-    int counts = profile_count_type(p, type);
-    if (counts < 0 || !meta_find_u64(&p->meta, META_LOST, &lost) || lost == 0)
+    const struct value_type *samples = caption_samples(s);
+    double lost = (double)s->stream->lost;
+    if (!samples || !s->stream->lost_known || lost == 0)
         return;
-    double share = 100 * (double)lost / ((double)lost + (double)p->types[counts].total);
+    double share = 100 * lost / (lost + (double)samples->total);
     if (share >= 1)
         buf_printf(b, "%.3g%% of the samples were lost: shares may be shifted\n", share);
 }
 
-void caption_warnings(struct buf *b, const struct profile *p, int type)
+void caption_warnings(struct buf *b, const struct selection *s)
 {
-    const char *cut = meta_find(&p->meta, META_CUT);
+    const char *cut = meta_find(&s->profile->meta, META_CUT);
     if (cut)
         buf_printf(b, "the input is incomplete: %s\n", cut);
-    warn_few(b, p, type);
-    warn_lost(b, p, type);
+    warn_few(b, s);
+    warn_lost(b, s);
+}
+
+/* --- what else there is --- */
+
+enum { OTHERS_SHOWN = 6 };
+
+static void add_other(struct buf *b, size_t *n, struct text name)
+{
+    if ((*n)++ < OTHERS_SHOWN)
+        buf_printf(b, "%s%.*s", *n > 1 ? ", " : "", TEXT_ARG(name));
+}
+
+/* A stream is called after its event, or after the column that is shown of it. */
+static struct text name_of_stream(const struct profile *p, const struct stream *s)
+{
+    int samples = stream_samples(s), type = samples == 0 && s->n_types > 1 ? 1 : 0;
+    return profile_str(p, s->event.i ? s->event : s->types[type].name);
+}
+
+/* Columns of the same stream are a choice where each has a meaning of its own. */
+static void add_columns(struct buf *b, const struct selection *s, size_t *n)
+{
+    for (int i = 0; i < s->stream->n_types; i++)
+        if (i != s->type && s->type != s->count_type && i != s->count_type)
+            add_other(b, n, profile_str(s->profile, s->stream->types[i].name));
+}
+
+void caption_others(struct buf *b, const struct selection *s)
+{
+    autobuf struct buf others = {0};
+    const struct profile *p = s->profile;
+    size_t n = 0;
+    add_columns(&others, s, &n);
+    bool by_column = n > 0;
+    for (size_t i = 0; i < p->streams.n; i++)
+        if (p->streams.at[i] != s->stream)
+            add_other(&others, &n, name_of_stream(p, p->streams.at[i]));
+    if (!n)
+        return;
+    struct text shown =
+        by_column ? profile_str(p, selection_value(s)->name) : name_of_stream(p, s->stream);
+    buf_printf(b, "shown: %.*s; also in the input: %s%s", TEXT_ARG(shown), buf_cstr(&others),
+               n > OTHERS_SHOWN ? ", ..." : "");
 }

@@ -97,15 +97,14 @@ static void cell_factor(struct document *d, double factor)
 static void cell_cost(struct document *d, const struct scaling *s, double cost)
 {
     char text[UNITS_MAX];
-    cell(d, units_scaled(text, cost, s->unit.n ? s->unit.at : "count"));
+    cell(d, units_scaled(text, cost, dimension_unit(s->value->dimension)));
 }
 
 static void cell_samples(struct document *d, const struct flat *f)
 {
     char s[UNITS_MAX];
-    const struct sample_type *types = f->profile->types;
     bool known = f->count_type >= 0;
-    cell(d, known ? units_count(s, (uint64_t)types[f->count_type].total) : "-");
+    cell(d, known ? units_count(s, (uint64_t)f->selection->n_samples) : "-");
 }
 
 static void add_sizes(struct document *d, const struct scaling *s)
@@ -201,7 +200,7 @@ static void add_warnings(struct document *d, const char *unlike)
 static void build(struct document *d, const struct check_view *v)
 {
     autobuf struct buf caption = {0};
-    caption_build(&caption, v->profile, v->type);
+    caption_build(&caption, v->selection);
     document_text(d, "%s", buf_cstr(&caption));
     add_warnings(d, v->unlike);
     if (v->check)

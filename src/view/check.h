@@ -9,13 +9,12 @@
 #include "view/document.h"
 
 struct check_view {
-    const char *subject;           /* the profile's file */
-    const struct profile *profile; /* the one that was checked */
-    int type;
-    const char *rules_name;        /* the file of the rules; NULL = there are none */
-    const struct check *check;     /* NULL = there are no rules */
-    const struct scaling *scaling; /* NULL = one size only */
-    const char *against;           /* the file that changes are told from, or NULL */
+    const char *subject;               /* the profile's file */
+    const struct selection *selection; /* what was checked */
+    const char *rules_name;            /* the file of the rules; NULL = there are none */
+    const struct check *check;         /* NULL = there are no rules */
+    const struct scaling *scaling;     /* NULL = one size only */
+    const char *against;               /* the file that changes are told from, or NULL */
     const char *unlike; /* why profiles should not be compared, a line each; "" = nothing */
 };
 

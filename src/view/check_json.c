@@ -102,7 +102,7 @@ static void growth(struct json *j, const struct scaling *s)
     json_key(j, "growth");
     json_open(j, '{');
     json_key(j, "unit");
-    json_text(j, s->unit);
+    json_text(j, profile_str(scaling_largest(s)->selection->profile, s->value->unit));
     json_key(j, "sizes");
     json_open(j, '[');
     for (size_t i = 0; i < s->n; i++)

@@ -60,7 +60,7 @@ static void property(FILE *out, const char *name, struct text value)
 void check_print_junit(FILE *out, const struct check_view *v)
 {
     autobuf struct buf caption = {0};
-    caption_build(&caption, v->profile, v->type);
+    caption_build(&caption, v->selection);
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kelvin check\"", out);
     counts(out, v->check);
     fputs("  <testsuite", out);

@@ -2,6 +2,7 @@
 #include "view/diff.h"
 #include "base/units.h"
 #include "view/document.h"
+#include "view/facts.h"
 
 #include <math.h>
 #include <time.h>
@@ -237,6 +238,8 @@ static void add_head(struct document *doc, const struct diff *d, const struct di
     autobuf struct buf basis = {0};
     diff_basis(&basis, d);
     add_unlike(doc, v->unlike);
+    if (v->runs[0]->words)
+        document_text(doc, "Selected on both sides: %s.", v->runs[0]->words);
     add_cpu(doc, d);
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     document_text(doc,
@@ -248,17 +251,15 @@ static void add_head(struct document *doc, const struct diff *d, const struct di
 
 /* --- where the runs come from --- */
 
-static const struct {
-    const char *key, *title;
-} meta_shown[] = {
+static const struct fact shown[] = {
     {META_SOURCE, "file"},
     {META_COMMAND, "command"},
     {META_TIME_NS, "recorded"},
     {META_CPU_TIME_NS, "CPU time"},
-    {META_SAMPLES, "samples"},
-    {META_LOST, "lost"},
-    {META_EVENT, "event"},
-    {META_RATE_HZ, "rate, Hz"},
+    {FACT_SAMPLES, "samples"},
+    {FACT_LOST, "lost"},
+    {FACT_EVENT, "event"},
+    {FACT_RATE_HZ, "rate, Hz"},
     {META_ENGINE, "engine"},
     {META_HOST, "host"},
     {META_CPU, "CPU"},
@@ -270,41 +271,34 @@ static const struct {
     {META_TOOL, "written by"},
 };
 
-static void add_fact(struct buf *b, const struct meta *m, const char *key)
+/* Whether one of the N runs says the same as RUN about KEY. */
+static bool is_told(const char *key, const struct selection *const *runs, size_t n,
+                    const struct buf *fact)
 {
-    char s[64];
-    struct tm tm;
-    uint64_t ns;
-    bool number = meta_find_u64(m, key, &ns);
-    time_t seconds = number ? (time_t)(ns / 1000000000u) : 0;
-    if (number && strcmp(key, META_TIME_NS) == 0 && gmtime_r(&seconds, &tm) &&
-        strftime(s, sizeof s, "%Y-%m-%d %H:%M:%S UTC", &tm))
-        buf_str(b, s);
-    else if (number && strcmp(key, META_CPU_TIME_NS) == 0)
-        buf_str(b, units_scaled(s, (double)ns, "nanoseconds"));
-    else
-        buf_str(b, meta_find(m, key));
+    for (size_t i = 0; i < n; i++) {
+        autobuf struct buf other = {0};
+        if (facts_add(&other, runs[i], key) && other.n == fact->n &&
+            memcmp(other.at, fact->at, fact->n) == 0)
+            return true;
+    }
+    return false;
 }
 
-/* The values of KEY in N runs, each told once: at most three. */
-static void cell_facts(struct document *doc, const char *key, const struct diff_run *runs, size_t n)
+/* What N runs say about KEY, each thing once: at most three. */
+static void cell_facts(struct document *doc, const char *key, const struct selection *const *runs,
+                       size_t n)
 {
     autobuf struct buf all = {0};
     size_t told = 0, more = 0;
     for (size_t i = 0; i < n; i++) {
-        const char *value = meta_find(&runs[i].p->meta, key);
-        bool again = !value;
-        for (size_t k = 0; k < i && !again; k++) {
-            const char *other = meta_find(&runs[k].p->meta, key);
-            again = other && strcmp(other, value) == 0;
-        }
-        if (again)
+        autobuf struct buf fact = {0};
+        if (!facts_add(&fact, runs[i], key) || is_told(key, runs, i, &fact))
             continue;
         more += told == 3;
         if (told == 3)
             continue;
         buf_str(&all, told++ ? "; " : "");
-        add_fact(&all, &runs[i].p->meta, key);
+        buf_add(&all, fact.at, fact.n);
     }
     if (more)
         buf_printf(&all, "; %zu more", more);
@@ -313,8 +307,9 @@ static void cell_facts(struct document *doc, const char *key, const struct diff_
 
 static bool is_known(const struct diff *d, const struct diff_view *v, const char *key)
 {
+    autobuf struct buf fact = {0};
     for (size_t i = 0; i < d->n_before + d->n_after; i++)
-        if (meta_find(&v->runs[i].p->meta, key))
+        if (facts_add(&fact, v->runs[i], key))
             return true;
     return false;
 }
@@ -325,12 +320,12 @@ static void add_provenance(struct document *doc, const struct diff *d, const str
         {"what"}, {"before", .wide = true}, {"after", .wide = true}};
     document_heading(doc, "Recorded");
     document_table(doc, columns, 3);
-    for (size_t i = 0; i < sizeof meta_shown / sizeof *meta_shown; i++) {
-        if (!is_known(d, v, meta_shown[i].key))
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        if (!is_known(d, v, shown[i].key))
             continue;
-        document_cell(doc, text_of(meta_shown[i].title), 0);
-        cell_facts(doc, meta_shown[i].key, v->runs, d->n_before);
-        cell_facts(doc, meta_shown[i].key, v->runs + d->n_before, d->n_after);
+        document_cell(doc, text_of(shown[i].title), 0);
+        cell_facts(doc, shown[i].key, v->runs, d->n_before);
+        cell_facts(doc, shown[i].key, v->runs + d->n_before, d->n_after);
     }
 }
 

@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 struct diff_view {
-    const struct diff_run *runs; /* those of before first, as in diff_opts */
-    const char *unlike;          /* why the runs should not be compared, lines; "" = nothing */
-    size_t top;                  /* rows a list */
+    const struct selection *const *runs; /* those of before first, as in diff_opts */
+    const char *unlike; /* why the runs should not be compared, lines; "" = nothing */
+    size_t top;         /* rows a list */
     enum style_theme theme;
     int width; /* of text */
     bool colour;

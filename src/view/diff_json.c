@@ -1,6 +1,7 @@
 /* diff_json.c - a comparison for programs. */
 #include "base/json.h"
 #include "view/diff.h"
+#include "view/facts.h"
 
 #include <math.h>
 
@@ -49,14 +50,26 @@ static void json_entries(struct json *j, const struct diff *d, bool paths)
     json_close(j, ']');
 }
 
+/* Before the metadata: what is known of the stream that was compared. */
+static const char *const of_stream[] = {FACT_KIND, FACT_EVENT,   FACT_SAMPLES,
+                                        FACT_LOST, FACT_RATE_HZ, FACT_RATE_ACHIEVED_HZ};
+
 /* Where each run comes from: all that is known of it. */
-static void json_runs(struct json *j, const char *key, const struct diff_run *runs, size_t n)
+static void json_runs(struct json *j, const char *key, const struct selection *const *runs,
+                      size_t n)
 {
     json_key(j, key);
     json_open(j, '[');
     for (size_t i = 0; i < n; i++) {
-        const struct meta *m = &runs[i].p->meta;
+        const struct meta *m = &runs[i]->profile->meta;
         json_open(j, '{');
+        for (size_t k = 0; k < sizeof of_stream / sizeof *of_stream; k++) {
+            autobuf struct buf fact = {0};
+            if (!facts_add(&fact, runs[i], of_stream[k]))
+                continue;
+            json_key(j, of_stream[k]);
+            json_text(j, buf_text(&fact));
+        }
         for (size_t k = 0; k < m->entries.n; k++) {
             json_key(j, m->entries.at[k].key);
             json_str(j, m->entries.at[k].value);
@@ -78,6 +91,10 @@ static void json_head(struct json *j, const struct diff *d, const struct diff_vi
     json_text(j, buf_text(&basis));
     json_key(j, "forced");
     json_str(j, v->unlike);
+    if (v->runs[0]->words) {
+        json_key(j, "selected");
+        json_str(j, v->runs[0]->words);
+    }
     json_key(j, "runs_before");
     json_uint(j, d->n_before);
     json_key(j, "runs_after");

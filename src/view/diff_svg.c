@@ -8,57 +8,30 @@
 
 #include <math.h>
 
-/* A share as a value of the drawn profile: widths keep this much of it. */
+/* A share as a value of the drawn tree: widths keep this much of it. */
 #define WHOLE 1e12
 
 struct drawing {
     const struct diff *d;
-    struct profile *p;
     struct calltree *tree;
     uint32_t *path_of_node;
 };
 
-/* Stack I of the profile is path I, as both are numbered as they are pushed. */
-static void add_paths(struct drawing *w)
+static void build_tree(struct drawing *w)
 {
     const struct diff *d = w->d;
-    struct err err;
-    int type = profile_add_type(w->p, "", "share", "");
-    for (size_t i = 0; i < d->paths.n; i++) {
+    size_t n = d->paths.n;
+    autofree uint32_t *parent = mem_calloc(n, sizeof *parent);
+    autofree struct text *name = mem_calloc(n, sizeof *name);
+    autofree int64_t *self = mem_calloc(n, sizeof *self);
+    for (size_t i = 0; i < n; i++) {
         const struct diff_entry *e = &d->paths.at[i];
-        struct stack_id stack = {0};
-        if (i) {
-            struct frame_id frame = profile_add_named_frame(w->p, diff_name(d, e), FRAME_USER);
-            stack = stacks_push(&w->p->stacks, (struct stack_id){e->parent}, frame);
-        }
-        int64_t value = llround((e->self.before + e->self.after) / 2 * WHOLE);
-        struct sample s = {.stack = stack, .values = &value};
-        if (value > 0)
-            profile_add_sample(w->p, &s, &err); /* cannot overflow: shares add up to one */
+        parent[i] = e->parent;
+        name[i] = diff_name(d, e);
+        self[i] = llround((e->self.before + e->self.after) / 2 * WHOLE);
     }
-    w->tree = calltree_build(w->p, &(struct calltree_opts){.type = type, .min_share = 0.1 / 1200});
-}
-
-static uint32_t find_path(const struct drawing *w, const struct idmap *map, uint32_t parent,
-                          struct text name)
-{
-    uint32_t id = intern_find(&w->d->names, name);
-    for_each_match (map, hash_pair(parent, id), i)
-        if (w->d->paths.at[i].parent == parent && w->d->paths.at[i].name == id)
-            return i;
-    return 0;
-}
-
-static void map_nodes(struct drawing *w)
-{
-    struct idmap map = {0};
-    for (size_t i = 1; i < w->d->paths.n; i++)
-        idmap_add(&map, hash_pair(w->d->paths.at[i].parent, w->d->paths.at[i].name), (uint32_t)i);
-    w->path_of_node = mem_calloc(w->tree->n, sizeof *w->path_of_node);
-    for (size_t i = 1; i < w->tree->n; i++)
-        w->path_of_node[i] = find_path(w, &map, w->path_of_node[w->tree->parent[i]],
-                                       labels_text(&w->tree->labels, w->tree->label[i]));
-    idmap_done(&map);
+    struct calltree_nodes nodes = {n, parent, name, self};
+    w->tree = calltree_of_nodes(&nodes, 0.1 / 1200, &w->path_of_node);
 }
 
 /* Stronger colour for a larger change; three steps, as there are three levels of lightness. */
@@ -128,34 +101,33 @@ static void print(FILE *out, const struct drawing *w, const struct diff_view *v)
 {
     autobuf struct buf caption = {0}, warnings = {0}, subtitle = {0};
     diff_basis(&caption, w->d);
+    if (v->runs[0]->words)
+        buf_printf(&caption, CAPTION_SEPARATOR "selected: %s", v->runs[0]->words);
     buf_str(&caption, CAPTION_SEPARATOR "width: mean share of both sides" CAPTION_SEPARATOR
                                         "kelvin " KELVIN_VERSION);
     buf_printf(&subtitle, "%s: %s", diff_verdict_names[w->d->verdict], w->d->why);
     add_warnings(&warnings, v->unlike);
-    struct flame_paint paint = {
+    struct paint paint = {
         .context = w,
         .shade = shade_of,
         .add_about = add_about,
         .caption = buf_cstr(&caption),
         .warnings = buf_cstr(&warnings),
+        .which = "",
     };
-    struct flame_opts opts = {.paint = &paint,
-                              .palette = &palette,
+    struct flame_opts opts = {.palette = &palette,
                               .title = "Difference",
                               .subtitle = buf_cstr(&subtitle),
                               .theme = v->theme,
                               .hidden = "frames under 0.1 px not drawn"};
-    flame_print(out, w->p, w->tree, 0, &opts);
+    flame_print(out, w->tree, &paint, &opts);
 }
 
 void diff_print_svg(FILE *out, const struct diff *d, const struct diff_view *v)
 {
-    struct drawing w = {.d = d, .p = profile_new()};
-    w.p->merge_samples = true;
-    add_paths(&w);
-    map_nodes(&w);
+    struct drawing w = {.d = d};
+    build_tree(&w);
     print(out, &w, v);
     free(w.path_of_node);
     calltree_free(w.tree);
-    profile_free(w.p);
 }

@@ -18,14 +18,13 @@ struct box {
     int64_t start;
 };
 
-struct row {
+struct flame_row {
     VEC(struct box) boxes;
 };
 
 struct flame {
-    const struct profile *p;
     const struct calltree *t;
-    int type, count_type;
+    const struct paint *paint;
     struct flame_opts o; /* defaults filled in */
     struct fit fit;
     struct buf head, rows, foot; /* parts of the document, before its id is known */
@@ -40,7 +39,6 @@ static struct flame_opts with_defaults(const struct flame_opts *o)
     d.width_px = o->width_px > 0 ? o->width_px : 1200;
     d.row_px = o->row_px > 0 ? o->row_px : 17;
     d.font_px = o->font_px > 0 ? o->font_px : 12;
-    d.factor = o->factor > 0 ? o->factor : 1;
     d.font = o->font ? o->font : DEFAULT_FONT;
     d.palette = o->palette ? o->palette : palettes;
     d.title = o->title ? o->title : o->inverted ? "Icicle graph" : "Flame graph";
@@ -86,56 +84,6 @@ static bool add_fitting(struct buf *b, const struct fit *fit, struct text t, dou
 
 /* --- frames --- */
 
-static void add_scaled_value(struct buf *b, const struct flame *f, int64_t value)
-{
-    char s[UNITS_MAX];
-    int decimals = f->p->types[f->type].decimals;
-    const char *name = f->o.count_name ? f->o.count_name : "units";
-    if (f->o.factor != 1) {
-        double v = (double)value / pow(10, decimals) * f->o.factor;
-        buf_str(b, v < 9e15 ? units_decimal_count(s, llround(v * 100), 2)
-                            : units_count(s, (uint64_t)fmin(v, 1e19)));
-    } else {
-        buf_str(b, units_decimal_count(s, value, decimals));
-    }
-    buf_byte(b, ' ');
-    add_xml(b, name);
-}
-
-static void add_value(struct buf *b, const struct flame *f, int64_t value)
-{
-    if (f->o.count_name || f->o.factor != 1) {
-        add_scaled_value(b, f, value);
-        return;
-    }
-    autobuf struct buf plain = {0};
-    caption_value(&plain, f->p, f->type, value);
-    utf8_xml(b, buf_text(&plain));
-}
-
-/* "(1,234 samples, 12.34%, 1.23 s)": the samples come first where they are known. */
-static void add_numbers(struct buf *b, const struct flame *f, uint32_t node)
-{
-    char s[UNITS_MAX];
-    bool renamed = f->o.count_name || f->o.factor != 1;
-    bool weighted = f->count_type >= 0 && (f->count_type != f->type || renamed);
-    buf_str(b, " (");
-    if (f->o.paint) {
-        f->o.paint->add_about(f->o.paint->context, node, b);
-        return;
-    }
-    if (weighted && f->t->total_count)
-        caption_value(b, f->p, f->count_type, f->t->total_count[node]);
-    else
-        add_value(b, f, f->t->total[node]);
-    buf_str(b, ", ");
-    buf_str(b, units_share(s, (double)f->t->total[node], (double)f->t->total[0]));
-    if (weighted && f->t->total_count) {
-        buf_str(b, ", ");
-        add_value(b, f, f->t->total[node]);
-    }
-}
-
 static const char *const kind_names[FRAME_KINDS] = {
     [FRAME_KERNEL] = ", kernel",
     [FRAME_JIT] = ", JIT",
@@ -157,9 +105,7 @@ static struct face face_of(const struct flame *f, uint32_t node)
     uint32_t label = f->t->label[node];
     enum frame_kind kind = f->t->labels.at.at[label].kind;
     struct text name = labels_text(&f->t->labels, label);
-    const struct flame_paint *paint = f->o.paint;
-    struct shade shade =
-        paint ? paint->shade(paint->context, node) : palette_shade(f->o.palette, name, kind);
+    struct shade shade = f->paint->shade(f->paint->context, node);
     return (struct face){palette_strip(name, kind), kind, shade};
 }
 
@@ -220,7 +166,8 @@ static void add_frame(struct flame *f, struct box box)
     style_class(&f->style, b, face.shade);
     buf_str(b, width < NARROW_MILLI ? " kn\"><title>" : "\"><title>");
     utf8_xml(b, face.name);
-    add_numbers(b, f, box.node);
+    buf_str(b, " (");
+    f->paint->add_about(f->paint->context, box.node, b);
     if (kind_names[face.kind])
         buf_str(b, kind_names[face.kind]);
     buf_str(b, ")</title>");
@@ -233,7 +180,7 @@ static void add_frame(struct flame *f, struct box box)
 
 /* Children stand side by side from the left edge of their parent; in charts, where time put them.
  */
-static void add_children(const struct flame *f, struct box box, struct row *row)
+static void add_children(const struct flame *f, struct box box, struct flame_row *row)
 {
     int64_t start = box.start;
     for_each_child (f->t, box.node, child) {
@@ -242,7 +189,7 @@ static void add_children(const struct flame *f, struct box box, struct row *row)
     }
 }
 
-static void add_row(struct flame *f, const struct row *row)
+static void add_row(struct flame *f, const struct flame_row *row)
 {
     double y = f->o.row_px * (double)f->n_rows;
     buf_str(&f->rows, "<g transform=\"translate(0 ");
@@ -257,14 +204,14 @@ static void add_row(struct flame *f, const struct row *row)
 /* Row by row from the root, so that depth costs neither stack nor much memory. */
 static void add_rows(struct flame *f)
 {
-    struct row row = {0}, next = {0};
+    struct flame_row row = {0}, next = {0};
     *vec_push(&row.boxes) = (struct box){0, 0};
     while (row.boxes.n) {
         add_row(f, &row);
         next.boxes.n = 0;
         for (size_t i = 0; i < row.boxes.n; i++)
             add_children(f, row.boxes.at[i], &next);
-        struct row done = row;
+        struct flame_row done = row;
         row = next;
         next = done;
     }
@@ -318,30 +265,15 @@ static void add_warning(struct flame *f, struct text text)
     f->head_px += height;
 }
 
-/* Two columns, before and after, can only be drawn one at a time. */
-static void add_which(struct flame *f)
-{
-    struct text event = profile_str(f->p, f->p->types[f->type].event);
-    const char *which = text_is(event, "after")    ? "counts after (the second column)"
-                        : text_is(event, "before") ? "counts before (the first column)"
-                                                   : NULL;
-    if (which && f->p->n_types == 2)
-        add_heading(f, "km", which, f->o.font_px);
-}
-
 static void add_head(struct flame *f)
 {
-    autobuf struct buf warnings = {0};
     f->head_px = 6;
     add_heading(f, "kt", f->o.title, f->o.font_px + 5);
     if (f->o.subtitle)
         add_heading(f, "km", f->o.subtitle, f->o.font_px + 1);
-    add_which(f);
-    if (f->o.paint)
-        buf_str(&warnings, f->o.paint->warnings);
-    else
-        caption_warnings(&warnings, f->p, f->type);
-    struct text rest = buf_text(&warnings);
+    if (*f->paint->which)
+        add_heading(f, "km", f->paint->which, f->o.font_px);
+    struct text rest = text_of(f->paint->warnings);
     while (rest.n)
         add_warning(f, text_cut(&rest, '\n'));
     f->head_px += 12;
@@ -405,10 +337,7 @@ static struct text cut_part(struct text *rest)
 static void add_caption(struct flame *f)
 {
     autobuf struct buf caption = {0}, line = {0};
-    if (f->o.paint)
-        buf_str(&caption, f->o.paint->caption);
-    else
-        caption_build(&caption, f->p, f->type);
+    buf_str(&caption, f->paint->caption);
     if (f->o.hidden && f->t->n_left_out)
         buf_printf(&caption, CAPTION_SEPARATOR "%s", f->o.hidden);
     struct text rest = buf_text(&caption);
@@ -538,11 +467,10 @@ static void print_document(FILE *out, const struct flame *f)
     fputs("</svg>\n", out);
 }
 
-int flame_print(FILE *out, const struct profile *p, const struct calltree *t, int type,
+int flame_print(FILE *out, const struct calltree *t, const struct paint *paint,
                 const struct flame_opts *o)
 {
-    struct flame f = {.p = p, .t = t, .type = type, .o = with_defaults(o)};
-    f.count_type = profile_count_type(p, type);
+    struct flame f = {.t = t, .paint = paint, .o = with_defaults(o)};
     f.fit = fit_of_font(f.o.font, f.o.font_px);
     add_head(&f);
     add_rows(&f);

@@ -23,24 +23,24 @@
 #include <stdio.h>
 
 /*
- * For trees that are not one profile's: what colours and words a node gets. Texts must have no
- * " (" in them, by which the script tells a frame's name from the rest.
+ * How the nodes of a tree are coloured and labelled, and what is said about the whole. Texts must
+ * have no " (" in them, by which the script tells a frame's name from the rest.
  */
-struct flame_paint {
+struct paint {
     const void *context;
-    struct shade (*shade)(const void *context, uint32_t node);
-    void (*add_about)(const void *context, uint32_t node, struct buf *xml);
+    struct shade (*shade)(const void *context, uint32_t node);              /* not of the root */
+    void (*add_about)(const void *context, uint32_t node, struct buf *xml); /* its numbers */
     const char *caption, *warnings; /* as caption.h has them */
+    const char *which;              /* a line under the heading; "" = none */
 };
 
 struct flame_opts {
-    const struct flame_paint *paint; /* NULL = by name and share */
-    const char *title;               /* NULL = a default */
-    const char *subtitle;            /* NULL = none */
-    const char *notes;               /* for the <desc>; NULL = none */
-    const char *font;                /* font-family; NULL = the system's sans-serif */
-    const char *count_name;          /* what a value is called; NULL = as in the profile */
-    const char *id;                  /* prefix of ids; NULL = from a hash of the drawing */
+    const char *title;             /* NULL = a default */
+    const char *subtitle;          /* NULL = none */
+    const char *notes;             /* for the <desc>; NULL = none */
+    const char *font;              /* font-family; NULL = the system's sans-serif */
+    const char *count_name;        /* what a value is called; NULL = as in the profile */
+    const char *id;                /* prefix of ids; NULL = from a hash of the drawing */
     const char *hidden;            /* what is not drawn, for the caption; NULL = nothing to tell */
     const struct palette *palette; /* NULL = the default */
     enum style_theme theme;
@@ -53,6 +53,10 @@ struct flame_opts {
 /* Pixels between the drawing's edges and its frames. */
 #define FLAME_MARGIN_PX 10
 
-/* Print T, the tree of P's sample type TYPE. Returns 0, or -1 when OUT has failed. */
-int flame_print(FILE *out, const struct profile *p, const struct calltree *t, int type,
+/* Print T. Returns 0, or -1 when OUT has failed. */
+int flame_print(FILE *out, const struct calltree *t, const struct paint *paint,
                 const struct flame_opts *o);
+
+/* The same of a tree that was built from S: coloured by name, labelled with its numbers. */
+int flame_print_selection(FILE *out, const struct selection *s, const struct calltree *t,
+                          const struct flame_opts *o);

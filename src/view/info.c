@@ -2,6 +2,8 @@
 #include "analysis/quality.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "view/caption.h"
+#include "view/facts.h"
 
 /* --- for people --- */
 
@@ -12,7 +14,7 @@ static void row(FILE *out, const char *name, const char *text)
 
 static void print_meta(FILE *out, const struct profile *p)
 {
-    static const char *const first[] = {META_SOURCE, META_FORMAT, META_KIND, META_LOST, NULL};
+    static const char *const first[] = {META_SOURCE, META_FORMAT, NULL};
     for (int i = 0; first[i]; i++) {
         const char *value = meta_find(&p->meta, first[i]);
         row(out, first[i], value ? value : "not recorded");
@@ -27,42 +29,90 @@ static void print_meta(FILE *out, const struct profile *p)
     }
 }
 
-static void print_types(FILE *out, const struct profile *p, int shown)
+/* What is said of a stream, in this order. */
+static const struct fact facts[] = {
+    {FACT_KIND, "kind"},
+    {FACT_RATE_HZ, "rate asked, Hz"},
+    {FACT_RATE_ACHIEVED_HZ, "rate achieved, Hz"},
+    {FACT_LOST, "lost"},
+    {FACT_THROTTLED, "times throttled"},
+    {FACT_UNFINISHED, "unfinished stacks"},
+};
+
+static void print_facts(FILE *out, const struct selection *s)
 {
-    fprintf(out, "\nvalues\n");
-    for (int i = 0; i < p->n_types; i++) {
-        const struct sample_type *t = &p->types[i];
-        char total[UNITS_MAX], scaled[UNITS_MAX];
-        const char *unit = profile_str(p, t->unit).at;
-        double value = (double)t->total;
-        for (int d = 0; d < t->decimals; d++)
-            value /= 10;
-        bool scales = strcmp(unit, "nanoseconds") == 0 || strcmp(unit, "bytes") == 0;
-        fprintf(out, "  %c %-20s %-14s %18s %s%s%s%s\n", i == shown ? '*' : ' ',
-                profile_str(p, t->event).at, profile_str(p, t->name).at,
-                units_decimal_count(total, t->total, t->decimals), *unit ? unit : "(no unit)",
-                scales ? " (" : "", scales ? units_scaled(scaled, value, unit) : "",
-                scales ? ")" : "");
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        autobuf struct buf b = {0};
+        const char *key = facts[i].key;
+        bool always = strcmp(key, FACT_KIND) == 0 || strcmp(key, FACT_LOST) == 0;
+        bool known = facts_add(&b, s, key);
+        if (known || always)
+            fprintf(out, "    %-18s %s\n", facts[i].title, known ? buf_cstr(&b) : "not recorded");
     }
-    fprintf(out, "  * is what flame and fold show; choose with --event and --value\n");
+}
+
+static void print_column(FILE *out, const struct profile *p, const struct value_type *t, bool shown)
+{
+    char total[UNITS_MAX];
+    autobuf struct buf scaled = {0};
+    const char *unit = profile_str(p, t->unit).at;
+    bool scales = t->dimension == DIM_TIME || t->dimension == DIM_BYTES;
+    if (scales)
+        caption_value(&scaled, p, t, t->total);
+    fprintf(out, "  %c %-18s %18s %s%s%s%s\n", shown ? '*' : ' ', profile_str(p, t->name).at,
+            units_decimal_count(total, t->total, t->decimals), *unit ? unit : "(no unit)",
+            scales ? " (" : "", scales ? buf_cstr(&scaled) : "", scales ? ")" : "");
+}
+
+static void print_stream(FILE *out, const struct selection *shown, int stream)
+{
+    char rows[UNITS_MAX];
+    const struct profile *p = shown->profile;
+    const struct stream *s = profile_stream(p, stream);
+    struct selection all = selection_all(p, (struct value_ref){stream, 0});
+    struct text event = profile_str(p, s->event);
+    fprintf(out, "\nstream %d: %s, %s %s\n", stream + 1, event.n ? event.at : "event not recorded",
+            units_count(rows, s->rows.n), s->rows.n == 1 ? "row" : "rows");
+    print_facts(out, &all);
+    for (int i = 0; i < s->n_types; i++)
+        print_column(out, p, &s->types[i], s == shown->stream && i == shown->type);
+}
+
+static void print_streams(FILE *out, const struct selection *shown)
+{
+    for (int i = 0; i < (int)shown->profile->streams.n; i++)
+        print_stream(out, shown, i);
+    fprintf(out, "  * is what report, flame and fold show; choose with --event and --value\n");
+}
+
+static void print_counters(FILE *out, const struct profile *p)
+{
+    char n[UNITS_MAX];
+    for (size_t i = 0; i < p->counters.n; i++) {
+        const struct counter *c = &p->counters.at[i];
+        fprintf(out, "%s  %s, %s points\n", i ? "" : "\ncounters\n", profile_str(p, c->name).at,
+                units_count(n, c->points.n));
+    }
 }
 
 static void print_tables(FILE *out, const struct profile *p)
 {
-    char n[6][UNITS_MAX];
+    char n[7][UNITS_MAX];
     fprintf(out,
             "\ncontents\n"
-            "  rows %s, stack nodes %s, frames %s, functions %s, modules %s, threads %s\n",
-            units_count(n[0], p->samples.n), units_count(n[1], p->stacks.nodes.n - 1),
+            "  rows %s, stack nodes %s, frames %s, functions %s, modules %s, processes %s, "
+            "threads %s\n",
+            units_count(n[0], profile_count_rows(p)), units_count(n[1], p->stacks.nodes.n - 1),
             units_count(n[2], p->frames.n), units_count(n[3], p->functions.n - 1),
-            units_count(n[4], p->mappings.n - 1), units_count(n[5], p->threads.n - 1));
+            units_count(n[4], p->mappings.n - 1), units_count(n[5], p->processes.n - 1),
+            units_count(n[6], p->threads.n - 1));
 }
 
-static void print_quality(FILE *out, const struct profile *p, const struct quality *q)
+static void print_quality(FILE *out, const struct selection *s, const struct quality *q)
 {
     char n[UNITS_MAX];
     fprintf(out, "\nquality\n");
-    if (!q->has_samples && quality_is_exact(p))
+    if (!q->has_samples && obtained_exactly(s->stream->obtained))
         fprintf(out, "  exact counts, not samples: shares have no sampling error\n");
     else if (!q->has_samples)
         fprintf(out, "  the number of samples is not recorded: no word on how sure shares are\n");
@@ -77,95 +127,130 @@ static void print_quality(FILE *out, const struct profile *p, const struct quali
             100 * q->unnamed_share, 100 * q->empty_share);
     if (q->has_time)
         fprintf(out, "  first to last sample: %s\n",
-                units_scaled(n, (double)(q->last_ns - q->first_ns), "nanoseconds"));
-    const char *cut = meta_find(&p->meta, META_CUT);
+                units_scaled(n, (double)(q->last_ns - q->first_ns), UNIT_TIME));
+    const char *cut = meta_find(&s->profile->meta, META_CUT);
     if (cut)
         fprintf(out, "  the input was cut off: %s\n", cut);
 }
 
-void info_print(FILE *out, const struct profile *p, int type)
+void info_print(FILE *out, const struct selection *shown)
 {
-    struct quality q = quality_of(p, type);
-    print_meta(out, p);
-    print_types(out, p, type);
-    print_tables(out, p);
-    print_quality(out, p, &q);
+    struct quality q = quality_of(shown);
+    print_meta(out, shown->profile);
+    print_streams(out, shown);
+    print_counters(out, shown->profile);
+    print_tables(out, shown->profile);
+    print_quality(out, shown, &q);
 }
 
 /* --- for programs --- */
 
-static void json_types(struct json *j, const struct profile *p, int shown)
+static const char *const dimension_names[DIMENSIONS] = {"count", "time", "bytes", "other"};
+static const char *const role_names[VALUE_ROLES] = {"samples", "flow", "level"};
+
+static void json_column(struct json *j, const struct profile *p, const struct stream *s, int type,
+                        const struct selection *shown)
 {
-    json_key(j, "values");
-    json_open(j, '[');
-    for (int i = 0; i < p->n_types; i++) {
-        const struct sample_type *t = &p->types[i];
-        json_open(j, '{');
-        json_key(j, "event");
-        json_text(j, profile_str(p, t->event));
-        json_key(j, "name");
-        json_text(j, profile_str(p, t->name));
-        json_key(j, "unit");
-        json_text(j, profile_str(p, t->unit));
-        json_key(j, "total");
-        json_decimal(j, t->total, t->decimals);
-        json_key(j, "shown");
-        json_bool(j, i == shown);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
+    const struct value_type *t = &s->types[type];
+    json_open(j, '{');
+    json_key(j, "event");
+    json_text(j, profile_str(p, s->event));
+    json_key(j, "name");
+    json_text(j, profile_str(p, t->name));
+    json_key(j, "unit");
+    json_text(j, profile_str(p, t->unit));
+    json_put_str(j, "dimension", dimension_names[t->dimension]);
+    json_put_str(j, "role", role_names[t->role]);
+    json_key(j, "total");
+    json_decimal(j, t->total, t->decimals);
+    json_put_bool(j, "shown", s == shown->stream && type == shown->type);
+    json_close(j, '}');
 }
 
-static void json_count(struct json *j, const char *key, uint64_t n)
+/* A count, or null where it is not known. */
+static void json_known(struct json *j, const char *key, bool known, uint64_t n)
 {
     json_key(j, key);
-    json_uint(j, n);
+    if (known)
+        json_uint(j, n);
+    else
+        json_null(j);
+}
+
+static void json_stream(struct json *j, const struct selection *shown, const struct stream *s)
+{
+    const struct profile *p = shown->profile;
+    json_open(j, '{');
+    json_key(j, "event");
+    json_text(j, profile_str(p, s->event));
+    json_put_str(j, "kind", s->obtained == OBTAINED_UNKNOWN ? NULL : obtained_name(s->obtained));
+    json_known(j, "rate_hz", s->rate_hz > 0, (uint64_t)s->rate_hz);
+    json_known(j, "rate_achieved_hz", s->rate_achieved_hz > 0, (uint64_t)s->rate_achieved_hz);
+    json_known(j, "lost", s->lost_known, s->lost);
+    json_put_uint(j, "throttled", s->throttled);
+    json_known(j, "unfinished", s->unfinished_known, stream_unfinished(s));
+    json_put_uint(j, "rows", s->rows.n);
+    json_put_bool(j, "times", s->rows.time_ns != NULL);
+    json_put_bool(j, "durations", s->rows.duration_ns != NULL);
+    json_put_bool(j, "attributes", s->rows.attrs != NULL);
+    json_key(j, "values");
+    json_open(j, '[');
+    for (int i = 0; i < s->n_types; i++)
+        json_column(j, p, s, i, shown);
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+static void json_streams(struct json *j, const struct selection *shown)
+{
+    const struct profile *p = shown->profile;
+    json_key(j, "values");
+    json_open(j, '[');
+    for (size_t i = 0; i < p->streams.n; i++)
+        for (int k = 0; k < p->streams.at[i]->n_types; k++)
+            json_column(j, p, p->streams.at[i], k, shown);
+    json_close(j, ']');
+    json_key(j, "streams");
+    json_open(j, '[');
+    for (size_t i = 0; i < p->streams.n; i++)
+        json_stream(j, shown, p->streams.at[i]);
+    json_close(j, ']');
 }
 
 static void json_quality(struct json *j, const struct quality *q)
 {
     json_key(j, "quality");
     json_open(j, '{');
-    json_key(j, "samples");
-    if (q->has_samples)
-        json_int(j, q->samples);
-    else
-        json_null(j);
-    json_count(j, "distinct_stacks", q->distinct_stacks);
-    json_count(j, "max_depth", q->max_depth);
-    json_key(j, "mean_depth");
-    json_double(j, q->mean_depth);
-    json_key(j, "unnamed_share");
-    json_double(j, q->unnamed_share);
-    json_key(j, "empty_share");
-    json_double(j, q->empty_share);
-    json_key(j, "span_ns");
-    if (q->has_time)
-        json_uint(j, q->last_ns - q->first_ns);
-    else
-        json_null(j);
+    json_known(j, "samples", q->has_samples, (uint64_t)q->samples);
+    json_put_uint(j, "distinct_stacks", q->distinct_stacks);
+    json_put_uint(j, "max_depth", q->max_depth);
+    json_put_number(j, "mean_depth", q->mean_depth);
+    json_put_number(j, "unnamed_share", q->unnamed_share);
+    json_put_number(j, "empty_share", q->empty_share);
+    json_known(j, "span_ns", q->has_time, q->last_ns - q->first_ns);
     json_close(j, '}');
 }
 
-void info_print_json(FILE *out, const struct profile *p, int type)
+void info_print_json(FILE *out, const struct selection *shown)
 {
-    struct quality q = quality_of(p, type);
+    const struct profile *p = shown->profile;
+    struct quality q = quality_of(shown);
     struct json j = {.out = out};
     json_open(&j, '{');
     json_key(&j, "meta");
     json_open(&j, '{');
-    for (size_t i = 0; i < p->meta.entries.n; i++) {
-        json_key(&j, p->meta.entries.at[i].key);
-        json_str(&j, p->meta.entries.at[i].value);
-    }
+    for (size_t i = 0; i < p->meta.entries.n; i++)
+        json_put_str(&j, p->meta.entries.at[i].key, p->meta.entries.at[i].value);
     json_close(&j, '}');
-    json_types(&j, p, type);
-    json_count(&j, "rows", p->samples.n);
-    json_count(&j, "stack_nodes", p->stacks.nodes.n - 1);
-    json_count(&j, "frames", p->frames.n);
-    json_count(&j, "functions", p->functions.n - 1);
-    json_count(&j, "modules", p->mappings.n - 1);
-    json_count(&j, "threads", p->threads.n - 1);
+    json_streams(&j, shown);
+    json_put_uint(&j, "counters", p->counters.n);
+    json_put_uint(&j, "rows", profile_count_rows(p));
+    json_put_uint(&j, "stack_nodes", p->stacks.nodes.n - 1);
+    json_put_uint(&j, "frames", p->frames.n);
+    json_put_uint(&j, "functions", p->functions.n - 1);
+    json_put_uint(&j, "modules", p->mappings.n - 1);
+    json_put_uint(&j, "processes", p->processes.n - 1);
+    json_put_uint(&j, "threads", p->threads.n - 1);
     json_quality(&j, &q);
     json_close(&j, '}');
     putc('\n', out);

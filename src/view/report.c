@@ -7,9 +7,8 @@ enum { MAX_PATHS = 24 };
 static void find_paths(struct report *r)
 {
     for (r->paths_least = 0.02;; r->paths_least *= 1.5) {
-        struct calltree_opts o = {
-            .type = r->type, .min_share = r->paths_least, .labels = {.merge_kinds = true}};
-        r->paths = calltree_build(r->profile, &o);
+        struct calltree_opts o = {.min_share = r->paths_least, .labels = {.merge_kinds = true}};
+        r->paths = calltree_build(r->selection, &o);
         size_t branches = 0;
         for (size_t i = 0; i < r->paths->n; i++)
             branches += r->paths->child_end[i] - r->paths->child_at[i] != 1;
@@ -21,46 +20,17 @@ static void find_paths(struct report *r)
 
 static void build_whole(struct report *r)
 {
-    r->modules = flat_build(r->profile, r->type, FLAT_MODULE);
-    r->threads = flat_build(r->profile, r->type, FLAT_THREAD);
-    r->insights = insights_build(&(struct insight_input){r->profile, r->functions, &r->quality,
-                                                         r->opts.code, r->opts.n_code});
+    r->modules = flat_build(r->selection, FLAT_MODULE);
+    r->threads = flat_build(r->selection, FLAT_THREAD);
+    r->insights = insights_build(
+        &(struct insight_input){r->functions, &r->quality, r->opts.code, r->opts.n_code});
     find_paths(r);
+    r->node_of_stack = calltree_nodes_of_stacks(r->paths, r->selection);
 }
 
 /* --- how sure a path is --- */
 
-/* The child of NODE with a LABEL, or 0. */
-static uint32_t child_by_label(const struct calltree *t, uint32_t node, uint32_t label)
-{
-    for_each_child (t, node, child)
-        if (t->label[child] == label)
-            return child;
-    return 0;
-}
-
-uint32_t *report_nodes_of_stacks(const struct report *r)
-{
-    const struct profile *p = r->profile;
-    uint32_t *node_of = mem_calloc(p->stacks.nodes.n, sizeof *node_of);
-    autofree bool *ended = mem_calloc(p->stacks.nodes.n, sizeof *ended); /* the rest is pruned */
-    for (size_t i = 1; i < p->stacks.nodes.n; i++) {
-        struct stack_node s = p->stacks.nodes.at[i];
-        size_t n = labels_count(profile_frame(p, s.frame));
-        node_of[i] = node_of[s.parent.i];
-        ended[i] = ended[s.parent.i];
-        for (size_t k = 0; k < n && !ended[i]; k++) {
-            uint32_t label = labels_of_frame(&r->paths->labels, p, s.frame, k);
-            uint32_t next = child_by_label(r->paths, node_of[i], label);
-            node_of[i] = next ? next : node_of[i];
-            ended[i] = !next;
-        }
-    }
-    return node_of;
-}
-
-struct flat_share report_share_of_path(const struct report *r, const uint32_t *node_of,
-                                       uint32_t node)
+struct flat_share report_share_of_path(const struct report *r, uint32_t node)
 {
     const struct calltree *t = r->paths;
     size_t n = r->profile->stacks.nodes.n;
@@ -70,7 +40,7 @@ struct flat_share report_share_of_path(const struct report *r, const uint32_t *n
     for (size_t i = node + 1; i < t->n; i++) /* parents come before their children */
         below[i] = below[t->parent[i]];
     for (size_t i = 0; i < n; i++)
-        marked[i] = below[node_of[i]];
+        marked[i] = below[r->node_of_stack[i]];
     return flat_share_of_stacks(r->functions, marked);
 }
 
@@ -123,14 +93,14 @@ uint32_t *report_rank(const struct flat *f, const int64_t *values, size_t *ret_n
 
 /* --- all of it --- */
 
-int report_build(struct report *r, const struct profile *p, int type,
-                 const struct report_opts *opts, struct err *err)
+int report_build(struct report *r, const struct selection *s, const struct report_opts *opts,
+                 struct err *err)
 {
-    *r = (struct report){.profile = p, .type = type, .opts = *opts};
-    r->quality = quality_of(p, type);
-    r->functions = flat_build(p, type, FLAT_FUNCTION);
+    *r = (struct report){.selection = s, .profile = s->profile, .opts = *opts};
+    r->quality = quality_of(s);
+    r->functions = flat_build(s, FLAT_FUNCTION);
     if (opts->has_by)
-        r->by = flat_build(p, type, opts->by);
+        r->by = flat_build(s, opts->by);
     if (opts->callers) {
         r->of_callers = mem_calloc(r->functions->rows.n + 1, sizeof *r->of_callers);
         return flat_find(r->functions, opts->callers, r->of_callers, err);
@@ -149,6 +119,7 @@ void report_done(struct report *r)
     calltree_free(r->paths);
     insights_done(&r->insights);
     free(r->of_callers);
+    free(r->node_of_stack);
 }
 
 char *report_title(const struct report *r)

@@ -20,21 +20,25 @@ struct report_opts {
 };
 
 struct report {
-    const struct profile *profile;
-    int type;
+    const struct selection *selection;
+    const struct profile *profile; /* of the selection */
     struct report_opts opts;
     struct quality quality;
     struct flat *functions, *modules, *threads; /* modules and threads in the whole report only */
     struct flat *by;                            /* with has_by only */
     struct calltree *paths;                     /* pruned */
     double paths_least;                         /* the share below which paths are left out */
+    uint32_t *node_of_stack;                    /* for each stack the last node of paths on it */
     struct insights insights;
     bool *of_callers; /* the function that was asked for, by row of functions */
 };
 
-/* Fails when opts->callers is no function of the profile, or several. Free with report_done(). */
-int report_build(struct report *r, const struct profile *p, int type,
-                 const struct report_opts *opts, struct err *err);
+/*
+ * Fails when opts->callers is no function of the profile, or several. The selection must outlive
+ * it. Free with report_done(). Printing only reads it.
+ */
+int report_build(struct report *r, const struct selection *s, const struct report_opts *opts,
+                 struct err *err);
 void report_done(struct report *r);
 
 /* "report on COMMAND", for headings. Free it. */
@@ -46,12 +50,8 @@ size_t report_modules(const struct flat *f, uint32_t row, size_t most, struct ma
 /* The rows whose entry in VALUES is above 0, largest first. Free it. */
 uint32_t *report_rank(const struct flat *f, const int64_t *values, size_t *ret_n);
 
-/* For each stack the last node of `paths` on it. Free it. */
-uint32_t *report_nodes_of_stacks(const struct report *r);
-
-/* Share of what runs below a node of `paths`; NODE_OF is the list of all stacks. */
-struct flat_share report_share_of_path(const struct report *r, const uint32_t *node_of,
-                                       uint32_t node);
+/* Share of what runs below a node of `paths`. */
+struct flat_share report_share_of_path(const struct report *r, uint32_t node);
 
 /* The part about the program as part of another page: insights, functions, paths, modules. */
 struct document;

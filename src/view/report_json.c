@@ -1,5 +1,6 @@
 /* report_json.c - a report for programs. Shares are from 0 to 1. */
 #include "base/json.h"
+#include "view/facts.h"
 #include "view/report_inner.h"
 
 static void put_share(struct json *j, const char *key, const struct flat_share *s)
@@ -22,7 +23,7 @@ static void put_share(struct json *j, const char *key, const struct flat_share *
 static void put_amount(struct json *j, const struct flat *f, const char *key, int64_t value,
                        int64_t count)
 {
-    const struct sample_type *t = &f->profile->types[f->type];
+    const struct value_type *t = selection_value(f->selection);
     char name[64];
     snprintf(name, sizeof name, "%s_weight", key);
     json_key(j, name);
@@ -103,7 +104,6 @@ static void put_insights(struct json *j, const struct insights *s)
 static void put_paths(struct json *j, const struct report *r)
 {
     const struct calltree *t = r->paths;
-    autofree uint32_t *node_of = report_nodes_of_stacks(r);
     json_key(j, "paths"); /* parent: index in this list, -1 = none */
     json_open(j, '[');
     for (size_t i = 1; i < t->n; i++) {
@@ -112,7 +112,7 @@ static void put_paths(struct json *j, const struct report *r)
         json_int(j, (int64_t)t->parent[i] - 1);
         json_key(j, "name");
         json_text(j, labels_text(&t->labels, t->label[i]));
-        struct flat_share total = report_share_of_path(r, node_of, (uint32_t)i);
+        struct flat_share total = report_share_of_path(r, (uint32_t)i);
         put_share(j, "total", &total);
         json_key(j, "self");
         json_double(j, t->total[0] ? (double)t->self[i] / (double)t->total[0] : 0);
@@ -161,6 +161,20 @@ static void put_function(struct json *j, const struct report *r)
     flat_calls_done(&c);
 }
 
+/* How the stream that is shown was obtained; null where that is not known. */
+static void put_facts(struct json *j, const struct selection *s)
+{
+    static const char *const keys[] = {FACT_KIND, FACT_RATE_HZ, FACT_LOST, FACT_UNFINISHED};
+    json_key(j, "stream");
+    json_open(j, '{');
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        autobuf struct buf b = {0};
+        bool known = facts_add(&b, s, keys[i]);
+        json_put_str(j, keys[i], known ? buf_cstr(&b) : NULL);
+    }
+    json_close(j, '}');
+}
+
 static void put_head(struct json *j, const struct report *r)
 {
     const struct profile *p = r->profile;
@@ -171,14 +185,17 @@ static void put_head(struct json *j, const struct report *r)
         json_str(j, p->meta.entries.at[i].value);
     }
     json_close(j, '}');
+    const struct value_type *t = selection_value(r->selection);
     json_key(j, "event");
-    json_text(j, profile_str(p, p->types[r->type].event));
+    json_text(j, selection_event(r->selection));
     json_key(j, "value");
-    json_text(j, profile_str(p, p->types[r->type].name));
+    json_text(j, profile_str(p, t->name));
     json_key(j, "unit");
-    json_text(j, profile_str(p, p->types[r->type].unit));
+    json_text(j, profile_str(p, t->unit));
+    json_put_str(j, "selected", r->selection->words);
+    put_facts(j, r->selection);
     json_key(j, "whole");
-    json_decimal(j, r->functions->whole, p->types[r->type].decimals);
+    json_decimal(j, r->functions->whole, t->decimals);
     json_key(j, "samples");
     if (r->quality.has_samples)
         json_int(j, r->quality.samples);

@@ -11,8 +11,8 @@ static const struct document_column columns[] = {
 
 static const char *how(const struct report *r)
 {
-    const char *kind = meta_find(&r->profile->meta, META_KIND);
-    return kind && strcmp(kind, META_KIND_SIMULATED) == 0 ? "simulated" : "as the input has them";
+    bool simulated = r->selection->stream->obtained == BY_SIMULATION;
+    return simulated ? "simulated" : "as the input has them";
 }
 
 static void cell_count(struct document *d, bool known, int64_t n)

@@ -21,7 +21,6 @@ enum { CHAIN_SHOWN = 4 };
 struct paths {
     const struct report *report;
     const struct calltree *tree;
-    const uint32_t *node_of; /* by stack */
 };
 
 static uint32_t only_child(const struct calltree *t, uint32_t node)
@@ -45,7 +44,7 @@ static void add_path_row(struct document *d, const struct paths *p, uint32_t nod
     struct text name = labels_text(&t->labels, t->label[node]);
     cell_part(d, t->total[node], t->total[0]);
     if (first) {
-        struct flat_share s = report_share_of_path(p->report, p->node_of, node);
+        struct flat_share s = report_share_of_path(p->report, node);
         insight_half(&b, &s);
     }
     document_cell(d, buf_text(&b), 0);
@@ -102,8 +101,7 @@ static int by_total(const void *a, const void *b, void *tree)
 void report_add_paths(struct document *d, const struct report *r)
 {
     struct calltree *t = r->paths;
-    autofree uint32_t *node_of = report_nodes_of_stacks(r);
-    struct paths paths = {r, t, node_of};
+    struct paths paths = {r, t};
     VEC(struct pending) todo = {0};
     document_heading(d, "Hot paths");
     document_tree(d, columns_paths, 4);

@@ -2,11 +2,9 @@
 #include "base/units.h"
 #include "view/caption.h"
 #include "view/document.h"
+#include "view/facts.h"
 #include "view/flame.h"
 #include "view/report_inner.h"
-
-#include <math.h>
-#include <time.h>
 
 /* Below this many samples nothing is said about a row's place among others. */
 enum { FEW_FOR_ORDER = 10 };
@@ -21,7 +19,7 @@ void report_cell_share(struct document *d, const struct flat_share *s)
 static void cell_value(struct document *d, const struct report *r, int64_t value)
 {
     autobuf struct buf b = {0};
-    caption_value(&b, r->profile, r->type, value);
+    caption_value(&b, r->profile, selection_value(r->selection), value);
     document_cell(d, buf_text(&b), 0);
 }
 
@@ -33,27 +31,7 @@ static void cell_count(struct document *d, const struct flat *f, int64_t n)
 
 /* --- how it was recorded --- */
 
-static void add_time(struct document *d, const char *title, uint64_t since_1970_ns)
-{
-    char s[64];
-    time_t seconds = (time_t)(since_1970_ns / 1000000000u);
-    struct tm tm;
-    if (!gmtime_r(&seconds, &tm) || !strftime(s, sizeof s, "%Y-%m-%d %H:%M:%S UTC", &tm))
-        return;
-    document_cell(d, text_of(title), 0);
-    document_cell(d, text_of(s), 0);
-}
-
-static void add_duration(struct document *d, const char *title, uint64_t ns)
-{
-    char s[UNITS_MAX];
-    document_cell(d, text_of(title), 0);
-    document_cell(d, text_of(units_scaled(s, (double)ns, "nanoseconds")), 0);
-}
-
-static const struct {
-    const char *key, *title;
-} meta_shown[] = {
+static const struct fact shown[] = {
     {META_COMMAND, "command"},
     {META_EXIT_STATUS, "exit status"},
     {META_TIME_NS, "recorded"},
@@ -61,9 +39,9 @@ static const struct {
     {META_CPU_TIME_NS, "CPU time"},
     {META_ENGINE, "engine"},
     {META_ENGINE_NOTE, "limits"},
-    {META_RATE_HZ, "rate asked, Hz"},
-    {META_RATE_ACHIEVED_HZ, "rate achieved, Hz"},
-    {META_THROTTLED, "times throttled"},
+    {FACT_RATE_HZ, "rate asked, Hz"},
+    {FACT_RATE_ACHIEVED_HZ, "rate achieved, Hz"},
+    {FACT_THROTTLED, "times throttled"},
     {META_COMMIT, "commit"},
     {META_BRANCH, "branch"},
     {META_DIRTY, "changed since commit"},
@@ -86,23 +64,14 @@ static const struct {
 static void add_provenance(struct document *d, const struct report *r)
 {
     static const struct document_column columns[] = {{"what"}, {"value", .wide = true}};
-    const struct meta *m = &r->profile->meta;
     document_heading(d, "Recorded");
     document_table(d, columns, 2);
-    for (size_t i = 0; i < sizeof meta_shown / sizeof *meta_shown; i++) {
-        const char *key = meta_shown[i].key, *value = meta_find(m, key);
-        size_t n = strlen(key);
-        uint64_t ns;
-        if (!value)
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        autobuf struct buf fact = {0};
+        if (!facts_add(&fact, r->selection, shown[i].key))
             continue;
-        if (strcmp(key, META_TIME_NS) == 0 && meta_find_u64(m, key, &ns)) {
-            add_time(d, meta_shown[i].title, ns);
-        } else if (n > 3 && strcmp(key + n - 3, "_ns") == 0 && meta_find_u64(m, key, &ns)) {
-            add_duration(d, meta_shown[i].title, ns);
-        } else {
-            document_cell(d, text_of(meta_shown[i].title), 0);
-            document_cell(d, text_of(value), 0);
-        }
+        document_cell(d, text_of(shown[i].title), 0);
+        document_cell(d, buf_text(&fact), 0);
     }
     if (!d->blocks.at[d->blocks.n - 1].cells.n) {
         d->blocks.n -= 1; /* an empty table tells nothing */
@@ -115,7 +84,7 @@ static void add_provenance(struct document *d, const struct report *r)
 static void add_warnings(struct document *d, const struct report *r)
 {
     autobuf struct buf b = {0};
-    caption_warnings(&b, r->profile, r->type);
+    caption_warnings(&b, r->selection);
     struct text rest = buf_text(&b);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
@@ -125,15 +94,18 @@ static void add_warnings(struct document *d, const struct report *r)
 
 static void add_head(struct document *d, const struct report *r)
 {
-    autobuf struct buf b = {0};
-    caption_build(&b, r->profile, r->type);
+    autobuf struct buf b = {0}, others = {0};
+    caption_build(&b, r->selection);
     document_text(d, "%s", buf_cstr(&b));
+    caption_others(&others, r->selection);
+    if (others.n)
+        document_text(d, "Value %s.", buf_cstr(&others));
     add_warnings(d, r);
 }
 
 static void add_certainty(struct document *d, const struct flat *f)
 {
-    if (quality_is_exact(f->profile))
+    if (obtained_exactly(f->selection->stream->obtained))
         document_text(d, "These are exact counts, not samples: shares have no sampling error. "
                          "Counts are not time.");
     else if (!(f->time.n_samples > 0))
@@ -236,7 +208,7 @@ static void add_row(struct document *d, const struct report *r, enum flat_what w
     int64_t count = what == FLAT_SELF ? at->self_count : at->total_count;
     report_cell_share(d, &s);
     cell_count(d, f, count);
-    if (f->count_type != r->type)
+    if (f->count_type != f->type)
         cell_value(d, r, what == FLAT_SELF ? at->self : at->total);
     document_cell(d, flat_name(f, row), 0);
     cell_module(d, r, row);
@@ -251,7 +223,7 @@ static void add_list(struct document *d, const struct report *r, enum flat_what 
     autofree uint32_t *rows = mem_calloc(top + FRAME_WORK, sizeof *rows);
     size_t all = flat_top(f, what, top + FRAME_WORK, rows);
     size_t n = what == FLAT_TOTAL ? drop_frame_work(f, rows, all) : all;
-    bool weighs = f->count_type != r->type;
+    bool weighs = f->count_type != f->type;
     document_table(d, columns_list[what][weighs], 4 + weighs);
     for (size_t i = 0; i < n && i < top; i++)
         add_row(d, r, what, rows[i], &few);
@@ -398,13 +370,13 @@ static void draw(FILE *out, const void *ctx, size_t i)
 {
     const struct report *r = ctx;
     (void)i;
-    struct calltree_opts o = {.type = r->type, .group = GROUP_COMM, .min_share = 0.002};
-    struct calltree *t = calltree_build(r->profile, &o);
-    flame_print(out, r->profile, t, r->type,
-                &(struct flame_opts){.title = "Flame graph, root on top",
-                                     .inverted = true,
-                                     .hidden = "frames under 0.2% not drawn",
-                                     .width_px = 1190});
+    struct calltree_opts o = {.group = GROUP_COMM, .min_share = 0.002};
+    struct calltree *t = calltree_build(r->selection, &o);
+    flame_print_selection(out, r->selection, t,
+                          &(struct flame_opts){.title = "Flame graph, root on top",
+                                               .inverted = true,
+                                               .hidden = "frames under 0.2% not drawn",
+                                               .width_px = 1190});
     calltree_free(t);
 }
 

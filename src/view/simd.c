@@ -88,7 +88,8 @@ static void print_weights(FILE *out, const struct simd_view *v)
     static const char *const words[] = {"integer code", "scalar floating point",
                                         "packed floating point", "packed integers"};
     char n[UNITS_MAX];
-    fputs("\nhot time\n", out);
+    fprintf(out, "\nhot %s%s%s\n", quantity_is_time(v->quantity) ? "time" : "code",
+            v->selected ? ", selected: " : "", v->selected ? v->selected : "");
     for (int w = SIMD_VERDICTS - 1; w >= 0; w--)
         for (int isa = X86_ISAS - 1; isa >= (w == SIMD_INTEGER ? -1 : 0); isa--) {
             if (w == SIMD_INTEGER && isa >= 0)
@@ -148,8 +149,11 @@ static void print_rows(FILE *out, const struct simd_view *v)
         fprintf(out, "and %s more; --top shows them\n", units_count(n, v->n - shown));
 }
 
+/* Vectors save time and instructions, not page faults. */
 static bool is_hot_candidate(const struct simd_view *v, const struct simd_row *r)
 {
+    if (v->quantity == QUANTITY_MEMORY || v->quantity == QUANTITY_EVENTS)
+        return false;
     return simd_is_candidate(&r->hot) && (!v->has_profile || r->self * 100 >= v->total);
 }
 

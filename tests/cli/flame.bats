@@ -168,11 +168,11 @@ has_not() { # FILE TEXT
 @test "flame: two counts a line are drawn as after, and the drawing says so" {
     printf 'main;a 100 300\nmain;b 400 100\n' >in.folded
     "$KELVIN" flame in.folded -o out.svg
-    has out.svg 'counts after (the second column)'
-    has out.svg '<title>a (300 counts, 75.00%)</title>'
-    "$KELVIN" flame in.folded --event before -o out.svg
-    has out.svg 'counts before (the first column)'
-    has out.svg '<title>a (100 counts, 20.00%)</title>'
+    has out.svg 'shown: after; also in the input: before'
+    has out.svg '<title>a (300 after, 75.00%)</title>'
+    "$KELVIN" flame in.folded --value before -o out.svg
+    has out.svg 'shown: before; also in the input: after'
+    has out.svg '<title>a (100 before, 20.00%)</title>'
 }
 
 @test "flame: different drawings have different ids, and no request leaves them" {

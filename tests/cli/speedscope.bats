@@ -69,12 +69,12 @@ need_speedscope() {
     command -v jq >/dev/null || skip "needs jq"
     "$KELVIN" convert "$GOLDEN/sampled.speedscope.json" --to json >all.json
     run jq -r '. as $p
-        | [.samples.stack, .samples.values[1]] | transpose
+        | .streams[0].rows | [.stack, .values[1]] | transpose
         | group_by($p.stacks.frame[.[0]])[]
         | "\($p.frames.name[$p.stacks.frame[.[0][0]]]) \(map(.[1]) | add)"' all.json
     prints 'handle "request" <fast> 20500000
 read(fd) 20000000
 résumé 😀 11000000'
     "$KELVIN" convert "$GOLDEN/sampled.speedscope.json" --value samples --to json >one.json
-    [ "$(jq -c '[.types[].name, .samples.values]' one.json)" = '["samples",[[1,1,1,1,1,1]]]' ]
+    [ "$(jq -c '.streams[0] | [.values[].name, .rows.values]' one.json)" = '["samples",[[1,1,1,1,1,1]]]' ]
 }

@@ -65,16 +65,16 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t n, size_t max, unsigned in
 static void export_all(const struct profile *p)
 {
     struct err err;
-    int type;
-    if (profile_pick_type(p, NULL, NULL, &type, &err) != 0)
+    struct value_ref value;
+    if (profile_pick_value(p, NULL, NULL, &value, &err) != 0)
         return;
+    struct selection s = selection_all(p, value);
     for (int i = 0; export_formats[i]; i++) {
-        struct export_opts one = {.type = type}, all = {.type = -1};
-        export_formats[i]->write(nowhere, p, &one, &err);
-        export_formats[i]->write(nowhere, p, &all, &err);
+        export_write(export_formats[i], nowhere, &s, &(struct export_opts){0}, &err);
+        export_write(export_formats[i], nowhere, &s, &(struct export_opts){.all = true}, &err);
     }
-    struct folded_opts plain = {.type = type, .group = GROUP_TID, .addresses = true};
-    folded_print(nowhere, p, &plain);
+    struct folded_opts plain = {.group = GROUP_TID, .addresses = true};
+    folded_print(nowhere, &s, &plain);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

@@ -51,22 +51,35 @@ static void add(struct profile *p, struct stack_id stack, int32_t tid, uint64_t 
                 const int64_t *values)
 {
     struct err err;
-    struct thread t = {str(p, tid == 7 ? "app" : "worker"), 7, tid};
-    struct sample s = {stack, profile_add_thread(p, &t), time_ns != 0, time_ns, values};
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    struct thread_key t = {str(p, tid == 7 ? "app" : "worker"), 7, tid};
+    struct row row = {.stack = stack,
+                      .thread = profile_add_thread(p, &t),
+                      .has_time = time_ns != 0,
+                      .time_ns = time_ns,
+                      .values = values};
+    assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+}
+
+static void add_stream(struct profile *p, const char *event, const char *name, const char *unit)
+{
+    profile_add_stream(p, event, OBTAINED_UNKNOWN);
+    profile_add_value(p, 0, name, unit);
 }
 
 static struct profile *rich_profile(void)
 {
     struct profile *p = profile_new();
-    profile_add_type(p, "cpu-clock", "samples", "count");
-    profile_add_type(p, "cpu-clock", "cpu", "nanoseconds");
-    p->types[1].count_type = 0;
-    p->default_type = 0;
+    add_stream(p, "cpu-clock", "samples", "count");
+    profile_add_value(p, 0, "cpu", "nanoseconds");
+    profile_stream(p, 0)->obtained = BY_SOFTWARE_CLOCK;
+    profile_stream(p, 0)->rate_hz = 999;
+    profile_stream(p, 0)->lost_known = true;
+    profile_set_unfinished(p, 0, "stack copy too small", 2);
+    p->default_value = (struct value_ref){0, 0};
+    p->clock = (struct clock_pair){1000000, 1700000000000000000};
     add(p, rich_stack(p, false), 7, 1000001, (int64_t[]){1, 999999});
     add(p, rich_stack(p, true), 7, 2500000, (int64_t[]){2, 0});
     add(p, rich_stack(p, false), 8, 1700000, (int64_t[]){1, 4000000000});
-    meta_set_str(&p->meta, META_RATE_HZ, "999");
     meta_set_str(&p->meta, META_FORMAT, "made");
     meta_set_str(&p->meta, META_SOURCE, "by hand");
     return p;
@@ -88,35 +101,47 @@ static void add_frame(struct buf *b, const struct profile *p, const struct frame
     buf_str(b, ">");
 }
 
+static void dump_stream(struct buf *b, const struct profile *p, const struct stream *s)
+{
+    buf_printf(
+        b, "stream %s by %s rate %g lost %d %llu unfinished %d %llu:", profile_str(p, s->event).at,
+        obtained_name(s->obtained), s->rate_hz, s->lost_known, (unsigned long long)s->lost,
+        s->unfinished_known, (unsigned long long)stream_unfinished(s));
+    for (int i = 0; i < s->n_types; i++)
+        buf_printf(b, " %s/%s", profile_str(p, s->types[i].name).at,
+                   profile_str(p, s->types[i].unit).at);
+    buf_byte(b, '\n');
+    for (size_t i = 0; i < s->rows.n; i++) {
+        const struct thread *t = &p->threads.at[s->rows.thread[i].i];
+        buf_printf(b, "%s %d/%d", profile_str(p, t->name).at, profile_pid(p, t), t->tid);
+        for (struct stack_id at = s->rows.stack[i]; at.i; at = p->stacks.nodes.at[at.i].parent)
+            add_frame(b, p, profile_frame(p, p->stacks.nodes.at[at.i].frame));
+        for (int k = 0; k < s->n_types; k++) {
+            char number[UNITS_MAX];
+            buf_printf(b, " %s", units_decimal(number, s->rows.value[k][i], s->types[k].decimals));
+        }
+        if (s->rows.time_ns)
+            buf_printf(b, " @%llu", (unsigned long long)s->rows.time_ns[i]);
+        buf_byte(b, '\n');
+    }
+}
+
 static const char *dump(struct buf *b, const struct profile *p)
 {
     b->n = 0;
-    for (int i = 0; i < p->n_types; i++)
-        buf_printf(b, "%s/%s/%s/%d ", profile_str(p, p->types[i].event).at,
-                   profile_str(p, p->types[i].name).at, profile_str(p, p->types[i].unit).at,
-                   p->types[i].count_type);
-    buf_printf(b, "default %d\n", p->default_type);
+    buf_printf(b, "default %d %d clock %llu %llu\n", p->default_value.stream,
+               p->default_value.stream < 0 ? 0 : p->default_value.type,
+               (unsigned long long)p->clock.monotonic_ns, (unsigned long long)p->clock.wall_ns);
     for (size_t i = 0; i < p->meta.entries.n; i++)
         buf_printf(b, "%s=%s\n", p->meta.entries.at[i].key, p->meta.entries.at[i].value);
-    for (size_t i = 0; i < p->samples.n; i++) {
-        const struct thread *t = &p->threads.at[p->samples.thread[i].i];
-        buf_printf(b, "%s %d/%d", profile_str(p, t->name).at, t->pid, t->tid);
-        for (struct stack_id s = p->samples.stack[i]; s.i; s = p->stacks.nodes.at[s.i].parent)
-            add_frame(b, p, profile_frame(p, p->stacks.nodes.at[s.i].frame));
-        for (int k = 0; k < p->n_types; k++) {
-            char number[UNITS_MAX];
-            buf_printf(b, " %s",
-                       units_decimal(number, p->samples.value[k][i], p->types[k].decimals));
-        }
-        if (p->samples.time_ns)
-            buf_printf(b, " @%llu", (unsigned long long)p->samples.time_ns[i]);
-        buf_byte(b, '\n');
-    }
+    for (size_t i = 0; i < p->streams.n; i++)
+        dump_stream(b, p, p->streams.at[i]);
     return buf_cstr(b);
 }
 
 /* --- out and in --- */
 
+/* All of the profile, or one column of it. */
 static struct profile *there_and_back(const struct profile *p, int type)
 {
     struct err err = {0};
@@ -127,7 +152,9 @@ static struct profile *there_and_back(const struct profile *p, int type)
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     FILE *f = fdopen(fd, "w");
-    assert_int_equal(exporter_firefox.write(f, p, &(struct export_opts){.type = type}, &err), 0);
+    struct selection s = selection_all(p, (struct value_ref){0, type < 0 ? 0 : type});
+    struct export_opts out = {.all = type < 0};
+    assert_int_equal(exporter_firefox.write(f, &s, &out, &err), 0);
     fclose(f);
     assert_int_equal(reader_open(&in, path, &err), 0);
     struct import_opts opts = {.addresses = true, .strict = true};
@@ -159,8 +186,8 @@ static void samples_without_time_get_none(void **state)
 {
     (void)state;
     struct profile *p = profile_new();
-    profile_add_type(p, "", "counts", "");
-    p->types[0].decimals = 1;
+    add_stream(p, "", "counts", "");
+    profile_stream(p, 0)->types[0].decimals = 1;
     add(p, rich_stack(p, true), 7, 0, (int64_t[]){25});
     add(p, rich_stack(p, false), 7, 0, (int64_t[]){7});
     meta_set_str(&p->meta, META_FORMAT, "folded");
@@ -174,7 +201,7 @@ static void bytes_and_times_keep_their_unit(void **state)
     const char *const units[] = {"bytes", "nanoseconds"};
     for (int i = 0; i < 2; i++) {
         struct profile *p = profile_new();
-        profile_add_type(p, "", "alloc", units[i]);
+        add_stream(p, "", "alloc", units[i]);
         add(p, rich_stack(p, false), 7, 5, (int64_t[]){123456789});
         meta_set_str(&p->meta, META_FORMAT, "x");
         meta_set_str(&p->meta, META_SOURCE, "x");
@@ -187,9 +214,10 @@ static void a_chosen_type_is_the_only_one(void **state)
     (void)state;
     struct profile *p = rich_profile();
     struct profile *back = there_and_back(p, 1);
-    assert_int_equal(back->n_types, 1);
-    assert_int_equal(back->types[0].total, p->types[1].total);
-    assert_true(text_is(profile_str(back, back->types[0].name), "cpu"));
+    const struct stream *s = profile_stream(back, 0);
+    assert_int_equal(s->n_types, 1);
+    assert_int_equal(s->types[0].total, profile_stream(p, 0)->types[1].total);
+    assert_true(text_is(profile_str(back, s->types[0].name), "cpu"));
     profile_free(back);
     profile_free(p);
 }
@@ -198,19 +226,56 @@ static void samples_are_written_in_order_of_time(void **state)
 {
     (void)state;
     struct profile *p = profile_new();
-    profile_add_type(p, "", "samples", "count");
+    add_stream(p, "", "samples", "count");
     for (uint64_t i = 3; i; i--)
         add(p, rich_stack(p, i == 2), 7, i * 1000, (int64_t[]){(int64_t)i});
     struct profile *back = there_and_back(p, -1);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(back->samples.time_ns[i], (i + 1) * 1000);
-        assert_int_equal(back->samples.value[0][i], i + 1);
+        assert_int_equal(profile_stream(back, 0)->rows.time_ns[i], (i + 1) * 1000);
+        assert_int_equal(profile_stream(back, 0)->rows.value[0][i], i + 1);
     }
     profile_free(back);
     profile_free(p);
 }
 
 /* --- reading only --- */
+
+#define TABLES                                                          \
+    "\"shared\":{\"stringArray\":[\"f\"],\"funcTable\":{\"name\":[0]}," \
+    "\"stackTable\":{\"frame\":[0],\"prefix\":[null]},\"frameTable\":{\"func\":[0]}}"
+
+static void threads_that_weigh_other_things_are_other_streams(void **state)
+{
+    (void)state;
+    static const char doc[] =
+        "{\"meta\":{\"preprocessedProfileVersion\":66,\"interval\":2,\"startTime\":1000},"
+        "\"threads\":["
+        "{\"pid\":\"7\",\"tid\":7,\"processStartupTime\":3,\"processShutdownTime\":9,"
+        "\"samples\":{\"stack\":[0,0],\"time\":[4,5],\"threadCPUDelta\":[0,30]}},"
+        "{\"pid\":\"8\",\"tid\":8,\"samples\":{\"stack\":[0],\"time\":[5],"
+        "\"weightType\":\"bytes\",\"weight\":[4096]}}]," TABLES "}";
+    autobuf struct buf b = {0};
+    struct err err = {0};
+    struct import im;
+    struct reader in;
+    struct profile *p = NULL;
+    reader_open_memory(&in, doc, sizeof doc - 1);
+    if (import_reader(&im, &in, "x", &(struct import_opts){0}, &p, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(
+        dump(&b, p),
+        "default 0 0 clock 0 1000000000\ntime_ns=1000000000\nformat=firefox\nsource=x\n"
+        "stream  by not recorded rate 500 lost 0 0 unfinished 0 0: samples/count cpu/nanoseconds\n"
+        " 7/7 <0   0 f@:0:0:0> 1 0 @4000000\n 7/7 <0   0 f@:0:0:0> 1 30 @5000000\n"
+        "stream  by not recorded rate 500 lost 0 0 unfinished 0 0: samples/count bytes/bytes\n"
+        " 8/8 <0   0 f@:0:0:0> 1 4096 @5000000\n");
+    const struct process *seven = &p->processes.at[profile_find_process(p, 7).i];
+    assert_int_equal(seven->start_ns, 3000000);
+    assert_int_equal(seven->end_ns, 9000000);
+    profile_free(p);
+    import_done(&im);
+    reader_close(&in);
+}
 
 static void a_deep_chain_of_inlined_frames_stays_small(void **state)
 {
@@ -239,7 +304,8 @@ static void a_deep_chain_of_inlined_frames_stays_small(void **state)
     assert_int_equal(import_reader(&im, &in, "x", &(struct import_opts){0}, &p, &err), 0);
     assert_true(p->lines.n < 100 * N);
     size_t shown = 0;
-    for (struct stack_id s = p->samples.stack[0]; s.i; s = p->stacks.nodes.at[s.i].parent)
+    for (struct stack_id s = profile_stream(p, 0)->rows.stack[0]; s.i;
+         s = p->stacks.nodes.at[s.i].parent)
         shown += profile_frame(p, p->stacks.nodes.at[s.i].frame)->n_lines;
     assert_int_equal(shown, N);
     profile_free(p);
@@ -255,6 +321,7 @@ int main(void)
         cmocka_unit_test(bytes_and_times_keep_their_unit),
         cmocka_unit_test(a_chosen_type_is_the_only_one),
         cmocka_unit_test(samples_are_written_in_order_of_time),
+        cmocka_unit_test(threads_that_weigh_other_things_are_other_streams),
         cmocka_unit_test(a_deep_chain_of_inlined_frames_stays_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
     (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | \
      PERF_SAMPLE_CALLCHAIN)
 
-enum { ROUND = 68, PART = 80, COMPRESSED = 81, DATA_AT = 104 + 8 + 144 };
+enum { UPDATE = 78, ROUND = 68, PART = 80, COMPRESSED = 81, DATA_AT = 104 + 8 + 144 };
 
 /* --- writing files --- */
 
@@ -130,7 +130,7 @@ static struct profile *read_data(struct text data)
 /* The path of the module that the innermost frame of a sample is in. */
 static const char *leaf_path(const struct profile *p, size_t sample)
 {
-    struct stack_node n = p->stacks.nodes.at[p->samples.stack[sample].i];
+    struct stack_node n = p->stacks.nodes.at[profile_stream(p, 0)->rows.stack[sample].i];
     return profile_str(p, p->mappings.at[profile_frame(p, n.frame)->mapping.i].path).at;
 }
 
@@ -147,8 +147,8 @@ static void a_mapping_counts_from_its_time_on(void **state)
     add_round(&data);
     add_round(&data);
     struct profile *p = read_data(buf_text(&data));
-    assert_int_equal(p->samples.n, 2);
-    assert_int_equal(p->samples.time_ns[0], 200);
+    assert_int_equal(profile_stream(p, 0)->rows.n, 2);
+    assert_int_equal(profile_stream(p, 0)->rows.time_ns[0], 200);
     assert_string_equal(leaf_path(p, 0), "/nowhere/first");
     assert_string_equal(leaf_path(p, 1), "/nowhere/second");
     profile_free(p);
@@ -163,7 +163,7 @@ static void records_without_a_time_count_at_once(void **state)
     add_sample(&data, 5, 9, 0x400010);
     struct profile *p = read_data(buf_text(&data));
     assert_string_equal(leaf_path(p, 0), "/nowhere/app");
-    struct thread t = p->threads.at[p->samples.thread[0].i];
+    struct thread t = p->threads.at[profile_stream(p, 0)->rows.thread[0].i];
     assert_string_equal(profile_str(p, t.name).at, "before");
     profile_free(p);
 }
@@ -180,8 +180,10 @@ static void the_same_chain_in_two_processes_is_two_stacks(void **state)
     struct profile *p = read_data(buf_text(&data));
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(leaf_path(p, i), i % 2 ? "/nowhere/six" : "/nowhere/five");
-    assert_int_equal(p->samples.thread[0].i, p->samples.thread[2].i);
-    assert_int_not_equal(p->samples.thread[0].i, p->samples.thread[1].i);
+    assert_int_equal(profile_stream(p, 0)->rows.thread[0].i,
+                     profile_stream(p, 0)->rows.thread[2].i);
+    assert_int_not_equal(profile_stream(p, 0)->rows.thread[0].i,
+                         profile_stream(p, 0)->rows.thread[1].i);
     profile_free(p);
 }
 
@@ -197,7 +199,7 @@ static void equal_chains_of_other_addresses_are_two_stacks(void **state)
         add_record(&data, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, buf_text(&body));
     }
     struct profile *p = read_data(buf_text(&data));
-    const struct stack_id *stack = p->samples.stack;
+    const struct stack_id *stack = profile_stream(p, 0)->rows.stack;
     assert_int_equal(stack[0].i, stack[2].i);
     assert_int_equal(stack[1].i, stack[3].i);
     for (size_t i = 0; i < 2; i++)
@@ -409,19 +411,20 @@ static void an_event_is_called_what_it_is(void **state)
     static const struct {
         uint32_t type;
         uint64_t config;
-        const char *name, *kind;
+        const char *name;
+        enum obtained obtained;
     } known[] = {
-        {PERF_TYPE_HARDWARE, 0, "cycles", META_KIND_HARDWARE},
-        {PERF_TYPE_SOFTWARE, 0, "cpu-clock", META_KIND_SOFTWARE},
-        {PERF_TYPE_SOFTWARE, 2, "page-faults", META_KIND_EVENT},
-        {PERF_TYPE_TRACEPOINT, 314, "tracepoint:314", META_KIND_TRACE},
-        {PERF_TYPE_RAW, 0x3c, "raw 0x3c", META_KIND_HARDWARE},
+        {PERF_TYPE_HARDWARE, 0, "cycles", BY_HARDWARE},
+        {PERF_TYPE_SOFTWARE, 0, "cpu-clock", BY_SOFTWARE_CLOCK},
+        {PERF_TYPE_SOFTWARE, 2, "page-faults", BY_SOFTWARE_EVENT},
+        {PERF_TYPE_TRACEPOINT, 314, "tracepoint:314", BY_TRACE},
+        {PERF_TYPE_RAW, 0x3c, "raw 0x3c", BY_HARDWARE},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct perfdata_event e = {.attr = {.type = known[i].type, .config = known[i].config}};
         autofree char *name = perfdata_event_name(&e);
         assert_string_equal(name, known[i].name);
-        assert_string_equal(perfdata_event_kind(&e), known[i].kind);
+        assert_int_equal(perfdata_event_obtained(&e), known[i].obtained);
     }
     struct perfdata_event user = {.attr = {.type = PERF_TYPE_HARDWARE, .exclude_kernel = 1}};
     autofree char *name = perfdata_event_name(&user);
@@ -435,17 +438,224 @@ static void an_event_gives_samples_and_time(void **state)
     add_sample(&data, 5, 100, 0x400010);
     add_sample(&data, 5, 300, 0x400010);
     struct profile *p = read_data(buf_text(&data));
-    assert_int_equal(p->n_types, 2);
-    assert_string_equal(profile_str(p, p->types[0].name).at, "samples");
-    assert_int_equal(p->types[0].total, 2);
-    assert_string_equal(profile_str(p, p->types[1].unit).at, "nanoseconds");
-    assert_int_equal(p->types[1].total, 2000);
-    assert_int_equal(p->types[1].count_type, 0);
-    assert_string_equal(meta_find(&p->meta, META_KIND), META_KIND_SOFTWARE);
-    assert_string_equal(meta_find(&p->meta, META_RATE_HZ), "999");
-    assert_string_equal(meta_find(&p->meta, META_LOST), "0");
+    assert_int_equal(p->streams.n, 1);
+    const struct stream *s = profile_stream(p, 0);
+    assert_int_equal(s->n_types, 2);
+    assert_int_equal(stream_samples(s), 0);
+    assert_int_equal(s->types[0].total, 2);
+    assert_int_equal(s->types[1].dimension, DIM_TIME);
+    assert_int_equal(s->types[1].total, 2000);
+    assert_int_equal(s->obtained, BY_SOFTWARE_CLOCK);
+    assert_true(s->rate_hz == 999);
+    assert_true(s->lost_known);
+    assert_int_equal(s->lost, 0);
     assert_string_equal(meta_find(&p->meta, META_DURATION_NS), "200");
     assert_null(meta_find(&p->meta, META_CUT));
+    profile_free(p);
+}
+
+/* --- several events --- */
+
+enum { EVENTS_MAX = 4, ID = 70 };
+
+/* The words about id and time that end records, and start samples. */
+#define WITH_ID (BASIC | PERF_SAMPLE_IDENTIFIER)
+
+static struct perf_event_attr event_attr(uint32_t type, uint64_t config)
+{
+    struct perf_event_attr a = attr_of(WITH_ID);
+    a.type = type;
+    a.config = config;
+    return a;
+}
+
+/* A pipe, in which event I has the id ID + I; N names, if any, stand at its end. */
+static struct profile *read_events(const struct perf_event_attr *attrs, size_t n, struct text data,
+                                   const char *const *names)
+{
+    autobuf struct buf file = {0};
+    buf_str(&file, "PERFILE2");
+    WORDS(&file, 16);
+    for (size_t i = 0; i < n; i++) {
+        autobuf struct buf body = {0};
+        char raw[128] = "";
+        memcpy(raw, &attrs[i], sizeof attrs[i] < sizeof raw ? sizeof attrs[i] : sizeof raw);
+        buf_add(&body, raw, sizeof raw);
+        WORDS(&body, ID + i);
+        add_record(&file, 64, 0, buf_text(&body));
+    }
+    buf_add(&file, data.at, data.n);
+    for (size_t i = 0; names && i < n; i++) {
+        autobuf struct buf body = {0};
+        char padded[32] = "";
+        snprintf(padded, sizeof padded, "%s", names[i]);
+        WORDS(&body, 2, ID + i);
+        buf_add(&body, padded, sizeof padded);
+        add_record(&file, UPDATE, 0, buf_text(&body));
+    }
+    return read_file(buf_text(&file));
+}
+
+static void add_event_sample(struct buf *b, size_t event, uint64_t time, uint64_t period)
+{
+    autobuf struct buf body = {0};
+    WORDS(&body, ID + event, 0x400010, ids(5, 5), time, period, 2, (uint64_t)PERF_CONTEXT_USER,
+          0x400010);
+    add_record(b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, buf_text(&body));
+}
+
+static const char *event_name(const struct profile *p, int stream)
+{
+    return profile_str(p, profile_stream(p, stream)->event).at;
+}
+
+static void each_event_has_a_stream_and_the_files_first_is_shown_first(void **state)
+{
+    (void)state;
+    const struct perf_event_attr attrs[] = {
+        event_attr(PERF_TYPE_HARDWARE, 1), event_attr(PERF_TYPE_SOFTWARE, 9), /* dummy */
+        event_attr(PERF_TYPE_SOFTWARE, 2), event_attr(PERF_TYPE_TRACEPOINT, 314)};
+    static const char *const names[] = {"instructions:u", "dummy:u", "page-faults:u",
+                                        "sched:sched_switch"};
+    autobuf struct buf data = {0};
+    add_event_sample(&data, 3, 100, 1);
+    add_event_sample(&data, 2, 200, 1);
+    add_event_sample(&data, 0, 300, 5000);
+    add_event_sample(&data, 0, 400, 6000);
+    struct profile *p = read_events(attrs, 4, buf_text(&data), names);
+    assert_int_equal(p->streams.n, 3);
+    assert_int_equal(p->default_value.stream, 0);
+    assert_string_equal(event_name(p, 0), "instructions:u");
+    assert_string_equal(event_name(p, 1), "page-faults:u");
+    assert_string_equal(event_name(p, 2), "sched:sched_switch");
+    static const enum obtained ways[] = {BY_HARDWARE, BY_SOFTWARE_EVENT, BY_TRACE};
+    static const size_t rows[] = {2, 1, 1};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(profile_stream(p, i)->obtained, ways[i]);
+        assert_int_equal(profile_stream(p, i)->rows.n, rows[i]);
+        assert_int_equal(profile_stream(p, i)->n_types, 2);
+    }
+    assert_int_equal(profile_stream(p, 0)->types[1].total, 11000);
+    assert_string_equal(profile_str(p, profile_stream(p, 0)->types[1].name).at, "instructions");
+    profile_free(p);
+}
+
+static void losses_belong_to_their_event(void **state)
+{
+    (void)state;
+    const struct perf_event_attr attrs[] = {event_attr(PERF_TYPE_HARDWARE, 1),
+                                            event_attr(PERF_TYPE_SOFTWARE, 2),
+                                            event_attr(PERF_TYPE_SOFTWARE, 3)};
+    autobuf struct buf data = {0}, lost = {0}, samples = {0}, unseen = {0}, stop = {0};
+    add_event_sample(&data, 0, 100, 1);
+    add_event_sample(&data, 1, 200, 1);
+    WORDS(&lost, ID + 1, 7, ids(5, 5), 210, ID + 1);
+    WORDS(&samples, 20, ids(5, 5), 220, ID + 1);
+    WORDS(&unseen, ID + 2, 3, ids(5, 5), 210, ID + 2); /* it has no sample */
+    WORDS(&stop, 230, ID + 1, 0, ids(5, 5), 230, ID + 1);
+    add_record(&data, PERF_RECORD_LOST, 0, buf_text(&lost));
+    add_record(&data, PERF_RECORD_LOST_SAMPLES, 0, buf_text(&samples));
+    add_record(&data, PERF_RECORD_LOST, 0, buf_text(&unseen));
+    add_record(&data, PERF_RECORD_THROTTLE, 0, buf_text(&stop));
+    struct profile *p = read_events(attrs, 3, buf_text(&data), NULL);
+    assert_int_equal(p->streams.n, 2);
+    assert_int_equal(profile_stream(p, 0)->lost, 3);
+    assert_int_equal(profile_stream(p, 1)->lost, 27);
+    assert_int_equal(profile_stream(p, 0)->throttled, 0);
+    assert_int_equal(profile_stream(p, 1)->throttled, 1);
+    profile_free(p);
+}
+
+/* A sample of the leader with what all members of its group had reached. */
+static void add_group_sample(struct buf *b, uint64_t time, uint64_t first, uint64_t second)
+{
+    autobuf struct buf body = {0};
+    WORDS(&body, ID, 0x400010, ids(5, 5), time, 999, 2, first, ID, second, ID + 1, 2,
+          (uint64_t)PERF_CONTEXT_USER, 0x400010);
+    add_record(b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, buf_text(&body));
+}
+
+static void members_of_a_group_have_their_own_values(void **state)
+{
+    (void)state;
+    struct perf_event_attr attrs[] = {event_attr(PERF_TYPE_HARDWARE, 0),
+                                      event_attr(PERF_TYPE_HARDWARE, 1)};
+    for (size_t i = 0; i < 2; i++) {
+        attrs[i].sample_type |= PERF_SAMPLE_READ;
+        attrs[i].read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+    }
+    autobuf struct buf data = {0};
+    add_group_sample(&data, 100, 1000, 300);
+    add_group_sample(&data, 200, 2500, 300); /* the second stood still */
+    add_group_sample(&data, 300, 2600, 900);
+    struct profile *p = read_events(attrs, 2, buf_text(&data), NULL);
+    assert_int_equal(p->streams.n, 2);
+    const struct stream *leader = profile_stream(p, 0), *member = profile_stream(p, 1);
+    assert_int_equal(leader->rows.n, 3);
+    assert_int_equal(leader->rows.value[1][0], 1000);
+    assert_int_equal(leader->rows.value[1][1], 1500);
+    assert_int_equal(leader->rows.value[1][2], 100);
+    assert_int_equal(member->rows.n, 2);
+    assert_int_equal(member->rows.value[1][0], 300);
+    assert_int_equal(member->rows.value[1][1], 600);
+    assert_int_equal(member->rows.time_ns[1], 300);
+    assert_int_equal(member->rows.stack[0].i, leader->rows.stack[0].i);
+    profile_free(p);
+}
+
+static void cores_of_a_hybrid_cpu_are_summed(void **state)
+{
+    (void)state;
+    /* by the attr, whose upper half says which kind of core; and only by the names */
+    const struct perf_event_attr attrs[][2] = {
+        {event_attr(PERF_TYPE_HARDWARE, 4ull << 32), event_attr(PERF_TYPE_HARDWARE, 10ull << 32)},
+        {event_attr(PERF_TYPE_RAW, 0x3c), event_attr(10, 0x3c)}};
+    static const char *const names[] = {"cpu_core/cycles/u", "cpu_atom/cycles/Pu"};
+    for (size_t i = 0; i < 2; i++) {
+        autobuf struct buf data = {0};
+        add_event_sample(&data, 1, 100, 10);
+        add_event_sample(&data, 0, 200, 500);
+        struct profile *p = read_events(attrs[i], 2, buf_text(&data), names);
+        assert_int_equal(p->streams.n, 1);
+        assert_string_equal(event_name(p, 0), "cycles:u");
+        assert_int_equal(profile_stream(p, 0)->obtained, BY_HARDWARE);
+        assert_int_equal(profile_stream(p, 0)->rows.n, 2);
+        assert_int_equal(profile_stream(p, 0)->types[0].total, 2);
+        assert_int_equal(profile_stream(p, 0)->types[1].total, 510);
+        profile_free(p);
+    }
+}
+
+static void processes_have_times_and_parents(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0}, fork = {0}, end = {0};
+    add_comm(&data, 5, 0, "shell");
+    WORDS(&fork, ids(9, 5), ids(9, 5), 100, ids(5, 5), 100);
+    add_record(&data, PERF_RECORD_FORK, 0, buf_text(&fork));
+    add_sample(&data, 9, 200, 0x400010);
+    WORDS(&end, ids(9, 5), ids(9, 5), 300, ids(9, 9), 300);
+    add_record(&data, PERF_RECORD_EXIT, 0, buf_text(&end));
+    struct profile *p = read_data(buf_text(&data));
+    const struct thread *t = &p->threads.at[profile_stream(p, 0)->rows.thread[0].i];
+    const struct process *child = &p->processes.at[t->process.i];
+    assert_int_equal(child->pid, 9);
+    assert_int_equal(child->start_ns, 100);
+    assert_int_equal(child->end_ns, 300);
+    assert_int_equal(p->processes.at[child->parent.i].pid, 5);
+    profile_free(p);
+}
+
+static void both_clocks_are_known_if_told(void **state)
+{
+    (void)state;
+    autobuf struct buf data = {0}, part = {0};
+    add_sample(&data, 5, 100, 0x400010);
+    WORDS(&part, 29, 1ull << 32 | 1, 1700000000000000000, 5000); /* version 1, CLOCK_MONOTONIC */
+    add_record(&data, PART, 0, buf_text(&part));
+    struct profile *p = read_data(buf_text(&data));
+    assert_int_equal(p->clock.monotonic_ns, 5000);
+    assert_int_equal(p->clock.wall_ns, 1700000000000000000);
     profile_free(p);
 }
 
@@ -459,7 +669,7 @@ static void a_killed_recorder_leaves_its_samples(void **state)
     add_sample(&data, 5, 300, 0x400010);
     make_file(&file, attr_of(BASIC), (struct text){data.at, data.n - 3}, 0);
     struct profile *p = read_file(buf_text(&file));
-    assert_int_equal(p->samples.n, 1);
+    assert_int_equal(profile_stream(p, 0)->rows.n, 1);
     assert_non_null(strstr(meta_find(&p->meta, META_CUT), "killed"));
     profile_free(p);
     struct import im;
@@ -501,7 +711,7 @@ static uint64_t flaws_of(uint32_t type, struct text body)
     struct err err = {0};
     struct profile *p = NULL;
     assert_int_equal(try_read(buf_text(&file), false, &im, &p, &err), 0);
-    assert_int_equal(p->samples.n, 1);
+    assert_int_equal(profile_stream(p, 0)->rows.n, 1);
     uint64_t n = im.skipped;
     import_done(&im);
     profile_free(p);
@@ -534,7 +744,7 @@ static void a_record_without_size_ends_the_data(void **state)
     add_sample(&data, 5, 101, 0x400010);
     make_file(&file, attr_of(BASIC), buf_text(&data), data.n);
     struct profile *p = read_file(buf_text(&file));
-    assert_int_equal(p->samples.n, 1);
+    assert_int_equal(profile_stream(p, 0)->rows.n, 1);
     profile_free(p);
 }
 
@@ -590,6 +800,12 @@ int main(void)
         cmocka_unit_test(a_record_finds_its_event_by_id),
         cmocka_unit_test(an_event_is_called_what_it_is),
         cmocka_unit_test(an_event_gives_samples_and_time),
+        cmocka_unit_test(each_event_has_a_stream_and_the_files_first_is_shown_first),
+        cmocka_unit_test(losses_belong_to_their_event),
+        cmocka_unit_test(members_of_a_group_have_their_own_values),
+        cmocka_unit_test(cores_of_a_hybrid_cpu_are_summed),
+        cmocka_unit_test(processes_have_times_and_parents),
+        cmocka_unit_test(both_clocks_are_known_if_told),
         cmocka_unit_test(a_killed_recorder_leaves_its_samples),
         cmocka_unit_test(a_file_cut_anywhere_is_told_so),
         cmocka_unit_test(records_that_lie_are_counted),

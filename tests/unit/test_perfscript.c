@@ -49,9 +49,9 @@ static void threads_have_their_ids(void **state)
     struct profile *p = read_str(two_threads, (struct import_opts){0});
     assert_int_equal(p->threads.n, 3);
     assert_string_equal(profile_str(p, p->threads.at[1].name).at, "a b");
-    assert_int_equal(p->threads.at[1].pid, 10);
+    assert_int_equal(profile_pid(p, &p->threads.at[1]), 10);
     assert_int_equal(p->threads.at[1].tid, 11);
-    assert_int_equal(p->threads.at[2].pid, THREAD_NO_ID);
+    assert_int_equal(profile_pid(p, &p->threads.at[2]), THREAD_NO_ID);
     assert_int_equal(p->threads.at[2].tid, 12);
     profile_free(p);
 }
@@ -60,15 +60,20 @@ static void an_event_has_samples_and_weight(void **state)
 {
     (void)state;
     struct profile *p = read_str(two_threads, (struct import_opts){0});
-    assert_int_equal(p->n_types, 2);
-    assert_string_equal(profile_str(p, p->types[1].event).at, "cycles:u");
-    assert_string_equal(profile_str(p, p->types[0].name).at, "samples");
-    assert_string_equal(profile_str(p, p->types[1].name).at, "cycles");
-    assert_int_equal(p->types[1].count_type, 0);
-    assert_int_equal(p->default_type, 1);
-    assert_int_equal(p->types[0].total, 2);
-    assert_int_equal(p->types[1].total, 12);
-    assert_string_equal(meta_find(&p->meta, META_KIND), META_KIND_HARDWARE);
+    assert_int_equal(p->streams.n, 1);
+    const struct stream *s = profile_stream(p, 0);
+    assert_int_equal(s->n_types, 2);
+    assert_string_equal(profile_str(p, s->event).at, "cycles:u");
+    assert_string_equal(profile_str(p, s->types[0].name).at, "samples");
+    assert_int_equal(s->types[0].role, ROLE_SAMPLES);
+    assert_string_equal(profile_str(p, s->types[1].name).at, "cycles");
+    assert_int_equal(s->types[1].role, ROLE_FLOW);
+    assert_int_equal(p->default_value.stream, 0);
+    assert_int_equal(p->default_value.type, 1);
+    assert_int_equal(s->types[0].total, 2);
+    assert_int_equal(s->types[1].total, 12);
+    assert_int_equal(s->obtained, BY_HARDWARE);
+    assert_false(s->lost_known);
     profile_free(p);
 }
 
@@ -76,12 +81,12 @@ static void times_are_kept_unless_merged(void **state)
 {
     (void)state;
     struct profile *p = read_str(two_threads, (struct import_opts){0});
-    assert_int_equal(p->samples.time_ns[0], 1000000002);
-    assert_int_equal(p->samples.time_ns[1], 3500000000);
-    assert_int_equal(p->samples.stack[0].i, p->samples.stack[1].i);
+    assert_int_equal(profile_stream(p, 0)->rows.time_ns[0], 1000000002);
+    assert_int_equal(profile_stream(p, 0)->rows.time_ns[1], 3500000000);
+    assert_int_equal(profile_stream(p, 0)->rows.stack[0].i, profile_stream(p, 0)->rows.stack[1].i);
     profile_free(p);
     p = read_str(two_threads, (struct import_opts){.merge = true});
-    assert_null(p->samples.time_ns);
+    assert_null(profile_stream(p, 0)->rows.time_ns);
     profile_free(p);
 }
 
@@ -123,7 +128,8 @@ static void an_inline_chain_is_one_frame(void **state)
                                  "\t    7f0000000001 outer->inner+0x1 (/x)\n"
                                  "  x.c:42\n\n",
                                  (struct import_opts){.merge = true});
-    const struct frame *f = profile_frame(p, p->stacks.nodes.at[p->samples.stack[0].i].frame);
+    const struct frame *f =
+        profile_frame(p, p->stacks.nodes.at[profile_stream(p, 0)->rows.stack[0].i].frame);
     uint32_t id = (uint32_t)(f - p->frames.at);
     assert_int_equal(f->n_lines, 2);
     assert_string_equal(frame_name(p, id, 0).at, "outer");
@@ -154,13 +160,12 @@ static void kinds_come_from_modules(void **state)
 static void lost_samples_are_added_up(void **state)
 {
     (void)state;
-    uint64_t lost;
     struct profile *p = read_str("a 1 1.5: PERF_RECORD_LOST lost 12\n"
                                  "a 1 1.6: 1 cycles: \n\t               1 f (/x)\n\n"
                                  "a 1 1.7: PERF_RECORD_LOST lost 30\n",
                                  (struct import_opts){.merge = true});
-    assert_true(meta_find_u64(&p->meta, META_LOST, &lost));
-    assert_int_equal(lost, 42);
+    assert_true(profile_stream(p, 0)->lost_known);
+    assert_int_equal(profile_stream(p, 0)->lost, 42);
     profile_free(p);
 }
 
@@ -176,8 +181,8 @@ static void known_lines_are_known_per_language(void **state)
     assert_int_equal(p->frames.n, 2);
     assert_string_equal(frame_name(p, 0, 0).at, "La/b:c");
     assert_string_equal(frame_name(p, 1, 0).at, "a/b:c");
-    assert_int_equal(p->samples.value[0][0], 6);
-    assert_int_equal(p->samples.value[0][1], 6);
+    assert_int_equal(profile_stream(p, 0)->rows.value[0][0], 6);
+    assert_int_equal(profile_stream(p, 0)->rows.value[0][1], 6);
     profile_free(p);
 }
 
@@ -193,9 +198,79 @@ static void many_lines_come_again(void **state)
                    i % MANY / 3, i % MANY, i, 7);
     struct profile *p = read_text(buf_text(&b), (struct import_opts){.merge = true});
     assert_int_equal(p->frames.n, MANY + 1);
-    assert_int_equal(p->samples.n, MANY);
+    assert_int_equal(profile_stream(p, 0)->rows.n, MANY);
     for (size_t i = 0; i < MANY; i++)
-        assert_int_equal(p->samples.value[1][i], 8);
+        assert_int_equal(profile_stream(p, 0)->rows.value[1][i], 8);
+    profile_free(p);
+}
+
+/* --- several events --- */
+
+static const char two_events[] =
+    "# event : name = cycles:u, , id = { 1, 2 }, type = 0, { sample_period, sample_freq } = 99, "
+    "sample_type = IP, disabled = 1, freq = 1\n"
+    "# event : name = page-faults, , id = { 3 }, type = 1, { sample_period, sample_freq } = 1\n"
+    "a 1 1.1:     1 page-faults: \n\t    7f0000000001 f (/x)\n\n"
+    "a 1 1.2:   500 cycles:u: \n\t    7f0000000001 f (/x)\n\n"
+    "a 1 1.3:     1 sched:sched_switch: prev_comm=a\n\t    7f0000000001 f (/x)\n\n"
+    "a 1 1.4:   700 cycles:u: \n\t    7f0000000001 f (/x)\n\n";
+
+static const struct stream *stream_named(const struct profile *p, const char *event)
+{
+    for (size_t i = 0; i < p->streams.n; i++)
+        if (text_is(profile_str(p, p->streams.at[i]->event), event))
+            return p->streams.at[i];
+    fail_msg("no stream of %s", event);
+    return NULL;
+}
+
+/* The same stack and thread in all of them: what is known about one must not lead to another. */
+static void each_event_has_rows_of_its_own(void **state)
+{
+    (void)state;
+    for (int merge = 0; merge < 2; merge++) {
+        struct profile *p = read_str(two_events, (struct import_opts){.merge = merge});
+        assert_int_equal(p->streams.n, 3);
+        const struct stream *cycles = stream_named(p, "cycles:u");
+        const struct stream *faults = stream_named(p, "page-faults");
+        const struct stream *trace = stream_named(p, "sched:sched_switch");
+        assert_int_equal(cycles->rows.n, merge ? 1 : 2);
+        assert_int_equal(cycles->types[1].total, 1200);
+        assert_int_equal(faults->rows.n, 1);
+        assert_int_equal(faults->types[0].total, 1);
+        assert_int_equal(cycles->obtained, BY_HARDWARE);
+        assert_int_equal(faults->obtained, BY_SOFTWARE_EVENT);
+        assert_int_equal(trace->obtained, BY_TRACE);
+        assert_string_equal(profile_str(p, trace->types[1].name).at, "sched:sched_switch");
+        profile_free(p);
+    }
+}
+
+static void the_first_event_of_the_recording_is_shown_first(void **state)
+{
+    (void)state;
+    struct profile *p = read_str(two_events, (struct import_opts){.merge = true});
+    const struct stream *shown = profile_stream(p, p->default_value.stream);
+    assert_string_equal(profile_str(p, shown->event).at, "cycles:u");
+    assert_int_equal(p->default_value.type, 1);
+    assert_true(shown->rate_hz == 99);
+    assert_true(stream_named(p, "page-faults")->rate_hz == 0);
+    profile_free(p);
+}
+
+static void cores_of_a_hybrid_cpu_are_summed(void **state)
+{
+    (void)state;
+    struct profile *p = read_str("a 1 1.1:   100 cpu_core/cycles/P: \n\t    7f01 f (/x)\n\n"
+                                 "a 1 1.2:    10 cpu_atom/cycles/: \n\t    7f01 f (/x)\n\n"
+                                 "a 1 1.3:     1 cpu_atom/cycles/u: \n\t    7f01 f (/x)\n\n",
+                                 (struct import_opts){.merge = true});
+    assert_int_equal(p->streams.n, 2);
+    assert_int_equal(stream_named(p, "cycles")->types[1].total, 110);
+    assert_int_equal(stream_named(p, "cycles")->rows.n, 1);
+    assert_int_equal(stream_named(p, "cycles")->obtained, BY_HARDWARE);
+    assert_string_equal(profile_str(p, stream_named(p, "cycles")->types[1].name).at, "cycles");
+    assert_int_equal(stream_named(p, "cycles:u")->types[1].total, 1);
     profile_free(p);
 }
 
@@ -212,6 +287,9 @@ int main(void)
         cmocka_unit_test(lost_samples_are_added_up),
         cmocka_unit_test(known_lines_are_known_per_language),
         cmocka_unit_test(many_lines_come_again),
+        cmocka_unit_test(each_event_has_rows_of_its_own),
+        cmocka_unit_test(the_first_event_of_the_recording_is_shown_first),
+        cmocka_unit_test(cores_of_a_hybrid_cpu_are_summed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

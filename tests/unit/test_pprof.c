@@ -117,28 +117,59 @@ static void print_stack(struct buf *out, const struct profile *p, struct stack_i
     }
 }
 
+static void print_attrs(struct buf *out, const struct profile *p, struct attrs_id id)
+{
+    for (; id.i; id = p->attrs.nodes.at[id.i].parent) {
+        const struct attr *a = &p->attrs.nodes.at[id.i].attr;
+        buf_printf(out, " {%s=", profile_str(p, a->key).at);
+        if (a->is_number)
+            buf_printf(out, "%lld %s}", (long long)a->number, profile_str(p, a->unit).at);
+        else
+            buf_printf(out, "'%s'}", profile_str(p, a->text).at);
+    }
+}
+
+static void print_row(struct buf *out, const struct profile *p, const struct stream *s, size_t i)
+{
+    const struct rows *r = &s->rows;
+    const struct thread *t = &p->threads.at[r->thread[i].i];
+    buf_printf(out, "row %s %d/%d", profile_str(p, t->name).at, profile_pid(p, t), t->tid);
+    if (r->time_ns)
+        buf_printf(out, " time %llu", (unsigned long long)r->time_ns[i]);
+    if (r->duration_ns)
+        buf_printf(out, " lasts %llu", (unsigned long long)r->duration_ns[i]);
+    for (int j = 0; j < s->n_types; j++)
+        buf_printf(out, " %lld", (long long)r->value[j][i]);
+    if (r->attrs)
+        print_attrs(out, p, r->attrs[i]);
+    buf_str(out, "\n");
+    print_stack(out, p, r->stack[i]);
+}
+
+static void print_stream(struct buf *out, const struct profile *p, const struct stream *s)
+{
+    static const char *const roles[VALUE_ROLES] = {"samples", "flow", "level"};
+    buf_printf(out, "stream '%s' by %s rate %g lost %d %llu\n", profile_str(p, s->event).at,
+               obtained_name(s->obtained), s->rate_hz, s->lost_known, (unsigned long long)s->lost);
+    for (int i = 0; i < s->n_types; i++) {
+        const struct value_type *t = &s->types[i];
+        buf_printf(out, "type %s|%s %s decimals %d total %lld\n", profile_str(p, t->name).at,
+                   profile_str(p, t->unit).at, roles[t->role], t->decimals, (long long)t->total);
+    }
+    for (size_t i = 0; i < s->rows.n; i++)
+        print_row(out, p, s, i);
+}
+
 static void print_profile(struct buf *out, const struct profile *p)
 {
     out->n = 0;
-    for (int i = 0; i < p->n_types; i++) {
-        const struct sample_type *t = &p->types[i];
-        buf_printf(out, "type %s|%s|%s decimals %d count %d total %lld\n",
-                   profile_str(p, t->event).at, profile_str(p, t->name).at,
-                   profile_str(p, t->unit).at, t->decimals, t->count_type, (long long)t->total);
-    }
-    buf_printf(out, "default %d\n", p->default_type);
+    buf_printf(out, "default %d %d\n", p->default_value.stream, p->default_value.type);
+    buf_printf(out, "clock %llu %llu\n", (unsigned long long)p->clock.monotonic_ns,
+               (unsigned long long)p->clock.wall_ns);
     for (size_t i = 0; i < p->meta.entries.n; i++)
         buf_printf(out, "meta %s=%s\n", p->meta.entries.at[i].key, p->meta.entries.at[i].value);
-    for (size_t i = 0; i < p->samples.n; i++) {
-        const struct thread *t = &p->threads.at[p->samples.thread[i].i];
-        buf_printf(out, "sample %s %d/%d", profile_str(p, t->name).at, t->pid, t->tid);
-        if (p->samples.time_ns)
-            buf_printf(out, " time %llu", (unsigned long long)p->samples.time_ns[i]);
-        for (int j = 0; j < p->n_types; j++)
-            buf_printf(out, " %lld", (long long)p->samples.value[j][i]);
-        buf_str(out, "\n");
-        print_stack(out, p, p->samples.stack[i]);
-    }
+    for (size_t i = 0; i < p->streams.n; i++)
+        print_stream(out, p, p->streams.at[i]);
     buf_cstr(out);
 }
 
@@ -155,41 +186,63 @@ make_line(struct profile *p, const char *name, const char *system, uint32_t line
     return (struct line){profile_add_function(p, &f), line + 3, line + 7};
 }
 
-static void add_types(struct profile *p)
+static void add_streams(struct profile *p)
 {
-    profile_add_type(p, "cycles/period=1/u", "samples", "count");
-    p->types[profile_add_type(p, "cycles/period=1/u", "cycles", "count")].count_type = 0;
-    profile_add_type(p, "task-clock", "samples", "count");
-    p->types[profile_add_type(p, "task-clock", "weight", "nanoseconds")].count_type = 2;
-    p->types[3].decimals = 3;
-    p->default_type = 1;
+    int cycles = profile_add_stream(p, "cycles/period=1/u", BY_HARDWARE);
+    profile_add_value(p, cycles, "samples", "count");
+    profile_add_value(p, cycles, "cycles", "count");
+    int clock = profile_add_stream(p, "task-clock", BY_SOFTWARE_CLOCK);
+    profile_add_value(p, clock, "samples", "count");
+    profile_stream(p, clock)->types[profile_add_value(p, clock, "weight", "nanoseconds")].decimals =
+        3;
+    profile_stream(p, cycles)->rate_hz = 99;
+    profile_stream(p, clock)->lost = 3;
+    profile_stream(p, clock)->lost_known = true;
+    p->default_value = (struct value_ref){0, 1};
+    p->clock = (struct clock_pair){12345, 1700000000000000000};
 }
 
-static void add_samples(struct profile *p, const struct frame_id *frames)
+static struct attrs_id add_attrs(struct profile *p, uint32_t i)
 {
-    struct thread threads[] = {{S(p, "worker; <1>"), 0, 7},
-                               {S(p, ""), 12, THREAD_NO_ID},
-                               {S(p, "main"), THREAD_NO_ID, THREAD_NO_ID}};
+    struct attr text = {.key = S(p, "handler"), .text = S(p, i % 2 ? "get" : "put")};
+    struct attr number = {
+        .key = S(p, "size"), .is_number = true, .number = -5 + (int64_t)i, .unit = S(p, "bytes")};
+    struct attrs_id id = attrs_add(&p->attrs, (struct attrs_id){0}, &text);
+    return i % 5 ? attrs_add(&p->attrs, id, &number) : id;
+}
+
+static void add_rows(struct profile *p, const struct frame_id *frames)
+{
+    struct thread_key threads[] = {{S(p, "worker; <1>"), 0, 7},
+                                   {S(p, ""), 12, THREAD_NO_ID},
+                                   {S(p, "main"), THREAD_NO_ID, THREAD_NO_ID}};
     for (uint32_t i = 0; i < 40; i++) {
         struct frame_id path[] = {frames[0], frames[1 + i % 3], frames[1 + i % 4]};
-        int64_t values[] = {1, 1000 + i, i % 2, i == 7 ? INT64_MAX / 2 : 123456789 * (int64_t)i};
-        struct sample s = {
+        int64_t values[][2] = {{1, 1000 + i},
+                               {i % 2, i == 7 ? INT64_MAX / 2 : 123456789 * (int64_t)i}};
+        struct row row = {
             .stack = stacks_intern(&p->stacks, path, i % 4),
             .thread = i % 4 == 3 ? (struct thread_id){0} : profile_add_thread(p, &threads[i % 3]),
             .has_time = i != 5,
             .time_ns = i * 1000000007ull,
-            .values = values,
+            .duration_ns = i % 7,
+            .attrs = i % 3 ? add_attrs(p, i) : (struct attrs_id){0},
         };
         struct err err;
-        assert_int_equal(profile_add_sample(p, &s, &err), 0);
+        for (int k = 0; k < 2; k++) {
+            row.values = values[k];
+            if (k == 0 || i > 4)
+                assert_int_equal(profile_add_row(p, k, &row, &err), 0);
+        }
     }
 }
 
-/* Inlined functions, all kinds, mappings, threads, times, events, fractions, metadata. */
+/* Inlined functions, all kinds, mappings, threads, times, attributes, streams, fractions, metadata.
+ */
 static struct profile *rich_profile(void)
 {
     struct profile *p = profile_new();
-    add_types(p);
+    add_streams(p);
     struct mapping maps[] = {{S(p, "/usr/bin/app"), S(p, "00ff"), 0x1000, 0x9000, 0x400},
                              {S(p, "[kernel.kallsyms]"), S(p, ""), 0, UINT64_MAX, 0}};
     struct mapping_id app = profile_add_mapping(p, &maps[0]);
@@ -208,11 +261,10 @@ static struct profile *rich_profile(void)
     struct frame_id frames[5];
     for (int i = 0; i < 5; i++)
         frames[i] = profile_add_frame(p, &keys[i]);
-    add_samples(p, frames);
+    add_rows(p, frames);
     meta_set_str(&p->meta, META_FORMAT, "perfscript");
     meta_set_str(&p->meta, META_SOURCE, "x=y.txt");
     meta_set_u64(&p->meta, META_TIME_NS, 1700000000000000000);
-    meta_set_u64(&p->meta, META_RATE_HZ, 99);
     meta_set_str(&p->meta, META_COMMENT, "two\nlines");
     return p;
 }
@@ -223,7 +275,8 @@ static void export_to(struct buf *b, const struct profile *p)
     size_t n;
     char *at;
     FILE *f = open_memstream(&at, &n);
-    assert_int_equal(exporter_pprof.write(f, p, &(struct export_opts){.type = -1}, &err), 0);
+    struct selection s = selection_all(p, (struct value_ref){0, 0});
+    assert_int_equal(exporter_pprof.write(f, &s, &(struct export_opts){.all = true}, &err), 0);
     fclose(f);
     b->n = 0;
     buf_add(b, at, n);
@@ -273,20 +326,22 @@ static void test_counts_are_written_first(void **state)
     autobuf struct buf file = {0};
     struct profile *p = profile_new();
     struct err err;
-    profile_add_type(p, "", "cpu", "nanoseconds");
-    p->types[0].count_type = profile_add_type(p, "", "samples", "count");
-    p->default_type = 0;
+    profile_add_stream(p, "", OBTAINED_UNKNOWN);
+    profile_add_value(p, 0, "cpu", "nanoseconds");
+    profile_add_value(p, 0, "samples", "count");
+    p->default_value = (struct value_ref){0, 0};
     struct frame_id frame = profile_add_named_frame(p, text_of("main"), FRAME_USER);
-    struct sample s = {stacks_intern(&p->stacks, &frame, 1), .values = (int64_t[]){70, 7}};
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    struct row row = {stacks_intern(&p->stacks, &frame, 1), .values = (int64_t[]){70, 7}};
+    assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
     export_to(&file, p);
     profile_free(p);
     p = import_packed(&file);
-    assert_string_equal(profile_str(p, p->types[0].name).at, "samples");
-    assert_int_equal(p->types[0].total, 7);
-    assert_int_equal(p->types[1].total, 70);
-    assert_int_equal(p->types[1].count_type, 0);
-    assert_int_equal(p->default_type, 1);
+    const struct stream *s = profile_stream(p, 0);
+    assert_string_equal(profile_str(p, s->types[0].name).at, "samples");
+    assert_int_equal(s->types[0].total, 7);
+    assert_int_equal(s->types[1].total, 70);
+    assert_int_equal(stream_samples(s), 0);
+    assert_int_equal(p->default_value.type, 1);
     profile_free(p);
 }
 
@@ -328,10 +383,9 @@ static void expect_error(const struct buf *b, const char *text)
     import_done(&im);
 }
 
-#define TWO_TYPES                                          \
-    "type |samples|count decimals 0 count -1 total 3\n"    \
-    "type |cpu|nanoseconds decimals 0 count 0 total 300\n" \
-    "default 1\n"
+#define TWO_TYPES                                     \
+    "type samples|count samples decimals 0 total 3\n" \
+    "type cpu|nanoseconds flow decimals 0 total 300\n"
 #define STACK                                                  \
     "  pc 2000 kind 0 in   0-0+0\n"                            \
     "    outer () a.c:2 at 20:0\n    inner () a.c:3 at 30:0\n" \
@@ -349,7 +403,7 @@ static void test_packed_and_unpacked_are_the_same(void **state)
     bytes(&packed, 2, sample.at, sample.n); /* and samples before all else */
     add_tables(&packed);
     add_strings(&packed, "", "");
-    const char *want = "sample  -1/-1 3 300\n" STACK;
+    const char *want = "row  -1/-1 3 300\n" STACK;
     expect(&unpacked, 0, NULL, TWO_TYPES);
     expect(&unpacked, 0, NULL, want);
     expect(&packed, 0, NULL, TWO_TYPES);
@@ -480,10 +534,13 @@ static void test_labels_make_threads(void **state)
         uint64_t number;
         const char *want;
     } labels[] = {
-        {"thread", "io", 0, "sample io -1/-1 "},     {"comm", "sh", 0, "sample sh -1/-1 "},
-        {"thread", NULL, 5, "sample  -1/5 "},        {"tid", NULL, 5, "sample  -1/5 "},
-        {"thread_id", "6", 0, "sample  -1/6 "},      {"pid", NULL, 0, "sample  0/-1 "},
-        {"tid", NULL, 1ull << 40, "sample  -1/-1 "},
+        {"thread", "io", 0, "row io -1/-1 "},
+        {"comm", "sh", 0, "row sh -1/-1 "},
+        {"thread", NULL, 5, "row  -1/5 "},
+        {"tid", NULL, 5, "row  -1/5 "},
+        {"thread_id", "6", 0, "row  -1/6 "},
+        {"pid", NULL, 0, "row  0/-1 "},
+        {"tid", NULL, 1ull << 40, "row  -1/-1 3 300 {tid=1099511627776 }\n"},
     };
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         autobuf struct buf b = {0};
@@ -492,20 +549,63 @@ static void test_labels_make_threads(void **state)
     }
 }
 
-static void test_other_labels_are_told_of(void **state)
+static void test_other_labels_are_attributes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value;
+        uint64_t number;
+        const char *want;
+    } labels[] = {
+        {"handler", "/get?x=1", 0, "row  -1/-1 3 300 {handler='/get?x=1'}\n"},
+        {"bytes", NULL, 4096, "row  -1/-1 3 300 {bytes=4096 }\n"},
+        {"time_ns", NULL, 17, "row  -1/-1 3 300 {time_ns=17 }\n"}, /* ours only in our own files */
+    };
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        autobuf struct buf b = {0};
+        label_file(&b, labels[i].key, labels[i].value, labels[i].number);
+        expect(&b, 0, NULL, labels[i].want);
+    }
+}
+
+static void test_rows_of_other_labels_are_not_merged(void **state)
 {
     (void)state;
     autobuf struct buf b = {0};
+    struct reader in;
     struct import im;
     struct err err;
     struct profile *p;
-    label_file(&b, "time_ns", NULL, 17); /* ours only in our own files */
-    assert_int_equal(import_bytes(&im, &b, false, &p, &err), 0);
-    assert_int_equal(im.notes.n, 1);
-    assert_string_equal(im.notes.at[0], "labels of 1 sample were left out: 'time_ns'");
-    assert_null(p->samples.time_ns);
-    import_done(&im);
+    add_tables(&b);
+    for (uint64_t i = 0; i < 6; i++) {
+        autobuf struct buf sample = {0};
+        num(&sample, 1, 1);
+        num(&sample, 2, 1);
+        num(&sample, 2, 100);
+        message(&sample, 3, 1, S_KEY, 3, 7 + i % 2);
+        bytes(&b, 2, sample.at, sample.n);
+    }
+    add_strings(&b, "size", "");
+    reader_open_memory(&in, b.at, b.n);
+    struct import_opts opts = {.format = "pprof", .merge = true};
+    assert_int_equal(import_reader(&im, &in, "test", &opts, &p, &err), 0);
+    assert_int_equal(profile_stream(p, 0)->rows.n, 2);
+    assert_int_equal(profile_stream(p, 0)->rows.value[0][1], 3);
     profile_free(p);
+    import_done(&im);
+    reader_close(&in);
+}
+
+static void test_memory_that_is_held_is_a_level(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    add_tables(&b);
+    message(&b, 1, 1, S_KEY, 2, S_VAL);
+    message(&b, 2, 1, 1, 2, 3, 2, 300, 2, 4096);
+    add_strings(&b, "inuse_space", "bytes");
+    expect(&b, 0, NULL, "default 0 2\n");
+    expect(&b, 0, NULL, "type inuse_space|bytes level decimals 0 total 4096\n");
 }
 
 static void test_header_becomes_metadata(void **state)
@@ -524,9 +624,10 @@ static void test_header_becomes_metadata(void **state)
     num(&b, 15, S_VAL);
     add_strings(&b, "made by hand", "see there");
     expect(&b, 0, NULL,
-           "default 0\nmeta time_ns=123456789\nmeta duration_ns=5000\nmeta period=10000000\n"
-           "meta period_type=cpu\nmeta period_unit=nanoseconds\nmeta rate_hz=100\n"
-           "meta doc_url=see there\nmeta comment=made by hand; see there\nmeta format=pprof\n");
+           "default 0 0\nclock 0 0\nmeta time_ns=123456789\nmeta duration_ns=5000\n"
+           "meta period=10000000\nmeta period_type=cpu\nmeta period_unit=nanoseconds\n"
+           "meta doc_url=see there\nmeta comment=made by hand; see there\nmeta format=pprof\n"
+           "meta source=test\nstream '' by not recorded rate 100 lost 0 0\n");
 }
 
 static void test_go_cpu_profile_is_a_timer(void **state)
@@ -537,7 +638,7 @@ static void test_go_cpu_profile_is_a_timer(void **state)
     message(&b, 11, 1, S_CPU, 2, S_NANOSECONDS);
     message(&b, 2, 1, 1, 2, 3, 2, 300);
     add_strings(&b, "runtime.goexit", "");
-    expect(&b, 0, NULL, "meta kind=" META_KIND_TIMER "\n");
+    expect(&b, 0, NULL, "stream '' by in-process timer rate 0 ");
 }
 
 static void test_whole_file_errors(void **state)
@@ -592,7 +693,7 @@ static void test_any_cut_is_survived(void **state)
         struct err err;
         struct profile *p = NULL;
         if (import_bytes(&im, &cut, false, &p, &err) == 0)
-            assert_true(p->samples.n <= 1 && p->types[0].total <= 3);
+            assert_true(profile_count_rows(p) <= 1 && profile_stream(p, 0)->types[0].total <= 3);
         profile_free(p);
         import_done(&im);
     }
@@ -658,7 +759,9 @@ int main(void)
         cmocka_unit_test(test_strings_out_of_reach_are_empty),
         cmocka_unit_test(test_kernel_and_jit_are_told_by_their_mapping),
         cmocka_unit_test(test_labels_make_threads),
-        cmocka_unit_test(test_other_labels_are_told_of),
+        cmocka_unit_test(test_other_labels_are_attributes),
+        cmocka_unit_test(test_rows_of_other_labels_are_not_merged),
+        cmocka_unit_test(test_memory_that_is_held_is_a_level),
         cmocka_unit_test(test_header_becomes_metadata),
         cmocka_unit_test(test_go_cpu_profile_is_a_timer),
         cmocka_unit_test(test_whole_file_errors),

@@ -217,6 +217,102 @@ static void test_scan_finds_ourselves(void **state)
     assert_int_equal(processes_scan(f->ps, 0x7ffffff0, &err), -1);
 }
 
+/* --- rows of the profile --- */
+
+static struct process_id row_of(struct fixture *f, int pid)
+{
+    struct thread_id id = processes_thread(f->ps, pid, pid);
+    return f->profile->threads.at[id.i].process;
+}
+
+static const struct process *process_row(struct fixture *f, struct process_id id)
+{
+    return &f->profile->processes.at[id.i];
+}
+
+static void test_processes_without_samples_are_not_in_the_profile(void **state)
+{
+    struct fixture *f = *state;
+    processes_comm(f->ps, PARENT, PARENT, "shell", false);
+    processes_fork(f->ps, CHILD, CHILD, PARENT, PARENT);
+    processes_exit(f->ps, CHILD, CHILD);
+    assert_int_equal(f->profile->processes.n, 1);
+}
+
+static void test_a_process_has_a_parent_a_program_and_times(void **state)
+{
+    struct fixture *f = *state;
+    processes_comm(f->ps, PARENT, PARENT, "shell", false);
+    map(f, PARENT, 0x5000, "/no/such/shell");
+    processes_set_time(f->ps, 1000);
+    processes_fork(f->ps, CHILD, CHILD, PARENT, PARENT);
+    struct process_id id = row_of(f, CHILD);
+    assert_string_equal(profile_str(f->profile, process_row(f, id)->executable).at,
+                        "/no/such/shell");
+    processes_set_time(f->ps, 1500);
+    processes_comm(f->ps, CHILD, CHILD, "app", true);
+    map(f, CHILD, 0x5000, "/no/such/app");
+    map(f, CHILD, 0x8000, "/no/such/lib");
+    assert_int_equal(row_of(f, CHILD).i, id.i);
+    processes_set_time(f->ps, 2000);
+    processes_exit(f->ps, CHILD, CHILD);
+    const struct process *child = process_row(f, id), *parent = process_row(f, child->parent);
+    assert_int_equal(child->pid, CHILD);
+    assert_int_equal(child->start_ns, 1000);
+    assert_int_equal(child->end_ns, 2000);
+    assert_string_equal(profile_str(f->profile, child->executable).at, "/no/such/app");
+    assert_int_equal(parent->pid, PARENT);
+    assert_int_equal(parent->start_ns, 0);
+    assert_int_equal(parent->end_ns, 0);
+}
+
+static void test_a_pid_that_comes_again_is_another_process(void **state)
+{
+    struct fixture *f = *state;
+    processes_comm(f->ps, PARENT, PARENT, "shell", false);
+    processes_set_time(f->ps, 10);
+    processes_fork(f->ps, CHILD, CHILD, PARENT, PARENT);
+    struct process_id first = row_of(f, CHILD);
+    processes_set_time(f->ps, 20);
+    processes_exit(f->ps, CHILD, CHILD);
+    assert_int_equal(row_of(f, CHILD).i, first.i); /* its last moments */
+    processes_set_time(f->ps, 30);
+    processes_fork(f->ps, CHILD, CHILD, PARENT, PARENT);
+    struct process_id second = row_of(f, CHILD);
+    assert_int_not_equal(second.i, first.i);
+    assert_int_equal(process_row(f, first)->end_ns, 20);
+    assert_int_equal(process_row(f, second)->start_ns, 30);
+    assert_int_equal(process_row(f, second)->end_ns, 0);
+}
+
+static void test_a_process_does_not_end_before_its_last_thread(void **state)
+{
+    struct fixture *f = *state;
+    processes_comm(f->ps, PARENT, PARENT, "app", true);
+    processes_fork(f->ps, PARENT, PARENT + 1, PARENT, PARENT);
+    struct process_id id = row_of(f, PARENT);
+    processes_set_time(f->ps, 20);
+    processes_exit(f->ps, PARENT, PARENT);
+    assert_int_equal(process_row(f, id)->end_ns, 0);
+    processes_set_time(f->ps, 30);
+    processes_exit(f->ps, PARENT, PARENT + 1);
+    assert_int_equal(process_row(f, id)->end_ns, 30);
+    assert_int_equal(f->profile->processes.n, 2);
+}
+
+/* Damaged files have processes that are their own grandparents, and endless lines of them. */
+static void test_ancestors_without_end_are_borne(void **state)
+{
+    struct fixture *f = *state;
+    processes_fork(f->ps, PARENT, PARENT, CHILD, CHILD);
+    processes_fork(f->ps, CHILD, CHILD, PARENT, PARENT);
+    assert_int_equal(process_row(f, row_of(f, PARENT))->pid, PARENT);
+    assert_int_equal(f->profile->processes.n, 3);
+    for (int pid = 1000; pid < 50000; pid++)
+        processes_fork(f->ps, pid + 1, pid + 1, pid, pid);
+    assert_int_equal(process_row(f, row_of(f, 50000))->pid, 50000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +330,11 @@ int main(void)
         TEST(kernel_frames_stand_on_the_users),
         TEST(unfinished_stack_has_a_root_that_says_so),
         TEST(scan_finds_ourselves),
+        TEST(processes_without_samples_are_not_in_the_profile),
+        TEST(a_process_has_a_parent_a_program_and_times),
+        TEST(a_pid_that_comes_again_is_another_process),
+        TEST(a_process_does_not_end_before_its_last_thread),
+        TEST(ancestors_without_end_are_borne),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

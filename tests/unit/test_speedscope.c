@@ -35,33 +35,35 @@ static void add_stack(struct buf *b, const struct profile *p, struct stack_id id
     }
 }
 
-static void add_types(struct buf *b, const struct profile *p)
+static void add_stream(struct buf *b, const struct profile *p, const struct stream *s)
 {
-    for (int i = 0; i < p->n_types; i++)
-        buf_printf(b, "%s%.*s/%.*s/%.*s/%d", i ? " " : "",
-                   TEXT_ARG(profile_str(p, p->types[i].event)),
-                   TEXT_ARG(profile_str(p, p->types[i].name)),
-                   TEXT_ARG(profile_str(p, p->types[i].unit)), p->types[i].count_type);
-    buf_printf(b, " default %d\n", p->default_type);
+    buf_printf(b, "%.*s:", TEXT_ARG(profile_str(p, s->event)));
+    for (int i = 0; i < s->n_types; i++)
+        buf_printf(b, " %.*s/%.*s", TEXT_ARG(profile_str(p, s->types[i].name)),
+                   TEXT_ARG(profile_str(p, s->types[i].unit)));
+    buf_printf(b, " by %s\n", obtained_name(s->obtained));
+    for (size_t i = 0; i < s->rows.n; i++) {
+        const struct thread *t = &p->threads.at[s->rows.thread[i].i];
+        buf_printf(b, "%.*s %d/%d: ", TEXT_ARG(profile_str(p, t->name)), profile_pid(p, t), t->tid);
+        add_stack(b, p, s->rows.stack[i]);
+        for (int k = 0; k < s->n_types; k++) {
+            char number[UNITS_MAX];
+            buf_printf(b, " %s", units_decimal(number, s->rows.value[k][i], s->types[k].decimals));
+        }
+        if (s->rows.time_ns)
+            buf_printf(b, " @%llu", (unsigned long long)s->rows.time_ns[i]);
+        buf_byte(b, '\n');
+    }
 }
 
-/* Types, then one line a sample: "thread pid/tid: stack value value @time". */
+/* The default, if any; streams, and one line a row: "thread pid/tid: stack value value @time". */
 static const char *dump(struct buf *b, const struct profile *p)
 {
     b->n = 0;
-    add_types(b, p);
-    for (size_t i = 0; i < p->samples.n; i++) {
-        const struct thread *t = &p->threads.at[p->samples.thread[i].i];
-        buf_printf(b, "%.*s %d/%d: ", TEXT_ARG(profile_str(p, t->name)), t->pid, t->tid);
-        add_stack(b, p, p->samples.stack[i]);
-        for (int k = 0; k < p->n_types; k++) {
-            char s[UNITS_MAX];
-            buf_printf(b, " %s", units_decimal(s, p->samples.value[k][i], p->types[k].decimals));
-        }
-        if (p->samples.time_ns)
-            buf_printf(b, " @%llu", (unsigned long long)p->samples.time_ns[i]);
-        buf_byte(b, '\n');
-    }
+    if (p->default_value.stream >= 0)
+        buf_printf(b, "default %d %d\n", p->default_value.stream, p->default_value.type);
+    for (size_t i = 0; i < p->streams.n; i++)
+        add_stream(b, p, p->streams.at[i]);
     return buf_cstr(b);
 }
 
@@ -108,7 +110,7 @@ static void sampled_times_are_samples_with_a_clock(void **state)
 {
     (void)state;
     reads_as(ONE(SAMPLED("seconds", "[[0,1],[0],[]]", "[0.01,0.30000000000000004,1e-9]")),
-             "/samples/count/-1 /time/nanoseconds/0 default -1\n"
+             ": samples/count time/nanoseconds by not recorded\n"
              "t -1/-1: a;b 1 10000000 @0\n"
              "t -1/-1: a 1 300000000 @10000000\n"
              "t -1/-1:  1 1 @310000000\n");
@@ -117,10 +119,10 @@ static void sampled_times_are_samples_with_a_clock(void **state)
 static void other_units_have_no_clock(void **state)
 {
     (void)state;
-    reads_as(ONE(SAMPLED("none", "[[0,1],[2]]", "[2.5,1]")), "/weight/count/-1 default -1\n"
+    reads_as(ONE(SAMPLED("none", "[[0,1],[2]]", "[2.5,1]")), ": weight/count by not recorded\n"
                                                              "t -1/-1: a;b 2.5\n"
                                                              "t -1/-1: c 1\n");
-    reads_as(ONE(SAMPLED("bytes", "[[0]]", "[4096]")), "/bytes/bytes/-1 default -1\n"
+    reads_as(ONE(SAMPLED("bytes", "[[0]]", "[4096]")), ": bytes/bytes by not recorded\n"
                                                        "t -1/-1: a 4096\n");
 }
 
@@ -130,7 +132,7 @@ static void every_time_unit_is_scaled_exactly(void **state)
     reads_as(
         ONE(SAMPLED("nanoseconds", "[[0]]", "[1.5]") "," SAMPLED(
             "microseconds", "[[0]]", "[1.0000005]") "," SAMPLED("milliseconds", "[[0]]", "[0.1]")),
-        "/samples/count/-1 /time/nanoseconds/0 default -1\n"
+        ": samples/count time/nanoseconds by not recorded\n"
         "t -1/-1: a 1 1.5 @0\n"
         "t -1/-1: a 1 1000.001 @0\n"
         "t -1/-1: a 1 100000 @0\n");
@@ -143,7 +145,7 @@ static void events_become_self_time(void **state)
                  "10",
                  EVENT("O", "0", "1") "," EVENT("O", "1", "2.5") "," EVENT("C", "1", "4") "," EVENT(
                      "C", "0", "4.25") "," EVENT("O", "2", "6") "," EVENT("C", "2", "7"))),
-             "/duration/nanoseconds/-1 default -1\n"
+             ": duration/nanoseconds by trace\n"
              "t -1/-1: a 1500000 @1000000\n"
              "t -1/-1: a;b 1500000 @2500000\n"
              "t -1/-1: a 250000 @4000000\n"
@@ -155,9 +157,11 @@ static void units_are_not_mixed(void **state)
     (void)state;
     reads_as(SCHEMA FRAMES ",\"activeProfileIndex\":1,\"profiles\":[" SAMPLED(
                  "seconds", "[[0]]", "[1]") "," SAMPLED("bytes", "[[0]]", "[7]") "]}",
-             "/samples/count/-1 /time/nanoseconds/0 /bytes/bytes/-1 default 2\n"
-             "t -1/-1: a 1 1000000000 0 @0\n"
-             "t -1/-1: a 0 0 7 @0\n");
+             "default 1 0\n"
+             ": samples/count time/nanoseconds by not recorded\n"
+             "t -1/-1: a 1 1000000000 @0\n"
+             ": bytes/bytes by not recorded\n"
+             "t -1/-1: a 7\n");
 }
 
 static void frames_may_come_last(void **state)
@@ -167,7 +171,7 @@ static void frames_may_come_last(void **state)
              "\"name\":\"\",\"type\":\"sampled\"}],\"shared\":{\"frames\":[{\"name\":\"a\","
              "\"file\":\"x.c\",\"line\":3,\"col\":4},{\"name\":\"b\",\"line\":null},"
              "{\"name\":\"c\"}]}}",
-             "/weight/count/-1 default -1\n"
+             ": weight/count by not recorded\n"
              " -1/-1: c;a(x.c:3:4) 1\n"
              " -1/-1: b 2\n");
 }
@@ -182,7 +186,7 @@ static void names_go_to_meta(void **state)
     assert_non_null(p);
     assert_string_equal(meta_find(&p->meta, "name"), "run 7");
     assert_string_equal(meta_find(&p->meta, META_TOOL), "py-spy@1");
-    assert_null(meta_find(&p->meta, META_KIND));
+    assert_int_equal(profile_stream(p, 0)->obtained, OBTAINED_UNKNOWN);
     profile_free(p);
 }
 
@@ -238,7 +242,7 @@ static void odd_closes_are_skipped_and_told(void **state)
     autobuf struct buf b = {0};
     struct profile *p = load(doc, strlen(doc), &(struct import_opts){0}, &err, skip);
     assert_non_null(p);
-    assert_string_equal(dump(&b, p), "/duration/nanoseconds/-1 default -1\n"
+    assert_string_equal(dump(&b, p), ": duration/nanoseconds by trace\n"
                                      "t -1/-1: b 7000000 @2000000\n");
     assert_non_null(strstr(skip, "a frame is closed while none is open"));
     profile_free(p);
@@ -259,47 +263,56 @@ static struct frame_id frame(struct profile *p, const char *name, const char *in
     return profile_add_frame(p, &key);
 }
 
-static void sample(struct profile *p, struct stack_id stack, int tid, const int64_t *values)
+static void sample(struct profile *p, int stream, struct stack_id stack, int tid,
+                   const int64_t *values)
 {
     struct err err;
-    struct thread t = {.name = profile_add_str(p, text_of("work er")), .pid = 10, .tid = tid};
-    struct sample s = {.stack = stack, .values = values, .has_time = true};
-    s.thread = profile_add_thread(p, &t);
-    s.time_ns = 1000000007 * (p->samples.n + 1);
-    assert_int_equal(profile_add_sample(p, &s, &err), 0);
+    struct thread_key t = {.name = profile_add_str(p, text_of("work er")), .pid = 10, .tid = tid};
+    struct row row = {.stack = stack, .values = values, .has_time = true};
+    row.thread = profile_add_thread(p, &t);
+    row.time_ns = 1000000007 * (profile_count_rows(p) + 1);
+    assert_int_equal(profile_add_row(p, stream, &row, &err), 0);
 }
 
-/* Two events of two types each, two threads, inlined and kernel frames, fractions. */
+/* Two streams of two columns each, two threads, inlined and kernel frames, fractions. */
 static struct profile *make_profile(void)
 {
     struct profile *p = profile_new();
-    for (int i = 0; i < 4; i++)
-        profile_add_type(p, i < 2 ? "cycles:u" : "faults", i % 2 ? "weight" : "samples",
-                         i == 1 ? "nanoseconds" : "count");
-    p->types[1].count_type = 0;
-    p->types[3].count_type = 2;
-    p->types[1].decimals = 2;
-    p->default_type = 3;
-    meta_set_str(&p->meta, META_KIND, META_KIND_HARDWARE);
+    profile_add_stream(p, "cycles:u", BY_HARDWARE);
+    profile_add_stream(p, "faults", BY_SOFTWARE_EVENT);
+    for (int i = 0; i < 2; i++) {
+        profile_add_value(p, i, "samples", "count");
+        profile_add_value(p, i, "weight", i ? "count" : "nanoseconds");
+    }
+    profile_stream(p, 0)->types[1].decimals = 2;
+    profile_stream(p, 0)->rate_hz = 999;
+    profile_stream(p, 1)->lost_known = true;
+    profile_stream(p, 1)->lost = 12;
+    profile_set_unfinished(p, 1, "no rule", 4);
+    p->default_value = (struct value_ref){1, 1};
+    p->clock = (struct clock_pair){55, 1700000000000000000};
     meta_set_str(&p->meta, META_FORMAT, "made");
     meta_set_str(&p->meta, META_SOURCE, "made \"up\"");
     struct stack_id root = stacks_push(&p->stacks, (struct stack_id){0}, frame(p, "main", NULL));
     struct frame_id k = profile_add_named_frame(p, text_of("sys;call"), FRAME_KERNEL);
     struct stack_id leaf = stacks_push(&p->stacks, root, k);
-    sample(p, leaf, 1, (int64_t[]){1, 150, 0, 0});
-    sample(p, root, 1, (int64_t[]){1, 0, 0, 0});
-    sample(p, leaf, 2, (int64_t[]){1, 1, 0, 0});
-    sample(p, leaf, 1, (int64_t[]){0, 0, 1, 99});
+    sample(p, 0, leaf, 1, (int64_t[]){1, 150});
+    sample(p, 0, root, 1, (int64_t[]){1, 0});
+    sample(p, 0, leaf, 2, (int64_t[]){1, 1});
+    sample(p, 1, leaf, 1, (int64_t[]){1, 99});
     return p;
 }
 
-static void export(const struct exporter *e, const struct profile *p, int type, struct buf *b)
+/* All of a profile, or one column of it. */
+static void export(const struct profile *p, const struct value_ref *one, struct buf *b)
 {
     struct err err;
     char *at;
     size_t n;
     FILE *f = open_memstream(&at, &n);
-    assert_int_equal(e->write(f, p, &(struct export_opts){.type = type}, &err), 0);
+    struct selection s = selection_all(p, one ? *one : (struct value_ref){0, 0});
+    struct export_opts opts = {.all = !one};
+    assert_int_equal(exporter_speedscope.write(f, &s, &opts, &err), 0);
     fclose(f);
     b->n = 0;
     buf_add(b, at, n);
@@ -312,7 +325,7 @@ static void our_exports_come_back_the_same(void **state)
     struct err err;
     autobuf struct buf doc = {0}, again = {0}, before = {0}, after = {0};
     struct profile *p = make_profile();
-    export(&exporter_speedscope, p, -1, &doc);
+    export(p, NULL, &doc);
     struct profile *q = load(doc.at, doc.n, &(struct import_opts){0}, &err, NULL);
     if (!q)
         fail_msg("%s", err.text);
@@ -320,7 +333,11 @@ static void our_exports_come_back_the_same(void **state)
     for (size_t i = 0; i < p->meta.entries.n; i++)
         assert_string_equal(meta_find(&q->meta, p->meta.entries.at[i].key),
                             p->meta.entries.at[i].value);
-    export(&exporter_speedscope, q, -1, &again);
+    assert_int_equal(q->clock.wall_ns, p->clock.wall_ns);
+    assert_true(profile_stream(q, 0)->rate_hz == 999 && !profile_stream(q, 0)->lost_known);
+    assert_int_equal(profile_stream(q, 1)->lost, 12);
+    assert_int_equal(stream_unfinished(profile_stream(q, 1)), 4);
+    export(q, NULL, &again);
     assert_string_equal(buf_cstr(&again), buf_cstr(&doc));
     profile_free(p);
     profile_free(q);
@@ -332,15 +349,15 @@ static void inlined_functions_are_frames_of_their_own(void **state)
     struct err err;
     autobuf struct buf doc = {0}, b = {0};
     struct profile *p = profile_new();
-    profile_add_type(p, "", "samples", "count");
+    profile_add_value(p, profile_add_stream(p, "", OBTAINED_UNKNOWN), "samples", "count");
     struct frame_id f = frame(p, "outer", "inner");
-    struct sample s = {.stack = stacks_push(&p->stacks, (struct stack_id){0}, f),
-                       .values = (int64_t[]){3}};
-    profile_add_sample(p, &s, &err);
-    export(&exporter_speedscope, p, -1, &doc);
+    struct row row = {.stack = stacks_push(&p->stacks, (struct stack_id){0}, f),
+                      .values = (int64_t[]){3}};
+    profile_add_row(p, 0, &row, &err);
+    export(p, NULL, &doc);
     struct profile *q = load(doc.at, doc.n, &(struct import_opts){0}, &err, NULL);
     assert_non_null(q);
-    assert_string_equal(dump(&b, q), "/samples/count/-1 default -1\n"
+    assert_string_equal(dump(&b, q), ": samples/count by not recorded\n"
                                      " -1/-1: outer(x.c:12:3);inner<3> 3\n");
     profile_free(p);
     profile_free(q);
@@ -352,10 +369,10 @@ static void one_type_can_be_chosen(void **state)
     struct err err;
     autobuf struct buf doc = {0}, b = {0};
     struct profile *p = make_profile();
-    export(&exporter_speedscope, p, 3, &doc);
+    export(p, &(struct value_ref){1, 1}, &doc);
     struct profile *q = load(doc.at, doc.n, &(struct import_opts){0}, &err, NULL);
     assert_non_null(q);
-    assert_string_equal(dump(&b, q), "faults/weight/count/-1 default -1\n"
+    assert_string_equal(dump(&b, q), "faults: weight/count by software event\n"
                                      "work er 10/1: main(x.c:12:3);sys;call<1> 99 @4000000028\n");
     profile_free(p);
     profile_free(q);
@@ -371,11 +388,12 @@ static void rubbish_in_our_own_members_is_refused(void **state)
     ",\"samples\":[[0]],\"weights\":[1]}]}"
     refuses(OWN("[{\"name\":\"x\"}]", "[{}]", "{\"type\":1,\"thread\":0}"), "type or thread");
     refuses(OWN("[{\"name\":\"x\"}]", "[{}]", "{\"type\":0,\"thread\":9}"), "type or thread");
-    refuses(OWN("[{\"count_type\":5}]", "[{}]", "{}"), "counted by none");
+    refuses(OWN("[{\"stream\":5}]", "[{}]", "{}"), "makes no sense");
+    refuses(OWN("[{\"stream\":-5}]", "[{}]", "{}"), "makes no sense");
     refuses(OWN("[{\"decimals\":77}]", "[{}]", "{}"), "makes no sense");
     refuses(OWN("[{}]", "[{}]", "{\"type\":0,\"thread\":0,\"time_ns\":[1,2]}"), "2 times");
     reads_as(OWN("[{\"name\":\"x\"}]", "[{}]", "{\"type\":0,\"thread\":0,\"joins\":true}"),
-             "/x//-1 default -1\n -1/-1: a 1\n");
+             ": x/ by not recorded\n -1/-1: a 1\n");
 }
 
 int main(void)

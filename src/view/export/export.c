@@ -1,4 +1,5 @@
 #include "view/export/export.h"
+#include "analysis/extract.h"
 
 const struct exporter *const export_formats[] = {
     &exporter_kelvin,     &exporter_folded, &exporter_pprof,
@@ -20,4 +21,16 @@ const struct exporter *export_for_path(const char *path)
         if (text_ends(text_of(path), export_formats[i]->suffix))
             return export_formats[i];
     return NULL;
+}
+
+int export_write(const struct exporter *e, FILE *out, const struct selection *s,
+                 const struct export_opts *opts, struct err *err)
+{
+    if (selection_is_all(s))
+        return e->write(out, s, opts, err);
+    struct profile *part = extract_build(s);
+    struct selection all = selection_all(part, part->default_value);
+    int rc = e->write(out, &all, opts, err);
+    profile_free(part);
+    return rc;
 }

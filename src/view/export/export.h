@@ -1,18 +1,18 @@
 /*
- * export.h - a profile written in a format that other tools read.
+ * export.h - a profile, or a part of it, written in a format that other tools read.
  *
- * How to add a format: write src/view/NAME.c that ends in a `const struct exporter
+ * How to add a format: write src/view/export/NAME.c that ends in a `const struct exporter
  * exporter_NAME`, declare it here and add it to the table in export.c. An exporter only prints
  * to OUT; whether that is a file, a pipe or a test, the caller decides.
  */
 #pragma once
+#include "analysis/selection.h"
 #include "base/err.h"
-#include "model/profile.h"
 
 #include <stdio.h>
 
 struct export_opts {
-    int type; /* the sample type to write where the format holds one only, or -1 for all */
+    bool all; /* every stream and column where the format can hold them, not only the selected */
 };
 
 struct exporter {
@@ -20,7 +20,9 @@ struct exporter {
     const char *title;  /* "pprof profile, gzipped": for people */
     const char *suffix; /* ".pb.gz": recognised in output file names */
     bool binary;        /* not for a terminal */
-    int (*write)(FILE *out, const struct profile *p, const struct export_opts *opts,
+
+    /* Whatever the selection's rows are, all rows of its stream go out: see export_write(). */
+    int (*write)(FILE *out, const struct selection *s, const struct export_opts *opts,
                  struct err *err);
 };
 
@@ -39,3 +41,7 @@ const struct exporter *export_find(const char *name);
 
 /* By what a file's name ends in, or NULL. */
 const struct exporter *export_for_path(const char *path);
+
+/* Write S, and nothing that is not selected, with E. */
+int export_write(const struct exporter *e, FILE *out, const struct selection *s,
+                 const struct export_opts *opts, struct err *err);

@@ -1,14 +1,16 @@
 /*
  * firefox.c - a profile for https://profiler.firefox.com, gzipped.
  *
- * Version 66 of the processed format, which the profiler upgrades by itself. A thread's samples
- * have one weight and a CPU time: the count of samples is the weight where there is one, and
- * "cpu" the CPU time. What the format has no place for (the names of these columns, metadata,
- * that samples had no time) stands in meta.kelvin, which other readers pass over.
+ * Version 66 of the processed format, which the profiler upgrades by itself. One stream is written:
+ * a thread's samples have one weight and a CPU time, so the count of samples is the weight where
+ * there is one, with the column of CPU time beside it. What the format has no place for (the names
+ * of these columns, metadata, that samples had no time) stands in meta.kelvin, which other readers
+ * pass over.
  */
 #include "view/export/firefox.h"
 #include "base/publish.h"
 #include "view/export/export.h"
+#include "view/export/streamfacts.h"
 
 #include <errno.h>
 
@@ -17,7 +19,8 @@ enum { FORMAT_VERSION = 66, GECKO_VERSION = 24 };
 struct writer {
     struct json j;
     const struct profile *p;
-    int weight, cpu; /* sample types; cpu may be -1 */
+    const struct stream *s;
+    int weight, cpu; /* columns of the stream; cpu may be -1 */
     struct firefox_shared shared;
     uint32_t *row;     /* samples that are written, thread by thread, in order of time */
     size_t *thread_at; /* in row: thread i has [thread_at[i], thread_at[i + 1]) */
@@ -26,42 +29,30 @@ struct writer {
 
 /* --- which columns --- */
 
-static bool type_is(const struct profile *p, int i, const char *name, const char *unit)
+/* The column of CPU time beside the number of samples, or -1. */
+static int find_cpu(const struct writer *w, const struct selection *sel)
 {
-    return text_is(profile_str(p, p->types[i].name), name) &&
-           text_is(profile_str(p, p->types[i].unit), unit);
-}
-
-/* The type of the same event as TYPE that has this name and unit, or -1. */
-static int find_type(const struct profile *p, int type, const char *name, const char *unit)
-{
-    for (int i = 0; i < p->n_types; i++)
-        if (p->types[i].event.i == p->types[type].event.i && type_is(p, i, name, unit))
+    for (int i = 0; i < w->s->n_types; i++) {
+        struct value_ref value = {sel->value.stream, i};
+        if (w->s->types[i].dimension == DIM_TIME && w->s->types[i].role == ROLE_FLOW &&
+            quantity_of(w->p, value) == QUANTITY_CPU_TIME)
             return i;
+    }
     return -1;
 }
 
-static int pick_types(struct writer *w, int wish, struct err *err)
+/* The samples are the weight, with their time beside it, unless a value was asked for. */
+static void pick_types(struct writer *w, const struct selection *sel, bool all)
 {
-    const struct profile *p = w->p;
-    w->weight = wish;
-    if (wish < 0) {
-        if (profile_pick_type(p, NULL, NULL, &w->weight, err) != 0)
-            return -1;
-        int samples = find_type(p, w->weight, "samples", "count");
-        w->weight = samples >= 0 ? samples : w->weight;
-    }
-    w->cpu = find_type(p, w->weight, "cpu", "nanoseconds");
-    if (w->cpu == w->weight || !type_is(p, w->weight, "samples", "count"))
-        w->cpu = -1;
-    return 0;
+    w->weight = all && sel->count_type >= 0 ? sel->count_type : sel->type;
+    w->cpu = w->weight == sel->count_type ? find_cpu(w, sel) : -1;
 }
 
 /* --- samples by thread --- */
 
 static bool is_written(const struct writer *w, size_t row)
 {
-    const struct samples *s = &w->p->samples;
+    const struct rows *s = &w->s->rows;
     return s->value[w->weight][row] || (w->cpu >= 0 && s->value[w->cpu][row]);
 }
 
@@ -77,14 +68,14 @@ static int by_time(const void *a, const void *b, void *context)
 static bool in_order(const struct writer *w, size_t from, size_t to)
 {
     for (size_t i = from + 1; i < to; i++)
-        if (w->p->samples.time_ns[w->row[i - 1]] > w->p->samples.time_ns[w->row[i]])
+        if (w->s->rows.time_ns[w->row[i - 1]] > w->s->rows.time_ns[w->row[i]])
             return false;
     return true;
 }
 
 static void sort_samples(struct writer *w)
 {
-    const struct samples *s = &w->p->samples;
+    const struct rows *s = &w->s->rows;
     size_t n = w->p->threads.n;
     w->row = mem_calloc(s->n + 1, sizeof *w->row);
     w->thread_at = mem_calloc(n + 2, sizeof *w->thread_at);
@@ -158,8 +149,8 @@ static void write_categories(struct json *j)
 
 static void write_column_name(struct writer *w, const char *key, int type)
 {
-    const struct sample_type *t = &w->p->types[type];
-    const struct str_id names[] = {t->event, t->name, t->unit};
+    const struct value_type *t = &w->s->types[type];
+    const struct str_id names[] = {w->s->event, t->name, t->unit};
     json_key(&w->j, key);
     json_open(&w->j, '[');
     for (int i = 0; i < 3; i++)
@@ -167,17 +158,40 @@ static void write_column_name(struct writer *w, const char *key, int type)
     json_close(&w->j, ']');
 }
 
+static void write_fact(void *json, const char *key, const char *value)
+{
+    json_put_str(json, key, value);
+}
+
+static void write_clock(struct writer *w)
+{
+    if (!w->p->clock.monotonic_ns && !w->p->clock.wall_ns)
+        return;
+    json_key(&w->j, "clock");
+    json_open(&w->j, '[');
+    json_uint(&w->j, w->p->clock.monotonic_ns);
+    json_uint(&w->j, w->p->clock.wall_ns);
+    json_close(&w->j, ']');
+}
+
 static void write_kelvin(struct writer *w)
 {
     const struct meta *m = &w->p->meta;
-    int first = w->p->default_type;
+    struct value_ref shown = w->p->default_value;
+    bool is_ours = shown.stream >= 0 && profile_stream(w->p, shown.stream) == w->s;
+    int first = is_ours ? shown.type : -1;
     json_key(&w->j, "kelvin");
     json_open(&w->j, '{');
-    member_bool(&w->j, "untimed", !w->p->samples.time_ns);
+    member_bool(&w->j, "untimed", !w->s->rows.time_ns);
     write_column_name(w, "weight", w->weight);
     if (w->cpu >= 0)
         write_column_name(w, "cpu", w->cpu);
     member_int(&w->j, "first", first < 0 ? -1 : first == w->cpu ? 1 : first == w->weight ? 0 : -1);
+    json_key(&w->j, "stream");
+    json_open(&w->j, '{');
+    streamfacts_each(w->p, w->s, write_fact, &w->j);
+    json_close(&w->j, '}');
+    write_clock(w);
     json_key(&w->j, "meta");
     json_open(&w->j, '{');
     for (size_t i = 0; i < m->entries.n; i++)
@@ -239,7 +253,7 @@ static void write_meta(struct writer *w)
 /* Milliseconds since the sample before. Without times samples stand an interval apart. */
 static void write_times(struct writer *w, size_t from, size_t to)
 {
-    const uint64_t *time_ns = w->p->samples.time_ns;
+    const uint64_t *time_ns = w->s->rows.time_ns;
     uint64_t before = 0;
     json_key(&w->j, "timeDeltas");
     json_open(&w->j, '[');
@@ -253,24 +267,22 @@ static void write_times(struct writer *w, size_t from, size_t to)
 
 static void write_weights(struct writer *w, size_t from, size_t to)
 {
-    const struct sample_type *t = &w->p->types[w->weight];
-    struct text unit = profile_str(w->p, t->unit);
-    bool time = text_is(unit, "nanoseconds");
+    const struct value_type *t = &w->s->types[w->weight];
+    bool time = t->dimension == DIM_TIME;
     member_str(&w->j, "weightType",
-               time                     ? "tracing-ms"
-               : text_is(unit, "bytes") ? "bytes"
-                                        : "samples");
+               time                        ? "tracing-ms"
+               : t->dimension == DIM_BYTES ? "bytes"
+                                           : "samples");
     json_key(&w->j, "weight");
     json_open(&w->j, '[');
     for (size_t i = from; i < to; i++)
-        json_decimal(&w->j, w->p->samples.value[w->weight][w->row[i]],
-                     t->decimals + (time ? 6 : 0));
+        json_decimal(&w->j, w->s->rows.value[w->weight][w->row[i]], t->decimals + (time ? 6 : 0));
     json_close(&w->j, ']');
 }
 
 static void write_samples(struct writer *w, size_t from, size_t to)
 {
-    const struct samples *s = &w->p->samples;
+    const struct rows *s = &w->s->rows;
     struct json *j = &w->j;
     json_key(j, "samples");
     json_open(j, '{');
@@ -289,7 +301,7 @@ static void write_samples(struct writer *w, size_t from, size_t to)
         json_key(j, "threadCPUDelta");
         json_open(j, '[');
         for (size_t i = from; i < to; i++)
-            json_decimal(j, s->value[w->cpu][w->row[i]], w->p->types[w->cpu].decimals);
+            json_decimal(j, s->value[w->cpu][w->row[i]], w->s->types[w->cpu].decimals);
         json_close(j, ']');
     }
     json_close(j, '}');
@@ -321,11 +333,12 @@ static void write_id(struct json *j, const char *key, int32_t id, size_t thread)
 static void write_thread(struct writer *w, size_t i)
 {
     const struct thread *t = &w->p->threads.at[i];
+    int32_t pid = profile_pid(w->p, t);
     struct json *j = &w->j;
     json_open(j, '{');
     json_key(j, "name");
     json_text(j, profile_str(w->p, t->name));
-    member_bool(j, "isMainThread", t->pid == t->tid);
+    member_bool(j, "isMainThread", pid == t->tid);
     member_str(j, "processType", "default");
     member_str(j, "processName", product_of(&w->p->meta));
     member_int(j, "processStartupTime", 0);
@@ -333,7 +346,7 @@ static void write_thread(struct writer *w, size_t i)
     member_int(j, "registerTime", 0);
     member_null(j, "unregisterTime");
     member_empty(j, "pausedRanges");
-    write_id(j, "pid", t->pid, 0);
+    write_id(j, "pid", pid, 0);
     write_id(j, "tid", t->tid, i);
     write_samples(w, w->thread_at[i], w->thread_at[i + 1]);
     write_markers(j);
@@ -359,18 +372,16 @@ static void write_profile(struct writer *w)
     json_close(j, '}');
 }
 
-static int firefox_write(FILE *out, const struct profile *p, const struct export_opts *opts,
+static int firefox_write(FILE *out, const struct selection *sel, const struct export_opts *opts,
                          struct err *err)
 {
-    struct writer w = {.p = p, .interval_us = 1000};
-    uint64_t rate_hz;
-    if (pick_types(&w, opts->type, err) != 0)
-        return -1;
-    if (meta_find_u64(&p->meta, META_RATE_HZ, &rate_hz) && rate_hz && rate_hz <= 1000000)
-        w.interval_us = (int64_t)(1000000 / rate_hz);
+    struct writer w = {.p = sel->profile, .s = sel->stream, .interval_us = 1000};
+    pick_types(&w, sel, opts->all);
+    if (w.s->rate_hz >= 1 && w.s->rate_hz <= 1000000)
+        w.interval_us = (int64_t)(1000000 / w.s->rate_hz);
     FILE *gzip = publish_gzip(out);
     w.j.out = gzip;
-    firefox_shared_init(&w.shared, p);
+    firefox_shared_init(&w.shared, w.p);
     sort_samples(&w);
     write_profile(&w);
     firefox_shared_done(&w.shared);

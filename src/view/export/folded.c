@@ -72,10 +72,9 @@ static void print_tree(struct printer *w)
     vec_done(&nodes);
 }
 
-void folded_print(FILE *out, const struct profile *p, const struct folded_opts *o)
+void folded_print(FILE *out, const struct selection *s, const struct folded_opts *o)
 {
     struct calltree_opts tree = {
-        .type = o->type,
         .group = o->group,
         .underscores = true,
         .labels = {.mark_kernel = o->mark_kernel,
@@ -85,8 +84,8 @@ void folded_print(FILE *out, const struct profile *p, const struct folded_opts *
                    .addresses = o->addresses,
                    .merge_kinds = true},
     };
-    struct printer w = {.out = out, .decimals = p->types[o->type].decimals};
-    struct calltree *t = calltree_build(p, &tree);
+    struct printer w = {.out = out, .decimals = selection_value(s)->decimals};
+    struct calltree *t = calltree_build(s, &tree);
     w.tree = t;
     print_root(&w);
     print_tree(&w);
@@ -95,17 +94,13 @@ void folded_print(FILE *out, const struct profile *p, const struct folded_opts *
     calltree_free(t);
 }
 
-static int folded_write(FILE *out, const struct profile *p, const struct export_opts *o,
+static int folded_write(FILE *out, const struct selection *s, const struct export_opts *o,
                         struct err *err)
 {
-    struct folded_opts view = {.type = o->type,
-                               .group = GROUP_COMM,
-                               .mark_kernel = true,
-                               .mark_jit = true,
-                               .mark_inlined_frames = true};
-    if (o->type < 0 && profile_pick_type(p, NULL, NULL, &view.type, err) != 0)
-        return -1;
-    folded_print(out, p, &view);
+    (void)o, (void)err; /* it holds one value only */
+    struct folded_opts view = {
+        .group = GROUP_COMM, .mark_kernel = true, .mark_jit = true, .mark_inlined_frames = true};
+    folded_print(out, s, &view);
     return 0;
 }
 

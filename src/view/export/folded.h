@@ -1,5 +1,5 @@
 /*
- * folded.h - a profile as folded stacks, one a line, sorted.
+ * folded.h - a selection as folded stacks, one a line, sorted.
  */
 #pragma once
 #include "analysis/calltree.h"
@@ -7,9 +7,8 @@
 #include <stdio.h>
 
 struct folded_opts {
-    int type;
     enum calltree_group group; /* dropped when the profile has no threads */
     bool mark_kernel, mark_jit, mark_inlined_frames, addresses;
 };
 
-void folded_print(FILE *out, const struct profile *p, const struct folded_opts *o);
+void folded_print(FILE *out, const struct selection *s, const struct folded_opts *o);

@@ -7,6 +7,8 @@
 #include "analysis/label.h"
 #include "view/export/export.h"
 
+#include <math.h>
+
 /* A column of the table T: the key, then VALUE written by PUT for every row i. */
 #define COLUMN(j, key, n, put, value)    \
     do {                                 \
@@ -44,33 +46,68 @@ static void put_index(struct json *j, int i)
         json_null(j);
 }
 
-static void write_type(struct json *j, const struct profile *p, const struct sample_type *t,
-                       bool alone)
+static void write_value(struct json *j, const struct profile *p, const struct value_type *t)
 {
+    static const char *const dimensions[DIMENSIONS] = {"count", "time", "bytes", "other"};
+    static const char *const roles[VALUE_ROLES] = {"samples", "flow", "level"};
     json_open(j, '{');
-    json_key(j, "event");
-    json_text(j, profile_str(p, t->event));
     json_key(j, "name");
     json_text(j, profile_str(p, t->name));
     json_key(j, "unit");
     json_text(j, profile_str(p, t->unit));
-    json_key(j, "count_type");
-    put_index(j, alone ? -1 : t->count_type);
+    json_put_str(j, "dimension", dimensions[t->dimension]);
+    json_put_str(j, "role", roles[t->role]);
     json_key(j, "total");
     json_decimal(j, t->total, t->decimals);
     json_close(j, '}');
 }
 
-static void write_types(struct json *j, const struct profile *p, int only)
+static void write_attr(struct json *j, const struct profile *p, const struct attr *a)
 {
-    json_key(j, "types");
     json_open(j, '[');
-    for (int i = 0; i < p->n_types; i++)
-        if (only < 0 || only == i)
-            write_type(j, p, &p->types[i], only >= 0);
+    json_text(j, profile_str(p, a->key));
+    if (a->is_number)
+        json_int(j, a->number);
+    else
+        json_text(j, profile_str(p, a->text));
+    if (a->is_number && a->unit.i)
+        json_text(j, profile_str(p, a->unit));
     json_close(j, ']');
-    json_key(j, "default_type");
-    put_index(j, only < 0 ? p->default_type : 0);
+}
+
+/* Set 0 is the empty one: it has no parent and no pair. */
+static void write_attrs(struct json *j, const struct profile *p)
+{
+    const struct attr_node *nodes = p->attrs.nodes.at;
+    json_key(j, "attributes");
+    json_open(j, '{');
+    for (int column = 0; column < 2; column++) {
+        json_key(j, column == 0 ? "parent" : "pair");
+        json_open(j, '[');
+        json_null(j);
+        for (size_t i = 1; i < p->attrs.nodes.n; i++)
+            if (column == 0)
+                json_uint(j, nodes[i].parent.i);
+            else
+                write_attr(j, p, &nodes[i].attr);
+        json_close(j, ']');
+    }
+    json_close(j, '}');
+}
+
+static void write_processes(struct json *j, const struct profile *p)
+{
+    const struct process *t = p->processes.at;
+    size_t n = p->processes.n;
+    json_key(j, "processes");
+    json_open(j, '{');
+    COLUMN(j, "pid", n, json_int, t[i].pid);
+    COLUMN(j, "parent", n, json_uint, t[i].parent.i);
+    COLUMN(j, "executable", n, json_text, profile_str(p, t[i].executable));
+    COLUMN(j, "start_ns", n, json_uint, t[i].start_ns);
+    COLUMN(j, "end_ns", n, json_uint, t[i].end_ns);
+    COLUMN(j, "attributes", n, json_uint, t[i].attrs.i);
+    json_close(j, '}');
 }
 
 static void write_threads(struct json *j, const struct profile *p)
@@ -79,7 +116,8 @@ static void write_threads(struct json *j, const struct profile *p)
     json_key(j, "threads");
     json_open(j, '{');
     COLUMN(j, "name", p->threads.n, json_text, profile_str(p, t[i].name));
-    COLUMN(j, "pid", p->threads.n, json_int, t[i].pid);
+    COLUMN(j, "process", p->threads.n, json_uint, t[i].process.i);
+    COLUMN(j, "pid", p->threads.n, json_int, profile_pid(p, &t[i]));
     COLUMN(j, "tid", p->threads.n, json_int, t[i].tid);
     json_close(j, '}');
 }
@@ -175,45 +213,138 @@ static void write_stacks(struct json *j, const struct profile *p)
     json_close(j, '}');
 }
 
-static void write_samples(struct json *j, const struct profile *p, int only)
+/* --- streams --- */
+
+/* The columns to write: all, or one. */
+struct columns {
+    int first, end;
+};
+
+static void write_rows(struct json *j, const struct stream *s, struct columns c)
 {
-    const struct samples *s = &p->samples;
-    json_key(j, "samples");
+    const struct rows *r = &s->rows;
+    json_key(j, "rows");
     json_open(j, '{');
-    COLUMN(j, "stack", s->n, json_uint, s->stack[i].i);
-    COLUMN(j, "thread", s->n, json_uint, s->thread[i].i);
-    if (s->time_ns)
-        COLUMN(j, "time_ns", s->n, json_uint, s->time_ns[i]);
+    COLUMN(j, "stack", r->n, json_uint, r->stack[i].i);
+    COLUMN(j, "thread", r->n, json_uint, r->thread[i].i);
+    if (r->time_ns)
+        COLUMN(j, "time_ns", r->n, json_uint, r->time_ns[i]);
+    if (r->duration_ns)
+        COLUMN(j, "duration_ns", r->n, json_uint, r->duration_ns[i]);
+    if (r->attrs)
+        COLUMN(j, "attributes", r->n, json_uint, r->attrs[i].i);
     json_key(j, "values");
     json_open(j, '[');
-    for (int t = 0; t < p->n_types; t++) {
-        if (only >= 0 && only != t)
-            continue;
+    for (int t = c.first; t < c.end; t++) {
         json_open(j, '[');
-        for (size_t i = 0; i < s->n; i++)
-            json_decimal(j, s->value[t][i], p->types[t].decimals);
+        for (size_t i = 0; i < r->n; i++)
+            json_decimal(j, r->value[t][i], s->types[t].decimals);
         json_close(j, ']');
     }
     json_close(j, ']');
     json_close(j, '}');
 }
 
-static int json_write(FILE *out, const struct profile *p, const struct export_opts *opts,
+static void write_unfinished(struct json *j, const struct profile *p, const struct stream *s)
+{
+    json_key(j, "unfinished");
+    if (!s->unfinished_known) {
+        json_null(j);
+        return;
+    }
+    json_open(j, '{');
+    for (int i = 0; i < s->n_unfinished; i++)
+        json_put_uint(j, profile_str(p, s->unfinished[i].why).at, s->unfinished[i].n);
+    json_close(j, '}');
+}
+
+static void write_stream(struct json *j, const struct profile *p, const struct stream *s,
+                         struct columns c)
+{
+    json_open(j, '{');
+    json_key(j, "event");
+    json_text(j, profile_str(p, s->event));
+    json_put_str(j, "kind", s->obtained == OBTAINED_UNKNOWN ? NULL : obtained_name(s->obtained));
+    json_put_number(j, "rate_hz", s->rate_hz > 0 ? s->rate_hz : NAN);
+    json_put_number(j, "rate_achieved_hz", s->rate_achieved_hz > 0 ? s->rate_achieved_hz : NAN);
+    json_key(j, "lost");
+    if (s->lost_known)
+        json_uint(j, s->lost);
+    else
+        json_null(j);
+    json_put_uint(j, "throttled", s->throttled);
+    write_unfinished(j, p, s);
+    json_key(j, "values");
+    json_open(j, '[');
+    for (int i = c.first; i < c.end; i++)
+        write_value(j, p, &s->types[i]);
+    json_close(j, ']');
+    write_rows(j, s, c);
+    json_close(j, '}');
+}
+
+static void write_default(struct json *j, int stream, int value)
+{
+    json_key(j, "default");
+    json_open(j, '[');
+    put_index(j, stream);
+    put_index(j, value);
+    json_close(j, ']');
+}
+
+static void write_streams(struct json *j, const struct selection *sel, bool all)
+{
+    const struct profile *p = sel->profile;
+    struct value_ref first = p->default_value;
+    write_default(j, all ? first.stream : 0, all && first.stream >= 0 ? first.type : all ? -1 : 0);
+    json_key(j, "streams");
+    json_open(j, '[');
+    for (size_t i = 0; i < p->streams.n; i++) {
+        const struct stream *s = p->streams.at[i];
+        struct columns c = {all ? 0 : sel->type, all ? s->n_types : sel->type + 1};
+        if (all || s == sel->stream)
+            write_stream(j, p, s, c);
+    }
+    json_close(j, ']');
+}
+
+static void write_counters(struct json *j, const struct profile *p)
+{
+    json_key(j, "counters");
+    json_open(j, '[');
+    for (size_t k = 0; k < p->counters.n; k++) {
+        const struct counter *c = &p->counters.at[k];
+        json_open(j, '{');
+        json_key(j, "name");
+        json_text(j, profile_str(p, c->name));
+        json_key(j, "unit");
+        json_text(j, profile_str(p, c->unit));
+        json_put_uint(j, "process", c->process.i);
+        COLUMN(j, "time_ns", c->points.n, json_uint, c->points.at[i].time_ns);
+        COLUMN(j, "value", c->points.n, json_int, c->points.at[i].value);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static int json_write(FILE *out, const struct selection *s, const struct export_opts *opts,
                       struct err *err)
 {
     (void)err;
+    const struct profile *p = s->profile;
     struct json j = {.out = out};
     json_open(&j, '{');
-    json_key(&j, "kelvin");
-    json_str(&j, KELVIN_VERSION);
+    json_put_str(&j, "kelvin", KELVIN_VERSION);
     write_meta(&j, p);
-    write_types(&j, p, opts->type);
+    write_processes(&j, p);
     write_threads(&j, p);
+    write_attrs(&j, p);
     write_mappings(&j, p);
     write_functions(&j, p);
     write_frames(&j, p);
     write_stacks(&j, p);
-    write_samples(&j, p, opts->type);
+    write_streams(&j, s, opts->all);
+    write_counters(&j, p);
     json_close(&j, '}');
     putc('\n', out);
     return 0;

@@ -4,12 +4,13 @@
 #include "view/export/export.h"
 #include "wire/recording.h"
 
-static int kelvin_write(FILE *out, const struct profile *p, const struct export_opts *opts,
+static int kelvin_write(FILE *out, const struct selection *s, const struct export_opts *opts,
                         struct err *err)
 {
     struct recording_writer w;
     struct recording_mark mark = {0};
-    (void)opts; /* it holds all types */
+    const struct profile *p = s->profile;
+    (void)opts; /* it holds everything */
     int rc = recording_writer_init(&w, out, err);
     if (rc == 0)
         rc = recording_append(&w, p, &mark, err);

@@ -1,26 +1,30 @@
 /*
  * pprof.c - a profile as gzipped profile.proto; source/pprof.c has the fields and reads it back.
  *
- * Everything in the model goes out. What pprof has no field for is written where other readers
- * do not stumble over it:
+ * The columns of a stream are sample types; when all is asked for and there are several streams, a
+ * row has zeros in the types of the others. Attributes of rows are labels. What pprof has no field
+ * for is written where other readers do not stumble over it, K being a stream and N a type:
  *
  *     comment "kelvin-export=1"            this file is ours: mind the rest
  *     comment "kelvin:KEY=VALUE"           metadata
- *     comment "kelvin-type-N-event=..."    the event of sample type N; when there are several
- *                                          events the type's name is "EVENT/NAME"
+ *     comment "kelvin-type-N-stream=K"
+ *     comment "kelvin-type-N-event=..."    when there are several streams the type's name is
+ *                                          "EVENT/NAME"
  *     comment "kelvin-type-N-decimals=D"   values of type N are 10^D times too large, its unit
  *                                          ends in "/1000" (for D = 3)
- *     comment "kelvin-type-N-count=M"      type M counts the samples behind type N
+ *     comment "kelvin-stream-K-KEY=VALUE"  see streamfacts.h
+ *     comment "kelvin-clock=MONOTONIC,WALL"
  *     comment "kelvin-default=N"           the type to show first
- *     labels  "thread" (text), "pid", "tid" (numbers), "time_ns" (number, nanoseconds)
+ *     labels  "thread" (text), "pid", "tid" (numbers), "time_ns", "duration_ns" (nanoseconds)
  *     field 1000 of a Location             enum frame_kind + 1
  *
- * Type order is the model's, but a type that counts samples goes first, as tools expect.
- * Strings are numbered as they are met and come last; ids are dense. Same profile, same bytes.
+ * A type that counts samples goes first in its stream, as tools expect. Strings are numbered as
+ * they are met and come last; ids are dense. Same profile, same bytes.
  */
 #include "base/buf.h"
 #include "base/publish.h"
 #include "view/export/export.h"
+#include "view/export/streamfacts.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -31,12 +35,14 @@ struct out {
     FILE *f;
     const struct profile *p;
     struct intern strings;
-    struct buf message, nested;   /* scratch */
-    int order[PROFILE_MAX_TYPES]; /* type in the file -> type in the model */
+    struct buf message, nested;  /* scratch */
+    VEC(struct value_ref) types; /* type in the file -> column of the model */
+    VEC(int) streams;            /* stream in the file -> stream of the model */
+    VEC(struct attr) attrs;      /* of one row, scratch */
+    struct value_ref first;      /* the column to show first; stream -1 = not said */
     /* ids in the file, 0 = not used */
     uint32_t *location_of_frame, *function_of, *mapping_of;
     uint8_t *mapping_flags;
-    bool several_events;
 };
 
 /* --- fields into a message; zero is what a missing field means, so it is left out --- */
@@ -113,42 +119,34 @@ static void write_comment(struct out *o, const char *fmt, ...)
 
 /* --- sample types and metadata --- */
 
-static bool is_count_type(const struct profile *p, int type)
+static void add_columns(struct out *o, int stream)
 {
-    for (int i = 0; i < p->n_types; i++)
-        if (p->types[i].count_type == type)
-            return true;
-    return false;
+    const struct stream *s = profile_stream(o->p, stream);
+    int samples = stream_samples(s);
+    *vec_push(&o->streams) = stream;
+    if (samples >= 0)
+        *vec_push(&o->types) = (struct value_ref){stream, samples};
+    for (int i = 0; i < s->n_types; i++)
+        if (i != samples)
+            *vec_push(&o->types) = (struct value_ref){stream, i};
 }
 
-/* Counts go at value[0]: move the first type that counts there if the one there does not. */
-static void order_types(struct out *o)
+/* The place in the file of a column of the model, or -1. */
+static int place_of(const struct out *o, struct value_ref value)
 {
-    const struct profile *p = o->p;
-    int first = 0;
-    if (!is_count_type(p, 0) && p->types[0].count_type > 0)
-        first = p->types[0].count_type;
-    o->order[0] = first;
-    for (int i = 0, n = 1; i < p->n_types; i++)
-        if (i != first)
-            o->order[n++] = i;
-}
-
-/* The place in the file of a type of the model. */
-static int place_of(const struct out *o, int type)
-{
-    int i = 0;
-    while (o->order[i] != type)
-        i++;
-    return i;
+    for (size_t i = 0; i < o->types.n; i++)
+        if (o->types.at[i].stream == value.stream && o->types.at[i].type == value.type)
+            return (int)i;
+    return -1;
 }
 
 /* Returns the name's string. */
-static uint32_t write_type(struct out *o, const struct sample_type *t)
+static uint32_t write_type(struct out *o, struct value_ref value)
 {
-    struct text event = profile_str(o->p, t->event);
+    const struct value_type *t = profile_value(o->p, value);
+    struct text event = profile_str(o->p, profile_stream(o->p, value.stream)->event);
     autobuf struct buf name = {0}, unit = {0};
-    if (o->several_events && event.n) {
+    if (o->streams.n > 1 && event.n) {
         buf_add(&name, event.at, event.n);
         buf_byte(&name, '/');
     }
@@ -164,32 +162,60 @@ static uint32_t write_type(struct out *o, const struct sample_type *t)
     return name_id;
 }
 
-static void write_type_comments(struct out *o, int place)
+static size_t stream_in_file(const struct out *o, int stream)
 {
-    const struct sample_type *t = &o->p->types[o->order[place]];
-    struct text event = profile_str(o->p, t->event);
+    size_t i = 0;
+    while (o->streams.at[i] != stream)
+        i++;
+    return i;
+}
+
+static void write_type_comments(struct out *o, size_t place)
+{
+    struct value_ref value = o->types.at[place];
+    const struct value_type *t = profile_value(o->p, value);
+    struct text event = profile_str(o->p, profile_stream(o->p, value.stream)->event);
+    write_comment(o, "kelvin-type-%zu-stream=%zu", place, stream_in_file(o, value.stream));
     if (event.n)
-        write_comment(o, "kelvin-type-%d-event=%s", place, event.at);
+        write_comment(o, "kelvin-type-%zu-event=%s", place, event.at);
     if (t->decimals)
-        write_comment(o, "kelvin-type-%d-decimals=%d", place, t->decimals);
-    if (t->count_type >= 0)
-        write_comment(o, "kelvin-type-%d-count=%d", place, place_of(o, t->count_type));
+        write_comment(o, "kelvin-type-%zu-decimals=%d", place, t->decimals);
+}
+
+/* One stream's facts, on their way out. */
+struct stream_out {
+    struct out *o;
+    size_t stream; /* in the file */
+};
+
+static void write_fact(void *context, const char *key, const char *value)
+{
+    const struct stream_out *s = context;
+    write_comment(s->o, "kelvin-stream-%zu-%s=%s", s->stream, key, value);
 }
 
 static void write_types(struct out *o)
 {
     uint32_t shown_first = 0;
-    for (int i = 0; i < o->p->n_types; i++) {
-        uint32_t name = write_type(o, &o->p->types[o->order[i]]);
-        if (o->order[i] == o->p->default_type)
+    int first = place_of(o, o->first);
+    for (size_t i = 0; i < o->types.n; i++) {
+        uint32_t name = write_type(o, o->types.at[i]);
+        if ((int)i == first)
             shown_first = name;
     }
     write_number(o, 14, shown_first);
     write_comment(o, "kelvin-export=1");
-    for (int i = 0; i < o->p->n_types; i++)
+    for (size_t i = 0; i < o->types.n; i++)
         write_type_comments(o, i);
-    if (o->p->default_type >= 0)
-        write_comment(o, "kelvin-default=%d", place_of(o, o->p->default_type));
+    for (size_t i = 0; i < o->streams.n; i++) {
+        struct stream_out s = {o, i};
+        streamfacts_each(o->p, profile_stream(o->p, o->streams.at[i]), write_fact, &s);
+    }
+    if (first >= 0)
+        write_comment(o, "kelvin-default=%d", first);
+    if (o->p->clock.monotonic_ns || o->p->clock.wall_ns)
+        write_comment(o, "kelvin-clock=%llu,%llu", (unsigned long long)o->p->clock.monotonic_ns,
+                      (unsigned long long)o->p->clock.wall_ns);
 }
 
 /* A text of the metadata as a string of the file; 0 where not known. */
@@ -202,13 +228,13 @@ static uint32_t meta_string(struct out *o, const char *key)
 static void write_period(struct out *o)
 {
     const struct meta *m = &o->p->meta;
-    uint64_t period = 0, rate_hz;
+    uint64_t period = 0;
+    double rate_hz = profile_stream(o->p, o->streams.at[0])->rate_hz;
     uint32_t type = meta_string(o, "period_type"), unit = meta_string(o, "period_unit");
-    if (!meta_find_u64(m, "period", &period) && meta_find_u64(m, META_RATE_HZ, &rate_hz) &&
-        rate_hz) {
-        period = 1000000000 / rate_hz;
+    if (!meta_find_u64(m, "period", &period) && rate_hz >= 1) {
+        period = (uint64_t)(1e9 / rate_hz);
         type = string(o, text_of("cpu"));
-        unit = string(o, text_of("nanoseconds"));
+        unit = string(o, text_of(UNIT_TIME));
     }
     if (!period)
         return;
@@ -253,28 +279,57 @@ static void put_thread(struct out *o, struct thread_id id)
     const struct thread *t = &o->p->threads.at[id.i];
     if (t->name.i)
         put_label(o, "thread", profile_str(o->p, t->name), 0, "");
-    if (t->pid != THREAD_NO_ID)
-        put_label(o, "pid", text_of(""), (uint64_t)t->pid, "");
+    int32_t pid = profile_pid(o->p, t);
+    if (pid != THREAD_NO_ID)
+        put_label(o, "pid", text_of(""), (uint64_t)pid, "");
     if (t->tid != THREAD_NO_ID)
         put_label(o, "tid", text_of(""), (uint64_t)t->tid, "");
 }
 
-static void write_sample(struct out *o, size_t row)
+/* The pairs of a set in the order they were added. */
+static void put_attrs(struct out *o, struct attrs_id id)
 {
-    const struct samples *s = &o->p->samples;
+    const struct profile *p = o->p;
+    o->attrs.n = 0;
+    for (; id.i; id = p->attrs.nodes.at[id.i].parent)
+        *vec_push(&o->attrs) = p->attrs.nodes.at[id.i].attr;
+    while (o->attrs.n) {
+        struct attr a = o->attrs.at[--o->attrs.n];
+        const char *key = profile_str(p, a.key).at;
+        if (a.is_number)
+            put_label(o, key, text_of(""), (uint64_t)a.number, profile_str(p, a.unit).at);
+        else
+            put_label(o, key, profile_str(p, a.text), 0, "");
+    }
+}
+
+static void put_values(struct out *o, int stream, const struct rows *r, size_t row)
+{
+    o->nested.n = 0;
+    for (size_t i = 0; i < o->types.n; i++) {
+        bool own = o->types.at[i].stream == stream;
+        buf_varint(&o->nested, own ? (uint64_t)r->value[o->types.at[i].type][row] : 0);
+    }
+    put_bytes(&o->message, 2, buf_text(&o->nested));
+}
+
+static void write_row(struct out *o, int stream, size_t row)
+{
+    const struct rows *r = &profile_stream(o->p, stream)->rows;
     const struct stack_node *nodes = o->p->stacks.nodes.at;
     o->message.n = o->nested.n = 0;
-    for (uint32_t at = s->stack[row].i; at; at = nodes[at].parent.i)
+    for (uint32_t at = r->stack[row].i; at; at = nodes[at].parent.i)
         buf_varint(&o->nested, o->location_of_frame[nodes[at].frame.i]);
     if (o->nested.n)
         put_bytes(&o->message, 1, buf_text(&o->nested));
-    o->nested.n = 0;
-    for (int i = 0; i < o->p->n_types; i++)
-        buf_varint(&o->nested, (uint64_t)s->value[o->order[i]][row]);
-    put_bytes(&o->message, 2, buf_text(&o->nested));
-    put_thread(o, s->thread[row]);
-    if (s->time_ns)
-        put_label(o, "time_ns", text_of(""), s->time_ns[row], "nanoseconds");
+    put_values(o, stream, r, row);
+    put_thread(o, r->thread[row]);
+    if (r->time_ns)
+        put_label(o, "time_ns", text_of(""), r->time_ns[row], UNIT_TIME);
+    if (r->duration_ns)
+        put_label(o, "duration_ns", text_of(""), r->duration_ns[row], UNIT_TIME);
+    if (r->attrs)
+        put_attrs(o, r->attrs[row]);
     write_message(o, 2, &o->message);
 }
 
@@ -286,8 +341,11 @@ static void number_tables(struct out *o)
     const struct profile *p = o->p;
     const struct stack_node *nodes = p->stacks.nodes.at;
     autofree uint8_t *used = mem_calloc(p->stacks.nodes.n, 1);
-    for (size_t i = 0; i < p->samples.n; i++)
-        used[p->samples.stack[i].i] = 1;
+    for (size_t i = 0; i < o->streams.n; i++) {
+        const struct rows *r = &profile_stream(p, o->streams.at[i])->rows;
+        for (size_t k = 0; k < r->n; k++)
+            used[r->stack[k].i] = 1;
+    }
     for (size_t i = p->stacks.nodes.n; i-- > 1;) {
         if (!used[i])
             continue;
@@ -407,27 +465,42 @@ static void write_profile(struct out *o)
     number_tables(o);
     number_marks(functions, p->functions.n);
     number_marks(mappings, p->mappings.n);
-    order_types(o);
     write_types(o);
     write_meta(o);
-    for (size_t i = 0; i < p->samples.n; i++)
-        write_sample(o, i);
+    for (size_t i = 0; i < o->streams.n; i++)
+        for (size_t k = 0; k < profile_stream(p, o->streams.at[i])->rows.n; k++)
+            write_row(o, o->streams.at[i], k);
     write_tables(o);
     write_strings(o);
 }
 
-static int pprof_write(FILE *out, const struct profile *p, const struct export_opts *opts,
+/* As many streams as were asked for and as readers take types; the selected one in any case. */
+static void choose_streams(struct out *o, const struct selection *s, bool all)
+{
+    enum { TYPES_MAX = 512 };
+    for (int i = 0; i < (int)o->p->streams.n; i++) {
+        size_t n = o->types.n + (size_t)profile_stream(o->p, i)->n_types;
+        if (i == s->value.stream || (all && n + (size_t)s->stream->n_types <= TYPES_MAX))
+            add_columns(o, i);
+    }
+    o->first = all ? o->p->default_value : s->value;
+}
+
+static int pprof_write(FILE *out, const struct selection *s, const struct export_opts *opts,
                        struct err *err)
 {
-    (void)opts; /* the format holds all types */
-    struct out o = {.f = publish_gzip(out), .p = p, .several_events = profile_count_events(p) > 1};
+    struct out o = {.f = publish_gzip(out), .p = s->profile};
     intern_init(&o.strings);
+    choose_streams(&o, s, opts->all);
     write_profile(&o);
     int bad = ferror(o.f);
     bad |= fclose(o.f);
     intern_done(&o.strings);
     buf_done(&o.message);
     buf_done(&o.nested);
+    vec_done(&o.types);
+    vec_done(&o.streams);
+    vec_done(&o.attrs);
     return bad ? err_set_errno(err, errno, "cannot write the pprof profile") : 0;
 }
 

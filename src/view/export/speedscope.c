@@ -1,15 +1,16 @@
 /*
  * speedscope.c - a profile for https://www.speedscope.app.
  *
- * A speedscope profile is one thread's samples in one unit, so there is one for each sample type
- * and thread. Samples are lists of frame numbers, root first. The schema lets objects have more
- * members than it knows: what it has no place for goes into members called "kelvin", which our
+ * A speedscope profile is one thread's samples in one unit, so there is one for each column of a
+ * stream and thread. Samples are lists of frame numbers, root first. The schema lets objects have
+ * more members than it knows: what it has no place for goes into members called "kelvin", which our
  * own importer reads back. doc/formats.md describes them.
  */
 #include "analysis/label.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "view/export/export.h"
+#include "view/export/streamfacts.h"
 
 struct out_frame {
     uint32_t label;
@@ -25,11 +26,12 @@ struct writer {
     struct idmap frame_map;
     uint32_t *of_line; /* profile.lines index -> frames index */
     uint32_t *of_bare; /* frame id -> frames index, for frames without lines */
-    uint32_t *row;     /* all samples, thread by thread */
+    uint32_t *row;     /* all rows of the stream that is being written, thread by thread */
     size_t *thread_at; /* in row: thread i has [thread_at[i], thread_at[i + 1]) */
-    int types[PROFILE_MAX_TYPES], n_types;
-    int active_type;
-    int64_t active_total; /* of the heaviest profile of that type so far */
+    VEC(struct value_ref) types;
+    VEC(int) streams; /* stream in the file -> stream of the model */
+    struct value_ref active_value;
+    int64_t active_total; /* of the heaviest profile of that value so far */
     uint64_t active, n_profiles;
     struct buf text;
     VEC(struct frame_id) stack;
@@ -124,9 +126,14 @@ struct part {
     bool joins; /* has the same rows as the profile before */
 };
 
+static const struct rows *rows_of(const struct writer *w, int type)
+{
+    return &profile_stream(w->p, w->types.at[type].stream)->rows;
+}
+
 static int64_t value_at(const struct writer *w, int type, size_t row)
 {
-    return w->p->samples.value[w->types[type]][row];
+    return rows_of(w, type)->value[w->types.at[type].type][row];
 }
 
 static void add_uint(struct buf *b, uint32_t v)
@@ -165,32 +172,29 @@ static void write_stack(struct writer *w, struct stack_id id)
     json_raw(&w->j, buf_text(&w->text));
 }
 
-static const char *unit_of(const struct profile *p, int type)
+static const char *unit_of(const struct value_type *t)
 {
-    static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
-                                        "seconds",     "bytes",        NULL};
-    struct text unit = profile_str(p, p->types[type].unit);
-    for (int i = 0; units[i]; i++)
-        if (text_is(unit, units[i]))
-            return units[i];
-    return "none";
+    return t->dimension == DIM_TIME || t->dimension == DIM_BYTES ? dimension_unit(t->dimension)
+                                                                 : "none";
 }
 
 /* "cycles", "samples of cycles", with the thread in front where there are threads. */
 static void write_name(struct writer *w, const struct part *part)
 {
     const struct profile *p = w->p;
-    const struct sample_type *type = &p->types[w->types[part->type]];
+    struct value_ref value = w->types.at[part->type];
     const struct thread *thread = &p->threads.at[part->thread];
-    struct text event = profile_str(p, type->event), name = profile_str(p, type->name);
+    struct text event = profile_str(p, profile_stream(p, value.stream)->event);
+    struct text name = profile_str(p, profile_value(p, value)->name);
+    int32_t pid = profile_pid(p, thread);
     struct buf *b = &w->text;
     b->n = 0;
     if (thread->name.i)
         buf_printf(b, "%.*s ", TEXT_ARG(profile_str(p, thread->name)));
     if (thread->tid != THREAD_NO_ID)
-        buf_printf(b, "%d/%d ", thread->pid, thread->tid);
-    else if (thread->pid != THREAD_NO_ID)
-        buf_printf(b, "%d ", thread->pid);
+        buf_printf(b, "%d/%d ", pid, thread->tid);
+    else if (pid != THREAD_NO_ID)
+        buf_printf(b, "%d ", pid);
     if (b->n)
         buf_str(b, "- ");
     buf_add(b, name.at, name.n);
@@ -203,7 +207,7 @@ static void write_name(struct writer *w, const struct part *part)
 static void write_own(struct writer *w, const struct part *part)
 {
     struct json *j = &w->j;
-    const uint64_t *time_ns = w->p->samples.time_ns;
+    const uint64_t *time_ns = rows_of(w, part->type)->time_ns;
     json_key(j, "kelvin");
     json_open(j, '{');
     json_key(j, "type");
@@ -228,7 +232,7 @@ static void write_lists(struct writer *w, const struct part *part, int decimals)
     json_key(j, "samples");
     json_open(j, '[');
     for (size_t i = 0; i < part->n; i++)
-        write_stack(w, w->p->samples.stack[part->rows[i]]);
+        write_stack(w, rows_of(w, part->type)->stack[part->rows[i]]);
     json_close(j, ']');
     json_key(j, "weights");
     json_open(j, '[');
@@ -240,13 +244,15 @@ static void write_lists(struct writer *w, const struct part *part, int decimals)
 static void write_part(struct writer *w, const struct part *part, int64_t total)
 {
     struct json *j = &w->j;
-    int type = w->types[part->type], decimals = w->p->types[type].decimals;
+    struct value_ref value = w->types.at[part->type];
+    const struct value_type *type = profile_value(w->p, value);
+    int decimals = type->decimals;
     json_open(j, '{');
     json_key(j, "type");
     json_str(j, "sampled");
     write_name(w, part);
     json_key(j, "unit");
-    json_str(j, unit_of(w->p, type));
+    json_str(j, unit_of(type));
     json_key(j, "startValue");
     json_int(j, 0);
     json_key(j, "endValue");
@@ -254,7 +260,8 @@ static void write_part(struct writer *w, const struct part *part, int64_t total)
     write_own(w, part);
     write_lists(w, part, decimals);
     json_close(j, '}');
-    if (type == w->active_type && total > w->active_total) {
+    bool is_active = value.stream == w->active_value.stream && value.type == w->active_value.type;
+    if (is_active && total > w->active_total) {
         w->active = w->n_profiles;
         w->active_total = total;
     }
@@ -263,32 +270,26 @@ static void write_part(struct writer *w, const struct part *part, int64_t total)
 
 /* --- all profiles --- */
 
-static bool same_event(const struct writer *w, int a, int b)
+/* Whether a column of the stream from FIRST on has a value in ROW. */
+static bool stream_has(const struct writer *w, int first, uint32_t row)
 {
-    const struct sample_type *types = w->p->types;
-    return types[w->types[a]].event.i == types[w->types[b]].event.i;
-}
-
-/* Whether a type of the event of FIRST has a value in ROW. */
-static bool event_has(const struct writer *w, int first, uint32_t row)
-{
-    for (int i = first; i < w->n_types; i++)
-        if (same_event(w, first, i) && value_at(w, i, row))
+    int stream = w->types.at[first].stream;
+    for (int i = first; i < (int)w->types.n && w->types.at[i].stream == stream; i++)
+        if (value_at(w, i, row))
             return true;
     return false;
 }
 
-/* One thread's samples of one event: a profile for each type of the event. */
-static void write_event(struct writer *w, int first, uint32_t thread)
+/* One thread's rows of one stream: a profile for each of its columns. */
+static void write_thread_of(struct writer *w, int first, uint32_t thread)
 {
     VEC(uint32_t) rows = {0};
+    int stream = w->types.at[first].stream;
     for (size_t i = w->thread_at[thread]; i < w->thread_at[thread + 1]; i++)
-        if (event_has(w, first, w->row[i]))
+        if (stream_has(w, first, w->row[i]))
             *vec_push(&rows) = w->row[i];
     struct part part = {.thread = thread, .rows = rows.at, .n = rows.n};
-    for (int i = first; i < w->n_types && rows.n; i++) {
-        if (!same_event(w, first, i))
-            continue;
+    for (int i = first; rows.n && i < (int)w->types.n && w->types.at[i].stream == stream; i++) {
         int64_t total = 0;
         for (size_t r = 0; r < rows.n; r++)
             total += value_at(w, i, rows.at[r]);
@@ -301,26 +302,9 @@ static void write_event(struct writer *w, int first, uint32_t thread)
     vec_done(&rows);
 }
 
-static void write_profiles(struct writer *w)
+/* Rows in the order of their threads, else as they are. */
+static void sort_rows(struct writer *w, const struct rows *s)
 {
-    json_key(&w->j, "profiles");
-    json_open(&w->j, '[');
-    for (int i = 0; i < w->n_types; i++) {
-        bool done = false;
-        for (int k = 0; k < i; k++)
-            done |= same_event(w, k, i);
-        for (uint32_t t = 0; t < w->p->threads.n && !done; t++)
-            write_event(w, i, t);
-    }
-    json_close(&w->j, ']');
-    json_key(&w->j, "activeProfileIndex");
-    json_uint(&w->j, w->active);
-}
-
-/* Samples in the order of their threads, else as they are. */
-static void sort_rows(struct writer *w)
-{
-    const struct samples *s = &w->p->samples;
     size_t n_threads = w->p->threads.n;
     size_t *at = w->thread_at = mem_calloc(n_threads + 2, sizeof *at);
     w->row = mem_calloc(s->n + 1, sizeof *w->row);
@@ -332,27 +316,81 @@ static void sort_rows(struct writer *w)
         w->row[at[s->thread[i].i + 1]++] = (uint32_t)i;
 }
 
+static void write_stream(struct writer *w, int first)
+{
+    sort_rows(w, rows_of(w, first));
+    for (uint32_t t = 0; t < w->p->threads.n; t++)
+        write_thread_of(w, first, t);
+    free(w->row);
+    free(w->thread_at);
+}
+
+static void write_profiles(struct writer *w)
+{
+    json_key(&w->j, "profiles");
+    json_open(&w->j, '[');
+    for (int i = 0; i < (int)w->types.n; i++)
+        if (i == 0 || w->types.at[i].stream != w->types.at[i - 1].stream)
+            write_stream(w, i);
+    json_close(&w->j, ']');
+    json_key(&w->j, "activeProfileIndex");
+    json_uint(&w->j, w->active);
+}
+
 /* --- the file --- */
 
-static void write_type(struct writer *w, int i)
+static int stream_in_file(const struct writer *w, int stream)
 {
-    const struct sample_type *t = &w->p->types[w->types[i]];
-    int count_type = -1;
-    for (int k = 0; k < w->n_types; k++)
-        if (w->types[k] == t->count_type)
-            count_type = k;
+    int i = 0;
+    while (w->streams.at[i] != stream)
+        i++;
+    return i;
+}
+
+static void write_type(struct writer *w, struct value_ref value)
+{
+    const struct value_type *t = profile_value(w->p, value);
     json_open(&w->j, '{');
     json_key(&w->j, "event");
-    json_text(&w->j, profile_str(w->p, t->event));
+    json_text(&w->j, profile_str(w->p, profile_stream(w->p, value.stream)->event));
     json_key(&w->j, "name");
     json_text(&w->j, profile_str(w->p, t->name));
     json_key(&w->j, "unit");
     json_text(&w->j, profile_str(w->p, t->unit));
     json_key(&w->j, "decimals");
     json_int(&w->j, t->decimals);
-    json_key(&w->j, "count_type");
-    json_int(&w->j, count_type);
+    json_key(&w->j, "stream");
+    json_int(&w->j, stream_in_file(w, value.stream));
     json_close(&w->j, '}');
+}
+
+static void write_fact(void *json, const char *key, const char *value)
+{
+    json_put_str(json, key, value);
+}
+
+/* Before the types, which refer to them. */
+static void write_streams(struct writer *w)
+{
+    json_key(&w->j, "streams");
+    json_open(&w->j, '[');
+    for (size_t i = 0; i < w->streams.n; i++) {
+        json_open(&w->j, '{');
+        streamfacts_each(w->p, profile_stream(w->p, w->streams.at[i]), write_fact, &w->j);
+        json_close(&w->j, '}');
+    }
+    json_close(&w->j, ']');
+}
+
+static void write_clock(struct writer *w)
+{
+    if (!w->p->clock.monotonic_ns && !w->p->clock.wall_ns)
+        return;
+    json_key(&w->j, "clock");
+    json_open(&w->j, '[');
+    json_uint(&w->j, w->p->clock.monotonic_ns);
+    json_uint(&w->j, w->p->clock.wall_ns);
+    json_close(&w->j, ']');
 }
 
 static void write_threads(struct writer *w)
@@ -365,7 +403,7 @@ static void write_threads(struct writer *w)
         json_key(&w->j, "name");
         json_text(&w->j, profile_str(w->p, t->name));
         json_key(&w->j, "pid");
-        json_int(&w->j, t->pid);
+        json_int(&w->j, profile_pid(w->p, t));
         json_key(&w->j, "tid");
         json_int(&w->j, t->tid);
         json_close(&w->j, '}');
@@ -388,11 +426,13 @@ static void write_extras(struct writer *w, int default_type)
     json_close(j, '}');
     json_key(j, "default_type");
     json_int(j, default_type);
+    write_streams(w);
     json_key(j, "types");
     json_open(j, '[');
-    for (int i = 0; i < w->n_types; i++)
-        write_type(w, i);
+    for (size_t i = 0; i < w->types.n; i++)
+        write_type(w, w->types.at[i]);
     json_close(j, ']');
+    write_clock(w);
     write_threads(w);
     json_close(j, '}');
 }
@@ -415,28 +455,42 @@ static void write_file(struct writer *w, int default_type)
     putc('\n', j->out);
 }
 
-static int speedscope_write(FILE *out, const struct profile *p, const struct export_opts *opts,
+/* The columns of a stream side by side; returns the place of VALUE among them, or -1. */
+static int choose_types(struct writer *w, const struct selection *s, bool all)
+{
+    int place = -1;
+    struct value_ref first = w->p->default_value;
+    for (int i = 0; i < (int)w->p->streams.n; i++) {
+        if (!all && i != s->value.stream)
+            continue;
+        *vec_push(&w->streams) = i;
+        for (int k = 0; k < profile_stream(w->p, i)->n_types; k++) {
+            if (!all && k != s->type)
+                continue;
+            if (all && i == first.stream && k == first.type)
+                place = (int)w->types.n;
+            *vec_push(&w->types) = (struct value_ref){i, k};
+        }
+    }
+    return place;
+}
+
+static int speedscope_write(FILE *out, const struct selection *s, const struct export_opts *opts,
                             struct err *err)
 {
-    struct writer w = {.j = {.out = out}, .p = p};
-    if (profile_pick_type(p, NULL, NULL, &w.active_type, err) != 0)
-        return -1;
-    for (int i = 0; i < p->n_types; i++)
-        if (opts->type < 0 || opts->type == i)
-            w.types[w.n_types++] = i;
-    if (opts->type >= 0)
-        w.active_type = opts->type;
-    labels_init(&w.labels, p, &(struct label_opts){0});
+    (void)err;
+    struct writer w = {.j = {.out = out}, .p = s->profile, .active_value = s->value};
+    int first = choose_types(&w, s, opts->all);
+    labels_init(&w.labels, w.p, &(struct label_opts){0});
     collect_frames(&w);
-    sort_rows(&w);
-    write_file(&w, opts->type < 0 ? p->default_type : -1);
+    write_file(&w, first);
     labels_done(&w.labels);
     vec_done(&w.frames);
+    vec_done(&w.types);
+    vec_done(&w.streams);
     idmap_done(&w.frame_map);
     free(w.of_line);
     free(w.of_bare);
-    free(w.row);
-    free(w.thread_at);
     buf_done(&w.text);
     vec_done(&w.stack);
     return 0;

@@ -1,4 +1,4 @@
-#include "model/measure.h"
+#include "model/quantity.h"
 
 static bool is_one_of(struct text t, const char *const *list)
 {
@@ -19,27 +19,27 @@ static struct text without_modifiers(struct text event)
 
 /* --- by how it was obtained --- */
 
-static enum measure of_hardware(struct text event)
+static enum quantity of_hardware(struct text event)
 {
     static const char *const cycles[] = {"cycles", "cpu-cycles", "ref-cycles", "", NULL};
     static const char *const work[] = {"instructions", "branches", "branch-instructions", NULL};
     struct text name = without_modifiers(event);
-    return is_one_of(name, cycles) ? MEASURE_CPU_TIME
-           : is_one_of(name, work) ? MEASURE_WORK
-                                   : MEASURE_EVENTS;
+    return is_one_of(name, cycles) ? QUANTITY_CPU_TIME
+           : is_one_of(name, work) ? QUANTITY_WORK
+                                   : QUANTITY_EVENTS;
 }
 
-static enum measure of_count(const struct profile *p, const struct value_type *t)
+static enum quantity of_count(const struct profile *p, const struct value_type *t)
 {
     if (t->dimension == DIM_TIME)
-        return MEASURE_ELAPSED;
+        return QUANTITY_ELAPSED;
     switch (simulated_of(p, t)) {
     case SIMULATED_INSTRUCTIONS:
-        return MEASURE_WORK;
+        return QUANTITY_WORK;
     case SIMULATED_OTHER:
-        return MEASURE_UNKNOWN;
+        return QUANTITY_UNKNOWN;
     default:
-        return MEASURE_EVENTS;
+        return QUANTITY_EVENTS;
     }
 }
 
@@ -60,46 +60,46 @@ static bool is_waiting(const struct profile *p, const struct value_type *t)
     return is_one_of(profile_str(p, t->name), names);
 }
 
-static enum measure of_column(const struct profile *p, const struct value_type *t)
+static enum quantity of_column(const struct profile *p, const struct value_type *t)
 {
     if (is_memory(p, t))
-        return MEASURE_MEMORY;
+        return QUANTITY_MEMORY;
     if (is_waiting(p, t))
-        return t->dimension == DIM_TIME ? MEASURE_ELAPSED : MEASURE_EVENTS;
-    return t->dimension == DIM_TIME ? MEASURE_CPU_TIME : MEASURE_UNKNOWN;
+        return t->dimension == DIM_TIME ? QUANTITY_ELAPSED : QUANTITY_EVENTS;
+    return t->dimension == DIM_TIME ? QUANTITY_CPU_TIME : QUANTITY_UNKNOWN;
 }
 
 /* Counts are of what stands beside them. */
-static enum measure of_company(const struct profile *p, const struct stream *s,
+static enum quantity of_company(const struct profile *p, const struct stream *s,
                                const struct value_type *t)
 {
-    enum measure m = of_column(p, t);
-    for (int i = 0; i < s->n_types && m == MEASURE_UNKNOWN; i++)
+    enum quantity m = of_column(p, t);
+    for (int i = 0; i < s->n_types && m == QUANTITY_UNKNOWN; i++)
         m = of_column(p, &s->types[i]);
     return m;
 }
 
 /* --- all of it --- */
 
-enum measure measure_of(const struct profile *p, struct value_ref value)
+enum quantity quantity_of(const struct profile *p, struct value_ref value)
 {
     const struct stream *s = profile_stream(p, value.stream);
     const struct value_type *t = &s->types[value.type];
     if (t->dimension == DIM_BYTES || t->role == ROLE_LEVEL)
-        return MEASURE_MEMORY;
+        return QUANTITY_MEMORY;
     switch (s->obtained) {
     case BY_SOFTWARE_CLOCK:
     case BY_TIMER:
-        return MEASURE_CPU_TIME;
+        return QUANTITY_CPU_TIME;
     case BY_HARDWARE:
         return of_hardware(profile_str(p, s->event));
     case BY_SOFTWARE_EVENT:
-        return MEASURE_EVENTS;
+        return QUANTITY_EVENTS;
     case BY_TRACE:
-        return t->dimension == DIM_TIME ? MEASURE_ELAPSED : MEASURE_EVENTS;
+        return t->dimension == DIM_TIME ? QUANTITY_ELAPSED : QUANTITY_EVENTS;
     case BY_EXACT_COUNT:
     case BY_SIMULATION:
-        return is_memory(p, t) ? MEASURE_MEMORY : of_count(p, t);
+        return is_memory(p, t) ? QUANTITY_MEMORY : of_count(p, t);
     default:
         return of_company(p, s, t);
     }

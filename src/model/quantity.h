@@ -1,5 +1,5 @@
 /*
- * measure.h - what a column of a stream is a measure of: which advice and which words fit it.
+ * quantity.h - what a column of a stream measures: which advice and which words fit it.
  *
  * Decided by dimension, role and how the stream was obtained, and where these leave it open by
  * what the field calls events and columns. Nobody else looks at such names.
@@ -7,28 +7,28 @@
 #pragma once
 #include "model/profile.h"
 
-enum measure {
-    MEASURE_UNKNOWN,  /* the input does not say; most often samples of CPU time */
-    MEASURE_CPU_TIME, /* clocks, timers, cycles */
-    MEASURE_ELAPSED,  /* time that is not spent on a CPU, or not only: waits, scopes */
-    MEASURE_WORK,     /* instructions: cost, but no time */
-    MEASURE_MEMORY,   /* bytes and objects, allocated or held */
-    MEASURE_EVENTS,   /* things that happen: page faults, switches, misses */
-    MEASURES,
+enum quantity {
+    QUANTITY_UNKNOWN,  /* the input does not say; most often samples of CPU time */
+    QUANTITY_CPU_TIME, /* clocks, timers, cycles */
+    QUANTITY_ELAPSED,  /* time that is not spent on a CPU, or not only: waits, scopes */
+    QUANTITY_WORK,     /* instructions: cost, but no time */
+    QUANTITY_MEMORY,   /* bytes and objects, allocated or held */
+    QUANTITY_EVENTS,   /* things that happen: page faults, switches, misses */
+    QUANTITIES,
 };
 
-enum measure measure_of(const struct profile *p, struct value_ref value);
+enum quantity quantity_of(const struct profile *p, struct value_ref value);
 
 /* Whether a share of it may be called a share of the time. */
-static inline bool measure_is_time(enum measure m)
+static inline bool quantity_is_time(enum quantity m)
 {
-    return m == MEASURE_CPU_TIME || m == MEASURE_ELAPSED;
+    return m == QUANTITY_CPU_TIME || m == QUANTITY_ELAPSED;
 }
 
 /* "time", or "total" where it is none or not known: "5 % of the time". */
-static inline const char *measure_noun(enum measure m)
+static inline const char *quantity_noun(enum quantity m)
 {
-    return measure_is_time(m) ? "time" : "total";
+    return quantity_is_time(m) ? "time" : "total";
 }
 
 /*
