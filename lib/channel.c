@@ -1,6 +1,6 @@
 #include "channel.h"
 
-#include "agent.h"
+#include "proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,42 +27,49 @@ static bool is_sane(const struct channel *c, uint64_t size_bytes)
            channel_size(c->n_rings, c->ring_bytes) == size_bytes;
 }
 
-static struct channel *map_fd(int fd, uint64_t inode)
+static void *map_fd(int fd, uint64_t inode, int rights, uint64_t *ret_bytes)
 {
     struct stat st;
     if (fstat(fd, &st) != 0 || st.st_ino != inode || st.st_size < CHANNEL_PAGE)
         return NULL;
-    size_t n = (size_t)st.st_size;
-    void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    *ret_bytes = (uint64_t)st.st_size;
+    void *at = mmap(NULL, *ret_bytes, rights, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (at == MAP_FAILED)
         return NULL;
-    if (is_sane(at, n)) {
-        madvise(at, n, MADV_DONTDUMP);
-        return at;
-    }
-    munmap(at, n);
-    return NULL;
+    madvise(at, *ret_bytes, MADV_DONTDUMP);
+    return at;
 }
 
-void channel_find(void)
+void *channel_map(uint64_t pid, const struct channel_file *f, bool writable, uint64_t *ret_bytes)
 {
-    char *at = getenv(CHANNEL_ENV);
-    if (channel || !at)
-        return;
-    int e = errno;
-    uint64_t pid = strtoul(at, &at, 10), fd = strtoul(at, &at, 10), inode = strtoul(at, &at, 10);
-    struct channel *c = map_fd((int)fd, inode);
-    int other = c ? -1 : agent_open_fd_of(pid, fd);
+    int e = errno, rights = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *at = map_fd((int)f->fd, f->inode, rights, ret_bytes);
+    int other = at ? -1 : proc_open_fd_of(pid, f->fd);
     if (other >= 0) {
-        c = map_fd(other, inode);
+        at = map_fd(other, f->inode, rights, ret_bytes);
         syscall(SYS_close, other);
     }
-    if (c) {
+    errno = e;
+    return at;
+}
+
+/* Before libc has begun there is no environment but the kernel's. */
+void channel_find(void)
+{
+    char early[80], *at = environ ? getenv(CHANNEL_ENV) : early;
+    if (channel || !at || (at == early && !proc_read_env(CHANNEL_ENV, early, sizeof early)))
+        return;
+    uint64_t pid = strtoul(at, &at, 10), fd = strtoul(at, &at, 10), inode = strtoul(at, &at, 10);
+    uint64_t n_bytes;
+    struct channel *c =
+        channel_map(pid, &(struct channel_file){(uint32_t)fd, inode}, true, &n_bytes);
+    if (c && is_sane(c, n_bytes)) {
         n_rings = c->n_rings;
         ring_bytes = c->ring_bytes;
         channel = c;
+    } else if (c) {
+        munmap(c, n_bytes);
     }
-    errno = e;
 }
 
 /* --- rings --- */
@@ -76,7 +83,7 @@ static bool take(struct ring_writer *w, uint32_t i, uint32_t task)
     ring->task = task;
     ring->pid = getpid();
     ring->tid = (int32_t)syscall(SYS_gettid);
-    ring->start_ns = agent_now_ns();
+    ring->start_ns = proc_now_ns();
     prctl(PR_GET_NAME, ring->comm);
     *w = (struct ring_writer){
         .ring = ring, .data = channel_data(channel, n_rings, ring_bytes, i), .size = ring_bytes};

@@ -12,6 +12,15 @@ extern struct channel *channel;
 /* Look for it in the environment. Again is harmless. */
 void channel_find(void);
 
+/* A file of the recorder's: an inherited descriptor, or the same number in its own process. */
+struct channel_file {
+    uint32_t fd;
+    uint64_t inode;
+};
+
+/* Map one of process PID; NULL when it cannot be had. */
+void *channel_map(uint64_t pid, const struct channel_file *f, bool writable, uint64_t *ret_bytes);
+
 /* Whether TASK (CHANNEL_*) is asked for now: one load and a branch. */
 static inline bool channel_wants(uint32_t task)
 {

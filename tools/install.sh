@@ -39,7 +39,7 @@ case ${1:-} in
 install)
     mkdir -p "$root/bin" "$lib" "$root/lib/pkgconfig" "$include" "$man" "$completion" "$doc"
     install -m 755 "$kelvin" "$root/bin/kelvin"
-    install -m 644 "${B:-build}/libkelvin-agent.so" "$lib"
+    install -m 644 "${B:-build}/libkelvin-agent.so" "${B:-build}/libkelvin-heap.so" "$lib"
     install -m 644 "${B:-build}/libkelvin_bench.a" "$root/lib"
     install -m 644 include/kelvin_*.h "$include"
     pkg_config | put "$root/lib/pkgconfig/kelvin.pc"

@@ -23,6 +23,7 @@ static const struct opt record_table[] = {
     {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
      .max = 1e7},
+    {0, "heap", OPT_FLAG, AT(heap), NULL, "every allocation as well, with its call stack"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
      "perf (perf_event_open), timer (inside the program), or auto: the first that works here "
      "(default: auto)",

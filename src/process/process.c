@@ -624,6 +624,16 @@ uint32_t processes_space(const struct processes *ps, int pid)
     return space_of(ps, pid)->serial;
 }
 
+struct frame_id processes_frame(struct processes *ps, int pid, uint64_t pc)
+{
+    return user_frame(ps, space_of(ps, pid), pid, pc);
+}
+
+bool processes_code(struct processes *ps, int pid, size_t i, struct unwind_code *ret)
+{
+    return unwind_space_code(space_of(ps, pid)->unwind, i, ret);
+}
+
 enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s)
 {
     enum unwind_end end;

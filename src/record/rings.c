@@ -23,32 +23,44 @@ enum { LOOKS_PER_ROLL_CALL = 8 };
 /* --- making it --- */
 
 /* A file in memory that keeps its size, whoever holds it. */
-static int open_memory(struct rings *r, struct err *err)
+int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct err *err)
 {
     struct stat st;
-    autoclose int fd = memfd_create("kelvin-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0 || ftruncate(fd, (off_t)r->size_bytes) != 0 ||
+    autoclose int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    *m = (struct shared){.fd = -1};
+    if (fd < 0 || ftruncate(fd, (off_t)size_bytes) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
         fstat(fd, &st) != 0)
         return err_set_errno(err, errno, "cannot make memory to share with the command");
-    r->inode = st.st_ino;
-    r->fd = fcntl(fd, F_DUPFD, FIRST_FD);
-    if (r->fd < 0)
-        r->fd = fcntl(fd, F_DUPFD, 3);
-    return r->fd >= 0 ? 0 : err_set_errno(err, errno, "cannot keep a file open");
+    void *at = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (at == MAP_FAILED)
+        return err_set_errno(err, errno, "cannot map memory to share with the command");
+    m->at = at;
+    m->size_bytes = size_bytes;
+    m->inode = st.st_ino;
+    m->fd = fcntl(fd, F_DUPFD, FIRST_FD);
+    if (m->fd < 0)
+        m->fd = fcntl(fd, F_DUPFD, 3);
+    return m->fd >= 0 ? 0 : err_set_errno(err, errno, "cannot keep a file open");
+}
+
+void shared_close(struct shared *m)
+{
+    if (m->at)
+        munmap(m->at, m->size_bytes);
+    if (m->fd >= 0 && m->size_bytes)
+        close(m->fd);
+    *m = (struct shared){.fd = -1};
 }
 
 int rings_open(struct rings *r, const struct rings_opts *o, struct err *err)
 {
-    *r = (struct rings){.fd = -1, .n_rings = o->n_rings, .ring_bytes = o->ring_bytes};
-    r->size_bytes = channel_size(o->n_rings, o->ring_bytes);
-    if (open_memory(r, err) != 0)
+    uint64_t size_bytes = channel_size(o->n_rings, o->ring_bytes);
+    *r = (struct rings){.n_rings = o->n_rings, .ring_bytes = o->ring_bytes};
+    if (shared_open(&r->memory, "kelvin-channel", size_bytes, err) != 0)
         return -1;
-    void *at = mmap(NULL, r->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-    if (at == MAP_FAILED)
-        return err_set_errno(err, errno, "cannot map memory to share with the command");
-    r->channel = at;
-    r->channel->size_bytes = r->size_bytes;
+    r->channel = r->memory.at;
+    r->channel->size_bytes = size_bytes;
     r->channel->n_rings = o->n_rings;
     r->channel->ring_bytes = o->ring_bytes;
     r->channel->recorder_pid = getpid();
@@ -61,20 +73,17 @@ int rings_open(struct rings *r, const struct rings_opts *o, struct err *err)
 
 void rings_close(struct rings *r)
 {
-    if (r->channel) {
+    if (r->channel)
         r->channel->stop = 1;
-        munmap(r->channel, r->size_bytes);
-    }
-    if (r->fd >= 0)
-        close(r->fd);
+    shared_close(&r->memory);
     vec_done(&r->readers);
     vec_done(&r->reader_of_ring);
-    *r = (struct rings){.fd = -1};
+    *r = (struct rings){.memory.fd = -1};
 }
 
 char *rings_address(const struct rings *r)
 {
-    return mem_printf("%d %d %llu", getpid(), r->fd, (unsigned long long)r->inode);
+    return mem_printf("%d %d %llu", getpid(), r->memory.fd, (unsigned long long)r->memory.inode);
 }
 
 /* --- reading --- */
@@ -190,6 +199,17 @@ static void free_ring(struct rings *r, struct ring_reader *rr)
     atomic_store_explicit(&ring->state, RING_FREE, memory_order_release);
 }
 
+void ring_give(struct ring_reader *rr)
+{
+    atomic_store_explicit(&rr->ring->tail, rr->tail, memory_order_release);
+}
+
+void rings_wake(struct rings *r)
+{
+    atomic_fetch_add(&r->channel->wake, 1);
+    syscall(SYS_futex, &r->channel->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 void rings_release(struct rings *r)
 {
     bool moved = false;
@@ -206,10 +226,8 @@ void rings_release(struct rings *r)
             r->reader_of_ring.at[rr->index] = (uint32_t)i + 1;
         i--;
     }
-    if (!moved)
-        return;
-    atomic_fetch_add(&r->channel->wake, 1);
-    syscall(SYS_futex, &r->channel->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (moved)
+        rings_wake(r);
 }
 
 uint64_t rings_lost(const struct rings *r)

@@ -25,9 +25,18 @@ struct ring_reader {
     bool closed; /* the thread is gone or has left the ring */
 };
 
-struct rings {
-    int fd; /* to be inherited; -1 = none */
+/* Memory that keeps its size, whoever holds it, in a file for children to inherit. */
+struct shared {
+    int fd; /* -1 = none */
     uint64_t inode, size_bytes;
+    void *at;
+};
+
+int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct err *err);
+void shared_close(struct shared *m);
+
+struct rings {
+    struct shared memory;
     struct channel *channel;
     uint32_t n_rings, ring_bytes;     /* copies: the memory may be scribbled on */
     VEC(struct ring_reader) readers;  /* rings in use */
@@ -53,7 +62,11 @@ bool rings_look(struct rings *r);
 const struct record *ring_peek(struct ring_reader *r);
 void ring_take(struct ring_reader *r);
 
+/* Hand back the room of what was taken from one ring, while there is more to take. */
+void ring_give(struct ring_reader *r);
+
 void rings_release(struct rings *r);
+void rings_wake(struct rings *r); /* something else changed that agents wait for */
 
 /* Records that found no room, and times that a thread waited for it, until now. */
 uint64_t rings_lost(const struct rings *r);

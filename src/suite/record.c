@@ -73,6 +73,9 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->kernel_hidden = r->facts->kernel_hidden;
     memcpy(f->ends, r->ends, sizeof f->ends);
     f->bytes = r->writer.bytes;
+    f->has_heap = r->heap != NULL;
+    if (r->heap)
+        f->heap = *heap_facts(r->heap);
 }
 
 /* --- is it good enough --- */
@@ -229,6 +232,7 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .pid = (int)o->pid,
         .duration_s = o->duration_s,
         .status = o->status,
+        .heap = o->heap,
         .keep_old = true,
         .rotate_s = o->rotate_s,
         .rotate = next_file,

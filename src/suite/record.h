@@ -21,6 +21,7 @@ struct record_opts {
     double rate_hz, duration_s, rotate_s;
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
     bool strict, allow_partial, quiet, user_only;
+    bool heap;
     char **args; /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
@@ -52,6 +53,8 @@ struct record_facts {
     uint64_t samples, lost, throttled, bytes;
     uint64_t ends[UNWIND_ENDS];
     bool kernel_hidden;
+    bool has_heap;
+    struct heap_facts heap;
     double unnamed_share;
     struct {
         char name[RECORD_NAME_BYTES];

@@ -1,0 +1,71 @@
+/*
+ * heap_tally.h - what happened on the heap, summed up by site (a stack of a thread) and slice of
+ * time, and written as rows of a stream.
+ *
+ * The columns that add up (allocations, allocated, frees, freed, temporary) are rows of each slice:
+ * ranges of time can be asked for. What was freed belongs to the site that had allocated it. The
+ * levels (leaked, peak) are rows at the moment that they hold.
+ *
+ * The peak is found in constant time for each event: a site's bytes at the peak are noted when they
+ * change for the first time after it.
+ */
+#pragma once
+#include "base/vec.h"
+#include "model/profile.h"
+
+enum heap_column {
+    HEAP_ALLOCATIONS,
+    HEAP_ALLOCATED,
+    HEAP_FREES,
+    HEAP_FREED,
+    HEAP_TEMPORARY,
+    HEAP_LEAKED,
+    HEAP_PEAK,
+    HEAP_COLUMNS,
+};
+
+enum { HEAP_SLICE_MS = 100, HEAP_FLOWS = HEAP_LEAKED };
+
+struct heap_site {
+    struct stack_id stack;
+    struct thread_id thread;
+    uint8_t end;  /* enum heap_end: how the stack ends */
+    bool touched; /* in this slice */
+    int64_t live_bytes, peak_bytes, leaked_bytes;
+    uint64_t epoch; /* of the peak that peak_bytes belongs to; another: live_bytes does */
+    int64_t flow[HEAP_FLOWS];
+};
+
+struct heap_tally {
+    struct profile *profile;
+    int stream;
+    int live_counter, blocks_counter;
+    VEC(struct heap_site) sites;
+    VEC(uint32_t) touched; /* sites */
+    uint64_t now_ns;
+    uint64_t slice_ns; /* the beginning of the slice at hand; 0 = none yet */
+    uint64_t epoch, peak_ns;
+    int64_t live_bytes, live_blocks, peak_bytes;
+    int64_t total[HEAP_COLUMNS];
+    uint64_t unfinished[16]; /* rows, by enum heap_end */
+};
+
+/* Adds the stream "heap" and its counters to P. */
+void heap_tally_init(struct heap_tally *t, struct profile *p);
+void heap_tally_done(struct heap_tally *t);
+
+uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site);
+
+/* It is TIME_NS: a slice that is over is written. Call it before the next two. */
+void heap_tally_time(struct heap_tally *t, uint64_t time_ns);
+void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+void heap_tally_free(struct heap_tally *t, uint32_t site, uint64_t size_bytes, bool temporary);
+
+/* It was not freed after all; in the same slice, or nearly. */
+void heap_tally_unfree(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+
+/* A block was never freed: its process is over. */
+void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+
+/* Write the rows of the last slice, and the levels. */
+void heap_tally_end(struct heap_tally *t, uint64_t end_ns);
