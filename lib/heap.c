@@ -147,18 +147,18 @@ static void *leave_pool(void *old, size_t n)
 }
 
 /* The old block is gone from the moment of the call on: another thread may get its address. */
-static inline void before_realloc(void *old)
+static inline bool before_realloc(void *old)
 {
-    if (old)
-        heap_tell_free(old, HEAP_FREE_REALLOC);
+    return old && heap_tell_free(old, HEAP_FREE_REALLOC);
 }
 
-static inline void after_realloc(void *old, void *p, size_t n, const struct heap_call *call)
+/* KEPT: the old block, if that was told of and is still there when there is no new one. */
+static inline void after_realloc(void *kept, void *p, size_t n, const struct heap_call *call)
 {
     if (p)
         heap_tell_alloc(p, n, call);
-    else if (old && n)
-        heap_tell_kept();
+    else if (kept)
+        heap_tell_kept(kept);
 }
 
 API void *realloc(void *old, size_t n)
@@ -171,9 +171,9 @@ API void *realloc(void *old, size_t n)
     }
     if (!can_pass())
         return pool_take(n);
-    before_realloc(old);
+    bool told = before_realloc(old);
     void *p = real.realloc(old, n);
-    after_realloc(old, p, n, &CALL);
+    after_realloc(told && n ? old : NULL, p, n, &CALL);
     return p;
 }
 
@@ -186,9 +186,9 @@ API void *reallocarray(void *old, size_t n, size_t each)
     }
     if (!can_pass() || (old && in_pool(old)))
         return leave_pool(old, bytes);
-    before_realloc(old);
+    bool told = before_realloc(old);
     void *p = real.reallocarray ? real.reallocarray(old, n, each) : real.realloc(old, bytes);
-    after_realloc(old, p, bytes, &CALL);
+    after_realloc(told && bytes ? old : NULL, p, bytes, &CALL);
     return p;
 }
 

@@ -5,6 +5,7 @@
  *     heap_thread.c  what is kept for each thread; writes records
  *     heap_walk.c    the stack of a call, by the recorder's unwind rules
  *     heap_images.c  where those rules are
+ *     heap_sampled.c which blocks, where samples are enough
  *
  * This is somebody else's program: nothing here prints, ends it, takes a lock or uses its malloc.
  * Memory comes from mmap. What belongs to one process is wiped by the kernel when it forks, so that
@@ -53,6 +54,7 @@ struct heap_thread {
     volatile bool walking;  /* seen by handlers of signals */
     struct ring_writer writer;
     uint64_t last_ticks; /* of the record before */
+    const void *last;    /* block that this thread allocated */
     uintptr_t stack_low, stack_end;
     const struct heap_modules *modules;
     uint64_t next_sample; /* bytes to go */
@@ -81,8 +83,8 @@ struct heap_thread *heap_thread_get(void);
 
 /* Tell. The stack is that of CALL. Errno stays as it was. */
 void heap_tell_alloc(void *p, size_t size, const struct heap_call *call);
-void heap_tell_free(void *p, uint64_t flags);
-void heap_tell_kept(void);
+bool heap_tell_free(void *p, uint64_t flags); /* false: nobody had told of it */
+void heap_tell_kept(void *p);
 
 /* A record of this thread's, to be filled and committed; NULL when recording is over. */
 struct record *heap_reserve(struct heap_thread *t, uint16_t kind, uint16_t words);
@@ -120,7 +122,33 @@ const struct heap_code *heap_modules_find(const struct heap_modules *m, uint64_t
 void heap_announce(struct heap_thread *t, enum heap_kind kind);
 
 /* PC is in no module: announce again, if it is time to. True when more is known now. */
-bool heap_learn(struct heap_thread *t);
+bool heap_learn(struct heap_thread *t, uint64_t pc);
 
 /* Something was unmapped: what is known may be wrong. */
 void heap_forget_modules(void);
+
+/* --- heap_sampled.c --- */
+
+extern uint64_t heap_sample_bytes; /* on average; 0: every block */
+
+bool heap_sampled_init(uint64_t mean_bytes);
+
+/* Draw the bytes up to the thread's next sample. */
+void heap_sampled_draw(struct heap_thread *t);
+
+/* Whether a block of SIZE bytes is a sample. */
+static inline bool heap_sampled(struct heap_thread *t, size_t size)
+{
+    if (HEAP_LIKELY(size < t->next_sample)) {
+        t->next_sample -= size;
+        return false;
+    }
+    heap_sampled_draw(t);
+    return true;
+}
+
+/* Remember a sample; false when there is no room. */
+bool heap_sampled_add(void *p);
+
+/* Whether P is a sample; it is forgotten. */
+bool heap_sampled_take(void *p);

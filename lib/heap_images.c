@@ -170,16 +170,27 @@ void heap_announce(struct heap_thread *t, enum heap_kind kind)
 
 /* --- more was mapped --- */
 
+/* Whether the linker knows a library at PC; without a lock, since glibc 2.35. */
+struct dl_find_object;
+extern int _dl_find_object(void *pc, struct dl_find_object *ret) __attribute__((weak));
+
+static bool is_loaded(uint64_t pc)
+{
+    uint64_t result[16]; /* more than struct dl_find_object has */
+    return _dl_find_object &&
+           _dl_find_object((void *)pc, (struct dl_find_object *)(void *)result) == 0;
+}
+
 /*
  * Code of run-time compilers, or a walk that went wrong, would have us ask for ever: the time
  * between two questions doubles while they bring nothing.
  */
-bool heap_learn(struct heap_thread *t)
+bool heap_learn(struct heap_thread *t, uint64_t pc)
 {
     struct heap_process *p = heap_process;
     uint32_t nobody = 0;
     uint64_t now_ns = proc_now_ns();
-    if (now_ns < atomic_load(&p->quiet_until_ns) || t->writer.depth ||
+    if ((now_ns < atomic_load(&p->quiet_until_ns) && !is_loaded(pc)) || t->writer.depth ||
         !atomic_compare_exchange_strong(&p->announcing, &nobody, 1))
         return false;
     const struct heap_modules *before = heap_modules();

@@ -111,6 +111,10 @@ static struct heap_thread *thread_open(void)
     }
     t->walking = false;
     t->last_ticks = 0;
+    t->last = NULL;
+    t->random = heap_ticks() ^ (uintptr_t)t << 20 ^ (uint64_t)heap_process->pid << 44;
+    if (heap_sample_bytes)
+        heap_sampled_draw(t);
     t->ready = true;
     mine = t;
     if (has_key && !ended)
@@ -137,7 +141,7 @@ static bool find_recorder(void)
     if (!channel_wants(CHANNEL_HEAP) || channel->stop || !heap_walk_init() || !heap_images_init())
         return false;
     has_tsc = channel->params[HEAP_PARAM_TSC] == 1;
-    return true;
+    return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
 }
 
 /* A program begins, or the child of a fork. */
@@ -247,6 +251,9 @@ void heap_tell_alloc(void *p, size_t size, const struct heap_call *call)
     struct heap_thread *t = heap_thread_get();
     if (!t)
         return;
+    t->last = p;
+    if (heap_sample_bytes && (!heap_sampled(t, size) || !heap_sampled_add(p)))
+        return;
     uint64_t at = (uintptr_t)p;
     bool small = size < (1u << HEAP_SIZE_BITS) && !(at & 7);
     uint32_t node = stack_of(t, call);
@@ -261,26 +268,33 @@ void heap_tell_alloc(void *p, size_t size, const struct heap_call *call)
     finish(t);
 }
 
-void heap_tell_free(void *p, uint64_t flags)
+bool heap_tell_free(void *p, uint64_t flags)
 {
+    if (heap_sample_bytes && !heap_sampled_take(p))
+        return false;
     struct heap_thread *t = heap_thread_get();
     if (!t)
-        return;
+        return false;
     uint64_t now = heap_ticks(), delta = now - t->last_ticks;
     bool late = delta > UINT32_MAX;
     struct record *r = heap_reserve(t, late ? HEAP_FREE_LATE : HEAP_FREE, late ? 3 : 2);
     if (!r)
-        return;
+        return false;
     r->own = late ? 0 : (uint32_t)delta;
+    if (t->last == p && !flags)
+        flags = HEAP_FREE_TEMPORARY;
     r->payload[0] = (uintptr_t)p | flags << HEAP_FREE_SHIFT;
     if (late)
         r->payload[1] = now;
     t->last_ticks = now;
     finish(t);
+    return true;
 }
 
-void heap_tell_kept(void)
+void heap_tell_kept(void *p)
 {
+    if (heap_sample_bytes)
+        heap_sampled_add(p);
     struct heap_thread *t = heap_thread_get();
     struct record *r = t ? heap_reserve(t, HEAP_KEPT, 2) : NULL;
     if (!r)

@@ -103,7 +103,7 @@ static const struct unwind_row *row_find(const struct heap_code *code, uint64_t 
 static void rule_look_up(struct heap_thread *t, uint64_t pc, struct heap_rule *rule)
 {
     const struct heap_code *code = heap_modules_find(t->modules, pc);
-    if (!code && heap_learn(t))
+    if (!code && heap_learn(t, pc))
         code = heap_modules_find(t->modules, pc);
     const struct unwind_row *row = code ? row_find(code, pc) : NULL;
     rule->row = row ? *row : (struct unwind_row){.cfa = code ? CFA_GAP : CFA_NO_MAP};
@@ -192,7 +192,7 @@ static enum heap_end by_frame_pointer(struct heap_thread *t, struct walk *w)
         return HEAP_END_WHOLE; /* the ABI's mark of the outermost frame */
     if (fp < w->sp || !walk_word(w, fp, &next_fp) || !walk_word(w, fp + WORD, &pc))
         return HEAP_END_NO_RULE;
-    if (pc && !heap_modules_find(t->modules, pc - 1))
+    if (pc && rule_of(t, pc - 1)->cfa == CFA_NO_MAP)
         return HEAP_END_NO_RULE;
     w->uses_fp = w->has_fp = true;
     w->slot = fp + WORD;

@@ -113,6 +113,22 @@ static void print_few(const struct record_facts *f)
                 (unsigned long long)f->samples, f->samples == 1 ? "sample" : "samples");
 }
 
+static void print_heap(const struct heap_facts *h)
+{
+    char n[UNITS_MAX], size[3][UNITS_MAX];
+    fprintf(stderr, "  heap: %s%s allocations, %s; peak %s, never freed %s\n",
+            h->samples ? "about " : "", units_count(n, (uint64_t)h->allocations),
+            units_scaled(size[0], (double)h->allocated, "bytes"),
+            units_scaled(size[1], (double)h->peak, "bytes"),
+            units_scaled(size[2], (double)h->leaked, "bytes"));
+    if (!h->programs)
+        fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
+              "LD_PRELOAD\n",
+              stderr);
+    if (h->lost)
+        fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
+}
+
 void record_summary(const struct record_facts *f, const struct record_opts *o)
 {
     char bytes[UNITS_MAX];
@@ -126,6 +142,8 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     else if (*f->note)
         fprintf(stderr, "  %s\n", f->note);
     print_few(f);
+    if (f->has_heap)
+        print_heap(&f->heap);
     if (o->rotate_s > 0) {
         fprintf(stderr, "kelvin: wrote %.*s.0001.kelvin to %.*s.%04u.kelvin\n", stem, out, stem,
                 out, f->files);

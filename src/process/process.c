@@ -383,6 +383,14 @@ struct thread_id processes_thread(struct processes *ps, int pid, int tid)
     return id;
 }
 
+struct thread_id processes_thread_called(struct processes *ps, int pid, int tid, const char *comm)
+{
+    const struct task *t = task_find(ps, tid);
+    if (!t || t->pid != pid || !t->comm.i)
+        processes_comm(ps, pid, tid, comm, false);
+    return processes_thread(ps, pid, tid);
+}
+
 /* --- mappings --- */
 
 /* Memory with code and no file that could name it: what compilers at run time make. */

@@ -57,6 +57,9 @@ struct stack_id processes_stack(struct processes *ps, const struct process_sampl
                                 enum unwind_end *ret_end);
 struct thread_id processes_thread(struct processes *ps, int pid, int tid);
 
+/* The same for a thread that has told its name itself: it counts where nobody else told one. */
+struct thread_id processes_thread_called(struct processes *ps, int pid, int tid, const char *comm);
+
 /* A number for what a process has mapped now: the same number, the same frames for the same pcs. */
 uint32_t processes_space(const struct processes *ps, int pid);
 

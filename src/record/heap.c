@@ -64,77 +64,42 @@ uint64_t heap_ns(const struct heap *h, uint64_t ticks)
     return h->ns_0 + (uint64_t)(ns > 0 ? ns : 0);
 }
 
-/* --- start --- */
-
-static int trie_open(struct heap *h, struct err *err)
-{
-    uint64_t size_bytes = heap_trie_size(NODES_MAX, TABLE_BITS);
-    if (shared_open(&h->trie, "kelvin-stacks", size_bytes, err) != 0)
-        return -1;
-    struct heap_trie *t = h->trie.at;
-    t->size_bytes = size_bytes;
-    t->n_max = NODES_MAX;
-    t->table_bits = TABLE_BITS;
-    t->n = 1;
-    t->magic = HEAP_TRIE_MAGIC;
-    return 0;
-}
-
-static int memory_open(struct heap *h, struct err *err)
-{
-    struct rings_opts o = {.n_rings = RINGS, .ring_bytes = RING_BYTES, .tasks = CHANNEL_HEAP};
-    if (rings_open(&h->rings, &o, err) != 0 || trie_open(h, err) != 0 ||
-        heap_images_open(&h->images, err) != 0)
-        return -1;
-    _Atomic uint64_t *params = h->rings.channel->params;
-    params[HEAP_PARAM_TRIE_FD] = (uint64_t)h->trie.fd;
-    params[HEAP_PARAM_TRIE_INODE] = h->trie.inode;
-    params[HEAP_PARAM_IMAGES_FD] = (uint64_t)h->images.memory.fd;
-    params[HEAP_PARAM_IMAGES_INODE] = h->images.memory.inode;
-    params[HEAP_PARAM_TSC] = h->tsc;
-    params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
-    params[HEAP_PARAM_MMAP] = h->opts.mmap;
-    return 0;
-}
-
-int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
-{
-    if (preload_check(HEAP_AGENT_FILE, err) != 0 || timer_program_check(o->command[0], err) != 0)
-        return -1;
-    struct heap *h = mem_new(struct heap);
-    h->opts = *o;
-    h->trie.fd = h->images.memory.fd = h->rings.memory.fd = -1;
-    h->tsc = has_steady_tsc();
-    read_clocks(h);
-    h->ns_0 = h->ns_1;
-    h->ticks_0 = h->ticks_1 - 1;
-    if (memory_open(h, err) != 0) {
-        heap_close(h);
-        return -1;
-    }
-    h->spaces = processes_new(o->profile);
-    processes_set_live(h->spaces);
-    heap_tally_init(&h->tally, o->profile);
-    h->facts.stream = h->tally.stream;
-    preload_begin(&h->preload, HEAP_AGENT_FILE, CHANNEL_ENV, rings_address(&h->rings));
-    *ret = h;
-    return 0;
-}
-
-void heap_attach(struct heap *h)
-{
-    preload_end(&h->preload);
-}
-
 /* --- rings, joined by time --- */
+
+/* A thread may have several rings one after the other: at its end libc tidies up. */
+static uint32_t thread_get(struct heap *h, const struct ring_reader *rr)
+{
+    uint32_t hash = hash_pair((uint32_t)rr->pid, (uint32_t)rr->tid);
+    for_each_match (&h->thread_map, hash, i) {
+        const struct heap_thread *t = &h->threads.at[i];
+        if (t->pid == rr->pid && t->tid == rr->tid && strcmp(t->comm, rr->comm) == 0)
+            return i;
+    }
+    struct heap_thread *new = vec_push(&h->threads);
+    *new = (struct heap_thread){.pid = rr->pid, .tid = rr->tid};
+    memcpy(new->comm, rr->comm, sizeof new->comm);
+    idmap_add(&h->thread_map, hash, (uint32_t)h->threads.n - 1);
+    return (uint32_t)h->threads.n - 1;
+}
+
+static struct thread_id thread_id(void *heap, uint32_t thread)
+{
+    struct heap *h = heap;
+    struct heap_thread *t = &h->threads.at[thread];
+    if (!t->id.i)
+        t->id = processes_thread_called(h->opts.processes, t->pid, t->tid, t->comm);
+    return t->id;
+}
 
 static struct heap_ring *ring_of(struct heap *h, const struct ring_reader *rr)
 {
     while (h->by_ring.n <= rr->index)
         *vec_push(&h->by_ring) = (struct heap_ring){0};
     struct heap_ring *ring = &h->by_ring.at[rr->index];
-    if (ring->start_ns != rr->start_ns || ring->tid != rr->tid || ring->pid != rr->pid)
-        *ring = (struct heap_ring){.start_ns = rr->start_ns, .pid = rr->pid, .tid = rr->tid};
+    if (ring->start_ns == rr->start_ns && ring->tid == rr->tid && ring->pid == rr->pid)
+        return ring;
+    *ring = (struct heap_ring){
+        .start_ns = rr->start_ns, .pid = rr->pid, .tid = rr->tid, .thread = thread_get(h, rr)};
     return ring;
 }
 
@@ -225,6 +190,69 @@ static bool take_batch(struct heap *h)
     if (n >= GIVE)
         rings_wake(&h->rings);
     return n > 0;
+}
+
+/* --- start --- */
+
+static int trie_open(struct heap *h, struct err *err)
+{
+    uint64_t size_bytes = heap_trie_size(NODES_MAX, TABLE_BITS);
+    if (shared_open(&h->trie, "kelvin-stacks", size_bytes, err) != 0)
+        return -1;
+    struct heap_trie *t = h->trie.at;
+    t->size_bytes = size_bytes;
+    t->n_max = NODES_MAX;
+    t->table_bits = TABLE_BITS;
+    t->n = 1;
+    t->magic = HEAP_TRIE_MAGIC;
+    return 0;
+}
+
+static int memory_open(struct heap *h, struct err *err)
+{
+    struct rings_opts o = {.n_rings = RINGS, .ring_bytes = RING_BYTES, .tasks = CHANNEL_HEAP};
+    if (rings_open(&h->rings, &o, err) != 0 || trie_open(h, err) != 0 ||
+        heap_images_open(&h->images, err) != 0)
+        return -1;
+    _Atomic uint64_t *params = h->rings.channel->params;
+    params[HEAP_PARAM_TRIE_FD] = (uint64_t)h->trie.fd;
+    params[HEAP_PARAM_TRIE_INODE] = h->trie.inode;
+    params[HEAP_PARAM_IMAGES_FD] = (uint64_t)h->images.memory.fd;
+    params[HEAP_PARAM_IMAGES_INODE] = h->images.memory.inode;
+    params[HEAP_PARAM_TSC] = h->tsc;
+    params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
+    return 0;
+}
+
+int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
+{
+    if (preload_check(HEAP_AGENT_FILE, err) != 0 || timer_program_check(o->command[0], err) != 0)
+        return -1;
+    struct heap *h = mem_new(struct heap);
+    h->opts = *o;
+    h->trie.fd = h->images.memory.fd = h->rings.memory.fd = -1;
+    h->tsc = has_steady_tsc();
+    read_clocks(h);
+    h->ns_0 = h->ns_1;
+    h->ticks_0 = h->ticks_1 - 1;
+    if (memory_open(h, err) != 0) {
+        heap_close(h);
+        return -1;
+    }
+    h->spaces = processes_new(o->profile);
+    processes_set_live(h->spaces);
+    heap_tally_init(&h->tally, o->profile, o->sample_bytes);
+    h->tally.thread_of = thread_id;
+    h->tally.arg = h;
+    h->facts.stream = h->tally.stream;
+    preload_begin(&h->preload, HEAP_AGENT_FILE, CHANNEL_ENV, rings_address(&h->rings));
+    *ret = h;
+    return 0;
+}
+
+void heap_attach(struct heap *h)
+{
+    preload_end(&h->preload);
 }
 
 /* --- beside the blocks --- */
@@ -333,12 +361,13 @@ void heap_stop(struct heap *h, uint64_t end_ns)
 
 const struct heap_facts *heap_facts(struct heap *h)
 {
-    const int64_t *total = h->tally.total;
-    h->facts.allocations = total[HEAP_ALLOCATIONS];
+    const int64_t *total = h->tally.total, unit = h->tally.block_unit;
+    h->facts.allocations = total[HEAP_ALLOCATIONS] / unit;
     h->facts.allocated = total[HEAP_ALLOCATED];
-    h->facts.frees = total[HEAP_FREES];
+    h->facts.frees = total[HEAP_FREES] / unit;
     h->facts.freed = total[HEAP_FREED];
-    h->facts.temporary = total[HEAP_TEMPORARY];
+    h->facts.temporary = total[HEAP_TEMPORARY] / unit;
+    h->facts.samples = h->opts.sample_bytes ? total[HEAP_SAMPLES] : 0;
     h->facts.leaked = total[HEAP_LEAKED];
     h->facts.peak = h->tally.peak_bytes;
     h->facts.peak_ns = h->tally.peak_ns;
@@ -358,6 +387,8 @@ void heap_close(struct heap *h)
     heap_tally_done(&h->tally);
     processes_free(h->spaces);
     idmap_done(&h->sites);
+    idmap_done(&h->thread_map);
+    vec_done(&h->threads);
     vec_done(&h->programs);
     vec_done(&h->by_ring);
     vec_done(&h->stack_of_node);

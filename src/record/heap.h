@@ -19,14 +19,14 @@ struct heap_opts {
     char **command;
     struct profile *profile;
     struct processes *processes; /* for names of threads */
-    uint64_t sample_bytes;       /* 0 = every block */
-    bool mmap;
+    uint64_t sample_bytes;       /* one sample in so many bytes, on average; 0 = every block */
 };
 
 struct heap_facts {
     uint64_t programs;                      /* that an agent got into */
     int64_t allocations, frees, temporary;  /* blocks */
     int64_t allocated, peak, leaked, freed; /* bytes */
+    int64_t samples;                        /* blocks that were seen; 0 = all were */
     uint64_t peak_ns;
     uint64_t unknown; /* frees of blocks that nobody had seen allocated */
     uint64_t doubled; /* blocks allocated where one was live: its end was missed */

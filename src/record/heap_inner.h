@@ -21,18 +21,21 @@ struct heap_ring {
     uint64_t start_ns; /* which thread's: rings are used again */
     int pid, tid;
     uint32_t program; /* + 1; 0 = not known yet */
-    struct thread_id thread;
-    bool has_thread;
-    uint64_t ticks;        /* of the last record */
-    uint64_t last_address; /* allocated last; 0 = freed since, or none */
+    uint32_t thread;  /* in heap.threads */
+    uint64_t ticks;   /* of the last record */
     bool realloc_pending;
     struct heap_block pending; /* freed by a realloc that is under way */
 };
 
+struct heap_thread {
+    int pid, tid;
+    char comm[CHANNEL_NAME_BYTES];
+    struct thread_id id; /* 0 = not asked for yet */
+};
+
 /* A block's stack and thread. */
 struct heap_site_key {
-    uint32_t node;
-    struct thread_id thread;
+    uint32_t node, thread;
 };
 
 struct heap {
@@ -46,10 +49,11 @@ struct heap {
     struct processes *spaces; /* what programs have mapped, in the order of their own records */
     VEC(struct heap_program) programs;
     VEC(struct heap_ring) by_ring;
+    VEC(struct heap_thread) threads;
     VEC(uint32_t) stack_of_node;         /* stack + 1; 0 = not asked for yet */
     VEC(uint8_t) end_of_node;            /* enum heap_end */
     VEC(struct heap_site_key) site_keys; /* by site */
-    struct idmap sites;
+    struct idmap sites, thread_map;
     bool tsc, stopped;
     uint64_t ticks_0, ns_0, ticks_1, ns_1; /* the same moments on both clocks */
     uint64_t last_census_ns;

@@ -138,27 +138,18 @@ static struct stack_id stack_of(struct heap *h, int pid, uint32_t node, uint8_t 
     return (struct stack_id){h->stack_of_node.at[node] - 1};
 }
 
-static struct thread_id thread_of(struct heap *h, struct heap_ring *ring)
-{
-    if (!ring->has_thread)
-        ring->thread = processes_thread(h->opts.processes, ring->pid, ring->tid);
-    ring->has_thread = true;
-    return ring->thread;
-}
-
 static uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
 {
-    struct thread_id thread = thread_of(h, ring);
-    uint32_t hash = hash_pair(node, thread.i);
+    uint32_t hash = hash_pair(node, ring->thread);
     for_each_match (&h->sites, hash, i) {
         const struct heap_site_key *k = &h->site_keys.at[i];
-        if (k->node == node && k->thread.i == thread.i)
+        if (k->node == node && k->thread == ring->thread)
             return i;
     }
-    struct heap_site site = {.thread = thread};
+    struct heap_site site = {.thread = ring->thread};
     site.stack = stack_of(h, ring->pid, node, &site.end);
     uint32_t id = heap_tally_new_site(&h->tally, &site);
-    *vec_push(&h->site_keys) = (struct heap_site_key){node, thread};
+    *vec_push(&h->site_keys) = (struct heap_site_key){node, ring->thread};
     idmap_add(&h->sites, hash, id);
     return id;
 }
@@ -176,7 +167,6 @@ static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, ui
                              .site = site_of(h, ring, node)};
     struct heap_program *p = program_of(h, ring);
     ring->realloc_pending = false;
-    ring->last_address = address;
     if (!(address & HEAP_POINTER_MASK))
         return;
     if (!heap_live_add(&p->live, &new, &old)) {
@@ -197,9 +187,8 @@ static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
     }
     ring->realloc_pending = word >> HEAP_FREE_SHIFT & HEAP_FREE_REALLOC;
     ring->pending = b;
-    bool temporary = ring->last_address == address && !ring->realloc_pending;
+    bool temporary = word >> HEAP_FREE_SHIFT & HEAP_FREE_TEMPORARY;
     heap_tally_free(&h->tally, b.site, b.size_bytes, temporary);
-    ring->last_address = 0;
 }
 
 /* A realloc failed: as if the block had not been freed. */

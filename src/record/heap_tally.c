@@ -1,24 +1,47 @@
 #include "record/heap_tally.h"
 
+#include <math.h>
+
 #define SLICE_NS (UINT64_C(1000000) * HEAP_SLICE_MS)
 
-void heap_tally_init(struct heap_tally *t, struct profile *p)
+static const struct {
+    const char *name, *unit;
+} columns[HEAP_COLUMNS] = {
+    [HEAP_ALLOCATIONS] = {"allocations", UNIT_COUNT},
+    [HEAP_ALLOCATED] = {"allocated", UNIT_BYTES},
+    [HEAP_FREES] = {"frees", UNIT_COUNT},
+    [HEAP_FREED] = {"freed", UNIT_BYTES},
+    [HEAP_TEMPORARY] = {"temporary", UNIT_COUNT},
+    [HEAP_SAMPLES] = {VALUE_SAMPLES, UNIT_COUNT},
+    [HEAP_LEAKED] = {"leaked", UNIT_BYTES},
+    [HEAP_PEAK] = {"peak", UNIT_BYTES},
+};
+
+/* Exact streams have no samples: their column is left out. */
+static bool has_column(const struct heap_tally *t, int column)
 {
-    static const struct {
-        const char *name, *unit;
-    } columns[HEAP_COLUMNS] = {
-        [HEAP_ALLOCATIONS] = {"allocations", UNIT_COUNT},
-        [HEAP_ALLOCATED] = {"allocated", UNIT_BYTES},
-        [HEAP_FREES] = {"frees", UNIT_COUNT},
-        [HEAP_FREED] = {"freed", UNIT_BYTES},
-        [HEAP_TEMPORARY] = {"temporary", UNIT_COUNT},
-        [HEAP_LEAKED] = {"leaked", UNIT_BYTES},
-        [HEAP_PEAK] = {"peak", UNIT_BYTES},
-    };
-    *t = (struct heap_tally){.profile = p};
-    t->stream = profile_add_stream(p, "heap", BY_EXACT_COUNT);
-    for (int i = 0; i < HEAP_COLUMNS; i++)
-        profile_add_value(p, t->stream, columns[i].name, columns[i].unit);
+    return column != HEAP_SAMPLES || t->sample_bytes;
+}
+
+static void add_columns(struct heap_tally *t)
+{
+    struct profile *p = t->profile;
+    for (int i = 0; i < HEAP_COLUMNS; i++) {
+        if (!has_column(t, i))
+            continue;
+        int type = profile_add_value(p, t->stream, columns[i].name, columns[i].unit);
+        struct value_type *v = &profile_stream(p, t->stream)->types[type];
+        if (t->sample_bytes && v->dimension == DIM_COUNT && i != HEAP_SAMPLES)
+            v->decimals = HEAP_SAMPLED_DECIMALS;
+    }
+}
+
+void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_bytes)
+{
+    *t = (struct heap_tally){
+        .profile = p, .sample_bytes = sample_bytes, .block_unit = sample_bytes ? 1000 : 1};
+    t->stream = profile_add_stream(p, "heap", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    add_columns(t);
     t->live_counter = profile_add_counter(p, "heap live", UNIT_BYTES, (struct process_id){0});
     t->blocks_counter = profile_add_counter(p, "heap blocks", UNIT_COUNT, (struct process_id){0});
 }
@@ -41,11 +64,16 @@ static void add_row(struct heap_tally *t, const struct heap_site *s, uint64_t ti
                     const int64_t *values)
 {
     struct err ignored;
+    int64_t kept[HEAP_COLUMNS];
+    int n = 0;
+    for (int i = 0; i < HEAP_COLUMNS; i++)
+        if (has_column(t, i))
+            kept[n++] = values[i];
     struct row row = {.stack = s->stack,
-                      .thread = s->thread,
+                      .thread = t->thread_of(t->arg, s->thread),
                       .has_time = true,
                       .time_ns = time_ns,
-                      .values = values};
+                      .values = kept};
     profile_add_row(t->profile, t->stream, &row, &ignored); /* fails past 2^63 bytes */
     t->unfinished[s->end % 16]++;
 }
@@ -66,7 +94,7 @@ static void write_slice(struct heap_tally *t)
 static void add_points(struct heap_tally *t, uint64_t time_ns)
 {
     profile_add_point(t->profile, t->live_counter, time_ns, t->live_bytes);
-    profile_add_point(t->profile, t->blocks_counter, time_ns, t->live_blocks);
+    profile_add_point(t->profile, t->blocks_counter, time_ns, t->live_blocks / t->block_unit);
 }
 
 /* Times of different threads come in order but for those that were held up while they wrote. */
@@ -116,14 +144,31 @@ static void add_flow(struct heap_tally *t, struct heap_site *s, enum heap_column
     t->total[c] += n;
 }
 
+/* What a block stands for. */
+struct amount {
+    int64_t blocks, bytes;
+};
+
+static struct amount amount_of(const struct heap_tally *t, uint64_t size_bytes)
+{
+    if (!t->sample_bytes)
+        return (struct amount){1, (int64_t)size_bytes};
+    double z = size_bytes ? (double)size_bytes : 1;
+    double weight = -1 / expm1(-z / (double)t->sample_bytes);
+    return (struct amount){llround(weight * (double)t->block_unit),
+                           llround(weight * (double)size_bytes)};
+}
+
 void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 {
     struct heap_site *s = touch(t, site);
-    add_flow(t, s, HEAP_ALLOCATIONS, 1);
-    add_flow(t, s, HEAP_ALLOCATED, (int64_t)size_bytes);
+    struct amount a = amount_of(t, size_bytes);
+    add_flow(t, s, HEAP_ALLOCATIONS, a.blocks);
+    add_flow(t, s, HEAP_ALLOCATED, a.bytes);
+    add_flow(t, s, HEAP_SAMPLES, 1);
     uint64_t epoch = t->epoch;
-    t->live_blocks++;
-    change_live(t, s, (int64_t)size_bytes);
+    t->live_blocks += a.blocks;
+    change_live(t, s, a.bytes);
     if (t->epoch != epoch)
         t->peak_ns = t->now_ns;
 }
@@ -131,29 +176,32 @@ void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 void heap_tally_free(struct heap_tally *t, uint32_t site, uint64_t size_bytes, bool temporary)
 {
     struct heap_site *s = touch(t, site);
-    add_flow(t, s, HEAP_FREES, 1);
-    add_flow(t, s, HEAP_FREED, (int64_t)size_bytes);
-    add_flow(t, s, HEAP_TEMPORARY, temporary);
-    t->live_blocks--;
-    change_live(t, s, -(int64_t)size_bytes);
+    struct amount a = amount_of(t, size_bytes);
+    add_flow(t, s, HEAP_FREES, a.blocks);
+    add_flow(t, s, HEAP_FREED, a.bytes);
+    add_flow(t, s, HEAP_TEMPORARY, temporary ? a.blocks : 0);
+    t->live_blocks -= a.blocks;
+    change_live(t, s, -a.bytes);
 }
 
 void heap_tally_unfree(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 {
     struct heap_site *s = touch(t, site);
-    add_flow(t, s, HEAP_FREES, -1);
-    add_flow(t, s, HEAP_FREED, -(int64_t)size_bytes);
-    t->live_blocks++;
-    change_live(t, s, (int64_t)size_bytes);
+    struct amount a = amount_of(t, size_bytes);
+    add_flow(t, s, HEAP_FREES, -a.blocks);
+    add_flow(t, s, HEAP_FREED, -a.bytes);
+    t->live_blocks += a.blocks;
+    change_live(t, s, a.bytes);
 }
 
 void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 {
     struct heap_site *s = &t->sites.at[site];
-    s->leaked_bytes += (int64_t)size_bytes;
-    t->total[HEAP_LEAKED] += (int64_t)size_bytes;
-    t->live_blocks--;
-    change_live(t, s, -(int64_t)size_bytes);
+    struct amount a = amount_of(t, size_bytes);
+    s->leaked_bytes += a.bytes;
+    t->total[HEAP_LEAKED] += a.bytes;
+    t->live_blocks -= a.blocks;
+    change_live(t, s, -a.bytes);
 }
 
 /* --- the end --- */

@@ -6,6 +6,8 @@
  * ranges of time can be asked for. What was freed belongs to the site that had allocated it. The
  * levels (leaked, peak) are rows at the moment that they hold.
  *
+ * Where blocks are sampled, one of z bytes stands for 1 / (1 - exp(-z / mean)) of its kind.
+ *
  * The peak is found in constant time for each event: a site's bytes at the peak are noted when they
  * change for the first time after it.
  */
@@ -19,6 +21,7 @@ enum heap_column {
     HEAP_FREES,
     HEAP_FREED,
     HEAP_TEMPORARY,
+    HEAP_SAMPLES, /* where not every block is seen */
     HEAP_LEAKED,
     HEAP_PEAK,
     HEAP_COLUMNS,
@@ -26,11 +29,14 @@ enum heap_column {
 
 enum { HEAP_SLICE_MS = 100, HEAP_FLOWS = HEAP_LEAKED };
 
+/* Of numbers of blocks where a sample stands for several. */
+enum { HEAP_SAMPLED_DECIMALS = 3 };
+
 struct heap_site {
     struct stack_id stack;
-    struct thread_id thread;
-    uint8_t end;  /* enum heap_end: how the stack ends */
-    bool touched; /* in this slice */
+    uint32_t thread; /* the caller's number */
+    uint8_t end;     /* enum heap_end: how the stack ends */
+    bool touched;    /* in this slice */
     int64_t live_bytes, peak_bytes, leaked_bytes;
     uint64_t epoch; /* of the peak that peak_bytes belongs to; another: live_bytes does */
     int64_t flow[HEAP_FLOWS];
@@ -38,6 +44,9 @@ struct heap_site {
 
 struct heap_tally {
     struct profile *profile;
+    /* Threads are asked for when rows are written: by then the engine has heard of them, too. */
+    struct thread_id (*thread_of)(void *arg, uint32_t thread);
+    void *arg;
     int stream;
     int live_counter, blocks_counter;
     VEC(struct heap_site) sites;
@@ -46,12 +55,14 @@ struct heap_tally {
     uint64_t slice_ns; /* the beginning of the slice at hand; 0 = none yet */
     uint64_t epoch, peak_ns;
     int64_t live_bytes, live_blocks, peak_bytes;
-    int64_t total[HEAP_COLUMNS];
+    int64_t total[HEAP_COLUMNS]; /* blocks: in units of 1 / block_unit */
+    uint64_t sample_bytes;
+    int64_t block_unit;
     uint64_t unfinished[16]; /* rows, by enum heap_end */
 };
 
-/* Adds the stream "heap" and its counters to P. */
-void heap_tally_init(struct heap_tally *t, struct profile *p);
+/* Adds the stream "heap" and its counters to P. SAMPLE_BYTES: see heap_opts. */
+void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_bytes);
 void heap_tally_done(struct heap_tally *t);
 
 uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site);

@@ -202,8 +202,10 @@ static int start_engine(struct recorder *r, struct err *err)
 
 static int start_heap(struct recorder *r, struct err *err)
 {
-    struct heap_opts o = {
-        .command = r->opts.command, .profile = r->profile, .processes = r->processes};
+    struct heap_opts o = {.command = r->opts.command,
+                          .profile = r->profile,
+                          .processes = r->processes,
+                          .sample_bytes = r->opts.heap_sample_bytes};
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 

@@ -28,6 +28,7 @@ struct recorder_opts {
     double duration_s;                        /* 0 = until the command or process ends */
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
     bool heap;                                /* every allocation of the command as well */
+    uint64_t heap_sample_bytes;               /* of heap: see heap_opts */
     bool keep_old;                            /* a FILE that is replaced stays as FILE.old */
     /* Begin a new file so often; 0 = never. See recorder_rotate(). */
     double rotate_s;

@@ -21,8 +21,8 @@ struct record_opts {
     double rate_hz, duration_s, rotate_s;
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
     bool strict, allow_partial, quiet, user_only;
-    bool heap;
-    char **args; /* the caller's own options, for the label */
+    const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
+    char **args;      /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
 };
@@ -35,6 +35,9 @@ enum record_gate {
     GATE_UNFINISHED,
     GATE_UNNAMED,
 };
+
+/* Bytes between two samples of the heap, unless told otherwise. */
+#define RECORD_HEAP_BYTES (UINT64_C(512) << 10)
 
 /* What came of it. Plain data: it may cross a pipe. */
 struct record_facts {
@@ -61,6 +64,9 @@ struct record_facts {
         double share;  /* of all samples */
     } top[RECORD_TOP]; /* functions by self time; share 0 = no more */
 };
+
+/* What "sampled:BYTES" asks for; 0 = every block. False when it makes no sense. */
+bool record_heap_bytes(const char *heap, uint64_t *ret);
 
 /*
  * Record COMMAND (NULL-terminated), or process opts->pid where it is NULL. Returns 0 when the

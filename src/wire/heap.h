@@ -41,7 +41,6 @@ enum {
     HEAP_PARAM_IMAGES_INODE,
     HEAP_PARAM_TSC,          /* 1: times are ticks of the time stamp counter, else nanoseconds */
     HEAP_PARAM_SAMPLE_BYTES, /* 0: every block */
-    HEAP_PARAM_MMAP,         /* 1: anonymous memory from mmap as well */
 };
 
 #define HEAP_AGENT_FILE "libkelvin-heap.so"
@@ -64,7 +63,8 @@ enum {
 
 /* Flags of a free. */
 enum {
-    HEAP_FREE_REALLOC = 1, /* the next allocation of this thread takes its place */
+    HEAP_FREE_REALLOC = 1,   /* the next allocation of this thread takes its place */
+    HEAP_FREE_TEMPORARY = 2, /* it was the thread's last allocation */
 };
 
 #define HEAP_POINTER_MASK ((UINT64_C(1) << HEAP_FREE_SHIFT) - 1)
