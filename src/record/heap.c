@@ -49,18 +49,21 @@ uint64_t heap_ticks_now(const struct heap *h)
     return monotonic_ns();
 }
 
+/* The longer ago the first look at both clocks, the better their ratio is known. */
 static void read_clocks(struct heap *h)
 {
-    h->ns_1 = monotonic_ns();
-    h->ticks_1 = heap_ticks_now(h);
+    uint64_t ns = monotonic_ns(), ticks = heap_ticks_now(h);
+    if (!h->ns_0) {
+        h->ns_0 = ns;
+        h->ticks_0 = ticks;
+    }
+    h->ns_per_tick =
+        h->tsc && ticks > h->ticks_0 ? (double)(ns - h->ns_0) / (double)(ticks - h->ticks_0) : 1;
 }
 
 uint64_t heap_ns(const struct heap *h, uint64_t ticks)
 {
-    if (!h->tsc)
-        return ticks;
-    double since = (double)(int64_t)(ticks - h->ticks_0);
-    double ns = since * (double)(h->ns_1 - h->ns_0) / (double)(h->ticks_1 - h->ticks_0);
+    double ns = (double)(int64_t)(ticks - h->ticks_0) * h->ns_per_tick;
     return h->ns_0 + (uint64_t)(ns > 0 ? ns : 0);
 }
 
@@ -233,8 +236,6 @@ int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
     h->trie.fd = h->images.memory.fd = h->rings.memory.fd = -1;
     h->tsc = has_steady_tsc();
     read_clocks(h);
-    h->ns_0 = h->ns_1;
-    h->ticks_0 = h->ticks_1 - 1;
     if (memory_open(h, err) != 0) {
         heap_close(h);
         return -1;

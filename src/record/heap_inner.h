@@ -55,7 +55,8 @@ struct heap {
     VEC(struct heap_site_key) site_keys; /* by site */
     struct idmap sites, thread_map;
     bool tsc, stopped;
-    uint64_t ticks_0, ns_0, ticks_1, ns_1; /* the same moments on both clocks */
+    uint64_t ticks_0, ns_0; /* the same moment on both clocks */
+    double ns_per_tick;
     uint64_t last_census_ns;
     VEC(uint32_t) chain; /* nodes of the stack at hand */
 };

@@ -156,6 +156,17 @@ static uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
 
 /* --- blocks --- */
 
+static void tell_freed(struct heap *h, const struct heap_ring *ring, const struct heap_block *b,
+                       bool temporary)
+{
+    uint64_t ticks = ring->ticks > b->ticks ? ring->ticks - b->ticks : 0;
+    struct heap_free f = {.site = b->site,
+                          .size_bytes = b->size_bytes,
+                          .lifetime_ns = (uint64_t)((double)ticks * h->ns_per_tick),
+                          .temporary = temporary};
+    heap_tally_free(&h->tally, &f);
+}
+
 static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, uint64_t address,
                        uint64_t size_bytes)
 {
@@ -171,7 +182,7 @@ static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, ui
         return;
     if (!heap_live_add(&p->live, &new, &old)) {
         h->facts.doubled++;
-        heap_tally_free(&h->tally, old.site, old.size_bytes, false);
+        tell_freed(h, ring, &old, false);
     }
     heap_tally_alloc(&h->tally, new.site, size_bytes);
 }
@@ -188,7 +199,7 @@ static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
     ring->realloc_pending = word >> HEAP_FREE_SHIFT & HEAP_FREE_REALLOC;
     ring->pending = b;
     bool temporary = word >> HEAP_FREE_SHIFT & HEAP_FREE_TEMPORARY;
-    heap_tally_free(&h->tally, b.site, b.size_bytes, temporary);
+    tell_freed(h, ring, &b, temporary);
 }
 
 /* A realloc failed: as if the block had not been freed. */

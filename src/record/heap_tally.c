@@ -42,6 +42,11 @@ void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_by
         .profile = p, .sample_bytes = sample_bytes, .block_unit = sample_bytes ? 1000 : 1};
     t->stream = profile_add_stream(p, "heap", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
     add_columns(t);
+    t->sizes_stream = profile_add_stream(p, "heap-sizes", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    profile_add_value(p, t->sizes_stream, "blocks", UNIT_COUNT);
+    t->lifetimes_stream =
+        profile_add_stream(p, "heap-lifetimes", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    profile_add_value(p, t->lifetimes_stream, "blocks", UNIT_COUNT);
     t->live_counter = profile_add_counter(p, "heap live", UNIT_BYTES, (struct process_id){0});
     t->blocks_counter = profile_add_counter(p, "heap blocks", UNIT_COUNT, (struct process_id){0});
 }
@@ -50,11 +55,13 @@ void heap_tally_done(struct heap_tally *t)
 {
     vec_done(&t->sites);
     vec_done(&t->touched);
+    vec_done(&t->classes);
 }
 
 uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site)
 {
     *vec_push(&t->sites) = *site;
+    *vec_push(&t->classes) = (struct heap_classes){0};
     return (uint32_t)t->sites.n - 1;
 }
 
@@ -159,6 +166,14 @@ static struct amount amount_of(const struct heap_tally *t, uint64_t size_bytes)
                            llround(weight * (double)size_bytes)};
 }
 
+/* Counts of samples are of blocks that were seen. */
+static void count_class(uint32_t *classes, uint64_t n)
+{
+    int k = n ? 64 - __builtin_clzll(n) : 0;
+    uint32_t *at = &classes[k < HEAP_CLASSES ? k : HEAP_CLASSES - 1];
+    *at += *at < UINT32_MAX;
+}
+
 void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 {
     struct heap_site *s = touch(t, site);
@@ -166,6 +181,7 @@ void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
     add_flow(t, s, HEAP_ALLOCATIONS, a.blocks);
     add_flow(t, s, HEAP_ALLOCATED, a.bytes);
     add_flow(t, s, HEAP_SAMPLES, 1);
+    count_class(t->classes.at[site].size, size_bytes);
     uint64_t epoch = t->epoch;
     t->live_blocks += a.blocks;
     change_live(t, s, a.bytes);
@@ -173,13 +189,14 @@ void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
         t->peak_ns = t->now_ns;
 }
 
-void heap_tally_free(struct heap_tally *t, uint32_t site, uint64_t size_bytes, bool temporary)
+void heap_tally_free(struct heap_tally *t, const struct heap_free *f)
 {
-    struct heap_site *s = touch(t, site);
-    struct amount a = amount_of(t, size_bytes);
+    struct heap_site *s = touch(t, f->site);
+    struct amount a = amount_of(t, f->size_bytes);
     add_flow(t, s, HEAP_FREES, a.blocks);
     add_flow(t, s, HEAP_FREED, a.bytes);
-    add_flow(t, s, HEAP_TEMPORARY, temporary ? a.blocks : 0);
+    add_flow(t, s, HEAP_TEMPORARY, f->temporary ? a.blocks : 0);
+    count_class(t->classes.at[f->site].lifetime, f->lifetime_ns);
     t->live_blocks -= a.blocks;
     change_live(t, s, -a.bytes);
 }
@@ -215,6 +232,31 @@ static void write_level(struct heap_tally *t, const struct heap_site *s, enum he
         add_row(t, s, time_ns, values);
 }
 
+/* A row for each class of a site that has blocks. */
+static void write_classes(struct heap_tally *t, size_t site, bool sizes, uint64_t end_ns)
+{
+    struct profile *p = t->profile;
+    const struct heap_site *s = &t->sites.at[site];
+    const struct heap_classes *c = &t->classes.at[site];
+    struct attr attr = {.key = profile_add_str(p, text_of(sizes ? "size" : "lifetime")),
+                        .is_number = true,
+                        .unit = profile_add_str(p, text_of(sizes ? UNIT_BYTES : UNIT_TIME))};
+    for (int k = 0; k < HEAP_CLASSES; k++) {
+        int64_t n = sizes ? c->size[k] : c->lifetime[k];
+        struct err ignored;
+        attr.number = (int64_t)(UINT64_C(1) << k) - 1;
+        struct row row = {.stack = s->stack,
+                          .thread = t->thread_of(t->arg, s->thread),
+                          .has_time = true,
+                          .time_ns = end_ns,
+                          .values = &n};
+        if (!n)
+            continue;
+        row.attrs = attrs_add(&p->attrs, (struct attrs_id){0}, &attr);
+        profile_add_row(p, sizes ? t->sizes_stream : t->lifetimes_stream, &row, &ignored);
+    }
+}
+
 void heap_tally_end(struct heap_tally *t, uint64_t end_ns)
 {
     write_slice(t);
@@ -224,5 +266,7 @@ void heap_tally_end(struct heap_tally *t, uint64_t end_ns)
         int64_t at_peak = s->epoch == t->epoch ? s->peak_bytes : s->live_bytes;
         write_level(t, s, HEAP_PEAK, at_peak, t->peak_ns);
         write_level(t, s, HEAP_LEAKED, s->leaked_bytes, end_ns);
+        write_classes(t, i, true, end_ns);
+        write_classes(t, i, false, end_ns);
     }
 }

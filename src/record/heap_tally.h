@@ -8,6 +8,9 @@
  *
  * Where blocks are sampled, one of z bytes stands for 1 / (1 - exp(-z / mean)) of its kind.
  *
+ * Two more streams say how large blocks were and how long they lived, in powers of two: rows at the
+ * end, with the attribute "size" or "lifetime", the largest of the class.
+ *
  * The peak is found in constant time for each event: a site's bytes at the peak are noted when they
  * change for the first time after it.
  */
@@ -42,6 +45,13 @@ struct heap_site {
     int64_t flow[HEAP_FLOWS];
 };
 
+enum { HEAP_CLASSES = 48 }; /* class k: below 2^k, not below 2^(k - 1) */
+
+/* Blocks of a site by class. */
+struct heap_classes {
+    uint32_t size[HEAP_CLASSES], lifetime[HEAP_CLASSES];
+};
+
 struct heap_tally {
     struct profile *profile;
     /* Threads are asked for when rows are written: by then the engine has heard of them, too. */
@@ -49,8 +59,10 @@ struct heap_tally {
     void *arg;
     int stream;
     int live_counter, blocks_counter;
+    int sizes_stream, lifetimes_stream;
     VEC(struct heap_site) sites;
-    VEC(uint32_t) touched; /* sites */
+    VEC(struct heap_classes) classes; /* by site */
+    VEC(uint32_t) touched;            /* sites */
     uint64_t now_ns;
     uint64_t slice_ns; /* the beginning of the slice at hand; 0 = none yet */
     uint64_t epoch, peak_ns;
@@ -70,7 +82,14 @@ uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site)
 /* It is TIME_NS: a slice that is over is written. Call it before the next two. */
 void heap_tally_time(struct heap_tally *t, uint64_t time_ns);
 void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
-void heap_tally_free(struct heap_tally *t, uint32_t site, uint64_t size_bytes, bool temporary);
+
+struct heap_free {
+    uint32_t site;
+    uint64_t size_bytes, lifetime_ns;
+    bool temporary;
+};
+
+void heap_tally_free(struct heap_tally *t, const struct heap_free *f);
 
 /* It was not freed after all; in the same slice, or nearly. */
 void heap_tally_unfree(struct heap_tally *t, uint32_t site, uint64_t size_bytes);

@@ -131,7 +131,7 @@ static void the_peak_is_what_each_site_held_then(void **state)
         bool frees = live[site] >= size && random_number() % 2;
         heap_tally_time(&t, i * 1000000);
         if (frees)
-            heap_tally_free(&t, site, (uint64_t)size, false);
+            heap_tally_free(&t, &(struct heap_free){.site = site, .size_bytes = (uint64_t)size});
         else
             heap_tally_alloc(&t, site, (uint64_t)size);
         live[site] += frees ? -size : size;
@@ -161,7 +161,7 @@ static void rows_are_of_slices_and_add_up(void **state)
         heap_tally_time(&t, 5000000000 + i * 250000000);
         heap_tally_alloc(&t, site, 100);
         heap_tally_alloc(&t, site, 50);
-        heap_tally_free(&t, site, 50, true);
+        heap_tally_free(&t, &(struct heap_free){site, 50, 1000, true});
     }
     heap_tally_leak(&t, site, 100);
     heap_tally_end(&t, 9000000000);
@@ -177,6 +177,41 @@ static void rows_are_of_slices_and_add_up(void **state)
     profile_free(p);
 }
 
+/* The sum of a class in a stream of classes. */
+static int64_t class_sum(const struct profile *p, int stream, int64_t largest)
+{
+    const struct rows *rows = &profile_stream(p, stream)->rows;
+    int64_t sum = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        if (p->attrs.nodes.at[rows->attrs[i].i].attr.number == largest)
+            sum += rows->value[0][i];
+    return sum;
+}
+
+static void sizes_and_lifetimes_are_counted_by_powers_of_two(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct heap_tally t = new_tally(p, 0);
+    uint32_t site = heap_tally_new_site(&t, &(struct heap_site){.stack.i = 1});
+    static const uint64_t sizes[] = {0, 1, 15, 16, 31, 32};
+    heap_tally_time(&t, 1);
+    for (int i = 0; i < 6; i++)
+        heap_tally_alloc(&t, site, sizes[i]);
+    heap_tally_free(&t, &(struct heap_free){site, 32, 1023, false});
+    heap_tally_free(&t, &(struct heap_free){site, 31, 1024, false});
+    heap_tally_end(&t, 2);
+    assert_int_equal(class_sum(p, t.sizes_stream, 0), 1);
+    assert_int_equal(class_sum(p, t.sizes_stream, 1), 1);
+    assert_int_equal(class_sum(p, t.sizes_stream, 15), 1);
+    assert_int_equal(class_sum(p, t.sizes_stream, 31), 2);
+    assert_int_equal(class_sum(p, t.sizes_stream, 63), 1);
+    assert_int_equal(class_sum(p, t.lifetimes_stream, 1023), 1);
+    assert_int_equal(class_sum(p, t.lifetimes_stream, 2047), 1);
+    heap_tally_done(&t);
+    profile_free(p);
+}
+
 /* A realloc that fails leaves no trace. */
 static void a_free_that_was_none_is_taken_back(void **state)
 {
@@ -186,7 +221,7 @@ static void a_free_that_was_none_is_taken_back(void **state)
     uint32_t site = heap_tally_new_site(&t, &(struct heap_site){.stack.i = 1});
     heap_tally_time(&t, 1);
     heap_tally_alloc(&t, site, 100);
-    heap_tally_free(&t, site, 100, false);
+    heap_tally_free(&t, &(struct heap_free){.site = site, .size_bytes = 100});
     heap_tally_unfree(&t, site, 100);
     assert_int_equal(t.live_bytes, 100);
     assert_int_equal(t.live_blocks, 1);
@@ -257,6 +292,7 @@ int main(void)
         cmocka_unit_test(sizes_of_48_bits_come_back),
         cmocka_unit_test(the_peak_is_what_each_site_held_then),
         cmocka_unit_test(rows_are_of_slices_and_add_up),
+        cmocka_unit_test(sizes_and_lifetimes_are_counted_by_powers_of_two),
         cmocka_unit_test(a_free_that_was_none_is_taken_back),
         cmocka_unit_test(a_sample_stands_for_its_kind),
         cmocka_unit_test(a_process_gets_the_rules_of_all_it_has_mapped),
