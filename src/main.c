@@ -19,6 +19,7 @@ const struct command *const commands[] = {
     &command_doctor,
     &command_diff,
     &command_check,
+    &command_heap,
     &command_simd,
     &command_bench,
     &command_init,

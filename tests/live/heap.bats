@@ -134,6 +134,48 @@ END
     "$KELVIN" info r.kelvin | grep 'sampled by bytes'
 }
 
+@test "kelvin heap: peak, leaks, growth and churn of a planted cache and loop" {
+    record "$TARGET/heap" cache 20
+    kelvin heap r.kelvin
+    exits 0
+    [[ $output == *"Never freed: 1.91 MiB in 400 blocks"* ]] || fail "$output"
+    [[ $output == *"leak: part_cached never freed 1.91 MiB in 400 blocks"* ]] || fail "$output"
+    [[ $output == *"growth: what part_cached holds grew"* ]] || fail "$output"
+    [[ $output == *"churn: part_small makes 100 % of the allocations"* ]] || fail "$output"
+    [[ $output == *"one size: 100 % of the blocks of part_small have 32 to 63 bytes"* ]] || fail "$output"
+    [[ $output == *"temporary: 100 % of the allocations"* ]] || fail "$output"
+}
+
+@test "kelvin heap: JSON agrees with the program, HTML has a chart, markdown tables" {
+    record "$TARGET/heap" plain 20000
+    local told=$output
+    kelvin heap r.kelvin --format json
+    exits 0
+    python3 - "$output" "$told" <<'END'
+import json, sys
+heap, told = json.loads(sys.argv[1]), dict(l.split() for l in sys.argv[2].splitlines())
+for key in told:
+    assert heap[key] == int(told[key]), (key, heap[key], told[key])
+places = {p["function"]: p for p in heap["places"]}
+assert sum(p["allocations"] for p in heap["places"]) == heap["allocations"]
+assert places["part_leaked"]["leaked"] == int(told["leaked"])
+assert sum(c["blocks"] for c in heap["sizes"]) == heap["allocations"]
+assert sum(c["blocks"] for c in heap["lifetimes_ns"]) == heap["frees"]
+END
+    kelvin heap r.kelvin -o heap.html
+    exits 0
+    grep -q '<svg class="heap"' heap.html
+    kelvin heap r.kelvin --format md
+    [[ $output == *"| function"* ]] || fail "$output"
+}
+
+@test "kelvin heap says what to do where there is no heap" {
+    printf 'main;work 5\n' >x.folded
+    kelvin heap x.folded
+    exits 5
+    complains "no heap in this profile" "kelvin record --heap"
+}
+
 @test "a static program is refused with a reason" {
     echo 'int main(void) { return 0; }' >s.c
     cc -static -o s s.c || skip "no static libc here"

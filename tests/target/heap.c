@@ -5,6 +5,7 @@
  *     plain    malloc, calloc, realloc, aligned, of known sizes from known functions
  *     threads  four threads, blocks handed from one to the next
  *     fork     a child that allocates and frees, and frees blocks of its parent
+ *     cache    ROUNDS tenths of a second: a cache that is never emptied, and a loop that allocates
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -163,6 +164,26 @@ static void forks(long rounds)
     drop(inherited, 1000);
 }
 
+/* --- a cache --- */
+
+__attribute__((noinline)) static void part_cached(size_t n)
+{
+    void *p = count(malloc(n), n);
+    memset(p, 1, n);
+    __asm__ volatile("" : : "r"(p) : "memory");
+}
+
+static void cache(long rounds)
+{
+    for (long i = 0; i < rounds; i++) {
+        for (int k = 0; k < 20; k++)
+            part_cached(5000);
+        for (int k = 0; k < 20000; k++)
+            drop(part_small(40), 40);
+        usleep(100000);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "plain";
@@ -175,6 +196,8 @@ int main(int argc, char **argv)
         threads(rounds);
     else if (strcmp(mode, "fork") == 0)
         forks(rounds);
+    else if (strcmp(mode, "cache") == 0)
+        cache(rounds);
     else
         return 1;
     printf("allocations %ld\nallocated %ld\nfrees %ld\nfreed %ld\nleaked %ld\n", (long)allocations,
