@@ -176,6 +176,48 @@ END
     complains "no heap in this profile" "kelvin record --heap"
 }
 
+@test "rules hold and fail on the heap, whole and by function" {
+    record "$TARGET/heap" plain 100000
+    cat >good.rules <<'END'
+peak <= 200 MiB
+peak 10..11 MiB
+allocs(part_aligned) == 100000
+allocations part_deep == 100000
+leaked part_leaked <= 600 KiB
+leaked part_small == 0 B
+temporary <= 200000
+allocated 100..200 MB
+END
+    kelvin check r.kelvin good.rules
+    exits 0
+    local rule
+    for rule in 'peak <= 1 MiB' 'allocs(part_leaked) == 0' 'leaked == 0' 'allocated >= 1 GiB' 'temporary == 0'; do
+        echo "$rule" >bad.rules
+        kelvin check r.kelvin bad.rules
+        exits 3
+        [[ $output == *"line 1 fails: $rule"* ]] || fail "$output"
+    done
+    echo 'allocs(part_smal1) == 0' >typo.rules
+    kelvin check r.kelvin typo.rules
+    exits 1
+    complains part_smal1 part_small
+    echo 'peak <= 5 bananas' >typo.rules
+    kelvin check r.kelvin typo.rules
+    exits 1
+    complains bananas MiB
+}
+
+@test "rules on samples allow for their error" {
+    kelvin record --heap=sampled:20000 -o r.kelvin -- "$TARGET/heap" plain 100000
+    exits 0
+    echo 'allocated <= 121 MB' >close.rules
+    kelvin check r.kelvin close.rules
+    exits 4
+    echo 'allocated 90..160 MB' >wide.rules
+    kelvin check r.kelvin wide.rules
+    exits 0
+}
+
 @test "a static program is refused with a reason" {
     echo 'int main(void) { return 0; }' >s.c
     cc -static -o s s.c || skip "no static libc here"
