@@ -54,6 +54,7 @@ struct heap_thread {
     volatile bool walking;  /* seen by handlers of signals */
     struct ring_writer writer;
     uint64_t last_ticks; /* of the record before */
+    uint32_t stamp_left; /* records that may have the time of the one before */
     const void *last;    /* block that this thread allocated */
     uintptr_t stack_low, stack_end;
     const struct heap_modules *modules;
@@ -68,7 +69,8 @@ struct heap_thread {
 struct heap_process {
     _Atomic uint32_t state; /* enum heap_state */
     int32_t pid;
-    uint32_t root; /* node of the trie */
+    uint32_t root;              /* node of the trie */
+    _Atomic uint32_t n_threads; /* that have had a ring */
     _Atomic uint32_t announcing;
     _Atomic uint64_t quiet_until_ns; /* until then no address is worth an announcement */
     uint64_t quiet_ns;
@@ -89,6 +91,12 @@ void heap_tell_kept(void *p);
 /* A record of this thread's, to be filled and committed; NULL when recording is over. */
 struct record *heap_reserve(struct heap_thread *t, uint16_t kind, uint16_t words);
 uint64_t heap_ticks(void);
+
+/*
+ * Reading the clock costs as much as an allocation. As long as a process has one thread, the order
+ * of its records is their order in the ring, and one in so many is enough.
+ */
+enum { HEAP_STAMP_EVERY = 16 };
 
 /* --- heap_walk.c --- */
 

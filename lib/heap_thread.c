@@ -37,6 +37,18 @@ uint64_t heap_ticks(void)
     return proc_now_ns();
 }
 
+/* The time of a record: not before that of the one before. */
+static inline uint64_t stamp(struct heap_thread *t)
+{
+    if (t->stamp_left &&
+        atomic_load_explicit(&heap_process->n_threads, memory_order_relaxed) == 1) {
+        t->stamp_left--;
+        return t->last_ticks;
+    }
+    t->stamp_left = HEAP_STAMP_EVERY - 1;
+    return heap_ticks();
+}
+
 /* Memory that a child finds empty, so that it never writes to its parent's rings. */
 static void *map_wiped(size_t n)
 {
@@ -111,6 +123,8 @@ static struct heap_thread *thread_open(void)
     }
     t->walking = false;
     t->last_ticks = 0;
+    t->stamp_left = 0;
+    atomic_fetch_add(&heap_process->n_threads, 1);
     t->last = NULL;
     t->random = heap_ticks() ^ (uintptr_t)t << 20 ^ (uint64_t)heap_process->pid << 44;
     if (heap_sample_bytes)
@@ -261,7 +275,7 @@ void heap_tell_alloc(void *p, size_t size, const struct heap_call *call)
     if (!r)
         return;
     r->own = node;
-    r->payload[0] = t->last_ticks = heap_ticks();
+    r->payload[0] = t->last_ticks = stamp(t);
     r->payload[1] = small ? at >> 3 << HEAP_SIZE_BITS | size : at;
     if (!small)
         r->payload[2] = size;
@@ -275,7 +289,7 @@ bool heap_tell_free(void *p, uint64_t flags)
     struct heap_thread *t = heap_thread_get();
     if (!t)
         return false;
-    uint64_t now = heap_ticks(), delta = now - t->last_ticks;
+    uint64_t now = stamp(t), delta = now - t->last_ticks;
     bool late = delta > UINT32_MAX;
     struct record *r = heap_reserve(t, late ? HEAP_FREE_LATE : HEAP_FREE, late ? 3 : 2);
     if (!r)

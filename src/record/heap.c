@@ -67,6 +67,11 @@ uint64_t heap_ns(const struct heap *h, uint64_t ticks)
     return h->ns_0 + (uint64_t)(ns > 0 ? ns : 0);
 }
 
+uint64_t heap_ticks_at(const struct heap *h, uint64_t ns)
+{
+    return h->ticks_0 + (uint64_t)((double)(ns - h->ns_0) / h->ns_per_tick);
+}
+
 /* --- rings, joined by time --- */
 
 /* A thread may have several rings one after the other: at its end libc tidies up. */
@@ -106,12 +111,11 @@ static struct heap_ring *ring_of(struct heap *h, const struct ring_reader *rr)
     return ring;
 }
 
-/* When the next record of reader I was written; UINT64_MAX when there is none. */
-static uint64_t next_ticks(struct heap *h, uint32_t i)
+/* When the next record of a ring was written; UINT64_MAX when there is none. */
+static uint64_t next_ticks(struct ring_reader *rr, const struct heap_ring *ring)
 {
-    struct ring_reader *rr = &h->rings.readers.at[i];
     const struct record *rec = ring_peek(rr);
-    return rec ? heap_record_ticks(ring_of(h, rr), rec) : UINT64_MAX;
+    return rec ? heap_record_ticks(ring, rec) : UINT64_MAX;
 }
 
 struct turn {
@@ -150,13 +154,14 @@ static size_t take_turn(struct heap *h, turns *t, uint64_t until)
 {
     struct turn *first = &t->at[0];
     struct ring_reader *rr = &h->rings.readers.at[first->reader];
+    struct heap_ring *ring = ring_of(h, rr);
     uint64_t second = second_ticks(t);
     size_t n = 0;
     do {
         const struct record *rec = ring_peek(rr);
-        heap_take(h, ring_of(h, rr), rec);
+        heap_take(h, ring, rec);
         ring_take(rr);
-        first->ticks = next_ticks(h, first->reader);
+        first->ticks = next_ticks(rr, ring);
         if (++n % GIVE == 0)
             ring_give(rr);
     } while (first->ticks <= second && first->ticks < until && n < BATCH);
@@ -180,7 +185,8 @@ static bool take_batch(struct heap *h)
         return false;
     }
     for (uint32_t i = 0; i < h->rings.readers.n; i++) {
-        uint64_t ticks = next_ticks(h, i);
+        struct ring_reader *rr = &h->rings.readers.at[i];
+        uint64_t ticks = next_ticks(rr, ring_of(h, rr));
         if (ticks < until)
             *vec_push(&t) = (struct turn){ticks, i};
     }
@@ -355,6 +361,7 @@ void heap_stop(struct heap *h, uint64_t end_ns)
     for (size_t i = 0; i < h->programs.n; i++)
         if (!h->programs.at[i].over)
             heap_program_end(h, &h->programs.at[i]);
+    h->tally.peak_ns = heap_ns(h, h->tally.peak_at);
     heap_tally_end(&h->tally, end_ns);
     describe_stacks(h);
     h->stopped = true;

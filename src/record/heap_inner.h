@@ -20,9 +20,12 @@ struct heap_program {
 struct heap_ring {
     uint64_t start_ns; /* which thread's: rings are used again */
     int pid, tid;
-    uint32_t program; /* + 1; 0 = not known yet */
-    uint32_t thread;  /* in heap.threads */
-    uint64_t ticks;   /* of the last record */
+    uint32_t program;    /* + 1; 0 = not known yet */
+    uint32_t thread;     /* in heap.threads */
+    uint64_t stamp;      /* of the last record, as written */
+    uint64_t ticks;      /* of the last record: records with the same stamp are spread out */
+    uint32_t same_stamp; /* records since */
+    uint64_t per_record; /* ticks, as it was lately */
     bool realloc_pending;
     struct heap_block pending; /* freed by a realloc that is under way */
 };
@@ -57,12 +60,14 @@ struct heap {
     bool tsc, stopped;
     uint64_t ticks_0, ns_0; /* the same moment on both clocks */
     double ns_per_tick;
+    uint64_t slice_ticks; /* when the slice at hand ends */
     uint64_t last_census_ns;
     VEC(uint32_t) chain; /* nodes of the stack at hand */
 };
 
 uint64_t heap_ticks_now(const struct heap *h);
 uint64_t heap_ns(const struct heap *h, uint64_t ticks);
+uint64_t heap_ticks_at(const struct heap *h, uint64_t ns);
 
 /* Take the record at the front of a ring. */
 void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec);

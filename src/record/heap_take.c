@@ -226,8 +226,28 @@ uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *re
     if (rec->kind > HEAP_KEPT || rec->words < record_words[rec->kind])
         return 0;
     if (rec->kind == HEAP_FREE)
-        return ring->ticks + rec->own;
+        return ring->stamp + rec->own;
     return rec->payload[rec->kind == HEAP_FREE_LATE ? 1 : 0];
+}
+
+/*
+ * Programs with one thread read the clock only now and then. Records in between are as far apart as
+ * they were before, which is enough for lifetimes.
+ */
+static void take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
+{
+    if (stamp == ring->stamp) {
+        ring->ticks = stamp + ++ring->same_stamp * ring->per_record;
+    } else {
+        ring->per_record = ring->stamp ? (stamp - ring->stamp) / (ring->same_stamp + 1) : 0;
+        ring->same_stamp = 0;
+        ring->ticks = ring->stamp = stamp;
+    }
+    h->tally.now = ring->ticks;
+    if (ring->ticks < h->slice_ticks)
+        return;
+    heap_tally_time(&h->tally, heap_ns(h, ring->ticks));
+    h->slice_ticks = heap_ticks_at(h, heap_tally_slice_end(&h->tally));
 }
 
 void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec)
@@ -235,8 +255,7 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec)
     uint64_t ticks = heap_record_ticks(ring, rec);
     if (!ticks)
         return;
-    ring->ticks = ticks;
-    heap_tally_time(&h->tally, heap_ns(h, ticks));
+    take_time(h, ring, ticks);
     switch (rec->kind) {
     case HEAP_START:
     case HEAP_MAPS:

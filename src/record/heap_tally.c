@@ -107,7 +107,6 @@ static void add_points(struct heap_tally *t, uint64_t time_ns)
 /* Times of different threads come in order but for those that were held up while they wrote. */
 void heap_tally_time(struct heap_tally *t, uint64_t time_ns)
 {
-    t->now_ns = time_ns;
     if (!t->slice_ns) {
         t->slice_ns = time_ns;
         add_points(t, time_ns);
@@ -117,6 +116,11 @@ void heap_tally_time(struct heap_tally *t, uint64_t time_ns)
     write_slice(t);
     t->slice_ns += (time_ns - t->slice_ns) / SLICE_NS * SLICE_NS;
     add_points(t, t->slice_ns);
+}
+
+uint64_t heap_tally_slice_end(const struct heap_tally *t)
+{
+    return t->slice_ns + SLICE_NS;
 }
 
 /* --- events --- */
@@ -186,7 +190,7 @@ void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
     t->live_blocks += a.blocks;
     change_live(t, s, a.bytes);
     if (t->epoch != epoch)
-        t->peak_ns = t->now_ns;
+        t->peak_at = t->now;
 }
 
 void heap_tally_free(struct heap_tally *t, const struct heap_free *f)

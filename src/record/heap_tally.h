@@ -63,9 +63,10 @@ struct heap_tally {
     VEC(struct heap_site) sites;
     VEC(struct heap_classes) classes; /* by site */
     VEC(uint32_t) touched;            /* sites */
-    uint64_t now_ns;
-    uint64_t slice_ns; /* the beginning of the slice at hand; 0 = none yet */
-    uint64_t epoch, peak_ns;
+    uint64_t now, peak_at; /* in whatever unit the caller has; now is the caller's to set */
+    uint64_t slice_ns;     /* the beginning of the slice at hand; 0 = none yet */
+    uint64_t epoch;
+    uint64_t peak_ns; /* what peak_at is: set it before heap_tally_end() */
     int64_t live_bytes, live_blocks, peak_bytes;
     int64_t total[HEAP_COLUMNS]; /* blocks: in units of 1 / block_unit */
     uint64_t sample_bytes;
@@ -81,6 +82,7 @@ uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site)
 
 /* It is TIME_NS: a slice that is over is written. Call it before the next two. */
 void heap_tally_time(struct heap_tally *t, uint64_t time_ns);
+uint64_t heap_tally_slice_end(const struct heap_tally *t);
 void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
 
 struct heap_free {

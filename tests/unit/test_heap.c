@@ -130,6 +130,7 @@ static void the_peak_is_what_each_site_held_then(void **state)
         int64_t size = (int64_t)(random_number() % 1000);
         bool frees = live[site] >= size && random_number() % 2;
         heap_tally_time(&t, i * 1000000);
+        t.now = i * 1000000;
         if (frees)
             heap_tally_free(&t, &(struct heap_free){.site = site, .size_bytes = (uint64_t)size});
         else
@@ -142,6 +143,7 @@ static void the_peak_is_what_each_site_held_then(void **state)
         peak_ns = i * 1000000;
         memcpy(at_peak, live, sizeof live);
     }
+    t.peak_ns = t.peak_at;
     heap_tally_end(&t, 20000000000);
     assert_int_equal(t.peak_bytes, peak);
     assert_int_equal(t.peak_ns, peak_ns);
