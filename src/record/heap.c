@@ -309,10 +309,10 @@ static void census(struct heap *h)
         if (p->over)
             continue;
         int64_t rss = read_rss(p->pid);
-        if (rss >= 0)
-            add_rss(h, p, now_ns, rss);
-        else if (!has_rings(h, p->pid))
+        if (rss < 0 && !has_rings(h, p->pid))
             heap_program_end(h, p);
+        else if (rss >= 0 && p->censuses++) /* by the second the engine has heard of it */
+            add_rss(h, p, now_ns, rss);
     }
 }
 

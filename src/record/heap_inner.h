@@ -14,6 +14,7 @@ struct heap_program {
     bool over;
     struct heap_live live;
     int rss_counter; /* -1 = none yet */
+    unsigned censuses;
 };
 
 /* A thread's ring, as far as it was taken. */

@@ -362,9 +362,12 @@ int recorder_run(struct recorder *r, struct err *err)
     bool over = false;
     while (!over) {
         over = wait_for_end(r);
+        /* The engine first: it hears of processes whose threads the heap asks for. */
+        if (r->engine->poll(r->run, err) != 0)
+            return give_up(r);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
-        if (r->engine->poll(r->run, err) != 0 || beat(r, err) != 0)
+        if (beat(r, err) != 0)
             return give_up(r);
     }
     r->end_ns = now_ns();
