@@ -125,6 +125,9 @@ static void print_heap(const struct heap_facts *h)
         fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
               "LD_PRELOAD\n",
               stderr);
+    if (h->waits)
+        fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
+                units_count(n, h->waits));
     if (h->lost)
         fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
 }

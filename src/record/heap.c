@@ -14,6 +14,12 @@ enum { RINGS = 4096, RING_BYTES = 1 << 20 };
 
 enum { NODES_MAX = 1 << 23, TABLE_BITS = 24 };
 
+/*
+ * Where a look brings fewer records than this, the next can wait: a recorder that takes every
+ * record as it comes interrupts the program all the time.
+ */
+enum { WORTH_A_LOOK = 4096 };
+
 /* Records between two looks at the rings, and looks between two turns of the recorder's loop. */
 enum { BATCH = 16384, BATCHES = 64, GIVE = 1024, STOP_POLLS = 64 };
 
@@ -175,14 +181,14 @@ static size_t take_turn(struct heap *h, turns *t, uint64_t until)
  * All that was written before now, in the order of time. What a record depends on was handed over
  * before it was written, so it is seen as well: nothing is freed here before it was allocated.
  */
-static bool take_batch(struct heap *h)
+static size_t take_batch(struct heap *h)
 {
     turns t = {0};
     size_t n = 0;
     uint64_t until = heap_ticks_now(h);
     if (!rings_look(&h->rings)) {
         rings_release(&h->rings);
-        return false;
+        return 0;
     }
     for (uint32_t i = 0; i < h->rings.readers.n; i++) {
         struct ring_reader *rr = &h->rings.readers.at[i];
@@ -198,7 +204,7 @@ static bool take_batch(struct heap *h)
     rings_release(&h->rings);
     if (n >= GIVE)
         rings_wake(&h->rings);
-    return n > 0;
+    return n;
 }
 
 /* --- start --- */
@@ -323,7 +329,7 @@ bool heap_poll(struct heap *h)
         return false;
     read_clocks(h);
     for (int i = 0; i < BATCHES && more; i++)
-        more = take_batch(h);
+        more = take_batch(h) >= WORTH_A_LOOK;
     census(h);
     return more;
 }
@@ -352,7 +358,7 @@ void heap_stop(struct heap *h, uint64_t end_ns)
 {
     if (h->stopped)
         return;
-    for (int i = 0; i < STOP_POLLS && heap_poll(h); i++)
+    for (int i = 0; i < STOP_POLLS * BATCHES && take_batch(h); i++)
         ; /* what still runs may write for ever */
     h->rings.channel->stop = 1;
     rings_wake(&h->rings);

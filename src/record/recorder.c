@@ -14,7 +14,7 @@
 #define FLUSH_NS 700000000u
 
 /* Programs that begin wait for an answer; idle, this costs next to nothing. */
-enum { HEAP_POLL_MS = 2 };
+enum { HEAP_POLL_MS = 4 };
 
 /* Where a command catches Ctrl-C and goes on, the third one ends the recording without it. */
 enum { INTERRUPTS_MAX = 3 };
