@@ -53,9 +53,10 @@ struct heap_thread {
     bool ready;             /* wiped by fork */
     volatile bool walking;  /* seen by handlers of signals */
     struct ring_writer writer;
-    uint64_t last_ticks; /* of the record before */
-    uint32_t stamp_left; /* records that may have the time of the one before */
-    const void *last;    /* block that this thread allocated */
+    uint64_t last_ticks;    /* of the record before */
+    uint32_t stamp_left;    /* records that may have the time of the one before */
+    uint32_t stamp_records; /* from one reading of the clock to the next */
+    const void *last;       /* block that this thread allocated */
     uintptr_t stack_low, stack_end;
     const struct heap_modules *modules;
     uint64_t next_sample; /* bytes to go */
@@ -94,9 +95,10 @@ uint64_t heap_ticks(void);
 
 /*
  * Reading the clock costs as much as an allocation. As long as a process has one thread, the order
- * of its records is their order in the ring, and one in so many is enough.
+ * of its records is their order in the ring, and one reading in so many is enough where records
+ * come close together: within so many ticks each, on average.
  */
-enum { HEAP_STAMP_EVERY = 16 };
+enum { HEAP_STAMP_EVERY = 16, HEAP_STAMP_TICKS = 512 };
 
 /* --- heap_walk.c --- */
 

@@ -45,8 +45,11 @@ static inline uint64_t stamp(struct heap_thread *t)
         t->stamp_left--;
         return t->last_ticks;
     }
-    t->stamp_left = HEAP_STAMP_EVERY - 1;
-    return heap_ticks();
+    uint64_t now = heap_ticks();
+    bool often = now - t->last_ticks < t->stamp_records * (uint64_t)HEAP_STAMP_TICKS;
+    t->stamp_records = often ? HEAP_STAMP_EVERY : 1;
+    t->stamp_left = t->stamp_records - 1;
+    return now;
 }
 
 /* Memory that a child finds empty, so that it never writes to its parent's rings. */
@@ -124,6 +127,7 @@ static struct heap_thread *thread_open(void)
     t->walking = false;
     t->last_ticks = 0;
     t->stamp_left = 0;
+    t->stamp_records = 1;
     atomic_fetch_add(&heap_process->n_threads, 1);
     t->last = NULL;
     t->random = heap_ticks() ^ (uintptr_t)t << 20 ^ (uint64_t)heap_process->pid << 44;

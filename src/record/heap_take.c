@@ -230,16 +230,20 @@ uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *re
     return rec->payload[rec->kind == HEAP_FREE_LATE ? 1 : 0];
 }
 
+/* Records further apart than this all have a time of their own: see HEAP_STAMP_TICKS. */
+enum { CLOSE_TICKS = 512 };
+
 /*
- * Programs with one thread read the clock only now and then. Records in between are as far apart as
- * they were before, which is enough for lifetimes.
+ * Programs with one thread read the clock only now and then where records come close together.
+ * Records in between are as far apart as they were before, which is enough for lifetimes.
  */
 static void take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
 {
     if (stamp == ring->stamp) {
         ring->ticks = stamp + ++ring->same_stamp * ring->per_record;
     } else {
-        ring->per_record = ring->stamp ? (stamp - ring->stamp) / (ring->same_stamp + 1) : 0;
+        uint64_t each = (stamp - ring->stamp) / (ring->same_stamp + 1);
+        ring->per_record = each < CLOSE_TICKS ? each : 0;
         ring->same_stamp = 0;
         ring->ticks = ring->stamp = stamp;
     }

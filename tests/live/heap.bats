@@ -146,6 +146,20 @@ END
     [[ $output == *"temporary: 100 % of the allocations"* ]] || fail "$output"
 }
 
+@test "what is live over time grows as it was allocated" {
+    record "$TARGET/heap" cache 20
+    kelvin heap r.kelvin --format json
+    python3 - "$output" <<'END'
+import json, sys
+heap = json.loads(sys.argv[1])
+live = heap["live"]
+assert len(live) >= 10, live
+assert all(a[0] <= b[0] for a, b in zip(live, live[1:])), live
+early = [v for t, v in live if t < 0.4 * heap["seconds"]][-1]
+assert 0.15 * heap["leaked"] < early < 0.75 * heap["leaked"], live
+END
+}
+
 @test "kelvin heap: JSON agrees with the program, HTML has a chart, markdown tables" {
     record "$TARGET/heap" plain 20000
     local told=$output
