@@ -273,7 +273,8 @@ int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
     h->tally.thread_of = thread_id;
     h->tally.arg = h;
     h->facts.stream = h->tally.stream;
-    preload_begin(&h->preload, HEAP_AGENT_FILE, CHANNEL_ENV, rings_address(&h->rings));
+    preload_begin(&h->preload, HEAP_AGENT_FILE, PRELOAD_FIRST, CHANNEL_ENV,
+                  rings_address(&h->rings));
     *ret = h;
     return 0;
 }

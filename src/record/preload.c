@@ -52,20 +52,24 @@ static void set_variable(struct preload *p, int i, const char *name, char *value
     free(value);
 }
 
-/* Last of the preloads: a memory checker among them insists on being the first. */
-static char *joined(const char *name, const char *more)
+/* The variable's value with MORE before or behind it. */
+static char *joined(const char *name, const char *more, enum preload_place place)
 {
-    const char *before = getenv(name);
-    return before && *before ? mem_printf("%s:%s", before, more) : mem_strdup(more);
+    const char *is = getenv(name);
+    if (!is || !*is)
+        return mem_strdup(more);
+    return place == PRELOAD_FIRST ? mem_printf("%s:%s", more, is) : mem_printf("%s:%s", is, more);
 }
 
-void preload_begin(struct preload *p, const char *file, const char *name, char *value)
+void preload_begin(struct preload *p, const char *file, enum preload_place place, const char *name,
+                   char *value)
 {
     autofree char *library = library_find(file);
-    set_variable(p, 0, "LD_PRELOAD", joined("LD_PRELOAD", library ? library : ""));
+    set_variable(p, 0, "LD_PRELOAD", joined("LD_PRELOAD", library ? library : "", place));
     set_variable(p, 1, name, value);
     /* Programs built with ASan refuse to start when something was loaded before its library. */
-    set_variable(p, 2, "ASAN_OPTIONS", joined("ASAN_OPTIONS", "verify_asan_link_order=0"));
+    set_variable(p, 2, "ASAN_OPTIONS",
+                 joined("ASAN_OPTIONS", "verify_asan_link_order=0", PRELOAD_LAST));
     p->set = true;
 }
 

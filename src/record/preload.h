@@ -20,6 +20,13 @@ struct preload {
 /* Whether FILE can be preloaded: it is there, and its path has no blank or colon. */
 int preload_check(const char *file, struct err *err);
 
+/*
+ * Before or behind the libraries that are preloaded already: an allocator among them must come
+ * after who stands in for malloc; a memory checker among them insists on being the first.
+ */
+enum preload_place { PRELOAD_FIRST, PRELOAD_LAST };
+
 /* Preload FILE, and set variable NAME to VALUE, which is freed. */
-void preload_begin(struct preload *p, const char *file, const char *name, char *value);
+void preload_begin(struct preload *p, const char *file, enum preload_place place, const char *name,
+                   char *value);
 void preload_end(struct preload *p); /* again is harmless */

@@ -117,7 +117,7 @@ static int timer_open(const struct engine_opts *o, const struct engine_sink *to,
         return -1;
     }
     preload_begin(
-        &r->preload, MAILBOX_AGENT_FILE, MAILBOX_ENV,
+        &r->preload, MAILBOX_AGENT_FILE, PRELOAD_LAST, MAILBOX_ENV,
         mem_printf("%d %d %llu", getpid(), r->mail.fd, (unsigned long long)r->mail.inode));
     *ret = r;
     return 0;

@@ -232,6 +232,21 @@ END
     exits 0
 }
 
+@test "another allocator, preloaded or linked, is the one that works" {
+    local found=
+    for lib in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4 /usr/lib/*/libmimalloc.so.2; do
+        [ -e "$lib" ] || continue
+        found=1
+        run --separate-stderr env LD_PRELOAD="$lib" "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap" threads 5000
+        exits 0
+        agrees
+        run --separate-stderr env LD_PRELOAD="$lib" "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap" plain 2000
+        exits 0
+        agrees
+    done
+    [ "$found" ] || skip "no other allocator is installed here"
+}
+
 @test "a static program is refused with a reason" {
     echo 'int main(void) { return 0; }' >s.c
     cc -static -o s s.c || skip "no static libc here"
