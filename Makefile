@@ -44,7 +44,10 @@ TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/
             $(if $(shell command -v rustc),tests/target/*.rs))))
 # Code that is loaded into the programs that are sampled: libc only, never instrumented.
 AGENT     := $(B)/libkelvin-agent.so
-AGENT_SRC := $(wildcard lib/*.c src/unwind/arch*.c)
+AGENT_SRC := $(filter-out lib/heap%,$(wildcard lib/*.c src/unwind/arch*.c))
+# The same for the heap: a library of its own, so that sampling leaves malloc alone.
+HEAP      := $(B)/libkelvin-heap.so
+HEAP_SRC  := $(wildcard lib/heap*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
 # The library behind include/kelvin_bench.h, with what it uses of src/. Its names stay inside.
 BENCHLIB     := $(B)/libkelvin_bench.a
 BENCHLIB_SRC := $(wildcard lib/bench/*.c) $(patsubst %,src/stats/%.c,paired repeats stats) \
@@ -61,7 +64,7 @@ JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
 .PHONY: mutants tsan fuzzers all help demo check check-all tested lint bench fuzz golden unit targets install uninstall clean setup deb static
-all: $(B)/kelvin $(AGENT) $(BENCHLIB)
+all: $(B)/kelvin $(AGENT) $(HEAP) $(BENCHLIB)
 
 help:
 	@echo 'make            build $(B)/kelvin'
@@ -91,9 +94,11 @@ $(LIB): $(CORE)
 
 # -z now: no symbol is looked up inside the signal handler. -O2 whatever the program's: threads
 # must not have a frame of ours on their stacks.
-$(AGENT): $(AGENT_SRC) $(wildcard lib/*.h src/unwind/*.h) src/wire/mailbox.h $(B)/.flags
+$(AGENT): $(AGENT_SRC)
+$(HEAP): $(HEAP_SRC)
+$(AGENT) $(HEAP): $(wildcard lib/*.h src/unwind/*.h) $(wildcard src/wire/*.h) $(B)/.flags
 	$(call say,AGENT) $(CC) -std=gnu17 -D_GNU_SOURCE -Isrc $(WARN) -g -O2 -fPIC -fvisibility=hidden \
-	  -ftls-model=initial-exec -shared -Wl,-z,now,-z,defs -o $@ $(AGENT_SRC)
+	  -ftls-model=initial-exec -shared -Wl,-z,now,-z,defs -o $@ $(filter %.c,$^)
 
 # Joined into one object in which only kelvin_* can be seen from outside: programs have names too.
 $(BENCHLIB): $(BENCHLIB_OBJ)

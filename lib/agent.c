@@ -1,12 +1,11 @@
 #include "agent.h"
+#include "proc.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Slots to look at before a letter is given up. */
@@ -42,32 +41,6 @@ static struct mailbox *mailbox_map(int fd, uint64_t inode)
     return at;
 }
 
-static char *put_str(char *to, const char *s)
-{
-    while (*s)
-        *to++ = *s++;
-    *to = '\0';
-    return to;
-}
-
-static char *put_number(char *to, uint64_t n)
-{
-    char digits[24], *at = digits + sizeof digits - 1;
-    *at = '\0';
-    do
-        *--at = (char)('0' + n % 10);
-    while (n /= 10);
-    return put_str(to, at);
-}
-
-/* stdio would use malloc. */
-static int open_fd_of(uint64_t pid, uint64_t fd)
-{
-    char path[80];
-    put_number(put_str(put_number(put_str(path, "/proc/"), pid), "/fd/"), fd);
-    return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
-}
-
 static struct mailbox *mailbox_find(void)
 {
     char *at = getenv(MAILBOX_ENV);
@@ -77,7 +50,7 @@ static struct mailbox *mailbox_find(void)
     struct mailbox *box = mailbox_map((int)fd, inode);
     if (box)
         return box;
-    int other = open_fd_of(pid, fd);
+    int other = proc_open_fd_of(pid, fd);
     if (other < 0)
         return NULL;
     box = mailbox_map(other, inode);
@@ -86,13 +59,6 @@ static struct mailbox *mailbox_find(void)
 }
 
 /* --- letters --- */
-
-uint64_t agent_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 struct letter *agent_letter_begin(enum letter_kind kind, uint32_t *ret_slot)
 {
@@ -105,7 +71,7 @@ struct letter *agent_letter_begin(enum letter_kind kind, uint32_t *ret_slot)
                                                      memory_order_acquire, memory_order_relaxed))
             continue;
         struct letter *l = (struct letter *)(agent.slots + (size_t)slot * agent.slot_bytes);
-        l->time_ns = agent_now_ns();
+        l->time_ns = proc_now_ns();
         l->kind = kind;
         l->pid = agent.pid;
         l->tid = self.tid;
@@ -125,55 +91,13 @@ void agent_letter_end(uint32_t slot)
 
 /* --- what is mapped --- */
 
-/* Lines of /proc/PID/maps as they come, byte by byte. */
-struct maps_text {
-    uint8_t *at;
-    uint32_t n, max;
-    uint32_t line, rights; /* where the line starts, and its "r-xp" */
-    bool full;
-};
-
-/* A line without a right to execute is taken back. */
-static void maps_add(struct maps_text *t, uint8_t c)
-{
-    if (t->n == t->max) {
-        t->full = true;
-        t->n = t->line;
-        return;
-    }
-    t->at[t->n++] = c;
-    if (c == ' ' && !t->rights)
-        t->rights = t->n;
-    if (c != '\n')
-        return;
-    if (t->at[t->rights + 2] != 'x')
-        t->n = t->line;
-    t->line = t->n;
-    t->rights = 0;
-}
-
-static uint32_t maps_read(uint8_t *to, uint32_t max)
-{
-    struct maps_text t = {.at = to, .max = max};
-    uint8_t part[1024];
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-    long n;
-    if (fd < 0)
-        return 0;
-    while (!t.full && (n = syscall(SYS_read, fd, part, sizeof part)) > 0)
-        for (long i = 0; i < n && !t.full; i++)
-            maps_add(&t, part[i]);
-    syscall(SYS_close, fd);
-    return t.line;
-}
-
 static void send_maps(enum letter_kind kind)
 {
     uint32_t slot;
     struct letter *l = agent_letter_begin(kind, &slot);
     if (!l)
         return; /* the recorder will look for itself */
-    l->n_bytes = maps_read(letter_bytes(l), agent.slot_bytes - (uint32_t)sizeof *l);
+    l->n_bytes = proc_read_maps(letter_bytes(l), agent.slot_bytes - (uint32_t)sizeof *l);
     agent_letter_end(slot);
 }
 

@@ -3,6 +3,7 @@
  *
  *     agent.c    finds the mailbox, follows fork, tells what is mapped
  *     sampler.c  a CPU-time timer for every thread, and the handler of its signal
+ *     proc.c     what is asked of the kernel without malloc
  *     shield.c   keeps the signal working when the program changes all signals at once
  *     narrow.c   keeps the signal away from threads that have no room for it
  *
@@ -50,8 +51,6 @@ void agent_init(void);
 /* A letter to fill in, or NULL when there is no room. Safe in a signal handler. */
 struct letter *agent_letter_begin(enum letter_kind kind, uint32_t *ret_slot);
 void agent_letter_end(uint32_t slot);
-
-uint64_t agent_now_ns(void);
 
 /* Set up the signal, and the main thread, whose stack ends at STACK_END. */
 void sampler_init(uintptr_t stack_end);

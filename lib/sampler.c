@@ -4,6 +4,7 @@
  * The handler makes no system call on its usual way, so it also works in a sandbox.
  */
 #include "agent.h"
+#include "proc.h"
 #include "unwind/walk.h"
 
 #include <dlfcn.h>
@@ -51,7 +52,7 @@ static void timer_set(uint64_t first_ns, uint64_t interval_ns)
  */
 static uint64_t first_ns(void)
 {
-    uint64_t tick_ns = agent.tick_ns, random = (uint64_t)self.tid << 32 ^ agent_now_ns();
+    uint64_t tick_ns = agent.tick_ns, random = (uint64_t)self.tid << 32 ^ proc_now_ns();
     uint64_t at = (random * UINT64_C(0x9e3779b97f4a7c15) >> 20) % agent.interval_ns;
     return agent.interval_ns <= tick_ns || at <= tick_ns / 2 ? 1 : at - tick_ns / 2;
 }

@@ -35,6 +35,7 @@ static const char *suffix_of(enum rule_unit unit)
     return unit == RULE_SHARE || unit == RULE_RELATIVE ? "%"
            : unit == RULE_POINTS                       ? " points"
            : unit == RULE_BITS                         ? " bits"
+           : unit == RULE_BLOCKS                       ? " blocks"
                                                        : "";
 }
 
@@ -55,8 +56,10 @@ static void add_digits(struct buf *b, double value, enum rule_unit unit)
     char s[UNITS_MAX];
     if (isinf(value))
         buf_str(b, value < 0 ? "-\xe2\x88\x9e" : "\xe2\x88\x9e");
-    else if (unit == RULE_COUNT)
+    else if (unit == RULE_COUNT || unit == RULE_BLOCKS)
         buf_str(b, units_count(s, (uint64_t)value));
+    else if (unit == RULE_BYTES)
+        buf_str(b, units_scaled(s, value, UNIT_BYTES));
     else if (unit == RULE_BITS)
         buf_printf(b, "%.0f", value);
     else if (unit == RULE_EXPONENT)
@@ -83,8 +86,10 @@ static void add_bound(struct buf *b, double value, enum rule_unit unit)
 {
     char s[UNITS_MAX];
     bool percent = unit == RULE_SHARE || is_change(unit);
-    if (unit == RULE_COUNT)
+    if (unit == RULE_COUNT || unit == RULE_BLOCKS)
         buf_str(b, units_count(s, (uint64_t)value));
+    else if (unit == RULE_BYTES)
+        buf_str(b, units_scaled(s, value, UNIT_BYTES));
     else
         buf_printf(b, is_change(unit) ? "%+.5g" : "%.5g", percent ? 100 * value : value);
 }
@@ -97,6 +102,9 @@ void check_range(struct buf *b, struct interval i, enum rule_unit unit)
     if (isinf(i.low) || isinf(i.high)) {
         buf_str(b, isinf(i.low) ? "at most " : "at least ");
         add_bound(b, isinf(i.low) ? i.high : i.low, unit);
+    } else if (i.low == i.high) {
+        buf_str(b, "exactly ");
+        add_bound(b, i.low, unit);
     } else {
         add_bound(b, i.low, unit);
         buf_str(b, "..");
@@ -377,7 +385,9 @@ static evaluate_fn *const evaluators[] = {
     [RULE_PRESENT] = check_presence,   [RULE_ABSENT] = check_presence,
     [RULE_DIFF_TOTAL] = check_change,  [RULE_DIFF_SELF] = check_change,
     [RULE_SIMD] = check_code,          [RULE_GROWTH_TOTAL] = check_growth,
-    [RULE_GROWTH_SELF] = check_growth,
+    [RULE_GROWTH_SELF] = check_growth, [RULE_PEAK] = check_heap,
+    [RULE_LEAKED] = check_heap,        [RULE_ALLOCATED] = check_heap,
+    [RULE_ALLOCATIONS] = check_heap,   [RULE_TEMPORARY] = check_heap,
 };
 
 static const char *expected_of(struct check_job *job, const struct rule *rule)

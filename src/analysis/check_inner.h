@@ -36,6 +36,7 @@ static inline bool check_is_exact(const struct selection *s)
 /* Each fills RET; -1 after noting an error. */
 int check_change(struct check_job *job, const struct rule *rule, struct check_result *ret);
 int check_code(struct check_job *job, const struct rule *rule, struct check_result *ret);
+int check_heap(struct check_job *job, const struct rule *rule, struct check_result *ret);
 int check_growth(struct check_job *job, const struct rule *rule, struct check_result *ret);
 
 /*

@@ -193,7 +193,37 @@ static const struct unit_limits {
     [RULE_POINTS] = {"a change is from -100 to +100 points", -100, 100, 0.01},
     [RULE_EXPONENT] = {"an exponent is from -10 to 10", -10, 10, 1},
     [RULE_BITS] = {"a width is from 64 to 512 bits", 64, 512, 1},
+    [RULE_BYTES] = {"a size is from 0 bytes up", 0, 1e18, 1},
+    [RULE_BLOCKS] = {"a number of blocks is from 0 up", 0, 1e18, 1},
 };
+
+/* "B", "KiB", "MB"... behind a size: how many bytes; 0 when it is none of them. */
+static double take_size_unit(struct line *l)
+{
+    static const struct {
+        const char *name;
+        double bytes;
+    } units[] = {{"B", 1},    {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3},
+                 {"KB", 1e3}, {"MB", 1e6},      {"GB", 1e9},      {"bytes", 1}};
+    if (!more(l))
+        return 1;
+    struct token word = take_word(l);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (text_is(word.text, units[i].name))
+            return units[i].bytes;
+    fail(l, word.at, "'%s' is no unit of memory: there are B, KiB, MiB, GiB, kB, MB and GB",
+         show(word.text).text);
+    return 0;
+}
+
+/* The unit stands behind the last number, and is meant for both. */
+static int take_size(struct line *l, struct rule_range *r)
+{
+    double bytes = take_size_unit(l);
+    r->is.low *= bytes;
+    r->is.high *= bytes;
+    return bytes > 0 ? 0 : -1;
+}
 
 /* "%" or "points" behind the last number of a range; the latter makes a change one in points. */
 static int take_unit(struct line *l, struct rule_range *r, bool percent)
@@ -231,21 +261,29 @@ static int check_range(struct line *l, const char *at, struct rule_range *r)
     return 0;
 }
 
-/* "<= 5%", ">= 5%", "5..10%" */
+static bool is_heap_unit(enum rule_unit unit)
+{
+    return unit == RULE_BYTES || unit == RULE_BLOCKS;
+}
+
+/* "<= 5%", ">= 5%", "5..10%"; of the heap also "== 0" */
 static int take_range(struct line *l, struct rule_range *r)
 {
     more(l);
     const char *at = l->rest.at;
     bool most = text_starts(l->rest, "<="), least = text_starts(l->rest, ">="), percent;
+    bool equal = is_heap_unit(r->unit) && text_starts(l->rest, "==");
     r->is = (struct interval){-INFINITY, INFINITY};
-    if (!most && !least && !number_length(l->rest))
+    if (!most && !least && !equal && !number_length(l->rest))
         return fail(l, at, "%s: write '<= N', '>= N' or 'A..B'",
                     l->rest.n ? "this is no range" : "a range is missing");
-    skip(l, most || least ? 2 : 0);
+    skip(l, most || least || equal ? 2 : 0);
     if (take_number(l, most ? &r->is.high : &r->is.low) != 0)
         return -1;
     percent = take_char(l, '%');
-    if (!most && !least) {
+    if (equal)
+        r->is.high = r->is.low;
+    if (!most && !least && !equal) {
         if (!text_starts(l->rest, ".."))
             return fail(l, l->rest.at, "a range has two ends: 'A..B', or write '<= N' or '>= N'");
         skip(l, 2);
@@ -253,6 +291,8 @@ static int take_range(struct line *l, struct rule_range *r)
             return -1;
         percent = take_char(l, '%');
     }
+    if (r->unit == RULE_BYTES && !percent && take_size(l, r) != 0)
+        return -1;
     if (l->rest.n && !is_blank(*l->rest.at) && *l->rest.at != '#')
         return fail(l, l->rest.at, "'%s' is too much here", show(l->rest).text);
     return take_unit(l, r, percent) != 0 ? -1 : check_range(l, at, r);
@@ -341,8 +381,8 @@ static int parse_simd(struct line *l, struct rule *rule)
 
 static bool range_follows(struct line *l)
 {
-    return more(l) &&
-           (text_starts(l->rest, "<=") || text_starts(l->rest, ">=") || number_length(l->rest));
+    return more(l) && (text_starts(l->rest, "<=") || text_starts(l->rest, ">=") ||
+                       text_starts(l->rest, "==") || number_length(l->rest));
 }
 
 /* "growth total <= 1" is about all of it; "growth total f", "growth f" about f and its callees. */
@@ -356,6 +396,16 @@ static int parse_growth(struct line *l, struct rule *rule)
     if (!total && !self)
         *l = start;
     if ((!total || !range_follows(l)) && take_function(l, rule) != 0)
+        return -1;
+    return take_range(l, &rule->range);
+}
+
+/* "peak <= 200 MiB", "allocations render_frame == 0" */
+static int parse_heap(struct line *l, struct rule *rule)
+{
+    bool blocks = rule->kind == RULE_ALLOCATIONS || rule->kind == RULE_TEMPORARY;
+    rule->range.unit = blocks ? RULE_BLOCKS : RULE_BYTES;
+    if (!rule->function && !range_follows(l) && take_function(l, rule) != 0)
         return -1;
     return take_range(l, &rule->range);
 }
@@ -376,23 +426,45 @@ static const struct form {
     {"diff", RULE_DIFF_TOTAL, parse_diff},
     {"simd", RULE_SIMD, parse_simd},
     {"growth", RULE_GROWTH_TOTAL, parse_growth},
+    {"peak", RULE_PEAK, parse_heap},
+    {"leaked", RULE_LEAKED, parse_heap},
+    {"allocated", RULE_ALLOCATED, parse_heap},
+    {"allocations", RULE_ALLOCATIONS, parse_heap},
+    {"allocs", RULE_ALLOCATIONS, parse_heap},
+    {"temporary", RULE_TEMPORARY, parse_heap},
 };
+
+/* "allocs(f)" is "allocs f". */
+static void take_argument(struct line *l, struct token *word, struct rule *rule)
+{
+    const char *open = memchr(word->text.at, '(', word->text.n);
+    if (!open || open == word->text.at || word->text.at[word->text.n - 1] != ')')
+        return;
+    size_t before = (size_t)(open - word->text.at);
+    struct text name = {open + 1, word->text.n - before - 2};
+    rule->function = arena_text(&l->rules->arena, name).at;
+    rule->column = column_of(l, open + 1);
+    word->text.n = before;
+}
 
 static int parse_rule(struct line *l, struct rule *rule)
 {
     struct token word = take_word(l);
+    take_argument(l, &word, rule);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (!text_is(word.text, forms[i].word))
+        if (!text_is(word.text, forms[i].word) || (rule->function && forms[i].parse != parse_heap))
             continue;
         rule->kind = forms[i].kind;
         if (forms[i].parse(l, rule) != 0)
             return -1;
         return more(l) ? fail(l, l->rest.at, "'%s' is too much here", show(l->rest).text) : 0;
     }
-    return fail(l, word.at,
-                "no rule starts with '%s': there are total, self, samples, lost, unfinished, "
-                "unnamed, present, absent, diff, simd and growth",
-                show(word.text).text);
+    return fail(
+        l, word.at,
+        "no rule starts with '%s': there are total, self, samples, lost, unfinished, "
+        "unnamed, present, absent, diff, simd, growth, and of the heap peak, leaked, allocated, "
+        "allocations and temporary",
+        show(word.text).text);
 }
 
 static void parse_line(struct rules *r, struct text source, uint32_t number)

@@ -11,6 +11,9 @@
  *     simd matmul packed >= 80% width >= 256
  *     growth matmul <= 1.2                  exponent over sizes; "growth total" is the whole
  *
+ *     peak <= 200 MiB                       the heap; also leaked, allocated, allocations,
+ * temporary allocations render_frame == 0         below a function; or allocs(render_frame) == 0
+ *
  * doc/rules.md is the reference. Every line with an error is told, with its place.
  */
 #pragma once
@@ -32,6 +35,11 @@ enum rule_kind {
     RULE_SIMD,
     RULE_GROWTH_TOTAL, /* without a function: of the whole */
     RULE_GROWTH_SELF,
+    RULE_PEAK, /* of the heap; without a function: of all of it */
+    RULE_LEAKED,
+    RULE_ALLOCATED,
+    RULE_ALLOCATIONS,
+    RULE_TEMPORARY,
 };
 
 enum rule_unit {
@@ -42,6 +50,8 @@ enum rule_unit {
     RULE_POINTS,   /* change of a share, as part of the whole: 0.05 is 5 points */
     RULE_EXPONENT,
     RULE_BITS, /* width of vectors */
+    RULE_BYTES,
+    RULE_BLOCKS,
 };
 
 /* Both ends belong to it; -INFINITY and INFINITY where it is open. */

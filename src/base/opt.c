@@ -140,6 +140,9 @@ static int set(const struct opt *o, void *to, const char *value, struct err *err
     case OPT_TEXT:
         *(const char **)field = value;
         return 0;
+    case OPT_OPTIONAL:
+        *(const char **)field = value ? value : "";
+        return 0;
     case OPT_LIST:
         return opt_list_add(o, field, value, err);
     case OPT_INT:
@@ -165,6 +168,8 @@ static int opt_take(const struct opt *table, void *to, int left, char **args, st
             return err_set(err, EXIT_ERROR, "--%s takes no value", o->name);
         return set(o, to, NULL, err) == 0 ? 1 : -1;
     }
+    if (o->kind == OPT_OPTIONAL)
+        return set(o, to, value ? value + 1 : NULL, err) == 0 ? 1 : -1;
     if (value)
         value++;
     else if (!is_long && word[2])
@@ -213,7 +218,7 @@ int opt_front(const struct opt *table, int n, char **args)
         bool joined = is_long ? strchr(word, '=') != NULL : word[2] != '\0';
         const struct opt *o =
             is_long ? find_long(table, word + 2, strlen(word + 2)) : find_letter(table, word[1]);
-        if (o && o->kind != OPT_FLAG && !joined && i < n)
+        if (o && o->kind != OPT_FLAG && o->kind != OPT_OPTIONAL && !joined && i < n)
             i++;
     }
     return i;

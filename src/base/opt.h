@@ -12,12 +12,13 @@
 #include <stddef.h>
 
 enum opt_kind {
-    OPT_FLAG,   /* bool */
-    OPT_TEXT,   /* const char * */
-    OPT_INT,    /* long; min and max apply */
-    OPT_NUMBER, /* double; min and max apply */
-    OPT_CHOICE, /* const char *, one of choices */
-    OPT_LIST,   /* struct opt_list: may be given several times */
+    OPT_FLAG,     /* bool */
+    OPT_TEXT,     /* const char * */
+    OPT_OPTIONAL, /* const char *, from "--name=VALUE" only; "" for "--name" */
+    OPT_INT,      /* long; min and max apply */
+    OPT_NUMBER,   /* double; min and max apply */
+    OPT_CHOICE,   /* const char *, one of choices */
+    OPT_LIST,     /* struct opt_list: may be given several times */
 };
 
 /* The values of an option in the order given; what does not fit is an error. */

@@ -28,6 +28,7 @@ extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_flame;
 extern const struct command command_fold;
+extern const struct command command_heap;
 extern const struct command command_help;
 extern const struct command command_history;
 extern const struct command command_info;

@@ -25,6 +25,10 @@ static const struct opt record_table[] = {
     {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
      .max = 1e7},
+    {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES]",
+     "record the heap as well: every allocation, or with =sampled one in BYTES on average "
+     "(default: "
+     "524288), for production"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
      "perf (perf_event_open), timer (inside the program), or auto: the first that works here "
      "(default: auto)",
@@ -76,10 +80,23 @@ static int split_events(struct record_opts *o, struct words *words, struct err *
 
 static int check(const struct record_opts *o, char **command, struct err *err)
 {
+    uint64_t ignored;
     if (!command && !o->pid)
         return err_set(err, EXIT_OWN, "record: what? 'kelvin record -- ./app', or -p PID");
     if (command && o->pid)
         return err_set(err, EXIT_OWN, "record: give a command or -p PID, not both");
+    if (o->heap && !command)
+        return err_set(err, EXIT_OWN,
+                       "record: --heap cannot attach to a running process: start it with 'kelvin "
+                       "record --heap -- COMMAND'");
+    if (o->heap && o->rotate_s > 0)
+        return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
+    if (!record_heap_bytes(o->heap, &ignored))
+        return err_set(
+            err, EXIT_OWN,
+            "record: --heap is '--heap', '--heap=sampled' or '--heap=sampled:BYTES', not "
+            "'--heap=%s'",
+            o->heap);
     return 0;
 }
 
@@ -152,13 +169,21 @@ const struct command command_record = {
         "becomes FILE; a recording that it replaces stays as FILE.old. With --min-samples or "
         "--strict a recording that is not good enough leaves FILE as it was and exits with 3.\n"
         "\n"
+        "With --heap a library that is preloaded also records every allocation with its call "
+        "stack: "
+        "'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take --value "
+        "allocations, allocated, frees, freed, leaked, peak or temporary. Static and setuid "
+        "programs cannot "
+        "be recorded that way.\n"
+        "\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); "
         "125 if kelvin itself failed, 126 if the command cannot be run, 127 if there is none.",
     .examples =
         "kelvin record -- ./app --args           # writes app.kelvin\n"
         "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
         "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
-        "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own",
+        "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
+        "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin",
     .opts = record_table,
     .run = record_run,
 };

@@ -222,6 +222,25 @@ static void print_next(const char *out, int stem)
     utf8_print(stderr, buf_cstr(&line));
 }
 
+static void print_heap(const struct heap_facts *h)
+{
+    char n[UNITS_MAX], size[3][UNITS_MAX];
+    fprintf(stderr, "  heap: %s%s allocations, %s; peak %s, never freed %s\n",
+            h->samples ? "about " : "", units_count(n, (uint64_t)h->allocations),
+            units_scaled(size[0], (double)h->allocated, "bytes"),
+            units_scaled(size[1], (double)h->peak, "bytes"),
+            units_scaled(size[2], (double)h->leaked, "bytes"));
+    if (!h->programs)
+        fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
+              "LD_PRELOAD\n",
+              stderr);
+    if (h->waits)
+        fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
+                units_count(n, h->waits));
+    if (h->lost)
+        fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
+}
+
 void record_summary(const struct record_facts *f, const struct record_opts *o)
 {
     char bytes[UNITS_MAX];
@@ -238,6 +257,8 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         print_note(f);
     print_few(f, command ? command[0] : NULL);
     print_interpreter(command);
+    if (f->has_heap)
+        print_heap(&f->heap);
     if (o->rotate_s > 0) {
         command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
         return;

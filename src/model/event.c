@@ -8,6 +8,7 @@ static const char *const ways[OBTAINED_WAYS] = {
     [BY_HARDWARE] = "hardware counter",     [BY_TIMER] = "in-process timer",
     [BY_SOFTWARE_EVENT] = "software event", [BY_TRACE] = "trace",
     [BY_EXACT_COUNT] = "exact count",       [BY_SIMULATION] = "simulation",
+    [BY_BYTES] = "sampled by bytes",
 };
 
 const char *obtained_name(enum obtained o)

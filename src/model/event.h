@@ -15,6 +15,7 @@ enum obtained {
     BY_TRACE,
     BY_EXACT_COUNT,
     BY_SIMULATION,
+    BY_BYTES, /* a sample every so many bytes that are allocated, at random */
     OBTAINED_WAYS,
 };
 

@@ -392,6 +392,14 @@ struct thread_id processes_thread(struct processes *ps, int pid, int tid)
     return id;
 }
 
+struct thread_id processes_thread_called(struct processes *ps, int pid, int tid, const char *comm)
+{
+    const struct task *t = task_find(ps, tid);
+    if (!t || t->pid != pid || !t->comm.i)
+        processes_comm(ps, pid, tid, comm, false);
+    return processes_thread(ps, pid, tid);
+}
+
 /* --- mappings --- */
 
 /* Memory with code and no file that could name it: what compilers at run time make. */
@@ -679,6 +687,16 @@ static struct address_space *space_of(const struct processes *ps, int pid)
 uint32_t processes_space(const struct processes *ps, int pid)
 {
     return space_of(ps, pid)->serial;
+}
+
+struct frame_id processes_frame(struct processes *ps, int pid, uint64_t pc)
+{
+    return user_frame(ps, space_of(ps, pid), pid, pc);
+}
+
+bool processes_code(struct processes *ps, int pid, size_t i, struct unwind_code *ret)
+{
+    return unwind_space_code(space_of(ps, pid)->unwind, i, ret);
 }
 
 enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s)

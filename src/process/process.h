@@ -57,8 +57,18 @@ struct stack_id processes_stack(struct processes *ps, const struct process_sampl
                                 enum unwind_end *ret_end);
 struct thread_id processes_thread(struct processes *ps, int pid, int tid);
 
+/* The same for a thread that has told its name itself: it counts where nobody else told one. */
+struct thread_id processes_thread_called(struct processes *ps, int pid, int tid, const char *comm);
+
 /* A number for what a process has mapped now: the same number, the same frames for the same pcs. */
 uint32_t processes_space(const struct processes *ps, int pid);
+
+/* The frame of an address inside the instruction that calls, for stacks that were walked elsewhere.
+ */
+struct frame_id processes_frame(struct processes *ps, int pid, uint64_t pc);
+
+/* The I-th mapping of a process that has code; false when there are fewer. */
+bool processes_code(struct processes *ps, int pid, size_t i, struct unwind_code *ret);
 
 /* How unwinding a sample would end; nothing is added to the profile. */
 enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s);

@@ -3,12 +3,16 @@
 #include "record/urgent.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 
 /* With the time between two polls this makes the second that a kill may cost. */
 #define FLUSH_NS 700000000u
+
+/* Programs that begin wait for an answer; idle, this costs next to nothing. */
+enum { HEAP_POLL_MS = 4 };
 
 /* Where a command catches Ctrl-C and goes on, the third one ends the recording without it. */
 enum { INTERRUPTS_MAX = 3 };
@@ -189,6 +193,15 @@ static int start_engine(struct recorder *r, struct err *err)
     return 0;
 }
 
+static int start_heap(struct recorder *r, struct err *err)
+{
+    struct heap_opts o = {.command = r->opts.command,
+                          .profile = r->profile,
+                          .processes = r->processes,
+                          .sample_bytes = r->opts.heap_sample_bytes};
+    return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
+}
+
 /* The command waits while sampling is set up for it. */
 static int start_command(struct recorder *r, struct err *err)
 {
@@ -197,6 +210,8 @@ static int start_command(struct recorder *r, struct err *err)
     if (launch_fork(&r->launch, argv, &r->signals.before, err) != 0)
         return -1;
     urgent_begin();
+    if (r->heap)
+        heap_attach(r->heap);
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)
@@ -228,7 +243,8 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
-    if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || begin_file(r, o->output, err) != 0)
+    if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
+        begin_file(r, o->output, err) != 0)
         return -1;
     return o->command ? start_command(r, err) : start_process(r, err);
 }
@@ -282,13 +298,13 @@ static bool take_duration(struct recorder *r)
 
 static int wait_ms(const struct recorder *r)
 {
-    double left_ms = r->engine->poll_ms;
+    double left_ms = r->heap ? (r->heap_busy ? 0 : HEAP_POLL_MS) : r->engine->poll_ms;
     if (r->opts.duration_s > 0) {
         double end_ms =
             r->opts.duration_s * 1000 - (double)(clock_monotonic_ns() - r->start_ns) / 1e6;
         left_ms = end_ms < left_ms ? end_ms : left_ms;
     }
-    return left_ms < 0 ? 0 : (int)left_ms + 1;
+    return left_ms <= 0 ? 0 : (int)ceil(left_ms);
 }
 
 /* Wait for something to happen; true when that was the last. */
@@ -324,6 +340,8 @@ static int give_up(struct recorder *r)
     r->engine->stop(r->run);
     urgent_end();
     r->end_ns = clock_monotonic_ns();
+    if (r->heap)
+        heap_stop(r->heap, r->end_ns);
     if (r->opts.command && !r->exited)
         take_end(r, true);
     return -1;
@@ -334,17 +352,25 @@ int recorder_run(struct recorder *r, struct err *err)
     bool over = false;
     while (!over) {
         over = wait_for_end(r);
-        if (r->engine->poll(r->run, err) != 0 || beat(r, err) != 0)
+        /* The engine first: it hears of processes whose threads the heap asks for. */
+        if (r->engine->poll(r->run, err) != 0)
+            return give_up(r);
+        if (r->heap)
+            r->heap_busy = heap_poll(r->heap);
+        if (beat(r, err) != 0)
             return give_up(r);
     }
     r->end_ns = clock_monotonic_ns();
     r->engine->stop(r->run);
     urgent_end();
+    if (r->heap)
+        heap_stop(r->heap, r->end_ns);
     return flush(r, err);
 }
 
 void recorder_done(struct recorder *r, bool keep_part)
 {
+    heap_close(r->heap);
     if (r->engine)
         r->engine->close(r->run);
     subprocess_done(&r->launch);

@@ -11,6 +11,7 @@
 #pragma once
 #include "base/signals.h"
 #include "record/engine.h"
+#include "record/heap.h"
 #include "record/launch.h"
 #include "record/partfile.h"
 #include "record/tally.h"
@@ -27,6 +28,8 @@ struct recorder_opts {
     int pid;
     double duration_s;                        /* 0 = until the command or process ends */
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
+    bool heap;                                /* every allocation of the command as well */
+    uint64_t heap_sample_bytes;               /* of heap: see heap_opts */
     bool keep_old;                            /* a FILE that is replaced stays as FILE.old */
     /* Begin a new file so often; 0 = never. See recorder_rotate(). */
     double rotate_s;
@@ -70,6 +73,8 @@ struct recorder {
 
     /* inside */
     void *run;
+    struct heap *heap; /* NULL = not asked for */
+    bool heap_busy;    /* there is more to take from it */
     struct processes *processes;
     struct subprocess launch;
     struct signals signals;

@@ -11,22 +11,17 @@
 #include "base/clock.h"
 #include "model/meta.h"
 #include "record/engine.h"
+#include "record/preload.h"
 #include "record/timer_follow.h"
 #include "record/timer_mail.h"
 #include "record/timer_program.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 enum { POLL_MS = 50, STACK_MAX_BYTES = 256 << 10, RATE_MAX_HZ = 10000 };
-
-/* Variables that the command gets, and what they were before. */
-enum { ENV_PRELOAD, ENV_MAILBOX, ENV_ASAN, ENVS };
-
-static const char *const env_names[ENVS] = {"LD_PRELOAD", MAILBOX_ENV, "ASAN_OPTIONS"};
 
 struct timer_run {
     struct engine_opts opts;
@@ -34,8 +29,8 @@ struct timer_run {
     struct mail mail;
     struct follow follow;
     struct engine_facts facts;
-    bool env_set, stopped;
-    char *env_before[ENVS];
+    struct preload preload;
+    bool stopped;
     uint64_t starts; /* programs that the agent got into */
     uint64_t period_ns;
     uint64_t start_ns;
@@ -43,43 +38,6 @@ struct timer_run {
 };
 
 /* --- can it work? --- */
-
-static char *agent_beside(const char *exe, const char *folder)
-{
-    int n = (int)(strrchr(exe, '/') - exe);
-    char *path = mem_printf("%.*s/%s" MAILBOX_AGENT_FILE, n, exe, folder);
-    if (access(path, R_OK) == 0)
-        return path;
-    free(path);
-    return NULL;
-}
-
-/* Where it was built, or where it was installed. NULL = nowhere. */
-static char *agent_find(void)
-{
-    char exe[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    if (n <= 0)
-        return NULL;
-    exe[n] = '\0';
-    char *path = agent_beside(exe, "");
-    return path ? path : agent_beside(exe, "../lib/kelvin/");
-}
-
-static int check_agent(struct err *err)
-{
-    autofree char *path = agent_find();
-    if (!path)
-        return err_set(err, EXIT_ERROR,
-                       "no " MAILBOX_AGENT_FILE " beside kelvin or in ../lib/kelvin: install "
-                       "kelvin whole ('make install')");
-    if (strpbrk(path, ": "))
-        return err_set(err, EXIT_ERROR,
-                       "'%s' cannot be preloaded: install kelvin in a folder without blanks or "
-                       "colons in its name",
-                       path);
-    return 0;
-}
 
 static int check_timer(struct err *err)
 {
@@ -101,49 +59,9 @@ static int timer_probe(const struct engine_opts *o, struct err *err)
         return err_set(err, EXIT_ERROR,
                        "the timer engine knows only CPU time, not the event '%s': leave out -e",
                        o->events[0]);
-    if (check_agent(err) != 0 || check_timer(err) != 0)
+    if (preload_check(MAILBOX_AGENT_FILE, err) != 0 || check_timer(err) != 0)
         return -1;
     return o->command ? timer_program_check(o->command[0], err) : 0;
-}
-
-/* --- the environment of the command --- */
-
-static void set_env(struct timer_run *r, int which, char *value)
-{
-    const char *before = getenv(env_names[which]);
-    r->env_before[which] = before ? mem_strdup(before) : NULL;
-    setenv(env_names[which], value, 1);
-    free(value);
-}
-
-/* Last of the preloads: a memory checker among them insists on being the first. */
-static char *joined(const char *name, const char *more)
-{
-    const char *before = getenv(name);
-    return before && *before ? mem_printf("%s:%s", before, more) : mem_strdup(more);
-}
-
-static void env_begin(struct timer_run *r)
-{
-    autofree char *agent = agent_find();
-    set_env(r, ENV_PRELOAD, joined(env_names[ENV_PRELOAD], agent ? agent : ""));
-    set_env(r, ENV_MAILBOX,
-            mem_printf("%d %d %llu", getpid(), r->mail.fd, (unsigned long long)r->mail.inode));
-    /* Programs built with ASan refuse to start when something was loaded before its library. */
-    set_env(r, ENV_ASAN, joined(env_names[ENV_ASAN], "verify_asan_link_order=0"));
-    r->env_set = true;
-}
-
-static void env_end(struct timer_run *r)
-{
-    for (int i = 0; r->env_set && i < ENVS; i++) {
-        if (r->env_before[i])
-            setenv(env_names[i], r->env_before[i], 1);
-        else
-            unsetenv(env_names[i]);
-        free(r->env_before[i]);
-    }
-    r->env_set = false;
 }
 
 /* --- life --- */
@@ -153,7 +71,7 @@ static void timer_close(void *run)
     struct timer_run *r = run;
     if (!r)
         return;
-    env_end(r);
+    preload_end(&r->preload);
     mail_close(&r->mail);
     follow_done(&r->follow);
     free(r);
@@ -201,7 +119,9 @@ static int timer_open(const struct engine_opts *o, const struct engine_sink *to,
         timer_close(r);
         return -1;
     }
-    env_begin(r);
+    preload_begin(
+        &r->preload, MAILBOX_AGENT_FILE, PRELOAD_LAST, MAILBOX_ENV,
+        mem_printf("%d %d %llu", getpid(), r->mail.fd, (unsigned long long)r->mail.inode));
     *ret = r;
     return 0;
 }
@@ -212,7 +132,7 @@ static int timer_attach(void *run, int pid, struct err *err)
     struct timer_run *r = run;
     (void)pid;
     (void)err;
-    env_end(r);
+    preload_end(&r->preload);
     return 0;
 }
 

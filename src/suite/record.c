@@ -88,6 +88,9 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->bytes = r->writer.bytes;
     if (r->exited)
         f->cpu_ns = clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime);
+    f->has_heap = r->heap != NULL;
+    if (r->heap)
+        f->heap = *heap_facts(r->heap);
 }
 
 /* --- is it good enough --- */
@@ -230,9 +233,26 @@ static bool wait_for_files(struct job *j)
     return good;
 }
 
+bool record_heap_bytes(const char *heap, uint64_t *ret)
+{
+    char *end;
+    *ret = 0;
+    if (!heap || !*heap || strcmp(heap, "exact") == 0)
+        return true;
+    *ret = RECORD_HEAP_BYTES;
+    if (strcmp(heap, "sampled") == 0)
+        return true;
+    if (strncmp(heap, "sampled:", 8) != 0)
+        return false;
+    *ret = strtoull(heap + 8, &end, 10);
+    return end != heap + 8 && !*end && *ret && *ret <= UINT64_C(1) << 40;
+}
+
 static struct recorder_opts recorder_opts_of(const struct record_opts *o, const char *output,
                                              char **command)
 {
+    uint64_t heap_bytes;
+    record_heap_bytes(o->heap, &heap_bytes);
     return (struct recorder_opts){
         .engine = {.rate_hz = o->rate_hz,
                    .events = o->events.at,
@@ -245,6 +265,8 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .pid = (int)o->pid,
         .duration_s = o->duration_s,
         .status = o->status,
+        .heap = o->heap != NULL,
+        .heap_sample_bytes = heap_bytes,
         .keep_old = true,
         .rotate_s = o->rotate_s,
         .rotate = next_file,

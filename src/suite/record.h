@@ -28,7 +28,8 @@ struct record_opts {
     double rate_hz, duration_s, rotate_s;
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
     bool strict, allow_partial, quiet, user_only, hide_arguments;
-    char **args; /* the caller's own options, for the label */
+    const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
+    char **args;      /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
 };
@@ -41,6 +42,9 @@ enum record_gate {
     GATE_UNFINISHED,
     GATE_UNNAMED,
 };
+
+/* Bytes between two samples of the heap, unless told otherwise. */
+#define RECORD_HEAP_BYTES (UINT64_C(512) << 10)
 
 /* What came of it. Plain data: it may cross a pipe. */
 struct record_facts {
@@ -68,12 +72,17 @@ struct record_facts {
         char event[64]; /* "" = no more */
         uint64_t samples;
     } others[ENGINE_EVENTS_MAX]; /* events besides the first */
+    bool has_heap;
+    struct heap_facts heap;
     double unnamed_share;
     struct {
         char name[RECORD_NAME_BYTES];
         double share;  /* of all samples */
     } top[RECORD_TOP]; /* functions by self time; share 0 = no more */
 };
+
+/* What "sampled:BYTES" asks for; 0 = every block. False when it makes no sense. */
+bool record_heap_bytes(const char *heap, uint64_t *ret);
 
 /*
  * Record COMMAND (NULL-terminated), or process opts->pid where it is NULL. Returns 0 when the

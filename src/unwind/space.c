@@ -375,3 +375,13 @@ const struct unwind_row *space_rule_slow(struct unwind_space *s, uint64_t pc,
     slot->row.cfa |= planted(m, pc - m->bias, row);
     return &slot->row;
 }
+
+bool unwind_space_code(struct unwind_space *s, size_t i, struct unwind_code *ret)
+{
+    if (i >= s->n_maps)
+        return false;
+    struct mapped *m = &s->maps[i];
+    open_map(s, m);
+    *ret = (struct unwind_code){m->map.start, m->map.end, m->bias, m->table};
+    return true;
+}

@@ -42,3 +42,13 @@ uint64_t unwind_space_vaddr(struct unwind_space *s, uint64_t pc);
  * many a C library: x86-64's __restore_rt.
  */
 bool unwind_space_is_trampoline(struct unwind_space *s, uint64_t pc);
+
+/* What is mapped at one place, and its rules. */
+struct unwind_code {
+    uint64_t start, end;
+    uint64_t bias;                    /* address in memory - address in the file */
+    const struct unwind_table *table; /* NULL: no file, or not ELF */
+};
+
+/* The I-th mapping, by address; false when there are fewer. */
+bool unwind_space_code(struct unwind_space *s, size_t i, struct unwind_code *ret);

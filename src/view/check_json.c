@@ -24,7 +24,8 @@ static const char *const unit_names[] = {
     [RULE_NONE] = "",        [RULE_SHARE] = "share",
     [RULE_COUNT] = "count",  [RULE_RELATIVE] = "relative",
     [RULE_POINTS] = "share", [RULE_EXPONENT] = "exponent",
-    [RULE_BITS] = "bits",
+    [RULE_BITS] = "bits",    [RULE_BYTES] = "bytes",
+    [RULE_BLOCKS] = "count",
 };
 
 static void result(struct json *j, const struct check_result *r)

@@ -1,0 +1,141 @@
+#include "channel.h"
+
+#include "proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct channel *channel;
+
+/* Copies: the memory may be scribbled on. */
+static uint32_t n_rings, ring_bytes;
+
+/* --- finding it --- */
+
+static bool is_sane(const struct channel *c, uint64_t size_bytes)
+{
+    return c->magic == CHANNEL_MAGIC && c->size_bytes == size_bytes && c->n_rings &&
+           c->ring_bytes >= CHANNEL_PAGE && !(c->ring_bytes & (c->ring_bytes - 1)) &&
+           channel_size(c->n_rings, c->ring_bytes) == size_bytes;
+}
+
+static void *map_fd(int fd, uint64_t inode, int rights, uint64_t *ret_bytes)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || st.st_ino != inode || st.st_size < CHANNEL_PAGE)
+        return NULL;
+    *ret_bytes = (uint64_t)st.st_size;
+    void *at = mmap(NULL, *ret_bytes, rights, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    madvise(at, *ret_bytes, MADV_DONTDUMP);
+    return at;
+}
+
+void *channel_map(uint64_t pid, const struct channel_file *f, bool writable, uint64_t *ret_bytes)
+{
+    int e = errno, rights = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *at = map_fd((int)f->fd, f->inode, rights, ret_bytes);
+    int other = at ? -1 : proc_open_fd_of(pid, f->fd);
+    if (other >= 0) {
+        at = map_fd(other, f->inode, rights, ret_bytes);
+        syscall(SYS_close, other);
+    }
+    errno = e;
+    return at;
+}
+
+/* Before libc has begun there is no environment but the kernel's. */
+void channel_find(void)
+{
+    char early[80], *at = environ ? getenv(CHANNEL_ENV) : early;
+    if (channel || !at || (at == early && !proc_read_env(CHANNEL_ENV, early, sizeof early)))
+        return;
+    uint64_t pid = strtoul(at, &at, 10), fd = strtoul(at, &at, 10), inode = strtoul(at, &at, 10);
+    uint64_t n_bytes;
+    struct channel *c =
+        channel_map(pid, &(struct channel_file){(uint32_t)fd, inode}, true, &n_bytes);
+    if (c && is_sane(c, n_bytes)) {
+        n_rings = c->n_rings;
+        ring_bytes = c->ring_bytes;
+        channel = c;
+    } else if (c) {
+        munmap(c, n_bytes);
+    }
+}
+
+/* --- rings --- */
+
+static bool take(struct ring_writer *w, uint32_t i, uint32_t task)
+{
+    struct ring *ring = channel_ring(channel, i);
+    uint32_t is = RING_FREE;
+    if (!atomic_compare_exchange_strong(&ring->state, &is, RING_TAKEN))
+        return false;
+    ring->task = task;
+    ring->pid = getpid();
+    ring->tid = (int32_t)syscall(SYS_gettid);
+    ring->start_ns = proc_now_ns();
+    prctl(PR_GET_NAME, ring->comm);
+    *w = (struct ring_writer){
+        .ring = ring, .data = channel_data(channel, n_rings, ring_bytes, i), .size = ring_bytes};
+    atomic_store_explicit(&ring->state, RING_LIVE, memory_order_release);
+    return true;
+}
+
+/* The first that is free: so few are touched, and the recorder looks at no more than that. */
+bool channel_open_ring(struct ring_writer *w, uint32_t task)
+{
+    int e = errno;
+    bool done = false;
+    for (uint32_t i = 0; i < n_rings && !done; i++) {
+        done = take(w, i, task);
+        uint32_t seen = atomic_load(&channel->next_ring);
+        while (done && seen < i + 1 &&
+               !atomic_compare_exchange_weak(&channel->next_ring, &seen, i + 1))
+            ;
+    }
+    if (!done)
+        atomic_fetch_add(&channel->no_ring, 1);
+    errno = e;
+    return done;
+}
+
+void channel_close_ring(struct ring_writer *w)
+{
+    struct ring *ring = w->ring;
+    if (!ring)
+        return;
+    w->ring = NULL;
+    atomic_store_explicit(&ring->state, RING_CLOSED, memory_order_release);
+}
+
+void channel_forget_ring(struct ring_writer *w)
+{
+    *w = (struct ring_writer){0};
+}
+
+/* --- a full ring --- */
+
+bool channel_wait(struct ring_writer *w)
+{
+    struct timespec ten_ms = {0, 10000000};
+    int e = errno;
+    uint32_t seen = atomic_load(&channel->wake);
+    atomic_fetch_add_explicit(&w->ring->waits, 1, memory_order_relaxed);
+    if (atomic_load(&w->ring->tail) == w->tail && !atomic_load(&channel->stop)) {
+        syscall(SYS_futex, &channel->wake, FUTEX_WAIT, seen, &ten_ms, NULL, 0);
+        if (syscall(SYS_kill, channel->recorder_pid, 0) != 0 && errno == ESRCH)
+            atomic_store(&channel->stop, 1);
+    }
+    errno = e;
+    return !atomic_load(&channel->stop);
+}

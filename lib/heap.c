@@ -1,0 +1,273 @@
+/*
+ * heap.c - stands in for malloc and its relatives: passes every call on, and tells of it.
+ *
+ * The functions behind are found by the dynamic linker, so that an allocator that is preloaded or
+ * linked is the one that works. C++'s new and delete come by malloc.
+ */
+#include "heap.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default")))
+
+/* Where we were called from: the frame of the function that is being compiled. */
+#if defined __x86_64__
+#define CALL                                                                        \
+    ((struct heap_call){(uintptr_t)__builtin_return_address(0),                     \
+                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
+                        *(uintptr_t *)__builtin_frame_address(0)})
+#else
+/* x29 points to the caller's x29 and our return address; the walk goes on by frame pointers. */
+#define CALL                                                                        \
+    ((struct heap_call){(uintptr_t)__builtin_return_address(0),                     \
+                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
+                        *(uintptr_t *)__builtin_frame_address(0)})
+#endif
+
+/* --- the functions behind --- */
+
+static struct {
+    void *(*malloc)(size_t);
+    void (*free)(void *);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void *(*reallocarray)(void *, size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    void (*free_sized)(void *, size_t);
+    void (*free_aligned_sized)(void *, size_t, size_t);
+    int (*dlclose)(void *);
+} real;
+
+/* What the linker itself asks for while it looks for malloc. Never given back. */
+enum { POOL_BYTES = 64 << 10 };
+static _Alignas(16) char pool[POOL_BYTES];
+static _Atomic size_t pool_used;
+static _Atomic bool found;
+/* volatile: libc's headers promise that dlsym does not call us. */
+static __thread volatile bool finding;
+
+static void *pool_take(size_t n)
+{
+    size_t whole = (n + 31) & ~(size_t)15;
+    size_t at = n < POOL_BYTES ? atomic_fetch_add(&pool_used, whole) : POOL_BYTES;
+    if (at + whole > POOL_BYTES) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    *(size_t *)(void *)(pool + at) = n;
+    return pool + at + 16;
+}
+
+static bool in_pool(const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)pool < POOL_BYTES;
+}
+
+static size_t pool_size(const void *p)
+{
+    return *(const size_t *)(const void *)((const char *)p - 16);
+}
+
+static void *find(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+/* True when calls can be passed on; false inside of the linker, when the pool must do. */
+static bool find_all(void)
+{
+    if (finding)
+        return false;
+    int e = errno;
+    finding = true;
+    real.malloc = find("malloc");
+    real.calloc = find("calloc");
+    real.realloc = find("realloc");
+    real.reallocarray = find("reallocarray");
+    real.posix_memalign = find("posix_memalign");
+    real.aligned_alloc = find("aligned_alloc");
+    real.memalign = find("memalign");
+    real.valloc = find("valloc");
+    real.pvalloc = find("pvalloc");
+    real.free_sized = find("free_sized");
+    real.free_aligned_sized = find("free_aligned_sized");
+    real.dlclose = find("dlclose");
+    real.free = find("free");
+    dlerror(); /* forget what was not found */
+    finding = false;
+    errno = e;
+    atomic_store(&found, true);
+    return true;
+}
+
+static inline bool can_pass(void)
+{
+    return HEAP_LIKELY(atomic_load_explicit(&found, memory_order_acquire)) || find_all();
+}
+
+/* --- allocating --- */
+
+API void *malloc(size_t n)
+{
+    if (!can_pass())
+        return pool_take(n);
+    void *p = real.malloc(n);
+    if (HEAP_LIKELY(p))
+        heap_tell_alloc(p, n, &CALL);
+    return p;
+}
+
+API void *calloc(size_t n, size_t each)
+{
+    if (!can_pass())
+        return pool_take(n * each); /* never used before: zero */
+    void *p = real.calloc(n, each);
+    if (HEAP_LIKELY(p))
+        heap_tell_alloc(p, n * each, &CALL);
+    return p;
+}
+
+/* From the linker's pool to the heap. */
+static void *leave_pool(void *old, size_t n)
+{
+    void *p = can_pass() ? real.malloc(n) : pool_take(n);
+    size_t had = pool_size(old);
+    if (p)
+        memcpy(p, old, had < n ? had : n);
+    return p;
+}
+
+/* The old block is gone from the moment of the call on: another thread may get its address. */
+static inline bool before_realloc(void *old)
+{
+    return old && heap_tell_free(old, HEAP_FREE_REALLOC);
+}
+
+/* KEPT: the old block, if that was told of and is still there when there is no new one. */
+static inline void after_realloc(void *kept, void *p, size_t n, const struct heap_call *call)
+{
+    if (p)
+        heap_tell_alloc(p, n, call);
+    else if (kept)
+        heap_tell_kept(kept);
+}
+
+API void *realloc(void *old, size_t n)
+{
+    if (old && in_pool(old)) {
+        void *p = leave_pool(old, n);
+        if (p && !in_pool(p))
+            heap_tell_alloc(p, n, &CALL);
+        return p;
+    }
+    if (!can_pass())
+        return pool_take(n);
+    bool told = before_realloc(old);
+    void *p = real.realloc(old, n);
+    after_realloc(told && n ? old : NULL, p, n, &CALL);
+    return p;
+}
+
+API void *reallocarray(void *old, size_t n, size_t each)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, each, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (!can_pass() || (old && in_pool(old)))
+        return leave_pool(old, bytes);
+    bool told = before_realloc(old);
+    void *p = real.reallocarray ? real.reallocarray(old, n, each) : real.realloc(old, bytes);
+    after_realloc(told && bytes ? old : NULL, p, bytes, &CALL);
+    return p;
+}
+
+API int posix_memalign(void **ret, size_t alignment, size_t n)
+{
+    if (!can_pass())
+        return ENOMEM;
+    int rc = real.posix_memalign(ret, alignment, n);
+    if (rc == 0 && *ret)
+        heap_tell_alloc(*ret, n, &CALL);
+    return rc;
+}
+
+API void *aligned_alloc(size_t alignment, size_t n)
+{
+    void *p = can_pass() ? real.aligned_alloc(alignment, n) : NULL;
+    if (p)
+        heap_tell_alloc(p, n, &CALL);
+    return p;
+}
+
+API void *memalign(size_t alignment, size_t n)
+{
+    void *p = can_pass() ? real.memalign(alignment, n) : NULL;
+    if (p)
+        heap_tell_alloc(p, n, &CALL);
+    return p;
+}
+
+API void *valloc(size_t n)
+{
+    void *p = can_pass() && real.valloc ? real.valloc(n) : NULL;
+    if (p)
+        heap_tell_alloc(p, n, &CALL);
+    return p;
+}
+
+API void *pvalloc(size_t n)
+{
+    void *p = can_pass() && real.pvalloc ? real.pvalloc(n) : NULL;
+    if (p)
+        heap_tell_alloc(p, n, &CALL);
+    return p;
+}
+
+/* --- giving back --- */
+
+API void free(void *p)
+{
+    if (!p || in_pool(p) || !can_pass())
+        return;
+    heap_tell_free(p, 0);
+    real.free(p);
+}
+
+/* C23's, where libc has them; else they are free(). */
+void free_sized(void *p, size_t n);
+void free_aligned_sized(void *p, size_t alignment, size_t n);
+
+API void free_sized(void *p, size_t n)
+{
+    if (!p || in_pool(p) || !can_pass())
+        return;
+    heap_tell_free(p, 0);
+    real.free_sized ? real.free_sized(p, n) : real.free(p);
+}
+
+API void free_aligned_sized(void *p, size_t alignment, size_t n)
+{
+    if (!p || in_pool(p) || !can_pass())
+        return;
+    heap_tell_free(p, 0);
+    real.free_aligned_sized ? real.free_aligned_sized(p, alignment, n) : real.free(p);
+}
+
+/* Another library may come to lie where this one was. */
+API int dlclose(void *handle)
+{
+    int rc = can_pass() && real.dlclose ? real.dlclose(handle) : -1;
+    heap_forget_modules();
+    return rc;
+}

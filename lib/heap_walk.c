@@ -1,0 +1,346 @@
+/*
+ * heap_walk.c - the stack of a call to malloc, as a node of the shared trie.
+ *
+ * The walk reads the thread's own stack, with the rows of src/unwind. It starts at a call, so it
+ * needs only the rules that compilers make for calls; unwind/walk.c, which starts anywhere, has to
+ * know more.
+ *
+ * Between two allocations most callers stay as they are. As soon as a frame of the last walk is
+ * reached (same stack pointer, same return address), the return addresses further out are compared
+ * with what lies in their slots now: two loads a frame instead of a rule and a table of nodes.
+ */
+#include "heap.h"
+#include "proc.h"
+#include "unwind/arch.h"
+
+enum { WORD = 8, TRIE_TRIES = 256 };
+
+/* The kernel keeps more than this free below the main thread's stack, which grows. */
+#define MAIN_STACK_BYTES ((uintptr_t)64 << 20)
+
+/* Of a fresh frame, in place of its node. */
+enum { FRESH_USES_FP = 1, FRESH_HAS_FP = 2, FRESH_EXACT = 4 };
+
+extern void *__libc_stack_end; /* somewhere in the main thread's stack, above all frames */
+
+static struct heap_trie *trie;
+static uint32_t trie_max, trie_bits; /* copies: the memory may be scribbled on */
+
+/* --- the trie --- */
+
+bool heap_walk_init(void)
+{
+    uint64_t n;
+    struct channel_file f = {(uint32_t)channel->params[HEAP_PARAM_TRIE_FD],
+                             channel->params[HEAP_PARAM_TRIE_INODE]};
+    if (trie)
+        return true;
+    struct heap_trie *t = channel_map((uint64_t)channel->recorder_pid, &f, true, &n);
+    if (!t || t->magic != HEAP_TRIE_MAGIC || t->size_bytes != n || t->table_bits > 31 ||
+        heap_trie_size(t->n_max, t->table_bits) > n)
+        return false;
+    trie_max = t->n_max;
+    trie_bits = t->table_bits;
+    trie = t;
+    return true;
+}
+
+/* A new node; 0 when there is no room. */
+static uint32_t trie_new(uint32_t parent, uint64_t pc)
+{
+    uint32_t id = atomic_load_explicit(&trie->n, memory_order_relaxed) < trie_max
+                      ? atomic_fetch_add_explicit(&trie->n, 1, memory_order_relaxed)
+                      : trie_max;
+    if (id >= trie_max) {
+        atomic_fetch_add_explicit(&trie->lost, 1, memory_order_relaxed);
+        return 0;
+    }
+    struct heap_node *node = heap_trie_node(trie, id);
+    node->pc = pc;
+    node->parent = parent;
+    return id;
+}
+
+/* An id that lost the race for its place stays unused: then a parent's is smaller always. */
+uint32_t heap_trie_add(uint32_t parent, uint64_t pc)
+{
+    _Atomic uint32_t *table = heap_trie_table(trie, trie_max);
+    uint64_t at = heap_trie_hash(parent, pc) >> (64 - trie_bits), mask = (1u << trie_bits) - 1;
+    for (int i = 0; i < TRIE_TRIES; i++, at = (at + 1) & mask) {
+        uint32_t id = atomic_load_explicit(&table[at], memory_order_acquire);
+        if (!id) {
+            uint32_t new = trie_new(parent, pc);
+            if (!new)
+                return parent;
+            if (atomic_compare_exchange_strong_explicit(&table[at], &id, new, memory_order_acq_rel,
+                                                        memory_order_acquire))
+                return new;
+        }
+        const struct heap_node *node = heap_trie_node(trie, id < trie_max ? id : 0);
+        if (node->parent == parent && node->pc == pc)
+            return id;
+    }
+    atomic_fetch_add_explicit(&trie->lost, 1, memory_order_relaxed);
+    return parent;
+}
+
+/* --- rules --- */
+
+static const struct unwind_row *row_find(const struct heap_code *code, uint64_t pc)
+{
+    uint64_t at = pc - code->base;
+    if (pc < code->base || at > UINT32_MAX || !code->n_rows || at < code->rows[0].pc)
+        return NULL;
+    const struct unwind_row *row = code->rows;
+    for (size_t n = code->n_rows; n > 1;) {
+        size_t half = n / 2;
+        row = row[half].pc <= at ? row + half : row;
+        n -= half;
+    }
+    return row;
+}
+
+static void rule_look_up(struct heap_thread *t, uint64_t pc, struct heap_rule *rule)
+{
+    const struct heap_code *code = heap_modules_find(t->modules, pc);
+    if (!code && heap_learn(t, pc))
+        code = heap_modules_find(t->modules, pc);
+    const struct unwind_row *row = code ? row_find(code, pc) : NULL;
+    rule->row = row ? *row : (struct unwind_row){.cfa = code ? CFA_GAP : CFA_NO_MAP};
+    rule->pc = pc;
+    rule->generation = t->modules ? t->modules->generation : 0;
+}
+
+static inline const struct unwind_row *rule_of(struct heap_thread *t, uint64_t pc)
+{
+    struct heap_rule *rule = &t->rules[pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HEAP_RULE_BITS)];
+    if (rule->pc != pc || !t->modules || rule->generation != t->modules->generation)
+        rule_look_up(t, pc, rule);
+    return &rule->row;
+}
+
+/* --- a step --- */
+
+/* A frame: where it will go on, and its registers then. */
+struct walk {
+    uint64_t pc, sp, fp;
+    uint64_t slot;        /* where pc lay */
+    uint64_t low, end;    /* of the memory that may be read */
+    bool exact;           /* pc is where a signal came in, not a return address */
+    bool uses_fp, has_fp; /* by the rule: to find the caller; from the stack */
+};
+
+static inline bool walk_word(const struct walk *w, uint64_t address, uint64_t *ret)
+{
+    if (address < w->low || address > w->end - WORD || address % WORD)
+        return false;
+    *ret = *(const uint64_t *)address;
+    return true;
+}
+
+/* The frame pointer as it was in the caller, whose stack begins at CFA. */
+static bool restore_fp(struct walk *w, const struct unwind_row *row, uint64_t cfa)
+{
+    uint64_t place =
+        (row->flags & ROW_FP_AT_FP ? w->fp : cfa) + (uint64_t)(row->fp_offset * (int64_t)WORD);
+    w->has_fp = row->flags & (ROW_FP_SAVED | ROW_FP_AT_FP);
+    w->uses_fp |= (row->flags & ROW_FP_AT_FP) != 0;
+    if (row->flags & ROW_FP_SAVED)
+        return place < w->sp || walk_word(w, place, &w->fp);
+    if (row->flags & ROW_FP_AT_FP)
+        w->fp = 0;
+    return true;
+}
+
+static enum heap_end to_caller(struct walk *w, const struct unwind_row *row, uint64_t cfa)
+{
+    uint64_t pc;
+    if (cfa <= w->sp || !walk_word(w, cfa - WORD, &pc) || !restore_fp(w, row, cfa))
+        return HEAP_END_NO_SENSE;
+    w->slot = cfa - WORD;
+    w->pc = pc;
+    w->sp = cfa;
+    w->exact = false;
+    return HEAP_ENDS;
+}
+
+static enum heap_end by_deref(struct walk *w, const struct unwind_row *row, uint64_t base)
+{
+    uint64_t cfa;
+    if (!walk_word(w, base + (uint64_t)(row->cfa_offset * (int64_t)WORD), &cfa))
+        return HEAP_END_NO_SENSE;
+    return to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_NUMBER_SHIFT) * WORD);
+}
+
+static enum heap_end by_signal(struct walk *w)
+{
+    const struct arch_regs *at = &arch_host()->signal;
+    uint64_t frame = w->sp;
+    if (!walk_word(w, frame + at->fp, &w->fp) || !walk_word(w, frame + at->pc, &w->pc) ||
+        !walk_word(w, frame + at->sp, &w->sp))
+        return HEAP_END_NO_SENSE;
+    w->slot = frame + at->pc;
+    w->exact = w->has_fp = true;
+    return HEAP_ENDS;
+}
+
+/* Code without rules: made by a compiler at run time that keeps frame pointers, or assembly. */
+static enum heap_end by_frame_pointer(struct heap_thread *t, struct walk *w)
+{
+    uint64_t fp = w->fp, next_fp, pc;
+    if (fp == 0)
+        return HEAP_END_WHOLE; /* the ABI's mark of the outermost frame */
+    if (fp < w->sp || !walk_word(w, fp, &next_fp) || !walk_word(w, fp + WORD, &pc))
+        return HEAP_END_NO_RULE;
+    if (pc && rule_of(t, pc - 1)->cfa == CFA_NO_MAP)
+        return HEAP_END_NO_RULE;
+    w->uses_fp = w->has_fp = true;
+    w->slot = fp + WORD;
+    w->pc = pc;
+    w->sp = fp + 2 * WORD;
+    w->fp = next_fp;
+    w->exact = false;
+    return HEAP_ENDS;
+}
+
+/* To the caller, or HEAP_ENDS, which means on. */
+static enum heap_end walk_step(struct heap_thread *t, struct walk *w)
+{
+    const struct unwind_row *row = rule_of(t, w->exact ? w->pc : w->pc - 1);
+    uint64_t offset = (uint64_t)(row->cfa_offset * (int64_t)WORD);
+    w->uses_fp = w->has_fp = false;
+    switch (row->cfa) {
+    case CFA_SP:
+        return to_caller(w, row, w->sp + offset);
+    case CFA_FP:
+        w->uses_fp = true;
+        return to_caller(w, row, w->fp + offset);
+    case CFA_SP_DEREF:
+        return by_deref(w, row, w->sp);
+    case CFA_FP_DEREF:
+        w->uses_fp = true;
+        return by_deref(w, row, w->fp);
+    case CFA_SIGNAL:
+        return by_signal(w);
+    case CFA_BOTTOM:
+        return HEAP_END_WHOLE;
+    case CFA_GAP:
+        return by_frame_pointer(t, w);
+    case CFA_NO_MAP:
+        return HEAP_END_NO_MAP;
+    default:
+        return HEAP_END_NO_SENSE;
+    }
+}
+
+/* --- the last walk --- */
+
+/* Whether the return addresses of the frames outside of frame I lie where they lay. */
+static inline uint32_t changed_outside(const struct heap_frames *f, uint32_t i)
+{
+    while (i > 0 && *(const uint64_t *)f->slot[i - 1] == f->pc[i - 1])
+        i--;
+    return i;
+}
+
+/*
+ * The frame of the last walk that is the one of W, with all outside of it as it was; UINT32_MAX
+ * when there is none. FROM is the first that may still be reached; frames go from there to 0.
+ */
+static uint32_t find_old(const struct heap_frames *f, uint32_t *from, const struct walk *w)
+{
+    while (*from > 0 && f->sp[*from - 1] < w->sp)
+        --*from;
+    uint32_t i = *from - 1;
+    if (!*from || f->sp[i] != w->sp || f->pc[i] != w->pc || f->slot[i] != w->slot ||
+        (f->needs_fp[i] && f->fp[i] != w->fp))
+        return UINT32_MAX;
+    uint32_t changed = changed_outside(f, i);
+    if (!changed)
+        return i;
+    *from = changed - 1;
+    return UINT32_MAX;
+}
+
+/* --- all of it --- */
+
+/* Add the frame of W, and go to its caller. */
+static inline enum heap_end walk_frame(struct heap_thread *t, struct walk *w)
+{
+    struct heap_frames *f = &t->fresh;
+    uint32_t i = f->n++, exact = w->exact ? FRESH_EXACT : 0;
+    f->slot[i] = w->slot;
+    f->pc[i] = w->pc;
+    f->sp[i] = w->sp;
+    f->fp[i] = w->fp;
+    enum heap_end end = walk_step(t, w);
+    f->node[i] = exact | (w->uses_fp ? FRESH_USES_FP : 0) | (w->has_fp ? FRESH_HAS_FP : 0);
+    return end == HEAP_ENDS && !w->pc ? HEAP_END_WHOLE : end;
+}
+
+/* Put the new frames on top of the first KEPT old ones, and give them nodes. */
+static uint32_t keep_fresh(struct heap_thread *t, uint32_t kept, uint32_t node)
+{
+    struct heap_frames *f = &t->frames, *fresh = &t->fresh;
+    bool outside = kept && f->needs_fp[kept - 1];
+    f->n = kept;
+    for (uint32_t i = fresh->n; i-- > 0;) {
+        uint32_t k = f->n++;
+        uint32_t flags = fresh->node[i];
+        outside = (flags & FRESH_USES_FP) || (!(flags & FRESH_HAS_FP) && outside);
+        f->slot[k] = fresh->slot[i];
+        f->pc[k] = fresh->pc[i];
+        f->sp[k] = fresh->sp[i];
+        f->fp[k] = fresh->fp[i];
+        f->needs_fp[k] = outside;
+        /* A return address is one past its call; let that hold for what a signal interrupted. */
+        node = f->node[k] = heap_trie_add(node, fresh->pc[i] + (flags & FRESH_EXACT ? 1 : 0));
+    }
+    return node;
+}
+
+/* The stack, or what is below a signal handler's own, is not where this thread's was. */
+static bool find_stack(struct heap_thread *t, uintptr_t sp)
+{
+    uintptr_t low, end;
+    if (!proc_find_map(sp, &low, &end))
+        return false;
+    bool is_main = (uintptr_t)__libc_stack_end >= low && (uintptr_t)__libc_stack_end < end;
+    t->stack_low = is_main ? end - MAIN_STACK_BYTES : low;
+    t->stack_end = end;
+    t->frames.n = 0;
+    return true;
+}
+
+uint32_t heap_walk(struct heap_thread *t, const struct heap_call *at)
+{
+    struct heap_frames *fresh = &t->fresh;
+    const struct heap_modules *newest = heap_modules();
+    if (t->modules != newest) {
+        t->modules = newest;
+        t->frames.n = 0;
+    }
+    if ((at->sp < t->stack_low || at->sp >= t->stack_end) && !find_stack(t, at->sp))
+        return heap_trie_add(heap_process->root, HEAP_END_NO_SENSE);
+    struct walk w = {.pc = at->pc,
+                     .sp = at->sp,
+                     .fp = at->fp,
+                     .slot = at->sp - WORD,
+                     .low = at->sp - WORD,
+                     .end = t->stack_end};
+    uint32_t from = t->frames.n;
+    enum heap_end end = HEAP_ENDS;
+    fresh->n = 0;
+    while (end == HEAP_ENDS && fresh->n < HEAP_DEPTH_MAX) {
+        uint32_t old = find_old(&t->frames, &from, &w);
+        if (old != UINT32_MAX && old + fresh->n < HEAP_DEPTH_MAX)
+            return keep_fresh(t, old + 1, t->frames.node[old]);
+        end = walk_frame(t, &w);
+    }
+    if (end == HEAP_ENDS)
+        end = HEAP_END_DEEP;
+    if (end == HEAP_END_NO_MAP && fresh->n > 1)
+        fresh->n--;
+    uint32_t root = heap_process->root;
+    return keep_fresh(t, 0, end ? heap_trie_add(root, end) : root);
+}

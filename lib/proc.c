@@ -1,0 +1,174 @@
+#include "proc.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t proc_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* --- paths --- */
+
+static char *put_str(char *to, const char *s)
+{
+    while (*s)
+        *to++ = *s++;
+    *to = '\0';
+    return to;
+}
+
+static char *put_number(char *to, uint64_t n)
+{
+    char digits[24], *at = digits + sizeof digits - 1;
+    *at = '\0';
+    do
+        *--at = (char)('0' + n % 10);
+    while (n /= 10);
+    return put_str(to, at);
+}
+
+/* stdio would use malloc. */
+int proc_open_fd_of(uint64_t pid, uint64_t fd)
+{
+    char path[80];
+    put_number(put_str(put_number(put_str(path, "/proc/"), pid), "/fd/"), fd);
+    return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+}
+
+/* A byte of a file after the other. */
+struct proc_file {
+    int fd;
+    long n, at;
+    uint8_t bytes[1024];
+};
+
+static bool proc_open(struct proc_file *f, const char *path)
+{
+    f->fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    f->n = f->at = 0;
+    return f->fd >= 0;
+}
+
+/* -1 at the end. */
+static int proc_byte(struct proc_file *f)
+{
+    if (f->at == f->n) {
+        f->n = syscall(SYS_read, f->fd, f->bytes, sizeof f->bytes);
+        f->at = 0;
+    }
+    return f->n > 0 ? f->bytes[f->at++] : -1;
+}
+
+/* --- what is mapped --- */
+
+/* Lines of /proc/PID/maps as they come, byte by byte. */
+struct maps_text {
+    uint8_t *at;
+    uint32_t n, max;
+    uint32_t line, rights; /* where the line starts, and its "r-xp" */
+    bool full;
+};
+
+/* A line without a right to execute is taken back. */
+static void maps_add(struct maps_text *t, uint8_t c)
+{
+    if (t->n == t->max) {
+        t->full = true;
+        t->n = t->line;
+        return;
+    }
+    t->at[t->n++] = c;
+    if (c == ' ' && !t->rights)
+        t->rights = t->n;
+    if (c != '\n')
+        return;
+    if (t->at[t->rights + 2] != 'x')
+        t->n = t->line;
+    t->line = t->n;
+    t->rights = 0;
+}
+
+uint32_t proc_read_maps(uint8_t *to, uint32_t max)
+{
+    struct maps_text t = {.at = to, .max = max};
+    uint8_t part[1024];
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    long n;
+    if (fd < 0)
+        return 0;
+    while (!t.full && (n = syscall(SYS_read, fd, part, sizeof part)) > 0)
+        for (long i = 0; i < n && !t.full; i++)
+            maps_add(&t, part[i]);
+    syscall(SYS_close, fd);
+    return t.line;
+}
+
+/* A hexadecimal number and the byte behind it. */
+static int proc_hex(struct proc_file *f, uintptr_t *ret)
+{
+    int c;
+    *ret = 0;
+    while ((c = proc_byte(f)) >= 0) {
+        if (c >= '0' && c <= '9')
+            *ret = *ret << 4 | (uintptr_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            *ret = *ret << 4 | (uintptr_t)(c - 'a' + 10);
+        else
+            break;
+    }
+    return c;
+}
+
+bool proc_find_map(uintptr_t address, uintptr_t *ret_start, uintptr_t *ret_end)
+{
+    struct proc_file f;
+    bool found = false;
+    int c = 0;
+    if (!proc_open(&f, "/proc/self/maps"))
+        return false;
+    while (!found && c >= 0) {
+        proc_hex(&f, ret_start);
+        proc_hex(&f, ret_end);
+        c = proc_byte(&f);
+        found = c == 'r' && address >= *ret_start && address < *ret_end;
+        while (!found && c >= 0 && c != '\n')
+            c = proc_byte(&f);
+    }
+    syscall(SYS_close, f.fd);
+    return found;
+}
+
+/* --- the environment --- */
+
+/* Whether the variable that comes next is NAME; then its value comes next. */
+static bool proc_match(struct proc_file *f, const char *name, int *c)
+{
+    while (*name && (*c = proc_byte(f)) == *name)
+        name++;
+    if (!*name)
+        *c = proc_byte(f);
+    return !*name && *c == '=';
+}
+
+bool proc_read_env(const char *name, char *to, size_t max)
+{
+    struct proc_file f;
+    bool found = false;
+    int c = 0;
+    size_t n = 0;
+    if (!proc_open(&f, "/proc/self/environ"))
+        return false;
+    while (c >= 0 && !(found = proc_match(&f, name, &c)))
+        while (c > 0)
+            c = proc_byte(&f);
+    while (found && n + 1 < max && (c = proc_byte(&f)) > 0)
+        to[n++] = (char)c;
+    to[n] = '\0';
+    syscall(SYS_close, f.fd);
+    return found;
+}

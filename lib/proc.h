@@ -1,0 +1,23 @@
+/*
+ * proc.h - what agents ask the kernel about their process, without malloc, stdio or locks.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC. */
+uint64_t proc_now_ns(void);
+
+/* Open /proc/PID/fd/FD. */
+int proc_open_fd_of(uint64_t pid, uint64_t fd);
+
+/* Fill TO with whole lines of /proc/self/maps that have code, at most MAX bytes. Returns how many.
+ */
+uint32_t proc_read_maps(uint8_t *to, uint32_t max);
+
+/* The mapping that holds ADDRESS: false where there is none that can be read. */
+bool proc_find_map(uintptr_t address, uintptr_t *ret_start, uintptr_t *ret_end);
+
+/* A variable of the environment into TO, from /proc: libc may not have begun. False: none. */
+bool proc_read_env(const char *name, char *to, size_t max);

@@ -1,0 +1,287 @@
+#include "analysis/heapstory.h"
+
+#include <stdlib.h>
+
+/* --- columns --- */
+
+static const char *const column_names[STORY_VALUES] = {
+    [STORY_ALLOCATIONS] = "allocations",
+    [STORY_ALLOCATED] = "allocated",
+    [STORY_FREES] = "frees",
+    [STORY_FREED] = "freed",
+    [STORY_TEMPORARY] = "temporary",
+    [STORY_SAMPLES] = VALUE_SAMPLES,
+    [STORY_LEAKED] = "leaked",
+    [STORY_PEAK] = "peak",
+};
+
+static int find_column(const struct profile *p, int stream, const char *name)
+{
+    const struct stream *s = profile_stream(p, stream);
+    for (int i = 0; i < s->n_types; i++)
+        if (text_is(profile_str(p, s->types[i].name), name))
+            return i;
+    return -1;
+}
+
+static int find_stream(const struct profile *p, const char *event, const char *column)
+{
+    for (int i = 0; i < (int)p->streams.n; i++)
+        if (text_is(profile_str(p, profile_stream(p, i)->event), event) &&
+            find_column(p, i, column) >= 0)
+            return i;
+    return -1;
+}
+
+/* --- places --- */
+
+/* Functions that allocate for whoever calls them. */
+static bool is_wrapper(struct text name)
+{
+    static const char *const starts[] = {
+        "operator new", "std::",     "__gnu_cxx::", "void std::",      "alloc::",  "__rust_",
+        "xmalloc",      "xcalloc",   "xrealloc",    "xstrdup",         "strdup",   "strndup",
+        "__strdup",     "__strndup", "vasprintf",   "asprintf",        "g_malloc", "g_realloc",
+        "g_slice_",     "g_strdup",  "PyMem_",      "PyObject_Malloc", "_PyMem_",
+    };
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (text_starts(name, starts[i]))
+            return true;
+    return name.n == 0;
+}
+
+/* The label of the place of a stack; the innermost function where all are wrappers. */
+static uint32_t place_label(struct heapstory *s, struct stack_id stack)
+{
+    const struct profile *p = s->profile;
+    uint32_t first = LABEL_NONE;
+    for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
+        struct frame_id id = p->stacks.nodes.at[stack.i].frame;
+        for (size_t n = labels_count(profile_frame(p, id)); n-- > 0;) {
+            uint32_t label = labels_of_frame(&s->labels, p, id, n);
+            if (!is_wrapper(labels_text(&s->labels, label)))
+                return label;
+            first = first == LABEL_NONE ? label : first;
+        }
+    }
+    return first != LABEL_NONE ? first : labels_add(&s->labels, text_of("[no stack]"), FRAME_USER);
+}
+
+/* From stacks to places. */
+struct place_map {
+    struct heapstory *story;
+    uint32_t *of_stack;     /* place + 1 */
+    VEC(uint32_t) of_label; /* place + 1 */
+};
+
+static uint32_t place_of(struct place_map *m, struct stack_id stack)
+{
+    if (m->of_stack[stack.i])
+        return m->of_stack[stack.i] - 1;
+    uint32_t label = place_label(m->story, stack);
+    while (m->of_label.n <= label)
+        *vec_push(&m->of_label) = 0;
+    if (!m->of_label.at[label]) {
+        *vec_push(&m->story->places) = (struct heapstory_place){.label = label};
+        m->of_label.at[label] = (uint32_t)m->story->places.n;
+    }
+    m->of_stack[stack.i] = m->of_label.at[label];
+    return m->of_stack[stack.i] - 1;
+}
+
+/* --- rows --- */
+
+static void find_times(struct heapstory *s, const struct rows *rows)
+{
+    for (size_t i = 0; rows->time_ns && i < rows->n; i++) {
+        uint64_t t = rows->time_ns[i];
+        s->start_ns = !s->start_ns || t < s->start_ns ? t : s->start_ns;
+        s->end_ns = t > s->end_ns ? t : s->end_ns;
+    }
+}
+
+/* Which twentieth of the recording TIME_NS is in. */
+static int time_index(const struct heapstory *s, uint64_t time_ns)
+{
+    double span = (double)(s->end_ns - s->start_ns);
+    int i = span > 0 ? (int)((double)(time_ns - s->start_ns) / span * STORY_TIMES) : 0;
+    return i < STORY_TIMES ? i : STORY_TIMES - 1;
+}
+
+static void take_row(struct heapstory *s, struct place_map *m, const int *column, size_t row)
+{
+    const struct stream *stream = profile_stream(s->profile, s->stream);
+    uint32_t at = place_of(m, stream->rows.stack[row]);
+    struct heapstory_place *place = &s->places.at[at];
+    uint64_t time_ns = stream->rows.time_ns ? stream->rows.time_ns[row] : 0;
+    for (int v = 0; v < STORY_VALUES; v++) {
+        int64_t n = column[v] >= 0 ? stream->rows.value[column[v]][row] : 0;
+        place->value[v] += n;
+        s->value[v] += n;
+        if (v == STORY_PEAK && n)
+            s->peak_ns = time_ns;
+        if (v == STORY_ALLOCATED || v == STORY_FREED)
+            place->live[time_index(s, time_ns)] += v == STORY_ALLOCATED ? n : -n;
+    }
+}
+
+/* Sums are taken in the column's own decimals, and brought to whole numbers once. */
+static void scale_values(const struct heapstory *s, const int *column, int64_t *value)
+{
+    const struct stream *stream = profile_stream(s->profile, s->stream);
+    for (int v = 0; v < STORY_VALUES; v++) {
+        int64_t unit = 1;
+        for (int d = 0; column[v] >= 0 && d < stream->types[column[v]].decimals; d++)
+            unit *= 10;
+        value[v] = (value[v] + unit / 2) / unit;
+    }
+}
+
+/* From what was added in each twentieth to what was held at its end. */
+static void finish_place(struct heapstory_place *p)
+{
+    enum { HALF = STORY_TIMES / 2 - 1, STEP = 3, END = STORY_TIMES - 2 };
+    for (int i = 1; i < STORY_TIMES; i++)
+        p->live[i] += p->live[i - 1];
+    p->grows = p->live[HALF] > 0;
+    for (int i = HALF; i + STEP <= END; i += STEP)
+        p->grows &= p->live[i + STEP] > p->live[i];
+}
+
+static void take_rows(struct heapstory *s, struct place_map *m)
+{
+    const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
+    int column[STORY_VALUES];
+    for (int v = 0; v < STORY_VALUES; v++)
+        column[v] = find_column(s->profile, s->stream, column_names[v]);
+    find_times(s, rows);
+    for (size_t i = 0; i < rows->n; i++)
+        take_row(s, m, column, i);
+    scale_values(s, column, s->value);
+    for (size_t i = 0; i < s->places.n; i++) {
+        scale_values(s, column, s->places.at[i].value);
+        finish_place(&s->places.at[i]);
+    }
+}
+
+/* --- classes --- */
+
+/* The power of two that a class's largest number is one less than. */
+static int class_of(const struct profile *p, const struct rows *rows, size_t i)
+{
+    uint64_t largest = (uint64_t)p->attrs.nodes.at[rows->attrs[i].i].attr.number;
+    return largest ? 64 - __builtin_clzll(largest) : 0;
+}
+
+static void take_classes(struct heapstory *s, struct place_map *m, const char *event, int64_t *to)
+{
+    int stream = find_stream(s->profile, event, "blocks");
+    const struct rows *rows = stream >= 0 ? &profile_stream(s->profile, stream)->rows : NULL;
+    for (size_t i = 0; rows && rows->attrs && i < rows->n; i++) {
+        int k = class_of(s->profile, rows, i);
+        if (k >= STORY_CLASSES)
+            continue;
+        uint32_t at = place_of(m, rows->stack[i]);
+        to[k] += rows->value[0][i];
+        if (to == s->size)
+            s->places.at[at].size[k] += rows->value[0][i];
+    }
+}
+
+/* --- counters --- */
+
+static void find_counters(struct heapstory *s)
+{
+    for (size_t i = 0; i < s->profile->counters.n; i++) {
+        const struct counter *c = &s->profile->counters.at[i];
+        struct text name = profile_str(s->profile, c->name);
+        if (text_is(name, "heap live"))
+            s->live = c;
+        for (size_t k = 0; text_is(name, "RSS") && k < c->points.n; k++)
+            if (c->points.at[k].value > s->rss_max) {
+                s->rss_max = c->points.at[k].value;
+                s->rss = c;
+            }
+    }
+}
+
+/* --- all of it --- */
+
+int heapstory_build(struct heapstory *s, const struct profile *p, struct err *err)
+{
+    *s = (struct heapstory){.profile = p};
+    labels_init(&s->labels, p, &(struct label_opts){0});
+    s->stream = find_stream(p, "heap", "allocated");
+    if (s->stream < 0)
+        return err_set(err, EXIT_INPUT,
+                       "no heap in this profile: record with 'kelvin record --heap -- COMMAND'");
+    s->sampled = find_column(p, s->stream, VALUE_SAMPLES) >= 0;
+    struct place_map m = {.story = s};
+    m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);
+    take_rows(s, &m);
+    take_classes(s, &m, "heap-sizes", s->size);
+    take_classes(s, &m, "heap-lifetimes", s->lifetime);
+    free(m.of_stack);
+    vec_done(&m.of_label);
+    find_counters(s);
+    heapstory_find_insights(s);
+    return 0;
+}
+
+void heapstory_done(struct heapstory *s)
+{
+    vec_done(&s->places);
+    vec_done(&s->insights);
+    labels_done(&s->labels);
+    arena_done(&s->arena);
+}
+
+/* --- tops --- */
+
+struct rank {
+    int64_t value;
+    uint32_t place;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct rank *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? 1 : -1;
+    return x->place < y->place ? -1 : 1;
+}
+
+static size_t rank(struct rank *all, size_t n, uint32_t *ret, size_t max)
+{
+    if (n)
+        qsort(all, n, sizeof *all, by_value);
+    n = n < max ? n : max;
+    for (size_t i = 0; i < n; i++)
+        ret[i] = all[i].place;
+    return n;
+}
+
+size_t heapstory_top(const struct heapstory *s, enum heapstory_value by, uint32_t *ret, size_t max)
+{
+    autofree struct rank *all = mem_calloc(s->places.n + 1, sizeof *all);
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->places.n; i++)
+        if (s->places.at[i].value[by] > 0)
+            all[n++] = (struct rank){s->places.at[i].value[by], i};
+    return rank(all, n, ret, max);
+}
+
+int64_t heapstory_growth(const struct heapstory_place *p)
+{
+    return p->live[STORY_TIMES - 2] - p->live[STORY_TIMES / 2 - 1];
+}
+
+size_t heapstory_growing(const struct heapstory *s, uint32_t *ret, size_t max)
+{
+    autofree struct rank *all = mem_calloc(s->places.n + 1, sizeof *all);
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->places.n; i++)
+        if (s->places.at[i].grows && heapstory_growth(&s->places.at[i]) > 0)
+            all[n++] = (struct rank){heapstory_growth(&s->places.at[i]), i};
+    return rank(all, n, ret, max);
+}

@@ -1,0 +1,83 @@
+/*
+ * heapstory.h - what happened on the heap of a recording: totals, peak, leaks, growth, churn, by
+ * place.
+ *
+ * A place is the innermost function of a stack that does more than allocate for others: behind
+ * operator new, containers and strdup comes who asked for them.
+ */
+#pragma once
+#include "analysis/label.h"
+#include "base/arena.h"
+
+enum heapstory_value {
+    STORY_ALLOCATIONS, /* blocks */
+    STORY_ALLOCATED,   /* bytes */
+    STORY_FREES,
+    STORY_FREED,
+    STORY_TEMPORARY, /* blocks freed by the same thread before its next allocation */
+    STORY_SAMPLES,   /* 0 where every block was seen */
+    STORY_LEAKED,
+    STORY_PEAK,
+    STORY_VALUES,
+};
+
+enum { STORY_TIMES = 20, STORY_CLASSES = 64 };
+
+struct heapstory_place {
+    uint32_t label;
+    int64_t value[STORY_VALUES];
+    int64_t live[STORY_TIMES];   /* bytes at the end of each twentieth of the recording */
+    bool grows;                  /* ever more, all through the second half */
+    int64_t size[STORY_CLASSES]; /* blocks seen, by power of two */
+};
+
+struct heapstory_insight {
+    const char *title, *text, *advice;
+};
+
+struct heapstory {
+    const struct profile *profile;
+    int stream;
+    bool sampled;
+    int64_t value[STORY_VALUES];
+    uint64_t start_ns, end_ns, peak_ns; /* in the clock of the rows */
+    const struct counter *live;         /* NULL = none */
+    const struct counter *rss;          /* of the process that had most */
+    int64_t rss_max;                    /* 0 = not known */
+    int64_t size[STORY_CLASSES], lifetime[STORY_CLASSES];
+    VEC(struct heapstory_place) places;
+    VEC(struct heapstory_insight) insights;
+    struct labels labels;
+    struct arena arena;
+};
+
+/* Fails when P has no stream of a heap with allocated bytes. */
+int heapstory_build(struct heapstory *s, const struct profile *p, struct err *err);
+void heapstory_done(struct heapstory *s);
+
+/* The places by a value, largest first: indices into s->places, at most MAX. Returns how many. */
+size_t heapstory_top(const struct heapstory *s, enum heapstory_value by, uint32_t *ret, size_t max);
+
+/* The places that keep growing, by growth over the second half. */
+size_t heapstory_growing(const struct heapstory *s, uint32_t *ret, size_t max);
+int64_t heapstory_growth(const struct heapstory_place *p);
+
+/* Blocks never freed: allocations - frees. */
+static inline int64_t heapstory_left(const int64_t *value)
+{
+    return value[STORY_ALLOCATIONS] - value[STORY_FREES];
+}
+
+static inline struct text heapstory_name(const struct heapstory *s, const struct heapstory_place *p)
+{
+    return labels_text(&s->labels, p->label);
+}
+
+/* Seconds from the start of the heap's rows. */
+static inline double heapstory_seconds(const struct heapstory *s, uint64_t time_ns)
+{
+    return time_ns > s->start_ns ? (double)(time_ns - s->start_ns) / 1e9 : 0;
+}
+
+/* What stands out; called by heapstory_build(). */
+void heapstory_find_insights(struct heapstory *s);

@@ -1,0 +1,154 @@
+/*
+ * heapstory_insight.c - what stands out on a heap, with its evidence.
+ *
+ * How to add one: write a function that says something only where the numbers carry it, and name it
+ * in heapstory_find_insights().
+ */
+#include "analysis/heapstory.h"
+
+#include "base/buf.h"
+#include "base/units.h"
+
+#include <math.h>
+
+#define MIB (INT64_C(1) << 20)
+
+static void say(struct heapstory *s, const char *title, struct buf *text, const char *advice)
+{
+    *vec_push(&s->insights) =
+        (struct heapstory_insight){title, arena_text(&s->arena, buf_text(text)).at, advice};
+    buf_done(text);
+}
+
+static const struct heapstory_place *top_place(const struct heapstory *s, enum heapstory_value by)
+{
+    uint32_t top;
+    return heapstory_top(s, by, &top, 1) ? &s->places.at[top] : NULL;
+}
+
+static double percent(int64_t part, int64_t all)
+{
+    return all > 0 ? 100 * (double)part / (double)all : 0;
+}
+
+static void find_leak(struct heapstory *s)
+{
+    const struct heapstory_place *p = top_place(s, STORY_LEAKED);
+    char bytes[UNITS_MAX], blocks[UNITS_MAX];
+    struct buf b = {0};
+    if (!p || s->value[STORY_LEAKED] < MIB / 16 ||
+        percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]) < 20)
+        return;
+    buf_printf(&b, "%.*s never freed %s in %s blocks: %.0f %% of all that was never freed",
+               TEXT_ARG(heapstory_name(s, p)),
+               units_scaled(bytes, (double)p->value[STORY_LEAKED], UNIT_BYTES),
+               units_count(blocks, (uint64_t)heapstory_left(p->value)),
+               percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]));
+    say(s, "leak", &b,
+        "Look for the owner of these blocks: 'kelvin flame --value leaked' shows who asked for "
+        "them. Memory that is held until the end on purpose counts as well.");
+}
+
+static void find_growth(struct heapstory *s)
+{
+    uint32_t top;
+    char from[UNITS_MAX], to[UNITS_MAX];
+    struct buf b = {0};
+    if (!heapstory_growing(s, &top, 1))
+        return;
+    const struct heapstory_place *p = &s->places.at[top];
+    int64_t growth = heapstory_growth(p);
+    if (growth < MIB / 16 || percent(growth, s->value[STORY_PEAK]) < 5)
+        return;
+    buf_printf(&b, "what %.*s holds grew from %s to %s over the second half of the recording",
+               TEXT_ARG(heapstory_name(s, p)),
+               units_scaled(from, (double)p->live[STORY_TIMES / 2 - 1], UNIT_BYTES),
+               units_scaled(to, (double)p->live[STORY_TIMES - 2], UNIT_BYTES));
+    say(s, "growth", &b,
+        "Bound it if it is a cache; find out who should free it if it is not. A longer recording "
+        "shows whether it levels off.");
+}
+
+static void find_temporary(struct heapstory *s)
+{
+    const struct heapstory_place *p = top_place(s, STORY_TEMPORARY);
+    struct buf b = {0};
+    double share = percent(s->value[STORY_TEMPORARY], s->value[STORY_ALLOCATIONS]);
+    if (!p || s->value[STORY_ALLOCATIONS] < 10000 || share < 25)
+        return;
+    buf_printf(&b,
+               "%.0f %% of the allocations are freed before their thread's next one; %.0f %% of "
+               "those come from %.*s",
+               share, percent(p->value[STORY_TEMPORARY], s->value[STORY_TEMPORARY]),
+               TEXT_ARG(heapstory_name(s, p)));
+    say(s, "temporary", &b, "Reuse one buffer across calls, or keep it on the stack.");
+}
+
+static void find_churn(struct heapstory *s)
+{
+    const struct heapstory_place *p = top_place(s, STORY_ALLOCATIONS);
+    double seconds = heapstory_seconds(s, s->end_ns);
+    char rate[UNITS_MAX];
+    struct buf b = {0};
+    if (!p || seconds <= 0)
+        return;
+    double share = percent(p->value[STORY_ALLOCATIONS], s->value[STORY_ALLOCATIONS]);
+    double per_second = (double)p->value[STORY_ALLOCATIONS] / seconds;
+    if (share < 30 || per_second < 10000)
+        return;
+    buf_printf(&b, "%.*s makes %.0f %% of the allocations, %s per second",
+               TEXT_ARG(heapstory_name(s, p)), share, units_count(rate, (uint64_t)per_second));
+    say(s, "churn", &b,
+        "Start here: allocate outside of the loop, reserve what will be needed, or take blocks "
+        "from "
+        "a pool.");
+}
+
+/* One place, one power of two. */
+static void find_same_size(struct heapstory *s)
+{
+    const struct heapstory_place *p = top_place(s, STORY_ALLOCATIONS);
+    int64_t all = 0, most = 0;
+    int k_most = 0;
+    struct buf b = {0};
+    for (int k = 0; p && k < STORY_CLASSES; k++) {
+        all += p->size[k];
+        if (p->size[k] > most) {
+            most = p->size[k];
+            k_most = k;
+        }
+    }
+    if (all < 50000 || k_most > 10 || percent(most, all) < 95)
+        return;
+    buf_printf(&b, "%.0f %% of the blocks of %.*s have %llu to %llu bytes", percent(most, all),
+               TEXT_ARG(heapstory_name(s, p)), k_most ? 1ull << (k_most - 1) : 0ull,
+               (1ull << k_most) - 1);
+    say(s, "one size", &b,
+        "A pool or an arena for blocks of this size saves the allocator's work and its bytes per "
+        "block.");
+}
+
+static void find_rss(struct heapstory *s)
+{
+    char rss[UNITS_MAX], heap[UNITS_MAX];
+    struct buf b = {0};
+    int64_t peak = s->value[STORY_PEAK];
+    if (s->rss_max < 2 * peak || s->rss_max - peak < 64 * MIB)
+        return;
+    buf_printf(&b, "the process had %s in memory (RSS), but the heap never more than %s",
+               units_scaled(rss, (double)s->rss_max, UNIT_BYTES),
+               units_scaled(heap, (double)peak, UNIT_BYTES));
+    say(s, "beside the heap", &b,
+        "The rest is code, stacks, memory from mmap, or fragmentation: pages that the allocator "
+        "keeps for blocks that are gone.");
+}
+
+void heapstory_find_insights(struct heapstory *s)
+{
+    find_leak(s);
+    find_growth(s);
+    find_temporary(s);
+    find_churn(s);
+    find_same_size(s);
+    find_rss(s);
+}

@@ -1,0 +1,100 @@
+/*
+ * heap.c - what happened on the heap of a recording.
+ */
+#include "base/publish.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+#include "cmd/output.h"
+#include "view/heapstory.h"
+
+struct cmd_heap_opts {
+    struct input_opts input;
+    struct output_opts output;
+    long top;
+};
+
+static const struct opt heap_table[] = {
+    OUTPUT_OPTS(struct cmd_heap_opts, "text md json html", "text, md, json or html"),
+    {0, "top", OPT_INT, offsetof(struct cmd_heap_opts, top), "N",
+     "rows of each table (default: 10)", .min = 1, .max = 10000},
+    {.name = "from",
+     .kind = OPT_TEXT,
+     .offset = offsetof(struct cmd_heap_opts, input.from),
+     .arg = "FORMAT",
+     .help = "the input's format (default: recognised by its content)"},
+    {.name = "strict",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct cmd_heap_opts, input.strict),
+     .help = "fail on the first line or record that makes no sense"},
+    OPT_END,
+};
+
+static void print_story(FILE *out, const struct cmd_heap_opts *o, const struct heapstory_view *v)
+{
+    const char *format = output_format(&o->output);
+    if (strcmp(format, "json") == 0)
+        heapstory_print_json(out, v);
+    else if (strcmp(format, "md") == 0)
+        heapstory_print_markdown(out, v);
+    else if (strcmp(format, "html") == 0)
+        heapstory_print_html(out, v);
+    else
+        heapstory_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
+}
+
+static int write_story(const struct cmd_heap_opts *o, const struct input *in, const char *subject,
+                       struct err *err)
+{
+    struct heapstory story;
+    struct publish file;
+    struct heapstory_view v = {&story, subject, (size_t)o->top};
+    int rc = heapstory_build(&story, in->profile, err);
+    if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
+        print_story(file.out, o, &v);
+        rc = publish_commit(&file, err);
+    }
+    heapstory_done(&story);
+    return rc;
+}
+
+static int heap_run(const struct command *self, int n, char **args)
+{
+    struct cmd_heap_opts o = {.output = OUTPUT_DEFAULTS, .top = 10};
+    struct opt_result operands;
+    struct input in;
+    struct err err;
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    rc = input_load(&in, &operands, &o.input, &(struct import_opts){0});
+    if (rc != EXIT_OK)
+        return rc;
+    rc = write_story(&o, &in, operands.operands[0], &err);
+    input_done(&in);
+    return rc == 0 ? EXIT_OK : command_fail(&err);
+}
+
+const struct command command_heap = {
+    .name = "heap",
+    .summary = "show where the memory goes: peak, leaks, growth, churn",
+    .operands = "RECORDING",
+    .about =
+        "Shows what 'kelvin record --heap' recorded: how much memory the program held at most and "
+        "when, who held it then, what was never freed, what keeps growing, who allocates most, how "
+        "large blocks are and how long they live. Insights say what stands out and what to try.\n"
+        "\n"
+        "A function is named as the place of an allocation when it does more than allocate for "
+        "others: behind operator new, containers and strdup stands their caller. Report, flame, "
+        "fold "
+        "and diff show the same numbers with whole call stacks: use their --value allocations, "
+        "allocated, frees, freed, leaked, peak or temporary.\n"
+        "\n"
+        "Memory that is still held when the program ends counts as never freed, whether it was "
+        "forgotten or kept on purpose. Temporary are blocks that the same thread frees before its "
+        "next allocation. The HTML page has a chart of the heap and RSS over time.",
+    .examples = "kelvin heap app.kelvin                      # in the terminal\n"
+                "kelvin heap app.kelvin -o heap.html         # one page, with a chart over time\n"
+                "kelvin flame app.kelvin --value leaked -o leaks.svg   # who asked for it",
+    .opts = heap_table,
+    .run = heap_run,
+};

@@ -1,0 +1,429 @@
+#include "record/heap_inner.h"
+
+#include "record/timer_program.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#if defined __x86_64__
+#include <x86intrin.h>
+#endif
+
+/* A ring stays in a processor's cache, and holds what a thread tells in a few milliseconds. */
+enum { RINGS = 4096, RING_BYTES = 1 << 20 };
+
+enum { NODES_MAX = 1 << 23, TABLE_BITS = 24 };
+
+/*
+ * Where a look brings fewer records than this, the next can wait: a recorder that takes every
+ * record as it comes interrupts the program all the time.
+ */
+enum { WORTH_A_LOOK = 4096 };
+
+/* Records between two looks at the rings, and looks between two turns of the recorder's loop. */
+enum { BATCH = 16384, BATCHES = 64, GIVE = 1024, STOP_POLLS = 64 };
+
+#define CENSUS_NS (UINT64_C(1000000) * HEAP_SLICE_MS)
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* --- clocks --- */
+
+/* The counter goes at one speed on all processors, whatever they do. */
+static bool has_steady_tsc(void)
+{
+    char line[8192];
+    autofclose FILE *f = fopen("/proc/cpuinfo", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "flags", 5) == 0)
+            return strstr(line, " constant_tsc") && strstr(line, " nonstop_tsc");
+    return false;
+}
+
+uint64_t heap_ticks_now(const struct heap *h)
+{
+#if defined __x86_64__
+    if (h->tsc)
+        return __rdtsc();
+#endif
+    (void)h;
+    return monotonic_ns();
+}
+
+/* The same moment on both clocks: of a few looks the one that took least, as others run, too. */
+static void read_both(const struct heap *h, uint64_t *ret_ns, uint64_t *ret_ticks)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        uint64_t before = heap_ticks_now(h), ns = monotonic_ns(), took = heap_ticks_now(h) - before;
+        if (took >= least)
+            continue;
+        least = took;
+        *ret_ns = ns;
+        *ret_ticks = before + took / 2;
+    }
+}
+
+/* The longer ago the first look at both clocks, the better their ratio is known. */
+static void read_clocks(struct heap *h)
+{
+    uint64_t ns = 0, ticks = 0;
+    read_both(h, &ns, &ticks);
+    if (!h->ns_0) {
+        h->ns_0 = ns;
+        h->ticks_0 = ticks;
+    }
+    h->ns_per_tick =
+        h->tsc && ticks > h->ticks_0 ? (double)(ns - h->ns_0) / (double)(ticks - h->ticks_0) : 1;
+}
+
+uint64_t heap_ns(const struct heap *h, uint64_t ticks)
+{
+    double ns = (double)(int64_t)(ticks - h->ticks_0) * h->ns_per_tick;
+    return h->ns_0 + (uint64_t)(ns > 0 ? ns : 0);
+}
+
+uint64_t heap_ticks_at(const struct heap *h, uint64_t ns)
+{
+    return h->ticks_0 + (uint64_t)((double)(ns - h->ns_0) / h->ns_per_tick);
+}
+
+/* --- rings, joined by time --- */
+
+/* A thread may have several rings one after the other: at its end libc tidies up. */
+static uint32_t thread_get(struct heap *h, const struct ring_reader *rr)
+{
+    uint32_t hash = hash_pair((uint32_t)rr->pid, (uint32_t)rr->tid);
+    for_each_match (&h->thread_map, hash, i) {
+        const struct heap_thread *t = &h->threads.at[i];
+        if (t->pid == rr->pid && t->tid == rr->tid && strcmp(t->comm, rr->comm) == 0)
+            return i;
+    }
+    struct heap_thread *new = vec_push(&h->threads);
+    *new = (struct heap_thread){.pid = rr->pid, .tid = rr->tid};
+    memcpy(new->comm, rr->comm, sizeof new->comm);
+    idmap_add(&h->thread_map, hash, (uint32_t)h->threads.n - 1);
+    return (uint32_t)h->threads.n - 1;
+}
+
+static struct thread_id thread_id(void *heap, uint32_t thread)
+{
+    struct heap *h = heap;
+    struct heap_thread *t = &h->threads.at[thread];
+    if (!t->id.i)
+        t->id = processes_thread_called(h->opts.processes, t->pid, t->tid, t->comm);
+    return t->id;
+}
+
+static struct heap_ring *ring_of(struct heap *h, const struct ring_reader *rr)
+{
+    while (h->by_ring.n <= rr->index)
+        *vec_push(&h->by_ring) = (struct heap_ring){0};
+    struct heap_ring *ring = &h->by_ring.at[rr->index];
+    if (ring->start_ns == rr->start_ns && ring->tid == rr->tid && ring->pid == rr->pid)
+        return ring;
+    *ring = (struct heap_ring){
+        .start_ns = rr->start_ns, .pid = rr->pid, .tid = rr->tid, .thread = thread_get(h, rr)};
+    return ring;
+}
+
+/* When the next record of a ring was written; UINT64_MAX when there is none. */
+static uint64_t next_ticks(struct ring_reader *rr, const struct heap_ring *ring)
+{
+    const struct record *rec = ring_peek(rr);
+    return rec ? heap_record_ticks(ring, rec) : UINT64_MAX;
+}
+
+struct turn {
+    uint64_t ticks;
+    uint32_t reader;
+};
+
+typedef VEC(struct turn) turns;
+
+/* Let the first of the heap sink to where it belongs. */
+static void sink(turns *t, size_t i)
+{
+    for (;;) {
+        size_t least = i, left = 2 * i + 1;
+        for (size_t k = left; k < left + 2 && k < t->n; k++)
+            if (t->at[k].ticks < t->at[least].ticks)
+                least = k;
+        if (least == i)
+            return;
+        struct turn swapped = t->at[i];
+        t->at[i] = t->at[least];
+        t->at[least] = swapped;
+        i = least;
+    }
+}
+
+/* When somebody else is next. */
+static uint64_t second_ticks(const turns *t)
+{
+    uint64_t a = t->n > 1 ? t->at[1].ticks : UINT64_MAX, b = t->n > 2 ? t->at[2].ticks : UINT64_MAX;
+    return a < b ? a : b;
+}
+
+/* Take from the ring whose turn it is, until another's record is older. Returns how many. */
+static size_t take_turn(struct heap *h, turns *t, uint64_t until)
+{
+    struct turn *first = &t->at[0];
+    struct ring_reader *rr = &h->rings.readers.at[first->reader];
+    struct heap_ring *ring = ring_of(h, rr);
+    uint64_t second = second_ticks(t);
+    size_t n = 0;
+    do {
+        const struct record *rec = ring_peek(rr);
+        heap_take(h, ring, rec);
+        ring_take(rr);
+        first->ticks = next_ticks(rr, ring);
+        if (++n % GIVE == 0)
+            ring_give(rr);
+    } while (first->ticks <= second && first->ticks < until && n < BATCH);
+    if (first->ticks >= until)
+        *first = t->at[--t->n];
+    sink(t, 0);
+    return n;
+}
+
+/*
+ * All that was written before now, in the order of time. What a record depends on was handed over
+ * before it was written, so it is seen as well: nothing is freed here before it was allocated.
+ */
+static size_t take_batch(struct heap *h)
+{
+    turns t = {0};
+    size_t n = 0;
+    uint64_t until = heap_ticks_now(h);
+    if (!rings_look(&h->rings)) {
+        rings_release(&h->rings);
+        return 0;
+    }
+    for (uint32_t i = 0; i < h->rings.readers.n; i++) {
+        struct ring_reader *rr = &h->rings.readers.at[i];
+        uint64_t ticks = next_ticks(rr, ring_of(h, rr));
+        if (ticks < until)
+            *vec_push(&t) = (struct turn){ticks, i};
+    }
+    for (size_t i = t.n / 2 + 1; i-- > 0 && t.n;)
+        sink(&t, i);
+    while (t.n && n < BATCH)
+        n += take_turn(h, &t, until);
+    vec_done(&t);
+    rings_release(&h->rings);
+    if (n >= GIVE)
+        rings_wake(&h->rings);
+    return n;
+}
+
+/* --- start --- */
+
+static int trie_open(struct heap *h, struct err *err)
+{
+    uint64_t size_bytes = heap_trie_size(NODES_MAX, TABLE_BITS);
+    if (shared_open(&h->trie, "kelvin-stacks", size_bytes, err) != 0)
+        return -1;
+    struct heap_trie *t = h->trie.at;
+    t->size_bytes = size_bytes;
+    t->n_max = NODES_MAX;
+    t->table_bits = TABLE_BITS;
+    t->n = 1;
+    t->magic = HEAP_TRIE_MAGIC;
+    return 0;
+}
+
+static int memory_open(struct heap *h, struct err *err)
+{
+    struct rings_opts o = {.n_rings = RINGS, .ring_bytes = RING_BYTES, .tasks = CHANNEL_HEAP};
+    if (rings_open(&h->rings, &o, err) != 0 || trie_open(h, err) != 0 ||
+        heap_images_open(&h->images, err) != 0)
+        return -1;
+    _Atomic uint64_t *params = h->rings.channel->params;
+    params[HEAP_PARAM_TRIE_FD] = (uint64_t)h->trie.fd;
+    params[HEAP_PARAM_TRIE_INODE] = h->trie.inode;
+    params[HEAP_PARAM_IMAGES_FD] = (uint64_t)h->images.memory.fd;
+    params[HEAP_PARAM_IMAGES_INODE] = h->images.memory.inode;
+    params[HEAP_PARAM_TSC] = h->tsc;
+    params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
+    return 0;
+}
+
+int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
+{
+    if (preload_check(HEAP_AGENT_FILE, err) != 0 || timer_program_check(o->command[0], err) != 0)
+        return -1;
+    struct heap *h = mem_new(struct heap);
+    h->opts = *o;
+    h->trie.fd = h->images.memory.fd = h->rings.memory.fd = -1;
+    h->tsc = has_steady_tsc();
+    read_clocks(h);
+    if (memory_open(h, err) != 0) {
+        heap_close(h);
+        return -1;
+    }
+    h->spaces = processes_new(o->profile);
+    processes_set_live(h->spaces);
+    heap_tally_init(&h->tally, o->profile, o->sample_bytes);
+    h->tally.thread_of = thread_id;
+    h->tally.arg = h;
+    h->facts.stream = h->tally.stream;
+    preload_begin(&h->preload, HEAP_AGENT_FILE, PRELOAD_FIRST, CHANNEL_ENV,
+                  rings_address(&h->rings));
+    *ret = h;
+    return 0;
+}
+
+void heap_attach(struct heap *h)
+{
+    preload_end(&h->preload);
+}
+
+/* --- beside the blocks --- */
+
+static bool has_rings(const struct heap *h, int pid)
+{
+    for (size_t i = 0; i < h->rings.readers.n; i++)
+        if (h->rings.readers.at[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Bytes in memory; -1 when the process is gone. */
+static int64_t read_rss(int pid)
+{
+    char path[40], text[64];
+    unsigned long long size, resident;
+    snprintf(path, sizeof path, "/proc/%d/statm", pid);
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    if (sscanf(text, "%llu %llu", &size, &resident) != 2)
+        return -1;
+    return (int64_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE));
+}
+
+static void add_rss(struct heap *h, struct heap_program *p, uint64_t now_ns, int64_t bytes)
+{
+    struct profile *to = h->opts.profile;
+    if (p->rss_counter < 0) {
+        struct thread_id main = processes_thread(h->opts.processes, p->pid, p->pid);
+        p->rss_counter = profile_add_counter(to, "RSS", UNIT_BYTES, to->threads.at[main.i].process);
+    }
+    if (p->rss_counter >= 0 && bytes > 0)
+        profile_add_point(to, p->rss_counter, now_ns, bytes);
+}
+
+/* Who lives, and how much memory it has. */
+static void census(struct heap *h)
+{
+    uint64_t now_ns = monotonic_ns();
+    if (now_ns - h->last_census_ns < CENSUS_NS)
+        return;
+    h->last_census_ns = now_ns;
+    for (size_t i = 0; i < h->programs.n; i++) {
+        struct heap_program *p = &h->programs.at[i];
+        if (p->over)
+            continue;
+        int64_t rss = read_rss(p->pid);
+        if (rss < 0 && !has_rings(h, p->pid))
+            heap_program_end(h, p);
+        else if (rss >= 0 && p->censuses++) /* by the second the engine has heard of it */
+            add_rss(h, p, now_ns, rss);
+    }
+}
+
+bool heap_poll(struct heap *h)
+{
+    bool more = true;
+    if (h->stopped)
+        return false;
+    read_clocks(h);
+    for (int i = 0; i < BATCHES && more; i++)
+        more = take_batch(h) >= WORTH_A_LOOK;
+    census(h);
+    return more;
+}
+
+/* --- the end --- */
+
+static void describe_stacks(struct heap *h)
+{
+    static const char *const why[HEAP_ENDS] = {
+        [HEAP_END_NO_MAP] = "address in no mapping",
+        [HEAP_END_NO_RULE] = "no unwind rule and no frame pointer",
+        [HEAP_END_NO_SENSE] = "unwind rule leads nowhere",
+        [HEAP_END_DEEP] = "too deep",
+        [HEAP_END_HANDLER] = "allocation in a signal handler",
+    };
+    struct stream *s = profile_stream(h->opts.profile, h->tally.stream);
+    for (int i = HEAP_END_WHOLE + 1; i < HEAP_ENDS; i++)
+        if (h->tally.unfinished[i])
+            profile_set_unfinished(h->opts.profile, h->tally.stream, why[i],
+                                   h->tally.unfinished[i]);
+    s->unfinished_known = s->lost_known = true;
+    s->lost = h->facts.lost;
+}
+
+void heap_stop(struct heap *h, uint64_t end_ns)
+{
+    if (h->stopped)
+        return;
+    for (int i = 0; i < STOP_POLLS * BATCHES && take_batch(h); i++)
+        ; /* what still runs may write for ever */
+    h->rings.channel->stop = 1;
+    rings_wake(&h->rings);
+    h->facts.lost = rings_lost(&h->rings);
+    h->facts.waits = rings_waits(&h->rings);
+    for (size_t i = 0; i < h->programs.n; i++)
+        if (!h->programs.at[i].over)
+            heap_program_end(h, &h->programs.at[i]);
+    h->tally.peak_ns = heap_ns(h, h->tally.peak_at);
+    heap_tally_end(&h->tally, end_ns);
+    describe_stacks(h);
+    h->stopped = true;
+}
+
+const struct heap_facts *heap_facts(struct heap *h)
+{
+    const int64_t *total = h->tally.total, unit = h->tally.block_unit;
+    h->facts.allocations = total[HEAP_ALLOCATIONS] / unit;
+    h->facts.allocated = total[HEAP_ALLOCATED];
+    h->facts.frees = total[HEAP_FREES] / unit;
+    h->facts.freed = total[HEAP_FREED];
+    h->facts.temporary = total[HEAP_TEMPORARY] / unit;
+    h->facts.samples = h->opts.sample_bytes ? total[HEAP_SAMPLES] : 0;
+    h->facts.leaked = total[HEAP_LEAKED];
+    h->facts.peak = h->tally.peak_bytes;
+    h->facts.peak_ns = h->tally.peak_ns;
+    return &h->facts;
+}
+
+void heap_close(struct heap *h)
+{
+    if (!h)
+        return;
+    preload_end(&h->preload);
+    for (size_t i = 0; i < h->programs.n; i++)
+        heap_live_done(&h->programs.at[i].live);
+    rings_close(&h->rings);
+    shared_close(&h->trie);
+    heap_images_close(&h->images);
+    heap_tally_done(&h->tally);
+    processes_free(h->spaces);
+    idmap_done(&h->sites);
+    idmap_done(&h->thread_map);
+    vec_done(&h->threads);
+    vec_done(&h->programs);
+    vec_done(&h->by_ring);
+    vec_done(&h->stack_of_node);
+    vec_done(&h->end_of_node);
+    vec_done(&h->site_keys);
+    vec_done(&h->chain);
+    free(h);
+}

@@ -1,0 +1,48 @@
+/*
+ * heap.h - every block that a command and all it starts allocate, beside the engine that samples.
+ *
+ *     heap.c         rings of all threads, joined by time
+ *     heap_take.c    what a record does
+ *     heap_live.c    the blocks that a process holds
+ *     heap_tally.c   sums by stack, thread and slice of time; rows of the profile
+ *     heap_images.c  unwind rules for the agents, which walk the stacks themselves
+ *
+ * An agent (lib/heap.c) is preloaded. In it a thread writes to a ring of its own, and waits while
+ * that is full: nothing is lost while the recorder lives.
+ */
+#pragma once
+#include "process/process.h"
+
+struct heap;
+
+struct heap_opts {
+    char **command;
+    struct profile *profile;
+    struct processes *processes; /* for names of threads */
+    uint64_t sample_bytes;       /* one sample in so many bytes, on average; 0 = every block */
+};
+
+struct heap_facts {
+    uint64_t programs;                      /* that an agent got into */
+    int64_t allocations, frees, temporary;  /* blocks */
+    int64_t allocated, peak, leaked, freed; /* bytes */
+    int64_t samples;                        /* blocks that were seen; 0 = all were */
+    uint64_t peak_ns;
+    uint64_t unknown; /* frees of blocks that nobody had seen allocated */
+    uint64_t doubled; /* blocks allocated where one was live: its end was missed */
+    uint64_t lost;    /* records */
+    uint64_t waits;   /* times that a thread waited for the recorder */
+    int stream;       /* of the profile */
+};
+
+/* Before the command is forked. Refuses programs that no agent gets into. */
+int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err);
+void heap_attach(struct heap *h); /* the command is forked, and waits */
+
+/* Take what came. True when there is more. */
+bool heap_poll(struct heap *h);
+
+/* Take the rest; write what holds at the end. */
+void heap_stop(struct heap *h, uint64_t end_ns);
+const struct heap_facts *heap_facts(struct heap *h);
+void heap_close(struct heap *h); /* NULL is fine */

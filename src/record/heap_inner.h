@@ -1,0 +1,80 @@
+/*
+ * heap_inner.h - what heap.c and heap_take.c share.
+ */
+#pragma once
+#include "record/heap.h"
+#include "record/heap_images.h"
+#include "record/heap_live.h"
+#include "record/heap_tally.h"
+#include "record/preload.h"
+
+/* A program in a process. */
+struct heap_program {
+    int pid;
+    bool over;
+    struct heap_live live;
+    int rss_counter; /* -1 = none yet */
+    unsigned censuses;
+};
+
+/* A thread's ring, as far as it was taken. */
+struct heap_ring {
+    uint64_t start_ns; /* which thread's: rings are used again */
+    int pid, tid;
+    uint32_t program;    /* + 1; 0 = not known yet */
+    uint32_t thread;     /* in heap.threads */
+    uint64_t stamp;      /* of the last record, as written */
+    uint64_t ticks;      /* of the last record: records with the same stamp are spread out */
+    uint32_t same_stamp; /* records since */
+    uint64_t per_record; /* ticks, as it was lately */
+    bool realloc_pending;
+    struct heap_block pending; /* freed by a realloc that is under way */
+};
+
+struct heap_thread {
+    int pid, tid;
+    char comm[CHANNEL_NAME_BYTES];
+    struct thread_id id; /* 0 = not asked for yet */
+};
+
+/* A block's stack and thread. */
+struct heap_site_key {
+    uint32_t node, thread;
+};
+
+struct heap {
+    struct heap_opts opts;
+    struct heap_facts facts;
+    struct rings rings;
+    struct shared trie;
+    struct heap_images_writer images;
+    struct heap_tally tally;
+    struct preload preload;
+    struct processes *spaces; /* what programs have mapped, in the order of their own records */
+    VEC(struct heap_program) programs;
+    VEC(struct heap_ring) by_ring;
+    VEC(struct heap_thread) threads;
+    VEC(uint32_t) stack_of_node;         /* stack + 1; 0 = not asked for yet */
+    VEC(uint8_t) end_of_node;            /* enum heap_end */
+    VEC(struct heap_site_key) site_keys; /* by site */
+    struct idmap sites, thread_map;
+    bool tsc, stopped;
+    uint64_t ticks_0, ns_0; /* the same moment on both clocks */
+    double ns_per_tick;
+    uint64_t slice_ticks; /* when the slice at hand ends */
+    uint64_t last_census_ns;
+    VEC(uint32_t) chain; /* nodes of the stack at hand */
+};
+
+uint64_t heap_ticks_now(const struct heap *h);
+uint64_t heap_ns(const struct heap *h, uint64_t ticks);
+uint64_t heap_ticks_at(const struct heap *h, uint64_t ns);
+
+/* Take the record at the front of a ring. */
+void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec);
+
+/* When that record was written; 0 when it makes no sense. */
+uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec);
+
+/* A process has ended, or runs another program. */
+void heap_program_end(struct heap *h, struct heap_program *p);

@@ -1,0 +1,286 @@
+/*
+ * heap_take.c - what a record of a heap agent does. Any number in it may be nonsense.
+ */
+#include "record/heap_inner.h"
+
+/* --- programs --- */
+
+static struct heap_program *program_find(struct heap *h, int pid)
+{
+    for (size_t i = h->programs.n; i-- > 0;)
+        if (h->programs.at[i].pid == pid)
+            return h->programs.at[i].over ? NULL : &h->programs.at[i];
+    return NULL;
+}
+
+void heap_program_end(struct heap *h, struct heap_program *p)
+{
+    struct heap_block b;
+    size_t at = 0;
+    while (heap_live_next(&p->live, &at, &b))
+        heap_tally_leak(&h->tally, b.site, b.size_bytes);
+    heap_live_done(&p->live);
+    p->over = true;
+}
+
+static struct heap_program *program_new(struct heap *h, int pid)
+{
+    struct heap_program *old = program_find(h, pid);
+    if (old)
+        heap_program_end(h, old);
+    struct heap_program *p = vec_push(&h->programs);
+    *p = (struct heap_program){.pid = pid, .rss_counter = -1};
+    return p;
+}
+
+/* After an exec the rings of the program before belong to nobody, though their thread lives. */
+static void close_old_rings(struct heap *h, const struct heap_ring *new)
+{
+    for (size_t i = 0; i < h->rings.readers.n; i++) {
+        struct ring_reader *rr = &h->rings.readers.at[i];
+        if (rr->pid == new->pid && rr->start_ns < new->start_ns)
+            atomic_store(&rr->ring->state, RING_CLOSED);
+    }
+}
+
+static struct heap_program *program_of(struct heap *h, struct heap_ring *ring)
+{
+    if (!ring->program) {
+        struct heap_program *p = program_find(h, ring->pid);
+        if (!p)
+            p = program_new(h, ring->pid);
+        ring->program = (uint32_t)(p - h->programs.at) + 1;
+    }
+    return &h->programs.at[ring->program - 1];
+}
+
+/* --- what is mapped --- */
+
+static struct text maps_of(const struct record *rec)
+{
+    size_t room = (size_t)(rec->words - 4) * 8, n = rec->payload[2];
+    return (struct text){(const char *)&rec->payload[3], n < room ? n : room};
+}
+
+static void take_maps(struct heap *h, struct heap_ring *ring, const struct record *rec)
+{
+    if (rec->words < 5)
+        return;
+    if (rec->kind == HEAP_START) {
+        h->facts.programs++;
+        program_new(h, ring->pid);
+        ring->program = 0;
+        close_old_rings(h, ring);
+    }
+    /* Again from the start: what lies elsewhere now must not stay. */
+    processes_comm(h->spaces, ring->pid, ring->pid, "", true);
+    processes_maps(h->spaces, ring->pid, maps_of(rec));
+    heap_images_answer(&h->images, h->spaces, ring->pid, rec->payload[1]);
+    rings_wake(&h->rings);
+}
+
+static void take_fork(struct heap *h, struct heap_ring *ring, const struct record *rec)
+{
+    int parent = (int)rec->payload[1];
+    program_new(h, ring->pid);
+    ring->program = 0;
+    processes_fork(h->spaces, ring->pid, ring->pid, parent, parent);
+}
+
+/* --- stacks --- */
+
+static struct heap_node node_at(const struct heap *h, uint32_t id)
+{
+    return *heap_trie_node(h->trie.at, id);
+}
+
+/* From the outermost node of h->chain to the innermost. */
+static void resolve_chain(struct heap *h, int pid, struct stack_id stack, uint8_t end)
+{
+    struct profile *p = h->opts.profile;
+    for (size_t i = h->chain.n; i-- > 0;) {
+        uint32_t id = h->chain.at[i];
+        uint64_t pc = node_at(h, id).pc;
+        if (!(pc & HEAP_ROOT) && pc < HEAP_ENDS) {
+            end = (uint8_t)pc;
+            struct frame_id frame = profile_add_named_frame(p, text_of("[unfinished]"), FRAME_USER);
+            stack = stacks_push(&p->stacks, stack, frame);
+        } else if (!(pc & HEAP_ROOT)) {
+            stack = stacks_push(&p->stacks, stack, processes_frame(h->spaces, pid, pc - 1));
+        }
+        h->stack_of_node.at[id] = stack.i + 1;
+        h->end_of_node.at[id] = end;
+    }
+}
+
+/* The stack of a node; nodes of processes that are gone stay what they were. */
+static struct stack_id stack_of(struct heap *h, int pid, uint32_t node, uint8_t *ret_end)
+{
+    const struct heap_trie *trie = h->trie.at;
+    uint32_t n_max = (uint32_t)((h->trie.size_bytes - CHANNEL_PAGE) / sizeof(struct heap_node));
+    if (!node || node >= n_max || node >= trie->n)
+        return (struct stack_id){0};
+    while (h->stack_of_node.n <= node) {
+        *vec_push(&h->stack_of_node) = 0;
+        *vec_push(&h->end_of_node) = HEAP_END_WHOLE;
+    }
+    h->chain.n = 0;
+    for (uint32_t at = node; at && !h->stack_of_node.at[at]; at = node_at(h, at).parent) {
+        *vec_push(&h->chain) = at;
+        if (node_at(h, at).parent >= at)
+            break;
+    }
+    uint32_t outer = h->chain.n ? node_at(h, h->chain.at[h->chain.n - 1]).parent : node;
+    bool known = outer < h->stack_of_node.n && h->stack_of_node.at[outer];
+    struct stack_id stack = {known ? h->stack_of_node.at[outer] - 1 : 0};
+    resolve_chain(h, pid, stack, known ? h->end_of_node.at[outer] : HEAP_END_WHOLE);
+    *ret_end = h->end_of_node.at[node];
+    return (struct stack_id){h->stack_of_node.at[node] - 1};
+}
+
+static uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
+{
+    uint32_t hash = hash_pair(node, ring->thread);
+    for_each_match (&h->sites, hash, i) {
+        const struct heap_site_key *k = &h->site_keys.at[i];
+        if (k->node == node && k->thread == ring->thread)
+            return i;
+    }
+    struct heap_site site = {.thread = ring->thread};
+    site.stack = stack_of(h, ring->pid, node, &site.end);
+    uint32_t id = heap_tally_new_site(&h->tally, &site);
+    *vec_push(&h->site_keys) = (struct heap_site_key){node, ring->thread};
+    idmap_add(&h->sites, hash, id);
+    return id;
+}
+
+/* --- blocks --- */
+
+static void tell_freed(struct heap *h, const struct heap_ring *ring, const struct heap_block *b,
+                       bool temporary)
+{
+    uint64_t ticks = ring->ticks > b->ticks ? ring->ticks - b->ticks : 0;
+    struct heap_free f = {.site = b->site,
+                          .size_bytes = b->size_bytes,
+                          .lifetime_ns = (uint64_t)((double)ticks * h->ns_per_tick),
+                          .temporary = temporary};
+    heap_tally_free(&h->tally, &f);
+}
+
+static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, uint64_t address,
+                       uint64_t size_bytes)
+{
+    struct heap_block old;
+    size_bytes &= HEAP_POINTER_MASK;
+    struct heap_block new = {.address = address,
+                             .size_bytes = size_bytes,
+                             .ticks = ring->ticks,
+                             .site = site_of(h, ring, node)};
+    struct heap_program *p = program_of(h, ring);
+    ring->realloc_pending = false;
+    if (!(address & HEAP_POINTER_MASK))
+        return;
+    if (!heap_live_add(&p->live, &new, &old)) {
+        h->facts.doubled++;
+        tell_freed(h, ring, &old, false);
+    }
+    heap_tally_alloc(&h->tally, new.site, size_bytes);
+}
+
+static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
+{
+    struct heap_block b;
+    uint64_t address = word & HEAP_POINTER_MASK;
+    if (!heap_live_take(&program_of(h, ring)->live, address, &b)) {
+        h->facts.unknown++;
+        ring->realloc_pending = false;
+        return;
+    }
+    ring->realloc_pending = word >> HEAP_FREE_SHIFT & HEAP_FREE_REALLOC;
+    ring->pending = b;
+    bool temporary = word >> HEAP_FREE_SHIFT & HEAP_FREE_TEMPORARY;
+    tell_freed(h, ring, &b, temporary);
+}
+
+/* A realloc failed: as if the block had not been freed. */
+static void take_kept(struct heap *h, struct heap_ring *ring)
+{
+    struct heap_block old;
+    if (!ring->realloc_pending)
+        return;
+    ring->realloc_pending = false;
+    heap_live_add(&program_of(h, ring)->live, &ring->pending, &old);
+    heap_tally_unfree(&h->tally, ring->pending.site, ring->pending.size_bytes);
+}
+
+/* --- records --- */
+
+/* Words of each kind at least. */
+static const uint8_t record_words[] = {
+    [HEAP_START] = 5,       [HEAP_MAPS] = 5, [HEAP_FORK] = 3,      [HEAP_ALLOC] = 3,
+    [HEAP_ALLOC_LARGE] = 4, [HEAP_FREE] = 2, [HEAP_FREE_LATE] = 3, [HEAP_KEPT] = 2,
+};
+
+uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec)
+{
+    if (rec->kind > HEAP_KEPT || rec->words < record_words[rec->kind])
+        return 0;
+    if (rec->kind == HEAP_FREE)
+        return ring->stamp + rec->own;
+    return rec->payload[rec->kind == HEAP_FREE_LATE ? 1 : 0];
+}
+
+/* Records further apart than this all have a time of their own: see HEAP_STAMP_TICKS. */
+enum { CLOSE_TICKS = 512 };
+
+/*
+ * Programs with one thread read the clock only now and then where records come close together.
+ * Records in between are as far apart as they were before, which is enough for lifetimes.
+ */
+static void take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
+{
+    if (stamp == ring->stamp) {
+        ring->ticks = stamp + ++ring->same_stamp * ring->per_record;
+    } else {
+        uint64_t each = (stamp - ring->stamp) / (ring->same_stamp + 1);
+        ring->per_record = each < CLOSE_TICKS ? each : 0;
+        ring->same_stamp = 0;
+        ring->ticks = ring->stamp = stamp;
+    }
+    h->tally.now = ring->ticks;
+    if (ring->ticks < h->slice_ticks)
+        return;
+    heap_tally_time(&h->tally, heap_ns(h, ring->ticks));
+    h->slice_ticks = heap_ticks_at(h, heap_tally_slice_end(&h->tally));
+}
+
+void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec)
+{
+    uint64_t ticks = heap_record_ticks(ring, rec);
+    if (!ticks)
+        return;
+    take_time(h, ring, ticks);
+    switch (rec->kind) {
+    case HEAP_START:
+    case HEAP_MAPS:
+        take_maps(h, ring, rec);
+        break;
+    case HEAP_FORK:
+        take_fork(h, ring, rec);
+        break;
+    case HEAP_ALLOC:
+        take_alloc(h, ring, rec->own, rec->payload[1] >> HEAP_SIZE_BITS << 3,
+                   rec->payload[1] & ((1u << HEAP_SIZE_BITS) - 1));
+        break;
+    case HEAP_ALLOC_LARGE:
+        take_alloc(h, ring, rec->own, rec->payload[1], rec->payload[2]);
+        break;
+    case HEAP_FREE:
+    case HEAP_FREE_LATE:
+        take_free(h, ring, rec->payload[0]);
+        break;
+    case HEAP_KEPT:
+        take_kept(h, ring);
+        break;
+    }
+}

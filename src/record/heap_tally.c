@@ -1,0 +1,278 @@
+#include "record/heap_tally.h"
+
+#include <math.h>
+
+#define SLICE_NS (UINT64_C(1000000) * HEAP_SLICE_MS)
+
+static const struct {
+    const char *name, *unit;
+} columns[HEAP_COLUMNS] = {
+    [HEAP_ALLOCATIONS] = {"allocations", UNIT_COUNT},
+    [HEAP_ALLOCATED] = {"allocated", UNIT_BYTES},
+    [HEAP_FREES] = {"frees", UNIT_COUNT},
+    [HEAP_FREED] = {"freed", UNIT_BYTES},
+    [HEAP_TEMPORARY] = {"temporary", UNIT_COUNT},
+    [HEAP_SAMPLES] = {VALUE_SAMPLES, UNIT_COUNT},
+    [HEAP_LEAKED] = {"leaked", UNIT_BYTES},
+    [HEAP_PEAK] = {"peak", UNIT_BYTES},
+};
+
+/* Exact streams have no samples: their column is left out. */
+static bool has_column(const struct heap_tally *t, int column)
+{
+    return column != HEAP_SAMPLES || t->sample_bytes;
+}
+
+static void add_columns(struct heap_tally *t)
+{
+    struct profile *p = t->profile;
+    for (int i = 0; i < HEAP_COLUMNS; i++) {
+        if (!has_column(t, i))
+            continue;
+        int type = profile_add_value(p, t->stream, columns[i].name, columns[i].unit);
+        struct value_type *v = &profile_stream(p, t->stream)->types[type];
+        if (t->sample_bytes && v->dimension == DIM_COUNT && i != HEAP_SAMPLES)
+            v->decimals = HEAP_SAMPLED_DECIMALS;
+    }
+}
+
+void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_bytes)
+{
+    *t = (struct heap_tally){
+        .profile = p, .sample_bytes = sample_bytes, .block_unit = sample_bytes ? 1000 : 1};
+    t->stream = profile_add_stream(p, "heap", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    add_columns(t);
+    t->sizes_stream = profile_add_stream(p, "heap-sizes", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    profile_add_value(p, t->sizes_stream, "blocks", UNIT_COUNT);
+    t->lifetimes_stream =
+        profile_add_stream(p, "heap-lifetimes", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    profile_add_value(p, t->lifetimes_stream, "blocks", UNIT_COUNT);
+    t->live_counter = profile_add_counter(p, "heap live", UNIT_BYTES, (struct process_id){0});
+    t->blocks_counter = profile_add_counter(p, "heap blocks", UNIT_COUNT, (struct process_id){0});
+}
+
+void heap_tally_done(struct heap_tally *t)
+{
+    vec_done(&t->sites);
+    vec_done(&t->touched);
+    vec_done(&t->classes);
+}
+
+uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site)
+{
+    *vec_push(&t->sites) = *site;
+    *vec_push(&t->classes) = (struct heap_classes){0};
+    return (uint32_t)t->sites.n - 1;
+}
+
+/* --- rows --- */
+
+static void add_row(struct heap_tally *t, const struct heap_site *s, uint64_t time_ns,
+                    const int64_t *values)
+{
+    struct err ignored;
+    int64_t kept[HEAP_COLUMNS];
+    int n = 0;
+    for (int i = 0; i < HEAP_COLUMNS; i++)
+        if (has_column(t, i))
+            kept[n++] = values[i];
+    struct row row = {.stack = s->stack,
+                      .thread = t->thread_of(t->arg, s->thread),
+                      .has_time = true,
+                      .time_ns = time_ns,
+                      .values = kept};
+    profile_add_row(t->profile, t->stream, &row, &ignored); /* fails past 2^63 bytes */
+    t->unfinished[s->end % 16]++;
+}
+
+static void write_slice(struct heap_tally *t)
+{
+    for (size_t i = 0; i < t->touched.n; i++) {
+        struct heap_site *s = &t->sites.at[t->touched.at[i]];
+        int64_t values[HEAP_COLUMNS] = {0};
+        memcpy(values, s->flow, sizeof s->flow);
+        memset(s->flow, 0, sizeof s->flow);
+        s->touched = false;
+        add_row(t, s, t->slice_ns, values);
+    }
+    t->touched.n = 0;
+}
+
+static void add_points(struct heap_tally *t, uint64_t time_ns)
+{
+    profile_add_point(t->profile, t->live_counter, time_ns, t->live_bytes);
+    profile_add_point(t->profile, t->blocks_counter, time_ns, t->live_blocks / t->block_unit);
+}
+
+/* Times of different threads come in order but for those that were held up while they wrote. */
+void heap_tally_time(struct heap_tally *t, uint64_t time_ns)
+{
+    if (!t->slice_ns) {
+        t->slice_ns = time_ns;
+        add_points(t, time_ns);
+    }
+    if (time_ns < t->slice_ns + SLICE_NS)
+        return;
+    write_slice(t);
+    t->slice_ns += (time_ns - t->slice_ns) / SLICE_NS * SLICE_NS;
+    add_points(t, t->slice_ns);
+}
+
+uint64_t heap_tally_slice_end(const struct heap_tally *t)
+{
+    return t->slice_ns + SLICE_NS;
+}
+
+/* --- events --- */
+
+static struct heap_site *touch(struct heap_tally *t, uint32_t site)
+{
+    struct heap_site *s = &t->sites.at[site];
+    if (!s->touched) {
+        s->touched = true;
+        *vec_push(&t->touched) = site;
+    }
+    return s;
+}
+
+static void change_live(struct heap_tally *t, struct heap_site *s, int64_t bytes)
+{
+    if (s->epoch != t->epoch) {
+        s->epoch = t->epoch;
+        s->peak_bytes = s->live_bytes;
+    }
+    s->live_bytes += bytes;
+    t->live_bytes += bytes;
+    if (t->live_bytes <= t->peak_bytes)
+        return;
+    t->peak_bytes = t->live_bytes;
+    t->epoch++;
+}
+
+static void add_flow(struct heap_tally *t, struct heap_site *s, enum heap_column c, int64_t n)
+{
+    s->flow[c] += n;
+    t->total[c] += n;
+}
+
+/* What a block stands for. */
+struct amount {
+    int64_t blocks, bytes;
+};
+
+static struct amount amount_of(const struct heap_tally *t, uint64_t size_bytes)
+{
+    if (!t->sample_bytes)
+        return (struct amount){1, (int64_t)size_bytes};
+    double z = size_bytes ? (double)size_bytes : 1;
+    double weight = -1 / expm1(-z / (double)t->sample_bytes);
+    return (struct amount){llround(weight * (double)t->block_unit),
+                           llround(weight * (double)size_bytes)};
+}
+
+/* Counts of samples are of blocks that were seen. */
+static void count_class(uint32_t *classes, uint64_t n)
+{
+    int k = n ? 64 - __builtin_clzll(n) : 0;
+    uint32_t *at = &classes[k < HEAP_CLASSES ? k : HEAP_CLASSES - 1];
+    *at += *at < UINT32_MAX;
+}
+
+void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
+{
+    struct heap_site *s = touch(t, site);
+    struct amount a = amount_of(t, size_bytes);
+    add_flow(t, s, HEAP_ALLOCATIONS, a.blocks);
+    add_flow(t, s, HEAP_ALLOCATED, a.bytes);
+    add_flow(t, s, HEAP_SAMPLES, 1);
+    count_class(t->classes.at[site].size, size_bytes);
+    uint64_t epoch = t->epoch;
+    t->live_blocks += a.blocks;
+    change_live(t, s, a.bytes);
+    if (t->epoch != epoch)
+        t->peak_at = t->now;
+}
+
+void heap_tally_free(struct heap_tally *t, const struct heap_free *f)
+{
+    struct heap_site *s = touch(t, f->site);
+    struct amount a = amount_of(t, f->size_bytes);
+    add_flow(t, s, HEAP_FREES, a.blocks);
+    add_flow(t, s, HEAP_FREED, a.bytes);
+    add_flow(t, s, HEAP_TEMPORARY, f->temporary ? a.blocks : 0);
+    count_class(t->classes.at[f->site].lifetime, f->lifetime_ns);
+    t->live_blocks -= a.blocks;
+    change_live(t, s, -a.bytes);
+}
+
+void heap_tally_unfree(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
+{
+    struct heap_site *s = touch(t, site);
+    struct amount a = amount_of(t, size_bytes);
+    add_flow(t, s, HEAP_FREES, -a.blocks);
+    add_flow(t, s, HEAP_FREED, -a.bytes);
+    t->live_blocks += a.blocks;
+    change_live(t, s, a.bytes);
+}
+
+void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
+{
+    struct heap_site *s = &t->sites.at[site];
+    struct amount a = amount_of(t, size_bytes);
+    s->leaked_bytes += a.bytes;
+    t->total[HEAP_LEAKED] += a.bytes;
+    t->live_blocks -= a.blocks;
+    change_live(t, s, -a.bytes);
+}
+
+/* --- the end --- */
+
+static void write_level(struct heap_tally *t, const struct heap_site *s, enum heap_column c,
+                        int64_t bytes, uint64_t time_ns)
+{
+    int64_t values[HEAP_COLUMNS] = {0};
+    values[c] = bytes;
+    if (bytes > 0)
+        add_row(t, s, time_ns, values);
+}
+
+/* A row for each class of a site that has blocks. */
+static void write_classes(struct heap_tally *t, size_t site, bool sizes, uint64_t end_ns)
+{
+    struct profile *p = t->profile;
+    const struct heap_site *s = &t->sites.at[site];
+    const struct heap_classes *c = &t->classes.at[site];
+    struct attr attr = {.key = profile_add_str(p, text_of(sizes ? "size" : "lifetime")),
+                        .is_number = true,
+                        .unit = profile_add_str(p, text_of(sizes ? UNIT_BYTES : UNIT_TIME))};
+    for (int k = 0; k < HEAP_CLASSES; k++) {
+        int64_t n = sizes ? c->size[k] : c->lifetime[k];
+        struct err ignored;
+        attr.number = (int64_t)(UINT64_C(1) << k) - 1;
+        struct row row = {.stack = s->stack,
+                          .thread = t->thread_of(t->arg, s->thread),
+                          .has_time = true,
+                          .time_ns = end_ns,
+                          .values = &n};
+        if (!n)
+            continue;
+        row.attrs = attrs_add(&p->attrs, (struct attrs_id){0}, &attr);
+        profile_add_row(p, sizes ? t->sizes_stream : t->lifetimes_stream, &row, &ignored);
+    }
+}
+
+void heap_tally_end(struct heap_tally *t, uint64_t end_ns)
+{
+    write_slice(t);
+    if (t->slice_ns && end_ns > t->slice_ns)
+        add_points(t, end_ns); /* a short program ends within its first slice */
+    t->total[HEAP_PEAK] = t->peak_bytes;
+    for (size_t i = 0; i < t->sites.n; i++) {
+        const struct heap_site *s = &t->sites.at[i];
+        int64_t at_peak = s->epoch == t->epoch ? s->peak_bytes : s->live_bytes;
+        write_level(t, s, HEAP_PEAK, at_peak, t->peak_ns);
+        write_level(t, s, HEAP_LEAKED, s->leaked_bytes, end_ns);
+        write_classes(t, i, true, end_ns);
+        write_classes(t, i, false, end_ns);
+    }
+}

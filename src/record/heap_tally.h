@@ -1,0 +1,103 @@
+/*
+ * heap_tally.h - what happened on the heap, summed up by site (a stack of a thread) and slice of
+ * time, and written as rows of a stream.
+ *
+ * The columns that add up (allocations, allocated, frees, freed, temporary) are rows of each slice:
+ * ranges of time can be asked for. What was freed belongs to the site that had allocated it. The
+ * levels (leaked, peak) are rows at the moment that they hold.
+ *
+ * Where blocks are sampled, one of z bytes stands for 1 / (1 - exp(-z / mean)) of its kind.
+ *
+ * Two more streams say how large blocks were and how long they lived, in powers of two: rows at the
+ * end, with the attribute "size" or "lifetime", the largest of the class.
+ *
+ * The peak is found in constant time for each event: a site's bytes at the peak are noted when they
+ * change for the first time after it.
+ */
+#pragma once
+#include "base/vec.h"
+#include "model/profile.h"
+
+enum heap_column {
+    HEAP_ALLOCATIONS,
+    HEAP_ALLOCATED,
+    HEAP_FREES,
+    HEAP_FREED,
+    HEAP_TEMPORARY,
+    HEAP_SAMPLES, /* where not every block is seen */
+    HEAP_LEAKED,
+    HEAP_PEAK,
+    HEAP_COLUMNS,
+};
+
+enum { HEAP_SLICE_MS = 100, HEAP_FLOWS = HEAP_LEAKED };
+
+/* Of numbers of blocks where a sample stands for several. */
+enum { HEAP_SAMPLED_DECIMALS = 3 };
+
+struct heap_site {
+    struct stack_id stack;
+    uint32_t thread; /* the caller's number */
+    uint8_t end;     /* enum heap_end: how the stack ends */
+    bool touched;    /* in this slice */
+    int64_t live_bytes, peak_bytes, leaked_bytes;
+    uint64_t epoch; /* of the peak that peak_bytes belongs to; another: live_bytes does */
+    int64_t flow[HEAP_FLOWS];
+};
+
+enum { HEAP_CLASSES = 48 }; /* class k: below 2^k, not below 2^(k - 1) */
+
+/* Blocks of a site by class. */
+struct heap_classes {
+    uint32_t size[HEAP_CLASSES], lifetime[HEAP_CLASSES];
+};
+
+struct heap_tally {
+    struct profile *profile;
+    /* Threads are asked for when rows are written: by then the engine has heard of them, too. */
+    struct thread_id (*thread_of)(void *arg, uint32_t thread);
+    void *arg;
+    int stream;
+    int live_counter, blocks_counter;
+    int sizes_stream, lifetimes_stream;
+    VEC(struct heap_site) sites;
+    VEC(struct heap_classes) classes; /* by site */
+    VEC(uint32_t) touched;            /* sites */
+    uint64_t now, peak_at; /* in whatever unit the caller has; now is the caller's to set */
+    uint64_t slice_ns;     /* the beginning of the slice at hand; 0 = none yet */
+    uint64_t epoch;
+    uint64_t peak_ns; /* what peak_at is: set it before heap_tally_end() */
+    int64_t live_bytes, live_blocks, peak_bytes;
+    int64_t total[HEAP_COLUMNS]; /* blocks: in units of 1 / block_unit */
+    uint64_t sample_bytes;
+    int64_t block_unit;
+    uint64_t unfinished[16]; /* rows, by enum heap_end */
+};
+
+/* Adds the stream "heap" and its counters to P. SAMPLE_BYTES: see heap_opts. */
+void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_bytes);
+void heap_tally_done(struct heap_tally *t);
+
+uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site);
+
+/* It is TIME_NS: a slice that is over is written. Call it before the next two. */
+void heap_tally_time(struct heap_tally *t, uint64_t time_ns);
+uint64_t heap_tally_slice_end(const struct heap_tally *t);
+void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+
+struct heap_free {
+    uint32_t site;
+    uint64_t size_bytes, lifetime_ns;
+    bool temporary;
+};
+
+void heap_tally_free(struct heap_tally *t, const struct heap_free *f);
+
+/* It was not freed after all; in the same slice, or nearly. */
+void heap_tally_unfree(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+
+/* A block was never freed: its process is over. */
+void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+
+/* Write the rows of the last slice, and the levels. */
+void heap_tally_end(struct heap_tally *t, uint64_t end_ns);

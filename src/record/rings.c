@@ -1,0 +1,247 @@
+#include "record/rings.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Out of the way of programs that count on the number of their first file. */
+enum { FIRST_FD = 210 };
+
+/* Every so many looks it is asked whether the threads of silent rings still live. */
+enum { LOOKS_PER_ROLL_CALL = 8 };
+
+/* --- making it --- */
+
+/* A file in memory that keeps its size, whoever holds it. */
+int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct err *err)
+{
+    struct stat st;
+    autoclose int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    *m = (struct shared){.fd = -1};
+    if (fd < 0 || ftruncate(fd, (off_t)size_bytes) != 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
+        fstat(fd, &st) != 0)
+        return err_set_errno(err, errno, "cannot make memory to share with the command");
+    void *at = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (at == MAP_FAILED)
+        return err_set_errno(err, errno, "cannot map memory to share with the command");
+    m->at = at;
+    m->size_bytes = size_bytes;
+    m->inode = st.st_ino;
+    m->fd = fcntl(fd, F_DUPFD, FIRST_FD);
+    if (m->fd < 0)
+        m->fd = fcntl(fd, F_DUPFD, 3);
+    return m->fd >= 0 ? 0 : err_set_errno(err, errno, "cannot keep a file open");
+}
+
+void shared_close(struct shared *m)
+{
+    if (m->at)
+        munmap(m->at, m->size_bytes);
+    if (m->fd >= 0 && m->size_bytes)
+        close(m->fd);
+    *m = (struct shared){.fd = -1};
+}
+
+int rings_open(struct rings *r, const struct rings_opts *o, struct err *err)
+{
+    uint64_t size_bytes = channel_size(o->n_rings, o->ring_bytes);
+    *r = (struct rings){.n_rings = o->n_rings, .ring_bytes = o->ring_bytes};
+    if (shared_open(&r->memory, "kelvin-channel", size_bytes, err) != 0)
+        return -1;
+    r->channel = r->memory.at;
+    r->channel->size_bytes = size_bytes;
+    r->channel->n_rings = o->n_rings;
+    r->channel->ring_bytes = o->ring_bytes;
+    r->channel->recorder_pid = getpid();
+    r->channel->tasks = o->tasks;
+    r->channel->magic = CHANNEL_MAGIC;
+    for (uint32_t i = 0; i < o->n_rings; i++)
+        *vec_push(&r->reader_of_ring) = 0;
+    return 0;
+}
+
+void rings_close(struct rings *r)
+{
+    if (r->channel)
+        r->channel->stop = 1;
+    shared_close(&r->memory);
+    vec_done(&r->readers);
+    vec_done(&r->reader_of_ring);
+    *r = (struct rings){.memory.fd = -1};
+}
+
+char *rings_address(const struct rings *r)
+{
+    return mem_printf("%d %d %llu", getpid(), r->memory.fd, (unsigned long long)r->memory.inode);
+}
+
+/* --- reading --- */
+
+static void begin_reading(struct rings *r, uint32_t i)
+{
+    struct ring *ring = channel_ring(r->channel, i);
+    struct ring_reader *new = vec_push(&r->readers);
+    *new = (struct ring_reader){
+        .index = i,
+        .task = ring->task,
+        .pid = ring->pid,
+        .tid = ring->tid,
+        .start_ns = ring->start_ns,
+        .ring = ring,
+        .data = channel_data(r->channel, r->n_rings, r->ring_bytes, i),
+        .size = r->ring_bytes,
+        .tail = atomic_load(&ring->tail),
+    };
+    new->head = new->tail;
+    memcpy(new->comm, ring->comm, sizeof new->comm);
+    new->comm[sizeof new->comm - 1] = '\0';
+    r->reader_of_ring.at[i] = (uint32_t)r->readers.n;
+}
+
+static void find_new(struct rings *r)
+{
+    uint32_t end = atomic_load(&r->channel->next_ring);
+    end = end < r->n_rings ? end : r->n_rings;
+    for (uint32_t i = 0; i < end; i++) {
+        uint32_t state =
+            atomic_load_explicit(&channel_ring(r->channel, i)->state, memory_order_acquire);
+        if (!r->reader_of_ring.at[i] && (state == RING_LIVE || state == RING_CLOSED))
+            begin_reading(r, i);
+    }
+}
+
+static bool is_dead(const struct ring_reader *rr)
+{
+    return syscall(SYS_tgkill, rr->pid, rr->tid, 0) != 0 && errno == ESRCH;
+}
+
+/* A head that is behind the tail, or further ahead than there is room, is somebody's scribble. */
+static void look(struct rings *r, struct ring_reader *rr, bool roll_call)
+{
+    rr->closed = atomic_load_explicit(&rr->ring->state, memory_order_acquire) == RING_CLOSED ||
+                 (roll_call && is_dead(rr));
+    uint64_t head = atomic_load_explicit(&rr->ring->head, memory_order_acquire);
+    if (head - rr->tail > rr->size || head % 8) {
+        r->bad++;
+        rr->closed = true;
+        head = rr->tail;
+    }
+    rr->head = head;
+}
+
+bool rings_look(struct rings *r)
+{
+    bool any = false, roll_call = ++r->looks % LOOKS_PER_ROLL_CALL == 0;
+    find_new(r);
+    for (size_t i = 0; i < r->readers.n; i++) {
+        struct ring_reader *rr = &r->readers.at[i];
+        look(r, rr, roll_call);
+        any |= rr->head != rr->tail;
+    }
+    return any;
+}
+
+static const struct record *record_at(const struct ring_reader *rr)
+{
+    return (const struct record *)(const void *)(rr->data + (rr->tail & (rr->size - 1)));
+}
+
+/* The bytes of the record at the tail; 0 where it makes no sense. */
+static uint64_t record_bytes(const struct ring_reader *rr)
+{
+    uint64_t n = (uint64_t)((const volatile struct record *)record_at(rr))->words * 8;
+    uint64_t to_end = rr->size - (rr->tail & (rr->size - 1));
+    return n && n <= to_end && n <= rr->head - rr->tail ? n : 0;
+}
+
+const struct record *ring_peek(struct ring_reader *rr)
+{
+    while (rr->tail != rr->head) {
+        uint64_t n = record_bytes(rr);
+        if (!n) {
+            rr->tail = rr->head; /* nobody knows where the next record starts */
+            return NULL;
+        }
+        if (record_at(rr)->kind)
+            return record_at(rr);
+        rr->tail += n;
+    }
+    return NULL;
+}
+
+void ring_take(struct ring_reader *rr)
+{
+    uint64_t n = record_bytes(rr);
+    rr->tail = n ? rr->tail + n : rr->head;
+}
+
+/* --- giving back --- */
+
+static void free_ring(struct rings *r, struct ring_reader *rr)
+{
+    struct ring *ring = rr->ring;
+    r->lost += atomic_exchange(&ring->lost, 0);
+    r->waits += atomic_exchange(&ring->waits, 0);
+    atomic_store(&ring->head, 0);
+    atomic_store(&ring->tail, 0);
+    r->reader_of_ring.at[rr->index] = 0;
+    atomic_store_explicit(&ring->state, RING_FREE, memory_order_release);
+}
+
+void ring_give(struct ring_reader *rr)
+{
+    atomic_store_explicit(&rr->ring->tail, rr->tail, memory_order_release);
+}
+
+void rings_wake(struct rings *r)
+{
+    atomic_fetch_add(&r->channel->wake, 1);
+    syscall(SYS_futex, &r->channel->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void rings_release(struct rings *r)
+{
+    bool moved = false;
+    for (size_t i = 0; i < r->readers.n; i++) {
+        struct ring_reader *rr = &r->readers.at[i];
+        moved |= atomic_load_explicit(&rr->ring->tail, memory_order_relaxed) != rr->tail;
+        atomic_store_explicit(&rr->ring->tail, rr->tail, memory_order_release);
+        bool empty = rr->tail == atomic_load_explicit(&rr->ring->head, memory_order_acquire);
+        if (!rr->closed || !empty)
+            continue;
+        free_ring(r, rr);
+        *rr = r->readers.at[--r->readers.n];
+        if (i < r->readers.n)
+            r->reader_of_ring.at[rr->index] = (uint32_t)i + 1;
+        i--;
+    }
+    if (moved)
+        rings_wake(r);
+}
+
+uint64_t rings_lost(const struct rings *r)
+{
+    uint64_t n = r->lost;
+    for (size_t i = 0; i < r->readers.n; i++)
+        n += atomic_load(&r->readers.at[i].ring->lost);
+    return n;
+}
+
+uint64_t rings_waits(const struct rings *r)
+{
+    uint64_t n = r->waits;
+    for (size_t i = 0; i < r->readers.n; i++)
+        n += atomic_load(&r->readers.at[i].ring->waits);
+    return n;
+}

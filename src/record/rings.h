@@ -1,0 +1,73 @@
+/*
+ * rings.h - the recorder's end of a channel (wire/channel.h): makes it, reads the rings of all
+ * threads, gives rings of dead threads back.
+ *
+ *     rings_look()        see how far each thread has written
+ *     ring_peek/take()    the records of one ring, oldest first; the caller chooses the order
+ *     rings_release()     hand the room back, wake who waits for it
+ *
+ * What is in the memory is checked here as far as records go: lengths, kinds of padding, bounds. A
+ * ring that makes no sense is closed and counted. What is in a record its taker must check.
+ */
+#pragma once
+#include "base/err.h"
+#include "base/vec.h"
+#include "wire/channel.h"
+
+struct ring_reader {
+    uint32_t index, task;
+    int32_t pid, tid;
+    char comm[CHANNEL_NAME_BYTES];
+    uint64_t start_ns;
+    struct ring *ring;
+    const uint8_t *data;
+    uint64_t size, tail, head;
+    bool closed; /* the thread is gone or has left the ring */
+};
+
+/* Memory that keeps its size, whoever holds it, in a file for children to inherit. */
+struct shared {
+    int fd; /* -1 = none */
+    uint64_t inode, size_bytes;
+    void *at;
+};
+
+int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct err *err);
+void shared_close(struct shared *m);
+
+struct rings {
+    struct shared memory;
+    struct channel *channel;
+    uint32_t n_rings, ring_bytes;     /* copies: the memory may be scribbled on */
+    VEC(struct ring_reader) readers;  /* rings in use */
+    VEC(uint32_t) reader_of_ring;     /* + 1; 0 = none */
+    uint64_t lost, waits, bad, looks; /* of rings that were given back; rings that made no sense */
+};
+
+struct rings_opts {
+    uint32_t n_rings, ring_bytes; /* ring_bytes: a power of two, of whole pages */
+    uint32_t tasks;
+};
+
+int rings_open(struct rings *r, const struct rings_opts *o, struct err *err);
+void rings_close(struct rings *r);
+
+/* The value of CHANNEL_ENV. Free it. */
+char *rings_address(const struct rings *r);
+
+/* True when there is something to take. */
+bool rings_look(struct rings *r);
+
+/* The oldest record of a ring that was not taken, or NULL. Good until rings_release(). */
+const struct record *ring_peek(struct ring_reader *r);
+void ring_take(struct ring_reader *r);
+
+/* Hand back the room of what was taken from one ring, while there is more to take. */
+void ring_give(struct ring_reader *r);
+
+void rings_release(struct rings *r);
+void rings_wake(struct rings *r); /* something else changed that agents wait for */
+
+/* Records that found no room, and times that a thread waited for it, until now. */
+uint64_t rings_lost(const struct rings *r);
+uint64_t rings_waits(const struct rings *r);

@@ -1,0 +1,247 @@
+#include "view/heapstory.h"
+
+#include "base/units.h"
+#include "model/meta.h"
+#include "view/document.h"
+
+#include <math.h>
+
+static void cell(struct document *d, const char *text, double heat)
+{
+    document_cell(d, text_of(text), heat);
+}
+
+static void cell_bytes(struct document *d, int64_t bytes)
+{
+    char s[UNITS_MAX];
+    cell(d, units_scaled(s, (double)bytes, UNIT_BYTES), 0);
+}
+
+static void cell_count(struct document *d, int64_t n)
+{
+    char s[UNITS_MAX];
+    cell(d, units_count(s, (uint64_t)(n > 0 ? n : 0)), 0);
+}
+
+static void cell_share(struct document *d, int64_t part, int64_t whole)
+{
+    char s[UNITS_MAX];
+    double share = whole > 0 ? (double)part / (double)whole : 0;
+    snprintf(s, sizeof s, "%.1f%%", 100 * share);
+    cell(d, s, share);
+}
+
+static void cell_name(struct document *d, const struct heapstory *s,
+                      const struct heapstory_place *p)
+{
+    document_cell(d, heapstory_name(s, p), 0);
+}
+
+/* --- the verdict --- */
+
+static void add_head(struct document *d, const struct heapstory *s, const char *subject)
+{
+    char n[4][UNITS_MAX];
+    const int64_t *v = s->value;
+    double seconds = heapstory_seconds(s, s->end_ns);
+    document_text(
+        d, "Peak %s at %.2f s. %s allocations, %s in %.2f s (%s per second).",
+        units_scaled(n[0], (double)v[STORY_PEAK], UNIT_BYTES), heapstory_seconds(s, s->peak_ns),
+        units_count(n[1], (uint64_t)v[STORY_ALLOCATIONS]),
+        units_scaled(n[2], (double)v[STORY_ALLOCATED], UNIT_BYTES), seconds,
+        units_count(n[3], seconds > 0 ? (uint64_t)((double)v[STORY_ALLOCATIONS] / seconds) : 0));
+    document_text(
+        d, "Never freed: %s in %s blocks. Temporary: %.1f%% of the allocations.",
+        units_scaled(n[0], (double)v[STORY_LEAKED], UNIT_BYTES),
+        units_count(n[1], (uint64_t)(heapstory_left(v) > 0 ? heapstory_left(v) : 0)),
+        v[STORY_ALLOCATIONS] ? 100 * (double)v[STORY_TEMPORARY] / (double)v[STORY_ALLOCATIONS] : 0);
+    if (s->rss_max)
+        document_text(d, "RSS reached %s; the heap is part of it.",
+                      units_scaled(n[0], (double)s->rss_max, UNIT_BYTES));
+    if (s->sampled)
+        document_text(d,
+                      "Estimated from %s sampled blocks: a number that rests on n samples is good "
+                      "to about 196 / sqrt(n) %% (95 %% interval).",
+                      units_count(n[0], (uint64_t)v[STORY_SAMPLES]));
+    document_text(d, "%s · %s",
+                  s->sampled ? "sampled by bytes" : "exact: every allocation was counted", subject);
+}
+
+static void add_insights(struct document *d, const struct heapstory *s)
+{
+    if (!s->insights.n)
+        return;
+    document_heading(d, "Insights");
+    for (size_t i = 0; i < s->insights.n; i++)
+        document_item(d, s->insights.at[i].title, s->insights.at[i].text, s->insights.at[i].advice);
+}
+
+/* --- by place --- */
+
+static const struct document_column place_columns[] = {{"share", .right = true},
+                                                       {"bytes", .right = true},
+                                                       {"blocks", .right = true},
+                                                       {"function", .wide = true}};
+
+/* Bytes of one column, with a number of blocks beside it. */
+static void add_places(struct document *d, const struct heapstory_view *v, enum heapstory_value by,
+                       int64_t (*blocks)(const int64_t *value))
+{
+    const struct heapstory *s = v->story;
+    autofree uint32_t *top = mem_calloc(v->top + 1, sizeof *top);
+    size_t n = heapstory_top(s, by, top, v->top);
+    if (!n) {
+        document_text(d, "Nothing.");
+        return;
+    }
+    document_table(d, place_columns, 4);
+    for (size_t i = 0; i < n; i++) {
+        const struct heapstory_place *p = &s->places.at[top[i]];
+        cell_share(d, p->value[by], s->value[by]);
+        cell_bytes(d, p->value[by]);
+        if (blocks)
+            cell_count(d, blocks(p->value));
+        else
+            cell(d, "-", 0);
+        cell_name(d, s, p);
+    }
+}
+
+static int64_t allocations(const int64_t *value)
+{
+    return value[STORY_ALLOCATIONS];
+}
+
+static void add_growth(struct document *d, const struct heapstory_view *v)
+{
+    static const struct document_column columns[] = {{"growth", .right = true},
+                                                     {"at half time", .right = true},
+                                                     {"near the end", .right = true},
+                                                     {"function", .wide = true}};
+    const struct heapstory *s = v->story;
+    autofree uint32_t *top = mem_calloc(v->top + 1, sizeof *top);
+    size_t n = heapstory_growing(s, top, v->top);
+    document_heading(d, "Growth");
+    if (!n) {
+        document_text(d, "Nothing kept growing through the second half of the recording.");
+        return;
+    }
+    document_text(d, "These held ever more through the second half of the recording.");
+    document_table(d, columns, 4);
+    for (size_t i = 0; i < n; i++) {
+        const struct heapstory_place *p = &s->places.at[top[i]];
+        cell_bytes(d, heapstory_growth(p));
+        cell_bytes(d, p->live[STORY_TIMES / 2 - 1]);
+        cell_bytes(d, p->live[STORY_TIMES - 2]);
+        cell_name(d, s, p);
+    }
+}
+
+static void add_churn(struct document *d, const struct heapstory_view *v)
+{
+    static const struct document_column columns[] = {
+        {"share", .right = true}, {"allocations", .right = true}, {"bytes", .right = true},
+        {"mean", .right = true},  {"temporary", .right = true},   {"function", .wide = true}};
+    const struct heapstory *s = v->story;
+    autofree uint32_t *top = mem_calloc(v->top + 1, sizeof *top);
+    size_t n = heapstory_top(s, STORY_ALLOCATIONS, top, v->top);
+    document_heading(d, "Allocations");
+    document_table(d, columns, 6);
+    for (size_t i = 0; i < n; i++) {
+        const struct heapstory_place *p = &s->places.at[top[i]];
+        cell_share(d, p->value[STORY_ALLOCATIONS], s->value[STORY_ALLOCATIONS]);
+        cell_count(d, p->value[STORY_ALLOCATIONS]);
+        cell_bytes(d, p->value[STORY_ALLOCATED]);
+        cell_bytes(d, p->value[STORY_ALLOCATED] / p->value[STORY_ALLOCATIONS]);
+        cell_share(d, p->value[STORY_TEMPORARY], p->value[STORY_ALLOCATIONS]);
+        cell_name(d, s, p);
+    }
+}
+
+/* --- sizes and lifetimes --- */
+
+static void add_classes(struct document *d, const char *title, const int64_t *classes,
+                        const char *unit)
+{
+    static const struct document_column columns[] = {
+        {"up to", .right = true}, {"blocks", .right = true}, {"share", .right = true}};
+    int64_t all = 0;
+    char s[UNITS_MAX];
+    for (int k = 0; k < STORY_CLASSES; k++)
+        all += classes[k];
+    if (!all)
+        return;
+    document_heading(d, title);
+    document_table(d, columns, 3);
+    for (int k = 0; k < STORY_CLASSES; k++) {
+        if (!classes[k])
+            continue;
+        cell(d, units_scaled(s, ldexp(1, k) - 1, unit), 0);
+        cell_count(d, classes[k]);
+        cell_share(d, classes[k], all);
+    }
+}
+
+/* --- all of it --- */
+
+static void build(struct document *d, const struct heapstory_view *v, bool figure)
+{
+    const struct heapstory *s = v->story;
+    add_head(d, s, v->subject);
+    add_insights(d, s);
+    if (figure && s->live && s->live->points.n > 1) {
+        document_heading(d, "Over time");
+        document_figure(d);
+    }
+    document_heading(d, "Live at the peak");
+    add_places(d, v, STORY_PEAK, NULL);
+    document_heading(d, "Never freed");
+    add_places(d, v, STORY_LEAKED, heapstory_left);
+    add_growth(d, v);
+    add_churn(d, v);
+    document_heading(d, "Allocated bytes");
+    add_places(d, v, STORY_ALLOCATED, allocations);
+    add_classes(d, s->sampled ? "Sizes of sampled blocks" : "Sizes", s->size, UNIT_BYTES);
+    add_classes(d, s->sampled ? "Lifetimes of sampled blocks" : "Lifetimes", s->lifetime,
+                UNIT_TIME);
+}
+
+static char *title_of(const struct heapstory_view *v)
+{
+    const char *command = meta_find(&v->story->profile->meta, META_COMMAND);
+    return mem_printf("Heap of %s", command ? command : v->subject);
+}
+
+void heapstory_print_text(FILE *out, const struct heapstory_view *v, int width, bool colour)
+{
+    struct document d = {0};
+    autofree char *title = title_of(v);
+    document_heading(&d, title);
+    build(&d, v, false);
+    document_print_text(out, &d, width, colour);
+    document_done(&d);
+}
+
+void heapstory_print_markdown(FILE *out, const struct heapstory_view *v)
+{
+    struct document d = {0};
+    autofree char *title = title_of(v);
+    build(&d, v, false);
+    document_print_markdown(out, &d, title);
+    document_done(&d);
+}
+
+static void draw(FILE *out, const void *story, size_t i)
+{
+    (void)i;
+    heapstory_draw(out, story);
+}
+
+void heapstory_print_html(FILE *out, const struct heapstory_view *v)
+{
+    struct document d = {0};
+    autofree char *title = title_of(v);
+    build(&d, v, true);
+    document_print_html(out, &d, title, &(struct document_figures){draw, v->story});
+    document_done(&d);
+}

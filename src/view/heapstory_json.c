@@ -1,0 +1,111 @@
+/*
+ * heapstory_json.c - what happened on a heap, for programs. Bytes, blocks and nanoseconds.
+ */
+#include "base/json.h"
+#include "view/heapstory.h"
+
+static const char *const value_names[STORY_VALUES] = {
+    [STORY_ALLOCATIONS] = "allocations",
+    [STORY_ALLOCATED] = "allocated",
+    [STORY_FREES] = "frees",
+    [STORY_FREED] = "freed",
+    [STORY_TEMPORARY] = "temporary",
+    [STORY_SAMPLES] = "samples",
+    [STORY_LEAKED] = "leaked",
+    [STORY_PEAK] = "peak",
+};
+
+static void put_values(struct json *j, const int64_t *value)
+{
+    for (int v = 0; v < STORY_VALUES; v++) {
+        json_key(j, value_names[v]);
+        json_int(j, value[v]);
+    }
+}
+
+/* {"up_to": 63, "blocks": 12} for each power of two that has any. */
+static void put_classes(struct json *j, const char *key, const int64_t *classes)
+{
+    json_key(j, key);
+    json_open(j, '[');
+    for (int k = 0; k < STORY_CLASSES; k++) {
+        if (!classes[k])
+            continue;
+        json_open(j, '{');
+        json_put_uint(j, "up_to", k ? (UINT64_MAX >> (64 - k)) : 0);
+        json_put_uint(j, "blocks", (uint64_t)classes[k]);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void put_counter(struct json *j, const char *key, const struct heapstory *s,
+                        const struct counter *c)
+{
+    json_key(j, key);
+    json_open(j, '[');
+    for (size_t i = 0; c && i < c->points.n; i++) {
+        json_open(j, '[');
+        json_double(j, heapstory_seconds(s, c->points.at[i].time_ns));
+        json_int(j, c->points.at[i].value);
+        json_close(j, ']');
+    }
+    json_close(j, ']');
+}
+
+static void put_place(struct json *j, const struct heapstory *s, const struct heapstory_place *p)
+{
+    json_open(j, '{');
+    json_key(j, "function");
+    json_text(j, heapstory_name(s, p));
+    put_values(j, p->value);
+    json_put_bool(j, "grows", p->grows);
+    put_classes(j, "sizes", p->size);
+    json_close(j, '}');
+}
+
+static void put_places(struct json *j, const struct heapstory *s)
+{
+    autofree uint32_t *order = mem_calloc(s->places.n + 1, sizeof *order);
+    size_t n = heapstory_top(s, STORY_ALLOCATED, order, s->places.n);
+    json_key(j, "places");
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        put_place(j, s, &s->places.at[order[i]]);
+    json_close(j, ']');
+}
+
+static void put_insights(struct json *j, const struct heapstory *s)
+{
+    json_key(j, "insights");
+    json_open(j, '[');
+    for (size_t i = 0; i < s->insights.n; i++) {
+        json_open(j, '{');
+        json_put_str(j, "title", s->insights.at[i].title);
+        json_put_str(j, "text", s->insights.at[i].text);
+        json_put_str(j, "advice", s->insights.at[i].advice);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+void heapstory_print_json(FILE *out, const struct heapstory_view *v)
+{
+    const struct heapstory *s = v->story;
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    json_put_str(&j, "source", v->subject);
+    json_put_bool(&j, "sampled", s->sampled);
+    json_put_number(&j, "seconds", heapstory_seconds(s, s->end_ns));
+    json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
+    put_values(&j, s->value);
+    json_put_uint(&j, "rss_max", (uint64_t)s->rss_max);
+    put_insights(&j, s);
+    put_places(&j, s);
+    put_classes(&j, "sizes", s->size);
+    put_classes(&j, "lifetimes_ns", s->lifetime);
+    put_counter(&j, "live", s, s->live);
+    put_counter(&j, "rss", s, s->rss);
+    json_close(&j, '}');
+    putc('\n', out);
+}

@@ -1,0 +1,269 @@
+#!/usr/bin/env bats
+# The heap: every allocation of real programs, against their own count.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+# Record the heap of a command; its own output is $output.
+record() { # COMMAND...
+    kelvin record --heap -o r.kelvin -- "$@"
+    exits 0
+}
+
+# The sum of a column over the stacks that match PATTERN.
+sum() { # VALUE [PATTERN]
+    "$KELVIN" fold --value "$1" r.kelvin 2>/dev/null |
+        awk -v re="${2:-.}" '$0 ~ re { n += $NF } END { printf "%.0f", n }'
+}
+
+# What the program counted itself.
+told() { # WORD
+    awk -v key="$1" '$1 == key { print $2 }' <<<"$output"
+}
+
+# All that the program counted is what was recorded, from its own functions.
+agrees() {
+    local value
+    for value in allocations allocated frees freed leaked; do
+        [ -n "$(told $value)" ] || fail "the program did not say $value: $output"
+        [ "$(sum $value 'part_|;plain')" = "$(told $value)" ] ||
+            fail "$value: $(sum $value 'part_|;plain'), the program counted $(told $value)"
+    done
+}
+
+@test "C: every block, by function, equals the program's own count" {
+    record "$TARGET/heap" plain 20000
+    agrees
+    [ "$(sum allocations ';part_aligned ')" = 20000 ]
+    [ "$(sum allocations ';part_grown ')" = 40000 ]
+    [ "$(sum leaked ';part_leaked ')" = "$(told leaked)" ]
+    [ "$(sum temporary)" = 20001 ]
+    [ "$(sum peak)" -ge $((10 << 20)) ]
+    [ "$(sum peak)" -le $(((10 << 20) + $(told leaked) + 100000)) ]
+}
+
+@test "C: stacks reach from main to the call, at every depth" {
+    record "$TARGET/heap" plain 2000
+    [ "$(sum allocations '_start.*;main;.*part_small ')" = 4000 ]
+    [ "$(sum allocations "main;[^;]*$(printf ';part_deep%.0s' {1..20});part_small ")" = 100 ]
+    [ "$(sum allocations 'main;[^;]*;part_deep;part_small ')" = 100 ]
+    "$KELVIN" info r.kelvin | grep -A3 '^stream 2' | grep 'unfinished stacks *0$'
+}
+
+@test "C++: containers, aligned new and exceptions" {
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap_cxx" 50
+    exits 0
+    [ "$(sum allocations 'part_(vector|map|aligned)')" = "$(told allocations)" ]
+    [ "$(sum allocated 'part_(vector|map|aligned)')" = "$(told allocated)" ]
+    [ "$(sum freed 'part_(vector|map|aligned)')" = "$(told freed)" ]
+    [ "$(sum leaked 'part_')" = 0 ]
+    [ "$(sum allocations 'part_thrown')" = 50 ]
+}
+
+@test "threads that hand blocks to each other" {
+    record "$TARGET/heap" threads 50000
+    agrees
+}
+
+@test "a child has a heap of its own after fork" {
+    record "$TARGET/heap" fork 500
+    agrees
+    [ "$(sum leaked)" = 640 ]
+    "$KELVIN" info r.kelvin | grep 'processes 2'
+}
+
+@test "programs that a shell starts are recorded as well" {
+    record bash -c "'$TARGET/heap' plain 100; '$TARGET/heap' plain 100"
+    [ "$(sum allocations ';part_aligned ')" = 200 ]
+}
+
+@test "the program is not disturbed: errno, signal handlers, threads that die" {
+    local mode
+    for mode in errno handler churn; do
+        record "$TARGET/heap_odd" $mode
+        [ "$output" = undisturbed ] || fail "$mode: $output"
+    done
+    [ "$(sum allocations ';short_life;block ')" = 2000 ]
+    [ "$(sum allocations ';last_words;block ')" = 1000 ]
+    [ "$(sum leaked 'short_life|last_words')" = 0 ]
+}
+
+@test "libraries that come and go by dlopen have whole stacks" {
+    cat >plugin.c <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void *inner(void) { void *p = malloc(1234); __asm__ volatile("" : : "r"(p) : "memory"); return p; }
+void *plugin_make(void) { void *p = inner(); __asm__ volatile("" : : "r"(p) : "memory"); return p; }
+END
+    cc -O2 -g -fPIC -shared -o plugin.so plugin.c
+    record "$TARGET/heap_odd" plugin "$PWD/plugin.so"
+    [ "$output" = undisturbed ] || fail "$output"
+    [ "$(sum allocated 'main;.*plugin_make;inner ')" = $((5 * 1234)) ]
+}
+
+@test "a program that is killed leaves what it held" {
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap_odd" killed
+    exits 137
+    [ "$(sum leaked 'main.*;block ')" = 1000000 ]
+}
+
+@test "CPU samples stay the default beside the heap" {
+    record "$TARGET/heap" plain 200000
+    kelvin report r.kelvin
+    [[ $output == *"cpu-clock"* ]] || [[ $output == *cycles* ]] || fail "$output"
+    kelvin report --value allocated r.kelvin
+    [[ $output == *"exact count"*"event heap"* ]] || fail "$output"
+    [[ $output == *part_grown* ]] || fail "$output"
+}
+
+@test "samples of the heap are unbiased by size, and few" {
+    local estimate truth
+    kelvin record --heap=sampled:20000 -o r.kelvin -- "$TARGET/heap" plain 100000
+    exits 0
+    estimate=$(sum allocated) truth=$(told allocated)
+    [ $((estimate * 100 / truth)) -ge 90 ] && [ $((estimate * 100 / truth)) -le 110 ] ||
+        fail "$estimate of $truth"
+    estimate=$(sum allocations) truth=$(told allocations)
+    [ $((estimate * 100 / truth)) -ge 85 ] && [ $((estimate * 100 / truth)) -le 115 ] ||
+        fail "$estimate of $truth"
+    [ "$(sum samples)" -lt $(($(told allocations) / 20)) ]
+    "$KELVIN" info r.kelvin | grep 'sampled by bytes'
+}
+
+@test "kelvin heap: peak, leaks, growth and churn of a planted cache and loop" {
+    record "$TARGET/heap" cache 20
+    kelvin heap r.kelvin
+    exits 0
+    [[ $output == *"Never freed: 1.91 MiB in 400 blocks"* ]] || fail "$output"
+    [[ $output == *"leak: part_cached never freed 1.91 MiB in 400 blocks"* ]] || fail "$output"
+    [[ $output == *"growth: what part_cached holds grew"* ]] || fail "$output"
+    [[ $output == *"churn: part_small makes 100 % of the allocations"* ]] || fail "$output"
+    [[ $output == *"one size: 100 % of the blocks of part_small have 32 to 63 bytes"* ]] || fail "$output"
+    [[ $output == *"temporary: 100 % of the allocations"* ]] || fail "$output"
+}
+
+@test "what is live over time grows as it was allocated" {
+    record "$TARGET/heap" cache 20
+    kelvin heap r.kelvin --format json
+    python3 - "$output" <<'END'
+import json, sys
+heap = json.loads(sys.argv[1])
+live = heap["live"]
+assert len(live) >= 10, live
+assert all(a[0] <= b[0] for a, b in zip(live, live[1:])), live
+early = [v for t, v in live if t < 0.4 * heap["seconds"]][-1]
+assert 0.15 * heap["leaked"] < early < 0.75 * heap["leaked"], live
+END
+}
+
+@test "kelvin heap: JSON agrees with the program, HTML has a chart, markdown tables" {
+    record "$TARGET/heap" plain 20000
+    local told=$output
+    kelvin heap r.kelvin --format json
+    exits 0
+    python3 - "$output" "$told" <<'END'
+import json, sys
+heap, told = json.loads(sys.argv[1]), dict(l.split() for l in sys.argv[2].splitlines())
+for key in told:
+    assert heap[key] == int(told[key]), (key, heap[key], told[key])
+places = {p["function"]: p for p in heap["places"]}
+assert sum(p["allocations"] for p in heap["places"]) == heap["allocations"]
+assert places["part_leaked"]["leaked"] == int(told["leaked"])
+assert sum(c["blocks"] for c in heap["sizes"]) == heap["allocations"]
+assert sum(c["blocks"] for c in heap["lifetimes_ns"]) == heap["frees"]
+END
+    kelvin heap r.kelvin -o heap.html
+    exits 0
+    grep -q '<svg class="heap"' heap.html
+    kelvin heap r.kelvin --format md
+    [[ $output == *"| function"* ]] || fail "$output"
+}
+
+@test "kelvin heap says what to do where there is no heap" {
+    printf 'main;work 5\n' >x.folded
+    kelvin heap x.folded
+    exits 5
+    complains "no heap in this profile" "kelvin record --heap"
+}
+
+@test "rules hold and fail on the heap, whole and by function" {
+    record "$TARGET/heap" plain 100000
+    cat >good.rules <<'END'
+peak <= 200 MiB
+peak 10..11 MiB
+allocs(part_aligned) == 100000
+allocations part_deep == 100000
+leaked part_leaked <= 600 KiB
+leaked part_small == 0 B
+temporary <= 200000
+allocated 100..200 MB
+END
+    kelvin check r.kelvin good.rules
+    exits 0
+    local rule
+    for rule in 'peak <= 1 MiB' 'allocs(part_leaked) == 0' 'leaked == 0' 'allocated >= 1 GiB' 'temporary == 0'; do
+        echo "$rule" >bad.rules
+        kelvin check r.kelvin bad.rules
+        exits 3
+        [[ $output == *"line 1 fails: $rule"* ]] || fail "$output"
+    done
+    echo 'allocs(part_smal1) == 0' >typo.rules
+    kelvin check r.kelvin typo.rules
+    exits 1
+    [[ $stderr == *"no function 'part_smal1'"*part_small* ]] || fail "$stderr"
+    echo 'peak <= 5 bananas' >typo.rules
+    kelvin check r.kelvin typo.rules
+    exits 1
+    [[ $stderr == *bananas*MiB* ]] || fail "$stderr"
+}
+
+@test "rules on samples allow for their error" {
+    kelvin record --heap=sampled:20000 -o r.kelvin -- "$TARGET/heap" plain 100000
+    exits 0
+    echo 'allocated <= 121 MB' >close.rules
+    kelvin check r.kelvin close.rules
+    exits 4
+    echo 'allocated 90..160 MB' >wide.rules
+    kelvin check r.kelvin wide.rules
+    exits 0
+}
+
+@test "another allocator, preloaded or linked, is the one that works" {
+    local found=
+    for lib in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4 /usr/lib/*/libmimalloc.so.2; do
+        [ -e "$lib" ] || continue
+        found=1
+        run --separate-stderr env LD_PRELOAD="$lib" "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap" threads 5000
+        exits 0
+        agrees
+        run --separate-stderr env LD_PRELOAD="$lib" "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap" plain 2000
+        exits 0
+        agrees
+    done
+    [ "$found" ] || skip "no other allocator is installed here"
+}
+
+@test "a static program is refused with a reason" {
+    echo 'int main(void) { return 0; }' >s.c
+    cc -static -o s s.c || skip "no static libc here"
+    kelvin record --heap -o r.kelvin -- ./s
+    exits 125
+    complains "static program"
+    no_file r.kelvin
+}
+
+@test "options that make no sense are refused" {
+    kelvin record --heap=everything -- true
+    exits 125
+    complains "--heap=sampled" "everything"
+    kelvin record --heap -p $$
+    exits 125
+    complains "running process"
+    kelvin record --heap --rotate 5 -- true
+    exits 125
+    complains "--rotate"
+}
