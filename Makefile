@@ -228,7 +228,7 @@ demo:
 # One file without libraries: for containers that have none, or others. The agent needs the program's own C library, as ever.
 static:
 	@tools/setup.sh build
-	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so
+	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so $(B)/static/libkelvin-heap.so
 	@ls -sh $(B)/static/kelvin
 
 deb: all
