@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The page of a benchmark: the verdict first, what is compared on one axis, the user's names.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
 load ../lib/helpers
 
 measure() { # RUNS

@@ -57,7 +57,7 @@ load ../lib/helpers
     xz -k plain.folded
     bzip2 -k plain.folded
     for file in plain.folded.xz plain.folded.bz2; do
-        head -c -20 $file >cut
+        head -c -20 "$file" >"cut"
         kelvin fold cut
         exits 5
         complains 'is cut off at byte'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # A part of a profile: the same options, with one meaning, in every command that shows something.
 
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
 load ../lib/helpers
 
 # Two processes, three threads, two seconds, two events.

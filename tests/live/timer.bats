@@ -259,7 +259,7 @@ weighs_right() { # PERCENT
         "$TARGET/narrow" $mode >alone.txt || continue # not to be had here
         kelvin record --engine timer --min-samples 0 -o r.kelvin -- "$TARGET/narrow" $mode
         exits 0
-        [ "$output" = done ] || fail "$mode: $output"
+        [ "$output" = "done" ] || fail "$mode: $output"
         [[ $stderr == *"1 thread could not be sampled"* ]] || fail "$stderr"
     done
 }

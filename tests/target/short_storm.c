@@ -1,7 +1,8 @@
 /*
  * short_storm.c - one short process after the other, as a build makes them.
  *
- * short_storm SECONDS: half of the children work and end, the others exec this program, by fork or vfork.
+ * short_storm SECONDS: half of the children work and end, the others exec this program, by fork or
+ * vfork.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -150,8 +150,8 @@ static void kinds_come_from_modules(void **state)
                                  "\t               1 d ([unknown])\n"
                                  "\t               1 e (/tmp/perf-x.map)\n"
                                  "\t               1 f (/usr/lib/debug/boot/vmlinux-6.1.0-13)\n"
-                                 "\t               1 g (/home/x/.debug/jit/jitted-12-3.so)\n"
-                                 "\t               1 h (/home/x/vmlinux-tools/app)\n\n",
+                                 "\t               1 g (/opt/x/.debug/jit/jitted-12-3.so)\n"
+                                 "\t               1 h (/opt/x/vmlinux-tools/app)\n\n",
                                  (struct import_opts){.merge = true});
     static const int kinds[] = {FRAME_KERNEL, FRAME_KERNEL, FRAME_JIT, FRAME_USER,
                                 FRAME_USER,   FRAME_KERNEL, FRAME_JIT, FRAME_USER};
