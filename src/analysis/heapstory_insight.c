@@ -57,12 +57,12 @@ static void find_growth(struct heapstory *s)
     if (!heapstory_growing(s, &top, 1))
         return;
     const struct heapstory_place *p = &s->places.at[top];
-    int64_t growth = heapstory_growth(p);
+    int64_t growth = heapstory_growth(p), middle = p->live[STORY_TIMES / 2 - 1];
     if (growth < MIB / 16 || percent(growth, s->value[STORY_PEAK]) < 5)
         return;
     buf_printf(&b, "what %.*s holds grew from %s to %s over the second half of the recording",
                TEXT_ARG(heapstory_name(s, p)),
-               units_scaled(from, (double)p->live[STORY_TIMES / 2 - 1], UNIT_BYTES),
+               units_scaled(from, (double)middle, UNIT_BYTES),
                units_scaled(to, (double)p->live[STORY_TIMES - 2], UNIT_BYTES));
     say(s, "growth", &b,
         "Bound it if it is a cache; find out who should free it if it is not. A longer recording "

@@ -88,7 +88,7 @@ INSIGHT_TEST(insight_test_scalar)
     char what[32];
     const struct flat *f = in->functions;
     size_t n = 0, n_stacks = f->profile->stacks.nodes.n;
-    autofree bool *all = mem_calloc(n_stacks, sizeof *all);
+    bool *all = mem_calloc(n_stacks, sizeof *all);
     for (size_t i = 0; i < in->n_code; i++) {
         const struct simd_row *c = &in->code[i];
         autofree bool *marked = mem_calloc(n_stacks, sizeof *marked);
@@ -107,6 +107,7 @@ INSIGHT_TEST(insight_test_scalar)
     }
     buf_str(&ret->evidence, n ? " compute one number at a time" : "");
     ret->stacks = n ? all : NULL;
-    all = n ? NULL : all;
+    if (!n)
+        free(all);
     return n > 0;
 }
