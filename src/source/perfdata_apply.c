@@ -240,7 +240,9 @@ static int add_row(struct perfdata_apply *a, struct perfdata_event *e, struct ro
     int64_t values[PERFDATA_COLUMNS] = {
         [PERFDATA_SAMPLES] = 1, [PERFDATA_WEIGHT] = (int64_t)weight};
     row->values = values;
-    return profile_add_row(a->im->profile, e->stream, row, err);
+    int rc = profile_add_row(a->im->profile, e->stream, row, err);
+    row->values = NULL;
+    return rc;
 }
 
 /* The counters that were read with the sample, those of a group: each did a step of its own. */

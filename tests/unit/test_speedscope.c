@@ -368,7 +368,7 @@ static void a_function_is_one_frame_wherever_it_was_seen(void **state)
 {
     (void)state;
     struct err err;
-    autobuf struct buf doc = {0}, b = {0};
+    autobuf struct buf doc = {0};
     struct profile *p = profile_new();
     struct function f = {.name = profile_add_str(p, text_of("hot")),
                          .file = profile_add_str(p, text_of("x.c")),
