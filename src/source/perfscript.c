@@ -211,10 +211,11 @@ static int add_row(struct perfscript *s, struct err *err)
     struct err inner;
     int64_t values[COLUMNS] = {[COLUMN_SAMPLES] = 1, [COLUMN_WEIGHT] = s->period};
     s->row.values = values;
-    if (profile_add_row(s->im->profile, s->event->stream, &s->row, &inner) != 0)
-        return err_set(err, inner.code, "line %llu: %s", (unsigned long long)s->im->in->lines,
-                       inner.text);
-    return 0;
+    int rc = profile_add_row(s->im->profile, s->event->stream, &s->row, &inner);
+    s->row.values = NULL;
+    if (rc != 0)
+        err_set(err, inner.code, "line %llu: %s", (unsigned long long)s->im->in->lines, inner.text);
+    return rc;
 }
 
 /* Samples are merged, so a chain and thread seen before have their row. */
@@ -228,10 +229,11 @@ static int add_merged(struct perfscript *s, struct err *err)
         return 0;
     s->row.stack = stacks_intern_leaf_first(&p->stacks, s->known.chain.at, s->known.chain.n);
     s->row.hint = &row;
-    if (add_row(s, err) != 0)
-        return -1;
-    *c = (struct recent_chain){hash, row + 1};
-    return 0;
+    int rc = add_row(s, err);
+    s->row.hint = NULL;
+    if (rc == 0)
+        *c = (struct recent_chain){hash, row + 1};
+    return rc;
 }
 
 static int add_single(struct perfscript *s, struct err *err)

@@ -451,7 +451,9 @@ static int add_rows(struct pprof *f, struct row *row, struct err *err)
             any |= all[i];
         }
         row->values = values;
-        if (any && profile_add_row(p, (int)stream, row, err) != 0)
+        int rc = any ? profile_add_row(p, (int)stream, row, err) : 0;
+        row->values = all;
+        if (rc != 0)
             return -1;
     }
     return 0;

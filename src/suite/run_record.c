@@ -48,7 +48,8 @@ static void recorded_done(struct recorded *it)
 {
     free(it->why);
     free(it->output);
-    *it = (struct recorded){0};
+    it->why = it->output = NULL;
+    it->good = false;
 }
 
 /* One recording that is to be made. */
