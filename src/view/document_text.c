@@ -100,7 +100,7 @@ static void share_room(const struct document_block *t, int *width, int room)
         wide += t->columns[c].wide;
     }
     for (size_t c = t->n_columns; c-- > 0;) {
-        if (!t->columns[c].wide)
+        if (!t->columns[c].wide || wide < 1)
             continue;
         int part = room / wide > MIN_WIDE ? room / wide : MIN_WIDE;
         width[c] = width[c] > part ? part : width[c];
