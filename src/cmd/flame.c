@@ -169,10 +169,6 @@ static int flame_run(const struct command *self, int n, char **args)
     }
     if (min_share(&o, &least, &err) != 0)
         return command_fail(&err);
-    if (strcmp(o.output, "-") == 0 && isatty(STDOUT_FILENO)) {
-        err_set(&err, EXIT_ERROR, "a drawing is not for a terminal: give -o FILE.svg");
-        return command_fail(&err);
-    }
     struct input in;
     struct import_opts want = {.merge = o.no_script && !o.chart};
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)

@@ -100,9 +100,9 @@ static void share_room(const struct document_block *t, int *width, int room)
         wide += t->columns[c].wide;
     }
     for (size_t c = t->n_columns; c-- > 0;) {
-        if (!t->columns[c].wide || wide < 1)
+        if (!t->columns[c].wide)
             continue;
-        int part = room / wide > MIN_WIDE ? room / wide : MIN_WIDE;
+        int equal = room / (wide > 0 ? wide : 1), part = equal > MIN_WIDE ? equal : MIN_WIDE;
         width[c] = width[c] > part ? part : width[c];
         room -= width[c];
         wide--;

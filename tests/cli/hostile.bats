@@ -84,7 +84,7 @@ print(';'.join('f' for i in range(100001)), 300)
 print(';'.join('g' for i in range(100000)), 2)" >deep.folded
     kelvin fold deep.folded
     exits 0
-    complains "line 2" "over 100,000 frames"
+    complains "line 2" "more than 100000 frames"
     [ "$(wc -l <<<"$output")" = 2 ]
     kelvin fold --strict deep.folded
     exits 3
