@@ -226,7 +226,7 @@ splits_right() { # FILE SIXTY THIRTY TEN
 @test "a full disk is told, and what was recorded until then stays" {
     [ "$(id -u)" = 0 ] || skip "needs root, to mount a small disk"
     mkdir small
-    mount -t tmpfs -o size=16k tmpfs small || skip "no right to mount"
+    mount -t tmpfs -o size=64k tmpfs small || skip "no right to mount"
     kelvin record -F 20000 -o small/x.kelvin -- "$TARGET/split" 2 50
     local samples
     samples=$("$KELVIN" info small/x.kelvin.part 2>/dev/null | awk '/ samples$/ { print $1; exit }')
