@@ -61,8 +61,7 @@ static void find_growth(struct heapstory *s)
     if (growth < MIB / 16 || percent(growth, s->value[STORY_PEAK]) < 5)
         return;
     buf_printf(&b, "what %.*s holds grew from %s to %s over the second half of the recording",
-               TEXT_ARG(heapstory_name(s, p)),
-               units_scaled(from, (double)middle, UNIT_BYTES),
+               TEXT_ARG(heapstory_name(s, p)), units_scaled(from, (double)middle, UNIT_BYTES),
                units_scaled(to, (double)p->live[STORY_TIMES - 2], UNIT_BYTES));
     say(s, "growth", &b,
         "Bound it if it is a cache; find out who should free it if it is not. A longer recording "
