@@ -159,8 +159,8 @@ const struct command command_record = {
     .summary = "sample a command or a running process",
     .operands = "[--] COMMAND [ARGUMENT...]",
     .about =
-        "Runs the command and looks, many times a second of its CPU time, at what it and all it "
-        "starts are doing: the whole call stack, in the program and in the kernel. Programs need "
+        "Runs the command and samples it and its children on CPU time, with the whole call stack, "
+        "in the program and in the kernel. Programs need "
         "no frame pointers and no special build. With -p a running process is sampled instead, "
         "until it ends, the time is over or Ctrl-C.\n"
         "\n"
