@@ -17,12 +17,14 @@ async function look(page, width) {
             const a = t.getBoundingClientRect(), b = t.closest('svg').getBoundingClientRect();
             return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1 || a.bottom > b.bottom + 1;
         });
+        const drawn = document.body.cloneNode(true);
+        drawn.querySelectorAll('script').forEach(script => script.remove());
         return {
             wide: document.documentElement.scrollWidth,
             shapes: document.querySelectorAll('.kb svg path.n').length,
             drawings: [...document.querySelectorAll('.kb svg')].map(s => s.getBoundingClientRect().width),
             outside: outside.map(t => t.textContent),
-            bad: document.documentElement.innerHTML.match(/\b(NaN|nan|inf)\b/),
+            bad: drawn.innerHTML.match(/\b(NaN|nan|inf)\b/),
             back: getComputedStyle(document.body).backgroundColor,
         };
     });

@@ -64,12 +64,13 @@ measure_main() { # [COMMAND]
 
 @test "a regression against a baseline exits 3 and names the benchmark" {
     measure_main
-    change main.json 'for s in d["series"]: s["measures"]["time"] = [v / 20 for v in s["measures"]["time"]]'
+    # CPU time that no busy machine can make look slower now: twice what was measured.
+    change main.json 'for s in d["series"]: m = s["measures"]; m["time"] = [v / 20 for v in m["time"]]; m["cpu"] = [v * 2 for v in m["cpu"]]'
     "$KELVIN" bench -q --import main.json --save hour
     kelvin bench -q --runs 12 --name it --against hour --max-regression 10% true
     exits 4
     [[ $stderr == *"not decided whether 'it' is more than 10% slower"*"CPU time does not follow"* ]] || fail "$stderr"
-    change main.json 'for s in d["series"]: s["measures"]["cpu"] = [v / 20 for v in s["measures"]["cpu"]]'
+    change main.json 'for s in d["series"]: s["measures"]["cpu"] = [v / 40 for v in s["measures"]["cpu"]]'
     "$KELVIN" bench -q --import main.json --save fast
     kelvin bench -q --runs 12 --name it --against fast --max-regression 10% true
     exits 3
