@@ -32,6 +32,8 @@ struct perf_run {
     size_t n_events;
     bool clocks; /* one of them is a clock */
     struct perfevents events;
+    struct perffilter filter;
+    bool filtered; /* clocks are of CPUs, and the filter says which samples are the program's */
     struct engine_facts facts[ENGINE_EVENTS_MAX];
     struct stackfit fit;
     uint64_t samples;
@@ -149,11 +151,27 @@ static double record_rate(const struct perf_run *r)
     return sum;
 }
 
+/* Clocks of CPUs, where this user may have them. A command counts from its exec on. */
+static void open_filter(struct perf_run *r, int pid)
+{
+    const struct perfattr *clock = r->attrs;
+    while (clock < r->attrs + r->n_events && !clock->clock)
+        clock++;
+    if (clock == r->attrs + r->n_events || perffilter_open(&r->filter) != 0)
+        return;
+    r->filtered = perfevents_may_filter(clock, &r->filter);
+    perffilter_add(&r->filter, pid, pid);
+    if (!r->opts.running)
+        perffilter_remove(&r->filter, pid);
+}
+
 static int perf_attach(void *run, int pid, struct err *err)
 {
     struct perf_run *r = run;
+    open_filter(r, pid);
     struct perfevents_opts o = {r->opts.running, record_rate(r), (size_t)r->opts.stack_bytes,
-                                r->opts.stack_bytes > PART_BYTES ? PART_BYTES : 0};
+                                r->opts.stack_bytes > PART_BYTES ? PART_BYTES : 0,
+                                r->filtered ? &r->filter : NULL};
     if (perfevents_open(&r->events, r->attrs, r->n_events, pid, &o, err) != 0)
         return -1;
     if (r->events.stack_bytes < STACK_ENOUGH && r->events.stack_bytes < o.stack_bytes / 8 * 8)
@@ -161,6 +179,8 @@ static int perf_attach(void *run, int pid, struct err *err)
                  "only %zu bytes of each stack are copied, for want of ring memory: lower the "
                  "rate, or raise 'ulimit -l'",
                  r->events.stack_bytes);
+    for (size_t i = 0; r->filtered && r->opts.running && i < r->events.tids.n; i++)
+        perffilter_add(&r->filter, pid, r->events.tids.at[i]);
     if (watch(r, err) != 0)
         return -1;
     return r->opts.running ? processes_scan(r->to.processes, pid, err) : 0;
@@ -228,6 +248,8 @@ static void take_sample(struct perf_run *r, const struct perf_event_header *h)
 {
     struct engine_sample s;
     read_sample(r, h, &s);
+    if (r->filtered && r->attrs[s.event].clock && !perffilter_take(&r->filter, s.at.pid, s.at.tid))
+        return;
     enum unwind_end end = r->to.sample(r->to.to, &s);
     r->samples++;
     if (r->attrs[s.event].clock)
@@ -259,6 +281,16 @@ static void take_mmap2(struct perf_run *r, const struct perf_event_header *h)
                                     });
 }
 
+/* Whoever calls exec takes the number of its process's first thread. */
+static void take_comm(struct perf_run *r, const struct perf_event_header *h)
+{
+    const uint32_t *w = (const void *)(h + 1);
+    bool exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
+    processes_comm(r->to.processes, (int)w[0], (int)w[1], (const char *)(w + 2), exec);
+    if (r->filtered && exec)
+        perffilter_add(&r->filter, (int)w[0], (int)w[1]);
+}
+
 static void take_record(struct perf_run *r, const struct perf_event_header *h)
 {
     struct processes *ps = r->to.processes;
@@ -271,14 +303,17 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h)
         take_mmap2(r, h);
         break;
     case PERF_RECORD_COMM: /* pid tid comm */
-        processes_comm(ps, (int)w[0], (int)w[1], (const char *)(w + 2),
-                       h->misc & PERF_RECORD_MISC_COMM_EXEC);
+        take_comm(r, h);
         break;
     case PERF_RECORD_FORK: /* pid ppid tid ptid */
         processes_fork(ps, (int)w[0], (int)w[2], (int)w[1], (int)w[3]);
+        if (r->filtered)
+            perffilter_add(&r->filter, (int)w[0], (int)w[2]);
         break;
     case PERF_RECORD_EXIT:
         processes_exit(ps, (int)w[0], (int)w[2]);
+        if (r->filtered)
+            perffilter_remove(&r->filter, (int)w[2]);
         break;
     case PERF_RECORD_LOST: /* id lost */
         r->lost_told += ((const uint64_t *)w)[1];
@@ -428,6 +463,7 @@ static void perf_close(void *run)
     if (!r)
         return;
     perfevents_close(&r->events);
+    perffilter_close(&r->filter);
     if (r->timer_fd >= 0)
         close(r->timer_fd);
     free(r);

@@ -2,12 +2,14 @@
  * perfevents.h - the open events of a recording, a ring for each CPU.
  *
  * An event that children inherit counts on one CPU only, so every thread needs each for each CPU.
- * All events of a CPU write to the same ring. One of the sets that sample is on at a time: turning
- * a clock off keeps what is left of its period, so that going from one set to another and back
- * loses nothing, however little a thread runs. (Setting a new period begins it anew.)
+ * Clocks are of the CPUs themselves where rights allow (perffilter.h says why), else of threads
+ * too. All events of a CPU write to the same ring. One of the sets that sample is on at a time:
+ * turning a clock off keeps what is left of its period, so that going from one set to another and
+ * back loses nothing, however little a thread runs. (Setting a new period begins it anew.)
  */
 #pragma once
 #include "record/perfattr.h"
+#include "record/perffilter.h"
 #include "record/perfring.h"
 
 /* How much of the stack samples carry. */
@@ -29,16 +31,21 @@ struct perfevents {
     VEC(struct perfring) rings;
     VEC(int) cpus;
     VEC(int) tids;
+    const struct perffilter *filter; /* of clocks of CPUs; NULL = clocks are of threads */
     size_t stack_bytes, ring_bytes, part_bytes; /* part_bytes: 0 = there is no COPY_PART */
     enum perfcopy on;                           /* what samples now */
 };
 
 struct perfevents_opts {
-    bool running;       /* the process has threads already; else it waits to exec */
-    double rate_hz;     /* that records may come at, on a CPU */
-    size_t stack_bytes; /* to copy at most */
-    size_t part_bytes;  /* of COPY_PART; 0 = without it */
+    bool running;                    /* the process has threads already; else it waits to exec */
+    double rate_hz;                  /* that records may come at, on a CPU */
+    size_t stack_bytes;              /* to copy at most */
+    size_t part_bytes;               /* of COPY_PART; 0 = without it */
+    const struct perffilter *filter; /* for clocks of CPUs; NULL = clocks of threads */
 };
+
+/* Whether this user may have clocks of CPUs, with the filter F. */
+bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f);
 
 /*
  * Open the N events A for process PID. Rings become smaller until they fit what this user may lock,
