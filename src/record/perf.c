@@ -25,6 +25,13 @@ enum { STACK_ENOUGH = 32000 };
 /* What is copied of a stack where that will do: most programs never need more. */
 enum { PART_BYTES = 16384 };
 
+/* A thread said that it ends, which takes a while yet: since Linux 6.16 its memory goes after that.
+ */
+struct ending {
+    int pid, tid;
+    uint64_t time_ns;
+};
+
 struct perf_run {
     struct engine_opts opts;
     struct engine_sink to;
@@ -36,6 +43,8 @@ struct perf_run {
     bool filtered; /* clocks are of CPUs, and the filter says which samples are the program's */
     struct engine_facts facts[ENGINE_EVENTS_MAX];
     struct stackfit fit;
+    VEC(struct ending) endings; /* from first_ending on, oldest first */
+    size_t first_ending;
     uint64_t samples;
     int timer_fd; /* wakes the recorder for a turn, or to see early that stacks are cut */
     /* turns */
@@ -281,19 +290,67 @@ static void take_mmap2(struct perf_run *r, const struct perf_event_header *h)
                                     });
 }
 
+/* --- ends --- */
+
+/* Nobody else gets the number of a thread so soon. */
+#define ENDING_NS UINT64_C(2000000000)
+
+static void end_thread(struct perf_run *r, struct ending *e)
+{
+    if (e->tid < 0)
+        return;
+    processes_exit(r->to.processes, e->pid, e->tid);
+    perffilter_remove(&r->filter, e->tid);
+    e->tid = -1;
+}
+
+/* Those that ended long before AT_NS, and TID, whose number is another's from now on. */
+static void settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
+{
+    for (; r->first_ending < r->endings.n &&
+           r->endings.at[r->first_ending].time_ns + ENDING_NS < at_ns;
+         r->first_ending++)
+        end_thread(r, &r->endings.at[r->first_ending]);
+    for (size_t i = r->first_ending; tid >= 0 && i < r->endings.n; i++)
+        if (r->endings.at[i].tid == tid)
+            end_thread(r, &r->endings.at[i]);
+    if (r->first_ending == r->endings.n)
+        r->first_ending = r->endings.n = 0;
+}
+
+/* A clock of a thread ends with it, one of a CPU sees the rest. */
+static void take_exit(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
+{
+    if (r->filtered)
+        *vec_push(&r->endings) = (struct ending){(int)ids[0], (int)ids[2], at_ns};
+    else
+        processes_exit(r->to.processes, (int)ids[0], (int)ids[2]);
+}
+
+/* --- all of them --- */
+
 /* Whoever calls exec takes the number of its process's first thread. */
 static void take_comm(struct perf_run *r, const struct perf_event_header *h)
 {
     const uint32_t *w = (const void *)(h + 1);
     bool exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
+    if (exec)
+        settle_endings(r, 0, (int)w[1]);
     processes_comm(r->to.processes, (int)w[0], (int)w[1], (const char *)(w + 2), exec);
     if (r->filtered && exec)
         perffilter_add(&r->filter, (int)w[0], (int)w[1]);
 }
 
-static void take_record(struct perf_run *r, const struct perf_event_header *h)
+static void take_fork(struct perf_run *r, const uint32_t *ids)
 {
-    struct processes *ps = r->to.processes;
+    settle_endings(r, 0, (int)ids[2]);
+    processes_fork(r->to.processes, (int)ids[0], (int)ids[2], (int)ids[1], (int)ids[3]);
+    if (r->filtered)
+        perffilter_add(&r->filter, (int)ids[0], (int)ids[2]);
+}
+
+static void take_record(struct perf_run *r, const struct perf_event_header *h, uint64_t at_ns)
+{
     const uint32_t *w = (const void *)(h + 1);
     switch (h->type) {
     case PERF_RECORD_SAMPLE:
@@ -306,14 +363,10 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h)
         take_comm(r, h);
         break;
     case PERF_RECORD_FORK: /* pid ppid tid ptid */
-        processes_fork(ps, (int)w[0], (int)w[2], (int)w[1], (int)w[3]);
-        if (r->filtered)
-            perffilter_add(&r->filter, (int)w[0], (int)w[2]);
+        take_fork(r, w);
         break;
     case PERF_RECORD_EXIT:
-        processes_exit(ps, (int)w[0], (int)w[2]);
-        if (r->filtered)
-            perffilter_remove(&r->filter, (int)w[2]);
+        take_exit(r, w, at_ns);
         break;
     case PERF_RECORD_LOST: /* id lost */
         r->lost_told += ((const uint64_t *)w)[1];
@@ -334,8 +387,11 @@ static void take_until(struct perf_run *r, uint64_t until_ns)
     for (size_t i = 0; i < e->rings.n; i++)
         perfring_look(&e->rings.at[i]);
     for (struct perfring *next; (next = perfmerge_next(e->rings.at, e->rings.n, until_ns));
-         perfring_release(next))
-        take_record(r, perfring_get(next));
+         perfring_release(next)) {
+        uint64_t at_ns = perfring_time(next);
+        settle_endings(r, at_ns, -1);
+        take_record(r, perfring_get(next), at_ns);
+    }
     if (r->lost_told > r->facts[0].lost)
         r->facts[0].lost = r->lost_told;
 }
@@ -448,6 +504,7 @@ static void perf_stop(void *run)
     struct perf_run *r = run;
     perfevents_disable(&r->events);
     take_until(r, UINT64_MAX);
+    settle_endings(r, UINT64_MAX, -1);
     read_counts(r);
     perfevents_close(&r->events);
 }
@@ -464,6 +521,7 @@ static void perf_close(void *run)
         return;
     perfevents_close(&r->events);
     perffilter_close(&r->filter);
+    vec_done(&r->endings);
     if (r->timer_fd >= 0)
         close(r->timer_fd);
     free(r);
