@@ -115,6 +115,7 @@ static int open_event(struct perf_run *r, size_t i, double rate_hz, struct err *
     f->event = a->event;
     f->obtained = a->obtained;
     f->dimension = a->clock ? DIM_TIME : DIM_COUNT;
+    f->uneven = a->attr.freq; /* then the kernel changes the period as it goes */
     f->rate_hz = a->attr.freq || a->clock ? rate_hz : 0;
     r->clocks = r->clocks || a->clock;
     return 0;
