@@ -32,7 +32,7 @@ static double cpu_of(const struct loop_result *r)
  * instruction it is free, on another side of a cache line it can take a cycle more. So the
  * interval is wider by what was taken off, at both ends. A pause is known better: a tenth.
  */
-static void evaluate(struct finding *f, const struct loop_result *r)
+static void benchmark_evaluate(struct finding *f, const struct loop_result *r)
 {
     struct slope line;
     struct repeats_summary summary;
@@ -159,7 +159,7 @@ static void benchmark_finish(struct session *s)
 
 /* --- the kind --- */
 
-static int expand(const struct kelvin_entry *e, struct jobs *to, struct err *err)
+static int benchmark_expand(const struct kelvin_entry *e, struct jobs *to, struct err *err)
 {
     const struct kelvin_benchmark *b = (const struct kelvin_benchmark *)e;
     if (b->shape == KELVIN_ONCE) {
@@ -204,7 +204,7 @@ static int benchmark_run(struct session *s, const struct job *job, struct err *e
     struct finding f;
     int status = benchmark_measure(s, job, &r, err);
     if (status == 0) {
-        evaluate(&f, &r);
+        benchmark_evaluate(&f, &r);
         s->rounds += (double)r.n;
         s->disturbed += (double)r.disturbed;
         struct json *j = session_record(s);
@@ -221,7 +221,7 @@ static int benchmark_run(struct session *s, const struct job *job, struct err *e
 
 static const struct kind benchmark_kind = {
     .word = "benchmark",
-    .expand = expand,
+    .expand = benchmark_expand,
     .describe = put_name,
     .run = benchmark_run,
     .finish = benchmark_finish,

@@ -190,7 +190,7 @@ static void keep_round(struct gang *g, struct span span)
  * All have come to the end of a round: what is next? 0 = enough. Rounds are planned by all the time
  * that they take: nobody wants to wait for hours because most of it is paused.
  */
-static size_t decide(struct gang *g)
+static size_t loop_decide(struct gang *g)
 {
     struct span span = g->started ? span_of(g) : (struct span){0};
     if (!g->started)
@@ -229,7 +229,7 @@ static size_t next_together(struct gang *g)
     size_t turn = g->turn;
     if (++g->arrived == g->target->threads && !g->failed) {
         g->arrived = 0;
-        g->count = decide(g);
+        g->count = loop_decide(g);
         g->turn++;
         pthread_cond_broadcast(&g->turned);
     }
@@ -251,7 +251,7 @@ static size_t next_count(struct seat *s)
         loop_fail(g, s, s->fault);
         return 0;
     }
-    return g->target->threads == 1 ? decide(g) : next_together(g);
+    return g->target->threads == 1 ? loop_decide(g) : next_together(g);
 }
 
 /* --- what bodies call --- */

@@ -45,7 +45,7 @@ static void put_method(const struct cmd_bench_opts *o, struct meta *m)
 }
 
 /* The file that would be run for a word: as it is with a slash in it, else along PATH. Free it. */
-static char *find_program(const char *word, const char *cwd)
+static char *bench_store_find_program(const char *word, const char *cwd)
 {
     char *path = NULL;
     if (strchr(word, '/'))
@@ -67,7 +67,7 @@ static void put_build(const struct cmd_bench_opts *o, const struct opt_result *o
         autofree char *said = NULL;
         if (words_split(&words, text_of(operands->operands[i]), WORDS_BLANKS, &ignored) == 0 &&
             words.at.n) {
-            autofree char *file = find_program(words.at.at[0], o->cwd);
+            autofree char *file = bench_store_find_program(words.at.at[0], o->cwd);
             said = producer_read(file);
         }
         words_done(&words);

@@ -213,7 +213,7 @@ static unsigned memory_gib(const struct fingerprint *f)
     return (unsigned)((f->memory_bytes + (1u << 29)) >> 30);
 }
 
-static void set_name(struct fingerprint *f)
+static void fingerprint_set_name(struct fingerprint *f)
 {
     char all[320];
     int n = snprintf(all, sizeof all, "%s\n%s\n%d\n%u\n%s\n", f->cpu, f->arch, f->cpus_present,
@@ -233,7 +233,7 @@ void fingerprint_read(struct fingerprint *f, const char *root)
     read_speed(f, root);
     virtual_hypervisor(root, f->hypervisor, sizeof f->hypervisor);
     virtual_container(root, f->container, sizeof f->container);
-    set_name(f);
+    fingerprint_set_name(f);
 }
 
 char *fingerprint_line(const struct fingerprint *f, char *to)
