@@ -42,7 +42,8 @@ struct session_opts {
 /* Where a series comes from. */
 struct session_origin {
     size_t item;
-    char *benchmark; /* in a benchmark program; "" = the whole command */
+    char *benchmark;   /* in a benchmark program; "" = the whole command */
+    size_t empty_runs; /* in which it could not be told from an empty loop */
 };
 
 struct session_group;
