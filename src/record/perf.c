@@ -142,7 +142,7 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
     return 0;
 }
 
-static int watch(struct perf_run *r, struct err *err)
+static int perf_watch(struct perf_run *r, struct err *err)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.fd = -1};
     r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -191,7 +191,7 @@ static int perf_attach(void *run, int pid, struct err *err)
                  r->events.stack_bytes);
     for (size_t i = 0; r->filtered && r->opts.running && i < r->events.tids.n; i++)
         perffilter_add(&r->filter, pid, r->events.tids.at[i]);
-    if (watch(r, err) != 0)
+    if (perf_watch(r, err) != 0)
         return -1;
     return r->opts.running ? processes_scan(r->to.processes, pid, err) : 0;
 }
@@ -254,7 +254,7 @@ static void read_sample(struct perf_run *r, const struct perf_event_header *h,
     *ret = s;
 }
 
-static void take_sample(struct perf_run *r, const struct perf_event_header *h)
+static void perf_take_sample(struct perf_run *r, const struct perf_event_header *h)
 {
     struct engine_sample s;
     read_sample(r, h, &s);
@@ -320,7 +320,7 @@ static void settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
 }
 
 /* A clock of a thread ends with it, one of a CPU sees the rest. */
-static void take_exit(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
+static void take_exit_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
 {
     if (r->filtered)
         *vec_push(&r->endings) = (struct ending){(int)ids[0], (int)ids[2], at_ns};
@@ -331,7 +331,7 @@ static void take_exit(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
 /* --- all of them --- */
 
 /* Whoever calls exec takes the number of its process's first thread. */
-static void take_comm(struct perf_run *r, const struct perf_event_header *h)
+static void take_comm_record(struct perf_run *r, const struct perf_event_header *h)
 {
     const uint32_t *w = (const void *)(h + 1);
     bool exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
@@ -342,7 +342,7 @@ static void take_comm(struct perf_run *r, const struct perf_event_header *h)
         perffilter_add(&r->filter, (int)w[0], (int)w[1]);
 }
 
-static void take_fork(struct perf_run *r, const uint32_t *ids)
+static void take_fork_record(struct perf_run *r, const uint32_t *ids)
 {
     settle_endings(r, 0, (int)ids[2]);
     processes_fork(r->to.processes, (int)ids[0], (int)ids[2], (int)ids[1], (int)ids[3]);
@@ -355,19 +355,19 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h, u
     const uint32_t *w = (const void *)(h + 1);
     switch (h->type) {
     case PERF_RECORD_SAMPLE:
-        take_sample(r, h);
+        perf_take_sample(r, h);
         break;
     case PERF_RECORD_MMAP2:
         take_mmap2(r, h);
         break;
     case PERF_RECORD_COMM: /* pid tid comm */
-        take_comm(r, h);
+        take_comm_record(r, h);
         break;
     case PERF_RECORD_FORK: /* pid ppid tid ptid */
-        take_fork(r, w);
+        take_fork_record(r, w);
         break;
     case PERF_RECORD_EXIT:
-        take_exit(r, w, at_ns);
+        take_exit_record(r, w, at_ns);
         break;
     case PERF_RECORD_LOST: /* id lost */
         r->lost_told += ((const uint64_t *)w)[1];
@@ -453,7 +453,7 @@ static void end_turn(struct perf_run *r)
     r->next_turn_samples = r->samples + n + random_below(r, n);
 }
 
-static void take_turn(struct perf_run *r)
+static void perf_take_turn(struct perf_run *r)
 {
     uint64_t at_ns = clock_monotonic_ns();
     if (r->turned && at_ns >= r->turn_end_ns)
@@ -472,7 +472,7 @@ static int perf_poll(void *run, struct err *err)
     while (read(r->timer_fd, &ignored, sizeof ignored) > 0)
         continue;
     take_until(r, clock_monotonic_ns() - LATE_NS);
-    take_turn(r);
+    perf_take_turn(r);
     if (r->samples > before && !r->turned)
         wake_after(r, LOOK_NS / 2 + random_below(r, LOOK_NS));
     return 0;

@@ -2,10 +2,22 @@
  * perfevents.h - the open events of a recording, a ring for each CPU.
  *
  * An event that children inherit counts on one CPU only, so every thread needs each for each CPU.
- * Clocks are of the CPUs themselves where rights allow (perffilter.h says why), else of threads
- * too. All events of a CPU write to the same ring. One of the sets that sample is on at a time:
- * turning a clock off keeps what is left of its period, so that going from one set to another and
- * back loses nothing, however little a thread runs. (Setting a new period begins it anew.)
+ * All events of a CPU write to the same ring. One of the sets that sample is on at a time: turning
+ * a clock off keeps what is left of its period, so that going from one set to another and back
+ * loses nothing, however little a thread runs. (Setting a new period begins it anew.)
+ *
+ * For each thread on each CPU one event counts CPU time and reports births, names and mappings. Two
+ * clocks sample, one of which is on. They belong to the CPUs where rights allow (perffilter.h says
+ * why), else to the threads, too.
+ *
+ * Against lock-step with the program, the other clock takes over every few dozen samples for a
+ * random moment, after which the usual one is at another place in the program's rhythm. The period
+ * itself is close to no simple fraction of a round one.
+ *
+ * The clock of a thread begins with a whole period on each CPU, and the kernel offers no other
+ * start. So a thread that lives shorter than a period is not seen, and the first samples of threads
+ * that were born alike are at like places. The counted CPU time shows how much was missed
+ * (quality_sampled()).
  */
 #pragma once
 #include "record/perfattr.h"
