@@ -24,19 +24,19 @@ static long call_bpf(int command, union bpf_attr *a)
 
 /* --- bits --- */
 
-static bool is_number(int n)
+static bool is_task_number(int n)
 {
     return n >= 0 && n < NUMBERS;
 }
 
 static bool has_bit(const uint8_t *bits, int n)
 {
-    return is_number(n) && (bits[n / 8] & 1 << n % 8);
+    return is_task_number(n) && (bits[n / 8] & 1 << n % 8);
 }
 
 static void set_bit(uint8_t *bits, int n, bool on)
 {
-    if (!is_number(n))
+    if (!is_task_number(n))
         return;
     uint8_t bit = (uint8_t)(1 << n % 8);
     bits[n / 8] = (uint8_t)(on ? bits[n / 8] | bit : bits[n / 8] & ~bit);
@@ -88,7 +88,7 @@ static void tell_kernel(struct perffilter *f, int pid, bool other)
     union bpf_attr a = {.map_fd = (uint32_t)f->map_fd, .key = (uintptr_t)&key};
     if (other)
         a.value = (uintptr_t)&one;
-    if (is_number(pid) && call_bpf(other ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM, &a) == 0)
+    if (is_task_number(pid) && call_bpf(other ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM, &a) == 0)
         set_bit(f->others, pid, other);
 }
 

@@ -15,7 +15,7 @@ struct self {
     int64_t amount;
 };
 
-static int by_amount(const void *a, const void *b)
+static int record_by_amount(const void *a, const void *b)
 {
     const struct self *x = a, *y = b;
     if (x->amount != y->amount)
@@ -44,7 +44,7 @@ static void find_top(struct record_facts *f, const struct selection *s)
         sums.at[label].amount += rows->value[s->type][i];
     }
     if (sums.n)
-        qsort(sums.at, sums.n, sizeof *sums.at, by_amount);
+        qsort(sums.at, sums.n, sizeof *sums.at, record_by_amount);
     for (size_t i = 0; i < RECORD_TOP && i < sums.n && sums.at[i].amount; i++) {
         struct text name = labels_text(&labels, sums.at[i].label);
         snprintf(f->top[i].name, sizeof f->top[i].name, "%.*s", TEXT_ARG(name));

@@ -73,6 +73,12 @@ attach_to_duty() { # LOOP_US GROUP...
     done
 }
 
+@test "threads at 0.1 to 100 % duty, attached: intervals hold the true shares" {
+    cd "${BATS_TEST_DIRNAME}/../.." || return
+    run --separate-stderr env B="$BATS_TEST_TMPDIR" python3 bench/sampling_truth.py 1 1.5 attached
+    exits 0
+}
+
 @test "each sample stands for the time between two, and together they are the CPU time" {
     kelvin record -F 500 -o r.kelvin -- "$TARGET/duty" 3 1000 1x100
     exits 0
