@@ -46,6 +46,7 @@ static void take_member(struct line *l, struct jsonread *j, const char *key)
         },
       numbers[] = {
           {"ns", offsetof(struct line, result.ns)},
+          {"cpu_ns", offsetof(struct line, result.cpu_ns)},
           {"items", offsetof(struct line, result.items)},
           {"bytes", offsetof(struct line, result.bytes)},
           {"size", offsetof(struct line, result.size)},
@@ -83,7 +84,7 @@ static bool program_read_line(struct line *l, struct text bytes)
     struct jsonread j;
     struct text key;
     struct err err;
-    *l = (struct line){.result = {.ns = NAN, .size = NAN},
+    *l = (struct line){.result = {.ns = NAN, .cpu_ns = NAN, .size = NAN},
                        .cases = NAN,
                        .ratio = NAN,
                        .low = NAN,
@@ -122,6 +123,9 @@ static void program_add_result(struct program_answer *a, struct line *l)
     if (!r->name || !*r->name || !isfinite(r->ns) || a->results.n >= PROGRAM_BENCHMARKS_MAX ||
         known(a, r->name))
         return;
+    r->is_empty = l->low <= 0;
+    if (!(r->cpu_ns >= 0 && isfinite(r->cpu_ns)))
+        r->cpu_ns = NAN;
     r->items = above_zero(r->items);
     r->bytes = above_zero(r->bytes);
     if (!r->parameter)

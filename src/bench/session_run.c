@@ -47,7 +47,7 @@ static size_t add_series(struct session *s, size_t number, const char *benchmark
         series->parameter = mem_strdup(s->plan->parameters.at[sweep].name);
         series->size = s->plan->parameters.at[sweep].number[item->value[sweep]];
     }
-    *vec_push(&s->origins) = (struct session_origin){number, mem_strdup(benchmark)};
+    *vec_push(&s->origins) = (struct session_origin){number, mem_strdup(benchmark), 0};
     return s->set.series.n - 1;
 }
 
@@ -66,6 +66,7 @@ static void add_results(struct session *s, size_t item, long block, const struct
         for (int m = 0; m < MEASURES; m++)
             value[m] = NAN;
         value[MEASURE_TIME] = r->ns;
+        value[MEASURE_CPU] = r->cpu_ns;
         size_t at = add_series(s, item, r->name);
         struct series *series = &s->set.series.at[at];
         series->items = r->items;
@@ -75,6 +76,7 @@ static void add_results(struct session *s, size_t item, long block, const struct
             series->parameter = mem_strdup(r->parameter);
             series->size = r->size;
         }
+        s->origins.at[at].empty_runs += r->is_empty;
         add_values(s, at, block, value);
     }
 }

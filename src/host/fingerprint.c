@@ -256,6 +256,19 @@ static void put_cpus(const struct fingerprint *f, struct meta *m)
     meta_set_str(m, META_CPUS, s);
 }
 
+bool fingerprint_is_busy(const struct fingerprint *f)
+{
+    return f->has_load && f->load[0] > f->cpus_usable * 0.5;
+}
+
+char *fingerprint_busy(const struct fingerprint *f)
+{
+    if (!fingerprint_is_busy(f))
+        return NULL;
+    return mem_printf("load was %.1f on %d CPU%s at the start: other processes distort the times",
+                      f->load[0], f->cpus_usable, f->cpus_usable == 1 ? "" : "s");
+}
+
 void fingerprint_put(const struct fingerprint *f, struct meta *m)
 {
     char s[UNITS_MAX];

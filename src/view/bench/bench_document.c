@@ -490,6 +490,8 @@ static void benchdoc_add_head(struct document *d, const struct bench_report *r, 
         document_text(d, "%s.", r->design);
     if (!system)
         add_host(d, r->now);
+    if (r->busy && measure_infos[r->measure].unit == MEASURE_NS)
+        document_text(d, "Careful: %s.", r->busy);
     if (r->forced)
         document_text(d, "Careful: compared by force although %s.", r->forced);
 }
