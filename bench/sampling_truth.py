@@ -56,8 +56,8 @@ def record_attached(command, engine):
 
 def truth_of(printed):
     """True shares by what the report calls it: groups, the rare part, and threads by number."""
-    threads = [line.split() for line in printed.splitlines()]
-    whole = sum(int(t[1]) for t in threads)
+    *threads, (_, whole) = [line.split() for line in printed.splitlines()]
+    whole = int(whole)
     shares = {"rare_part": sum(int(t[2]) for t in threads) / whole}
     for name in {t[0] for t in threads}:
         shares["group_" + name[1:]] = sum(int(t[1]) for t in threads if t[0] == name) / whole

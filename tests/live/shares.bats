@@ -35,7 +35,7 @@ has_share() { # PATTERN TRUE SLACK
 
 # What duty printed: the share of group GROUP, or with "rare" that of rare_part().
 truth() { # GROUP
-    awk -v g="$1" '{ all += $2; rare += $3; if ($1 == g) mine += $2 }
+    awk -v g="$1" '$1 == "all" { all = $2; next } { rare += $3; if ($1 == g) mine += $2 }
         END { printf "%.4f", 100 * (g == "rare" ? rare : mine) / all }'
 }
 
@@ -83,7 +83,7 @@ attach_to_duty() { # LOOP_US GROUP...
     kelvin record -F 500 -o r.kelvin -- "$TARGET/duty" 3 1000 1x100
     exits 0
     local true_ns sampled_ns
-    true_ns=$(awk '{ n += $2 } END { printf "%.0f", n }' <<<"$output")
+    true_ns=$(awk '$1 == "all" { print $2 }' <<<"$output")
     sampled_ns=$("$KELVIN" fold --value weight r.kelvin | awk '{ n += $NF } END { printf "%.0f", n }')
     [ "$sampled_ns" = "$(info r.kelvin sampled_ns)" ] || fail "$sampled_ns is not $(info r.kelvin sampled_ns)"
     # A machine that takes the CPU away for long delays samples; it does not add any.

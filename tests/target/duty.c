@@ -5,8 +5,9 @@
  * much of the time; those of the first are called g0 and run in group_0(), of the second g1. Each
  * loop takes LOOP_US of CPU time, 10.4 % of it in rare_part() and the rest in rest_part(), then
  * sleeps as its duty asks. With DUTY_WAIT in the environment threads are there but wait until
- * somebody sends SIGUSR1. At the end a line for each thread: name, nanoseconds of CPU time,
- * nanoseconds of it in rare_part(), number.
+ * somebody sends SIGUSR1. At the end a line for each thread: name, nanoseconds of CPU time in its
+ * group_N(), nanoseconds of it in rare_part(), number. Then "all" and the nanoseconds of the
+ * process since its start or that signal.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -95,6 +96,7 @@ static void loop_until_end(struct worker *w)
         rest_part(begin_ns + loop_ns);
         pause_for(w->duty, start_ns, cpu_ns() - first_ns);
     }
+    w->cpu_ns = cpu_ns() - first_ns;
 }
 
 #define GROUP(n)                                               \
@@ -119,7 +121,6 @@ static void *work(void *arg)
     w->tid = gettid();
     sem_wait(&started);
     groups_run[w->group](w);
-    w->cpu_ns = cpu_ns();
     return NULL;
 }
 
@@ -164,6 +165,7 @@ int main(int argc, char **argv)
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
             return 1;
     wait_for_start();
+    int64_t before_ns = getenv("DUTY_WAIT") ? clock_ns(CLOCK_PROCESS_CPUTIME_ID) : 0;
     end_ns = clock_ns(CLOCK_MONOTONIC) + (int64_t)(atof(argv[1]) * 1e9);
     for (int i = 0; i < n; i++)
         sem_post(&started);
@@ -172,5 +174,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++)
         printf("g%d %lld %lld %d\n", workers[i].group, (long long)workers[i].cpu_ns,
                (long long)workers[i].rare_ns, workers[i].tid);
+    printf("all %lld\n", (long long)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns));
     return 0;
 }
