@@ -262,6 +262,7 @@ static void perf_take_sample(struct perf_run *r, const struct perf_event_header 
         return;
     enum unwind_end end = r->to.sample(r->to.to, &s);
     r->samples++;
+    r->facts[s.event].sampled += s.period;
     if (r->attrs[s.event].clock)
         r->facts[s.event].sampled_ns += s.period;
     if (r->events.part_bytes && s.at.stack.n)
@@ -478,6 +479,13 @@ static int perf_poll(void *run, struct err *err)
     return 0;
 }
 
+/* A counter's samples stand for so much of the CPU time as they do of what was counted. */
+static uint64_t sampled_by_counter(const struct engine_facts *f)
+{
+    double share = f->counted ? (double)f->sampled / (double)f->counted : 0;
+    return (uint64_t)((share < 1 ? share : 1) * (double)f->cpu_used_ns);
+}
+
 /*
  * What became of the CPU time, and of samples that found no room. Events share their rings, so a
  * record of losses does not say whose they are; the events' own counts do, since Linux 6.0.
@@ -494,6 +502,8 @@ static void read_counts(struct perf_run *r)
                             &lost[copy]);
         f->cpu_used_ns = cpu_ns;
         f->counted = r->attrs[i].clock ? cpu_ns : counted[COPY_WHOLE] + counted[COPY_PART];
+        if (f->obtained == BY_HARDWARE && !r->attrs[i].attr.exclude_kernel)
+            f->sampled_ns = sampled_by_counter(f);
         lost_of_all += lost_of[i] = lost[COPY_WHOLE] + lost[COPY_PART];
     }
     for (size_t i = 0; i < r->n_events && lost_of_all; i++)
