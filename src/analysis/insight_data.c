@@ -53,9 +53,34 @@ INSIGHT_TEST(insight_test_unfinished)
 
 /* --- code without names --- */
 
+/* An address that lies in no file and no known memory. */
+static bool is_stray(const struct flat *f, uint32_t row)
+{
+    return text_is(flat_name(f, row), "[unknown]") &&
+           !profile_module_name(f->profile, f->rows.at[row].mapping).n;
+}
+
 static bool has_no_name(const struct flat *f, uint32_t row)
 {
-    return text_starts(flat_name(f, row), "[") && text_ends(flat_name(f, row), "]");
+    return text_starts(flat_name(f, row), "[") && text_ends(flat_name(f, row), "]") &&
+           !is_stray(f, row);
+}
+
+/* Where a sample was taken there is code. Addresses above it that lie nowhere were never return
+ * addresses. */
+INSIGHT_TEST(insight_test_strays)
+{
+    const struct flat *f = in->functions;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        in_set[i] = is_stray(f, i);
+    struct flat_share total = flat_share_of_set(f, in_set, FLAT_TOTAL);
+    struct flat_share own = flat_share_of_set(f, in_set, FLAT_SELF);
+    if (insight_surely(f, &total) - own.share < self->least)
+        return false;
+    insight_share(&ret->evidence, &total);
+    buf_str(&ret->evidence, " has callers at addresses where no code is");
+    return true;
 }
 
 /* By total: what an unnamed function calls has a name, but nobody can tell how it got there. */

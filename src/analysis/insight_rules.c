@@ -45,6 +45,14 @@ const struct insight_rule insight_rules[] = {
      .test = insight_test_unnamed,
      .least = 0.1,
      .advice = "Install the debug symbols of that file, or set DEBUGINFOD_URLS, and record again."},
+    {.id = "untrue-stacks",
+     .about_data = true,
+     .test = insight_test_strays,
+     .least = 0.1,
+     .advice = "Their stacks are wrong from there on, and so are totals and hot paths. It happens "
+               "where frame pointers are "
+               "followed through code that has none: 'kelvin record' needs none, nor does 'perf "
+               "record --call-graph dwarf'."},
     {.id = "no-stacks",
      .about_data = true,
      .test = insight_test_empty,

@@ -269,6 +269,21 @@ static void unnamed_code_counts_with_what_it_calls(void **state)
                 "unnamed", "28.6% goes to functions without a name and what they call (self 0.0%)");
 }
 
+/* What perf writes for code without frame pointers: functions below callers that are none. */
+static void callers_where_no_code_is_are_not_functions_without_a_name(void **state)
+{
+    (void)state;
+    autobuf struct buf folded = {0};
+    buf_str(&folded, PLAIN);
+    for (const char *leaf = "pqrs"; *leaf; leaf++) {
+        for (int i = 0; i < 60; i++)
+            buf_str(&folded, "[unknown];");
+        buf_printf(&folded, "%c 100\n", *leaf);
+    }
+    assert_says(buf_cstr(&folded), "untrue-stacks",
+                "28.6% has callers at addresses where no code is");
+}
+
 /* A thousand samples: 300 at 0x100 in the file, the rest at 0x900. */
 static struct profile *with_addresses(void)
 {
@@ -477,6 +492,7 @@ int main(void)
         cmocka_unit_test(samples_that_two_insights_count_are_told),
         cmocka_unit_test(copies_of_system_calls_are_not_the_programs),
         cmocka_unit_test(unnamed_code_counts_with_what_it_calls),
+        cmocka_unit_test(callers_where_no_code_is_are_not_functions_without_a_name),
         cmocka_unit_test(a_scalar_loop_in_a_hot_function),
         cmocka_unit_test(cpu_time_gets_advice_for_cpus),
         cmocka_unit_test(work_is_not_said_to_wait),
