@@ -44,7 +44,9 @@
 #define META_KERNEL_HIDDEN "kernel_hidden" /* "yes" where no right to see it hid the kernel */
 #define META_EXIT_STATUS "exit_status"     /* of the command: "0", "signal 11" */
 #define META_CPU_TIME_NS "cpu_time_ns"     /* of the command, children waited for included */
-#define META_SAMPLED_NS "sampled_ns"   /* CPU time that samples stand for: the rest was not seen */
+#define META_SAMPLED_NS "sampled_ns" /* CPU time that samples stand for: the rest was not seen */
+#define META_SAMPLED_OF_NS \
+    "sampled_of_ns"                    /* CPU time that they could see: user code only, or all */
 #define META_POOLED_RUNS "pooled_runs" /* samples are of so many runs, times the mean of one */
 #define META_QUEUED_NS "queued_ns"     /* its first thread could run and had no CPU */
 #define META_RECORDER_NS "recorder_cpu_ns" /* CPU time of the recorder itself */

@@ -56,11 +56,11 @@ static void recorder_add_stream(struct recorder *r, size_t i)
     int stream = profile_add_stream(p, f->event, f->obtained);
     profile_stream(p, stream)->rate_hz = f->rate_hz > 0 ? r->opts.engine.rate_hz : 0;
     int samples = profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
-    profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
-                      dimension_unit(f->dimension));
+    int amount = profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
+                                   dimension_unit(f->dimension));
     r->events[i].stream = stream;
     if (i == 0)
-        p->default_value = (struct value_ref){stream, samples};
+        p->default_value = (struct value_ref){stream, f->uneven ? amount : samples};
 }
 
 struct stream *recorder_tally(const struct recorder *r)

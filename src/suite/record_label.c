@@ -95,6 +95,8 @@ static void set_status(struct meta *m, const struct recorder *r)
 uint64_t record_cpu_ns(const struct recorder *r)
 {
     const struct engine_facts *f = r->facts;
+    if (r->opts.rotate_s > 0) /* the counts are of all files together */
+        return 0;
     uint64_t user_ns = clock_timeval_ns(r->usage.ru_utime),
              kernel_ns = clock_timeval_ns(r->usage.ru_stime);
     if (f->kernel_hidden || r->opts.engine.user_only || strchr(f->event, ':'))
@@ -105,8 +107,11 @@ uint64_t record_cpu_ns(const struct recorder *r)
 
 static void set_sampled(struct meta *m, const struct recorder *r)
 {
+    uint64_t of_ns = record_cpu_ns(r);
     if (r->facts->sampled_ns)
         meta_set_u64(m, META_SAMPLED_NS, r->facts->sampled_ns);
+    if (r->facts->sampled_ns && of_ns)
+        meta_set_u64(m, META_SAMPLED_OF_NS, of_ns);
     if (!meta_find(m, META_CPU_TIME_NS) && r->facts->cpu_used_ns)
         meta_set_u64(m, META_CPU_TIME_NS, r->facts->cpu_used_ns);
 }

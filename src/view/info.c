@@ -131,6 +131,11 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
             units_count(n, q->distinct_stacks), q->mean_depth, q->max_depth);
     fprintf(out, "  frames without a name: %.1f%%; samples without a stack: %.1f%%\n",
             100 * q->unnamed_share, 100 * q->empty_share);
+    if (q->sampled_share < 1)
+        fprintf(out,
+                "  samples stand for %.0f%% of the CPU time: short processes and threads have "
+                "more than is shown\n",
+                100 * q->sampled_share);
     if (q->has_time)
         fprintf(out, "  first to last sample: %s\n",
                 units_scaled(n, (double)(q->last_ns - q->first_ns), UNIT_TIME));
@@ -242,6 +247,7 @@ static void json_quality(struct json *j, const struct quality *q)
     json_put_number(j, "mean_depth", q->mean_depth);
     json_put_number(j, "unnamed_share", q->unnamed_share);
     json_put_number(j, "empty_share", q->empty_share);
+    json_put_number(j, "sampled_share", q->sampled_share);
     json_known(j, "span_ns", q->has_time, q->last_ns - q->first_ns);
     json_close(j, '}');
 }
