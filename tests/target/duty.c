@@ -7,6 +7,9 @@
  * At the end a line for each thread: name, nanoseconds of CPU time, nanoseconds of it in
  * rare_part().
  */
+#define SPIN_CLOCK CLOCK_THREAD_CPUTIME_ID
+#include "spin.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,28 +28,6 @@ struct worker {
 
 static struct worker workers[THREADS_MAX];
 static int64_t end_ns, loop_ns;
-static volatile uint64_t sink;
-
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int64_t cpu_ns(void)
-{
-    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-static inline __attribute__((always_inline)) void spin_until(int64_t until_ns)
-{
-    uint64_t x = sink;
-    while (cpu_ns() < until_ns)
-        for (int i = 0; i < 2000; i++)
-            x = x * 6364136223846793005u + 1442695040888963407u;
-    sink = x;
-}
 
 __attribute__((noinline)) void rare_part(int64_t until_ns)
 {
