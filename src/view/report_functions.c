@@ -14,10 +14,15 @@ static void report_functions_cell_count(struct document *d, const struct flat *f
     document_cell(d, text_of(f->count_type >= 0 ? units_count(s, (uint64_t)n) : "-"), 0);
 }
 
+double report_time_ns(const struct report *r, double share)
+{
+    return share * r->time_ns;
+}
+
 void report_cell_time(struct document *d, const struct report *r, double share)
 {
     char s[UNITS_MAX];
-    double ns = share * r->time_ns;
+    double ns = report_time_ns(r, share);
     document_cell(d, text_of(ns > 0 ? units_scaled(s, ns, UNIT_TIME) : ""), 0);
 }
 
@@ -177,22 +182,33 @@ static struct function_list list_functions(const struct report *r)
     return l;
 }
 
+/* How much of the time the hottest few functions hold together. */
+struct concentration {
+    size_t n, of; /* of those that were seen running */
+    struct flat_share self;
+};
+
+static struct concentration concentration_of(const struct flat *f)
+{
+    uint32_t rows[5];
+    struct concentration c = {.n = flat_top(f, FLAT_SELF, 5, rows)};
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (size_t i = 0; i < f->rows.n; i++)
+        c.of += f->rows.at[i].self > 0;
+    for (size_t i = 0; i < c.n; i++)
+        in_set[rows[i]] = true;
+    c.self = flat_share_of_set(f, in_set, FLAT_SELF);
+    return c;
+}
+
 /* "The top 5 of 149 functions account for 48.4%." */
 static void add_concentration(struct document *d, const struct flat *f)
 {
-    uint32_t rows[5];
-    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
-    size_t n = flat_top(f, FLAT_SELF, 5, rows), some = 0;
-    for (size_t i = 0; i < f->rows.n; i++)
-        some += f->rows.at[i].self > 0;
-    if (n < 2)
-        return;
-    for (size_t i = 0; i < n; i++)
-        in_set[rows[i]] = true;
-    struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
+    struct concentration c = concentration_of(f);
     autobuf struct buf b = {0};
-    insight_share(&b, &s);
-    document_text(d, "The top %zu of %zu functions account for %s.", n, some, buf_cstr(&b));
+    insight_share(&b, &c.self);
+    if (c.n >= 2)
+        document_text(d, "The top %zu of %zu functions account for %s.", c.n, c.of, buf_cstr(&b));
 }
 
 void report_add_functions(struct document *d, const struct report *r)
@@ -217,6 +233,26 @@ void report_add_functions(struct document *d, const struct report *r)
     else if (l.n_hidden)
         document_text(d, "%zu pass-through functions (on nearly every stack, ~0 self) are hidden.",
                       l.n_hidden);
+    free(l.rows);
+}
+
+/* What the table above says beyond the list by self time. */
+void report_put_functions(struct json *j, const struct report *r)
+{
+    struct function_list l = list_functions(r);
+    struct concentration c = concentration_of(r->functions);
+    json_key(j, "top");
+    json_open(j, '{');
+    json_put_uint(j, "functions", c.n);
+    json_put_uint(j, "of", c.of);
+    report_put_share(j, "self", &c.self);
+    json_close(j, '}');
+    json_key(j, "shown_for_total");
+    json_open(j, '[');
+    for (size_t i = l.n_by_self; i < l.n; i++)
+        report_put_row(j, r, r->functions, l.rows[i]);
+    json_close(j, ']');
+    json_put_uint(j, "pass_through_hidden", l.n_hidden);
     free(l.rows);
 }
 

@@ -105,7 +105,7 @@ json() { # PATH, as Python would write it after the document
     [ "$(tr -d '\n' <log)" = sprprprprc ] || fail "$(tr -d '\n' <log)"
     bench --prepare false true
     exits 1
-    says "--prepare 'false' ended with exit code 1"
+    says "the prepare command 'false' ended with exit code 1"
 }
 
 @test "environment, folder and input are as asked" {
@@ -165,7 +165,7 @@ END
 @test "a run that never ends is ended, with all that it started" {
     bench --timeout 0.3 --warmup 0 'sh -c "sleep 987 & echo $! >pid; wait"'
     exits 1
-    says "did not end in the time that --timeout gives it"
+    says "did not end in the time it was given; --timeout gives more"
     is_gone "$(cat pid)"
 }
 
@@ -296,7 +296,7 @@ END
 @test "parameters and names that make no sense are refused" {
     bench --list n= 'echo {n}'
     exits 1
-    complains "--list n: no values"
+    complains "parameter 'n': no values"
     bench --list n=1,,2 'echo {n}'
     complains "a value is empty"
     bench --range n=3..1 'echo {n}'
