@@ -89,6 +89,41 @@ static void narrow_nodes_are_left_out(void **state)
     struct profile *p = folded("m;a 1\nm;b;c 98\nm;b 1\n");
     struct calltree_opts o = {.min_share = 0.02};
     assert_tree(p, &o, "(m=100/0(b=99/1(c=98/98)))");
+    o.min_share = 0.01; /* of which "a" is just the least */
+    assert_tree(p, &o, "(m=100/0(a=1/1 b=99/1(c=98/98)))");
+    o.min_share = 0.02;
+    o.keep_up_to = 1; /* one small node is not worth a gap */
+    assert_tree(p, &o, "(m=100/0(a=1/1 b=99/1(c=98/98)))");
+    profile_free(p);
+}
+
+static void rows_know_the_innermost_node_that_is_left_of_them(void **state)
+{
+    (void)state;
+    struct profile *p = folded("m;a;x 1\nm;b;c 97\nm;b 1\nz 1\n");
+    struct calltree_opts o = {.min_share = 0.02, .keep_rows = true};
+    struct calltree *t = calltree_build(SUPPORT_ALL(p, 0), &o);
+    static const char *const want[] = {"m", "c", "b", ""};
+    for (size_t i = 0; i < 4; i++) {
+        uint32_t node = t->node_of_row[i];
+        assert_string_equal(node ? labels_text(&t->labels, t->label[node]).at : "", want[i]);
+    }
+    calltree_free(t);
+    profile_free(p);
+}
+
+/* So many that some share their 32-bit hash. */
+static void a_hundred_thousands_of_callees_stay_apart(void **state)
+{
+    enum { CALLEES = 300000 };
+    (void)state;
+    autobuf struct buf text = {0};
+    for (int i = 0; i < CALLEES; i++)
+        buf_printf(&text, "m;f%d %d\n", i, i + 1);
+    struct profile *p = folded(buf_cstr(&text));
+    struct calltree *t = calltree_build(SUPPORT_ALL(p, 0), &(struct calltree_opts){0});
+    assert_int_equal(t->n, CALLEES + 2);
+    calltree_free(t);
     profile_free(p);
 }
 
@@ -181,6 +216,8 @@ int main(void)
         cmocka_unit_test(totals_hold_their_callees),
         cmocka_unit_test(the_same_name_in_two_kinds_is_two_frames),
         cmocka_unit_test(narrow_nodes_are_left_out),
+        cmocka_unit_test(rows_know_the_innermost_node_that_is_left_of_them),
+        cmocka_unit_test(a_hundred_thousands_of_callees_stay_apart),
         cmocka_unit_test(callers_first_merges_from_the_leaf),
         cmocka_unit_test(a_chart_keeps_the_order_of_time),
         cmocka_unit_test(threads_stand_below_their_stacks),

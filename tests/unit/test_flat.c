@@ -80,6 +80,26 @@ static void kernel_and_program_are_apart(void **state)
     profile_free(p);
 }
 
+static void only_the_kernels_functions_lose_the_mark_of_the_kernel(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    int type = support_value(p, "cpu-clock", "samples", "count");
+    struct frame_id both[] = {profile_add_named_frame(p, text_of("mine_[k]"), FRAME_USER),
+                              profile_add_named_frame(p, text_of("vfs_read_[k]"), FRAME_KERNEL),
+                              profile_add_named_frame(p, text_of("vfs_write"), FRAME_KERNEL)};
+    struct err err;
+    int64_t one = 1;
+    struct row s = {.stack = stacks_intern(&p->stacks, both, 3), .values = &one};
+    assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
+    struct flat *f = flat_build(SUPPORT_ALL(p, type), FLAT_FUNCTION);
+    assert_row(f, "mine_[k]", 0, 1);
+    assert_row(f, "vfs_read", 0, 1);
+    assert_row(f, "vfs_write", 1, 1);
+    flat_free(f);
+    profile_free(p);
+}
+
 static void the_top_is_sorted_and_without_zeros(void **state)
 {
     (void)state;
@@ -185,6 +205,7 @@ int main(void)
         cmocka_unit_test(totals_hold_what_is_called),
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(kernel_and_program_are_apart),
+        cmocka_unit_test(only_the_kernels_functions_lose_the_mark_of_the_kernel),
         cmocka_unit_test(the_top_is_sorted_and_without_zeros),
         cmocka_unit_test(runs_in_time_widen_the_interval),
         cmocka_unit_test(callers_and_callees_sum_up),

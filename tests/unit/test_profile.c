@@ -1,6 +1,7 @@
 /*
  * The model: equal things once, sums that cannot overflow, choosing a column.
  */
+#include "model/modules.h"
 #include "model/profile.h"
 
 #include <setjmp.h>
@@ -338,10 +339,33 @@ static void reasons_of_unfinished_stacks_are_summed(void **state)
     profile_free(p);
 }
 
+static void the_mappings_of_a_file_are_one_module(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct str_id path = profile_add_str(p, text_of("/lib/x.so"));
+    for (uint64_t i = 0; i < 3; i++) {
+        struct mapping m = {.path = path, .start = 4096 * (i + 1), .end = 4096 * (i + 2)};
+        struct frame_key key = {.mapping = profile_add_mapping(p, &m), .pc = m.start + 8};
+        profile_add_frame(p, &key);
+    }
+    struct modules all;
+    modules_build(&all, p);
+    const struct module_names *m = modules_find(&all, p, text_of("/lib/x.so"));
+    assert_non_null(m);
+    assert_int_equal(m->frames, 3);
+    assert_int_equal(m->named, 0);
+    assert_true(module_is_bare(m));
+    assert_null(modules_find(&all, p, text_of("/lib/y.so")));
+    modules_done(&all);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_things_have_one_id),
+        cmocka_unit_test(the_mappings_of_a_file_are_one_module),
         cmocka_unit_test(reserved_frames_stay_apart),
         cmocka_unit_test(stacks_share_their_callers),
         cmocka_unit_test(many_stacks_are_found_again),

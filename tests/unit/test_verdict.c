@@ -468,7 +468,8 @@ static void the_sentence_leads_with_the_verdict(void **state)
           NAN,
           {.ratio = NAN, .interval = {NAN, NAN}},
           GATE_NONE},
-         "not decided whether 'new' is slower than 'old' (nothing to compare): give it more --time"},
+         "not decided whether 'new' is slower than 'old' (nothing to compare): give it more "
+         "--time"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
