@@ -540,6 +540,31 @@ static void a_session_judges_and_shares_the_risk(void **state)
     plan_done(&plan);
 }
 
+#define ANSWERS_TWO(one, one_ns, two, two_ns)                                    \
+    (char *)"sh -c 'echo \"{\\\"kelvin_bench\\\":1,\\\"program\\\":\\\"p\\\"}\n" \
+            "{\\\"name\\\":\\\"" one "\\\",\\\"ns\\\":" #one_ns "}\n"            \
+            "{\\\"name\\\":\\\"" two "\\\",\\\"ns\\\":" #two_ns "}\" >&$KELVIN_BENCH_FD'"
+
+static void benchmarks_of_programs_are_compared_by_name(void **state)
+{
+    char *lines[] = {ANSWERS_TWO("x", 100, "y", 10), ANSWERS_TWO("y", 12, "x", 90)};
+    static const struct opt_list no_gates;
+    struct outcome o;
+    struct plan plan;
+    (void)state;
+    measure(&o, &plan, lines, 2, &no_gates);
+    const struct comparisons *c = &o.session.comparisons;
+    assert_int_equal(c->n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        size_t series = (size_t)(c->at[i].after - o.session.set.series.at);
+        bool is_y = strcmp(o.session.origins.at[series].benchmark, "y") == 0;
+        assert_float_equal(c->at[i].paired.ratio, is_y ? 1.2 : 0.9, 1e-9);
+        assert_int_equal(c->at[i].paired.verdict, is_y ? VERDICT_SLOWER : VERDICT_FASTER);
+    }
+    outcome_done(&o);
+    plan_done(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -560,6 +585,7 @@ int main(void)
         cmocka_unit_test(a_renamed_benchmark_has_its_new_name),
         cmocka_unit_test(the_sentence_leads_with_the_verdict),
         cmocka_unit_test(a_session_judges_and_shares_the_risk),
+        cmocka_unit_test(benchmarks_of_programs_are_compared_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
