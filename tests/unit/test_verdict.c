@@ -565,6 +565,35 @@ static void benchmarks_of_programs_are_compared_by_name(void **state)
     plan_done(&plan);
 }
 
+static void the_reference_measured_once_more_is_no_result(void **state)
+{
+    char *lines[] = {ANSWERS(100), ANSWERS(120)};
+    static const struct opt_list none;
+    struct plan_opts wanted = {
+        .lines = lines, .n_lines = 2, .names = &none, .list = &none, .range = &none, .aa = true};
+    struct session_opts with = {.runs = 9,
+                                .band = PAIRED_BAND,
+                                .risk = PAIRED_RISK,
+                                .seed = 7,
+                                .unseen = true,
+                                .gates = &none};
+    struct outcome o = {0};
+    struct plan plan = {0};
+    struct err err;
+    (void)state;
+    assert_int_equal(plan_build(&plan, &wanted, &err), 0);
+    assert_int_equal(session_run(&o.session, &plan, &with,
+                                 &(struct starter_opts){.stop_fd = -1, .ask = "measure_ms=1"},
+                                 &err),
+                     0);
+    assert_int_equal(o.session.set.series.n, 3);
+    outcome_build(&o);
+    assert_int_equal(o.session.set.series.n, 2);
+    assert_int_equal(o.session.comparisons.n, 1);
+    outcome_done(&o);
+    plan_done(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -586,6 +615,7 @@ int main(void)
         cmocka_unit_test(the_sentence_leads_with_the_verdict),
         cmocka_unit_test(a_session_judges_and_shares_the_risk),
         cmocka_unit_test(benchmarks_of_programs_are_compared_by_name),
+        cmocka_unit_test(the_reference_measured_once_more_is_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
