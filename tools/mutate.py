@@ -334,6 +334,26 @@ class Log:
         return self.results.get(self.key(m), (None, "", ""))
 
 
+# Mutants of a form that cannot matter, with the mutated part between « and ».
+ALWAYS_EQUIVALENT = [
+    (r"mem_\w+\([^;]*\+ «1»", "asks for more room than is needed"),
+    (r"\bchar \w+\[«\d+»\]", "a text with more room than is needed"),
+    (r"mem_calloc\(«1», ", "room for two where one is used"),
+    (r"(?:vec|buf)_reserve\(", "more or less room ahead of time"),
+]
+
+
+def reason_of(m, listed):
+    """Why nobody could see the difference, or None."""
+    text = pathlib.Path(m.file).read_text()
+    marked = text[text.rfind("\n", 0, m.start) + 1: m.start] + "«" + text[m.start: m.end] + "»" + text[
+        m.end: text.find("\n", m.end)]
+    for pattern, reason in ALWAYS_EQUIVALENT:
+        if m.kind == "constant" and re.search(pattern, marked):
+            return reason
+    return listed.get((place_of(m), change_of(m)))
+
+
 def read_equivalent():
     """The list: FILE: LINE OF CODE | OLD -> NEW | REASON. Lines of code are found by their text."""
     listed = {}
@@ -408,7 +428,7 @@ def judge_slow(bench, log, chosen, listed):
             log.add(m, verdict, by, "program")
         show(m, verdict, by)
 
-    left = [m for m in chosen if log.find(m)[0] == "survived" and (place_of(m), change_of(m)) not in listed]
+    left = [m for m in chosen if log.find(m)[0] == "survived" and not reason_of(m, listed)]
     with concurrent.futures.ThreadPoolExecutor(bench.args.jobs) as pool:
         list(pool.map(one, enumerate(left)))
 
@@ -416,7 +436,7 @@ def judge_slow(bench, log, chosen, listed):
 def sum_up(log, chosen, counts, listed):
     for m in chosen:
         verdict = log.find(m)[0]
-        reason = listed.get((place_of(m), change_of(m)))
+        reason = reason_of(m, listed)
         if verdict == "survived" and reason:
             verdict = "equivalent"
             show(m, verdict, "")

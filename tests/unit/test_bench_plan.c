@@ -71,6 +71,24 @@ static void numbers_make_groups_and_words_are_compared(void **state)
     plan_done(&p);
 }
 
+static void one_number_alone_is_no_sweep(void **state)
+{
+    (void)state;
+    const char *lines[] = {"./app {m} {n}"};
+    const struct opt_list list = {{"m=8", "n=1,2"}, 2}, alone = {{"m=8", "n=1"}, 2};
+    struct plan_opts o = with(lines, 1);
+    struct plan p;
+    struct err err;
+    o.list = &list;
+    assert_int_equal(plan_build(&p, &o, &err), 0);
+    assert_int_equal(plan_sweep(&p), 1);
+    plan_done(&p);
+    o.list = &alone;
+    assert_int_equal(plan_build(&p, &o, &err), 0);
+    assert_true(plan_sweep(&p) == PLAN_NONE);
+    plan_done(&p);
+}
+
 static void ranges_count_up_and_down(void **state)
 {
     (void)state;
@@ -228,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_split_without_a_shell),
         cmocka_unit_test(numbers_make_groups_and_words_are_compared),
+        cmocka_unit_test(one_number_alone_is_no_sweep),
         cmocka_unit_test(ranges_count_up_and_down),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(equal_commands_get_names_of_their_own),
