@@ -11,8 +11,9 @@ The first test that fails kills it; a failing command-line test must fail again 
 pass without it, as a busy machine makes some fail too. A mutant that gives the same machine code is
 no mutant; one that does not compile is not counted either.
 
-All mutants meet the quick tests first, then those that are left the slow ones. Every result goes to
-a log at once, and a second call continues from there: results hold for one text of the mutated file.
+The likely and quick tests come first: the file's own, the golden files, other unit tests, and at last
+bats. Every result goes to a log at once, and a second call continues from there: results hold for one
+text of the mutated file.
 With --again the survivors in the log are tried once more, for tests that were written since.
 
 tests/mutants/equivalent lists mutants that change nothing that a caller or user could see, each with
@@ -227,19 +228,24 @@ def code_of(path):
 # --- judging ---
 
 
-def judge_unit(bench, folder, mutated, stem):
-    users = [n for n, (_, members, _) in bench.tests.items() if stem in members]
-    # The file's own test first, then the quick ones.
-    users.sort(key=lambda n: (n != "test_" + stem, bench.tests[n][2]))
-    for name in users:
+def judge_unit(bench, folder, mutated, names):
+    for name in names:
         test, _, took_s = bench.tests[name]
         program = folder / name
         bench.link(program, [test, mutated], bench.test_libs)
-        code = bench.run([str(program)], 20 + 10 * took_s)
+        code = bench.run([str(program)], 60 + 10 * took_s)
         program.unlink()
         if code != 0:
             return name + (" (time)" if code == "time" else "")
     return None
+
+
+def users_of(bench, stem):
+    """The unit tests that link the file: those named after it or its family, then the quick ones."""
+    users = [n for n, (_, members, _) in bench.tests.items() if stem in members]
+    own = [n for n in users if re.match(re.escape("test_" + stem.split("_")[0]), n) or n == "test_" + stem]
+    own.sort(key=lambda n: (n != "test_" + stem, bench.tests[n][2]))
+    return own, sorted(set(users) - set(own), key=lambda n: bench.tests[n][2])
 
 
 def first_failure(path, env, limit_s, only=None):
@@ -270,14 +276,13 @@ def first_failure(path, env, limit_s, only=None):
     return failed
 
 
-def judge_program(bench, folder, mutated, source):
-    kelvin = folder / "kelvin"
-    bench.link(kelvin, [*bench.front, mutated], [])
-    for name in ("libkelvin-agent.so", "libkelvin-heap.so", "libkelvin_bench.a", "tests"):
-        (folder / name).symlink_to((bench.build / name).resolve())
+def judge_golden(bench, kelvin):
+    passes = ["sh", "-c", "! tools/golden.sh | grep -q '^not ok'"]
+    return "golden" if bench.run(passes, 600, {"KELVIN": str(kelvin)}) != 0 else None
+
+
+def judge_program(bench, kelvin, source):
     broken, whole = {"KELVIN": str(kelvin)}, {"KELVIN": str((bench.build / "kelvin").resolve())}
-    if bench.run(["sh", "-c", "! tools/golden.sh | grep -q '^not ok'"], 600, broken) != 0:
-        return "golden"
     for name in next(names for pattern, names in CLI if re.match("src/" + pattern, source)):
         path = f"tests/cli/{name}.bats"
         failed = first_failure(path, broken, 1200)
@@ -286,8 +291,27 @@ def judge_program(bench, folder, mutated, source):
     return None
 
 
-def judge(bench, number, m, slow):
-    """("killed", by whom), or ("survived", ""), "equal" or "stillborn". SLOW: the program's tests."""
+def link_program(bench, folder, mutated):
+    kelvin = folder / "kelvin"
+    bench.link(kelvin, [*bench.front, mutated], [])
+    for name in ("libkelvin-agent.so", "libkelvin-heap.so", "libkelvin_bench.a", "tests"):
+        (folder / name).symlink_to((bench.build / name).resolve())
+    return kelvin
+
+
+def judge_object(bench, folder, mutated, source):
+    """By whom it is noticed, the likely and quick ones first; or None."""
+    own, others = users_of(bench, source.stem)
+    by = judge_unit(bench, folder, mutated, own)
+    if by or bench.args.unit_only:
+        return by or judge_unit(bench, folder, mutated, others)
+    kelvin = link_program(bench, folder, mutated)
+    return (judge_golden(bench, kelvin) or judge_unit(bench, folder, mutated, others)
+            or judge_program(bench, kelvin, str(source)))
+
+
+def judge(bench, number, m):
+    """("killed", by whom), or ("survived", ""), "equal" or "stillborn"."""
     source = pathlib.Path(m.file)
     text = source.read_text()
     folder = bench.scratch / f"mutant-{number}"
@@ -297,12 +321,9 @@ def judge(bench, number, m, slow):
         broken.write_text(text[: m.start] + m.new + text[m.end:])
         if not bench.compile(broken, mutated):
             return "stillborn", ""
-        if not slow and bench.same_code(source, mutated):
+        if bench.same_code(source, mutated):
             return "equal", ""
-        if slow:
-            by = judge_program(bench, folder, mutated, m.file)
-        else:
-            by = judge_unit(bench, folder, mutated, source.stem)
+        by = judge_object(bench, folder, mutated, source)
         return ("killed", by) if by else ("survived", "")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -317,21 +338,21 @@ class Log:
         if self.path.exists():
             for line in self.path.read_text().splitlines():
                 entry = json.loads(line)
-                self.results[entry["key"]] = entry["verdict"], entry["by"], entry["stage"]
+                self.results[entry["key"]] = entry["verdict"], entry["by"]
 
     @staticmethod
     def key(m):
         text = hashlib.sha256(pathlib.Path(m.file).read_bytes()).hexdigest()[:16]
         return f"{m.file} {text} {m.start} {m.kind}"
 
-    def add(self, m, verdict, by, stage):
-        entry = {"key": self.key(m), "verdict": verdict, "by": by, "stage": stage}
+    def add(self, m, verdict, by):
+        entry = {"key": self.key(m), "verdict": verdict, "by": by}
         with self.lock, self.path.open("a") as out:
-            self.results[entry["key"]] = verdict, by, stage
+            self.results[entry["key"]] = verdict, by
             out.write(json.dumps(entry) + "\n")
 
     def find(self, m):
-        return self.results.get(self.key(m), (None, "", ""))
+        return self.results.get(self.key(m), (None, ""))
 
 
 # Mutants of a form that cannot matter, with the mutated part between « and ».
@@ -393,44 +414,29 @@ def parse_args():
     return parser.parse_args()
 
 
-def judge_quick(bench, log, queue, n):
-    """The first N of the queue that count, each judged by the unit tests. The order decides, not who is done first."""
+def judge_all(bench, log, queue, n, listed):
+    """The first N of the queue that count. The order decides, not who is done first."""
     chosen, at, counts = [], 0, collections.Counter()
+
+    def one(job):
+        number, m = job
+        verdict, by = log.find(m)
+        if verdict is None or (verdict == "survived" and bench.args.again and not reason_of(m, listed)):
+            verdict, by = judge(bench, number, m)
+            log.add(m, verdict, by)
+        return verdict, by
+
     with concurrent.futures.ThreadPoolExecutor(bench.args.jobs) as pool:
         while at < len(queue) and len(chosen) < n:
-            wave = queue[at: at + min(bench.args.jobs * 4, n - len(chosen))]
-
-            def one(job):
-                number, m = job
-                verdict, by, stage = log.find(m)
-                if verdict is None or (verdict == "survived" and bench.args.again):
-                    verdict, by = judge(bench, number, m, False)
-                    log.add(m, verdict, by, "unit")
-                return verdict, by
-
+            wave = queue[at: at + min(bench.args.jobs * 8, n - len(chosen))]
             for m, (verdict, by) in zip(wave, pool.map(one, enumerate(wave, at))):
                 if verdict in ("killed", "survived"):
                     chosen.append(m)
-                    show(m, verdict if verdict == "killed" else "left", by)
+                    show(m, verdict, by)
                 else:
                     counts[verdict] += 1
             at += len(wave)
     return chosen, counts
-
-
-def judge_slow(bench, log, chosen, listed):
-    """The program's tests, for the mutants that the unit tests let pass."""
-    def one(job):
-        number, m = job
-        verdict, by, stage = log.find(m)
-        if stage == "unit":
-            verdict, by = judge(bench, f"slow-{number}", m, True)
-            log.add(m, verdict, by, "program")
-        show(m, verdict, by)
-
-    left = [m for m in chosen if log.find(m)[0] == "survived" and not reason_of(m, listed)]
-    with concurrent.futures.ThreadPoolExecutor(bench.args.jobs) as pool:
-        list(pool.map(one, enumerate(left)))
 
 
 def sum_up(log, chosen, counts, listed):
@@ -468,9 +474,7 @@ def main():
         log = Log(args.log or bench.build / "mutants" / f"{args.seed}.log")
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             list(pool.map(bench.prepare_test, sorted(glob.glob("tests/unit/test_*.c"))))
-        chosen, counts = judge_quick(bench, log, queue, args.n)
-        if not args.unit_only:
-            judge_slow(bench, log, chosen, listed)
+        chosen, counts = judge_all(bench, log, queue, args.n, listed)
     sum_up(log, chosen, counts, listed)
     return 0
 
