@@ -44,21 +44,21 @@ ROOMS = ["analysis", "stats", "bench", "unwind", "model"]
 # Command-line tests that lead through a file, those that are most likely to notice first. Fewer than
 # there are, for time: a mutant that only others would notice counts as a survivor.
 CLI = [
-    (r"analysis/(calltree|treeshare|label|overlay)", ["flame", "diff", "report"]),
+    (r"analysis/(calltree|treeshare|label|overlay)", ["flame"]),
     (r"analysis/(diff|difftest|runcost|runshares|canon)", ["diff"]),
     (r"analysis/(check|rules|scaling)", ["check"]),
     (r"analysis/(extract|heat|hits)", ["annotate"]),
-    (r"analysis/(quality|sequence)", ["quality", "report"]),
-    (r"analysis/selection", ["select", "report"]),
+    (r"analysis/(quality|sequence)", ["quality"]),
+    (r"analysis/selection", ["select"]),
     (r"analysis/", ["report", "select"]),
     (r"stats/(changepoint|trend)", ["history"]),
-    (r"stats/growth", ["check", "bench"]),
-    (r"stats/", ["report", "baseline", "bench"]),
-    (r"bench/(baseline|gates|verdict|outcome)", ["baseline", "bench"]),
-    (r"bench/", ["bench", "baseline"]),
-    (r"unwind/", ["kelvin", "symbol"]),
-    (r"model/(comparison|series)", ["baseline", "bench"]),
-    (r"model/", ["report", "pprof", "select", "kelvin"]),
+    (r"stats/growth", ["check"]),
+    (r"stats/", ["report", "baseline"]),
+    (r"bench/(baseline|gates|verdict|outcome)", ["baseline"]),
+    (r"bench/", ["bench"]),
+    (r"unwind/", ["kelvin"]),
+    (r"model/(comparison|series)", ["baseline"]),
+    (r"model/", ["report", "pprof"]),
 ]
 EQUIVALENT = "tests/mutants/equivalent"
 
@@ -421,7 +421,9 @@ def judge_all(bench, log, queue, n, listed):
     def one(job):
         number, m = job
         verdict, by = log.find(m)
-        if verdict is None or (verdict == "survived" and bench.args.again and not reason_of(m, listed)):
+        if verdict != "killed" and reason_of(m, listed):
+            return "equivalent", ""
+        if verdict is None or (verdict == "survived" and bench.args.again):
             verdict, by = judge(bench, number, m)
             log.add(m, verdict, by)
         return verdict, by
@@ -430,7 +432,7 @@ def judge_all(bench, log, queue, n, listed):
         while at < len(queue) and len(chosen) < n:
             wave = queue[at: at + min(bench.args.jobs * 8, n - len(chosen))]
             for m, (verdict, by) in zip(wave, pool.map(one, enumerate(wave, at))):
-                if verdict in ("killed", "survived"):
+                if verdict in ("killed", "survived", "equivalent"):
                     chosen.append(m)
                     show(m, verdict, by)
                 else:
@@ -443,7 +445,7 @@ def sum_up(log, chosen, counts, listed):
     for m in chosen:
         verdict = log.find(m)[0]
         reason = reason_of(m, listed)
-        if verdict == "survived" and reason:
+        if verdict != "killed" and reason:
             verdict = "equivalent"
             show(m, verdict, "")
             print(f"{'':10} {reason}")
