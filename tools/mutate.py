@@ -372,11 +372,14 @@ def reason_of(m, listed):
     for pattern, reason in ALWAYS_EQUIVALENT:
         if m.kind == "constant" and re.search(pattern, marked):
             return reason
-    return listed.get((place_of(m), change_of(m)))
+    for place in places_of(m):
+        if (place, change_of(m)) in listed:
+            return listed[place, change_of(m)]
+    return None
 
 
 def read_equivalent():
-    """The list: FILE: LINE OF CODE | OLD -> NEW | REASON. Lines of code are found by their text."""
+    """The list: FILE: LINE OF CODE | OLD -> NEW | REASON. One line or two, found by their text."""
     listed = {}
     path = pathlib.Path(EQUIVALENT)
     for line in path.read_text().splitlines() if path.exists() else []:
@@ -390,10 +393,15 @@ def change_of(m):
     return " ".join(m.old.split()) + " -> " + ("(dropped)" if m.kind == "statement" else m.new)
 
 
-def place_of(m):
+def places_of(m):
+    """The mutated line, and with the one before it, where that text is there once in its file."""
     text = pathlib.Path(m.file).read_text()
-    line = text[text.rfind("\n", 0, m.start) + 1: text.find("\n", m.start)]
-    return f"{m.file}: {' '.join(line.split())}"
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    two = " ".join(lines[m.line - 2: m.line])
+    if lines.count(lines[m.line - 1]) == 1:
+        yield f"{m.file}: {lines[m.line - 1]}"
+    if sum(" ".join(pair) == two for pair in zip(lines, lines[1:])) == 1:
+        yield f"{m.file}: {two}"
 
 
 def show(m, verdict, by):
