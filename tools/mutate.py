@@ -299,19 +299,20 @@ def link_program(bench, folder, mutated):
     return kelvin
 
 
-def judge_object(bench, folder, mutated, source):
-    """By whom it is noticed, the likely and quick ones first; or None."""
-    own, others = users_of(bench, source.stem)
-    by = judge_unit(bench, folder, mutated, own)
-    if by or bench.args.unit_only:
-        return by or judge_unit(bench, folder, mutated, others)
-    kelvin = link_program(bench, folder, mutated)
-    return (judge_golden(bench, kelvin) or judge_unit(bench, folder, mutated, others)
-            or judge_program(bench, kelvin, str(source)))
+def judge_object(bench, folder, mutated, source, left):
+    """By whom it is noticed, the likely and quick ones first; or None. LEFT: only bats is left to ask."""
+    kelvin = None if bench.args.unit_only else link_program(bench, folder, mutated)
+    if not left:
+        own, others = users_of(bench, source.stem)
+        by = (judge_unit(bench, folder, mutated, own) or kelvin and judge_golden(bench, kelvin)
+              or judge_unit(bench, folder, mutated, others))
+        if by:
+            return by
+    return None if bench.args.no_bats or not kelvin else judge_program(bench, kelvin, str(source))
 
 
-def judge(bench, number, m):
-    """("killed", by whom), or ("survived", ""), "equal" or "stillborn"."""
+def judge(bench, number, m, left):
+    """("killed", by whom), ("survived", ""), ("left", "") without bats, "equal" or "stillborn"."""
     source = pathlib.Path(m.file)
     text = source.read_text()
     folder = bench.scratch / f"mutant-{number}"
@@ -323,8 +324,10 @@ def judge(bench, number, m):
             return "stillborn", ""
         if bench.same_code(source, mutated):
             return "equal", ""
-        by = judge_object(bench, folder, mutated, source)
-        return ("killed", by) if by else ("survived", "")
+        by = judge_object(bench, folder, mutated, source, left)
+        if by:
+            return "killed", by
+        return "left" if bench.args.no_bats or bench.args.unit_only else "survived", ""
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -405,7 +408,7 @@ def places_of(m):
 
 
 def show(m, verdict, by):
-    print(f"{verdict.upper() if verdict == 'survived' else verdict:10} {m.file}:{m.line}: {change_of(m)}"
+    print(f"{verdict.upper() if verdict in ('survived', 'left') else verdict:10} {m.file}:{m.line}: {change_of(m)}"
           + (f"  by {by}" if by else ""), flush=True)
 
 
@@ -415,6 +418,7 @@ def parse_args():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count()))
     parser.add_argument("--unit-only", action="store_true", help="no golden files, no bats")
+    parser.add_argument("--no-bats", action="store_true", help="no bats; a later call without this goes on with it")
     parser.add_argument("--files", help="only files that match, such as 'src/bench/ver*.c'")
     parser.add_argument("--log", help="where results are kept (build/mutants/SEED.log)")
     parser.add_argument("--again", action="store_true", help="try the survivors in the log once more")
@@ -431,8 +435,10 @@ def judge_all(bench, log, queue, n, listed):
         verdict, by = log.find(m)
         if verdict != "killed" and reason_of(m, listed):
             return "equivalent", ""
-        if verdict is None or (verdict == "survived" and bench.args.again):
-            verdict, by = judge(bench, number, m)
+        left = verdict == "left" and not bench.args.again
+        if verdict is None or (verdict in ("survived", "left") and bench.args.again) or (
+                left and not bench.args.no_bats and not bench.args.unit_only):
+            verdict, by = judge(bench, number, m, left)
             log.add(m, verdict, by)
         return verdict, by
 
@@ -440,7 +446,7 @@ def judge_all(bench, log, queue, n, listed):
         while at < len(queue) and len(chosen) < n:
             wave = queue[at: at + min(bench.args.jobs * 8, n - len(chosen))]
             for m, (verdict, by) in zip(wave, pool.map(one, enumerate(wave, at))):
-                if verdict in ("killed", "survived", "equivalent"):
+                if verdict in ("killed", "survived", "left", "equivalent"):
                     chosen.append(m)
                     show(m, verdict, by)
                 else:
@@ -458,9 +464,9 @@ def sum_up(log, chosen, counts, listed):
             show(m, verdict, "")
             print(f"{'':10} {reason}")
         counts[verdict] += 1
-    done = counts["killed"] + counts["survived"]
+    done = counts["killed"] + counts["survived"] + counts["left"]
     print(f"{len(chosen)} mutants: {counts['killed']} killed, {counts['survived']} survived, "
-          f"{counts['equivalent']} equivalent; not counted: {counts['equal']} with equal code, "
+          f"{counts['left']} left by the quick tests, {counts['equivalent']} equivalent; not counted: {counts['equal']} with equal code, "
           f"{counts['stillborn']} that do not compile")
     print(f"kill rate {100 * counts['killed'] / done if done else 0:.1f} % "
           f"({100 * counts['killed'] / len(chosen) if chosen else 0:.1f} % with equivalent ones)")
