@@ -60,6 +60,8 @@ CLI = [
     (r"model/(comparison|series)", ["baseline"]),
     (r"model/", ["report", "pprof"]),
 ]
+# Unit tests of other files that are asked, for time; like CLI.
+MOST_OTHERS = 12
 EQUIVALENT = "tests/mutants/equivalent"
 
 Mutant = collections.namedtuple("Mutant", "kind file line start end old new")
@@ -245,7 +247,8 @@ def users_of(bench, stem):
     users = [n for n, (_, members, _) in bench.tests.items() if stem in members]
     own = [n for n in users if re.match(re.escape("test_" + stem.split("_")[0]), n) or n == "test_" + stem]
     own.sort(key=lambda n: (n != "test_" + stem, bench.tests[n][2]))
-    return own, sorted(set(users) - set(own), key=lambda n: bench.tests[n][2])
+    others = sorted(set(users) - set(own), key=lambda n: bench.tests[n][2])
+    return own, others[:MOST_OTHERS]
 
 
 def first_failure(path, env, limit_s, only=None):
