@@ -64,6 +64,31 @@ CLI = [
 MOST_OTHERS = 12
 EQUIVALENT = "tests/mutants/equivalent"
 
+# Groups of processes that are under way. A mutant may run for ever: none may outlive this program.
+running = set()
+
+
+def end_group(group):
+    running.discard(group)
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def start(command, env, output):
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL,
+                               env={**os.environ, **env}, text=True, start_new_session=True)
+    running.add(process.pid)
+    return process
+
+
+def stop(*_):
+    for group in list(running):
+        end_group(group)
+    os._exit(130)
+
+
 Mutant = collections.namedtuple("Mutant", "kind file line start end old new")
 
 # --- finding ---
@@ -190,11 +215,11 @@ class Bench:
         self.link(program, [target], self.test_libs, [f"-Wl,-Map,{linkmap}"])
         members = set(re.findall(r"libkelvin\.a\((\S+?)\.o\)", linkmap.read_text()))
         linkmap.unlink()
-        start = time.monotonic()
+        before_s = time.monotonic()
         if self.run([str(program)], 300) != 0:
             sys.exit(f"mutate: {name} fails without a mutant")
         program.unlink()
-        took_s = time.monotonic() - start
+        took_s = time.monotonic() - before_s
         self.tests[name] = target, members, took_s
         notes.write_text(json.dumps([sorted(members), took_s]))
 
@@ -205,18 +230,13 @@ class Bench:
     @staticmethod
     def run(command, limit_s, env=None):
         """The exit code; a test that does not end in time has noticed too."""
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, env={**os.environ, **(env or {})},
-                                   start_new_session=True)
+        process = start(command, env or {}, subprocess.DEVNULL)
         try:
             return process.wait(limit_s)
         except subprocess.TimeoutExpired:
             return "time"
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            end_group(process.pid)
             process.wait()
 
 
@@ -254,17 +274,8 @@ def users_of(bench, stem):
 def first_failure(path, env, limit_s, only=None):
     """Run a bats file up to its first failing test: the test's name, or None."""
     command = ["bats", "--tap", *(["--filter", "^" + re.escape(only) + "$"] if only else []), str(path)]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, env={**os.environ, **env}, text=True,
-                               start_new_session=True)
-
-    def stop():
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-
-    watch = threading.Timer(limit_s, stop)
+    process = start(command, env, subprocess.PIPE)
+    watch = threading.Timer(limit_s, end_group, [process.pid])
     watch.start()
     failed = ended = None
     for line in process.stdout:
@@ -273,7 +284,7 @@ def first_failure(path, env, limit_s, only=None):
             failed = ended[1]
             break
     watch.cancel()
-    stop()
+    end_group(process.pid)
     process.stdout.close()
     process.wait()
     return failed
@@ -281,7 +292,7 @@ def first_failure(path, env, limit_s, only=None):
 
 def judge_golden(bench, kelvin):
     passes = ["sh", "-c", "! tools/golden.sh | grep -q '^not ok'"]
-    return "golden" if bench.run(passes, 600, {"KELVIN": str(kelvin)}) != 0 else None
+    return "golden" if bench.run(passes, 120, {"KELVIN": str(kelvin)}) != 0 else None
 
 
 def judge_program(bench, kelvin, source):
@@ -487,6 +498,8 @@ def main():
             show(m, "mutant", "")
         return 0
     os.nice(10)
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
     listed = read_equivalent()
     with tempfile.TemporaryDirectory(prefix="kelvin-mutants-") as scratch:
         bench = Bench(args, pathlib.Path(scratch))

@@ -565,6 +565,39 @@ static void benchmarks_of_programs_are_compared_by_name(void **state)
     plan_done(&plan);
 }
 
+static void as_many_runs_are_made_as_asked_for(void **state)
+{
+    char *lines[] = {ANSWERS(100), ANSWERS(120)};
+    static const struct opt_list none;
+    static const struct {
+        long runs, min_runs, max_runs;
+        size_t made;
+    } cases[] = {{1, 0, 0, 1}, {4, 0, 0, 4}, {0, 1, 1, 1}, {0, 3, 3, 3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan_opts wanted = {
+            .lines = lines, .n_lines = 2, .names = &none, .list = &none, .range = &none};
+        struct session_opts with = {.runs = cases[i].runs,
+                                    .min_runs = cases[i].min_runs,
+                                    .max_runs = cases[i].max_runs,
+                                    .time_s = 100,
+                                    .band = PAIRED_BAND,
+                                    .risk = PAIRED_RISK,
+                                    .unseen = true,
+                                    .gates = &none};
+        struct starter_opts starter = {.stop_fd = -1, .ask = "measure_ms=1"};
+        struct session s = {0};
+        struct plan plan = {0};
+        struct err err;
+        assert_int_equal(plan_build(&plan, &wanted, &err), 0);
+        assert_int_equal(session_run(&s, &plan, &with, &starter, &err), 0);
+        for (size_t k = 0; k < 2; k++)
+            assert_int_equal(s.set.series.at[k].runs.n, cases[i].made);
+        session_done(&s);
+        plan_done(&plan);
+    }
+}
+
 static void the_reference_measured_once_more_is_no_result(void **state)
 {
     char *lines[] = {ANSWERS(100), ANSWERS(120)};
@@ -615,6 +648,7 @@ int main(void)
         cmocka_unit_test(the_sentence_leads_with_the_verdict),
         cmocka_unit_test(a_session_judges_and_shares_the_risk),
         cmocka_unit_test(benchmarks_of_programs_are_compared_by_name),
+        cmocka_unit_test(as_many_runs_are_made_as_asked_for),
         cmocka_unit_test(the_reference_measured_once_more_is_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
