@@ -458,7 +458,7 @@ def judge_all(bench, log, queue, n, listed):
 
     with concurrent.futures.ThreadPoolExecutor(bench.args.jobs) as pool:
         while at < len(queue) and len(chosen) < n:
-            wave = queue[at: at + min(bench.args.jobs * 8, n - len(chosen))]
+            wave = queue[at: at + n - len(chosen)]
             for m, (verdict, by) in zip(wave, pool.map(one, enumerate(wave, at))):
                 if verdict in ("killed", "survived", "left", "equivalent"):
                     chosen.append(m)
