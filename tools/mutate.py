@@ -262,11 +262,12 @@ def judge_unit(bench, folder, mutated, names):
     return None
 
 
-def users_of(bench, stem):
-    """The unit tests that link the file: those named after it or its family, then the quick ones."""
-    users = [n for n, (_, members, _) in bench.tests.items() if stem in members]
-    own = [n for n in users if re.match(re.escape("test_" + stem.split("_")[0]), n) or n == "test_" + stem]
-    own.sort(key=lambda n: (n != "test_" + stem, bench.tests[n][2]))
+def users_of(bench, source):
+    """The unit tests that link the file: those of its name, family or room first, then the quick ones."""
+    users = [n for n, (_, members, _) in bench.tests.items() if source.stem in members]
+    names = ["test_" + source.stem, "test_" + source.stem.split("_")[0], "test_" + source.parts[1]]
+    own = [n for n in users if n.startswith(tuple(names))]
+    own.sort(key=lambda n: (n != names[0], not n.startswith(names[1]), bench.tests[n][2]))
     others = sorted(set(users) - set(own), key=lambda n: bench.tests[n][2])
     return own, others[:MOST_OTHERS]
 
@@ -317,7 +318,7 @@ def judge_object(bench, folder, mutated, source, left):
     """By whom it is noticed, the likely and quick ones first; or None. LEFT: only bats is left to ask."""
     kelvin = None if bench.args.unit_only else link_program(bench, folder, mutated)
     if not left:
-        own, others = users_of(bench, source.stem)
+        own, others = users_of(bench, source)
         by = (judge_unit(bench, folder, mutated, own) or kelvin and judge_golden(bench, kelvin)
               or judge_unit(bench, folder, mutated, others))
         if by:

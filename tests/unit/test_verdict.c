@@ -598,6 +598,31 @@ static void as_many_runs_are_made_as_asked_for(void **state)
     }
 }
 
+static void series_of_a_sweep_know_their_parameter_and_size(void **state)
+{
+    char *lines[] = {(char *)"true {n}"};
+    static const struct opt_list none;
+    const struct opt_list list = {{"n=10,20"}, 1};
+    struct plan_opts wanted = {
+        .lines = lines, .n_lines = 1, .names = &none, .list = &list, .range = &none};
+    struct session_opts with = {
+        .runs = 2, .band = PAIRED_BAND, .risk = PAIRED_RISK, .unseen = true, .gates = &none};
+    struct session s = {0};
+    struct plan plan = {0};
+    struct err err;
+    (void)state;
+    assert_int_equal(plan_build(&plan, &wanted, &err), 0);
+    assert_int_equal(session_run(&s, &plan, &with, &(struct starter_opts){.stop_fd = -1}, &err), 0);
+    assert_int_equal(s.set.series.n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(s.set.series.at[i].parameter, "n");
+        assert_float_equal(s.set.series.at[i].size, 10.0 * (double)(i + 1), 0);
+        assert_string_equal(s.set.series.at[i].command, i ? "true 20" : "true 10");
+    }
+    session_done(&s);
+    plan_done(&plan);
+}
+
 static void the_reference_measured_once_more_is_no_result(void **state)
 {
     char *lines[] = {ANSWERS(100), ANSWERS(120)};
@@ -649,6 +674,7 @@ int main(void)
         cmocka_unit_test(a_session_judges_and_shares_the_risk),
         cmocka_unit_test(benchmarks_of_programs_are_compared_by_name),
         cmocka_unit_test(as_many_runs_are_made_as_asked_for),
+        cmocka_unit_test(series_of_a_sweep_know_their_parameter_and_size),
         cmocka_unit_test(the_reference_measured_once_more_is_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
