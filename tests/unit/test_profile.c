@@ -339,6 +339,25 @@ static void reasons_of_unfinished_stacks_are_summed(void **state)
     profile_free(p);
 }
 
+static void frames_differ_by_every_part_of_their_lines(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct line base = {.line = 3, .column = 4}, others[] = {base, base};
+    others[0].line = 5;
+    others[1].column = 5;
+    struct frame_key key = {.pc = 16, .lines = &base, .n_lines = 1};
+    struct frame_id first = profile_add_frame(p, &key);
+    assert_int_equal(profile_add_frame(p, &key).i, first.i);
+    for (size_t i = 0; i < 2; i++) {
+        struct frame_key other = {.pc = 16, .lines = &others[i], .n_lines = 1};
+        assert_int_not_equal(profile_add_frame(p, &other).i, first.i);
+    }
+    key.n_lines = 0;
+    assert_int_not_equal(profile_add_frame(p, &key).i, first.i);
+    profile_free(p);
+}
+
 static void the_mappings_of_a_file_are_one_module(void **state)
 {
     (void)state;
@@ -365,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_things_have_one_id),
+        cmocka_unit_test(frames_differ_by_every_part_of_their_lines),
         cmocka_unit_test(the_mappings_of_a_file_are_one_module),
         cmocka_unit_test(reserved_frames_stay_apart),
         cmocka_unit_test(stacks_share_their_callers),

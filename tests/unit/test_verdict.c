@@ -598,6 +598,35 @@ static void as_many_runs_are_made_as_asked_for(void **state)
     }
 }
 
+static void runs_that_fail_end_a_session_unless_that_is_allowed(void **state)
+{
+    static char *const commands[] = {(char *)"sh -c 'exit 3'", (char *)"sh -c 'kill -9 $$'"};
+    static const struct opt_list none;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        bool ignore = i & 1;
+        char *lines[] = {commands[i / 2]};
+        struct plan_opts wanted = {
+            .lines = lines, .n_lines = 1, .names = &none, .list = &none, .range = &none};
+        struct session_opts with = {.runs = 2,
+                                    .band = PAIRED_BAND,
+                                    .risk = PAIRED_RISK,
+                                    .unseen = true,
+                                    .gates = &none,
+                                    .ignore_failure = ignore};
+        struct starter_opts starter = {.stop_fd = -1};
+        struct session s = {0};
+        struct plan plan = {0};
+        struct err err;
+        assert_int_equal(plan_build(&plan, &wanted, &err), 0);
+        assert_int_equal(session_run(&s, &plan, &with, &starter, &err), ignore ? 0 : -1);
+        if (ignore)
+            assert_int_equal(s.failed_runs, 2);
+        session_done(&s);
+        plan_done(&plan);
+    }
+}
+
 static void series_of_a_sweep_know_their_parameter_and_size(void **state)
 {
     char *lines[] = {(char *)"true {n}"};
@@ -674,6 +703,7 @@ int main(void)
         cmocka_unit_test(a_session_judges_and_shares_the_risk),
         cmocka_unit_test(benchmarks_of_programs_are_compared_by_name),
         cmocka_unit_test(as_many_runs_are_made_as_asked_for),
+        cmocka_unit_test(runs_that_fail_end_a_session_unless_that_is_allowed),
         cmocka_unit_test(series_of_a_sweep_know_their_parameter_and_size),
         cmocka_unit_test(the_reference_measured_once_more_is_no_result),
     };
