@@ -194,7 +194,23 @@ static void names_are_found_as_people_type_them(void **state)
     assert_int_equal(flat_find(f, "wriet", in_set, &err), -1);
     assert_non_null(strstr(err.text, "did you mean: 'write'"));
     assert_int_equal(flat_find(f, "zzzzzzzz", in_set, &err), -1);
+    assert_non_null(strstr(err.text, "nothing similar"));
     assert_int_equal(flat_find(f, "", in_set, &err), -1);
+    flat_free(f);
+    profile_free(p);
+}
+
+static void misspelt_names_are_compared_with_the_last_part(void **state)
+{
+    (void)state;
+    struct profile *p = support_folded("main;shop::items::push_back 3\nmain;a:push_front 2\n");
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    bool in_set[16] = {0};
+    struct err err;
+    assert_int_equal(flat_find(f, "push_bakc", in_set, &err), -1);
+    assert_non_null(strstr(err.text, "did you mean: 'shop::items::push_back'?"));
+    assert_int_equal(flat_find(f, "push_frotn", in_set, &err), -1);
+    assert_non_null(strstr(err.text, "'a:push_front'"));
     flat_free(f);
     profile_free(p);
 }
@@ -210,6 +226,7 @@ int main(void)
         cmocka_unit_test(runs_in_time_widen_the_interval),
         cmocka_unit_test(callers_and_callees_sum_up),
         cmocka_unit_test(names_are_found_as_people_type_them),
+        cmocka_unit_test(misspelt_names_are_compared_with_the_last_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

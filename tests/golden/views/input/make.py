@@ -5,6 +5,7 @@ perf's text has times, threads, lines and inlined frames; folded stacks are runs
 """
 import gzip
 import pathlib
+import re
 
 HERE = pathlib.Path(__file__).parent
 SHOP, LIBC, KERNEL = "/opt/nowhere/shop", "/opt/nowhere/libc.so.6", "[kernel.kallsyms]"
@@ -95,6 +96,8 @@ def growing(size):
 def main():
     (HERE / "shop.txt").write_text(perf_script(300, 1))
     (HERE / "later.txt.gz").write_bytes(gzip.compress(perf_script(280, 2, 5).encode(), mtime=0))
+    stripped = re.sub(r"\S+\+0x\w+ \(" + re.escape(LIBC), "[unknown] (" + LIBC, perf_script(280, 2, 5))
+    (HERE / "stripped.txt.gz").write_bytes(gzip.compress(stripped.encode(), mtime=0))
     PATHS.append((30, 0, ["main", "serve", "parse", "malloc"]))
     changed = perf_script(330, 3).replace(" sort_items+", " sort_all+").replace(" parse+", " read_page+")
     del PATHS[-1]
