@@ -235,6 +235,17 @@ static void start_here_is_for_programs_that_compute(void **state)
     }
 }
 
+static void names_too_long_for_a_sentence_are_cut(void **state)
+{
+    (void)state;
+#define TEN "abcdefghij"
+#define FIFTY TEN TEN TEN TEN TEN
+    assert_says(PLAIN "main;" FIFTY TEN " 200\n", "hot", FIFTY TEN " takes");
+    assert_says(PLAIN "main;" FIFTY TEN "k 200\n", "hot", FIFTY "abcdefg... takes");
+#undef FIFTY
+#undef TEN
+}
+
 static void functions_are_hot_from_a_tenth_on(void **state)
 {
     (void)state;
@@ -488,6 +499,7 @@ int main(void)
         cmocka_unit_test(samples_without_a_stack),
         cmocka_unit_test(a_command_that_mostly_waited),
         cmocka_unit_test(start_here_is_for_programs_that_compute),
+        cmocka_unit_test(names_too_long_for_a_sentence_are_cut),
         cmocka_unit_test(functions_are_hot_from_a_tenth_on),
         cmocka_unit_test(samples_that_two_insights_count_are_told),
         cmocka_unit_test(copies_of_system_calls_are_not_the_programs),
