@@ -16,8 +16,8 @@
  *     list=1                  name what there is, measure nothing
  *     seed                    of generated inputs (equivalence)
  *     inputs                  how many of them
- *     only=NAME               the one with exactly this name; takes the rest of the line, so it is
- * last filter=PATTERN          as --filter; takes the rest of the line, so it is last
+ *     only=NAME               exactly this one; last, as it takes the rest of the line
+ *     filter=PATTERN          as --filter; last, as it takes the rest of the line
  *
  * The answer is JSON, an object a line, each written whole. The first is the greeting; a program
  * that does not send it does not use this library. The last is the end; where it is missing
