@@ -9,6 +9,11 @@ static const char *less_of(const struct comparison *c)
     return measure_infos[c->measure].unit == MEASURE_COUNT ? "fewer" : "less";
 }
 
+bool comparison_is_with_baseline(const struct comparison *c)
+{
+    return c->apart || strcmp(c->before->name, c->after->name) == 0;
+}
+
 const char *comparison_word(const struct comparison *c)
 {
     enum verdict v = c->paired.verdict;
@@ -41,7 +46,7 @@ static void say_other(struct buf *b, const struct comparison *c, const struct co
 {
     if (w->than)
         buf_printf(b, " %s", w->than);
-    else if (c->apart)
+    else if (comparison_is_with_baseline(c))
         buf_str(b, " in the baseline");
     else
         buf_printf(b, " '%s'", c->before->name);

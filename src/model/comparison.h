@@ -44,5 +44,8 @@ struct comparison_words {
  */
 void comparison_say(struct buf *b, const struct comparison *c, const struct comparison_words *w);
 
+/* Whether it is with the same benchmark of a baseline, not with another command. */
+bool comparison_is_with_baseline(const struct comparison *c);
+
 /* "slower", "same"...; where it is not a time "more", "less", "fewer". */
 const char *comparison_word(const struct comparison *c);

@@ -353,7 +353,7 @@ END
     says "'b: x' uses "
 }
 
-@test "a busy machine is said before the numbers" {
+@test "a busy machine is said" {
     unshare -rm true 2>/dev/null || skip "needs a mount namespace"
     echo "9999.50 1 1 1/1 1" >busy
     echo "0.00 0 0 1/1 1" >idle
@@ -362,11 +362,12 @@ END
         run --separate-stderr unshare -rm sh -c 'mount --bind "$1" /proc/loadavg && exec "$2" bench -q --runs 3 "sleep 0.001"' \
             - "$load" "$KELVIN"
         exits 0
-        [ "$load" = idle ] || says "load was 9999.5 on "
-        [ "$load" = busy ] || [[ $stderr != *"load was"* ]] || fail "$stderr"
+        [ "$load" = idle ] || has "Careful: load was 9999.5 on "
+        [ "$load" = busy ] || has_not "load was"
     done
     run --separate-stderr unshare -rm sh -c 'mount --bind busy /proc/loadavg && exec "$1" bench -q --runs 3 -o page.html true' - "$KELVIN"
     exits 0
+    says "note: load was 9999.5 on "
     grep -q "load was 9999.5" page.html || fail "the page does not say it"
 }
 

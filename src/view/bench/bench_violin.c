@@ -254,16 +254,18 @@ static void print_violin(struct violin *v, const char *title)
 
 /* The comparison of S with its own past, or with another series of this session; NULL = none. */
 static const struct comparison *comparison_of(const struct bench_report *r, const struct series *s,
-                                              bool apart)
+                                              bool past)
 {
-    for (size_t i = 0; i < r->n_comparisons; i++)
-        if (r->comparisons[i].after == s && r->comparisons[i].apart == apart)
-            return &r->comparisons[i];
+    for (size_t i = 0; i < r->n_comparisons; i++) {
+        const struct comparison *c = &r->comparisons[i];
+        if (c->after == s && comparison_is_with_baseline(c) == past)
+            return c;
+    }
     return NULL;
 }
 
 /* S with its past on one axis. */
-static void print_apart(FILE *out, const struct bench_report *r, const struct comparison *c)
+static void print_past(FILE *out, const struct bench_report *r, const struct comparison *c)
 {
     struct violin v = {.plot = {.out = out, .bare_y = true}, .measure = r->measure};
     add_strip(&v, c->before, r->before_name ? r->before_name : "before", NULL);
@@ -273,22 +275,22 @@ static void print_apart(FILE *out, const struct bench_report *r, const struct co
 
 void bench_violin_print(FILE *out, const struct bench_report *r, const struct series *s)
 {
-    const struct comparison *apart = comparison_of(r, s, true);
+    const struct comparison *past = comparison_of(r, s, true);
     struct violin v = {.plot = {.out = out, .bare_y = true}, .measure = r->measure};
-    if (apart)
-        print_apart(out, r, apart);
+    if (past)
+        print_past(out, r, past);
     if (comparison_of(r, s, false)) /* stands on the axis of what it is compared with */
         return;
     add_strip(&v, s, s->name, NULL);
     size_t others = 0;
     for (size_t i = 0; i < r->n_comparisons; i++) {
         const struct comparison *c = &r->comparisons[i];
-        if (c->apart || c->before != s)
+        if (comparison_is_with_baseline(c) || c->before != s)
             continue;
         add_strip(&v, c->after, c->after->name, c);
         others++;
     }
-    if (!apart || others)
+    if (!past || others)
         print_violin(&v, NULL);
     else if (v.n)
         bench_summary_done(&v.strips[0].b);
