@@ -82,6 +82,7 @@ static int report(struct outcome *outcome, struct bench_store *store,
 {
     struct bench_paper paper;
     outcome_build(outcome);
+    bench_count_work(outcome, o);
     bench_paper_init(&paper, outcome);
     int rc = bench_store_report(store, outcome, &paper.report, err);
     if (rc == 0)

@@ -137,4 +137,6 @@ void comparison_say(struct buf *b, const struct comparison *c, const struct comp
     say_tails(b, c);
     if (c->gate == GATE_BROKEN)
         buf_printf(b, ": more than the %g%% that %s allows", 100 * c->limit, w->limit);
+    if (c->same_work)
+        buf_str(b, "; with the same number of instructions");
 }

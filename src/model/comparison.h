@@ -21,6 +21,7 @@ struct comparison {
     enum gate gate;
     bool has_tails; /* slow runs come more often or less often, beyond chance: see `tails` */
     struct tails tails;
+    bool same_work;   /* the time changed, and the number of instructions did not */
     bool unconfirmed; /* wall time of two sessions differs, and CPU time does not follow it */
 };
 
@@ -28,6 +29,10 @@ struct comparisons { /* a VEC */
     struct comparison *at;
     size_t n, cap;
 };
+
+/* What may be the cause where `same_work` is true. */
+#define COMPARISON_SAME_WORK \
+    "where code and data lie in memory, or waiting, may be the cause, not more work"
 
 /* What the sentence calls things; those that are NULL have a default or are left out. */
 struct comparison_words {
