@@ -83,7 +83,7 @@ static void say_undecided(struct buf *b, const struct comparison *c,
     if (c->gate == GATE_UNDECIDED)
         snprintf(much, sizeof much, "more than %g%% ", 100 * c->limit);
     buf_printf(b, "not decided whether '%s' ", w->name ? w->name : c->after->name);
-    say_change(b, c, true, much);
+    say_change(b, c, *much || !(c->paired.ratio < 1), much);
     buf_str(b, " than");
     say_other(b, c, w);
     say_figures(b, &c->paired);

@@ -198,7 +198,7 @@ static const struct document_column columns_truth[] = {
     {"ties", .right = true},
     {"interval", .right = true},
     {"band", .right = true},
-    {"would have seen", .right = true},
+    {"detectable", .right = true},
 };
 
 static void add_truth(struct document *d, const struct comparison *c)
@@ -275,8 +275,8 @@ static void add_comparisons(struct document *d, const struct bench_report *r)
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_truth(d, &r->comparisons[i]);
     document_text(d, "The interval holds the true change with that probability, corrected for all "
-                     "comparisons made at once. A change within the band counts as none. The last "
-                     "column is the smallest change that so many runs show four times of five.");
+                     "comparisons made at once. A change within the band counts as none. "
+                     "Detectable: the smallest change that so many runs show with 80%% power.");
     add_alarms(d, r);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_hints(d, &r->comparisons[i]);
