@@ -29,10 +29,12 @@
 #define META_LOAD "load"   /* load averages of 1, 5 and 15 minutes at the start */
 #define META_COMMIT "commit"
 #define META_BRANCH "branch"
-#define META_DIRTY "dirty"   /* whether files differ from the commit: "yes", "no", "not known" */
-#define META_BUILD "build"   /* compiler and flags of what was measured */
-#define META_METHOD "method" /* what of the options changes the numbers */
-#define META_TOOL "tool"     /* what wrote the input, with its version */
+#define META_DIRTY "dirty" /* whether files differ from the commit: "yes", "no", "not known" */
+#define META_BUILD "build" /* compiler and flags of what was measured */
+#define META_KEPT "kept_program"     /* hash of the program that a baseline has kept */
+#define META_KEPT_FILES "kept_files" /* hash of the files that it was given */
+#define META_METHOD "method"         /* what of the options changes the numbers */
+#define META_TOOL "tool"             /* what wrote the input, with its version */
 #define META_COMMENT "comment"
 #define META_CUT "cut" /* present when the input was cut off; says where */
 

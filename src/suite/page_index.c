@@ -114,7 +114,7 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
         document_text(d, "What was measured differs in more than the program: %s.", r->unlike);
     if (suite_same_work(r))
         document_text(d,
-                      "It got slower with the same number of instructions: " SUITE_SAME_WORK ".");
+                      "It got slower with the same number of instructions: " COMPARISON_SAME_WORK ".");
     if (r->why_apart)
         document_text(d, "The two programs did not run side by side: %s.", r->why_apart);
     if (r->diff && r->before_beside)

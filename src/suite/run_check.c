@@ -110,7 +110,7 @@ static void tell_against(const struct run *r, const struct suite_result *w)
         if (w->has_compared[i])
             tell_comparison(r, w, &w->compared[i]);
     if (suite_same_work(w))
-        run_say(r, "%s: slower with the same number of instructions: " SUITE_SAME_WORK,
+        run_say(r, "%s: slower with the same number of instructions: " COMPARISON_SAME_WORK,
                 w->workload.name);
     if (w->diff && w->before_beside)
         run_say(r, "%s: recordings in turns: %s; %s", w->workload.name,
