@@ -45,7 +45,7 @@
 #define META_CPU_TIME_NS "cpu_time_ns"     /* of the command, children waited for included */
 #define META_SAMPLED_NS "sampled_ns"   /* CPU time that samples stand for: the rest was not seen */
 #define META_POOLED_RUNS "pooled_runs" /* samples are of so many runs, times the mean of one */
-#define META_QUEUED_NS "queued_ns"     /* its first thread could run and had no CPU */
+#define META_QUEUED_NS "queued_ns"     /* its threads could run and had no CPU, summed */
 #define META_RECORDER_NS "recorder_cpu_ns" /* CPU time of the recorder itself */
 #define META_OPTIONS "options"             /* of the recorder */
 #define META_PARTIAL "partial"             /* present when a gate failed; says which */
