@@ -58,8 +58,9 @@ static void add_rules(struct notes *n, const struct suite_result *r)
         const struct check_result *c = &r->check.results.at[i];
         if (c->verdict == CHECK_HOLDS)
             continue;
-        struct note *to = add(n, c->verdict == CHECK_FAILS, r,
-                              c->verdict == CHECK_FAILS ? "breaks a rule" : "leaves a rule open");
+        struct note *to =
+            add(n, c->verdict == CHECK_FAILS, r,
+                c->verdict == CHECK_FAILS ? "fails a rule" : "leaves a rule inconclusive");
         to->text = mem_printf("%s: %s", c->rule->text, c->why);
         to->file = r->rules_file;
         to->line = c->rule->line;

@@ -301,7 +301,7 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     printf 'self suspect <= 5%%\n' >perf.rules
     kelvin run --set check.rules=perf.rules --format gitlab
     exits 3
-    said "rule fails: self suspect <= 5%"
+    said "rule failed: self suspect <= 5%"
     python3 -c 'import json, sys; n, = json.loads(sys.argv[1])
 assert n["location"] == {"path": "perf.rules", "lines": {"begin": 1}}, n' "$output" || fail "report: $output"
     kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1' \
