@@ -46,7 +46,8 @@ static struct shade shade_of(const void *context, uint32_t node)
     return (struct shade){v->cost > 1 ? FAMILY_RED : FAMILY_BLUE, (uint8_t)(level * 8 + 3)};
 }
 
-static void add_value(struct buf *b, const struct diff *d, const struct diff_entry *e, bool total)
+static void diff_svg_add_value(struct buf *b, const struct diff *d, const struct diff_entry *e,
+                               bool total)
 {
     const struct diff_value *v = total ? &e->total : &e->self;
     const char *what = total ? "total" : "self";
@@ -74,9 +75,9 @@ static void add_about(const void *context, uint32_t node, struct buf *xml)
         return;
     }
     const char *presence = diff_presence(&e->total);
-    add_value(xml, w->d, e, true);
+    diff_svg_add_value(xml, w->d, e, true);
     buf_str(xml, "; ");
-    add_value(xml, w->d, e, false);
+    diff_svg_add_value(xml, w->d, e, false);
     if (*presence)
         buf_printf(xml, "; %s", presence);
 }
@@ -94,7 +95,7 @@ static const struct palette palette = {
     .legend = {[FAMILY_GREY] = "nothing proven", [FAMILY_RED] = "grew", [FAMILY_BLUE] = "shrank"},
 };
 
-static void add_warnings(struct buf *b, const char *unlike)
+static void diff_svg_add_warnings(struct buf *b, const char *unlike)
 {
     struct text rest = text_of(unlike);
     while (rest.n) {
@@ -103,7 +104,7 @@ static void add_warnings(struct buf *b, const char *unlike)
     }
 }
 
-static void print(FILE *out, const struct drawing *w, const struct diff_view *v)
+static void diff_svg_print(FILE *out, const struct drawing *w, const struct diff_view *v)
 {
     autobuf struct buf caption = {0}, warnings = {0}, subtitle = {0};
     diff_basis(&caption, w->d);
@@ -112,7 +113,7 @@ static void print(FILE *out, const struct drawing *w, const struct diff_view *v)
     buf_str(&caption, CAPTION_SEPARATOR "width: mean share of both sides" CAPTION_SEPARATOR
                                         "kelvin " KELVIN_VERSION);
     buf_printf(&subtitle, "%s: %s", diff_verdict_names[w->d->verdict], w->d->why);
-    add_warnings(&warnings, v->unlike);
+    diff_svg_add_warnings(&warnings, v->unlike);
     struct paint paint = {
         .context = w,
         .shade = shade_of,
@@ -133,7 +134,7 @@ void diff_print_svg(FILE *out, const struct diff *d, const struct diff_view *v)
 {
     struct drawing w = {.d = d};
     build_tree(&w);
-    print(out, &w, v);
+    diff_svg_print(out, &w, v);
     free(w.path_of_node);
     calltree_free(w.tree);
 }

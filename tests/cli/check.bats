@@ -116,7 +116,7 @@ setup() {
     has "line 1 failed"
     has "10.0% before, 20.0% now"
     has "2 passed, 1 failed"
-    has "one run a side"
+    has "one run per side"
     kelvin check after.txt diff.rules
     exits 1
     [ "$(grep -c -- '--against' <<<"$stderr")" -eq 3 ] || fail "$stderr"
