@@ -297,7 +297,7 @@ const struct command command_check = {
         "  self memcpy <= 10%                   # its share, alone\n"
         "  samples >= 200                       # also: lost, unfinished, unnamed <= 1%\n"
         "  present parse                        # or absent\n"
-        "  diff total matmul <= +5%             # of its share in --against; or +2 points\n"
+        "  diff total matmul <= +5%             # of its cost in --against; or +2 points\n"
         "  simd matmul packed >= 80% width >= 256\n"
         "  growth matmul <= 1.2                 # its exponent over --sizes\n"
         "\n"
