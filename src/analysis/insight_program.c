@@ -13,7 +13,8 @@ static uint32_t greatest(const int64_t *values, size_t n)
 }
 
 /* The member with the largest self: ", mostly malloc", or how much it is where others have more. */
-static void add_member(struct buf *b, const struct flat *f, const bool *in_set, double whole)
+static void add_member(struct buf *b, const struct flat *f, const bool *in_set, double whole,
+                       enum flat_what what)
 {
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < f->rows.n; i++)
@@ -22,6 +23,8 @@ static void add_member(struct buf *b, const struct flat *f, const bool *in_set, 
     if (best == UINT32_MAX || !f->rows.at[best].self)
         return;
     struct flat_share s = flat_share_of_row(f, best, FLAT_SELF);
+    if (what == FLAT_TOTAL && s.share < 0.25 * whole)
+        return; /* most is in what they call */
     buf_str(b, s.share >= 0.995 * whole ? ", all in "
                : s.share >= 0.5 * whole ? ", mostly "
                                         : " (");
@@ -57,7 +60,7 @@ INSIGHT_TEST(insight_test_names)
         return false;
     insight_share(&ret->evidence, &s);
     buf_printf(&ret->evidence, " goes to %s", self->what);
-    add_member(&ret->evidence, f, in_set, s.share);
+    add_member(&ret->evidence, f, in_set, s.share, self->count);
     add_callers(&ret->evidence, f, in_set);
     ret->stacks = flat_mark_stacks(f, in_set, self->count);
     return true;
@@ -99,7 +102,7 @@ INSIGHT_TEST(insight_test_kernel)
         return false;
     insight_share(&ret->evidence, &s);
     buf_str(&ret->evidence, " goes to the kernel");
-    add_member(&ret->evidence, f, in_set, s.share);
+    add_member(&ret->evidence, f, in_set, s.share, FLAT_SELF);
     add_callers(&ret->evidence, f, in_set);
     advise_on_kernel(&ret->advice, f, self->least);
     ret->stacks = flat_mark_stacks(f, in_set, FLAT_SELF);

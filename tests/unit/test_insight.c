@@ -86,6 +86,9 @@ static void mostly_is_more_than_half(void **state)
     assert_says(PLAIN "main;read;a_[k] 150\nmain;read;b_[k] 130\nmain;read;c_[k] 120\n", "kernel",
                 "goes to the kernel (a has the most: 10.7% of the total); 100% of that comes from "
                 "read");
+    /* Most of this is in what malloc calls. */
+    assert_says(PLAIN "main;f;malloc 20\nmain;f;malloc;grow 230\n", "hot allocation",
+                "20.0% goes to memory allocation and release; 100% of that comes from f");
 }
 
 /* A stripped main() and what is around it: all that costs anything has a name. */
