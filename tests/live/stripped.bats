@@ -67,7 +67,7 @@ EOF
 [ ! -d /usr/lib/debug ] || mount --bind empty /usr/lib/debug || exit
 exec "$1" record -q -o r.kelvin -- ./copies
 EOF
-    HOME=/nonexistent XDG_CACHE_HOME=$PWD/cache unshare -m sh hidden.sh "$KELVIN" || fail "not recorded"
+    HOME=$PWD XDG_CACHE_HOME=$PWD/cache unshare -m sh hidden.sh "$KELVIN" || fail "not recorded"
     kelvin report r.kelvin --format json
     exits 0
     local top
