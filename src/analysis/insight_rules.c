@@ -75,6 +75,16 @@ const struct insight_rule insight_rules[] = {
      .least = 0.5,
      .advice = "Start here: most of these events happen in it. The hot paths show what leads to "
                "them."},
+    {.id = "interpreter",
+     .fits = RUNNING,
+     .test = insight_test_names,
+     .names = names_interpreters,
+     .what = "the main loop of an interpreter",
+     .count = FLAT_SELF,
+     .least = 0.1,
+     .advice =
+         "The script decides what this loop has to do: use the language's own profiler to see "
+         "which part of the script, or compile it."},
     {.id = "hot",
      .fits = RUNNING,
      .test = insight_test_hot,

@@ -140,7 +140,8 @@ static void print_sampled(const struct record_facts *f)
             (double)f->seen_ns / 1e9,
             f->lost > f->samples / 50
                 ? "samples were lost: lower the rate with -F"
-                : "short processes and threads are seen too rarely: raise the rate with -F");
+                : "short-lived processes and threads, or kernel code with interrupts off, get too "
+                  "few samples: raise the rate with -F");
 }
 
 static void print_quality(const struct record_facts *f)

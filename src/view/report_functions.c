@@ -101,6 +101,15 @@ static void cell_beside(struct document *d, const struct report *r, double share
     }
 }
 
+/* Samples of its own, as the share beside the name is; none is no number. */
+static void cell_self_count(struct document *d, const struct flat *f, const struct flat_row *row)
+{
+    if (row->self)
+        report_functions_cell_count(d, f, row->self_count);
+    else
+        document_cell(d, text_of(""), 0);
+}
+
 static void add_function_row(struct document *d, const struct report *r, uint32_t row)
 {
     const struct flat *f = r->functions;
@@ -114,15 +123,17 @@ static void add_function_row(struct document *d, const struct report *r, uint32_
     cell_beside(d, r, self.share, at->self);
     report_cell_share(d, &total);
     cell_beside(d, r, total.share, at->total);
-    report_functions_cell_count(d, f, at->self ? at->self_count : at->total_count);
+    cell_self_count(d, f, at);
     document_cell(d, flat_name(f, row), 0);
     cell_module(d, r, row);
 }
 
-static bool is_few(const struct flat *f, uint32_t row)
+/* Of what the row's place in the table rests on. */
+static bool is_few(const struct flat *f, uint32_t row, enum flat_what what)
 {
     const struct flat_row *at = &f->rows.at[row];
-    return f->count_type >= 0 && (at->self ? at->self_count : at->total_count) < FEW_FOR_ORDER;
+    int64_t count = what == FLAT_SELF ? at->self_count : at->total_count;
+    return f->count_type >= 0 && count < FEW_FOR_ORDER;
 }
 
 static void tell_few(struct document *d, size_t few)
@@ -135,14 +146,6 @@ static void tell_few(struct document *d, size_t few)
                       "%zu rows have fewer than %d samples each; don't read anything into their "
                       "order.",
                       few, FEW_FOR_ORDER);
-}
-
-/* On nearly all stacks and doing nothing itself: main and what is around it. */
-static bool is_frame_work(const struct flat *f, uint32_t row)
-{
-    const struct flat_row *r = &f->rows.at[row];
-    double whole = (double)f->whole;
-    return (double)r->total >= 0.98 * whole && (double)r->self < 0.01 * whole;
 }
 
 /* Rows of the table: by self, then what is there for its total alone. */
@@ -174,7 +177,7 @@ static struct function_list list_functions(const struct report *r)
         const struct flat_row *row = &f->rows.at[by_total[i]];
         if ((double)row->total < LEAST_TOTAL * (double)f->whole || is_listed(&l, by_total[i]))
             continue;
-        if (is_frame_work(f, by_total[i]))
+        if (flat_is_passed_through(f, by_total[i]))
             l.n_hidden++;
         else if (l.n < 2 * top)
             l.rows[l.n++] = by_total[i];
@@ -220,7 +223,7 @@ void report_add_functions(struct document *d, const struct report *r)
     begin_functions(d, r);
     for (size_t i = 0; i < l.n; i++) {
         add_function_row(d, r, l.rows[i]);
-        few += is_few(r->functions, l.rows[i]);
+        few += is_few(r->functions, l.rows[i], i < l.n_by_self ? FLAT_SELF : FLAT_TOTAL);
     }
     if (more == 1)
         document_text(d, "Sorted by self time. The last row is here for its total time.");
@@ -294,5 +297,6 @@ void report_add_by(struct document *d, const struct report *r, const struct flat
     for (size_t i = 0; i < f->rows.n; i++)
         all += f->rows.at[i].self > 0;
     if (all > n)
-        document_text(d, "%zu more are not shown.", all - n);
+        document_text(d, all - n == 1 ? "%zu more is not shown." : "%zu more are not shown.",
+                      all - n);
 }
