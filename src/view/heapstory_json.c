@@ -13,11 +13,15 @@ static const char *const value_names[STORY_VALUES] = {
     [STORY_SAMPLES] = "samples",
     [STORY_LEAKED] = "leaked",
     [STORY_PEAK] = "peak",
+    [STORY_LEAKED_BLOCKS] = "leaked_blocks",
 };
 
-static void put_values(struct json *j, const int64_t *value)
+/* What the input does not know is left out. */
+static void put_values(struct json *j, const struct heapstory *s, const int64_t *value)
 {
     for (int v = 0; v < STORY_VALUES; v++) {
+        if (!s->has[v] && v != STORY_SAMPLES)
+            continue;
         json_key(j, value_names[v]);
         json_int(j, value[v]);
     }
@@ -58,7 +62,7 @@ static void put_place(struct json *j, const struct heapstory *s, const struct he
     json_open(j, '{');
     json_key(j, "function");
     json_text(j, heapstory_name(s, p));
-    put_values(j, p->value);
+    put_values(j, s, p->value);
     json_put_bool(j, "grows", p->grows);
     put_classes(j, "sizes", p->size);
     json_close(j, '}');
@@ -67,7 +71,7 @@ static void put_place(struct json *j, const struct heapstory *s, const struct he
 static void put_places(struct json *j, const struct heapstory *s)
 {
     autofree uint32_t *order = mem_calloc(s->places.n + 1, sizeof *order);
-    size_t n = heapstory_top(s, STORY_ALLOCATED, order, s->places.n);
+    size_t n = heapstory_top(s, heapstory_main_value(s), order, s->places.n);
     json_key(j, "places");
     json_open(j, '[');
     for (size_t i = 0; i < n; i++)
@@ -96,9 +100,11 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
     json_open(&j, '{');
     json_put_str(&j, "source", v->subject);
     json_put_bool(&j, "sampled", s->sampled);
-    json_put_number(&j, "seconds", heapstory_seconds(s, s->end_ns));
-    json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
-    put_values(&j, s->value);
+    if (s->timed) {
+        json_put_number(&j, "seconds", heapstory_seconds(s, s->end_ns));
+        json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
+    }
+    put_values(&j, s, s->value);
     json_put_uint(&j, "rss_max", (uint64_t)s->rss_max);
     put_insights(&j, s);
     put_places(&j, s);
