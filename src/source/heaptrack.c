@@ -111,7 +111,7 @@ static struct text sized_string(const struct heaptrack *h, struct text *line)
 
 /* --- names --- */
 
-static struct str_id string_at(const struct heaptrack *h, uint64_t i)
+static struct str_id heaptrack_string(const struct heaptrack *h, uint64_t i)
 {
     return i < h->strings.n ? h->strings.at[i] : (struct str_id){0};
 }
@@ -120,8 +120,8 @@ static struct str_id string_at(const struct heaptrack *h, uint64_t i)
 static struct line line_at(struct heaptrack *h, size_t at)
 {
     uint64_t line = number_at(h, at + 2);
-    struct function f = {.name = string_at(h, number_at(h, at)),
-                         .file = string_at(h, number_at(h, at + 1))};
+    struct function f = {.name = heaptrack_string(h, number_at(h, at)),
+                         .file = heaptrack_string(h, number_at(h, at + 1))};
     return (struct line){.function = profile_add_function(h->im->profile, &f),
                          .line = line <= UINT32_MAX ? (uint32_t)line : 0};
 }
@@ -133,7 +133,7 @@ static int ip_line(struct heaptrack *h, struct text line, struct err *err)
     struct mapping m = {0};
     VEC(struct line) lines = {0};
     bool good = heaptrack_numbers(h, line) && h->numbers.n >= 1;
-    m.path = string_at(h, number_at(h, 1));
+    m.path = heaptrack_string(h, number_at(h, 1));
     size_t groups = h->numbers.n > 2 ? (h->numbers.n - 2 + 2) / 3 : 0;
     while (good && groups-- > 0)
         if (number_at(h, 2 + 3 * groups))
@@ -149,7 +149,7 @@ static int ip_line(struct heaptrack *h, struct text line, struct err *err)
 /* --- raw files: modules --- */
 
 /* One mapping from the first segment on: offset 0 of the file tells how far it was moved. */
-static void add_module(struct heaptrack *h, struct str_id path)
+static void heaptrack_add_module(struct heaptrack *h, struct str_id path)
 {
     struct mapping m = {.path = path};
     uint64_t base = number_at(h, 0), end = 0;
@@ -178,7 +178,7 @@ static int module_line(struct heaptrack *h, struct text line, struct err *err)
     struct str_id id = text_is(path, "x") ? h->executable : profile_add_str(h->im->profile, path);
     if (!heaptrack_numbers(h, line))
         return heaptrack_skip(h, err, "a module whose addresses are no hex numbers");
-    add_module(h, id);
+    heaptrack_add_module(h, id);
     return 0;
 }
 

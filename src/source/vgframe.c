@@ -22,7 +22,7 @@ static bool cut_last_number(struct text *t, uint64_t *ret)
 }
 
 /* "FILE:LINE" or "FILE:LINE:COLUMN". */
-static bool parse_line(struct text place, struct text *ret_file, uint32_t *ret_line)
+static bool parse_source_line(struct text place, struct text *ret_file, uint32_t *ret_line)
 {
     uint64_t line, outer;
     if (!cut_last_number(&place, &line))
@@ -56,7 +56,7 @@ struct frame_id vgframe_add(struct import *im, struct text t)
     if (cut_place(&t, &place)) {
         if (text_starts(place, "in "))
             m.path = profile_add_str(p, (struct text){place.at + 3, place.n - 3});
-        else if (parse_line(place, &file, &line.line))
+        else if (parse_source_line(place, &file, &line.line))
             f.file = profile_add_str(p, file);
         else
             t = whole; /* part of a C++ name */

@@ -77,6 +77,21 @@ static void add_end_sentence(struct document *d, const struct heapstory *s)
                       100 * (double)v[STORY_TEMPORARY] / (double)v[STORY_ALLOCATIONS]);
 }
 
+/* Frees that fit no allocation; nothing of them is in the other numbers. */
+static void add_odd_frees(struct document *d, const struct heapstory *s)
+{
+    const char *unknown = meta_find(&s->profile->meta, META_UNKNOWN_FREES);
+    const char *missed = meta_find(&s->profile->meta, META_MISSED_FREES);
+    if (unknown)
+        document_text(d,
+                      "Frees of blocks that nobody was seen to allocate: %s. These are double "
+                      "frees, foreign pointers, or blocks from before a fork; they were passed on "
+                      "and are not counted.",
+                      unknown);
+    if (missed)
+        document_text(d, "Blocks handed out again though no free was seen: %s.", missed);
+}
+
 /* How the numbers were obtained. */
 static const char *method_of(const struct heapstory *s)
 {
@@ -92,6 +107,7 @@ static void heapstory_add_head(struct document *d, const struct heapstory *s, co
     add_peak_sentence(d, s);
     add_flow_sentence(d, s);
     add_end_sentence(d, s);
+    add_odd_frees(d, s);
     if (s->rss_max)
         document_text(d, "RSS reached %s; the heap is part of it.",
                       units_scaled(n, (double)s->rss_max, UNIT_BYTES));

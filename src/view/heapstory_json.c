@@ -2,7 +2,10 @@
  * heapstory_json.c - what happened on a heap, for programs. Bytes, blocks and nanoseconds.
  */
 #include "base/json.h"
+#include "model/meta.h"
 #include "view/heapstory.h"
+
+#include <stdlib.h>
 
 static const char *const value_names[STORY_VALUES] = {
     [STORY_ALLOCATIONS] = "allocations",
@@ -93,6 +96,13 @@ static void heapstory_put_insights(struct json *j, const struct heapstory *s)
     json_close(j, ']');
 }
 
+static void put_odd_frees(struct json *j, const struct heapstory *s, const char *key,
+                          const char *meta)
+{
+    const char *n = meta_find(&s->profile->meta, meta);
+    json_put_uint(j, key, n ? strtoull(n, NULL, 10) : 0);
+}
+
 void heapstory_print_json(FILE *out, const struct heapstory_view *v)
 {
     const struct heapstory *s = v->story;
@@ -105,6 +115,8 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
         json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
     }
     heapstory_put_values(&j, s, s->value);
+    put_odd_frees(&j, s, "unknown_frees", META_UNKNOWN_FREES);
+    put_odd_frees(&j, s, "missed_frees", META_MISSED_FREES);
     json_put_uint(&j, "rss_max", (uint64_t)s->rss_max);
     heapstory_put_insights(&j, s);
     put_places(&j, s);
