@@ -140,7 +140,8 @@ static void print_sampled(const struct record_facts *f)
             (double)f->seen_ns / 1e9,
             f->lost > f->samples / 50
                 ? "samples were lost: lower the rate with -F"
-                : "short processes and threads are seen too rarely: raise the rate with -F");
+                : "short-lived processes and threads, or kernel code with interrupts off, get too "
+                  "few samples: raise the rate with -F");
 }
 
 static void print_quality(const struct record_facts *f)
@@ -236,6 +237,12 @@ static void print_heap(const struct heap_facts *h)
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
                 units_count(n, h->waits));
+    if (h->unknown)
+        fprintf(stderr,
+                "  %s %s nobody was seen to allocate: double frees, foreign pointers, or blocks "
+                "from before a fork\n",
+                units_count(n, h->unknown),
+                h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
     if (h->lost)
         fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
 }

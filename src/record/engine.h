@@ -1,7 +1,7 @@
 /*
  * engine.h - what takes samples of running programs.
  *
- * How to add one: write src/source/NAME.c that ends in a `const struct engine engine_NAME` and add
+ * How to add one: write src/record/NAME.c that ends in a `const struct engine engine_NAME` and add
  * it to the table in engine.c. A recording goes
  *
  *     probe    can it work here? if not: why, and what would help

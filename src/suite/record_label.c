@@ -84,8 +84,15 @@ static void set_status(struct meta *m, const struct recorder *r)
     meta_set_str(m, META_EXIT_STATUS, s);
     meta_set_u64(m, META_CPU_TIME_NS,
                  clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime));
-    if (r->launch.queued_ns)
-        meta_set_u64(m, META_QUEUED_NS, r->launch.queued_ns);
+}
+
+/* Not for one file of several: what threads waited before it began is not taken off. */
+static void set_queued(struct meta *m, const struct recorder *r)
+{
+    uint64_t cpu_ns = 0, queued_ns;
+    meta_find_u64(m, META_CPU_TIME_NS, &cpu_ns);
+    if (r->opts.rotate_s <= 0 && runqueue_total(&r->queue, cpu_ns, &queued_ns))
+        meta_set_u64(m, META_QUEUED_NS, queued_ns);
 }
 
 /*
@@ -142,6 +149,7 @@ void record_label_end(struct recorder *r, const struct quality *q)
     meta_set_u64(m, META_DURATION_NS, r->end_ns - r->start_ns);
     set_status(m, r);
     set_sampled(m, r);
+    set_queued(m, r);
     set_achieved(r);
     meta_set_str(m, META_UNNAMED_SHARE, units_share(share, q->unnamed_share, 1));
     getrusage(RUSAGE_SELF, &own);

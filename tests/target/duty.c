@@ -10,6 +10,9 @@
  * process since its start or that signal.
  */
 #define _GNU_SOURCE
+#define SPIN_CLOCK CLOCK_THREAD_CPUTIME_ID
+#include "spin.h"
+
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -32,31 +35,6 @@ struct worker {
 static struct worker workers[THREADS_MAX];
 static int64_t end_ns, loop_ns;
 static sem_t started;
-static volatile uint64_t sink;
-
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int64_t cpu_ns(void)
-{
-    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-/* Returns the last reading of the clock, so that what is timed is as much outside as inside. */
-static inline __attribute__((always_inline)) int64_t spin_until(int64_t until_ns)
-{
-    uint64_t x = sink;
-    int64_t now_ns;
-    while ((now_ns = cpu_ns()) < until_ns)
-        for (int i = 0; i < 2000; i++)
-            x = x * 6364136223846793005u + 1442695040888963407u;
-    sink = x;
-    return now_ns;
-}
 
 __attribute__((noinline)) int64_t rare_part(int64_t until_ns)
 {
