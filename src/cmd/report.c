@@ -58,7 +58,7 @@ static enum flat_by by_of(const char *name)
 #define LEAST_OF_CODE 0.05
 
 /* The program that was run, without its folder; "" where that is not known. */
-static struct text program_of(const struct input *in)
+static struct text report_program_of(const struct input *in)
 {
     const char *command = meta_find(&in->profile->meta, META_COMMAND);
     struct text rest = text_of(command ? command : ""), word = text_cut(&rest, ' ');
@@ -71,9 +71,9 @@ static int compare_recordings(const struct input *in, const struct selection *co
                               struct err *err)
 {
     autobuf struct buf reasons = {0};
-    struct text first = program_of(&in[0]);
+    struct text first = report_program_of(&in[0]);
     for (size_t i = 1; i < n; i++) {
-        struct text other = program_of(&in[i]);
+        struct text other = report_program_of(&in[i]);
         if (first.n && other.n && (first.n != other.n || memcmp(first.at, other.at, first.n) != 0))
             return err_set(err, EXIT_ERROR,
                            "these are recordings of different programs, '%.*s' and '%.*s': report "
