@@ -1,4 +1,4 @@
-/* test_sample.c - summaries and intervals of repeated measurements hold what they promise. */
+/* test_repeats.c - summaries and intervals of repeated measurements hold what they promise. */
 #include "base/mem.h"
 #include "stats/repeats.h"
 
