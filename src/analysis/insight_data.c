@@ -54,11 +54,13 @@ INSIGHT_TEST(insight_test_unfinished)
 
 /* --- code without names --- */
 
-/* An address that lies in no file and no known memory. */
+/* Addresses that lie in no file and no known memory, mostly of callers: where samples are taken
+ * there is code. */
 static bool is_stray(const struct flat *f, uint32_t row)
 {
-    return text_is(flat_name(f, row), "[unknown]") &&
-           !profile_module_name(f->profile, f->rows.at[row].mapping).n;
+    const struct flat_row *r = &f->rows.at[row];
+    return text_is(flat_name(f, row), "[unknown]") && r->self < r->total / 2 &&
+           !profile_module_name(f->profile, r->mapping).n;
 }
 
 static bool has_no_name(const struct flat *f, uint32_t row)
@@ -67,8 +69,6 @@ static bool has_no_name(const struct flat *f, uint32_t row)
            !is_stray(f, row);
 }
 
-/* Where a sample was taken there is code. Addresses above it that lie nowhere were never return
- * addresses. */
 INSIGHT_TEST(insight_test_strays)
 {
     const struct flat *f = in->functions;
