@@ -185,7 +185,9 @@ static void read_code(struct check_job *job)
 {
     const struct input *in = &job->in[job->last];
     hotcode_read_profile(&job->code, &in->selection,
-                         &(struct hotcode_opts){.force = job->opts->force});
+                         &(struct hotcode_opts){.force = job->opts->force,
+                                                .find = input_find_file,
+                                                .where = &job->opts->input});
     if (!job->code.has_addresses)
         buf_str(&job->no_code, "the profile has no addresses, record with 'kelvin record'");
     for (size_t i = 0; i < job->code.notes.n && i < 3; i++)

@@ -105,7 +105,10 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
     };
     struct hotcode code = {0};
     if (!o->by && !o->callers)
-        hotcode_read_profile(&code, &in->selection, &(struct hotcode_opts){.least = LEAST_OF_CODE});
+        hotcode_read_profile(&code, &in->selection,
+                             &(struct hotcode_opts){.least = LEAST_OF_CODE,
+                                                    .find = input_find_file,
+                                                    .where = &o->input});
     opts.code = code.rows.at;
     opts.n_code = code.rows.n;
     struct report r;

@@ -39,7 +39,11 @@ struct simd_job {
 
 static int read_profile(struct simd_job *job, const struct input *in, struct err *err)
 {
-    struct hotcode_opts opts = {.force = job->opts->force};
+    struct hotcode_opts opts = {
+        .force = job->opts->force,
+        .find = input_find_file,
+        .where = &job->opts->input,
+    };
     hotcode_read_profile(&job->code, &in->selection, &opts);
     job->view.has_profile = true;
     job->view.quantity = selection_quantity(&in->selection);

@@ -156,6 +156,12 @@ pprof() { # FILE BUILD-ID OFFSET-IN-MAPPING OFFSET-IN-FILE
     prints "spin 7"
     kelvin fold --symbols /nowhere --symbols store p.pb
     prints "spin 7"
+    kelvin simd p.pb
+    exits 5
+    [[ $stderr == *"'$PWD/app' has changed since"* ]] || fail "$stderr"
+    kelvin simd --symbols store --format json p.pb
+    exits 0
+    [[ $output == *'"name":"spin"'*'"module":"app"'* ]] || fail "$output"
 }
 
 @test "perf.data of a rebuilt program is named from perf's cache" {
