@@ -2,6 +2,7 @@
  * bench.c - measure commands and benchmark programs, and tell which is faster.
  */
 #include "cmd/bench.h"
+#include "cmd/bench_public.h"
 
 #define AT(field) offsetof(struct cmd_bench_opts, field)
 
@@ -61,6 +62,9 @@ static const struct opt bench_table[] = {
     {0, "seed", OPT_INT, AT(seed), "N", "of the random order (default: by the clock)", .min = 1,
      .max = 1e15},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "no progress bar"},
+    {0, "arguments", OPT_FLAG, AT(arguments), NULL,
+     "keep the commands' arguments in html and md output (default: only the program, as arguments "
+     "may hold secrets)"},
     BENCH_STORE_OPTS(struct cmd_bench_opts),
     OUTPUT_OPTS(struct cmd_bench_opts, "text md csv json html", "text, md, csv, json or html"),
     OPT_END,
@@ -81,11 +85,19 @@ static int report(struct outcome *outcome, struct bench_store *store,
                   const struct cmd_bench_opts *o, struct err *err)
 {
     struct bench_paper paper;
+    struct bench_public public = {.on = !o->arguments &&
+                                        bench_public_is_page(output_format(&o->output))};
     outcome_build(outcome);
+    if (!o->names.n)
+        bench_public_hide_sweeps(&public, &outcome->sweeps);
     bench_paper_init(&paper, outcome);
     int rc = bench_store_report(store, outcome, &paper.report, err);
+    bench_public_hide(&public, &outcome->session.set);
+    bench_public_hide(&public, &store->before);
+    bench_public_hide_pasts(&public, &store->pasts);
     if (rc == 0)
         rc = bench_paper_print(&paper, outcome, o, err);
+    bench_public_done(&public);
     bench_paper_done(&paper);
     if (rc != 0)
         return -1;
