@@ -3,6 +3,8 @@
  *
  * Names in profiles come from anywhere: truncated at a byte, in old encodings, with control
  * characters. Every text format below must be valid, so bad bytes become U+FFFD on the way out.
+ *
+ * All text goes out through here: no terminal and no page gets control characters of others.
  */
 #pragma once
 #include "base/buf.h"

@@ -71,7 +71,7 @@ struct firefox {
 
 /* --- values --- */
 
-static bool enter(struct firefox *f, enum json_token what)
+static bool firefox_enter(struct firefox *f, enum json_token what)
 {
     if (json_peek(&f->j) == what)
         return json_enter(&f->j, what);
@@ -122,7 +122,7 @@ static void read_category(struct firefox *f)
 {
     struct text key;
     uint8_t kind = FRAME_USER;
-    bool inside = enter(f, JSON_OBJECT);
+    bool inside = firefox_enter(f, JSON_OBJECT);
     while (inside && json_member(&f->j, &key)) {
         if (text_is(key, "name") && json_peek(&f->j) == JSON_STRING)
             kind = (uint8_t)firefox_kind_of(json_get_text(&f->j));
@@ -135,7 +135,7 @@ static void read_category(struct firefox *f)
 /* ["event", "name", "unit"] */
 static void read_column_name(struct firefox *f, struct str_id ret[3])
 {
-    if (!enter(f, JSON_ARRAY))
+    if (!firefox_enter(f, JSON_ARRAY))
         return;
     for (int i = 0; json_element(&f->j); i++) {
         struct str_id s = get_str(f);
@@ -148,7 +148,7 @@ static void read_kelvin_meta(struct firefox *f)
 {
     struct profile *p = f->im->profile;
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     f->own_meta = true;
     while (json_member(&f->j, &key)) {
@@ -161,7 +161,7 @@ static void read_kelvin_meta(struct firefox *f)
 static void read_kelvin_facts(struct firefox *f)
 {
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     while (json_member(&f->j, &key)) {
         struct str_id name = profile_add_str(f->im->profile, key);
@@ -172,7 +172,7 @@ static void read_kelvin_facts(struct firefox *f)
 static void read_kelvin_clock(struct firefox *f)
 {
     uint64_t at[2] = {0};
-    if (!enter(f, JSON_ARRAY))
+    if (!firefox_enter(f, JSON_ARRAY))
         return;
     for (int i = 0; json_element(&f->j); i++) {
         int64_t v = json_get_int(&f->j);
@@ -186,7 +186,7 @@ static void read_kelvin_clock(struct firefox *f)
 static void read_kelvin(struct firefox *f)
 {
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     while (json_member(&f->j, &key)) {
         if (text_is(key, "untimed"))
@@ -211,7 +211,7 @@ static void read_kelvin(struct firefox *f)
 static void read_categories(struct firefox *f)
 {
     f->process->kinds.n = 0;
-    if (enter(f, JSON_ARRAY))
+    if (firefox_enter(f, JSON_ARRAY))
         while (json_element(&f->j))
             read_category(f);
 }
@@ -219,7 +219,7 @@ static void read_categories(struct firefox *f)
 static void read_sample_units(struct firefox *f)
 {
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     while (json_member(&f->j, &key))
         if (text_is(key, "threadCPUDelta"))
@@ -271,7 +271,7 @@ static void meta_member(struct firefox *f, struct text key)
 static void read_meta(struct firefox *f)
 {
     struct text key;
-    if (enter(f, JSON_OBJECT))
+    if (firefox_enter(f, JSON_OBJECT))
         while (json_member(&f->j, &key))
             meta_member(f, key);
 }
@@ -302,7 +302,7 @@ static void set_meta(struct firefox *f)
 /* --- threads --- */
 
 #define for_each_number(f, v)                                                              \
-    if (enter(f, JSON_ARRAY))                                                              \
+    if (firefox_enter(f, JSON_ARRAY))                                                      \
         for (double v; json_element(&(f)->j) &&                                            \
                        (v = json_peek(&(f)->j) == JSON_NUMBER ? json_get_double(&(f)->j)   \
                                                               : (json_skip(&(f)->j), NAN), \
@@ -346,7 +346,7 @@ static void read_samples(struct firefox *f, struct fx_thread *t)
     static const char *const fields[] = {"stack", "time", "threadCPUDelta"};
     struct gecko_table raw;
     gecko_table_init(&raw, fields, 3);
-    if (enter(f, JSON_OBJECT))
+    if (firefox_enter(f, JSON_OBJECT))
         while (json_member(&f->j, &key))
             samples_member(f, t, &raw, key);
     take_sample_rows(t, &raw);
@@ -378,7 +378,7 @@ static void read_thread(struct firefox *f)
     struct text key;
     struct fx_thread t = {.of = f->process, .pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
     f->in_text += json_peek(&f->j) == JSON_STRING;
-    if (enter(f, JSON_OBJECT))
+    if (firefox_enter(f, JSON_OBJECT))
         while (json_member(&f->j, &key))
             thread_member(f, &t, key);
     *vec_push(&f->threads) = t;
@@ -386,7 +386,7 @@ static void read_thread(struct firefox *f)
 
 static void read_threads(struct firefox *f)
 {
-    if (enter(f, JSON_ARRAY))
+    if (firefox_enter(f, JSON_ARRAY))
         while (json_element(&f->j))
             read_thread(f);
 }
@@ -394,7 +394,7 @@ static void read_threads(struct firefox *f)
 static void read_shared(struct firefox *f)
 {
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     while (json_member(&f->j, &key))
         if (!firefox_tables_member(&f->process->shared, f->im, &f->j, key))
@@ -415,7 +415,7 @@ static void child_meta_member(struct firefox *f, struct text key)
 static void read_child_meta(struct firefox *f)
 {
     struct text key;
-    if (enter(f, JSON_OBJECT))
+    if (firefox_enter(f, JSON_OBJECT))
         while (json_member(&f->j, &key))
             child_meta_member(f, key);
 }
@@ -434,12 +434,12 @@ static void read_processes(struct firefox *f)
 {
     struct text key;
     struct fx_process *parent = f->process;
-    if (!enter(f, JSON_ARRAY))
+    if (!firefox_enter(f, JSON_ARRAY))
         return;
     while (json_element(&f->j)) {
         f->process = add_process(f);
         f->in_text += json_peek(&f->j) == JSON_STRING;
-        if (enter(f, JSON_OBJECT))
+        if (firefox_enter(f, JSON_OBJECT))
             while (json_member(&f->j, &key))
                 top_member(f, key);
     }
@@ -466,7 +466,7 @@ static void top_member(struct firefox *f, struct text key)
 
 /* --- samples --- */
 
-static enum weight_kind kind_of(const struct firefox *f, const struct fx_thread *t)
+static enum weight_kind firefox_weight_kind_of(const struct firefox *f, const struct fx_thread *t)
 {
     struct text type = profile_str(f->im->profile, t->weight_type);
     if (text_is(type, "tracing-ms"))
@@ -497,7 +497,7 @@ static bool counts_cycles(const struct firefox *f)
 }
 
 /* Rows are counted too where they weigh something else; our own files have what they had. */
-static void add_stream(struct firefox *f, enum weight_kind kind)
+static void firefox_add_stream(struct firefox *f, enum weight_kind kind)
 {
     static const char *const names[WEIGHT_KINDS] = {VALUE_SAMPLES, "wall", "bytes"};
     static const enum dimension dimensions[WEIGHT_KINDS] = {DIM_COUNT, DIM_TIME, DIM_BYTES};
@@ -525,16 +525,16 @@ static void add_streams(struct firefox *f)
 {
     struct profile *p = f->im->profile;
     for (size_t i = 0; i < f->threads.n; i++) {
-        struct weighed *w = &f->streams[kind_of(f, &f->threads.at[i])];
+        struct weighed *w = &f->streams[firefox_weight_kind_of(f, &f->threads.at[i])];
         w->used = true;
         w->has_cpu |= has_cpu(&f->threads.at[i]);
     }
     for (int kind = 0; kind < WEIGHT_KINDS; kind++)
         if (f->streams[kind].used)
-            add_stream(f, (enum weight_kind)kind);
+            firefox_add_stream(f, (enum weight_kind)kind);
     if (!f->threads.n)
         return;
-    const struct weighed *first = &f->streams[kind_of(f, &f->threads.at[0])];
+    const struct weighed *first = &f->streams[firefox_weight_kind_of(f, &f->threads.at[0])];
     bool own = f->weight[1].i != 0;
     if (!own || f->show_first == 0)
         p->default_value = (struct value_ref){first->stream, first->weight};
@@ -561,7 +561,7 @@ static int set_weight(struct firefox *f, enum weight_kind kind, int64_t milliont
 static int fill_values(struct firefox *f, const struct fx_thread *t, size_t row, int64_t *values,
                        struct err *err)
 {
-    enum weight_kind kind = kind_of(f, t);
+    enum weight_kind kind = firefox_weight_kind_of(f, t);
     const struct weighed *w = &f->streams[kind];
     int64_t weight = row < t->weight.n ? t->weight.at[row] : 1000000;
     int64_t scale = text_is(profile_str(f->im->profile, f->cpu_unit), "\xc2\xb5s") ? 1000 : 1;
@@ -576,8 +576,8 @@ static int fill_values(struct firefox *f, const struct fx_thread *t, size_t row,
     return set_weight(f, kind, weight, values, err);
 }
 
-static int add_sample(struct firefox *f, const struct fx_thread *t, struct row *to, size_t row,
-                      struct err *err)
+static int firefox_add_sample(struct firefox *f, const struct fx_thread *t, struct row *to,
+                              size_t row, struct err *err)
 {
     enum { COLUMNS = 3 };
     const struct firefox_tables *tables = t->own.stacks.n ? &t->own : &t->of->shared;
@@ -596,11 +596,12 @@ static int add_sample(struct firefox *f, const struct fx_thread *t, struct row *
     bool any = values[0] || values[1] || values[2];
     struct row whole = *to;
     whole.values = values;
-    return any ? profile_add_row(p, f->streams[kind_of(f, t)].stream, &whole, err) : 0;
+    return any ? profile_add_row(p, f->streams[firefox_weight_kind_of(f, t)].stream, &whole, err)
+               : 0;
 }
 
 /* The time of a row, after NOW, the one before; an impossible one is taken as no step. */
-static int64_t time_of(const struct fx_thread *t, size_t row, int64_t now)
+static int64_t firefox_time_of(const struct fx_thread *t, size_t row, int64_t now)
 {
     int64_t v = t->time_ns.at[row];
     if (t->deltas && __builtin_add_overflow(now, v == INT64_MIN ? 0 : v, &v))
@@ -640,15 +641,15 @@ static int add_thread(struct firefox *f, struct fx_thread *t, struct err *err)
     int64_t now = 0, since_ns = times_million(t->of->start_ms - f->processes.at[0]->start_ms);
     for (size_t row = 0; row < t->stack.n; row++) {
         to.has_time = row < t->time_ns.n && !f->untimed;
-        now = row < t->time_ns.n ? time_of(t, row, now) : now;
+        now = row < t->time_ns.n ? firefox_time_of(t, row, now) : now;
         to.time_ns = since_first_ns(now, since_ns);
-        if (add_sample(f, t, &to, row, err) != 0)
+        if (firefox_add_sample(f, t, &to, row, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int build(struct firefox *f, struct err *err)
+static int firefox_build(struct firefox *f, struct err *err)
 {
     set_meta(f);
     add_streams(f);
@@ -703,12 +704,12 @@ static int firefox_read(struct import *im, struct err *err)
         while (json_member(&f.j, &key))
             top_member(&f, key);
     json_finish(&f.j);
-    int rc = json_failed(&f.j, err) ? -1 : build(&f, err);
+    int rc = json_failed(&f.j, err) ? -1 : firefox_build(&f, err);
     done(&f);
     return rc;
 }
 
-static bool has(struct text head, const char *word)
+static bool firefox_has(struct text head, const char *word)
 {
     return head.n && memmem(head.at, head.n, word, strlen(word));
 }
@@ -718,13 +719,13 @@ static int firefox_probe(struct text head, bool whole)
     (void)whole;
     if (!text_starts(text_trim(head), "{"))
         return 0;
-    if (has(head, "\"preprocessedProfileVersion\""))
+    if (firefox_has(head, "\"preprocessedProfileVersion\""))
         return 98;
-    int words = has(head, "\"stackTable\"") + has(head, "\"frameTable\"") +
-                has(head, "\"funcTable\"") + has(head, "\"stringArray\"") +
-                has(head, "\"pausedRanges\"") + has(head, "\"debugName\"") +
-                has(head, "\"stackwalk\"") + has(head, "\"gcpoison\"") +
-                has(head, "\"breakpadId\"") + has(head, "\"processType\"");
+    int words = firefox_has(head, "\"stackTable\"") + firefox_has(head, "\"frameTable\"") +
+                firefox_has(head, "\"funcTable\"") + firefox_has(head, "\"stringArray\"") +
+                firefox_has(head, "\"pausedRanges\"") + firefox_has(head, "\"debugName\"") +
+                firefox_has(head, "\"stackwalk\"") + firefox_has(head, "\"gcpoison\"") +
+                firefox_has(head, "\"breakpadId\"") + firefox_has(head, "\"processType\"");
     return words > 1 ? 80 : 0;
 }
 

@@ -16,7 +16,7 @@ void gecko_table_done(struct gecko_table *t)
     vec_done(&t->starts);
 }
 
-static void read_schema(struct gecko_table *t, struct jsonread *j)
+static void gecko_read_schema(struct gecko_table *t, struct jsonread *j)
 {
     struct text key;
     while (json_member(j, &key)) {
@@ -29,7 +29,7 @@ static void read_schema(struct gecko_table *t, struct jsonread *j)
     }
 }
 
-static void read_row(struct gecko_table *t, struct jsonread *j)
+static void gecko_read_row(struct gecko_table *t, struct jsonread *j)
 {
     *vec_push(&t->starts) = t->cells.n;
     if (json_peek(j) != JSON_ARRAY || !json_enter(j, JSON_ARRAY)) {
@@ -47,10 +47,10 @@ bool gecko_table_member(struct gecko_table *t, struct jsonread *j, struct text k
 {
     bool schema = text_is(key, "schema"), data = text_is(key, "data");
     if (schema && json_peek(j) == JSON_OBJECT && json_enter(j, JSON_OBJECT))
-        read_schema(t, j);
+        gecko_read_schema(t, j);
     else if (data && json_peek(j) == JSON_ARRAY && json_enter(j, JSON_ARRAY))
         while (json_element(j))
-            read_row(t, j);
+            gecko_read_row(t, j);
     else
         return false;
     return true;
@@ -78,18 +78,18 @@ struct location {
     bool has_address;
 };
 
-static struct text text_from(struct text t, size_t at)
+static struct text gecko_text_from(struct text t, size_t at)
 {
     return (struct text){t.at + at, t.n - at};
 }
 
-static struct text text_upto(struct text t, size_t n)
+static struct text gecko_text_upto(struct text t, size_t n)
 {
     return (struct text){t.at, n};
 }
 
 /* The last place of WORD in T, or -1. */
-static ssize_t last_place(struct text t, const char *word)
+static ssize_t gecko_last_place(struct text t, const char *word)
 {
     size_t n = strlen(word);
     for (ssize_t i = (ssize_t)t.n - (ssize_t)n; i >= 0; i--)
@@ -101,57 +101,57 @@ static ssize_t last_place(struct text t, const char *word)
 /* "name (in lib)", "name (in lib) + 12", "name (in lib) (file.c:12)" */
 static bool location_native(struct text t, struct location *ret)
 {
-    ssize_t at = last_place(t, " (in ");
+    ssize_t at = gecko_last_place(t, " (in ");
     if (at < 0)
         return false;
-    struct text rest = text_from(t, (size_t)at + 5);
+    struct text rest = gecko_text_from(t, (size_t)at + 5);
     const char *end = memchr(rest.at, ')', rest.n);
     if (!end)
         return false;
-    struct text tail = text_from(rest, (size_t)(end - rest.at) + 1);
+    struct text tail = gecko_text_from(rest, (size_t)(end - rest.at) + 1);
     if (tail.n && !text_starts(tail, " + ") && !text_starts(tail, " ("))
         return false;
-    ret->name = text_upto(t, (size_t)at);
-    ret->lib = text_upto(rest, (size_t)(end - rest.at));
+    ret->name = gecko_text_upto(t, (size_t)at);
+    ret->lib = gecko_text_upto(rest, (size_t)(end - rest.at));
     return true;
 }
 
 /* Cut ":12" off the end of T. */
-static bool cut_number(struct text *t, int32_t *ret)
+static bool gecko_cut_number(struct text *t, int32_t *ret)
 {
     uint64_t v;
-    ssize_t at = last_place(*t, ":");
-    if (at < 0 || !text_u64(text_from(*t, (size_t)at + 1), 10, &v) || v > INT32_MAX)
+    ssize_t at = gecko_last_place(*t, ":");
+    if (at < 0 || !text_u64(gecko_text_from(*t, (size_t)at + 1), 10, &v) || v > INT32_MAX)
         return false;
     *ret = (int32_t)v;
-    *t = text_upto(*t, (size_t)at);
+    *t = gecko_text_upto(*t, (size_t)at);
     return true;
 }
 
 /* "[5]" at the end: the number of a source; the address before it says the same. */
-static struct text without_source(struct text t)
+static struct text gecko_without_source(struct text t)
 {
     uint64_t v;
-    ssize_t at = last_place(t, "[");
+    ssize_t at = gecko_last_place(t, "[");
     if (at < 0 || t.at[t.n - 1] != ']')
         return t;
     struct text number = {t.at + at + 1, t.n - (size_t)at - 2};
-    return text_u64(number, 10, &v) ? text_upto(t, (size_t)at) : t;
+    return text_u64(number, 10, &v) ? gecko_text_upto(t, (size_t)at) : t;
 }
 
 /* "name (https://a/b.js:12:3)[5]", "https://a/b.js:12:3" */
 static bool location_script(struct text t, struct location *ret)
 {
-    struct text place = without_source(t), name = {"", 0};
-    ssize_t at = last_place(place, " (");
+    struct text place = gecko_without_source(t), name = {"", 0};
+    ssize_t at = gecko_last_place(place, " (");
     if (at >= 0 && place.n && place.at[place.n - 1] == ')') {
-        name = text_upto(place, (size_t)at);
+        name = gecko_text_upto(place, (size_t)at);
         place = (struct text){place.at + at + 2, place.n - (size_t)at - 3};
     }
-    if (!cut_number(&place, &ret->line))
+    if (!gecko_cut_number(&place, &ret->line))
         return false;
-    cut_number(&place, &ret->line); /* the first of two is the line, the last the column */
-    if (!place.n || (!name.n && last_place(place, "/") < 0))
+    gecko_cut_number(&place, &ret->line); /* the first of two is the line, the last the column */
+    if (!place.n || (!name.n && gecko_last_place(place, "/") < 0))
         return false;
     ret->name = name;
     ret->file = place;
@@ -161,7 +161,7 @@ static bool location_script(struct text t, struct location *ret)
 static struct location location_parse(struct text t)
 {
     struct location l = {.name = t};
-    if (text_starts(t, "0x") && text_u64(text_from(t, 2), 16, &l.address)) {
+    if (text_starts(t, "0x") && text_u64(gecko_text_from(t, 2), 16, &l.address)) {
         l.has_address = true;
         return l;
     }
@@ -186,14 +186,14 @@ struct processor {
     VEC(struct placed) by_string;
 };
 
-static int lib_by_start(const void *a, const void *b)
+static int gecko_lib_by_start(const void *a, const void *b)
 {
     const struct firefox_lib *x = a, *y = b;
     return (x->start > y->start) - (x->start < y->start);
 }
 
 /* The library that is mapped at ADDRESS, or NULL. */
-static const struct firefox_lib *lib_at(const struct firefox_tables *t, uint64_t address)
+static const struct firefox_lib *gecko_lib_at(const struct firefox_tables *t, uint64_t address)
 {
     size_t low = 0, high = t->lib_ranges.n;
     while (low < high) {
@@ -207,56 +207,56 @@ static const struct firefox_lib *lib_at(const struct firefox_tables *t, uint64_t
     return l && address < l->end ? l : NULL;
 }
 
-static int32_t add_string(struct processor *g, struct text t)
+static int32_t gecko_add_string(struct processor *g, struct text t)
 {
     *vec_push(&g->t->strings) = profile_add_str(g->p, t);
     return (int32_t)(g->t->strings.n - 1);
 }
 
 /* Code that runs as a script is loaded has no function: the script's name stands for it. */
-static int32_t add_function_name(struct processor *g, const struct location *l)
+static int32_t gecko_add_function_name(struct processor *g, const struct location *l)
 {
     if (l->name.n || !l->file.n)
-        return add_string(g, l->name);
+        return gecko_add_string(g, l->name);
     autobuf struct buf b = {0};
     buf_printf(&b, "(root scope) %.*s", TEXT_ARG(l->file));
-    return add_string(g, buf_text(&b));
+    return gecko_add_string(g, buf_text(&b));
 }
 
-static int32_t add_function(struct processor *g, const struct location *l)
+static int32_t gecko_add_function(struct processor *g, const struct location *l)
 {
     struct firefox_tables *t = g->t;
-    *vec_push(&t->func_name) = add_function_name(g, l);
-    *vec_push(&t->func_file) = l->file.n ? add_string(g, l->file) : FIREFOX_NONE;
+    *vec_push(&t->func_name) = gecko_add_function_name(g, l);
+    *vec_push(&t->func_file) = l->file.n ? gecko_add_string(g, l->file) : FIREFOX_NONE;
     *vec_push(&t->func_line) = l->line;
     return (int32_t)(t->func_name.n - 1);
 }
 
 /* A library of which only the name is known. Equal ones are one mapping all the same. */
-static int32_t add_named_lib(struct processor *g, struct text name)
+static int32_t gecko_add_named_lib(struct processor *g, struct text name)
 {
     struct mapping m = {.path = profile_add_str(g->p, name), .end = UINT32_MAX};
     *vec_push(&g->libs->libs) = profile_add_mapping(g->p, &m);
     return (int32_t)(g->libs->libs.n - 1);
 }
 
-static void place_location(struct processor *g, int32_t string, struct placed *ret)
+static void gecko_place_location(struct processor *g, int32_t string, struct placed *ret)
 {
     struct str_id id = g->t->strings.at[string];
     autofree char *copy = mem_strndup(profile_str(g->p, id).at, profile_str(g->p, id).n);
     struct location l = location_parse(text_of(copy));
-    const struct firefox_lib *lib = l.has_address ? lib_at(g->libs, l.address) : NULL;
+    const struct firefox_lib *lib = l.has_address ? gecko_lib_at(g->libs, l.address) : NULL;
     *ret = (struct placed){.done = true, .lib = FIREFOX_NONE, .address = FIREFOX_NONE};
     if (lib) {
         uint64_t relative = l.address - lib->start + lib->offset;
         ret->lib = lib->index;
         ret->address = relative <= INT64_MAX ? (int64_t)relative : FIREFOX_NONE;
     } else if (l.lib.n)
-        ret->lib = add_named_lib(g, l.lib);
-    ret->func = add_function(g, &l);
+        ret->lib = gecko_add_named_lib(g, l.lib);
+    ret->func = gecko_add_function(g, &l);
 }
 
-static void place_frame(struct processor *g, int32_t string)
+static void gecko_place_frame(struct processor *g, int32_t string)
 {
     struct firefox_tables *t = g->t;
     struct placed none = {.func = FIREFOX_NONE, .lib = FIREFOX_NONE, .address = FIREFOX_NONE};
@@ -264,7 +264,7 @@ static void place_frame(struct processor *g, int32_t string)
     if (string >= 0 && (size_t)string < g->by_string.n) {
         p = &g->by_string.at[string];
         if (!p->done)
-            place_location(g, string, p);
+            gecko_place_location(g, string, p);
     }
     *vec_push(&t->frame_func) = p->func;
     *vec_push(&t->frame_lib) = p->lib;
@@ -279,12 +279,13 @@ void gecko_process(struct firefox_tables *t, struct import *im, struct firefox_t
     t->frame_func.n = t->frame_lib.n = t->frame_address.n = 0;
     t->func_name.n = t->func_file.n = t->func_line.n = 0;
     if (libs->lib_ranges.n)
-        qsort(libs->lib_ranges.at, libs->lib_ranges.n, sizeof *libs->lib_ranges.at, lib_by_start);
+        qsort(libs->lib_ranges.at, libs->lib_ranges.n, sizeof *libs->lib_ranges.at,
+              gecko_lib_by_start);
     vec_reserve(&g.by_string, t->strings.n);
     g.by_string.n = t->strings.n;
     if (g.by_string.n)
         memset(g.by_string.at, 0, g.by_string.n * sizeof *g.by_string.at);
     for (size_t i = 0; i < t->frame_location.n; i++)
-        place_frame(&g, t->frame_location.at[i]);
+        gecko_place_frame(&g, t->frame_location.at[i]);
     vec_done(&g.by_string);
 }

@@ -20,6 +20,14 @@
  * addresses (pprof), and addresses relative to the image (start and offset 0: samply) are one.
  * Without a range (start and end 0) a pc is an address of the file. What is named has addresses
  * of the file afterwards, in pc and mapping.
+ *
+ * libdw opens and decodes, our own code walks (dies.h, linetable.h): with libdw's own walk and
+ * tables naming took five times as long, and damaged files could end the program in its assertions.
+ *
+ * Whatever has an address, a module and a build-id is looked up, whichever format it came from. The
+ * kernel and code made at run time are looked up only for what was recorded here: perf.data, and
+ * recordings that were cut off. Files are read, never mapped: overwriting one would end us by
+ * SIGBUS. Control characters in names become '?'.
  */
 #pragma once
 #include "base/err.h"

@@ -8,7 +8,7 @@
  * Names may hold anything, a line only so much: no newline, ';' only between frames, and nothing
  * that a terminal would act on.
  */
-static void add_name(struct buf *line, struct text name)
+static void folded_out_add_name(struct buf *line, struct text name)
 {
     for (size_t i = 0, n; i < name.n; i += n) {
         char c = name.at[i];
@@ -64,7 +64,7 @@ static void print_tree(struct printer *w)
         uint32_t child = t->list[(*next)++];
         if (nodes.n > 1)
             buf_byte(&w->line, ';');
-        add_name(&w->line, labels_text(&t->labels, t->label[child]));
+        folded_out_add_name(&w->line, labels_text(&t->labels, t->label[child]));
         print_node(w, child);
         *vec_push(&nodes) = child;
         *vec_push(&todo) = t->child_at[child];
