@@ -18,7 +18,7 @@ struct scaling;
 
 enum check_verdict { CHECK_HOLDS, CHECK_FAILS, CHECK_INCONCLUSIVE, CHECK_VERDICTS };
 
-extern const char *const check_verdict_names[]; /* "holds"... */
+extern const char *const check_verdict_names[]; /* "passed"... */
 
 /* What there is to check. All of it must outlive the check. */
 struct check_input {

@@ -27,7 +27,7 @@ static struct interval relative(const struct flat_share *before, const struct fl
 static struct check_value change_of(const struct flat_share *before, const struct flat_share *after,
                                     enum rule_unit unit)
 {
-    struct check_value v = {.remedy = "longer recordings on both sides would tell"};
+    struct check_value v = {.remedy = "longer recordings on both sides would decide"};
     struct difftest t = difftest_pair((struct difftest_share){before->share, before->n_effective},
                                       (struct difftest_share){after->share, after->n_effective});
     if (unit == RULE_POINTS) {

@@ -35,7 +35,7 @@ static void doubt_command(struct session *s, const struct series *series, double
         *start = start_ns(s);
     if (middle < 2 * *start)
         session_note(s, mem_printf("'%s' takes %s, and starting a process that does nothing takes "
-                                   "%s: what it does itself is too short to be told",
+                                   "%s: its own work is too short to measure",
                                    series->name, units_scaled(one, middle, "nanoseconds"),
                                    units_scaled(nothing, *start, "nanoseconds")));
 }

@@ -173,13 +173,12 @@ static const char *caveat(enum obtained kind)
     if (kind == OBTAINED_UNKNOWN)
         return "How the samples were obtained is not recorded.";
     if (kind == BY_SOFTWARE_CLOCK)
-        return "A software clock looked at the program: shares of time are estimates, and code "
-               "that "
-               "runs with interrupts off is not seen. These are no hardware counters.";
+        return "A software clock took the samples: shares of time are estimates, and code that "
+               "runs with interrupts off is not seen. These are not hardware counters.";
     if (kind == BY_TIMER)
         return "A timer inside the program took the samples, at the ticks of the kernel: time in "
-               "the "
-               "kernel is counted for the code that called it. These are no hardware counters.";
+               "the kernel is counted for the code that called it. These are not hardware "
+               "counters.";
     if (kind == BY_HARDWARE)
         return "A hardware counter triggered the samples: the place may be a few instructions "
                "late.";
@@ -327,18 +326,18 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
         document_text(d, "It takes more time or instructions than the baseline, and more so than "
                          "the suite allows; see below.");
     if (r->has_check && r->check.n[CHECK_FAILS])
-        document_text(d, "Rules that do not hold: %zu; see below.", r->check.n[CHECK_FAILS]);
+        document_text(d, "Failed rules: %zu (see below).", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)
         document_text(d, "There are %zu findings of valgrind; the suite allows %s.",
                       r->memcheck.n + r->helgrind.n, conf_text(&s->conf, "", "check.max-findings"));
     if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
-        document_text(d, "Rules that cannot be told at this number of samples: %zu; see below.",
+        document_text(d, "Inconclusive rules at this number of samples: %zu (see below).",
                       r->check.n[CHECK_INCONCLUSIVE]);
     if (suite_undecided(r))
-        document_text(d, "Whether it is slower than the suite allows cannot be told from so many "
-                         "runs: raise workload.runs, or use a quieter machine.");
+        document_text(d, "These runs cannot show whether it is slower than the suite allows: raise "
+                         "workload.runs, or use a quieter machine.");
     if (!r->has_check && !r->recordings.n && !r->failure && *judge_rules_path(s, r))
-        document_text(d, "There is no recording to hold rules against.");
+        document_text(d, "There is no recording to check the rules against.");
 }
 
 static void add_rules(struct document *d, const struct suite_result *r)

@@ -121,8 +121,8 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
         document_text(d, "Recordings, made in turns: %s; %s.", diff_verdict_names[r->diff->verdict],
                       r->diff->why);
     else if (r->diff)
-        document_text(d, "Recordings were made at different times, when the machine may have been "
-                         "another: the differences below are no verdict.");
+        document_text(d, "The recordings were made at different times, when the machine may have "
+                         "behaved differently: the differences below are not a verdict.");
     if (r->diff)
         add_changes(d, r->diff, r->before_beside);
     if (r->outcome == SUITE_REGRESSED && r->culprit)
@@ -287,7 +287,7 @@ static void summary_note(FILE *out, const struct suite_result *r)
         buf_printf(&b, "%zu findings of valgrind", r->memcheck.n + r->helgrind.n);
     for (size_t i = 0; !b.n && r->has_check && i < r->check.results.n; i++)
         if (r->check.results.at[i].verdict == CHECK_FAILS)
-            buf_printf(&b, "rule fails: %s", r->check.results.at[i].rule->text);
+            buf_printf(&b, "rule failed: %s", r->check.results.at[i].rule->text);
     if (!b.n && r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row)) {
         struct text name = flat_name(r->report.functions, row);
         buf_printf(&b, "hottest: %.*s", TEXT_ARG(name));

@@ -79,8 +79,7 @@ static void print_totals(FILE *out, const struct simd_view *v)
     else
         fputs("none of them computes\n", out);
     if (m->bad)
-        fprintf(out, "          %s bytes are no instructions: tables among the code\n",
-                units_count(n, m->bad));
+        fprintf(out, "          %s bytes are data embedded in code\n", units_count(n, m->bad));
 }
 
 static void print_weights(FILE *out, const struct simd_view *v)

@@ -301,13 +301,13 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     printf 'self suspect <= 5%%\n' >perf.rules
     kelvin run --set check.rules=perf.rules --format gitlab
     exits 3
-    said "rule fails: self suspect <= 5%"
+    said "rule failed: self suspect <= 5%"
     python3 -c 'import json, sys; n, = json.loads(sys.argv[1])
 assert n["location"] == {"path": "perf.rules", "lines": {"begin": 1}}, n' "$output" || fail "report: $output"
     kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1' \
         --set workload.small.pool-time=0
     exits 4
-    said "no recording to hold the rules against"
+    said "no recording to check the rules against"
     printf 'self suspect <> 5%%\n' >perf.rules
     kelvin run --set check.rules=perf.rules
     exits 1

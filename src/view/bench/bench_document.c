@@ -77,12 +77,11 @@ static void add_results(struct document *d, const struct bench_report *r)
     document_table(d, columns_results, N_RESULTS - !throughput);
     for (size_t i = 0; i < r->now->series.n; i++)
         benchdoc_add_result(d, &r->now->series.at[i], r->measure, throughput);
-    document_text(d,
-                  "Statistics of the %s of a run. \xc2\xb1 is half of the median's 95%% interval. "
-                  "Outliers lie more "
-                  "than 1.5 times the middle half's width outside of it, severe ones (in "
-                  "brackets) 3 times; they are counted, not removed.",
-                  measure_infos[r->measure].title);
+    document_text(
+        d,
+        "Statistics of %s per run. \xc2\xb1 is the half-width of the median's 95%% interval. "
+        "Outliers: beyond 1.5 x IQR (severe: 3 x, in brackets); counted, not removed.",
+        measure_infos[r->measure].title);
     if (fewest_runs(r->now) < 6)
         document_text(d, "With fewer than 6 runs the median has no 95%% interval: '?'.");
 }
@@ -252,9 +251,10 @@ static void add_comparisons(struct document *d, const struct bench_report *r)
     document_table(d, columns_truth, 7);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_truth(d, &r->comparisons[i]);
-    document_text(d, "The interval holds the true change with that probability, corrected for all "
-                     "comparisons made at once. A change within the band counts as none. The last "
-                     "column is the smallest change that so many runs show four times of five.");
+    document_text(d,
+                  "The interval contains the true change with that probability, corrected for all "
+                  "comparisons made at once. A change within the band counts as none. The last "
+                  "column is the smallest change these runs would detect with 80 %% power.");
     add_alarms(d, r);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_hints(d, &r->comparisons[i]);
@@ -287,7 +287,7 @@ static void add_missing(struct document *d, const struct bench_report *r)
 static const struct document_column columns_growth[] = {
     {"size", .right = true},
     {"median", .right = true},
-    {"to the one before", .right = true},
+    {"ratio", .right = true},
     {"for each", .right = true},
 };
 
@@ -493,7 +493,7 @@ static void benchdoc_add_head(struct document *d, const struct bench_report *r, 
     if (r->busy && measure_infos[r->measure].unit == MEASURE_NS)
         document_text(d, "Careful: %s.", r->busy);
     if (r->forced)
-        document_text(d, "Careful: compared by force although %s.", r->forced);
+        document_text(d, "Careful: compared anyway (--force) although %s.", r->forced);
 }
 
 void bench_document(struct document *d, const struct bench_report *r, bool figures, bool system)
