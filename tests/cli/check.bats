@@ -50,7 +50,7 @@ setup() {
     echo 'self hot <= 65%' >perf.rules
     kelvin check few.txt perf.rules
     exits 4
-    has "times as many samples would tell"
+    has "times as many samples would decide"
     kelvin check app.txt perf.rules
     exits 0
 }
@@ -87,11 +87,11 @@ setup() {
 @test "what is no rules file is one sentence" {
     kelvin check app.txt "$KELVIN"
     exits 1
-    complains "no text"
+    complains "not text"
     : >empty.rules
     kelvin check app.txt empty.rules
     exits 1
-    complains "empty.rules:1:1: there is no rule in it"
+    complains "empty.rules:1:1: there are no rules in it"
     kelvin check app.txt none.rules
     exits 1
     complains "cannot open 'none.rules'"
@@ -116,7 +116,7 @@ setup() {
     has "line 1 failed"
     has "10.0% before, 20.0% now"
     has "2 passed, 1 failed"
-    has "one run a side"
+    has "one run per side"
     kelvin check after.txt diff.rules
     exits 1
     [ "$(grep -c -- '--against' <<<"$stderr")" -eq 3 ] || fail "$stderr"
@@ -129,7 +129,7 @@ setup() {
     exits 1
     complains "do not compare" "--force"
     kelvin check app.txt diff.rules --against cycles.txt --force
-    has "unlike profiles: the event differs"
+    has "compared anyway (--force): the event differs"
 }
 
 @test "code that cannot be read is no verdict" {
