@@ -26,7 +26,7 @@ static const struct opt table[] = {
     {0, "seed", OPT_NUMBER, offsetof(struct options, seed), "N",
      "which inputs those are (default 1)", NULL, NULL, 1, 9e15},
     {0, "json", OPT_FLAG, offsetof(struct options, json), NULL,
-     "print an object a line for programs"},
+     "print an object per line for programs"},
     OPT_END,
 };
 

@@ -321,7 +321,7 @@ END
 @test "a command too short to be told is called that" {
     bench --runs 10 true
     exits 0
-    says "too short to be told"
+    says "too short to measure"
     program nothing <<'END'
 say '{"name":"nop","ns":0}'
 END
@@ -414,7 +414,7 @@ END
 @test "every format can be had" {
     local format
     for format in text md csv json html; do
-        bench --runs 6 -o "out.$format" --format "$format" 'sleep 0.001' 'sleep 0.002'
+        bench --runs 6 --arguments -o "out.$format" --format "$format" 'sleep 0.001' 'sleep 0.002'
         exits 0
         [ -s "out.$format" ] || fail "no $format"
         grep -q 'sleep 0.002' "out.$format" || fail "no command in $format"
