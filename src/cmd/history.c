@@ -264,7 +264,7 @@ static int history_forget_old(struct store *store, long keep)
     struct err err;
     if (history_prune(store, (size_t)keep, &n, &err) != 0)
         return command_fail(&err);
-    command_say("%zu runs forgotten", n);
+    command_say("deleted %zu run%s", n, n == 1 ? "" : "s");
     return EXIT_OK;
 }
 

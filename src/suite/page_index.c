@@ -87,12 +87,11 @@ static void add_trust(struct document *d, const struct comparison *c)
     if (!isfinite(p->interval.high))
         return;
     document_text(d,
-                  "That rests on %zu runs before and %zu now, %s. The interval is %.1f%% sure. So "
-                  "many runs most likely show a change of %.1f%% or more; up to %.0f%% does not "
-                  "matter.",
+                  "Based on %zu runs before and %zu now, %s, with a %.1f%% interval. The smallest "
+                  "change these runs would detect is %.1f%%; changes up to %.0f%% do not matter.",
                   c->before->runs.n, c->after->runs.n,
-                  c->apart ? "made at different times" : "by both programs in turns",
-                  100 * (1 - p->miss), 100 * p->detectable, 100 * c->band);
+                  c->apart ? "made at different times" : "taken in turn", 100 * (1 - p->miss),
+                  100 * p->detectable, 100 * c->band);
 }
 
 void page_comparison(struct document *d, const struct suite *s, const struct suite_result *r)

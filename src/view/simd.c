@@ -105,8 +105,8 @@ static void print_weights(FILE *out, const struct simd_view *v)
             "  %6.2f %%  in code that cannot be read here: the kernel, JITs, files that are gone\n",
             simd_view_share((double)v->elsewhere, (double)v->total));
     if (v->samples >= 0 && v->samples < 200)
-        fprintf(out, "  only %s samples: these shares are rough\n",
-                units_count(n, (uint64_t)v->samples));
+        fprintf(out, "  only %s sample%s: these shares are rough\n",
+                units_count(n, (uint64_t)v->samples), v->samples == 1 ? "" : "s");
 }
 
 static void print_row(FILE *out, const struct simd_view *v, const struct simd_row *r)

@@ -496,7 +496,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     kelvin run --against main "${only[@]}" --set check.max-regression=60%
     exits 0
     has perf/small.md 'by both programs in turns'
-    runs=$(sed -n 's/.*That rests on \([0-9]*\) runs before.*/\1/p' perf/small.md | head -1)
+    runs=$(sed -n 's/.*Based on \([0-9]*\) runs before.*/\1/p' perf/small.md | head -1)
     [ "$runs" -ge 14 ] || fail "only $runs runs"
     [ "$runs" -le 3000 ] || fail "it did not stop: $runs runs"
     kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS="-O2 -g -DWORK=400"'
