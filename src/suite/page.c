@@ -148,7 +148,7 @@ static void page_add_provenance(struct document *d, const struct suite *s,
                                 const struct suite_result *r)
 {
     char when[64];
-    document_heading(d, "Where it comes from");
+    document_heading(d, "Provenance");
     document_table(d, facts, 2);
     page_time(s->time_s, when, sizeof when);
     page_fact(d, "time", when);
@@ -247,7 +247,7 @@ static void add_bench(struct document *d, const struct suite_result *r)
 {
     if (!r->bench && !r->instructions)
         return;
-    document_heading(d, "Whole runs, not sampled");
+    document_heading(d, "Whole-run timings");
     document_table(d, bench_columns, sizeof bench_columns / sizeof *bench_columns);
     for (int m = 0; m < MEASURES && r->bench; m++)
         add_measure(d, r->bench, (enum measure)m);
@@ -391,7 +391,7 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
     buf_str(&again, "kelvin run ");
     words_quote(&again, r->workload.name);
     add_overruled(&again, s, r->workload.name);
-    document_heading(d, "To make it again");
+    document_heading(d, "Reproduce");
     document_code(d, buf_cstr(&again));
     document_heading(d, "How to read it");
     document_text(d, "A share such as 5.0%% ±1.4 is an estimate: in 95 of 100 recordings the true "

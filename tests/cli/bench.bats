@@ -71,8 +71,8 @@ json() { # PATH, as Python would write it after the document
     bench --max-regression 50% 'sleep 0.005' 'sleep 0.05'
     exits 3
     has slower
-    has " blocks of 2 runs in balanced random order"
-    has "share a risk of 0.5 %"
+    has " interleaved blocks of 2 runs in random order"
+    has "overall false-alarm risk 0.5 %"
     says "'sleep 0.05' is"
     says "more than the 50% that --max-regression allows"
     bench --max-regression 50% 'sleep 0.05' 'sleep 0.005'

@@ -178,7 +178,7 @@ static const struct document_column columns_truth[] = {
     {"ties", .right = true},
     {"interval", .right = true},
     {"band", .right = true},
-    {"would have seen", .right = true},
+    {"detectable change", .right = true},
 };
 
 static void add_truth(struct document *d, const struct comparison *c)
@@ -222,8 +222,8 @@ static void add_hints(struct document *d, const struct comparison *c)
                       name);
     if (c->gate == GATE_UNDECIDED && !(p->detectable <= c->limit))
         document_text(d,
-                      "Careful: so few runs would most likely not show a change of %g%% in %s: "
-                      "its gate needs more.",
+                      "Careful: these runs would most likely not show a change of %g%% in %s: "
+                      "its gate needs more runs.",
                       100 * c->limit, name);
 }
 
@@ -288,7 +288,7 @@ static const struct document_column columns_growth[] = {
     {"size", .right = true},
     {"median", .right = true},
     {"ratio", .right = true},
-    {"for each", .right = true},
+    {"per unit", .right = true},
 };
 
 static void add_growth(struct document *d, const struct bench_growth *g)
@@ -297,19 +297,19 @@ static void add_growth(struct document *d, const struct bench_growth *g)
     const struct growth *f = &g->growth;
     double half = (f->interval.high - f->interval.low) / 2;
     if (isfinite(half))
-        document_text(d,
-                      "%s: cost grows as %s^%.2f \xc2\xb1%.2f; of the usual shapes %s fits best.",
-                      g->name, g->parameter, f->exponent, half, growth_shape_names[f->shape]);
+        document_text(d, "%s: cost grows as %s^%.2f \xc2\xb1%.2f; best fit: O(%s).", g->name,
+                      g->parameter, f->exponent, half,
+                      f->shape == GROWTH_1 ? "1" : growth_shape_names[f->shape]);
     else
-        document_text(d, "%s: cost grows as %s^%.2f; three sizes are needed for an interval.",
-                      g->name, g->parameter, f->exponent);
+        document_text(d, "%s: cost grows as %s^%.2f; add a third size to get an interval.", g->name,
+                      g->parameter, f->exponent);
     document_table(d, columns_growth, 4);
     for (size_t i = 0; i < g->n_points; i++) {
         const struct growth_point *p = &g->points[i];
         snprintf(text, sizeof text, "%.10g", p->size);
         benchdoc_cell(d, text);
         benchdoc_cell(d, bench_value(text, g->measure, p->cost));
-        snprintf(text, sizeof text, "%.3g times", i ? p->cost / g->points[i - 1].cost : 1);
+        snprintf(text, sizeof text, "x%.3g", i ? p->cost / g->points[i - 1].cost : 1);
         benchdoc_cell(d, i ? text : "-");
         benchdoc_cell(d, bench_value(text, g->measure, p->cost / p->size));
     }
