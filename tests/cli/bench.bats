@@ -393,7 +393,7 @@ END
     bench --aa --runs 24 true --width 300
     exits 0
     has "the first command against itself"
-    has " in 2; "
+    has " in 2 tries; "
     has_not "(A/A)"
 }
 
