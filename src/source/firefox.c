@@ -276,6 +276,14 @@ static void read_meta(struct firefox *f)
             meta_member(f, key);
 }
 
+/* perf's gecko.py writes the time since boot as startTime; below this it is no date (1973). */
+#define LEAST_DATE_MS 1e11
+
+static bool firefox_is_raw(const struct firefox *f)
+{
+    return f->threads.n && f->threads.at[0].own.frame_location.n;
+}
+
 /* Standard members become entries, unless kelvin's own were there. */
 static void set_meta(struct firefox *f)
 {
@@ -285,8 +293,8 @@ static void set_meta(struct firefox *f)
     double start_ms = f->processes.at[0]->start_ms;
     if (f->own_meta)
         return;
-    /* Times of samples are since then. perf's gecko.py has the time since boot: no date. */
-    if (start_ms > 1e11 && start_ms < 9e12) {
+    /* Times of samples are since then. */
+    if (start_ms > (firefox_is_raw(f) ? LEAST_DATE_MS : 0) && start_ms < 9e12) {
         p->clock.wall_ns = (uint64_t)llround(start_ms * 1e3) * 1000;
         meta_set_u64(m, META_TIME_NS, p->clock.wall_ns);
     }
