@@ -414,7 +414,7 @@ END
 @test "every format can be had" {
     local format
     for format in text md csv json html; do
-        bench --runs 6 -o "out.$format" --format "$format" 'sleep 0.001' 'sleep 0.002'
+        bench --runs 6 --arguments -o "out.$format" --format "$format" 'sleep 0.001' 'sleep 0.002'
         exits 0
         [ -s "out.$format" ] || fail "no $format"
         grep -q 'sleep 0.002' "out.$format" || fail "no command in $format"
