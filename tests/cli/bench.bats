@@ -321,7 +321,7 @@ END
 @test "a command too short to be told is called that" {
     bench --runs 10 true
     exits 0
-    says "too short to be told"
+    says "too short to measure"
     program nothing <<'END'
 say '{"name":"nop","ns":0}'
 END
@@ -393,7 +393,7 @@ END
     bench --aa --runs 24 true --width 300
     exits 0
     has "the first command against itself"
-    has " in 2; "
+    has " in 2 tries; "
     has_not "(A/A)"
 }
 
