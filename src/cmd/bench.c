@@ -82,6 +82,18 @@ static void show_said(const struct buf *said)
     }
 }
 
+/* For as long as PAPER is printed. */
+static void bench_hide_arguments(struct bench_public *b, struct outcome *o,
+                                 struct bench_store *store, struct bench_paper *paper)
+{
+    bench_public_hide(b, &o->session.set);
+    bench_public_hide(b, &store->before);
+    bench_public_hide_pasts(b, &store->pasts);
+    bench_public_hide_sweeps(b, &o->sweeps);
+    for (size_t i = 0; i < paper->growths.n; i++)
+        paper->growths.at[i].name = o->sweeps.at.at[i].name;
+}
+
 /* Judge, print, tell and keep. Returns the exit code, or -1. */
 static int report(struct outcome *outcome, struct bench_store *store,
                   const struct cmd_bench_opts *o, struct err *err)
@@ -90,13 +102,9 @@ static int report(struct outcome *outcome, struct bench_store *store,
     struct bench_public public = {.on = !o->arguments &&
                                         bench_public_is_page(output_format(&o->output))};
     outcome_build(outcome);
-    if (!o->names.n)
-        bench_public_hide_sweeps(&public, &outcome->sweeps);
     bench_paper_init(&paper, outcome);
     int rc = bench_store_report(store, outcome, &paper.report, err);
-    bench_public_hide(&public, &outcome->session.set);
-    bench_public_hide(&public, &store->before);
-    bench_public_hide_pasts(&public, &store->pasts);
+    bench_hide_arguments(&public, outcome, store, &paper);
     if (rc == 0)
         rc = bench_paper_print(&paper, outcome, o, err);
     bench_public_done(&public);

@@ -87,7 +87,7 @@ void bench_public_hide(struct bench_public *b, struct series_set *s)
 
 void bench_public_hide_sweeps(struct bench_public *b, struct sweeps *s)
 {
-    for (size_t i = 0; b->on && i < s->at.n; i++)
+    for (size_t i = 0; b->on && !b->named && i < s->at.n; i++)
         set_public_text(b, &s->at.at[i].name, public_line(s->at.at[i].name));
 }
 

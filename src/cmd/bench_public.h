@@ -21,6 +21,7 @@ struct bench_public_name {
 
 struct bench_public {
     bool on;
+    bool named; /* sweeps are called by --name, not by their command */
     struct pasts *pasts;
     VEC(struct bench_public_text) texts;
     VEC(struct bench_public_name) names; /* of all sets: they are matched by name */
