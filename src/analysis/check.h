@@ -1,5 +1,5 @@
 /*
- * check.h - rules held against profiles: each holds, fails, or cannot be told.
+ * check.h - rules held against profiles: each passed, failed, or inconclusive.
  *
  * Shares are known only as 95 % intervals. A rule holds when the whole interval is inside its
  * range, fails when all of it is outside, and is inconclusive else. What is counted and not

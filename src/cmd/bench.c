@@ -102,6 +102,7 @@ static int report(struct outcome *outcome, struct bench_store *store,
     struct bench_public public = {.on = !o->arguments &&
                                         bench_public_is_page(output_format(&o->output))};
     outcome_build(outcome);
+    bench_count_work(outcome, o);
     bench_paper_init(&paper, outcome);
     int rc = bench_store_report(store, outcome, &paper.report, err);
     bench_hide_arguments(&public, outcome, store, &paper);
@@ -111,9 +112,29 @@ static int report(struct outcome *outcome, struct bench_store *store,
     bench_paper_done(&paper);
     if (rc != 0)
         return -1;
+    bench_store_tell(store, outcome);
     bench_tell(outcome, o);
     int code = outcome_code(outcome);
     return bench_store_keep(store, &outcome->session.set, code, err) == 0 ? code : -1;
+}
+
+/* False when the program of the baseline does not run any more. */
+static bool run_beside(struct outcome *outcome, struct plan *plan, const struct cmd_bench_opts *o,
+                       char *line, const struct bench_store *store)
+{
+    struct cmd_bench_opts both = *o;
+    struct err err;
+    char *lines[] = {store->line_before, line};
+    const char *name = o->names.n ? o->names.at[0] : line;
+    autofree char *then = mem_printf("%s, as in '%s'", name, o->store.against);
+    both.names = (struct opt_list){.at = {then, name}, .n = 2};
+    if (bench_run(&outcome->session, plan, &both, lines, 2, &err) == 0)
+        return true;
+    session_done(&outcome->session);
+    outcome->session = (struct session){0};
+    plan_done(plan);
+    *plan = (struct plan){0};
+    return false;
 }
 
 static int measure(const struct cmd_bench_opts *o, const struct opt_result *operands)
@@ -124,7 +145,11 @@ static int measure(const struct cmd_bench_opts *o, const struct opt_result *oper
     struct plan plan = {0};
     struct err err;
     int rc = bench_store_begin(&store, o, operands, &err);
-    if (rc == 0)
+    if (rc == 0 && store.line_before)
+        outcome.is_beside = run_beside(&outcome, &plan, o, operands->operands[0], &store);
+    if (store.line_before && !outcome.is_beside)
+        store.why_apart = "the kept program does not run any more";
+    if (rc == 0 && !outcome.is_beside)
         rc = bench_run(session, &plan, o, operands->operands, (size_t)operands->n_operands, &err);
     if (rc == 0)
         rc = report(&outcome, &store, o, &err);
@@ -160,26 +185,28 @@ const struct command command_bench = {
     .name = "bench",
     .summary = "measure commands and show which is faster, with a verdict for CI",
     .operands = "COMMAND...",
-    .about = "Runs each COMMAND many times and shows the median with its interval. A COMMAND is "
-             "one string. It is split into words as a shell would, and run without a shell unless "
-             "--shell is given. A program built with kelvin_bench.h reports its own benchmarks; "
-             "each of its runs gives one value for each of them.\n\n"
-             "Two or more commands are interleaved: in each block every command runs once, in a "
-             "balanced random order, with a random amount of padding in the environment. The "
-             "result is the median of the ratios to the first command within each block, with an "
-             "exact interval. Blocks are added until the verdict is faster, slower or same (within "
-             "--band). If the time is up first, the verdict is inconclusive. Results are checked "
-             "at planned points; the false-alarm risk covers all of them.\n\n"
-             "Counting instructions needs a CPU's counter, or else valgrind, which is 30 to 80 "
-             "times slower and counts the first process only.\n\n"
-             "--save keeps what was measured as a baseline, in a file of the project's folder, and "
-             "--against compares with one. That is weaker than side by side: a difference between "
-             "two sessions of the machine looks like a change of the program, so the whole "
-             "interval must lie outside the band. A baseline from another host, frequency governor "
-             "or with other measuring options is refused without --force. Another build is "
-             "compared, and the report says so.\n\n"
-             "CSV has a row for each run and measure. JSON has all runs and the statistics.\n\n"
-             "Exit code 3: slower than --max-regression allows; 4: inconclusive.",
+    .about =
+        "Runs each COMMAND many times and shows the median with its interval. A COMMAND is one "
+        "string. It is split into words as a shell would, and run without a shell unless --shell "
+        "is given. A program built with kelvin_bench.h reports its own benchmarks; each of its "
+        "runs gives one value for each of them.\n\n"
+        "Two or more commands are interleaved: in each block every command runs once, in a "
+        "balanced random order, with a random amount of padding in the environment. The result is "
+        "the median of the ratios to the first command within each block, with an exact interval. "
+        "Blocks are added until the verdict is faster, slower or same (within --band). If the time "
+        "is up first, the verdict is inconclusive. Results are checked at planned points; the "
+        "false-alarm risk covers all of them.\n\n"
+        "Counting instructions needs a CPU's counter, or else valgrind, which is 30 to 80 times "
+        "slower and counts the first process only.\n\n"
+        "--save keeps what was measured as a baseline, in a file of the project's folder, and the "
+        "program with it. --against runs that in turns with the program of today. Where it was not "
+        "kept (scripts, programs of the system, several commands, other arguments), the stored "
+        "figures are compared, and a note says why. A difference between two sessions of the "
+        "machine looks like a change of the program, so the whole interval must then lie outside "
+        "the band. A baseline from another host, frequency governor or with other measuring "
+        "options is refused without --force. Another build is compared, and the report says so.\n\n"
+        "CSV has a row for each run and measure. JSON has all runs and the statistics.\n\n"
+        "Exit code 3: slower than --max-regression allows; 4: inconclusive.",
     .examples =
         "kelvin bench './app --n 1000'                             # one command\n"
         "kelvin bench './old --n 1000' './new --n 1000'            # which is faster?\n"

@@ -293,12 +293,12 @@ const struct command command_check = {
     .summary = "check a profile against rules: each passes, fails, or is inconclusive",
     .operands = "PROFILE RULES | --sizes N,N,... PROFILE... [RULES]",
     .about =
-        "Reads a file of rules, one per line, and says for each whether the profile meets it:\n\n"
+        "Reads a file of rules, one per line, and says of each whether the profile passes:\n\n"
         "  total forward 90..95% tolerance 5    # its share, with all it calls\n"
         "  self memcpy <= 10%                   # its share, alone\n"
         "  samples >= 200                       # also: lost, unfinished, unnamed <= 1%\n"
         "  present parse                        # or absent\n"
-        "  diff total matmul <= +5%             # of its share in --against; or +2 points\n"
+        "  diff total matmul <= +5%             # of its cost in --against; or +2 points\n"
         "  simd matmul packed >= 80% width >= 256\n"
         "  growth matmul <= 1.2                 # its exponent over --sizes\n\n"
         "Quote names that contain blanks. A share is known as a 95% interval: a rule passes if the "

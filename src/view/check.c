@@ -66,10 +66,11 @@ void check_add_rules(struct document *d, const struct check_view *v)
     document_text(d, "%zu passed, %zu failed, %zu inconclusive.", c->n[CHECK_HOLDS],
                   c->n[CHECK_FAILS], c->n[CHECK_INCONCLUSIVE]);
     if (has_changes(c) && v->against)
-        document_text(d,
-                      "Changes are relative to %s, with one run per side: intervals cover sampling "
-                      "error, not run-to-run variation.",
-                      v->against);
+        document_text(
+            d,
+            "Changes are relative to %s, one run per side: intervals cover sampling error, "
+            "not run-to-run variation.",
+            v->against);
 }
 
 /* --- growth --- */

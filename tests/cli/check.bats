@@ -24,7 +24,7 @@ setup() {
     profile 1000 hot 6 warm 3 cold 1 >app.txt
 }
 
-@test "rules that hold: exit 0 and a line each" {
+@test "rules that pass: exit 0 and a line each" {
     printf '# as designed\nsamples >= 200\ntotal main >= 99%%\nself hot 50..60%% tolerance 5\npresent cold\nabsent malloc\n' >perf.rules
     kelvin check app.txt perf.rules
     exits 0
@@ -114,12 +114,28 @@ setup() {
     kelvin check after.txt diff.rules --against before.txt
     exits 3
     has "line 1 failed"
-    has "10.0% before, 20.0% now"
+    has "400 ms (10.0%) before, 800 ms (20.0%) now"
     has "2 passed, 1 failed"
     has "one run per side"
     kelvin check after.txt diff.rules
     exits 1
     [ "$(grep -c -- '--against' <<<"$stderr")" -eq 3 ] || fail "$stderr"
+}
+
+@test "the same share of a run that takes twice as long is twice the cost, and fails" {
+    profile 4000 hot 6 warm 3 cold 1 >before.txt
+    profile 8000 hot 6 warm 3 cold 1 >after.txt
+    echo 'diff self hot <= +10%' >diff.rules
+    kelvin check after.txt diff.rules --against before.txt
+    exits 3
+    has "2.4 s (60.0%) before, 4.8 s (60.0%) now"
+    # What two runs of one program may differ by decides nothing.
+    profile 4600 hot 6 warm 3 cold 1 >after.txt
+    kelvin check after.txt diff.rules --against before.txt
+    exits 4
+    echo 'diff self hot <= +30%' >diff.rules
+    kelvin check after.txt diff.rules --against before.txt
+    exits 0
 }
 
 @test "unlike profiles are refused, and with --force said to be unlike" {
