@@ -238,6 +238,12 @@ static void print_heap(const struct heap_facts *h)
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
                 units_count(n, h->waits));
+    if (h->unknown)
+        fprintf(stderr,
+                "  %s %s nobody was seen to allocate: double frees, foreign pointers, or blocks "
+                "from before a fork\n",
+                units_count(n, h->unknown),
+                h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
     if (h->lost)
         fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
 }
