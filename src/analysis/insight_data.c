@@ -13,8 +13,8 @@ INSIGHT_TEST(insight_test_few)
         return false;
     struct interval i = stats_wilson(0.1, (double)q->samples, STATS_Z95);
     buf_printf(&ret->evidence,
-               "only %lld samples: what shows as 10%% may be anything from %.0f%% to %.0f%%",
-               (long long)q->samples, 100 * i.low, 100 * i.high);
+               "only %lld sample%s: what shows as 10%% may be anything from %.0f%% to %.0f%%",
+               (long long)q->samples, q->samples == 1 ? "" : "s", 100 * i.low, 100 * i.high);
     return true;
 }
 
