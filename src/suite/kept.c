@@ -5,6 +5,7 @@
 #include "host/ask.h"
 #include "suite/folder.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,30 +21,36 @@ static bool has_own_libraries(const char *binary)
     struct ask ask = {.ms_left = 5000};
     if (!here)
         return true;
-    bool answered = ask_program(&ask, argv, &said);
+    if (!ask_program(&ask, argv, &said))
+        return true;
     const char *text = buf_cstr(&said);
-    if (!answered) /* ldd says that of static programs, too, and calls it a failure */
-        return !strstr(text, "not a dynamic executable") && !strstr(text, "statically linked");
     autofree char *below = mem_printf("=> %s/", here);
     return strstr(text, below) || strstr(text, "not found");
 }
 
-static bool is_elf(const char *binary)
+/* Of a program with a loader: a static one has no libraries, and ldd calls that a failure. */
+static bool has_loader(int fd, const Elf64_Ehdr *head)
 {
-    char magic[4] = "";
-    autoclose int fd = path_open_file(binary, O_CLOEXEC, NULL);
-    return fd >= 0 && read(fd, magic, sizeof magic) == sizeof magic &&
-           memcmp(magic,
-                  "\x7f"
-                  "ELF",
-                  4) == 0;
+    for (int i = 0; i < head->e_phnum; i++) {
+        Elf64_Phdr p;
+        off_t at = (off_t)(head->e_phoff + (uint64_t)i * sizeof p);
+        if (pread(fd, &p, sizeof p, at) != sizeof p)
+            return true;
+        if (p.p_type == PT_INTERP)
+            return true;
+    }
+    return false;
 }
 
 const char *kept_refuses(const char *binary)
 {
-    if (!is_elf(binary))
+    Elf64_Ehdr head = {0};
+    autoclose int fd = path_open_file(binary, O_CLOEXEC, NULL);
+    if (fd < 0 || pread(fd, &head, sizeof head, 0) != sizeof head ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
         return "it is a script or not a program";
-    return has_own_libraries(binary) ? "it loads libraries of the project" : NULL;
+    return has_loader(fd, &head) && has_own_libraries(binary) ? "it loads libraries of the project"
+                                                              : NULL;
 }
 
 char *kept_path(const char *folder, const char *binary)

@@ -124,6 +124,9 @@ END
     [[ $stderr == *"not side by side: the baseline ran with other arguments"* ]] || fail "$stderr"
     kelvin bench --delete main
     [ ! -e .kelvin/programs/main ]
+    gcc -static -DWORK=10 app.c -o app 2>/dev/null || return 0 # no static C library here
+    kelvin bench -q --runs 3 --save static ./app
+    [ -x .kelvin/programs/static/program/app ]
 }
 
 @test "where the program is not all that changed, or is not kept, the figures are compared, and that is said" {
