@@ -21,6 +21,9 @@ int utf8_length(const char *s, size_t n);
  */
 size_t utf8_hidden(struct text t);
 
+/* Bytes at the start of T that are printable ASCII, which most names are from end to end. */
+size_t utf8_printable(struct text t);
+
 /*
  * Append T to B, fit for one line of a terminal: each hidden character becomes '?', each bad byte
  * U+FFFD. Whatever quotes its input in text goes through here.

@@ -101,7 +101,8 @@ static void add_names(struct loading *l)
         .places_too = folders.n || l->opts->symfs,
         .missing = &l->missing,
     };
-    if (symbolize_wanted(l->profile, &o))
+    if ((o.places_too || !meta_find(&l->profile->meta, META_NAMED)) &&
+        symbolize_wanted(l->profile, &o))
         symbolize(l->profile, &o);
     add_names_beside(l);
     vec_done(&folders);

@@ -414,5 +414,7 @@ struct symbolize_result symbolize(struct profile *p, const struct symbolize_opts
     }
     vec_done(&s.wanted);
     finder_done(&s.finder);
+    if (!s.result.missing_files)
+        meta_set_str(&p->meta, META_NAMED, "yes");
     return s.result;
 }

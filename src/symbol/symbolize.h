@@ -83,7 +83,11 @@ struct symbolize_result {
     size_t missing_files; /* modules that could not be opened or have changed */
 };
 
-/* Name what can be named. Never fails: what cannot be read stays bare, and is counted. */
+/*
+ * Name what can be named. Never fails: what cannot be read stays bare, and is counted. A profile of
+ * which every file was at hand is marked (META_NAMED): what is bare in it has no name, and need not
+ * be looked up again by each who reads it.
+ */
 struct symbolize_result symbolize(struct profile *p, const struct symbolize_opts *o);
 
 /* Whether there is a frame that symbolize() would look at. */

@@ -4,6 +4,12 @@
 #include "base/utf8.h"
 #include "view/export/export.h"
 
+static void replace_separators(char *at, size_t n)
+{
+    for (char *hit; (hit = memchr(at, ';', n)); n -= (size_t)(hit + 1 - at), at = hit + 1)
+        *hit = ':';
+}
+
 /*
  * Names may hold anything, a line only so much: no newline, ';' only between frames, and nothing
  * that a terminal would act on.
@@ -11,11 +17,17 @@
 static void folded_out_add_name(struct buf *line, struct text name)
 {
     for (size_t i = 0, n; i < name.n; i += n) {
+        n = utf8_printable((struct text){name.at + i, name.n - i});
+        if (n) {
+            buf_add(line, name.at + i, n);
+            replace_separators(line->at + line->n - n, n);
+            continue;
+        }
         char c = name.at[i];
         size_t hidden = c == '\t' ? 0 : utf8_hidden((struct text){name.at + i, name.n - i});
         n = hidden ? hidden : 1;
         bool blank = c == '\n' || c == '\r' || c == '\0';
-        buf_byte(line, (uint8_t)(c == ';' ? ':' : blank ? ' ' : hidden ? '?' : c));
+        buf_byte(line, (uint8_t)(blank ? ' ' : hidden ? '?' : c));
     }
 }
 
