@@ -297,3 +297,24 @@ END
     kelvin heap r.kelvin
     [[ $output != *"nobody was seen"* ]] || fail "$output"
 }
+
+@test "known leaks are left out of what was never freed, and told" {
+    record "$TARGET/heap" plain 2000
+    local leaked
+    leaked=$(sum leaked ';part_leaked ')
+    kelvin heap --format json r.kelvin
+    ! grep -q '"suppressed"' <<<"$output" || fail "$output"
+    printf 'leak:^part_leaked$\n' >lsan.supp
+    printf '{\n known\n Memcheck:Leak\n fun:malloc\n fun:part_leaked\n ...\n fun:main\n}\n' >valgrind.supp
+    for file in lsan.supp valgrind.supp; do
+        kelvin heap --suppressions $file --format json r.kelvin
+        exits 0
+        grep -Eq "\"suppressed\": ?$leaked\\b" <<<"$output" || fail "$file: $leaked" "$output"
+        kelvin heap --suppressions $file r.kelvin
+        [[ $output == *"Known leaks, left out: "* ]] || fail "$output"
+        ! sed -n '/^Never freed/,/^$/p' <<<"$output" | grep -q part_leaked || fail "$output"
+    done
+    printf 'race:x\n' >bad.supp
+    kelvin heap --suppressions bad.supp r.kelvin
+    [[ $status != 0 && $stderr == *"bad.supp: line 1: "* ]] || fail "$status $stderr"
+}
