@@ -14,6 +14,7 @@
 #include "record/heap.h"
 #include "record/launch.h"
 #include "record/partfile.h"
+#include "record/runqueue.h"
 #include "record/tally.h"
 #include "wire/recording.h"
 
@@ -70,6 +71,7 @@ struct recorder {
     bool exited;
     int status;          /* of the command, as wait(2) has it */
     struct rusage usage; /* of the command */
+    struct runqueue queue;
 
     /* inside */
     void *run;
