@@ -81,7 +81,8 @@ static uint32_t place_label(struct heapstory *s, struct stack_id stack)
 /* From stacks to places. */
 struct place_map {
     struct heapstory *story;
-    uint32_t *of_stack;     /* place + 1 */
+    uint32_t *of_stack; /* place + 1 */
+    uint8_t *known;     /* of each stack, whether its leaks are: 0 = not looked, 1 = no, 2 = yes */
     VEC(uint32_t) of_label; /* place + 1 */
 };
 
@@ -119,31 +120,61 @@ static int time_index(const struct heapstory *s, uint64_t time_ns)
     return i < STORY_TIMES ? i : STORY_TIMES - 1;
 }
 
+static bool is_known_leak(struct place_map *m, struct stack_id stack)
+{
+    const struct heapstory *s = m->story;
+    if (!m->known[stack.i])
+        m->known[stack.i] =
+            s->known_leaks && suppressions_match(s->known_leaks, s->profile, stack) ? 2 : 1;
+    return m->known[stack.i] == 2;
+}
+
+/* What leaked as it is known to goes to sums of its own. */
+static void set_known_leaks_apart(struct heapstory *s, int64_t *value)
+{
+    s->known_bytes += value[STORY_LEAKED];
+    s->known_blocks += value[STORY_LEAKED_BLOCKS];
+    value[STORY_LEAKED] = value[STORY_LEAKED_BLOCKS] = 0;
+}
+
 static void take_row(struct heapstory *s, struct place_map *m, const int *column, size_t row)
 {
     const struct stream *stream = profile_stream(s->profile, s->stream);
-    uint32_t at = heapstory_place_of(m, stream->rows.stack[row]);
+    struct stack_id stack = stream->rows.stack[row];
+    uint32_t at = heapstory_place_of(m, stack); /* may move the places */
     struct heapstory_place *place = &s->places.at[at];
     uint64_t time_ns = stream->rows.time_ns ? stream->rows.time_ns[row] : 0;
+    int64_t value[STORY_VALUES];
+    for (int v = 0; v < STORY_VALUES; v++)
+        value[v] = column[v] >= 0 ? stream->rows.value[column[v]][row] : 0;
+    if (column[STORY_LEAKED_BLOCKS] < 0)
+        value[STORY_LEAKED_BLOCKS] = value[STORY_ALLOCATIONS] - value[STORY_FREES];
+    if (s->known_leaks && is_known_leak(m, stack))
+        set_known_leaks_apart(s, value);
     for (int v = 0; v < STORY_VALUES; v++) {
-        int64_t n = column[v] >= 0 ? stream->rows.value[column[v]][row] : 0;
-        place->value[v] += n;
-        s->value[v] += n;
-        if (v == STORY_PEAK && n)
-            s->peak_ns = time_ns;
-        if (v == STORY_ALLOCATED || v == STORY_FREED)
-            place->live[time_index(s, time_ns)] += v == STORY_ALLOCATED ? n : -n;
+        place->value[v] += value[v];
+        s->value[v] += value[v];
     }
+    if (value[STORY_PEAK])
+        s->peak_ns = time_ns;
+    place->live[time_index(s, time_ns)] += value[STORY_ALLOCATED] - value[STORY_FREED];
+}
+
+static int64_t column_unit(const struct heapstory *s, int column)
+{
+    int64_t unit = 1;
+    for (int d = 0;
+         column >= 0 && d < profile_stream(s->profile, s->stream)->types[column].decimals; d++)
+        unit *= 10;
+    return unit;
 }
 
 /* Sums are taken in the column's own decimals, and brought to whole numbers once. */
 static void scale_values(const struct heapstory *s, const int *column, int64_t *value)
 {
-    const struct stream *stream = profile_stream(s->profile, s->stream);
     for (int v = 0; v < STORY_VALUES; v++) {
-        int64_t unit = 1;
-        for (int d = 0; column[v] >= 0 && d < stream->types[column[v]].decimals; d++)
-            unit *= 10;
+        int from = v == STORY_LEAKED_BLOCKS && column[v] < 0 ? STORY_ALLOCATIONS : v;
+        int64_t unit = column_unit(s, column[from]);
         value[v] = (value[v] + unit / 2) / unit;
     }
 }
@@ -170,6 +201,8 @@ static void take_rows(struct heapstory *s, struct place_map *m)
     for (size_t i = 0; i < rows->n; i++)
         take_row(s, m, column, i);
     scale_values(s, column, s->value);
+    s->known_blocks /= column_unit(s, column[STORY_ALLOCATIONS]);
+    s->has[STORY_LEAKED_BLOCKS] |= s->has[STORY_ALLOCATIONS] && s->has[STORY_FREES];
     for (size_t i = 0; i < s->places.n; i++) {
         scale_values(s, column, s->places.at[i].value);
         finish_place(&s->places.at[i], s->timed && s->has[STORY_FREED]);
@@ -219,9 +252,10 @@ static void find_counters(struct heapstory *s)
 
 /* --- all of it --- */
 
-int heapstory_build(struct heapstory *s, const struct profile *p, struct err *err)
+int heapstory_build(struct heapstory *s, const struct profile *p,
+                    const struct suppressions *known_leaks, struct err *err)
 {
-    *s = (struct heapstory){.profile = p};
+    *s = (struct heapstory){.profile = p, .known_leaks = known_leaks};
     labels_init(&s->labels, p, &(struct label_opts){0});
     s->stream = find_heap_stream(p);
     if (s->stream < 0)
@@ -230,10 +264,12 @@ int heapstory_build(struct heapstory *s, const struct profile *p, struct err *er
     s->sampled = find_column(p, s->stream, VALUE_SAMPLES) >= 0;
     struct place_map m = {.story = s};
     m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);
+    m.known = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.known);
     take_rows(s, &m);
     take_classes(s, &m, "heap-sizes", s->size);
     take_classes(s, &m, "heap-lifetimes", s->lifetime);
     free(m.of_stack);
+    free(m.known);
     vec_done(&m.of_label);
     find_counters(s);
     heapstory_find_insights(s);

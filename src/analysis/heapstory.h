@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "analysis/label.h"
+#include "analysis/suppressions.h"
 #include "base/arena.h"
 
 enum heapstory_value {
@@ -18,7 +19,7 @@ enum heapstory_value {
     STORY_SAMPLES,   /* 0 where every block was seen */
     STORY_LEAKED,
     STORY_PEAK,
-    STORY_LEAKED_BLOCKS, /* where the input counts them itself */
+    STORY_LEAKED_BLOCKS, /* as the input counts them, or allocations - frees */
     STORY_VALUES,
 };
 
@@ -42,6 +43,8 @@ struct heapstory {
     bool sampled;
     bool has[STORY_VALUES]; /* what the input knows: the rest is 0 and says nothing */
     bool timed;             /* it knows when */
+    const struct suppressions *known_leaks; /* NULL = none */
+    int64_t known_bytes, known_blocks;      /* leaked as they say; in no other number of leaks */
     int64_t value[STORY_VALUES];
     uint64_t start_ns, end_ns, peak_ns; /* in the clock of the rows */
     const struct counter *live;         /* NULL = none */
@@ -54,8 +57,12 @@ struct heapstory {
     struct arena arena;
 };
 
-/* Fails when P has no stream of a heap with bytes that were allocated, held or leaked. */
-int heapstory_build(struct heapstory *s, const struct profile *p, struct err *err);
+/*
+ * Fails when P has no stream of a heap with bytes that were allocated, held or leaked. What leaked
+ * as KNOWN_LEAKS says (NULL: nothing) is left out of what leaked. They must outlive the story.
+ */
+int heapstory_build(struct heapstory *s, const struct profile *p,
+                    const struct suppressions *known_leaks, struct err *err);
 void heapstory_done(struct heapstory *s);
 
 /* The places by a value, largest first: indices into s->places, at most MAX. Returns how many. */
@@ -65,11 +72,10 @@ size_t heapstory_top(const struct heapstory *s, enum heapstory_value by, uint32_
 size_t heapstory_growing(const struct heapstory *s, uint32_t *ret, size_t max);
 int64_t heapstory_growth(const struct heapstory_place *p);
 
-/* Blocks never freed: as the input counts them, or allocations - frees. */
+/* Blocks never freed. */
 static inline int64_t heapstory_left(const int64_t *value)
 {
-    int64_t left = value[STORY_ALLOCATIONS] - value[STORY_FREES];
-    return value[STORY_LEAKED_BLOCKS] ? value[STORY_LEAKED_BLOCKS] : left > 0 ? left : 0;
+    return value[STORY_LEAKED_BLOCKS] > 0 ? value[STORY_LEAKED_BLOCKS] : 0;
 }
 
 /* The value that every place has: what was allocated, where that is known. */

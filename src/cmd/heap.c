@@ -10,6 +10,7 @@
 struct cmd_heap_opts {
     struct input_opts input;
     struct output_opts output;
+    struct opt_list suppressions;
     long top;
 };
 
@@ -17,6 +18,11 @@ static const struct opt heap_table[] = {
     OUTPUT_OPTS(struct cmd_heap_opts, "text md json html", "text, md, json or html"),
     {0, "top", OPT_INT, offsetof(struct cmd_heap_opts, top), "N",
      "rows of each table (default: 10)", .min = 1, .max = 10000},
+    {.name = "suppressions",
+     .kind = OPT_LIST,
+     .offset = offsetof(struct cmd_heap_opts, suppressions),
+     .arg = "FILE",
+     .help = "leave out known leaks: FILE is a list for Valgrind or LeakSanitizer; several times"},
     {.name = "from",
      .kind = OPT_TEXT,
      .offset = offsetof(struct cmd_heap_opts, input.from),
@@ -42,18 +48,45 @@ static void print_story(FILE *out, const struct cmd_heap_opts *o, const struct h
         heapstory_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
 }
 
+enum { SUPPRESSIONS_MAX_BYTES = 16 << 20 };
+
+static int read_suppressions(const struct opt_list *files, struct suppressions *ret,
+                             struct err *err)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        struct reader in;
+        struct err why;
+        if (reader_open(&in, files->at[i], err) != 0)
+            return -1;
+        struct text all = reader_peek(&in, SUPPRESSIONS_MAX_BYTES + 1);
+        int rc = all.n <= SUPPRESSIONS_MAX_BYTES
+                     ? suppressions_parse(ret, all, &why)
+                     : err_set(&why, EXIT_INPUT, "more than 16 MiB is no list of known leaks");
+        reader_close(&in);
+        if (rc != 0)
+            return err_set(err, why.code, "%s: %s", files->at[i], why.text);
+    }
+    return 0;
+}
+
 static int write_story(const struct cmd_heap_opts *o, const struct input *in, const char *subject,
                        struct err *err)
 {
     struct heapstory story;
     struct publish file;
+    struct suppressions known = {0};
     struct heapstory_view v = {&story, subject, (size_t)o->top};
-    int rc = heapstory_build(&story, in->profile, err);
+    if (read_suppressions(&o->suppressions, &known, err) != 0) {
+        suppressions_done(&known);
+        return -1;
+    }
+    int rc = heapstory_build(&story, in->profile, o->suppressions.n ? &known : NULL, err);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         print_story(file.out, o, &v);
         rc = publish_commit(&file, err);
     }
     heapstory_done(&story);
+    suppressions_done(&known);
     return rc;
 }
 
@@ -96,6 +129,7 @@ const struct command command_heap = {
         "Files of heaptrack, massif, DHAT and LeakSanitizer are shown as well: what such a file "
         "does not know is left out.",
     .examples = "kelvin heap app.kelvin                      # in the terminal\n"
+                "kelvin heap app.kelvin --suppressions known-leaks.supp   # without known leaks\n"
                 "kelvin heap app.kelvin -o heap.html         # one page, with a chart over time\n"
                 "kelvin flame app.kelvin --value leaked -o leaks.svg   # who asked for it",
     .opts = heap_table,

@@ -232,8 +232,8 @@ static void print_heap(const struct heap_facts *h)
             units_scaled(size[1], (double)h->peak, "bytes"),
             units_scaled(size[2], (double)h->leaked, "bytes"));
     if (!h->programs)
-        fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
-              "LD_PRELOAD\n",
+        fputs("  nothing came from the command: it has a malloc of its own, its environment was "
+              "cleared, or its loader ignores LD_PRELOAD\n",
               stderr);
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",

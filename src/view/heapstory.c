@@ -72,6 +72,10 @@ static void add_end_sentence(struct document *d, const struct heapstory *s)
         document_text(d, "Never freed: %s in %s blocks.",
                       units_scaled(n[0], (double)v[STORY_LEAKED], UNIT_BYTES),
                       units_count(n[1], (uint64_t)heapstory_left(v)));
+    if (s->known_leaks)
+        document_text(d, "Known leaks, left out: %s in %s blocks.",
+                      units_scaled(n[0], (double)s->known_bytes, UNIT_BYTES),
+                      units_count(n[1], (uint64_t)s->known_blocks));
     if (s->has[STORY_TEMPORARY] && v[STORY_ALLOCATIONS])
         document_text(d, "Temporary: %.1f%% of the allocations.",
                       100 * (double)v[STORY_TEMPORARY] / (double)v[STORY_ALLOCATIONS]);

@@ -115,6 +115,10 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
         json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
     }
     heapstory_put_values(&j, s, s->value);
+    if (s->known_leaks) {
+        json_put_uint(&j, "suppressed", (uint64_t)s->known_bytes);
+        json_put_uint(&j, "suppressed_blocks", (uint64_t)s->known_blocks);
+    }
     put_odd_frees(&j, s, "unknown_frees", META_UNKNOWN_FREES);
     put_odd_frees(&j, s, "missed_frees", META_MISSED_FREES);
     json_put_uint(&j, "rss_max", (uint64_t)s->rss_max);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Files of other tools, made by those tools where they are installed.
-# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+# shellcheck disable=SC2154,SC2030,SC2031  # kelvin sets output, status, stderr
 load ../lib/helpers
 
 @test "text that is not folded stacks is refused, though a line or two end in a number" {

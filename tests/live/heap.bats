@@ -297,3 +297,114 @@ END
     kelvin heap r.kelvin
     [[ $output != *"nobody was seen"* ]] || fail "$output"
 }
+
+@test "known leaks are left out of what was never freed, and told" {
+    record "$TARGET/heap" plain 2000
+    local leaked
+    leaked=$(sum leaked ';part_leaked ')
+    kelvin heap --format json r.kelvin
+    ! grep -q '"suppressed"' <<<"$output" || fail "$output"
+    printf 'leak:^part_leaked$\n' >lsan.supp
+    printf '{\n known\n Memcheck:Leak\n fun:malloc\n fun:part_leaked\n ...\n fun:main\n}\n' >valgrind.supp
+    for file in lsan.supp valgrind.supp; do
+        kelvin heap --suppressions $file --format json r.kelvin
+        exits 0
+        grep -Eq "\"suppressed\": ?$leaked\\b" <<<"$output" || fail "$file: $leaked" "$output"
+        kelvin heap --suppressions $file r.kelvin
+        [[ $output == *"Known leaks, left out: "* ]] || fail "$output"
+        ! sed -n '/^Never freed/,/^$/p' <<<"$output" | grep -q part_leaked || fail "$output"
+    done
+    printf 'race:x\n' >bad.supp
+    kelvin heap --suppressions bad.supp r.kelvin
+    [[ $status != 0 && $stderr == *"bad.supp: line 1: "* ]] || fail "$status $stderr"
+}
+
+@test "a thousand threads at once: every block of each" {
+    cat >many.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { THREADS = 1000, EACH = 50 };
+static pthread_barrier_t all;
+__attribute__((noinline)) static void *of_thread(void *arg)
+{
+    void *volatile kept[EACH];
+    pthread_barrier_wait(&all);
+    for (int i = 0; i < EACH; i++)
+        kept[i] = malloc(10 + (size_t)i);
+    for (int i = 0; i < EACH; i++)
+        free(kept[i]);
+    return arg;
+}
+int main(void)
+{
+    pthread_t t[THREADS];
+    pthread_attr_t a;
+    pthread_attr_init(&a);
+    pthread_attr_setstacksize(&a, 65536);
+    pthread_barrier_init(&all, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&t[i], &a, of_thread, NULL)) return 1;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(t[i], NULL);
+    return 0;
+}
+END
+    cc -O1 many.c -o many -pthread
+    record ./many
+    [ "$(sum allocations of_thread)" = 50000 ] || fail "$(sum allocations of_thread)" "$stderr"
+    [ "$(sum leaked of_thread)" = 0 ] || fail "$(sum leaked of_thread)"
+    [[ $stderr != *"were lost"* ]] || fail "$stderr"
+}
+
+@test "a storm of forks: every child's block" {
+    cat >storm.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static void of_child(void) { void *volatile p = malloc(123); free(p); }
+int main(void)
+{
+    void *volatile from_parent = malloc(77);
+    for (int i = 0; i < 300; i++) {
+        if (fork() == 0) { of_child(); _exit(0); }
+        if (i % 30 == 29) while (wait(NULL) > 0) ;
+    }
+    while (wait(NULL) > 0) ;
+    free(from_parent);
+    return 0;
+}
+END
+    cc -O1 storm.c -o storm
+    record ./storm
+    [ "$(sum allocations of_child)" = 300 ] || fail "$(sum allocations of_child)" "$stderr"
+    [ "$(sum leaked main)" = 0 ] || fail "$(sum leaked main)"
+}
+
+@test "a program with a malloc of its own is said to be one" {
+    cat >own.c <<'END'
+#include <stddef.h>
+#include <string.h>
+static char pool[1 << 20];
+static size_t used;
+void *malloc(size_t n) { void *p = pool + used; used += (n + 15) & ~(size_t)15; return used <= sizeof pool ? p : NULL; }
+void free(void *p) { (void)p; }
+void *calloc(size_t n, size_t m) { return malloc(n * m); }
+void *realloc(void *p, size_t n) { void *q = malloc(n); if (q && p) memcpy(q, p, n); return q; }
+int main(void) { char *volatile p = malloc(100); return p == NULL; }
+END
+    cc -O0 -fno-builtin own.c -o own
+    kelvin record --heap -o r.kelvin -- ./own
+    exits 0
+    [[ $stderr == *"it has a malloc of its own"* ]] || fail "$stderr"
+}
+
+@test "a setuid program is refused with a reason" {
+    [ "$(id -u)" = 0 ] || skip "needs root to make one"
+    cp /bin/true ./other
+    chown nobody other
+    chmod u+s other
+    kelvin record --heap -o r.kelvin -- ./other
+    [ "$status" != 0 ] || fail "$stderr"
+    [[ $stderr == *setuid* ]] || fail "$stderr"
+}

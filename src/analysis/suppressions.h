@@ -1,0 +1,47 @@
+/*
+ * suppressions.h - known leaks, as files of Valgrind and LeakSanitizer list them.
+ *
+ *     leak:PATTERN              LeakSanitizer: part of any function, file or module of the stack; *
+ * is anything, ^ and $ are the ends {                         Valgrind: frames from the innermost
+ * one on a name Memcheck:Leak fun:g_hash_table_new   the symbol, mangled in C++; * and ? as in a
+ * shell
+ *        ...                    any number of frames
+ *        obj:*libfoo.so*        the module
+ *     }
+ *
+ * Valgrind's stacks begin with malloc or a relative, ours with its caller: a leading fun:malloc
+ * matches no frame. Blocks about other errors than leaks are passed over. match-leak-kinds is not
+ * minded: a recording knows of no kinds.
+ */
+#pragma once
+#include "base/arena.h"
+#include "model/profile.h"
+
+enum suppression_kind {
+    SUPPRESS_FUNCTION,
+    SUPPRESS_MODULE,
+    SUPPRESS_ANY_FRAMES,
+    SUPPRESS_ANYWHERE
+};
+
+struct suppression_line {
+    enum suppression_kind kind;
+    struct text pattern;
+};
+
+struct suppression {
+    size_t first, n; /* in lines */
+};
+
+struct suppressions {
+    VEC(struct suppression) all;
+    VEC(struct suppression_line) lines;
+    struct arena arena;
+};
+
+/* Add what FILE has. Fails with the line that makes no sense. */
+int suppressions_parse(struct suppressions *s, struct text file, struct err *err);
+void suppressions_done(struct suppressions *s);
+
+bool suppressions_match(const struct suppressions *s, const struct profile *p,
+                        struct stack_id stack);
