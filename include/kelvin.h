@@ -301,17 +301,23 @@ template <class integer> KELVIN_INLINE_ struct kelvin_value kelvin_value_(intege
 
 /* Ends when an exception leaves the block as well. */
 struct kelvin_scope_ : kelvin_scope {
-    kelvin_scope_() : kelvin_scope() {}
-    ~kelvin_scope_() { kelvin_scope_end_(this); }
+    kelvin_scope_() : kelvin_scope()
+    {
+    }
+    ~kelvin_scope_()
+    {
+        kelvin_scope_end_(this);
+    }
     kelvin_scope_(const kelvin_scope_ &) = delete;
     kelvin_scope_ &operator=(const kelvin_scope_ &) = delete;
 };
 #define KELVIN_OPEN_(s) struct kelvin_scope_ s
 #else
-#define KELVIN_VALUE_(x)                                                         \
+#define KELVIN_VALUE_(x) \
     _Generic((x), char *: kelvin_text_, const char *: kelvin_text_, float: kelvin_real_, \
              double: kelvin_real_, default: kelvin_integer_)(x)
-#define KELVIN_OPEN_(s) struct kelvin_scope s __attribute__((cleanup(kelvin_scope_end_))) = {0, 0, 0}
+#define KELVIN_OPEN_(s) \
+    struct kelvin_scope s __attribute__((cleanup(kelvin_scope_end_))) = {0, 0, 0}
 #endif
 
 /*
@@ -319,14 +325,15 @@ struct kelvin_scope_ : kelvin_scope {
  * and the keys are string literals; a value is a number or a text, which is copied.
  */
 #define KELVIN_SCOPE(...) KELVIN_SCOPE_(__COUNTER__, __VA_ARGS__)
-#define KELVIN_SCOPE_(n, ...)                                                              \
-    KELVIN_SCOPE_IN_(KELVIN_JOIN_(kelvin_site_, n), KELVIN_JOIN_(kelvin_open_, n),         \
+#define KELVIN_SCOPE_(n, ...)                                                      \
+    KELVIN_SCOPE_IN_(KELVIN_JOIN_(kelvin_site_, n), KELVIN_JOIN_(kelvin_open_, n), \
                      KELVIN_JOIN_(kelvin_done_, n), __VA_ARGS__)
-#define KELVIN_SCOPE_IN_(site, s, done, ...)                                               \
-    static struct kelvin_site site = {KELVIN_FIRST_(__VA_ARGS__, 0), 0};                   \
-    KELVIN_OPEN_(s);                                                                       \
-    const int done __attribute__((unused)) =                                               \
-        KELVIN_ON_ ? KELVIN_PICK_(__VA_ARGS__, 4, x, 3, x, 2, x, 1, x, 0)(&s, &site, __VA_ARGS__) : 0
+#define KELVIN_SCOPE_IN_(site, s, done, ...)                                                      \
+    static struct kelvin_site site = {KELVIN_FIRST_(__VA_ARGS__, 0), 0};                          \
+    KELVIN_OPEN_(s);                                                                              \
+    const int done __attribute__((unused)) =                                                      \
+        KELVIN_ON_ ? KELVIN_PICK_(__VA_ARGS__, 4, x, 3, x, 2, x, 1, x, 0)(&s, &site, __VA_ARGS__) \
+                   : 0
 
 #define KELVIN_FIRST_(first, ...) first
 #define KELVIN_PICK_(name, a, b, c, d, e, f, g, h, n, ...) KELVIN_JOIN_(KELVIN_BEGIN_, n)
@@ -334,30 +341,29 @@ struct kelvin_scope_ : kelvin_scope {
 #define KELVIN_BEGIN_1(s, site, name, k1, v1) kelvin_begin_1_(s, site, k1, KELVIN_VALUE_(v1))
 #define KELVIN_BEGIN_2(s, site, name, k1, v1, k2, v2) \
     kelvin_begin_2_(s, site, k1, KELVIN_VALUE_(v1), k2, KELVIN_VALUE_(v2))
-#define KELVIN_BEGIN_3(s, site, name, k1, v1, k2, v2, k3, v3)                             \
-    kelvin_begin_3_(s, site, k1, KELVIN_VALUE_(v1), k2, KELVIN_VALUE_(v2), k3,            \
-                    KELVIN_VALUE_(v3))
-#define KELVIN_BEGIN_4(s, site, name, k1, v1, k2, v2, k3, v3, k4, v4)                     \
-    kelvin_begin_4_(s, site, k1, KELVIN_VALUE_(v1), k2, KELVIN_VALUE_(v2), k3,            \
-                    KELVIN_VALUE_(v3), k4, KELVIN_VALUE_(v4))
+#define KELVIN_BEGIN_3(s, site, name, k1, v1, k2, v2, k3, v3) \
+    kelvin_begin_3_(s, site, k1, KELVIN_VALUE_(v1), k2, KELVIN_VALUE_(v2), k3, KELVIN_VALUE_(v3))
+#define KELVIN_BEGIN_4(s, site, name, k1, v1, k2, v2, k3, v3, k4, v4)                             \
+    kelvin_begin_4_(s, site, k1, KELVIN_VALUE_(v1), k2, KELVIN_VALUE_(v2), k3, KELVIN_VALUE_(v3), \
+                    k4, KELVIN_VALUE_(v4))
 
 /* The same with a name that is made while the program runs; slower. */
-#define KELVIN_SCOPE_NAMED(name)                                                            \
-    KELVIN_SCOPE_NAMED_(KELVIN_JOIN_(kelvin_open_, __LINE__), KELVIN_JOIN_(kelvin_done_, __LINE__), \
-                        name)
-#define KELVIN_SCOPE_NAMED_(s, done, name)                                                  \
-    KELVIN_OPEN_(s);                                                                        \
+#define KELVIN_SCOPE_NAMED(name)                              \
+    KELVIN_SCOPE_NAMED_(KELVIN_JOIN_(kelvin_open_, __LINE__), \
+                        KELVIN_JOIN_(kelvin_done_, __LINE__), name)
+#define KELVIN_SCOPE_NAMED_(s, done, name) \
+    KELVIN_OPEN_(s);                       \
     const int done __attribute__((unused)) = KELVIN_ON_ ? kelvin_begin_named_(&s, name) : 0
 
 /* Something happened N times more; something is at VALUE now; something happened. */
 #define KELVIN_COUNT(name, n) KELVIN_TELL_(name, count(&kelvin_site_x, (n)))
 #define KELVIN_GAUGE(name, value) KELVIN_TELL_(name, gauge(&kelvin_site_x, (value)))
 #define KELVIN_EVENT(name) KELVIN_TELL_(name, event(&kelvin_site_x))
-#define KELVIN_TELL_(name, call)                                \
-    do {                                                        \
-        static struct kelvin_site kelvin_site_x = {name, 0};    \
-        if (KELVIN_ON_)                                         \
-            kelvin_hooks_->call;                                \
+#define KELVIN_TELL_(name, call)                             \
+    do {                                                     \
+        static struct kelvin_site kelvin_site_x = {name, 0}; \
+        if (KELVIN_ON_)                                      \
+            kelvin_hooks_->call;                             \
     } while (0)
 
 #endif /* KELVIN_OFF */

@@ -34,11 +34,11 @@ struct scopes_name {
 
 struct scopes_thread {
     struct ring_writer writer;
-    uint32_t depth;    /* scopes that are open */
-    uint32_t n_paths;  /* the last path that was given a number */
-    uint32_t ready;    /* 0 = wiped by a fork */
-    uint32_t n_spans;  /* of those that cross threads */
-    volatile bool busy; /* with the table of names */
+    uint32_t depth;                                /* scopes that are open */
+    uint32_t n_paths;                              /* the last path that was given a number */
+    uint32_t ready;                                /* 0 = wiped by a fork */
+    uint32_t n_spans;                              /* of those that cross threads */
+    volatile bool busy;                            /* with the table of names */
     struct scopes_open open[SCOPES_DEPTH_MAX + 1]; /* [0] = the root */
     struct scopes_name names[SCOPES_TABLE];
 };
@@ -51,7 +51,8 @@ extern bool scopes_has_ticks;
 struct scopes_thread *scopes_thread_open(void);
 
 /* The path of NAME below PARENT, made if there is none; 0 = it could not be told. */
-uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t name, const char *text);
+uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t name,
+                          const char *text);
 
 /* One of SCOPES_PARAM_* happened N times. */
 void scopes_trouble(int param, uint64_t n);

@@ -47,6 +47,7 @@
 #define META_POOLED_RUNS "pooled_runs" /* samples are of so many runs, times the mean of one */
 #define META_QUEUED_NS "queued_ns"     /* its first thread could run and had no CPU */
 #define META_RECORDER_NS "recorder_cpu_ns" /* CPU time of the recorder itself */
+#define META_SCOPES_NOTE "scopes_note"     /* what went wrong with the program's scopes */
 #define META_OPTIONS "options"             /* of the recorder */
 #define META_PARTIAL "partial"             /* present when a gate failed; says which */
 

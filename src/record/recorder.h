@@ -74,8 +74,8 @@ struct recorder {
 
     /* inside */
     void *run;
-    struct heap *heap; /* NULL = not asked for */
-    bool heap_busy;    /* there is more to take from it */
+    struct heap *heap;     /* NULL = not asked for */
+    bool heap_busy;        /* there is more to take from it */
     struct scopes *scopes; /* NULL = of a running process, or not installed */
     bool scopes_busy;
     struct processes *processes;

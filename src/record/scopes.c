@@ -1,5 +1,6 @@
 #include "record/scopes_inner.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "record/preload.h"
 
@@ -92,8 +93,7 @@ static size_t take_ring(struct scopes *s, struct ring_reader *rr)
     const struct record *rec;
     size_t n = 0;
     if (ring_peek(rr))
-        ring->thread =
-            processes_thread_called(s->opts.processes, rr->pid, rr->tid, rr->comm);
+        ring->thread = processes_thread_called(s->opts.processes, rr->pid, rr->tid, rr->comm);
     while ((rec = ring_peek(rr))) {
         scopes_take(s, ring, rec);
         ring_take(rr);
@@ -170,6 +170,34 @@ void scopes_start_over(struct scopes *s)
     s->lost_before = rings_lost(&s->rings);
 }
 
+/* "3 scopes never ended, 1 end without a beginning"; nothing where all went well. */
+static void note_trouble(struct scopes *s)
+{
+    const struct scopes_facts *f = scopes_facts(s);
+    const struct {
+        uint64_t n;
+        const char *one, *many;
+    } list[] = {
+        {f->lost, "record lost for want of room", "records lost for want of room"},
+        {f->ringless, "thread found no ring", "threads found no ring"},
+        {f->abandoned, "scope never ended", "scopes never ended"},
+        {f->unbalanced, "end without a beginning", "ends without a beginning"},
+        {f->deep, "scope nested too deeply", "scopes nested too deeply"},
+        {f->nameless, "scope under '" SCOPES_MORE "': too many names in a thread",
+         "scopes under '" SCOPES_MORE "': too many names in a thread"},
+        {f->reentered, "scope of a signal handler left out", "scopes of signal handlers left out"},
+        {f->forgotten, "open span forgotten", "open spans forgotten"},
+        {f->bad, "record made no sense", "records made no sense"},
+    };
+    autobuf struct buf b = {0};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i].n)
+            buf_printf(&b, "%s%llu %s", b.n ? ", " : "", (unsigned long long)list[i].n,
+                       list[i].n == 1 ? list[i].one : list[i].many);
+    if (b.n)
+        meta_set_str(&s->opts.profile->meta, META_SCOPES_NOTE, buf_cstr(&b));
+}
+
 void scopes_stop(struct scopes *s)
 {
     if (s->stopped)
@@ -179,6 +207,7 @@ void scopes_stop(struct scopes *s)
     s->rings.channel->stop = 1;
     scopes_write_points(s, clock_monotonic_ns());
     scopes_describe(s);
+    note_trouble(s);
     s->stopped = true;
 }
 

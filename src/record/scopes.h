@@ -17,7 +17,7 @@ struct scopes_opts {
 };
 
 struct scopes_facts {
-    uint64_t threads;    /* that told something */
+    uint64_t threads; /* that told something */
     uint64_t spans, events, counts;
     uint64_t lost;       /* records that found no room */
     uint64_t ringless;   /* threads that found no ring */

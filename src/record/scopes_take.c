@@ -40,8 +40,8 @@ static void take_path(struct scopes *s, struct scopes_ring *ring, const struct r
 
 /* --- attributes --- */
 
-static void add_attr(struct scopes *s, struct attrs_id *set, struct str_id key,
-                     const uint64_t *at, size_t bytes)
+static void add_attr(struct scopes *s, struct attrs_id *set, struct str_id key, const uint64_t *at,
+                     size_t bytes)
 {
     struct profile *p = s->opts.profile;
     struct attr a = {.key = key};
@@ -190,12 +190,20 @@ static struct scopes_half *half_get(struct scopes *s, uint64_t id)
     return room;
 }
 
+/* It may end in another thread, and overlap with whatever. */
+static struct attrs_id async_attrs(struct profile *p)
+{
+    struct attr a = {.key = profile_add_str(p, text_of("async")), .is_number = true, .number = 1};
+    return attrs_add(&p->attrs, (struct attrs_id){0}, &a);
+}
+
 static void join_halves(struct scopes *s, struct scopes_half *h, uint64_t start, uint64_t end)
 {
     static const int64_t values[2] = {1, 0}; /* no self time: it may wait, or overlap */
     uint64_t length = end > start ? end - start : 0;
     struct row row = {.stack = h->stack,
                       .thread = h->thread,
+                      .attrs = async_attrs(s->opts.profile),
                       .has_time = true,
                       .time_ns = ticks_ns(&s->ticks, start),
                       .duration_ns = ticks_length_ns(&s->ticks, length),
@@ -236,14 +244,14 @@ static struct scopes_counter *counter_get(struct scopes *s, struct scopes_ring *
     if (path->counter)
         return &s->counters.at[path->counter - 1];
     size_t i = 0;
-    while (i < s->counters.n && (s->counters.at[i].name.i != path->name.i ||
-                                 s->counters.at[i].process.i != process.i))
+    while (i < s->counters.n &&
+           (s->counters.at[i].name.i != path->name.i || s->counters.at[i].process.i != process.i))
         i++;
     if (i == s->counters.n) {
         if (i == SCOPES_COUNTERS_MAX)
             return NULL;
         autofree char *name = mem_printf("%.*s", TEXT_ARG(profile_str(p, path->name)));
-        int index = profile_add_counter(p, name, UNIT_COUNT, process);
+        int index = profile_add_counter(p, name, is_gauge ? "" : UNIT_COUNT, process);
         *vec_push(&s->counters) = (struct scopes_counter){
             .name = path->name, .process = process, .is_gauge = is_gauge, .index = index};
     }
@@ -289,10 +297,10 @@ static const struct {
     uint16_t words; /* at least */
     void (*take)(struct scopes *s, struct scopes_ring *ring, const struct record *rec);
 } takers[] = {
-    [SCOPES_PATH] = {2, take_path},   [SCOPES_SPAN] = {3, take_span},
+    [SCOPES_PATH] = {2, take_path},      [SCOPES_SPAN] = {3, take_span},
     [SCOPES_SPAN_WITH] = {3, take_span}, [SCOPES_ATTRS] = {2, take_attrs},
-    [SCOPES_COUNT] = {3, take_number}, [SCOPES_GAUGE] = {3, take_number},
-    [SCOPES_EVENT] = {3, take_event}, [SCOPES_BEGIN] = {3, take_half},
+    [SCOPES_COUNT] = {3, take_number},   [SCOPES_GAUGE] = {3, take_number},
+    [SCOPES_EVENT] = {3, take_event},    [SCOPES_BEGIN] = {3, take_half},
     [SCOPES_END] = {3, take_half},
 };
 

@@ -2,9 +2,9 @@
  * A program with scopes: tokens, each of which goes through layers.
  *
  *     scopes TOKENS LAYERS     spans of "token" > "layer" (attribute index) > "matmul"
- *     scopes odd               longjmp, fork, deep nesting, names of all kinds, spans across threads
- *     scopes many N            N spans as fast as can be
- *     scopes names N           N different names
+ *     scopes odd               longjmp, fork, deep nesting, names of all kinds, spans across
+ * threads scopes many N            N spans as fast as can be scopes names N           N different
+ * names
  */
 #define _GNU_SOURCE
 #include "../../include/kelvin.h"
