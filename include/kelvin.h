@@ -126,8 +126,7 @@ KELVIN_SHARED_ void (*kelvin_pool_alloc_)(const void *, size_t) = NULL;
 KELVIN_SHARED_ void (*kelvin_pool_free_)(const void *) = NULL;
 KELVIN_SHARED_ char kelvin_started_ = 0;
 
-/* Of libc, where it has them: weak, so that a static program links without a warning. */
-extern void *kelvin_dlopen_(const char *, int) __asm__("dlopen") __attribute__((weak));
+/* Of libc, where it has them. dlopen() is asked for by name: static programs are warned of it. */
 extern void *kelvin_dlsym_(void *, const char *) __asm__("dlsym") __attribute__((weak));
 extern char *kelvin_getenv_(const char *) __asm__("secure_getenv") __attribute__((weak));
 
@@ -140,7 +139,9 @@ KELVIN_INLINE_ void kelvin_find_(void *from, const char *name, void *to)
 KELVIN_INLINE_ void kelvin_load_(const char *library)
 {
     const struct kelvin_hooks *(*get)(void) = NULL;
-    void *handle = kelvin_dlopen_(library, 0x1002); /* RTLD_NOW | RTLD_NODELETE */
+    void *(*open)(const char *, int) = NULL;
+    kelvin_find_(NULL, "dlopen", (void *)&open);
+    void *handle = open ? open(library, 0x1002) : NULL; /* RTLD_NOW | RTLD_NODELETE */
     if (!handle)
         return;
     kelvin_find_(handle, KELVIN_HOOKS_SYMBOL, (void *)&get);
@@ -151,7 +152,7 @@ KELVIN_INLINE_ void kelvin_load_(const char *library)
 
 KELVIN_INLINE_ __attribute__((constructor(101))) void kelvin_start_(void)
 {
-    if (kelvin_started_ || !kelvin_dlopen_ || !kelvin_dlsym_ || !kelvin_getenv_)
+    if (kelvin_started_ || !kelvin_dlsym_ || !kelvin_getenv_)
         return;
     kelvin_started_ = 1;
     const char *at = kelvin_getenv_(KELVIN_SCOPES_ENV);

@@ -46,6 +46,25 @@ double scope_sum_sd_ns(const struct scope_sum *s)
     return s->calls > 1 ? sqrt(s->square_ns / (double)(s->calls - 1)) : 0;
 }
 
+/* What is known exactly bounds what a class of the histogram says. */
+static uint64_t bounded(const struct scope_sum *s, uint64_t ns)
+{
+    return ns < s->min_ns ? s->min_ns : ns > s->max_ns ? s->max_ns : ns;
+}
+
+uint64_t scope_sum_quantile_ns(const struct scope_sum *s, double q)
+{
+    return bounded(s, histogram_quantile(&s->times, q));
+}
+
+void scope_sum_interval_ns(const struct scope_sum *s, double q, uint64_t *ret_low,
+                           uint64_t *ret_high)
+{
+    histogram_interval(&s->times, q, ret_low, ret_high);
+    *ret_low = bounded(s, *ret_low);
+    *ret_high = bounded(s, *ret_high);
+}
+
 /* --- names --- */
 
 static struct str_id stack_name(const struct profile *p, struct stack_id stack)

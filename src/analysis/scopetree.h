@@ -47,3 +47,8 @@ void scopetree_done(struct scopetree *t);
 int scopetree_stream(const struct profile *p);
 
 double scope_sum_sd_ns(const struct scope_sum *s);
+
+/* A quantile and its 95 % interval; see histogram.h. */
+uint64_t scope_sum_quantile_ns(const struct scope_sum *s, double q);
+void scope_sum_interval_ns(const struct scope_sum *s, double q, uint64_t *ret_low,
+                           uint64_t *ret_high);

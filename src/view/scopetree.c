@@ -36,7 +36,7 @@ static void cell_quantile(struct document *d, const struct scope_sum *s, double 
     if ((double)s->calls * (1 - q) < 1 && q > 0.5)
         document_cell(d, text_of("-"), 0);
     else
-        cell_ns(d, (double)histogram_quantile(&s->times, q), 0);
+        cell_ns(d, (double)scope_sum_quantile_ns(s, q), 0);
 }
 
 static void cells_of_sum(struct document *d, const struct scopetree *t, const struct scope_sum *s)
@@ -149,7 +149,7 @@ static void add_slowest(struct document *d, const struct scopetree_view *v)
     document_table(d, columns, 6);
     for (size_t i = 0; i < t->flat.n && i < v->top; i++) {
         const struct scope_sum *sum = &t->flat.at[i].sum;
-        uint64_t median = histogram_quantile(&sum->times, 0.5), row = sum->slowest;
+        uint64_t median = scope_sum_quantile_ns(sum, 0.5), row = sum->slowest;
         autofree char *attrs = attrs_text(p, rows->attrs ? rows->attrs[row] : (struct attrs_id){0});
         cell_ns(d, (double)sum->max_ns, 0);
         snprintf(s, sizeof s, "%.1f", median ? (double)sum->max_ns / (double)median : 0);

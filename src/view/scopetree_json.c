@@ -19,10 +19,10 @@ static void put_quantiles(struct json *j, const struct scope_sum *s)
 {
     for (int i = 0; i < QUANTILES; i++) {
         uint64_t low, high;
-        histogram_interval(&s->times, quantiles[i].q, &low, &high);
+        scope_sum_interval_ns(s, quantiles[i].q, &low, &high);
         json_key(j, quantiles[i].name);
         json_open(j, '{');
-        json_put_uint(j, "ns", histogram_quantile(&s->times, quantiles[i].q));
+        json_put_uint(j, "ns", scope_sum_quantile_ns(s, quantiles[i].q));
         json_put_uint(j, "low", low);
         json_put_uint(j, "high", high);
         json_close(j, '}');
@@ -158,7 +158,7 @@ static void csv_row(FILE *out, const char *table, const struct profile *p,
             (unsigned long long)s->total_ns, (unsigned long long)s->self_ns,
             (unsigned long long)s->min_ns, s->mean_ns, scope_sum_sd_ns(s));
     for (int i = 0; i < QUANTILES; i++)
-        fprintf(out, ",%llu", (unsigned long long)histogram_quantile(&s->times, quantiles[i].q));
+        fprintf(out, ",%llu", (unsigned long long)scope_sum_quantile_ns(s, quantiles[i].q));
     fprintf(out, ",%llu\n", (unsigned long long)s->max_ns);
 }
 

@@ -48,7 +48,7 @@ static void draw_quantile(FILE *out, const struct latency_scale *s, const struct
                           double q, const char *name)
 {
     char text[UNITS_MAX];
-    double ns = (double)histogram_quantile(&sum->times, q), x = latency_x(s, ns);
+    double ns = (double)scope_sum_quantile_ns(sum, q), x = latency_x(s, ns);
     fprintf(out,
             "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"><title>%s %s</title></line>\n"
             "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",

@@ -61,7 +61,7 @@ static void names(long n)
 
 static jmp_buf back;
 
-static void leap(void)
+static __attribute__((noinline)) void leap(void)
 {
     KELVIN_SCOPE("left by longjmp");
     longjmp(back, 1);
