@@ -116,4 +116,5 @@ def main():
         globals()["bench_" + name]()
 
 
-main()
+if __name__ == "__main__":
+    main()

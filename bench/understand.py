@@ -117,4 +117,5 @@ def main():
             measure(*row)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,19 @@
  *
  * This is somebody else's program: nothing here prints, ends it, takes a lock or uses its malloc.
  * What cannot be done is left out and counted in the mailbox.
+ *
+ * The handler of the signal makes no system call: it claims a slot of the mailbox with a compare
+ * and swap and copies registers and stack into it. Where no slot is free, the sample is counted.
+ * Stacks are copied only inside memory known to be there, from sp to the end of the thread's stack;
+ * of stacks unknown to us (coroutines, alternate stacks) the kernel copies what there is.
+ *
+ * A sample stands for the CPU time since the one before, because the kernel looks at such timers
+ * only at its tick. The first sample of a thread stands for a tick: a tick meets a short thread
+ * with the probability life / tick.
+ *
+ * Besides signal functions only pthread_create, pthread_setname_np and prctl are wrapped. A program
+ * that uses the signal itself still gets its own. dlopen looks at its caller and is left alone:
+ * when a stack ends in memory that is not known, the recorder reads the maps of the process again.
  */
 #pragma once
 #include "wire/mailbox.h"

@@ -79,7 +79,7 @@ void channel_find(void)
 
 /* --- rings --- */
 
-static bool take(struct ring_writer *w, uint32_t i, uint32_t task)
+static bool channel_take(struct ring_writer *w, uint32_t i, uint32_t task)
 {
     struct ring *ring = channel_ring(channel, i);
     uint32_t is = RING_FREE;
@@ -102,7 +102,7 @@ bool channel_open_ring(struct ring_writer *w, uint32_t task)
     int e = errno;
     bool done = false;
     for (uint32_t i = 0; i < n_rings && !done; i++) {
-        done = take(w, i, task);
+        done = channel_take(w, i, task);
         uint32_t seen = atomic_load(&channel->next_ring);
         while (done && seen < i + 1 &&
                !atomic_compare_exchange_weak(&channel->next_ring, &seen, i + 1))

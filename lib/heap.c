@@ -77,7 +77,7 @@ static size_t pool_size(const void *p)
     return *(const size_t *)(const void *)((const char *)p - 16);
 }
 
-static void *find(const char *name)
+static void *heap_find(const char *name)
 {
     return dlsym(RTLD_NEXT, name);
 }
@@ -89,19 +89,19 @@ static bool find_all(void)
         return false;
     int e = errno;
     finding = true;
-    real.malloc = find("malloc");
-    real.calloc = find("calloc");
-    real.realloc = find("realloc");
-    real.reallocarray = find("reallocarray");
-    real.posix_memalign = find("posix_memalign");
-    real.aligned_alloc = find("aligned_alloc");
-    real.memalign = find("memalign");
-    real.valloc = find("valloc");
-    real.pvalloc = find("pvalloc");
-    real.free_sized = find("free_sized");
-    real.free_aligned_sized = find("free_aligned_sized");
-    real.dlclose = find("dlclose");
-    real.free = find("free");
+    real.malloc = heap_find("malloc");
+    real.calloc = heap_find("calloc");
+    real.realloc = heap_find("realloc");
+    real.reallocarray = heap_find("reallocarray");
+    real.posix_memalign = heap_find("posix_memalign");
+    real.aligned_alloc = heap_find("aligned_alloc");
+    real.memalign = heap_find("memalign");
+    real.valloc = heap_find("valloc");
+    real.pvalloc = heap_find("pvalloc");
+    real.free_sized = heap_find("free_sized");
+    real.free_aligned_sized = heap_find("free_aligned_sized");
+    real.dlclose = heap_find("dlclose");
+    real.free = heap_find("free");
     dlerror(); /* forget what was not found */
     finding = false;
     errno = e;

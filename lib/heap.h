@@ -10,6 +10,17 @@
  * This is somebody else's program: nothing here prints, ends it, takes a lock or uses its malloc.
  * Memory comes from mmap. What belongs to one process is wiped by the kernel when it forks, so that
  * a child starts anew, however it was made.
+ *
+ * A walk from a call needs few kinds of rules, so the agent has a small walk of its own. As soon as
+ * it reaches a frame of the thread's last walk, it compares the return addresses further out with
+ * what lies in their slots, and stops.
+ *
+ * A program tells what it has mapped when it begins and when a walk meets code that it does not
+ * know (dlopen), and waits a bounded time for the rules. After dlclose it asks again. Frees of
+ * blocks that a child inherited are counted as unknown and left out: the blocks are the parent's.
+ *
+ * Samples are drawn by bytes: a block of z bytes with the probability 1 - exp(-z / mean). Frees
+ * look into a filter of 64 KB first, so that those of other blocks cost a load.
  */
 #pragma once
 #include "channel.h"

@@ -223,7 +223,7 @@ struct heap_thread *heap_thread_get(void)
 /* --- records --- */
 
 /* The recorder is gone: from now on the program runs as if nobody had been there. */
-static struct record *give_up(struct heap_thread *t)
+static struct record *heap_thread_give_up(struct heap_thread *t)
 {
     t->ready = false;
     atomic_store(&heap_process->state, HEAP_OFF);
@@ -241,20 +241,20 @@ struct record *heap_reserve(struct heap_thread *t, uint16_t kind, uint16_t words
             return NULL;
         }
         if (!channel_wait(&t->writer))
-            return give_up(t);
+            return heap_thread_give_up(t);
     }
     return r;
 }
 
 /* After the last destructor of a thread nobody would close its ring. */
-static inline void finish(struct heap_thread *t)
+static inline void heap_thread_finish(struct heap_thread *t)
 {
     ring_commit(&t->writer);
     if (__builtin_expect(ended, 0))
         thread_end(t);
 }
 
-static uint32_t stack_of(struct heap_thread *t, const struct heap_call *call)
+static uint32_t heap_thread_stack_of(struct heap_thread *t, const struct heap_call *call)
 {
     if (t->walking)
         return heap_trie_add(heap_process->root, HEAP_END_HANDLER);
@@ -274,7 +274,7 @@ void heap_tell_alloc(void *p, size_t size, const struct heap_call *call)
         return;
     uint64_t at = (uintptr_t)p;
     bool small = size < (1u << HEAP_SIZE_BITS) && !(at & 7);
-    uint32_t node = stack_of(t, call);
+    uint32_t node = heap_thread_stack_of(t, call);
     struct record *r = heap_reserve(t, small ? HEAP_ALLOC : HEAP_ALLOC_LARGE, small ? 3 : 4);
     if (!r)
         return;
@@ -283,7 +283,7 @@ void heap_tell_alloc(void *p, size_t size, const struct heap_call *call)
     r->payload[1] = small ? at >> 3 << HEAP_SIZE_BITS | size : at;
     if (!small)
         r->payload[2] = size;
-    finish(t);
+    heap_thread_finish(t);
 }
 
 bool heap_tell_free(void *p, uint64_t flags)
@@ -305,7 +305,7 @@ bool heap_tell_free(void *p, uint64_t flags)
     if (late)
         r->payload[1] = now;
     t->last_ticks = now;
-    finish(t);
+    heap_thread_finish(t);
     return true;
 }
 
@@ -319,5 +319,5 @@ void heap_tell_kept(void *p)
         return;
     r->own = 0;
     r->payload[0] = t->last_ticks = heap_ticks();
-    finish(t);
+    heap_thread_finish(t);
 }

@@ -152,7 +152,7 @@ static bool restore_fp(struct walk *w, const struct unwind_row *row, uint64_t cf
     return true;
 }
 
-static enum heap_end to_caller(struct walk *w, const struct unwind_row *row, uint64_t cfa)
+static enum heap_end heap_walk_to_caller(struct walk *w, const struct unwind_row *row, uint64_t cfa)
 {
     uint64_t pc;
     if (cfa <= w->sp || !walk_word(w, cfa - WORD, &pc) || !restore_fp(w, row, cfa))
@@ -169,7 +169,7 @@ static enum heap_end by_deref(struct walk *w, const struct unwind_row *row, uint
     uint64_t cfa;
     if (!walk_word(w, base + (uint64_t)(row->cfa_offset * (int64_t)WORD), &cfa))
         return HEAP_END_NO_SENSE;
-    return to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_NUMBER_SHIFT) * WORD);
+    return heap_walk_to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_NUMBER_SHIFT) * WORD);
 }
 
 static enum heap_end by_signal(struct walk *w)
@@ -211,10 +211,10 @@ static enum heap_end walk_step(struct heap_thread *t, struct walk *w)
     w->uses_fp = w->has_fp = false;
     switch (row->cfa) {
     case CFA_SP:
-        return to_caller(w, row, w->sp + offset);
+        return heap_walk_to_caller(w, row, w->sp + offset);
     case CFA_FP:
         w->uses_fp = true;
-        return to_caller(w, row, w->fp + offset);
+        return heap_walk_to_caller(w, row, w->fp + offset);
     case CFA_SP_DEREF:
         return by_deref(w, row, w->sp);
     case CFA_FP_DEREF:

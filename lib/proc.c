@@ -14,7 +14,7 @@ uint64_t proc_now_ns(void)
 
 /* --- paths --- */
 
-static char *put_str(char *to, const char *s)
+static char *proc_put_str(char *to, const char *s)
 {
     while (*s)
         *to++ = *s++;
@@ -29,14 +29,14 @@ static char *put_number(char *to, uint64_t n)
     do
         *--at = (char)('0' + n % 10);
     while (n /= 10);
-    return put_str(to, at);
+    return proc_put_str(to, at);
 }
 
 /* stdio would use malloc. */
 int proc_open_fd_of(uint64_t pid, uint64_t fd)
 {
     char path[80];
-    put_number(put_str(put_number(put_str(path, "/proc/"), pid), "/fd/"), fd);
+    put_number(proc_put_str(put_number(proc_put_str(path, "/proc/"), pid), "/fd/"), fd);
     return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
 }
 

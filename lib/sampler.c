@@ -160,7 +160,7 @@ static void lose_sample(uint64_t ns)
         agent.box->stop = 1;
 }
 
-static void take_sample(const siginfo_t *info, const void *ucontext)
+static void sampler_take_sample(const siginfo_t *info, const void *ucontext)
 {
     uint32_t slot;
     if (agent.box->stop) {
@@ -195,7 +195,7 @@ static void on_signal(int sig, siginfo_t *info, void *ucontext)
     if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &agent)
         pass_on(sig, info, ucontext);
     else if (self.armed)
-        take_sample(info, ucontext);
+        sampler_take_sample(info, ucontext);
     errno = e;
 }
 

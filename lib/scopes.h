@@ -4,8 +4,15 @@
  *     scopes.c         what kelvin.h calls
  *     scopes_thread.c  a ring and a table of names for each thread
  *
- * It is loaded by the program itself, when it starts under a recorder. Nothing here blocks: what
- * finds no room is counted.
+ * It is loaded by the program itself: a constructor in kelvin.h calls dlopen where the environment
+ * has KELVIN_SCOPES. So programs without the header take no notice, nothing is preloaded, and the
+ * linker's rules for weak symbols do not matter. Nothing here blocks: what finds no room is
+ * counted.
+ *
+ * Scopes that lie below the stack pointer when another begins were left by longjmp and are dropped;
+ * so is what is inside a scope that ends. Memory of threads is wiped by the kernel when a process
+ * forks: a child takes a ring of its own. Texts of attributes are told when a scope begins, as they
+ * may be gone at its end.
  */
 #pragma once
 #include "../include/kelvin.h"

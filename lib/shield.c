@@ -67,7 +67,7 @@ static const sigset_t *without(const sigset_t *set, sigset_t *copy)
     return copy;
 }
 
-static const sigset_t *masked(int how, const sigset_t *set, sigset_t *copy)
+static const sigset_t *shield_masked(int how, const sigset_t *set, sigset_t *copy)
 {
     return how == SIG_UNBLOCK ? set : without(set, copy);
 }
@@ -75,13 +75,13 @@ static const sigset_t *masked(int how, const sigset_t *set, sigset_t *copy)
 AGENT_API int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
     sigset_t copy;
-    return NEXT(sigmask_fn, "sigprocmask")(how, masked(how, set, &copy), old);
+    return NEXT(sigmask_fn, "sigprocmask")(how, shield_masked(how, set, &copy), old);
 }
 
 AGENT_API int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
     sigset_t copy;
-    return shield_next_sigmask(how, masked(how, set, &copy), old);
+    return shield_next_sigmask(how, shield_masked(how, set, &copy), old);
 }
 
 AGENT_API int sigwait(const sigset_t *set, int *ret_sig)

@@ -3,6 +3,9 @@
 #
 # --rewrite makes what comes out now the expected result: look at the difference before a commit.
 # NAME.EXT.args, where there is one, holds further options for `kelvin fold`.
+#
+# tests/golden/views/NAME.cmd holds command lines for kelvin, IN/ stands for tests/golden/views/input/:
+# what they print, with each exit code, must be what NAME.cmd.expected holds.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 kelvin=${KELVIN:-${B:-build}/kelvin}
@@ -10,11 +13,30 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 inputs() {
-    find tests/golden -type f ! -name '*.expected' ! -name '*.args' ! -name '.*' ! -name '*.md' | LC_ALL=C sort
+    find tests/golden -type f ! -name '*.expected' ! -name '*.args' ! -name '.*' ! -name '*.md' ! -path '*/views/input/*' |
+        LC_ALL=C sort
+}
+
+# The version is not what these are about.
+views() {
+    local words code version
+    version=$("$kelvin" --version | head -n 1)
+    while read -ra words; do
+        echo "\$ kelvin ${words[*]}"
+        NO_COLOR=1 "$kelvin" "${words[@]//IN\//tests\/golden\/views\/input\/}" </dev/null 2>&1
+        code=$?
+        [ $code = 0 ] || echo "(exit code $code)"
+        echo
+    done <"$1" | sed "s/$version/kelvin VERSION/" >"$tmp/out"
+    : >"$tmp/err"
 }
 
 fold() {
     local args=()
+    if [[ $1 = *.cmd ]]; then
+        views "$1"
+        return
+    fi
     [ -f "$1.args" ] && read -ra args <"$1.args"
     "$kelvin" fold "$1" "${args[@]}" >"$tmp/out" 2>"$tmp/err"
 }

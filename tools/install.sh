@@ -1,5 +1,6 @@
 #!/bin/bash
 # Put the program, its libraries and headers, man pages, completion and pages in place, or take them away again.
+# `make deb` calls it too and adds Debian's own pages: debhelper would bring a hundred packages for one without scripts or services.
 # Usage: B=build DESTDIR= PREFIX=/usr/local LIBDIR=PREFIX/lib tools/install.sh install|uninstall
 set -euo pipefail
 cd "$(dirname "$0")/.." || exit

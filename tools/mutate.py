@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
 """Break the code in small ways, one at a time, and see whether a test notices.
 
-Usage: tools/mutate.py [-n N] [--seed S] [--jobs J] [--unit-only] [--files GLOB] [--list]
+Usage: tools/mutate.py [-n N] [--seed S] [--jobs J] [--unit-only] [--files GLOB] [--log FILE] [--list]
 
 Mutants flip a comparison, swap && and ||, add one to a whole number, or drop a statement, in the
 rooms analysis, stats, bench, unwind and model. Which ones is decided by the seed alone. Each is
 compiled to an object of its own in a scratch folder, linked with the unit tests that use that file
 and, if these pass, with kelvin itself for the golden files and the command-line tests of its room.
-The first test that fails kills it. A mutant that gives the same machine code is no mutant; one
-that does not compile is not counted either.
+The first test that fails kills it; a failing command-line test must fail again with the mutant and
+pass without it, as a busy machine makes some fail too. A mutant that gives the same machine code is
+no mutant; one that does not compile is not counted either.
+
+All mutants meet the quick tests first, then those that are left the slow ones. Every result goes to
+a log at once, and a second call continues from there: results hold for one text of the mutated file.
+With --again the survivors in the log are tried once more, for tests that were written since.
+
+tests/mutants/equivalent lists mutants that change nothing that a caller or user could see, each with
+its reason. They are printed and counted apart.
 
 Needs what `make all unit targets` builds; `make mutants` does that first.
 """
@@ -16,6 +24,8 @@ import argparse
 import collections
 import concurrent.futures
 import glob
+import hashlib
+import json
 import os
 import pathlib
 import random
@@ -26,17 +36,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOMS = ["analysis", "stats", "bench", "unwind", "model"]
-# Command-line tests that lead through a room.
+# Command-line tests that lead through a room, those that are most likely to notice first.
 CLI = {
-    "analysis": ["quality", "report", "check", "diff", "flame", "annotate", "kelvin"],
-    "stats": ["bench", "baseline", "history", "report", "diff"],
-    "bench": ["bench", "baseline"],
-    "unwind": ["kelvin"],
-    "model": ["kelvin", "house", "report", "pprof", "baseline"],
+    "analysis": ["report", "diff", "check", "flame", "quality", "annotate", "select", "names", "equal", "simd", "house"],
+    "stats": ["report", "diff", "history", "check", "baseline", "bench", "equal"],
+    "bench": ["baseline", "bench", "benchlib", "history"],
+    "unwind": ["kelvin", "symbol", "formats"],
+    "model": ["report", "diff", "select", "pprof", "baseline", "formats", "house", "equal", "kelvin"],
 }
+EQUIVALENT = "tests/mutants/equivalent"
 
 Mutant = collections.namedtuple("Mutant", "kind file line start end old new")
 
@@ -119,14 +131,26 @@ class Bench:
         self.test_libs = shlex.split(os.environ["TEST_LIBS"])
         flags = shlex.split((self.build / ".flags").read_text())
         self.cc = [f for f in flags if f != "-g"] + ["-w"]
+        self.linker = ["-fuse-ld=mold"] if shutil.which("mold") else []
         self.lib = self.build / "libkelvin.a"
         self.front = sorted(map(str, [*(self.build / "src/cmd").glob("*.o"), self.build / "src/main.o"]))
         self.tests = {}  # name: (object, names of archive members, seconds)
+        self.whole = {}  # source: what it compiles to without a mutant
+        self.lock = threading.Lock()
 
     def compile(self, source, target):
         done = subprocess.run([*self.cc, "-c", "-o", str(target), str(source)],
                               capture_output=True, text=True)
         return done.returncode == 0
+
+    def same_code(self, source, mutated):
+        """Whether a mutant's object is that of the source as it is, but for debug information."""
+        with self.lock:
+            if source not in self.whole:
+                target = self.scratch / (source.stem + ".whole.o")
+                self.compile(source, target)
+                self.whole[source] = code_of(target)
+        return self.whole[source] == code_of(mutated)
 
     def prepare_test(self, source):
         """Compile a test once, and note which files of the library it uses and how long it takes."""
@@ -145,7 +169,7 @@ class Bench:
         self.tests[name] = (target, members, time.monotonic() - start)
 
     def link(self, program, objects, libs, more=()):
-        subprocess.run([*self.cc, *more, "-o", str(program), *map(str, objects), str(self.lib), *libs,
+        subprocess.run([*self.cc, *self.linker, *more, "-o", str(program), *map(str, objects), str(self.lib), *libs,
                         *self.libs], check=True, capture_output=True)
 
     @staticmethod
@@ -166,16 +190,11 @@ class Bench:
             process.wait()
 
 
-def same_code(a, b):
-    """Whether two objects are the same but for debug information."""
-    images = []
-    for path in (a, b):
-        image = pathlib.Path(str(path) + ".code")
-        subprocess.run(["objcopy", "--strip-debug", "--remove-section=.comment", str(path), str(image)],
-                       check=True)
-        images.append(image.read_bytes())
-        image.unlink()
-    return images[0] == images[1]
+def code_of(path):
+    image = pathlib.Path(str(path) + ".code")
+    subprocess.run(["objcopy", "--strip-debug", "--remove-section=.comment", str(path), str(image)],
+                   check=True)
+    return image.read_bytes()
 
 
 # --- judging ---
@@ -196,46 +215,121 @@ def judge_unit(bench, folder, mutated, stem):
     return None
 
 
+def first_failure(path, env, limit_s, only=None):
+    """Run a bats file up to its first failing test: the test's name, or None."""
+    command = ["bats", "--tap", *(["--filter", "^" + re.escape(only) + "$"] if only else []), str(path)]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, env={**os.environ, **env}, text=True,
+                               start_new_session=True)
+
+    def stop():
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    watch = threading.Timer(limit_s, stop)
+    watch.start()
+    failed = ended = None
+    for line in process.stdout:
+        ended = re.match(r"(?:not )?ok \d+ (.*?)(?: # skip.*)?$", line)
+        if line.startswith("not ok"):
+            failed = ended[1]
+            break
+    watch.cancel()
+    stop()
+    process.stdout.close()
+    process.wait()
+    return failed
+
+
 def judge_program(bench, folder, mutated, room):
     kelvin = folder / "kelvin"
     bench.link(kelvin, [*bench.front, mutated], [])
-    for name in ("libkelvin-agent.so", "libkelvin_bench.a", "tests"):
+    for name in ("libkelvin-agent.so", "libkelvin-heap.so", "libkelvin_bench.a", "tests"):
         (folder / name).symlink_to((bench.build / name).resolve())
-    env = {"KELVIN": str(kelvin)}
-    if bench.run(["sh", "-c", "! tools/golden.sh | grep -q '^not ok'"], 300, env) != 0:
+    broken, whole = {"KELVIN": str(kelvin)}, {"KELVIN": str((bench.build / "kelvin").resolve())}
+    if bench.run(["sh", "-c", "! tools/golden.sh | grep -q '^not ok'"], 600, broken) != 0:
         return "golden"
     for name in CLI[room]:
-        if bench.run(["bats", f"tests/cli/{name}.bats"], 900, env) != 0:
-            return name + ".bats"
+        path = f"tests/cli/{name}.bats"
+        failed = first_failure(path, broken, 1200)
+        if failed and first_failure(path, broken, 600, failed) and not first_failure(path, whole, 600, failed):
+            return f"{name}.bats: {failed}"
     return None
 
 
-def judge(bench, number, m):
-    """("killed", by whom), or ("survived", ""), "equal" or "stillborn"."""
+def judge(bench, number, m, slow):
+    """("killed", by whom), or ("survived", ""), "equal" or "stillborn". SLOW: the program's tests."""
     source = pathlib.Path(m.file)
     text = source.read_text()
     folder = bench.scratch / f"mutant-{number}"
     folder.mkdir()
     try:
-        broken, mutated, whole = folder / source.name, folder / "mutated.o", folder / "whole.o"
+        broken, mutated = folder / source.name, folder / "mutated.o"
         broken.write_text(text[: m.start] + m.new + text[m.end:])
         if not bench.compile(broken, mutated):
             return "stillborn", ""
-        bench.compile(source, whole)
-        if same_code(mutated, whole):
+        if not slow and bench.same_code(source, mutated):
             return "equal", ""
-        by = judge_unit(bench, folder, mutated, source.stem)
-        if not by and not bench.args.unit_only:
+        if slow:
             by = judge_program(bench, folder, mutated, source.parts[1])
+        else:
+            by = judge_unit(bench, folder, mutated, source.stem)
         return ("killed", by) if by else ("survived", "")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+class Log:
+    """Results by mutant, kept in a file as they come."""
+
+    def __init__(self, path):
+        self.path, self.results, self.lock = pathlib.Path(path), {}, threading.Lock()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                entry = json.loads(line)
+                self.results[entry["key"]] = entry["verdict"], entry["by"], entry["stage"]
+
+    @staticmethod
+    def key(m):
+        text = hashlib.sha256(pathlib.Path(m.file).read_bytes()).hexdigest()[:16]
+        return f"{m.file} {text} {m.start} {m.kind}"
+
+    def add(self, m, verdict, by, stage):
+        entry = {"key": self.key(m), "verdict": verdict, "by": by, "stage": stage}
+        with self.lock, self.path.open("a") as out:
+            self.results[entry["key"]] = verdict, by, stage
+            out.write(json.dumps(entry) + "\n")
+
+    def find(self, m):
+        return self.results.get(self.key(m), (None, "", ""))
+
+
+def read_equivalent():
+    """The list: FILE: LINE OF CODE | OLD -> NEW | REASON. Lines of code are found by their text."""
+    listed = {}
+    path = pathlib.Path(EQUIVALENT)
+    for line in path.read_text().splitlines() if path.exists() else []:
+        if line.strip() and not line.startswith("#"):
+            place, change, reason = line.rsplit(" | ", 2)
+            listed[place.strip(), change.strip()] = reason.strip()
+    return listed
+
+
+def change_of(m):
+    return " ".join(m.old.split()) + " -> " + ("(dropped)" if m.kind == "statement" else m.new)
+
+
+def place_of(m):
+    text = pathlib.Path(m.file).read_text()
+    line = text[text.rfind("\n", 0, m.start) + 1: text.find("\n", m.start)]
+    return f"{m.file}: {' '.join(line.split())}"
+
+
 def show(m, verdict, by):
-    old = " ".join(m.old.split())
-    new = "(dropped)" if m.kind == "statement" else m.new
-    print(f"{verdict.upper() if verdict == 'survived' else verdict:9} {m.file}:{m.line}: {old} -> {new}"
+    print(f"{verdict.upper() if verdict == 'survived' else verdict:10} {m.file}:{m.line}: {change_of(m)}"
           + (f"  by {by}" if by else ""), flush=True)
 
 
@@ -243,27 +337,70 @@ def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("-n", type=int, default=200, help="mutants that compile and differ (200)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count()))
     parser.add_argument("--unit-only", action="store_true", help="no golden files, no bats")
     parser.add_argument("--files", help="only files that match, such as 'src/bench/ver*.c'")
+    parser.add_argument("--log", help="where results are kept (build/mutants/SEED.log)")
+    parser.add_argument("--again", action="store_true", help="try the survivors in the log once more")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
     return parser.parse_args()
 
 
-def run_all(bench, queue, n):
-    """Judge from the front of the queue until N count. The order decides, not who is done first."""
-    counts = collections.Counter()
+def judge_quick(bench, log, queue, n):
+    """The first N of the queue that count, each judged by the unit tests. The order decides, not who is done first."""
+    chosen, at, counts = [], 0, collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(bench.args.jobs) as pool:
-        at = 0
-        while at < len(queue) and counts["killed"] + counts["survived"] < n:
-            wave = queue[at: at + min(bench.args.jobs * 2, n - counts["killed"] - counts["survived"])]
-            results = pool.map(lambda job: judge(bench, *job), enumerate(wave, at))
-            for m, (verdict, by) in zip(wave, results):
-                counts[verdict] += 1
+        while at < len(queue) and len(chosen) < n:
+            wave = queue[at: at + min(bench.args.jobs * 4, n - len(chosen))]
+
+            def one(job):
+                number, m = job
+                verdict, by, stage = log.find(m)
+                if verdict is None or (verdict == "survived" and bench.args.again):
+                    verdict, by = judge(bench, number, m, False)
+                    log.add(m, verdict, by, "unit")
+                return verdict, by
+
+            for m, (verdict, by) in zip(wave, pool.map(one, enumerate(wave, at))):
                 if verdict in ("killed", "survived"):
-                    show(m, verdict, by)
+                    chosen.append(m)
+                    show(m, verdict if verdict == "killed" else "left", by)
+                else:
+                    counts[verdict] += 1
             at += len(wave)
-    return counts
+    return chosen, counts
+
+
+def judge_slow(bench, log, chosen, listed):
+    """The program's tests, for the mutants that the unit tests let pass."""
+    def one(job):
+        number, m = job
+        verdict, by, stage = log.find(m)
+        if stage == "unit":
+            verdict, by = judge(bench, f"slow-{number}", m, True)
+            log.add(m, verdict, by, "program")
+        show(m, verdict, by)
+
+    left = [m for m in chosen if log.find(m)[0] == "survived" and (place_of(m), change_of(m)) not in listed]
+    with concurrent.futures.ThreadPoolExecutor(bench.args.jobs) as pool:
+        list(pool.map(one, enumerate(left)))
+
+
+def sum_up(log, chosen, counts, listed):
+    for m in chosen:
+        verdict = log.find(m)[0]
+        reason = listed.get((place_of(m), change_of(m)))
+        if verdict == "survived" and reason:
+            verdict = "equivalent"
+            show(m, verdict, "")
+            print(f"{'':10} {reason}")
+        counts[verdict] += 1
+    done = counts["killed"] + counts["survived"]
+    print(f"{len(chosen)} mutants: {counts['killed']} killed, {counts['survived']} survived, "
+          f"{counts['equivalent']} equivalent; not counted: {counts['equal']} with equal code, "
+          f"{counts['stillborn']} that do not compile")
+    print(f"kill rate {100 * counts['killed'] / done if done else 0:.1f} % "
+          f"({100 * counts['killed'] / len(chosen) if chosen else 0:.1f} % with equivalent ones)")
 
 
 def main():
@@ -277,15 +414,17 @@ def main():
         for m in queue[: args.n]:
             show(m, "mutant", "")
         return 0
+    os.nice(10)
+    listed = read_equivalent()
     with tempfile.TemporaryDirectory(prefix="kelvin-mutants-") as scratch:
         bench = Bench(args, pathlib.Path(scratch))
+        log = Log(args.log or bench.build / "mutants" / f"{args.seed}.log")
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             list(pool.map(bench.prepare_test, sorted(glob.glob("tests/unit/test_*.c"))))
-        counts = run_all(bench, queue, args.n)
-    done = counts["killed"] + counts["survived"]
-    print(f"{done} mutants: {counts['killed']} killed, {counts['survived']} survived; "
-          f"not counted: {counts['equal']} with equal code, {counts['stillborn']} that do not compile")
-    print(f"kill rate {100 * counts['killed'] / done if done else 0:.1f} %")
+        chosen, counts = judge_quick(bench, log, queue, args.n)
+        if not args.unit_only:
+            judge_slow(bench, log, chosen, listed)
+    sum_up(log, chosen, counts, listed)
     return 0
 
 

@@ -5,6 +5,11 @@
  * A kind of entry (benchmark, equivalence...) is a struct of functions. At start entries become
  * jobs, one for each value of their parameter; jobs that were asked for are run in the order in
  * which they were written down.
+ *
+ * Behind include/kelvin_bench.h. BENCH() defines a function and a constructor that enters it in a
+ * list, so nothing has to be listed twice. Only kelvin_* leaves the library: its objects are joined
+ * by `ld -r` and all hidden names made local, so that it can use src/base and src/stats in a
+ * program that has a buf_add() of its own.
  */
 #pragma once
 #include "../../include/kelvin_bench.h"

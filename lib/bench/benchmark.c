@@ -9,17 +9,30 @@
 struct finding {
     double ns; /* of one iteration, what the loop costs taken off */
     struct interval interval;
+    double cpu_ns;      /* the same in CPU time; NAN = not known */
     double overhead_ns; /* that was taken off */
+    bool is_empty;      /* cannot be told from an empty loop */
     double r2;
     size_t outliers;
 };
+
+/* The slope of the line through the origin, what the loop costs taken off. */
+static double cpu_of(const struct loop_result *r)
+{
+    double xx = 0, xy = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        xx += r->counts[i] * r->counts[i];
+        xy += r->counts[i] * r->cpu_times[i];
+    }
+    return r->has_cpu && xx > 0 ? fmax(xy / xx - r->loop_cpu_ns, 0) : NAN;
+}
 
 /*
  * What a loop costs depends on where it lies in memory and on what it overlaps with: beside a slow
  * instruction it is free, on another side of a cache line it can take a cycle more. So the
  * interval is wider by what was taken off, at both ends. A pause is known better: a tenth.
  */
-static void evaluate(struct finding *f, const struct loop_result *r)
+static void benchmark_evaluate(struct finding *f, const struct loop_result *r)
 {
     struct slope line;
     struct repeats_summary summary;
@@ -33,6 +46,8 @@ static void evaluate(struct finding *f, const struct loop_result *r)
     f->ns = fmax(line.slope - f->overhead_ns, 0);
     f->interval.low = fmax(line.interval.low - f->overhead_ns - doubt_ns, 0);
     f->interval.high = fmax(line.interval.high - f->overhead_ns + doubt_ns, f->ns + doubt_ns);
+    f->cpu_ns = cpu_of(r);
+    f->is_empty = f->interval.low <= 0;
     f->r2 = r->flat ? NAN : line.r2;
     f->outliers = summary.mild_low + summary.mild_high + summary.severe_low + summary.severe_high;
 }
@@ -75,6 +90,8 @@ static void put_record(struct json *j, const struct job *job, const struct loop_
     key_number(j, "ns", f->ns);
     key_number(j, "low", f->interval.low);
     key_number(j, "high", f->interval.high);
+    if (!isnan(f->cpu_ns))
+        key_number(j, "cpu_ns", f->cpu_ns);
     key_number(j, "overhead_ns", f->overhead_ns);
     key_number(j, "r2", f->r2);
     key_number(j, "items", r->items);
@@ -100,8 +117,8 @@ static void rates(char *s, size_t size, const struct loop_result *r, double ns)
 static void say_head(struct session *s)
 {
     if (!s->has_head)
-        session_say(s, "%-*s  %10s  %-22s  %-6s  %-10s  %s\n", s->name_width, "benchmark", "time",
-                    "95 % interval", "R^2", "outliers", "throughput");
+        session_say(s, "%-*s  %10s  %-22s  %10s  %-6s  %-10s  %s\n", s->name_width, "benchmark",
+                    "time", "95 % interval", "CPU time", "R^2", "outliers", "throughput");
     s->has_head = true;
 }
 
@@ -109,33 +126,40 @@ static void say_head(struct session *s)
 static void say_row(struct session *s, const struct job *job, const struct loop_result *r,
                     const struct finding *f)
 {
-    char time[UNITS_MAX], interval[UNITS_MAX], r2[16] = "-", outliers[32], rate[2 * UNITS_MAX + 4];
-    double ns = f->interval.low > 0 ? f->ns : 0;
-    table_time(time, ns, (f->interval.high - f->interval.low) / 2);
+    char time[UNITS_MAX], cpu[UNITS_MAX] = "-", interval[UNITS_MAX], r2[16] = "-", outliers[32],
+                          rate[2 * UNITS_MAX + 4];
+    double ns = f->is_empty ? 0 : f->ns, half = (f->interval.high - f->interval.low) / 2;
+    table_time(time, ns, half);
+    if (!isnan(f->cpu_ns))
+        table_time(cpu, f->is_empty ? 0 : f->cpu_ns, fmax(f->cpu_ns, 1) / 100);
     table_interval(interval, ns, f->interval.low, f->interval.high);
     if (!isnan(f->r2))
         snprintf(r2, sizeof r2, "%.4f", f->r2);
     snprintf(outliers, sizeof outliers, "%zu of %zu", f->outliers, r->n);
     rates(rate, sizeof rate, r, ns);
     say_head(s);
-    session_say(s, "%-*s  %10s  %-22s  %-6s  %-*s%s\n", s->name_width, job->name, time, interval,
-                r2, *rate ? 12 : 0, outliers, rate);
+    session_say(s, "%-*s  %10s  %-22s  %10s  %-6s  %-*s%s\n", s->name_width, job->name, time,
+                interval, cpu, r2, *rate ? 12 : 0, outliers, rate);
+    if (f->is_empty)
+        session_say(s,
+                    "%-*s  takes no longer than an empty loop: the compiler may have removed the "
+                    "work (KELVIN_KEEP its result, KELVIN_HIDE its input)\n",
+                    s->name_width, "");
 }
 
 /* A mean over rounds that others interrupted is too long, and no statistics can mend that. */
 static void benchmark_finish(struct session *s)
 {
     if (s->rounds > 0 && s->disturbed > s->rounds / 4)
-        session_say(
-            s,
-            "The machine was busy: in %.0f %% of all rounds another program had the CPU for "
-            "a while, so these times are too long.\n",
-            100 * s->disturbed / s->rounds);
+        session_say(s,
+                    "The machine was busy: in %.0f %% of all rounds another process took the CPU "
+                    "for a while. The times are too long; CPU time leaves such waits out.\n",
+                    100 * s->disturbed / s->rounds);
 }
 
 /* --- the kind --- */
 
-static int expand(const struct kelvin_entry *e, struct jobs *to, struct err *err)
+static int benchmark_expand(const struct kelvin_entry *e, struct jobs *to, struct err *err)
 {
     const struct kelvin_benchmark *b = (const struct kelvin_benchmark *)e;
     if (b->shape == KELVIN_ONCE) {
@@ -180,7 +204,7 @@ static int benchmark_run(struct session *s, const struct job *job, struct err *e
     struct finding f;
     int status = benchmark_measure(s, job, &r, err);
     if (status == 0) {
-        evaluate(&f, &r);
+        benchmark_evaluate(&f, &r);
         s->rounds += (double)r.n;
         s->disturbed += (double)r.disturbed;
         struct json *j = session_record(s);
@@ -197,7 +221,7 @@ static int benchmark_run(struct session *s, const struct job *job, struct err *e
 
 static const struct kind benchmark_kind = {
     .word = "benchmark",
-    .expand = expand,
+    .expand = benchmark_expand,
     .describe = put_name,
     .run = benchmark_run,
     .finish = benchmark_finish,

@@ -39,7 +39,7 @@ int equal_name_width(const struct session *s)
 
 /* --- refusals --- */
 
-static int refuse(struct err *err, const char *why, const char *what)
+static int equal_refuse(struct err *err, const char *why, const char *what)
 {
     return err_set(err, EXIT_ERROR, "refused: %s%s", why, what);
 }
@@ -72,15 +72,16 @@ static int check_worth(const struct proof *p, struct err *err)
         varies |= s->varies;
     }
     if (!p->c->asked_for_side)
-        return refuse(err, "the body does not use KELVIN_SIDE", "");
+        return equal_refuse(err, "the body does not use KELVIN_SIDE", "");
     if (!seen)
-        return refuse(err, "no results: report them with kelvin_result_*() or kelvin_out_*()", "");
+        return equal_refuse(err, "no results: report them with kelvin_result_*() or kelvin_out_*()",
+                            "");
     if (!varies)
-        return refuse(err, "the outputs are the same for all inputs: ",
-                      "what is compared does not depend on what is computed");
+        return equal_refuse(err, "the outputs are the same for all inputs: ",
+                            "what is compared does not depend on what is computed");
     if (!p->is_called)
-        return refuse(err, "the body never calls the function that KELVIN_SIDE gives: ",
-                      "the candidate was not tested");
+        return equal_refuse(err, "the body never calls the function that KELVIN_SIDE gives: ",
+                            "the candidate was not tested");
     return 0;
 }
 
@@ -273,7 +274,7 @@ static void say_failure(const struct proof *p, bool is_pinned)
 
 /* --- running --- */
 
-static int give_up(const struct proof *p, struct err *err)
+static int equal_give_up(const struct proof *p, struct err *err)
 {
     return err_set(err, EXIT_ERROR, "refused: %s", p->failure.text);
 }
@@ -283,7 +284,7 @@ static int prove(struct proof *p, struct err *err)
     bool is_pinned = !try_pinned(p);
     if (is_pinned || !try_all(p)) {
         if (p->failure.way == WAY_MISUSE)
-            return give_up(p, err);
+            return equal_give_up(p, err);
         /* To wait again and again for what does not return would take hours. */
         if (!is_pinned && p->failure.fault.signal != GUARD_HANG)
             case_shrink(p->c, &p->failure);

@@ -12,6 +12,14 @@
  *     equal_print.c    failures for people and as code
  *     equal.c          a proof from the first case to the verdict
  *     race.c           which one is faster
+ *
+ * A body draws its inputs through calls, so it is plain C with plain types and the library sees
+ * everything: it records the draws on a tape, plays them again for the other side, and shrinks by
+ * editing the tape. The library hands out the function under test, which makes three refusals
+ * possible: the same function twice, one that is never called (it is given an address that faults),
+ * and a wrong result that nobody notices. A fault in a guarded call is left by siglongjmp from an
+ * alternate stack without saving the signal mask: no system call per case, so a million take
+ * seconds.
  */
 #pragma once
 #include "base/buf.h"

@@ -24,7 +24,7 @@ double bits_number(enum kelvin_type type, uint64_t bits)
 }
 
 /* Floating-point numbers in the order of their size, neighbours one apart, -0 and 0 the same. */
-static int64_t rank(enum kelvin_type type, uint64_t bits)
+static int64_t equal_compare_rank(enum kelvin_type type, uint64_t bits)
 {
     int64_t sign = type == KELVIN_F32_ ? (int64_t)1 << 31 : INT64_MIN;
     int64_t magnitude = (int64_t)(bits & ~(uint64_t)sign);
@@ -35,7 +35,7 @@ static bool is_within(enum kelvin_type type, uint64_t a, uint64_t b, const struc
 {
     double x = bits_number(type, a), y = bits_number(type, b);
     if (t->how == KELVIN_ULP && type_is_float(type)) {
-        int64_t i = rank(type, a), j = rank(type, b);
+        int64_t i = equal_compare_rank(type, a), j = equal_compare_rank(type, b);
         /* Of unlike signs the distance needs all 64 bits. */
         return (double)(i > j ? (uint64_t)i - (uint64_t)j : (uint64_t)j - (uint64_t)i) <= t->limit;
     }

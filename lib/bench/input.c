@@ -176,7 +176,7 @@ static double special(struct dice *d, unsigned values, bool is_float)
     }
 }
 
-static void store(struct input_kind kind, uint8_t *at, size_t i, double v)
+static void input_store(struct input_kind kind, uint8_t *at, size_t i, double v)
 {
     float f = (float)v;
     if (kind.type == KELVIN_F32_)
@@ -191,7 +191,7 @@ static void sprinkle(struct dice *d, struct input_kind kind, uint8_t *at, size_t
     uint64_t how = dice_roll(d) % 16;
     size_t count = how < 8 ? 0 : how < 12 ? 1 : how < 15 ? 1 + dice_below(d, n / 4 + 1) : n;
     for (; count; count--)
-        store(kind, at, dice_below(d, n), special(d, kind.values, kind.type == KELVIN_F32_));
+        input_store(kind, at, dice_below(d, n), special(d, kind.values, kind.type == KELVIN_F32_));
 }
 
 static void fill_floats(struct dice *d, struct input_kind kind, uint8_t *at, size_t n)
@@ -201,9 +201,10 @@ static void fill_floats(struct dice *d, struct input_kind kind, uint8_t *at, siz
     bool same = !kind.plain && (r >> 8) % 16 == 0;
     uint64_t one = dice_roll(d);
     for (size_t i = 0; i < n; i++)
-        store(kind, at, i,
-              kind.values & KELVIN_ORDINARY ? ordinary(same ? one : dice_roll(d), shape)
-                                            : special(d, kind.values, kind.type == KELVIN_F32_));
+        input_store(kind, at, i,
+                    kind.values & KELVIN_ORDINARY
+                        ? ordinary(same ? one : dice_roll(d), shape)
+                        : special(d, kind.values, kind.type == KELVIN_F32_));
     if (!kind.plain && n)
         sprinkle(d, kind, at, n);
 }

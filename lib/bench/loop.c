@@ -21,6 +21,7 @@ struct seat {
     enum state state;
     bool paused;
     uint64_t start_ns, end_ns, pause_ns, paused_ns; /* of this round */
+    uint64_t cpu_start_ns, cpu_ns;                  /* of this round */
     double pauses;                                  /* in this round */
     double items, bytes;
     const char *fault; /* what the body does wrong, or NULL */
@@ -36,6 +37,8 @@ struct gang {
     bool started, counting; /* a round was begun; it is one that counts */
     double loop_xy,
         loop_xx; /* sums of the line through the empty loops, fitted as the rounds are */
+    double loop_cpu_xy;
+    double cpu_clock_ns; /* CPU time that reading the clock of CPU time takes, a system call */
     double pairs, pairs_ns, pauses, done;
     long ousted; /* times_ousted() when the round began */
 
@@ -57,6 +60,21 @@ static uint64_t net_ns(const struct seat *s)
     return s->end_ns - s->start_ns - s->paused_ns;
 }
 
+static double seat_cpu_ns(const struct gang *g, const struct seat *s)
+{
+    return fmax((double)s->cpu_ns - g->cpu_clock_ns, 0);
+}
+
+static double cpu_clock_cost_ns(void)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 50; i++) {
+        uint64_t a = clock_thread_cpu_ns(), b = clock_thread_cpu_ns();
+        least = b - a < least ? b - a : least;
+    }
+    return (double)least;
+}
+
 static struct seat *sit(struct seat *s)
 {
     struct seat *was = here;
@@ -73,6 +91,7 @@ static void probe_loop(struct gang *g, double count)
     double n = (double)probe.probe_count;
     g->loop_xx += n * n;
     g->loop_xy += n * (double)net_ns(&probe);
+    g->loop_cpu_xy += n * seat_cpu_ns(g, &probe);
 }
 
 /* Time that stays in a round after a pause and a resume. */
@@ -98,7 +117,7 @@ static void probe_first(struct gang *g)
 {
     probe_loop(g, 20000);
     g->rounds.light_ns = 10 * g->loop_xy / g->loop_xx;
-    g->loop_xy = g->loop_xx = 0;
+    g->loop_xy = g->loop_xx = g->loop_cpu_xy = 0;
 }
 
 /*
@@ -138,6 +157,15 @@ static struct span span_of(const struct gang *g)
     return span;
 }
 
+/* The mean of the threads. */
+static double round_cpu_ns(const struct gang *g)
+{
+    double sum = 0;
+    for (size_t i = 0; i < g->target->threads; i++)
+        sum += seat_cpu_ns(g, &g->seats[i]);
+    return sum / (double)g->target->threads;
+}
+
 /* How often this thread had to give up the CPU to another program. */
 static long times_ousted(void)
 {
@@ -151,6 +179,7 @@ static void keep_round(struct gang *g, struct span span)
     struct loop_result *r = g->result;
     r->disturbed += g->target->threads == 1 && times_ousted() > g->ousted;
     r->counts[r->n] = (double)g->rounds.count;
+    r->cpu_times[r->n] = round_cpu_ns(g);
     r->times[r->n++] = span.counted_ns;
     g->pauses += g->seats[0].pauses;
     g->done += (double)g->rounds.count;
@@ -161,7 +190,7 @@ static void keep_round(struct gang *g, struct span span)
  * All have come to the end of a round: what is next? 0 = enough. Rounds are planned by all the time
  * that they take: nobody wants to wait for hours because most of it is paused.
  */
-static size_t decide(struct gang *g)
+static size_t loop_decide(struct gang *g)
 {
     struct span span = g->started ? span_of(g) : (struct span){0};
     if (!g->started)
@@ -200,7 +229,7 @@ static size_t next_together(struct gang *g)
     size_t turn = g->turn;
     if (++g->arrived == g->target->threads && !g->failed) {
         g->arrived = 0;
-        g->count = decide(g);
+        g->count = loop_decide(g);
         g->turn++;
         pthread_cond_broadcast(&g->turned);
     }
@@ -222,7 +251,7 @@ static size_t next_count(struct seat *s)
         loop_fail(g, s, s->fault);
         return 0;
     }
-    return g->target->threads == 1 ? decide(g) : next_together(g);
+    return g->target->threads == 1 ? loop_decide(g) : next_together(g);
 }
 
 /* --- what bodies call --- */
@@ -236,8 +265,10 @@ PUBLIC size_t kelvin_loop(size_t left)
                         "benchmark started itself; see BENCH_THREADS\n");
         exit(EXIT_ERROR);
     }
-    if (s->state == IN_LOOP)
+    if (s->state == IN_LOOP) {
         s->end_ns = now_ns;
+        s->cpu_ns = clock_thread_cpu_ns() - s->cpu_start_ns;
+    }
     if (s->state == AFTER_LOOP)
         s->fault = "has two BENCH_LOOPs: make it two benchmarks";
     else if (left)
@@ -248,8 +279,10 @@ PUBLIC size_t kelvin_loop(size_t left)
     s->state = count ? IN_LOOP : AFTER_LOOP;
     s->paused_ns = 0;
     s->pauses = 0;
-    if (count)
+    if (count) {
+        s->cpu_start_ns = clock_thread_cpu_ns();
         s->start_ns = clock_monotonic_ns();
+    }
     return count;
 }
 
@@ -353,6 +386,8 @@ static void conclude(const struct gang *g)
     struct loop_result *r = g->result;
     r->flat = g->rounds.flat;
     r->loop_ns = g->loop_xy / fmax(g->loop_xx, 1);
+    r->loop_cpu_ns = g->loop_cpu_xy / fmax(g->loop_xx, 1);
+    r->has_cpu = g->pauses == 0;
     r->pauses = g->pauses / fmax(g->done, 1);
     r->pause_ns = g->pairs_ns / fmax(g->pairs, 1);
     for (size_t i = 0; i < g->target->threads; i++) {
@@ -367,9 +402,11 @@ int loop_measure(struct loop_result *ret, const struct loop_target *target,
     *ret = (struct loop_result){
         .counts = mem_calloc(plan->samples, sizeof(double)),
         .times = mem_calloc(plan->samples, sizeof(double)),
+        .cpu_times = mem_calloc(plan->samples, sizeof(double)),
     };
     autofree struct seat *seats = mem_calloc(target->threads, sizeof *seats);
-    struct gang g = {.target = target, .result = ret, .seats = seats};
+    struct gang g = {
+        .target = target, .result = ret, .seats = seats, .cpu_clock_ns = cpu_clock_cost_ns()};
     pthread_mutex_init(&g.lock, NULL);
     pthread_cond_init(&g.turned, NULL);
     rounds_init(&g.rounds, plan);
@@ -387,5 +424,6 @@ void loop_result_done(struct loop_result *r)
 {
     free(r->counts);
     free(r->times);
+    free(r->cpu_times);
     *r = (struct loop_result){0};
 }

@@ -5,6 +5,15 @@
  * up, with numbers that double; then come the rounds that count. After each round an empty loop,
  * built as the body's was, goes round too: what the loop itself costs is then known for the same
  * conditions, also where other programs steal time.
+ *
+ * The timed loop is plain code that counts down a register; set-up runs once, and a call for each
+ * iteration is not measured. An empty loop measured once at start would have been at another clock
+ * frequency, with other neighbours. A loop's cost depends on where it lies and what it overlaps
+ * with, so the interval is wider by that cost at both ends: a null benchmark reads 0, and no claim
+ * below a cycle is made.
+ *
+ * Each round reads its thread's CPU clock outside of the timed part: on a busy machine wall times
+ * are several times too long and CPU times are not.
  */
 #pragma once
 #include "base/err.h"
@@ -29,10 +38,13 @@ struct loop_result {
     size_t n;
     double *counts,
         *times;          /* iterations and nanoseconds of each round, in the order they were made */
+    double *cpu_times;   /* CPU time of each round: the mean of its threads */
+    bool has_cpu;        /* false where the body pauses: reading that clock takes too long for it */
     bool flat;           /* all rounds as long: linear sampling would have taken too long */
     size_t disturbed;    /* rounds in which another program took the CPU; of one thread only */
     double items, bytes; /* as told by the body */
     double loop_ns;      /* what the empty loop took, an iteration */
+    double loop_cpu_ns;  /* the same in CPU time */
     double pauses;       /* kelvin_pause() an iteration */
     double pause_ns;     /* what a pair of pause and resume leaves in the time, each */
 };

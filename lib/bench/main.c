@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static int complain(const struct session *s, const struct err *err)
+static int main_complain(const struct session *s, const struct err *err)
 {
     fprintf(stderr, "%s: %s\n", s->program, err->text);
     return err->code;
@@ -56,7 +56,7 @@ static void say_end(struct session *s)
     session_record_end(s);
 }
 
-static void list(struct session *s, const struct job *job)
+static void main_list(struct session *s, const struct job *job)
 {
     const struct kind *kind = job->entry->kind;
     struct json *j = session_record(s);
@@ -131,7 +131,7 @@ static void run_jobs(struct session *s)
     }
     for (size_t i = 0; i < s->jobs.list.n && !s->output_errno; i++) {
         if (s->opts->list)
-            list(s, &s->jobs.list.at[i]);
+            main_list(s, &s->jobs.list.at[i]);
         else
             run_job(s, &s->jobs.list.at[i]);
         finish_kind(s, i);
@@ -157,10 +157,10 @@ static int run_session(struct session *s, const struct opt_result *names)
 {
     struct err err = {0};
     if (open_records(s, &err) < 0)
-        return complain(s, &err);
+        return main_complain(s, &err);
     greet(s);
     if (registry_jobs(&s->jobs, &err) < 0 || jobs_select(&s->jobs, s->opts, names, &err) < 0) {
-        s->exit = complain(s, &err);
+        s->exit = main_complain(s, &err);
         record_error(s, NULL, &err);
     } else {
         run_jobs(s);
@@ -176,7 +176,7 @@ PUBLIC int kelvin_main(int argc, char **argv)
     struct session s = {.opts = &opts, .program = argc > 0 ? argv[0] : "kelvin_bench"};
     int status = options_read(&opts, argc, argv, &names, &err);
     if (status < 0)
-        status = complain(&s, &err);
+        status = main_complain(&s, &err);
     else
         status = status ? main_finish(&s) : run_session(&s, &names);
     options_done(&opts);

@@ -136,7 +136,7 @@ static int read_env(struct options *o, const char *words, struct err *err)
     return status;
 }
 
-static void settle(struct options *o)
+static void options_settle(struct options *o)
 {
     if (o->warm_up_s < 0)
         o->warm_up_s = o->quick ? 0.2 : 3;
@@ -157,7 +157,7 @@ int options_read(struct options *o, int n, char **args, struct opt_result *ret, 
         return -1;
     if (opt_parse(table, o, n - 1, args + 1, ret, err) < 0)
         return -1;
-    settle(o);
+    options_settle(o);
     if (ret->help)
         help(args[0]);
     return ret->help;

@@ -16,15 +16,15 @@
  *     list=1                  name what there is, measure nothing
  *     seed                    of generated inputs (equivalence)
  *     inputs                  how many of them
- *     only=NAME               the one with exactly this name; takes the rest of the line, so it is
- * last filter=PATTERN          as --filter; takes the rest of the line, so it is last
+ *     only=NAME               exactly this one; last, as it takes the rest of the line
+ *     filter=PATTERN          as --filter; last, as it takes the rest of the line
  *
  * The answer is JSON, an object a line, each written whole. The first is the greeting; a program
  * that does not send it does not use this library. The last is the end; where it is missing
  * the program died.
  *
  *     {"kelvin_bench":1,"program":"./mybench"}
- *     {"name":"sum/n=1000","ns":81.2,"low":80.9,"high":81.6,"overhead_ns":0.3,"r2":0.9998,
+ *     {"name":"sum/n=1000","ns":81.2,"low":80.9,"high":81.6,"cpu_ns":81.1,"overhead_ns":0.3,"r2":0.9998,
  *      "items":1000,"bytes":4000,"param":"n","size":1000,"threads":1,"disturbed":0,"sampling":"linear",
  *      "counts":[24,48,...],"times":[1973.1,...]}
  *     {"equal":"dot","ok":true,"cases":1000000,"wanted":1000000,"seed":1}
@@ -35,12 +35,14 @@
  *     {"end":true,"exit":0}
  *
  * ns, low, high: of one iteration, nanoseconds, overhead taken off; the interval is at 95 %. ns can
- * be 0. counts, times: iterations and nanoseconds of each timed round as the clock gave them,
- * overhead and all. disturbed: rounds in which another program took the CPU. items and bytes are of
- * one iteration, 0 = not told. param and size are left out where there is no parameter. With list=1
- * a benchmark is {"name":...,"param":...,"size":...}. ratio: how many
- * times as fast the candidate of a proof is; the interval misses with the probability `miss`. gate
- * is holds, broken or undecided. Readers leave alone what they do not know.
+ * be 0; low is 0 where the body cannot be told from an empty loop. cpu_ns: the same in CPU time,
+ * the mean of the threads; left out where the body pauses. counts, times: iterations and
+ * nanoseconds of each timed round as the clock gave them, overhead and all. disturbed: rounds in
+ * which another program took the CPU. items and bytes are of one iteration, 0 = not told. param and
+ * size are left out where there is no parameter. With list=1 a benchmark is
+ * {"name":...,"param":...,"size":...}. ratio: how many times as fast the candidate of a proof is;
+ * the interval misses with the probability `miss`. gate is holds, broken or undecided. Readers
+ * leave alone what they do not know.
  */
 #pragma once
 

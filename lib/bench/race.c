@@ -133,7 +133,7 @@ static bool run_block(struct race *r)
     return true;
 }
 
-static void evaluate(struct race *r, int look)
+static void race_evaluate(struct race *r, int look)
 {
     struct paired_opts opts = {PAIRED_BAND, PAIRED_RISK, r->c->racing.n_lengths};
     paired_compare(&r->paired, r->times[0], r->times[1], r->blocks, &opts, look);
@@ -167,7 +167,7 @@ static bool race_measure(struct race *r)
         while (r->blocks < until && (r->blocks < MIN_BLOCKS || clock_monotonic_ns() < end_ns))
             if (!run_block(r))
                 return false;
-        evaluate(r, look);
+        race_evaluate(r, look);
         if (r->blocks == BLOCKS || (r->blocks >= MIN_BLOCKS && clock_monotonic_ns() >= end_ns) ||
             is_decided(r))
             return true;

@@ -62,7 +62,7 @@ int registry_jobs(struct jobs *to, struct err *err)
 /* --- choosing --- */
 
 /* "sort" is sort, and sort/n=1000 too. */
-static bool is_named(const struct job *job, const char *word)
+static bool registry_is_named(const struct job *job, const char *word)
 {
     return strcmp(job->name, word) == 0 || strcmp(job->entry->name, word) == 0;
 }
@@ -121,7 +121,7 @@ static int mark(const struct jobs *jobs, const struct options *opts, const struc
                 bool *chosen, struct err *err)
 {
     for (int i = 0; i < names->n_operands; i++)
-        if (registry_choose(jobs, is_named, names->operands[i], chosen) == 0)
+        if (registry_choose(jobs, registry_is_named, names->operands[i], chosen) == 0)
             return none_like(jobs, names->operands[i], err);
     for (size_t i = 0; i < opts->filter.n; i++)
         if (registry_choose(jobs, is_like, opts->filter.at[i], chosen) == 0)

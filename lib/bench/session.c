@@ -17,7 +17,7 @@ struct json *session_record(struct session *s)
  * Each line is flushed: who reads it wants to know how far this is, and whole lines only. errno was
  * cleared before the first write, which may have failed by itself.
  */
-static void flush(struct session *s, FILE *f)
+static void session_flush(struct session *s, FILE *f)
 {
     if ((fflush(f) != 0 || ferror(f)) && !s->output_errno)
         s->output_errno = errno ? errno : EIO;
@@ -27,7 +27,7 @@ void session_record_end(struct session *s)
 {
     json_close(&s->json, '}');
     fputc('\n', s->records);
-    flush(s, s->records);
+    session_flush(s, s->records);
 }
 
 void session_waits_for(struct session *s, const char *name)
@@ -38,7 +38,7 @@ void session_waits_for(struct session *s, const char *name)
     s->waiting = true;
 }
 
-static void wipe(struct session *s)
+static void session_wipe(struct session *s)
 {
     if (s->waiting)
         fputs("\r\033[K", stderr);
@@ -49,18 +49,18 @@ void session_say(struct session *s, const char *fmt, ...)
 {
     if (s->records)
         return;
-    wipe(s);
+    session_wipe(s);
     va_list args;
     va_start(args, fmt);
     errno = 0;
     vprintf(fmt, args);
     va_end(args);
-    flush(s, stdout);
+    session_flush(s, stdout);
 }
 
 void session_complains(struct session *s, const char *fmt, ...)
 {
-    wipe(s);
+    session_wipe(s);
     va_list args;
     va_start(args, fmt);
     vfprintf(stderr, fmt, args);

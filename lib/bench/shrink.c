@@ -162,7 +162,7 @@ static void shrink_element(struct shrink *s, size_t i, size_t element)
 }
 
 /* Zeros over a stretch of an array. */
-static bool clear(struct shrink *s, size_t i, size_t from, size_t count)
+static bool shrink_clear(struct shrink *s, size_t i, size_t from, size_t count)
 {
     struct draw *d = begin_edit(s, i);
     size_t size = type_size(d->type);
@@ -185,7 +185,7 @@ static void shrink_array(struct shrink *s, size_t i)
         return;
     for (size_t count = d->n; count > 1; count /= 2)
         for (size_t from = 0; from + count <= s->best.draws[i].n; from += count)
-            clear(s, i, from, count);
+            shrink_clear(s, i, from, count);
     for (size_t k = 0; k < s->best.draws[i].n; k++)
         shrink_element(s, i, k);
 }

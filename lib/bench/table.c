@@ -19,7 +19,7 @@ static const struct unit *unit_of(double ns)
 }
 
 /* Digits after the point that a deviation of WITHIN leaves any sense in; one more than sure. */
-static int digits(double within)
+static int table_digits(double within)
 {
     if (!(within > 0) || !isfinite(within))
         return 3;
@@ -29,8 +29,8 @@ static int digits(double within)
 char *table_time(char *s, double time_ns, double within_ns)
 {
     const struct unit *u = unit_of(time_ns);
-    snprintf(s, UNITS_MAX, "%.*f %s", time_ns > 0 ? digits(within_ns / u->ns) : 0, time_ns / u->ns,
-             u->name);
+    snprintf(s, UNITS_MAX, "%.*f %s", time_ns > 0 ? table_digits(within_ns / u->ns) : 0,
+             time_ns / u->ns, u->name);
     return s;
 }
 
@@ -41,7 +41,7 @@ char *table_interval(char *s, double time_ns, double low_ns, double high_ns)
         return s;
     }
     const struct unit *u = unit_of(time_ns > 0 ? time_ns : high_ns);
-    int after = digits((high_ns - low_ns) / 2 / u->ns);
+    int after = table_digits((high_ns - low_ns) / 2 / u->ns);
     snprintf(s, UNITS_MAX, "%.*f .. %.*f %s", low_ns > 0 ? after : 0, low_ns / u->ns, after,
              high_ns / u->ns, u->name);
     return s;

@@ -533,8 +533,8 @@ static uint32_t child_by_label(const struct calltree *t, uint32_t node, uint32_t
 }
 
 /* The node below NODE that FRAME leads to; sets ENDED where that was left out. */
-static uint32_t follow(const struct calltree *t, const struct selection *s, uint32_t node,
-                       struct frame_id frame, bool *ended)
+static uint32_t calltree_follow(const struct calltree *t, const struct selection *s, uint32_t node,
+                                struct frame_id frame, bool *ended)
 {
     size_t n = labels_count(profile_frame(s->profile, frame));
     for (size_t k = 0; k < n && !*ended; k++) {
@@ -558,7 +558,7 @@ uint32_t *calltree_nodes_of_stacks(const struct calltree *t, const struct select
     for (size_t i = 1; i < stacks->nodes.n; i++) {
         struct stack_node n = stacks->nodes.at[i];
         ended[i] = ended[n.parent.i];
-        node_of[i] = follow(t, s, node_of[n.parent.i], n.frame, &ended[i]);
+        node_of[i] = calltree_follow(t, s, node_of[n.parent.i], n.frame, &ended[i]);
     }
     return node_of;
 }

@@ -115,7 +115,7 @@ void check_range(struct buf *b, struct interval i, enum rule_unit unit)
 
 /* --- verdicts --- */
 
-static enum check_verdict compare(struct interval is, struct interval bounds)
+static enum check_verdict check_compare(struct interval is, struct interval bounds)
 {
     if (is.low >= bounds.low && is.high <= bounds.high)
         return CHECK_HOLDS;
@@ -144,8 +144,8 @@ static void add_remedy(struct buf *b, const struct check_value *v, struct interv
         buf_str(b, "; it is so near the bound that a tolerance would help more than samples");
 }
 
-static void explain(struct buf *b, const struct check_value *v, struct interval bounds,
-                    const struct check_result *ret)
+static void check_explain(struct buf *b, const struct check_value *v, struct interval bounds,
+                          const struct check_result *ret)
 {
     static const char *const words[] = {"inside", "outside", "partly inside"};
     if (v->exact) {
@@ -190,11 +190,11 @@ void check_decide(struct check_job *job, const struct check_value *v, struct int
     autobuf struct buf why = {0}, observed = {0};
     ret->value = v->value;
     ret->interval = v->exact ? (struct interval){v->value, v->value} : v->interval;
-    ret->verdict = v->doubt ? CHECK_INCONCLUSIVE : compare(ret->interval, bounds);
+    ret->verdict = v->doubt ? CHECK_INCONCLUSIVE : check_compare(ret->interval, bounds);
     if (v->doubt)
         buf_str(&why, v->doubt);
     else
-        explain(&why, v, bounds, ret);
+        check_explain(&why, v, bounds, ret);
     if (isfinite(v->value))
         add_observed(&observed, v, ret->unit);
     ret->observed = check_text(job, "%s", observed.n ? buf_cstr(&observed) : "not known");

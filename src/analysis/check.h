@@ -4,6 +4,10 @@
  * Shares are known only as 95 % intervals. A rule holds when the whole interval is inside its
  * range, fails when all of it is outside, and is inconclusive else. What is counted and not
  * estimated (samples, lost ones, instructions) is either in the range or not.
+ *
+ * Parsing and naming collect every error before anything is decided. A function that was never
+ * sampled takes at most what so many samples allow; the program's symbols say whether there is one
+ * of that name (program_names.h).
  */
 #pragma once
 #include "analysis/rules.h"

@@ -7,6 +7,25 @@
  * what the run cost (runcost.h), seconds of CPU time wherever that is known. Where it is not, a
  * share next to what the typical function's share did (difftest.h) has to do. What is too small to
  * matter (min_share) is kept but not tested, as every test more makes all others less sure.
+ *
+ * A plain test of shares would call every function changed when one grows, and would call that one
+ * shrunk where it is most of the program.
+ *
+ * With one run per side only the error of sampling is known, but runs of one program differ by
+ * more: functions that wait for memory by a fifth, all code by a third next to a busy neighbour. So
+ * only costs count whose interval is beyond a factor of 1.2, by themselves and next to the rest of
+ * the program (1.5 where there is no rest), and the verdict needs 5 % of the time.
+ *
+ * The level is 1 % (0.5 % for the whole), and there is a band: the interval must be beyond 2 %, or
+ * 5 % where the runs of one side were made first, as machines drift; 50 % where the machine was
+ * busy then. An interval of the CPU time inside the band is "unchanged". The verdict is taken from
+ * the CPU time where that is proven to have changed, else from the sum of the proven costs, if the
+ * CPU time went the same way. bench/diff_truth.py counts how often all this is right.
+ *
+ * Functions of a module that has names on one side only are not compared, and the verdict then
+ * rests on CPU time or is inconclusive. The floor below which nothing is tested does not look at
+ * which side is which, so it does not bias the tests. No total of what is on nearly every stack is
+ * tested.
  */
 #pragma once
 #include "analysis/overlay.h"

@@ -12,7 +12,7 @@ struct uneven {
     VEC(struct module_seen) seen; /* by file */
 };
 
-static struct text file_of(const struct profile *p, struct str_id path)
+static struct text diff_names_file_of(const struct profile *p, struct str_id path)
 {
     struct text t = profile_str(p, path);
     const char *slash = t.n ? memrchr(t.at, '/', t.n) : NULL;
@@ -42,7 +42,8 @@ static double *shares_of_files(struct uneven *u, const struct selection *s, size
                 (double)value[row];
     }
     for (size_t i = 1; i < p->mappings.n && s->total > 0; i++)
-        share[add_file(u, file_of(p, p->mappings.at[i].path))] += sums[i] / (double)s->total;
+        share[add_file(u, diff_names_file_of(p, p->mappings.at[i].path))] +=
+            sums[i] / (double)s->total;
     return share;
 }
 
@@ -51,10 +52,10 @@ static void look_at_run(struct uneven *u, const struct selection *s, int side, d
     struct modules m;
     modules_build(&m, s->profile);
     for (size_t i = 0; i < m.list.n; i++)
-        add_file(u, file_of(s->profile, m.list.at[i].path));
+        add_file(u, diff_names_file_of(s->profile, m.list.at[i].path));
     autofree double *share = shares_of_files(u, s, u->seen.n);
     for (size_t i = 0; i < m.list.n; i++) {
-        uint32_t id = add_file(u, file_of(s->profile, m.list.at[i].path));
+        uint32_t id = add_file(u, diff_names_file_of(s->profile, m.list.at[i].path));
         u->seen.at[id].named[side] |= m.list.at[i].named > 0;
         u->seen.at[id].bare[side] |= module_is_bare(&m.list.at[i]) && share[id] >= least;
     }
@@ -74,7 +75,7 @@ static void mark_names(struct diff_builder *b, struct uneven *u, const struct ov
     for (size_t i = 1; i < p->stacks.nodes.n; i++) {
         struct stack_node at = p->stacks.nodes.at[i];
         struct mapping_id m = profile_frame(p, at.frame)->mapping;
-        struct text file = file_of(p, p->mappings.at[m.i].path);
+        struct text file = diff_names_file_of(p, p->mappings.at[m.i].path);
         uint32_t id = file.n ? intern_find(&u->files, file) : IDMAP_NONE;
         if (id == IDMAP_NONE || !is_uneven(&u->seen.at[id]))
             continue;

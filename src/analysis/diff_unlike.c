@@ -2,13 +2,13 @@
 #include "analysis/diff.h"
 #include "analysis/runcost.h"
 
-static void tell(struct buf *b, const char *what, const char *x, const char *y)
+static void diff_unlike_tell(struct buf *b, const char *what, const char *x, const char *y)
 {
     if (x && y && strcmp(x, y) != 0)
         buf_printf(b, "%s differs: '%s' and '%s'\n", what, x, y);
 }
 
-static const char *kind_of(const struct selection *s)
+static const char *diff_unlike_kind_of(const struct selection *s)
 {
     enum obtained o = s->stream->obtained;
     return o == OBTAINED_UNKNOWN ? NULL : obtained_name(o);
@@ -26,10 +26,12 @@ static void compare_values(const struct selection *x, const struct selection *y,
     const struct value_type *s = selection_value(x), *t = selection_value(y);
     struct text e1 = selection_event(x), e2 = selection_event(y);
     if (e1.n && e2.n)
-        tell(b, "the event", e1.at, e2.at);
-    tell(b, "the value", profile_str(x->profile, s->name).at, profile_str(y->profile, t->name).at);
-    tell(b, "the unit", profile_str(x->profile, s->unit).at, profile_str(y->profile, t->unit).at);
-    tell(b, "the kind of samples", kind_of(x), kind_of(y));
+        diff_unlike_tell(b, "the event", e1.at, e2.at);
+    diff_unlike_tell(b, "the value", profile_str(x->profile, s->name).at,
+                     profile_str(y->profile, t->name).at);
+    diff_unlike_tell(b, "the unit", profile_str(x->profile, s->unit).at,
+                     profile_str(y->profile, t->unit).at);
+    diff_unlike_tell(b, "the kind of samples", diff_unlike_kind_of(x), diff_unlike_kind_of(y));
     compare_rates(x, y, b);
 }
 
@@ -51,8 +53,8 @@ void diff_unlike(const struct diff_opts *o, struct buf *b)
         const struct selection *run = o->runs[i];
         compare_values(first, run, b);
         for (size_t k = 0; k < sizeof alike / sizeof *alike; k++)
-            tell(b, alike[k].what, meta_find(&first->profile->meta, alike[k].key),
-                 meta_find(&run->profile->meta, alike[k].key));
-        tell(b, "the scope", runcost_scope(first), runcost_scope(run));
+            diff_unlike_tell(b, alike[k].what, meta_find(&first->profile->meta, alike[k].key),
+                             meta_find(&run->profile->meta, alike[k].key));
+        diff_unlike_tell(b, "the scope", runcost_scope(first), runcost_scope(run));
     }
 }

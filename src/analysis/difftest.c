@@ -7,23 +7,18 @@
 
 /* --- one run a side --- */
 
-static double log_choose(double n, double k)
-{
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
-}
-
 struct table {
     double n1, n2, hits; /* samples a side, and hits on both together */
 };
 
 static double log_probability(const struct table *t, double k)
 {
-    return log_choose(t->n1, k) + log_choose(t->n2, t->hits - k) -
-           log_choose(t->n1 + t->n2, t->hits);
+    return stats_log_choose(t->n1, k) + stats_log_choose(t->n2, t->hits - k) -
+           stats_log_choose(t->n1 + t->n2, t->hits);
 }
 
 /* Two-sided: all tables with these margins that are no likelier than the one with K. */
-static double fisher(const struct table *t, double k)
+static double difftest_fisher(const struct table *t, double k)
 {
     double seen = log_probability(t, k), p = 0;
     double first = fmax(0, t->hits - t->n2), last = fmin(t->hits, t->n1);
@@ -40,7 +35,7 @@ static double exact_p(struct difftest_share a, struct difftest_share b, bool fli
     struct table t = {round(a.n_effective), round(b.n_effective), 0};
     double k1 = round((flip ? 1 - a.share : a.share) * t.n1);
     t.hits = k1 + round((flip ? 1 - b.share : b.share) * t.n2);
-    return t.hits < 10000 ? fisher(&t, k1) : NAN;
+    return t.hits < 10000 ? difftest_fisher(&t, k1) : NAN;
 }
 
 double difftest_pair_p(struct difftest_share before, struct difftest_share after,

@@ -75,7 +75,7 @@ static void deal_all(struct deals *d, size_t n)
     d->n++;
 }
 
-static uint64_t next_random(uint64_t *state)
+static uint64_t difftest_next_random(uint64_t *state)
 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -92,7 +92,7 @@ static void deal_some(struct deals *d, size_t n, size_t n_deals)
         runs[i] = (uint32_t)i;
     for (d->n = 0; d->n < n_deals; d->n++)
         for (size_t k = 0; k < d->n_before && k < n; k++) {
-            size_t from = d->n ? k + next_random(&state) % (n - k) : k;
+            size_t from = d->n ? k + difftest_next_random(&state) % (n - k) : k;
             uint32_t chosen = runs[from];
             runs[from] = runs[k];
             runs[k] = chosen;

@@ -5,7 +5,8 @@
 
 /* --- names of rows --- */
 
-static uint32_t add_row(struct flat *f, struct text name, bool kernel, struct mapping_id mapping)
+static uint32_t flat_add_row(struct flat *f, struct text name, bool kernel,
+                             struct mapping_id mapping)
 {
     uint32_t id = intern_add(&f->names, name);
     uint32_t hash = hash_pair(id, kernel);
@@ -71,7 +72,7 @@ static uint32_t row_for(struct flat *f, enum flat_by by, const struct frame *fra
         if (!name.n)
             bare_name(&b, p, frame);
     }
-    return add_row(f, buf_text(&b), kernel, frame->mapping);
+    return flat_add_row(f, buf_text(&b), kernel, frame->mapping);
 }
 
 static void name_frames(struct flat *f, enum flat_by by)
@@ -108,7 +109,7 @@ static void name_threads(struct flat *f)
             buf_printf(&b, " %d/%d", pid, t->tid);
         else if (pid >= 0 || t->tid >= 0)
             buf_printf(&b, " %d", pid >= 0 ? pid : t->tid);
-        f->row_of_thread[i] = add_row(f, buf_text(&b), false, (struct mapping_id){0});
+        f->row_of_thread[i] = flat_add_row(f, buf_text(&b), false, (struct mapping_id){0});
     }
 }
 
@@ -150,7 +151,7 @@ static struct stack_id running(const struct flat *f, uint32_t stack)
     return (struct stack_id){stack};
 }
 
-static void add_self(struct flat *f, struct sums *s)
+static void flat_add_self(struct flat *f, struct sums *s)
 {
     const struct selection *sel = f->selection;
     const int64_t *value = selection_values(sel);
@@ -174,7 +175,7 @@ static void add_self(struct flat *f, struct sums *s)
 }
 
 /* Parents come before their children, so one pass backwards sums the tree. */
-static void sum_up(const struct flat *f, struct sums *s)
+static void flat_sum_up(const struct flat *f, struct sums *s)
 {
     const struct stack_node *nodes = f->profile->stacks.nodes.at;
     for (size_t i = f->profile->stacks.nodes.n; i-- > 1;) {
@@ -187,7 +188,7 @@ static void sum_up(const struct flat *f, struct sums *s)
 }
 
 /* A row gets what stands on a stack where it is met first from the root. */
-static void enter(struct flat *f, struct sums *s, uint32_t stack)
+static void flat_enter(struct flat *f, struct sums *s, uint32_t stack)
 {
     struct frame_id id = f->profile->stacks.nodes.at[stack].frame;
     for (size_t k = 0, n = flat_count(profile_frame(f->profile, id)); k < n; k++) {
@@ -204,7 +205,7 @@ static void enter(struct flat *f, struct sums *s, uint32_t stack)
     }
 }
 
-static void leave(struct flat *f, struct sums *s, uint32_t stack)
+static void flat_leave(struct flat *f, struct sums *s, uint32_t stack)
 {
     struct frame_id id = f->profile->stacks.nodes.at[stack].frame;
     for (size_t k = 0, n = flat_count(profile_frame(f->profile, id)); k < n; k++)
@@ -221,9 +222,9 @@ static void add_totals(struct flat *f, struct sums *s)
             uint32_t child = s->first[at];
             s->first[at] = s->next[child];
             at = child;
-            enter(f, s, at);
+            flat_enter(f, s, at);
         } else if (at) {
-            leave(f, s, at);
+            flat_leave(f, s, at);
             at = f->profile->stacks.nodes.at[at].parent.i;
         } else {
             return;
@@ -240,8 +241,8 @@ static void sum_stacks(struct flat *f)
         .next = mem_calloc(n, sizeof *s.next),
         .on_path = mem_calloc(f->rows.n + 1, sizeof *s.on_path),
     };
-    add_self(f, &s);
-    sum_up(f, &s);
+    flat_add_self(f, &s);
+    flat_sum_up(f, &s);
     add_totals(f, &s);
     free(s.of);
     free(s.first);

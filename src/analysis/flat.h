@@ -5,6 +5,10 @@
  * sample counts once for a row however often the row is on its stack, so that the total of a
  * recursive function is never above 100 %. Functions are told apart by name, and kernel code from
  * the program's. The selection must outlive the list.
+ *
+ * Totals take one walk over the trie of stacks, which adds a stack's sum to a function only where
+ * the function is met first from the root. Intervals are Wilson's on an effective number of samples
+ * (stats.h). Without times, samples are taken as independent, and the report says so.
  */
 #pragma once
 #include "analysis/sequence.h"

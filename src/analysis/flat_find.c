@@ -5,7 +5,7 @@
 enum { LISTED = 8, NEAR_MAX = 64 };
 
 /* Number of letters to change; both words are short. */
-static size_t distance(struct text a, struct text b)
+static size_t flat_find_distance(struct text a, struct text b)
 {
     size_t row[NEAR_MAX + 1];
     for (size_t j = 0; j <= b.n; j++)
@@ -35,7 +35,7 @@ static struct text last_part(struct text name)
 static size_t distance_to(struct text word, struct text name)
 {
     struct text part = last_part(name);
-    return word.n > NEAR_MAX || part.n > NEAR_MAX ? SIZE_MAX : distance(word, part);
+    return word.n > NEAR_MAX || part.n > NEAR_MAX ? SIZE_MAX : flat_find_distance(word, part);
 }
 
 static int none_found(const struct flat *f, struct text word, struct err *err)

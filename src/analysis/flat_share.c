@@ -136,7 +136,7 @@ struct place {
     uint32_t callee; /* of the innermost row of the set; FLAT_NOBODY = it ran itself */
 };
 
-static struct place step(struct place at, uint32_t row, const bool *in_set)
+static struct place flat_share_step(struct place at, uint32_t row, const bool *in_set)
 {
     bool was_in = at.last != FLAT_NOBODY && in_set[at.last];
     if (in_set[row]) {
@@ -160,7 +160,7 @@ static void find_calls(const struct flat *f, const bool *in_set, struct flat_cal
         struct place here = at[node.parent.i];
         for (size_t k = 0, n = flat_count(profile_frame(p, node.frame)); k < n; k++)
             if (flat_row_of(f, node.frame, k) != FLAT_NOBODY)
-                here = step(here, flat_row_of(f, node.frame, k), in_set);
+                here = flat_share_step(here, flat_row_of(f, node.frame, k), in_set);
         at[i] = here;
     }
     for (size_t i = 0; i < p->stacks.nodes.n; i++) {

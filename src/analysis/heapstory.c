@@ -74,7 +74,7 @@ struct place_map {
     VEC(uint32_t) of_label; /* place + 1 */
 };
 
-static uint32_t place_of(struct place_map *m, struct stack_id stack)
+static uint32_t heapstory_place_of(struct place_map *m, struct stack_id stack)
 {
     if (m->of_stack[stack.i])
         return m->of_stack[stack.i] - 1;
@@ -111,7 +111,7 @@ static int time_index(const struct heapstory *s, uint64_t time_ns)
 static void take_row(struct heapstory *s, struct place_map *m, const int *column, size_t row)
 {
     const struct stream *stream = profile_stream(s->profile, s->stream);
-    uint32_t at = place_of(m, stream->rows.stack[row]);
+    uint32_t at = heapstory_place_of(m, stream->rows.stack[row]);
     struct heapstory_place *place = &s->places.at[at];
     uint64_t time_ns = stream->rows.time_ns ? stream->rows.time_ns[row] : 0;
     for (int v = 0; v < STORY_VALUES; v++) {
@@ -181,7 +181,7 @@ static void take_classes(struct heapstory *s, struct place_map *m, const char *e
         int k = class_of(s->profile, rows, i);
         if (k >= STORY_CLASSES)
             continue;
-        uint32_t at = place_of(m, rows->stack[i]);
+        uint32_t at = heapstory_place_of(m, rows->stack[i]);
         to[k] += rows->value[0][i];
         if (to == s->size)
             s->places.at[at].size[k] += rows->value[0][i];
@@ -243,7 +243,7 @@ struct rank {
     uint32_t place;
 };
 
-static int by_value(const void *a, const void *b)
+static int heapstory_by_value(const void *a, const void *b)
 {
     const struct rank *x = a, *y = b;
     if (x->value != y->value)
@@ -251,10 +251,10 @@ static int by_value(const void *a, const void *b)
     return x->place < y->place ? -1 : 1;
 }
 
-static size_t rank(struct rank *all, size_t n, uint32_t *ret, size_t max)
+static size_t heapstory_rank(struct rank *all, size_t n, uint32_t *ret, size_t max)
 {
     if (n)
-        qsort(all, n, sizeof *all, by_value);
+        qsort(all, n, sizeof *all, heapstory_by_value);
     n = n < max ? n : max;
     for (size_t i = 0; i < n; i++)
         ret[i] = all[i].place;
@@ -268,7 +268,7 @@ size_t heapstory_top(const struct heapstory *s, enum heapstory_value by, uint32_
     for (uint32_t i = 0; i < s->places.n; i++)
         if (s->places.at[i].value[by] > 0)
             all[n++] = (struct rank){s->places.at[i].value[by], i};
-    return rank(all, n, ret, max);
+    return heapstory_rank(all, n, ret, max);
 }
 
 int64_t heapstory_growth(const struct heapstory_place *p)
@@ -283,5 +283,5 @@ size_t heapstory_growing(const struct heapstory *s, uint32_t *ret, size_t max)
     for (uint32_t i = 0; i < s->places.n; i++)
         if (s->places.at[i].grows && heapstory_growth(&s->places.at[i]) > 0)
             all[n++] = (struct rank){heapstory_growth(&s->places.at[i]), i};
-    return rank(all, n, ret, max);
+    return heapstory_rank(all, n, ret, max);
 }

@@ -26,7 +26,7 @@ static const struct heapstory_place *top_place(const struct heapstory *s, enum h
     return heapstory_top(s, by, &top, 1) ? &s->places.at[top] : NULL;
 }
 
-static double percent(int64_t part, int64_t all)
+static double heapstory_percent(int64_t part, int64_t all)
 {
     return all > 0 ? 100 * (double)part / (double)all : 0;
 }
@@ -37,13 +37,13 @@ static void find_leak(struct heapstory *s)
     char bytes[UNITS_MAX], blocks[UNITS_MAX];
     struct buf b = {0};
     if (!p || s->value[STORY_LEAKED] < MIB / 16 ||
-        percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]) < 20)
+        heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]) < 20)
         return;
     buf_printf(&b, "%.*s never freed %s in %s blocks: %.0f %% of all that was never freed",
                TEXT_ARG(heapstory_name(s, p)),
                units_scaled(bytes, (double)p->value[STORY_LEAKED], UNIT_BYTES),
                units_count(blocks, (uint64_t)heapstory_left(p->value)),
-               percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]));
+               heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]));
     say(s, "leak", &b,
         "Look for the owner of these blocks: 'kelvin flame --value leaked' shows who asked for "
         "them. Memory that is held until the end on purpose counts as well.");
@@ -58,7 +58,7 @@ static void find_growth(struct heapstory *s)
         return;
     const struct heapstory_place *p = &s->places.at[top];
     int64_t growth = heapstory_growth(p), middle = p->live[STORY_TIMES / 2 - 1];
-    if (growth < MIB / 16 || percent(growth, s->value[STORY_PEAK]) < 5)
+    if (growth < MIB / 16 || heapstory_percent(growth, s->value[STORY_PEAK]) < 5)
         return;
     buf_printf(&b, "what %.*s holds grew from %s to %s over the second half of the recording",
                TEXT_ARG(heapstory_name(s, p)), units_scaled(from, (double)middle, UNIT_BYTES),
@@ -72,13 +72,13 @@ static void find_temporary(struct heapstory *s)
 {
     const struct heapstory_place *p = top_place(s, STORY_TEMPORARY);
     struct buf b = {0};
-    double share = percent(s->value[STORY_TEMPORARY], s->value[STORY_ALLOCATIONS]);
+    double share = heapstory_percent(s->value[STORY_TEMPORARY], s->value[STORY_ALLOCATIONS]);
     if (!p || s->value[STORY_ALLOCATIONS] < 10000 || share < 25)
         return;
     buf_printf(&b,
                "%.0f %% of the allocations are freed before their thread's next one; %.0f %% of "
                "those come from %.*s",
-               share, percent(p->value[STORY_TEMPORARY], s->value[STORY_TEMPORARY]),
+               share, heapstory_percent(p->value[STORY_TEMPORARY], s->value[STORY_TEMPORARY]),
                TEXT_ARG(heapstory_name(s, p)));
     say(s, "temporary", &b, "Reuse one buffer across calls, or keep it on the stack.");
 }
@@ -91,7 +91,7 @@ static void find_churn(struct heapstory *s)
     struct buf b = {0};
     if (!p || seconds <= 0)
         return;
-    double share = percent(p->value[STORY_ALLOCATIONS], s->value[STORY_ALLOCATIONS]);
+    double share = heapstory_percent(p->value[STORY_ALLOCATIONS], s->value[STORY_ALLOCATIONS]);
     double per_second = (double)p->value[STORY_ALLOCATIONS] / seconds;
     if (share < 30 || per_second < 10000)
         return;
@@ -117,11 +117,11 @@ static void find_same_size(struct heapstory *s)
             k_most = k;
         }
     }
-    if (all < 50000 || k_most > 10 || percent(most, all) < 95)
+    if (all < 50000 || k_most > 10 || heapstory_percent(most, all) < 95)
         return;
-    buf_printf(&b, "%.0f %% of the blocks of %.*s have %llu to %llu bytes", percent(most, all),
-               TEXT_ARG(heapstory_name(s, p)), k_most ? 1ull << (k_most - 1) : 0ull,
-               (1ull << k_most) - 1);
+    buf_printf(&b, "%.0f %% of the blocks of %.*s have %llu to %llu bytes",
+               heapstory_percent(most, all), TEXT_ARG(heapstory_name(s, p)),
+               k_most ? 1ull << (k_most - 1) : 0ull, (1ull << k_most) - 1);
     say(s, "one size", &b,
         "A pool or an arena for blocks of this size saves the allocator's work and its bytes per "
         "block.");

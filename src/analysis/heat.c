@@ -8,7 +8,7 @@ static int by_place(const void *a, const void *b)
     return x->pc < y->pc ? -1 : x->pc > y->pc;
 }
 
-static void merge(struct heat *h)
+static void heat_merge(struct heat *h)
 {
     size_t n = 0;
     for (size_t i = 0; i < h->spots.n; i++) {
@@ -65,7 +65,7 @@ void heat_build(struct heat *h, const struct selection *s)
     }
     if (h->spots.n)
         qsort(h->spots.at, h->spots.n, sizeof *h->spots.at, by_place);
-    merge(h);
+    heat_merge(h);
 }
 
 void heat_done(struct heat *h)

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 
 /* As many digits behind the point as the interval is worth. */
-static int digits(const struct flat_share *s)
+static int insight_digits(const struct flat_share *s)
 {
     return s->n_effective > 0 && s->interval.high - s->interval.low < 0.001 ? 2 : 1;
 }
@@ -13,12 +13,12 @@ static int digits(const struct flat_share *s)
 void insight_half(struct buf *b, const struct flat_share *s)
 {
     if (s->n_effective > 0)
-        buf_printf(b, "\xc2\xb1%.*f", digits(s), 50 * (s->interval.high - s->interval.low));
+        buf_printf(b, "\xc2\xb1%.*f", insight_digits(s), 50 * (s->interval.high - s->interval.low));
 }
 
 void insight_share(struct buf *b, const struct flat_share *s)
 {
-    buf_printf(b, "%.*f%%%s", digits(s), 100 * s->share, s->n_effective > 0 ? " " : "");
+    buf_printf(b, "%.*f%%%s", insight_digits(s), 100 * s->share, s->n_effective > 0 ? " " : "");
     insight_half(b, s);
 }
 

@@ -19,7 +19,7 @@ static const size_t part_of[SIMULATED_FIGURES] = {
     [SIMULATED_JUMP_MISSES] = offsetof(struct misses_counts, branch_misses),
 };
 
-static void add(struct misses_counts *c, size_t figure, int64_t value)
+static void misses_add_count(struct misses_counts *c, size_t figure, int64_t value)
 {
     int64_t *sum = (int64_t *)((char *)c + figure);
     if (__builtin_add_overflow(*sum, value, sum))
@@ -42,9 +42,9 @@ static void sum_all(struct misses *c, const struct flat *f, const int *types,
         uint32_t row = leaf_row(f, rows->stack[at]);
         for (int e = SIMULATED_OTHER + 1; e < SIMULATED_FIGURES; e++) {
             int64_t value = types[e] >= 0 ? rows->value[types[e]][at] : 0;
-            add(&c->whole, part_of[e], value);
+            misses_add_count(&c->whole, part_of[e], value);
             if (row != FLAT_NOBODY)
-                add(&by_row[row], part_of[e], value);
+                misses_add_count(&by_row[row], part_of[e], value);
         }
     }
 }
@@ -55,7 +55,7 @@ static bool is_over(const struct misses *c, const struct misses_counts *n, doubl
     return rate >= limit && (double)n->accesses >= MISSES_LEAST * (double)c->whole.accesses;
 }
 
-static void add_rows(struct misses *c, size_t n_rows, const struct misses_counts *by_row)
+static void misses_add_rows(struct misses *c, size_t n_rows, const struct misses_counts *by_row)
 {
     for (uint32_t i = 0; i < n_rows; i++) {
         const struct misses_counts *n = &by_row[i];
@@ -102,7 +102,7 @@ struct misses misses_build(const struct flat *functions)
     sum_all(&c, functions, types, by_row);
     c.d1_flag = c.has_data && misses_d1_rate(&c.whole) >= MISSES_D1_LIMIT;
     c.ll_flag = c.has_ll && misses_ll_rate(&c.whole) >= MISSES_LL_LIMIT;
-    add_rows(&c, functions->rows.n, by_row);
+    misses_add_rows(&c, functions->rows.n, by_row);
     if (c.rows.n)
         qsort_r(c.rows.at, c.rows.n, sizeof *c.rows.at, by_misses, (void *)functions);
     return c;

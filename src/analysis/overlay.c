@@ -25,7 +25,7 @@ struct namer {
     VEC(uint32_t) name_of_label; /* + 1; 0 = not asked for yet */
 };
 
-static uint32_t name_of(struct overlay *o, struct namer *n, uint32_t label)
+static uint32_t overlay_name_of(struct overlay *o, struct namer *n, uint32_t label)
 {
     while (n->name_of_label.n <= label)
         *vec_push(&n->name_of_label) = 0;
@@ -48,7 +48,7 @@ static uint32_t lay_frame(struct overlay *o, const struct overlay_run *run, stru
         if (selection_hides(s, at.frame, k))
             continue;
         uint32_t label = labels_of_frame(&namer->labels, s->profile, at.frame, k);
-        uint32_t name = name_of(o, namer, label);
+        uint32_t name = overlay_name_of(o, namer, label);
         if (!s->merge_recursion || !node || o->name.at[node] != name)
             node = push_node(o, node, name);
     }
@@ -105,7 +105,7 @@ static void find_outermost(struct overlay *o)
 
 /* --- shares --- */
 
-static void add_samples(struct overlay_run *run)
+static void overlay_add_samples(struct overlay_run *run)
 {
     const struct selection *s = run->s;
     const int64_t *value = selection_values(s);
@@ -123,7 +123,7 @@ static void sum_shares(const struct overlay *o, struct overlay_run *run)
     run->total = mem_calloc(n, sizeof(double));
     run->fun_self = mem_calloc(n_names, sizeof(double));
     run->fun_total = mem_calloc(n_names, sizeof(double));
-    add_samples(run);
+    overlay_add_samples(run);
     for (size_t i = n; i-- > 0;) {
         run->self[i] = whole > 0 ? run->self[i] / whole : 0;
         run->total[i] += run->self[i];

@@ -55,7 +55,7 @@ struct shown {
     char text[48];
 };
 
-static struct shown show(struct text t)
+static struct shown rules_show(struct text t)
 {
     struct shown s;
     struct text head = utf8_head(t, 30);
@@ -68,12 +68,12 @@ static struct shown show(struct text t)
 
 /* --- tokens --- */
 
-static bool is_blank(char c)
+static bool rules_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static void skip(struct line *l, size_t n)
+static void rules_skip(struct line *l, size_t n)
 {
     l->rest.at += n;
     l->rest.n -= n;
@@ -82,8 +82,8 @@ static void skip(struct line *l, size_t n)
 /* Step over blanks; a comment ends the line. Whether there is more. */
 static bool more(struct line *l)
 {
-    while (l->rest.n && is_blank(*l->rest.at))
-        skip(l, 1);
+    while (l->rest.n && rules_is_blank(*l->rest.at))
+        rules_skip(l, 1);
     if (l->rest.n && *l->rest.at == '#')
         l->rest.n = 0;
     return l->rest.n > 0;
@@ -94,10 +94,10 @@ static struct token take_until(struct line *l, const char *ends)
 {
     struct token t = {.at = l->rest.at};
     size_t n = 0;
-    while (n < l->rest.n && !is_blank(l->rest.at[n]) && !strchr(ends, l->rest.at[n]))
+    while (n < l->rest.n && !rules_is_blank(l->rest.at[n]) && !strchr(ends, l->rest.at[n]))
         n++;
     t.text = (struct text){l->rest.at, n};
-    skip(l, n);
+    rules_skip(l, n);
     return t;
 }
 
@@ -117,7 +117,7 @@ static int take_quoted(struct line *l, struct token *ret)
         char c = l->rest.at[i];
         if (c == '"') {
             ret->text = arena_text(&l->rules->arena, buf_text(&b));
-            skip(l, i + 1);
+            rules_skip(l, i + 1);
             return 0;
         }
         if (c == '\\' && i + 1 < l->rest.n && strchr("\\\"", l->rest.at[i + 1]))
@@ -169,8 +169,8 @@ static int take_number(struct line *l, double *ret)
     *ret = n ? strtod(digits, &end) : 0;
     if (!n || *end)
         return fail(l, l->rest.at, l->rest.n ? "'%s' is not a number" : "a number is missing%s",
-                    show(l->rest).text);
-    skip(l, n);
+                    rules_show(l->rest).text);
+    rules_skip(l, n);
     return 0;
 }
 
@@ -178,7 +178,7 @@ static bool take_char(struct line *l, char c)
 {
     if (!l->rest.n || *l->rest.at != c)
         return false;
-    skip(l, 1);
+    rules_skip(l, 1);
     return true;
 }
 
@@ -212,7 +212,7 @@ static double take_size_unit(struct line *l)
         if (text_is(word.text, units[i].name))
             return units[i].bytes;
     fail(l, word.at, "'%s' is no unit of memory: there are B, KiB, MiB, GiB, kB, MB and GB",
-         show(word.text).text);
+         rules_show(word.text).text);
     return 0;
 }
 
@@ -277,7 +277,7 @@ static int take_range(struct line *l, struct rule_range *r)
     if (!most && !least && !equal && !number_length(l->rest))
         return fail(l, at, "%s: write '<= N', '>= N' or 'A..B'",
                     l->rest.n ? "this is no range" : "a range is missing");
-    skip(l, most || least || equal ? 2 : 0);
+    rules_skip(l, most || least || equal ? 2 : 0);
     if (take_number(l, most ? &r->is.high : &r->is.low) != 0)
         return -1;
     percent = take_char(l, '%');
@@ -286,15 +286,15 @@ static int take_range(struct line *l, struct rule_range *r)
     if (!most && !least && !equal) {
         if (!text_starts(l->rest, ".."))
             return fail(l, l->rest.at, "a range has two ends: 'A..B', or write '<= N' or '>= N'");
-        skip(l, 2);
+        rules_skip(l, 2);
         if (take_number(l, &r->is.high) != 0)
             return -1;
         percent = take_char(l, '%');
     }
     if (r->unit == RULE_BYTES && !percent && take_size(l, r) != 0)
         return -1;
-    if (l->rest.n && !is_blank(*l->rest.at) && *l->rest.at != '#')
-        return fail(l, l->rest.at, "'%s' is too much here", show(l->rest).text);
+    if (l->rest.n && !rules_is_blank(*l->rest.at) && *l->rest.at != '#')
+        return fail(l, l->rest.at, "'%s' is too much here", rules_show(l->rest).text);
     return take_unit(l, r, percent) != 0 ? -1 : check_range(l, at, r);
 }
 
@@ -307,7 +307,7 @@ static int take_tolerance(struct line *l, struct rule *rule)
     struct token word = take_word(l);
     if (!text_is(word.text, "tolerance"))
         return fail(l, word.at, "'%s' is not known here; did you mean 'tolerance'?",
-                    show(word.text).text);
+                    rules_show(word.text).text);
     more(l);
     const char *at = l->rest.at;
     if (take_number(l, &rule->tolerance) != 0)
@@ -367,7 +367,7 @@ static int parse_simd(struct line *l, struct rule *rule)
         struct rule_range *r = packed ? &rule->range : &rule->width;
         if (!packed && !text_is(word.text, "width"))
             return fail(l, word.at, "'%s' is not known here: write 'packed' or 'width'",
-                        show(word.text).text);
+                        rules_show(word.text).text);
         if (r->unit != RULE_NONE)
             return fail(l, word.at, "'%s' is there twice", packed ? "packed" : "width");
         r->unit = packed ? RULE_SHARE : RULE_BITS;
@@ -457,14 +457,14 @@ static int parse_rule(struct line *l, struct rule *rule)
         rule->kind = forms[i].kind;
         if (forms[i].parse(l, rule) != 0)
             return -1;
-        return more(l) ? fail(l, l->rest.at, "'%s' is too much here", show(l->rest).text) : 0;
+        return more(l) ? fail(l, l->rest.at, "'%s' is too much here", rules_show(l->rest).text) : 0;
     }
     return fail(
         l, word.at,
         "no rule starts with '%s': there are total, self, samples, lost, unfinished, "
         "unnamed, present, absent, diff, simd, growth, and of the heap peak, leaked, allocated, "
         "allocations and temporary",
-        show(word.text).text);
+        rules_show(word.text).text);
 }
 
 static void parse_line(struct rules *r, struct text source, uint32_t number)

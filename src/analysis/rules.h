@@ -11,8 +11,8 @@
  *     simd matmul packed >= 80% width >= 256
  *     growth matmul <= 1.2                  exponent over sizes; "growth total" is the whole
  *
- *     peak <= 200 MiB                       the heap; also leaked, allocated, allocations,
- * temporary allocations render_frame == 0         below a function; or allocs(render_frame) == 0
+ *     peak <= 200 MiB                       also leaked, allocated, allocations, temporary
+ *     allocations render_frame == 0         below a function; or allocs(render_frame) == 0
  *
  * doc/rules.md is the reference. Every line with an error is told, with its place.
  */

@@ -20,7 +20,7 @@ struct flat_share runshares_mean(const double *shares, size_t n, double samples)
     return s;
 }
 
-static void add_name(struct runshares *r, uint32_t name, double samples)
+static void runshares_add_name(struct runshares *r, uint32_t name, double samples)
 {
     size_t n = r->overlay.n_runs;
     autofree double *self = mem_calloc(n, sizeof *self);
@@ -56,7 +56,7 @@ struct runshares *runshares_build(const struct selection *const *runs, size_t n_
     for (size_t i = 0; i < n_runs; i++)
         samples += (double)runs[i]->n_samples;
     for (uint32_t name = 0; name < r->overlay.names.strings.n; name++)
-        add_name(r, name, samples);
+        runshares_add_name(r, name, samples);
     if (r->rows.n)
         qsort(r->rows.at, r->rows.n, sizeof *r->rows.at, by_self);
     return r;

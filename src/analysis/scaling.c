@@ -129,7 +129,7 @@ static void add_function(struct scaling *s, uint32_t row)
     *vec_push(&s->functions) = f;
 }
 
-static void add_functions(struct scaling *s, size_t top)
+static void scaling_add_functions(struct scaling *s, size_t top)
 {
     const struct flat *last = s->lists[s->n - 1];
     autofree uint32_t *rows = mem_calloc(last->rows.n + 1, sizeof *rows);
@@ -149,7 +149,7 @@ void scaling_build(struct scaling *s, const struct scaling_run *runs, size_t n, 
     for (size_t i = 0; i < n; i++)
         s->lists[i] = flat_build(s->runs[i].selection, FLAT_FUNCTION);
     fit(s, &s->whole);
-    add_functions(s, top);
+    scaling_add_functions(s, top);
 }
 
 void scaling_done(struct scaling *s)

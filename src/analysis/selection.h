@@ -8,6 +8,10 @@
  *     rows    time range, threads, processes, attributes, focus and ignore: a row is in or out
  *     stacks  hide: a function is left out of every stack, and what was spent in it goes to its
  *             caller; merge_recursion: a function that calls itself directly stands once
+ *
+ * Options of the command line become one in cmd/input.c, so they mean the same everywhere. Hidden
+ * functions are skipped where stacks are walked; nothing is copied. Only exporters, which write
+ * whole profiles, get the selected part as a profile of its own (extract.h).
  */
 #pragma once
 #include "model/quantity.h"

@@ -3,7 +3,7 @@
 
 #include "stats/stats.h"
 
-static int by_time(const void *a, const void *b, void *times)
+static int sequence_by_time(const void *a, const void *b, void *times)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     const uint64_t *t = times;
@@ -14,7 +14,7 @@ static void sort_by_time(struct sequence *t, uint64_t *times)
 {
     for (size_t i = 1; i < t->n; i++) {
         if (times[t->order[i]] < times[t->order[i - 1]]) {
-            qsort_r(t->order, t->n, sizeof *t->order, by_time, times);
+            qsort_r(t->order, t->n, sizeof *t->order, sequence_by_time, times);
             return;
         }
     }

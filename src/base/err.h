@@ -2,6 +2,10 @@
  * err.h - what went wrong, in one sentence that says what to do next.
  *
  * Whatever can fail returns 0 or -1 and takes a struct err last. Only cmd/ and main.c print it.
+ *
+ * Library rooms never print and never exit. Running out of memory is the exception: it ends the
+ * program with one line, because no caller could do better and files are whole either way. `kelvin
+ * help` lists the exit codes; 2 is left to make.
  */
 #pragma once
 #include <stdarg.h>

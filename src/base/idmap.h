@@ -92,3 +92,8 @@ static inline uint32_t hash_pair(uint32_t a, uint32_t b)
     uint64_t x = (uint64_t)(product >> 64) ^ (uint64_t)product;
     return (uint32_t)(x * 0xd6e8feb86659fd93u >> 32);
 }
+
+static inline uint32_t hash_u64(uint64_t id)
+{
+    return hash_pair((uint32_t)(id >> 32), (uint32_t)id);
+}

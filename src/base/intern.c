@@ -2,7 +2,7 @@
 
 #include <xxhash.h>
 
-static uint32_t hash_text(struct text t)
+static uint32_t intern_hash_text(struct text t)
 {
     return (uint32_t)XXH3_64bits_withSeed(t.at, t.n, hash_seeds[0]);
 }
@@ -20,7 +20,7 @@ void intern_done(struct intern *in)
     arena_done(&in->arena);
 }
 
-static uint32_t find(const struct intern *in, struct text t, uint32_t hash)
+static uint32_t intern_find_hashed(const struct intern *in, struct text t, uint32_t hash)
 {
     for_each_match (&in->map, hash, id) {
         struct text s = in->strings.at[id];
@@ -32,13 +32,13 @@ static uint32_t find(const struct intern *in, struct text t, uint32_t hash)
 
 uint32_t intern_find(const struct intern *in, struct text t)
 {
-    return find(in, t, hash_text(t));
+    return intern_find_hashed(in, t, intern_hash_text(t));
 }
 
 uint32_t intern_add(struct intern *in, struct text t)
 {
-    uint32_t hash = hash_text(t);
-    uint32_t id = find(in, t, hash);
+    uint32_t hash = intern_hash_text(t);
+    uint32_t id = intern_find_hashed(in, t, hash);
     if (id != IDMAP_NONE)
         return id;
     id = (uint32_t)in->strings.n;

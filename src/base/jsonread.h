@@ -13,6 +13,10 @@
  * The first error sticks: from then on every call returns "nothing more", so that loops end and
  * one check of json_failed() at the bottom is enough. Nesting is limited to JSON_DEPTH_MAX and
  * one string to JSON_STRING_MAX bytes.
+ *
+ * Ours because jansson, like most, builds the whole document in memory first, and profiles in JSON
+ * run to gigabytes. This one can name the byte where an input goes wrong. The tests compare it with
+ * jansson on good and bad documents.
  */
 #pragma once
 #include "base/buf.h"

@@ -36,7 +36,7 @@ static const struct opt *find_letter(const struct opt *table, char letter)
 }
 
 /* Levenshtein distance, words cut at 31 letters. */
-static int distance(const char *a, const char *b)
+static int opt_distance(const char *a, const char *b)
 {
     int row[32];
     int n = (int)strnlen(a, 31), m = (int)strnlen(b, 31);
@@ -60,7 +60,7 @@ const char *opt_nearest(const char *word, const char *const *list)
     const char *best = NULL;
     int best_distance = strlen(word) < 4 ? 2 : 3;
     for (; *list; list++) {
-        int d = distance(word, *list);
+        int d = opt_distance(word, *list);
         if (d < best_distance) {
             best_distance = d;
             best = *list;
@@ -125,7 +125,7 @@ static int opt_list_add(const struct opt *o, struct opt_list *list, const char *
     return 0;
 }
 
-static int set(const struct opt *o, void *to, const char *value, struct err *err)
+static int opt_set(const struct opt *o, void *to, const char *value, struct err *err)
 {
     void *field = (char *)to + o->offset;
     switch (o->kind) {
@@ -166,19 +166,19 @@ static int opt_take(const struct opt *table, void *to, int left, char **args, st
     if (o->kind == OPT_FLAG) {
         if (value || (!is_long && word[2]))
             return err_set(err, EXIT_ERROR, "--%s takes no value", o->name);
-        return set(o, to, NULL, err) == 0 ? 1 : -1;
+        return opt_set(o, to, NULL, err) == 0 ? 1 : -1;
     }
     if (o->kind == OPT_OPTIONAL)
-        return set(o, to, value ? value + 1 : NULL, err) == 0 ? 1 : -1;
+        return opt_set(o, to, value ? value + 1 : NULL, err) == 0 ? 1 : -1;
     if (value)
         value++;
     else if (!is_long && word[2])
         value = word + 2;
     if (value)
-        return set(o, to, value, err) == 0 ? 1 : -1;
+        return opt_set(o, to, value, err) == 0 ? 1 : -1;
     if (left < 2)
         return err_set(err, EXIT_ERROR, "--%s needs a value: %s", o->name, o->arg);
-    return set(o, to, args[1], err) == 0 ? 2 : -1;
+    return opt_set(o, to, args[1], err) == 0 ? 2 : -1;
 }
 
 int opt_parse(const struct opt *table, void *to, int n, char **args, struct opt_result *ret,

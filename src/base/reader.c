@@ -73,7 +73,7 @@ static ssize_t decode_some(struct reader *r, char *to, size_t n)
 }
 
 /* Make room for more bytes behind the window, then read some. False at the end or on failure. */
-static bool fill(struct reader *r)
+static bool reader_fill(struct reader *r)
 {
     if (r->at_end)
         return false;
@@ -100,7 +100,7 @@ static bool fill(struct reader *r)
 
 struct text reader_peek(struct reader *r, size_t want)
 {
-    while (r->end - r->start < want && fill(r))
+    while (r->end - r->start < want && reader_fill(r))
         ;
     if (r->err.code)
         return (struct text){r->buf, 0};
@@ -160,7 +160,7 @@ bool reader_line_slow(struct reader *r, struct text *ret)
             return true;
         }
         seen = n;
-        if (fill(r))
+        if (reader_fill(r))
             continue;
         if (r->err.code || n == 0)
             return false;

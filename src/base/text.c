@@ -5,6 +5,14 @@ static bool text_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+bool text_is_one_of(struct text t, const char *const *list)
+{
+    for (; *list; list++)
+        if (text_is(t, *list))
+            return true;
+    return false;
+}
+
 struct text text_trim(struct text t)
 {
     while (t.n && text_is_blank(t.at[0]))

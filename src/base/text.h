@@ -38,6 +38,9 @@ static inline bool text_ends(struct text t, const char *s)
     return t.n >= n && memcmp(t.at + t.n - n, s, n) == 0;
 }
 
+/* Of a list that ends with NULL. */
+bool text_is_one_of(struct text t, const char *const *list);
+
 /* Without blanks (space, tab, CR) at both ends. */
 struct text text_trim(struct text t);
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 /* Put a comma between every three digits of the N digits at the start of S. */
-static void separate(char *s, size_t n)
+static void units_separate(char *s, size_t n)
 {
     for (size_t i = n; i > 3;) {
         i -= 3;
@@ -17,7 +17,7 @@ static void separate(char *s, size_t n)
 char *units_count(char *s, uint64_t n)
 {
     int len = snprintf(s, UNITS_MAX, "%llu", (unsigned long long)n);
-    separate(s, (size_t)len);
+    units_separate(s, (size_t)len);
     return s;
 }
 
@@ -41,7 +41,7 @@ char *units_decimal_count(char *s, int64_t value, int decimals)
 {
     units_decimal(s, value, decimals);
     char *digits = s + (s[0] == '-');
-    separate(digits, strcspn(digits, "."));
+    units_separate(digits, strcspn(digits, "."));
     return s;
 }
 
@@ -56,7 +56,7 @@ struct scale {
     const char *suffix;
 };
 
-static char *scaled(char *s, double value, const struct scale *scales)
+static char *units_print_scaled(char *s, double value, const struct scale *scales)
 {
     while (scales[1].suffix && value < scales->from)
         scales++;
@@ -75,9 +75,9 @@ char *units_scaled(char *s, double value, const char *unit)
                                          {1, "B"},
                                          {0}};
     if (strcmp(unit, "nanoseconds") == 0)
-        return scaled(s, value, times);
+        return units_print_scaled(s, value, times);
     if (strcmp(unit, "bytes") == 0)
-        return scaled(s, value, sizes);
+        return units_print_scaled(s, value, sizes);
     return units_count(s, value < 0 ? 0 : (uint64_t)(value + 0.5));
 }
 

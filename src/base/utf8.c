@@ -41,6 +41,21 @@ static bool turns_direction(const uint8_t *s, int length)
            (mark >= 0x81a6 && mark <= 0x81a9);
 }
 
+size_t utf8_printable(struct text t)
+{
+    const uint64_t each = 0x0101010101010101u, high = each * 0x80;
+    size_t n = 0;
+    for (uint64_t w; t.n - n >= sizeof w; n += sizeof w) {
+        memcpy(&w, t.at + n, sizeof w);
+        uint64_t low = w - each * 0x20, del = (w ^ each * 0x7f) - each;
+        if ((w | low | del) & high)
+            break;
+    }
+    while (n < t.n && (uint8_t)t.at[n] >= 0x20 && (uint8_t)t.at[n] < 0x7f)
+        n++;
+    return n;
+}
+
 size_t utf8_hidden(struct text t)
 {
     const uint8_t *s = (const uint8_t *)t.at;

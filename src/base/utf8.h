@@ -3,6 +3,8 @@
  *
  * Names in profiles come from anywhere: truncated at a byte, in old encodings, with control
  * characters. Every text format below must be valid, so bad bytes become U+FFFD on the way out.
+ *
+ * All text goes out through here: no terminal and no page gets control characters of others.
  */
 #pragma once
 #include "base/buf.h"
@@ -18,6 +20,9 @@ int utf8_length(const char *s, size_t n);
  * starts with anything else.
  */
 size_t utf8_hidden(struct text t);
+
+/* Bytes at the start of T that are printable ASCII, which most names are from end to end. */
+size_t utf8_printable(struct text t);
 
 /*
  * Append T to B, fit for one line of a terminal: each hidden character becomes '?', each bad byte

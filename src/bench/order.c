@@ -3,7 +3,7 @@
 #include "base/mem.h"
 
 /* splitmix64: any seed will do. */
-static uint64_t next_random(uint64_t *rng)
+static uint64_t order_next_random(uint64_t *rng)
 {
     uint64_t x = *rng += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -13,10 +13,10 @@ static uint64_t next_random(uint64_t *rng)
 
 size_t order_random(uint64_t *rng, size_t n)
 {
-    return (size_t)((__uint128_t)next_random(rng) * n >> 64);
+    return (size_t)((__uint128_t)order_next_random(rng) * n >> 64);
 }
 
-static void shuffle(size_t *at, size_t n, uint64_t *rng)
+static void order_shuffle(size_t *at, size_t n, uint64_t *rng)
 {
     for (size_t i = n; i > 1; i--) {
         size_t k = order_random(rng, i), t = at[k];
@@ -43,8 +43,8 @@ void order_done(struct order *o)
 void order_next(struct order *o, size_t *ret)
 {
     if (o->at == o->n) {
-        shuffle(o->base, o->n, o->rng);
-        shuffle(o->shift, o->n, o->rng);
+        order_shuffle(o->base, o->n, o->rng);
+        order_shuffle(o->shift, o->n, o->rng);
         o->at = 0;
     }
     for (size_t i = 0; i < o->n; i++)

@@ -25,7 +25,7 @@ static int take_name(struct plan_parameter *p, struct text *spec, const char *op
     return 0;
 }
 
-static bool number_of(const char *s, double *ret)
+static bool parameter_number_of(const char *s, double *ret)
 {
     char *end;
     *ret = strtod(s, &end);
@@ -38,7 +38,7 @@ static void find_numbers(struct plan_parameter *p)
     p->number = mem_calloc(n + 1, sizeof *p->number);
     p->numbers = true;
     for (size_t i = 0; i < n; i++)
-        p->numbers &= number_of(p->values.at.at[i], &p->number[i]);
+        p->numbers &= parameter_number_of(p->values.at.at[i], &p->number[i]);
 }
 
 static int check_values(const struct plan_parameter *p, const char *option, struct err *err)

@@ -85,8 +85,8 @@ static int split_line(struct words *w, const char *line, const struct plan_opts 
 }
 
 /* The number of the command LINE, added if new. */
-static int add_command(struct plan *p, const char *line, bool wrapped, const struct plan_opts *o,
-                       size_t *ret, struct err *err)
+static int plan_add_command(struct plan *p, const char *line, bool wrapped,
+                            const struct plan_opts *o, size_t *ret, struct err *err)
 {
     char key = wrapped ? 'w' : ' ';
     autofree char *text = mem_printf("%c%s", key, line);
@@ -108,7 +108,7 @@ static int add_side_command(struct plan *p, const struct plan_item *item, const 
     if (!template)
         return 0;
     autofree char *line = plan_fill(p, item, template, PLAN_NONE);
-    return add_command(p, line, false, o, ret, err);
+    return plan_add_command(p, line, false, o, ret, err);
 }
 
 /* --- names --- */
@@ -208,7 +208,7 @@ static int add_item(struct plan *p, size_t line, size_t combination, const struc
         item.name = mem_strdup("");
     *vec_push(&p->items) = item;
     struct plan_item *at = &p->items.at[p->items.n - 1];
-    if (rc != 0 || add_command(p, at->line, true, o, &at->command, err) != 0 ||
+    if (rc != 0 || plan_add_command(p, at->line, true, o, &at->command, err) != 0 ||
         add_side_command(p, at, o->prepare, o, &at->prepare, err) != 0 ||
         add_side_command(p, at, o->setup, o, &at->setup, err) != 0 ||
         add_side_command(p, at, o->cleanup, o, &at->cleanup, err) != 0)
@@ -295,7 +295,7 @@ int plan_build(struct plan *p, const struct plan_opts *o, struct err *err)
             if (add_item(p, i, k, o, err) != 0)
                 return -1;
     struct plan_opts plain = {0};
-    if (add_command(p, "true", false, &plain, &p->nothing, err) != 0)
+    if (plan_add_command(p, "true", false, &plain, &p->nothing, err) != 0)
         return -1;
     for (size_t i = 0; o->aa && i < p->groups.n; i++)
         add_aa(p, i);

@@ -46,6 +46,7 @@ static void take_member(struct line *l, struct jsonread *j, const char *key)
         },
       numbers[] = {
           {"ns", offsetof(struct line, result.ns)},
+          {"cpu_ns", offsetof(struct line, result.cpu_ns)},
           {"items", offsetof(struct line, result.items)},
           {"bytes", offsetof(struct line, result.bytes)},
           {"size", offsetof(struct line, result.size)},
@@ -77,13 +78,13 @@ static void take_member(struct line *l, struct jsonread *j, const char *key)
 }
 
 /* False for what is no JSON object. */
-static bool read_line(struct line *l, struct text bytes)
+static bool program_read_line(struct line *l, struct text bytes)
 {
     struct reader in;
     struct jsonread j;
     struct text key;
     struct err err;
-    *l = (struct line){.result = {.ns = NAN, .size = NAN},
+    *l = (struct line){.result = {.ns = NAN, .cpu_ns = NAN, .size = NAN},
                        .cases = NAN,
                        .ratio = NAN,
                        .low = NAN,
@@ -116,12 +117,15 @@ static double above_zero(double v)
     return v > 0 && isfinite(v) ? v : 0;
 }
 
-static void add_result(struct program_answer *a, struct line *l)
+static void program_add_result(struct program_answer *a, struct line *l)
 {
     struct program_result *r = &l->result;
     if (!r->name || !*r->name || !isfinite(r->ns) || a->results.n >= PROGRAM_BENCHMARKS_MAX ||
         known(a, r->name))
         return;
+    r->is_empty = l->low <= 0;
+    if (!(r->cpu_ns >= 0 && isfinite(r->cpu_ns)))
+        r->cpu_ns = NAN;
     r->items = above_zero(r->items);
     r->bytes = above_zero(r->bytes);
     if (!r->parameter)
@@ -169,11 +173,11 @@ void program_read(struct program_answer *a, struct text answer)
     while (answer.n > 0) {
         struct text bytes = text_cut(&answer, '\n');
         struct line l;
-        if (bytes.n > 0 && read_line(&l, bytes)) {
+        if (bytes.n > 0 && program_read_line(&l, bytes)) {
             a->greeted |= l.greeting;
             a->ended |= l.end;
             if (a->greeted && !l.error)
-                add_result(a, &l);
+                program_add_result(a, &l);
             if (a->greeted && a->proofs.n < PROGRAM_BENCHMARKS_MAX)
                 add_proof(a, &l);
             if (a->greeted && a->failures.n < PROGRAM_BENCHMARKS_MAX)

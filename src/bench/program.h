@@ -13,7 +13,9 @@ enum { PROGRAM_BENCHMARKS_MAX = 10000 };
 
 struct program_result {
     char *name;
-    double ns; /* of one iteration */
+    double ns;     /* of one iteration */
+    double cpu_ns; /* NAN = not told */
+    bool is_empty; /* cannot be told from an empty loop */
     double items, bytes;
     char *parameter; /* "" = none */
     double size;     /* NAN = none */

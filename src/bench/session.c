@@ -120,7 +120,7 @@ static int run_block(struct session *s, size_t g, struct err *err)
     return 0;
 }
 
-static int take_turn(struct session *s, size_t g, struct err *err)
+static int session_take_turn(struct session *s, size_t g, struct err *err)
 {
     if (s->groups[g].done || s->stopped)
         return 0;
@@ -145,7 +145,7 @@ static int run_blocks(struct session *s, struct err *err)
     while (left > 0 && !s->stopped && rc == 0) {
         order_next(&turns, at);
         for (size_t i = 0; i < n && rc == 0; i++)
-            rc = take_turn(s, at[i], err);
+            rc = session_take_turn(s, at[i], err);
         left = 0;
         for (size_t i = 0; i < n; i++)
             left += !s->groups[i].done;
@@ -217,7 +217,7 @@ static int run_all(struct session *s, struct err *err)
 
 /* --- in the end --- */
 
-static size_t place_of(const struct session *s, size_t series)
+static size_t session_place_of(const struct session *s, size_t series)
 {
     size_t place = 0, item = s->origins.at[series].item;
     for (size_t i = 0; i < s->origins.n; i++)
@@ -239,7 +239,7 @@ static void put_in_order(struct session *s)
     struct session_origin *origins = mem_calloc(n + 1, sizeof *origins);
     autofree size_t *place = mem_calloc(n + 1, sizeof *place);
     for (size_t i = 0; i < n; i++) {
-        place[i] = place_of(s, i);
+        place[i] = session_place_of(s, i);
         series[place[i]] = s->set.series.at[i];
         origins[place[i]] = s->origins.at[i];
     }

@@ -4,6 +4,12 @@
  * A block is one run of each member of a group, in an order that is balanced and random, with the
  * same random padding in the environment. Groups take turns. Of two or more members each is
  * compared with the first; a member alone runs until its median is known well enough.
+ *
+ * Noise between runs is larger than noise inside a run, and it comes and goes: so what is compared
+ * is made side by side. The risk of 0.5 % is shared among all looks (paired.h) and all comparisons.
+ *
+ * Benchmark programs (program.h) give one value per process and benchmark: the differences between
+ * processes, such as the memory layout, are then part of what is seen.
  */
 #pragma once
 #include "bench/plan.h"
@@ -42,7 +48,8 @@ struct session_opts {
 /* Where a series comes from. */
 struct session_origin {
     size_t item;
-    char *benchmark; /* in a benchmark program; "" = the whole command */
+    char *benchmark;   /* in a benchmark program; "" = the whole command */
+    size_t empty_runs; /* in which it could not be told from an empty loop */
 };
 
 struct session_group;

@@ -40,12 +40,14 @@ static void doubt_command(struct session *s, const struct series *series, double
                                    units_scaled(nothing, *start, "nanoseconds")));
 }
 
-static void doubt_benchmark(struct session *s, const struct series *series)
+static void doubt_benchmark(struct session *s, size_t number)
 {
+    const struct series *series = &s->set.series.at[number];
     double half, middle = session_median(s, series, &half);
-    if (!(middle > 0))
-        session_note(s, mem_printf("benchmark '%s' is shorter than the clock can tell: it was "
-                                   "measured as nothing",
+    if (!(middle > 0) || 2 * s->origins.at[number].empty_runs > series->runs.n)
+        session_note(s, mem_printf("benchmark '%s' takes no longer than an empty loop: the "
+                                   "compiler may have removed its work (KELVIN_KEEP its result, "
+                                   "KELVIN_HIDE its input)",
                                    series->name));
 }
 
@@ -81,7 +83,7 @@ void session_doubt(struct session *s)
     double start = 0;
     for (size_t i = 0; i < s->set.series.n && s->opts.measure == MEASURE_TIME; i++) {
         if (*s->origins.at[i].benchmark)
-            doubt_benchmark(s, &s->set.series.at[i]);
+            doubt_benchmark(s, i);
         else if (!s->plan->items.at[s->origins.at[i].item].aa)
             doubt_command(s, &s->set.series.at[i], &start);
     }

@@ -17,7 +17,8 @@ static size_t find_series(const struct session *s, size_t item, const char *benc
 }
 
 /* A program alone: the name of the benchmark, which is what baselines know. */
-static char *name_of(const struct session *s, const struct plan_item *item, const char *benchmark)
+static char *session_name_of(const struct session *s, const struct plan_item *item,
+                             const char *benchmark)
 {
     if (!*benchmark)
         return mem_strdup(item->name);
@@ -32,7 +33,7 @@ static size_t add_series(struct session *s, size_t number, const char *benchmark
     size_t sweep = plan_sweep(s->plan), found = find_series(s, number, benchmark);
     if (found != PLAN_NONE)
         return found;
-    autofree char *name = name_of(s, item, benchmark);
+    autofree char *name = session_name_of(s, item, benchmark);
     while (series_find(&s->set, name)) { /* "a: b" may also be the name of another command */
         char *longer = mem_printf("%s'", name);
         free(name);
@@ -46,7 +47,7 @@ static size_t add_series(struct session *s, size_t number, const char *benchmark
         series->parameter = mem_strdup(s->plan->parameters.at[sweep].name);
         series->size = s->plan->parameters.at[sweep].number[item->value[sweep]];
     }
-    *vec_push(&s->origins) = (struct session_origin){number, mem_strdup(benchmark)};
+    *vec_push(&s->origins) = (struct session_origin){number, mem_strdup(benchmark), 0};
     return s->set.series.n - 1;
 }
 
@@ -65,6 +66,7 @@ static void add_results(struct session *s, size_t item, long block, const struct
         for (int m = 0; m < MEASURES; m++)
             value[m] = NAN;
         value[MEASURE_TIME] = r->ns;
+        value[MEASURE_CPU] = r->cpu_ns;
         size_t at = add_series(s, item, r->name);
         struct series *series = &s->set.series.at[at];
         series->items = r->items;
@@ -74,13 +76,14 @@ static void add_results(struct session *s, size_t item, long block, const struct
             series->parameter = mem_strdup(r->parameter);
             series->size = r->size;
         }
+        s->origins.at[at].empty_runs += r->is_empty;
         add_values(s, at, block, value);
     }
 }
 
 /* --- what came of it --- */
 
-static int fail(struct session *s, size_t command, const struct trouble *t, struct err *err)
+static int session_fail(struct session *s, size_t command, const struct trouble *t, struct err *err)
 {
     buf_done(&s->said);
     buf_add(&s->said, s->run.said.at, s->run.said.n);
@@ -96,8 +99,8 @@ static int program_failed(const struct session *s, const struct program_answer *
                    a->failures.at[0]);
 }
 
-static int check(struct session *s, size_t number, long block, const struct program_answer *a,
-                 struct err *err)
+static int session_check_run(struct session *s, size_t number, long block,
+                             const struct program_answer *a, struct err *err)
 {
     const struct plan_item *item = &s->plan->items.at[number];
     struct trouble t = {item->line, "", block, s->opts.ignore_failure, s->opts.unseen};
@@ -110,13 +113,13 @@ static int check(struct session *s, size_t number, long block, const struct prog
     if (s->run.end == STARTER_EXITED && s->run.status == 0)
         return 0;
     if (!s->opts.ignore_failure || s->run.end == STARTER_NOT_RUN || s->run.end == STARTER_TIMED_OUT)
-        return fail(s, item->command, &t, err);
+        return session_fail(s, item->command, &t, err);
     s->failed_runs += block >= 0;
     return 0;
 }
 
-static int record(struct session *s, size_t item, long block, const struct program_answer *a,
-                  struct err *err)
+static int session_keep_run(struct session *s, size_t item, long block,
+                            const struct program_answer *a, struct err *err)
 {
     if (s->opts.count_valgrind) {
         for (int m = 0; m < MEASURES; m++)
@@ -153,9 +156,9 @@ int session_measure(struct session *s, size_t item, size_t pad_bytes, long block
     struct program_answer a = {0};
     if (!s->opts.count_valgrind)
         program_read(&a, buf_text(&s->run.answer));
-    int rc = check(s, item, block, &a, err);
+    int rc = session_check_run(s, item, block, &a, err);
     if (rc == 0 && !s->stopped)
-        rc = record(s, item, block, &a, err);
+        rc = session_keep_run(s, item, block, &a, err);
     program_answer_done(&a);
     return rc;
 }
@@ -170,5 +173,5 @@ int session_do(struct session *s, size_t command, const char *what, struct err *
         return 0;
     /* The first byte of a line is a mark of the plan. */
     struct trouble t = {s->plan->command_lines.at[command] + 1, what, -1, true, s->opts.unseen};
-    return fail(s, command, &t, err);
+    return session_fail(s, command, &t, err);
 }

@@ -185,7 +185,7 @@ static void keep_in_file(struct starter *s, struct starter_run *r, const char *b
     r->output_cut |= done < (ssize_t)n;
 }
 
-static void keep(struct starter *s, struct starter_run *r, int source, struct text bytes)
+static void starter_keep(struct starter *s, struct starter_run *r, int source, struct text bytes)
 {
     if (source == FROM_ANSWER) {
         if (r->answer.n + bytes.n <= STARTER_ANSWER_MAX)
@@ -198,7 +198,7 @@ static void keep(struct starter *s, struct starter_run *r, int source, struct te
 }
 
 /* Take what is there now. */
-static void drain(struct starter *s, struct starter_run *r, int source)
+static void starter_drain(struct starter *s, struct starter_run *r, int source)
 {
     char bytes[65536];
     ssize_t n;
@@ -206,7 +206,7 @@ static void drain(struct starter *s, struct starter_run *r, int source)
         n = read(s->fds[source], bytes, sizeof bytes);
         if (n <= 0)
             return;
-        keep(s, r, source, (struct text){bytes, (size_t)n});
+        starter_keep(s, r, source, (struct text){bytes, (size_t)n});
     }
 }
 
@@ -242,7 +242,7 @@ static enum starter_end attend(struct starter *s, struct starter_run *r)
             return STARTER_STOPPED;
         for (int i = FROM_OUTPUT; i <= FROM_ANSWER; i++)
             if (n > 0 && p[i].revents)
-                drain(s, r, i);
+                starter_drain(s, r, i);
         if (n > 0 && p[FROM_REPORT].revents)
             return end;
         if (end == STARTER_EXITED)
@@ -283,7 +283,7 @@ int starter_run(struct starter *s, size_t command, size_t pad_bytes, struct star
     if (read(s->fds[FROM_REPORT], &report, sizeof report) != (ssize_t)sizeof report)
         return err_set(err, EXIT_ERROR, "the process that starts commands was killed");
     for (int i = FROM_OUTPUT; i <= FROM_ANSWER; i++)
-        drain(s, ret, i);
+        starter_drain(s, ret, i);
     take_report(ret, &report);
     return 0;
 }

@@ -100,7 +100,7 @@ static int use_as(int fd, int as)
     return fd < 0 || dup2(fd, as) >= 0 ? 0 : -1;
 }
 
-static int set_up(const struct birth *b)
+static int starter_set_up(const struct birth *b)
 {
     const struct starter_child *c = b->starter;
     const struct starter_opts *o = c->opts;
@@ -128,7 +128,7 @@ static int give_birth(void *arg)
     setpgid(0, 0); /* so that all it starts can be ended together */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signals_unblock();
-    if (set_up(b) == 0 && (b->go_fd < 0 || read(b->go_fd, &go, 1) == 1)) {
+    if (starter_set_up(b) == 0 && (b->go_fd < 0 || read(b->go_fd, &go, 1) == 1)) {
         shared->start_ns = clock_kernel_ns();
         execve(b->path, b->argv, b->starter->env);
     }
@@ -180,7 +180,7 @@ static void slim_down(const struct starter_child *c)
 }
 
 /* Look NAME up in PATH now, not while the clock runs. */
-static void find_program(struct birth *b, const char *name)
+static void starter_find_program(struct birth *b, const char *name)
 {
     autofree char *path = NULL;
     bool there = program_find(name, &path) == PROGRAM_FOUND;
@@ -278,7 +278,7 @@ static void serve(struct starter_child *c, const struct starter_request *q,
         r->status = errno;
         return;
     }
-    find_program(&b, b.argv[0]);
+    starter_find_program(&b, b.argv[0]);
     c->shared->errnum = 0;
     set_padding(c, q->pad_bytes);
     slim_down(c);

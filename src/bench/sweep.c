@@ -58,7 +58,7 @@ static void add_benchmark(struct sweeps *w, const struct session *s, size_t i)
               (struct growth_point){series->size, median_of(series, s->opts.measure)});
 }
 
-static void add_command(struct sweeps *w, const struct session *s, size_t i)
+static void sweep_add_command(struct sweeps *w, const struct session *s, size_t i)
 {
     const struct plan_item *item = &s->plan->items.at[s->origins.at[i].item];
     for (size_t k = 0; k < s->plan->parameters.n && !item->aa; k++) {
@@ -85,7 +85,7 @@ void sweeps_build(struct sweeps *w, const struct session *s)
     *w = (struct sweeps){0};
     for (size_t i = 0; i < s->set.series.n; i++) {
         add_benchmark(w, s, i);
-        add_command(w, s, i);
+        sweep_add_command(w, s, i);
     }
     size_t kept = 0;
     for (size_t i = 0; i < w->at.n; i++) {

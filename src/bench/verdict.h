@@ -4,6 +4,18 @@
  * Commands side by side, a measurement against a baseline, two baselines and the workloads of a
  * suite all come here, so that they cannot disagree on what slower, undecided or too much means.
  * comparison_say() (model/comparison.h) has the sentence for it.
+ *
+ * Slower: the interval lies above 1 and the median beyond the band. Same: the interval lies within
+ * the band. A gate holds or breaks when the interval lies on one side of it, else it is undecided:
+ * exit code 4, not 0. Where slow runs (tails.h) and the mean say otherwise, "same" and "holds" are
+ * taken back.
+ *
+ * Between sessions apart, other work is part of wall time and hardly of CPU time. So a change of
+ * wall time counts only where CPU time, if known, goes the same way. CPU time makes no verdict
+ * unless asked to; a note says when there is one to be had.
+ *
+ * The sentence is in model because views need it too, which is why model may include stats. Rooms
+ * name no option: the caller, which parsed it, hands over its words.
  */
 #pragma once
 #include "base/opt.h"

@@ -88,8 +88,8 @@ static void add_totals(struct annotate_job *job, struct listing *l, struct hits 
             l->insns.at[h->insns.at[h->stacks.at[i].first + k]].total += h->stacks.at[i].value;
 }
 
-static int print(struct annotate_job *job, struct listing *l, const struct hits *hits,
-                 struct err *err)
+static int annotate_print(struct annotate_job *job, struct listing *l, const struct hits *hits,
+                          struct err *err)
 {
     struct profile *names = name_instructions(job, l);
     struct annotate a = {
@@ -125,7 +125,7 @@ static int print(struct annotate_job *job, struct listing *l, const struct hits 
     return rc;
 }
 
-static int show(struct annotate_job *job, struct err *err)
+static int annotate_show(struct annotate_job *job, struct err *err)
 {
     struct text path = profile_str(job->in.profile, job->mapping.path);
     struct text build_id = profile_str(job->in.profile, job->mapping.build_id);
@@ -146,7 +146,7 @@ static int show(struct annotate_job *job, struct err *err)
     add_totals(job, &l, &hits);
     listing_cut(&l);
     int rc = l.insns.n
-                 ? print(job, &l, &hits, err)
+                 ? annotate_print(job, &l, &hits, err)
                  : err_set(err, EXIT_INPUT, "'%s' has no code at the profile's addresses", path.at);
     hits_done(&hits);
     listing_done(&l);
@@ -173,7 +173,7 @@ static int annotate_run(const struct command *self, int n, char **args)
     if ((rc = input_load(&job.in, &one, &job.opts.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&job.in, &job.opts.input);
-    rc = annotate_find(&job, &err) == 0 ? show(&job, &err) : -1;
+    rc = annotate_find(&job, &err) == 0 ? annotate_show(&job, &err) : -1;
     code_close(&job.code);
     input_done(&job.in);
     return rc == 0 ? EXIT_OK : command_fail(&err);

@@ -90,7 +90,7 @@ static void read_source(struct annotate_file *f, const struct annotate_source *f
         f->note = "newer than the program; lines may not be the ones that ran";
 }
 
-static size_t file_of(struct annotate *a, struct text path)
+static size_t annotate_files_file_of(struct annotate *a, struct text path)
 {
     for (size_t i = 0; i < a->n_files; i++)
         if (a->files[i].path.at == path.at)
@@ -102,7 +102,7 @@ static size_t file_of(struct annotate *a, struct text path)
 
 static struct annotate_part *part_of(struct annotate *a, const struct annotate_place *at)
 {
-    size_t file = file_of(a, at->file);
+    size_t file = annotate_files_file_of(a, at->file);
     for (size_t i = 0; i < a->n_parts; i++) {
         struct annotate_part *p = &a->parts[i];
         if (p->function.at == at->function.at && p->file == file && p->inlined == at->inlined)
@@ -149,7 +149,7 @@ static int compare_parts(const void *a, const void *b)
 
 /* --- totals of lines --- */
 
-static struct annotate_line *line_of(struct annotate_part *part, uint32_t number)
+static struct annotate_line *annotate_files_line_of(struct annotate_part *part, uint32_t number)
 {
     return bsearch(&(struct annotate_line){.line = number}, part->lines.at, part->lines.n,
                    sizeof *part->lines.at, by_line);
@@ -175,7 +175,7 @@ static void add_hits(struct annotate *a, const struct hits *h, const struct hits
         if (!annotate_place(a, insn, &at))
             continue;
         struct annotate_part *part = part_of(a, &at);
-        struct annotate_line *line = line_of(part, at.line);
+        struct annotate_line *line = annotate_files_line_of(part, at.line);
         if (!is_among(parts, n_parts, part)) {
             parts[n_parts++] = part;
             part->total += stack->value;

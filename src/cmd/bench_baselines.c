@@ -28,7 +28,7 @@ static const struct document_column columns[] = {
     {"runs", .right = true},
 };
 
-static void add_row(struct document *d, const struct store_baseline *b)
+static void bench_baselines_add_row(struct document *d, const struct store_baseline *b)
 {
     char text[UNITS_MAX];
     time_t seconds = (time_t)b->time_s;
@@ -43,7 +43,7 @@ static void add_row(struct document *d, const struct store_baseline *b)
     document_cell(d, text_of(units_count(text, b->n_runs)), 0);
 }
 
-static int list(const struct cmd_bench_opts *o, struct store *s, struct err *err)
+static int bench_baselines_list(const struct cmd_bench_opts *o, struct store *s, struct err *err)
 {
     autofree struct store_baseline *all = NULL;
     size_t n;
@@ -52,7 +52,7 @@ static int list(const struct cmd_bench_opts *o, struct store *s, struct err *err
     struct document d = {0};
     document_table(&d, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < n; i++)
-        add_row(&d, &all[i]);
+        bench_baselines_add_row(&d, &all[i]);
     document_print_text(stdout, &d, output_width(&o->output), output_in_colour(&o->output));
     document_done(&d);
     return 0;
@@ -108,7 +108,8 @@ static int import(const struct cmd_bench_opts *o, struct err *err)
 
 /* --- names --- */
 
-static int rename_all(const struct cmd_bench_opts *o, struct store *s, struct err *err)
+static int bench_baselines_rename_all(const struct cmd_bench_opts *o, struct store *s,
+                                      struct err *err)
 {
     for (size_t i = 0; i < o->store.rename.n; i++) {
         const char *spec = o->store.rename.at[i], *equals = strrchr(spec, '=');
@@ -132,9 +133,9 @@ static int with_store(const struct cmd_bench_opts *o, struct err *err)
         return err_set(err, EXIT_ERROR, "there is no store '%s'", path);
     if (store_open(&s, path, so->list ? STORE_READ : STORE_WRITE, err) != 0)
         return -1;
-    int rc = so->list     ? list(o, s, err)
+    int rc = so->list     ? bench_baselines_list(o, s, err)
              : so->remove ? store_delete_baseline(s, so->remove, err)
-                          : rename_all(o, s, err);
+                          : bench_baselines_rename_all(o, s, err);
     store_close(s);
     return rc;
 }
@@ -151,8 +152,8 @@ struct side_by_side {
     char *forced;
 };
 
-static int load_all(struct side_by_side *v, const struct cmd_bench_opts *o,
-                    const struct opt_result *operands, struct err *err)
+static int bench_baselines_load_all(struct side_by_side *v, const struct cmd_bench_opts *o,
+                                    const struct opt_result *operands, struct err *err)
 {
     if (operands->n_operands < 2 || operands->n_operands > BENCH_TABLE_SETS)
         return err_set(err, EXIT_ERROR, "--compare takes 2 to %d baselines, not %d",
@@ -175,7 +176,8 @@ static int load_all(struct side_by_side *v, const struct cmd_bench_opts *o,
     return 0;
 }
 
-static void fill(struct side_by_side *v, const struct cmd_bench_opts *o, struct bench_report *r)
+static void bench_baselines_fill(struct side_by_side *v, const struct cmd_bench_opts *o,
+                                 struct bench_report *r)
 {
     *r = (struct bench_report){
         .now = v->pointers[v->n - 1],
@@ -197,17 +199,17 @@ static void fill(struct side_by_side *v, const struct cmd_bench_opts *o, struct 
     r->n_comparisons = v->comparisons.n;
 }
 
-static int compare(struct side_by_side *v, const struct cmd_bench_opts *o,
-                   const struct opt_result *operands, struct err *err)
+static int bench_baselines_compare(struct side_by_side *v, const struct cmd_bench_opts *o,
+                                   const struct opt_result *operands, struct err *err)
 {
     struct bench_report r;
-    if (bench_check_gates(o, err) != 0 || load_all(v, o, operands, err) != 0)
+    if (bench_check_gates(o, err) != 0 || bench_baselines_load_all(v, o, operands, err) != 0)
         return -1;
     if (o->max_regression.n && v->n != 2)
         return err_set(err, EXIT_ERROR, "--max-regression judges two baselines: before and after");
     if (bench_store_pasts(&v->pasts, o, v->pointers[v->n - 1], false, err) != 0)
         return -1;
-    fill(v, o, &r);
+    bench_baselines_fill(v, o, &r);
     struct bench_table table = {v->pointers, v->names, v->n, o->store.threshold / 100};
     r.table = &table;
     if (bench_report_print(&r, o, err) != 0)
@@ -222,7 +224,7 @@ static int run_compare(const struct cmd_bench_opts *o, const struct opt_result *
                        struct err *err)
 {
     struct side_by_side v = {0};
-    int rc = compare(&v, o, operands, err);
+    int rc = bench_baselines_compare(&v, o, operands, err);
     for (size_t i = 0; i < v.n; i++)
         series_set_done(&v.sets[i]);
     vec_done(&v.comparisons);

@@ -40,7 +40,7 @@ void bench_paper_done(struct bench_paper *p)
     vec_done(&p->growths);
 }
 
-static void print(FILE *out, const struct cmd_bench_opts *o, const struct bench_report *r)
+static void bench_print_as(FILE *out, const struct cmd_bench_opts *o, const struct bench_report *r)
 {
     const char *format = output_format(&o->output);
     if (strcmp(format, "json") == 0)
@@ -61,7 +61,7 @@ int bench_report_print(const struct bench_report *r, const struct cmd_bench_opts
     struct publish file;
     if (publish_open(&file, o->output.path, err) != 0)
         return -1;
-    print(file.out, o, r);
+    bench_print_as(file.out, o, r);
     return publish_commit(&file, err);
 }
 

@@ -43,7 +43,7 @@ static void add_estimate(struct buf *b, const struct session_progress *p)
 }
 
 /* One line that is written over and over; what does not fit would scroll, so it is cut. */
-static void draw(void *to, const struct session_progress *p)
+static void bench_draw_progress(void *to, const struct session_progress *p)
 {
     struct bar *bar = to;
     autobuf struct buf b = {0};
@@ -60,7 +60,7 @@ static void draw(void *to, const struct session_progress *p)
     bar->drawn = true;
 }
 
-static void wipe(const struct bar *bar)
+static void bench_run_wipe(const struct bar *bar)
 {
     if (bar->drawn)
         fputs("\r\033[K", stderr);
@@ -98,7 +98,7 @@ int bench_check_gates(const struct cmd_bench_opts *o, struct err *err)
     return err_set(err, why.code, "--max-regression %s", why.text);
 }
 
-static int check(const struct cmd_bench_opts *o, struct err *err)
+static int bench_run_check(const struct cmd_bench_opts *o, struct err *err)
 {
     for (size_t i = 0; i < o->env.n; i++)
         if (!strchr(o->env.at[i], '=') || o->env.at[i][0] == '=')
@@ -122,7 +122,7 @@ static enum starter_output output_of(const struct cmd_bench_opts *o)
                                            : STARTER_FILE;
 }
 
-static bool counts(const struct cmd_bench_opts *o)
+static bool bench_run_counts(const struct cmd_bench_opts *o)
 {
     return bench_store_measure(o) == MEASURE_INSTRUCTIONS;
 }
@@ -159,7 +159,7 @@ static int check_gates(const struct cmd_bench_opts *o, const struct plan *p, str
                    "commands, or --against a baseline");
 }
 
-static double time_of(const struct cmd_bench_opts *o, const struct plan *p)
+static double bench_run_time_of(const struct cmd_bench_opts *o, const struct plan *p)
 {
     bool compares = compares_any(p);
     return o->time_s > 0 ? o->time_s : compares ? 28 : 3; /* of two: a minute, all in all */
@@ -172,12 +172,12 @@ static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const
         .runs = o->runs,
         .min_runs = o->min_runs,
         .max_runs = o->max_runs,
-        .time_s = time_of(o, p),
+        .time_s = bench_run_time_of(o, p),
         .precision = o->precision / 100,
         .band = o->band / 100,
         .risk = o->risk / 100,
         .measure = bench_store_measure(o),
-        .exact = counts(o),
+        .exact = bench_run_counts(o),
         .ignore_failure = o->ignore_failure,
         .unseen = output_of(o) == STARTER_NULL,
         .seed = o->seed ? (uint64_t)o->seed : clock_monotonic_ns(),
@@ -207,7 +207,7 @@ static int choose_counter(const struct cmd_bench_opts *o, struct plan_opts *plan
 {
     enum count_by by;
     *ret_valgrind = false;
-    if (!counts(o))
+    if (!bench_run_counts(o))
         return 0;
     if (count_find(&by, err) != 0)
         return -1;
@@ -251,17 +251,17 @@ int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts 
                                  .timeout_s = o->timeout_s};
     bool valgrind;
     *plan = (struct plan){0};
-    if (check(o, err) != 0 || choose_counter(o, &wanted, &start, &valgrind, err) != 0 ||
+    if (bench_run_check(o, err) != 0 || choose_counter(o, &wanted, &start, &valgrind, err) != 0 ||
         plan_build(plan, &wanted, err) != 0 || check_gates(o, plan, err) != 0)
         return -1;
     point_to_shell(o, lines, n);
     struct session_opts with = session_opts_of(o, plan);
     with.count_valgrind = valgrind;
     if (!o->quiet && isatty(STDERR_FILENO)) {
-        with.progress = draw;
+        with.progress = bench_draw_progress;
         with.progress_to = &bar;
     }
     int rc = run_session(s, plan, &with, &start, err);
-    wipe(&bar);
+    bench_run_wipe(&bar);
     return rc;
 }

@@ -45,7 +45,7 @@ static void put_method(const struct cmd_bench_opts *o, struct meta *m)
 }
 
 /* The file that would be run for a word: as it is with a slash in it, else along PATH. Free it. */
-static char *find_program(const char *word, const char *cwd)
+static char *bench_store_find_program(const char *word, const char *cwd)
 {
     char *path = NULL;
     if (strchr(word, '/'))
@@ -67,7 +67,7 @@ static void put_build(const struct cmd_bench_opts *o, const struct opt_result *o
         autofree char *said = NULL;
         if (words_split(&words, text_of(operands->operands[i]), WORDS_BLANKS, &ignored) == 0 &&
             words.at.n) {
-            autofree char *file = find_program(words.at.at[0], o->cwd);
+            autofree char *file = bench_store_find_program(words.at.at[0], o->cwd);
             said = producer_read(file);
         }
         words_done(&words);
@@ -79,14 +79,16 @@ static void put_build(const struct cmd_bench_opts *o, const struct opt_result *o
 }
 
 /* What is known about a measurement before it is made. */
-static void put_facts(const struct cmd_bench_opts *o, const struct opt_result *operands,
-                      struct meta *m)
+static void put_facts(struct bench_store *b, const struct opt_result *operands)
 {
+    const struct cmd_bench_opts *o = b->opts;
+    struct meta *m = &b->facts;
     struct fingerprint f;
     struct provenance p;
     meta_set_u64(m, META_TIME_NS, clock_wall_ns());
     fingerprint_read(&f, "");
     fingerprint_put(&f, m);
+    b->busy = fingerprint_busy(&f);
     provenance_read(&p);
     provenance_put(&p, m);
     if (o->store.typed)
@@ -151,7 +153,9 @@ int bench_store_begin(struct bench_store *b, const struct cmd_bench_opts *o,
                       const struct opt_result *operands, struct err *err)
 {
     *b = (struct bench_store){.opts = o, .path = bench_store_path(&o->store)};
-    put_facts(o, operands, &b->facts);
+    put_facts(b, operands);
+    if (b->busy && measure_infos[bench_store_measure(o)].unit == MEASURE_NS)
+        command_say("note: %s", b->busy);
     if (o->store.against && load_before(b, err) != 0)
         return -1;
     return o->store.save ? try_save(b, err) : 0;
@@ -191,6 +195,7 @@ int bench_store_report(struct bench_store *b, struct outcome *o, struct bench_re
     const struct bench_store_opts *so = &b->opts->store;
     struct series_set *set = &o->session.set;
     add_facts(set, &b->facts);
+    r->busy = b->busy;
     if (!so->against && !so->save)
         return 0;
     if (bench_store_pasts(&b->pasts, b->opts, set, true, err) != 0)
@@ -245,4 +250,5 @@ void bench_store_done(struct bench_store *b)
     meta_done(&b->facts);
     free(b->path);
     free(b->forced);
+    free(b->busy);
 }

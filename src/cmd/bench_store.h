@@ -71,6 +71,7 @@ int bench_store_act(const struct cmd_bench_opts *o, const struct opt_result *ope
 struct bench_store {
     const struct cmd_bench_opts *opts;
     char *path, *forced;
+    char *busy;               /* see fingerprint_busy() */
     struct meta facts;        /* of what is measured now */
     struct series_set before; /* the baseline, empty without --against */
     struct pasts pasts;

@@ -143,7 +143,7 @@ static int read_rules(struct check_job *job)
 
 /* --- profiles --- */
 
-static int load(struct check_job *job, const char *path, struct input *in)
+static int check_load(struct check_job *job, const char *path, struct input *in)
 {
     char *operand = (char *)path;
     struct opt_result one = {.operands = &operand, .n_operands = 1};
@@ -154,13 +154,13 @@ static int load(struct check_job *job, const char *path, struct input *in)
     return rc;
 }
 
-static int load_all(struct check_job *job)
+static int check_load_all(struct check_job *job)
 {
     int rc = EXIT_OK;
     for (size_t i = 0; i < job->n && rc == EXIT_OK; i++)
-        rc = load(job, job->paths[i], &job->in[i]);
+        rc = check_load(job, job->paths[i], &job->in[i]);
     if (rc == EXIT_OK && job->opts->against)
-        rc = load(job, job->opts->against, &job->before);
+        rc = check_load(job, job->opts->against, &job->before);
     return rc;
 }
 
@@ -202,7 +202,7 @@ static void build_scaling(struct check_job *job)
 
 /* --- output --- */
 
-static int print(const struct check_job *job, const struct check *c, struct err *err)
+static int check_print(const struct check_job *job, const struct check *c, struct err *err)
 {
     const struct output_opts *o = &job->opts->output;
     const char *format = output_format(o);
@@ -229,7 +229,7 @@ static int print(const struct check_job *job, const struct check *c, struct err 
     return publish_commit(&file, err);
 }
 
-static int decide(struct check_job *job)
+static int check_and_print(struct check_job *job)
 {
     static const int codes[] = {EXIT_OK, EXIT_FAILS, EXIT_INCONCLUSIVE};
     struct check c;
@@ -244,7 +244,7 @@ static int decide(struct check_job *job)
         .has_function = program_has_function,
     };
     int rc = check_build(&c, &job->rules, &in) != 0 ? tell_errors(job)
-             : print(job, &c, &err) != 0            ? command_fail(&err)
+             : check_print(job, &c, &err) != 0      ? command_fail(&err)
                                                     : codes[c.verdict];
     check_done(&c);
     return rc;
@@ -258,7 +258,7 @@ static int check_all(struct check_job *job, const struct opt_result *operands)
         return command_fail(&err);
     if (job->rules_path)
         rc = read_rules(job);
-    if (rc != EXIT_OK || (rc = load_all(job)) != EXIT_OK)
+    if (rc != EXIT_OK || (rc = check_load_all(job)) != EXIT_OK)
         return rc;
     if (compare_kinds(job, &err) != 0)
         return command_fail(&err);
@@ -267,8 +267,8 @@ static int check_all(struct check_job *job, const struct opt_result *operands)
     if (job->opts->sizes)
         build_scaling(job);
     if (job->rules_path)
-        return decide(job);
-    return print(job, NULL, &err) == 0 ? EXIT_OK : command_fail(&err);
+        return check_and_print(job);
+    return check_print(job, NULL, &err) == 0 ? EXIT_OK : command_fail(&err);
 }
 
 static int check_run(const struct command *self, int n, char **args)

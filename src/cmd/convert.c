@@ -25,7 +25,8 @@ static const struct opt convert_table[] = {
     OPT_END,
 };
 
-static int choose(const struct convert_opts *o, const struct exporter **ret, struct err *err)
+static int convert_choose(const struct convert_opts *o, const struct exporter **ret,
+                          struct err *err)
 {
     *ret = o->to ? export_find(o->to) : export_for_path(o->output);
     if (!*ret && o->to)
@@ -63,7 +64,7 @@ static int convert_run(const struct command *self, int n, char **args)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
     struct err err;
     const struct exporter *e;
-    if (choose(&o, &e, &err) != 0)
+    if (convert_choose(&o, &e, &err) != 0)
         return command_fail(&err);
     struct input in;
     struct import_opts want = {.addresses = true};

@@ -60,7 +60,7 @@ struct sides {
 };
 
 /* Without marks the first of two profiles is before, the second after. */
-static int split(const struct opt_result *args, struct sides *s, struct err *err)
+static int diff_split(const struct opt_result *args, struct sides *s, struct err *err)
 {
     bool marked = false, after = false;
     for (int i = 0; i < args->n_operands; i++) {
@@ -100,7 +100,7 @@ static void loaded_done(struct loaded *l)
 }
 
 /* One run a side keeps the samples' times, which tell how many of them are independent. */
-static int load_all(struct loaded *l, const struct sides *s, const struct input_opts *o)
+static int diff_load_all(struct loaded *l, const struct sides *s, const struct input_opts *o)
 {
     size_t n = s->before.n + s->after.n;
     autofree char **paths = mem_calloc(n, sizeof *paths);
@@ -135,8 +135,8 @@ static print_fn *printer_of(const struct output_opts *o)
     return diff_print_text;
 }
 
-static int print(const struct cmd_diff_opts *o, const struct diff *d, const struct diff_view *view,
-                 struct err *err)
+static int diff_print(const struct cmd_diff_opts *o, const struct diff *d,
+                      const struct diff_view *view, struct err *err)
 {
     struct publish file;
     if (publish_open(&file, o->output.path, err) != 0)
@@ -145,7 +145,7 @@ static int print(const struct cmd_diff_opts *o, const struct diff *d, const stru
     return publish_commit(&file, err);
 }
 
-static int refuse(const char *reasons, struct err *err)
+static int diff_refuse(const char *reasons, struct err *err)
 {
     return err_set(err, EXIT_ERROR, "these profiles do not compare: %.*s; --force does it anyway",
                    (int)strcspn(reasons, "\n"), reasons);
@@ -159,8 +159,8 @@ static void diff_make_public(const struct loaded *l, const struct cmd_diff_opts 
             input_make_public(&l->ins[i], &o->input);
 }
 
-static int compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t n_before,
-                   struct err *err)
+static int diff_compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t n_before,
+                        struct err *err)
 {
     struct diff_opts opts = {.runs = l->runs,
                              .n_before = n_before,
@@ -170,7 +170,7 @@ static int compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t
     autobuf struct buf reasons = {0};
     diff_unlike(&opts, &reasons);
     if (reasons.n && !o->force)
-        return refuse(buf_cstr(&reasons), err);
+        return diff_refuse(buf_cstr(&reasons), err);
     struct diff_view view = {
         .runs = opts.runs,
         .unlike = buf_cstr(&reasons),
@@ -183,7 +183,7 @@ static int compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t
     };
     diff_make_public(l, o);
     struct diff *d = diff_build(&opts);
-    int rc = print(o, d, &view, err);
+    int rc = diff_print(o, d, &view, err);
     diff_free(d);
     return rc;
 }
@@ -200,10 +200,10 @@ static int diff_run(const struct command *self, int n, char **args)
     struct err err = {0};
     struct sides sides = {0};
     struct loaded loaded = {0};
-    if (split(&operands, &sides, &err) != 0)
+    if (diff_split(&operands, &sides, &err) != 0)
         rc = command_fail(&err);
-    else if ((rc = load_all(&loaded, &sides, &o.input)) == EXIT_OK &&
-             compare(&o, &loaded, sides.before.n, &err) != 0)
+    else if ((rc = diff_load_all(&loaded, &sides, &o.input)) == EXIT_OK &&
+             diff_compare(&o, &loaded, sides.before.n, &err) != 0)
         rc = command_fail(&err);
     loaded_done(&loaded);
     vec_done(&sides.before);

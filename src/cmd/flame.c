@@ -118,8 +118,8 @@ static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *h
     };
 }
 
-static int draw(const struct cmd_flame_opts *o, const struct input *in, double least,
-                struct err *err)
+static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, double least,
+                      struct err *err)
 {
     struct calltree_opts tree_opts = {
         .group = group_of(o->group   ? o->group
@@ -174,7 +174,7 @@ static int flame_run(const struct command *self, int n, char **args)
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&in, &o.input);
-    rc = draw(&o, &in, least, &err);
+    rc = flame_draw(&o, &in, least, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
 }

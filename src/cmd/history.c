@@ -257,7 +257,7 @@ static int cmd_history_print(const struct cmd_history_opts *o, const struct show
     return publish_commit(&file, &err) == 0 ? EXIT_OK : command_fail(&err);
 }
 
-static int prune(struct store *store, long keep)
+static int history_forget_old(struct store *store, long keep)
 {
     size_t n;
     struct err err;
@@ -307,7 +307,7 @@ static int history_run(const struct command *self, int n, char **args)
     }
     if (store_open(&store, path, o.keep ? STORE_WRITE : STORE_READ, &err) != 0)
         return command_fail(&err);
-    rc = o.keep ? prune(store, o.keep) : cmd_history_show(&o, store, &operands);
+    rc = o.keep ? history_forget_old(store, o.keep) : cmd_history_show(&o, store, &operands);
     store_close(store);
     return rc;
 }

@@ -101,14 +101,15 @@ static void add_names(struct loading *l)
         .places_too = folders.n || l->opts->symfs,
         .missing = &l->missing,
     };
-    if (symbolize_wanted(l->profile, &o))
+    if ((o.places_too || !meta_find(&l->profile->meta, META_NAMED)) &&
+        symbolize_wanted(l->profile, &o))
         symbolize(l->profile, &o);
     add_names_beside(l);
     vec_done(&folders);
     arena_done(&arena);
 }
 
-static void read_profile(struct loading *l)
+static void input_read_profile(struct loading *l)
 {
     l->rc = import_file(&l->im, l->path, &l->want, &l->profile, &l->err);
     if (l->rc != 0)
@@ -240,11 +241,11 @@ static struct loading loading_of(const char *path, const struct input_opts *opts
     return l;
 }
 
-static int load(struct input *in, const char *path, const struct input_opts *opts,
-                const struct import_opts *want)
+static int input_load_one(struct input *in, const char *path, const struct input_opts *opts,
+                          const struct import_opts *want)
 {
     struct loading l = loading_of(path, opts, want);
-    read_profile(&l);
+    input_read_profile(&l);
     int rc = take_profile(&l, opts, in);
     import_done(&l.im);
     return rc;
@@ -260,7 +261,7 @@ int input_load(struct input *in, const struct opt_result *args, const struct inp
                 args->n_operands ? "one profile at a time" : "which profile? name a file");
         return command_fail(&err);
     }
-    int rc = load(in, args->operands[0], opts, want);
+    int rc = input_load_one(in, args->operands[0], opts, want);
     if (rc != EXIT_OK)
         input_done(in);
     return rc;
@@ -278,7 +279,7 @@ static void *read_some(void *arg)
 {
     struct crew *c = arg;
     for (size_t i; (i = atomic_fetch_add(&c->next, 1)) < c->n;)
-        read_profile(&c->list[i]);
+        input_read_profile(&c->list[i]);
     return NULL;
 }
 

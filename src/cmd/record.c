@@ -78,7 +78,7 @@ static int split_events(struct record_opts *o, struct words *words, struct err *
     return 0;
 }
 
-static int check(const struct record_opts *o, char **command, struct err *err)
+static int record_check(const struct record_opts *o, char **command, struct err *err)
 {
     uint64_t ignored;
     if (!command && !o->pid)
@@ -108,7 +108,7 @@ static int own_failure(struct err *err)
     return command_fail(err);
 }
 
-static int record(const struct record_opts *o, char **command)
+static int record_command(const struct record_opts *o, char **command)
 {
     struct record_facts facts;
     struct err err;
@@ -141,7 +141,7 @@ static int record_run(const struct command *self, int n, char **args)
         return rc < 0 ? EXIT_OWN : EXIT_OK;
     char **command = o.n_args < n ? args + o.n_args : NULL;
     struct words events = {0};
-    if (check(&o, command, &err) != 0 || split_events(&o, &events, &err) != 0) {
+    if (record_check(&o, command, &err) != 0 || split_events(&o, &events, &err) != 0) {
         words_done(&events);
         return own_failure(&err);
     }
@@ -149,7 +149,7 @@ static int record_run(const struct command *self, int n, char **args)
     o.output = output;
     /* A command writes to the same terminal: nothing may come between its lines. */
     o.status = o.quiet || command ? NULL : isatty(STDERR_FILENO) ? record_status : record_say_idle;
-    rc = record(&o, command);
+    rc = record_command(&o, command);
     words_done(&events);
     return rc;
 }

@@ -37,7 +37,7 @@ void record_status_clear(void)
 
 /* --- when it is done --- */
 
-static double percent(uint64_t part, uint64_t whole)
+static double record_percent(uint64_t part, uint64_t whole)
 {
     return whole ? 100 * (double)part / (double)whole : 0;
 }
@@ -135,7 +135,7 @@ enum { SAMPLED_ENOUGH = 95 };
 
 static void print_sampled(const struct record_facts *f)
 {
-    double seen = percent(f->sampled_ns, f->seen_ns);
+    double seen = record_percent(f->sampled_ns, f->seen_ns);
     if (!f->seen_ns || !f->sampled_ns || seen >= SAMPLED_ENOUGH)
         return;
     fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s\n", seen, (double)f->seen_ns / 1e9,
@@ -146,14 +146,14 @@ static void print_sampled(const struct record_facts *f)
 
 static void print_quality(const struct record_facts *f)
 {
-    double whole = f->samples ? percent(f->ends[UNWIND_WHOLE], f->samples) : 100;
+    double whole = f->samples ? record_percent(f->ends[UNWIND_WHOLE], f->samples) : 100;
     fprintf(stderr, "  whole stacks %.1f%%, frames without a name %.1f%%%s\n", whole,
             100 * f->unnamed_share,
             f->kernel_hidden ? ", kernel hidden (kernel.perf_event_paranoid)" : "");
     print_sampled(f);
     for (int i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
-        if (percent(f->ends[i], f->samples) >= 1)
-            fprintf(stderr, "  %.1f%% %s: %s\n", percent(f->ends[i], f->samples),
+        if (record_percent(f->ends[i], f->samples) >= 1)
+            fprintf(stderr, "  %.1f%% %s: %s\n", record_percent(f->ends[i], f->samples),
                     i == UNWIND_GUESSED ? "guessed" : "unfinished",
                     unwind_end_name((enum unwind_end)i));
     if (f->throttled)

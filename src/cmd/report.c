@@ -33,7 +33,7 @@ static const struct opt report_table[] = {
     OPT_END,
 };
 
-static void print(FILE *out, const struct cmd_report_opts *o, const struct report *r)
+static void report_print(FILE *out, const struct cmd_report_opts *o, const struct report *r)
 {
     const char *format = output_format(&o->output);
     if (strcmp(format, "json") == 0)
@@ -112,7 +112,7 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
     struct publish file;
     int rc = report_build(&r, &in->selection, &opts, err);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
-        print(file.out, o, &r);
+        report_print(file.out, o, &r);
         rc = publish_commit(&file, err);
     }
     report_done(&r);

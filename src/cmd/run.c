@@ -65,7 +65,7 @@ static int open_conf(struct run *r, const struct cmd_run_opts *o, struct err *er
     return rc;
 }
 
-static void explain(const struct conf *c)
+static void run_explain(const struct conf *c)
 {
     for (const struct conf_key *k = conf_keys; k->section; k++) {
         bool inputs = strcmp(k->section, "input") == 0;
@@ -150,25 +150,26 @@ static void add_hint(const struct run *r, struct err *err)
         err_set(err, why.code, "%s: --force compares all the same", why.text);
 }
 
-static int fail(const struct run *r, const struct cmd_run_opts *o, struct err *err)
+static int run_fail(const struct run *r, const struct cmd_run_opts *o, struct err *err)
 {
     add_hint(r, err);
     annotate(r, o, err->text);
     return command_fail(err);
 }
 
-static int run(struct run *r, const struct cmd_run_opts *o, const struct opt_result *names)
+static int run_from_conf(struct run *r, const struct cmd_run_opts *o,
+                         const struct opt_result *names)
 {
     struct err err;
     if (open_conf(r, o, &err) != 0)
-        return fail(r, o, &err);
+        return run_fail(r, o, &err);
     if (o->explain) {
-        explain(&r->suite.conf);
+        run_explain(&r->suite.conf);
         return EXIT_OK;
     }
     r->opts.stop_fd = watch_signals();
     if (run_suite(r, names->operands, (size_t)names->n_operands, &err) != 0)
-        return fail(r, o, &err);
+        return run_fail(r, o, &err);
     tell_result(r, o);
     annotate(r, o, NULL);
     return judge_code(suite_outcome(&r->suite));
@@ -189,7 +190,7 @@ static int run_run(const struct command *self, int n, char **args)
                              .phase = o.quiet ? NULL : say_phase,
                              .say = o.quiet ? NULL : say_line},
                     .suite.folder.lock = -1};
-    rc = run(&r, &o, &operands);
+    rc = run_from_conf(&r, &o, &operands);
     run_done(&r);
     return rc;
 }

@@ -37,7 +37,7 @@ struct simd_job {
     struct simd_view view;
 };
 
-static int read_profile(struct simd_job *job, const struct input *in, struct err *err)
+static int simd_read_profile(struct simd_job *job, const struct input *in, struct err *err)
 {
     struct hotcode_opts opts = {.force = job->opts->force};
     hotcode_read_profile(&job->code, &in->selection, &opts);
@@ -68,7 +68,7 @@ static void read_host(struct simd_view *v)
     }
 }
 
-static int print(struct simd_job *job, struct err *err)
+static int simd_publish(struct simd_job *job, struct err *err)
 {
     struct publish file;
     struct simd_view *v = &job->view;
@@ -103,9 +103,9 @@ static int run_profile(struct simd_job *job, const struct opt_result *operands)
         return rc;
     input_tell_events(&in, &job->opts->input);
     job->view.samples = in.selection.count_type < 0 ? -1 : in.selection.n_samples;
-    rc = read_profile(job, &in, &err);
+    rc = simd_read_profile(job, &in, &err);
     if (rc == 0)
-        rc = print(job, &err);
+        rc = simd_publish(job, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
 }
@@ -122,7 +122,7 @@ static int simd_run(const struct command *self, int n, char **args)
     job.view.subject = operands.n_operands ? operands.operands[0] : "";
     if (operands.n_operands == 1 && is_elf(operands.operands[0])) {
         rc = hotcode_read_binary(&job.code, operands.operands[0], &err);
-        rc = rc == 0 ? print(&job, &err) : rc;
+        rc = rc == 0 ? simd_publish(&job, &err) : rc;
         rc = rc == 0 ? EXIT_OK : command_fail(&err);
     } else {
         rc = run_profile(&job, &operands);

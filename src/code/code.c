@@ -10,7 +10,7 @@ enum { RANK_FUNCTION, RANK_LABEL, RANK_UNWIND };
 
 /* --- sections --- */
 
-static int by_start(const void *a, const void *b)
+static int code_by_start(const void *a, const void *b)
 {
     const struct code_section *x = a, *y = b;
     return x->start < y->start ? -1 : x->start > y->start;
@@ -29,7 +29,7 @@ static void find_sections(struct code *c)
                 (struct code_section){shdr.sh_addr, data->d_size, data->d_buf};
     }
     if (c->sections.n)
-        qsort(c->sections.at, c->sections.n, sizeof *c->sections.at, by_start);
+        qsort(c->sections.at, c->sections.n, sizeof *c->sections.at, code_by_start);
 }
 
 static const struct code_section *section_of(const struct code *c, uint64_t pc)

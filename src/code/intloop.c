@@ -28,7 +28,7 @@ struct step {
 enum { RSP = 4 };
 
 /* Registers of a memory operand; REX in its low four bits. Relative to rip: none. */
-static uint32_t address_of(const uint8_t *modrm, unsigned rex)
+static uint32_t intloop_address_of(const uint8_t *modrm, unsigned rex)
 {
     unsigned mod = modrm[0] >> 6, rm = modrm[0] & 7;
     if (rm != 4)
@@ -46,7 +46,7 @@ static struct step with_modrm(enum action action, const uint8_t *modrm, unsigned
     int rm = memory ? -1 : (int)((modrm[0] & 7) | (rex & 1) << 3);
     struct step s = {action, to_rm ? rm : reg, to_rm ? reg : rm, .memory = memory};
     if (memory)
-        s.address = address_of(modrm, rex);
+        s.address = intloop_address_of(modrm, rex);
     s.stores = memory && to_rm && action != ACT_COMPARE;
     return s;
 }

@@ -46,7 +46,7 @@ static int64_t next_signed(struct decoder *d, int bytes)
     return (int64_t)(v << shift) >> shift;
 }
 
-static void skip(struct decoder *d, int bytes)
+static void x86_skip(struct decoder *d, int bytes)
 {
     for (int i = 0; i < bytes; i++)
         next_byte(d);
@@ -168,12 +168,12 @@ static void read_modrm(struct decoder *d)
     if (rm == 4) {
         uint8_t sib = next_byte(d);
         if (mod == 0 && (sib & 7) == 5)
-            skip(d, 4);
+            x86_skip(d, 4);
     } else if (mod == 0 && rm == 5) {
-        skip(d, 4);
+        x86_skip(d, 4);
     }
     if (mod)
-        skip(d, mod == 1 ? 1 : 4);
+        x86_skip(d, mod == 1 ? 1 : 4);
 }
 
 static int immediate_map1(const struct decoder *d)
@@ -378,11 +378,11 @@ static bool is_fma(uint8_t op)
     return op >= 0x96 && op <= 0xbf && (op & 15) >= 6;
 }
 
-static bool is_one_of(uint8_t op, const char *list, size_t n)
+static bool x86_is_one_of(uint8_t op, const char *list, size_t n)
 {
     return memchr(list, op, n) != NULL;
 }
-#define IN(op, list) is_one_of(op, list, sizeof list - 1)
+#define IN(op, list) x86_is_one_of(op, list, sizeof list - 1)
 
 static struct class class_0f38_vex(struct decoder *d)
 {
@@ -537,7 +537,7 @@ static bool is_sse3(const struct decoder *d)
            (d->prefix == PREFIX_F2 && d->op == 0xf0);
 }
 
-static void classify(struct decoder *d)
+static void x86_classify(struct decoder *d)
 {
     struct class c = class_of(d);
     struct x86 *i = d->insn;
@@ -577,8 +577,8 @@ struct x86 x86_decode(const uint8_t *at, size_t n)
         if (has_modrm(&d))
             read_modrm(&d);
         if (!read_flow(&d))
-            skip(&d, immediate(&d));
-        classify(&d);
+            x86_skip(&d, immediate(&d));
+        x86_classify(&d);
         if (!d.short_of_bytes) {
             insn.length = (uint8_t)(d.at - d.start);
             return insn;

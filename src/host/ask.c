@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 /* Start ARGV with its output going to OUT_FD. */
-static bool start(struct subprocess *s, const char *const *argv, int out_fd)
+static bool ask_start(struct subprocess *s, const char *const *argv, int out_fd)
 {
     /* What keeps a program from asking back, or from speaking another language. */
     static const char *const quiet[] = {
@@ -66,7 +66,7 @@ bool ask_program(struct ask *a, const char *const *argv, struct buf *ret)
     if (a->ms_left <= 0 || pipe2(ends, O_CLOEXEC) != 0)
         return false;
     autoclose int in = ends[0];
-    bool started = start(&s, argv, ends[1]);
+    bool started = ask_start(&s, argv, ends[1]);
     close(ends[1]);
     if (!started)
         return false;

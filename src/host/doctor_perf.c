@@ -127,7 +127,8 @@ static void fix_refusal(const struct doctor *d, struct doctor_finding *f, int er
         doctor_fix(f, "ulimit -n 65536");
 }
 
-static void refused(const struct doctor *d, struct doctor_finding *f, int errnum, int paranoid)
+static void doctor_perf_refused(const struct doctor *d, struct doctor_finding *f, int errnum,
+                                int paranoid)
 {
     char why[128];
     doctor_say(f, DOCTOR_NO, "%s", doctor_perf_reason(d, errnum, why, sizeof why));
@@ -139,7 +140,7 @@ static void refused(const struct doctor *d, struct doctor_finding *f, int errnum
 void doctor_user(const struct doctor *d, struct doctor_finding *f)
 {
     if (d->perf_user)
-        refused(d, f, d->perf_user, 2);
+        doctor_perf_refused(d, f, d->perf_user, 2);
     else
         doctor_say(f, DOCTOR_OK, "cpu-clock opens for user code");
 }
@@ -150,7 +151,7 @@ void doctor_kernel(const struct doctor *d, struct doctor_finding *f)
         doctor_say(f, DOCTOR_OK, "cpu-clock opens with the kernel's part");
         return;
     }
-    refused(d, f, d->perf_kernel, 1);
+    doctor_perf_refused(d, f, d->perf_kernel, 1);
     if (!d->perf_user)
         f->state = DOCTOR_LIMITED;
 }
@@ -158,7 +159,7 @@ void doctor_kernel(const struct doctor *d, struct doctor_finding *f)
 void doctor_cpus(const struct doctor *d, struct doctor_finding *f)
 {
     if (d->perf_cpus)
-        refused(d, f, d->perf_cpus, 2);
+        doctor_perf_refused(d, f, d->perf_cpus, 2);
     else
         doctor_say(f, DOCTOR_OK, "an event opens on each of %d CPUs, children included",
                    d->host.cpus_online);
@@ -170,7 +171,7 @@ void doctor_system(const struct doctor *d, struct doctor_finding *f)
         doctor_say(f, DOCTOR_OK, "other users' processes and the whole machine can be seen");
         return;
     }
-    refused(d, f, d->perf_system, 0);
+    doctor_perf_refused(d, f, d->perf_system, 0);
     if (!d->perf_user)
         f->state = DOCTOR_LIMITED;
 }
@@ -188,7 +189,7 @@ void doctor_cycles(const struct doctor *d, struct doctor_finding *f)
             doctor_fix(f, "on the host, give it one: qemu -cpu host,pmu=on (in a cloud: a "
                           "bare-metal instance)");
     } else {
-        refused(d, f, d->perf_cycles, 2);
+        doctor_perf_refused(d, f, d->perf_cycles, 2);
     }
 }
 

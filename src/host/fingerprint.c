@@ -213,7 +213,7 @@ static unsigned memory_gib(const struct fingerprint *f)
     return (unsigned)((f->memory_bytes + (1u << 29)) >> 30);
 }
 
-static void set_name(struct fingerprint *f)
+static void fingerprint_set_name(struct fingerprint *f)
 {
     char all[320];
     int n = snprintf(all, sizeof all, "%s\n%s\n%d\n%u\n%s\n", f->cpu, f->arch, f->cpus_present,
@@ -233,7 +233,7 @@ void fingerprint_read(struct fingerprint *f, const char *root)
     read_speed(f, root);
     virtual_hypervisor(root, f->hypervisor, sizeof f->hypervisor);
     virtual_container(root, f->container, sizeof f->container);
-    set_name(f);
+    fingerprint_set_name(f);
 }
 
 char *fingerprint_line(const struct fingerprint *f, char *to)
@@ -254,6 +254,19 @@ static void put_cpus(const struct fingerprint *f, struct meta *m)
     if (f->cpus_quota > 0)
         snprintf(s + n, sizeof s - (size_t)n, ", time of %.2f allowed", f->cpus_quota);
     meta_set_str(m, META_CPUS, s);
+}
+
+bool fingerprint_is_busy(const struct fingerprint *f)
+{
+    return f->has_load && f->load[0] > f->cpus_usable * 0.5;
+}
+
+char *fingerprint_busy(const struct fingerprint *f)
+{
+    if (!fingerprint_is_busy(f))
+        return NULL;
+    return mem_printf("load was %.1f on %d CPU%s at the start: other processes distort the times",
+                      f->load[0], f->cpus_usable, f->cpus_usable == 1 ? "" : "s");
 }
 
 void fingerprint_put(const struct fingerprint *f, struct meta *m)

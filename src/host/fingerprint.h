@@ -44,5 +44,11 @@ void fingerprint_read(struct fingerprint *f, const char *root);
 /* One line for people: "AMD EPYC, 2 CPUs, 7.8 GiB, KVM". TO holds at least 320 bytes. */
 char *fingerprint_line(const struct fingerprint *f, char *to);
 
+/* Other processes take part in what is measured: the load is above half of the CPUs. */
+bool fingerprint_is_busy(const struct fingerprint *f);
+
+/* "load was 24.4 on 2 CPUs at the start: ...", or NULL where the machine is not busy. Free it. */
+char *fingerprint_busy(const struct fingerprint *f);
+
 /* Write it all under META_HOST, META_CPU... */
 void fingerprint_put(const struct fingerprint *f, struct meta *m);

@@ -150,8 +150,8 @@ static void append_facts(struct append *a, int stream, const struct stream *from
     }
 }
 
-static int append_rows(const struct append *a, int stream, const struct stream *from,
-                       struct err *err)
+static int append_stream_rows(const struct append *a, int stream, const struct stream *from,
+                              struct err *err)
 {
     const struct rows *r = &from->rows;
     for (size_t i = 0; i < r->n; i++) {
@@ -180,7 +180,7 @@ static int append_streams(struct append *a, struct err *err)
             return err_set(err, EXIT_ERROR, "event '%.*s' was not recorded the same way before",
                            TEXT_ARG(profile_str(a->from, s->event)));
         append_facts(a, to, s);
-        if (append_rows(a, to, s, err) != 0)
+        if (append_stream_rows(a, to, s, err) != 0)
             return -1;
     }
     return 0;

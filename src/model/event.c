@@ -71,14 +71,6 @@ static struct text event_stem(struct text event)
     return (struct text){event.at, n};
 }
 
-static bool is_one_of(struct text t, const char *const *list)
-{
-    for (; *list; list++)
-        if (text_is(t, *list))
-            return true;
-    return false;
-}
-
 static bool starts_with_one_of(struct text t, const char *const *list)
 {
     for (; *list; list++)
@@ -126,20 +118,20 @@ enum obtained event_obtained(struct text event)
     struct text name = event_stem(event);
     if (event_is_tracepoint(event))
         return BY_TRACE;
-    if (is_one_of(name, simulated))
+    if (text_is_one_of(name, simulated))
         return BY_SIMULATION;
     if (starts_with_one_of(event, units))
         return BY_HARDWARE;
-    if (is_one_of(name, clocks))
+    if (text_is_one_of(name, clocks))
         return BY_SOFTWARE_CLOCK;
-    if (is_one_of(name, hardware))
+    if (text_is_one_of(name, hardware))
         return BY_HARDWARE;
-    if (is_one_of(name, software))
+    if (text_is_one_of(name, software))
         return BY_SOFTWARE_EVENT;
     return OBTAINED_UNKNOWN;
 }
 
 enum dimension event_dimension(struct text event)
 {
-    return is_one_of(event_stem(event), clocks) ? DIM_TIME : DIM_COUNT;
+    return text_is_one_of(event_stem(event), clocks) ? DIM_TIME : DIM_COUNT;
 }

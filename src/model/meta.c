@@ -13,7 +13,7 @@ void meta_done(struct meta *m)
     vec_done(&m->entries);
 }
 
-static struct meta_entry *find(const struct meta *m, const char *key)
+static struct meta_entry *meta_find_entry(const struct meta *m, const char *key)
 {
     for (size_t i = 0; i < m->entries.n; i++)
         if (strcmp(m->entries.at[i].key, key) == 0)
@@ -24,7 +24,7 @@ static struct meta_entry *find(const struct meta *m, const char *key)
 void meta_set(struct meta *m, const char *key, struct text value)
 {
     char *copy = mem_strndup(value.at, value.n);
-    struct meta_entry *e = find(m, key);
+    struct meta_entry *e = meta_find_entry(m, key);
     if (e) {
         free(e->value);
         e->value = copy;
@@ -47,7 +47,7 @@ void meta_set_u64(struct meta *m, const char *key, uint64_t value)
 
 const char *meta_find(const struct meta *m, const char *key)
 {
-    const struct meta_entry *e = find(m, key);
+    const struct meta_entry *e = meta_find_entry(m, key);
     return e ? e->value : NULL;
 }
 

@@ -6,7 +6,7 @@ static int by_path(const void *a, const void *b)
     return x->path.i < y->path.i ? -1 : x->path.i > y->path.i;
 }
 
-static bool is_named(const struct profile *p, const struct frame *f)
+static bool modules_is_named(const struct profile *p, const struct frame *f)
 {
     if (!f->n_lines)
         return false;
@@ -41,7 +41,7 @@ void modules_build(struct modules *m, const struct profile *p)
         const struct frame *f = &p->frames.at[i];
         struct module_names *row = &m->list.at[f->mapping.i];
         row->frames += f->pc || f->n_lines;
-        row->named += is_named(p, f);
+        row->named += modules_is_named(p, f);
     }
     fold_rows(m);
 }

@@ -1,13 +1,5 @@
 #include "model/quantity.h"
 
-static bool is_one_of(struct text t, const char *const *list)
-{
-    for (; *list; list++)
-        if (text_is(t, *list))
-            return true;
-    return false;
-}
-
 /* "cycles:u" is "cycles". */
 static struct text without_modifiers(struct text event)
 {
@@ -24,9 +16,9 @@ static enum quantity of_hardware(struct text event)
     static const char *const cycles[] = {"cycles", "cpu-cycles", "ref-cycles", "", NULL};
     static const char *const work[] = {"instructions", "branches", "branch-instructions", NULL};
     struct text name = without_modifiers(event);
-    return is_one_of(name, cycles) ? QUANTITY_CPU_TIME
-           : is_one_of(name, work) ? QUANTITY_WORK
-                                   : QUANTITY_EVENTS;
+    return text_is_one_of(name, cycles) ? QUANTITY_CPU_TIME
+           : text_is_one_of(name, work) ? QUANTITY_WORK
+                                        : QUANTITY_EVENTS;
 }
 
 static enum quantity of_count(const struct profile *p, const struct value_type *t)
@@ -50,14 +42,14 @@ static bool is_memory(const struct profile *p, const struct value_type *t)
     static const char *const names[] = {"alloc_objects", "alloc_space", "allocations",
                                         "allocated",     "objects",     NULL};
     return t->dimension == DIM_BYTES || t->role == ROLE_LEVEL ||
-           is_one_of(profile_str(p, t->name), names);
+           text_is_one_of(profile_str(p, t->name), names);
 }
 
 /* Go's profiles of locks, and others' of waiting, have a time that no CPU worked for. */
 static bool is_waiting(const struct profile *p, const struct value_type *t)
 {
     static const char *const names[] = {"delay", "wait", "wall", "off-cpu", "contentions", NULL};
-    return is_one_of(profile_str(p, t->name), names);
+    return text_is_one_of(profile_str(p, t->name), names);
 }
 
 static enum quantity of_column(const struct profile *p, const struct value_type *t)

@@ -4,6 +4,10 @@
  * Kind, loss, rate and unfinished stacks belong to the stream, not to the file: a recording of CPU
  * time and page faults has two streams, each with its own label in every view. A stream has one
  * column of values for each of its types; rows may have a time, a duration and attributes.
+ *
+ * A sampled event has two columns: how often the recorder looked ("samples") and what that stands
+ * for ("cpu", in nanoseconds). Whatever shows a number says which of the two it is, and nothing
+ * adds up the values of different events.
  */
 #pragma once
 #include "model/attrs.h"

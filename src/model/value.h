@@ -3,6 +3,10 @@
  *
  * This is the one place that looks at the name of a column or unit to decide what it means. All
  * others ask for dimension and role.
+ *
+ * Values are decimal fixed-point: some inputs have fractions, and in binary floating point a sum
+ * depends on the order of its terms, so that shuffled input would give other bytes. A sum past 2^63
+ * is an error, not a wrong number.
  */
 #pragma once
 #include "base/text.h"

@@ -171,7 +171,7 @@ static uint64_t second_ticks(const turns *t)
 }
 
 /* Take from the ring whose turn it is, until another's record is older. Returns how many. */
-static size_t take_turn(struct heap *h, turns *t, uint64_t until)
+static size_t heap_take_turn(struct heap *h, turns *t, uint64_t until)
 {
     struct turn *first = &t->at[0];
     struct ring_reader *rr = &h->rings.readers.at[first->reader];
@@ -214,7 +214,7 @@ static size_t take_batch(struct heap *h)
     for (size_t i = t.n / 2 + 1; i-- > 0 && t.n;)
         sink(&t, i);
     while (t.n && n < BATCH)
-        n += take_turn(h, &t, until);
+        n += heap_take_turn(h, &t, until);
     vec_done(&t);
     rings_release(&h->rings);
     if (n >= GIVE)

@@ -9,6 +9,11 @@
  *
  * An agent (lib/heap.c) is preloaded. In it a thread writes to a ring of its own, and waits while
  * that is full: nothing is lost while the recorder lives.
+ *
+ * The rings are joined by time into a table of live blocks outside the program. The recorder takes
+ * all that was written before it looked: what a record depends on was handed over before it was
+ * written, so there is no lock and no global counter. Leaked and peak are levels, the other columns
+ * flows; live bytes and RSS are counters.
  */
 #pragma once
 #include "process/process.h"

@@ -24,7 +24,7 @@ static inline size_t home_of(const struct heap_live *l, uint64_t address)
     return (size_t)(x >> 20) & l->mask;
 }
 
-static inline uint64_t address_of(const struct heap_place *p)
+static inline uint64_t heap_live_address_of(const struct heap_place *p)
 {
     return p->address & LOW_48;
 }
@@ -33,14 +33,14 @@ static inline uint64_t address_of(const struct heap_place *p)
 static inline size_t find_place(const struct heap_live *l, uint64_t address)
 {
     size_t i = home_of(l, address);
-    while (l->places[i].address && address_of(&l->places[i]) != address)
+    while (l->places[i].address && heap_live_address_of(&l->places[i]) != address)
         i = (i + 1) & l->mask;
     return i;
 }
 
-static struct heap_block unpack(const struct heap_place *p)
+static struct heap_block heap_live_unpack(const struct heap_place *p)
 {
-    return (struct heap_block){.address = address_of(p),
+    return (struct heap_block){.address = heap_live_address_of(p),
                                .size_bytes = p->address >> 48 << 32 | p->size_low,
                                .ticks = p->ticks,
                                .site = p->site};
@@ -54,7 +54,7 @@ static void grow(struct heap_live *l)
     l->mask = n - 1;
     for (size_t i = 0; old.places && i <= old.mask; i++)
         if (old.places[i].address)
-            l->places[find_place(l, address_of(&old.places[i]))] = old.places[i];
+            l->places[find_place(l, heap_live_address_of(&old.places[i]))] = old.places[i];
     if (old.places)
         mem_table_free(old.places, (old.mask + 1) * sizeof *old.places);
 }
@@ -68,7 +68,7 @@ bool heap_live_add(struct heap_live *l, const struct heap_block *b, struct heap_
     if (new)
         l->n++;
     else
-        *ret_old = unpack(p);
+        *ret_old = heap_live_unpack(p);
     *p = (struct heap_place){
         .address = (b->address & LOW_48) | b->size_bytes >> 32 << 48,
         .ticks = b->ticks,
@@ -82,7 +82,7 @@ bool heap_live_add(struct heap_live *l, const struct heap_block *b, struct heap_
 static void close_gap(struct heap_live *l, size_t gap)
 {
     for (size_t i = (gap + 1) & l->mask; l->places[i].address; i = (i + 1) & l->mask) {
-        size_t home = home_of(l, address_of(&l->places[i]));
+        size_t home = home_of(l, heap_live_address_of(&l->places[i]));
         if (((i - home) & l->mask) < ((i - gap) & l->mask))
             continue;
         l->places[gap] = l->places[i];
@@ -98,7 +98,7 @@ bool heap_live_take(struct heap_live *l, uint64_t address, struct heap_block *re
     size_t i = find_place(l, address & LOW_48);
     if (!l->places[i].address)
         return false;
-    *ret = unpack(&l->places[i]);
+    *ret = heap_live_unpack(&l->places[i]);
     close_gap(l, i);
     l->n--;
     return true;
@@ -115,7 +115,7 @@ bool heap_live_next(const struct heap_live *l, size_t *at, struct heap_block *re
     for (; l->places && *at <= l->mask; ++*at) {
         if (!l->places[*at].address)
             continue;
-        *ret = unpack(&l->places[(*at)++]);
+        *ret = heap_live_unpack(&l->places[(*at)++]);
         return true;
     }
     return false;

@@ -114,7 +114,7 @@ static void resolve_chain(struct heap *h, int pid, struct stack_id stack, uint8_
 }
 
 /* The stack of a node; nodes of processes that are gone stay what they were. */
-static struct stack_id stack_of(struct heap *h, int pid, uint32_t node, uint8_t *ret_end)
+static struct stack_id heap_take_stack_of(struct heap *h, int pid, uint32_t node, uint8_t *ret_end)
 {
     const struct heap_trie *trie = h->trie.at;
     uint32_t n_max = (uint32_t)((h->trie.size_bytes - CHANNEL_PAGE) / sizeof(struct heap_node));
@@ -147,7 +147,7 @@ static uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
             return i;
     }
     struct heap_site site = {.thread = ring->thread};
-    site.stack = stack_of(h, ring->pid, node, &site.end);
+    site.stack = heap_take_stack_of(h, ring->pid, node, &site.end);
     uint32_t id = heap_tally_new_site(&h->tally, &site);
     *vec_push(&h->site_keys) = (struct heap_site_key){node, ring->thread};
     idmap_add(&h->sites, hash, id);

@@ -23,7 +23,7 @@ static bool has_column(const struct heap_tally *t, int column)
     return column != HEAP_SAMPLES || t->sample_bytes;
 }
 
-static void add_columns(struct heap_tally *t)
+static void tally_add_columns(struct heap_tally *t)
 {
     struct profile *p = t->profile;
     for (int i = 0; i < HEAP_COLUMNS; i++) {
@@ -41,7 +41,7 @@ void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_by
     *t = (struct heap_tally){
         .profile = p, .sample_bytes = sample_bytes, .block_unit = sample_bytes ? 1000 : 1};
     t->stream = profile_add_stream(p, "heap", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
-    add_columns(t);
+    tally_add_columns(t);
     t->sizes_stream = profile_add_stream(p, "heap-sizes", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
     profile_add_value(p, t->sizes_stream, "blocks", UNIT_COUNT);
     t->lifetimes_stream =
@@ -67,8 +67,8 @@ uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site)
 
 /* --- rows --- */
 
-static void add_row(struct heap_tally *t, const struct heap_site *s, uint64_t time_ns,
-                    const int64_t *values)
+static void tally_add_row(struct heap_tally *t, const struct heap_site *s, uint64_t time_ns,
+                          const int64_t *values)
 {
     struct err ignored;
     int64_t kept[HEAP_COLUMNS];
@@ -93,7 +93,7 @@ static void write_slice(struct heap_tally *t)
         memcpy(values, s->flow, sizeof s->flow);
         memset(s->flow, 0, sizeof s->flow);
         s->touched = false;
-        add_row(t, s, t->slice_ns, values);
+        tally_add_row(t, s, t->slice_ns, values);
     }
     t->touched.n = 0;
 }
@@ -233,7 +233,7 @@ static void write_level(struct heap_tally *t, const struct heap_site *s, enum he
     int64_t values[HEAP_COLUMNS] = {0};
     values[c] = bytes;
     if (bytes > 0)
-        add_row(t, s, time_ns, values);
+        tally_add_row(t, s, time_ns, values);
 }
 
 /* A row for each class of a site that has blocks. */

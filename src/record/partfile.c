@@ -43,7 +43,7 @@ static int find_target(struct partfile *f, const char *output, mode_t *ret_mode,
     return 0;
 }
 
-static int refuse(const struct partfile *f, const char *why, struct err *err)
+static int partfile_refuse(const struct partfile *f, const char *why, struct err *err)
 {
     return err_set(err, EXIT_ERROR, "cannot use '%s': %s; remove it, or choose a place with -o",
                    f->path, why);
@@ -56,11 +56,11 @@ static int check_part(const struct partfile *f, int fd, struct err *err)
     if (fstat(fd, &st) != 0)
         return err_set_errno(err, errno, "cannot write '%s'", f->path);
     if (!S_ISREG(st.st_mode))
-        return refuse(f, "it is not a regular file", err);
+        return partfile_refuse(f, "it is not a regular file", err);
     if (st.st_uid != geteuid())
-        return refuse(f, "it belongs to another user, who may be recording", err);
+        return partfile_refuse(f, "it belongs to another user, who may be recording", err);
     if (st.st_nlink > 1)
-        return refuse(f, "it has a second name", err);
+        return partfile_refuse(f, "it has a second name", err);
     return 0;
 }
 
@@ -86,11 +86,11 @@ static int open_part(struct partfile *f, struct err *err)
     int e = errno;
     struct stat st;
     if (e == ELOOP)
-        return refuse(f, "it is a symbolic link", err);
+        return partfile_refuse(f, "it is a symbolic link", err);
     if (e == ENXIO || e == EISDIR)
-        return refuse(f, "it is not a regular file", err);
+        return partfile_refuse(f, "it is not a regular file", err);
     if (e == EACCES && lstat(f->path, &st) == 0 && st.st_uid != geteuid())
-        return refuse(f, "it belongs to another user, who may be recording", err);
+        return partfile_refuse(f, "it belongs to another user, who may be recording", err);
     return err_set_errno(err, e, "cannot write '%s'; choose a place with -o", f->path);
 }
 

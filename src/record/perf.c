@@ -130,7 +130,7 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
     return 0;
 }
 
-static int watch(struct perf_run *r, struct err *err)
+static int perf_watch(struct perf_run *r, struct err *err)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.fd = -1};
     r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -161,7 +161,7 @@ static int perf_attach(void *run, int pid, struct err *err)
                  "only %zu bytes of each stack are copied, for want of ring memory: lower the "
                  "rate, or raise 'ulimit -l'",
                  r->events.stack_bytes);
-    if (watch(r, err) != 0)
+    if (perf_watch(r, err) != 0)
         return -1;
     return r->opts.running ? processes_scan(r->to.processes, pid, err) : 0;
 }
@@ -224,7 +224,7 @@ static void read_sample(struct perf_run *r, const struct perf_event_header *h,
     *ret = s;
 }
 
-static void take_sample(struct perf_run *r, const struct perf_event_header *h)
+static void perf_take_sample(struct perf_run *r, const struct perf_event_header *h)
 {
     struct engine_sample s;
     read_sample(r, h, &s);
@@ -265,7 +265,7 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h)
     const uint32_t *w = (const void *)(h + 1);
     switch (h->type) {
     case PERF_RECORD_SAMPLE:
-        take_sample(r, h);
+        perf_take_sample(r, h);
         break;
     case PERF_RECORD_MMAP2:
         take_mmap2(r, h);
@@ -361,7 +361,7 @@ static void end_turn(struct perf_run *r)
     r->next_turn_samples = r->samples + n + random_below(r, n);
 }
 
-static void take_turn(struct perf_run *r)
+static void perf_take_turn(struct perf_run *r)
 {
     uint64_t at_ns = clock_monotonic_ns();
     if (r->turned && at_ns >= r->turn_end_ns)
@@ -380,7 +380,7 @@ static int perf_poll(void *run, struct err *err)
     while (read(r->timer_fd, &ignored, sizeof ignored) > 0)
         continue;
     take_until(r, clock_monotonic_ns() - LATE_NS);
-    take_turn(r);
+    perf_take_turn(r);
     if (r->samples > before && !r->turned)
         wake_after(r, LOOK_NS / 2 + random_below(r, LOOK_NS));
     return 0;

@@ -232,7 +232,7 @@ static int try_open(struct perfattr *a)
     }
 }
 
-static int refused(const struct perfattr *a, int errnum, struct err *err)
+static int perfattr_refused(const struct perfattr *a, int errnum, struct err *err)
 {
     long paranoid = perfattr_sysctl("perf_event_paranoid");
     bool rights = errnum == EACCES || errnum == EPERM;
@@ -277,7 +277,7 @@ static int probe_event(struct perfattr *a, const char *event, const struct perfa
         set_kernel(a, true);
         e = try_open(a);
     }
-    return e ? refused(a, e, err) : 0;
+    return e ? perfattr_refused(a, e, err) : 0;
 }
 
 int perfattr_probe(struct perfattr *a, const struct perfattr_opts *o, bool *ret_kernel_hidden,

@@ -5,6 +5,17 @@
  * All events of a CPU write to the same ring. One of the sets that sample is on at a time: turning
  * a clock off keeps what is left of its period, so that going from one set to another and back
  * loses nothing, however little a thread runs. (Setting a new period begins it anew.)
+ *
+ * For each thread on each CPU there are three: one that counts CPU time and reports births, names
+ * and mappings, and two clocks that sample, one of which is on.
+ *
+ * Against lock-step with the program, the other clock takes over every few dozen samples for a
+ * random moment, after which the usual one is at another place in the program's rhythm. The period
+ * itself is close to no simple fraction of a round one.
+ *
+ * A thread begins with a whole period on each CPU, and the kernel offers no other start. So a
+ * thread that lives shorter than a period is not seen, and the first samples of threads that were
+ * born alike are at like places. The counted CPU time shows how much was missed.
  */
 #pragma once
 #include "record/perfattr.h"

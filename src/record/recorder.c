@@ -22,7 +22,7 @@ enum { INTERRUPTS_MAX = 3 };
 
 /* --- samples --- */
 
-static enum unwind_end take_sample(void *to, const struct engine_sample *s)
+static enum unwind_end recorder_take_sample(void *to, const struct engine_sample *s)
 {
     struct recorder *r = to;
     struct recorder_event *e = &r->events[s->event < r->n_events ? s->event : 0];
@@ -51,7 +51,7 @@ static enum unwind_end take_sample(void *to, const struct engine_sample *s)
     return end;
 }
 
-static void add_stream(struct recorder *r, size_t i)
+static void recorder_add_stream(struct recorder *r, size_t i)
 {
     struct profile *p = r->profile;
     const struct engine_facts *f = &r->facts[i];
@@ -107,7 +107,7 @@ static void describe_stream(struct recorder *r, size_t i)
     s->unfinished_known = true;
 }
 
-static int flush(struct recorder *r, struct err *err)
+static int recorder_flush(struct recorder *r, struct err *err)
 {
     r->last_flush_ns = clock_monotonic_ns();
     for (size_t i = 0; i < r->n_events; i++)
@@ -125,7 +125,7 @@ static int flush(struct recorder *r, struct err *err)
 
 int recorder_publish(struct recorder *r, struct err *err)
 {
-    if (flush(r, err) != 0 || recording_end(&r->writer, r->profile, err) != 0)
+    if (recorder_flush(r, err) != 0 || recording_end(&r->writer, r->profile, err) != 0)
         return -1;
     return partfile_publish(&r->part, r->opts.keep_old, err);
 }
@@ -149,7 +149,7 @@ int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct
                     struct err *err)
 {
     r->end_ns = clock_monotonic_ns();
-    if (flush(r, err) != 0)
+    if (recorder_flush(r, err) != 0)
         return -1;
     fflush(NULL);
     pid_t pid = fork();
@@ -170,7 +170,7 @@ int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct
 
 /* --- start --- */
 
-static int watch(struct recorder *r, int fd)
+static int recorder_watch(struct recorder *r, int fd)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
     return fd < 0 ? 0 : epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
@@ -179,7 +179,8 @@ static int watch(struct recorder *r, int fd)
 static int open_fds(struct recorder *r, struct err *err)
 {
     r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (r->epoll_fd < 0 || signals_open(&r->signals, true) != 0 || watch(r, r->signals.fd) != 0)
+    if (r->epoll_fd < 0 || signals_open(&r->signals, true) != 0 ||
+        recorder_watch(r, r->signals.fd) != 0)
         return err_set_errno(err, errno, "cannot wait for events");
     r->opts.engine.epoll_fd = r->epoll_fd;
     return 0;
@@ -188,7 +189,7 @@ static int open_fds(struct recorder *r, struct err *err)
 static int start_engine(struct recorder *r, struct err *err)
 {
     struct engine_opts *o = &r->opts.engine;
-    struct engine_sink to = {r->processes, take_sample, r};
+    struct engine_sink to = {r->processes, recorder_take_sample, r};
     if (engine_pick(o, &r->engine, r->engine_note, sizeof r->engine_note, err) != 0)
         return -1;
     if (r->engine->open(o, &to, &r->run, err) != 0)
@@ -196,7 +197,7 @@ static int start_engine(struct recorder *r, struct err *err)
     r->facts = r->engine->facts(r->run);
     r->n_events = o->n_events ? o->n_events : 1;
     for (size_t i = 0; i < r->n_events; i++)
-        add_stream(r, i);
+        recorder_add_stream(r, i);
     return 0;
 }
 
@@ -241,7 +242,7 @@ static int start_process(struct recorder *r, struct err *err)
     if (kill(pid, 0) != 0 && errno == ESRCH)
         return err_set(err, EXIT_ERROR, "no process %d", pid);
     r->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    watch(r, r->pid_fd);
+    recorder_watch(r, r->pid_fd);
     urgent_begin();
     int rc = r->engine->attach(r->run, pid, err);
     r->start_ns = clock_monotonic_ns();
@@ -341,7 +342,7 @@ static int beat(struct recorder *r, struct err *err)
     bool early = r->scopes && scopes_waiting(r->scopes) > SPANS_MAX;
     if (!early && clock_monotonic_ns() - r->last_flush_ns < FLUSH_NS)
         return 0;
-    if (flush(r, err) != 0)
+    if (recorder_flush(r, err) != 0)
         return -1;
     r->beats++;
     if (r->opts.status)
@@ -352,7 +353,7 @@ static int beat(struct recorder *r, struct err *err)
 }
 
 /* The disk is full or gone: the command must not suffer for it. */
-static int give_up(struct recorder *r)
+static int recorder_give_up(struct recorder *r)
 {
     r->end = END_WRITE;
     r->engine->stop(r->run);
@@ -374,13 +375,13 @@ int recorder_run(struct recorder *r, struct err *err)
         over = wait_for_end(r);
         /* The engine first: it hears of processes whose threads the heap asks for. */
         if (r->engine->poll(r->run, err) != 0)
-            return give_up(r);
+            return recorder_give_up(r);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
         if (r->scopes)
             r->scopes_busy = scopes_poll(r->scopes);
         if (beat(r, err) != 0)
-            return give_up(r);
+            return recorder_give_up(r);
     }
     r->end_ns = clock_monotonic_ns();
     r->engine->stop(r->run);
@@ -389,7 +390,7 @@ int recorder_run(struct recorder *r, struct err *err)
         heap_stop(r->heap, r->end_ns);
     if (r->scopes)
         scopes_stop(r->scopes);
-    return flush(r, err);
+    return recorder_flush(r, err);
 }
 
 void recorder_done(struct recorder *r, bool keep_part)

@@ -127,7 +127,7 @@ static bool is_dead(const struct ring_reader *rr)
 }
 
 /* A head that is behind the tail, or further ahead than there is room, is somebody's scribble. */
-static void look(struct rings *r, struct ring_reader *rr, bool roll_call)
+static void ring_reader_look(struct rings *r, struct ring_reader *rr, bool roll_call)
 {
     rr->closed = atomic_load_explicit(&rr->ring->state, memory_order_acquire) == RING_CLOSED ||
                  (roll_call && is_dead(rr));
@@ -146,7 +146,7 @@ bool rings_look(struct rings *r)
     find_new(r);
     for (size_t i = 0; i < r->readers.n; i++) {
         struct ring_reader *rr = &r->readers.at[i];
-        look(r, rr, roll_call);
+        ring_reader_look(r, rr, roll_call);
         any |= rr->head != rr->tail;
     }
     return any;

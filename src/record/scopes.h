@@ -5,6 +5,16 @@
  * loads an agent (lib/scopes.c); all others take no notice. Spans become rows with a duration of a
  * stream "scopes", whose stacks are the scopes around them; streams and counters are made when the
  * first of their kind comes.
+ *
+ *     scopes.c       rings of all threads, in any order
+ *     scopes_take.c  what a record does
+ *     ticks.c        the processor's counter, held against the clock
+ *
+ * A span is one record of 24 bytes, written when it ends. The scopes around it are known by then:
+ * a name below another is a path, to which the thread gave a number when the scope began. So
+ * nothing is kept here until the outer scopes end. Scopes inside come before the one around them,
+ * which is how self times are worked out. What finds no room in a ring is lost and counted; a
+ * program never waits. Counters and gauges get a point every 10 ms at most.
  */
 #pragma once
 #include "process/process.h"

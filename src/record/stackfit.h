@@ -6,6 +6,9 @@
  * is copied; the first walk that the part cuts off brings all back, and then twice as many in a row
  * must do with the part before it is tried again. So a program that now and then needs all
  * gets all, after a few stacks that were cut.
+ *
+ * It is one choice for all processes of a recording, as the kernel turns events on and off for a
+ * thread and all its heirs together.
  */
 #pragma once
 #include <stdbool.h>

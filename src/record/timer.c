@@ -167,7 +167,7 @@ static bool is_lost(enum unwind_end end)
     return end == UNWIND_NO_MAP || end == UNWIND_NO_RULE || end == UNWIND_NO_SENSE;
 }
 
-static void take_sample(struct timer_run *r, const struct mail_item *item, uint64_t now_ns)
+static void timer_take_sample(struct timer_run *r, const struct mail_item *item, uint64_t now_ns)
 {
     const struct letter *l = &item->head;
     struct engine_sample s = {.time_ns = l->time_ns, .period = l->period_ns};
@@ -206,7 +206,7 @@ static void take_letter(struct timer_run *r, const struct mail_item *item, uint6
         break;
     case LETTER_SAMPLE:
         if (can_be_true(r, l, now_ns))
-            take_sample(r, item, now_ns);
+            timer_take_sample(r, item, now_ns);
         else
             r->refused++;
         break;

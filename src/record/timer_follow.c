@@ -14,7 +14,7 @@ void follow_done(struct follow *f)
     idmap_done(&f->by_tid);
 }
 
-static uint64_t hash_text(struct text t)
+static uint64_t follow_hash_text(struct text t)
 {
     return XXH3_64bits(t.at, t.n) | 1; /* never that of a row that was not answered */
 }
@@ -37,7 +37,7 @@ static struct follow_row *row_get(struct follow *f, int pid, int tid)
 /* Take an answer; true when it is news. */
 static bool row_answer(struct follow_row *row, struct text answer, uint64_t now_ns)
 {
-    uint64_t hash = hash_text(answer);
+    uint64_t hash = follow_hash_text(answer);
     bool news = hash != row->seen;
     row->wait_ns = news ? WAIT_MIN_NS : row->wait_ns * 2;
     if (row->wait_ns > WAIT_MAX_NS)
@@ -48,7 +48,7 @@ static bool row_answer(struct follow_row *row, struct text answer, uint64_t now_
 }
 
 /* False when there is no such file, or nothing in it: the process is gone. */
-static bool read_all(const char *path, struct buf *to)
+static bool follow_read_all(const char *path, struct buf *to)
 {
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : 1;
@@ -72,7 +72,7 @@ void follow_start(struct follow *f, int pid, const char *comm, struct text maps)
 {
     processes_comm(f->processes, pid, pid, comm, true);
     row_get(f, pid, 0)->seen = 0;
-    row_get(f, pid, pid)->seen = hash_text(text_of(comm));
+    row_get(f, pid, pid)->seen = follow_hash_text(text_of(comm));
     follow_maps(f, pid, maps);
 }
 
@@ -108,7 +108,7 @@ bool follow_look(struct follow *f, int pid, uint64_t now_ns)
     if (now_ns < row->next_ns)
         return false;
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    if (!read_all(path, &maps)) {
+    if (!follow_read_all(path, &maps)) {
         row->next_ns = now_ns + WAIT_MAX_NS;
         return false;
     }
@@ -128,7 +128,7 @@ static void look_at_name(struct follow *f, struct follow_row *row, const char *c
     char path[64];
     autobuf struct buf now = {0};
     snprintf(path, sizeof path, "/proc/%d/task/%d/comm", row->pid, row->tid);
-    if (!read_all(path, &now))
+    if (!follow_read_all(path, &now))
         buf_str(&now, comm);
     else
         now.n--; /* the end of the line */

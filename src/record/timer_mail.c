@@ -69,17 +69,17 @@ void mail_close(struct mail *m)
     *m = (struct mail){.fd = -1};
 }
 
-static bool by_time(const struct mail_item *a, const struct mail_item *b)
+static bool mail_by_time(const struct mail_item *a, const struct mail_item *b)
 {
     return a->head.time_ns < b->head.time_ns;
 }
 
 static int compare_items(const void *a, const void *b)
 {
-    return by_time(b, a) - by_time(a, b);
+    return mail_by_time(b, a) - mail_by_time(a, b);
 }
 
-static void take(struct mail *m, uint32_t slot)
+static void mail_take(struct mail *m, uint32_t slot)
 {
     uint8_t *at = (uint8_t *)m->box + mailbox_slots_start(m->n_slots);
     const struct letter *l = (const void *)(at + (size_t)slot * m->slot_bytes);
@@ -104,7 +104,7 @@ void mail_collect(struct mail *m)
     for (uint32_t i = 0; i < m->n_slots; i++) {
         uint64_t state = atomic_load_explicit(mailbox_state(m->box, i), memory_order_acquire);
         if (state == SLOT_FULL)
-            take(m, i);
+            mail_take(m, i);
         else if (state != SLOT_FREE && is_dead(state))
             atomic_store(mailbox_state(m->box, i), SLOT_FREE);
         busy = busy || state != SLOT_FREE;

@@ -94,7 +94,7 @@ void addrstacks_name(struct addrstacks *a, uint64_t pc, struct text name)
 
 /* --- building --- */
 
-static int by_start(const void *a, const void *b)
+static int addrstacks_by_start(const void *a, const void *b)
 {
     const struct addrmap *x = a, *y = b;
     if (x->start != y->start)
@@ -159,7 +159,7 @@ static void add_lines(struct addrstacks *a, struct text names, line_list *ret)
     }
 }
 
-static struct frame_id frame_of(struct addrstacks *a, uint64_t pc)
+static struct frame_id addrstacks_frame_of(struct addrstacks *a, uint64_t pc)
 {
     struct profile *p = a->im->profile;
     const struct import_opts *opts = &a->im->opts;
@@ -202,14 +202,14 @@ int addrstacks_build(struct addrstacks *a, int stream, struct err *err)
     VEC(struct frame_id) frames = {0};
     int rc = 0;
     if (a->maps.n)
-        qsort(a->maps.at, a->maps.n, sizeof *a->maps.at, by_start);
+        qsort(a->maps.at, a->maps.n, sizeof *a->maps.at, addrstacks_by_start);
     if (a->names.n)
         qsort(a->names.at, a->names.n, sizeof *a->names.at, by_pc);
     for (size_t i = 0; i < a->stacks.n && rc == 0; i++) {
         const struct addrstack *s = &a->stacks.at[i];
         frames.n = 0;
         for (size_t k = own_frames(a, s); k < s->n; k++)
-            *vec_push(&frames) = frame_of(a, a->pcs.at[s->first + k]);
+            *vec_push(&frames) = addrstacks_frame_of(a, a->pcs.at[s->first + k]);
         struct row row = {.stack = stacks_intern_leaf_first(&p->stacks, frames.at, frames.n),
                           .values = s->values};
         rc = profile_add_row(p, stream, &row, err);

@@ -98,7 +98,7 @@ static struct frame_text parse_frame(struct text t)
     return f;
 }
 
-static void add_frame(struct bpftrace *b, struct text line)
+static void bpftrace_add_frame(struct bpftrace *b, struct text line)
 {
     struct profile *p = b->im->profile;
     struct frame_text f = parse_frame(line);
@@ -128,7 +128,7 @@ static void frame_line(struct bpftrace *b, struct text line)
     if (!b->in_piece)
         b->pieces[b->n_pieces++] = (struct piece){.start = b->frames.n};
     b->in_piece = true;
-    add_frame(b, line);
+    bpftrace_add_frame(b, line);
 }
 
 /* --- keys --- */
@@ -164,7 +164,7 @@ static void add_keys(struct bpftrace *b, struct text keys, bool stack_before, bo
     }
 }
 
-static struct thread_id thread_of(struct bpftrace *b)
+static struct thread_id bpftrace_thread_of(struct bpftrace *b)
 {
     struct profile *p = b->im->profile;
     if (!b->name.n && b->n_numbers)
@@ -192,7 +192,7 @@ static struct stack_id push_piece(struct bpftrace *b, struct stack_id stack, int
 }
 
 /* The user's stacks first, as they are the callers, then the kernel's. */
-static struct stack_id stack_of(struct bpftrace *b)
+static struct stack_id bpftrace_stack_of(struct bpftrace *b)
 {
     struct profile *p = b->im->profile;
     struct stack_id stack = {0};
@@ -251,7 +251,7 @@ static int end_entry(struct bpftrace *b, struct text value, struct err *err)
         return import_skip_line(b->im, err, "more than %d maps", PROFILE_MAX_STREAMS);
     if (profile_scale_value(p, (struct value_ref){stream, 0}, v, decimals, &v, err) != 0)
         return -1;
-    struct row row = {.stack = stack_of(b), .thread = thread_of(b), .values = &v};
+    struct row row = {.stack = bpftrace_stack_of(b), .thread = bpftrace_thread_of(b), .values = &v};
     return profile_add_row(p, stream, &row, err);
 }
 

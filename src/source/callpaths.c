@@ -60,7 +60,7 @@ static struct str_id shown_name(struct profile *p, struct str_id id)
     return profile_add_str(p, (struct text){name.at, n - 1});
 }
 
-static uint32_t frame_of(struct paths *s, const struct callgraph_place *at)
+static uint32_t callpaths_frame_of(struct paths *s, const struct callgraph_place *at)
 {
     const struct callgraph_function *f = &s->g->functions.at[at->function];
     struct function function = {.name = shown_name(s->p, f->name), .file = at->file};
@@ -282,7 +282,7 @@ static uint32_t set_callers(struct paths *s, const struct flow *f)
     return f->depth;
 }
 
-static int follow(struct paths *s, const struct flow *f, struct err *err)
+static int callpaths_follow(struct paths *s, const struct flow *f, struct err *err)
 {
     const struct callunits *u = &s->units;
     size_t n = s->g->n_events;
@@ -325,7 +325,7 @@ static int follow_large(struct paths *s, struct err *err)
     while (s->flows.n && s->steps < CALLPATHS_STEPS) {
         struct flow f = heap_pop(s);
         s->steps += steps_of(s, f.unit);
-        if (!s->is_odd[f.unit] && follow(s, &f, err) != 0)
+        if (!s->is_odd[f.unit] && callpaths_follow(s, &f, err) != 0)
             return -1;
         free_costs(s, &f);
     }
@@ -404,7 +404,7 @@ static int follow_unit(struct paths *s, uint32_t unit, size_t most, struct err *
     flows.n = flows.n ? thin_out(s, flows.at, flows.n, most) : 0;
     int rc = 0;
     for (size_t i = 0; i < flows.n && rc == 0; i++) {
-        rc = s->is_odd[unit] ? 0 : follow(s, &flows.at[i], err);
+        rc = s->is_odd[unit] ? 0 : callpaths_follow(s, &flows.at[i], err);
         free_costs(s, &flows.at[i]);
     }
     vec_done(&flows);
@@ -502,9 +502,9 @@ static void paths_init(struct paths *s)
     s->cell_frame = mem_calloc(g->cells.n + 1, sizeof *s->cell_frame);
     s->arc_frame = mem_calloc(g->arcs.n + 1, sizeof *s->arc_frame);
     for (size_t i = 0; i < g->cells.n; i++)
-        s->cell_frame[i] = frame_of(s, &g->cells.at[i]);
+        s->cell_frame[i] = callpaths_frame_of(s, &g->cells.at[i]);
     for (size_t i = 0; i < g->arcs.n; i++)
-        s->arc_frame[i] = frame_of(s, &g->arcs.at[i].at);
+        s->arc_frame[i] = callpaths_frame_of(s, &g->arcs.at[i].at);
     s->left = mem_calloc(s->units.n * g->n_events + 1, sizeof *s->left);
     s->is_odd = mem_calloc(s->units.n + 1, sizeof *s->is_odd);
     s->whole = mem_calloc(g->n_events + 1, sizeof *s->whole);

@@ -31,7 +31,7 @@ struct walk {
     uint32_t visited, n_units;
 };
 
-static void enter(struct walk *w, uint32_t f)
+static void callunits_enter(struct walk *w, uint32_t f)
 {
     w->index[f] = w->low[f] = ++w->visited;
     w->next[f] = w->out_at[f];
@@ -39,7 +39,7 @@ static void enter(struct walk *w, uint32_t f)
     *vec_push(&w->open) = f;
 }
 
-static void leave(struct walk *w, uint32_t f)
+static void callunits_leave(struct walk *w, uint32_t f)
 {
     w->path.n--;
     if (w->path.n) {
@@ -56,16 +56,16 @@ static void leave(struct walk *w, uint32_t f)
     w->n_units++;
 }
 
-static void step(struct walk *w)
+static void callunits_step(struct walk *w)
 {
     uint32_t f = w->path.at[w->path.n - 1];
     if (w->next[f] == w->out_at[f + 1]) {
-        leave(w, f);
+        callunits_leave(w, f);
         return;
     }
     uint32_t callee = w->g->arcs.at[w->out[w->next[f]++]].callee;
     if (!w->index[callee])
-        enter(w, callee);
+        callunits_enter(w, callee);
     else if (w->unit[callee] == CALLUNITS_NONE && w->index[callee] < w->low[f])
         w->low[f] = w->index[callee];
 }
@@ -86,9 +86,9 @@ static uint32_t find_units(struct callunits *u, const struct callgraph *g)
         w.unit[f] = CALLUNITS_NONE;
     for (uint32_t f = 0; f < n; f++) {
         if (!w.index[f])
-            enter(&w, f);
+            callunits_enter(&w, f);
         while (w.path.n)
-            step(&w);
+            callunits_step(&w);
     }
     vec_done(&w.path);
     vec_done(&w.open);

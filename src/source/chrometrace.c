@@ -157,7 +157,7 @@ static uint32_t lane_of(struct chrometrace *c, const struct event *e)
     return i;
 }
 
-static struct frame_id frame_of(struct chrometrace *c, const struct event *e)
+static struct frame_id chrometrace_frame_of(struct chrometrace *c, const struct event *e)
 {
     struct profile *p = c->im->profile;
     struct text name = profile_str(p, e->name), detail = profile_str(p, e->detail);
@@ -206,7 +206,7 @@ static int end_span(struct chrometrace *c, uint32_t lane, uint64_t time_ns, stru
     return 0;
 }
 
-static int add_event(struct chrometrace *c, const struct event *e, struct err *err)
+static int chrometrace_add_event(struct chrometrace *c, const struct event *e, struct err *err)
 {
     if (e->phase == 'M') {
         name_thread(c, e);
@@ -228,7 +228,7 @@ static int add_event(struct chrometrace *c, const struct event *e, struct err *e
     l->last_ns = end_ns > l->last_ns ? end_ns : l->last_ns;
     if (e->phase == 'E')
         return end_span(c, lane, e->time_ns, err);
-    struct begun b = {e->time_ns, frame_of(c, e)};
+    struct begun b = {e->time_ns, chrometrace_frame_of(c, e)};
     if (e->phase == 'B')
         *vec_push(&l->begun) = b;
     else
@@ -249,7 +249,7 @@ static int read_events(struct chrometrace *c, struct err *err)
         while (json_member(&c->j, &key))
             event_member(c, key, &e);
         if (!c->j.err.code)
-            rc = add_event(c, &e, err);
+            rc = chrometrace_add_event(c, &e, err);
     }
     return rc;
 }
@@ -268,7 +268,7 @@ static int by_nesting(const void *a, const void *b)
     return x->order > y->order ? -1 : 1; /* of equal spans the outer one is written last */
 }
 
-static struct thread_id thread_of(struct chrometrace *c, const struct lane *l)
+static struct thread_id chrometrace_thread_of(struct chrometrace *c, const struct lane *l)
 {
     struct thread_key key = {
         .name = l->name.i ? l->name : l->process_name,
@@ -328,7 +328,7 @@ static int open_span(struct chrometrace *c, const struct span *s, struct err *er
 /* The spans FROM up to END are those of one thread. */
 static int build_lane(struct chrometrace *c, size_t from, size_t end, struct err *err)
 {
-    struct thread_id thread = thread_of(c, &c->lanes.at[c->spans.at[from].lane]);
+    struct thread_id thread = chrometrace_thread_of(c, &c->lanes.at[c->spans.at[from].lane]);
     uint64_t now = 0;
     c->open.n = 0;
     for (size_t i = from; i < end; i++) {
@@ -350,7 +350,7 @@ static void close_begun(struct chrometrace *c)
     }
 }
 
-static void tell(struct chrometrace *c)
+static void chrometrace_tell(struct chrometrace *c)
 {
     if (c->others)
         import_note(c->im,
@@ -365,7 +365,7 @@ static void tell(struct chrometrace *c)
                     (unsigned long long)c->overlapping);
 }
 
-static int build(struct chrometrace *c, struct err *err)
+static int chrometrace_build(struct chrometrace *c, struct err *err)
 {
     struct profile *p = c->im->profile;
     profile_add_value(p, profile_add_stream(p, "", BY_TRACE), "duration", UNIT_TIME);
@@ -378,7 +378,7 @@ static int build(struct chrometrace *c, struct err *err)
         if (build_lane(c, from, end, err) != 0)
             return -1;
     }
-    tell(c);
+    chrometrace_tell(c);
     return 0;
 }
 
@@ -390,7 +390,7 @@ static bool ends_between_events(struct chrometrace *c)
     return c->j.depth == 1 && !c->j.in_object[0] && !reader_peek(c->im->in, 1).n;
 }
 
-static int read_file(struct chrometrace *c, struct err *err)
+static int chrometrace_read_file(struct chrometrace *c, struct err *err)
 {
     struct text key;
     int rc = 0;
@@ -413,9 +413,9 @@ static int chrometrace_read(struct import *im, struct err *err)
 {
     struct chrometrace c = {.im = im};
     jsonread_init(&c.j, im->in);
-    int rc = read_file(&c, err);
+    int rc = chrometrace_read_file(&c, err);
     if (rc == 0)
-        rc = build(&c, err);
+        rc = chrometrace_build(&c, err);
     jsonread_done(&c.j);
     for (size_t i = 0; i < c.lanes.n; i++)
         vec_done(&c.lanes.at[i].begun);
@@ -426,7 +426,7 @@ static int chrometrace_read(struct import *im, struct err *err)
     return rc;
 }
 
-static bool has(struct text head, const char *word)
+static bool chrometrace_has(struct text head, const char *word)
 {
     return head.n && memmem(head.at, head.n, word, strlen(word));
 }
@@ -435,9 +435,12 @@ static int chrometrace_probe(struct text head, bool whole)
 {
     (void)whole;
     struct text start = text_trim(head);
-    if (text_starts(start, "{") && has(head, "\"traceEvents\""))
+    if (text_starts(start, "{") && chrometrace_has(head, "\"traceEvents\""))
         return 90;
-    return text_starts(start, "[") && has(head, "\"ph\"") && has(head, "\"ts\"") ? 85 : 0;
+    return text_starts(start, "[") && chrometrace_has(head, "\"ph\"") &&
+                   chrometrace_has(head, "\"ts\"")
+               ? 85
+               : 0;
 }
 
 const struct source source_chrometrace = {

@@ -197,14 +197,9 @@ static void top_member(struct cpuprofile *c, struct text key)
 
 /* --- putting together --- */
 
-static uint32_t hash_id(int64_t id)
-{
-    return hash_pair((uint32_t)((uint64_t)id >> 32), (uint32_t)id);
-}
-
 static uint32_t find_node(const struct cpuprofile *c, int64_t id)
 {
-    for_each_match (&c->by_id, hash_id(id), i)
+    for_each_match (&c->by_id, hash_u64(id), i)
         if (c->nodes.at[i].id == id)
             return i;
     return NO_NODE;
@@ -222,7 +217,7 @@ static int index_nodes(struct cpuprofile *c, struct err *err)
         if (id == INT64_MIN)
             continue;
         if (find_node(c, id) == NO_NODE)
-            idmap_add(&c->by_id, hash_id(id), i);
+            idmap_add(&c->by_id, hash_u64(id), i);
         else if (flaw(c, err, "two nodes have the id %lld", id) != 0)
             return -1;
     }
@@ -278,7 +273,8 @@ static void place_node(struct cpuprofile *c, uint32_t i)
     vec_done(&path);
 }
 
-static int add(struct cpuprofile *c, struct node *n, struct row *row, struct err *err)
+static int cpuprofile_add_row(struct cpuprofile *c, struct node *n, struct row *row,
+                              struct err *err)
 {
     if (n->state == BAD)
         return flaw(c, err, "node %lld calls itself in a circle, or is over 100,000 deep", n->id);
@@ -293,7 +289,7 @@ static int add_hits(struct cpuprofile *c, struct err *err)
     for (size_t i = 0; i < c->nodes.n; i++) {
         struct node *n = &c->nodes.at[i];
         struct row row = {.values = &n->hits};
-        if (n->hits > 0 && add(c, n, &row, err) != 0)
+        if (n->hits > 0 && cpuprofile_add_row(c, n, &row, err) != 0)
             return -1;
         if (n->hits < 0 && flaw(c, err, "node %lld has a negative hitCount", n->id) != 0)
             return -1;
@@ -328,7 +324,7 @@ static int64_t end_of(const struct cpuprofile *c)
     return length > last ? length : last;
 }
 
-static int add_samples(struct cpuprofile *c, struct err *err)
+static int cpuprofile_add_samples(struct cpuprofile *c, struct err *err)
 {
     struct profile *p = c->im->profile;
     bool timed = make_times(c);
@@ -346,7 +342,7 @@ static int add_samples(struct cpuprofile *c, struct err *err)
             row.time_ns = (uint64_t)at[i] * 1000;
             values[1] = (end - at[i]) * 1000;
         }
-        int rc = node != NO_NODE ? add(c, &c->nodes.at[node], &row, err)
+        int rc = node != NO_NODE ? cpuprofile_add_row(c, &c->nodes.at[node], &row, err)
                                  : flaw(c, err, "no node has the id %lld, which is in samples",
                                         c->samples.at[i]);
         if (rc != 0)
@@ -355,7 +351,7 @@ static int add_samples(struct cpuprofile *c, struct err *err)
     return 0;
 }
 
-static int build(struct cpuprofile *c, struct err *err)
+static int cpuprofile_build(struct cpuprofile *c, struct err *err)
 {
     struct meta *meta = &c->im->profile->meta;
     int64_t length;
@@ -371,7 +367,7 @@ static int build(struct cpuprofile *c, struct err *err)
         return -1;
     for (uint32_t i = 0; i < c->nodes.n; i++)
         place_node(c, i);
-    return c->samples.n ? add_samples(c, err) : add_hits(c, err);
+    return c->samples.n ? cpuprofile_add_samples(c, err) : add_hits(c, err);
 }
 
 static int cpuprofile_read(struct import *im, struct err *err)
@@ -383,7 +379,7 @@ static int cpuprofile_read(struct import *im, struct err *err)
         while (json_member(&c.j, &key))
             top_member(&c, key);
     json_finish(&c.j);
-    int rc = json_failed(&c.j, err) ? -1 : build(&c, err);
+    int rc = json_failed(&c.j, err) ? -1 : cpuprofile_build(&c, err);
     jsonread_done(&c.j);
     vec_done(&c.nodes);
     vec_done(&c.edges);
@@ -394,7 +390,7 @@ static int cpuprofile_read(struct import *im, struct err *err)
     return rc;
 }
 
-static bool has(struct text head, const char *word)
+static bool cpuprofile_has(struct text head, const char *word)
 {
     return head.n && memmem(head.at, head.n, word, strlen(word));
 }
@@ -404,10 +400,12 @@ static int cpuprofile_probe(struct text head, bool whole)
     (void)whole;
     if (!text_starts(text_trim(head), "{"))
         return 0;
-    if (has(head, "\"callFrame\"") && has(head, "\"functionName\""))
-        return has(head, "\"nodes\"") ? 95 : 60;
-    bool nested = has(head, "\"head\"") && has(head, "\"functionName\"");
-    return nested ? 90 : has(head, "\"timeDeltas\"") && has(head, "\"nodes\"") ? 60 : 0;
+    if (cpuprofile_has(head, "\"callFrame\"") && cpuprofile_has(head, "\"functionName\""))
+        return cpuprofile_has(head, "\"nodes\"") ? 95 : 60;
+    bool nested = cpuprofile_has(head, "\"head\"") && cpuprofile_has(head, "\"functionName\"");
+    return nested                                                                        ? 90
+           : cpuprofile_has(head, "\"timeDeltas\"") && cpuprofile_has(head, "\"nodes\"") ? 60
+                                                                                         : 0;
 }
 
 const struct source source_cpuprofile = {

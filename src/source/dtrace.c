@@ -83,7 +83,7 @@ static struct str_id java_name(struct profile *p, struct text name)
     return profile_add_str(p, buf_text(&b));
 }
 
-static enum frame_kind kind_of(struct text module)
+static enum frame_kind dtrace_kind_of(struct text module)
 {
     static const char *const kernels[] = {"unix", "genunix", "kernel", "mach_kernel"};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
@@ -92,7 +92,7 @@ static enum frame_kind kind_of(struct text module)
     return FRAME_USER;
 }
 
-static struct mapping_id mapping_of(struct profile *p, struct text module)
+static struct mapping_id dtrace_mapping_of(struct profile *p, struct text module)
 {
     struct mapping mapping = {.path = profile_add_str(p, module)};
     return profile_add_mapping(p, &mapping);
@@ -108,7 +108,8 @@ static const char *find_arrow(struct text t)
 }
 
 /* The function of a name; the outermost keeps the whole text FULL as its system name. */
-static struct line line_of(struct profile *p, struct text name, struct text full, bool outermost)
+static struct line dtrace_line_of(struct profile *p, struct text name, struct text full,
+                                  bool outermost)
 {
     struct function f = {.name = java_name(p, without_arguments(name))};
     struct str_id whole = profile_add_str(p, full);
@@ -118,7 +119,7 @@ static struct line line_of(struct profile *p, struct text name, struct text full
 }
 
 /* The frame of one line; "outer->inner" is a function with another inlined into it. */
-static void add_frame(struct dtrace *d, struct text line)
+static void dtrace_add_frame(struct dtrace *d, struct text line)
 {
     struct profile *p = d->im->profile;
     struct text full = native_cut_offset(text_trim(line)), rest = full, module = {"", 0};
@@ -130,15 +131,15 @@ static void add_frame(struct dtrace *d, struct text line)
     const char *arrow;
     while (lines.n < PROFILE_MAX_FRAME_LINES - 1 && (arrow = find_arrow(rest))) {
         struct text name = {rest.at, (size_t)(arrow - rest.at)};
-        struct line l = line_of(p, name, full, lines.n == 0);
+        struct line l = dtrace_line_of(p, name, full, lines.n == 0);
         *vec_push(&lines) = l;
         rest = (struct text){arrow + 2, rest.n - name.n - 2};
     }
-    struct line last = line_of(p, rest, full, lines.n == 0);
+    struct line last = dtrace_line_of(p, rest, full, lines.n == 0);
     *vec_push(&lines) = last;
     struct frame_key key = {
-        .mapping = mapping_of(p, module),
-        .kind = kind_of(module),
+        .mapping = dtrace_mapping_of(p, module),
+        .kind = dtrace_kind_of(module),
         .lines = lines.at,
         .n_lines = lines.n,
     };
@@ -251,7 +252,7 @@ static int dtrace_other(struct dtrace *d, struct text line, struct err *err)
     if (is_frame(line)) {
         number_is_key(d);
         if (d->frames.n < DEPTH_MAX)
-            add_frame(d, line);
+            dtrace_add_frame(d, line);
         else
             d->too_deep = true;
         return 0;

@@ -61,7 +61,7 @@ struct firefox {
 
 /* --- values --- */
 
-static bool enter(struct firefox *f, enum json_token what)
+static bool firefox_enter(struct firefox *f, enum json_token what)
 {
     if (json_peek(&f->j) == what)
         return json_enter(&f->j, what);
@@ -112,7 +112,7 @@ static void read_category(struct firefox *f)
 {
     struct text key;
     uint8_t kind = FRAME_USER;
-    bool inside = enter(f, JSON_OBJECT);
+    bool inside = firefox_enter(f, JSON_OBJECT);
     while (inside && json_member(&f->j, &key)) {
         if (text_is(key, "name") && json_peek(&f->j) == JSON_STRING)
             kind = (uint8_t)firefox_kind_of(json_get_text(&f->j));
@@ -125,7 +125,7 @@ static void read_category(struct firefox *f)
 /* ["event", "name", "unit"] */
 static void read_column_name(struct firefox *f, struct str_id ret[3])
 {
-    if (!enter(f, JSON_ARRAY))
+    if (!firefox_enter(f, JSON_ARRAY))
         return;
     for (int i = 0; json_element(&f->j); i++) {
         struct str_id s = get_str(f);
@@ -138,7 +138,7 @@ static void read_kelvin_meta(struct firefox *f)
 {
     struct profile *p = f->im->profile;
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     f->own_meta = true;
     while (json_member(&f->j, &key)) {
@@ -151,7 +151,7 @@ static void read_kelvin_meta(struct firefox *f)
 static void read_kelvin_facts(struct firefox *f)
 {
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     while (json_member(&f->j, &key)) {
         struct str_id name = profile_add_str(f->im->profile, key);
@@ -162,7 +162,7 @@ static void read_kelvin_facts(struct firefox *f)
 static void read_kelvin_clock(struct firefox *f)
 {
     uint64_t at[2] = {0};
-    if (!enter(f, JSON_ARRAY))
+    if (!firefox_enter(f, JSON_ARRAY))
         return;
     for (int i = 0; json_element(&f->j); i++) {
         int64_t v = json_get_int(&f->j);
@@ -176,7 +176,7 @@ static void read_kelvin_clock(struct firefox *f)
 static void read_kelvin(struct firefox *f)
 {
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     while (json_member(&f->j, &key)) {
         if (text_is(key, "untimed"))
@@ -201,7 +201,7 @@ static void read_kelvin(struct firefox *f)
 static void read_categories(struct firefox *f)
 {
     f->kinds.n = 0;
-    if (enter(f, JSON_ARRAY))
+    if (firefox_enter(f, JSON_ARRAY))
         while (json_element(&f->j))
             read_category(f);
 }
@@ -209,7 +209,7 @@ static void read_categories(struct firefox *f)
 static void read_sample_units(struct firefox *f)
 {
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     while (json_member(&f->j, &key))
         if (text_is(key, "threadCPUDelta"))
@@ -261,7 +261,7 @@ static void meta_member(struct firefox *f, struct text key)
 static void read_meta(struct firefox *f)
 {
     struct text key;
-    if (enter(f, JSON_OBJECT))
+    if (firefox_enter(f, JSON_OBJECT))
         while (json_member(&f->j, &key))
             meta_member(f, key);
 }
@@ -290,7 +290,7 @@ static void set_meta(struct firefox *f)
 /* --- threads --- */
 
 #define for_each_number(f, v)                                                              \
-    if (enter(f, JSON_ARRAY))                                                              \
+    if (firefox_enter(f, JSON_ARRAY))                                                      \
         for (double v; json_element(&(f)->j) &&                                            \
                        (v = json_peek(&(f)->j) == JSON_NUMBER ? json_get_double(&(f)->j)   \
                                                               : (json_skip(&(f)->j), NAN), \
@@ -321,7 +321,7 @@ static void samples_member(struct firefox *f, struct fx_thread *t, struct text k
 static void read_samples(struct firefox *f, struct fx_thread *t)
 {
     struct text key;
-    if (enter(f, JSON_OBJECT))
+    if (firefox_enter(f, JSON_OBJECT))
         while (json_member(&f->j, &key))
             samples_member(f, t, key);
 }
@@ -350,7 +350,7 @@ static void read_thread(struct firefox *f)
 {
     struct text key;
     struct fx_thread t = {.pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
-    if (enter(f, JSON_OBJECT))
+    if (firefox_enter(f, JSON_OBJECT))
         while (json_member(&f->j, &key))
             thread_member(f, &t, key);
     *vec_push(&f->threads) = t;
@@ -358,7 +358,7 @@ static void read_thread(struct firefox *f)
 
 static void read_threads(struct firefox *f)
 {
-    if (enter(f, JSON_ARRAY))
+    if (firefox_enter(f, JSON_ARRAY))
         while (json_element(&f->j))
             read_thread(f);
 }
@@ -366,7 +366,7 @@ static void read_threads(struct firefox *f)
 static void read_shared(struct firefox *f)
 {
     struct text key;
-    if (!enter(f, JSON_OBJECT))
+    if (!firefox_enter(f, JSON_OBJECT))
         return;
     while (json_member(&f->j, &key))
         if (!firefox_tables_member(&f->shared, f->im, &f->j, key))
@@ -389,7 +389,7 @@ static void top_member(struct firefox *f, struct text key)
 
 /* --- samples --- */
 
-static enum weight_kind kind_of(const struct firefox *f, const struct fx_thread *t)
+static enum weight_kind firefox_weight_kind_of(const struct firefox *f, const struct fx_thread *t)
 {
     struct text type = profile_str(f->im->profile, t->weight_type);
     if (text_is(type, "tracing-ms"))
@@ -420,7 +420,7 @@ static bool counts_cycles(const struct firefox *f)
 }
 
 /* Rows are counted too where they weigh something else; our own files have what they had. */
-static void add_stream(struct firefox *f, enum weight_kind kind)
+static void firefox_add_stream(struct firefox *f, enum weight_kind kind)
 {
     static const char *const names[WEIGHT_KINDS] = {VALUE_SAMPLES, "wall", "bytes"};
     static const enum dimension dimensions[WEIGHT_KINDS] = {DIM_COUNT, DIM_TIME, DIM_BYTES};
@@ -448,16 +448,16 @@ static void add_streams(struct firefox *f)
 {
     struct profile *p = f->im->profile;
     for (size_t i = 0; i < f->threads.n; i++) {
-        struct weighed *w = &f->streams[kind_of(f, &f->threads.at[i])];
+        struct weighed *w = &f->streams[firefox_weight_kind_of(f, &f->threads.at[i])];
         w->used = true;
         w->has_cpu |= has_cpu(&f->threads.at[i]);
     }
     for (int kind = 0; kind < WEIGHT_KINDS; kind++)
         if (f->streams[kind].used)
-            add_stream(f, (enum weight_kind)kind);
+            firefox_add_stream(f, (enum weight_kind)kind);
     if (!f->threads.n)
         return;
-    const struct weighed *first = &f->streams[kind_of(f, &f->threads.at[0])];
+    const struct weighed *first = &f->streams[firefox_weight_kind_of(f, &f->threads.at[0])];
     bool own = f->weight[1].i != 0;
     if (!own || f->show_first == 0)
         p->default_value = (struct value_ref){first->stream, first->weight};
@@ -484,7 +484,7 @@ static int set_weight(struct firefox *f, enum weight_kind kind, int64_t milliont
 static int fill_values(struct firefox *f, const struct fx_thread *t, size_t row, int64_t *values,
                        struct err *err)
 {
-    enum weight_kind kind = kind_of(f, t);
+    enum weight_kind kind = firefox_weight_kind_of(f, t);
     const struct weighed *w = &f->streams[kind];
     int64_t weight = row < t->weight.n ? t->weight.at[row] : 1000000;
     int64_t scale = text_is(profile_str(f->im->profile, f->cpu_unit), "\xc2\xb5s") ? 1000 : 1;
@@ -499,8 +499,8 @@ static int fill_values(struct firefox *f, const struct fx_thread *t, size_t row,
     return set_weight(f, kind, weight, values, err);
 }
 
-static int add_sample(struct firefox *f, const struct fx_thread *t, struct row *to, size_t row,
-                      struct err *err)
+static int firefox_add_sample(struct firefox *f, const struct fx_thread *t, struct row *to,
+                              size_t row, struct err *err)
 {
     enum { COLUMNS = 3 };
     const struct firefox_tables *tables = t->own.stacks.n ? &t->own : &f->shared;
@@ -519,11 +519,12 @@ static int add_sample(struct firefox *f, const struct fx_thread *t, struct row *
     bool any = values[0] || values[1] || values[2];
     struct row whole = *to;
     whole.values = values;
-    return any ? profile_add_row(p, f->streams[kind_of(f, t)].stream, &whole, err) : 0;
+    return any ? profile_add_row(p, f->streams[firefox_weight_kind_of(f, t)].stream, &whole, err)
+               : 0;
 }
 
 /* The time of a row, after NOW, the one before; an impossible one is taken as no step. */
-static int64_t time_of(const struct fx_thread *t, size_t row, int64_t now)
+static int64_t firefox_time_of(const struct fx_thread *t, size_t row, int64_t now)
 {
     int64_t v = t->time_ns.at[row];
     if (t->deltas && __builtin_add_overflow(now, v == INT64_MIN ? 0 : v, &v))
@@ -556,15 +557,15 @@ static int add_thread(struct firefox *f, struct fx_thread *t, struct err *err)
     int64_t now = 0;
     for (size_t row = 0; row < t->stack.n; row++) {
         to.has_time = row < t->time_ns.n && !f->untimed;
-        now = row < t->time_ns.n ? time_of(t, row, now) : now;
+        now = row < t->time_ns.n ? firefox_time_of(t, row, now) : now;
         to.time_ns = now > 0 ? (uint64_t)now : 0;
-        if (add_sample(f, t, &to, row, err) != 0)
+        if (firefox_add_sample(f, t, &to, row, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int build(struct firefox *f, struct err *err)
+static int firefox_build(struct firefox *f, struct err *err)
 {
     set_meta(f);
     add_streams(f);
@@ -607,12 +608,12 @@ static int firefox_read(struct import *im, struct err *err)
         while (json_member(&f.j, &key))
             top_member(&f, key);
     json_finish(&f.j);
-    int rc = json_failed(&f.j, err) ? -1 : build(&f, err);
+    int rc = json_failed(&f.j, err) ? -1 : firefox_build(&f, err);
     done(&f);
     return rc;
 }
 
-static bool has(struct text head, const char *word)
+static bool firefox_has(struct text head, const char *word)
 {
     return head.n && memmem(head.at, head.n, word, strlen(word));
 }
@@ -622,11 +623,11 @@ static int firefox_probe(struct text head, bool whole)
     (void)whole;
     if (!text_starts(text_trim(head), "{"))
         return 0;
-    if (has(head, "\"preprocessedProfileVersion\""))
+    if (firefox_has(head, "\"preprocessedProfileVersion\""))
         return 98;
-    int words = has(head, "\"stackTable\"") + has(head, "\"frameTable\"") +
-                has(head, "\"funcTable\"") + has(head, "\"stringArray\"") +
-                has(head, "\"pausedRanges\"") + has(head, "\"debugName\"");
+    int words = firefox_has(head, "\"stackTable\"") + firefox_has(head, "\"frameTable\"") +
+                firefox_has(head, "\"funcTable\"") + firefox_has(head, "\"stringArray\"") +
+                firefox_has(head, "\"pausedRanges\"") + firefox_has(head, "\"debugName\"");
     return words > 1 ? 80 : 0;
 }
 

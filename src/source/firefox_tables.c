@@ -180,7 +180,7 @@ static firefox_column *find_column(struct firefox_tables *t, const char *table, 
     return NULL;
 }
 
-static void read_table(struct firefox_tables *t, const char *table, struct jsonread *j)
+static void firefox_read_table(struct firefox_tables *t, const char *table, struct jsonread *j)
 {
     struct text name;
     if (json_peek(j) != JSON_OBJECT || !json_enter(j, JSON_OBJECT)) {
@@ -213,7 +213,7 @@ bool firefox_tables_member(struct firefox_tables *t, struct import *im, struct j
     else if (is_table(key)) {
         char table[16];
         snprintf(table, sizeof table, "%.*s", TEXT_ARG(key));
-        read_table(t, table, j);
+        firefox_read_table(t, table, j);
     } else
         return false;
     return true;
@@ -234,7 +234,7 @@ enum frame_kind firefox_kind_of(struct text category)
 /* --- putting together --- */
 
 /* Row ROW of a column; FIREFOX_NONE past its end. */
-static int32_t cell(const firefox_column *c, int64_t row)
+static int32_t firefox_cell(const firefox_column *c, int64_t row)
 {
     return row >= 0 && (uint64_t)row < c->n ? c->at[row] : FIREFOX_NONE;
 }
@@ -245,7 +245,7 @@ static struct str_id string_at(const struct firefox_tables *t, int64_t row)
     return row >= 0 && (uint64_t)row < t->strings.n ? t->strings.at[row] : (struct str_id){0};
 }
 
-static int64_t address_of(const struct firefox_tables *t, int32_t frame)
+static int64_t firefox_address_of(const struct firefox_tables *t, int32_t frame)
 {
     return (size_t)frame < t->frame_address.n ? t->frame_address.at[frame] : FIREFOX_NONE;
 }
@@ -253,9 +253,9 @@ static int64_t address_of(const struct firefox_tables *t, int32_t frame)
 static int32_t lib_of(const struct firefox_tables *t, int32_t frame)
 {
     if (t->frame_lib.n)
-        return cell(&t->frame_lib, frame);
-    int32_t resource = cell(&t->func_resource, cell(&t->frame_func, frame));
-    return cell(&t->resource_lib, resource);
+        return firefox_cell(&t->frame_lib, frame);
+    int32_t resource = firefox_cell(&t->func_resource, firefox_cell(&t->frame_func, frame));
+    return firefox_cell(&t->resource_lib, resource);
 }
 
 /* "0x12ab" is what a function without a name is called in these files. */
@@ -266,26 +266,28 @@ static bool is_address(struct text name, uint64_t *ret)
     return text_u64((struct text){name.at + 2, name.n - 2}, 16, ret);
 }
 
-static struct function_id function_of(const struct firefox_tables *t, struct profile *p,
-                                      int32_t func)
+static struct function_id firefox_function_of(const struct firefox_tables *t, struct profile *p,
+                                              int32_t func)
 {
-    struct str_id file = string_at(t, cell(&t->func_file, func));
+    struct str_id file = string_at(t, firefox_cell(&t->func_file, func));
     if (!file.i)
-        file = string_at(t->sources_of,
-                         cell(&t->sources_of->source_file, cell(&t->func_source, func)));
-    int32_t line = cell(&t->func_line, func);
+        file = string_at(t->sources_of, firefox_cell(&t->sources_of->source_file,
+                                                     firefox_cell(&t->func_source, func)));
+    int32_t line = firefox_cell(&t->func_line, func);
     struct function f = {
-        .name = string_at(t, cell(&t->func_name, func)),
+        .name = string_at(t, firefox_cell(&t->func_name, func)),
         .file = file,
         .line = line > 0 ? (uint32_t)line : 0,
     };
     return profile_add_function(p, &f);
 }
 
-static struct line line_of(const struct firefox_tables *t, struct import *im, int32_t frame)
+static struct line firefox_line_of(const struct firefox_tables *t, struct import *im, int32_t frame)
 {
-    struct line l = {.function = function_of(t, im->profile, cell(&t->frame_func, frame))};
-    int32_t line = cell(&t->frame_line, frame), column = cell(&t->frame_column, frame);
+    struct line l = {.function =
+                         firefox_function_of(t, im->profile, firefox_cell(&t->frame_func, frame))};
+    int32_t line = firefox_cell(&t->frame_line, frame),
+            column = firefox_cell(&t->frame_column, frame);
     if (im->opts.addresses) {
         l.line = line > 0 ? (uint32_t)line : 0;
         l.column = column > 0 ? (uint32_t)column : 0;
@@ -300,19 +302,19 @@ struct resolver {
     const firefox_kinds *kinds;
 };
 
-static struct mapping_id mapping_of(const struct resolver *r, int32_t lib)
+static struct mapping_id firefox_mapping_of(const struct resolver *r, int32_t lib)
 {
     const struct firefox_tables *from = r->t->libs.n ? r->t : r->shared;
     return lib >= 0 && (size_t)lib < from->libs.n ? from->libs.at[lib] : (struct mapping_id){0};
 }
 
-static struct frame_id frame_of(const struct resolver *r, int32_t frame)
+static struct frame_id firefox_frame_of(const struct resolver *r, int32_t frame)
 {
     struct profile *p = r->im->profile;
-    struct line line = line_of(r->t, r->im, frame);
-    int32_t category = cell(&r->t->frame_category, frame);
+    struct line line = firefox_line_of(r->t, r->im, frame);
+    int32_t category = firefox_cell(&r->t->frame_category, frame);
     struct text name = profile_function_name(p, line.function);
-    int64_t address = address_of(r->t, frame);
+    int64_t address = firefox_address_of(r->t, frame);
     uint64_t named_pc = 0;
     bool bare = !name.n || is_address(name, &named_pc);
     bool keep_pc = r->im->opts.addresses || (bare && r->im->opts.bare_addresses);
@@ -320,7 +322,7 @@ static struct frame_id frame_of(const struct resolver *r, int32_t frame)
         .pc = !keep_pc       ? 0
               : address >= 0 ? (uint64_t)address
                              : named_pc,
-        .mapping = mapping_of(r, lib_of(r->t, frame)),
+        .mapping = firefox_mapping_of(r, lib_of(r->t, frame)),
         .lines = &line,
         .n_lines = bare ? 0 : 1,
     };
@@ -333,13 +335,14 @@ static struct frame_id frame_of(const struct resolver *r, int32_t frame)
 static bool is_inlined(const struct resolver *r, int32_t row, int32_t above)
 {
     const struct firefox_tables *t = r->t;
-    if (cell(&t->frame_inline, row) <= 0 || above < 0)
+    if (firefox_cell(&t->frame_inline, row) <= 0 || above < 0)
         return false;
-    int32_t outer = cell(&t->stack_frame, above);
+    int32_t outer = firefox_cell(&t->stack_frame, above);
     const struct frame *f = profile_frame(r->im->profile, t->stacks.at[above].frame);
-    return outer >= 0 && cell(&t->frame_inline, outer) == cell(&t->frame_inline, row) - 1 &&
-           address_of(t, outer) == address_of(t, row) && lib_of(t, outer) == lib_of(t, row) &&
-           f->n_lines > 0 && f->n_lines < INLINE_MAX;
+    return outer >= 0 &&
+           firefox_cell(&t->frame_inline, outer) == firefox_cell(&t->frame_inline, row) - 1 &&
+           firefox_address_of(t, outer) == firefox_address_of(t, row) &&
+           lib_of(t, outer) == lib_of(t, row) && f->n_lines > 0 && f->n_lines < INLINE_MAX;
 }
 
 /* The frame OUTER with one more function inlined there. */
@@ -349,14 +352,14 @@ static struct frame_id inlined_frame(const struct resolver *r, struct frame_id o
     struct frame f = *profile_frame(p, outer);
     struct line lines[INLINE_MAX];
     memcpy(lines, profile_lines(p, &f), f.n_lines * sizeof *lines);
-    lines[f.n_lines] = line_of(r->t, r->im, row);
+    lines[f.n_lines] = firefox_line_of(r->t, r->im, row);
     struct frame_key key = {f.pc, f.mapping, (enum frame_kind)f.kind, lines, f.n_lines + 1u};
     return profile_add_frame(p, &key);
 }
 
 static int32_t prefix_of(const struct firefox_tables *t, int32_t row)
 {
-    int32_t prefix = cell(&t->stack_prefix, row);
+    int32_t prefix = firefox_cell(&t->stack_prefix, row);
     if (!t->prefix_is_offset)
         return prefix;
     return prefix > 0 ? row - prefix : FIREFOX_NONE; /* < -1 where it points before the table */
@@ -368,7 +371,7 @@ static void place_row(const struct resolver *r, int32_t row, int32_t above)
     struct firefox_tables *t = r->t;
     struct stacks *stacks = &r->im->profile->stacks;
     struct firefox_stack s = {.state = STACK_DONE}, caller = {.state = STACK_DONE};
-    int32_t frame = cell(&t->stack_frame, row);
+    int32_t frame = firefox_cell(&t->stack_frame, row);
     if (above >= 0)
         caller = t->stacks.at[above];
     s.depth = caller.depth + 1;
@@ -381,7 +384,7 @@ static void place_row(const struct resolver *r, int32_t row, int32_t above)
     if (s.state == STACK_DONE) {
         bool inlined = is_inlined(r, frame, above);
         s.below = inlined ? caller.below : caller.stack;
-        s.frame = inlined ? inlined_frame(r, caller.frame, frame) : frame_of(r, frame);
+        s.frame = inlined ? inlined_frame(r, caller.frame, frame) : firefox_frame_of(r, frame);
         s.stack = stacks_push(stacks, s.below, s.frame);
     }
     t->stacks.at[row] = s;

@@ -69,7 +69,7 @@ static const char *parse_line(struct text line, struct folded_line *ret)
 }
 
 /* The kind that FlameGraph's suffixes tell: "_[k]" kernel, "_[j]" JIT, "_[i]" inlined. */
-static enum frame_kind kind_of(struct text name)
+static enum frame_kind folded_kind_of(struct text name)
 {
     if (name.n < 4 || name.at[name.n - 1] != ']' || memcmp(name.at + name.n - 4, "_[", 2) != 0)
         return FRAME_USER;
@@ -86,7 +86,7 @@ static enum frame_kind kind_of(struct text name)
     return FRAME_USER;
 }
 
-static struct frame_id frame_of(struct folded *f, struct text name)
+static struct frame_id folded_frame_of(struct folded *f, struct text name)
 {
     struct profile *p = f->im->profile;
     uint32_t id = profile_add_str(p, name).i;
@@ -94,16 +94,16 @@ static struct frame_id frame_of(struct folded *f, struct text name)
         *vec_push(&f->frame_of_name) = 0;
     uint32_t *slot = &f->frame_of_name.at[id];
     if (!*slot)
-        *slot = profile_add_named_frame(p, name, kind_of(name)).i + 1;
+        *slot = profile_add_named_frame(p, name, folded_kind_of(name)).i + 1;
     return (struct frame_id){*slot - 1};
 }
 
 /* False for a stack that is too deep. */
-static bool stack_of(struct folded *f, struct text stack, struct stack_id *ret)
+static bool folded_stack_of(struct folded *f, struct text stack, struct stack_id *ret)
 {
     f->frames.n = 0;
     while (stack.n && f->frames.n < FOLDED_MAX_DEPTH)
-        *vec_push(&f->frames) = frame_of(f, text_cut(&stack, ';'));
+        *vec_push(&f->frames) = folded_frame_of(f, text_cut(&stack, ';'));
     if (stack.n)
         return false;
     *ret = stacks_intern(&f->im->profile->stacks, f->frames.at, f->frames.n);
@@ -122,8 +122,8 @@ static void make_types(struct folded *f, int n_counts)
     p->default_value = (struct value_ref){f->stream, f->after_type};
 }
 
-static int add_line(struct folded *f, const struct folded_line *line, struct stack_id stack,
-                    struct err *err)
+static int folded_add_line(struct folded *f, const struct folded_line *line, struct stack_id stack,
+                           struct err *err)
 {
     struct profile *p = f->im->profile;
     int64_t values[2];
@@ -156,9 +156,9 @@ static int folded_line(struct folded *f, struct text text, struct err *err)
     struct err inner;
     if (line.count[0] == 0 && line.count[1] == 0)
         return import_skip_line(f->im, err, "the count is zero");
-    if (!stack_of(f, line.stack, &stack))
+    if (!folded_stack_of(f, line.stack, &stack))
         return import_skip_line(f->im, err, "a stack of more than %d frames", FOLDED_MAX_DEPTH);
-    if (add_line(f, &line, stack, &inner) != 0)
+    if (folded_add_line(f, &line, stack, &inner) != 0)
         return err_set(err, inner.code, "line %llu: %s", (unsigned long long)f->im->in->lines,
                        inner.text);
     return 0;

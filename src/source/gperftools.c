@@ -73,7 +73,7 @@ struct cpu {
     bool rewritten; /* by google-pprof --raw */
 };
 
-static bool read_header(struct cpu *c)
+static bool gperftools_read_header(struct cpu *c)
 {
     uint64_t v[2 + HEADER_MAX] = {0};
     size_t n = 2;
@@ -143,7 +143,7 @@ static int read_record(struct cpu *c, struct err *err)
 }
 
 /* The stream's number. */
-static int add_columns(const struct cpu *c)
+static int gperftools_add_columns(const struct cpu *c)
 {
     struct profile *p = c->a->im->profile;
     if (c->rewritten && c->period_us == 1) {
@@ -162,14 +162,14 @@ static int cpu_read(struct addrstacks *a, const struct words *words, struct err 
 {
     struct cpu c = {.a = a, .words = *words, .rewritten = a->names.n > 0};
     int more = 1;
-    if (!read_header(&c))
+    if (!gperftools_read_header(&c))
         return err_set(err, EXIT_INPUT, "the header is cut off");
     while (more > 0)
         more = read_record(&c, err);
     if (more < 0)
         return -1;
     addrstacks_read_maps(a);
-    return addrstacks_build(a, add_columns(&c), err);
+    return addrstacks_build(a, gperftools_add_columns(&c), err);
 }
 
 /* --- names in front --- */

@@ -17,7 +17,7 @@ static struct text cut_word(struct text *t)
     return word;
 }
 
-static size_t find(const struct grindevents *ev, struct str_id name)
+static size_t grindevents_find(const struct grindevents *ev, struct str_id name)
 {
     size_t i = 0;
     while (i < ev->n && ev->name[i].i != name.i)
@@ -25,7 +25,8 @@ static size_t find(const struct grindevents *ev, struct str_id name)
     return i;
 }
 
-static int add_event(struct grindevents *ev, struct import *im, struct str_id name, struct err *err)
+static int grindevents_add_event(struct grindevents *ev, struct import *im, struct str_id name,
+                                 struct err *err)
 {
     const char *event = profile_str(im->profile, name).at;
     if (profile_add_value(im->profile, GRINDEVENTS_STREAM, event, UNIT_COUNT) < 0)
@@ -44,13 +45,13 @@ int grindevents_set(struct grindevents *ev, struct import *im, struct text list,
         profile_add_stream(im->profile, "", OBTAINED_UNKNOWN);
     while ((word = cut_word(&list)).n) {
         struct str_id name = profile_add_str(im->profile, word);
-        size_t event = find(ev, name);
+        size_t event = grindevents_find(ev, name);
         if (event == ev->n && !first)
             return err_set(err, EXIT_INPUT,
                            "line %llu: this part counts '%.*s', which the first did not; split "
                            "the file into its parts",
                            (unsigned long long)im->in->lines, TEXT_ARG(word));
-        if (event == ev->n && add_event(ev, im, name, err) != 0)
+        if (event == ev->n && grindevents_add_event(ev, im, name, err) != 0)
             return -1;
         if (memchr(ev->column, (int)event, ev->n_columns))
             return err_set(err, EXIT_INPUT, "line %llu: the event '%.*s' is there twice",
@@ -69,7 +70,7 @@ int grindevents_set(struct grindevents *ev, struct import *im, struct text list,
 static bool add_term(const struct grindevents *ev, struct grindevents_derived *d,
                      struct str_id name, int64_t factor)
 {
-    size_t event = find(ev, name);
+    size_t event = grindevents_find(ev, name);
     if (event < ev->n)
         return !__builtin_add_overflow(d->factor[event], factor, &d->factor[event]);
     for (size_t i = 0; i < ev->derived.n; i++) {

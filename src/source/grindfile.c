@@ -49,28 +49,28 @@ static struct short_name *find_name(struct grindfile *f, enum name_kind kind, ui
 }
 
 /* "???" is valgrind's word for what it does not know. */
-static struct str_id add_name(struct grindfile *f, struct text t)
+static struct str_id grindfile_add_name(struct grindfile *f, struct text t)
 {
     return profile_add_str(f->im->profile, text_is(t, "???") ? (struct text){"", 0} : t);
 }
 
 /* "(72) work", "(72)" or "work". A function may be called "(below main)". */
-static struct str_id name_of(struct grindfile *f, enum name_kind kind, struct text t)
+static struct str_id grindfile_name_of(struct grindfile *f, enum name_kind kind, struct text t)
 {
     t = text_trim(t);
     struct text rest = t, number = text_cut(&rest, ')');
     uint64_t n;
     if (number.n < 2 || number.at[0] != '(' || number.n == t.n ||
         !text_u64((struct text){number.at + 1, number.n - 1}, 10, &n))
-        return add_name(f, t);
+        return grindfile_add_name(f, t);
     struct short_name *s = find_name(f, kind, n);
     rest = text_trim(rest);
     if (rest.n)
-        s->name = add_name(f, rest);
+        s->name = grindfile_add_name(f, rest);
     return s->name;
 }
 
-static uint32_t function_of(struct grindfile *f, const struct here *h)
+static uint32_t grindfile_function_of(struct grindfile *f, const struct here *h)
 {
     struct callgraph_function key = {h->module, h->function_file, h->function};
     return callgraph_function(&f->graph, &key);
@@ -101,19 +101,19 @@ static bool parse_position(struct text *t, uint64_t *at)
     return true;
 }
 
-static struct callgraph_place place_of(struct grindfile *f)
+static struct callgraph_place grindfile_place_of(struct grindfile *f)
 {
     bool lines = f->im->opts.addresses, known = f->has_line && f->line <= UINT32_MAX;
     return (struct callgraph_place){
-        .function = function_of(f, &f->here),
+        .function = grindfile_function_of(f, &f->here),
         .file = lines ? f->here.file : f->here.function_file,
         .line = lines && known ? (uint32_t)f->line : 0,
     };
 }
 
-static int add_self(struct grindfile *f, const int64_t *costs, struct err *err)
+static int grindfile_add_self(struct grindfile *f, const int64_t *costs, struct err *err)
 {
-    struct callgraph_place at = place_of(f);
+    struct callgraph_place at = grindfile_place_of(f);
     for (size_t e = 0; e < f->events.n; e++)
         if (__builtin_add_overflow(f->events.sum[e], costs[e], &f->events.sum[e]))
             return err_set(err, EXIT_INPUT, "the sum of all costs does not fit 64 bits");
@@ -130,7 +130,7 @@ static int add_call(struct grindfile *f, const int64_t *costs, struct err *err)
         to.module = f->here.module;
     if (!f->has_callee_file)
         to.function_file = f->here.file;
-    struct callgraph_arc arc = {place_of(f), function_of(f, &to)};
+    struct callgraph_arc arc = {grindfile_place_of(f), grindfile_function_of(f, &to)};
     f->has_callee = f->has_callee_module = f->has_callee_file = false;
     return callgraph_add_arc(&f->graph, &arc, costs, err);
 }
@@ -152,49 +152,49 @@ static int cost_line(struct grindfile *f, struct text line, struct err *err)
         return 0;
     if (!f->has_function)
         return import_skip_line(f->im, err, "costs of a function that is not named");
-    return next == COST_CALL ? add_call(f, costs, err) : add_self(f, costs, err);
+    return next == COST_CALL ? add_call(f, costs, err) : grindfile_add_self(f, costs, err);
 }
 
 /* --- "fn=" and the like --- */
 
 static void set_file(struct grindfile *f, struct text t)
 {
-    f->here.file = name_of(f, NAME_FILE, t);
+    f->here.file = grindfile_name_of(f, NAME_FILE, t);
     f->here.function_file = f->here.file;
 }
 
 static void set_inlined_file(struct grindfile *f, struct text t)
 {
-    f->here.file = name_of(f, NAME_FILE, t);
+    f->here.file = grindfile_name_of(f, NAME_FILE, t);
 }
 
 static void set_module(struct grindfile *f, struct text t)
 {
-    f->here.module = name_of(f, NAME_MODULE, t);
+    f->here.module = grindfile_name_of(f, NAME_MODULE, t);
 }
 
 static void set_function(struct grindfile *f, struct text t)
 {
-    f->here.function = name_of(f, NAME_FUNCTION, t);
+    f->here.function = grindfile_name_of(f, NAME_FUNCTION, t);
     f->here.function_file = f->here.file;
     f->has_function = true;
 }
 
 static void set_callee_file(struct grindfile *f, struct text t)
 {
-    f->callee.function_file = name_of(f, NAME_FILE, t);
+    f->callee.function_file = grindfile_name_of(f, NAME_FILE, t);
     f->has_callee_file = true;
 }
 
 static void set_callee_module(struct grindfile *f, struct text t)
 {
-    f->callee.module = name_of(f, NAME_MODULE, t);
+    f->callee.module = grindfile_name_of(f, NAME_MODULE, t);
     f->has_callee_module = true;
 }
 
 static void set_callee(struct grindfile *f, struct text t)
 {
-    f->callee.function = name_of(f, NAME_FUNCTION, t);
+    f->callee.function = grindfile_name_of(f, NAME_FUNCTION, t);
     f->has_callee = true;
 }
 
@@ -213,12 +213,12 @@ static void start_jump(struct grindfile *f, struct text t)
 /* Jumps are left out, but names are given short forms there too. */
 static void jump_file(struct grindfile *f, struct text t)
 {
-    name_of(f, NAME_FILE, t);
+    grindfile_name_of(f, NAME_FILE, t);
 }
 
 static void jump_function(struct grindfile *f, struct text t)
 {
-    name_of(f, NAME_FUNCTION, t);
+    grindfile_name_of(f, NAME_FUNCTION, t);
 }
 
 static const struct {
@@ -366,7 +366,7 @@ static int other_line(struct grindfile *f, struct text line, struct err *err)
                             line.n < 60 ? (int)line.n : 60, line.at);
 }
 
-static int read_line(struct grindfile *f, struct text line, struct err *err)
+static int grindfile_read_line(struct grindfile *f, struct text line, struct err *err)
 {
     struct text t = text_trim(line);
     if (!t.n || t.at[0] == '#')
@@ -394,7 +394,7 @@ static void label_costs(struct grindfile *f)
                      "the file's, whole paths are in proportion");
 }
 
-static struct thread_id thread_of(struct grindfile *f)
+static struct thread_id grindfile_thread_of(struct grindfile *f)
 {
     struct thread_key t = {.pid = (int32_t)f->pid, .tid = THREAD_NO_ID};
     if (!f->has_pid || f->many_pids)
@@ -402,7 +402,7 @@ static struct thread_id thread_of(struct grindfile *f)
     return profile_add_thread(f->im->profile, &t);
 }
 
-static int finish(struct grindfile *f, struct err *err)
+static int grindfile_finish(struct grindfile *f, struct err *err)
 {
     bool cut = false;
     if (!f->events.n)
@@ -410,7 +410,7 @@ static int finish(struct grindfile *f, struct err *err)
     if (grindevents_check(&f->events, f->im, err) != 0)
         return -1;
     const struct import_opts *o = &f->im->opts;
-    struct callpaths_opts opts = {GRINDEVENTS_STREAM, thread_of(f),
+    struct callpaths_opts opts = {GRINDEVENTS_STREAM, grindfile_thread_of(f),
                                   o->addresses || o->bare_addresses};
     if (callpaths_emit(&f->graph, f->im->profile, &opts, &cut, err) != 0)
         return -1;
@@ -431,9 +431,9 @@ int grindfile_read(struct import *im, struct err *err)
     struct text line;
     int rc = 0;
     while (rc == 0 && reader_line(im->in, &line))
-        rc = read_line(&f, line, err);
+        rc = grindfile_read_line(&f, line, err);
     if (rc == 0)
-        rc = finish(&f, err);
+        rc = grindfile_finish(&f, err);
     grindevents_done(&f.events);
     callgraph_done(&f.graph);
     vec_done(&f.names);

@@ -54,7 +54,7 @@ static bool parse_values(struct text *t, int64_t ret[ADDRSTACKS_VALUES])
     return true;
 }
 
-static int64_t scaled(int64_t value, double scale)
+static int64_t heaptext_scaled(int64_t value, double scale)
 {
     double v = (double)value * scale;
     return v < 9e18 ? (int64_t)llround(v) : value;
@@ -67,8 +67,8 @@ static void unsample(int64_t *objects, int64_t *bytes, double rate)
         return;
     double mean = (double)*bytes / (double)*objects;
     double scale = 1 / -expm1(-mean / rate);
-    *objects = scaled(*objects, scale);
-    *bytes = scaled(*bytes, scale);
+    *objects = heaptext_scaled(*objects, scale);
+    *bytes = heaptext_scaled(*bytes, scale);
 }
 
 /* The last stack's values; a stack of which nothing was sampled is taken off again. */
@@ -179,7 +179,7 @@ static int read_first_line(struct heaptext *h, bool *ret_jemalloc, struct err *e
     return 0;
 }
 
-static int read_lines(struct heaptext *h, bool jemalloc, struct err *err)
+static int heaptext_read_lines(struct heaptext *h, bool jemalloc, struct err *err)
 {
     struct text line;
     int rc = 0;
@@ -206,7 +206,7 @@ static bool has_all(const struct addrstacks *a)
     return false;
 }
 
-static int build(struct heaptext *h, struct err *err)
+static int heaptext_build(struct heaptext *h, struct err *err)
 {
     struct profile *p = h->a->im->profile;
     int stream = profile_add_stream(p, "", h->rate > 1 ? OBTAINED_UNKNOWN : BY_EXACT_COUNT);
@@ -228,13 +228,13 @@ int heaptext_read(struct addrstacks *a, struct err *err)
     struct heaptext h = {.a = a};
     bool jemalloc = false;
     a->heap = true;
-    if (read_first_line(&h, &jemalloc, err) != 0 || read_lines(&h, jemalloc, err) != 0)
+    if (read_first_line(&h, &jemalloc, err) != 0 || heaptext_read_lines(&h, jemalloc, err) != 0)
         return -1;
     if (h.in_stack) { /* its values are missing */
         meta_set_str(&a->im->profile->meta, META_CUT, "the last stack has no values");
         a->stacks.n--;
     }
-    return build(&h, err);
+    return heaptext_build(&h, err);
 }
 
 static int jemalloc_read(struct import *im, struct err *err)

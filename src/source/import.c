@@ -39,7 +39,7 @@ static const struct source *recognise(struct text head, bool whole)
     return best;
 }
 
-static const struct source *find(const char *name)
+static const struct source *import_find(const char *name)
 {
     for (int i = 0; import_sources[i]; i++)
         if (strcmp(import_sources[i]->name, name) == 0)
@@ -47,10 +47,11 @@ static const struct source *find(const char *name)
     return NULL;
 }
 
-static int choose(struct import *im, const char *name, const struct source **ret, struct err *err)
+static int import_choose(struct import *im, const char *name, const struct source **ret,
+                         struct err *err)
 {
     if (im->opts.format) {
-        *ret = find(im->opts.format);
+        *ret = import_find(im->opts.format);
         return *ret
                    ? 0
                    : err_set(err, EXIT_ERROR, "no format is called '%s'; see 'kelvin help formats'",
@@ -72,7 +73,7 @@ static int choose(struct import *im, const char *name, const struct source **ret
                           name, head.n);
 }
 
-static void label(struct import *im, const char *name)
+static void import_label(struct import *im, const char *name)
 {
     struct meta *m = &im->profile->meta;
     const char *base = strrchr(name, '/');
@@ -93,10 +94,10 @@ static int check_not_empty(struct import *im, const char *name, const struct sou
     return err_set(err, EXIT_INPUT, "%s: no stack in it (read as %s)", name, source->title);
 }
 
-static int read_all(struct import *im, const char *name, struct err *err)
+static int import_read_all(struct import *im, const char *name, struct err *err)
 {
     const struct source *source;
-    if (choose(im, name, &source, err) != 0)
+    if (import_choose(im, name, &source, err) != 0)
         return -1;
     im->format = source->name;
     int rc = source->read(im, err);
@@ -109,7 +110,7 @@ static int read_all(struct import *im, const char *name, struct err *err)
     }
     if (rc != 0 || check_not_empty(im, name, source, err) != 0)
         return -1;
-    label(im, name);
+    import_label(im, name);
     return 0;
 }
 
@@ -118,7 +119,7 @@ int import_reader(struct import *im, struct reader *in, const char *name,
 {
     *im = (struct import){.in = in, .opts = *opts, .profile = profile_new()};
     im->profile->merge_rows = opts->merge;
-    int rc = read_all(im, name, err);
+    int rc = import_read_all(im, name, err);
     if (rc == 0)
         *ret = im->profile;
     else
@@ -164,8 +165,8 @@ void import_done(struct import *im)
     vec_done(&im->notes);
 }
 
-static int skip(struct import *im, const char *what, uint64_t place, const char *why,
-                struct err *err)
+static int import_skip(struct import *im, const char *what, uint64_t place, const char *why,
+                       struct err *err)
 {
     if (im->opts.strict)
         return err_set(err, EXIT_FAILS, "%s %llu: %s (--strict)", what, (unsigned long long)place,
@@ -183,7 +184,7 @@ int import_skip_line(struct import *im, struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(why, sizeof why, fmt, ap);
     va_end(ap);
-    return skip(im, "line", im->in->lines, why, err);
+    return import_skip(im, "line", im->in->lines, why, err);
 }
 
 int import_skip_byte(struct import *im, uint64_t offset, struct err *err, const char *fmt, ...)
@@ -193,7 +194,7 @@ int import_skip_byte(struct import *im, uint64_t offset, struct err *err, const 
     va_start(ap, fmt);
     vsnprintf(why, sizeof why, fmt, ap);
     va_end(ap);
-    return skip(im, "byte", offset, why, err);
+    return import_skip(im, "byte", offset, why, err);
 }
 
 void import_note(struct import *im, const char *fmt, ...)

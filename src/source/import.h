@@ -4,6 +4,17 @@
  * How to add a format: write src/source/NAME.c that ends in a `const struct source source_NAME`,
  * declare it in sources.h, add it to the table in import.c, and add a fuzz target and a page in
  * doc/formats.md. A source streams: it reads through `im->in` front to back, once.
+ *
+ * A source says by content, never by name, how sure it is that a stream is its own (`probe`), and
+ * fills a profile (`read`). gzip, zstd, xz, bzip2 and UTF-16 are undone before it sees the bytes,
+ * so a pipe and a file of any size will do.
+ *
+ * Everything outside is hostile until checked: ids that point nowhere, sizes that lie, cycles,
+ * nesting. A line or record that makes no sense is counted, the first is kept with its place, and
+ * `strict` makes it an error. Damage that would make the rest untrue is always an error: half a
+ * gzip file is not a profile with fewer samples. Limits are written where they are kept (a line 64
+ * MB, JSON nesting 512, a stack 100,000 frames), and walks over deep structures are loops, not
+ * recursion.
  */
 #pragma once
 #include "base/reader.h"

@@ -59,7 +59,7 @@ static void make_stream(struct macsample *m)
     profile_stream(p, stream)->rate_hz = 1e6 / (double)m->interval_us;
 }
 
-static int add_self(struct macsample *m, const struct node *n, struct err *err)
+static int macsample_add_self(struct macsample *m, const struct node *n, struct err *err)
 {
     int64_t self = n->count - n->children, values[2] = {self};
     if (self < 0)
@@ -78,7 +78,7 @@ static int add_self(struct macsample *m, const struct node *n, struct err *err)
 static int pop_to(struct macsample *m, size_t column, struct err *err)
 {
     while (m->path.n && m->path.at[m->path.n - 1].column >= column)
-        if (add_self(m, &m->path.at[--m->path.n], err) != 0)
+        if (macsample_add_self(m, &m->path.at[--m->path.n], err) != 0)
             return -1;
     return 0;
 }
@@ -144,7 +144,7 @@ static void set_place(struct profile *p, struct text place, struct function *f, 
 }
 
 /* "draw  (in Editor) + 11  [0x10b]  draw.c:12" */
-static struct frame_id frame_of(struct macsample *m, struct text t)
+static struct frame_id macsample_frame_of(struct macsample *m, struct text t)
 {
     struct profile *p = m->im->profile;
     struct text rest = t, name = text_trim(cut_at(&rest, "  (in "));
@@ -168,7 +168,7 @@ static struct frame_id frame_of(struct macsample *m, struct text t)
     return profile_add_frame(p, &key);
 }
 
-static int enter(struct macsample *m, struct node n, struct text what, struct err *err)
+static int macsample_enter(struct macsample *m, struct node n, struct text what, struct err *err)
 {
     struct stacks *stacks = &m->im->profile->stacks;
     if (pop_to(m, n.column, err) != 0)
@@ -179,8 +179,8 @@ static int enter(struct macsample *m, struct node n, struct text what, struct er
         set_thread(m, what);
     } else {
         struct node *caller = m->path.n ? &m->path.at[m->path.n - 1] : NULL;
-        n.stack =
-            stacks_push(stacks, caller ? caller->stack : (struct stack_id){0}, frame_of(m, what));
+        n.stack = stacks_push(stacks, caller ? caller->stack : (struct stack_id){0},
+                              macsample_frame_of(m, what));
         if (caller && __builtin_add_overflow(caller->children, n.count, &caller->children))
             caller->children = INT64_MAX;
     }
@@ -200,7 +200,7 @@ static int graph_line(struct macsample *m, struct text line, struct err *err)
         return import_skip_line(m->im, err, "no count and name in '%.*s'",
                                 line.n < 60 ? (int)line.n : 60, line.at);
     struct node n = {.column = column, .count = (int64_t)count};
-    return enter(m, n, text_trim(rest), err);
+    return macsample_enter(m, n, text_trim(rest), err);
 }
 
 /* --- the rest of the report --- */

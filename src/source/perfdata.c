@@ -142,7 +142,7 @@ static int read_file_header(struct perfdata *d, struct err *err)
     return rc;
 }
 
-static int read_header(struct perfdata *d, struct err *err)
+static int perfdata_read_header(struct perfdata *d, struct err *err)
 {
     struct text h = reader_peek(d->in, PIPE_HEADER_BYTES);
     if (text_starts(h, "2ELIFREP"))
@@ -200,7 +200,7 @@ static void update_event(struct perfdata *d, const struct perfdata_record *r)
         perfdata_event_set_name(e, (struct text){r->body.at + 16, r->body.n - 16});
 }
 
-static int drain(struct perfdata *d, struct err *err)
+static int perfdata_drain(struct perfdata *d, struct err *err)
 {
     struct perfdata_record records[PERFDATA_APPLY_MAX];
     for (size_t n; (n = perfdata_queue_take(&d->queue, PERFDATA_APPLY_MAX, records));)
@@ -246,7 +246,7 @@ static int kernel_record(struct perfdata *d, struct perfdata_record *r, struct e
                                    : NULL;
     bool parsed = e && !perfdata_sample_parse(e, r->body, &s);
     perfdata_queue_add(&d->queue, time, r, parsed ? &s : NULL);
-    return perfdata_queue_is_full(&d->queue) ? drain(d, err) : 0;
+    return perfdata_queue_is_full(&d->queue) ? perfdata_drain(d, err) : 0;
 }
 
 static int plain_record(struct perfdata *d, struct perfdata_record *r, struct err *err)
@@ -261,7 +261,7 @@ static int plain_record(struct perfdata *d, struct perfdata_record *r, struct er
         if (d->in_folder)
             return 0;
         perfdata_queue_round(&d->queue);
-        return drain(d, err);
+        return perfdata_drain(d, err);
     case RECORD_EVENT_UPDATE:
         update_event(d, r);
         return 0;
@@ -301,7 +301,7 @@ static int unpacked_records(struct perfdata *d, uint64_t offset, struct err *err
     return rc;
 }
 
-static int unpack(struct perfdata *d, struct text packed, uint64_t offset, struct err *err)
+static int perfdata_unpack(struct perfdata *d, struct text packed, uint64_t offset, struct err *err)
 {
     if (!d->zstd)
         ZSTD_initDStream(d->zstd = ZSTD_createDStream());
@@ -336,7 +336,7 @@ static int compressed_record(struct perfdata *d, const struct perfdata_record *r
         }
         packed = (struct text){packed.at + 8, (size_t)n};
     }
-    return unpack(d, packed, r->offset, err);
+    return perfdata_unpack(d, packed, r->offset, err);
 }
 
 static int one_record(struct perfdata *d, struct perfdata_record *r, struct err *err)
@@ -501,7 +501,7 @@ static int read_data(struct perfdata *d, struct err *err)
     if (rc != 0)
         return rc;
     perfdata_queue_finish(&d->queue);
-    return drain(d, err);
+    return perfdata_drain(d, err);
 }
 
 /* --- behind the data --- */
@@ -518,7 +518,7 @@ static int compare_parts(const void *a, const void *b)
 }
 
 /* The table of parts; how many, sorted by their place. */
-static size_t read_table(struct perfdata *d, struct part *parts)
+static size_t perfdata_read_table(struct perfdata *d, struct part *parts)
 {
     size_t n = 0;
     for (int i = 0; i < FEATURE_BITS; i++)
@@ -539,7 +539,7 @@ static size_t read_table(struct perfdata *d, struct part *parts)
 static void read_parts(struct perfdata *d)
 {
     struct part parts[FEATURE_BITS];
-    size_t n = read_table(d, parts);
+    size_t n = perfdata_read_table(d, parts);
     for (size_t i = 0; i < n; i++) {
         const struct part *p = &parts[i];
         if (!perfdata_feature_is_known(p->feature) || p->at.size > PART_MAX_BYTES ||
@@ -584,9 +584,9 @@ static int tell_traces(struct perfdata *d, struct err *err)
     return 0;
 }
 
-static int read_all(struct perfdata *d, struct err *err)
+static int perfdata_read_all(struct perfdata *d, struct err *err)
 {
-    if (read_header(d, err) != 0 || read_data(d, err) != 0)
+    if (perfdata_read_header(d, err) != 0 || read_data(d, err) != 0)
         return -1;
     if (!d->is_pipe && d->data_end != UINT64_MAX && !d->cut[0])
         read_parts(d);
@@ -605,7 +605,7 @@ static int perfdata_read(struct import *im, struct err *err)
     struct perfdata d = {.im = im, .in = im->in};
     perfdata_features_init(&d.features, im, &d.events);
     perfdata_apply_init(&d.apply, im, &d.events);
-    int rc = read_all(&d, err);
+    int rc = perfdata_read_all(&d, err);
     perfdata_queue_done(&d.queue);
     perfdata_apply_done(&d.apply);
     perfdata_features_done(&d.features);

@@ -168,8 +168,8 @@ static bool set_regs(const struct perfdata_event *e, const struct perfdata_sampl
     return true;
 }
 
-static struct stack_id stack_of(struct perfdata_apply *a, struct perfdata_event *e,
-                                const struct perfdata_sample *s, uint16_t misc)
+static struct stack_id perfdata_stack_of(struct perfdata_apply *a, struct perfdata_event *e,
+                                         const struct perfdata_sample *s, uint16_t misc)
 {
     int mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
     struct process_sample ps = {.pid = (int)s->pid, .tid = (int)s->tid};
@@ -217,7 +217,7 @@ static void find_stack(struct perfdata_apply *a, const struct taken *t, struct r
         return;
     }
     uint64_t deferred = a->deferred;
-    ret->stack = stack_of(a, t->event, &t->sample, t->misc);
+    ret->stack = perfdata_stack_of(a, t->event, &t->sample, t->misc);
     if (known && a->deferred == deferred)
         known->stack = ret->stack;
 }
@@ -234,8 +234,8 @@ static void set_who(struct perfdata_apply *a, const struct perfdata_sample *s)
     };
 }
 
-static int add_row(struct perfdata_apply *a, struct perfdata_event *e, struct row *row,
-                   uint64_t weight, struct err *err)
+static int perfdata_add_row(struct perfdata_apply *a, struct perfdata_event *e, struct row *row,
+                            uint64_t weight, struct err *err)
 {
     int64_t values[PERFDATA_COLUMNS] = {
         [PERFDATA_SAMPLES] = 1, [PERFDATA_WEIGHT] = (int64_t)weight};
@@ -257,14 +257,14 @@ static int add_steps(struct perfdata_apply *a, const struct taken *t, struct row
         struct perfdata_event *e = perfdata_events_find(a->events, id);
         uint64_t step = e ? perfdata_streams_step(&a->streams, id, tid, perfdata_word(at)) : 0;
         bool adds = step && step <= INT64_MAX && perfdata_stream_of(&a->streams, e) >= 0;
-        if (adds && add_row(a, e, row, step, err) != 0)
+        if (adds && perfdata_add_row(a, e, row, step, err) != 0)
             return -1;
         row->hint = NULL; /* the place belongs to the first one's stream */
     }
     return 0;
 }
 
-static int add_sample(struct perfdata_apply *a, const struct taken *t, struct err *err)
+static int perfdata_add_sample(struct perfdata_apply *a, const struct taken *t, struct err *err)
 {
     const struct perfdata_sample *s = &t->sample;
     struct row row = {.has_time = s->time != 0, .time_ns = s->time};
@@ -272,12 +272,13 @@ static int add_sample(struct perfdata_apply *a, const struct taken *t, struct er
     if (!a->who.thread.i)
         a->who.thread = processes_thread(a->processes, (int)s->pid, (int)s->tid);
     row.thread = a->who.thread;
-    return s->id_at ? add_steps(a, t, &row, err) : add_row(a, t->event, &row, s->period, err);
+    return s->id_at ? add_steps(a, t, &row, err)
+                    : perfdata_add_row(a, t->event, &row, s->period, err);
 }
 
 /* Take a sample apart and ask for its place among the known chains. NULL, or why it is useless. */
-static const char *take_sample(struct perfdata_apply *a, const struct perfdata_record *r,
-                               struct taken *ret)
+static const char *perfdata_take_sample(struct perfdata_apply *a, const struct perfdata_record *r,
+                                        struct taken *ret)
 {
     ret->event = perfdata_record_event(a->events, r);
     ret->misc = r->misc;
@@ -317,7 +318,7 @@ static int apply_sample(struct perfdata_apply *a, const struct perfdata_record *
         a->last_ns = s->time;
     set_who(a, s);
     struct err inner;
-    if (add_sample(a, t, &inner) != 0)
+    if (perfdata_add_sample(a, t, &inner) != 0)
         return err_set(err, inner.code, "byte %llu: %s", (unsigned long long)r->offset, inner.text);
     return 0;
 }
@@ -386,7 +387,7 @@ int perfdata_apply(struct perfdata_apply *a, const struct perfdata_record *recor
     const char *why[PERFDATA_APPLY_MAX];
     for (size_t i = 0; i < n; i++)
         if (records[i].type == PERF_RECORD_SAMPLE)
-            why[i] = take_sample(a, &records[i], &taken[i]);
+            why[i] = perfdata_take_sample(a, &records[i], &taken[i]);
     for (size_t i = 0; i < n; i++) {
         const struct perfdata_record *r = &records[i];
         if (r->type == PERF_RECORD_SAMPLE) {

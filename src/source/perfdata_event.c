@@ -24,14 +24,9 @@ bool perfdata_events_add(struct perfdata_events *es, struct text attr)
     return true;
 }
 
-static uint32_t hash_id(uint64_t id)
-{
-    return hash_pair((uint32_t)id, (uint32_t)(id >> 32));
-}
-
 static uint32_t find_id(const struct perfdata_events *es, uint64_t id)
 {
-    for_each_match (&es->by_id, hash_id(id), i) {
+    for_each_match (&es->by_id, hash_u64(id), i) {
         if (es->ids.at[i].id == id)
             return i;
     }
@@ -42,7 +37,7 @@ void perfdata_events_add_id(struct perfdata_events *es, uint64_t id, size_t inde
 {
     if (find_id(es, id) != IDMAP_NONE)
         return;
-    idmap_add(&es->by_id, hash_id(id), (uint32_t)es->ids.n);
+    idmap_add(&es->by_id, hash_u64(id), (uint32_t)es->ids.n);
     *vec_push(&es->ids) = (struct perfdata_id){id, (uint32_t)index};
 }
 
@@ -286,7 +281,7 @@ static void take_stack(struct cursor *c, const char *start, struct perfdata_samp
 }
 
 /* Field by field: clearing it as a whole becomes an instruction that is slow to start. */
-static void clear(struct perfdata_sample *s)
+static void perfdata_event_clear(struct perfdata_sample *s)
 {
     s->ip = s->time = s->period = s->regs_abi = 0;
     s->pid = s->tid = 0;
@@ -319,7 +314,7 @@ const char *perfdata_sample_parse(const struct perfdata_event *e, struct text bo
     const struct perf_event_attr *a = &e->attr;
     uint64_t type = a->sample_type;
     struct cursor c = cursor_of(body.at, body.n);
-    clear(ret);
+    perfdata_event_clear(ret);
     ret->period = a->freq || !a->sample_period ? 1 : a->sample_period;
     take_head(&c, type, ret);
     if (type & PERF_SAMPLE_READ)

@@ -24,7 +24,7 @@ void perfdata_features_done(struct perfdata_features *f)
 /* --- texts about the machine --- */
 
 /* length u32 | bytes, NUL-terminated and padded */
-static struct text take_string(struct cursor *c)
+static struct text perfdata_feature_take_string(struct cursor *c)
 {
     struct text t = cursor_bytes(c, perfdata_take_half(c));
     t.n = strnlen(t.at, t.n);
@@ -35,7 +35,7 @@ static void read_text(struct perfdata_features *f, const char *key, const char *
                       struct text body)
 {
     struct cursor c = cursor_of(body.at, body.n);
-    struct text t = take_string(&c);
+    struct text t = perfdata_feature_take_string(&c);
     if (!t.n)
         return;
     autofree char *value = mem_printf("%s%.*s", prefix, TEXT_ARG(t));
@@ -49,7 +49,7 @@ static void read_command(struct perfdata_features *f, struct text body)
     uint32_t n = perfdata_take_half(&c);
     autobuf struct buf line = {0};
     for (uint32_t i = 0; i < n && i < WORDS_MAX && cursor_more(&c); i++) {
-        struct text word = take_string(&c);
+        struct text word = perfdata_feature_take_string(&c);
         if (c.bad)
             break;
         buf_str(&line, line.n ? " " : "");
@@ -95,11 +95,12 @@ static void read_clocks(struct perfdata_features *f, struct text body)
 /* --- events --- */
 
 /* One of FEATURE_EVENT_DESC: attr | n u32 | string | n ids. */
-static void read_event(struct perfdata_features *f, struct cursor *c, uint32_t attr_size, size_t i)
+static void perfdata_feature_read_event(struct perfdata_features *f, struct cursor *c,
+                                        uint32_t attr_size, size_t i)
 {
     cursor_bytes(c, attr_size);
     uint32_t n = perfdata_take_half(c);
-    struct text name = take_string(c);
+    struct text name = perfdata_feature_take_string(c);
     struct text ids = cursor_bytes(c, 8 * (uint64_t)n);
     if (c->bad)
         return;
@@ -116,7 +117,7 @@ static void read_events(struct perfdata_features *f, struct text body)
     struct cursor c = cursor_of(body.at, body.n);
     uint32_t n = perfdata_take_half(&c), attr_size = perfdata_take_half(&c);
     for (size_t i = 0; i < n && cursor_more(&c); i++)
-        read_event(f, &c, attr_size, i);
+        perfdata_feature_read_event(f, &c, attr_size, i);
 }
 
 /* --- build-ids --- */

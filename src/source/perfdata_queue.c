@@ -143,7 +143,8 @@ static size_t find_runs(struct perfdata_queue *q)
 }
 
 /* Merge FROM[a, b) and FROM[b, c) to the same place in TO. Of equal times the first goes first. */
-static void merge(struct queued *to, const struct queued *from, const size_t bounds[3])
+static void perfdata_queue_merge(struct queued *to, const struct queued *from,
+                                 const size_t bounds[3])
 {
     size_t i = bounds[0], j = bounds[1], at = bounds[0];
     while (i < bounds[1] && j < bounds[2])
@@ -158,7 +159,7 @@ static size_t merge_pairs(struct perfdata_queue *q, size_t n)
     size_t *runs = q->runs.at, left = 0;
     for (size_t i = 0; i < n; i += 2) {
         size_t end = i + 2 < n ? i + 2 : n;
-        merge(q->other.at, q->list.at, (size_t[]){runs[i], runs[i + 1], runs[end]});
+        perfdata_queue_merge(q->other.at, q->list.at, (size_t[]){runs[i], runs[i + 1], runs[end]});
         runs[left++] = runs[i];
     }
     runs[left] = q->list.n;

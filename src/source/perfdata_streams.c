@@ -131,7 +131,7 @@ static void sort_streams(struct perfdata_streams *ss)
     memcpy(p->streams.at, sorted, (size_t)n * sizeof *sorted);
 }
 
-static void set_name(struct perfdata_streams *ss, const struct perfdata_event *e)
+static void perfdata_streams_set_name(struct perfdata_streams *ss, const struct perfdata_event *e)
 {
     struct profile *p = ss->im->profile;
     struct stream *s = profile_stream(p, e->stream);
@@ -198,7 +198,7 @@ int perfdata_streams_finish(struct perfdata_streams *ss, struct err *err)
     for (size_t i = ss->events->list.n; i-- > 0;) { /* of two that share one the first counts */
         const struct perfdata_event *e = &ss->events->list.at[i];
         if (e->stream >= 0) {
-            set_name(ss, e);
+            perfdata_streams_set_name(ss, e);
             set_ends(p, e);
         }
     }

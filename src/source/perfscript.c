@@ -206,7 +206,7 @@ static bool add_to_row(struct perfscript *s, size_t row)
     return true;
 }
 
-static int add_row(struct perfscript *s, struct err *err)
+static int perfscript_add_row(struct perfscript *s, struct err *err)
 {
     struct err inner;
     int64_t values[COLUMNS] = {[COLUMN_SAMPLES] = 1, [COLUMN_WEIGHT] = s->period};
@@ -229,7 +229,7 @@ static int add_merged(struct perfscript *s, struct err *err)
         return 0;
     s->row.stack = stacks_intern_leaf_first(&p->stacks, s->known.chain.at, s->known.chain.n);
     s->row.hint = &row;
-    int rc = add_row(s, err);
+    int rc = perfscript_add_row(s, err);
     s->row.hint = NULL;
     if (rc == 0)
         *c = (struct recent_chain){hash, row + 1};
@@ -246,7 +246,7 @@ static int add_single(struct perfscript *s, struct err *err)
         *c = (struct recent_chain){hash, stack + 1};
     }
     s->row.stack.i = c->id_plus_1 - 1;
-    return add_row(s, err);
+    return perfscript_add_row(s, err);
 }
 
 /* A line that no "(inlined)" followed is none of a call chain. */
@@ -372,7 +372,8 @@ static bool parse_period(struct text digits, int64_t *ret)
 }
 
 /* Take event and period; whatever is wrong with them makes the sample one to leave out. */
-static int read_event(struct perfscript *s, const struct perfscript_header *h, struct err *err)
+static int perfscript_read_event(struct perfscript *s, const struct perfscript_header *h,
+                                 struct err *err)
 {
     int64_t period = 0;
     s->event = NULL;
@@ -418,8 +419,8 @@ static bool read_usual_header(struct perfscript *s, struct text line)
     return true;
 }
 
-static int read_header(struct perfscript *s, struct perfscript_header *h, bool padded,
-                       struct err *err)
+static int perfscript_read_header(struct perfscript *s, struct perfscript_header *h, bool padded,
+                                  struct err *err)
 {
     perfscript_header_tail(h);
     if (h->record.n) {
@@ -427,7 +428,7 @@ static int read_header(struct perfscript *s, struct perfscript_header *h, bool p
         return 0;
     }
     start_sample(s, known_thread_of(&s->known, h), h, padded);
-    if (read_event(s, h, err) != 0)
+    if (perfscript_read_event(s, h, err) != 0)
         return -1;
     struct perfscript_frame frame;
     if (!s->event || s->event->is_tracepoint || !perfscript_frame_split(h->rest, &frame))
@@ -435,7 +436,7 @@ static int read_header(struct perfscript *s, struct perfscript_header *h, bool p
     return push_frame(s, &frame, err) != 0 ? -1 : finish_sample(s, err);
 }
 
-static int read_line(struct perfscript *s, struct text line, struct err *err)
+static int perfscript_read_line(struct perfscript *s, struct text line, struct err *err)
 {
     struct perfscript_header h;
     bool indented = line.at[0] == ' ' || line.at[0] == '\t';
@@ -451,7 +452,7 @@ static int read_line(struct perfscript *s, struct text line, struct err *err)
     if (perfscript_header_parse(line, &h)) {
         if (s->in_sample && finish_sample(s, err) != 0)
             return -1;
-        return read_header(s, &h, indented, err);
+        return perfscript_read_header(s, &h, indented, err);
     }
     if (s->in_sample && (!indented || s->padded) && read_chain_line(s, line, err, &rc))
         return rc;
@@ -506,7 +507,7 @@ static bool take_newline(struct reader *in)
     return true;
 }
 
-static int read_lines(struct perfscript *s, struct err *err)
+static int perfscript_read_lines(struct perfscript *s, struct err *err)
 {
     struct reader *in = s->im->in;
     struct text line;
@@ -526,7 +527,7 @@ static int read_lines(struct perfscript *s, struct err *err)
         if (s->half_line && s->saw_empty_line && !s->in_sample)
             rc = tell_cut(s, err); /* half a header would be half an event's name */
         else
-            rc = line.n ? read_line(s, line, err) : read_empty_line(s, err);
+            rc = line.n ? perfscript_read_line(s, line, err) : read_empty_line(s, err);
     }
     return rc;
 }
@@ -568,7 +569,7 @@ static int perfscript_read(struct import *im, struct err *err)
 {
     struct perfscript s = {.im = im};
     known_init(&s.known, im);
-    int rc = read_lines(&s, err);
+    int rc = perfscript_read_lines(&s, err);
     if (rc == 0)
         rc = read_end(&s, err);
     finish_streams(&s);

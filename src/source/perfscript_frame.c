@@ -1,6 +1,6 @@
 #include "source/perfscript_frame.h"
 
-static inline bool is_blank(char c)
+static inline bool perfscript_frame_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -46,13 +46,13 @@ static struct text without_offset(struct text t)
 static inline size_t find_pc(struct text line, struct text *ret)
 {
     size_t i = 0;
-    while (i < line.n && is_blank(line.at[i]))
+    while (i < line.n && perfscript_frame_is_blank(line.at[i]))
         i++;
     size_t pc = i;
     while (i < line.n && is_hex(line.at[i]))
         i++;
     *ret = (struct text){line.at + pc, i - pc};
-    return i > pc && i < line.n && is_blank(line.at[i]) ? i : 0;
+    return i > pc && i < line.n && perfscript_frame_is_blank(line.at[i]) ? i : 0;
 }
 
 static bool split_any(struct text line, struct perfscript_frame *ret)
@@ -83,11 +83,11 @@ static inline bool split_usual(struct text line, struct perfscript_frame *ret)
     enum { PC_END = 17 };
     const char *at = line.at;
     if (line.n < PC_END + 5 || at[0] != '\t' || !is_hex(at[PC_END - 1]) || at[PC_END] != ' ' ||
-        is_blank(at[PC_END + 1]) || at[line.n - 1] != ')' || at[line.n - 2] == ')')
+        perfscript_frame_is_blank(at[PC_END + 1]) || at[line.n - 1] != ')' || at[line.n - 2] == ')')
         return false;
     const char *symbol = at + PC_END + 1;
     const char *open = memrchr(symbol, '(', (size_t)(at + line.n - symbol));
-    if (!open || open < symbol + 2 || open[-1] != ' ' || is_blank(open[-2]))
+    if (!open || open < symbol + 2 || open[-1] != ' ' || perfscript_frame_is_blank(open[-2]))
         return false;
     ret->pc = (struct text){at + 1, PC_END - 1};
     ret->symbol = without_offset((struct text){symbol, (size_t)(open - symbol) - 1});

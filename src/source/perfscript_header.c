@@ -1,6 +1,6 @@
 #include "source/perfscript_header.h"
 
-static inline bool is_blank(char c)
+static inline bool perfscript_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -12,7 +12,7 @@ static inline bool is_digit(char c)
 
 static inline size_t skip_blanks(struct text t, size_t i)
 {
-    while (i < t.n && is_blank(t.at[i]))
+    while (i < t.n && perfscript_is_blank(t.at[i]))
         i++;
     return i;
 }
@@ -33,7 +33,7 @@ static inline struct text from(struct text t, size_t i)
 static inline struct text cut_word(struct text *t)
 {
     size_t i = skip_blanks(*t, 0), start = i;
-    while (i < t->n && !is_blank(t->at[i]))
+    while (i < t->n && !perfscript_is_blank(t->at[i]))
         i++;
     struct text word = {t->at + start, i - start};
     *t = from(*t, i);
@@ -91,7 +91,7 @@ static size_t parse_numbers(struct text line, size_t i, struct perfscript_header
         h->pid = h->tid;
         h->tid = (struct text){line.at + slash + 1, end - slash - 1};
     }
-    return end == line.n || is_blank(line.at[end]) ? end : 0;
+    return end == line.n || perfscript_is_blank(line.at[end]) ? end : 0;
 }
 
 bool perfscript_header_parse(struct text line, struct perfscript_header *h)
@@ -99,7 +99,7 @@ bool perfscript_header_parse(struct text line, struct perfscript_header *h)
     line = from(line, skip_blanks(line, 0));
     *h = (struct perfscript_header){.event = {line.at, 0}, .rest = {line.at, 0}};
     for (size_t i = 1; i < line.n;) {
-        while (i < line.n && !is_blank(line.at[i]))
+        while (i < line.n && !perfscript_is_blank(line.at[i]))
             i++;
         size_t comm = i;
         i = skip_blanks(line, i);
@@ -168,11 +168,11 @@ bool perfscript_header_guess(struct text line, struct text event, struct perfscr
 enum word { WORD_NUMBER, WORD_TIME, WORD_EVENT, WORD_OTHER };
 
 /* What the word at offset *I is, in one walk over it; *I is then its end. */
-static inline enum word classify(struct text t, size_t *i)
+static inline enum word perfscript_classify(struct text t, size_t *i)
 {
     size_t start = *i, at = skip_digits(t, start);
     bool digits = at > start;
-    if (digits && (at == t.n || is_blank(t.at[at]))) {
+    if (digits && (at == t.n || perfscript_is_blank(t.at[at]))) {
         *i = at;
         return WORD_NUMBER;
     }
@@ -180,7 +180,7 @@ static inline enum word classify(struct text t, size_t *i)
     if (time)
         at = skip_digits(t, at + 1);
     size_t point = at;
-    while (at < t.n && !is_blank(t.at[at]))
+    while (at < t.n && !perfscript_is_blank(t.at[at]))
         at++;
     *i = at;
     if (t.at[at - 1] != ':')
@@ -193,7 +193,7 @@ void perfscript_header_tail(struct perfscript_header *h)
     struct text t = h->tail;
     for (size_t i = skip_blanks(t, 0); i < t.n; i = skip_blanks(t, i)) {
         size_t start = i;
-        enum word kind = classify(t, &i);
+        enum word kind = perfscript_classify(t, &i);
         struct text word = {t.at + start, i - start};
         if (kind == WORD_NUMBER) {
             h->period = word;

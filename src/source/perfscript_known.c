@@ -59,14 +59,14 @@ static struct thread_id add_thread(struct known *k, const struct perfscript_head
     return profile_add_thread(k->profile, &t);
 }
 
-static inline uint32_t hash_text(struct text t)
+static inline uint32_t known_hash_text(struct text t)
 {
     return (uint32_t)XXH3_64bits_withSeed(t.at, t.n, hash_seeds[0]);
 }
 
 const struct known_thread *known_thread_find(const struct known *k, struct text text)
 {
-    uint32_t hash = hash_text(text);
+    uint32_t hash = known_hash_text(text);
     for_each_match (&k->thread_map, hash, i)
         if (same_text(k->threads.at[i].text, text))
             return &k->threads.at[i];
@@ -78,7 +78,7 @@ const struct known_thread *known_thread_of(struct known *k, const struct perfscr
     const struct known_thread *known = known_thread_find(k, h->thread);
     if (known)
         return known;
-    idmap_add(&k->thread_map, hash_text(h->thread), (uint32_t)k->threads.n);
+    idmap_add(&k->thread_map, known_hash_text(h->thread), (uint32_t)k->threads.n);
     struct known_thread *t = vec_push(&k->threads);
     *t = (struct known_thread){
         .text = arena_text(&k->texts, h->thread),
@@ -90,14 +90,14 @@ const struct known_thread *known_thread_of(struct known *k, const struct perfscr
 
 /* --- frames --- */
 
-static struct line line_of(struct known *k, struct text function, bool java)
+static struct line known_line_of(struct known *k, struct text function, bool java)
 {
     struct text name = perfscript_frame_tidy(&k->name, function, java);
     struct function f = {.name = profile_add_str(k->profile, name)};
     return (struct line){.function = profile_add_function(k->profile, &f)};
 }
 
-static struct mapping_id mapping_of(struct known *k, struct text module)
+static struct mapping_id known_mapping_of(struct known *k, struct text module)
 {
     if (text_is(module, "[unknown]") || text_is(module, "inlined"))
         return (struct mapping_id){0};
@@ -113,11 +113,11 @@ static uint16_t add_lines(struct known *k, struct text symbol, bool java)
     if (text_is(symbol, "[unknown]"))
         return 0;
     for (; n < PROFILE_MAX_FRAME_LINES && perfscript_frame_next(&symbol, &function); n++)
-        *vec_push(&k->lines) = line_of(k, function, java);
+        *vec_push(&k->lines) = known_line_of(k, function, java);
     return n;
 }
 
-static struct frame_id add_frame(struct known *k, const struct known_frame *f, uint64_t pc)
+static struct frame_id known_add_frame(struct known *k, const struct known_frame *f, uint64_t pc)
 {
     struct frame_key key = {.pc = pc,
                             .mapping = f->mapping,
@@ -138,12 +138,12 @@ static const struct known_frame *make_frame(struct known *k, const struct perfsc
         .java = java,
         .kind = (uint8_t)perfscript_frame_kind(f->module),
         .first_line = (uint32_t)k->lines.n,
-        .mapping = mapping_of(k, f->module),
+        .mapping = known_mapping_of(k, f->module),
     };
     new->n_lines = add_lines(k, f->symbol, java);
     new->keep_pc = k->opts.addresses || (k->opts.bare_addresses && !new->n_lines);
     if (!new->keep_pc)
-        new->frame = add_frame(k, new, 0);
+        new->frame = known_add_frame(k, new, 0);
     return new;
 }
 
@@ -165,7 +165,7 @@ static inline uint64_t rough_hash(struct text t)
 static const struct known_frame *find_frame(struct known *k, const struct perfscript_frame *f,
                                             bool java)
 {
-    uint32_t hash = hash_pair(hash_text(f->symbol), hash_text(f->module) + java);
+    uint32_t hash = hash_pair(known_hash_text(f->symbol), known_hash_text(f->module) + java);
     for_each_match (&k->frame_map, hash, i)
         if (is_frame(&k->frames.at[i], f, java))
             return &k->frames.at[i];
@@ -183,7 +183,7 @@ struct frame_id known_frame_of(struct known *k, const struct perfscript_frame *f
         return known->frame;
     uint64_t pc = 0;
     text_u64(text_trim(f->pc), 16, &pc);
-    return add_frame(k, known, pc);
+    return known_add_frame(k, known, pc);
 }
 
 /* --- lines --- */

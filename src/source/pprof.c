@@ -328,7 +328,7 @@ static int add_location_id(struct pprof *f, struct parts *s, uint64_t id, struct
     return 0;
 }
 
-static void add_value(struct parts *s, uint64_t v)
+static void pprof_add_value(struct parts *s, uint64_t v)
 {
     s->negative |= v > INT64_MAX;
     if (s->n_values < PPROF_TYPES_MAX)
@@ -343,7 +343,7 @@ static int add_numbers(struct pprof *f, struct parts *s, const struct protofield
     if (field->wire == PROTO_VARINT) {
         if (field->number == 1)
             return add_location_id(f, s, field->value, err);
-        add_value(s, field->value);
+        pprof_add_value(s, field->value);
         return 0;
     }
     if (field->wire != PROTO_BYTES) {
@@ -356,7 +356,7 @@ static int add_numbers(struct pprof *f, struct parts *s, const struct protofield
         if (packed.bad)
             break;
         if (field->number == 2)
-            add_value(s, v);
+            pprof_add_value(s, v);
         else if (add_location_id(f, s, v, err) != 0)
             return -1;
     }
@@ -434,7 +434,7 @@ static int check_sample(struct pprof *f, const struct parts *s, bool bad, uint64
 /* A row for each stream that the sample has something of; the types of a single one are its
  * columns.
  */
-static int add_rows(struct pprof *f, struct row *row, struct err *err)
+static int pprof_add_rows(struct pprof *f, struct row *row, struct err *err)
 {
     struct profile *p = f->im->profile;
     const struct pprof_header *h = &f->header;
@@ -459,7 +459,7 @@ static int add_rows(struct pprof *f, struct row *row, struct err *err)
     return 0;
 }
 
-static int add_sample(struct pprof *f, struct text message, uint64_t place, struct err *err)
+static int pprof_add_sample(struct pprof *f, struct text message, uint64_t place, struct err *err)
 {
     struct parts s;
     memset(&s, 0, offsetof(struct parts, values));
@@ -480,18 +480,18 @@ static int add_sample(struct pprof *f, struct text message, uint64_t place, stru
         .values = s.values,
     };
     struct err inner;
-    if (add_rows(f, &row, &inner) != 0)
+    if (pprof_add_rows(f, &row, &inner) != 0)
         return err_set(err, inner.code, "byte %llu: %s", (unsigned long long)place, inner.text);
     return 0;
 }
 
-static int add_samples(struct pprof *f, struct err *err)
+static int pprof_add_samples(struct pprof *f, struct err *err)
 {
     struct cursor c = cursor_of(f->samples.at, f->samples.n);
     uint64_t place = 0;
     while (cursor_more(&c)) {
         place += cursor_varint(&c);
-        if (add_sample(f, cursor_bytes(&c, cursor_varint(&c)), place, err) != 0)
+        if (pprof_add_sample(f, cursor_bytes(&c, cursor_varint(&c)), place, err) != 0)
             return -1;
     }
     return 0;
@@ -505,7 +505,7 @@ static int read_whole(struct pprof *f, struct err *err)
     struct err broken;
     if (rc != 0 || reader_failed(f->im->in, &broken) || f->samples.n == 0)
         return rc;
-    if (pprof_header_apply(&f->header, err) != 0 || add_samples(f, err) != 0)
+    if (pprof_header_apply(&f->header, err) != 0 || pprof_add_samples(f, err) != 0)
         return -1;
     pprof_header_set_obtained(&f->header);
     return 0;

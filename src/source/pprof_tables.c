@@ -23,14 +23,9 @@ void pprof_tables_done(struct pprof_tables *t)
 
 /* --- ids --- */
 
-static uint32_t hash_id(uint64_t id)
-{
-    return hash_pair((uint32_t)(id >> 32), (uint32_t)id);
-}
-
 uint32_t pprof_ids_find_sparse(const struct pprof_ids *ids, uint64_t id)
 {
-    for_each_match (&ids->map, hash_id(id), i)
+    for_each_match (&ids->map, hash_u64(id), i)
         if (ids->at.at[i] == id)
             return i;
     return IDMAP_NONE;
@@ -41,7 +36,7 @@ static void make_sparse(struct pprof_ids *ids)
 {
     ids->sparse = true;
     for (size_t i = 0; i < ids->at.n; i++)
-        idmap_add(&ids->map, hash_id(ids->at.at[i]), (uint32_t)i);
+        idmap_add(&ids->map, hash_u64(ids->at.at[i]), (uint32_t)i);
 }
 
 /* NULL, or why ID cannot be had. */
@@ -55,14 +50,14 @@ static const char *ids_add(struct pprof_ids *ids, uint64_t id)
         return "is one too many";
     *vec_push(&ids->at) = id;
     if (ids->sparse)
-        idmap_add(&ids->map, hash_id(id), (uint32_t)ids->at.n - 1);
+        idmap_add(&ids->map, hash_u64(id), (uint32_t)ids->at.n - 1);
     else if (id != ids->at.n)
         make_sparse(ids);
     return NULL;
 }
 
-static int skip(struct pprof_tables *t, uint64_t place, const char *what, uint64_t id,
-                const char *why, struct err *err)
+static int pprof_tables_skip(struct pprof_tables *t, uint64_t place, const char *what, uint64_t id,
+                             const char *why, struct err *err)
 {
     return import_skip_byte(t->im, place, err, "%s %llu %s", what, (unsigned long long)id, why);
 }
@@ -98,7 +93,7 @@ int pprof_add_mapping(struct pprof_tables *t, struct text message, uint64_t plac
     uint64_t v[11] = {0};
     const char *why = "is damaged";
     if (!protofield_numbers(message, v, 10) || (why = ids_add(&t->mapping_ids, v[1])))
-        return skip(t, place, "mapping", v[1], why, err);
+        return pprof_tables_skip(t, place, "mapping", v[1], why, err);
     *vec_push(&t->mappings) = (struct pprof_mapping){
         .place = place,
         .start = v[2],
@@ -115,7 +110,7 @@ int pprof_add_function(struct pprof_tables *t, struct text message, uint64_t pla
     uint64_t v[6] = {0};
     const char *why = "is damaged";
     if (!protofield_numbers(message, v, 5) || (why = ids_add(&t->function_ids, v[1])))
-        return skip(t, place, "function", v[1], why, err);
+        return pprof_tables_skip(t, place, "function", v[1], why, err);
     *vec_push(&t->functions) = (struct pprof_function){
         .place = place,
         .name = narrow(v[2]),
@@ -127,7 +122,7 @@ int pprof_add_function(struct pprof_tables *t, struct text message, uint64_t pla
 }
 
 /* Field 4 of a Location. */
-static bool add_line(struct pprof_tables *t, const struct protofield *f)
+static bool pprof_tables_add_line(struct pprof_tables *t, const struct protofield *f)
 {
     uint64_t v[4] = {0};
     if (f->wire != PROTO_BYTES || !protofield_numbers(f->bytes, v, 3))
@@ -144,7 +139,7 @@ static bool parse_location(struct pprof_tables *t, struct text message, uint64_t
     uint64_t v[6] = {0};
     while (protofield_next(&c, &f)) {
         if (f.number == 4) {
-            if (!add_line(t, &f))
+            if (!pprof_tables_add_line(t, &f))
                 return false;
         } else if (f.number <= 5) {
             if (f.wire != PROTO_VARINT)
@@ -174,7 +169,7 @@ int pprof_add_location(struct pprof_tables *t, struct text message, uint64_t pla
         why = ids_add(&t->location_ids, id);
     if (why) {
         t->lines.n = first;
-        return skip(t, place, "location", id, why, err);
+        return pprof_tables_skip(t, place, "location", id, why, err);
     }
     l.n_lines = (uint32_t)(t->lines.n - first);
     *vec_push(&t->locations) = l;
@@ -225,8 +220,8 @@ static int make_mapping(struct pprof_tables *t, size_t i, struct err *err)
     from->made = profile_add_mapping(t->im->profile, &m).i + 1;
     from->kind = (uint8_t)kind_of_path(profile_str(t->im->profile, m.path));
     return ok ? 0
-              : skip(t, from->place, "mapping", t->mapping_ids.at.at[i],
-                     "has a string that is not in the string table", err);
+              : pprof_tables_skip(t, from->place, "mapping", t->mapping_ids.at.at[i],
+                                  "has a string that is not in the string table", err);
 }
 
 static int make_function(struct pprof_tables *t, size_t i, struct err *err)
@@ -245,19 +240,19 @@ static int make_function(struct pprof_tables *t, size_t i, struct err *err)
         f.system_name.i = 0;
     from->made = profile_add_function(t->im->profile, &f).i + 1;
     return ok ? 0
-              : skip(t, from->place, "function", t->function_ids.at.at[i],
-                     "has a string that is not in the string table", err);
+              : pprof_tables_skip(t, from->place, "function", t->function_ids.at.at[i],
+                                  "has a string that is not in the string table", err);
 }
 
-static int line_of(struct pprof_tables *t, const struct pprof_location *l,
-                   const struct pprof_line *from, struct err *err)
+static int pprof_tables_line_of(struct pprof_tables *t, const struct pprof_location *l,
+                                const struct pprof_line *from, struct err *err)
 {
     struct function_id function = {0};
     if (from->function) {
         uint32_t i = pprof_ids_find(&t->function_ids, from->function);
         if (i == IDMAP_NONE)
-            return skip(t, l->place, "function", from->function,
-                        "is used by a location but is not in the file", err);
+            return pprof_tables_skip(t, l->place, "function", from->function,
+                                     "is used by a location but is not in the file", err);
         if (!t->functions.at[i].made && make_function(t, i, err) != 0)
             return -1;
         function.i = t->functions.at[i].made - 1;
@@ -266,15 +261,15 @@ static int line_of(struct pprof_tables *t, const struct pprof_location *l,
     return 0;
 }
 
-static int mapping_of(struct pprof_tables *t, const struct pprof_location *l, struct frame_key *key,
-                      struct err *err)
+static int pprof_tables_mapping_of(struct pprof_tables *t, const struct pprof_location *l,
+                                   struct frame_key *key, struct err *err)
 {
     if (!l->mapping)
         return 0;
     uint32_t i = pprof_ids_find(&t->mapping_ids, l->mapping);
     if (i == IDMAP_NONE)
-        return skip(t, l->place, "mapping", l->mapping,
-                    "is used by a location but is not in the file", err);
+        return pprof_tables_skip(t, l->place, "mapping", l->mapping,
+                                 "is used by a location but is not in the file", err);
     if (!t->mappings.at[i].made && make_mapping(t, i, err) != 0)
         return -1;
     key->mapping.i = t->mappings.at[i].made - 1;
@@ -288,9 +283,9 @@ int pprof_make_frame(struct pprof_tables *t, uint32_t index, struct err *err)
     struct frame_key key = {.pc = l->address};
     t->scratch.n = 0;
     for (uint32_t i = l->n_lines; i > 0; i--) /* the model has the outermost first */
-        if (line_of(t, l, &t->lines.at[l->first_line + i - 1], err) != 0)
+        if (pprof_tables_line_of(t, l, &t->lines.at[l->first_line + i - 1], err) != 0)
             return -1;
-    if (mapping_of(t, l, &key, err) != 0)
+    if (pprof_tables_mapping_of(t, l, &key, err) != 0)
         return -1;
     if (l->kind_plus_1)
         key.kind = (enum frame_kind)(l->kind_plus_1 - 1);

@@ -4,6 +4,8 @@
  * A message is a row of fields: a varint tag (number << 3 | wire type) and a value, which is a
  * varint, 4 or 8 bytes, or a length and so many bytes. Groups (wire types 3 and 4) are long out
  * of use and count as damage.
+ *
+ * Read by hand: pprof needs a handful of fields, and generated code would hold the whole message.
  */
 #pragma once
 #include "base/cursor.h"

@@ -30,7 +30,7 @@ struct frame_id speedscope_frame(struct speedscope *s, int64_t index)
 }
 
 /* Where there are frames that were used early, describe this one in its place. */
-static struct frame_id describe(struct speedscope *s, const struct frame_key *key)
+static struct frame_id speedscope_describe(struct speedscope *s, const struct frame_key *key)
 {
     uint32_t index = (uint32_t)s->frames.n;
     for_each_match (&s->early_map, hash_pair(index, 0), at) {
@@ -42,7 +42,7 @@ static struct frame_id describe(struct speedscope *s, const struct frame_key *ke
     return profile_add_frame(s->im->profile, key);
 }
 
-static enum frame_kind kind_of(struct text t)
+static enum frame_kind speedscope_kind_of(struct text t)
 {
     return text_is(t, "kernel")    ? FRAME_KERNEL
            : text_is(t, "jit")     ? FRAME_JIT
@@ -79,7 +79,7 @@ static void read_frame(struct speedscope *s)
         else if (text_is(k, "col"))
             line.column = read_place(j);
         else if (text_is(k, "kind"))
-            key.kind = kind_of(json_get_text(j));
+            key.kind = speedscope_kind_of(json_get_text(j));
         else
             json_skip(j);
     }
@@ -87,7 +87,7 @@ static void read_frame(struct speedscope *s)
         json_fail(j, "frame %zu has no name", s->frames.n);
     f.line = s->is_own ? line.line : 0; /* we write where a function starts, others where it is */
     line.function = profile_add_function(p, &f);
-    struct frame_id id = describe(s, &key); /* goes by frames.n */
+    struct frame_id id = speedscope_describe(s, &key); /* goes by frames.n */
     *vec_push(&s->frames) = id;
 }
 
@@ -299,7 +299,7 @@ static void read_meta(struct speedscope *s, const char *key)
         meta_set(&s->im->profile->meta, key, value);
 }
 
-static void read_file(struct speedscope *s)
+static void speedscope_read_file(struct speedscope *s)
 {
     struct jsonread *j = &s->j;
     struct text key;
@@ -345,7 +345,7 @@ static int speedscope_read(struct import *im, struct err *err)
     struct speedscope s = {.im = im, .active = -1};
     memset(s.streams, -1, sizeof s.streams);
     jsonread_init(&s.j, im->in);
-    read_file(&s);
+    speedscope_read_file(&s);
     check_file(&s);
     bool failed = json_failed(&s.j, err);
     jsonread_done(&s.j);
@@ -358,7 +358,7 @@ static int speedscope_read(struct import *im, struct err *err)
     return failed ? -1 : 0;
 }
 
-static bool has(struct text head, const char *word)
+static bool speedscope_has(struct text head, const char *word)
 {
     return memmem(head.at, head.n, word, strlen(word));
 }
@@ -371,11 +371,12 @@ static int speedscope_probe(struct text head, bool whole)
         t = (struct text){t.at + 3, t.n - 3};
     if (!text_starts(t, "{"))
         return 0;
-    if (has(t, "speedscope.app/file-format-schema"))
+    if (speedscope_has(t, "speedscope.app/file-format-schema"))
         return 100;
-    if (has(t, "\"profiles\"") && (has(t, "\"sampled\"") || has(t, "\"evented\"")))
+    if (speedscope_has(t, "\"profiles\"") &&
+        (speedscope_has(t, "\"sampled\"") || speedscope_has(t, "\"evented\"")))
         return 80;
-    return has(t, "\"exporter\"") && has(t, "speedscope") ? 60 : 0;
+    return speedscope_has(t, "\"exporter\"") && speedscope_has(t, "speedscope") ? 60 : 0;
 }
 
 const struct source source_speedscope = {

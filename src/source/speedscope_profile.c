@@ -74,7 +74,7 @@ static struct decimal round_to(struct decimal d, int max)
 }
 
 /* Exact up to overflow. */
-static bool widen(struct decimal *d, int decimals)
+static bool speedscope_widen(struct decimal *d, int decimals)
 {
     for (; d->decimals < decimals; d->decimals++)
         if (__builtin_mul_overflow(d->value, 10, &d->value))
@@ -85,7 +85,7 @@ static bool widen(struct decimal *d, int decimals)
 static bool subtract(struct decimal a, struct decimal b, struct decimal *ret)
 {
     int most = a.decimals > b.decimals ? a.decimals : b.decimals;
-    if (!widen(&a, most) || !widen(&b, most))
+    if (!speedscope_widen(&a, most) || !speedscope_widen(&b, most))
         return false;
     *ret = (struct decimal){a.value - b.value, most};
     return true;
@@ -110,7 +110,7 @@ static const struct unit own_unit = {"", DIM_COUNT, 0, READ_DECIMALS};
 static bool to_our_unit(const struct unit *unit, struct decimal *d)
 {
     int exponent = unit->exponent;
-    if (!widen(d, exponent))
+    if (!speedscope_widen(d, exponent))
         return false;
     d->decimals -= exponent;
     *d = round_to(*d, unit->max_decimals);
@@ -121,7 +121,7 @@ static bool to_our_unit(const struct unit *unit, struct decimal *d)
 
 /* --- reading --- */
 
-static void skip(struct speedscope *s, const char *why)
+static void speedscope_skip(struct speedscope *s, const char *why)
 {
     struct err err;
     if (import_skip_byte(s->im, reader_offset(s->im->in), &err, "%s", why) != 0 && !s->j.err.code)
@@ -142,7 +142,7 @@ static void read_sample(struct speedscope *s, struct sheet *t)
     if (s->j.err.code)
         return;
     if (depth > DEPTH_MAX)
-        skip(s, "a stack deeper than 100,000 frames");
+        speedscope_skip(s, "a stack deeper than 100,000 frames");
     else
         stack = stacks_intern(&s->im->profile->stacks, t->path.at, t->path.n);
     *vec_push(&t->stacks) = stack;
@@ -180,7 +180,7 @@ static void open_frame(struct speedscope *s, struct sheet *t, int64_t index)
     if (s->j.err.code)
         return;
     if (t->open.n == DEPTH_MAX)
-        skip(s, "a stack deeper than 100,000 frames");
+        speedscope_skip(s, "a stack deeper than 100,000 frames");
     if (t->open.n >= DEPTH_MAX)
         stack.i = NO_STACK;
     else
@@ -191,7 +191,7 @@ static void open_frame(struct speedscope *s, struct sheet *t, int64_t index)
 static void close_frame(struct speedscope *s, struct sheet *t, int64_t index)
 {
     if (t->open.n == 0) {
-        skip(s, "a frame is closed while none is open");
+        speedscope_skip(s, "a frame is closed while none is open");
         return;
     }
     int64_t top = t->open.at[t->open.n - 1].index;
@@ -201,7 +201,7 @@ static void close_frame(struct speedscope *s, struct sheet *t, int64_t index)
     t->open.n--;
 }
 
-static void read_event(struct speedscope *s, struct sheet *t)
+static void speedscope_read_event(struct speedscope *s, struct sheet *t)
 {
     struct jsonread *j = &s->j;
     char what = 0;
@@ -289,7 +289,7 @@ static void read_list(struct speedscope *s, struct sheet *t, struct text key)
         else if (which == 'w')
             *vec_push(&t->weights) = read_decimal(j, "a weight");
         else
-            read_event(s, t);
+            speedscope_read_event(s, t);
 }
 
 /* Where a sheet starts; a negative value (clocks may have any zero) counts as 0. */
@@ -332,7 +332,7 @@ static void close_all(struct speedscope *s, struct sheet *t)
     struct decimal left;
     if (t->open.n == 0)
         return;
-    skip(s, "frames are still open at the end of the profile");
+    speedscope_skip(s, "frames are still open at the end of the profile");
     if (t->has_end && subtract(t->end, t->last_at, &left) && left.value > 0)
         pass_time(s, t, t->end);
 }
@@ -357,7 +357,7 @@ static void check_sheet(struct speedscope *s, struct sheet *t)
 /* --- from the lists to samples --- */
 
 /* The stream of a sheet: how many samples, if they are in time, and what they weigh. */
-static int add_stream(struct speedscope *s, const struct sheet *t)
+static int speedscope_add_stream(struct speedscope *s, const struct sheet *t)
 {
     static const char *const names[DIMENSIONS][2] = {/* sampled, evented */
                                                      [DIM_TIME] = {"time", "duration"},
@@ -377,7 +377,7 @@ static int add_stream(struct speedscope *s, const struct sheet *t)
     return *stream;
 }
 
-static struct thread_id thread_of(struct speedscope *s, const struct sheet *t)
+static struct thread_id speedscope_thread_of(struct speedscope *s, const struct sheet *t)
 {
     if (t->own_thread >= 0)
         return s->own_threads.at[t->own_thread];
@@ -408,8 +408,8 @@ static bool joins_rows(const struct speedscope *s, const struct sheet *t, const 
     return true;
 }
 
-static int add_value(struct speedscope *s, size_t row, struct value_ref column, int64_t value,
-                     struct err *err)
+static int speedscope_add_value(struct speedscope *s, size_t row, struct value_ref column,
+                                int64_t value, struct err *err)
 {
     struct profile *p = s->im->profile;
     struct stream *to = profile_stream(p, column.stream);
@@ -421,7 +421,8 @@ static int add_value(struct speedscope *s, size_t row, struct value_ref column, 
     return 0;
 }
 
-static int add_row(struct speedscope *s, struct output *o, const struct row *row, struct err *err)
+static int speedscope_add_row(struct speedscope *s, struct output *o, const struct row *row,
+                              struct err *err)
 {
     bool counted = o->samples >= 0;
     if (o->values[o->column.type] == 0 && !counted && !s->is_own)
@@ -442,7 +443,8 @@ static clock_ps clock_of(struct decimal d)
     return ps;
 }
 
-static int add_samples(struct speedscope *s, struct sheet *t, struct output *o, struct err *err)
+static int speedscope_add_samples(struct speedscope *s, struct sheet *t, struct output *o,
+                                  struct err *err)
 {
     static const char too_big[] = "a value that does not fit 64 bits in our unit";
     struct decimal start = t->start;
@@ -462,18 +464,18 @@ static int add_samples(struct speedscope *s, struct sheet *t, struct output *o, 
             continue;
         if (profile_scale_value(s->im->profile, o->column, w.value, w.decimals, value, err) != 0)
             return -1;
-        int rc = o->joins ? add_value(s, s->group_row + i, o->column, *value, err)
-                          : add_row(s, o, &row, err);
+        int rc = o->joins ? speedscope_add_value(s, s->group_row + i, o->column, *value, err)
+                          : speedscope_add_row(s, o, &row, err);
         if (rc != 0)
             return -1;
     }
     return 0;
 }
 
-static void emit(struct speedscope *s, struct sheet *t)
+static void speedscope_emit(struct speedscope *s, struct sheet *t)
 {
     struct profile *p = s->im->profile;
-    struct output o = {.thread = thread_of(s, t), .samples = -1};
+    struct output o = {.thread = speedscope_thread_of(s, t), .samples = -1};
     struct err err;
     bool own = t->own_type >= 0;
     o.unit = own ? &own_unit : t->unit;
@@ -481,7 +483,7 @@ static void emit(struct speedscope *s, struct sheet *t)
         o.column = s->own_types.at[t->own_type];
         o.joins = joins_rows(s, t, &o);
     } else {
-        int stream = add_stream(s, t);
+        int stream = speedscope_add_stream(s, t);
         if (stream < 0) {
             json_fail(&s->j, "more than %d streams", PROFILE_MAX_STREAMS);
             return;
@@ -493,7 +495,7 @@ static void emit(struct speedscope *s, struct sheet *t)
     const struct rows *rows = &profile_stream(p, o.column.stream)->rows;
     if (!o.joins)
         s->group_row = rows->n;
-    if (add_samples(s, t, &o, &err) != 0)
+    if (speedscope_add_samples(s, t, &o, &err) != 0)
         json_fail(&s->j, "%s", err.text);
     s->group_n = rows->n - s->group_row;
     s->group_stream = o.column.stream;
@@ -508,7 +510,7 @@ void speedscope_profile(struct speedscope *s)
         close_all(s, &t);
     check_sheet(s, &t);
     if (!s->j.err.code)
-        emit(s, &t);
+        speedscope_emit(s, &t);
     vec_done(&t.stacks);
     vec_done(&t.weights);
     vec_done(&t.times_ns);

@@ -1,6 +1,6 @@
 #include "source/streamfacts.h"
 
-static double number_of(struct text value)
+static double streamfacts_number_of(struct text value)
 {
     int64_t v;
     int decimals;
@@ -29,9 +29,9 @@ void streamfacts_set(struct profile *p, int stream, struct text key, struct text
     else if (text_is(key, "obtained"))
         s->obtained = obtained_find(value);
     else if (text_is(key, "rate_hz"))
-        s->rate_hz = number_of(value);
+        s->rate_hz = streamfacts_number_of(value);
     else if (text_is(key, "rate_achieved_hz"))
-        s->rate_achieved_hz = number_of(value);
+        s->rate_achieved_hz = streamfacts_number_of(value);
     else if (text_is(key, "lost")) {
         s->lost = n;
         s->lost_known = whole;

@@ -25,7 +25,7 @@ static double energy(double across, double within_a, double within_b, double a, 
 }
 
 /* Sum of the distances of X to the N values. */
-static double reach(double x, const double *v, size_t n)
+static double changepoint_reach(double x, const double *v, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -39,9 +39,10 @@ static struct cut best_cut(const double *v, size_t n)
     struct cut best = {0, -INFINITY};
     double across = 0, left = 0, right = 0;
     for (size_t i = 0; i < n; i++)
-        right += reach(v[i], v, i);
+        right += changepoint_reach(v[i], v, i);
     for (size_t a = 1; a <= n - CHANGEPOINT_LEAST; a++) {
-        double to_left = reach(v[a - 1], v, a - 1), to_right = reach(v[a - 1], v + a, n - a);
+        double to_left = changepoint_reach(v[a - 1], v, a - 1),
+               to_right = changepoint_reach(v[a - 1], v + a, n - a);
         left += to_left;
         right -= to_right;
         across += to_right - to_left;
@@ -58,25 +59,25 @@ static double energy_at(const double *v, size_t a, size_t n)
 {
     double across = 0, left = 0, right = 0;
     for (size_t i = 0; i < a; i++) {
-        left += reach(v[i], v, i);
-        across += reach(v[i], v + a, n - a);
+        left += changepoint_reach(v[i], v, i);
+        across += changepoint_reach(v[i], v + a, n - a);
     }
     for (size_t i = a; i < n; i++)
-        right += reach(v[i], v + a, i - a);
+        right += changepoint_reach(v[i], v + a, i - a);
     return energy(across, left, right, (double)a, (double)(n - a));
 }
 
-static uint64_t draw(uint64_t *state)
+static uint64_t changepoint_draw(uint64_t *state)
 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     return *state ^= *state << 17;
 }
 
-static void shuffle(double *v, size_t n, uint64_t *state)
+static void changepoint_shuffle(double *v, size_t n, uint64_t *state)
 {
     for (size_t i = n - 1; i > 0; i--) {
-        size_t j = draw(state) % (i + 1);
+        size_t j = changepoint_draw(state) % (i + 1);
         double x = v[i];
         v[i] = v[j];
         v[j] = x;
@@ -145,7 +146,7 @@ static double chance(const double *v, size_t n, struct cut c, const struct chang
     if (n <= EXACT_MAX)
         return chance_exact(w, n, c);
     while (tried < o->shuffles) {
-        shuffle(w, n, &state);
+        changepoint_shuffle(w, n, &state);
         tried++;
         as_good += is_as_good(energy_like(w, n, c), c.q);
         if ((double)(as_good + 1) > weakest(o) * (double)(o->shuffles + 1))
@@ -206,14 +207,6 @@ static void divide(const double *v, struct stretch whole, const struct changepoi
     vec_done(&left);
 }
 
-static double median_of(const double *v, size_t n)
-{
-    autofree double *w = mem_calloc(n, sizeof *w);
-    memcpy(w, v, n * sizeof *w);
-    repeats_sort(w, n);
-    return repeats_quantile(w, n, 0.5);
-}
-
 /* At most a window to each side: what came long before says nothing of this change. */
 static struct stretch around(const struct points *p, size_t i, size_t n)
 {
@@ -240,15 +233,15 @@ static bool is_clear(const double *v, size_t a, size_t n)
     struct interval x = range_of(v, a), y = range_of(v + a, n - a);
     double gap = fmax(y.low - x.high, x.low - y.high);
     double width = fmax(x.high - x.low, y.high - y.low);
-    return gap > width && gap >= 0.05 * fabs(median_of(v, a));
+    return gap > width && gap >= 0.05 * fabs(repeats_median(v, a));
 }
 
-static struct changepoint judge(const double *v, const struct points *p, size_t i, size_t n,
-                                const struct changepoint_opts *o)
+static struct changepoint changepoint_judge(const double *v, const struct points *p, size_t i,
+                                            size_t n, const struct changepoint_opts *o)
 {
     struct stretch s = around(p, i, n);
     size_t at = p->at.at[i].at, a = at - s.from, b = s.to - at;
-    struct changepoint c = {at, median_of(v + s.from, a), median_of(v + at, b), 1, false};
+    struct changepoint c = {at, repeats_median(v + s.from, a), repeats_median(v + at, b), 1, false};
     if (a < 2 || b < 2 || fabs(c.after - c.before) < o->min_change * fabs(c.before))
         return c;
     double q = energy_at(v + s.from, a, a + b);
@@ -263,13 +256,13 @@ static bool holds(const struct changepoint *c, const struct changepoint_opts *o)
 }
 
 /* Drop the weakest point until all hold against their neighbours. */
-static size_t settle(const double *v, struct points *p, size_t n, const struct changepoint_opts *o,
-                     struct changepoint *ret)
+static size_t changepoint_settle(const double *v, struct points *p, size_t n,
+                                 const struct changepoint_opts *o, struct changepoint *ret)
 {
     while (p->at.n) {
         size_t worst = 0;
         for (size_t i = 0; i < p->at.n; i++) {
-            ret[i] = judge(v, p, i, n, o);
+            ret[i] = changepoint_judge(v, p, i, n, o);
             bool held = holds(&ret[worst], o);
             if (held == holds(&ret[i], o) ? ret[i].p > ret[worst].p : held)
                 worst = i;
@@ -293,7 +286,7 @@ size_t changepoint_find(const double *values, size_t n, const struct changepoint
         from += CHANGEPOINT_WINDOW / 2;
     } while (from + CHANGEPOINT_WINDOW / 2 < n);
     *ret = mem_calloc(p.at.n + 1, sizeof **ret);
-    size_t found = settle(values, &p, n, opts, *ret);
+    size_t found = changepoint_settle(values, &p, n, opts, *ret);
     vec_done(&p.at);
     return found;
 }

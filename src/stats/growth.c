@@ -21,7 +21,7 @@ struct sums {
     double xx, xy, yy; /* of the distances */
 };
 
-static struct sums sum_up(const struct growth_point *points, size_t n)
+static struct sums growth_sum_up(const struct growth_point *points, size_t n)
 {
     struct sums s = {0};
     for (size_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static void find_shape(struct growth *g, const struct growth_point *points, size
 
 bool growth_fit(struct growth *g, const struct growth_point *points, size_t n)
 {
-    struct sums s = sum_up(points, n);
+    struct sums s = growth_sum_up(points, n);
     *g = (struct growth){.interval = {-INFINITY, INFINITY}};
     if (s.n < 2 || s.xx < 1e-12) /* all of one size */
         return false;

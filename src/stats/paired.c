@@ -23,7 +23,7 @@ static bool within_band(const struct interval *i, double band)
 }
 
 /* LIMIT: how far from 1 the nearer end of the interval must be. */
-static enum verdict judge(const struct paired *p, double band, double limit)
+static enum verdict paired_judge(const struct paired *p, double band, double limit)
 {
     if (!(p->interval.high < INFINITY))
         return VERDICT_INCONCLUSIVE;
@@ -76,10 +76,10 @@ static double detectable(const struct interval *i, double miss)
     return exp(half * (1 + 0.8416 / normal_quantile(miss / 2))) - 1;
 }
 
-static void finish(struct paired *p, const struct paired_opts *opts, double limit)
+static void paired_finish(struct paired *p, const struct paired_opts *opts, double limit)
 {
     p->detectable = detectable(&p->interval, p->miss);
-    p->verdict = judge(p, opts->band, limit);
+    p->verdict = paired_judge(p, opts->band, limit);
 }
 
 static double share_of_risk(const struct paired_opts *opts)
@@ -134,7 +134,7 @@ void paired_compare(struct paired *p, const double *before, const double *after,
     }
     if (look >= PAIRED_LOOKS) /* the risk is spent: tell what is seen, decide nothing */
         p->interval = nothing_known;
-    finish(p, opts, 0);
+    paired_finish(p, opts, 0);
 }
 
 /* --- apart --- */
@@ -206,7 +206,7 @@ void paired_compare_apart(struct paired *p, const double *before, size_t n_befor
         if (cut > 0)
             p->interval = (struct interval){exp(off[cut - 1]), exp(off[all - cut])};
     }
-    finish(p, opts, opts->band);
+    paired_finish(p, opts, opts->band);
 }
 
 /* --- counts --- */
@@ -221,14 +221,6 @@ static struct interval extremes(const double *values, size_t n)
     return i;
 }
 
-static double median_of(const double *values, size_t n)
-{
-    autofree double *sorted = mem_calloc(n, sizeof *sorted);
-    memcpy(sorted, values, n * sizeof *sorted);
-    repeats_sort(sorted, n);
-    return repeats_quantile(sorted, n, 0.5);
-}
-
 /* Better than this counts are not promised to repeat. */
 #define COUNTS_REPEAT 1e-4
 
@@ -238,9 +230,9 @@ void paired_compare_counts(struct paired *p, const double *before, const double 
     struct interval a = extremes(before, n), b = extremes(after, n);
     *p = (struct paired){.n = n, .ratio = NAN, .interval = nothing_known};
     if (n > 0 && a.low > 0 && b.low > 0) {
-        p->ratio = median_of(after, n) / median_of(before, n);
+        p->ratio = repeats_median(after, n) / repeats_median(before, n);
         p->interval = (struct interval){b.low / a.high, b.high / a.low};
         p->detectable = fmax(sqrt(p->interval.high / p->interval.low) - 1, COUNTS_REPEAT);
     }
-    p->verdict = judge(p, opts->band, 0);
+    p->verdict = paired_judge(p, opts->band, 0);
 }

@@ -7,7 +7,7 @@
 
 /* --- order --- */
 
-static int by_value(const void *a, const void *b)
+static int repeats_by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -16,7 +16,7 @@ static int by_value(const void *a, const void *b)
 void repeats_sort(double *values, size_t n)
 {
     if (n > 1)
-        qsort(values, n, sizeof *values, by_value);
+        qsort(values, n, sizeof *values, repeats_by_value);
 }
 
 double repeats_quantile(const double *sorted, size_t n, double q)
@@ -25,6 +25,14 @@ double repeats_quantile(const double *sorted, size_t n, double q)
     size_t below = (size_t)at;
     double part = at - (double)below;
     return part > 0 ? sorted[below] + part * (sorted[below + 1] - sorted[below]) : sorted[below];
+}
+
+double repeats_median(const double *values, size_t n)
+{
+    autofree double *sorted = mem_calloc(n, sizeof *sorted);
+    memcpy(sorted, values, n * sizeof *sorted);
+    repeats_sort(sorted, n);
+    return repeats_quantile(sorted, n, 0.5);
 }
 
 static void swap(double *a, double *b)
@@ -61,12 +69,6 @@ static double select_nth(double *values, size_t n, size_t k)
 
 /* --- the median's interval --- */
 
-static double log_choose(double n, double k)
-{
-    int sign;
-    return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
-}
-
 /*
  * How many order statistics may be cut off at each end: the largest k with P(Bin(n, 1/2) < k) at
  * most TAIL. Further than 20 deviations of the binomial from its middle nothing adds up.
@@ -74,7 +76,7 @@ static double log_choose(double n, double k)
 static size_t cut_off(size_t n, double tail)
 {
     double from = fmax(0, floor((double)n / 2 - 10 * sqrt((double)n) - 1)), sum = 0;
-    double log_p = log_choose((double)n, from) - (double)n * M_LN2;
+    double log_p = stats_log_choose((double)n, from) - (double)n * M_LN2;
     size_t k = (size_t)from;
     for (; k <= n / 2; k++) {
         sum += exp(log_p);
@@ -96,7 +98,7 @@ struct interval repeats_median_interval(const double *sorted, size_t n, double m
 /* --- resampling --- */
 
 /* A Weyl sequence, mixed by one wide multiplication. */
-static uint64_t next_random(uint64_t *state)
+static uint64_t repeats_next_random(uint64_t *state)
 {
     *state += 0xa0761d6478bd642fu;
     __uint128_t wide = (__uint128_t)*state * (*state ^ 0xe7037ed1a0b428dbu);
@@ -111,12 +113,12 @@ static double resample_mean(const double *values, size_t n, uint64_t *rng)
 {
     double sum_1 = 0, sum_2 = 0;
     for (size_t i = 0; i + 1 < n; i += 2) {
-        uint64_t random = next_random(rng);
+        uint64_t random = repeats_next_random(rng);
         sum_1 += values[PICK_1(random, n)];
         sum_2 += values[PICK_2(random, n)];
     }
     if (n % 2)
-        sum_1 += values[PICK_1(next_random(rng), n)];
+        sum_1 += values[PICK_1(repeats_next_random(rng), n)];
     return (sum_1 + sum_2) / (double)n;
 }
 
@@ -133,12 +135,12 @@ static double resample_median(const double *sorted, size_t n, uint32_t *counts, 
 {
     memset(counts, 0, n * sizeof *counts);
     for (size_t i = 0; i + 1 < n; i += 2) {
-        uint64_t random = next_random(rng);
+        uint64_t random = repeats_next_random(rng);
         counts[PICK_1(random, n)]++;
         counts[PICK_2(random, n)]++;
     }
     if (n % 2)
-        counts[PICK_1(next_random(rng), n)]++;
+        counts[PICK_1(repeats_next_random(rng), n)]++;
     double upper = nth_of_counts(sorted, counts, n / 2);
     return n % 2 ? upper : (upper + nth_of_counts(sorted, counts, n / 2 - 1)) / 2;
 }
@@ -187,7 +189,7 @@ static double resample_slope(const double *xy, const double *xx, size_t n, uint6
 {
     double sum_xy = 0, sum_xx = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t at = PICK_2(next_random(rng), n);
+        size_t at = PICK_2(repeats_next_random(rng), n);
         sum_xy += xy[at];
         sum_xx += xx[at];
     }
@@ -236,7 +238,7 @@ void repeats_slope(struct slope *s, const double *counts, const double *times, s
 
 /* --- summary --- */
 
-static void sum_up(struct repeats_summary *s, const double *values)
+static void repeats_sum_up(struct repeats_summary *s, const double *values)
 {
     double n = (double)s->n, squares = 0;
     s->mean = 0;
@@ -300,7 +302,7 @@ void repeats_summarize(struct repeats_summary *s, const double *values, size_t n
     autofree double *sorted = mem_calloc(n, sizeof *sorted);
     memcpy(sorted, values, n * sizeof *sorted);
     repeats_sort(sorted, n);
-    sum_up(s, sorted);
+    repeats_sum_up(s, sorted);
     s->min = sorted[0];
     s->max = sorted[n - 1];
     s->median = repeats_quantile(sorted, n, 0.5);

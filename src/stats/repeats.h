@@ -25,6 +25,9 @@ void repeats_sort(double *values, size_t n);
 /* By linear interpolation between order statistics; Q from 0 to 1; N > 0. */
 double repeats_quantile(const double *sorted, size_t n, double q);
 
+/* Of N > 0 values in any order. */
+double repeats_median(const double *values, size_t n);
+
 /*
  * The interval of the median between two order statistics, exact whatever the distribution:
  * it misses at most with probability MISS. Needs n >= 6 for 0.05; with fewer it is

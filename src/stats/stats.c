@@ -15,6 +15,13 @@ struct interval stats_wilson(double share, double n_effective, double z)
     return (struct interval){fmax(0, middle - half), fmin(1, middle + half)};
 }
 
+/* lgamma() has a global sign, which two threads would share. */
+double stats_log_choose(double n, double k)
+{
+    int sign;
+    return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
+}
+
 /* A window of many samples can as well be moved by several at a time: a 64th of the shortest. */
 size_t stats_samples_per_sum(size_t n)
 {

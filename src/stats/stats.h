@@ -23,6 +23,9 @@ struct interval {
  */
 struct interval stats_wilson(double share, double n_effective, double z);
 
+/* The logarithm of N over K; neither need be whole. */
+double stats_log_choose(double n, double k);
+
 /*
  * The effective number of samples behind the share of 1s in HITS: N samples in time order, each
  * 0 or 1. It is N divided by how much more the sums of L samples in a row spread than those of

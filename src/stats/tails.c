@@ -21,19 +21,16 @@ static size_t count_above(const double *v, size_t n, double limit)
     return above;
 }
 
-static double log_choose(double n, double k)
-{
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
-}
-
 /* Fisher's: A of M and B of N. All deals that are as improbable as this one or more so. */
-static double fisher(size_t a, size_t m, size_t b, size_t n)
+static double tails_fisher(size_t a, size_t m, size_t b, size_t n)
 {
     size_t k = a + b, from = k > n ? k - n : 0, to = k < m ? k : m;
-    double all = log_choose((double)(m + n), (double)k), sum = 0;
-    double seen = log_choose((double)m, (double)a) + log_choose((double)n, (double)b) - all;
+    double all = stats_log_choose((double)(m + n), (double)k), sum = 0;
+    double seen =
+        stats_log_choose((double)m, (double)a) + stats_log_choose((double)n, (double)b) - all;
     for (size_t i = from; i <= to; i++) {
-        double p = log_choose((double)m, (double)i) + log_choose((double)n, (double)(k - i)) - all;
+        double p = stats_log_choose((double)m, (double)i) +
+                   stats_log_choose((double)n, (double)(k - i)) - all;
         sum += p <= seen + 1e-9 ? exp(p) : 0;
     }
     return sum < 1 ? sum : 1;
@@ -54,5 +51,5 @@ struct tails tails_compare(const double *before, size_t n_before, const double *
     return (struct tails){.slow_before = (double)a / (double)n_before,
                           .slow_after = (double)b / (double)n_after,
                           .mean_ratio = mean_of(after, n_after) / mean_of(before, n_before),
-                          .p = fisher(a, n_before, b, n_after)};
+                          .p = tails_fisher(a, n_before, b, n_after)};
 }

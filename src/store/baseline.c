@@ -137,7 +137,7 @@ static int64_t baseline_time_of(const struct meta *m)
     return meta_find_u64(m, META_TIME_NS, &ns) ? (int64_t)(ns / 1000000000u) : (int64_t)time(NULL);
 }
 
-static const char *fact(const struct meta *m, const char *key)
+static const char *baseline_fact(const struct meta *m, const char *key)
 {
     const char *value = meta_find(m, key);
     return value ? value : "";
@@ -147,8 +147,9 @@ static int save_set(struct store *s, const char *name, const struct series_set *
                     int64_t *ret_id, struct err *err)
 {
     const struct meta *m = &set->meta;
-    int rc = store_run(s, err, "INSERT INTO sets VALUES (NULL,?,?,?,?)", "siss", name,
-                       baseline_time_of(m), fact(m, META_HOST), fact(m, META_COMMIT));
+    int rc =
+        store_run(s, err, "INSERT INTO sets VALUES (NULL,?,?,?,?)", "siss", name,
+                  baseline_time_of(m), baseline_fact(m, META_HOST), baseline_fact(m, META_COMMIT));
     *ret_id = sqlite3_last_insert_rowid(s->db);
     for (size_t i = 0; i < m->entries.n && rc == 0; i++)
         rc = store_run(s, err, "INSERT INTO facts VALUES (?,?,?,?)", "iiss", *ret_id, (int64_t)i,
@@ -207,7 +208,8 @@ struct loading {
 };
 
 /* WHAT is wrong with the benchmark NAME. */
-static int damaged(const struct loading *l, struct err *err, const char *what, const char *name)
+static int baseline_damaged(const struct loading *l, struct err *err, const char *what,
+                            const char *name)
 {
     return err_set(err, EXIT_INPUT,
                    "baseline '%s' in '%s' is damaged (%s '%.60s'): delete it and save it again",
@@ -265,7 +267,7 @@ static int load_measures(const struct loading *l, int64_t id, struct series *to,
         const void *bytes = sqlite3_column_blob(st, 1);
         size_t n = (size_t)sqlite3_column_bytes(st, 1);
         if (!unpack_values(to, store_column_text(st, 0).at, bytes, n))
-            return damaged(l, err, "the values of", to->name);
+            return baseline_damaged(l, err, "the values of", to->name);
     }
     return row;
 }
@@ -304,7 +306,7 @@ static int load_row(const struct loading *l, sqlite3_stmt *st, struct err *err)
 {
     struct text name = store_column_text(st, 1);
     if (!name.n || series_find(l->set, name.at))
-        return damaged(l, err, "the name", name.at);
+        return baseline_damaged(l, err, "the name", name.at);
     struct series *to = series_add(l->set, name.at);
     replace(&to->command, store_column_text(st, 2));
     to->items = sqlite3_column_double(st, 3);
@@ -313,12 +315,12 @@ static int load_row(const struct loading *l, sqlite3_stmt *st, struct err *err)
     replace(&to->parameter, store_column_text(st, 6));
     const void *blocks = sqlite3_column_blob(st, 8);
     if (!unpack_runs(to, sqlite3_column_int64(st, 7), blocks, (size_t)sqlite3_column_bytes(st, 8)))
-        return damaged(l, err, "the runs of", to->name);
+        return baseline_damaged(l, err, "the runs of", to->name);
     if (load_measures(l, sqlite3_column_int64(st, 0), to, err) != 0)
         return -1;
     return checksum_holds(to, (uint64_t)sqlite3_column_int64(st, 9))
                ? 0
-               : damaged(l, err, "the checksum of", to->name);
+               : baseline_damaged(l, err, "the checksum of", to->name);
 }
 
 static int load_series(const struct loading *l, int64_t id, struct err *err)
@@ -333,7 +335,7 @@ static int load_series(const struct loading *l, int64_t id, struct err *err)
     while ((row = store_step(l->store, st, err)) == 1)
         if (load_row(l, st, err) != 0)
             return -1;
-    return row == 0 && !l->set->series.n ? damaged(l, err, "no series in", l->name) : row;
+    return row == 0 && !l->set->series.n ? baseline_damaged(l, err, "no series in", l->name) : row;
 }
 
 int store_load_baseline(struct store *s, const char *name, struct series_set *ret, struct err *err)
@@ -397,7 +399,8 @@ int store_delete_baseline(struct store *s, const char *name, struct err *err)
 
 /* --- renaming --- */
 
-static int rename_all(struct store *s, const char *old_name, const char *new_name, struct err *err)
+static int baseline_rename_all(struct store *s, const char *old_name, const char *new_name,
+                               struct err *err)
 {
     autostatement sqlite3_stmt *both = NULL;
     if (store_prepare(s, &both, err,
@@ -426,7 +429,7 @@ int store_rename_series(struct store *s, const char *old_name, const char *new_n
         return err_set(err, EXIT_ERROR, "a benchmark needs a new name that is another: OLD=NEW");
     if (store_begin(s, err) != 0)
         return -1;
-    return store_end(s, rename_all(s, old_name, new_name, err), err);
+    return store_end(s, baseline_rename_all(s, old_name, new_name, err), err);
 }
 
 /* --- over time --- */

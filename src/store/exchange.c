@@ -156,7 +156,7 @@ static struct series_run *run_at(struct jsonread *j, struct series *s, size_t i)
 }
 
 /* How many elements the lists of a series have: all must agree. -1 = none was read yet. */
-static void agree(struct jsonread *j, int64_t *length, size_t n)
+static void exchange_agree(struct jsonread *j, int64_t *length, size_t n)
 {
     if (*length >= 0 && (size_t)*length != n)
         json_fail(j, "lists of %lld and %zu runs in one series", (long long)*length, n);
@@ -176,7 +176,7 @@ static void read_blocks(struct jsonread *j, struct series *s, int64_t *length)
         else if (run)
             run->block = (uint32_t)block;
     }
-    agree(j, length, n);
+    exchange_agree(j, length, n);
 }
 
 static void read_values(struct jsonread *j, struct series *s, int m, int64_t *length)
@@ -190,7 +190,7 @@ static void read_values(struct jsonread *j, struct series *s, int m, int64_t *le
         if (run)
             run->value[m] = v;
     }
-    agree(j, length, n);
+    exchange_agree(j, length, n);
 }
 
 static void read_measures(struct jsonread *j, struct series *s, int64_t *length)

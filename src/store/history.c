@@ -216,7 +216,7 @@ int history_functions(struct store *s, const struct history_filter *f, double le
 
 /* --- forgetting --- */
 
-static int prune(struct store *s, size_t keep, size_t *ret_n, struct err *err)
+static int history_delete_old(struct store *s, size_t keep, size_t *ret_n, struct err *err)
 {
     int rc = store_run(
         s, err,
@@ -237,7 +237,7 @@ static int prune(struct store *s, size_t keep, size_t *ret_n, struct err *err)
 int history_prune(struct store *s, size_t keep, size_t *ret_n, struct err *err)
 {
     *ret_n = 0;
-    if (store_begin(s, err) != 0 || store_end(s, prune(s, keep, ret_n, err), err) != 0)
+    if (store_begin(s, err) != 0 || store_end(s, history_delete_old(s, keep, ret_n, err), err) != 0)
         return -1;
     return *ret_n ? store_run(s, err, "VACUUM", "") : 0;
 }

@@ -290,7 +290,7 @@ int store_check_pages(struct store *s, struct err *err)
                    said.at);
 }
 
-static int set_up(struct store *s, struct err *err)
+static int store_set_up(struct store *s, struct err *err)
 {
     if (s->mode == STORE_WRITE && store_check_pages(s, err) != 0)
         return -1;
@@ -311,7 +311,7 @@ int store_open(struct store **ret, const char *path, enum store_mode mode, struc
         return -1;
     struct store *s = mem_new(struct store);
     *s = (struct store){.path = mem_strdup(path), .mode = mode};
-    if (connect(s, err) != 0 || set_up(s, err) != 0) {
+    if (connect(s, err) != 0 || store_set_up(s, err) != 0) {
         store_close(s);
         return -1;
     }

@@ -4,6 +4,14 @@
  * One SQLite file in the project's folder (.kelvin/history.db). Several programs may use it at
  * once: every change is one transaction, and whoever comes second waits. A file that is not ours,
  * from a newer version or damaged is refused with the reason, and never written to.
+ *
+ * A set of series is written once and never changed; a baseline is a name that points to a set, so
+ * replacing or deleting one forgets nothing. Every change takes the write lock first.
+ *
+ * Rollback journal, not the write-ahead log: the log needs shared memory, which network folders do
+ * not have, and leaves files behind where a program is killed. The file is looked at before SQLite
+ * opens it. Before a write all pages are checked; the values of a series have a checksum of their
+ * own.
  */
 #pragma once
 #include "base/err.h"

@@ -4,6 +4,8 @@
  *
  * A file that adds tables puts their SQL into a row of store_migrations (store_schema.c) and uses
  * the helpers below. Statements never hold text from outside: values are bound.
+ *
+ * The version of a store is the number of rows of that table.
  */
 #pragma once
 #include "store/store.h"

@@ -83,7 +83,7 @@ static int read_version(struct store *s, int64_t *ret, struct err *err)
     return *ret >= 1 ? 0 : err_set(err, EXIT_INPUT, "'%s' is damaged: it has no version", s->path);
 }
 
-static int apply(struct store *s, int64_t from, struct err *err)
+static int store_schema_apply(struct store *s, int64_t from, struct err *err)
 {
     char mark[96];
     for (int64_t i = from; i < store_version; i++)
@@ -104,12 +104,12 @@ static int upgrade(struct store *s, struct err *err)
         return -1;
     int rc = read_version(s, &version, err);
     if (rc == 0 && version < store_version)
-        rc = apply(s, version, err);
+        rc = store_schema_apply(s, version, err);
     return store_end(s, rc, err);
 }
 
 /* As one look: in between, another program may be making the store. */
-static int look(struct store *s, int64_t *ret, struct err *err)
+static int store_schema_look(struct store *s, int64_t *ret, struct err *err)
 {
     if (store_run(s, err, "BEGIN", "") != 0)
         return -1;
@@ -121,7 +121,7 @@ static int look(struct store *s, int64_t *ret, struct err *err)
 int store_migrate(struct store *s, struct err *err)
 {
     int64_t version;
-    if (look(s, &version, err) != 0)
+    if (store_schema_look(s, &version, err) != 0)
         return -1;
     if (version == store_version)
         return 0;

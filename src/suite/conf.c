@@ -189,7 +189,7 @@ struct file {
     struct conf_value *last; /* NULL = it was refused */
 };
 
-static void complain(struct file *f, int line, const char *text)
+static void conf_complain(struct file *f, int line, const char *text)
 {
     buf_printf(f->errors, "%s:%d: %s\n", f->path, line, text);
 }
@@ -206,9 +206,10 @@ static char *next_line(char *to, int room, void *ctx)
     if (!f->continues && text_starts(text_trim(line), "["))
         f->in_value = false;
     if (memchr(line.at, '\0', line.n) || line.n > LINE_MAX_BYTES || (int)line.n + 2 > room) {
-        complain(f, f->line,
-                 "the line is longer than 198 bytes or has a NUL: go on in the next line, behind "
-                 "a blank");
+        conf_complain(
+            f, f->line,
+            "the line is longer than 198 bytes or has a NUL: go on in the next line, behind "
+            "a blank");
         line.n = 0;
     }
     memcpy(to, line.at, line.n);
@@ -236,7 +237,7 @@ static bool split_section(struct file *f, const char *section, char *kind, char 
         if (!isalnum((unsigned char)*n) && !strchr("-_.", *n))
             err_set(&err, EXIT_ERROR, "'%s' cannot be a name: use letters, digits, - _ .", name);
     if (err.code && strcmp(f->bad_section, section) != 0)
-        complain(f, f->line, err.text);
+        conf_complain(f, f->line, err.text);
     snprintf(f->bad_section, sizeof f->bad_section, "%s", err.code ? section : "");
     return !err.code;
 }
@@ -273,7 +274,7 @@ static void complain_key(struct file *f, const char *section, const char *kind, 
     struct err err;
     err_set(&err, EXIT_ERROR, "no key '%s' in [%s]%s%s%s", key, section,
             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    complain(f, f->line, err.text);
+    conf_complain(f, f->line, err.text);
 }
 
 static void start_value(struct file *f, const char *section, const char *key, const char *text)
@@ -294,7 +295,7 @@ static void start_value(struct file *f, const char *section, const char *key, co
     autofree char *origin = mem_printf("%s:%d", f->path, f->line);
     struct setting s = {k, name, text, origin, RANK_FILE};
     if (set_value(f->conf, &s, &err) != 0)
-        complain(f, f->line, err.text);
+        conf_complain(f, f->line, err.text);
     else
         f->last = find_value(f->conf, k, name);
 }
@@ -328,7 +329,7 @@ static void parse(struct conf *c, const char *path, struct text text, struct buf
         f.path = slash + 1;
     int bad = ini_parse_stream(next_line, &f, take_value, &f);
     if (bad > 0)
-        complain(&f, bad, "neither '[section]' nor 'key = value'");
+        conf_complain(&f, bad, "neither '[section]' nor 'key = value'");
     check_again(&f);
 }
 
@@ -412,7 +413,7 @@ static int take_set(struct conf *c, const char *word, struct err *err)
     return set_value(c, &setting, err);
 }
 
-static int read_file(const char *path, struct buf *b, struct err *err)
+static int conf_read_file(const char *path, struct buf *b, struct err *err)
 {
     autofclose FILE *in = fopen(path, "re");
     char chunk[4096];
@@ -434,7 +435,7 @@ int conf_read(struct conf *c, const char *path, struct conf_sets sets, struct bu
     autobuf struct buf text = {0};
     struct err one;
     *c = (struct conf){.path = mem_strdup(path)};
-    if (read_file(path, &text, err) != 0)
+    if (conf_read_file(path, &text, err) != 0)
         return -1;
     parse(c, path, buf_text(&text), errors);
     take_environment(c, errors);

@@ -64,7 +64,7 @@ static void exec_prepare(void *to)
         personality(ADDR_NO_RANDOMIZE);
 }
 
-static int start(const struct exec_opts *o, struct subprocess *s, struct err *err)
+static int exec_start(const struct exec_opts *o, struct subprocess *s, struct err *err)
 {
     const char *input = *o->input ? o->input : "/dev/null";
     autoclose int in = open(input, O_RDONLY | O_CLOEXEC);
@@ -104,7 +104,7 @@ int exec_run(const struct exec_opts *o, struct exec_result *ret, struct err *err
     struct subprocess s;
     *ret = (struct exec_result){0};
     uint64_t began_ns = clock_monotonic_ns();
-    if (start(o, &s, err) != 0)
+    if (exec_start(o, &s, err) != 0)
         return -1;
     uint64_t until_ns = began_ns + (uint64_t)(o->timeout_s * 1e9);
     enum subprocess_event event = subprocess_wait(&s, until_ns, o->stop_fd);

@@ -71,7 +71,7 @@ static int check_target(const char *path, struct err *err)
 /* --- names --- */
 
 /* "a/perf" in the folder and its name. */
-static void split(const char *path, char **ret_parent, char **ret_name)
+static void folder_split(const char *path, char **ret_parent, char **ret_name)
 {
     const char *slash = strrchr(path, '/');
     *ret_parent =
@@ -121,7 +121,7 @@ int folder_open(struct folder *f, const char *path, struct err *err)
     if (check_target(f->path, err) != 0)
         return -1;
     autofree char *parent = NULL, *name = NULL;
-    split(f->path, &parent, &name);
+    folder_split(f->path, &parent, &name);
     remove_stale(parent, name);
     f->staging = mem_printf("%s/.%s.new-XXXXXX", parent, name);
     if (!mkdtemp(f->staging)) {

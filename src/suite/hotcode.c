@@ -28,7 +28,8 @@ static struct code *open_code(struct hotcode *h, const char *path, struct text b
     return NULL;
 }
 
-static struct simd_row *add_row(struct hotcode *h, struct code *c, const struct code_function *f)
+static struct simd_row *hotcode_add_row(struct hotcode *h, struct code *c,
+                                        const struct code_function *f)
 {
     struct simd_row row = {code_name(c, f), c->module, .start = f->start};
     row.size_bytes = f->size_bytes;
@@ -64,7 +65,7 @@ int hotcode_read_binary(struct hotcode *h, const char *path, struct err *err)
     if (!c)
         return -1;
     for (size_t i = 0; i < c->functions.n; i++)
-        add_row(h, c, &c->functions.at[i]);
+        hotcode_add_row(h, c, &c->functions.at[i]);
     if (!h->rows.n)
         return err_set(err, EXIT_INPUT, "'%s' has no functions: neither symbols nor unwind rules",
                        path);
@@ -141,7 +142,7 @@ static void add_function(const struct job *j, struct code *c, const struct code_
         self += s[i].self;
     }
     listing_cut(&l);
-    struct simd_row *row = add_row(j->h, c, f);
+    struct simd_row *row = hotcode_add_row(j->h, c, f);
     row->self = self;
     row->unoptimised = is_unoptimised(c, f);
     row->mapping = s->mapping;

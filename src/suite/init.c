@@ -41,7 +41,7 @@ static bool is_program(const char *path)
            memcmp(head, "\177ELF", 4) == 0 && (head[16] == 2 || head[16] == 3);
 }
 
-static int64_t changed(const char *path)
+static int64_t init_changed(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 ? (int64_t)st.st_mtime : 0;
@@ -57,7 +57,7 @@ static void find_in(const char *folder, char *best, size_t size)
                                                        : mem_printf("./%s/%s", folder, e->d_name);
         if (e->d_name[0] == '.' || strlen(path) >= size || !is_program(path))
             continue;
-        int64_t newer = *best ? changed(path) - changed(best) : 1;
+        int64_t newer = *best ? init_changed(path) - init_changed(best) : 1;
         if (newer > 0 || (newer == 0 && strcmp(path, best) < 0))
             strcpy(best, path);
     }

@@ -6,11 +6,6 @@
 
 /* --- against the baseline --- */
 
-bool judge_is_busy(const struct fingerprint *host)
-{
-    return host->has_load && host->load[0] > host->cpus_usable * 0.5;
-}
-
 /* The series to hold NOW against; NULL where there is none, or of another command. */
 static const struct series *find_before(const struct suite *s, struct suite_result *r,
                                         const struct series *now, bool force)
@@ -52,7 +47,7 @@ static void compare_series(const struct suite *s, const struct suite_result *r,
                                 .risk = PAIRED_RISK,
                                 .comparisons = 2 * s->results.n, /* wall and CPU time of each */
                                 .look = PAIRED_ONLY_LOOK,
-                                .busy = judge_is_busy(&s->host)};
+                                .busy = fingerprint_is_busy(&s->host)};
     c->apart = !series_find(&s->beside, c->after->name);
     c->limit =
         is_gated(s, c->measure) ? conf_number(&s->conf, "", "check.max-regression") / 100 : NAN;

@@ -9,9 +9,6 @@
 /* Fewer runs have no interval (paired.h): where nothing else is compared that is inconclusive. */
 enum { JUDGE_LEAST_RUNS = 6 };
 
-/* Whether other programs take part in what is measured: the load is above half of the CPUs. */
-bool judge_is_busy(const struct fingerprint *host);
-
 /*
  * Compare wall time, CPU time and instructions of R with the baseline: with its program where it
  * ran in turns with today's, else with what was kept. All workloads share the risk. FORCE: also

@@ -42,12 +42,12 @@ struct scan {
 
 /* --- what is kept --- */
 
-static const char *keep(struct memcheck *m, const char *s)
+static const char *memcheck_keep(struct memcheck *m, const char *s)
 {
     return arena_text(&m->arena, text_of(s ? s : "")).at;
 }
 
-static uint32_t kind_of(struct memcheck *m, const char *name)
+static uint32_t memcheck_kind_of(struct memcheck *m, const char *name)
 {
     for (uint32_t i = 0; i < m->kinds.n; i++)
         if (strcmp(m->kinds.at[i].name, name) == 0)
@@ -57,7 +57,7 @@ static uint32_t kind_of(struct memcheck *m, const char *name)
     for (uint32_t i = 0; i < m->kinds.n; i++)
         if (strcmp(m->kinds.at[i].name, name) == 0)
             return i;
-    *vec_push(&m->kinds) = (struct memcheck_kind){.name = keep(m, name)};
+    *vec_push(&m->kinds) = (struct memcheck_kind){.name = memcheck_keep(m, name)};
     return (uint32_t)m->kinds.n - 1;
 }
 
@@ -86,7 +86,7 @@ static void add_error(struct scan *s)
 {
     struct memcheck *m = s->m;
     struct error *e = &s->error;
-    uint32_t kind = kind_of(m, e->kind && *e->kind ? e->kind : "not named");
+    uint32_t kind = memcheck_kind_of(m, e->kind && *e->kind ? e->kind : "not named");
     m->findings++;
     m->kinds.at[kind].findings++;
     m->kinds.at[kind].times++;
@@ -97,9 +97,9 @@ static void add_error(struct scan *s)
     if (m->first.n < MEMCHECK_KEPT)
         *vec_push(&m->first) = (struct memcheck_finding){
             .kind = m->kinds.at[kind].name,
-            .text = keep(m, e->text),
-            .function = keep(m, e->top.function),
-            .file = keep(m, e->top.file),
+            .text = memcheck_keep(m, e->text),
+            .function = memcheck_keep(m, e->top.function),
+            .file = memcheck_keep(m, e->top.file),
             .line = e->top.line,
         };
     error_done(e);
@@ -141,14 +141,14 @@ static bool inside(const struct scan *s, const char *name)
     return false;
 }
 
-static void set(char **to, const struct buf *text)
+static void memcheck_set(char **to, const struct buf *text)
 {
     struct text t = text_trim(buf_text(text));
     free(*to);
     *to = t.n ? mem_strndup(t.at, t.n) : NULL;
 }
 
-static uint64_t number(const struct buf *text)
+static uint64_t memcheck_number(const struct buf *text)
 {
     struct text t = text_trim(buf_text(text));
     uint64_t n = 0;
@@ -164,10 +164,10 @@ static void frame_part(struct scan *s, const char *name)
     struct frame *f = &s->error.now;
     uint64_t line;
     if (strcmp(name, "fn") == 0)
-        set(&f->function, &s->text);
+        memcheck_set(&f->function, &s->text);
     else if (strcmp(name, "file") == 0)
-        set(&f->file, &s->text);
-    else if (strcmp(name, "line") == 0 && (line = number(&s->text)) <= UINT32_MAX)
+        memcheck_set(&f->file, &s->text);
+    else if (strcmp(name, "line") == 0 && (line = memcheck_number(&s->text)) <= UINT32_MAX)
         f->line = (uint32_t)line;
 }
 
@@ -180,11 +180,11 @@ static void error_part(struct scan *s, const char *name)
     else if (inside(s, "frame"))
         frame_part(s, name);
     else if (strcmp(name, "kind") == 0)
-        set(&e->kind, &s->text);
+        memcheck_set(&e->kind, &s->text);
     else if (strcmp(name, "unique") == 0)
-        e->unique = number(&s->text);
+        e->unique = memcheck_number(&s->text);
     else if (!e->text && (strcmp(name, "what") == 0 || strcmp(name, "text") == 0))
-        set(&e->text, &s->text);
+        memcheck_set(&e->text, &s->text);
 }
 
 static void end_element(struct scan *s, const char *name)
@@ -196,11 +196,11 @@ static void end_element(struct scan *s, const char *name)
     else if (strcmp(name, "pair") == 0 && inside(s, "errorcounts"))
         add_pair(s);
     else if (strcmp(name, "count") == 0)
-        s->pair_count = number(&s->text);
+        s->pair_count = memcheck_number(&s->text);
     else if (strcmp(name, "unique") == 0)
-        s->pair_unique = number(&s->text);
+        s->pair_unique = memcheck_number(&s->text);
     else if (strcmp(name, "tool") == 0)
-        s->m->tool = keep(s->m, buf_cstr(&s->text));
+        s->m->tool = memcheck_keep(s->m, buf_cstr(&s->text));
     else if (strcmp(name, "valgrindoutput") == 0)
         s->m->complete = true;
 }

@@ -29,7 +29,8 @@ static void notes_done(struct notes *n)
 
 /* --- what there is to say --- */
 
-static struct note *add(struct notes *n, bool error, const struct suite_result *r, const char *what)
+static struct note *notices_add(struct notes *n, bool error, const struct suite_result *r,
+                                const char *what)
 {
     struct note *to = vec_push(&n->at);
     *to = (struct note){.error = error, .title = mem_printf("%s %s", r->workload.name, what)};
@@ -39,7 +40,7 @@ static struct note *add(struct notes *n, bool error, const struct suite_result *
 static void add_regression(struct notes *n, const struct suite *s, const struct suite_result *r)
 {
     autobuf struct buf b = {0};
-    struct note *to = add(n, true, r, "got slower");
+    struct note *to = notices_add(n, true, r, "got slower");
     for (int i = 0; i < COMPARISONS; i++)
         if (r->has_compared[i] && r->compared[i].gate == GATE_BROKEN) {
             suite_say_comparison(&b, s, r, &r->compared[i]);
@@ -58,32 +59,33 @@ static void add_rules(struct notes *n, const struct suite_result *r)
         const struct check_result *c = &r->check.results.at[i];
         if (c->verdict == CHECK_HOLDS)
             continue;
-        struct note *to = add(n, c->verdict == CHECK_FAILS, r,
-                              c->verdict == CHECK_FAILS ? "breaks a rule" : "leaves a rule open");
+        struct note *to =
+            notices_add(n, c->verdict == CHECK_FAILS, r,
+                        c->verdict == CHECK_FAILS ? "breaks a rule" : "leaves a rule open");
         to->text = mem_printf("%s: %s", c->rule->text, c->why);
         to->file = r->rules_file;
         to->line = c->rule->line;
     }
 }
 
-static void add_result(struct notes *n, const struct suite *s, const struct suite_result *r)
+static void notices_add_result(struct notes *n, const struct suite *s, const struct suite_result *r)
 {
     if (r->failure)
-        add(n, true, r, "failed")->text = mem_printf("It %s.", r->failure);
+        notices_add(n, true, r, "failed")->text = mem_printf("It %s.", r->failure);
     if (r->outcome == SUITE_REGRESSED)
         add_regression(n, s, r);
     add_rules(n, r);
     if (r->too_many_findings)
-        add(n, true, r, "has memory or thread errors")->text = mem_printf(
+        notices_add(n, true, r, "has memory or thread errors")->text = mem_printf(
             "%zu findings.\n%s%s", r->memcheck.n + r->helgrind.n,
             r->memcheck.text ? r->memcheck.text : "", r->helgrind.text ? r->helgrind.text : "");
     if (suite_undecided(r))
-        add(n, false, r, "is not decided")->text =
+        notices_add(n, false, r, "is not decided")->text =
             mem_strdup("Too few runs to tell whether it is slower than allowed.");
     for (int i = 0; i < COLLECTS && !r->failure; i++)
         if (r->absent[i]) {
             autofree char *what = mem_printf("has no %s", collect_names[i]);
-            add(n, false, r, what)->text = mem_strdup(r->absent[i]);
+            notices_add(n, false, r, what)->text = mem_strdup(r->absent[i]);
         }
 }
 
@@ -116,7 +118,7 @@ static void put_github(FILE *out, const struct note *n)
 
 /* --- GitLab's report --- */
 
-static void put_str(struct json *j, const char *key, const char *value)
+static void notices_put_str(struct json *j, const char *key, const char *value)
 {
     json_key(j, key);
     json_str(j, value);
@@ -126,7 +128,7 @@ static void put_place(struct json *j, const struct note *n)
 {
     json_key(j, "location");
     json_open(j, '{');
-    put_str(j, "path", n->file ? n->file : "kelvin.conf");
+    notices_put_str(j, "path", n->file ? n->file : "kelvin.conf");
     json_key(j, "lines");
     json_open(j, '{');
     json_key(j, "begin");
@@ -143,10 +145,10 @@ static void put_gitlab(struct json *j, const struct note *n)
     snprintf(id, sizeof id, "%016llx", (unsigned long long)XXH3_64bits(key, strlen(key)));
     autofree char *said = mem_printf("%s: %s", n->title, n->text);
     json_open(j, '{');
-    put_str(j, "description", said);
-    put_str(j, "check_name", "kelvin");
-    put_str(j, "fingerprint", id);
-    put_str(j, "severity", n->error ? "major" : "minor");
+    notices_put_str(j, "description", said);
+    notices_put_str(j, "check_name", "kelvin");
+    notices_put_str(j, "fingerprint", id);
+    notices_put_str(j, "severity", n->error ? "major" : "minor");
     put_place(j, n);
     json_close(j, '}');
 }
@@ -159,7 +161,7 @@ void notices_print(FILE *out, const struct suite *s, const char *why, enum notic
         *vec_push(&n.at) = (struct note){
             .error = true, .title = mem_strdup("kelvin run ended early"), .text = mem_strdup(why)};
     for (size_t i = 0; i < s->results.n && !why; i++)
-        add_result(&n, s, &s->results.at[i]);
+        notices_add_result(&n, s, &s->results.at[i]);
     if (format == NOTICES_GITLAB)
         json_open(&j, '[');
     for (size_t i = 0; i < n.at.n; i++)

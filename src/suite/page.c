@@ -48,7 +48,7 @@ void page_command(struct buf *b, const struct suite *s, const char *line)
 
 static const struct document_column facts[] = {{"what"}, {"value", .wide = true}};
 
-static void fact(struct document *d, const char *what, const char *value)
+static void page_fact(struct document *d, const char *what, const char *value)
 {
     char shown[1000];
     document_cell(d, text_of(what), 0);
@@ -60,33 +60,33 @@ static void fact_of(struct document *d, const struct selection *s, const char *k
 {
     autobuf struct buf value = {0};
     if (facts_add(&value, s, key))
-        fact(d, facts_title(key), buf_cstr(&value));
+        page_fact(d, facts_title(key), buf_cstr(&value));
 }
 
 /* --- where it comes from --- */
 
-static void add_source(struct document *d, const struct suite *s)
+static void page_add_source(struct document *d, const struct suite *s)
 {
     char text[200];
-    fact(d, "commit",
-         *s->git.commit ? s->git.commit : "none: no git repository, or nothing committed yet");
+    page_fact(d, "commit",
+              *s->git.commit ? s->git.commit : "none: no git repository, or nothing committed yet");
     if (*s->git.commit)
-        fact(d, "branch", *s->git.branch ? s->git.branch : "none: a commit was checked out");
+        page_fact(d, "branch", *s->git.branch ? s->git.branch : "none: a commit was checked out");
     if (s->n_dirty) {
         autobuf struct buf list = {0};
         for (size_t i = 0; i < s->n_dirty && i < SUITE_DIRTY_SHOWN; i++)
             buf_printf(&list, "%s%s", i ? ", " : "", s->dirty_files[i]);
         if (s->n_dirty > SUITE_DIRTY_SHOWN)
             buf_printf(&list, " and %zu more", s->n_dirty - SUITE_DIRTY_SHOWN);
-        fact(d, "files that differ from the commit", buf_cstr(&list));
+        page_fact(d, "files that differ from the commit", buf_cstr(&list));
     } else if (*s->git.commit) {
-        fact(d, "files that differ from the commit",
-             s->git.dirty_known ? "none of those that git knows" : "not known");
+        page_fact(d, "files that differ from the commit",
+                  s->git.dirty_known ? "none of those that git knows" : "not known");
     }
     snprintf(text, sizeof text, "%s of %zu file%s", s->digest, s->n_sources,
              s->n_sources == 1 ? "" : "s");
     if (*s->digest)
-        fact(d, "digest of the sources", text);
+        page_fact(d, "digest of the sources", text);
 }
 
 static void add_build(struct document *d, const struct suite *s)
@@ -98,13 +98,13 @@ static void add_build(struct document *d, const struct suite *s)
     page_command(&shown, s, command);
     suite_say_environment(&env, s, &set);
     words_done(&set);
-    fact(d, "build", *command ? buf_cstr(&shown) : "none: the program was there");
+    page_fact(d, "build", *command ? buf_cstr(&shown) : "none: the program was there");
     if (*command) {
         snprintf(text, sizeof text, s->built ? "done, %.1f s" : "skipped", s->build_s);
-        fact(d, "build in this run", text);
+        page_fact(d, "build in this run", text);
     }
-    fact(d, "build environment", env.n ? buf_cstr(&env) : "nothing set by the suite");
-    fact(d, "compiler on the path", s->compiler);
+    page_fact(d, "build environment", env.n ? buf_cstr(&env) : "nothing set by the suite");
+    page_fact(d, "compiler on the path", s->compiler);
 }
 
 static void add_environment(struct document *d, const struct suite *s, const struct workload *w)
@@ -117,22 +117,22 @@ static void add_environment(struct document *d, const struct suite *s, const str
         buf_printf(&shown, "%s%s=%s", i ? " " : "", names.at.at[i], value ? value : "(not set)");
     }
     words_done(&names);
-    fact(d, "environment set by the suite", own.n ? buf_cstr(&own) : "nothing");
+    page_fact(d, "environment set by the suite", own.n ? buf_cstr(&own) : "nothing");
     if (shown.n)
-        fact(d, "other variables, as named in the suite", buf_cstr(&shown));
+        page_fact(d, "other variables, as named in the suite", buf_cstr(&shown));
 }
 
 static void add_host(struct document *d, const struct suite *s)
 {
     char line[320], load[64];
     const struct fingerprint *h = &s->host;
-    fact(d, "machine", fingerprint_line(h, line));
-    fact(d, "fingerprint", h->name);
-    fact(d, "system", h->os);
-    fact(d, "kernel", h->kernel);
+    page_fact(d, "machine", fingerprint_line(h, line));
+    page_fact(d, "fingerprint", h->name);
+    page_fact(d, "system", h->os);
+    page_fact(d, "kernel", h->kernel);
     snprintf(load, sizeof load, "%.2f %.2f %.2f", h->load[0], h->load[1], h->load[2]);
-    fact(d, "load before the run", h->has_load ? load : "");
-    fact(d, "frequency governor, turbo, SMT", "");
+    page_fact(d, "load before the run", h->has_load ? load : "");
+    page_fact(d, "frequency governor, turbo, SMT", "");
     struct document_block *b = &d->blocks.at[d->blocks.n - 1];
     autofree char *three = mem_printf("%s, %s, %s", h->governor, h->turbo, h->smt);
     b->cells.n--;
@@ -140,27 +140,28 @@ static void add_host(struct document *d, const struct suite *s)
     if (conf_has(&s->conf, "", "publish.host", "full")) {
         char name[256] = "";
         gethostname(name, sizeof name - 1);
-        fact(d, "name of the machine", name);
+        page_fact(d, "name of the machine", name);
     }
 }
 
-static void add_provenance(struct document *d, const struct suite *s, const struct suite_result *r)
+static void page_add_provenance(struct document *d, const struct suite *s,
+                                const struct suite_result *r)
 {
     char when[64];
     document_heading(d, "Where it comes from");
     document_table(d, facts, 2);
     page_time(s->time_s, when, sizeof when);
-    fact(d, "time", when);
-    add_source(d, s);
+    page_fact(d, "time", when);
+    page_add_source(d, s);
     autobuf struct buf line = {0};
     page_command(&line, s, r->workload.line);
-    fact(d, "command", buf_cstr(&line));
+    page_fact(d, "command", buf_cstr(&line));
     if (*r->workload.input)
-        fact(d, "standard input", r->workload.input);
+        page_fact(d, "standard input", r->workload.input);
     add_environment(d, s, &r->workload);
-    fact(d, "memory layout", r->workload.fixed_layout ? "the same in every run" : "random");
+    page_fact(d, "memory layout", r->workload.fixed_layout ? "the same in every run" : "random");
     if (*conf_text(&s->conf, "", "determinism.cpus"))
-        fact(d, "CPUs", conf_text(&s->conf, "", "determinism.cpus"));
+        page_fact(d, "CPUs", conf_text(&s->conf, "", "determinism.cpus"));
     add_build(d, s);
     add_host(d, s);
 }
@@ -198,7 +199,7 @@ static void add_sampling(struct document *d, const struct suite_result *r)
     fact_of(d, p, FACT_EVENT);
     fact_of(d, p, FACT_RATE_HZ);
     fact_of(d, p, FACT_RATE_ACHIEVED_HZ);
-    fact(d, "samples", units_count(n, (uint64_t)r->report.quality.samples));
+    page_fact(d, "samples", units_count(n, (uint64_t)r->report.quality.samples));
     fact_of(d, p, FACT_LOST);
     fact_of(d, p, FACT_UNFINISHED);
     fact_of(d, p, META_UNNAMED_SHARE);
@@ -353,7 +354,7 @@ static void add_rules(struct document *d, const struct suite_result *r)
 /* --- how to go on --- */
 
 /* Without what may be a secret. */
-static void add_value(struct buf *b, const struct suite *s, const struct conf_value *v)
+static void page_add_value(struct buf *b, const struct suite *s, const struct conf_value *v)
 {
     if (strcmp(v->key->key, "env") != 0) {
         bool secret = strcmp(v->key->key, "command") == 0 && !shows_arguments(s);
@@ -377,7 +378,7 @@ static void add_overruled(struct buf *b, const struct suite *s, const char *work
             continue;
         autobuf struct buf word = {0};
         buf_printf(&word, "%s.%s%s%s=", v->key->section, v->name, *v->name ? "." : "", v->key->key);
-        add_value(&word, s, v);
+        page_add_value(&word, s, v);
         buf_str(b, " \\\n    --set ");
         words_quote(b, buf_cstr(&word));
     }
@@ -428,6 +429,6 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
     add_findings(d, "Thread errors (helgrind)", &r->helgrind);
     if (r->recordings.n)
         add_sampling(d, r);
-    add_provenance(d, s, r);
+    page_add_provenance(d, s, r);
     add_reading(d, s, r);
 }

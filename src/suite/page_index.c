@@ -14,7 +14,7 @@
 
 enum { CHANGES_SHOWN = 5, SUMMARY_ROWS = 12, NOTE_BYTES = 160 };
 
-static void cell(struct document *d, const char *text)
+static void index_cell(struct document *d, const char *text)
 {
     document_cell(d, text_of(text), 0);
 }
@@ -57,12 +57,12 @@ static void add_changes(struct document *d, const struct diff *f, bool beside)
     for (size_t i = 0; i < n && i < CHANGES_SHOWN; i++) {
         char text[64];
         snprintf(text, sizeof text, "%.1f%%", 100 * list[i]->self.before);
-        cell(d, text);
+        index_cell(d, text);
         snprintf(text, sizeof text, "%.1f%%", 100 * list[i]->self.after);
-        cell(d, text);
+        index_cell(d, text);
         snprintf(text, sizeof text, "%+.1f points", diff_points(&list[i]->self));
-        cell(d, text);
-        cell(d, list[i]->self.proven && beside ? "yes" : "no");
+        index_cell(d, text);
+        index_cell(d, list[i]->self.proven && beside ? "yes" : "no");
         text_cell(d, diff_name(f, list[i]));
     }
 }
@@ -169,7 +169,7 @@ double page_median(const struct series *s, enum measure m)
 static void number_cell(struct document *d, double value, const char *unit)
 {
     char text[UNITS_MAX];
-    cell(d, isnan(value) ? "-" : units_scaled(text, value, unit));
+    index_cell(d, isnan(value) ? "-" : units_scaled(text, value, unit));
 }
 
 static void hottest_cell(struct document *d, const struct suite_result *r)
@@ -182,26 +182,26 @@ static void hottest_cell(struct document *d, const struct suite_result *r)
         buf_printf(&b, "%.*s, ", TEXT_ARG(name));
         insight_share(&b, &share);
     }
-    cell(d, b.n ? buf_cstr(&b) : "-");
+    index_cell(d, b.n ? buf_cstr(&b) : "-");
 }
 
-static void add_row(struct document *d, const struct suite_result *r, const char *ending)
+static void index_add_row(struct document *d, const struct suite_result *r, const char *ending)
 {
     uint64_t cpu_ns;
     char n[UNITS_MAX];
     autofree char *page = mem_printf("%s.%s", r->workload.name, ending);
     bool known = r->recordings.n &&
                  meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns);
-    cell(d, r->workload.name);
-    cell(d, suite_outcome_names[r->outcome]);
+    index_cell(d, r->workload.name);
+    index_cell(d, suite_outcome_names[r->outcome]);
     number_cell(d, known ? (double)cpu_ns : NAN, "nanoseconds");
     number_cell(d, page_median(r->bench, MEASURE_TIME), "nanoseconds");
-    cell(d, r->has_report ? units_count(n, (uint64_t)r->report.quality.samples) : "-");
+    index_cell(d, r->has_report ? units_count(n, (uint64_t)r->report.quality.samples) : "-");
     hottest_cell(d, r);
     document_cell_link(d, text_of(page), page);
 }
 
-static void add_head(struct document *d, const struct suite *s)
+static void index_add_head(struct document *d, const struct suite *s)
 {
     char when[64], line[320];
     page_time(s->time_s, when, sizeof when);
@@ -214,10 +214,10 @@ static void add_head(struct document *d, const struct suite *s)
 
 void page_index(struct document *d, const struct suite *s, const char *ending)
 {
-    add_head(d, s);
+    index_add_head(d, s);
     document_table(d, index_columns, sizeof index_columns / sizeof *index_columns);
     for (size_t i = 0; i < s->results.n; i++)
-        add_row(d, &s->results.at[i], ending);
+        index_add_row(d, &s->results.at[i], ending);
     if (s->has_scaling)
         check_add_growth(d, &s->scaling);
     for (size_t i = 0; i < s->results.n; i++) {

@@ -12,7 +12,7 @@
 enum { FUNCTIONS_MAX = 200 };
 
 /* An empty text is not known either. */
-static void put_str(struct json *j, const char *key, const char *value)
+static void receipt_put_str(struct json *j, const char *key, const char *value)
 {
     json_put_str(j, key, value && *value ? value : NULL);
 }
@@ -21,7 +21,7 @@ static void put_str(struct json *j, const char *key, const char *value)
 static void put_path(struct json *j, const char *key, const char *value)
 {
     char shown[2000];
-    put_str(j, key, page_shorten(value, shown, sizeof shown));
+    receipt_put_str(j, key, page_shorten(value, shown, sizeof shown));
 }
 
 static void put_meta(struct json *j, const char *key, const struct meta *m)
@@ -67,15 +67,15 @@ static void put_functions(struct json *j, const struct flat *f)
     json_close(j, ']');
 }
 
-static void put_insights(struct json *j, const struct insights *in)
+static void receipt_put_insights(struct json *j, const struct insights *in)
 {
     json_key(j, "insights");
     json_open(j, '[');
     for (size_t i = 0; i < in->at.n; i++) {
         json_open(j, '{');
-        put_str(j, "rule", in->at.at[i].rule->id);
-        put_str(j, "evidence", in->at.at[i].evidence);
-        put_str(j, "advice", in->at.at[i].advice);
+        receipt_put_str(j, "rule", in->at.at[i].rule->id);
+        receipt_put_str(j, "evidence", in->at.at[i].evidence);
+        receipt_put_str(j, "advice", in->at.at[i].advice);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -103,7 +103,7 @@ static void put_recordings(struct json *j, const struct suite_result *r)
     json_open(j, '[');
     for (size_t i = 0; i < r->recordings.n; i++) {
         json_open(j, '{');
-        put_str(j, "file", r->recordings.at[i].file);
+        receipt_put_str(j, "file", r->recordings.at[i].file);
         put_stream(j, &r->recordings.at[i].selection);
         put_meta(j, "meta", &r->recordings.at[i].profile->meta);
         json_close(j, '}');
@@ -112,12 +112,12 @@ static void put_recordings(struct json *j, const struct suite_result *r)
     if (!r->has_report)
         return;
     put_functions(j, r->report.functions);
-    put_insights(j, &r->report.insights);
+    receipt_put_insights(j, &r->report.insights);
 }
 
 /* --- runs --- */
 
-static void put_values(struct json *j, const struct series *s, enum measure m)
+static void receipt_put_values(struct json *j, const struct series *s, enum measure m)
 {
     autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
     size_t n = series_values(s, m, values);
@@ -149,7 +149,7 @@ static void put_series(struct json *j, const char *key, const struct series *s)
     }
     json_open(j, '{');
     for (int m = 0; m < MEASURES; m++)
-        put_values(j, s, (enum measure)m);
+        receipt_put_values(j, s, (enum measure)m);
     json_close(j, '}');
 }
 
@@ -166,11 +166,11 @@ static void put_check(struct json *j, const struct suite_result *r)
     for (size_t i = 0; i < r->check.results.n; i++) {
         const struct check_result *c = &r->check.results.at[i];
         json_open(j, '{');
-        put_str(j, "rule", c->rule->text);
-        put_str(j, "verdict", check_verdict_names[c->verdict]);
-        put_str(j, "expected", c->expected);
-        put_str(j, "observed", c->observed);
-        put_str(j, "why", c->why);
+        receipt_put_str(j, "rule", c->rule->text);
+        receipt_put_str(j, "verdict", check_verdict_names[c->verdict]);
+        receipt_put_str(j, "expected", c->expected);
+        receipt_put_str(j, "observed", c->observed);
+        receipt_put_str(j, "why", c->why);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -185,7 +185,7 @@ static void put_compared(struct json *j, const char *key, bool known, const stru
         return;
     }
     json_open(j, '{');
-    put_str(j, "verdict", verdict_names[p->verdict]);
+    receipt_put_str(j, "verdict", verdict_names[p->verdict]);
     json_put_number(j, "ratio", p->ratio);
     json_put_number(j, "low", p->interval.low);
     json_put_number(j, "high", p->interval.high);
@@ -204,13 +204,13 @@ static void put_comparison(struct json *j, const struct suite *s, const struct s
         return;
     }
     json_open(j, '{');
-    put_str(j, "baseline", s->against);
+    receipt_put_str(j, "baseline", s->against);
     for (int i = 0; i < COMPARISONS; i++)
         put_compared(j, keys[i], r->has_compared[i], &r->compared[i]);
-    put_str(j, "unlike", r->unlike);
+    receipt_put_str(j, "unlike", r->unlike);
     if (r->diff)
-        put_str(j, "recordings", diff_verdict_names[r->diff->verdict]);
-    put_str(j, "culprit", r->culprit);
+        receipt_put_str(j, "recordings", diff_verdict_names[r->diff->verdict]);
+    receipt_put_str(j, "culprit", r->culprit);
     json_close(j, '}');
 }
 
@@ -229,7 +229,7 @@ static void put_absent(struct json *j, const struct suite_result *r)
     json_open(j, '{');
     for (int i = 0; i < COLLECTS; i++)
         if (r->absent[i])
-            put_str(j, collect_names[i], r->absent[i]);
+            receipt_put_str(j, collect_names[i], r->absent[i]);
     json_close(j, '}');
 }
 
@@ -238,9 +238,9 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     autobuf struct buf line = {0};
     page_command(&line, s, r->workload.line);
     json_open(j, '{');
-    put_str(j, "name", r->workload.name);
-    put_str(j, "outcome", suite_outcome_names[r->outcome]);
-    put_str(j, "failure", r->failure);
+    receipt_put_str(j, "name", r->workload.name);
+    receipt_put_str(j, "outcome", suite_outcome_names[r->outcome]);
+    receipt_put_str(j, "failure", r->failure);
     put_path(j, "command", buf_cstr(&line));
     json_put_number(j, "size", r->workload.size > 0 ? r->workload.size : NAN);
     put_recordings(j, r);
@@ -248,8 +248,8 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     put_series(j, "instructions", r->instructions);
     put_check(j, r);
     put_comparison(j, s, r);
-    put_str(j, "simd", r->simd_line);
-    put_str(j, "cache_file", r->cache_file);
+    receipt_put_str(j, "simd", r->simd_line);
+    receipt_put_str(j, "cache_file", r->cache_file);
     if (r->has_cache_report)
         report_put_misses(j, &r->misses_report);
     put_findings(j, "memcheck_findings", &r->memcheck);
@@ -271,8 +271,8 @@ static void put_build(struct json *j, const struct suite *s)
     put_path(j, "environment", buf_cstr(&env));
     json_put_bool(j, "done", s->built);
     json_put_number(j, "seconds", s->build_s);
-    put_str(j, "compiler", s->compiler);
-    put_str(j, "sources_digest", s->digest);
+    receipt_put_str(j, "compiler", s->compiler);
+    receipt_put_str(j, "sources_digest", s->digest);
     json_close(j, '}');
 }
 
@@ -298,11 +298,11 @@ void page_receipt(FILE *out, const struct suite *s)
 {
     struct json j = {.out = out};
     json_open(&j, '{');
-    put_str(&j, "kelvin", KELVIN_VERSION);
-    put_str(&j, "project", s->project);
+    receipt_put_str(&j, "kelvin", KELVIN_VERSION);
+    receipt_put_str(&j, "project", s->project);
     json_key(&j, "time");
     json_int(&j, s->time_s);
-    put_str(&j, "outcome", suite_outcome_names[suite_outcome(s)]);
+    receipt_put_str(&j, "outcome", suite_outcome_names[suite_outcome(s)]);
     put_meta(&j, "meta", &s->series.meta);
     put_dirty(&j, s);
     put_build(&j, s);

@@ -4,7 +4,7 @@
 #include "source/import.h"
 #include "view/export/export.h"
 
-static int read_profile(const char *file, struct profile **ret, struct err *err)
+static int pool_read_profile(const char *file, struct profile **ret, struct err *err)
 {
     struct import im;
     int rc = import_file(&im, file, &(struct import_opts){.addresses = true}, ret, err);
@@ -23,7 +23,7 @@ int pool_add(struct pool *p, const char *file, const struct record_facts *facts,
     if (p->runs == 1 && p->samples >= p->enough)
         return 0;
     if (facts->samples)
-        rc = read_profile(file, &next, err);
+        rc = pool_read_profile(file, &next, err);
     if (rc == 0 && next && p->profile)
         rc = profile_append(p->profile, next, err);
     else if (rc == 0 && next) {

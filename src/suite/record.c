@@ -97,7 +97,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
 
 /* --- is it good enough --- */
 
-static double percent(uint64_t part, uint64_t whole)
+static double record_percent_of(uint64_t part, uint64_t whole)
 {
     return whole ? 100 * (double)part / (double)whole : 0;
 }
@@ -111,14 +111,14 @@ static bool is_over(struct record_facts *f, enum record_gate gate, double is, do
     return true;
 }
 
-static bool judge(struct record_facts *f, const struct record_opts *o)
+static bool record_judge(struct record_facts *f, const struct record_opts *o)
 {
     uint64_t unfinished = f->samples - f->ends[UNWIND_WHOLE] - f->ends[UNWIND_GUESSED];
     if (f->samples < (uint64_t)o->min_samples)
         f->gate = GATE_FEW;
     if (o->strict) {
-        is_over(f, GATE_LOST, percent(f->lost, f->lost + f->samples), STRICT_LOST);
-        is_over(f, GATE_UNFINISHED, percent(unfinished, f->samples), STRICT_UNFINISHED);
+        is_over(f, GATE_LOST, record_percent_of(f->lost, f->lost + f->samples), STRICT_LOST);
+        is_over(f, GATE_UNFINISHED, record_percent_of(unfinished, f->samples), STRICT_UNFINISHED);
         is_over(f, GATE_UNNAMED, 100 * f->unnamed_share, STRICT_UNNAMED);
     }
     return f->gate == GATE_GOOD;
@@ -154,8 +154,8 @@ static struct selection select_tally(const struct recorder *r, const struct stre
 }
 
 /* Names, labels, gates, and the file in its place. */
-static int finish(struct recorder *r, const struct record_opts *o, struct record_facts *f,
-                  struct err *err)
+static int record_finish(struct recorder *r, const struct record_opts *o, struct record_facts *f,
+                         struct err *err)
 {
     struct symbolize_opts names = {
         .locate = processes_locate, .locate_arg = r->processes, .owner = processes_owner};
@@ -168,7 +168,7 @@ static int finish(struct recorder *r, const struct record_opts *o, struct record
     f->unnamed_share = q.unnamed_share;
     find_top(f, &all);
     tally_free_stream(tally);
-    bool good = judge(f, o);
+    bool good = record_judge(f, o);
     if (!good && !o->allow_partial)
         return 0;
     if (!good)
@@ -207,7 +207,7 @@ static int finish_file(struct recorder *r)
 {
     struct record_facts facts = {0};
     struct err err;
-    return finish(r, job_of(r)->opts, &facts, &err) == 0 ? 0 : 1;
+    return record_finish(r, job_of(r)->opts, &facts, &err) == 0 ? 0 : 1;
 }
 
 static int next_file(struct recorder *r, struct err *err)
@@ -294,7 +294,7 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         rc = recorder_run(r, err);
         fill_facts(ret, r);
         if (rc == 0)
-            rc = finish(r, opts, ret, err);
+            rc = record_finish(r, opts, ret, err);
         ret->saved_samples = r->saved_samples;
         ret->part_left = rc != 0 && r->saved_samples && partfile_is_there(&r->part);
         snprintf(ret->part, sizeof ret->part, "%s", ret->part_left ? r->part.path : "");

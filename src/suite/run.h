@@ -3,6 +3,21 @@
  *
  * Fill in `opts` and `suite.conf` (conf_read()), be in the folder of the suite file, then
  * run_suite(). What is going on is told by the callbacks of `opts`; nothing is printed here.
+ *
+ * Each phase (run*.c) fills `struct suite`, and pages are made from that at the end (page.h).
+ * Faults have codes, to which src/cmd/run.c adds the option that could help. A failure in one
+ * workload is noted there and the others go on. What was asked for and could not be had makes a run
+ * incomplete, which is no result; the key `optional` says what may be absent.
+ *
+ * Workloads run as they are, recorded by record_take() in a process of its own, whose facts come
+ * over a pipe: a crash there costs a workload only.
+ *
+ * Baselines keep the program, and the two take turns (run_beside.c), recordings too: times of
+ * another hour say more about the hour. Counts of instructions need no such thing, and by function
+ * they name the one that grew. The turns go on until the gate is decided, by wall time or by CPU
+ * time, as in `kelvin bench`: a fixed number of runs would end undecided on a restless machine. The
+ * look at which they stopped is part of the verdict's risk. Names of baselines become paths, so
+ * only plain ones are taken.
  */
 #pragma once
 #include "suite/suite.h"

@@ -1,7 +1,6 @@
 /* run_host.c - the first phase of a run: on what machine, from what sources. */
 #include "host/ask.h"
 #include "suite/exec.h"
-#include "suite/judge.h"
 #include "suite/run_inner.h"
 
 static void note_compiler(struct suite *s)
@@ -22,9 +21,9 @@ static void warn(struct suite *s, char *text)
 static void look_at_host(struct suite *s)
 {
     const struct fingerprint *h = &s->host;
-    if (judge_is_busy(h))
-        warn(s, mem_printf("load is %.1f on %d CPUs: other programs take part in what is measured",
-                           h->load[0], h->cpus_usable));
+    char *busy = fingerprint_busy(h);
+    if (busy)
+        warn(s, busy);
     if (strcmp(h->governor, "performance") != 0 && strcmp(h->governor, FINGERPRINT_UNKNOWN) != 0)
         warn(s, mem_printf("the CPU's frequency is governed by '%s': 'cpupower frequency-set -g "
                            "performance' steadies it",

@@ -62,7 +62,7 @@ static void add_series(struct history_run *h, const struct series *s, enum measu
                        known ? sum.median_interval.high : NAN);
 }
 
-static void add_functions(struct history_run *h, const struct flat *f)
+static void run_publish_add_functions(struct history_run *h, const struct flat *f)
 {
     enum { MOST = 200 };
     uint32_t rows[MOST];
@@ -103,7 +103,7 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     add_cache(&h, w);
     if (w->has_report) {
         history_add_metric(&h, "samples", (double)w->report.quality.samples, NAN, NAN);
-        add_functions(&h, w->report.functions);
+        run_publish_add_functions(&h, w->report.functions);
     }
     int rc = history_add(store, &h, err);
     history_run_done(&h);
@@ -111,7 +111,7 @@ static int remember_workload(struct run *r, struct store *store, const struct su
 }
 
 /* A history that cannot be written is told, and costs no more than itself. */
-static void remember(struct run *r)
+static void run_publish_remember(struct run *r)
 {
     const char *path = conf_text(&r->suite.conf, "", "history.store");
     struct store *store;
@@ -163,6 +163,6 @@ int run_publish(struct run *r, struct err *err)
         return -1;
     if (good)
         folder_remove(failed); /* of a run before: it is not what is now */
-    remember(r);
+    run_publish_remember(r);
     return 0;
 }

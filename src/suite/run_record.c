@@ -60,7 +60,8 @@ struct take {
 };
 
 /* Only the command is kept to its CPUs: the recorder must not take time from it there. */
-static void add_command(struct words *to, const struct words *argv, const struct words *cpus)
+static void run_record_add_command(struct words *to, const struct words *argv,
+                                   const struct words *cpus)
 {
     autofree char *list = run_join_cpus(cpus);
     const char *pinned[] = {"taskset", "-c", list};
@@ -149,7 +150,7 @@ static int record_run(struct run *r, const struct take *t, struct recorded *ret,
                  .args = args,
                  .n_args = 2}};
     snprintf(rate, sizeof rate, "%ld", w->rate_hz);
-    add_command(&j.command, t->argv, &cpus);
+    run_record_add_command(&j.command, t->argv, &cpus);
     struct exec_opts o = run_exec_opts(r, t->w);
     int rc = run_recorder(r, &j, &o, ret, err);
     words_done(&j.command);

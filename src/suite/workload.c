@@ -54,7 +54,8 @@ static bool is_input(const struct conf *c, const char *name)
     return false;
 }
 
-static int add_value(struct buf *b, const struct conf *c, const char *name, struct err *err)
+static int workload_add_value(struct buf *b, const struct conf *c, const char *name,
+                              struct err *err)
 {
     if (strcmp(name, "seed") == 0)
         buf_str(b, conf_text(c, "", "determinism.seed"));
@@ -76,7 +77,7 @@ static size_t name_bytes(const char *at)
     return at[n + 1] == '}' ? n : 0;
 }
 
-static int expand(struct buf *b, const struct conf *c, const char *text, struct err *err)
+static int workload_expand(struct buf *b, const struct conf *c, const char *text, struct err *err)
 {
     for (; *text; text++) {
         size_t n = *text == '{' ? name_bytes(text) : 0;
@@ -85,7 +86,7 @@ static int expand(struct buf *b, const struct conf *c, const char *text, struct 
             continue;
         }
         autofree char *name = mem_strndup(text + 1, n);
-        if (add_value(b, c, name, err) != 0)
+        if (workload_add_value(b, c, name, err) != 0)
             return -1;
         text += n + 1;
     }
@@ -135,7 +136,7 @@ static int build_command(struct workload *w, const struct conf *c, struct err *e
     struct err why;
     if (!*command)
         return err_set(err, EXIT_ERROR, "workload '%s' has no command", w->name);
-    int rc = expand(&line, c, command, &why);
+    int rc = workload_expand(&line, c, command, &why);
     w->line = mem_strdup(buf_cstr(&line));
     if (rc == 0)
         rc = workload_split(&w->argv, w->line, w->shell, &why);

@@ -56,7 +56,7 @@ static void take_start(struct aliases *a, const struct elfsyms *s, const struct 
     at->start = symbol->start;
 }
 
-static int by_start(const void *a, const void *b, void *list)
+static int alias_by_start(const void *a, const void *b, void *list)
 {
     const struct alias *x = (struct alias *)list + *(const uint32_t *)a;
     const struct alias *y = (struct alias *)list + *(const uint32_t *)b;
@@ -69,7 +69,7 @@ static void sort_known(struct aliases *a)
         if (a->list.at[i].known && !a->list.at[i].several)
             *vec_push(&a->by_start) = i;
     if (a->by_start.n)
-        qsort_r(a->by_start.at, a->by_start.n, sizeof *a->by_start.at, by_start, a->list.at);
+        qsort_r(a->by_start.at, a->by_start.n, sizeof *a->by_start.at, alias_by_start, a->list.at);
 }
 
 /* Offer SYMBOL to the names that stand for its address; the first of them keeps the best. */
@@ -127,7 +127,7 @@ static struct function_id renamed(struct aliases *a, const struct elfsyms *s, st
     return profile_add_function(l->p, &f);
 }
 
-static void rename_all(struct aliases *a, const struct elfsyms *s, struct lookup *l)
+static void alias_rename_all(struct aliases *a, const struct elfsyms *s, struct lookup *l)
 {
     autofree uint32_t *now = mem_calloc(a->n_functions, sizeof *now);
     for (size_t i = 0; i < l->lines.n; i++) {
@@ -150,7 +150,7 @@ void alias_fold(const struct elfsyms *s, struct lookup *l)
     if (a.by_start.n) {
         each_function(&a, s, take_better);
         share_best(&a);
-        rename_all(&a, s, l);
+        alias_rename_all(&a, s, l);
     }
     intern_done(&a.names);
     vec_done(&a.list);

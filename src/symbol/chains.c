@@ -72,7 +72,8 @@ static bool enter_block(struct walk *w, const struct die_at *at, uint32_t outer)
 }
 
 /* Whether to go into an entry; RET_LINK is what its children are inside of. */
-static bool enter(struct walk *w, const struct die_at *at, uint32_t outer, uint32_t *ret_link)
+static bool chains_enter(struct walk *w, const struct die_at *at, uint32_t outer,
+                         uint32_t *ret_link)
 {
     *ret_link = outer;
     switch (at->tag) {
@@ -114,7 +115,7 @@ static void walk_unit(struct walk *w)
         uint32_t outer = at.depth ? w->link_at.at[at.depth - 1] : 0, link = 0;
         if (!at.children && at.tag != DW_TAG_subprogram && at.tag != DW_TAG_inlined_subroutine)
             continue;
-        if (at.depth >= DEPTH_LIMIT || !enter(w, &at, outer, &link)) {
+        if (at.depth >= DEPTH_LIMIT || !chains_enter(w, &at, outer, &link)) {
             dies_skip_children(&w->dies);
             continue;
         }

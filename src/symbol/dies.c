@@ -38,7 +38,7 @@ static uint64_t take_leb(struct dies *d)
     return 0;
 }
 
-static void step(struct dies *d, uint64_t bytes)
+static void dies_skip(struct dies *d, uint64_t bytes)
 {
     if ((uint64_t)(d->end - d->at) < bytes)
         d->over = true;
@@ -125,17 +125,17 @@ static void step_form(struct dies *d, unsigned form)
         step_string(d);
         return;
     case DW_FORM_block1:
-        step(d, take_uint(d, 1));
+        dies_skip(d, take_uint(d, 1));
         return;
     case DW_FORM_block2:
-        step(d, take_uint(d, 2));
+        dies_skip(d, take_uint(d, 2));
         return;
     case DW_FORM_block4:
-        step(d, take_uint(d, 4));
+        dies_skip(d, take_uint(d, 4));
         return;
     case DW_FORM_block:
     case DW_FORM_exprloc:
-        step(d, take_leb(d));
+        dies_skip(d, take_leb(d));
         return;
     default:
         d->over = true; /* a form we do not know: no way to tell where the next one starts */
@@ -148,7 +148,7 @@ static void step_indirect(struct dies *d)
     unsigned form = (unsigned)take_leb(d);
     int bytes = fixed_bytes(d, form);
     if (bytes >= 0)
-        step(d, (uint64_t)bytes);
+        dies_skip(d, (uint64_t)bytes);
     else
         step_form(d, form);
 }
@@ -289,7 +289,7 @@ static void step_attributes(struct dies *d, const struct dies_shape *shape)
 {
     const struct dies_step *s = d->steps.at + shape->first_step;
     for (uint32_t i = 0; i < shape->n_steps && !d->over; i++) {
-        step(d, s[i].fixed_bytes);
+        dies_skip(d, s[i].fixed_bytes);
         if (s[i].form == DW_FORM_indirect)
             step_indirect(d);
         else if (s[i].form)

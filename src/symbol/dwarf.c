@@ -87,7 +87,7 @@ static int by_unit(const void *a, const void *b)
 
 /* --- what a function is called --- */
 
-static uint32_t number_of(Dwarf_Attribute *attr)
+static uint32_t dwarf_number_of(Dwarf_Attribute *attr)
 {
     Dwarf_Word value = 0;
     return dwarf_formudata(attr, &value) == 0 && value <= INT32_MAX ? (uint32_t)value : 0;
@@ -114,7 +114,7 @@ static struct linetable *table_of(struct dwarf *d, Dwarf_CU *cu)
 }
 
 /* File number NUMBER of the unit CU, as a whole path; 0 where not known. */
-static struct str_id file_of(struct dwarf *d, Dwarf_CU *cu, uint32_t number)
+static struct str_id dwarf_file_of(struct dwarf *d, Dwarf_CU *cu, uint32_t number)
 {
     struct linetable *t = table_of(d, cu);
     /* A split unit without a table of its own uses that of the file it was split from. */
@@ -183,7 +183,7 @@ static struct function describe_in_scope(struct dwarf *d, Dwarf_Die *die, const 
     return (struct function){.name = lookup_add_name(d->l, buf_text(&whole))};
 }
 
-static struct known_function describe(struct dwarf *d, Dwarf_Die *die, const void *entry)
+static struct known_function dwarf_describe(struct dwarf *d, Dwarf_Die *die, const void *entry)
 {
     struct known_function f = {.entry = entry};
     struct function shown = {0};
@@ -198,10 +198,10 @@ static struct known_function describe(struct dwarf *d, Dwarf_Die *die, const voi
         shown = describe_in_scope(d, die, name);
     f.name = shown.name;
     f.system_name = shown.system_name;
-    uint32_t file = number_of(dwarf_attr_integrate(die, DW_AT_decl_file, &attr));
+    uint32_t file = dwarf_number_of(dwarf_attr_integrate(die, DW_AT_decl_file, &attr));
     if (file)
-        f.file = file_of(d, attr.cu, file);
-    f.line = number_of(dwarf_attr_integrate(die, DW_AT_decl_line, &attr));
+        f.file = dwarf_file_of(d, attr.cu, file);
+    f.line = dwarf_number_of(dwarf_attr_integrate(die, DW_AT_decl_line, &attr));
     return f;
 }
 
@@ -219,7 +219,7 @@ static const void *entry_of(Dwarf_Die *die)
     return die->addr;
 }
 
-static struct known_function function_of(struct dwarf *d, Dwarf_Die *die)
+static struct known_function dwarf_function_of(struct dwarf *d, Dwarf_Die *die)
 {
     const void *entry = entry_of(die);
     uint32_t hash = hash_pair((uint32_t)(uintptr_t)entry, (uint32_t)((uintptr_t)entry >> 32));
@@ -228,7 +228,7 @@ static struct known_function function_of(struct dwarf *d, Dwarf_Die *die)
             return d->functions.at[i];
     }
     idmap_add(&d->function_map, hash, (uint32_t)d->functions.n);
-    struct known_function f = describe(d, die, entry);
+    struct known_function f = dwarf_describe(d, die, entry);
     *vec_push(&d->functions) = f;
     return f;
 }
@@ -247,9 +247,9 @@ static struct place place_of_call(struct dwarf *d, Dwarf_Die *inlined)
     Dwarf_Attribute attr;
     struct place place = {0};
     if (dwarf_attr(inlined, DW_AT_call_file, &attr))
-        place.file = file_of(d, attr.cu, number_of(&attr));
-    place.line = number_of(dwarf_attr(inlined, DW_AT_call_line, &attr));
-    place.column = number_of(dwarf_attr(inlined, DW_AT_call_column, &attr));
+        place.file = dwarf_file_of(d, attr.cu, dwarf_number_of(&attr));
+    place.line = dwarf_number_of(dwarf_attr(inlined, DW_AT_call_line, &attr));
+    place.column = dwarf_number_of(dwarf_attr(inlined, DW_AT_call_column, &attr));
     return place;
 }
 
@@ -281,11 +281,11 @@ static void name_pc(struct dwarf *d, struct unit *u, size_t i, size_t to)
 {
     struct place place = {.line = u->lines[i].line, .column = u->lines[i].column};
     if (u->lines[i].known)
-        place.file = file_of(d, u->cu, u->lines[i].file);
+        place.file = dwarf_file_of(d, u->cu, u->lines[i].file);
     VEC(struct line) chain = {0};
     for (uint32_t link = u->chains.innermost[i]; link;) {
         struct chain_link *at = &u->chains.links.at[link];
-        struct known_function known = function_of(d, &at->die);
+        struct known_function known = dwarf_function_of(d, &at->die);
         *vec_push(&chain) = make_line(d, &known, &place);
         link = at->outer;
         if (link)

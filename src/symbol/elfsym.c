@@ -171,7 +171,7 @@ static int by_worth(const void *a, const void *b, void *symbols)
     return elfsyms_compare(symbols, x, y);
 }
 
-static void set_name(struct lookup *l, size_t i, const struct function *f)
+static void elfsym_set_name(struct lookup *l, size_t i, const struct function *f)
 {
     if (l->found[i].n_lines)
         lookup_rename(l, i, f);
@@ -194,7 +194,7 @@ static void name_sized(const struct elfsyms *s, struct lookup *l, struct cover *
         if (!f.name.i)
             continue;
         for (; i < l->n; i = cover_take(free_pcs, i, end))
-            set_name(l, i, &f);
+            elfsym_set_name(l, i, &f);
     }
     vec_done(&list);
 }
@@ -246,7 +246,7 @@ static void name_unsized(const struct elfsyms *s, struct lookup *l)
             continue;
         struct function f = elfsyms_describe(s, l, n);
         if (f.name.i)
-            set_name(l, i, &f);
+            elfsym_set_name(l, i, &f);
     }
 }
 

@@ -13,6 +13,10 @@
  * Of several public names for one address the one with fewer underscores in front is shown, then
  * the shorter, then the first by alphabet: "write" and not "__write". Of several local names the
  * longer, as perf does: "__memmove_avx_unaligned_erms" and not "__memcpy_avx_unaligned_erms".
+ *
+ * Variants of a public function that the loader chooses from are not public. They are
+ * "__memmove_avx_unaligned_erms" where debug symbols know them, else a place
+ * ("[libc.so.6+0x152a80]").
  */
 #pragma once
 #include "symbol/lookup.h"

@@ -47,7 +47,7 @@ void enclosing_done(struct enclosing *s)
 }
 
 /* The innermost scope around OFFSET, index + 1; the entry at OFFSET is not around itself. */
-static uint32_t find(const struct enclosing *s, Dwarf_Off offset)
+static uint32_t enclosing_find(const struct enclosing *s, Dwarf_Off offset)
 {
     size_t low = 0, high = s->at.n;
     while (low < high) {
@@ -64,7 +64,7 @@ static uint32_t find(const struct enclosing *s, Dwarf_Off offset)
 }
 
 /* Append a scope's name. True if it is the whole name, with all that is around it. */
-static bool add_name(struct buf *ret, Dwarf_Die *die)
+static bool enclosing_add_name(struct buf *ret, Dwarf_Die *die)
 {
     Dwarf_Attribute attr;
     const char *symbol = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
@@ -84,12 +84,13 @@ void enclosing_prefix(const struct enclosing *s, Dwarf_Die *die, struct buf *ret
     size_t n = 0;
     Dwarf *dw = dwarf_cu_getdwarf(s->cu);
     autobuf struct buf names = {0};
-    for (uint32_t i = find(s, dwarf_dieoffset(die)); i && n < DEPTH_MAX; i = s->at.at[i - 1].outer)
+    for (uint32_t i = enclosing_find(s, dwarf_dieoffset(die)); i && n < DEPTH_MAX;
+         i = s->at.at[i - 1].outer)
         if (dwarf_offdie(dw, s->at.at[i - 1].start, &around[n]))
             n++;
     for (size_t i = n; i-- > 0;) {
         size_t before = names.n;
-        bool whole = add_name(&names, &around[i]);
+        bool whole = enclosing_add_name(&names, &around[i]);
         if (whole) { /* what came before is part of it */
             memmove(names.at, names.at + before, names.n - before);
             names.n -= before;

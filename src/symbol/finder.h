@@ -8,6 +8,9 @@
  *     each folder of symbols: by build-id, by path, then any file of that name below it
  *     ~/.debug, where perf keeps copies of what it recorded
  *     separate debug files: the folders of symbols, /usr/lib/debug, ~/.debug, servers
+ *
+ * Servers are asked only if the user's environment names any. Modules without names are listed with
+ * the reason (symbolize_missing()), so that a comparison can know that one side has no names.
  */
 #pragma once
 #include "base/vec.h"

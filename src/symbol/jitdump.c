@@ -53,7 +53,7 @@ bool jitdump_is(struct text path, uint64_t *ret_pid)
 /* --- reading --- */
 
 /* The header: 0 if the file is of this machine and of process PID. Steps behind it. */
-static int read_header(FILE *in, uint64_t pid)
+static int jitdump_read_header(FILE *in, uint64_t pid)
 {
     uint32_t h[HEADER_BYTES / 4];
     if (fread(h, sizeof h, 1, in) != 1)
@@ -67,7 +67,7 @@ static int read_header(FILE *in, uint64_t pid)
 }
 
 /* A NUL-terminated string. One that is cut by the end is taken as far as it goes. */
-static struct text take_string(struct cursor *c)
+static struct text jitdump_take_string(struct cursor *c)
 {
     const uint8_t *start = c->at;
     const uint8_t *nul = memchr(start, 0, cursor_left(c));
@@ -95,7 +95,7 @@ static void take_load(struct dump *d, struct cursor c)
     code.start = cursor_uint(&c, 8);
     uint64_t size = cursor_uint(&c, 8);
     code.index = cursor_uint(&c, 8);
-    struct text name = take_string(&c);
+    struct text name = jitdump_take_string(&c);
     if (c.bad || !name.n || __builtin_add_overflow(code.start, size, &code.end))
         return;
     code.name = intern_add(&d->strings, name);
@@ -132,7 +132,7 @@ static void take_lines(struct dump *d, struct cursor c)
     for (uint64_t n = cursor_uint(&c, 8); n > 0 && cursor_more(&c); n--) {
         struct jit_line line = {.pc = cursor_uint(&c, 8), .line = (uint32_t)cursor_uint(&c, 4)};
         cursor_uint(&c, 4);
-        struct text name = take_string(&c);
+        struct text name = jitdump_take_string(&c);
         if (!text_is(name, "\xff"))
             file = intern_add(&d->strings, name);
         line.file = file;
@@ -236,7 +236,7 @@ int jitdump_name(struct lookup *l, int fd, uint64_t pid)
     autofclose FILE *in = fdopen(fd, "rb");
     if (!in)
         close(fd);
-    if (!in || read_header(in, pid) != 0)
+    if (!in || jitdump_read_header(in, pid) != 0)
         return -1;
     struct dump d = {.in = in};
     intern_init(&d.strings);

@@ -5,7 +5,7 @@
 
 #include <xxhash.h>
 
-static bool read_file(const char *path, struct buf *ret)
+static bool kallcache_read_file(const char *path, struct buf *ret)
 {
     struct reader in;
     struct err err;
@@ -25,9 +25,9 @@ static bool read_file(const char *path, struct buf *ret)
 static bool make_key(struct buf *ret)
 {
     autobuf struct buf boot = {0}, modules = {0};
-    if (!read_file("/proc/sys/kernel/random/boot_id", &boot) || !boot.n)
+    if (!kallcache_read_file("/proc/sys/kernel/random/boot_id", &boot) || !boot.n)
         return false;
-    read_file("/proc/modules", &modules); /* not there in a kernel without modules */
+    kallcache_read_file("/proc/modules", &modules); /* not there in a kernel without modules */
     struct text id = text_trim(buf_text(&boot));
     buf_printf(ret, "# %.*s %016llx\n", TEXT_ARG(id),
                (unsigned long long)XXH3_64bits(modules.n ? modules.at : "", modules.n));
@@ -51,7 +51,7 @@ bool kallcache_read(struct buf *ret)
         return true;
     autobuf struct buf text = {0};
     ret->n = 0;
-    if (!read_file(KALLSYMS_RUNNING, &text) || is_hidden(&text))
+    if (!kallcache_read_file(KALLSYMS_RUNNING, &text) || is_hidden(&text))
         return false;
     buf_add(ret, key.at, key.n);
     buf_add(ret, text.at, text.n);

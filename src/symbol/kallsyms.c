@@ -42,7 +42,7 @@ static bool better(const struct nearest *old, char type, const char *name)
     return a != b ? a < b : strcmp(name, old->name) < 0;
 }
 
-static void keep(struct nearest *n, uint64_t start, char type, struct text name)
+static void kallsyms_keep(struct nearest *n, uint64_t start, char type, struct text name)
 {
     char copy[NAME_MAX_BYTES];
     size_t length = name.n < sizeof copy ? name.n : sizeof copy - 1;
@@ -65,7 +65,7 @@ static bool take_line(struct lookup *l, struct nearest *nearest, struct text lin
         return false;
     size_t i = lookup_lower_bound(l->pcs, l->n, start);
     if (i < l->n)
-        keep(&nearest[i], start, type.at[0], name);
+        kallsyms_keep(&nearest[i], start, type.at[0], name);
     return true;
 }
 

@@ -22,7 +22,7 @@ static const char *string_at(const Elf_Data *data, uint64_t offset)
     return (const char *)data->d_buf + offset;
 }
 
-static const char *take_string(struct cursor *c)
+static const char *linetable_take_string(struct cursor *c)
 {
     const char *s = (const char *)c->at;
     const uint8_t *nul = cursor_left(c) ? memchr(c->at, 0, cursor_left(c)) : NULL;
@@ -48,9 +48,9 @@ static void take_old_names(struct linetable *t, struct cursor *c)
     const char *name;
     *vec_push(&t->folders) = "";
     *vec_push(&t->files) = (struct linetable_file){NULL, 0}; /* counted from 1 */
-    while (cursor_more(c) && *(name = take_string(c)))
+    while (cursor_more(c) && *(name = linetable_take_string(c)))
         *vec_push(&t->folders) = name;
-    while (cursor_more(c) && *(name = take_string(c))) {
+    while (cursor_more(c) && *(name = linetable_take_string(c))) {
         *vec_push(&t->files) = (struct linetable_file){name, cursor_varint(c)};
         cursor_varint(c); /* time */
         cursor_varint(c); /* size */
@@ -67,7 +67,7 @@ static struct part take_part(const struct linetable *t, struct cursor *c, uint64
 {
     switch (form) {
     case DW_FORM_string:
-        return (struct part){.string = take_string(c)};
+        return (struct part){.string = linetable_take_string(c)};
     case DW_FORM_line_strp:
         return (struct part){.string =
                                  string_at(t->line_strings, cursor_uint(c, (int)t->offset_bytes))};
@@ -240,7 +240,7 @@ static int64_t take_signed(struct cursor *c)
 }
 
 /* A row ends the range of the one before it. */
-static void add_row(struct run *r)
+static void linetable_add_row(struct run *r)
 {
     const struct line_row *row = &r->now;
     if (!r->has_last || row->address < r->last.address)
@@ -267,7 +267,7 @@ static void run_extended(struct run *r, struct cursor *c)
     if (c->bad || !body.n)
         return;
     if (body.at[0] == DW_LNE_end_sequence) {
-        add_row(r);
+        linetable_add_row(r);
         start_sequence(r);
     } else if (body.at[0] == DW_LNE_set_address && body.n <= 9) {
         r->now.address = 0;
@@ -279,7 +279,7 @@ static void run_standard(const struct linetable *t, struct run *r, struct cursor
 {
     switch (op) {
     case DW_LNS_copy:
-        add_row(r);
+        linetable_add_row(r);
         return;
     case DW_LNS_advance_pc:
         r->now.address += cursor_varint(c) * t->instruction_bytes;
@@ -317,7 +317,7 @@ void linetable_find(const struct linetable *t, const uint64_t *pcs, size_t n,
             unsigned special = op - t->opcode_base;
             r.now.address += (uint64_t)(special / t->line_range) * t->instruction_bytes;
             r.now.line += (uint32_t)(t->line_base + (int)(special % t->line_range));
-            add_row(&r);
+            linetable_add_row(&r);
         } else if (op == 0) {
             run_extended(&r, &c);
         } else {

@@ -3,6 +3,9 @@
  *
  * Addresses are sorted and each is there once, so that whoever knows a range of code (a unit, a
  * function, a symbol) finds the addresses in it by binary search and never looks at the others.
+ *
+ * Where ranges overlap by the million, each address is given away once (`struct cover`), or steps
+ * are counted against a budget.
  */
 #pragma once
 #include "model/profile.h"

@@ -16,7 +16,7 @@ bool perfmap_is(struct text path, uint64_t *ret_pid)
 }
 
 /* The whole of FD, which is taken over. */
-static int read_file(int fd, struct buf *ret)
+static int perfmap_read_file(int fd, struct buf *ret)
 {
     autoclose int own = fd;
     for (;;) {
@@ -65,7 +65,7 @@ int perfmap_name(struct lookup *l, int fd)
     autobuf struct buf file = {0};
     VEC(struct entry) entries = {0};
     struct entry e;
-    if (read_file(fd, &file) != 0)
+    if (perfmap_read_file(fd, &file) != 0)
         return -1;
     for (struct text rest = buf_text(&file); rest.n;)
         if (take_entry(text_cut(&rest, '\n'), &e))

@@ -23,7 +23,7 @@ struct sidecar {
 
 /* --- reading --- */
 
-static bool enter(struct jsonread *j, enum json_token what)
+static bool sidecar_enter(struct jsonread *j, enum json_token what)
 {
     if (json_peek(j) == what)
         return json_enter(j, what);
@@ -43,7 +43,7 @@ static uint64_t read_number(struct jsonread *j)
 
 static void read_strings(struct sidecar *s, struct jsonread *j)
 {
-    if (!enter(j, JSON_ARRAY))
+    if (!sidecar_enter(j, JSON_ARRAY))
         return;
     while (json_element(j)) {
         uint32_t id = 0;
@@ -59,7 +59,7 @@ static void read_symbol(struct sidecar_lib *lib, struct jsonread *j)
 {
     struct sidecar_symbol symbol = {0};
     struct text key;
-    if (!enter(j, JSON_OBJECT))
+    if (!sidecar_enter(j, JSON_OBJECT))
         return;
     while (json_member(j, &key))
         if (text_is(key, "rva"))
@@ -76,7 +76,7 @@ static void read_symbol(struct sidecar_lib *lib, struct jsonread *j)
 static void read_lib(struct sidecar *s, struct jsonread *j)
 {
     struct text key;
-    if (!enter(j, JSON_OBJECT))
+    if (!sidecar_enter(j, JSON_OBJECT))
         return;
     struct sidecar_lib *lib = vec_push(&s->libs);
     *lib = (struct sidecar_lib){0};
@@ -85,7 +85,7 @@ static void read_lib(struct sidecar *s, struct jsonread *j)
             struct text id = json_get_text(j);
             for (size_t i = 0; i < id.n; i++)
                 buf_byte(&lib->code_id, (uint8_t)tolower((unsigned char)id.at[i]));
-        } else if (text_is(key, "symbol_table") && enter(j, JSON_ARRAY)) {
+        } else if (text_is(key, "symbol_table") && sidecar_enter(j, JSON_ARRAY)) {
             while (json_element(j))
                 read_symbol(lib, j);
         } else
@@ -100,7 +100,7 @@ static void read_top(struct sidecar *s, struct jsonread *j)
     while (json_member(j, &key))
         if (text_is(key, "string_table"))
             read_strings(s, j);
-        else if (text_is(key, "data") && enter(j, JSON_ARRAY)) {
+        else if (text_is(key, "data") && sidecar_enter(j, JSON_ARRAY)) {
             while (json_element(j))
                 read_lib(s, j);
         } else
@@ -109,7 +109,7 @@ static void read_top(struct sidecar *s, struct jsonread *j)
 
 /* --- naming --- */
 
-static int by_start(const void *a, const void *b)
+static int sidecar_by_start(const void *a, const void *b)
 {
     const struct sidecar_symbol *x = a, *y = b;
     if (x->start != y->start)
@@ -168,7 +168,7 @@ static int64_t name_frames(struct sidecar *s, struct profile *p)
     for (size_t i = 0; i < s->libs.n; i++)
         if (s->libs.at[i].symbols.n)
             qsort(s->libs.at[i].symbols.at, s->libs.at[i].symbols.n,
-                  sizeof *s->libs.at[i].symbols.at, by_start);
+                  sizeof *s->libs.at[i].symbols.at, sidecar_by_start);
     for (size_t i = 0; i < p->mappings.n; i++)
         *vec_push(&libs) = lib_of(s, profile_str(p, p->mappings.at[i].build_id));
     for (uint32_t i = 0; i < p->frames.n; i++) {

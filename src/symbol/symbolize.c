@@ -58,7 +58,7 @@ static bool is_file(struct text path)
            !memchr(path.at, 0, path.n);
 }
 
-static enum module_kind kind_of(struct text path, enum frame_kind kind)
+static enum module_kind symbolize_kind_of(struct text path, enum frame_kind kind)
 {
     uint64_t pid;
     if (kind == FRAME_KERNEL || text_starts(path, "[kernel"))
@@ -76,7 +76,7 @@ static enum module_kind kind_of_frame(const struct profile *p, const struct fram
                                       const struct symbolize_opts *o)
 {
     const struct mapping *m = &p->mappings.at[f->mapping.i];
-    enum module_kind kind = kind_of(profile_str(p, m->path), (enum frame_kind)f->kind);
+    enum module_kind kind = symbolize_kind_of(profile_str(p, m->path), (enum frame_kind)f->kind);
     /* Without a build-id a run-time range at least says how addresses count. */
     bool certain = kind == MODULE_FILE && (m->build_id.i || m->start);
     return o->files_only && !certain ? MODULE_NONE : kind;
@@ -316,8 +316,8 @@ static bool has_place(const struct profile *p, const struct line *lines, size_t 
 }
 
 /* The mapping of frame F, in addresses of the file as W is. */
-static struct mapping_id mapping_of(struct symbolizer *s, const struct wanted *w,
-                                    const struct frame *f)
+static struct mapping_id symbolize_mapping_of(struct symbolizer *s, const struct wanted *w,
+                                              const struct frame *f)
 {
     uint64_t bias = f->pc - w->pc;
     if (w->kind != MODULE_FILE || !bias)
@@ -335,7 +335,7 @@ static void set_frame(struct symbolizer *s, const struct wanted *w, const struct
     bool jit = w->kind == MODULE_MAP || w->kind == MODULE_DUMP;
     struct frame_key key = {
         .pc = w->kind == MODULE_FILE ? w->pc : f->pc,
-        .mapping = mapping_of(s, w, f),
+        .mapping = symbolize_mapping_of(s, w, f),
         .kind = jit ? FRAME_JIT : (enum frame_kind)f->kind,
         .lines = l->lines.at + l->found[i].first_line,
         .n_lines = l->found[i].n_lines,
@@ -414,5 +414,7 @@ struct symbolize_result symbolize(struct profile *p, const struct symbolize_opts
     }
     vec_done(&s.wanted);
     finder_done(&s.finder);
+    if (!s.result.missing_files)
+        meta_set_str(&p->meta, META_NAMED, "yes");
     return s.result;
 }

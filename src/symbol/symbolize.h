@@ -20,6 +20,14 @@
  * addresses (pprof), and addresses relative to the image (start and offset 0: samply) are one.
  * Without a range (start and end 0) a pc is an address of the file. What is named has addresses
  * of the file afterwards, in pc and mapping.
+ *
+ * libdw opens and decodes, our own code walks (dies.h, linetable.h): with libdw's own walk and
+ * tables naming took five times as long, and damaged files could end the program in its assertions.
+ *
+ * Whatever has an address, a module and a build-id is looked up, whichever format it came from. The
+ * kernel and code made at run time are looked up only for what was recorded here: perf.data, and
+ * recordings that were cut off. Files are read, never mapped: overwriting one would end us by
+ * SIGBUS. Control characters in names become '?'.
  */
 #pragma once
 #include "base/err.h"
@@ -75,7 +83,11 @@ struct symbolize_result {
     size_t missing_files; /* modules that could not be opened or have changed */
 };
 
-/* Name what can be named. Never fails: what cannot be read stays bare, and is counted. */
+/*
+ * Name what can be named. Never fails: what cannot be read stays bare, and is counted. A profile of
+ * which every file was at hand is marked (META_NAMED): what is bare in it has no name, and need not
+ * be looked up again by each who reads it.
+ */
 struct symbolize_result symbolize(struct profile *p, const struct symbolize_opts *o);
 
 /* Whether there is a frame that symbolize() would look at. */

@@ -3,6 +3,8 @@
  *
  * Besides pc, sp and fp one more register is followed, the "extra" one: the link register where
  * there is one; on x86-64 rbx, from which ld.so's lazy binding finds its stack again.
+ *
+ * One file for each processor has its register numbers and the layout of its signal frame.
  */
 #pragma once
 #include <stdbool.h>

@@ -220,7 +220,7 @@ void cfi_parse(struct cfi_rows *to, const struct cfi_section *s)
 
 /* --- all FDEs into one table --- */
 
-static int by_start(const void *a, const void *b)
+static int cfi_by_start(const void *a, const void *b)
 {
     const struct cfi_span *x = a, *y = b;
     if (x->start != y->start)
@@ -236,7 +236,7 @@ static bool same_rule(const struct unwind_row *a, const struct unwind_row *b)
            a->fp_offset == b->fp_offset && a->extra_offset == b->extra_offset;
 }
 
-static void add_row(struct unwind_table *to, struct unwind_row row)
+static void cfi_add_row(struct unwind_table *to, struct unwind_row row)
 {
     struct unwind_row *last = to->n_rows ? &to->rows[to->n_rows - 1] : NULL;
     if (last && last->pc == row.pc)
@@ -257,15 +257,15 @@ static void add_span(struct unwind_table *to, const struct cfi_rows *rows,
             continue;
         if (row.pc < from)
             row.pc = from;
-        add_row(to, row);
+        cfi_add_row(to, row);
     }
-    add_row(to, (struct unwind_row){.pc = span->end, .cfa = CFA_GAP});
+    cfi_add_row(to, (struct unwind_row){.pc = span->end, .cfa = CFA_GAP});
 }
 
 void cfi_finish(struct cfi_rows *rows, struct unwind_table *to)
 {
     if (rows->spans.n)
-        qsort(rows->spans.at, rows->spans.n, sizeof *rows->spans.at, by_start);
+        qsort(rows->spans.at, rows->spans.n, sizeof *rows->spans.at, cfi_by_start);
     to->rows = mem_calloc(rows->rows.n + rows->spans.n + 1, sizeof *to->rows);
     to->n_rows = 0;
     uint32_t covered = 0;

@@ -132,7 +132,7 @@ static struct spot moved(struct spot from, int64_t by)
 }
 
 /* What is not about flow. */
-static void follow(struct path *p, const struct insn *i)
+static void epilogue_follow(struct path *p, const struct insn *i)
 {
     switch (i->kind) {
     case INSN_PUSH:
@@ -255,7 +255,7 @@ static void walk_path(struct search *s, struct path p, uint64_t start)
         return;
     while (s->steps++ < s->steps_max && s->n_answers < EPILOGUE_ROWS) {
         struct insn i = insn_at(s, p.pc);
-        follow(&p, &i);
+        epilogue_follow(&p, &i);
         if (!flow(s, &p, &i, start))
             return;
     }
@@ -290,7 +290,7 @@ static bool callee_returns(struct search *caller, uint64_t pc)
 
 /* --- what the paths say --- */
 
-static bool agree(const struct unwind_row *a, const struct unwind_row *b)
+static bool epilogue_agree(const struct unwind_row *a, const struct unwind_row *b)
 {
     return a->cfa == b->cfa && a->cfa_offset == b->cfa_offset;
 }
@@ -330,7 +330,7 @@ void epilogue_rows(const struct epilogue_code *code, uint64_t pc,
     search(&s, pc);
     ret[0] = s.n_answers ? s.answers[0] : without_answer(&s, pc);
     ret[1] = (struct unwind_row){.cfa = CFA_UNKNOWN};
-    if (s.n_answers > 1 && !agree(&s.answers[0], &s.answers[1]))
+    if (s.n_answers > 1 && !epilogue_agree(&s.answers[0], &s.answers[1]))
         ret[1] = s.answers[1];
 }
 

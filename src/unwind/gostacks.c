@@ -78,7 +78,7 @@ static void mend_function(struct unwind_table *t, const struct objfile *o, const
         overlay(t, sym->st_value - 1, sym->st_value + n, trampoline);
 }
 
-static bool is_named(const char *symbol, const char *name)
+static bool gostacks_is_named(const char *symbol, const char *name)
 {
     size_t n = strlen(name);
     return strncmp(symbol, name, n) == 0 && (!symbol[n] || strcmp(symbol + n, ".abi0") == 0);
@@ -90,7 +90,7 @@ static void mend_symbol(struct unwind_table *t, const struct objfile *o, const E
     if (strncmp(name, "runtime.", 8) != 0 || ELF64_ST_TYPE(sym->st_info) != STT_FUNC)
         return;
     for (size_t i = 0; i < FUNCTIONS; i++)
-        if (is_named(name, functions[i].name))
+        if (gostacks_is_named(name, functions[i].name))
             mend_function(t, o, sym, functions[i].change);
 }
 

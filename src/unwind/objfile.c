@@ -179,7 +179,7 @@ bool objfile_eh_frame(const struct objfile *o, struct objfile_part *ret)
 
 /* --- .debug_frame, which may be packed --- */
 
-static bool unpack(struct buf *b)
+static bool objfile_unpack(struct buf *b)
 {
     Elf64_Chdr head;
     if (b->n < sizeof head)
@@ -208,7 +208,7 @@ bool objfile_debug_frame(const struct objfile *o, struct objfile_part *ret)
     if (!read_part(o, s->sh_offset, s->sh_size, &ret->bytes))
         return false;
     /* Packed in a way we do not know: as if it were not there. */
-    if ((s->sh_flags & SHF_COMPRESSED) && !unpack(&ret->bytes))
+    if ((s->sh_flags & SHF_COMPRESSED) && !objfile_unpack(&ret->bytes))
         ret->bytes.n = 0;
     return true;
 }

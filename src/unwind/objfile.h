@@ -4,6 +4,10 @@
  * Files are read, not mapped: a program that is overwritten while it is looked at must not take
  * the recorder down with SIGBUS. Every size is checked against the file's before memory is
  * asked for.
+ *
+ * ELF headers are read by hand with every offset checked: libelf offers nothing for a file without
+ * section headers. The load bias is that of the segment (PT_LOAD) that is mapped at a place: with
+ * lld and mold it differs between segments of one file.
  */
 #pragma once
 #include "base/buf.h"

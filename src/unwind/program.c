@@ -126,7 +126,7 @@ static struct unwind_row row_of(const struct machine *m)
 }
 
 /* The state holds from here on. */
-static void emit(struct machine *m, struct unwind_row row)
+static void program_emit(struct machine *m, struct unwind_row row)
 {
     if (m->pc >= m->span.end)
         return;
@@ -259,7 +259,7 @@ static void advance(struct machine *m, uint64_t factored)
     if (__builtin_mul_overflow(factored, m->cie->code_align, &delta) || delta > UINT32_MAX)
         delta = UINT32_MAX;
     if (delta)
-        emit(m, row_of(m));
+        program_emit(m, row_of(m));
     m->pc += delta;
 }
 
@@ -350,7 +350,7 @@ static bool run_register(struct machine *m, uint8_t op, struct cursor *c)
     }
 }
 
-static bool remember(struct machine *m)
+static bool program_remember(struct machine *m)
 {
     if (m->n_remembered == REMEMBER_MAX)
         return false;
@@ -388,7 +388,7 @@ static bool run_other(struct machine *m, uint8_t op, struct cursor *c)
         advance(m, cursor_uint(c, 8));
         return true;
     case DW_CFA_remember_state:
-        return remember(m);
+        return program_remember(m);
     case DW_CFA_restore_state:
         return recall(m);
     case DW_CFA_GNU_args_size:
@@ -418,7 +418,7 @@ static bool run_one(struct machine *m, struct cursor *c)
 }
 
 /* False where the program makes no sense: its state then is not to be trusted. */
-static bool run(struct machine *m, struct cursor c)
+static bool program_run(struct machine *m, struct cursor c)
 {
     while (cursor_more(&c) && m->pc < m->span.end)
         if (!run_one(m, &c))
@@ -436,12 +436,12 @@ void cfi_run(struct cfi_rows *to, const struct cfi_cie *cie, struct cursor progr
     m.to = to;
     m.span = span;
     m.pc = span.start;
-    bool good = run(&m, cie->program);
+    bool good = program_run(&m, cie->program);
     to->rows.n = span.first; /* a CIE has no business to advance */
     m.pc = span.start;
     m.initial = m.now;
-    good = good && run(&m, program);
-    emit(&m, good ? row_of(&m) : (struct unwind_row){.cfa = CFA_UNKNOWN});
+    good = good && program_run(&m, program);
+    program_emit(&m, good ? row_of(&m) : (struct unwind_row){.cfa = CFA_UNKNOWN});
     span.n = (uint32_t)(to->rows.n - span.first);
     if (span.n)
         *vec_push(&to->spans) = span;

@@ -17,7 +17,7 @@ struct head {
 static const char magic[8] = {'K', 'E', 'L', 'V', 'U', 'N', 'W', 3};
 
 /* NULL for a file without a build-id. */
-static char *name_of(const struct unwind_table *t)
+static char *rowfile_name_of(const struct unwind_table *t)
 {
     return t->build_id[0] ? mem_printf("unwind/%s.rows", t->build_id) : NULL;
 }
@@ -50,7 +50,7 @@ static void *copy_of(const void *bytes, size_t n)
 
 bool rowfile_read(struct unwind_table *t, uint64_t file_bytes)
 {
-    autofree char *name = name_of(t);
+    autofree char *name = rowfile_name_of(t);
     autobuf struct buf b = {0};
     struct head h;
     if (!name || !cachefile_read(name, &b) || b.n < sizeof h)
@@ -73,7 +73,7 @@ bool rowfile_read(struct unwind_table *t, uint64_t file_bytes)
 
 void rowfile_write(const struct unwind_table *t, uint64_t file_bytes)
 {
-    autofree char *name = name_of(t);
+    autofree char *name = rowfile_name_of(t);
     if (!name || t->n_rows < SMALL_ROWS)
         return;
     struct head h = {.machine = t->machine,

@@ -71,7 +71,7 @@ static bool same_file(const struct file *f, const struct stat *st)
 }
 
 /* NULL where it cannot be read. Good until the next is loaded. */
-static const struct file *load(struct unwind_files *f, int fd, const char *path)
+static const struct file *space_load(struct unwind_files *f, int fd, const char *path)
 {
     struct stat st;
     struct err err;
@@ -100,7 +100,7 @@ static const struct file *load_at(struct unwind_files *f, const char *open_path,
     autoclose int fd = open_one(open_path);
     if (fd < 0)
         fd = open_one(path);
-    return fd < 0 ? NULL : load(f, fd, path);
+    return fd < 0 ? NULL : space_load(f, fd, path);
 }
 
 /* Every process has the same vdso; ours is at hand. Its section headers come last. */
@@ -165,7 +165,7 @@ static void open_map(struct unwind_space *s, struct mapped *m)
 
 /* --- spaces --- */
 
-static void changed(struct unwind_space *s)
+static void space_changed(struct unwind_space *s)
 {
     s->generation = ++s->files->generation;
 }
@@ -176,7 +176,7 @@ struct unwind_space *unwind_space_new(struct unwind_files *files)
     s->files = files;
     s->slots = files->slots;
     s->arch = arch_host();
-    changed(s);
+    space_changed(s);
     return s;
 }
 
@@ -199,7 +199,7 @@ void unwind_space_clear(struct unwind_space *s)
     for (size_t i = 0; i < s->n_maps; i++)
         free(s->maps[i].open_path);
     s->n_maps = 0;
-    changed(s);
+    space_changed(s);
 }
 
 void unwind_space_free(struct unwind_space *s)
@@ -226,7 +226,7 @@ static size_t find_index(const struct unwind_space *s, uint64_t pc)
 }
 
 /* Put a mapping in at place I. */
-static struct mapped *insert(struct unwind_space *s, size_t i)
+static struct mapped *space_insert(struct unwind_space *s, size_t i)
 {
     if (s->n_maps == s->cap_maps)
         vec_grow((void **)&s->maps, &s->cap_maps, s->n_maps + 1, sizeof *s->maps);
@@ -247,7 +247,7 @@ static size_t unmap(struct unwind_space *s, uint64_t start, uint64_t end)
     size_t i = find_index(s, start);
     if (i < s->n_maps && s->maps[i].map.start < start) {
         if (s->maps[i].map.end > end) { /* a hole in its middle: it becomes two */
-            struct mapped *rest = insert(s, i + 1);
+            struct mapped *rest = space_insert(s, i + 1);
             *rest = s->maps[i];
             rest->open_path = rest->open_path ? mem_strdup(rest->open_path) : NULL;
         }
@@ -270,12 +270,12 @@ void unwind_space_map(struct unwind_space *s, const struct unwind_map *m)
         return;
     struct intern *paths = &s->files->paths;
     size_t i = unmap(s, m->start, m->end);
-    struct mapped *new = insert(s, i);
+    struct mapped *new = space_insert(s, i);
     *new = (struct mapped){.map = *m};
     new->map.path = intern_get(paths, intern_add(paths, text_of(m->path ? m->path : ""))).at;
     new->map.open_path = NULL;
     new->open_path = m->open_path ? mem_strdup(m->open_path) : NULL;
-    changed(s);
+    space_changed(s);
 }
 
 static struct mapped *find_map(const struct unwind_space *s, uint64_t pc)

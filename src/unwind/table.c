@@ -85,7 +85,7 @@ static struct unwind_table *new_table(const struct objfile *o)
 }
 
 /* Takes the headers O over. */
-static int load(struct objfile *o, bool cached, struct unwind_table **ret, struct err *err)
+static int table_load(struct objfile *o, bool cached, struct unwind_table **ret, struct err *err)
 {
     struct unwind_table *t = new_table(o);
     int rc = 0;
@@ -108,7 +108,7 @@ int unwind_table_load_fd(int fd, const char *path, struct unwind_table **ret, st
     struct objfile o;
     *ret = NULL;
     if (objfile_open_fd(&o, fd, path, err) == 0)
-        return load(&o, true, ret, err);
+        return table_load(&o, true, ret, err);
     objfile_done(&o);
     return -1;
 }
@@ -127,7 +127,7 @@ int unwind_table_parse(const void *image, size_t n, struct unwind_table **ret, s
     struct objfile o;
     *ret = NULL;
     if (objfile_open_memory(&o, image, n, err) == 0)
-        return load(&o, false, ret, err);
+        return table_load(&o, false, ret, err);
     objfile_done(&o);
     return -1;
 }

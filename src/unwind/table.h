@@ -17,6 +17,8 @@
  * x86-64 it is rbx, which the CFA of ld.so's lazy binding depends on. The return address of
  * x86-64 is always the word below the CFA, but for vfork, which keeps it in a register: a rule that
  * says otherwise becomes CFA_UNKNOWN.
+ *
+ * What compact rows cannot hold is called unknown, and the walk says that it ended there.
  */
 #pragma once
 #include "base/err.h"

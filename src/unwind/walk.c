@@ -19,7 +19,7 @@ const char *unwind_end_name(enum unwind_end end)
 
 /* --- registers --- */
 
-static uint64_t masked(uint64_t mask, const uint64_t *values, unsigned reg)
+static uint64_t walk_masked(uint64_t mask, const uint64_t *values, unsigned reg)
 {
     uint64_t bit = UINT64_C(1) << reg;
     return mask & bit ? values[__builtin_popcountll(mask & (bit - 1))] : 0;
@@ -32,12 +32,12 @@ bool unwind_regs_from_mask(uint16_t machine, uint64_t mask, const uint64_t *valu
     if (!arch)
         return false;
     const struct arch_regs *n = &arch->perf;
-    *ret = (struct unwind_regs){.pc = masked(mask, values, n->pc),
-                                .sp = masked(mask, values, n->sp),
-                                .fp = masked(mask, values, n->fp),
-                                .extra = masked(mask, values, n->extra)};
+    *ret = (struct unwind_regs){.pc = walk_masked(mask, values, n->pc),
+                                .sp = walk_masked(mask, values, n->sp),
+                                .fp = walk_masked(mask, values, n->fp),
+                                .extra = walk_masked(mask, values, n->extra)};
     for (int i = 0; i < ARCH_OTHERS && arch->perf_others; i++)
-        ret->others[i] = masked(mask, values, arch->perf_others[i]);
+        ret->others[i] = walk_masked(mask, values, arch->perf_others[i]);
     return mask >> n->pc & 1 && mask >> n->sp & 1;
 }
 
@@ -65,7 +65,7 @@ static inline bool restore(const struct walk *w, unsigned saved, unsigned at_fp,
 }
 
 /* Go to the caller whose stack begins at CFA. */
-static inline int to_caller(struct walk *w, const struct unwind_row *row, uint64_t cfa)
+static inline int walk_to_caller(struct walk *w, const struct unwind_row *row, uint64_t cfa)
 {
     const struct arch *arch = w->space->arch;
     struct live next = {.sp = cfa, .fp = w->at.fp, .extra = w->at.extra};
@@ -105,7 +105,7 @@ static int by_deref(struct walk *w, const struct unwind_row *row, uint64_t base)
     uint64_t place = base + (uint64_t)(row->cfa_offset * WORD), cfa;
     if (!walk_read(w, place, &cfa))
         return walk_unreadable(w, place);
-    return to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_NUMBER_SHIFT) * WORD);
+    return walk_to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_NUMBER_SHIFT) * WORD);
 }
 
 /*
@@ -120,7 +120,7 @@ static int by_other(struct walk *w, const struct unwind_row *row)
     uint64_t pc;
     if (w->n > 2 || !walk_read(w, cfa - WORD, &pc) || !is_call_site(w, pc))
         return UNWIND_NO_SENSE;
-    return to_caller(w, &rule, cfa);
+    return walk_to_caller(w, &rule, cfa);
 }
 
 /* vfork: the child shares the stack, so its return address waits in a register. */
@@ -178,11 +178,11 @@ __attribute__((always_inline)) static inline int step(struct walk *w, const stru
     uint64_t offset = (uint64_t)(row->cfa_offset * WORD);
     switch (row->cfa) {
     case CFA_SP:
-        return to_caller(w, row, w->at.sp + offset);
+        return walk_to_caller(w, row, w->at.sp + offset);
     case CFA_FP:
-        return to_caller(w, row, w->at.fp + offset);
+        return walk_to_caller(w, row, w->at.fp + offset);
     case CFA_EXTRA:
-        return to_caller(w, row, w->at.extra + offset);
+        return walk_to_caller(w, row, w->at.extra + offset);
     case CFA_OTHER:
         return by_other(w, row);
     case CFA_SP_DEREF:
@@ -191,7 +191,7 @@ __attribute__((always_inline)) static inline int step(struct walk *w, const stru
         return by_deref(w, row, w->at.fp);
     case CFA_PLT: {
         bool pushed = walk_rule_pc(w) % 16 >= (uint64_t)row->cfa_offset;
-        return to_caller(w, row, w->at.sp + (pushed ? 2 * WORD : WORD));
+        return walk_to_caller(w, row, w->at.sp + (pushed ? 2 * WORD : WORD));
     }
     case CFA_SIGNAL:
         return by_signal(w);

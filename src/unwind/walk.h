@@ -5,6 +5,18 @@
  * they are read from its code; JIT code is tried by frame pointer. Every step without a rule must
  * lead to a place that follows a call. Where nothing else helps the stack is searched for such a
  * place from which rules lead to the bottom: a stack found that way is UNWIND_GUESSED.
+ *
+ * A step is a lookup and two or three reads in the copy of the stack, without an allocation; rules
+ * that were used last are found by address in a small table. Hand-written leaves (OpenSSL) keep
+ * their stack's address in any register, so the others are asked for too, and used for the first
+ * two frames only.
+ *
+ * A walk is whole where it meets a bottom: an undefined or zero return address, the entry point,
+ * the function that starts a thread, a return address that is a function's first byte though no
+ * call ends before it (coroutines), or a change to the thread's own stack in Go (gostacks.h). A
+ * handler on a stack of its own ends with what it interrupted (UNWIND_ELSEWHERE), as the stack
+ * below was not copied. A guess is counted and never called certain: such a stack is not
+ * [unfinished], but not whole either.
  */
 #pragma once
 #include "unwind/space.h"

@@ -110,7 +110,8 @@ static bool is_hotter(const struct annotate_spot *x, const struct annotate_spot 
 }
 
 /* RET has N spots, hottest first, and room for MOST. */
-static size_t insert(struct annotate_spot *ret, size_t n, size_t most, struct annotate_spot new)
+static size_t annotate_select_insert(struct annotate_spot *ret, size_t n, size_t most,
+                                     struct annotate_spot new)
 {
     if (n == most && !is_hotter(&new, &ret[n - 1]))
         return n;
@@ -127,8 +128,8 @@ size_t annotate_hottest(const struct annotate *a, size_t n, struct annotate_spot
     for (size_t p = 0; p < a->n_parts; p++)
         for (size_t i = 0; i < a->parts[p].lines.n; i++)
             if (a->parts[p].lines.at[i].total)
-                found = insert(ret, found, n,
-                               (struct annotate_spot){&a->parts[p], &a->parts[p].lines.at[i]});
+                found = annotate_select_insert(
+                    ret, found, n, (struct annotate_spot){&a->parts[p], &a->parts[p].lines.at[i]});
     return found;
 }
 

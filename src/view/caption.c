@@ -40,7 +40,7 @@ const struct value_type *caption_samples(const struct selection *s)
     return s->count_type >= 0 ? &s->stream->types[s->count_type] : NULL;
 }
 
-static void separate(struct buf *b)
+static void caption_separate(struct buf *b)
 {
     buf_str(b, CAPTION_SEPARATOR);
 }
@@ -59,16 +59,16 @@ static void add_kind(struct buf *b, const struct selection *s)
     buf_str(b, obtained_name(s->stream->obtained));
 }
 
-static void add_samples(struct buf *b, const struct selection *s)
+static void caption_add_samples(struct buf *b, const struct selection *s)
 {
     const struct value_type *samples = caption_samples(s);
     if (samples) {
         caption_value(b, s->profile, samples, s->n_samples);
         if (s->count_type != s->type)
-            separate(b);
+            caption_separate(b);
     } else if (!is_exact(s)) {
         buf_str(b, "samples not recorded");
-        separate(b);
+        caption_separate(b);
     }
     if (s->count_type != s->type)
         caption_value(b, s->profile, selection_value(s), s->total);
@@ -81,7 +81,7 @@ static void add_lost(struct buf *b, const struct stream *s)
     buf_str(b, s->lost_known ? units_count(n, s->lost) : "not recorded");
 }
 
-static void add_source(struct buf *b, const struct profile *p)
+static void caption_add_source(struct buf *b, const struct profile *p)
 {
     const char *source = meta_find(&p->meta, META_SOURCE);
     const char *format = meta_find(&p->meta, META_FORMAT);
@@ -90,28 +90,28 @@ static void add_source(struct buf *b, const struct profile *p)
     if (format)
         buf_printf(b, source ? " (%s)" : "%s", format);
     if (source || format)
-        separate(b);
+        caption_separate(b);
 }
 
 void caption_build(struct buf *b, const struct selection *s)
 {
     struct text event = selection_event(s);
     add_kind(b, s);
-    separate(b);
+    caption_separate(b);
     if (event.n)
         buf_printf(b, "event %.*s", TEXT_ARG(event));
     else
         buf_str(b, "event not recorded");
-    separate(b);
-    add_samples(b, s);
-    separate(b);
+    caption_separate(b);
+    caption_add_samples(b, s);
+    caption_separate(b);
     if (!is_exact(s)) {
         add_lost(b, s->stream);
-        separate(b);
+        caption_separate(b);
     }
     if (s->words)
         buf_printf(b, "selected: %s" CAPTION_SEPARATOR, s->words);
-    add_source(b, s->profile);
+    caption_add_source(b, s->profile);
     buf_str(b, "kelvin " KELVIN_VERSION);
 }
 
@@ -174,7 +174,7 @@ static struct text name_of_stream(const struct profile *p, const struct stream *
 }
 
 /* Columns of the same stream are a choice where each has a meaning of its own. */
-static void add_columns(struct buf *b, const struct selection *s, size_t *n)
+static void caption_add_columns(struct buf *b, const struct selection *s, size_t *n)
 {
     for (int i = 0; i < s->stream->n_types; i++)
         if (i != s->type && s->type != s->count_type && i != s->count_type)
@@ -186,7 +186,7 @@ void caption_others(struct buf *b, const struct selection *s)
     autobuf struct buf others = {0};
     const struct profile *p = s->profile;
     size_t n = 0;
-    add_columns(&others, s, &n);
+    caption_add_columns(&others, s, &n);
     bool by_column = n > 0;
     for (size_t i = 0; i < p->streams.n; i++)
         if (p->streams.at[i] != s->stream)

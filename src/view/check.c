@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static void cell(struct document *d, const char *text)
+static void check_cell(struct document *d, const char *text)
 {
     document_cell(d, text_of(text), 0);
 }
@@ -28,9 +28,9 @@ static void add_table(struct document *d, const struct check *c)
         char line[UNITS_MAX];
         snprintf(line, sizeof line, "%u", r->rule->line);
         document_cell(d, text_of(shown[r->verdict]), r->verdict == CHECK_FAILS ? 1 : 0);
-        cell(d, line);
-        cell(d, r->rule->text);
-        cell(d, r->observed);
+        check_cell(d, line);
+        check_cell(d, r->rule->text);
+        check_cell(d, r->observed);
     }
 }
 
@@ -91,20 +91,20 @@ static void cell_factor(struct document *d, double factor)
 {
     char s[UNITS_MAX];
     snprintf(s, sizeof s, "%.2f", factor);
-    cell(d, s);
+    check_cell(d, s);
 }
 
 static void cell_cost(struct document *d, const struct scaling *s, double cost)
 {
     char text[UNITS_MAX];
-    cell(d, units_scaled(text, cost, dimension_unit(s->dimension)));
+    check_cell(d, units_scaled(text, cost, dimension_unit(s->dimension)));
 }
 
 static void cell_samples(struct document *d, const struct flat *f)
 {
     char s[UNITS_MAX];
     bool known = f->count_type >= 0;
-    cell(d, known ? units_count(s, (uint64_t)f->selection->n_samples) : "-");
+    check_cell(d, known ? units_count(s, (uint64_t)f->selection->n_samples) : "-");
 }
 
 static void add_sizes(struct document *d, const struct scaling *s)
@@ -113,13 +113,13 @@ static void add_sizes(struct document *d, const struct scaling *s)
     for (size_t i = 0; i < s->n; i++) {
         char size[UNITS_MAX];
         snprintf(size, sizeof size, "%.10g", s->runs[i].size);
-        cell(d, size);
+        check_cell(d, size);
         cell_samples(d, s->lists[i]);
         cell_cost(d, s, s->whole.cost[i]);
         if (i == 0) {
-            cell(d, "");
-            cell(d, "");
-            cell(d, "");
+            check_cell(d, "");
+            check_cell(d, "");
+            check_cell(d, "");
             continue;
         }
         double size_ratio = s->runs[i].size / s->runs[i - 1].size;
@@ -143,11 +143,11 @@ static void cell_growth(struct document *d, const struct scaling_cost *c)
     if (c->fits)
         snprintf(s, sizeof s, "%.2f", c->growth.exponent);
     add_interval(&b, c);
-    cell(d, s);
+    check_cell(d, s);
     document_cell(d, b.n ? buf_text(&b) : text_of("-"), 0);
 }
 
-static void add_functions(struct document *d, const struct scaling *s)
+static void check_add_functions(struct document *d, const struct scaling *s)
 {
     document_table(d, columns_growth, 7);
     for (size_t i = 0; i < s->functions.n; i++) {
@@ -181,13 +181,13 @@ void check_add_growth(struct document *d, const struct scaling *s)
     tell_whole(d, &s->whole);
     if (s->functions.n) {
         document_text(d, "Functions by their own share at the largest size:");
-        add_functions(d, s);
+        check_add_functions(d, s);
     }
 }
 
 /* --- pages --- */
 
-static void add_warnings(struct document *d, const char *unlike)
+static void check_add_warnings(struct document *d, const char *unlike)
 {
     struct text rest = text_of(unlike);
     while (rest.n) {
@@ -196,19 +196,19 @@ static void add_warnings(struct document *d, const char *unlike)
     }
 }
 
-static void build(struct document *d, const struct check_view *v)
+static void check_build_document(struct document *d, const struct check_view *v)
 {
     autobuf struct buf caption = {0};
     caption_build(&caption, v->selection);
     document_text(d, "%s", buf_cstr(&caption));
-    add_warnings(d, v->unlike);
+    check_add_warnings(d, v->unlike);
     if (v->check)
         check_add_rules(d, v);
     if (v->scaling)
         check_add_growth(d, v->scaling);
 }
 
-static char *title_of(const struct check_view *v)
+static char *check_title_of(const struct check_view *v)
 {
     if (!v->check)
         return mem_printf("Growth up to %s", v->subject);
@@ -219,9 +219,9 @@ static char *title_of(const struct check_view *v)
 void check_print_text(FILE *out, const struct check_view *v, int width, bool colour)
 {
     struct document d = {0};
-    autofree char *title = title_of(v);
+    autofree char *title = check_title_of(v);
     document_text(&d, "%s", title);
-    build(&d, v);
+    check_build_document(&d, v);
     document_print_text(out, &d, width, colour);
     document_done(&d);
 }
@@ -229,8 +229,8 @@ void check_print_text(FILE *out, const struct check_view *v, int width, bool col
 void check_print_markdown(FILE *out, const struct check_view *v)
 {
     struct document d = {0};
-    autofree char *title = title_of(v);
-    build(&d, v);
+    autofree char *title = check_title_of(v);
+    check_build_document(&d, v);
     document_print_markdown(out, &d, title);
     document_done(&d);
 }

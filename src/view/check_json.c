@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* What is not known, or has no bound, is null. */
-static void number(struct json *j, const char *key, double v)
+static void check_json_number(struct json *j, const char *key, double v)
 {
     json_key(j, key);
     json_double(j, v);
@@ -15,8 +15,8 @@ static void interval(struct json *j, struct interval i, bool known)
 {
     json_key(j, "interval");
     json_open(j, '{');
-    number(j, "low", known ? i.low : NAN);
-    number(j, "high", known ? i.high : NAN);
+    check_json_number(j, "low", known ? i.low : NAN);
+    check_json_number(j, "high", known ? i.high : NAN);
     json_close(j, '}');
 }
 
@@ -44,7 +44,7 @@ static void result(struct json *j, const struct check_result *r)
     json_str(j, r->observed);
     json_key(j, "unit");
     json_str(j, unit_names[r->unit]);
-    number(j, "value", known ? r->value : NAN);
+    check_json_number(j, "value", known ? r->value : NAN);
     interval(j, r->interval, known);
     json_key(j, "why");
     json_str(j, r->why);
@@ -78,12 +78,12 @@ static void cost(struct json *j, const char *key, const struct scaling *s,
     for (size_t i = 0; i < s->n; i++)
         json_double(j, c->cost[i]);
     json_close(j, ']');
-    number(j, "exponent", c->fits ? c->growth.exponent : NAN);
+    check_json_number(j, "exponent", c->fits ? c->growth.exponent : NAN);
     interval(j, c->growth.interval, c->fits);
-    number(j, "r2", c->fits ? c->growth.r2 : NAN);
+    check_json_number(j, "r2", c->fits ? c->growth.r2 : NAN);
     json_key(j, "shape");
     json_str(j, c->fits ? growth_shape_names[c->growth.shape] : "");
-    number(j, "shape_error", c->fits ? c->growth.shape_error : NAN);
+    check_json_number(j, "shape_error", c->fits ? c->growth.shape_error : NAN);
     json_close(j, '}');
 }
 
@@ -92,7 +92,7 @@ static void function(struct json *j, const struct scaling *s, const struct scali
     json_open(j, '{');
     json_key(j, "name");
     json_text(j, f->name);
-    number(j, "self_share", f->at_end.share);
+    check_json_number(j, "self_share", f->at_end.share);
     cost(j, "self", s, &f->self);
     cost(j, "total", s, &f->total);
     json_close(j, '}');

@@ -43,7 +43,7 @@ static void test_case(FILE *out, const struct check_view *v, const struct check_
     fputs("    </testcase>\n", out);
 }
 
-static void counts(FILE *out, const struct check *c)
+static void check_junit_counts(FILE *out, const struct check *c)
 {
     fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", c->results.n,
             c->n[CHECK_FAILS], c->n[CHECK_INCONCLUSIVE]);
@@ -62,10 +62,10 @@ void check_print_junit(FILE *out, const struct check_view *v)
     autobuf struct buf caption = {0};
     caption_build(&caption, v->selection);
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kelvin check\"", out);
-    counts(out, v->check);
+    check_junit_counts(out, v->check);
     fputs("  <testsuite", out);
     attribute(out, "name", text_of(v->rules_name));
-    counts(out, v->check);
+    check_junit_counts(out, v->check);
     fputs("    <properties>\n", out);
     property(out, "profile", text_of(v->subject));
     property(out, "recorded", buf_text(&caption));

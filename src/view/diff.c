@@ -163,8 +163,8 @@ static void cell_p(struct document *doc, const struct diff_value *v)
 }
 
 /* The bar or colour of what is proven: full at a fifth of the whole. */
-static void add_row(struct document *doc, const struct diff *d, const struct list *l,
-                    const struct diff_entry *e)
+static void diff_add_row(struct document *doc, const struct diff *d, const struct list *l,
+                         const struct diff_entry *e)
 {
     autobuf struct buf name = {0}, cost = {0};
     char points[UNITS_MAX];
@@ -208,7 +208,7 @@ static void add_list(struct document *doc, const struct diff *d, const struct li
         document_table(doc, l->paths ? path_columns : function_columns, N_COLUMNS);
     }
     for (size_t i = 0; i < p.at.n; i++)
-        add_row(doc, d, l, p.at.at[i]);
+        diff_add_row(doc, d, l, p.at.at[i]);
     vec_done(&p.at);
 }
 
@@ -301,7 +301,7 @@ static void add_unlike(struct document *doc, const char *unlike)
     }
 }
 
-static void add_head(struct document *doc, const struct diff *d, const struct diff_view *v)
+static void diff_add_head(struct document *doc, const struct diff *d, const struct diff_view *v)
 {
     autobuf struct buf basis = {0};
     diff_basis(&basis, d);
@@ -369,7 +369,8 @@ static bool is_known(const struct diff *d, const struct diff_view *v, const char
     return false;
 }
 
-static void add_provenance(struct document *doc, const struct diff *d, const struct diff_view *v)
+static void diff_add_provenance(struct document *doc, const struct diff *d,
+                                const struct diff_view *v)
 {
     static const struct document_column columns[] = {
         {"what"}, {"before", .wide = true}, {"after", .wide = true}};
@@ -386,28 +387,28 @@ static void add_provenance(struct document *doc, const struct diff *d, const str
 
 /* --- all of it --- */
 
-static void build(struct document *doc, const struct diff *d, const struct diff_view *v,
-                  bool figure)
+static void diff_build_document(struct document *doc, const struct diff *d,
+                                const struct diff_view *v, bool figure)
 {
-    add_head(doc, d, v);
+    diff_add_head(doc, d, v);
     if (figure)
         document_figure(doc);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         add_list(doc, d, &lists[i], v->top);
     add_renamed(doc, d);
-    add_provenance(doc, d, v);
+    diff_add_provenance(doc, d, v);
 }
 
 void diff_print_text(FILE *out, const struct diff *d, const struct diff_view *v)
 {
     struct document doc = {0};
     document_text(&doc, "Verdict: %s: %s.", diff_verdict_names[d->verdict], d->why);
-    build(&doc, d, v, false);
+    diff_build_document(&doc, d, v, false);
     document_print_text(out, &doc, v->width, v->colour);
     document_done(&doc);
 }
 
-static char *title_of(const struct diff *d)
+static char *diff_title_of(const struct diff *d)
 {
     return mem_printf("Difference: %s", diff_verdict_names[d->verdict]);
 }
@@ -415,9 +416,9 @@ static char *title_of(const struct diff *d)
 void diff_print_markdown(FILE *out, const struct diff *d, const struct diff_view *v)
 {
     struct document doc = {0};
-    autofree char *title = title_of(d);
+    autofree char *title = diff_title_of(d);
     document_text(&doc, "Verdict: %s: %s.", diff_verdict_names[d->verdict], d->why);
-    build(&doc, d, v, false);
+    diff_build_document(&doc, d, v, false);
     document_print_markdown(out, &doc, title);
     document_done(&doc);
 }
@@ -427,7 +428,7 @@ struct figure {
     const struct diff_view *v;
 };
 
-static void draw(FILE *out, const void *ctx, size_t i)
+static void diff_draw_figure(FILE *out, const void *ctx, size_t i)
 {
     const struct figure *f = ctx;
     (void)i;
@@ -437,9 +438,10 @@ static void draw(FILE *out, const void *ctx, size_t i)
 void diff_print_html(FILE *out, const struct diff *d, const struct diff_view *v)
 {
     struct document doc = {0};
-    autofree char *title = title_of(d);
+    autofree char *title = diff_title_of(d);
     document_text(&doc, "Verdict: %s: %s.", diff_verdict_names[d->verdict], d->why);
-    build(&doc, d, v, true);
-    document_print_html(out, &doc, title, &(struct document_figures){draw, &(struct figure){d, v}});
+    diff_build_document(&doc, d, v, true);
+    document_print_html(out, &doc, title,
+                        &(struct document_figures){diff_draw_figure, &(struct figure){d, v}});
     document_done(&doc);
 }

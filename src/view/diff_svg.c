@@ -46,8 +46,8 @@ static struct shade shade_of(const void *context, uint32_t node)
     return (struct shade){v->cost > 1 ? FAMILY_RED : FAMILY_BLUE, (uint8_t)(level * 8 + 3)};
 }
 
-static void add_value(struct buf *b, const struct diff *d, const char *what,
-                      const struct diff_value *v)
+static void diff_svg_add_value(struct buf *b, const struct diff *d, const char *what,
+                               const struct diff_value *v)
 {
     buf_printf(b, "%s %.2f%% to %.2f%%, %+.2f points", what, v->before * 100, v->after * 100,
                diff_points(v));
@@ -73,9 +73,9 @@ static void add_about(const void *context, uint32_t node, struct buf *xml)
         return;
     }
     const char *presence = diff_presence(&e->total);
-    add_value(xml, w->d, "total", &e->total);
+    diff_svg_add_value(xml, w->d, "total", &e->total);
     buf_str(xml, "; ");
-    add_value(xml, w->d, "self", &e->self);
+    diff_svg_add_value(xml, w->d, "self", &e->self);
     if (*presence)
         buf_printf(xml, "; %s", presence);
 }
@@ -93,7 +93,7 @@ static const struct palette palette = {
     .legend = {[FAMILY_GREY] = "nothing proven", [FAMILY_RED] = "grew", [FAMILY_BLUE] = "shrank"},
 };
 
-static void add_warnings(struct buf *b, const char *unlike)
+static void diff_svg_add_warnings(struct buf *b, const char *unlike)
 {
     struct text rest = text_of(unlike);
     while (rest.n) {
@@ -102,7 +102,7 @@ static void add_warnings(struct buf *b, const char *unlike)
     }
 }
 
-static void print(FILE *out, const struct drawing *w, const struct diff_view *v)
+static void diff_svg_print(FILE *out, const struct drawing *w, const struct diff_view *v)
 {
     autobuf struct buf caption = {0}, warnings = {0}, subtitle = {0};
     diff_basis(&caption, w->d);
@@ -111,7 +111,7 @@ static void print(FILE *out, const struct drawing *w, const struct diff_view *v)
     buf_str(&caption, CAPTION_SEPARATOR "width: mean share of both sides" CAPTION_SEPARATOR
                                         "kelvin " KELVIN_VERSION);
     buf_printf(&subtitle, "%s: %s", diff_verdict_names[w->d->verdict], w->d->why);
-    add_warnings(&warnings, v->unlike);
+    diff_svg_add_warnings(&warnings, v->unlike);
     struct paint paint = {
         .context = w,
         .shade = shade_of,
@@ -132,7 +132,7 @@ void diff_print_svg(FILE *out, const struct diff *d, const struct diff_view *v)
 {
     struct drawing w = {.d = d};
     build_tree(&w);
-    print(out, &w, v);
+    diff_svg_print(out, &w, v);
     free(w.path_of_node);
     calltree_free(w.tree);
 }

@@ -39,7 +39,7 @@ static const char page_script[] =
     "x.textContent.localeCompare(y.textContent))});r.forEach(x=>x.parentNode.appendChild(x))};"
     "h.onclick=sort;h.onkeydown=e=>{if(e.key==='Enter')sort()}})})";
 
-static void put(FILE *out, struct text t)
+static void document_html_put(FILE *out, struct text t)
 {
     autobuf struct buf b = {0};
     utf8_xml(&b, t);
@@ -57,10 +57,10 @@ static void document_html_cell(FILE *out, const struct document_block *t, size_t
         fputs(col->right ? "<td class=\"r\">" : col->wide ? "<td class=\"n\">" : "<td>", out);
     if (cell->link.n) {
         fputs("<a href=\"", out);
-        put(out, cell->link);
+        document_html_put(out, cell->link);
         fputs("\">", out);
     }
-    put(out, cell->text);
+    document_html_put(out, cell->text);
     fputs(cell->link.n ? "</a></td>" : "</td>", out);
 }
 
@@ -82,13 +82,13 @@ static void html_table(FILE *out, const struct document_block *t)
 static void html_item(FILE *out, const struct document_block *b)
 {
     fputs("<div class=\"i\"><p><b>", out);
-    put(out, b->title);
+    document_html_put(out, b->title);
     fputs("</b>: ", out);
-    put(out, b->text);
+    document_html_put(out, b->text);
     fputs(".</p>", out);
     if (b->advice.n) {
         fputs("<p class=\"a\">", out);
-        put(out, b->advice);
+        document_html_put(out, b->advice);
         fputs("</p>", out);
     }
     fputs("</div>\n", out);
@@ -97,7 +97,7 @@ static void html_item(FILE *out, const struct document_block *b)
 static void html_element(FILE *out, const char *name, struct text text)
 {
     fprintf(out, "<%s>", name);
-    put(out, text);
+    document_html_put(out, text);
     fprintf(out, "</%s>\n", name);
 }
 
@@ -106,7 +106,7 @@ static void html_code(FILE *out, struct text text)
 {
     fputs("<pre>", out);
     while (text.n) {
-        put(out, text_cut(&text, '\n'));
+        document_html_put(out, text_cut(&text, '\n'));
         fputs(text.n ? "\n" : "", out);
     }
     fputs("</pre>\n", out);
@@ -116,11 +116,11 @@ static void html_code(FILE *out, struct text text)
 static void html_image(FILE *out, const struct document_block *b)
 {
     fputs("<p class=\"p\"><a href=\"", out);
-    put(out, b->text);
+    document_html_put(out, b->text);
     fputs("\"><img src=\"", out);
-    put(out, b->text);
+    document_html_put(out, b->text);
     fputs("\" alt=\"", out);
-    put(out, b->title);
+    document_html_put(out, b->title);
     fputs("\"></a></p>\n", out);
 }
 

@@ -17,7 +17,7 @@ struct printer {
 #define YELLOW "\033[33m"
 #define PLAIN "\033[0m"
 
-static void put(const struct printer *p, const char *style, struct text t)
+static void document_text_put(const struct printer *p, const char *style, struct text t)
 {
     bool styled = p->colour && *style;
     fprintf(p->out, "%s%.*s%s", styled ? style : "", (int)t.n, t.at, styled ? PLAIN : "");
@@ -44,7 +44,7 @@ static void put_wrapped(const struct printer *p, struct text t, int indent, int 
             putc(' ', p->out);
             at++;
         }
-        put(p, "", word);
+        document_text_put(p, "", word);
         at += n;
         first = false;
     }
@@ -127,7 +127,7 @@ static void document_text_cell(const struct printer *p, const struct document_co
                          : utf8_head(text, (size_t)(width - 2));
     int pad = cut ? 0 : width - n;
     fprintf(p->out, "%*s%s", col->right ? pad : 0, "", cut && col->tail ? ".." : "");
-    put(p, style, text);
+    document_text_put(p, style, text);
     fprintf(p->out, "%s", cut && !col->tail ? ".." : "");
     if (!col->right)
         fprintf(p->out, "%*s", pad, "");
@@ -173,7 +173,7 @@ static void print_item(const struct printer *p, const struct document_block *b)
 {
     autobuf struct buf title = {0}, text = {0}, advice = {0};
     fputs("  ", p->out);
-    put(p, BOLD, clean(&title, b->title));
+    document_text_put(p, BOLD, clean(&title, b->title));
     fputs(": ", p->out);
     struct text shown = clean(&text, b->text);
     put_wrapped(p, shown, 4, (int)utf8_count(b->title) + 4);
@@ -198,7 +198,7 @@ static void print_block(const struct printer *p, const struct document_block *b)
     switch (b->kind) {
     case DOCUMENT_HEADING:
         putc('\n', p->out);
-        put(p, BOLD, clean(&text, b->text));
+        document_text_put(p, BOLD, clean(&text, b->text));
         putc('\n', p->out);
         break;
     case DOCUMENT_TEXT:

@@ -8,14 +8,14 @@ static bool add_kind(struct buf *b, const struct selection *s)
     return s->stream->obtained != OBTAINED_UNKNOWN;
 }
 
-static bool add_event(struct buf *b, const struct selection *s)
+static bool facts_add_event(struct buf *b, const struct selection *s)
 {
     struct text event = selection_event(s);
     buf_add(b, event.at, event.n);
     return event.n > 0;
 }
 
-static bool add_samples(struct buf *b, const struct selection *s)
+static bool facts_add_samples(struct buf *b, const struct selection *s)
 {
     buf_printf(b, "%lld", (long long)s->n_samples);
     return s->count_type >= 0;
@@ -69,8 +69,8 @@ static const struct {
     bool (*add)(struct buf *b, const struct selection *s);
 } of_stream[] = {
     {FACT_KIND, "kind", add_kind},
-    {FACT_EVENT, "event", add_event},
-    {FACT_SAMPLES, "samples", add_samples},
+    {FACT_EVENT, "event", facts_add_event},
+    {FACT_SAMPLES, "samples", facts_add_samples},
     {FACT_LOST, "samples lost", add_lost},
     {FACT_RATE_HZ, "rate asked for, Hz", add_rate},
     {FACT_RATE_ACHIEVED_HZ, "rate achieved, Hz", add_rate_achieved},

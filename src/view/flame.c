@@ -156,7 +156,7 @@ static void add_rect(struct flame *f, int64_t x, int64_t width)
     buf_str(b, "\"/>");
 }
 
-static void add_frame(struct flame *f, struct box box)
+static void flame_add_frame(struct flame *f, struct box box)
 {
     struct buf *b = &f->rows;
     struct face face = face_of(f, box.node);
@@ -198,7 +198,7 @@ static void add_children(struct flame *f, struct box box, struct flame_row *row)
     }
 }
 
-static void add_row(struct flame *f, const struct flame_row *row)
+static void flame_add_row(struct flame *f, const struct flame_row *row)
 {
     double y = f->o.row_px * (double)f->n_rows;
     buf_str(&f->rows, "<g transform=\"translate(0 ");
@@ -206,7 +206,7 @@ static void add_row(struct flame *f, const struct flame_row *row)
     buf_str(&f->rows, ")\">\n");
     for (size_t i = 0; i < row->boxes.n; i++) {
         *vec_push(&f->drawn) = row->boxes.at[i].node;
-        add_frame(f, row->boxes.at[i]);
+        flame_add_frame(f, row->boxes.at[i]);
     }
     buf_str(&f->rows, "</g>\n");
     f->n_rows++;
@@ -217,7 +217,7 @@ static void add_rows_from(struct flame *f, struct flame_row row)
 {
     struct flame_row next = {0};
     while (row.boxes.n) {
-        add_row(f, &row);
+        flame_add_row(f, &row);
         next.boxes.n = 0;
         for (size_t i = 0; i < row.boxes.n; i++)
             add_children(f, row.boxes.at[i], &next);
@@ -234,7 +234,7 @@ static void add_lanes(struct flame *f)
 {
     struct flame_row root = {0}, all = {0};
     *vec_push(&root.boxes) = (struct box){0, 0};
-    add_row(f, &root);
+    flame_add_row(f, &root);
     add_children(f, root.boxes.at[0], &all);
     for (size_t i = 0; i < all.boxes.n;) {
         struct flame_row lane = {0};
@@ -247,7 +247,7 @@ static void add_lanes(struct flame *f)
     vec_done(&all.boxes);
 }
 
-static void add_rows(struct flame *f)
+static void flame_add_rows(struct flame *f)
 {
     struct flame_row root = {0};
     if (f->t->extent) {
@@ -261,7 +261,7 @@ static void add_rows(struct flame *f)
 /* --- above and below --- */
 
 /* A line of text at (X, Y); SIZE 0 is the size of the frames' text. */
-static void add_line(struct buf *b, const char *class, double x, double y, struct text xml)
+static void flame_add_line(struct buf *b, const char *class, double x, double y, struct text xml)
 {
     buf_printf(b, "<text class=\"%s\" x=\"", class);
     add_px(b, x);
@@ -279,7 +279,7 @@ static void add_heading(struct flame *f, const char *class, const char *text, do
     if (!add_fitting(&xml, &fit, text_of(text), inner_px(f)))
         return;
     f->head_px += round(size_px * 1.5);
-    add_line(&f->head, class, FLAME_MARGIN_PX, f->head_px, buf_text(&xml));
+    flame_add_line(&f->head, class, FLAME_MARGIN_PX, f->head_px, buf_text(&xml));
 }
 
 static void add_warning(struct flame *f, struct text text)
@@ -298,13 +298,13 @@ static void add_warning(struct flame *f, struct text text)
     buf_str(&f->head, "\" height=\"");
     add_px(&f->head, height);
     buf_str(&f->head, "\" rx=\"4\"/>");
-    add_line(&f->head, "kw", FLAME_MARGIN_PX + 10, f->head_px + round(height * 0.68),
-             buf_text(&xml));
+    flame_add_line(&f->head, "kw", FLAME_MARGIN_PX + 10, f->head_px + round(height * 0.68),
+                   buf_text(&xml));
     buf_str(&f->head, "</g>");
     f->head_px += height;
 }
 
-static void add_head(struct flame *f)
+static void flame_add_head(struct flame *f)
 {
     f->head_px = 6;
     add_heading(f, "kt", f->o.title, f->o.font_px + 5);
@@ -334,7 +334,7 @@ static void add_swatch(struct flame *f, int family, double *x, double y)
     buf_str(&f->foot, "\" height=\"");
     add_px(&f->foot, side);
     buf_str(&f->foot, "\" rx=\"2\"/>");
-    add_line(&f->foot, "km", *x + side + 5, y, text_of(name));
+    flame_add_line(&f->foot, "km", *x + side + 5, y, text_of(name));
     *x += side + 5 + round(fit_width(&f->fit, text_of(name))) + 14;
 }
 
@@ -352,7 +352,7 @@ static void add_legend(struct flame *f)
         if (f->o.palette->legend[i] && style_step_of(&f->style, i) >= 0)
             add_swatch(f, i, &x, f->foot_px);
     if (f->has_inlined)
-        add_line(&f->foot, "km ki", x, f->foot_px, text_of("italic: inlined"));
+        flame_add_line(&f->foot, "km ki", x, f->foot_px, text_of("italic: inlined"));
 }
 
 static void add_caption_line(struct flame *f, struct buf *line)
@@ -360,7 +360,7 @@ static void add_caption_line(struct flame *f, struct buf *line)
     autobuf struct buf xml = {0};
     f->foot_px += round(f->o.font_px * 1.5);
     if (add_fitting(&xml, &f->fit, buf_text(line), inner_px(f)))
-        add_line(&f->foot, "kc", FLAME_MARGIN_PX, f->foot_px, buf_text(&xml));
+        flame_add_line(&f->foot, "kc", FLAME_MARGIN_PX, f->foot_px, buf_text(&xml));
     line->n = 0;
 }
 
@@ -522,8 +522,8 @@ int flame_print(FILE *out, const struct calltree *t, const struct paint *paint,
 {
     struct flame f = {.t = t, .paint = paint, .o = with_defaults(o, t->start)};
     f.fit = fit_of_font(f.o.font, f.o.font_px);
-    add_head(&f);
-    add_rows(&f);
+    flame_add_head(&f);
+    flame_add_rows(&f);
     if (t->start)
         flame_add_axis(&f);
     add_foot(&f);

@@ -16,6 +16,19 @@
  *           <g class="SHADE"><title/><rect x width height/><text x y/></g>
  *       <g class="kfoot" translate>   legend, caption
  *       <script>
+ *
+ * Drawn from a tree and a paint, which says how each node is coloured and labelled. Children are
+ * sorted by name. Frames too narrow to draw are left out, together, at the right end of their
+ * parent: the others keep their true width, and the gap is what is missing. Colours depend on the
+ * name and the kind of code only; inlining is in italics. Ids come from a hash of the drawing.
+ *
+ * In a chart frames have a place in real time. A sample stands for the time up to the one before it
+ * of its thread, but never across a gap of three periods: then the thread did not run, and nothing
+ * is drawn there.
+ *
+ * The script does not read numbers from the drawing, where they are rounded: <metadata> has them
+ * exactly, with the nodes too narrow to draw (up to 20,000; beyond, a search gives a range). That
+ * is why a search and a table agree.
  */
 #pragma once
 #include "analysis/calltree.h"

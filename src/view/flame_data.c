@@ -44,7 +44,7 @@ static void number_frames(struct flame_data *d)
         d->number[d->order.at[i]] = (uint32_t)i;
 }
 
-static void put_values(struct flame_data *d, uint32_t node, bool counts)
+static void flame_data_put_values(struct flame_data *d, uint32_t node, bool counts)
 {
     const struct calltree *t = d->f->t;
     json_int(&d->j, t->total[node]);
@@ -62,7 +62,7 @@ static void put_frames(struct flame_data *d)
     json_open(&d->j, '[');
     for (size_t i = 0; i < f->drawn.n; i++) {
         json_uint(&d->j, d->number[f->t->parent[f->drawn.at[i]]]);
-        put_values(d, f->drawn.at[i], f->t->total_count);
+        flame_data_put_values(d, f->drawn.at[i], f->t->total_count);
     }
     json_close(&d->j, ']');
 }
@@ -78,7 +78,7 @@ static void put_rest(struct flame_data *d)
         uint32_t node = d->order.at[i];
         json_uint(&d->j, d->number[d->f->t->parent[node]]);
         json_uint(&d->j, intern_add(&names, flame_name(d->f, node)));
-        put_values(d, node, true);
+        flame_data_put_values(d, node, true);
     }
     json_close(&d->j, ']');
     json_key(&d->j, "names");

@@ -17,7 +17,7 @@ struct numbers {
     double factor;
 };
 
-static enum frame_kind kind_of(const struct calltree *t, uint32_t node)
+static enum frame_kind flame_paint_kind_of(const struct calltree *t, uint32_t node)
 {
     return t->labels.at.at[t->label[node]].kind;
 }
@@ -26,17 +26,17 @@ static enum frame_kind kind_of(const struct calltree *t, uint32_t node)
 static enum frame_kind host_kind(const struct calltree *t, uint32_t node)
 {
     uint32_t at = node;
-    while (at && kind_of(t, at) == FRAME_INLINED)
+    while (at && flame_paint_kind_of(t, at) == FRAME_INLINED)
         at = t->parent[at];
     bool found = at && !(t->group && t->group[at]);
-    return found ? kind_of(t, at) : FRAME_INLINED;
+    return found ? flame_paint_kind_of(t, at) : FRAME_INLINED;
 }
 
 static struct shade shade_by_name(const void *context, uint32_t node)
 {
     const struct numbers *n = context;
     struct text name = labels_text(&n->t->labels, n->t->label[node]);
-    return palette_shade(n->palette, palette_strip(name, kind_of(n->t, node)),
+    return palette_shade(n->palette, palette_strip(name, flame_paint_kind_of(n->t, node)),
                          host_kind(n->t, node));
 }
 
@@ -102,7 +102,7 @@ static bool is_renamed(const struct numbers *n)
     return n->count_name || n->factor != 1;
 }
 
-static void add_value(struct buf *b, const struct numbers *n, int64_t value)
+static void flame_paint_add_value(struct buf *b, const struct numbers *n, int64_t value)
 {
     if (is_renamed(n)) {
         add_scaled_value(b, n, value);
@@ -122,12 +122,12 @@ static void add_numbers(const void *context, uint32_t node, struct buf *b)
     if (weighted)
         caption_value(b, n->s->profile, caption_samples(n->s), n->t->total_count[node]);
     else
-        add_value(b, n, n->t->total[node]);
+        flame_paint_add_value(b, n, n->t->total[node]);
     buf_str(b, ", ");
     buf_str(b, units_share(s, (double)n->t->total[node], (double)n->t->total[0]));
     if (weighted) {
         buf_str(b, ", ");
-        add_value(b, n, n->t->total[node]);
+        flame_paint_add_value(b, n, n->t->total[node]);
     }
 }
 

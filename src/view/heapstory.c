@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static void cell(struct document *d, const char *text, double heat)
+static void heapstory_cell(struct document *d, const char *text, double heat)
 {
     document_cell(d, text_of(text), heat);
 }
@@ -14,13 +14,13 @@ static void cell(struct document *d, const char *text, double heat)
 static void cell_bytes(struct document *d, int64_t bytes)
 {
     char s[UNITS_MAX];
-    cell(d, units_scaled(s, (double)bytes, UNIT_BYTES), 0);
+    heapstory_cell(d, units_scaled(s, (double)bytes, UNIT_BYTES), 0);
 }
 
-static void cell_count(struct document *d, int64_t n)
+static void heapstory_cell_count(struct document *d, int64_t n)
 {
     char s[UNITS_MAX];
-    cell(d, units_count(s, (uint64_t)(n > 0 ? n : 0)), 0);
+    heapstory_cell(d, units_count(s, (uint64_t)(n > 0 ? n : 0)), 0);
 }
 
 static void cell_share(struct document *d, int64_t part, int64_t whole)
@@ -28,7 +28,7 @@ static void cell_share(struct document *d, int64_t part, int64_t whole)
     char s[UNITS_MAX];
     double share = whole > 0 ? (double)part / (double)whole : 0;
     snprintf(s, sizeof s, "%.1f%%", 100 * share);
-    cell(d, s, share);
+    heapstory_cell(d, s, share);
 }
 
 static void cell_name(struct document *d, const struct heapstory *s,
@@ -39,7 +39,7 @@ static void cell_name(struct document *d, const struct heapstory *s,
 
 /* --- the verdict --- */
 
-static void add_head(struct document *d, const struct heapstory *s, const char *subject)
+static void heapstory_add_head(struct document *d, const struct heapstory *s, const char *subject)
 {
     char n[4][UNITS_MAX];
     const int64_t *v = s->value;
@@ -100,9 +100,9 @@ static void add_places(struct document *d, const struct heapstory_view *v, enum 
         cell_share(d, p->value[by], s->value[by]);
         cell_bytes(d, p->value[by]);
         if (blocks)
-            cell_count(d, blocks(p->value));
+            heapstory_cell_count(d, blocks(p->value));
         else
-            cell(d, "-", 0);
+            heapstory_cell(d, "-", 0);
         cell_name(d, s, p);
     }
 }
@@ -150,7 +150,7 @@ static void add_churn(struct document *d, const struct heapstory_view *v)
     for (size_t i = 0; i < n; i++) {
         const struct heapstory_place *p = &s->places.at[top[i]];
         cell_share(d, p->value[STORY_ALLOCATIONS], s->value[STORY_ALLOCATIONS]);
-        cell_count(d, p->value[STORY_ALLOCATIONS]);
+        heapstory_cell_count(d, p->value[STORY_ALLOCATIONS]);
         cell_bytes(d, p->value[STORY_ALLOCATED]);
         cell_bytes(d, p->value[STORY_ALLOCATED] / p->value[STORY_ALLOCATIONS]);
         cell_share(d, p->value[STORY_TEMPORARY], p->value[STORY_ALLOCATIONS]);
@@ -176,18 +176,19 @@ static void add_classes(struct document *d, const char *title, const int64_t *cl
     for (int k = 0; k < STORY_CLASSES; k++) {
         if (!classes[k])
             continue;
-        cell(d, units_scaled(s, ldexp(1, k) - 1, unit), 0);
-        cell_count(d, classes[k]);
+        heapstory_cell(d, units_scaled(s, ldexp(1, k) - 1, unit), 0);
+        heapstory_cell_count(d, classes[k]);
         cell_share(d, classes[k], all);
     }
 }
 
 /* --- all of it --- */
 
-static void build(struct document *d, const struct heapstory_view *v, bool figure)
+static void heapstory_build_document(struct document *d, const struct heapstory_view *v,
+                                     bool figure)
 {
     const struct heapstory *s = v->story;
-    add_head(d, s, v->subject);
+    heapstory_add_head(d, s, v->subject);
     add_insights(d, s);
     if (figure && s->live && s->live->points.n > 1) {
         document_heading(d, "Over time");
@@ -206,7 +207,7 @@ static void build(struct document *d, const struct heapstory_view *v, bool figur
                 UNIT_TIME);
 }
 
-static char *title_of(const struct heapstory_view *v)
+static char *heapstory_title_of(const struct heapstory_view *v)
 {
     const char *command = meta_find(&v->story->profile->meta, META_COMMAND);
     return mem_printf("Heap of %s", command ? command : v->subject);
@@ -215,9 +216,9 @@ static char *title_of(const struct heapstory_view *v)
 void heapstory_print_text(FILE *out, const struct heapstory_view *v, int width, bool colour)
 {
     struct document d = {0};
-    autofree char *title = title_of(v);
+    autofree char *title = heapstory_title_of(v);
     document_heading(&d, title);
-    build(&d, v, false);
+    heapstory_build_document(&d, v, false);
     document_print_text(out, &d, width, colour);
     document_done(&d);
 }
@@ -225,13 +226,13 @@ void heapstory_print_text(FILE *out, const struct heapstory_view *v, int width, 
 void heapstory_print_markdown(FILE *out, const struct heapstory_view *v)
 {
     struct document d = {0};
-    autofree char *title = title_of(v);
-    build(&d, v, false);
+    autofree char *title = heapstory_title_of(v);
+    heapstory_build_document(&d, v, false);
     document_print_markdown(out, &d, title);
     document_done(&d);
 }
 
-static void draw(FILE *out, const void *story, size_t i)
+static void heapstory_draw_figure(FILE *out, const void *story, size_t i)
 {
     (void)i;
     heapstory_draw(out, story);
@@ -240,8 +241,9 @@ static void draw(FILE *out, const void *story, size_t i)
 void heapstory_print_html(FILE *out, const struct heapstory_view *v)
 {
     struct document d = {0};
-    autofree char *title = title_of(v);
-    build(&d, v, true);
-    document_print_html(out, &d, title, &(struct document_figures){draw, v->story});
+    autofree char *title = heapstory_title_of(v);
+    heapstory_build_document(&d, v, true);
+    document_print_html(out, &d, title,
+                        &(struct document_figures){heapstory_draw_figure, v->story});
     document_done(&d);
 }

@@ -15,7 +15,7 @@ static const char *const value_names[STORY_VALUES] = {
     [STORY_PEAK] = "peak",
 };
 
-static void put_values(struct json *j, const int64_t *value)
+static void heapstory_put_values(struct json *j, const int64_t *value)
 {
     for (int v = 0; v < STORY_VALUES; v++) {
         json_key(j, value_names[v]);
@@ -58,7 +58,7 @@ static void put_place(struct json *j, const struct heapstory *s, const struct he
     json_open(j, '{');
     json_key(j, "function");
     json_text(j, heapstory_name(s, p));
-    put_values(j, p->value);
+    heapstory_put_values(j, p->value);
     json_put_bool(j, "grows", p->grows);
     put_classes(j, "sizes", p->size);
     json_close(j, '}');
@@ -75,7 +75,7 @@ static void put_places(struct json *j, const struct heapstory *s)
     json_close(j, ']');
 }
 
-static void put_insights(struct json *j, const struct heapstory *s)
+static void heapstory_put_insights(struct json *j, const struct heapstory *s)
 {
     json_key(j, "insights");
     json_open(j, '[');
@@ -98,9 +98,9 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
     json_put_bool(&j, "sampled", s->sampled);
     json_put_number(&j, "seconds", heapstory_seconds(s, s->end_ns));
     json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
-    put_values(&j, s->value);
+    heapstory_put_values(&j, s->value);
     json_put_uint(&j, "rss_max", (uint64_t)s->rss_max);
-    put_insights(&j, s);
+    heapstory_put_insights(&j, s);
     put_places(&j, s);
     put_classes(&j, "sizes", s->size);
     put_classes(&j, "lifetimes_ns", s->lifetime);

@@ -14,7 +14,7 @@ struct scale {
     double high;
 };
 
-static void widen(struct scale *s, const struct counter *c)
+static void heapstory_svg_widen(struct scale *s, const struct counter *c)
 {
     for (size_t i = 0; c && i < c->points.n; i++) {
         const struct counter_point *p = &c->points.at[i];
@@ -80,8 +80,8 @@ static void draw_peak(FILE *out, const struct scale *s, const struct heapstory *
 void heapstory_draw(FILE *out, const struct heapstory *story)
 {
     struct scale s = {UINT64_MAX, 0, (double)story->value[STORY_PEAK]};
-    widen(&s, story->live);
-    widen(&s, story->rss);
+    heapstory_svg_widen(&s, story->live);
+    heapstory_svg_widen(&s, story->rss);
     s.high = s.high > 0 ? s.high : 1;
     fprintf(
         out,

@@ -54,7 +54,7 @@ static bool is_time_ns(const struct selection *s)
 }
 
 /* From the column itself, from the one beside the samples, else from what the run used. */
-static double time_of(const struct selection *s)
+static double report_time_of(const struct selection *s)
 {
     uint64_t ns;
     if (is_time_ns(s))
@@ -75,7 +75,7 @@ static double mean_time(const struct report_opts *o)
 {
     double sum = 0;
     for (size_t i = 0; i < o->n_runs; i++) {
-        double ns = time_of(o->runs[i]);
+        double ns = report_time_of(o->runs[i]);
         if (!(ns > 0))
             return 0;
         sum += ns;
@@ -109,7 +109,7 @@ size_t report_modules(const struct flat *f, uint32_t row, size_t most, struct ma
 
 /* --- callers and callees --- */
 
-static int by_value(const void *a, const void *b, void *values)
+static int report_by_value(const void *a, const void *b, void *values)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     const int64_t *v = values;
@@ -125,7 +125,7 @@ uint32_t *report_rank(const struct flat *f, const int64_t *values, size_t *ret_n
     for (uint32_t i = 0; i < f->rows.n; i++)
         if (values[i] > 0)
             rows[n++] = i;
-    qsort_r(rows, n, sizeof *rows, by_value, (void *)values);
+    qsort_r(rows, n, sizeof *rows, report_by_value, (void *)values);
     *ret_n = n;
     return rows;
 }
@@ -137,7 +137,7 @@ int report_build(struct report *r, const struct selection *s, const struct repor
 {
     *r = (struct report){.selection = s, .profile = s->profile, .opts = *opts};
     r->quality = quality_of(s);
-    r->time_ns = time_of(s);
+    r->time_ns = report_time_of(s);
     r->functions = flat_build(s, FLAT_FUNCTION);
     if (opts->has_by)
         r->by = flat_build(s, opts->by);

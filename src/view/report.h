@@ -3,6 +3,8 @@
  * what to try.
  *
  * Built once, then printed for a terminal, as markdown, JSON, or one HTML page.
+ *
+ * Text, markdown and HTML are one `struct document`; JSON is written from the same numbers.
  */
 #pragma once
 #include "analysis/calltree.h"

@@ -8,7 +8,7 @@ enum { FEW_FOR_ORDER = 10 };
 
 /* --- cells --- */
 
-static void cell_count(struct document *d, const struct flat *f, int64_t n)
+static void report_functions_cell_count(struct document *d, const struct flat *f, int64_t n)
 {
     char s[UNITS_MAX];
     document_cell(d, text_of(f->count_type >= 0 ? units_count(s, (uint64_t)n) : "-"), 0);
@@ -109,7 +109,7 @@ static void add_function_row(struct document *d, const struct report *r, uint32_
     cell_beside(d, r, self.share, at->self);
     report_cell_share(d, &total);
     cell_beside(d, r, total.share, at->total);
-    cell_count(d, f, at->self ? at->self_count : at->total_count);
+    report_functions_cell_count(d, f, at->self ? at->self_count : at->total_count);
     document_cell(d, flat_name(f, row), 0);
     cell_module(d, r, row);
 }
@@ -251,7 +251,7 @@ void report_add_by(struct document *d, const struct report *r, const struct flat
             struct flat_share total = flat_share_of_row(f, rows[i], FLAT_TOTAL);
             report_cell_share(d, &total);
         }
-        cell_count(d, f, row->self_count);
+        report_functions_cell_count(d, f, row->self_count);
         document_cell(d, flat_name(f, rows[i]), 0);
     }
     document_drop_empty(d);

@@ -82,7 +82,7 @@ static void put_list(struct json *j, const char *key, const struct flat *f, enum
     json_close(j, ']');
 }
 
-static void put_insights(struct json *j, const struct insights *s)
+static void report_json_put_insights(struct json *j, const struct insights *s)
 {
     json_key(j, "insights");
     json_open(j, '[');
@@ -224,7 +224,7 @@ static void put_whole(struct json *j, const struct report *r)
 {
     if (r->runs)
         report_put_runs(j, r);
-    put_insights(j, &r->insights);
+    report_json_put_insights(j, &r->insights);
     put_list(j, "by_self", r->functions, FLAT_SELF, r->opts.top);
     put_list(j, "by_total", r->functions, FLAT_TOTAL, r->opts.top);
     put_list(j, "modules", r->modules, FLAT_SELF, r->opts.top);

@@ -15,7 +15,7 @@ static const char *how(const struct report *r)
     return simulated ? "simulated" : "as the input has them";
 }
 
-static void cell_count(struct document *d, bool known, int64_t n)
+static void report_misses_cell_count(struct document *d, bool known, int64_t n)
 {
     char s[UNITS_MAX];
     document_cell(d, text_of(known ? units_count(s, (uint64_t)n) : "-"), 0);
@@ -29,15 +29,15 @@ static void cell_rate(struct document *d, bool known, double rate, bool flag)
     document_cell(d, text_of(known ? s : "-"), 0);
 }
 
-static void add_row(struct document *d, const struct misses *c, const struct misses_row *row,
-                    struct text name)
+static void report_misses_add_row(struct document *d, const struct misses *c,
+                                  const struct misses_row *row, struct text name)
 {
     const struct misses_counts *n = &row->counts;
     cell_rate(d, c->has_i1, misses_i1_rate(n), false);
-    cell_count(d, c->has_data, n->accesses);
+    report_misses_cell_count(d, c->has_data, n->accesses);
     cell_rate(d, c->has_data, misses_d1_rate(n), row->d1_flag);
     cell_rate(d, c->has_ll, misses_ll_rate(n), row->ll_flag);
-    cell_count(d, c->has_branches, n->branches);
+    report_misses_cell_count(d, c->has_branches, n->branches);
     cell_rate(d, c->has_branches, misses_branch_rate(n), false);
     document_cell(d, name, 0);
 }
@@ -65,9 +65,9 @@ void report_add_misses(struct document *d, const struct report *r)
         struct misses_row all = {.counts = c.whole, .d1_flag = c.d1_flag, .ll_flag = c.ll_flag};
         document_heading(d, title);
         document_table(d, columns, sizeof columns / sizeof *columns);
-        add_row(d, &c, &all, text_of("(the whole program)"));
+        report_misses_add_row(d, &c, &all, text_of("(the whole program)"));
         for (size_t i = 0; i < c.rows.n && i < r->opts.top; i++)
-            add_row(d, &c, &c.rows.at[i], flat_name(r->functions, c.rows.at[i].row));
+            report_misses_add_row(d, &c, &c.rows.at[i], flat_name(r->functions, c.rows.at[i].row));
         tell_flags(d, &c);
     }
     misses_done(&c);

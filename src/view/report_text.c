@@ -16,7 +16,7 @@ void report_cell_share(struct document *d, const struct flat_share *s)
 
 /* --- how it was recorded --- */
 
-static void add_provenance(struct document *d, const struct report *r)
+static void report_add_provenance(struct document *d, const struct report *r)
 {
     static const char *const keys[] = {
         META_COMMAND,    META_EXIT_STATUS,      META_TIME_NS,   META_DURATION_NS, META_CPU_TIME_NS,
@@ -42,7 +42,7 @@ static void add_provenance(struct document *d, const struct report *r)
 
 /* --- what it is, how sure --- */
 
-static void add_warnings(struct document *d, const struct report *r)
+static void report_add_warnings(struct document *d, const struct report *r)
 {
     autobuf struct buf b = {0};
     caption_warnings(&b, r->selection);
@@ -53,7 +53,7 @@ static void add_warnings(struct document *d, const struct report *r)
     }
 }
 
-static void add_head(struct document *d, const struct report *r)
+static void report_add_head(struct document *d, const struct report *r)
 {
     autobuf struct buf b = {0}, others = {0};
     caption_build(&b, r->selection);
@@ -61,7 +61,7 @@ static void add_head(struct document *d, const struct report *r)
     caption_others(&others, r->selection);
     if (others.n)
         document_text(d, "S%s.", buf_cstr(&others) + 1);
-    add_warnings(d, r);
+    report_add_warnings(d, r);
 }
 
 static void add_certainty(struct document *d, const struct flat *f)
@@ -132,7 +132,7 @@ void report_add(struct document *d, const struct report *r, bool figure)
 
 static void build_document(struct document *d, const struct report *r, bool figure)
 {
-    add_head(d, r);
+    report_add_head(d, r);
     if (r->opts.callers)
         report_add_function(d, r);
     if (r->by) {
@@ -143,7 +143,7 @@ static void build_document(struct document *d, const struct report *r, bool figu
         add_certainty(d, r->functions);
     else {
         report_add(d, r, figure);
-        add_provenance(d, r);
+        report_add_provenance(d, r);
     }
 }
 
@@ -169,7 +169,7 @@ void report_print_markdown(FILE *out, const struct report *r)
     document_done(&d);
 }
 
-static void draw(FILE *out, const void *ctx, size_t i)
+static void report_draw_figure(FILE *out, const void *ctx, size_t i)
 {
     const struct report *r = ctx;
     (void)i;
@@ -189,6 +189,6 @@ void report_print_html(FILE *out, const struct report *r)
     struct document d = {0};
     autofree char *title = report_title(r);
     build_document(&d, r, true);
-    document_print_html(out, &d, title, &(struct document_figures){draw, r});
+    document_print_html(out, &d, title, &(struct document_figures){report_draw_figure, r});
     document_done(&d);
 }

@@ -53,14 +53,14 @@ static void put_text(FILE *out, const char *text)
     fwrite(b.at ? b.at : "", 1, b.n, out);
 }
 
-static void label(FILE *out, double x, double y, const char *anchor, const char *text)
+static void trend_label(FILE *out, double x, double y, const char *anchor, const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
     put_text(out, text);
     fputs("</text>\n", out);
 }
 
-static void day(int64_t time_s, char *to, size_t size)
+static void trend_day(int64_t time_s, char *to, size_t size)
 {
     time_t t = (time_t)time_s;
     struct tm tm;
@@ -75,13 +75,13 @@ static void draw_axes(FILE *out, const struct trend *t, const struct scale *s)
         double value = s->low + (s->high - s->low) * i / 2, y = y_of(s, value);
         fprintf(out, "<line class=\"g\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT,
                 WIDTH - RIGHT, y, y);
-        label(out, LEFT - 8, y + 4, "end", trend_value(t, value, text));
+        trend_label(out, LEFT - 8, y + 4, "end", trend_value(t, value, text));
     }
-    day(t->points.at[0].time_s, first, sizeof first);
-    day(t->points.at[s->n - 1].time_s, last, sizeof last);
-    label(out, LEFT, HEIGHT - 8, "start", first);
+    trend_day(t->points.at[0].time_s, first, sizeof first);
+    trend_day(t->points.at[s->n - 1].time_s, last, sizeof last);
+    trend_label(out, LEFT, HEIGHT - 8, "start", first);
     if (s->n > 1)
-        label(out, WIDTH - RIGHT, HEIGHT - 8, "end", last);
+        trend_label(out, WIDTH - RIGHT, HEIGHT - 8, "end", last);
 }
 
 static void draw_changes(FILE *out, const struct trend *t, const struct scale *s)
@@ -103,7 +103,7 @@ static void draw_point(FILE *out, const struct trend *t, const struct scale *s, 
     const struct trend_point *p = &t->points.at[i];
     char text[UNITS_MAX], when[32];
     double x = x_of(s, (double)i);
-    day(p->time_s, when, sizeof when);
+    trend_day(p->time_s, when, sizeof when);
     if (!isnan(p->low) && !isnan(p->high))
         fprintf(out, "<line class=\"e\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", x, x,
                 y_of(s, p->low), y_of(s, p->high));

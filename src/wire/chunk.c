@@ -25,7 +25,7 @@ void chunk_start(struct chunk_writer *w, uint8_t to[CHUNK_FILE_BYTES])
 }
 
 /* Pack RAW to TO if that makes it shorter. Returns the stored length. */
-static size_t store(struct chunk_writer *w, struct text raw, uint8_t *to)
+static size_t chunk_store(struct chunk_writer *w, struct text raw, uint8_t *to)
 {
     size_t n = !w->pack || raw.n < 2
                    ? 0
@@ -40,7 +40,7 @@ static size_t store(struct chunk_writer *w, struct text raw, uint8_t *to)
 size_t chunk_encode(struct chunk_writer *w, const char *type, struct text raw, void *to)
 {
     uint8_t *head = to;
-    size_t stored = store(w, raw, head + CHUNK_HEAD_BYTES);
+    size_t stored = chunk_store(w, raw, head + CHUNK_HEAD_BYTES);
     memcpy(head + 8, type, 4);
     put_le(head + 12, stored < raw.n ? CHUNK_PACKED : 0, 4);
     put_le(head + 16, raw.n, 4);
@@ -96,14 +96,15 @@ void chunk_reader_done(struct chunk_reader *r)
     buf_done(&r->unpacked);
 }
 
-static enum chunk_status damaged(struct chunk_reader *r, const char *why)
+static enum chunk_status chunk_damaged(struct chunk_reader *r, const char *why)
 {
     r->why = why;
     return CHUNK_DAMAGED;
 }
 
 /* The frame says its own size too, so nothing is allocated on the word of a length alone. */
-static bool unpack(struct chunk_reader *r, struct text stored, size_t raw_bytes, struct text *ret)
+static bool chunk_unpack(struct chunk_reader *r, struct text stored, size_t raw_bytes,
+                         struct text *ret)
 {
     if (ZSTD_getFrameContentSize(stored.at, stored.n) != raw_bytes)
         return false;
@@ -128,19 +129,19 @@ enum chunk_status chunk_read(struct chunk_reader *r, struct chunk *ret)
     ret->type[4] = '\0';
     uint64_t flags = cursor_uint(&c, 4), raw = cursor_uint(&c, 4), stored = cursor_uint(&c, 4);
     if (raw > CHUNK_RAW_MAX || stored > raw)
-        return damaged(r, "its length makes no sense");
+        return chunk_damaged(r, "its length makes no sense");
     size_t n = CHUNK_HEAD_BYTES + stored;
     all = reader_peek(r->in, n);
     if (all.n < n)
         return CHUNK_CUT;
     r->chain = XXH3_64bits_withSeed(all.at + CHECK_BYTES, n - CHECK_BYTES, r->chain);
     if (r->chain != check)
-        return damaged(r, "its checksum is wrong");
+        return chunk_damaged(r, "its checksum is wrong");
     reader_take(r->in, n);
     ret->payload = (struct text){all.at + CHUNK_HEAD_BYTES, stored};
     if (flags & ~(uint64_t)CHUNK_PACKED)
-        return damaged(r, "it needs a newer kelvin");
-    if (flags & CHUNK_PACKED ? !unpack(r, ret->payload, raw, &ret->payload) : raw != stored)
-        return damaged(r, "it does not unpack");
+        return chunk_damaged(r, "it needs a newer kelvin");
+    if (flags & CHUNK_PACKED ? !chunk_unpack(r, ret->payload, raw, &ret->payload) : raw != stored)
+        return chunk_damaged(r, "it does not unpack");
     return CHUNK_OK;
 }

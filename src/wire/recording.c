@@ -206,7 +206,7 @@ static size_t put_stacks(struct buf *b, const struct profile *p, size_t from)
     return to;
 }
 
-static size_t rows_of(const struct profile *p, enum recording_table table)
+static size_t recording_rows_of(const struct profile *p, enum recording_table table)
 {
     size_t rows[RECORDING_TABLES] = {
         [RECORDING_STRINGS] = p->strings.strings.n, [RECORDING_MAPPINGS] = p->mappings.n,
@@ -233,10 +233,11 @@ static const struct {
     [RECORDING_STACKS] = {"STCK", 1, put_stacks},
 };
 
-static int append_rows(struct recording_writer *w, const struct profile *p,
-                       struct recording_mark *mark, enum recording_table table, struct err *err)
+static int recording_append_rows(struct recording_writer *w, const struct profile *p,
+                                 struct recording_mark *mark, enum recording_table table,
+                                 struct err *err)
 {
-    size_t *at = &mark->rows[table], n = rows_of(p, table);
+    size_t *at = &mark->rows[table], n = recording_rows_of(p, table);
     *at = *at ? *at : tables[table].first;
     while (*at < n) {
         *at = tables[table].put(&w->raw, p, *at);
@@ -377,7 +378,7 @@ int recording_append(struct recording_writer *w, const struct profile *p,
     if (append_meta(w, p, mark, err) != 0 || append_clock(w, p, mark, err) != 0)
         return -1;
     for (enum recording_table t = 0; t < RECORDING_TABLES; t++) {
-        if (append_rows(w, p, mark, t, err) != 0)
+        if (recording_append_rows(w, p, mark, t, err) != 0)
             return -1;
         if (t == RECORDING_FRAMES && append_frame_updates(w, p, mark, err) != 0)
             return -1;
@@ -390,7 +391,7 @@ int recording_append(struct recording_writer *w, const struct profile *p,
 int recording_end(struct recording_writer *w, const struct profile *p, struct err *err)
 {
     for (enum recording_table t = 0; t < RECORDING_TABLES; t++)
-        buf_varint(&w->raw, rows_of(p, t));
+        buf_varint(&w->raw, recording_rows_of(p, t));
     recording_put_totals(&w->raw, p);
     return recording_write_chunk(w, "END.", err);
 }

@@ -31,6 +31,10 @@
  *           counters, for each: points
  *
  * Counts and lengths are LEB128; see column.h for columns. A chunk of an unknown type is skipped.
+ *
+ * Because whatever a row names is written before it, every prefix of whole chunks is a profile. A
+ * reader takes all up to the first chunk that is cut or damaged and says what is missing. It never
+ * invents a sample.
  */
 #pragma once
 #include "model/profile.h"

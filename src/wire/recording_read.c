@@ -10,7 +10,7 @@ static const char *read_rows(struct loader *l, struct cursor *c, size_t k, size_
 }
 
 /* The same where nothing may follow. */
-static const char *read_table(struct loader *l, struct cursor *c, size_t k, size_t have)
+static const char *recording_read_table(struct loader *l, struct cursor *c, size_t k, size_t have)
 {
     const char *why = read_rows(l, c, k, have);
     return why ? why : cursor_left(c) ? LOADER_TOO_LONG : NULL;
@@ -35,7 +35,7 @@ static const char *apply_strings(struct loader *l, struct cursor *c)
 static const char *apply_mappings(struct loader *l, struct cursor *c)
 {
     enum { PATH, BUILD_ID, START, END, OFFSET, COLUMNS };
-    const char *why = read_table(l, c, COLUMNS, l->mappings.n);
+    const char *why = recording_read_table(l, c, COLUMNS, l->mappings.n);
     if (why)
         return why;
     if (!columns_below(&l->rows, PATH, l->strings.n) ||
@@ -57,7 +57,7 @@ static const char *apply_mappings(struct loader *l, struct cursor *c)
 static const char *apply_functions(struct loader *l, struct cursor *c)
 {
     enum { NAME, SYSTEM_NAME, FILE_NAME, LINE, COLUMNS };
-    const char *why = read_table(l, c, COLUMNS, l->functions.n);
+    const char *why = recording_read_table(l, c, COLUMNS, l->functions.n);
     if (why)
         return why;
     for (int k = NAME; k <= FILE_NAME; k++)
@@ -82,7 +82,7 @@ static const char *apply_functions(struct loader *l, struct cursor *c)
 enum { LINE_FUNCTION, LINE_LINE, LINE_COLUMN, LINE_COLUMNS };
 
 /* The lines behind a table of frames whose column N_LINES says how many each has. */
-static const char *read_lines(struct loader *l, struct cursor *c, size_t n_lines)
+static const char *recording_read_lines(struct loader *l, struct cursor *c, size_t n_lines)
 {
     uint64_t sum, n = cursor_varint(c);
     if (!columns_below(&l->rows, n_lines, PROFILE_MAX_FRAME_LINES + 1))
@@ -122,7 +122,7 @@ static const char *apply_frames_at(struct loader *l, struct cursor *c, size_t k)
 {
     const char *why = read_rows(l, c, k + FRAME_COLUMNS, l->p->frames.n);
     if (!why)
-        why = read_lines(l, c, k + FRAME_N_LINES);
+        why = recording_read_lines(l, c, k + FRAME_N_LINES);
     if (why)
         return why;
     if (!columns_below(&l->rows, k + FRAME_MAPPING, l->mappings.n) ||
@@ -186,7 +186,7 @@ static const char *check_attrs(const struct loader *l)
 
 static const char *apply_attrs(struct loader *l, struct cursor *c)
 {
-    const char *why = read_table(l, c, ATTR_COLUMNS, l->attrs.n);
+    const char *why = recording_read_table(l, c, ATTR_COLUMNS, l->attrs.n);
     if (!why)
         why = check_attrs(l);
     if (why)
@@ -232,7 +232,7 @@ static const char *check_processes(const struct loader *l, size_t k)
 
 static const char *apply_processes_at(struct loader *l, struct cursor *c, size_t k)
 {
-    const char *why = read_table(l, c, k + PROC_COLUMNS, l->p->processes.n);
+    const char *why = recording_read_table(l, c, k + PROC_COLUMNS, l->p->processes.n);
     if (!why)
         why = check_processes(l, k);
     if (why)
@@ -268,7 +268,7 @@ static const char *apply_process_updates(struct loader *l, struct cursor *c)
 static const char *apply_threads(struct loader *l, struct cursor *c)
 {
     enum { PROCESS, NAME, TID, COLUMNS };
-    const char *why = read_table(l, c, COLUMNS, l->threads.n);
+    const char *why = recording_read_table(l, c, COLUMNS, l->threads.n);
     if (why)
         return why;
     const uint64_t *process = columns_get(&l->rows, PROCESS), *name = columns_get(&l->rows, NAME),
@@ -288,7 +288,7 @@ static const char *apply_threads(struct loader *l, struct cursor *c)
 static const char *apply_stacks(struct loader *l, struct cursor *c)
 {
     enum { PARENT, FRAME, COLUMNS };
-    const char *why = read_table(l, c, COLUMNS, l->stacks.n);
+    const char *why = recording_read_table(l, c, COLUMNS, l->stacks.n);
     if (why)
         return why;
     if (!columns_below(&l->rows, FRAME, l->p->frames.n))
@@ -380,7 +380,7 @@ static const struct {
     {"END.", apply_end},
 };
 
-static const char *apply(struct loader *l, const struct chunk *chunk, bool *ret_known)
+static const char *recording_apply(struct loader *l, const struct chunk *chunk, bool *ret_known)
 {
     struct cursor c = cursor_of(chunk->payload.at, chunk->payload.n);
     *ret_known = true;
@@ -412,7 +412,7 @@ static void read_chunks(struct loader *l, struct chunk_reader *r, struct recordi
     const char *why = NULL;
     while (!l->ended && (status = chunk_read(r, &chunk)) == CHUNK_OK) {
         bool known;
-        why = apply(l, &chunk, &known);
+        why = recording_apply(l, &chunk, &known);
         if (why)
             break;
         ret->chunks++;

@@ -81,7 +81,7 @@ static bool may_become(const struct stream *old, const struct stream *new)
 }
 
 /* All but totals and rows, which stay. */
-static void describe(struct profile *p, int stream, const struct stream *new)
+static void recording_describe(struct profile *p, int stream, const struct stream *new)
 {
     struct stream *s = p->streams.at[stream];
     while (s->n_types < new->n_types)
@@ -139,7 +139,7 @@ const char *recording_apply_streams(struct loader *l, struct cursor *c)
             profile_add_stream(l->p, "", OBTAINED_UNKNOWN);
             *vec_push(&l->stream_rows) = 0;
         }
-        describe(l->p, (int)i, &new[i]);
+        recording_describe(l->p, (int)i, &new[i]);
     }
     l->p->default_value = first;
     return NULL;
@@ -181,7 +181,7 @@ static const char *check_rows(const struct loader *l, const struct stream *s, ui
     return NULL;
 }
 
-static void add_rows(struct loader *l, int stream, uint64_t flags)
+static void recording_add_rows(struct loader *l, int stream, uint64_t flags)
 {
     struct row_columns at = find_columns(l, flags);
     int64_t values[STREAM_MAX_TYPES];
@@ -221,7 +221,7 @@ const char *recording_apply_rows(struct loader *l, struct cursor *c)
     const char *why = check_rows(l, s, flags);
     if (why)
         return why;
-    add_rows(l, (int)stream, flags);
+    recording_add_rows(l, (int)stream, flags);
     l->stream_rows.at[stream] += n;
     return NULL;
 }

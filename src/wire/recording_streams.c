@@ -77,8 +77,8 @@ static void put_rows(struct buf *b, const struct stream *s, size_t stream, size_
 }
 
 /* Rows that were forgotten were written before: those in memory start behind them. */
-static int append_rows(struct recording_writer *w, const struct profile *p, size_t stream,
-                       size_t *at, struct err *err)
+static int recording_streams_append_rows(struct recording_writer *w, const struct profile *p,
+                                         size_t stream, size_t *at, struct err *err)
 {
     const struct stream *s = p->streams.at[stream];
     size_t first = s->rows.forgotten, end = first + s->rows.n;
@@ -134,7 +134,7 @@ int recording_append_streams(struct recording_writer *w, const struct profile *p
     if (append_streams(w, p, mark, err) != 0)
         return -1;
     for (size_t i = 0; i < p->streams.n; i++)
-        if (append_rows(w, p, i, &mark->stream_row.at[i], err) != 0)
+        if (recording_streams_append_rows(w, p, i, &mark->stream_row.at[i], err) != 0)
             return -1;
     if (append_counters(w, p, mark, err) != 0)
         return -1;

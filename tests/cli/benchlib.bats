@@ -115,7 +115,7 @@ END
     "$CC" -O2 $STRICT $FLAGS -I"$ROOT/include" "$ROOT/examples/bench_sum.c" "$LIB" -lm -pthread -o bench
     bench
     exits 0
-    [[ ${lines[0]} == benchmark*time*"95 % interval"*R^2*outliers*throughput ]]
+    [[ ${lines[0]} == benchmark*time*"95 % interval"*"CPU time"*R^2*outliers*throughput ]]
     [[ ${lines[1]} == "sum/n=1000 "*" .. "*" of 20"*B/s*/s ]] || fail "${lines[1]}"
     [[ ${lines[4]} == "sum_lanes/n=100000 "* ]] || fail "${lines[4]}"
 }
@@ -127,6 +127,45 @@ END
     [[ ${lines[1]} == "null  "*" 0 ns  0 .. "*" ns "* ]] || fail "$output"
     [ "$(best null low)" = 0 ]
     holds "$(best null ns) < 1"
+}
+
+@test "work that the compiler removed is called that, work that is kept is not" {
+    build <<<"$spin
+        static int twice(int v) { return 2 * v; }
+        BENCH(gone) { int r = 0; BENCH_LOOP { r = twice(3); } (void)r; }
+        BENCH(kept) { BENCH_LOOP { spin(2000); } }
+        BENCH_MAIN"
+    bench
+    exits 0
+    [[ $output == *"gone "*" 0 ns  0 .. "*"takes no longer than an empty loop"*"kept "* ]] || fail "$output"
+    [ "$(grep -c "empty loop" <<<"$output")" -eq 1 ] || fail "$output"
+}
+
+@test "beside others on the same CPU, CPU time stays what it was, and the table says which to trust" {
+    command -v taskset >/dev/null || skip "needs taskset"
+    build <<<"$spin
+        BENCH(work) { BENCH_LOOP { spin(1000); } }
+        BENCH(pauses) { BENCH_LOOP { spin(1000); kelvin_pause(); kelvin_resume(); } }
+        BENCH_MAIN"
+    local cpu alone pressed ratio try pids=()
+    cpu=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+    alone=$(best work cpu_ns)
+    for try in 1 2 3 4; do
+        taskset -c "$cpu" sh -c 'while :; do :; done' 3>&- &
+        pids+=($!)
+    done
+    for try in 1 2 3 4 5; do
+        # shellcheck disable=SC2086
+        output=$(taskset -c "$cpu" ./bench $SHORT --time 0.5 --json work)
+        pressed=$(number work cpu_ns) ratio=$(awk "BEGIN { print $(number work ns) / $pressed }")
+        awk "BEGIN { exit !($ratio > 2 && $pressed < 2 * $alone) }" && break
+    done
+    # shellcheck disable=SC2086
+    output=$(taskset -c "$cpu" ./bench $SHORT --time 0.5)
+    kill "${pids[@]}"
+    holds "$ratio > 2 && $pressed < 2 * $alone"
+    [[ $output == benchmark*" CPU time "*"The machine was busy: in "*"CPU time leaves such waits out"* ]] || fail "$output"
+    [[ $output == *$'\n'"pauses "*"   -  "* ]] || fail "$output"
 }
 
 @test "a short function takes as long as in a loop timed by hand" {

@@ -14,12 +14,14 @@ static void results_are_read_with_their_parameters(void **state)
 {
     (void)state;
     struct program_answer a;
-    program_read(&a,
-                 text_of(GREETING "{\"name\":\"sum/n=1000\",\"ns\":81.25,\"items\":1000,"
-                                  "\"bytes\":4000,\"param\":\"n\",\"size\":1000,\"counts\":[1,2],"
-                                  "\"times\":[3.5,4],\"new\":{\"deep\":[{}]}}\n"
-                                  "{\"name\":\"nop\",\"ns\":0}\n"
-                                  "{\"end\":true,\"exit\":0}\n"));
+    program_read(
+        &a,
+        text_of(GREETING
+                "{\"name\":\"sum/n=1000\",\"ns\":81.25,\"low\":80,\"cpu_ns\":80.5,\"items\":1000,"
+                "\"bytes\":4000,\"param\":\"n\",\"size\":1000,\"counts\":[1,2],"
+                "\"times\":[3.5,4],\"new\":{\"deep\":[{}]}}\n"
+                "{\"name\":\"nop\",\"ns\":0,\"low\":0,\"cpu_ns\":-1}\n"
+                "{\"end\":true,\"exit\":0}\n"));
     assert_true(a.greeted && a.ended);
     assert_int_equal(a.results.n, 2);
     assert_string_equal(a.results.at[0].name, "sum/n=1000");
@@ -27,6 +29,8 @@ static void results_are_read_with_their_parameters(void **state)
     assert_true(a.results.at[0].bytes == 4000 && a.results.at[0].size == 1000);
     assert_string_equal(a.results.at[0].parameter, "n");
     assert_true(a.results.at[1].ns == 0 && isnan(a.results.at[1].size));
+    assert_true(a.results.at[0].cpu_ns == 80.5 && !a.results.at[0].is_empty);
+    assert_true(isnan(a.results.at[1].cpu_ns) && a.results.at[1].is_empty);
     assert_int_equal(a.failures.n, 0);
     program_answer_done(&a);
 }

@@ -126,6 +126,24 @@ static void the_same_values_give_the_same_interval(void **state)
     assert_true(a.low < a.high);
 }
 
+/* The resamples of mirrored values are the mirrored resamples, so that both ends are cut alike. */
+static void mirrored_values_give_the_mirrored_interval(void **state)
+{
+    (void)state;
+    double v[40], mirrored[40];
+    uint64_t rng = 11;
+    for (size_t i = 0; i < 40; i++) {
+        v[i] = draw_time(&rng);
+        mirrored[i] = -v[i];
+    }
+    for (size_t resamples = 20; resamples < 60; resamples++) {
+        struct interval a = repeats_bootstrap_mean(v, 40, resamples, 0.1);
+        struct interval b = repeats_bootstrap_mean(mirrored, 40, resamples, 0.1);
+        near(a.low, -b.high, 1e-12);
+        near(a.high, -b.low, 1e-12);
+    }
+}
+
 static void a_slope_is_found_and_noise_widens_it(void **state)
 {
     (void)state;
@@ -179,6 +197,7 @@ int main(void)
         cmocka_unit_test(the_medians_interval_has_the_ranks_of_the_tables),
         cmocka_unit_test(intervals_miss_as_seldom_as_they_say),
         cmocka_unit_test(the_same_values_give_the_same_interval),
+        cmocka_unit_test(mirrored_values_give_the_mirrored_interval),
         cmocka_unit_test(a_slope_is_found_and_noise_widens_it),
         cmocka_unit_test(a_hundred_thousand_resamples_do_not_take_long),
     };

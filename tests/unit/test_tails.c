@@ -45,6 +45,22 @@ static void one_run_of_five_instead_of_one_of_twenty_is_found(void **state)
     assert_true(t.p > 0.99 && t.mean_ratio == 1);
 }
 
+static void means_are_compared_whatever_the_number_of_runs(void **state)
+{
+    const double a[] = {1, 2, 3}, b[] = {4, 12};
+    (void)state;
+    assert_true(fabs(tails_compare(a, 3, b, 2).mean_ratio - 4) < 1e-12);
+    assert_true(fabs(tails_compare(b, 2, a, 3).mean_ratio - 0.25) < 1e-12);
+}
+
+static void a_run_at_the_limit_is_not_slow(void **state)
+{
+    const double a[] = {100, 100, 100}, at[] = {100, 100, TAILS_SLOW * 100};
+    (void)state;
+    assert_true(tails_compare(a, 3, at, 3).slow_after == 0);
+    assert_true(tails_compare(at, 3, a, 3).slow_before == 0);
+}
+
 static void nothing_is_no_proof(void **state)
 {
     double a[] = {1};
@@ -58,6 +74,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_runs_are_counted_exactly),
         cmocka_unit_test(one_run_of_five_instead_of_one_of_twenty_is_found),
+        cmocka_unit_test(means_are_compared_whatever_the_number_of_runs),
+        cmocka_unit_test(a_run_at_the_limit_is_not_slow),
         cmocka_unit_test(nothing_is_no_proof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,21 @@ static void bad_bytes_are_replaced_one_by_one(void **state)
     check_plain("\xe2\x80", "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+/* Every byte value at every place of a word and behind it. */
+static void plain_ends_at_the_first_byte_that_is_not_printable(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 256; c++)
+        for (size_t at = 0; at < 20; at++) {
+            char name[20];
+            memset(name, c % 2 ? ' ' : '~', sizeof name);
+            name[at] = (char)c;
+            bool printable = c >= ' ' && c <= '~';
+            assert_int_equal(utf8_printable((struct text){name, sizeof name}),
+                             printable ? sizeof name : at);
+        }
+}
+
 static void json_escapes_what_is_hidden(void **state)
 {
     autobuf struct buf b = {0};
@@ -82,6 +97,7 @@ int main(void)
         cmocka_unit_test(control_characters_become_question_marks),
         cmocka_unit_test(marks_that_turn_the_direction_become_question_marks),
         cmocka_unit_test(bad_bytes_are_replaced_one_by_one),
+        cmocka_unit_test(plain_ends_at_the_first_byte_that_is_not_printable),
         cmocka_unit_test(json_escapes_what_is_hidden),
         cmocka_unit_test(xml_replaces_what_is_hidden),
     };

@@ -43,6 +43,7 @@ struct bench_report {
     const struct past *pasts;
     size_t n_pasts;
     const char *design;      /* how it was measured: "40 blocks in random order, 6.2 s" */
+    const char *busy;        /* what else kept the machine busy, a sentence; or NULL */
     const char *forced;      /* why the comparison would be refused without --force, or NULL */
     double false_alarm_rate; /* of the A/A arm: NAN = not asked for */
     size_t false_alarms, false_alarm_tries;

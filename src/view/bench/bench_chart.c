@@ -39,7 +39,7 @@ static void draw_line(const struct plot *p, const struct past *past)
     fputs("\"/>\n", p->out);
 }
 
-static void day(char *to, size_t size, int64_t time_s)
+static void bench_chart_day(char *to, size_t size, int64_t time_s)
 {
     time_t t = (time_t)time_s;
     struct tm tm;
@@ -52,7 +52,7 @@ static void draw_point(const struct plot *p, const struct past_run *run, size_t 
 {
     char value[BENCH_VALUE_MAX], when[32];
     double x = plot_x(p, (double)i);
-    day(when, sizeof when, run->time_s);
+    bench_chart_day(when, sizeof when, run->time_s);
     fprintf(p->out, "<path class=\"e\" d=\"M%.1f %.1fV%.1f\"/>", x, plot_y(p, low_of(run)),
             plot_y(p, high_of(run)));
     fprintf(p->out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%s\"><title>", "dn", x,
@@ -99,9 +99,9 @@ void bench_past_print(FILE *out, const struct past *past, enum measure m)
     for (size_t i = 0; i < past->n_runs; i++)
         draw_point(&p, &past->runs[i], i, i + 1 == past->n_runs, m);
     draw_changes(&p, past);
-    day(text, sizeof text, past->runs[0].time_s);
+    bench_chart_day(text, sizeof text, past->runs[0].time_s);
     plot_label(&p, PLOT_LEFT, p.height - 6, "start", text);
-    day(text, sizeof text, past->runs[past->n_runs - 1].time_s);
+    bench_chart_day(text, sizeof text, past->runs[past->n_runs - 1].time_s);
     plot_label(&p, PLOT_WIDTH - PLOT_RIGHT, p.height - 6, "end", past->n_runs > 1 ? text : "");
     plot_close(&p);
     fputs("</div>\n", out);

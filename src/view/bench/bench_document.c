@@ -6,7 +6,7 @@
 #include <math.h>
 #include <time.h>
 
-static void cell(struct document *d, const char *s)
+static void benchdoc_cell(struct document *d, const char *s)
 {
     document_cell(d, text_of(s), 0);
 }
@@ -34,31 +34,31 @@ static void cell_outliers(struct document *d, const struct repeats_summary *s)
     char text[BENCH_VALUE_MAX];
     size_t severe = s->severe_low + s->severe_high, all = severe + s->mild_low + s->mild_high;
     snprintf(text, sizeof text, severe ? "%zu (%zu)" : "%zu", all, severe);
-    cell(d, text);
+    benchdoc_cell(d, text);
 }
 
 /* Throughput is the last column, left out where nobody has it. */
-static void add_result(struct document *d, const struct series *series, enum measure m,
-                       bool throughput)
+static void benchdoc_add_result(struct document *d, const struct series *series, enum measure m,
+                                bool throughput)
 {
     char text[BENCH_VALUE_MAX];
     struct bench_summary b;
-    cell(d, series->name);
+    benchdoc_cell(d, series->name);
     if (!bench_summarize(&b, series, m)) {
         for (int i = 1; i < N_RESULTS - !throughput; i++)
-            cell(d, "-");
+            benchdoc_cell(d, "-");
         return;
     }
     const struct repeats_summary *s = &b.s;
-    cell(d, bench_value(text, m, s->median));
-    cell(d, bench_half(text, s->median, &s->median_interval));
-    cell(d, bench_value(text, m, s->mean));
-    cell(d, bench_value(text, m, s->n > 1 ? s->sd : NAN));
-    cell(d, bench_value(text, m, s->min));
-    cell(d, units_count(text, s->n));
+    benchdoc_cell(d, bench_value(text, m, s->median));
+    benchdoc_cell(d, bench_half(text, s->median, &s->median_interval));
+    benchdoc_cell(d, bench_value(text, m, s->mean));
+    benchdoc_cell(d, bench_value(text, m, s->n > 1 ? s->sd : NAN));
+    benchdoc_cell(d, bench_value(text, m, s->min));
+    benchdoc_cell(d, units_count(text, s->n));
     cell_outliers(d, s);
     if (throughput)
-        cell(d, *bench_throughput(text, series, s->median) ? text : "-");
+        benchdoc_cell(d, *bench_throughput(text, series, s->median) ? text : "-");
     bench_summary_done(&b);
 }
 
@@ -76,7 +76,7 @@ static void add_results(struct document *d, const struct bench_report *r)
     document_heading(d, "Results");
     document_table(d, columns_results, N_RESULTS - !throughput);
     for (size_t i = 0; i < r->now->series.n; i++)
-        add_result(d, &r->now->series.at[i], r->measure, throughput);
+        benchdoc_add_result(d, &r->now->series.at[i], r->measure, throughput);
     document_text(d,
                   "Statistics of the %s of a run. \xc2\xb1 is half of the median's 95%% interval. "
                   "Outliers lie more "
@@ -119,9 +119,9 @@ static void add_resources(struct document *d, const struct bench_report *r)
     document_table(d, columns_resources, N_RESOURCES + 1);
     for (size_t i = 0; i < r->now->series.n; i++) {
         const struct series *s = &r->now->series.at[i];
-        cell(d, s->name);
+        benchdoc_cell(d, s->name);
         for (int k = 0; k < N_RESOURCES; k++)
-            cell(d, bench_value(text, resources[k], bench_median(s, resources[k])));
+            benchdoc_cell(d, bench_value(text, resources[k], bench_median(s, resources[k])));
     }
 }
 
@@ -142,14 +142,14 @@ static void cell_interval(struct document *d, const struct interval *i)
     char low[BENCH_VALUE_MAX], high[BENCH_VALUE_MAX], text[2 * BENCH_VALUE_MAX + 8];
     bool known = i->low > 0 && isfinite(i->high);
     snprintf(text, sizeof text, "%s .. %s", bench_change(low, i->low), bench_change(high, i->high));
-    cell(d, known ? text : "not known");
+    benchdoc_cell(d, known ? text : "not known");
 }
 
 static void cell_gate(struct document *d, const struct comparison *c)
 {
     char text[BENCH_VALUE_MAX];
     if (c->gate == GATE_NONE) {
-        cell(d, "-");
+        benchdoc_cell(d, "-");
         return;
     }
     snprintf(text, sizeof text, "%g%% %s", 100 * c->limit, gate_names[c->gate]);
@@ -161,10 +161,10 @@ static void add_comparison(struct document *d, const struct comparison *c)
     char text[BENCH_VALUE_MAX];
     autofree char *name = bench_comparison_name(c);
     enum verdict v = c->paired.verdict;
-    cell(d, name);
-    cell(d, bench_value(text, c->measure, bench_median(c->before, c->measure)));
-    cell(d, bench_value(text, c->measure, bench_median(c->after, c->measure)));
-    cell(d, bench_change(text, c->paired.ratio));
+    benchdoc_cell(d, name);
+    benchdoc_cell(d, bench_value(text, c->measure, bench_median(c->before, c->measure)));
+    benchdoc_cell(d, bench_value(text, c->measure, bench_median(c->after, c->measure)));
+    benchdoc_cell(d, bench_change(text, c->paired.ratio));
     cell_interval(d, &c->paired.interval);
     document_cell(d, text_of(verdict_names[v]), v == VERDICT_SLOWER ? 1 : 0);
     cell_gate(d, c);
@@ -187,16 +187,16 @@ static void add_truth(struct document *d, const struct comparison *c)
     char text[BENCH_VALUE_MAX];
     autofree char *name = bench_comparison_name(c);
     const struct paired *p = &c->paired;
-    cell(d, name);
-    cell(d, units_count(text, p->n));
-    cell(d, c->apart ? "two sessions" : "side by side");
-    cell(d, units_count(text, p->ties));
+    benchdoc_cell(d, name);
+    benchdoc_cell(d, units_count(text, p->n));
+    benchdoc_cell(d, c->apart ? "two sessions" : "side by side");
+    benchdoc_cell(d, units_count(text, p->ties));
     snprintf(text, sizeof text, "%.4g%%", 100 * (1 - p->miss));
-    cell(d, text);
+    benchdoc_cell(d, text);
     snprintf(text, sizeof text, "\xc2\xb1%.3g%%", 100 * c->band);
-    cell(d, text);
+    benchdoc_cell(d, text);
     snprintf(text, sizeof text, p->detectable < 1 ? "%.1f%%" : "%.0f%%", 100 * p->detectable);
-    cell(d, p->detectable > 0 && isfinite(p->detectable) ? text : "nothing");
+    benchdoc_cell(d, p->detectable > 0 && isfinite(p->detectable) ? text : "nothing");
 }
 
 static void add_hints(struct document *d, const struct comparison *c)
@@ -307,11 +307,11 @@ static void add_growth(struct document *d, const struct bench_growth *g)
     for (size_t i = 0; i < g->n_points; i++) {
         const struct growth_point *p = &g->points[i];
         snprintf(text, sizeof text, "%.10g", p->size);
-        cell(d, text);
-        cell(d, bench_value(text, g->measure, p->cost));
+        benchdoc_cell(d, text);
+        benchdoc_cell(d, bench_value(text, g->measure, p->cost));
         snprintf(text, sizeof text, "%.3g times", i ? p->cost / g->points[i - 1].cost : 1);
-        cell(d, i ? text : "-");
-        cell(d, bench_value(text, g->measure, p->cost / p->size));
+        benchdoc_cell(d, i ? text : "-");
+        benchdoc_cell(d, bench_value(text, g->measure, p->cost / p->size));
     }
 }
 
@@ -361,7 +361,7 @@ static void cell_when(struct document *d, const struct past_run *run)
     struct tm tm;
     size_t n = gmtime_r(&seconds, &tm) ? strftime(text, sizeof text, "%Y-%m-%d", &tm) : 0;
     snprintf(text + n, sizeof text - n, "%s%.12s", *run->commit ? ", commit " : "", run->commit);
-    cell(d, text);
+    benchdoc_cell(d, text);
 }
 
 static void add_past(struct document *d, const struct past *p)
@@ -371,14 +371,14 @@ static void add_past(struct document *d, const struct past *p)
     double sd = bench_between_sd(p, &n);
     for (size_t i = 0; i < p->n_runs; i++)
         last = p->runs[i].change_point ? i : last;
-    cell(d, p->name);
-    cell(d, units_count(text, p->n_runs));
-    cell(d, units_count(text, n));
+    benchdoc_cell(d, p->name);
+    benchdoc_cell(d, units_count(text, p->n_runs));
+    benchdoc_cell(d, units_count(text, n));
     snprintf(text, sizeof text, "%.2f%%", 100 * sd);
-    cell(d, isnan(sd) ? "?" : text);
+    benchdoc_cell(d, isnan(sd) ? "?" : text);
     if (last == 0) {
-        cell(d, "-");
-        cell(d, "-");
+        benchdoc_cell(d, "-");
+        benchdoc_cell(d, "-");
         return;
     }
     double ratio = bench_past_step(p, last);
@@ -436,11 +436,11 @@ static void add_system(struct document *d, const struct bench_report *r)
     document_table(d, columns_facts, n_columns);
     for (size_t i = 0; i < sizeof keys_shown / sizeof *keys_shown; i++) {
         autofree char *now = bench_fact(r->now, keys_shown[i]);
-        cell(d, meta_words_title(keys_shown[i]));
-        cell(d, now);
+        benchdoc_cell(d, meta_words_title(keys_shown[i]));
+        benchdoc_cell(d, now);
         if (r->before) {
             autofree char *before = bench_fact(r->before, keys_shown[i]);
-            cell(d, before);
+            benchdoc_cell(d, before);
         }
     }
 }
@@ -483,20 +483,22 @@ static void add_verdicts(struct document *d, const struct bench_report *r)
         document_text(d, "The table has %zu more comparisons.", r->n_comparisons - n);
 }
 
-static void add_head(struct document *d, const struct bench_report *r, bool system)
+static void benchdoc_add_head(struct document *d, const struct bench_report *r, bool system)
 {
     add_verdicts(d, r);
     if (r->design)
         document_text(d, "%s.", r->design);
     if (!system)
         add_host(d, r->now);
+    if (r->busy && measure_infos[r->measure].unit == MEASURE_NS)
+        document_text(d, "Careful: %s.", r->busy);
     if (r->forced)
         document_text(d, "Careful: compared by force although %s.", r->forced);
 }
 
 void bench_document(struct document *d, const struct bench_report *r, bool figures, bool system)
 {
-    add_head(d, r, system);
+    benchdoc_add_head(d, r, system);
     if (r->table)
         bench_table_add(d, r->table, r->measure);
     else

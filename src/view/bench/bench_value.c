@@ -45,7 +45,7 @@ static const struct step steps_count[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"},
                                           {1e3, "k"},  {1, ""},    {0}};
 
 /* Four digits. 999.96 would become "1000", which is still right in its unit. */
-static char *scaled(char *to, double v, const struct step *steps, const char *per)
+static char *bench_value_scaled(char *to, double v, const struct step *steps, const char *per)
 {
     while (steps[1].unit && fabs(v) < steps->from)
         steps++;
@@ -83,9 +83,9 @@ char *bench_value(char *to, enum measure m, double v)
         return strcpy(to, "-");
     switch (measure_infos[m].unit) {
     case MEASURE_NS:
-        return scaled(to, v, steps_ns, "");
+        return bench_value_scaled(to, v, steps_ns, "");
     case MEASURE_BYTES:
-        return scaled(to, v, steps_bytes, "");
+        return bench_value_scaled(to, v, steps_bytes, "");
     case MEASURE_COUNT:
         break;
     }
@@ -114,8 +114,8 @@ char *bench_throughput(char *to, const struct series *s, double time_ns)
 {
     if (!(time_ns > 0) || !(s->bytes > 0 || s->items > 0))
         return strcpy(to, "");
-    return s->bytes > 0 ? scaled(to, s->bytes * 1e9 / time_ns, steps_bytes, "/s")
-                        : scaled(to, s->items * 1e9 / time_ns, steps_count, "/s");
+    return s->bytes > 0 ? bench_value_scaled(to, s->bytes * 1e9 / time_ns, steps_bytes, "/s")
+                        : bench_value_scaled(to, s->items * 1e9 / time_ns, steps_count, "/s");
 }
 
 /* --- names --- */

@@ -57,7 +57,7 @@ static double bandwidth(const struct strip *h)
 }
 
 /* What lies within four widths of the middle half, and room for the shape to come down. */
-static void reach(const struct strip *h, double *low, double *high)
+static void violin_reach(const struct strip *h, double *low, double *high)
 {
     double width = h->b.s.q3 - h->b.s.q1, room = 2.5 * bandwidth(h);
     *low = fmin(*low, fmax(h->b.s.min, h->b.s.q1 - 4 * width) - room);
@@ -68,7 +68,7 @@ static void set_range(struct violin *v)
 {
     double low = INFINITY, high = -INFINITY, least = INFINITY;
     for (size_t i = 0; i < v->n; i++) {
-        reach(&v->strips[i], &low, &high);
+        violin_reach(&v->strips[i], &low, &high);
         least = fmin(least, v->strips[i].b.s.min);
     }
     v->plot.x = plot_axis_around(low, high, false);
@@ -213,7 +213,7 @@ static void draw_strip(const struct violin *v, size_t row)
     draw_label(v, row, reference ? "to" : "tn");
 }
 
-static void draw(const struct violin *v, const char *title)
+static void violin_draw(const struct violin *v, const char *title)
 {
     plot_open(&v->plot, title);
     plot_value_ticks_x(&v->plot, v->measure);
@@ -246,7 +246,7 @@ static void print_violin(struct violin *v, const char *title)
         plot_escape(out, title);
         fputs("</b></p>\n", out);
     }
-    draw(v, title ? title : v->strips[0].name);
+    violin_draw(v, title ? title : v->strips[0].name);
     fputs("</div>\n", out);
     for (size_t i = 0; i < v->n; i++)
         bench_summary_done(&v->strips[i].b);

@@ -56,7 +56,7 @@ static bool is_written(const struct writer *w, size_t row)
     return s->value[w->weight][row] || (w->cpu >= 0 && s->value[w->cpu][row]);
 }
 
-static int by_time(const void *a, const void *b, void *context)
+static int firefox_out_by_time(const void *a, const void *b, void *context)
 {
     const uint64_t *time_ns = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -89,7 +89,7 @@ static void sort_samples(struct writer *w)
     for (size_t i = 0; i < n && s->time_ns; i++)
         if (!in_order(w, w->thread_at[i], w->thread_at[i + 1]))
             qsort_r(w->row + w->thread_at[i], w->thread_at[i + 1] - w->thread_at[i], sizeof *w->row,
-                    by_time, s->time_ns);
+                    firefox_out_by_time, s->time_ns);
 }
 
 /* --- meta --- */
@@ -158,7 +158,7 @@ static void write_column_name(struct writer *w, const char *key, int type)
     json_close(&w->j, ']');
 }
 
-static void write_fact(void *json, const char *key, const char *value)
+static void firefox_out_write_fact(void *json, const char *key, const char *value)
 {
     json_put_str(json, key, value);
 }
@@ -189,7 +189,7 @@ static void write_kelvin(struct writer *w)
     member_int(&w->j, "first", first < 0 ? -1 : first == w->cpu ? 1 : first == w->weight ? 0 : -1);
     json_key(&w->j, "stream");
     json_open(&w->j, '{');
-    streamfacts_each(w->p, w->s, write_fact, &w->j);
+    streamfacts_each(w->p, w->s, firefox_out_write_fact, &w->j);
     json_close(&w->j, '}');
     write_clock(w);
     json_key(&w->j, "meta");
@@ -219,7 +219,7 @@ static const char *product_of(const struct meta *m)
     return product ? product : "kelvin";
 }
 
-static void write_meta(struct writer *w)
+static void firefox_out_write_meta(struct writer *w)
 {
     struct json *j = &w->j;
     const struct meta *m = &w->p->meta;
@@ -375,7 +375,7 @@ static void write_profile(struct writer *w)
 {
     struct json *j = &w->j;
     json_open(j, '{');
-    write_meta(w);
+    firefox_out_write_meta(w);
     firefox_libs_write(w->p, j);
     firefox_shared_write(&w->shared, j);
     json_key(j, "threads");

@@ -24,7 +24,7 @@ static uint32_t add_func(struct firefox_shared *s, const struct firefox_func *f)
     return i;
 }
 
-static void add_source(struct firefox_shared *s, struct function_id function)
+static void firefox_out_add_source(struct firefox_shared *s, struct function_id function)
 {
     struct str_id file = s->p->functions.at[function.i].file;
     if (!file.i || s->source_of[file.i])
@@ -33,13 +33,14 @@ static void add_source(struct firefox_shared *s, struct function_id function)
     s->source_of[file.i] = (uint32_t)s->sources.n;
 }
 
-static void add_row(struct firefox_shared *s, struct frame_id id, const struct frame *f, size_t i)
+static void firefox_out_add_row(struct firefox_shared *s, struct frame_id id, const struct frame *f,
+                                size_t i)
 {
     struct firefox_func func = {.mapping = f->mapping};
     if (f->n_lines) {
         func.function = profile_lines(s->p, f)[i].function;
         func.name = s->p->functions.at[func.function.i].name.i;
-        add_source(s, func.function);
+        firefox_out_add_source(s, func.function);
     } else {
         char name[24];
         snprintf(name, sizeof name, "0x%llx", (unsigned long long)f->pc);
@@ -48,7 +49,7 @@ static void add_row(struct firefox_shared *s, struct frame_id id, const struct f
     *vec_push(&s->rows) = (struct firefox_row){add_func(s, &func), id, (uint16_t)i};
 }
 
-static size_t rows_of(const struct frame *f)
+static size_t firefox_out_rows_of(const struct frame *f)
 {
     return f->n_lines ? f->n_lines : 1;
 }
@@ -63,12 +64,12 @@ void firefox_shared_init(struct firefox_shared *s, const struct profile *p)
     for (uint32_t id = 0; id < p->frames.n; id++) {
         const struct frame *f = &p->frames.at[id];
         s->frame_at[id] = (uint32_t)s->rows.n;
-        for (size_t i = 0; i < rows_of(f); i++)
-            add_row(s, (struct frame_id){id}, f, i);
+        for (size_t i = 0; i < firefox_out_rows_of(f); i++)
+            firefox_out_add_row(s, (struct frame_id){id}, f, i);
     }
     for (size_t i = 1; i < p->stacks.nodes.n; i++) {
         const struct frame *f = profile_frame(p, p->stacks.nodes.at[i].frame);
-        s->stack_end[i] = s->stack_end[i - 1] + (uint32_t)rows_of(f);
+        s->stack_end[i] = s->stack_end[i - 1] + (uint32_t)firefox_out_rows_of(f);
     }
 }
 
@@ -119,7 +120,7 @@ static void write_stack_frames(const struct firefox_shared *s, struct json *j)
     json_open(j, '[');
     for (size_t id = 1; id < st->nodes.n; id++) {
         struct frame_id frame = st->nodes.at[id].frame;
-        for (size_t i = 0; i < rows_of(profile_frame(s->p, frame)); i++)
+        for (size_t i = 0; i < firefox_out_rows_of(profile_frame(s->p, frame)); i++)
             json_uint(j, s->frame_at[frame.i] + i);
     }
     json_close(j, ']');
@@ -134,7 +135,7 @@ static void write_stack_prefixes(const struct firefox_shared *s, struct json *j)
     for (size_t id = 1; id < st->nodes.n; id++) {
         const struct stack_node *n = &st->nodes.at[id];
         json_uint(j, n->parent.i ? s->stack_end[id - 1] - firefox_stack_row(s, n->parent) : 0);
-        for (size_t i = 1; i < rows_of(profile_frame(s->p, n->frame)); i++)
+        for (size_t i = 1; i < firefox_out_rows_of(profile_frame(s->p, n->frame)); i++)
             json_uint(j, 1);
     }
     json_close(j, ']');
@@ -149,32 +150,33 @@ static void write_stacks(const struct firefox_shared *s, struct json *j)
 }
 
 /* Relative to the file that is mapped; -1 past what a number in JavaScript holds exactly. */
-static int64_t address_of(const struct profile *p, const struct frame *f)
+static int64_t firefox_out_address_of(const struct profile *p, const struct frame *f)
 {
     const struct mapping *m = &p->mappings.at[f->mapping.i];
     uint64_t address = f->pc >= m->start ? f->pc - m->start + m->offset : f->pc;
     return f->pc && address <= (uint64_t)1 << 53 ? (int64_t)address : -1;
 }
 
-static struct line line_of(const struct firefox_shared *s, const struct firefox_row *r)
+static struct line firefox_out_line_of(const struct firefox_shared *s, const struct firefox_row *r)
 {
     const struct frame *f = profile_frame(s->p, r->frame);
     return f->n_lines ? profile_lines(s->p, f)[r->depth] : (struct line){0};
 }
 
-static void write_frames(const struct firefox_shared *s, struct json *j)
+static void firefox_out_write_frames(const struct firefox_shared *s, struct json *j)
 {
     const struct firefox_row *r = s->rows.at;
     const struct profile *p = s->p;
     size_t n = s->rows.n;
     open_table(j, "frameTable", n);
     write_column(j, "func", n, json_uint(j, r[i].func));
-    write_column(j, "address", n, json_int(j, address_of(p, profile_frame(p, r[i].frame))));
+    write_column(j, "address", n,
+                 json_int(j, firefox_out_address_of(p, profile_frame(p, r[i].frame))));
     write_column(j, "inlineDepth", n, json_uint(j, r[i].depth));
     write_column(j, "category", n, json_uint(j, profile_frame(p, r[i].frame)->kind + 1u));
     write_column(j, "subcategory", n, json_uint(j, 0));
-    write_column(j, "line", n, number_or_null(j, line_of(s, &r[i]).line));
-    write_column(j, "column", n, number_or_null(j, line_of(s, &r[i]).column));
+    write_column(j, "line", n, number_or_null(j, firefox_out_line_of(s, &r[i]).line));
+    write_column(j, "column", n, number_or_null(j, firefox_out_line_of(s, &r[i]).column));
     write_column(j, "nativeSymbol", n, json_null(j));
     write_column(j, "innerWindowID", n, json_null(j));
     write_column(j, "originalLocation", n, json_null(j));
@@ -257,7 +259,7 @@ void firefox_shared_write(struct firefox_shared *s, struct json *j)
     json_key(j, "shared");
     json_open(j, '{');
     write_stacks(s, j);
-    write_frames(s, j);
+    firefox_out_write_frames(s, j);
     write_funcs(s, j);
     write_resources(s, j);
     write_sources(s, j);

@@ -4,18 +4,30 @@
 #include "base/utf8.h"
 #include "view/export/export.h"
 
+static void replace_separators(char *at, size_t n)
+{
+    for (char *hit; (hit = memchr(at, ';', n)); n -= (size_t)(hit + 1 - at), at = hit + 1)
+        *hit = ':';
+}
+
 /*
  * Names may hold anything, a line only so much: no newline, ';' only between frames, and nothing
  * that a terminal would act on.
  */
-static void add_name(struct buf *line, struct text name)
+static void folded_out_add_name(struct buf *line, struct text name)
 {
     for (size_t i = 0, n; i < name.n; i += n) {
+        n = utf8_printable((struct text){name.at + i, name.n - i});
+        if (n) {
+            buf_add(line, name.at + i, n);
+            replace_separators(line->at + line->n - n, n);
+            continue;
+        }
         char c = name.at[i];
         size_t hidden = c == '\t' ? 0 : utf8_hidden((struct text){name.at + i, name.n - i});
         n = hidden ? hidden : 1;
         bool blank = c == '\n' || c == '\r' || c == '\0';
-        buf_byte(line, (uint8_t)(c == ';' ? ':' : blank ? ' ' : hidden ? '?' : c));
+        buf_byte(line, (uint8_t)(blank ? ' ' : hidden ? '?' : c));
     }
 }
 
@@ -64,7 +76,7 @@ static void print_tree(struct printer *w)
         uint32_t child = t->list[(*next)++];
         if (nodes.n > 1)
             buf_byte(&w->line, ';');
-        add_name(&w->line, labels_text(&t->labels, t->label[child]));
+        folded_out_add_name(&w->line, labels_text(&t->labels, t->label[child]));
         print_node(w, child);
         *vec_push(&nodes) = child;
         *vec_push(&todo) = t->child_at[child];

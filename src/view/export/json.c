@@ -26,7 +26,7 @@ static void put_hex(struct json *j, uint64_t v)
     json_str(j, s);
 }
 
-static void write_meta(struct json *j, const struct profile *p)
+static void json_out_write_meta(struct json *j, const struct profile *p)
 {
     json_key(j, "meta");
     json_open(j, '{');
@@ -178,7 +178,7 @@ static void write_frame_names(struct json *j, const struct profile *p)
     labels_done(&labels);
 }
 
-static void write_frames(struct json *j, const struct profile *p)
+static void json_out_write_frames(struct json *j, const struct profile *p)
 {
     static const char *const kinds[FRAME_KINDS] = {"user", "kernel", "jit", "inlined", "waker"};
     const struct frame *f = p->frames.at;
@@ -335,13 +335,13 @@ static int json_write(FILE *out, const struct selection *s, const struct export_
     struct json j = {.out = out};
     json_open(&j, '{');
     json_put_str(&j, "kelvin", KELVIN_VERSION);
-    write_meta(&j, p);
+    json_out_write_meta(&j, p);
     write_processes(&j, p);
     write_threads(&j, p);
     write_attrs(&j, p);
     write_mappings(&j, p);
     write_functions(&j, p);
-    write_frames(&j, p);
+    json_out_write_frames(&j, p);
     write_stacks(&j, p);
     write_streams(&j, s, opts->all);
     write_counters(&j, p);

@@ -123,7 +123,7 @@ static void write_comment(struct out *o, const char *fmt, ...)
 
 /* --- sample types and metadata --- */
 
-static void add_columns(struct out *o, int stream)
+static void pprof_out_add_columns(struct out *o, int stream)
 {
     const struct stream *s = profile_stream(o->p, stream);
     int samples = stream_samples(s);
@@ -136,7 +136,7 @@ static void add_columns(struct out *o, int stream)
 }
 
 /* The place in the file of a column of the model, or -1. */
-static int place_of(const struct out *o, struct value_ref value)
+static int pprof_out_place_of(const struct out *o, struct value_ref value)
 {
     for (size_t i = 0; i < o->types.n; i++)
         if (o->types.at[i].stream == value.stream && o->types.at[i].type == value.type)
@@ -192,7 +192,7 @@ struct stream_out {
     size_t stream; /* in the file */
 };
 
-static void write_fact(void *context, const char *key, const char *value)
+static void pprof_out_write_fact(void *context, const char *key, const char *value)
 {
     const struct stream_out *s = context;
     write_comment(s->o, "#kelvin-stream-%zu-%s=%s", s->stream, key, value);
@@ -201,7 +201,7 @@ static void write_fact(void *context, const char *key, const char *value)
 static void write_types(struct out *o)
 {
     uint32_t shown_first = 0;
-    int first = place_of(o, o->first);
+    int first = pprof_out_place_of(o, o->first);
     for (size_t i = 0; i < o->types.n; i++) {
         uint32_t name = write_type(o, o->types.at[i]);
         if ((int)i == first)
@@ -213,7 +213,7 @@ static void write_types(struct out *o)
         write_type_comments(o, i);
     for (size_t i = 0; i < o->streams.n; i++) {
         struct stream_out s = {o, i};
-        streamfacts_each(o->p, profile_stream(o->p, o->streams.at[i]), write_fact, &s);
+        streamfacts_each(o->p, profile_stream(o->p, o->streams.at[i]), pprof_out_write_fact, &s);
     }
     if (first >= 0)
         write_comment(o, "#kelvin-default=%d", first);
@@ -249,7 +249,7 @@ static void write_period(struct out *o)
     write_number(o, 12, period);
 }
 
-static void write_meta(struct out *o)
+static void pprof_out_write_meta(struct out *o)
 {
     const struct meta *m = &o->p->meta;
     uint64_t v;
@@ -307,7 +307,7 @@ static void put_attrs(struct out *o, struct attrs_id id)
     }
 }
 
-static void put_values(struct out *o, int stream, const struct rows *r, size_t row)
+static void pprof_out_put_values(struct out *o, int stream, const struct rows *r, size_t row)
 {
     o->nested.n = 0;
     for (size_t i = 0; i < o->types.n; i++) {
@@ -326,7 +326,7 @@ static void write_row(struct out *o, int stream, size_t row)
         buf_varint(&o->nested, o->location_of_frame[nodes[at].frame.i]);
     if (o->nested.n)
         put_bytes(&o->message, 1, buf_text(&o->nested));
-    put_values(o, stream, r, row);
+    pprof_out_put_values(o, stream, r, row);
     put_thread(o, r->thread[row]);
     if (r->time_ns)
         put_label(o, "time_ns", text_of(""), r->time_ns[row], UNIT_TIME);
@@ -412,7 +412,7 @@ static size_t mapping_of_main(const struct out *o)
 }
 
 /* The program that was run: by what its process says, else where main() is. */
-static size_t find_program(const struct out *o)
+static size_t pprof_out_find_program(const struct out *o)
 {
     const struct profile *p = o->p;
     struct str_id path = p->processes.at[main_process(o)].executable;
@@ -425,7 +425,7 @@ static size_t find_program(const struct out *o)
 /* Let the program's mapping be number 1. */
 static void number_program_first(struct out *o)
 {
-    o->program = find_program(o);
+    o->program = pprof_out_find_program(o);
     for (size_t i = 1; o->program && i < o->program; i++)
         o->mapping_of[i] += o->mapping_of[i] > 0;
     if (o->program)
@@ -525,7 +525,7 @@ static void write_profile(struct out *o)
     number_marks(mappings, p->mappings.n);
     number_program_first(o);
     write_types(o);
-    write_meta(o);
+    pprof_out_write_meta(o);
     for (size_t i = 0; i < o->streams.n; i++)
         for (size_t k = 0; k < profile_stream(p, o->streams.at[i])->rows.n; k++)
             write_row(o, o->streams.at[i], k);
@@ -540,7 +540,7 @@ static void choose_streams(struct out *o, const struct selection *s, bool all)
     for (int i = 0; i < (int)o->p->streams.n; i++) {
         size_t n = o->types.n + (size_t)profile_stream(o->p, i)->n_types;
         if (i == s->value.stream || (all && n + (size_t)s->stream->n_types <= TYPES_MAX))
-            add_columns(o, i);
+            pprof_out_add_columns(o, i);
     }
     o->first = all ? o->p->default_value : s->value;
 }

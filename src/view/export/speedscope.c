@@ -40,7 +40,7 @@ struct writer {
 
 /* --- frames --- */
 
-static uint32_t add_frame(struct writer *w, const struct out_frame *f)
+static uint32_t speedscope_out_add_frame(struct writer *w, const struct out_frame *f)
 {
     uint32_t hash = hash_pair(f->label, f->file.i);
     for_each_match (&w->frame_map, hash, i) {
@@ -66,13 +66,13 @@ static void collect_frames(struct writer *w)
         for (size_t i = 0; i < labels_count(f); i++) {
             struct out_frame out = {labels_of_frame(&w->labels, p, (struct frame_id){id}, i)};
             if (!f->n_lines) {
-                w->of_bare[id] = add_frame(w, &out);
+                w->of_bare[id] = speedscope_out_add_frame(w, &out);
                 continue;
             }
             const struct line *l = &profile_lines(p, f)[i];
             out.file = p->functions.at[l->function.i].file;
             out.line = p->functions.at[l->function.i].line;
-            w->of_line[f->first_line + i] = add_frame(w, &out);
+            w->of_line[f->first_line + i] = speedscope_out_add_frame(w, &out);
         }
     }
 }
@@ -100,7 +100,7 @@ static void write_frame(struct writer *w, const struct out_frame *f)
     json_close(j, '}');
 }
 
-static void write_frames(struct writer *w)
+static void speedscope_out_write_frames(struct writer *w)
 {
     json_key(&w->j, "shared");
     json_open(&w->j, '{');
@@ -123,14 +123,14 @@ struct part {
     bool joins; /* has the same rows as the profile before */
 };
 
-static const struct rows *rows_of(const struct writer *w, int type)
+static const struct rows *speedscope_out_rows_of(const struct writer *w, int type)
 {
     return &profile_stream(w->p, w->types.at[type].stream)->rows;
 }
 
 static int64_t value_at(const struct writer *w, int type, size_t row)
 {
-    return rows_of(w, type)->value[w->types.at[type].type][row];
+    return speedscope_out_rows_of(w, type)->value[w->types.at[type].type][row];
 }
 
 static void add_uint(struct buf *b, uint32_t v)
@@ -204,7 +204,7 @@ static void write_name(struct writer *w, const struct part *part)
 static void write_own(struct writer *w, const struct part *part)
 {
     struct json *j = &w->j;
-    const uint64_t *time_ns = rows_of(w, part->type)->time_ns;
+    const uint64_t *time_ns = speedscope_out_rows_of(w, part->type)->time_ns;
     json_key(j, "kelvin");
     json_open(j, '{');
     json_key(j, "type");
@@ -229,7 +229,7 @@ static void write_lists(struct writer *w, const struct part *part, int decimals)
     json_key(j, "samples");
     json_open(j, '[');
     for (size_t i = 0; i < part->n; i++)
-        write_stack(w, rows_of(w, part->type)->stack[part->rows[i]]);
+        write_stack(w, speedscope_out_rows_of(w, part->type)->stack[part->rows[i]]);
     json_close(j, ']');
     json_key(j, "weights");
     json_open(j, '[');
@@ -315,7 +315,7 @@ static void sort_rows(struct writer *w, const struct rows *s)
 
 static void write_stream(struct writer *w, int first)
 {
-    sort_rows(w, rows_of(w, first));
+    sort_rows(w, speedscope_out_rows_of(w, first));
     for (uint32_t t = 0; t < w->p->threads.n; t++)
         write_thread_of(w, first, t);
     free(w->row);
@@ -361,7 +361,7 @@ static void write_type(struct writer *w, struct value_ref value)
     json_close(&w->j, '}');
 }
 
-static void write_fact(void *json, const char *key, const char *value)
+static void speedscope_out_write_fact(void *json, const char *key, const char *value)
 {
     json_put_str(json, key, value);
 }
@@ -373,7 +373,8 @@ static void write_streams(struct writer *w)
     json_open(&w->j, '[');
     for (size_t i = 0; i < w->streams.n; i++) {
         json_open(&w->j, '{');
-        streamfacts_each(w->p, profile_stream(w->p, w->streams.at[i]), write_fact, &w->j);
+        streamfacts_each(w->p, profile_stream(w->p, w->streams.at[i]), speedscope_out_write_fact,
+                         &w->j);
         json_close(&w->j, '}');
     }
     json_close(&w->j, ']');
@@ -446,7 +447,7 @@ static void write_file(struct writer *w, int default_type)
     json_str(j, "kelvin " KELVIN_VERSION);
     json_key(j, "name");
     json_str(j, name ? name : "profile");
-    write_frames(w);
+    speedscope_out_write_frames(w);
     write_profiles(w);
     json_close(j, '}');
     putc('\n', j->out);

@@ -1,0 +1,9 @@
+diff --width 160 --before IN/before1.folded IN/before2.folded IN/before3.folded IN/before4.folded IN/before5.folded --after IN/after1.folded IN/after2.folded IN/after3.folded IN/after4.folded IN/after5.folded
+diff --width 160 --before IN/before1.folded IN/before2.folded --after IN/before3.folded IN/before4.folded IN/before5.folded
+diff --width 160 IN/before1.folded IN/after1.folded
+diff --width 160 IN/before1.folded IN/before2.folded
+diff --width 160 IN/shop.txt IN/later.txt
+diff --width 160 IN/shop.txt IN/shop.txt
+diff --width 160 --min-share 5 --band 20 IN/before1.folded IN/after1.folded
+diff --width 160 IN/before1.folded IN/shop.txt
+diff --width 160 --force IN/before1.folded IN/shop.txt
