@@ -11,8 +11,9 @@ The first test that fails kills it; a failing command-line test must fail again 
 pass without it, as a busy machine makes some fail too. A mutant that gives the same machine code is
 no mutant; one that does not compile is not counted either.
 
-All mutants meet the quick tests first, then those that are left the slow ones. Every result goes to
-a log at once, and a second call continues from there: results hold for one text of the mutated file.
+The likely and quick tests come first: the file's own, the golden files, other unit tests, and at last
+bats. Every result goes to a log at once, and a second call continues from there: results hold for one
+text of the mutated file.
 With --again the survivors in the log are tried once more, for tests that were written since.
 
 tests/mutants/equivalent lists mutants that change nothing that a caller or user could see, each with
@@ -40,15 +41,53 @@ import threading
 import time
 
 ROOMS = ["analysis", "stats", "bench", "unwind", "model"]
-# Command-line tests that lead through a room, those that are most likely to notice first.
-CLI = {
-    "analysis": ["report", "diff", "check", "flame", "quality", "annotate", "select", "names", "equal", "simd", "house"],
-    "stats": ["report", "diff", "history", "check", "baseline", "bench", "equal"],
-    "bench": ["baseline", "bench", "benchlib", "history"],
-    "unwind": ["kelvin", "symbol", "formats"],
-    "model": ["report", "diff", "select", "pprof", "baseline", "formats", "house", "equal", "kelvin"],
-}
+# Command-line tests that lead through a file, those that are most likely to notice first. Fewer than
+# there are, for time: a mutant that only others would notice counts as a survivor.
+CLI = [
+    (r"analysis/(calltree|treeshare|label|overlay)", ["flame"]),
+    (r"analysis/(diff|difftest|runcost|runshares|canon)", ["diff"]),
+    (r"analysis/(check|rules|scaling)", ["check"]),
+    (r"analysis/(extract|heat|hits)", ["annotate"]),
+    (r"analysis/(quality|sequence)", ["quality"]),
+    (r"analysis/selection", ["select"]),
+    (r"analysis/", ["report", "select"]),
+    (r"stats/(changepoint|trend)", ["history"]),
+    (r"stats/growth", ["check"]),
+    (r"stats/", ["report", "baseline"]),
+    (r"bench/(baseline|gates|verdict|outcome)", ["baseline"]),
+    (r"bench/", ["bench"]),
+    (r"unwind/", ["kelvin"]),
+    (r"model/(comparison|series)", ["baseline"]),
+    (r"model/", ["report", "pprof"]),
+]
+# Unit tests of other files that are asked, for time; like CLI.
+MOST_OTHERS = 12
 EQUIVALENT = "tests/mutants/equivalent"
+
+# Groups of processes that are under way. A mutant may run for ever: none may outlive this program.
+running = set()
+
+
+def end_group(group):
+    running.discard(group)
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def start(command, env, output):
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL,
+                               env={**os.environ, **env}, text=True, start_new_session=True)
+    running.add(process.pid)
+    return process
+
+
+def stop(*_):
+    for group in list(running):
+        end_group(group)
+    os._exit(130)
+
 
 Mutant = collections.namedtuple("Mutant", "kind file line start end old new")
 
@@ -67,6 +106,8 @@ def mask(text):
 
 COMPARE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 LOGIC = {"&&": "||", "||": "&&"}
+# Of two values that are known to differ < and <= say the same.
+DIFFER = re.compile(r"if \(([^()&|]+) != ([^()&|]+)\)\s*return \1 [<>] \2 \?")
 OPERATOR = re.compile(r"->|<<=?|>>=?|<=|>=|==|!=|&&|\|\||[<>]")
 NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9]\d*)(?![\w.])")
 # A line that is one whole statement; what declares, jumps or returns is not dropped, nor what only
@@ -87,7 +128,10 @@ def find(path):
     def mutant(kind, start, end, new):
         return Mutant(kind, file, text.count("\n", 0, start) + 1, start, end, text[start:end], new)
 
+    differ = [range(m.end(1), m.end()) for m in DIFFER.finditer(code)]
     for m in OPERATOR.finditer(code):
+        if m[0] in "<>" and any(m.start() in span for span in differ):
+            continue
         if m[0] in COMPARE:
             yield mutant("comparison", m.start(), m.end(), COMPARE[m[0]])
         elif m[0] in LOGIC:
@@ -133,6 +177,9 @@ class Bench:
         self.cc = [f for f in flags if f != "-g"] + ["-w"]
         self.linker = ["-fuse-ld=mold"] if shutil.which("mold") else []
         self.lib = self.build / "libkelvin.a"
+        self.lib_stamp = hashlib.sha256(self.lib.read_bytes()).digest()
+        self.kept = self.build / "mutants" / "tests"  # for the next call
+        self.kept.mkdir(parents=True, exist_ok=True)
         self.front = sorted(map(str, [*(self.build / "src/cmd").glob("*.o"), self.build / "src/main.o"]))
         self.tests = {}  # name: (object, names of archive members, seconds)
         self.whole = {}  # source: what it compiles to without a mutant
@@ -155,18 +202,26 @@ class Bench:
     def prepare_test(self, source):
         """Compile a test once, and note which files of the library it uses and how long it takes."""
         name = pathlib.Path(source).stem
-        target = self.scratch / (name + ".o")
+        text = pathlib.Path(source).read_bytes()
+        stamp = hashlib.sha256(self.lib_stamp + text).hexdigest()[:16]
+        target, notes = self.kept / f"{name}-{stamp}.o", self.kept / f"{name}-{stamp}.json"
+        if notes.exists():
+            members, took_s = json.loads(notes.read_text())
+            self.tests[name] = target, set(members), took_s
+            return
         program, linkmap = self.scratch / name, self.scratch / (name + ".map")
         if not self.compile(source, target):
             sys.exit(f"mutate: {source} does not compile")
         self.link(program, [target], self.test_libs, [f"-Wl,-Map,{linkmap}"])
         members = set(re.findall(r"libkelvin\.a\((\S+?)\.o\)", linkmap.read_text()))
         linkmap.unlink()
-        start = time.monotonic()
+        before_s = time.monotonic()
         if self.run([str(program)], 300) != 0:
             sys.exit(f"mutate: {name} fails without a mutant")
         program.unlink()
-        self.tests[name] = (target, members, time.monotonic() - start)
+        took_s = time.monotonic() - before_s
+        self.tests[name] = target, members, took_s
+        notes.write_text(json.dumps([sorted(members), took_s]))
 
     def link(self, program, objects, libs, more=()):
         subprocess.run([*self.cc, *self.linker, *more, "-o", str(program), *map(str, objects), str(self.lib), *libs,
@@ -175,18 +230,13 @@ class Bench:
     @staticmethod
     def run(command, limit_s, env=None):
         """The exit code; a test that does not end in time has noticed too."""
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, env={**os.environ, **(env or {})},
-                                   start_new_session=True)
+        process = start(command, env or {}, subprocess.DEVNULL)
         try:
             return process.wait(limit_s)
         except subprocess.TimeoutExpired:
             return "time"
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            end_group(process.pid)
             process.wait()
 
 
@@ -200,35 +250,33 @@ def code_of(path):
 # --- judging ---
 
 
-def judge_unit(bench, folder, mutated, stem):
-    users = [n for n, (_, members, _) in bench.tests.items() if stem in members]
-    # The file's own test first, then the quick ones.
-    users.sort(key=lambda n: (n != "test_" + stem, bench.tests[n][2]))
-    for name in users:
+def judge_unit(bench, folder, mutated, names):
+    for name in names:
         test, _, took_s = bench.tests[name]
         program = folder / name
         bench.link(program, [test, mutated], bench.test_libs)
-        code = bench.run([str(program)], 20 + 10 * took_s)
+        code = bench.run([str(program)], 60 + 10 * took_s)
         program.unlink()
         if code != 0:
             return name + (" (time)" if code == "time" else "")
     return None
 
 
+def users_of(bench, source):
+    """The unit tests that link the file: those of its name, family or room first, then the quick ones."""
+    users = [n for n, (_, members, _) in bench.tests.items() if source.stem in members]
+    names = ["test_" + source.stem, "test_" + source.stem.split("_")[0], "test_" + source.parts[1]]
+    own = [n for n in users if n.startswith(tuple(names))]
+    own.sort(key=lambda n: (n != names[0], not n.startswith(names[1]), bench.tests[n][2]))
+    others = sorted(set(users) - set(own), key=lambda n: bench.tests[n][2])
+    return own, others[:MOST_OTHERS]
+
+
 def first_failure(path, env, limit_s, only=None):
     """Run a bats file up to its first failing test: the test's name, or None."""
     command = ["bats", "--tap", *(["--filter", "^" + re.escape(only) + "$"] if only else []), str(path)]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, env={**os.environ, **env}, text=True,
-                               start_new_session=True)
-
-    def stop():
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-
-    watch = threading.Timer(limit_s, stop)
+    process = start(command, env, subprocess.PIPE)
+    watch = threading.Timer(limit_s, end_group, [process.pid])
     watch.start()
     failed = ended = None
     for line in process.stdout:
@@ -237,21 +285,20 @@ def first_failure(path, env, limit_s, only=None):
             failed = ended[1]
             break
     watch.cancel()
-    stop()
+    end_group(process.pid)
     process.stdout.close()
     process.wait()
     return failed
 
 
-def judge_program(bench, folder, mutated, room):
-    kelvin = folder / "kelvin"
-    bench.link(kelvin, [*bench.front, mutated], [])
-    for name in ("libkelvin-agent.so", "libkelvin-heap.so", "libkelvin_bench.a", "tests"):
-        (folder / name).symlink_to((bench.build / name).resolve())
+def judge_golden(bench, kelvin):
+    passes = ["sh", "-c", "! tools/golden.sh | grep -q '^not ok'"]
+    return "golden" if bench.run(passes, 120, {"KELVIN": str(kelvin)}) != 0 else None
+
+
+def judge_program(bench, kelvin, source):
     broken, whole = {"KELVIN": str(kelvin)}, {"KELVIN": str((bench.build / "kelvin").resolve())}
-    if bench.run(["sh", "-c", "! tools/golden.sh | grep -q '^not ok'"], 600, broken) != 0:
-        return "golden"
-    for name in CLI[room]:
+    for name in next(names for pattern, names in CLI if re.match("src/" + pattern, source)):
         path = f"tests/cli/{name}.bats"
         failed = first_failure(path, broken, 1200)
         if failed and first_failure(path, broken, 600, failed) and not first_failure(path, whole, 600, failed):
@@ -259,8 +306,28 @@ def judge_program(bench, folder, mutated, room):
     return None
 
 
-def judge(bench, number, m, slow):
-    """("killed", by whom), or ("survived", ""), "equal" or "stillborn". SLOW: the program's tests."""
+def link_program(bench, folder, mutated):
+    kelvin = folder / "kelvin"
+    bench.link(kelvin, [*bench.front, mutated], [])
+    for name in ("libkelvin-agent.so", "libkelvin-heap.so", "libkelvin_bench.a", "tests"):
+        (folder / name).symlink_to((bench.build / name).resolve())
+    return kelvin
+
+
+def judge_object(bench, folder, mutated, source, left):
+    """By whom it is noticed, the likely and quick ones first; or None. LEFT: only bats is left to ask."""
+    kelvin = None if bench.args.unit_only else link_program(bench, folder, mutated)
+    if not left:
+        own, others = users_of(bench, source)
+        by = (judge_unit(bench, folder, mutated, own) or kelvin and judge_golden(bench, kelvin)
+              or judge_unit(bench, folder, mutated, others))
+        if by:
+            return by
+    return None if bench.args.no_bats or not kelvin else judge_program(bench, kelvin, str(source))
+
+
+def judge(bench, number, m, left):
+    """("killed", by whom), ("survived", ""), ("left", "") without bats, "equal" or "stillborn"."""
     source = pathlib.Path(m.file)
     text = source.read_text()
     folder = bench.scratch / f"mutant-{number}"
@@ -270,13 +337,12 @@ def judge(bench, number, m, slow):
         broken.write_text(text[: m.start] + m.new + text[m.end:])
         if not bench.compile(broken, mutated):
             return "stillborn", ""
-        if not slow and bench.same_code(source, mutated):
+        if bench.same_code(source, mutated):
             return "equal", ""
-        if slow:
-            by = judge_program(bench, folder, mutated, source.parts[1])
-        else:
-            by = judge_unit(bench, folder, mutated, source.stem)
-        return ("killed", by) if by else ("survived", "")
+        by = judge_object(bench, folder, mutated, source, left)
+        if by:
+            return "killed", by
+        return "left" if bench.args.no_bats or bench.args.unit_only else "survived", ""
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -290,25 +356,52 @@ class Log:
         if self.path.exists():
             for line in self.path.read_text().splitlines():
                 entry = json.loads(line)
-                self.results[entry["key"]] = entry["verdict"], entry["by"], entry["stage"]
+                self.results[entry["key"]] = entry["verdict"], entry["by"]
 
     @staticmethod
     def key(m):
         text = hashlib.sha256(pathlib.Path(m.file).read_bytes()).hexdigest()[:16]
         return f"{m.file} {text} {m.start} {m.kind}"
 
-    def add(self, m, verdict, by, stage):
-        entry = {"key": self.key(m), "verdict": verdict, "by": by, "stage": stage}
+    def add(self, m, verdict, by):
+        entry = {"key": self.key(m), "verdict": verdict, "by": by}
         with self.lock, self.path.open("a") as out:
-            self.results[entry["key"]] = verdict, by, stage
+            self.results[entry["key"]] = verdict, by
             out.write(json.dumps(entry) + "\n")
 
     def find(self, m):
-        return self.results.get(self.key(m), (None, "", ""))
+        return self.results.get(self.key(m), (None, ""))
+
+
+# Mutants of a form that cannot matter, with the mutated part between « and ».
+ALWAYS_EQUIVALENT = [
+    (r"mem_(?:calloc|table|alloc|realloc)\([^;]*\+ «1»", "asks for more room than is needed"),
+    (r"\bchar \w+\[«\d+»\]", "a text with more room than is needed"),
+    (r"mem_calloc\(«1», ", "room for two where one is used"),
+    (r"(?:vec|buf)_reserve\([^;]*«\d", "more room ahead of time"),
+    (r"\? -«1» : (?:1|\S+ [<>] \S+);", "only the sign counts"),
+    (r"return (\S+) «<» (\S+) \? -1 : \1 > \2;", "equal ones keep their order: the C library's sort is stable"),
+    (r"fd = -«1»", "no descriptor either way"),
+    (r"made\(INSN_(?:PLAIN|NOP|STOP|SYSCALL), «0»", "such an instruction has no register that is asked for"),
+]
+
+
+def reason_of(m, listed):
+    """Why nobody could see the difference, or None."""
+    text = pathlib.Path(m.file).read_text()
+    marked = text[text.rfind("\n", 0, m.start) + 1: m.start] + "«" + text[m.start: m.end] + "»" + text[
+        m.end: text.find("\n", m.end)]
+    for pattern, reason in ALWAYS_EQUIVALENT:
+        if re.search(pattern, marked):
+            return reason
+    for place in places_of(m):
+        if (place, change_of(m)) in listed:
+            return listed[place, change_of(m)]
+    return None
 
 
 def read_equivalent():
-    """The list: FILE: LINE OF CODE | OLD -> NEW | REASON. Lines of code are found by their text."""
+    """The list: FILE: LINE OF CODE | OLD -> NEW | REASON. One line or two, found by their text."""
     listed = {}
     path = pathlib.Path(EQUIVALENT)
     for line in path.read_text().splitlines() if path.exists() else []:
@@ -322,14 +415,19 @@ def change_of(m):
     return " ".join(m.old.split()) + " -> " + ("(dropped)" if m.kind == "statement" else m.new)
 
 
-def place_of(m):
+def places_of(m):
+    """The mutated line, and with the one before it, where that text is there once in its file."""
     text = pathlib.Path(m.file).read_text()
-    line = text[text.rfind("\n", 0, m.start) + 1: text.find("\n", m.start)]
-    return f"{m.file}: {' '.join(line.split())}"
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    two = " ".join(lines[m.line - 2: m.line])
+    if lines.count(lines[m.line - 1]) == 1:
+        yield f"{m.file}: {lines[m.line - 1]}"
+    if sum(" ".join(pair) == two for pair in zip(lines, lines[1:])) == 1:
+        yield f"{m.file}: {two}"
 
 
 def show(m, verdict, by):
-    print(f"{verdict.upper() if verdict == 'survived' else verdict:10} {m.file}:{m.line}: {change_of(m)}"
+    print(f"{verdict.upper() if verdict in ('survived', 'left') else verdict:10} {m.file}:{m.line}: {change_of(m)}"
           + (f"  by {by}" if by else ""), flush=True)
 
 
@@ -339,6 +437,7 @@ def parse_args():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count()))
     parser.add_argument("--unit-only", action="store_true", help="no golden files, no bats")
+    parser.add_argument("--no-bats", action="store_true", help="no bats; a later call without this goes on with it")
     parser.add_argument("--files", help="only files that match, such as 'src/bench/ver*.c'")
     parser.add_argument("--log", help="where results are kept (build/mutants/SEED.log)")
     parser.add_argument("--again", action="store_true", help="try the survivors in the log once more")
@@ -346,58 +445,47 @@ def parse_args():
     return parser.parse_args()
 
 
-def judge_quick(bench, log, queue, n):
-    """The first N of the queue that count, each judged by the unit tests. The order decides, not who is done first."""
+def judge_all(bench, log, queue, n, listed):
+    """The first N of the queue that count. The order decides, not who is done first."""
     chosen, at, counts = [], 0, collections.Counter()
+
+    def one(job):
+        number, m = job
+        verdict, by = log.find(m)
+        if verdict != "killed" and reason_of(m, listed):
+            return "equivalent", ""
+        left = verdict == "left" and not bench.args.again
+        if verdict is None or (verdict in ("survived", "left") and bench.args.again) or (
+                left and not bench.args.no_bats and not bench.args.unit_only):
+            verdict, by = judge(bench, number, m, left)
+            log.add(m, verdict, by)
+        return verdict, by
+
     with concurrent.futures.ThreadPoolExecutor(bench.args.jobs) as pool:
         while at < len(queue) and len(chosen) < n:
-            wave = queue[at: at + min(bench.args.jobs * 4, n - len(chosen))]
-
-            def one(job):
-                number, m = job
-                verdict, by, stage = log.find(m)
-                if verdict is None or (verdict == "survived" and bench.args.again):
-                    verdict, by = judge(bench, number, m, False)
-                    log.add(m, verdict, by, "unit")
-                return verdict, by
-
+            wave = queue[at: at + n - len(chosen)]
             for m, (verdict, by) in zip(wave, pool.map(one, enumerate(wave, at))):
-                if verdict in ("killed", "survived"):
+                if verdict in ("killed", "survived", "left", "equivalent"):
                     chosen.append(m)
-                    show(m, verdict if verdict == "killed" else "left", by)
+                    show(m, verdict, by)
                 else:
                     counts[verdict] += 1
             at += len(wave)
     return chosen, counts
 
 
-def judge_slow(bench, log, chosen, listed):
-    """The program's tests, for the mutants that the unit tests let pass."""
-    def one(job):
-        number, m = job
-        verdict, by, stage = log.find(m)
-        if stage == "unit":
-            verdict, by = judge(bench, f"slow-{number}", m, True)
-            log.add(m, verdict, by, "program")
-        show(m, verdict, by)
-
-    left = [m for m in chosen if log.find(m)[0] == "survived" and (place_of(m), change_of(m)) not in listed]
-    with concurrent.futures.ThreadPoolExecutor(bench.args.jobs) as pool:
-        list(pool.map(one, enumerate(left)))
-
-
 def sum_up(log, chosen, counts, listed):
     for m in chosen:
         verdict = log.find(m)[0]
-        reason = listed.get((place_of(m), change_of(m)))
-        if verdict == "survived" and reason:
+        reason = reason_of(m, listed)
+        if verdict != "killed" and reason:
             verdict = "equivalent"
             show(m, verdict, "")
             print(f"{'':10} {reason}")
         counts[verdict] += 1
-    done = counts["killed"] + counts["survived"]
+    done = counts["killed"] + counts["survived"] + counts["left"]
     print(f"{len(chosen)} mutants: {counts['killed']} killed, {counts['survived']} survived, "
-          f"{counts['equivalent']} equivalent; not counted: {counts['equal']} with equal code, "
+          f"{counts['left']} left by the quick tests, {counts['equivalent']} equivalent; not counted: {counts['equal']} with equal code, "
           f"{counts['stillborn']} that do not compile")
     print(f"kill rate {100 * counts['killed'] / done if done else 0:.1f} % "
           f"({100 * counts['killed'] / len(chosen) if chosen else 0:.1f} % with equivalent ones)")
@@ -415,15 +503,15 @@ def main():
             show(m, "mutant", "")
         return 0
     os.nice(10)
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
     listed = read_equivalent()
     with tempfile.TemporaryDirectory(prefix="kelvin-mutants-") as scratch:
         bench = Bench(args, pathlib.Path(scratch))
         log = Log(args.log or bench.build / "mutants" / f"{args.seed}.log")
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             list(pool.map(bench.prepare_test, sorted(glob.glob("tests/unit/test_*.c"))))
-        chosen, counts = judge_quick(bench, log, queue, args.n)
-        if not args.unit_only:
-            judge_slow(bench, log, chosen, listed)
+        chosen, counts = judge_all(bench, log, queue, args.n, listed)
     sum_up(log, chosen, counts, listed)
     return 0
 

@@ -102,11 +102,13 @@ static bool try_case(struct proof *p, uint64_t number)
     struct kelvin_case *c = p->c;
     c->number = number;
     c->dice = dice_seed(c->seed, number);
+    uint64_t step = p->wanted / LOOKS ? p->wanted / LOOKS : 1;
+    bool looks = number < LOOKS || number % step == 0;
+    c->closely = looks;
     if (!case_judge(c, SOURCE_FRESH, &p->failure))
         return false;
     case_observe(c);
-    uint64_t step = p->wanted / LOOKS ? p->wanted / LOOKS : 1;
-    if (number < LOOKS || number % step == 0) {
+    if (looks) {
         case_mutate(c);
         case_disturb(c);
     }
@@ -135,6 +137,7 @@ static bool try_pinned(struct proof *p)
     void (*body)(struct kelvin_case * c) = c->body;
     struct tape given = {0};
     bool agree = true;
+    c->closely = true;
     for (const struct kelvin_reproduce *r = reproduces; r && agree; r = r->next) {
         if (r->body != body)
             continue;
@@ -279,6 +282,13 @@ static int equal_give_up(const struct proof *p, struct err *err)
     return err_set(err, EXIT_ERROR, "refused: %s", p->failure.text);
 }
 
+/* What only a closer look shows needs one in every try. */
+static void prove_shrink(struct proof *p)
+{
+    p->c->closely = p->failure.way == WAY_WRITES || p->failure.way == WAY_LEAK;
+    case_shrink(p->c, &p->failure);
+}
+
 static int prove(struct proof *p, struct err *err)
 {
     bool is_pinned = !try_pinned(p);
@@ -287,7 +297,7 @@ static int prove(struct proof *p, struct err *err)
             return equal_give_up(p, err);
         /* To wait again and again for what does not return would take hours. */
         if (!is_pinned && p->failure.fault.signal != GUARD_HANG)
-            case_shrink(p->c, &p->failure);
+            prove_shrink(p);
         say_failure(p, is_pinned);
         return 0;
     }
@@ -295,6 +305,7 @@ static int prove(struct proof *p, struct err *err)
         return -1;
     say_agreement(p);
     equal_record(p, NULL, NULL);
+    p->c->closely = false;
     return race_run(p->s, p->c, p->job->name, err);
 }
 

@@ -5,12 +5,15 @@
  *     guard.c          arrays against inaccessible pages, faults survived
  *     equal_draw.c     what a body draws
  *     equal_case.c     one run of a body, what it reports and how it ends
+ *     equal_close.c    a closer look at some cases: leaks, writes to inputs
+ *     fpmode.h         the floating-point mode
  *     equal_judge.c    both sides of a case, and whether they agree
  *     equal_compare.c  tolerances
  *     equal_mutate.c   would a wrong candidate be noticed?
  *     shrink.c         the smallest input that fails the same way
  *     equal_print.c    failures for people and as code
  *     equal.c          a proof from the first case to the verdict
+ *     cliff.c          lengths at which the candidate is suddenly slow
  *     race.c           which one is faster
  *
  * A body draws its inputs through calls, so it is plain C with plain types and the library sees
@@ -23,6 +26,7 @@
  */
 #pragma once
 #include "base/buf.h"
+#include "fpmode.h"
 #include "guard.h"
 #include "input.h"
 
@@ -83,6 +87,9 @@ enum way {
     WAY_FAULT,    /* a signal */
     WAY_SCRIBBLE, /* bytes around an array were written */
     WAY_INPUT,    /* an input was changed */
+    WAY_WRITES,   /* an input was written to, and put back */
+    WAY_LEAK,     /* memory is not freed */
+    WAY_MODE,     /* the floating-point mode is left changed */
     WAY_MISUSE,   /* the body does not keep the rules: no verdict */
 };
 
@@ -98,9 +105,10 @@ struct failure {
     int64_t element;      /* of the array; for faults below 0 or at least n */
     int64_t offset_bytes; /* of a stray access: below 0 before the array, else behind its end */
     enum gap gap;
-    uint64_t bits[2]; /* of both sides */
-    bool is_flaky;    /* the same input did not fail again */
-    char text[200];   /* of WAY_MISUSE */
+    uint64_t bits[2];    /* of both sides */
+    size_t leaked_bytes; /* of WAY_LEAK, for each call */
+    bool is_flaky;       /* the same input did not fail again */
+    char text[200];      /* of WAY_MISUSE */
 };
 
 enum source { SOURCE_FRESH, SOURCE_TAPE, SOURCE_REPLAY, SOURCE_RACE, SOURCE_GIVEN };
@@ -136,7 +144,9 @@ struct kelvin_case {
     void (*body)(struct kelvin_case *c);
     enum source source;
     enum side side;
-    bool trap; /* give a function that cannot be called */
+    bool trap;    /* give a function that cannot be called */
+    bool seal;    /* let nothing write to the inputs once the side was asked for */
+    bool closely; /* look closely at what the sides do besides */
     struct tape tape;
     const struct tape *given; /* SOURCE_TAPE plays this */
     size_t next;              /* number of the next draw */
@@ -149,6 +159,7 @@ struct kelvin_case {
     uint64_t seed, number; /* of the case */
     struct tolerance tolerance;
     struct outcome outcome[2];
+    struct fpmode mode[2]; /* that each side left */
     kelvin_function functions[2];
     char misuse[200];
     struct coverage coverage;
@@ -187,6 +198,11 @@ bool case_compare(struct kelvin_case *c, struct failure *f);
 /* Is this the same fault, so that a smaller input shows what the larger did? */
 bool failure_alike(const struct failure *a, const struct failure *b);
 
+/* --- equal_close.c --- */
+
+/* After the sides agreed: does the candidate leak, or write to its inputs? False and *F then. */
+bool case_look_closely(struct kelvin_case *c, struct failure *f);
+
 /* --- equal_compare.c --- */
 
 /* Does B equal A, both bits of TYPE? If not, in which way. */
@@ -224,6 +240,11 @@ void print_count(struct buf *to, uint64_t n);
 
 /* Of the names in front of each line. */
 int equal_name_width(const struct session *s);
+
+/* --- cliff.c --- */
+
+/* After a race: time all lengths of the proof, and say where the candidate is suddenly slow. */
+void cliff_look(struct session *s, struct kelvin_case *c, const char *name, const char *length);
 
 /* --- race.c --- */
 

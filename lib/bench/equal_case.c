@@ -59,6 +59,13 @@ static void keep_inputs(struct kelvin_case *c)
             buf_add(&c->prepared, c->regions[i].at, c->regions[i].n_bytes);
 }
 
+static void seal_inputs(const struct kelvin_case *c, bool sealed)
+{
+    for (size_t i = 0; i < c->n_prepared; i++)
+        if (c->tape.draws[i].role == ROLE_IN)
+            region_seal(&c->regions[i], sealed);
+}
+
 PUBLIC kelvin_function kelvin_side(struct kelvin_case *c, kelvin_function reference,
                                    kelvin_function candidate, const char *names)
 {
@@ -71,6 +78,8 @@ PUBLIC kelvin_function kelvin_side(struct kelvin_case *c, kelvin_function refere
     c->functions[SIDE_CANDIDATE] = candidate;
     c->asked_for_side = true;
     keep_inputs(c);
+    if (c->seal)
+        seal_inputs(c, true);
     return c->trap ? (kelvin_function)guard_trap() : c->functions[c->side];
 }
 
@@ -225,7 +234,12 @@ bool case_run(struct kelvin_case *c, enum source source, enum side side, struct 
 {
     struct fault fault;
     case_reset(c, source, side);
+    struct fpmode mode = fpmode_get();
     int how = guard_call(run_body, c, &fault);
+    c->mode[side] = fpmode_get();
+    fpmode_set(mode);
+    if (c->seal)
+        seal_inputs(c, false);
     if (how == 2) {
         fails(f, WAY_MISUSE, side);
         snprintf(f->text, sizeof f->text, "%s", c->misuse);

@@ -57,12 +57,23 @@ bool case_compare(struct kelvin_case *c, struct failure *f)
     return results_agree(c, f) && arrays_agree(c, f);
 }
 
+/* Where both leave it changed alike, the body does. */
+static bool modes_agree(const struct kelvin_case *c, struct failure *f)
+{
+    if (!fpmode_differs(c->mode[0], c->mode[1]))
+        return true;
+    *f = (struct failure){.way = WAY_MODE, .side = SIDE_CANDIDATE, .index = EQUAL_DRAWS};
+    f->bits[0] = c->mode[0].control;
+    f->bits[1] = c->mode[1].control;
+    return false;
+}
+
 bool case_judge(struct kelvin_case *c, enum source source, struct failure *f)
 {
     if (!case_run(c, source, SIDE_REFERENCE, f) || !case_run(c, SOURCE_REPLAY, SIDE_CANDIDATE, f))
         return false;
     if (c->next == c->tape.n)
-        return case_compare(c, f);
+        return case_compare(c, f) && modes_agree(c, f) && (!c->closely || case_look_closely(c, f));
     *f = (struct failure){.way = WAY_MISUSE, .index = EQUAL_DRAWS};
     snprintf(f->text, sizeof f->text,
              "the body draws fewer inputs for the candidate than for the reference: what it draws "

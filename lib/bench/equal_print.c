@@ -142,6 +142,31 @@ static void print_pair(struct buf *to, const struct kelvin_case *c, const struct
     print_bits(to, type_of(c, f), f->bits[0]);
 }
 
+static void print_mode(struct buf *to, const struct failure *f)
+{
+    buf_str(to, "leaves the floating-point mode changed");
+#if defined __x86_64__
+    static const struct {
+        uint32_t bits;
+        const char *words;
+    } parts[] = {{0x8000, "flush to zero"},
+                 {0x40, "subnormals are zero"},
+                 {0x6000, "rounding"},
+                 {0x1f80, "traps"}};
+    const char *between = ": ";
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if ((f->bits[0] ^ f->bits[1]) & parts[i].bits) {
+            buf_printf(to, "%s%s", between, parts[i].words);
+            between = ", ";
+        }
+    if (f->bits[0] != f->bits[1])
+        buf_printf(to, " (MXCSR is %#llx, after the reference %#llx)",
+                   (unsigned long long)f->bits[1], (unsigned long long)f->bits[0]);
+#else
+    (void)f;
+#endif
+}
+
 void failure_print(struct buf *to, const struct kelvin_case *c, const struct failure *f)
 {
     buf_printf(to, "%s ", side_name(f));
@@ -163,6 +188,17 @@ void failure_print(struct buf *to, const struct kelvin_case *c, const struct fai
     case WAY_INPUT:
         buf_str(to, "changes its input: ");
         print_pair(to, c, f, " afterwards, it was ");
+        break;
+    case WAY_WRITES:
+        buf_str(to, "writes to its input ");
+        print_place(to, c, f);
+        buf_str(to, ", and puts the old value back");
+        break;
+    case WAY_LEAK:
+        buf_printf(to, "leaks: %zu bytes of each call are never freed", f->leaked_bytes);
+        break;
+    case WAY_MODE:
+        print_mode(to, f);
         break;
     default:
         buf_str(to, f->text);

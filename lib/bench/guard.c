@@ -105,6 +105,11 @@ const uint8_t *region_scribbled(const struct region *r)
     return found ? found : first_changed(low, r->at);
 }
 
+int region_seal(const struct region *r, bool sealed)
+{
+    return mprotect(r->base, r->size_bytes, sealed ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
 bool region_holds(const struct region *r, uintptr_t address)
 {
     uintptr_t base = (uintptr_t)r->base;

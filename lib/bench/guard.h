@@ -38,6 +38,9 @@ void region_done(struct region *r);
 void region_mark(const struct region *r);
 const uint8_t *region_scribbled(const struct region *r);
 
+/* Let nothing write to it, or let it again. -1 when that cannot be had. */
+int region_seal(const struct region *r, bool sealed);
+
 /* How far ADDRESS lies before (below 0) or behind the array, if in this region or its guards. */
 bool region_holds(const struct region *r, uintptr_t address);
 

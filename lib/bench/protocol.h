@@ -31,6 +31,7 @@
  *     {"equal":"dot","ok":false,...,"message":"the candidate differs...","code":"KELVIN_..."}
  *     {"race":"dot/n=64","ratio":7.9,"low":7.8,"high":8,"miss":0.0002,"blocks":18,
  *      "reference_ns":37.5,"candidate_ns":4.7,"min_speedup":2,"gate":"holds","ok":true}
+ *     {"cliff":"dot","length":64,"message":"cliff: the candidate takes 1.2 us at n=64, ..."}
  *     {"error":"benchmark 'x' never reaches BENCH_LOOP...","name":"x","exit":1}
  *     {"end":true,"exit":0}
  *

@@ -299,5 +299,7 @@ int race_run(struct session *s, struct kelvin_case *c, const char *name, struct 
         if (race_one(r, err) < 0)
             return -1;
     }
+    if (length)
+        cliff_look(s, c, name, length);
     return 0;
 }

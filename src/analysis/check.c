@@ -11,7 +11,7 @@
 /* Past this many times the samples nobody would wait for a decision. */
 enum { MOST_MORE = 100, LISTED = 4 };
 
-const char *const check_verdict_names[] = {"holds", "fails", "inconclusive"};
+const char *const check_verdict_names[] = {"passed", "failed", "inconclusive"};
 
 /* --- words --- */
 

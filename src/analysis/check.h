@@ -1,5 +1,5 @@
 /*
- * check.h - rules held against profiles: each holds, fails, or cannot be told.
+ * check.h - rules held against profiles: each passed, failed, or inconclusive.
  *
  * Shares are known only as 95 % intervals. A rule holds when the whole interval is inside its
  * range, fails when all of it is outside, and is inconclusive else. What is counted and not
@@ -18,7 +18,7 @@ struct scaling;
 
 enum check_verdict { CHECK_HOLDS, CHECK_FAILS, CHECK_INCONCLUSIVE, CHECK_VERDICTS };
 
-extern const char *const check_verdict_names[]; /* "holds"... */
+extern const char *const check_verdict_names[]; /* "passed"... */
 
 /* What there is to check. All of it must outlive the check. */
 struct check_input {

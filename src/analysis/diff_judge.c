@@ -69,15 +69,17 @@ static void add_change(struct buf *b, const struct diff *d, const struct diff_en
     struct text name = diff_name(d, e);
     const struct diff_value *v = &e->self;
     buf_printf(b, "'%.*s' ", name.n < 100 ? (int)name.n : 100, name.at);
-    if (v->before <= 0)
+    if (e->total.before <= 0)
         buf_printf(b, "is new with %.2f %% of the %s", v->after * 100, d->noun);
-    else if (v->after <= 0)
+    else if (e->total.after <= 0)
         buf_printf(b, "is gone (it had %.2f %% of the %s)", v->before * 100, d->noun);
     else if (d->scale == DIFF_BY_TYPICAL)
         buf_printf(b, "got %.1f %% %s relative to the rest of the program", fabs(v->cost - 1) * 100,
                    v->cost > 1 ? "more expensive" : "cheaper");
     else {
         diff_add_costs(b, d, v->before_cost, v->after_cost);
+        if (v->before <= 0) /* it only called others before */
+            return;
         if (v->cost >= 3)
             buf_printf(b, " (x%.3g)", v->cost);
         else

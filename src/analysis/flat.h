@@ -52,6 +52,14 @@ static inline struct text flat_name(const struct flat *f, uint32_t row)
     return intern_get(&f->names, f->rows.at[row].name);
 }
 
+/* On nearly all stacks and doing next to nothing itself: main() and what is around it. */
+static inline bool flat_is_passed_through(const struct flat *f, uint32_t row)
+{
+    const struct flat_row *r = &f->rows.at[row];
+    double whole = (double)f->whole;
+    return (double)r->total >= 0.98 * whole && (double)r->self < 0.01 * whole;
+}
+
 /*
  * Number of rows that a frame stands for, and the I-th, outermost first; FLAT_NOBODY where that
  * function is hidden. Not by thread.

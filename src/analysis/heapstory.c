@@ -13,6 +13,7 @@ static const char *const column_names[STORY_VALUES] = {
     [STORY_SAMPLES] = VALUE_SAMPLES,
     [STORY_LEAKED] = "leaked",
     [STORY_PEAK] = "peak",
+    [STORY_LEAKED_BLOCKS] = "leaked_blocks",
 };
 
 static int find_column(const struct profile *p, int stream, const char *name)
@@ -31,6 +32,16 @@ static int find_stream(const struct profile *p, const char *event, const char *c
             find_column(p, i, column) >= 0)
             return i;
     return -1;
+}
+
+/* Other tools know less than a recording: only what was held, or only what leaked. */
+static int find_heap_stream(const struct profile *p)
+{
+    static const enum heapstory_value any[] = {STORY_ALLOCATED, STORY_PEAK, STORY_LEAKED};
+    int stream = -1;
+    for (size_t i = 0; i < sizeof any / sizeof *any && stream < 0; i++)
+        stream = find_stream(p, "heap", column_names[any[i]]);
+    return stream;
 }
 
 /* --- places --- */
@@ -138,12 +149,12 @@ static void scale_values(const struct heapstory *s, const int *column, int64_t *
 }
 
 /* From what was added in each twentieth to what was held at its end. */
-static void finish_place(struct heapstory_place *p)
+static void finish_place(struct heapstory_place *p, bool timed)
 {
     enum { HALF = STORY_TIMES / 2 - 1, STEP = 3, END = STORY_TIMES - 2 };
     for (int i = 1; i < STORY_TIMES; i++)
         p->live[i] += p->live[i - 1];
-    p->grows = p->live[HALF] > 0;
+    p->grows = timed && p->live[HALF] > 0;
     for (int i = HALF; i + STEP <= END; i += STEP)
         p->grows &= p->live[i + STEP] > p->live[i];
 }
@@ -153,14 +164,15 @@ static void take_rows(struct heapstory *s, struct place_map *m)
     const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
     int column[STORY_VALUES];
     for (int v = 0; v < STORY_VALUES; v++)
-        column[v] = find_column(s->profile, s->stream, column_names[v]);
+        s->has[v] = (column[v] = find_column(s->profile, s->stream, column_names[v])) >= 0;
+    s->timed = rows->time_ns != NULL;
     find_times(s, rows);
     for (size_t i = 0; i < rows->n; i++)
         take_row(s, m, column, i);
     scale_values(s, column, s->value);
     for (size_t i = 0; i < s->places.n; i++) {
         scale_values(s, column, s->places.at[i].value);
-        finish_place(&s->places.at[i]);
+        finish_place(&s->places.at[i], s->timed && s->has[STORY_FREED]);
     }
 }
 
@@ -211,7 +223,7 @@ int heapstory_build(struct heapstory *s, const struct profile *p, struct err *er
 {
     *s = (struct heapstory){.profile = p};
     labels_init(&s->labels, p, &(struct label_opts){0});
-    s->stream = find_stream(p, "heap", "allocated");
+    s->stream = find_heap_stream(p);
     if (s->stream < 0)
         return err_set(err, EXIT_INPUT,
                        "no heap in this profile: record with 'kelvin record --heap -- COMMAND'");

@@ -18,6 +18,7 @@ enum heapstory_value {
     STORY_SAMPLES,   /* 0 where every block was seen */
     STORY_LEAKED,
     STORY_PEAK,
+    STORY_LEAKED_BLOCKS, /* where the input counts them itself */
     STORY_VALUES,
 };
 
@@ -39,6 +40,8 @@ struct heapstory {
     const struct profile *profile;
     int stream;
     bool sampled;
+    bool has[STORY_VALUES]; /* what the input knows: the rest is 0 and says nothing */
+    bool timed;             /* it knows when */
     int64_t value[STORY_VALUES];
     uint64_t start_ns, end_ns, peak_ns; /* in the clock of the rows */
     const struct counter *live;         /* NULL = none */
@@ -51,7 +54,7 @@ struct heapstory {
     struct arena arena;
 };
 
-/* Fails when P has no stream of a heap with allocated bytes. */
+/* Fails when P has no stream of a heap with bytes that were allocated, held or leaked. */
 int heapstory_build(struct heapstory *s, const struct profile *p, struct err *err);
 void heapstory_done(struct heapstory *s);
 
@@ -62,10 +65,19 @@ size_t heapstory_top(const struct heapstory *s, enum heapstory_value by, uint32_
 size_t heapstory_growing(const struct heapstory *s, uint32_t *ret, size_t max);
 int64_t heapstory_growth(const struct heapstory_place *p);
 
-/* Blocks never freed: allocations - frees. */
+/* Blocks never freed: as the input counts them, or allocations - frees. */
 static inline int64_t heapstory_left(const int64_t *value)
 {
-    return value[STORY_ALLOCATIONS] - value[STORY_FREES];
+    int64_t left = value[STORY_ALLOCATIONS] - value[STORY_FREES];
+    return value[STORY_LEAKED_BLOCKS] ? value[STORY_LEAKED_BLOCKS] : left > 0 ? left : 0;
+}
+
+/* The value that every place has: what was allocated, where that is known. */
+static inline enum heapstory_value heapstory_main_value(const struct heapstory *s)
+{
+    return s->has[STORY_ALLOCATED] ? STORY_ALLOCATED
+           : s->has[STORY_PEAK]    ? STORY_PEAK
+                                   : STORY_LEAKED;
 }
 
 static inline struct text heapstory_name(const struct heapstory *s, const struct heapstory_place *p)

@@ -83,6 +83,19 @@ INSIGHT_TEST(insight_test_unoptimised)
 
 /* --- loops that could use vectors --- */
 
+/* Of the C and C++ libraries: nobody recompiles these for a loop. */
+static bool is_runtime(const struct flat *f, const struct simd_row *c)
+{
+    static const char *const names[] = {"libc.so",   "libm.so",      "libm-2",      "libc-2",
+                                        "libmvec",   "libpthread",   "ld-linux",    "ld-2",
+                                        "libgcc_s.", "libstdc++.so", "libc++.so.1", "ld-musl"};
+    struct text module = profile_module_name(f->profile, c->mapping);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (text_starts(module, names[i]))
+            return true;
+    return false;
+}
+
 INSIGHT_TEST(insight_test_scalar)
 {
     char what[32];
@@ -92,7 +105,7 @@ INSIGHT_TEST(insight_test_scalar)
     for (size_t i = 0; i < in->n_code; i++) {
         const struct simd_row *c = &in->code[i];
         autofree bool *marked = mem_calloc(n_stacks, sizeof *marked);
-        if (!simd_is_candidate(&c->hot) || c->unoptimised)
+        if (!simd_is_candidate(&c->hot) || c->unoptimised || is_runtime(f, c))
             continue;
         mark_code(f, c, marked);
         struct flat_share s = flat_share_of_stacks(f, marked);

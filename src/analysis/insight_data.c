@@ -3,6 +3,7 @@
 #include "base/units.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 INSIGHT_TEST(insight_test_few)
 {
@@ -53,31 +54,74 @@ INSIGHT_TEST(insight_test_unfinished)
 
 /* --- code without names --- */
 
-static bool has_no_name(const struct flat *f, uint32_t row)
+/* An address that lies in no file and no known memory. */
+static bool is_stray(const struct flat *f, uint32_t row)
 {
-    return text_starts(flat_name(f, row), "[") && text_ends(flat_name(f, row), "]");
+    return text_is(flat_name(f, row), "[unknown]") &&
+           !profile_module_name(f->profile, f->rows.at[row].mapping).n;
 }
 
-/* By total: what an unnamed function calls has a name, but nobody can tell how it got there. */
+static bool has_no_name(const struct flat *f, uint32_t row)
+{
+    return text_starts(flat_name(f, row), "[") && text_ends(flat_name(f, row), "]") &&
+           !is_stray(f, row);
+}
+
+/* Where a sample was taken there is code. Addresses above it that lie nowhere were never return
+ * addresses. */
+INSIGHT_TEST(insight_test_strays)
+{
+    const struct flat *f = in->functions;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        in_set[i] = is_stray(f, i);
+    struct flat_share total = flat_share_of_set(f, in_set, FLAT_TOTAL);
+    struct flat_share own = flat_share_of_set(f, in_set, FLAT_SELF);
+    if (insight_surely(f, &total) - own.share < self->least)
+        return false;
+    insight_share(&ret->evidence, &total);
+    buf_str(&ret->evidence, " has callers at addresses where no code is");
+    return true;
+}
+
+/* The module in which unnamed functions have most of what is counted. */
+static struct text unnamed_module(const struct flat *f, const bool *in_set, bool by_self)
+{
+    struct text best = {0};
+    int64_t most = 0;
+    for (uint32_t i = 0; i < f->rows.n; i++) {
+        struct text module = profile_module_name(f->profile, f->rows.at[i].mapping);
+        int64_t sum = 0;
+        for (uint32_t k = 0; in_set[i] && module.n && k < f->rows.n; k++)
+            if (in_set[k] && f->rows.at[k].mapping.i == f->rows.at[i].mapping.i)
+                sum += by_self ? f->rows.at[k].self : f->rows.at[k].total;
+        if (sum > most) {
+            best = module;
+            most = sum;
+        }
+    }
+    return best;
+}
+
+/*
+ * By total: what an unnamed function calls has a name, but nobody can tell how it got there. Not
+ * those that everything passes through: a stripped main() explains nothing that is asked.
+ */
 INSIGHT_TEST(insight_test_unnamed)
 {
     const struct flat *f = in->functions;
     autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
-    uint32_t best = UINT32_MAX;
-    for (uint32_t i = 0; i < f->rows.n; i++) {
-        in_set[i] = has_no_name(f, i);
-        if (in_set[i] && (best == UINT32_MAX || f->rows.at[i].total > f->rows.at[best].total))
-            best = i;
-    }
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        in_set[i] = has_no_name(f, i) && !flat_is_passed_through(f, i);
     struct flat_share total = flat_share_of_set(f, in_set, FLAT_TOTAL);
     struct flat_share own = flat_share_of_set(f, in_set, FLAT_SELF);
-    if (best == UINT32_MAX || insight_surely(f, &total) < self->least)
+    if (insight_surely(f, &total) < self->least)
         return false;
     insight_share(&ret->evidence, &total);
     buf_str(&ret->evidence, " goes to functions without a name and what they call (self ");
     insight_share(&ret->evidence, &own);
     buf_str(&ret->evidence, ")");
-    struct text module = profile_module_name(f->profile, f->rows.at[best].mapping);
+    struct text module = unnamed_module(f, in_set, own.share >= self->least);
     if (module.n)
         buf_printf(&ret->evidence, ", mostly in %.*s", TEXT_ARG(module));
     return true;
@@ -99,20 +143,28 @@ static uint64_t cpu_time_ns(const struct insight_input *in)
     return known ? (uint64_t)t->total : 0;
 }
 
-/* What others took: a program that had to queue for a CPU did not wait for anything of its own. */
-static uint64_t queued_ns(const struct insight_input *in)
+/*
+ * What others took: threads that had to queue for a CPU did not wait for anything of their own.
+ * False where that is not known although others wanted the CPUs.
+ */
+static bool find_queued(const struct insight_input *in, uint64_t *ret_ns)
 {
-    uint64_t ns;
-    return meta_find_u64(&in->functions->profile->meta, META_QUEUED_NS, &ns) ? ns : 0;
+    const struct meta *m = &in->functions->profile->meta;
+    const char *load = meta_find(m, META_LOAD), *cpus = meta_find(m, META_CPUS);
+    *ret_ns = 0;
+    if (meta_find_u64(m, META_QUEUED_NS, ret_ns))
+        return true;
+    return !load || !cpus || strtod(load, NULL) <= strtod(cpus, NULL);
 }
 
 double insight_waited(const struct insight_input *in)
 {
     const struct selection *s = in->functions->selection;
-    uint64_t wall_ns, cpu_ns = s->rows ? 0 : cpu_time_ns(in); /* rows: a part of the run */
-    if (!cpu_ns || !meta_find_u64(&s->profile->meta, META_DURATION_NS, &wall_ns) || !wall_ns)
+    uint64_t wall_ns, queued_ns, cpu_ns = s->rows ? 0 : cpu_time_ns(in); /* rows: of a part */
+    if (!cpu_ns || !meta_find_u64(&s->profile->meta, META_DURATION_NS, &wall_ns) || !wall_ns ||
+        !find_queued(in, &queued_ns))
         return NAN;
-    return 1 - (double)(cpu_ns + queued_ns(in)) / (double)wall_ns;
+    return 1 - (double)(cpu_ns + queued_ns) / (double)wall_ns;
 }
 
 bool insight_waits(const struct insight_input *in)
@@ -122,33 +174,68 @@ bool insight_waits(const struct insight_input *in)
            insight_waited(in) >= INSIGHT_WAITS; /* false where it is not known */
 }
 
+/* A thread is one row for each name that it had. */
+static bool has_several_threads(const struct profile *p)
+{
+    for (size_t i = 2; i < p->threads.n; i++)
+        if (p->threads.at[i].tid != p->threads.at[1].tid)
+            return true;
+    return false;
+}
+
+/* What threads do at the same time counts twice: without any on a CPU it was that long or longer.
+ */
 INSIGHT_TEST(insight_test_waiting)
 {
     (void)self;
-    uint64_t wall_ns;
+    const struct profile *p = in->functions->profile;
+    uint64_t wall_ns, queued_ns;
     char wall[UNITS_MAX], cpu[UNITS_MAX];
     double waited = insight_waited(in);
     if (!insight_waits(in))
         return false;
-    meta_find_u64(&in->functions->profile->meta, META_DURATION_NS, &wall_ns);
-    buf_printf(&ret->evidence, "%s wall, %s CPU: off-CPU for %.0f%% of the run",
+    meta_find_u64(&p->meta, META_DURATION_NS, &wall_ns);
+    buf_printf(&ret->evidence, "%s wall, %s CPU: off-CPU for %s%.0f%% of the run",
                units_scaled(wall, (double)wall_ns, UNIT_TIME),
-               units_scaled(cpu, (double)cpu_time_ns(in), UNIT_TIME), 100 * waited);
-    if (queued_ns(in))
+               units_scaled(cpu, (double)cpu_time_ns(in), UNIT_TIME),
+               has_several_threads(p) ? "at least " : "", 100 * waited);
+    if (find_queued(in, &queued_ns) && queued_ns)
         buf_str(&ret->evidence, ", not counting the wait for a CPU");
     return true;
 }
 
+/* The program itself has kept the CPUs busy for this share of the run. */
+static double own_load(const struct insight_input *in, double wall_ns)
+{
+    const char *cpus = meta_find(&in->functions->profile->meta, META_CPUS);
+    double n = cpus ? strtod(cpus, NULL) : 0;
+    return n > 0 ? (double)cpu_time_ns(in) / (n * wall_ns) : 0;
+}
+
+/* From here on the threads of the program wait for each other rather than for other programs. */
+#define OWN_LOAD 0.8
+
 INSIGHT_TEST(insight_test_busy)
 {
+    const struct profile *p = in->functions->profile;
+    bool several = has_several_threads(p);
     char queued[UNITS_MAX], wall[UNITS_MAX];
-    uint64_t wall_ns, ns = in->functions->selection->rows ? 0 : queued_ns(in);
-    if (!ns || !meta_find_u64(&in->functions->profile->meta, META_DURATION_NS, &wall_ns) ||
-        (double)ns < self->least * (double)wall_ns)
+    uint64_t wall_ns, ns = 0, cpu_ns = cpu_time_ns(in);
+    if (in->functions->selection->rows || !find_queued(in, &ns) || !ns ||
+        !meta_find_u64(&p->meta, META_DURATION_NS, &wall_ns) ||
+        (double)ns < self->least * (double)(wall_ns > cpu_ns + ns ? wall_ns : cpu_ns + ns))
         return false;
-    buf_printf(&ret->evidence, "the program had to wait %s of its %s for a CPU",
+    buf_printf(&ret->evidence,
+               several ? "the program's threads waited %s for a CPU, summed, in a run of %s"
+                       : "the program had to wait %s of its %s for a CPU",
                units_scaled(queued, (double)ns, UNIT_TIME),
                units_scaled(wall, (double)wall_ns, UNIT_TIME));
+    double own = own_load(in, (double)wall_ns);
+    if (several && own >= OWN_LOAD)
+        buf_printf(&ret->advice,
+                   "The program itself kept the CPUs %.0f%% busy: its threads wait for each other. "
+                   "More threads cannot make it faster here.",
+                   100 * (own < 1 ? own : 1));
     return true;
 }
 

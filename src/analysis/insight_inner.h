@@ -20,6 +20,7 @@ INSIGHT_TEST(insight_test_few);
 INSIGHT_TEST(insight_test_lost);
 INSIGHT_TEST(insight_test_unfinished);
 INSIGHT_TEST(insight_test_unnamed);
+INSIGHT_TEST(insight_test_strays);
 INSIGHT_TEST(insight_test_empty);
 INSIGHT_TEST(insight_test_waiting);
 INSIGHT_TEST(insight_test_busy);

@@ -171,6 +171,37 @@ const char *const names_format[] = {"printf",
                                     "g_strdup_printf*",
                                     NULL};
 
+const char *const names_system_calls[] = {"k:entry_SYSCALL*",
+                                          "k:do_syscall_64*",
+                                          "k:__do_fast_*",
+                                          "k:do_int80_*",
+                                          "k:el0_svc*",
+                                          "k:el0t_64_sync*",
+                                          "k:__x64_sys_*",
+                                          "k:__arm64_sys_*",
+                                          "k:ksys_*",
+                                          "k:vfs_*",
+                                          NULL};
+
+const char *const names_interrupts_on[] = {"k:finish_task_switch*", "k:_raw_spin_unlock_irq*",
+                                           "k:irqentry_exit*",      "k:handle_softirqs*",
+                                           "k:__do_softirq*",       NULL};
+
+/* The loops that run scripts and bytecode. */
+const char *const names_interpreters[] = {"caml_interprete*",
+                                          "_PyEval_EvalFrameDefault*",
+                                          "PyEval_EvalFrameEx*",
+                                          "luaV_execute*",
+                                          "Perl_runops_*",
+                                          "vm_exec_core*",
+                                          "execute_ex",
+                                          "r_interpret",
+                                          "JS_CallInternal*",
+                                          "Builtins_InterpreterEntryTrampoline*",
+                                          "TclNRExecuteByteCode*",
+                                          "bcEval*",
+                                          NULL};
+
 /* Pattern parts between '*'s must follow each other. */
 static bool matches(const char *pattern, struct text name)
 {

@@ -15,5 +15,8 @@ extern const char *const names_kernel_copies[]; /* for system calls */
 extern const char *const names_faults[];
 extern const char *const names_exceptions[];
 extern const char *const names_format[];
+extern const char *const names_system_calls[];
+extern const char *const names_interrupts_on[]; /* where time without interrupts shows */
+extern const char *const names_interpreters[];
 
 bool names_match(const char *const *patterns, struct text name, bool kernel);

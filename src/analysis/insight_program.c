@@ -12,8 +12,9 @@ static uint32_t greatest(const int64_t *values, size_t n)
     return best;
 }
 
-/* ", mostly malloc", the member with the largest self. */
-static void add_member(struct buf *b, const struct flat *f, const bool *in_set)
+/* The member with the largest self: ", mostly malloc", or how much it is where others have more. */
+static void add_member(struct buf *b, const struct flat *f, const bool *in_set, double whole,
+                       enum flat_what what)
 {
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < f->rows.n; i++)
@@ -21,8 +22,15 @@ static void add_member(struct buf *b, const struct flat *f, const bool *in_set)
             best = i;
     if (best == UINT32_MAX || !f->rows.at[best].self)
         return;
-    buf_str(b, ", mostly ");
+    struct flat_share s = flat_share_of_row(f, best, FLAT_SELF);
+    if (what == FLAT_TOTAL && s.share < 0.25 * whole)
+        return; /* most is in what they call */
+    buf_str(b, s.share >= 0.995 * whole ? ", all in "
+               : s.share >= 0.5 * whole ? ", mostly "
+                                        : " (");
     insight_name(b, flat_name(f, best));
+    if (s.share < 0.5 * whole)
+        buf_printf(b, " has the most: %.1f%% of the total)", 100 * s.share);
 }
 
 /* "; 71% of that comes from parse", where one caller stands out. */
@@ -52,10 +60,35 @@ INSIGHT_TEST(insight_test_names)
         return false;
     insight_share(&ret->evidence, &s);
     buf_printf(&ret->evidence, " goes to %s", self->what);
-    add_member(&ret->evidence, f, in_set);
+    add_member(&ret->evidence, f, in_set, s.share, self->count);
     add_callers(&ret->evidence, f, in_set);
     ret->stacks = flat_mark_stacks(f, in_set, self->count);
     return true;
+}
+
+static double share_of_names(const struct flat *f, const char *const *names, enum flat_what what)
+{
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        in_set[i] = names_match(names, flat_name(f, i), f->rows.at[i].kernel);
+    return flat_share_of_set(f, in_set, what).share;
+}
+
+/* What helps depends on how the program got into the kernel. */
+static void advise_on_kernel(struct buf *b, const struct flat *f, double least)
+{
+    double calls = share_of_names(f, names_system_calls, FLAT_TOTAL);
+    double faults = share_of_names(f, names_faults, FLAT_TOTAL);
+    bool clock = f->selection->stream->obtained == BY_SOFTWARE_CLOCK;
+    buf_str(b, "The hot paths below show how it gets there.");
+    if (calls >= least / 2 || calls + faults == 0)
+        buf_str(b, " For system calls, use bigger buffers and batches.");
+    if (faults >= least / 2)
+        buf_str(b, " For page faults, reuse memory.");
+    if (clock && share_of_names(f, names_interrupts_on, FLAT_SELF) >= least / 2)
+        buf_str(b, " A software clock cannot look while the kernel has interrupts off: that time "
+                   "shows where they are turned on again (finish_task_switch, "
+                   "_raw_spin_unlock_irqrestore and the like).");
 }
 
 INSIGHT_TEST(insight_test_kernel)
@@ -69,8 +102,9 @@ INSIGHT_TEST(insight_test_kernel)
         return false;
     insight_share(&ret->evidence, &s);
     buf_str(&ret->evidence, " goes to the kernel");
-    add_member(&ret->evidence, f, in_set);
+    add_member(&ret->evidence, f, in_set, s.share, FLAT_SELF);
     add_callers(&ret->evidence, f, in_set);
+    advise_on_kernel(&ret->advice, f, self->least);
     ret->stacks = flat_mark_stacks(f, in_set, FLAT_SELF);
     return true;
 }
@@ -100,8 +134,9 @@ INSIGHT_TEST(insight_test_dominating)
 {
     uint32_t row;
     const struct flat *f = in->functions;
-    if (!flat_top(f, FLAT_SELF, 1, &row))
-        return false;
+    if (!flat_top(f, FLAT_SELF, 1, &row) ||
+        names_match(names_interpreters, flat_name(f, row), f->rows.at[row].kernel))
+        return false; /* no interpreter's loop is to blame for what it is given */
     struct flat_share s = flat_share_of_row(f, row, FLAT_SELF);
     if (insight_surely(f, &s) < self->least)
         return false;
@@ -118,6 +153,12 @@ INSIGHT_TEST(insight_test_dominating)
     return true;
 }
 
+/* "[libz.so.1+0x4970]" is a function, "[unknown]" is not. */
+static bool is_no_function(struct text name)
+{
+    return text_starts(name, "[") && text_ends(name, "]") && !memmem(name.at, name.n, "+0x", 3);
+}
+
 /* Known by name or the kernel's: other rules speak of it. */
 static bool has_own_rule(const struct flat *f, uint32_t row)
 {
@@ -126,7 +167,7 @@ static bool has_own_rule(const struct flat *f, uint32_t row)
     for (const struct insight_rule *r = insight_rules; r->id; r++)
         if (r->names && names_match(r->names, name, kernel))
             return true;
-    return kernel || (text_starts(name, "[") && text_ends(name, "]"));
+    return kernel || is_no_function(name);
 }
 
 enum { HOT_ROWS = 3 };
@@ -146,11 +187,14 @@ INSIGHT_TEST(insight_test_hot)
         double surely = insight_surely(f, &s);
         if (surely < self->least || surely >= HOT_ALONE || has_own_rule(f, rows[i]))
             continue;
-        buf_str(&ret->evidence, told++ ? "; " : "");
+        buf_str(&ret->evidence, told ? ". " : "");
         insight_name(&ret->evidence, flat_name(f, rows[i]));
         buf_str(&ret->evidence, " takes ");
         insight_share(&ret->evidence, &s);
-        add_gain(&ret->evidence, in, s.share);
+        if (told++)
+            buf_printf(&ret->evidence, ": %.1f%% to gain", 50 * s.share);
+        else
+            add_gain(&ret->evidence, in, s.share);
         in_set[rows[i]] = true;
     }
     ret->stacks = told ? flat_mark_stacks(f, in_set, FLAT_SELF) : NULL;
@@ -189,6 +233,8 @@ INSIGHT_TEST(insight_test_recursion)
     for (size_t i = 0; i < f->rows.n; i++) {
         const struct flat_row *r = &f->rows.at[i];
         bool matters = (double)r->total >= self->least * (double)f->whole;
+        if (text_starts(flat_name(f, (uint32_t)i), "["))
+            continue; /* several functions without a name are not one that calls itself */
         if (matters && r->nested >= DEEP_NESTING && (!deepest || r->nested > deepest->nested))
             deepest = r;
     }

@@ -45,6 +45,14 @@ const struct insight_rule insight_rules[] = {
      .test = insight_test_unnamed,
      .least = 0.1,
      .advice = "Install the debug symbols of that file, or set DEBUGINFOD_URLS, and record again."},
+    {.id = "untrue-stacks",
+     .about_data = true,
+     .test = insight_test_strays,
+     .least = 0.1,
+     .advice = "Their stacks are wrong from there on, and so are totals and hot paths. It happens "
+               "where frame pointers are "
+               "followed through code that has none: 'kelvin record' needs none, nor does 'perf "
+               "record --call-graph dwarf'."},
     {.id = "no-stacks",
      .about_data = true,
      .test = insight_test_empty,
@@ -67,6 +75,16 @@ const struct insight_rule insight_rules[] = {
      .least = 0.5,
      .advice = "Start here: most of these events happen in it. The hot paths show what leads to "
                "them."},
+    {.id = "interpreter",
+     .fits = RUNNING,
+     .test = insight_test_names,
+     .names = names_interpreters,
+     .what = "the main loop of an interpreter",
+     .count = FLAT_SELF,
+     .least = 0.1,
+     .advice =
+         "The script decides what this loop has to do: use the language's own profiler to see "
+         "which part of the script, or compile it."},
     {.id = "hot",
      .fits = RUNNING,
      .test = insight_test_hot,

@@ -1,5 +1,7 @@
 #include "analysis/quality.h"
 
+#include <math.h>
+
 /* Depth and number of frames without a name, for every stack from the root up. */
 struct depth {
     uint32_t frames, unnamed;
@@ -81,9 +83,33 @@ static void find_times(struct quality *q, const struct selection *s)
     }
 }
 
+/* A clock that meets a program at random gets so much more or less than its due by chance. */
+double quality_sampled(uint64_t sampled_ns, uint64_t of_ns, uint64_t samples)
+{
+    if (!of_ns || !sampled_ns || !samples)
+        return 1;
+    double share = (double)sampled_ns / (double)of_ns;
+    bool clearly = share < 0.95 && share * (1 + 3 / sqrt((double)samples)) < 1;
+    return clearly ? share : 1;
+}
+
+/* What a recorder counted is about its first event. */
+double quality_sampled_share(const struct selection *s)
+{
+    const struct meta *m = &s->profile->meta;
+    uint64_t sampled_ns, of_ns;
+    if (s->count_type < 0 || s->stream != s->profile->streams.at[0] ||
+        !meta_find_u64(m, META_SAMPLED_NS, &sampled_ns) ||
+        !meta_find_u64(m, META_SAMPLED_OF_NS, &of_ns))
+        return 1;
+    return quality_sampled(sampled_ns, of_ns, (uint64_t)s->stream->types[s->count_type].total);
+}
+
 struct quality quality_of(const struct selection *s)
 {
-    struct quality q = {.has_samples = s->count_type >= 0, .samples = s->n_samples};
+    struct quality q = {.has_samples = s->count_type >= 0,
+                        .samples = s->n_samples,
+                        .sampled_share = quality_sampled_share(s)};
     sum_stacks(&q, s);
     find_times(&q, s);
     return q;

@@ -17,8 +17,17 @@ struct quality {
     double mean_depth;
     double unnamed_share; /* of frames met while walking all stacks */
     double empty_share;   /* of the total, samples without any stack */
+    double sampled_share; /* of the CPU time: see quality_sampled() */
     bool has_time;
     uint64_t first_ns, last_ns;
 };
+
+/*
+ * The share of OF_NS nanoseconds of CPU time that SAMPLES samples stand for, which is SAMPLED_NS: 1
+ * where it is not known, or not clearly below all of it. Short processes and threads are seen too
+ * rarely by clocks of threads, so that the rest is not like what was seen.
+ */
+double quality_sampled(uint64_t sampled_ns, uint64_t of_ns, uint64_t samples);
+double quality_sampled_share(const struct selection *s);
 
 struct quality quality_of(const struct selection *s);

@@ -228,11 +228,6 @@ void reader_close(struct reader *r)
     *r = (struct reader){.fd = -1};
 }
 
-const char *reader_packing(const struct reader *r)
-{
-    return r->decoder ? unpack_name(r->decoder->unpack) : NULL;
-}
-
 bool reader_failed(const struct reader *r, struct err *err)
 {
     if (r->err.code)

@@ -33,9 +33,6 @@ void reader_open_memory(struct reader *r, const void *bytes, size_t n);
 
 void reader_close(struct reader *r);
 
-/* "gzip", "zstd", "xz" and so on, or NULL: how the bytes were packed. */
-const char *reader_packing(const struct reader *r);
-
 /*
  * The bytes ahead, at least WANT of them unless the stream ends first. Good until the next
  * call on this reader. An empty text means the end, or a failure.

@@ -168,21 +168,6 @@ enum subprocess_event subprocess_wait(const struct subprocess *s, uint64_t until
     }
 }
 
-/* While it runs or is not waited for: ns on a CPU, ns in the queue for one, turns. */
-static uint64_t read_queued_ns(int pid)
-{
-    char path[40];
-    unsigned long long queued = 0;
-    snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
-    FILE *in = fopen(path, "re");
-    if (!in)
-        return 0;
-    if (fscanf(in, "%*u %llu", &queued) != 1)
-        queued = 0;
-    fclose(in);
-    return queued;
-}
-
 bool subprocess_reap(struct subprocess *s, bool block)
 {
     pid_t got;
@@ -190,8 +175,6 @@ bool subprocess_reap(struct subprocess *s, bool block)
         return true;
     if (block)
         subprocess_wait(s, 0, -1);
-    if (has_ended(s))
-        s->queued_ns = read_queued_ns(s->pid);
     while ((got = wait4(s->pid, &s->status, block ? 0 : WNOHANG, &s->usage)) < 0 && errno == EINTR)
         ;
     if (got == 0)

@@ -37,7 +37,6 @@ struct subprocess {
     int errnum;          /* why the program could not be executed; 0 = it was */
     int status;          /* once waited for: as wait(2) has it */
     struct rusage usage; /* the same */
-    uint64_t queued_ns;  /* the same: its first thread could run and had no CPU; 0 = not known */
 };
 
 #define SUBPROCESS_NONE ((struct subprocess){.pid = -1, .pid_fd = -1, .go_fd = -1, .fail_fd = -1})

@@ -21,14 +21,13 @@ static void describe_blocks(struct buf *to, const struct session *s)
                    s->plan->groups.n > 1 ? " of each at most" : "");
 }
 
-static char *describe_design(const struct session *s)
+static char *describe_design(const struct session *s, size_t comparisons)
 {
     autobuf struct buf b = {0};
     describe_blocks(&b, s);
-    if (s->comparisons.n > 0 && !s->opts.exact)
+    if (comparisons > 0 && !s->opts.exact)
         buf_printf(&b, "; %zu look%s and %zu comparison%s share a risk of %g %%", s->looks,
-                   plural(s->looks), s->comparisons.n, plural(s->comparisons.n),
-                   s->opts.risk * 100);
+                   plural(s->looks), comparisons, plural(comparisons), s->opts.risk * 100);
     if (s->opts.exact)
         buf_printf(&b, "; %s",
                    count_words(s->opts.count_valgrind ? COUNT_BY_VALGRIND : COUNT_BY_CPU));
@@ -70,12 +69,61 @@ static void find_lost_gates(struct outcome *o)
     }
 }
 
+static void name_as_alone(struct series *series, const char *benchmark, const struct plan *p)
+{
+    free(series->name);
+    series->name = mem_strdup(*benchmark ? benchmark : p->items.at[1].name);
+}
+
+/* Series are in the order of the commands: the first N are those of the baseline's program. */
+static void split_series(struct outcome *o, size_t n)
+{
+    struct session *s = &o->session;
+    size_t rest = s->set.series.n - n;
+    for (size_t i = 0; i < s->set.series.n; i++)
+        name_as_alone(&s->set.series.at[i], s->origins.at[i].benchmark, s->plan);
+    for (size_t i = 0; i < n; i++) {
+        *vec_push(&o->beside.series) = s->set.series.at[i];
+        free(s->origins.at[i].benchmark);
+    }
+    memmove(s->set.series.at, s->set.series.at + n, rest * sizeof *s->set.series.at);
+    memmove(s->origins.at, s->origins.at + n, (s->origins.n - n) * sizeof *s->origins.at);
+    s->set.series.n = rest;
+    s->origins.n -= n;
+}
+
+/*
+ * The first of the commands was the program of a baseline: what it gave goes to `beside`, under the
+ * names that benchmarks have where a command runs alone, and what was compared with it to
+ * `against`.
+ */
+static void split_baseline(struct outcome *o)
+{
+    struct session *s = &o->session;
+    size_t n = 0;
+    while (n < s->set.series.n && s->origins.at[n].item == 0)
+        n++;
+    const struct series *all = s->set.series.at;
+    for (size_t i = 0; i < s->comparisons.n; i++)
+        *vec_push(&o->against) = s->comparisons.at[i];
+    split_series(o, n);
+    for (size_t i = 0; i < o->against.n; i++) {
+        struct comparison *c = &o->against.at[i];
+        c->before = o->beside.series.at + (c->before - all);
+        c->after = s->set.series.at + (c->after - all) - n;
+    }
+    s->comparisons.n = 0;
+    o->has_baseline = true;
+}
+
 void outcome_build(struct outcome *o)
 {
+    if (o->is_beside)
+        split_baseline(o);
     sweeps_build(&o->sweeps, &o->session);
     drop_aa(&o->session);
     find_lost_gates(o);
-    o->design = describe_design(&o->session);
+    o->design = describe_design(&o->session, o->session.comparisons.n + o->against.n);
 }
 
 void outcome_compare(struct outcome *o, const struct series_set *before)
@@ -109,6 +157,7 @@ void outcome_done(struct outcome *o)
 {
     vec_done(&o->against);
     vec_done(&o->lost);
+    series_set_done(&o->beside);
     free(o->design);
     sweeps_done(&o->sweeps);
     session_done(&o->session);

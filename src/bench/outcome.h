@@ -7,6 +7,9 @@
 
 struct outcome {
     struct session session; /* run by the caller */
+    bool is_beside; /* its first command is the program that a baseline has kept: set by the caller
+                     */
+    struct series_set beside; /* what that gave; comparisons with it are in `against` */
     struct sweeps sweeps;
     char *design;               /* how it was measured, in one sentence */
     struct comparisons against; /* with a baseline */

@@ -11,16 +11,15 @@ void parameter_done(struct plan_parameter *p)
 }
 
 /* Cuts "name=" off; the rest has at least one byte. */
-static int take_name(struct plan_parameter *p, struct text *spec, const char *option,
+static int take_name(struct plan_parameter *p, struct text *spec, const char *example,
                      struct err *err)
 {
     struct text name = text_cut(spec, '=');
     if (name.n == 0 || memchr(name.at, '{', name.n) || memchr(name.at, '}', name.n))
-        return err_set(err, EXIT_ERROR, "--%s: a parameter needs a name: n=...", option);
+        return err_set(err, EXIT_ERROR, "a parameter needs a name: n=%s", example);
     if (spec->n == 0)
-        return err_set(err, EXIT_ERROR, "--%s %.*s: no values; write %.*s=%s", option,
-                       TEXT_ARG(name), TEXT_ARG(name),
-                       strcmp(option, "list") == 0 ? "1,2,4" : "1..10..2");
+        return err_set(err, EXIT_ERROR, "parameter '%.*s': no values; write %.*s=%s",
+                       TEXT_ARG(name), TEXT_ARG(name), example);
     p->name = mem_strndup(name.at, name.n);
     return 0;
 }
@@ -41,14 +40,14 @@ static void find_numbers(struct plan_parameter *p)
         p->numbers &= parameter_number_of(p->values.at.at[i], &p->number[i]);
 }
 
-static int check_values(const struct plan_parameter *p, const char *option, struct err *err)
+static int check_values(const struct plan_parameter *p, struct err *err)
 {
     for (size_t i = 0; i < p->values.at.n; i++) {
         if (!*p->values.at.at[i])
-            return err_set(err, EXIT_ERROR, "--%s %s: a value is empty", option, p->name);
+            return err_set(err, EXIT_ERROR, "parameter '%s': a value is empty", p->name);
         for (size_t k = 0; k < i; k++)
             if (strcmp(p->values.at.at[i], p->values.at.at[k]) == 0)
-                return err_set(err, EXIT_ERROR, "--%s %s: the value '%s' is there twice", option,
+                return err_set(err, EXIT_ERROR, "parameter '%s': the value '%s' is there twice",
                                p->name, p->values.at.at[i]);
     }
     return 0;
@@ -69,16 +68,16 @@ int parameter_list(struct plan_parameter *p, const char *spec, struct err *err)
 {
     struct text rest = text_of(spec);
     *p = (struct plan_parameter){0};
-    if (take_name(p, &rest, "list", err) != 0)
+    if (take_name(p, &rest, "1,2,4", err) != 0)
         return -1;
     if (has_gap(rest))
-        return err_set(err, EXIT_ERROR, "--list %s: a value is empty", p->name);
+        return err_set(err, EXIT_ERROR, "parameter '%s': a value is empty", p->name);
     if (words_split(&p->values, rest, ",", err) != 0)
         return -1;
     if (p->values.at.n > PLAN_VALUES_MAX)
         return too_many(p, (double)p->values.at.n, err);
     find_numbers(p);
-    return check_values(p, "list", err);
+    return check_values(p, err);
 }
 
 /* Up to three numbers, "1..10..2". Returns how many, 0 for nonsense. */
@@ -105,14 +104,15 @@ int parameter_range(struct plan_parameter *p, const char *spec, struct err *err)
     struct text rest = text_of(spec);
     double at[3] = {0, 0, 1};
     *p = (struct plan_parameter){0};
-    if (take_name(p, &rest, "range", err) != 0)
+    if (take_name(p, &rest, "1..10..2", err) != 0)
         return -1;
     if (range_numbers(rest, at) < 2)
-        return err_set(err, EXIT_ERROR, "--range %s: write from..to or from..to..step, not '%.*s'",
-                       p->name, TEXT_ARG(rest));
+        return err_set(err, EXIT_ERROR,
+                       "parameter '%s': write from..to or from..to..step, not '%.*s'", p->name,
+                       TEXT_ARG(rest));
     double n = at[2] == 0 ? 0 : floor((at[1] - at[0]) / at[2] + 1e-9) + 1;
     if (!(n >= 1))
-        return err_set(err, EXIT_ERROR, "--range %s: no values from %g to %g in steps of %g",
+        return err_set(err, EXIT_ERROR, "parameter '%s': no values from %g to %g in steps of %g",
                        p->name, at[0], at[1], at[2]);
     if (n > PLAN_VALUES_MAX)
         return too_many(p, n, err);
@@ -121,5 +121,5 @@ int parameter_range(struct plan_parameter *p, const char *spec, struct err *err)
         words_add(&p->values, text_of(value));
     }
     find_numbers(p);
-    return check_values(p, "range", err);
+    return check_values(p, err);
 }

@@ -158,7 +158,7 @@ static int name_item(const struct plan *p, struct plan_item *item, const struct 
     const char *template = o->names->at[item->line_number];
     item->name = given_name(p, item, template);
     if (!*item->name)
-        return err_set(err, EXIT_ERROR, "--name is empty");
+        return err_set(err, EXIT_ERROR, "a name is empty");
     if (name_taken(p, item->name))
         return err_set(err, EXIT_ERROR, "two commands are named '%s': names must differ",
                        item->name);
@@ -284,7 +284,7 @@ int plan_build(struct plan *p, const struct plan_opts *o, struct err *err)
     size_t combinations = 0;
     *p = (struct plan){.lines = o->lines};
     if (o->names->n > 0 && o->names->n != o->n_lines)
-        return err_set(err, EXIT_ERROR, "%zu name%s for %zu command%s: give one --name for each",
+        return err_set(err, EXIT_ERROR, "%zu name%s for %zu command%s: give one name for each",
                        o->names->n, o->names->n == 1 ? "" : "s", o->n_lines,
                        o->n_lines == 1 ? "" : "s");
     if (add_parameters(p, o, err) != 0 || check_used(p, o, err) != 0 ||

@@ -8,7 +8,7 @@
 /* One line, whatever kind it turns out to be. */
 struct line {
     struct program_result result;
-    char *equal, *race, *error, *message;
+    char *equal, *race, *cliff, *error, *message;
     double cases, ratio, low, high, min_speedup; /* of proofs and races; NAN = not told */
     bool greeting, end, has_ok, ok;
 };
@@ -19,6 +19,7 @@ static void line_done(struct line *l)
     free(l->result.parameter);
     free(l->equal);
     free(l->race);
+    free(l->cliff);
     free(l->error);
     free(l->message);
 }
@@ -41,6 +42,7 @@ static void take_member(struct line *l, struct jsonread *j, const char *key)
             {"param", offsetof(struct line, result.parameter)},
             {"equal", offsetof(struct line, equal)},
             {"race", offsetof(struct line, race)},
+            {"cliff", offsetof(struct line, cliff)},
             {"error", offsetof(struct line, error)},
             {"message", offsetof(struct line, message)},
         },
@@ -154,6 +156,8 @@ static void add_failure(struct program_answer *a, const struct line *l)
 static void add_proof(struct program_answer *a, const struct line *l)
 {
     char n[UNITS_MAX];
+    if (l->cliff && l->message)
+        *vec_push(&a->proofs) = mem_printf("'%s' has a %s", l->cliff, l->message);
     if (!l->has_ok || !l->ok)
         return;
     if (l->equal && l->cases >= 0 && l->cases < 1e15)

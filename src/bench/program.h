@@ -25,7 +25,7 @@ struct program_answer {
     bool greeted; /* it is such a program; else a plain command */
     bool ended;   /* it said so: nothing is missing */
     VEC(struct program_result) results;
-    VEC(char *) proofs;   /* proofs and races that hold, a sentence each */
+    VEC(char *) proofs;   /* proofs and races that hold, and cliffs, a sentence each */
     VEC(char *) failures; /* those that do not, errors */
 };
 

@@ -199,7 +199,7 @@ static int warm_up(struct session *s, struct err *err)
 static int run_all(struct session *s, struct err *err)
 {
     struct err ignored;
-    int rc = do_once(s, setup_of, "--setup", err);
+    int rc = do_once(s, setup_of, "setup", err);
     if (rc == 0)
         rc = warm_up(s, err);
     s->started_s = clock_monotonic_s();
@@ -209,9 +209,11 @@ static int run_all(struct session *s, struct err *err)
     if (rc == 0 && !s->stopped)
         session_doubt(s);
     bool stopped = s->stopped;
+    enum trouble_help help = s->help;
     s->stopped = false;
-    int after = do_once(s, cleanup_of, "--cleanup", rc == 0 ? err : &ignored);
+    int after = do_once(s, cleanup_of, "cleanup", rc == 0 ? err : &ignored);
     s->stopped |= stopped;
+    s->help = rc == 0 ? s->help : help;
     return rc == 0 ? after : rc;
 }
 

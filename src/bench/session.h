@@ -14,6 +14,7 @@
 #pragma once
 #include "bench/plan.h"
 #include "bench/starter.h"
+#include "bench/trouble.h"
 #include "model/comparison.h"
 
 struct session_progress {
@@ -63,6 +64,7 @@ struct session {
     struct comparisons comparisons;     /* filled in the end, in the order of the series */
     VEC(char *) notes;                  /* what the user should know, a sentence each */
     struct buf said;                    /* the end of the output of the command that failed */
+    enum trouble_help help;             /* what could be done about it */
     size_t blocks;                      /* of the group with the most */
     size_t looks;                       /* the most at any comparison */
     double seconds;                     /* that all of it took */

@@ -2,7 +2,6 @@
 #include "bench/count.h"
 #include "bench/program.h"
 #include "bench/session_inner.h"
-#include "bench/trouble.h"
 
 #include <math.h>
 
@@ -87,7 +86,7 @@ static int session_fail(struct session *s, size_t command, const struct trouble 
 {
     buf_done(&s->said);
     buf_add(&s->said, s->run.said.at, s->run.said.n);
-    return trouble_say(t, &s->run, s->plan->commands.at[command].at.at, err);
+    return trouble_say(t, &s->run, s->plan->commands.at[command].at.at, &s->help, err);
 }
 
 /* Of a benchmark program: its own words are better than "exit code 3". */
@@ -147,7 +146,7 @@ static int session_keep_run(struct session *s, size_t item, long block,
 int session_measure(struct session *s, size_t item, size_t pad_bytes, long block, struct err *err)
 {
     const struct plan_item *p = &s->plan->items.at[item];
-    if (p->prepare != PLAN_NONE && session_do(s, p->prepare, "--prepare", err) != 0)
+    if (p->prepare != PLAN_NONE && session_do(s, p->prepare, "prepare", err) != 0)
         return -1;
     if (s->stopped)
         return 0;

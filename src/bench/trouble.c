@@ -13,34 +13,43 @@ static bool is_of_shell(const char *command)
     return false;
 }
 
-static int not_run(const struct starter_run *r, const char *command, struct err *err)
+static int not_run(const struct starter_run *r, const char *command, enum trouble_help *ret_help,
+                   struct err *err)
 {
-    if (is_of_shell(command))
-        return err_set(err, EXIT_ERROR, "'%s' is a word of the shell, not a program; add --shell",
-                       command);
+    if (is_of_shell(command)) {
+        *ret_help = HELP_SHELL;
+        return err_set(err, EXIT_ERROR, "'%s' is a word of the shell, not a program", command);
+    }
     enum program_state state = program_explain(command, r->status, err);
-    size_t n = strlen(err->text);
     if (state == PROGRAM_NOT_FOUND && !strchr(command, '/') && !strchr(err->text, ';'))
-        snprintf(err->text + n, sizeof err->text - n, "; with --shell it may be one of sh");
+        *ret_help = HELP_SHELL_PERHAPS;
     return -1;
 }
 
-int trouble_say(const struct trouble *t, const struct starter_run *r, char *const *argv,
-                struct err *err)
+static int ended_badly(const struct trouble *t, const struct starter_run *r, struct err *err)
 {
     char when[80] = "";
-    const char *hint = t->unseen && r->said.n == 0 ? "; --show-output shows what it says"
-                       : t->ignoring               ? ""
-                                                   : "; --ignore-failure goes on regardless";
     if (t->block > 0)
         snprintf(when, sizeof when, " in run %ld, after %ld that went well", t->block + 1,
                  t->block);
+    return err_set(err, EXIT_ERROR, "%s%s%s'%.100s' ended with %s %d%s", *t->what ? "the " : "",
+                   t->what, *t->what ? " command " : "", t->line,
+                   r->end == STARTER_SIGNALLED ? "signal" : "exit code", r->status, when);
+}
+
+int trouble_say(const struct trouble *t, const struct starter_run *r, char *const *argv,
+                enum trouble_help *ret_help, struct err *err)
+{
+    *ret_help = HELP_NONE;
     if (r->end == STARTER_NOT_RUN)
-        return not_run(r, argv[0], err);
-    if (r->end == STARTER_TIMED_OUT)
-        return err_set(err, EXIT_ERROR, "'%.100s' did not end in the time that --timeout gives it",
-                       t->line);
-    return err_set(err, EXIT_ERROR, "%s%s'%.100s' ended with %s %d%s%s", t->what,
-                   *t->what ? " " : "", t->line,
-                   r->end == STARTER_SIGNALLED ? "signal" : "exit code", r->status, when, hint);
+        return not_run(r, argv[0], ret_help, err);
+    if (r->end == STARTER_TIMED_OUT) {
+        *ret_help = HELP_MORE_TIME;
+        return err_set(err, EXIT_ERROR, "'%.100s' did not end in the time it was given", t->line);
+    }
+    if (t->unseen && r->said.n == 0)
+        *ret_help = HELP_SHOW_OUTPUT;
+    else if (!t->ignoring)
+        *ret_help = HELP_IGNORE_FAILURE;
+    return ended_badly(t, r, err);
 }

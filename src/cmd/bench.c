@@ -82,6 +82,7 @@ static int report(struct outcome *outcome, struct bench_store *store,
 {
     struct bench_paper paper;
     outcome_build(outcome);
+    bench_count_work(outcome, o);
     bench_paper_init(&paper, outcome);
     int rc = bench_store_report(store, outcome, &paper.report, err);
     if (rc == 0)
@@ -89,9 +90,29 @@ static int report(struct outcome *outcome, struct bench_store *store,
     bench_paper_done(&paper);
     if (rc != 0)
         return -1;
+    bench_store_tell(store, outcome);
     bench_tell(outcome, o);
     int code = outcome_code(outcome);
     return bench_store_keep(store, &outcome->session.set, code, err) == 0 ? code : -1;
+}
+
+/* False when the program of the baseline does not run any more. */
+static bool run_beside(struct outcome *outcome, struct plan *plan, const struct cmd_bench_opts *o,
+                       char *line, const struct bench_store *store)
+{
+    struct cmd_bench_opts both = *o;
+    struct err err;
+    char *lines[] = {store->line_before, line};
+    const char *name = o->names.n ? o->names.at[0] : line;
+    autofree char *then = mem_printf("%s, as in '%s'", name, o->store.against);
+    both.names = (struct opt_list){.at = {then, name}, .n = 2};
+    if (bench_run(&outcome->session, plan, &both, lines, 2, &err) == 0)
+        return true;
+    session_done(&outcome->session);
+    outcome->session = (struct session){0};
+    plan_done(plan);
+    *plan = (struct plan){0};
+    return false;
 }
 
 static int measure(const struct cmd_bench_opts *o, const struct opt_result *operands)
@@ -102,7 +123,11 @@ static int measure(const struct cmd_bench_opts *o, const struct opt_result *oper
     struct plan plan = {0};
     struct err err;
     int rc = bench_store_begin(&store, o, operands, &err);
-    if (rc == 0)
+    if (rc == 0 && store.line_before)
+        outcome.is_beside = run_beside(&outcome, &plan, o, operands->operands[0], &store);
+    if (store.line_before && !outcome.is_beside)
+        store.why_apart = "the kept program does not run any more";
+    if (rc == 0 && !outcome.is_beside)
         rc = bench_run(session, &plan, o, operands->operands, (size_t)operands->n_operands, &err);
     if (rc == 0)
         rc = report(&outcome, &store, o, &err);
@@ -154,10 +179,12 @@ const struct command command_bench = {
         "Counting instructions needs a CPU's counter, or else valgrind, which is 30 to 80 times "
         "slower and counts the first process only.\n"
         "\n"
-        "--save keeps what was measured as a baseline, in a file of the project's folder, and "
-        "--against compares with one. That is weaker than side by side: what the machine did "
-        "differently in two sessions cannot be told from a change, so the whole interval must lie "
-        "outside the band. A baseline from another host, frequency governor or with other "
+        "--save keeps what was measured as a baseline, in a file of the project's folder, and the "
+        "program with it. --against runs that in turns with the program of today. Where it was not "
+        "kept (scripts, programs of the system, several commands, other arguments), the figures of "
+        "then are compared, and a note says why. What the machine did differently in two sessions "
+        "cannot be told from a change, so the whole interval must then lie outside the band. A "
+        "baseline from another host, frequency governor or with other "
         "measuring options is refused without --force; another build is compared and told.\n"
         "\n"
         "CSV has a row for each run and measure; JSON has all runs and what is made of them.\n"

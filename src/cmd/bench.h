@@ -42,6 +42,11 @@ int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts 
 /* Does every --max-regression make sense? */
 int bench_check_gates(const struct cmd_bench_opts *o, struct err *err);
 
+/* --- bench_work.c: does what became slower do more work? --- */
+
+/* Count the instructions of commands whose times differ, and note where they are the same. */
+void bench_count_work(struct outcome *outcome, const struct cmd_bench_opts *o);
+
 /* --- bench_report.c: from what came of it to a report --- */
 
 /* A report of O, and what it points to besides. */

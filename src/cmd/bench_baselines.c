@@ -99,6 +99,8 @@ static int import(const struct cmd_bench_opts *o, struct err *err)
         rc = store_open(&s, path, STORE_WRITE, err);
     if (rc == 0)
         rc = store_save_baseline(s, as, &set, err);
+    if (rc == 0)
+        bench_beside_remove(path, as);
     if (rc == 0 && !o->quiet)
         command_say("baseline '%s': %zu benchmarks", as, set.series.n);
     store_close(s);
@@ -137,6 +139,8 @@ static int with_store(const struct cmd_bench_opts *o, struct err *err)
              : so->remove ? store_delete_baseline(s, so->remove, err)
                           : bench_baselines_rename_all(o, s, err);
     store_close(s);
+    if (rc == 0 && so->remove)
+        bench_beside_remove(path, so->remove);
     return rc;
 }
 

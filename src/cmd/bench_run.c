@@ -191,6 +191,21 @@ static char *ask_of(const struct cmd_bench_opts *o)
                       o->quick ? 50 : 200, o->filter ? " filter=" : "", o->filter ? o->filter : "");
 }
 
+/* What an option could do about a command that failed. */
+static void bench_add_help(enum trouble_help help, struct err *err)
+{
+    static const char *const words[TROUBLE_HELPS] = {
+        [HELP_NONE] = "",
+        [HELP_SHELL] = "; add --shell",
+        [HELP_SHELL_PERHAPS] = "; with --shell it may be one of sh",
+        [HELP_SHOW_OUTPUT] = "; --show-output shows what it says",
+        [HELP_IGNORE_FAILURE] = "; --ignore-failure goes on regardless",
+        [HELP_MORE_TIME] = "; --timeout gives more",
+    };
+    struct err why = *err;
+    err_set(err, why.code, "%s%s", why.text, words[help]);
+}
+
 /* Ctrl-C ends the measuring, not the program: what there is will be told. */
 static int run_session(struct session *s, const struct plan *p, const struct session_opts *with,
                        struct starter_opts *start, struct err *err)
@@ -199,6 +214,8 @@ static int run_session(struct session *s, const struct plan *p, const struct ses
     start->stop_fd = signals_open(&signals, false) == 0 ? signals.fd : -1;
     int rc = session_run(s, p, with, start, err);
     signals_close(&signals);
+    if (rc != 0)
+        bench_add_help(s->help, err);
     return rc;
 }
 

@@ -154,10 +154,11 @@ int bench_store_begin(struct bench_store *b, const struct cmd_bench_opts *o,
 {
     *b = (struct bench_store){.opts = o, .path = bench_store_path(&o->store)};
     put_facts(b, operands);
-    if (b->busy && measure_infos[bench_store_measure(o)].unit == MEASURE_NS)
-        command_say("note: %s", b->busy);
+    bench_beside_note(b, operands);
     if (o->store.against && load_before(b, err) != 0)
         return -1;
+    if (o->store.against)
+        b->line_before = bench_beside_find(b, operands, &b->why_apart);
     return o->store.save ? try_save(b, err) : 0;
 }
 
@@ -204,24 +205,52 @@ int bench_store_report(struct bench_store *b, struct outcome *o, struct bench_re
     r->n_pasts = b->pasts.n;
     if (!so->against)
         return 0;
-    outcome_compare(o, &b->before);
-    r->before = &b->before;
+    if (o->is_beside) {
+        o->beside.meta = b->before.meta;
+        b->before.meta = (struct meta){0};
+    } else {
+        outcome_compare(o, &b->before);
+    }
+    r->before = o->is_beside ? &o->beside : &b->before;
     r->before_name = so->against;
     r->forced = b->forced;
     return 0;
 }
 
-static int save(struct bench_store *b, const struct series_set *set, struct err *err)
+/* The program is put in its place last: until then the older baseline has its own. */
+static int save(struct bench_store *b, struct series_set *set, struct err *err)
 {
     struct store *s;
-    if (store_open(&s, b->path, STORE_WRITE, err) != 0)
-        return -1;
-    int rc = store_save_baseline(s, b->opts->store.save, set, err);
-    store_close(s);
+    struct folder program = {.lock = -1};
+    int rc = bench_beside_stage(b, set, &program, err);
+    if (rc == 0)
+        rc = store_open(&s, b->path, STORE_WRITE, err);
+    if (rc == 0) {
+        rc = store_save_baseline(s, b->opts->store.save, set, err);
+        store_close(s);
+    }
+    if (rc == 0 && program.path)
+        rc = folder_commit(&program, err);
+    else if (rc == 0)
+        bench_beside_remove(b->path, b->opts->store.save);
+    folder_drop(&program);
     return rc;
 }
 
-int bench_store_keep(struct bench_store *b, const struct series_set *set, int code, struct err *err)
+void bench_store_tell(const struct bench_store *b, const struct outcome *o)
+{
+    const struct cmd_bench_opts *opts = b->opts;
+    bool times = measure_infos[bench_store_measure(opts)].unit == MEASURE_NS;
+    if (b->busy && times && strcmp(output_format(&opts->output), "text") != 0)
+        command_say("note: %s", b->busy);
+    if (o->is_beside)
+        command_say("note: ran in turns with the program that '%s' has kept", opts->store.against);
+    else if (b->why_apart)
+        command_say("note: compared with the figures of '%s', not side by side: %s",
+                    opts->store.against, b->why_apart);
+}
+
+int bench_store_keep(struct bench_store *b, struct series_set *set, int code, struct err *err)
 {
     const struct bench_store_opts *o = &b->opts->store;
     if (!o->save)
@@ -250,5 +279,9 @@ void bench_store_done(struct bench_store *b)
     meta_done(&b->facts);
     free(b->path);
     free(b->forced);
+    free(b->program);
+    free(b->hash);
+    free(b->files);
+    free(b->line_before);
     free(b->busy);
 }

@@ -5,6 +5,7 @@
 #include "base/opt.h"
 #include "bench/outcome.h"
 #include "store/pasts.h"
+#include "suite/folder.h"
 #include "view/bench/bench.h"
 
 struct cmd_bench_opts;
@@ -20,45 +21,49 @@ struct bench_store_opts {
 };
 
 /* Rows for an option table whose struct S has a `struct bench_store_opts store`. */
-#define BENCH_STORE_OPTS(S)                                                                         \
-    {0,        "save",                                                                              \
-     OPT_TEXT, offsetof(S, store.save),                                                             \
-     "NAME",   "keep what is measured as the baseline NAME; an older one stays in the history"},    \
-        {0,        "against",                                                                       \
-         OPT_TEXT, offsetof(S, store.against),                                                      \
-         "NAME",   "compare with the baseline NAME"},                                               \
-        {0,        "compare",                                                                       \
-         OPT_FLAG, offsetof(S, store.compare),                                                      \
-         NULL,     "measure nothing: hold the baselines named as operands side by side"},           \
-        {0,          "threshold",                                                                   \
-         OPT_NUMBER, offsetof(S, store.threshold),                                                  \
-         "PERCENT",  "with --compare: leave out what differs by less (default: 0)",                 \
-         .min = 0,   .max = 1e6},                                                                   \
-        {0,        "baselines",                                                                     \
-         OPT_FLAG, offsetof(S, store.list),                                                         \
-         NULL,     "measure nothing: list the baselines"},                                          \
-        {0,        "delete",                                                                        \
-         OPT_TEXT, offsetof(S, store.remove),                                                       \
-         "NAME",   "measure nothing: forget the name of a baseline; its runs stay in the history"}, \
-        {0,        "export",                                                                        \
-         OPT_TEXT, offsetof(S, store.export_name),                                                  \
-         "NAME",   "measure nothing: write a baseline as JSON to the operand FILE, or to -o"},      \
-        {0,        "import",                                                                        \
-         OPT_TEXT, offsetof(S, store.import_path),                                                  \
-         "FILE",   "measure nothing: read what --export wrote; --save gives it another name"},      \
-        {0,                                                                                         \
-         "rename",                                                                                  \
-         OPT_LIST,                                                                                  \
-         offsetof(S, store.rename),                                                                 \
-         "OLD=NEW",                                                                                 \
-         "a benchmark has a new name: alone this changes the store, with --against or "             \
-         "--compare only what is read from it"},                                                    \
-        {0,        "store",                                                                         \
-         OPT_TEXT, offsetof(S, store.path),                                                         \
-         "FILE",   "where baselines are (default: .kelvin/history.db of the project)"},             \
-    {                                                                                               \
-        0, "force", OPT_FLAG, offsetof(S, store.force), NULL,                                       \
-            "compare although host, build, governor or options differ; the report says so"          \
+#define BENCH_STORE_OPTS(S)                                                                          \
+    {0,                                                                                              \
+     "save",                                                                                         \
+     OPT_TEXT,                                                                                       \
+     offsetof(S, store.save),                                                                        \
+     "NAME",                                                                                         \
+     "keep what is measured as the baseline NAME, and its program; an older one stays in the "       \
+     "history"},                                                                                     \
+        {0,        "against",                                                                        \
+         OPT_TEXT, offsetof(S, store.against),                                                       \
+         "NAME",   "compare with the baseline NAME: with its program in turns where that was kept"}, \
+        {0,        "compare",                                                                        \
+         OPT_FLAG, offsetof(S, store.compare),                                                       \
+         NULL,     "measure nothing: hold the baselines named as operands side by side"},            \
+        {0,          "threshold",                                                                    \
+         OPT_NUMBER, offsetof(S, store.threshold),                                                   \
+         "PERCENT",  "with --compare: leave out what differs by less (default: 0)",                  \
+         .min = 0,   .max = 1e6},                                                                    \
+        {0,        "baselines",                                                                      \
+         OPT_FLAG, offsetof(S, store.list),                                                          \
+         NULL,     "measure nothing: list the baselines"},                                           \
+        {0,        "delete",                                                                         \
+         OPT_TEXT, offsetof(S, store.remove),                                                        \
+         "NAME",   "measure nothing: forget the name of a baseline; its runs stay in the history"},  \
+        {0,        "export",                                                                         \
+         OPT_TEXT, offsetof(S, store.export_name),                                                   \
+         "NAME",   "measure nothing: write a baseline as JSON to the operand FILE, or to -o"},       \
+        {0,        "import",                                                                         \
+         OPT_TEXT, offsetof(S, store.import_path),                                                   \
+         "FILE",   "measure nothing: read what --export wrote; --save gives it another name"},       \
+        {0,                                                                                          \
+         "rename",                                                                                   \
+         OPT_LIST,                                                                                   \
+         offsetof(S, store.rename),                                                                  \
+         "OLD=NEW",                                                                                  \
+         "a benchmark has a new name: alone this changes the store, with --against or "              \
+         "--compare only what is read from it"},                                                     \
+        {0,        "store",                                                                          \
+         OPT_TEXT, offsetof(S, store.path),                                                          \
+         "FILE",   "where baselines are (default: .kelvin/history.db of the project)"},              \
+    {                                                                                                \
+        0, "force", OPT_FLAG, offsetof(S, store.force), NULL,                                        \
+            "compare although host, build, governor or options differ; the report says so"           \
     }
 
 /* Whether an option asks for something that measures nothing. */
@@ -75,6 +80,10 @@ struct bench_store {
     struct meta facts;        /* of what is measured now */
     struct series_set before; /* the baseline, empty without --against */
     struct pasts pasts;
+
+    char *program, *hash, *files; /* to be kept, and what is in it and in its arguments; or NULL */
+    const char *why_apart;        /* why there is no `line_before`, where there is a baseline */
+    char *line_before; /* runs what the baseline has kept; NULL = it takes no turns with today's */
 };
 
 /*
@@ -92,12 +101,32 @@ int bench_store_begin(struct bench_store *b, const struct cmd_bench_opts *o,
 int bench_store_report(struct bench_store *b, struct outcome *o, struct bench_report *r,
                        struct err *err);
 
+/* Say on standard error what the user should know about machine and baseline. A text has the former
+ * in it. */
+void bench_store_tell(const struct bench_store *b, const struct outcome *o);
+
 /*
  * In the end: keep SET if --save asks for it. What was stopped is not kept, and a baseline is not
  * replaced by what broke its gate; that is said. CODE is what the measurement ends with.
  */
-int bench_store_keep(struct bench_store *b, const struct series_set *set, int code,
-                     struct err *err);
+int bench_store_keep(struct bench_store *b, struct series_set *set, int code, struct err *err);
+
+/* --- bench_beside.c: programs that baselines keep --- */
+
+/* Before measuring: note what is to be kept, if anything can be. */
+void bench_beside_note(struct bench_store *b, const struct opt_result *operands);
+
+/* Before SET is saved: put the program beside the place where TO will be, and into SET what it is.
+ */
+int bench_beside_stage(struct bench_store *b, struct series_set *set, struct folder *to,
+                       struct err *err);
+
+/* The command with the program that the baseline has kept; else NULL, and why. Free it. */
+char *bench_beside_find(const struct bench_store *b, const struct opt_result *operands,
+                        const char **ret_why);
+
+/* The name of a baseline is gone, or stands for another one. */
+void bench_beside_remove(const char *store, const char *name);
 
 void bench_store_done(struct bench_store *b);
 

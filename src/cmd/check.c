@@ -288,20 +288,20 @@ static int check_run(const struct command *self, int n, char **args)
 
 const struct command command_check = {
     .name = "check",
-    .summary = "hold a profile against rules: each holds, fails, or cannot be told",
+    .summary = "check a profile against rules: each passed, failed, or inconclusive",
     .operands = "PROFILE RULES | --sizes N,N,... PROFILE... [RULES]",
     .about =
-        "Reads a file of rules, one a line, and says of each whether the profile keeps it:\n"
+        "Reads a file of rules, one per line, and says of each whether the profile passes:\n"
         "\n"
         "  total forward 90..95% tolerance 5    # its share, with all it calls\n"
         "  self memcpy <= 10%                   # its share, alone\n"
         "  samples >= 200                       # also: lost, unfinished, unnamed <= 1%\n"
         "  present parse                        # or absent\n"
-        "  diff total matmul <= +5%             # of its share in --against; or +2 points\n"
+        "  diff total matmul <= +5%             # of its cost in --against; or +2 points\n"
         "  simd matmul packed >= 80% width >= 256\n"
         "  growth matmul <= 1.2                 # its exponent over --sizes\n"
         "\n"
-        "Names with blanks stand in quotes. A share is known as a 95% interval: a rule holds if "
+        "Names with blanks stand in quotes. A share is known as a 95% interval: a rule passes if "
         "all "
         "of it is in the range, fails if none of it is, and is inconclusive else, with what would "
         "decide it. A function that the program has but no sample shows is known to take at most "
@@ -311,7 +311,7 @@ const struct command command_check = {
         "With --sizes the profiles are runs of growing input: a table shows how the cost of the "
         "whole and of hot functions grows, and rules are about the largest.\n"
         "\n"
-        "Exit code 0: all hold; 3: some fail; 4: none fails, some are inconclusive.",
+        "Exit code 0: all passed; 3: some failed; 4: none failed, some are inconclusive.",
     .examples =
         "kelvin check app.kelvin perf.rules                      # a line a rule, and an exit "
         "code\n"

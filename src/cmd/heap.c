@@ -91,7 +91,10 @@ const struct command command_heap = {
         "\n"
         "Memory that is still held when the program ends counts as never freed, whether it was "
         "forgotten or kept on purpose. Temporary are blocks that the same thread frees before its "
-        "next allocation. The HTML page has a chart of the heap and RSS over time.",
+        "next allocation. The HTML page has a chart of the heap and RSS over time.\n"
+        "\n"
+        "Files of heaptrack, massif, DHAT and LeakSanitizer are shown as well: what such a file "
+        "does not know is left out.",
     .examples = "kelvin heap app.kelvin                      # in the terminal\n"
                 "kelvin heap app.kelvin -o heap.html         # one page, with a chart over time\n"
                 "kelvin flame app.kelvin --value leaked -o leaks.svg   # who asked for it",

@@ -190,12 +190,6 @@ static const char *const *words_of(struct words *w, const struct opt_list *list)
     return w->at;
 }
 
-bool input_is_filtered(const struct input_opts *o)
-{
-    return o->time || o->threads.n || o->processes.n || o->where.n || o->scopes.n || o->focus.n ||
-           o->ignore.n || o->hide.n || o->merge_recursion;
-}
-
 static int select_part(struct input *in, const struct input_opts *o, struct err *err)
 {
     struct value_ref value;

@@ -138,9 +138,6 @@ int input_load(struct input *in, const struct opt_result *args, const struct inp
 int input_load_all(struct input *ins, char **paths, size_t n, const struct input_opts *opts,
                    const struct import_opts *want);
 
-/* Whether OPTS ask for a part of the profile or a change of its stacks. */
-bool input_is_filtered(const struct input_opts *opts);
-
 /* For commands that show one stream: with several in IN and no choice made, say which it is. */
 void input_tell_events(const struct input *in, const struct input_opts *opts);
 

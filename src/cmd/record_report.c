@@ -1,6 +1,7 @@
 /*
  * record_report.c - what `kelvin record` tells people.
  */
+#include "analysis/quality.h"
 #include "base/program.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -130,18 +131,17 @@ static void print_note(const struct record_facts *f)
     putc('\n', stderr);
 }
 
-/* Below this share of the CPU time it is worth a word that the rest was not seen. */
-enum { SAMPLED_ENOUGH = 95 };
-
 static void print_sampled(const struct record_facts *f)
 {
-    double seen = record_percent(f->sampled_ns, f->seen_ns);
-    if (!f->seen_ns || !f->sampled_ns || seen >= SAMPLED_ENOUGH)
+    double share = quality_sampled(f->sampled_ns, f->seen_ns, f->samples);
+    if (share == 1)
         return;
-    fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s\n", seen, (double)f->seen_ns / 1e9,
+    fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s\n", 100 * share,
+            (double)f->seen_ns / 1e9,
             f->lost > f->samples / 50
                 ? "samples were lost: lower the rate with -F"
-                : "short processes and threads are seen too rarely: raise the rate with -F");
+                : "short-lived processes and threads, or kernel code with interrupts off, get too "
+                  "few samples: raise the rate with -F");
 }
 
 static void print_quality(const struct record_facts *f)
@@ -237,6 +237,12 @@ static void print_heap(const struct heap_facts *h)
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
                 units_count(n, h->waits));
+    if (h->unknown)
+        fprintf(stderr,
+                "  %s %s nobody was seen to allocate: double frees, foreign pointers, or blocks "
+                "from before a fork\n",
+                units_count(n, h->unknown),
+                h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
     if (h->lost)
         fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
 }

@@ -59,13 +59,21 @@ static void mark_starts(const struct listing *l, bool *starts)
     }
 }
 
+static bool has_call(const struct listing *l, size_t from, size_t to)
+{
+    for (size_t i = from; i <= to; i++)
+        if (l->insns.at[i].x.flow == X86_CALL)
+            return true;
+    return false;
+}
+
 /* Blocks from the target of a branch back to the branch are a loop, or nearly always. */
 static void mark_loops(struct listing *l)
 {
     autofree int *opened = mem_calloc(l->blocks.n + 1, sizeof *opened);
     for (size_t i = 0; i < l->insns.n; i++) {
         size_t target = target_of(l, i);
-        if (target == SIZE_MAX || target > i)
+        if (target == SIZE_MAX || target > i || has_call(l, target, i))
             continue;
         opened[l->insns.at[target].block]++;
         opened[l->insns.at[i].block + 1]--;

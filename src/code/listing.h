@@ -23,7 +23,7 @@ struct listing_block {
     int64_t self;
     int64_t most; /* the largest total of its instructions */
     bool loop;    /* it branches back to its own start */
-    bool in_loop; /* it lies between a branch back and where that leads */
+    bool in_loop; /* it lies between a branch back and where that leads, and no call does */
 };
 
 struct listing {

@@ -1,4 +1,5 @@
 #include "code/x86.h"
+#include "base/x86op.h"
 
 #include <string.h>
 
@@ -134,29 +135,13 @@ static void read_opcode(struct decoder *d)
 
 /* --- operands: only their length matters --- */
 
-static bool has_modrm_map1(uint8_t op)
-{
-    if (op < 0x40)
-        return (op & 7) < 4;
-    return op == 0x63 || op == 0x69 || op == 0x6b || (op >= 0x80 && op <= 0x8f) ||
-           (op & 0xfe) == 0xc0 || (op & 0xfe) == 0xc6 || (op >= 0xd0 && op <= 0xd3) ||
-           (op >= 0xd8 && op <= 0xdf) || (op & 0xfe) == 0xf6 || op >= 0xfe;
-}
-
-static bool has_modrm_0f(uint8_t op)
-{
-    return !((op >= 0x04 && op <= 0x0c) || op == 0x0e || (op >= 0x30 && op <= 0x37) || op == 0x77 ||
-             (op >= 0x80 && op <= 0x8f) || (op >= 0xa0 && op <= 0xa2) ||
-             (op >= 0xa8 && op <= 0xaa) || (op >= 0xc8 && op <= 0xcf));
-}
-
 static bool has_modrm(const struct decoder *d)
 {
     if (d->map == MAP_1)
-        return has_modrm_map1(d->op);
+        return x86op_has_modrm(d->op);
     if (d->encoding != LEGACY)
         return !(d->map == MAP_0F && d->op == 0x77);
-    return d->map != MAP_0F || has_modrm_0f(d->op);
+    return d->map != MAP_0F || x86op_has_modrm_0f(d->op);
 }
 
 static void read_modrm(struct decoder *d)
@@ -176,40 +161,6 @@ static void read_modrm(struct decoder *d)
         x86_skip(d, mod == 1 ? 1 : 4);
 }
 
-static int immediate_map1(const struct decoder *d)
-{
-    uint8_t op = d->op, reg = d->modrm >> 3 & 7;
-    int word = d->operand16 ? 2 : 4;
-    if (op < 0x40)
-        return (op & 7) == 4 ? 1 : (op & 7) == 5 ? word : 0;
-    if (op >= 0xb8 && op <= 0xbf)
-        return d->wide ? 8 : word;
-    if (op >= 0xa0 && op <= 0xa3)
-        return d->address32 ? 4 : 8;
-    switch (op) {
-    case 0x68:
-    case 0x69:
-    case 0x81:
-    case 0xa9:
-    case 0xc7: /* clang-format off */
-        return word;
-    case 0x6a: case 0x6b: case 0x80: case 0x82: case 0x83: case 0xa8: case 0xc0: case 0xc1:
-    case 0xc6: case 0xcd: case 0xd4: case 0xd5: case 0xe4: case 0xe5: case 0xe6: case 0xe7:
-        return 1; /* clang-format on */
-    case 0xc2:
-    case 0xca:
-        return 2;
-    case 0xc8:
-        return 3;
-    case 0xf6:
-        return reg < 2 ? 1 : 0;
-    case 0xf7:
-        return reg < 2 ? word : 0;
-    default:
-        return op >= 0xb0 && op <= 0xb7 ? 1 : 0;
-    }
-}
-
 static int immediate_0f(const struct decoder *d)
 {
     uint8_t op = d->op;
@@ -222,7 +173,9 @@ static int immediate_0f(const struct decoder *d)
 
 static int immediate(const struct decoder *d)
 {
-    return d->map == MAP_1                             ? immediate_map1(d)
+    return d->map == MAP_1
+               ? x86op_immediate(d->op, d->modrm,
+                                 (struct x86op_sizes){d->operand16, d->address32, d->wide})
            : d->map == MAP_0F                          ? immediate_0f(d)
            : d->map == MAP_0F3A || d->map == MAP_XOP_8 ? 1
            : d->map == MAP_XOP_A                       ? 4

@@ -2,7 +2,7 @@
  * doctor.h - what this host lets a profiler do, found out by trying.
  *
  * How to add a check: write a function in doctor_perf.c or doctor_host.c that fills a finding,
- * declare it in doctor_checks.h and add its row to the table in doctor.c.
+ * declare it in doctor_inner.h and add its row to the table in doctor.c.
  */
 #pragma once
 #include "host/fingerprint.h"

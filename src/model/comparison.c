@@ -9,6 +9,11 @@ static const char *less_of(const struct comparison *c)
     return measure_infos[c->measure].unit == MEASURE_COUNT ? "fewer" : "less";
 }
 
+bool comparison_is_with_baseline(const struct comparison *c)
+{
+    return c->apart || strcmp(c->before->name, c->after->name) == 0;
+}
+
 const char *comparison_word(const struct comparison *c)
 {
     enum verdict v = c->paired.verdict;
@@ -41,7 +46,7 @@ static void say_other(struct buf *b, const struct comparison *c, const struct co
 {
     if (w->than)
         buf_printf(b, " %s", w->than);
-    else if (c->apart)
+    else if (comparison_is_with_baseline(c))
         buf_str(b, " in the baseline");
     else
         buf_printf(b, " '%s'", c->before->name);
@@ -78,7 +83,7 @@ static void say_undecided(struct buf *b, const struct comparison *c,
     if (c->gate == GATE_UNDECIDED)
         snprintf(much, sizeof much, "more than %g%% ", 100 * c->limit);
     buf_printf(b, "not decided whether '%s' ", w->name ? w->name : c->after->name);
-    say_change(b, c, true, much);
+    say_change(b, c, *much || !(c->paired.ratio < 1), much);
     buf_str(b, " than");
     say_other(b, c, w);
     say_figures(b, &c->paired);
@@ -132,4 +137,6 @@ void comparison_say(struct buf *b, const struct comparison *c, const struct comp
     say_tails(b, c);
     if (c->gate == GATE_BROKEN)
         buf_printf(b, ": more than the %g%% that %s allows", 100 * c->limit, w->limit);
+    if (c->same_work)
+        buf_str(b, "; with the same number of instructions");
 }

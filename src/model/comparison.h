@@ -21,6 +21,7 @@ struct comparison {
     enum gate gate;
     bool has_tails; /* slow runs come more often or less often, beyond chance: see `tails` */
     struct tails tails;
+    bool same_work;   /* the time changed, and the number of instructions did not */
     bool unconfirmed; /* wall time of two sessions differs, and CPU time does not follow it */
 };
 
@@ -28,6 +29,10 @@ struct comparisons { /* a VEC */
     struct comparison *at;
     size_t n, cap;
 };
+
+/* What may be the cause where `same_work` is true. */
+#define COMPARISON_SAME_WORK \
+    "where code and data lie in memory, or waiting, may be the cause, not more work"
 
 /* What the sentence calls things; those that are NULL have a default or are left out. */
 struct comparison_words {
@@ -43,6 +48,9 @@ struct comparison_words {
  * --max-regression allows"
  */
 void comparison_say(struct buf *b, const struct comparison *c, const struct comparison_words *w);
+
+/* Whether it is with the same benchmark of a baseline, not with another command. */
+bool comparison_is_with_baseline(const struct comparison *c);
 
 /* "slower", "same"...; where it is not a time "more", "less", "fewer". */
 const char *comparison_word(const struct comparison *c);

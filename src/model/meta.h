@@ -29,10 +29,12 @@
 #define META_LOAD "load"   /* load averages of 1, 5 and 15 minutes at the start */
 #define META_COMMIT "commit"
 #define META_BRANCH "branch"
-#define META_DIRTY "dirty"   /* whether files differ from the commit: "yes", "no", "not known" */
-#define META_BUILD "build"   /* compiler and flags of what was measured */
-#define META_METHOD "method" /* what of the options changes the numbers */
-#define META_TOOL "tool"     /* what wrote the input, with its version */
+#define META_DIRTY "dirty" /* whether files differ from the commit: "yes", "no", "not known" */
+#define META_BUILD "build" /* compiler and flags of what was measured */
+#define META_KEPT "kept_program"     /* hash of the program that a baseline has kept */
+#define META_KEPT_FILES "kept_files" /* hash of the files that it was given */
+#define META_METHOD "method"         /* what of the options changes the numbers */
+#define META_TOOL "tool"             /* what wrote the input, with its version */
 #define META_COMMENT "comment"
 #define META_CUT "cut" /* present when the input was cut off; says where */
 
@@ -44,11 +46,15 @@
 #define META_KERNEL_HIDDEN "kernel_hidden" /* "yes" where no right to see it hid the kernel */
 #define META_EXIT_STATUS "exit_status"     /* of the command: "0", "signal 11" */
 #define META_CPU_TIME_NS "cpu_time_ns"     /* of the command, children waited for included */
-#define META_SAMPLED_NS "sampled_ns"   /* CPU time that samples stand for: the rest was not seen */
+#define META_SAMPLED_NS "sampled_ns" /* CPU time that samples stand for: the rest was not seen */
+#define META_SAMPLED_OF_NS \
+    "sampled_of_ns"                    /* CPU time that they could see: user code only, or all */
 #define META_POOLED_RUNS "pooled_runs" /* samples are of so many runs, times the mean of one */
-#define META_QUEUED_NS "queued_ns"     /* its first thread could run and had no CPU */
+#define META_QUEUED_NS "queued_ns"     /* its threads could run and had no CPU, summed */
 #define META_RECORDER_NS "recorder_cpu_ns" /* CPU time of the recorder itself */
 #define META_SCOPES_NOTE "scopes_note"     /* what went wrong with the program's scopes */
+#define META_UNKNOWN_FREES "unknown_frees" /* of blocks that nobody was seen to allocate */
+#define META_MISSED_FREES "missed_frees"   /* blocks whose address was handed out again */
 #define META_OPTIONS "options"             /* of the recorder */
 #define META_PARTIAL "partial"             /* present when a gate failed; says which */
 

@@ -21,6 +21,7 @@ static const struct {
     {META_OS, "system"},
     {META_QUEUED_NS, "waited for a CPU"},
     {META_SAMPLED_NS, "CPU time sampled"},
+    {META_SAMPLED_OF_NS, "CPU time to be sampled"},
     {META_SMT, "SMT"},
     {META_SOURCE, "file"},
     {META_TIME_NS, "started"},

@@ -27,7 +27,8 @@ const char *dimension_unit(enum dimension d)
 /* What Go, gperftools, jemalloc and their readers call memory that is held. */
 static bool is_level(struct text name)
 {
-    static const char *const levels[] = {"inuse_objects", "inuse_space", "leaked", "peak",
+    static const char *const levels[] = {"inuse_objects", "inuse_space", "leaked",
+                                         "peak",          "peak_blocks", "leaked_blocks",
                                          "live",          "retained",    NULL};
     for (const char *const *l = levels; *l; l++)
         if (text_is(name, *l))

@@ -1,97 +1,18 @@
-#include "process/process.h"
+/*
+ * process.c - which processes and threads there are, what they are called and what they have
+ * mapped.
+ */
+#include "process/process_inner.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-
-enum { PCS_MAX = 8192, CACHE_SLOTS = 1 << 13, HELD_MAX = 256 };
 
 /* Mappings of all processes together, about 60 MB: a file could else ask for any amount by forks.
  */
 enum { MAPS_MAX = 1 << 19 };
 
-#define SERIAL_KERNEL UINT32_MAX /* the others count from 1 */
-
-/* An executable mapping as it was told; its row in the profile is made when a frame needs it. */
-struct code_map {
-    uint64_t start, end, offset;
-    uint32_t path, build_id; /* in processes.texts */
-    uint32_t open_path;      /* where to read it instead; 0 = there */
-    struct mapping_id mapping;
-};
-
-/* A file with code that was sampled, held open until it was asked for names. */
-struct held_file {
-    uint32_t path; /* in processes.texts */
-    int fd;
-    char link[32];
-};
-
-/* Whose process it was that made code at run time. */
-struct jit_owner {
-    int pid;
-    uid_t uid;
-};
-
-/* What a process has mapped. Shared after a fork until one side changes it. */
-struct address_space {
-    int refs;
-    uint32_t serial; /* changes with the mappings; names them in the cache */
-    struct unwind_space *unwind;
-    VEC(struct code_map) maps; /* by unwind_map.user_id */
-    size_t *n_all;             /* processes.n_maps */
-};
-
-/* What we know of a process now; the profile's row of it is made with its first sample. */
-struct process_state {
-    int pid, parent_pid; /* parent_pid: -1 = not known */
-    int n_tasks;
-    bool ended;             /* the next task of this pid is another process */
-    uint32_t executable;    /* path of what it runs, in processes.texts; 0 = not known */
-    uint32_t jitdump;       /* path of the dump it mapped, in processes.texts; 0 = none */
-    bool asked_root, moved; /* moved: its root folder is not ours */
-    uint64_t start_ns, end_ns;
-    struct process_id row; /* 0 = none yet */
-    struct address_space *space;
-};
-
-struct task {
-    int pid, tid;
-    bool alive;
-    struct str_id comm;
-    struct thread_id thread; /* 0 = no sample yet since it got this name */
-};
-
-/* What a pc of an address space became. */
-struct known_pc {
-    uint64_t pc;
-    uint32_t serial;
-    struct frame_id frame;
-};
-
-struct processes {
-    struct profile *profile;
-    struct unwind_files *files;
-    struct intern texts;
-    VEC(struct process_state) list;
-    VEC(struct task) tasks;
-    VEC(struct held_file) held;
-    struct idmap by_pid, by_tid;
-    struct address_space *nothing; /* of processes that are not known */
-    uint32_t last_serial;
-    size_t n_maps; /* of all address spaces */
-    bool live;
-    uint64_t now_ns; /* 0 = not known */
-    struct mapping_id kernel;
-    uint64_t kernel_start, kernel_end, kernel_text; /* 0 where not told */
-    VEC(struct jit_owner) owners;
-    VEC(struct frame_id) frames; /* of the sample at hand, innermost first */
-    uint64_t pcs[PCS_MAX];
-    struct known_pc cache[CACHE_SLOTS];
-};
-
 /* --- address spaces --- */
 
-static struct str_id model_str(struct processes *ps, uint32_t text)
+struct str_id process_str(struct processes *ps, uint32_t text)
 {
     return profile_add_str(ps->profile, intern_get(&ps->texts, text));
 }
@@ -188,7 +109,7 @@ void processes_set_time(struct processes *ps, uint64_t time_ns)
     ps->now_ns = time_ns;
 }
 
-static struct process_state *process_find(const struct processes *ps, int pid)
+struct process_state *process_find(const struct processes *ps, int pid)
 {
     uint32_t hash = hash_pair((uint32_t)pid, 1);
     for_each_match (&ps->by_pid, hash, i) {
@@ -256,7 +177,7 @@ static void row_add(struct processes *ps, struct process_state *proc)
     struct process row = {
         .pid = proc->pid,
         .parent = parent_row(ps, proc),
-        .executable = model_str(ps, proc->executable),
+        .executable = process_str(ps, proc->executable),
         .start_ns = proc->start_ns,
         .end_ns = proc->end_ns,
     };
@@ -403,7 +324,7 @@ struct thread_id processes_thread_called(struct processes *ps, int pid, int tid,
 /* --- mappings --- */
 
 /* Memory with code and no file that could name it: what compilers at run time make. */
-static bool is_anonymous(struct text path)
+bool process_is_anonymous(struct text path)
 {
     static const char *const starts[] = {"//anon", "[heap]",      "[stack]",
                                          "[anon",  "/memfd:",     "/dev/zero",
@@ -459,7 +380,7 @@ static void set_executable(struct processes *ps, struct process_state *proc, uin
 {
     proc->executable = path;
     if (proc->row.i)
-        ps->profile->processes.at[proc->row.i].executable = model_str(ps, path);
+        ps->profile->processes.at[proc->row.i].executable = process_str(ps, path);
 }
 
 void processes_mmap(struct processes *ps, const struct process_map *m)
@@ -477,7 +398,7 @@ void processes_mmap(struct processes *ps, const struct process_map *m)
     struct code_map map = {.start = m->start, .end = m->end, .offset = m->offset, .path = path_id};
     if (m->build_id)
         map.build_id = hex_text(ps, m->build_id, m->build_id_bytes);
-    bool file = path.n && path.at[0] == '/' && !is_anonymous(path);
+    bool file = path.n && path.at[0] == '/' && !process_is_anonymous(path);
     if (file && !proc->executable)
         set_executable(ps, proc, path_id);
     autofree char *open_path = file && ps->live ? open_path_of(proc, m) : NULL;
@@ -485,7 +406,7 @@ void processes_mmap(struct processes *ps, const struct process_map *m)
         .start = m->start,
         .end = m->end,
         .offset = m->offset,
-        .path = is_anonymous(path) ? "" : m->path,
+        .path = process_is_anonymous(path) ? "" : m->path,
         .open_path = open_path,
         .user_id = (uint32_t)as->maps.n,
     };
@@ -494,244 +415,4 @@ void processes_mmap(struct processes *ps, const struct process_map *m)
     *vec_push(&as->maps) = map;
     ps->n_maps++;
     unwind_space_map(as->unwind, &um);
-}
-
-/* --- frames --- */
-
-/* The build-id of a file that was mapped before anybody told. */
-static struct str_id read_build_id(struct processes *ps, const struct code_map *m)
-{
-    struct unwind_table *t = NULL;
-    struct err ignored;
-    const char *path = intern_get(&ps->texts, m->open_path ? m->open_path : m->path).at;
-    if (!ps->live || path[0] != '/' || unwind_table_load(path, &t, &ignored) != 0)
-        return (struct str_id){0};
-    struct str_id id = profile_add_str(ps->profile, text_of(t->build_id));
-    unwind_table_free(t);
-    return id;
-}
-
-static bool is_held(const struct processes *ps, uint32_t path)
-{
-    for (size_t i = 0; i < ps->held.n; i++)
-        if (ps->held.at[i].path == path)
-            return true;
-    return false;
-}
-
-/* Files get deleted and replaced, processes end: hold on to what the samples are from. */
-static void hold(struct processes *ps, const struct code_map *m)
-{
-    const char *path = intern_get(&ps->texts, m->open_path ? m->open_path : m->path).at;
-    if (!ps->live || path[0] != '/' || ps->held.n == HELD_MAX || is_held(ps, m->path))
-        return;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return;
-    struct held_file *h = vec_push(&ps->held);
-    *h = (struct held_file){.path = m->path, .fd = fd};
-    snprintf(h->link, sizeof h->link, "/proc/self/fd/%d", fd);
-}
-
-const char *processes_locate(const void *processes, const char *path)
-{
-    const struct processes *ps = processes;
-    uint32_t id = intern_find(&ps->texts, text_of(path));
-    for (size_t i = 0; i < ps->held.n; i++)
-        if (ps->held.at[i].path == id)
-            return ps->held.at[i].link;
-    return path;
-}
-
-/*
- * The profile's mapping is in addresses of the file, like the frames in it, so that processes
- * share mappings and frames wherever the file was loaded.
- */
-static struct mapping_id file_mapping(struct processes *ps, struct code_map *m, uint64_t start)
-{
-    if (m->mapping.i)
-        return m->mapping;
-    hold(ps, m);
-    struct mapping key = {
-        .path = model_str(ps, m->path),
-        .build_id = m->build_id ? model_str(ps, m->build_id) : read_build_id(ps, m),
-        .start = start,
-        .end = start + (m->end - m->start),
-        .offset = m->offset,
-    };
-    return m->mapping = profile_add_mapping(ps->profile, &key);
-}
-
-/* The last one counts: numbers of processes come again. */
-bool processes_owner(const void *processes, uint64_t pid, uid_t *ret)
-{
-    const struct processes *ps = processes;
-    for (size_t i = ps->owners.n; i-- > 0;)
-        if ((uint64_t)ps->owners.at[i].pid == pid) {
-            *ret = ps->owners.at[i].uid;
-            return true;
-        }
-    return false;
-}
-
-static void keep_owner(struct processes *ps, int pid)
-{
-    char path[40];
-    struct stat st;
-    uid_t known;
-    if (!ps->live || processes_owner(ps, (uint64_t)pid, &known))
-        return;
-    snprintf(path, sizeof path, "/proc/%d", pid);
-    if (stat(path, &st) == 0)
-        *vec_push(&ps->owners) = (struct jit_owner){pid, st.st_uid};
-}
-
-/*
- * Code without a file: its names are in a jitdump or, by custom, in /tmp/perf-PID.map, which may
- * appear at any time.
- */
-static struct mapping_id jit_mapping(struct processes *ps, int pid)
-{
-    struct process_state *proc = process_find(ps, pid);
-    keep_owner(ps, pid);
-    if (proc && proc->jitdump) {
-        struct mapping key = {.path = model_str(ps, proc->jitdump)};
-        return profile_add_mapping(ps->profile, &key);
-    }
-    char path[40];
-    snprintf(path, sizeof path, "/tmp/perf-%d.map", pid);
-    bool named = access(path, F_OK) == 0;
-    struct mapping key = {.path = profile_add_str(ps->profile, text_of(named ? path : "[anon]"))};
-    return profile_add_mapping(ps->profile, &key);
-}
-
-/* C libraries hide the name of what signal handlers return to. */
-static struct line trampoline_line(struct processes *ps)
-{
-    struct function f = {.name = profile_add_str(ps->profile, text_of("__restore_rt"))};
-    return (struct line){.function = profile_add_function(ps->profile, &f)};
-}
-
-static struct frame_id make_frame(struct processes *ps, struct address_space *as, int pid,
-                                  uint64_t pc)
-{
-    struct frame_key key = {.pc = pc, .kind = FRAME_USER};
-    struct line line;
-    const struct unwind_map *um = unwind_space_find(as->unwind, pc);
-    if (um) {
-        struct code_map *m = &as->maps.at[um->user_id];
-        if (is_anonymous(intern_get(&ps->texts, m->path))) {
-            key.kind = FRAME_JIT;
-            key.mapping = jit_mapping(ps, pid);
-        } else {
-            uint64_t into = pc - um->start;
-            key.pc = unwind_space_vaddr(as->unwind, pc);
-            key.mapping = file_mapping(ps, m, key.pc - into);
-            if (unwind_space_is_trampoline(as->unwind, pc)) {
-                line = trampoline_line(ps);
-                key.lines = &line;
-                key.n_lines = 1;
-            }
-        }
-    }
-    return profile_add_frame(ps->profile, &key);
-}
-
-/* Every pc of a hot program comes thousands of times: one compare instead of four lookups. */
-static struct frame_id user_frame(struct processes *ps, struct address_space *as, int pid,
-                                  uint64_t pc)
-{
-    uint32_t hash = hash_pair((uint32_t)pc, (uint32_t)(pc >> 32) ^ as->serial);
-    struct known_pc *k = &ps->cache[hash % CACHE_SLOTS];
-    if (k->pc != pc || k->serial != as->serial)
-        *k = (struct known_pc){pc, as->serial, make_frame(ps, as, pid, pc)};
-    return k->frame;
-}
-
-void processes_kernel(struct processes *ps, uint64_t start, uint64_t end, uint64_t text)
-{
-    ps->kernel_start = start;
-    ps->kernel_end = end;
-    ps->kernel_text = text;
-}
-
-static struct frame_id kernel_frame(struct processes *ps, uint64_t pc)
-{
-    struct known_pc *k = &ps->cache[hash_pair((uint32_t)pc, 0) % CACHE_SLOTS];
-    if (k->pc == pc && k->serial == SERIAL_KERNEL)
-        return k->frame;
-    if (!ps->kernel.i) {
-        struct mapping m = {.path = profile_add_str(ps->profile, text_of("[kernel.kallsyms]"))};
-        m.start = ps->kernel_start;
-        m.end = ps->kernel_end;
-        m.offset = ps->kernel_text;
-        ps->kernel = profile_add_mapping(ps->profile, &m);
-    }
-    struct frame_key key = {.pc = pc, .mapping = ps->kernel, .kind = FRAME_KERNEL};
-    *k = (struct known_pc){pc, SERIAL_KERNEL, profile_add_frame(ps->profile, &key)};
-    return k->frame;
-}
-
-/* A return address is one past the call, perhaps in the next function. */
-static uint64_t call_of(const uint64_t *pcs, size_t i)
-{
-    return i && pcs[i] ? pcs[i] - 1 : pcs[i];
-}
-
-static struct address_space *space_of(const struct processes *ps, int pid)
-{
-    const struct process_state *proc = process_find(ps, pid);
-    return proc && proc->space ? proc->space : ps->nothing;
-}
-
-uint32_t processes_space(const struct processes *ps, int pid)
-{
-    return space_of(ps, pid)->serial;
-}
-
-struct frame_id processes_frame(struct processes *ps, int pid, uint64_t pc)
-{
-    return user_frame(ps, space_of(ps, pid), pid, pc);
-}
-
-bool processes_code(struct processes *ps, int pid, size_t i, struct unwind_code *ret)
-{
-    return unwind_space_code(space_of(ps, pid)->unwind, i, ret);
-}
-
-enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s)
-{
-    enum unwind_end end;
-    unwind_walk(space_of(ps, s->pid)->unwind, &s->regs, &s->stack, ps->pcs, PCS_MAX, &end);
-    return end;
-}
-
-static enum unwind_end add_user_frames(struct processes *ps, const struct process_sample *s)
-{
-    struct address_space *as = space_of(ps, s->pid);
-    const uint64_t *pcs = s->user_pcs;
-    size_t n = s->n_user_pcs;
-    enum unwind_end end = UNWIND_WHOLE;
-    /* In the middle of an exec the old program's stack is gone and its registers mean nothing. */
-    bool gone = s->n_kernel_pcs && !s->stack.n;
-    if (!pcs && s->regs.pc && !gone) {
-        pcs = ps->pcs;
-        n = unwind_walk(as->unwind, &s->regs, &s->stack, ps->pcs, PCS_MAX, &end);
-    }
-    for (size_t i = 0; pcs && i < n; i++)
-        *vec_push(&ps->frames) = user_frame(ps, as, s->pid, call_of(pcs, i));
-    return end;
-}
-
-struct stack_id processes_stack(struct processes *ps, const struct process_sample *s,
-                                enum unwind_end *ret_end)
-{
-    ps->frames.n = 0;
-    for (size_t i = 0; i < s->n_kernel_pcs; i++)
-        *vec_push(&ps->frames) = kernel_frame(ps, call_of(s->kernel_pcs, i));
-    *ret_end = add_user_frames(ps, s);
-    if (!unwind_end_is_bottom(*ret_end))
-        *vec_push(&ps->frames) =
-            profile_add_named_frame(ps->profile, text_of("[unfinished]"), FRAME_USER);
-    return stacks_intern_leaf_first(&ps->profile->stacks, ps->frames.at, ps->frames.n);
 }

@@ -1,7 +1,7 @@
 /*
  * engine.h - what takes samples of running programs.
  *
- * How to add one: write src/source/NAME.c that ends in a `const struct engine engine_NAME` and add
+ * How to add one: write src/record/NAME.c that ends in a `const struct engine engine_NAME` and add
  * it to the table in engine.c. A recording goes
  *
  *     probe    can it work here? if not: why, and what would help
@@ -55,6 +55,7 @@ struct engine_facts {
     uint64_t counted;     /* total of the event in its unit, 0 = not known */
     uint64_t cpu_used_ns; /* CPU time of all that was recorded; 0 = not known (or not yet) */
     uint64_t sampled_ns;  /* what the samples of a clock stand for; the rest was not seen */
+    bool uneven;          /* samples stand for different amounts: count these, not samples */
     bool kernel_hidden;
     char note[240]; /* what was given up and why, a sentence; "" for nothing */
 };

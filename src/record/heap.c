@@ -370,6 +370,13 @@ static void describe_stacks(struct heap *h)
     s->lost = h->facts.lost;
 }
 
+static void tell_frees(struct heap *h, const char *key, uint64_t n)
+{
+    autofree char *number = mem_printf("%llu", (unsigned long long)n);
+    if (n)
+        meta_set_str(&h->opts.profile->meta, key, number);
+}
+
 void heap_stop(struct heap *h, uint64_t end_ns)
 {
     if (h->stopped)
@@ -386,6 +393,8 @@ void heap_stop(struct heap *h, uint64_t end_ns)
     h->tally.peak_ns = heap_ns(h, h->tally.peak_at);
     heap_tally_end(&h->tally, end_ns);
     describe_stacks(h);
+    tell_frees(h, META_UNKNOWN_FREES, h->facts.unknown);
+    tell_frees(h, META_MISSED_FREES, h->facts.doubled);
     h->stopped = true;
 }
 

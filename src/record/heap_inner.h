@@ -4,8 +4,8 @@
 #pragma once
 #include "record/heap.h"
 #include "record/heap_images.h"
-#include "record/heap_live.h"
-#include "record/heap_tally.h"
+#include "model/heap_live.h"
+#include "model/heap_tally.h"
 #include "record/preload.h"
 
 /* A program in a process. */

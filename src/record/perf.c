@@ -25,6 +25,13 @@ enum { STACK_ENOUGH = 32000 };
 /* What is copied of a stack where that will do: most programs never need more. */
 enum { PART_BYTES = 16384 };
 
+/* A thread said that it ends, which takes a while yet: since Linux 6.16 its memory goes after that.
+ */
+struct ending {
+    int pid, tid;
+    uint64_t time_ns;
+};
+
 struct perf_run {
     struct engine_opts opts;
     struct engine_sink to;
@@ -32,8 +39,12 @@ struct perf_run {
     size_t n_events;
     bool clocks; /* one of them is a clock */
     struct perfevents events;
+    struct perffilter filter;
+    bool filtered; /* clocks are of CPUs, and the filter says which samples are the program's */
     struct engine_facts facts[ENGINE_EVENTS_MAX];
     struct stackfit fit;
+    VEC(struct ending) endings; /* from first_ending on, oldest first */
+    size_t first_ending;
     uint64_t samples;
     int timer_fd; /* wakes the recorder for a turn, or to see early that stacks are cut */
     /* turns */
@@ -104,6 +115,7 @@ static int open_event(struct perf_run *r, size_t i, double rate_hz, struct err *
     f->event = a->event;
     f->obtained = a->obtained;
     f->dimension = a->clock ? DIM_TIME : DIM_COUNT;
+    f->uneven = a->attr.freq; /* then the kernel changes the period as it goes */
     f->rate_hz = a->attr.freq || a->clock ? rate_hz : 0;
     r->clocks = r->clocks || a->clock;
     return 0;
@@ -149,11 +161,27 @@ static double record_rate(const struct perf_run *r)
     return sum;
 }
 
+/* Clocks of CPUs, where this user may have them. A command counts from its exec on. */
+static void open_filter(struct perf_run *r, int pid)
+{
+    const struct perfattr *clock = r->attrs;
+    while (clock < r->attrs + r->n_events && !clock->clock)
+        clock++;
+    if (clock == r->attrs + r->n_events || perffilter_open(&r->filter) != 0)
+        return;
+    r->filtered = perfevents_may_filter(clock, &r->filter);
+    perffilter_add(&r->filter, pid, pid);
+    if (!r->opts.running)
+        perffilter_remove(&r->filter, pid);
+}
+
 static int perf_attach(void *run, int pid, struct err *err)
 {
     struct perf_run *r = run;
+    open_filter(r, pid);
     struct perfevents_opts o = {r->opts.running, record_rate(r), (size_t)r->opts.stack_bytes,
-                                r->opts.stack_bytes > PART_BYTES ? PART_BYTES : 0};
+                                r->opts.stack_bytes > PART_BYTES ? PART_BYTES : 0,
+                                r->filtered ? &r->filter : NULL};
     if (perfevents_open(&r->events, r->attrs, r->n_events, pid, &o, err) != 0)
         return -1;
     if (r->events.stack_bytes < STACK_ENOUGH && r->events.stack_bytes < o.stack_bytes / 8 * 8)
@@ -161,6 +189,8 @@ static int perf_attach(void *run, int pid, struct err *err)
                  "only %zu bytes of each stack are copied, for want of ring memory: lower the "
                  "rate, or raise 'ulimit -l'",
                  r->events.stack_bytes);
+    for (size_t i = 0; r->filtered && r->opts.running && i < r->events.tids.n; i++)
+        perffilter_add(&r->filter, pid, r->events.tids.at[i]);
     if (perf_watch(r, err) != 0)
         return -1;
     return r->opts.running ? processes_scan(r->to.processes, pid, err) : 0;
@@ -228,6 +258,8 @@ static void perf_take_sample(struct perf_run *r, const struct perf_event_header 
 {
     struct engine_sample s;
     read_sample(r, h, &s);
+    if (r->filtered && r->attrs[s.event].clock && !perffilter_take(&r->filter, s.at.pid, s.at.tid))
+        return;
     enum unwind_end end = r->to.sample(r->to.to, &s);
     r->samples++;
     if (r->attrs[s.event].clock)
@@ -259,9 +291,67 @@ static void take_mmap2(struct perf_run *r, const struct perf_event_header *h)
                                     });
 }
 
-static void take_record(struct perf_run *r, const struct perf_event_header *h)
+/* --- ends --- */
+
+/* Nobody else gets the number of a thread so soon. */
+#define ENDING_NS UINT64_C(2000000000)
+
+static void end_thread(struct perf_run *r, struct ending *e)
 {
-    struct processes *ps = r->to.processes;
+    if (e->tid < 0)
+        return;
+    processes_exit(r->to.processes, e->pid, e->tid);
+    perffilter_remove(&r->filter, e->tid);
+    e->tid = -1;
+}
+
+/* Those that ended long before AT_NS, and TID, whose number is another's from now on. */
+static void settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
+{
+    for (; r->first_ending < r->endings.n &&
+           r->endings.at[r->first_ending].time_ns + ENDING_NS < at_ns;
+         r->first_ending++)
+        end_thread(r, &r->endings.at[r->first_ending]);
+    for (size_t i = r->first_ending; tid >= 0 && i < r->endings.n; i++)
+        if (r->endings.at[i].tid == tid)
+            end_thread(r, &r->endings.at[i]);
+    if (r->first_ending == r->endings.n)
+        r->first_ending = r->endings.n = 0;
+}
+
+/* A clock of a thread ends with it, one of a CPU sees the rest. */
+static void take_exit_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
+{
+    if (r->filtered)
+        *vec_push(&r->endings) = (struct ending){(int)ids[0], (int)ids[2], at_ns};
+    else
+        processes_exit(r->to.processes, (int)ids[0], (int)ids[2]);
+}
+
+/* --- all of them --- */
+
+/* Whoever calls exec takes the number of its process's first thread. */
+static void take_comm_record(struct perf_run *r, const struct perf_event_header *h)
+{
+    const uint32_t *w = (const void *)(h + 1);
+    bool exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
+    if (exec)
+        settle_endings(r, 0, (int)w[1]);
+    processes_comm(r->to.processes, (int)w[0], (int)w[1], (const char *)(w + 2), exec);
+    if (r->filtered && exec)
+        perffilter_add(&r->filter, (int)w[0], (int)w[1]);
+}
+
+static void take_fork_record(struct perf_run *r, const uint32_t *ids)
+{
+    settle_endings(r, 0, (int)ids[2]);
+    processes_fork(r->to.processes, (int)ids[0], (int)ids[2], (int)ids[1], (int)ids[3]);
+    if (r->filtered)
+        perffilter_add(&r->filter, (int)ids[0], (int)ids[2]);
+}
+
+static void take_record(struct perf_run *r, const struct perf_event_header *h, uint64_t at_ns)
+{
     const uint32_t *w = (const void *)(h + 1);
     switch (h->type) {
     case PERF_RECORD_SAMPLE:
@@ -271,14 +361,13 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h)
         take_mmap2(r, h);
         break;
     case PERF_RECORD_COMM: /* pid tid comm */
-        processes_comm(ps, (int)w[0], (int)w[1], (const char *)(w + 2),
-                       h->misc & PERF_RECORD_MISC_COMM_EXEC);
+        take_comm_record(r, h);
         break;
     case PERF_RECORD_FORK: /* pid ppid tid ptid */
-        processes_fork(ps, (int)w[0], (int)w[2], (int)w[1], (int)w[3]);
+        take_fork_record(r, w);
         break;
     case PERF_RECORD_EXIT:
-        processes_exit(ps, (int)w[0], (int)w[2]);
+        take_exit_record(r, w, at_ns);
         break;
     case PERF_RECORD_LOST: /* id lost */
         r->lost_told += ((const uint64_t *)w)[1];
@@ -299,8 +388,11 @@ static void take_until(struct perf_run *r, uint64_t until_ns)
     for (size_t i = 0; i < e->rings.n; i++)
         perfring_look(&e->rings.at[i]);
     for (struct perfring *next; (next = perfmerge_next(e->rings.at, e->rings.n, until_ns));
-         perfring_release(next))
-        take_record(r, perfring_get(next));
+         perfring_release(next)) {
+        uint64_t at_ns = perfring_time(next);
+        settle_endings(r, at_ns, -1);
+        take_record(r, perfring_get(next), at_ns);
+    }
     if (r->lost_told > r->facts[0].lost)
         r->facts[0].lost = r->lost_told;
 }
@@ -413,6 +505,7 @@ static void perf_stop(void *run)
     struct perf_run *r = run;
     perfevents_disable(&r->events);
     take_until(r, UINT64_MAX);
+    settle_endings(r, UINT64_MAX, -1);
     read_counts(r);
     perfevents_close(&r->events);
 }
@@ -428,6 +521,8 @@ static void perf_close(void *run)
     if (!r)
         return;
     perfevents_close(&r->events);
+    perffilter_close(&r->filter);
+    vec_done(&r->endings);
     if (r->timer_fd >= 0)
         close(r->timer_fd);
     free(r);

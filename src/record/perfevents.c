@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -12,6 +13,12 @@
  */
 enum { WANT_PARTS = 8, WANT_LEAST = 128, RECORD_REST_BYTES = 1 << 9 };
 enum { RINGS_MAX_BYTES = 64 << 20, STACK_MIN_BYTES = 2048 };
+
+static void ioctl_all(const struct perfevents *e, int set, unsigned long request)
+{
+    for (size_t i = 0; i < e->fds[set].n; i++)
+        ioctl(e->fds[set].at[i], request, 0);
+}
 
 static void close_all(struct perfevents *e)
 {
@@ -116,10 +123,35 @@ static struct perfattr watch_attr(const struct perfevents *e)
     return s;
 }
 
+/* Of a CPU: it ticks from the start to the end, whatever runs. */
+static bool is_of_cpu(const struct perfevents *e, size_t event)
+{
+    return e->filter && e->attrs[event].clock;
+}
+
+static void make_of_cpu(struct perf_event_attr *t)
+{
+    t->inherit = 0;
+    t->exclude_idle = 1;
+    t->disabled = 1;
+    t->enable_on_exec = 0;
+}
+
+bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f)
+{
+    struct perfattr s = *a;
+    int cpu = sched_getcpu();
+    make_of_cpu(&s.attr);
+    autoclose int fd = perfattr_open(&s, -1, cpu < 0 ? 0 : cpu);
+    return fd >= 0 && perffilter_apply(f, fd) == 0;
+}
+
 static struct perfattr sample_attr(const struct perfevents *e, size_t event, enum perfcopy copy)
 {
     struct perfattr s = e->attrs[event];
     struct perf_event_attr *t = &s.attr;
+    if (is_of_cpu(e, event))
+        make_of_cpu(t);
     t->mmap = t->mmap2 = t->comm = t->comm_exec = t->task = t->build_id = 0;
     if (copy == COPY_PART) {
         t->sample_stack_user = (uint32_t)e->part_bytes;
@@ -160,19 +192,25 @@ static int open_set(struct perfevents *e, const struct perfattr *a, int set, str
 static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, struct place at)
 {
     struct perfattr a = sample_attr(e, event, copy);
+    bool of_cpu = is_of_cpu(e, event);
+    at.tid = of_cpu ? -1 : at.tid;
     int set = perfevents_set(event, copy), rc = open_set(e, &a, set, at);
     struct perfid id = {.event = (uint32_t)event};
-    if (rc == 0 && ioctl(e->fds[set].at[e->fds[set].n - 1], PERF_EVENT_IOC_ID, &id.id) == 0)
+    int fd = rc == 0 ? e->fds[set].at[e->fds[set].n - 1] : -1;
+    if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id.id) == 0)
         *vec_push(&e->ids) = id;
-    return rc;
+    return rc == 0 && of_cpu && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
 }
 
 /* The events of one thread on one CPU. Returns an errno. */
 static int open_sets(struct perfevents *e, struct place at)
 {
     struct perfattr watch = watch_attr(e);
+    bool first = at.ring == e->rings.n;
     int rc = open_set(e, &watch, SET_WATCH, at);
     for (size_t i = 0; rc == 0 && i < e->n_events; i++) {
+        if (is_of_cpu(e, i) && !first)
+            continue;
         rc = open_copy(e, i, COPY_WHOLE, at);
         if (rc == 0 && has_part(e, i))
             rc = open_copy(e, i, COPY_PART, at);
@@ -262,6 +300,14 @@ uint32_t perfevents_event(const struct perfevents *e, uint64_t id)
     return found ? found->event : 0;
 }
 
+/* They cannot wait for a command's exec: who samples before it is the reader's to know. */
+static void start_cpu_clocks(const struct perfevents *e)
+{
+    for (size_t i = 0; i < e->n_events; i++)
+        if (is_of_cpu(e, i))
+            ioctl_all(e, perfevents_set(i, COPY_WHOLE), PERF_EVENT_IOC_ENABLE);
+}
+
 int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
                     const struct perfevents_opts *o, struct err *err)
 {
@@ -271,6 +317,7 @@ int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
     e->attrs = a;
     e->n_events = n;
     e->part_bytes = o->part_bytes;
+    e->filter = o->filter;
     for (size_t i = 0; i < n; i++) {
         a[i].attr.disabled = !o->running;
         a[i].attr.enable_on_exec = !o->running;
@@ -285,6 +332,7 @@ int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
         int rc = o->running ? open_running(e, pid) : open_thread(e, pid);
         if (rc == 0) {
             qsort(e->ids.at, e->ids.n, sizeof *e->ids.at, compare_ids);
+            start_cpu_clocks(e);
             return 0;
         }
         close_all(e);
@@ -335,7 +383,8 @@ static enum perfcopy copy_of(const struct perfevents *e, size_t event, enum perf
 /* The two events of a thread on a CPU one right after the other, so that little time is between. */
 static void change_copy(struct perfevents *e, size_t event, enum perfcopy from, enum perfcopy to)
 {
-    for (size_t i = 0; from != to && i < e->fds[SET_WATCH].n; i++) {
+    size_t n = e->fds[perfevents_set(event, COPY_WHOLE)].n;
+    for (size_t i = 0; from != to && i < n; i++) {
         if (from != COPY_NONE)
             ioctl(e->fds[perfevents_set(event, from)].at[i], PERF_EVENT_IOC_DISABLE, 0);
         if (to != COPY_NONE)
@@ -355,6 +404,5 @@ void perfevents_disable(struct perfevents *e)
     for (size_t i = 0; i < e->n_events; i++)
         change_copy(e, i, copy_of(e, i, e->on), COPY_NONE);
     e->on = COPY_NONE;
-    for (size_t i = 0; i < e->fds[SET_WATCH].n; i++)
-        ioctl(e->fds[SET_WATCH].at[i], PERF_EVENT_IOC_DISABLE, 0);
+    ioctl_all(e, SET_WATCH, PERF_EVENT_IOC_DISABLE);
 }

@@ -6,19 +6,22 @@
  * a clock off keeps what is left of its period, so that going from one set to another and back
  * loses nothing, however little a thread runs. (Setting a new period begins it anew.)
  *
- * For each thread on each CPU there are three: one that counts CPU time and reports births, names
- * and mappings, and two clocks that sample, one of which is on.
+ * For each thread on each CPU one event counts CPU time and reports births, names and mappings. Two
+ * clocks sample, one of which is on. They belong to the CPUs where rights allow (perffilter.h says
+ * why), else to the threads, too.
  *
  * Against lock-step with the program, the other clock takes over every few dozen samples for a
  * random moment, after which the usual one is at another place in the program's rhythm. The period
  * itself is close to no simple fraction of a round one.
  *
- * A thread begins with a whole period on each CPU, and the kernel offers no other start. So a
- * thread that lives shorter than a period is not seen, and the first samples of threads that were
- * born alike are at like places. The counted CPU time shows how much was missed.
+ * The clock of a thread begins with a whole period on each CPU, and the kernel offers no other
+ * start. So a thread that lives shorter than a period is not seen, and the first samples of threads
+ * that were born alike are at like places. The counted CPU time shows how much was missed
+ * (quality_sampled()).
  */
 #pragma once
 #include "record/perfattr.h"
+#include "record/perffilter.h"
 #include "record/perfring.h"
 
 /* How much of the stack samples carry. */
@@ -40,16 +43,21 @@ struct perfevents {
     VEC(struct perfring) rings;
     VEC(int) cpus;
     VEC(int) tids;
+    const struct perffilter *filter; /* of clocks of CPUs; NULL = clocks are of threads */
     size_t stack_bytes, ring_bytes, part_bytes; /* part_bytes: 0 = there is no COPY_PART */
     enum perfcopy on;                           /* what samples now */
 };
 
 struct perfevents_opts {
-    bool running;       /* the process has threads already; else it waits to exec */
-    double rate_hz;     /* that records may come at, on a CPU */
-    size_t stack_bytes; /* to copy at most */
-    size_t part_bytes;  /* of COPY_PART; 0 = without it */
+    bool running;                    /* the process has threads already; else it waits to exec */
+    double rate_hz;                  /* that records may come at, on a CPU */
+    size_t stack_bytes;              /* to copy at most */
+    size_t part_bytes;               /* of COPY_PART; 0 = without it */
+    const struct perffilter *filter; /* for clocks of CPUs; NULL = clocks of threads */
 };
+
+/* Whether this user may have clocks of CPUs, with the filter F. */
+bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f);
 
 /*
  * Open the N events A for process PID. Rings become smaller until they fit what this user may lock,

@@ -59,11 +59,11 @@ static void recorder_add_stream(struct recorder *r, size_t i)
     int stream = profile_add_stream(p, f->event, f->obtained);
     profile_stream(p, stream)->rate_hz = f->rate_hz > 0 ? r->opts.engine.rate_hz : 0;
     int samples = profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
-    profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
-                      dimension_unit(f->dimension));
+    int amount = profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
+                                   dimension_unit(f->dimension));
     r->events[i].stream = stream;
     if (i == 0)
-        p->default_value = (struct value_ref){stream, samples};
+        p->default_value = (struct value_ref){stream, f->uneven ? amount : samples};
 }
 
 struct stream *recorder_tally(const struct recorder *r)
@@ -253,7 +253,7 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
 {
     *r = (struct recorder){.opts = *o, .epoll_fd = -1, .signals.fd = -1, .pid_fd = -1};
     r->launch = SUBPROCESS_NONE;
-    r->opts.engine.running = !o->command;
+    r->opts.engine.running = r->queue.running = !o->command;
     r->opts.engine.command = o->command;
     r->profile = profile_new();
     r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
@@ -279,6 +279,7 @@ static bool reap(struct recorder *r)
 {
     if (!r->opts.command || r->exited)
         return r->exited;
+    runqueue_look_at(&r->queue, r->launch.pid);
     return take_end(r, false);
 }
 
@@ -376,6 +377,7 @@ int recorder_run(struct recorder *r, struct err *err)
         /* The engine first: it hears of processes whose threads the heap asks for. */
         if (r->engine->poll(r->run, err) != 0)
             return recorder_give_up(r);
+        runqueue_look(&r->queue, r->profile);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
         if (r->scopes)
@@ -397,6 +399,7 @@ void recorder_done(struct recorder *r, bool keep_part)
 {
     heap_close(r->heap);
     scopes_close(r->scopes);
+    runqueue_done(&r->queue);
     if (r->engine)
         r->engine->close(r->run);
     subprocess_done(&r->launch);

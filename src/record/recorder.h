@@ -15,6 +15,7 @@
 #include "record/launch.h"
 #include "record/partfile.h"
 #include "record/scopes.h"
+#include "record/runqueue.h"
 #include "record/tally.h"
 #include "wire/recording.h"
 
@@ -71,6 +72,7 @@ struct recorder {
     bool exited;
     int status;          /* of the command, as wait(2) has it */
     struct rusage usage; /* of the command */
+    struct runqueue queue;
 
     /* inside */
     void *run;

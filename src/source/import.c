@@ -20,6 +20,10 @@ const struct source *const import_sources[] = {
     &source_chrometrace,
     &source_gperftools,
     &source_jemalloc,
+    &source_heaptrack,
+    &source_massif,
+    &source_dhat,
+    &source_leaksanitizer,
     &source_folded,
     NULL,
 };

@@ -1,4 +1,4 @@
-/* repeats.c - summaries of repeated measurements; see sample.h. */
+/* repeats.c - summaries of repeated measurements; see repeats.h. */
 #include "stats/repeats.h"
 #include "base/mem.h"
 

@@ -195,3 +195,38 @@ void folder_drop(struct folder *f)
         remove_tree(f->staging);
     let_go(f);
 }
+
+int folder_copy_file(const char *from, const char *to, struct err *err)
+{
+    autofree char *temp = mem_printf("%s.new", to);
+    autofclose FILE *in = fopen(from, "re"), *out = fopen(temp, "we");
+    char chunk[65536];
+    size_t n;
+    if (!in || !out)
+        return err_set_errno(err, errno, "cannot copy '%s' to '%s'", from, to);
+    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0)
+        if (fwrite(chunk, 1, n, out) != n)
+            break;
+    if (ferror(in) || fflush(out) != 0 || ferror(out) || rename(temp, to) != 0) {
+        int e = errno;
+        unlink(temp);
+        return err_set_errno(err, e, "cannot copy '%s' to '%s'", from, to);
+    }
+    return 0;
+}
+
+int folder_make(const char *path, struct err *err)
+{
+    autofree char *copy = mem_strdup(path);
+    for (char *at = copy + 1;; at++) {
+        char c = *at;
+        if (c && c != '/')
+            continue;
+        *at = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            return err_set_errno(err, errno, "cannot make the folder '%s'", copy);
+        *at = c;
+        if (!c)
+            return 0;
+    }
+}

@@ -27,5 +27,11 @@ int folder_commit(struct folder *f, struct err *err);
 /* Remove PATH, if it is a folder that was made by us. */
 void folder_remove(const char *path);
 
+/* Make PATH and the folders above it that are missing. */
+int folder_make(const char *path, struct err *err);
+
+/* Copy what is in FROM. TO is replaced whole or not at all. */
+int folder_copy_file(const char *from, const char *to, struct err *err);
+
 /* Forget it: the target stays as it was. Harmless after a commit. */
 void folder_drop(struct folder *f);

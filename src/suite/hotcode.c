@@ -110,6 +110,7 @@ static struct code *code_of_mapping(const struct job *j, struct mapping_id id)
 /* Count the blocks that hold a tenth of the function's time: its loops, not their left-overs. */
 static void count_hot(struct simd_row *row, const struct listing *l)
 {
+    int64_t hot = 0, looped = 0;
     row->hot = (struct simd_mix){.machine = row->mix.machine};
     for (size_t i = 0; i < l->blocks.n; i++) {
         const struct listing_block *b = &l->blocks.at[i];
@@ -118,9 +119,11 @@ static void count_hot(struct simd_row *row, const struct listing *l)
         if (!b->self || b->self < l->self / 10)
             continue;
         simd_count(&row->hot, (struct text){(const char *)first->bytes, n});
-        row->hot.loops |= b->in_loop;
         row->hot.int_loop |= intloop_is_candidate(l, b);
+        hot += b->self;
+        looped += b->in_loop ? b->self : 0;
     }
+    row->hot.loops = hot > 0 && 2 * looped >= hot; /* else what is hot is no loop */
 }
 
 /* Packed debug information is that of distributions, who optimize; unpacking it takes seconds. */

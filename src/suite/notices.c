@@ -61,7 +61,7 @@ static void add_rules(struct notes *n, const struct suite_result *r)
             continue;
         struct note *to =
             notices_add(n, c->verdict == CHECK_FAILS, r,
-                        c->verdict == CHECK_FAILS ? "breaks a rule" : "leaves a rule open");
+                        c->verdict == CHECK_FAILS ? "fails a rule" : "leaves a rule inconclusive");
         to->text = mem_printf("%s: %s", c->rule->text, c->why);
         to->file = r->rules_file;
         to->line = c->rule->line;

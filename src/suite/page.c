@@ -332,7 +332,8 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
         document_text(d, "There are %zu findings of valgrind; the suite allows %s.",
                       r->memcheck.n + r->helgrind.n, conf_text(&s->conf, "", "check.max-findings"));
     if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
-        document_text(d, "Rules that cannot be told at this number of samples: %zu; see below.",
+        document_text(d,
+                      "Rules that are inconclusive with this number of samples: %zu (see below).",
                       r->check.n[CHECK_INCONCLUSIVE]);
     if (suite_undecided(r))
         document_text(d, "Whether it is slower than the suite allows cannot be told from so many "

@@ -7,6 +7,7 @@
 #include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/check.h"
+#include "view/diff.h"
 #include "view/report_inner.h"
 
 #include <ctype.h>
@@ -28,18 +29,56 @@ static void text_cell(struct document *d, struct text t)
 
 static const struct document_column change_columns[] = {{"before", .right = true},
                                                         {"now", .right = true},
-                                                        {"difference", .right = true},
+                                                        {"change", .right = true},
+                                                        {"of CPU time", .right = true},
                                                         {"proven"},
                                                         {"function", .wide = true}};
+static const struct document_column share_columns[] = {{"before", .right = true},
+                                                       {"now", .right = true},
+                                                       {"points", .right = true},
+                                                       {"proven"},
+                                                       {"function", .wide = true}};
 
-static int by_change(const void *a, const void *b)
+/* What its own cost changed by, as a part of the whole before; the share's change if that is all.
+ */
+static double part_moved(const struct diff *f, const struct diff_entry *e)
+{
+    return f->has_cpu && f->whole.before > 0
+               ? (e->self.after_cost - e->self.before_cost) / f->whole.before
+               : e->self.after - e->self.before;
+}
+
+static int by_change(const void *a, const void *b, void *diff)
 {
     const struct diff_entry *x = *(const struct diff_entry *const *)a,
                             *y = *(const struct diff_entry *const *)b;
     if (x->self.proven != y->self.proven)
         return x->self.proven ? -1 : 1;
-    double dx = fabs(diff_points(&x->self)), dy = fabs(diff_points(&y->self));
+    double dx = fabs(part_moved(diff, x)), dy = fabs(part_moved(diff, y));
     return dx > dy ? -1 : dx < dy;
+}
+
+/* Seconds of CPU time where they are known, else shares. */
+static void add_change_cells(struct document *d, const struct diff *f, const struct diff_entry *e)
+{
+    autobuf struct buf change = {0};
+    char before[UNITS_MAX], now[UNITS_MAX], moved[UNITS_MAX];
+    const struct diff_value *v = &e->self;
+    if (!f->has_cpu) {
+        snprintf(before, sizeof before, "%.1f%%", 100 * v->before);
+        snprintf(now, sizeof now, "%.1f%%", 100 * v->after);
+        snprintf(moved, sizeof moved, "%+.1f", diff_points(v));
+    } else {
+        units_scaled(before, 1e9 * v->before_cost, UNIT_TIME);
+        units_scaled(now, 1e9 * v->after_cost, UNIT_TIME);
+        snprintf(moved, sizeof moved, "%+.1f%%", 100 * part_moved(f, e));
+        diff_cost(&change, e, v);
+    }
+    index_cell(d, before);
+    index_cell(d, now);
+    if (f->has_cpu)
+        index_cell(d, buf_cstr(&change));
+    index_cell(d, moved);
 }
 
 /* BESIDE: made in turns; else nothing is proven. */
@@ -48,20 +87,14 @@ static void add_changes(struct document *d, const struct diff *f, bool beside)
     autofree const struct diff_entry **list = mem_calloc(f->functions.n + 1, sizeof *list);
     size_t n = 0;
     for (size_t i = 0; i < f->functions.n; i++)
-        if (fabs(diff_points(&f->functions.at[i].self)) >= 0.1)
+        if (fabs(part_moved(f, &f->functions.at[i])) >= 0.001)
             list[n++] = &f->functions.at[i];
-    qsort(list, n, sizeof *list, by_change);
+    qsort_r(list, n, sizeof *list, by_change, (void *)f);
     if (!n)
         return;
-    document_table(d, change_columns, sizeof change_columns / sizeof *change_columns);
+    document_table(d, f->has_cpu ? change_columns : share_columns, f->has_cpu ? 6 : 5);
     for (size_t i = 0; i < n && i < CHANGES_SHOWN; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "%.1f%%", 100 * list[i]->self.before);
-        index_cell(d, text);
-        snprintf(text, sizeof text, "%.1f%%", 100 * list[i]->self.after);
-        index_cell(d, text);
-        snprintf(text, sizeof text, "%+.1f points", diff_points(&list[i]->self));
-        index_cell(d, text);
+        add_change_cells(d, f, list[i]);
         index_cell(d, list[i]->self.proven && beside ? "yes" : "no");
         text_cell(d, diff_name(f, list[i]));
     }
@@ -86,13 +119,14 @@ static void add_trust(struct document *d, const struct comparison *c)
     const struct paired *p = &c->paired;
     if (!isfinite(p->interval.high))
         return;
-    document_text(d,
-                  "That rests on %zu runs before and %zu now, %s. The interval is %.1f%% sure. So "
-                  "many runs most likely show a change of %.1f%% or more; up to %.0f%% does not "
-                  "matter.",
-                  c->before->runs.n, c->after->runs.n,
-                  c->apart ? "made at different times" : "by both programs in turns",
-                  100 * (1 - p->miss), 100 * p->detectable, 100 * c->band);
+    document_text(
+        d,
+        "That rests on %zu runs before and %zu now, %s. The interval is a %.1f%% interval. "
+        "These runs would detect a change of %.1f%% or more with 80%% power. A change up "
+        "to %.0f%% counts as none.",
+        c->before->runs.n, c->after->runs.n,
+        c->apart ? "made at different times" : "by both programs in turns", 100 * (1 - p->miss),
+        100 * p->detectable, 100 * c->band);
 }
 
 void page_comparison(struct document *d, const struct suite *s, const struct suite_result *r)
@@ -114,7 +148,7 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
         document_text(d, "What was measured differs in more than the program: %s.", r->unlike);
     if (suite_same_work(r))
         document_text(d,
-                      "It got slower with the same number of instructions: " SUITE_SAME_WORK ".");
+                      "It got slower with the same number of instructions: " COMPARISON_SAME_WORK ".");
     if (r->why_apart)
         document_text(d, "The two programs did not run side by side: %s.", r->why_apart);
     if (r->diff && r->before_beside)
@@ -287,7 +321,7 @@ static void summary_note(FILE *out, const struct suite_result *r)
         buf_printf(&b, "%zu findings of valgrind", r->memcheck.n + r->helgrind.n);
     for (size_t i = 0; !b.n && r->has_check && i < r->check.results.n; i++)
         if (r->check.results.at[i].verdict == CHECK_FAILS)
-            buf_printf(&b, "rule fails: %s", r->check.results.at[i].rule->text);
+            buf_printf(&b, "rule failed: %s", r->check.results.at[i].rule->text);
     if (!b.n && r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row)) {
         struct text name = flat_name(r->report.functions, row);
         buf_printf(&b, "hottest: %.*s", TEXT_ARG(name));

@@ -19,6 +19,8 @@ int pool_add(struct pool *p, const char *file, const struct record_facts *facts,
     p->runs++;
     p->samples += facts->samples;
     p->cpu_ns += facts->cpu_ns;
+    p->sampled_ns += facts->sampled_ns;
+    p->sampled_of_ns += facts->seen_ns;
     p->wall_s += facts->wall_s;
     if (p->runs == 1 && p->samples >= p->enough)
         return 0;
@@ -41,6 +43,10 @@ int pool_write(struct pool *p, const char *file, struct err *err)
     struct meta *m = &p->profile->meta;
     meta_set_u64(m, META_POOLED_RUNS, p->runs);
     meta_set_u64(m, META_CPU_TIME_NS, p->cpu_ns / p->runs);
+    if (p->sampled_of_ns) {
+        meta_set_u64(m, META_SAMPLED_NS, p->sampled_ns / p->runs);
+        meta_set_u64(m, META_SAMPLED_OF_NS, p->sampled_of_ns / p->runs);
+    }
     meta_set_u64(m, META_DURATION_NS, (uint64_t)(p->wall_s * 1e9 / (double)p->runs));
     if (publish_open(&out, file, err) != 0)
         return -1;

@@ -11,6 +11,7 @@ struct pool {
     uint64_t enough;         /* samples: a first run that has so many is not read */
     struct profile *profile; /* NULL = no sample yet */
     uint64_t runs, samples, cpu_ns;
+    uint64_t sampled_ns, sampled_of_ns;
     double wall_s;
 };
 

@@ -12,18 +12,18 @@
 
 struct self {
     uint32_t label;
-    int64_t samples;
+    int64_t amount;
 };
 
-static int by_samples(const void *a, const void *b)
+static int record_by_amount(const void *a, const void *b)
 {
     const struct self *x = a, *y = b;
-    if (x->samples != y->samples)
-        return x->samples < y->samples ? 1 : -1;
+    if (x->amount != y->amount)
+        return x->amount < y->amount ? 1 : -1;
     return x->label < y->label ? -1 : 1;
 }
 
-/* Samples by the innermost function. */
+/* What is shown of it, by the innermost function. */
 static void find_top(struct record_facts *f, const struct selection *s)
 {
     const struct profile *p = s->profile;
@@ -41,14 +41,14 @@ static void find_top(struct record_facts *f, const struct selection *s)
             uint32_t next = (uint32_t)sums.n;
             *vec_push(&sums) = (struct self){.label = next};
         }
-        sums.at[label].samples += rows->value[s->type][i];
+        sums.at[label].amount += rows->value[s->type][i];
     }
     if (sums.n)
-        qsort(sums.at, sums.n, sizeof *sums.at, by_samples);
-    for (size_t i = 0; i < RECORD_TOP && i < sums.n && sums.at[i].samples; i++) {
+        qsort(sums.at, sums.n, sizeof *sums.at, record_by_amount);
+    for (size_t i = 0; i < RECORD_TOP && i < sums.n && sums.at[i].amount; i++) {
         struct text name = labels_text(&labels, sums.at[i].label);
         snprintf(f->top[i].name, sizeof f->top[i].name, "%.*s", TEXT_ARG(name));
-        f->top[i].share = (double)sums.at[i].samples / (double)f->samples;
+        f->top[i].share = (double)sums.at[i].amount / (double)s->total;
     }
     vec_done(&sums);
     labels_done(&labels);
@@ -140,14 +140,14 @@ static const char *gate_label(enum record_gate gate)
 
 static struct selection select_tally(const struct recorder *r, const struct stream *tally)
 {
-    int samples = stream_samples(tally);
+    int samples = stream_samples(tally), type = r->profile->default_value.type;
     return (struct selection){
         .profile = r->profile,
         .stream = tally,
-        .value = {r->events[0].stream, samples},
-        .type = samples,
+        .value = {r->events[0].stream, type},
+        .type = type,
         .count_type = samples,
-        .total = (int64_t)r->events[0].samples,
+        .total = tally->types[type].total,
         .n_samples = (int64_t)r->events[0].samples,
         .n_rows = tally->rows.n,
     };

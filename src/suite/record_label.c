@@ -84,8 +84,15 @@ static void set_status(struct meta *m, const struct recorder *r)
     meta_set_str(m, META_EXIT_STATUS, s);
     meta_set_u64(m, META_CPU_TIME_NS,
                  clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime));
-    if (r->launch.queued_ns)
-        meta_set_u64(m, META_QUEUED_NS, r->launch.queued_ns);
+}
+
+/* Not for one file of several: what threads waited before it began is not taken off. */
+static void set_queued(struct meta *m, const struct recorder *r)
+{
+    uint64_t cpu_ns = 0, queued_ns;
+    meta_find_u64(m, META_CPU_TIME_NS, &cpu_ns);
+    if (r->opts.rotate_s <= 0 && runqueue_total(&r->queue, cpu_ns, &queued_ns))
+        meta_set_u64(m, META_QUEUED_NS, queued_ns);
 }
 
 /*
@@ -95,6 +102,8 @@ static void set_status(struct meta *m, const struct recorder *r)
 uint64_t record_cpu_ns(const struct recorder *r)
 {
     const struct engine_facts *f = r->facts;
+    if (r->opts.rotate_s > 0) /* the counts are of all files together */
+        return 0;
     uint64_t user_ns = clock_timeval_ns(r->usage.ru_utime),
              kernel_ns = clock_timeval_ns(r->usage.ru_stime);
     if (f->kernel_hidden || r->opts.engine.user_only || strchr(f->event, ':'))
@@ -105,8 +114,11 @@ uint64_t record_cpu_ns(const struct recorder *r)
 
 static void set_sampled(struct meta *m, const struct recorder *r)
 {
+    uint64_t of_ns = record_cpu_ns(r);
     if (r->facts->sampled_ns)
         meta_set_u64(m, META_SAMPLED_NS, r->facts->sampled_ns);
+    if (r->facts->sampled_ns && of_ns)
+        meta_set_u64(m, META_SAMPLED_OF_NS, of_ns);
     if (!meta_find(m, META_CPU_TIME_NS) && r->facts->cpu_used_ns)
         meta_set_u64(m, META_CPU_TIME_NS, r->facts->cpu_used_ns);
 }
@@ -137,6 +149,7 @@ void record_label_end(struct recorder *r, const struct quality *q)
     meta_set_u64(m, META_DURATION_NS, r->end_ns - r->start_ns);
     set_status(m, r);
     set_sampled(m, r);
+    set_queued(m, r);
     set_achieved(r);
     meta_set_str(m, META_UNNAMED_SHARE, units_share(share, q->unnamed_share, 1));
     getrusage(RUSAGE_SELF, &own);

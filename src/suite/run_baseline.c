@@ -104,45 +104,10 @@ int run_load_baseline(struct run *r, struct err *err)
     return 0;
 }
 
-int run_copy_file(const char *from, const char *to, struct err *err)
-{
-    autofree char *temp = mem_printf("%s.new", to);
-    autofclose FILE *in = fopen(from, "re"), *out = fopen(temp, "we");
-    char chunk[65536];
-    size_t n;
-    if (!in || !out)
-        return err_set_errno(err, errno, "cannot copy '%s' to '%s'", from, to);
-    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0)
-        if (fwrite(chunk, 1, n, out) != n)
-            break;
-    if (ferror(in) || fflush(out) != 0 || ferror(out) || rename(temp, to) != 0) {
-        int e = errno;
-        unlink(temp);
-        return err_set_errno(err, e, "cannot copy '%s' to '%s'", from, to);
-    }
-    return 0;
-}
-
-static int make_folders(const char *path, struct err *err)
-{
-    autofree char *copy = mem_strdup(path);
-    for (char *at = copy + 1;; at++) {
-        char c = *at;
-        if (c && c != '/')
-            continue;
-        *at = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            return err_set_errno(err, errno, "cannot make the folder '%s'", copy);
-        *at = c;
-        if (!c)
-            return 0;
-    }
-}
-
 static int save_file(struct run *r, const struct folder *to, const char *name, struct err *err)
 {
     autofree char *from = folder_file(&r->suite.folder, name), *path = folder_file(to, name);
-    return run_copy_file(from, path, err);
+    return folder_copy_file(from, path, err);
 }
 
 static int save_recordings(struct run *r, const struct folder *to, struct err *err)
@@ -177,7 +142,7 @@ int run_save_baseline(struct run *r, struct err *err)
         return 0;
     autofree char *path = run_baseline_folder(r, r->opts.save), *parent = mem_strdup(path);
     *strrchr(parent, '/') = '\0';
-    int rc = make_folders(parent, err);
+    int rc = folder_make(parent, err);
     if (rc == 0)
         rc = folder_open(&to, path, err);
     if (rc == 0)

@@ -1,52 +1,14 @@
-/*
- * run_beside.c - the program of a baseline, kept to run beside that of today.
- *
- * A machine is not the same from one hour to the next, so times stored with a baseline prove
- * little. The baseline therefore keeps the program itself (build.binary), and the two take turns.
- * That is right only where the program is all that changed: one that loads libraries of the project
- * would be run with today's, so those are not kept.
- */
+/* run_beside.c - the program of a baseline beside that of today; see kept.h. */
 #include "base/program.h"
-#include "host/ask.h"
+#include "suite/kept.h"
 #include "suite/run_inner.h"
 
-#include <errno.h>
 #include <sys/stat.h>
-
-/* It keeps its own name, which stacks and threads show. */
-static char *kept_path(const char *folder, const char *binary)
-{
-    const char *slash = strrchr(binary, '/');
-    return mem_printf("%s/program/%s", folder, slash ? slash + 1 : binary);
-}
-
-/* Whether it needs a library that lies below this folder. */
-static bool has_own_libraries(const char *binary)
-{
-    autobuf struct buf said = {0};
-    autofree char *here = getcwd(NULL, 0);
-    const char *argv[] = {"ldd", binary, NULL};
-    struct ask ask = {.ms_left = 5000};
-    if (!here || !ask_program(&ask, argv, &said))
-        return true;
-    buf_cstr(&said);
-    autofree char *below = mem_printf("=> %s/", here);
-    return strstr(said.at, below) || strstr(said.at, "not found");
-}
 
 int run_keep_program(const struct run *r, const struct folder *folder, struct err *err)
 {
     const char *binary = conf_text(&r->suite.conf, "", "build.binary");
-    autofree char *to = kept_path(folder->staging, binary);
-    autofree char *below = folder_file(folder, "program");
-    if (!*binary || has_own_libraries(binary))
-        return 0;
-    if (mkdir(below, 0777) != 0)
-        return err_set_errno(err, errno, "cannot make the folder '%s'", below);
-    if (run_copy_file(binary, to, err) != 0)
-        return -1;
-    chmod(to, 0755);
-    return 0;
+    return *binary && !kept_refuses(binary) ? kept_copy(folder->staging, binary, err) : 0;
 }
 
 /* How many bytes of LINE are the program, if that is BINARY however it is written; else 0. */
@@ -87,7 +49,7 @@ void run_find_beside(struct run *r, struct suite_result *w)
         why = "build.binary does not name the program, so the baseline has not kept it";
     else if (!n)
         why = "the command does not begin with build.binary";
-    else if (access(kept, X_OK) != 0 || has_own_libraries(binary))
+    else if (access(kept, X_OK) != 0 || kept_refuses(binary))
         why = "the baseline has not kept the program, as for one with libraries of the project";
     if (why)
         w->why_apart = mem_strdup(why);

@@ -110,7 +110,7 @@ static void tell_against(const struct run *r, const struct suite_result *w)
         if (w->has_compared[i])
             tell_comparison(r, w, &w->compared[i]);
     if (suite_same_work(w))
-        run_say(r, "%s: slower with the same number of instructions: " SUITE_SAME_WORK,
+        run_say(r, "%s: slower with the same number of instructions: " COMPARISON_SAME_WORK,
                 w->workload.name);
     if (w->diff && w->before_beside)
         run_say(r, "%s: recordings in turns: %s; %s", w->workload.name,
@@ -133,7 +133,7 @@ static void tell_rules(const struct run *r, const struct suite_result *w)
     if (!w->has_check && *judge_rules_path(&r->suite, w) && !w->failure)
         run_say(r, "%s: there is no recording to hold the rules against", w->workload.name);
     if (w->has_check)
-        run_say(r, "%s: %zu rules hold, %zu fail, %zu cannot be told", w->workload.name,
+        run_say(r, "%s: rules: %zu passed, %zu failed, %zu inconclusive", w->workload.name,
                 w->check.n[CHECK_HOLDS], w->check.n[CHECK_FAILS], w->check.n[CHECK_INCONCLUSIVE]);
     if (w->memcheck.made || w->helgrind.made)
         run_say(r, "%s: %zu findings%s", w->workload.name, w->memcheck.n + w->helgrind.n,

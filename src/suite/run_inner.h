@@ -43,7 +43,6 @@ int run_check_baselines(const struct run *r, struct err *err);
 
 /* Where the files of a baseline are. Free it. */
 char *run_baseline_folder(const struct run *r, const char *name);
-int run_copy_file(const char *from, const char *to, struct err *err);
 
 /* Keep the program in the folder of a baseline that is about to be saved. */
 int run_keep_program(const struct run *r, const struct folder *folder, struct err *err);

@@ -144,9 +144,6 @@ enum suite_outcome suite_outcome(const struct suite *s);
  */
 bool suite_undecided(const struct suite_result *r);
 
-#define SUITE_SAME_WORK \
-    "where code and data lie in memory, or waiting, may be the cause, not more work"
-
 /* Whether R got slower with as many instructions as before: it does no more work. */
 bool suite_same_work(const struct suite_result *r);
 

@@ -15,8 +15,8 @@
  * longer, as perf does: "__memmove_avx_unaligned_erms" and not "__memcpy_avx_unaligned_erms".
  *
  * Variants of a public function that the loader chooses from are not public. They are
- * "__memmove_avx_unaligned_erms" where debug symbols know them, else a place
- * ("[libc.so.6+0x152a80]").
+ * "__memmove_avx_unaligned_erms" where debug symbols know them, else what they were chosen for
+ * ("memcpy", see chosen.h), else a place ("[libc.so.6+0x152a80]").
  */
 #pragma once
 #include "symbol/lookup.h"

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/cursor.h"
+#include "symbol/chosen.h"
 #include "symbol/elffile.h"
 
 /*
@@ -93,11 +94,20 @@ static bool find_start(const struct starts *s, uint64_t pc, uint64_t *ret)
     return pc - *ret < size_of_fde(s, address_at(s, entry + 4));
 }
 
+static void find_chosen(struct chosen *c, Elf *elf)
+{
+    char id[2 * BUILD_ID_MAX + 1];
+    elffile_build_id(elf, id);
+    chosen_find(c, elf, text_of(id));
+}
+
 void place_name(struct lookup *l, Elf *elf, struct text module)
 {
     struct starts s;
-    if (!open_starts(&s, elf))
+    struct chosen chosen = {0};
+    if (!lookup_count_unnamed(l) || !open_starts(&s, elf))
         return;
+    find_chosen(&chosen, elf);
     const char *slash = module.n ? memrchr(module.at, '/', module.n) : NULL;
     const char *base = slash ? slash + 1 : module.at;
     for (size_t i = 0; i < l->n; i++) {
@@ -105,8 +115,13 @@ void place_name(struct lookup *l, Elf *elf, struct text module)
         autobuf struct buf name = {0};
         if (!lookup_wants_name(l, i) || !find_start(&s, l->pcs[i], &start))
             continue;
-        buf_printf(&name, "[%s+0x%llx]", base, (unsigned long long)start);
+        const char *public = chosen_name(&chosen, start);
+        if (public)
+            buf_str(&name, public);
+        else
+            buf_printf(&name, "[%s+0x%llx]", base, (unsigned long long)start);
         struct function f = {.name = profile_add_str(l->p, buf_text(&name))};
         lookup_set_name(l, i, profile_add_function(l->p, &f));
     }
+    chosen_done(&chosen);
 }

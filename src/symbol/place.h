@@ -3,7 +3,8 @@
  *
  * A file without symbols still says where each function begins, in the table of its unwind
  * rules. "[libx.so+0x5e30]" is no name, and is not counted as one, but keeps hot functions apart
- * that would otherwise all be "[libx.so]".
+ * that would otherwise all be "[libx.so]". Variants that the loader chose have their public name
+ * (chosen.h).
  */
 #pragma once
 #include "symbol/lookup.h"

@@ -1,4 +1,5 @@
 #include "unwind/insn.h"
+#include "base/x86op.h"
 
 /* An instruction while its bytes are read. */
 struct decoder {
@@ -82,20 +83,11 @@ static void read_opcode(struct decoder *d)
 
 static bool has_modrm(const struct decoder *d)
 {
-    uint8_t op = d->op;
     if (!d->legacy)
-        return !(d->map == 1 && op == 0x77);
+        return !(d->map == 1 && d->op == 0x77);
     if (d->map > 1)
         return true;
-    if (d->map == 1)
-        return !((op >= 0x04 && op <= 0x0c) || op == 0x0e || (op >= 0x30 && op <= 0x37) ||
-                 op == 0x77 || (op >= 0x80 && op <= 0x8f) || (op >= 0xa0 && op <= 0xa2) ||
-                 (op >= 0xa8 && op <= 0xaa) || (op >= 0xc8 && op <= 0xcf));
-    if (op < 0x40)
-        return (op & 7) < 4;
-    return op == 0x63 || op == 0x69 || op == 0x6b || (op >= 0x80 && op <= 0x8f) ||
-           (op & 0xfe) == 0xc0 || (op & 0xfe) == 0xc6 || (op >= 0xd0 && op <= 0xd3) ||
-           (op >= 0xd8 && op <= 0xdf) || (op & 0xfe) == 0xf6 || op >= 0xfe;
+    return d->map == 1 ? x86op_has_modrm_0f(d->op) : x86op_has_modrm(d->op);
 }
 
 static unsigned mod_of(const struct decoder *d)
@@ -134,41 +126,12 @@ static void read_modrm(struct decoder *d)
 
 static int immediate_bytes_plain(const struct decoder *d)
 {
-    uint8_t op = d->op, reg = d->modrm >> 3 & 7;
-    int word = d->operand16 ? 2 : 4;
-    if (op < 0x40)
-        return (op & 7) == 4 ? 1 : (op & 7) == 5 ? word : 0;
-    if (op >= 0xb8 && op <= 0xbf)
-        return d->wide ? 8 : word;
-    if (op >= 0xa0 && op <= 0xa3)
-        return d->address32 ? 4 : 8;
-    if ((op >= 0x70 && op <= 0x7f) || (op >= 0xe0 && op <= 0xe7) || (op >= 0xb0 && op <= 0xb7))
+    uint8_t op = d->op;
+    if ((op >= 0x70 && op <= 0x7f) || (op >= 0xe0 && op <= 0xe3) || op == 0xeb)
         return 1;
-    switch (op) {
-    case 0xe8:
-    case 0xe9:
+    if (op == 0xe8 || op == 0xe9)
         return 4;
-    case 0x68:
-    case 0x69:
-    case 0x81:
-    case 0xa9:
-    case 0xc7: /* clang-format off */
-        return word;
-    case 0x6a: case 0x6b: case 0x80: case 0x83: case 0xa8: case 0xc0: case 0xc1: case 0xc6:
-    case 0xcd: case 0xeb:
-        return 1; /* clang-format on */
-    case 0xc2:
-    case 0xca:
-        return 2;
-    case 0xc8:
-        return 3;
-    case 0xf6:
-        return reg < 2 ? 1 : 0;
-    case 0xf7:
-        return reg < 2 ? word : 0;
-    default:
-        return 0;
-    }
+    return x86op_immediate(op, d->modrm, (struct x86op_sizes){d->operand16, d->address32, d->wide});
 }
 
 static int immediate_bytes(const struct decoder *d)

@@ -71,7 +71,8 @@ static void print_head(const struct sheet *s)
     utf8_print(s->out, s->a->function);
     fputs(" (", s->out);
     utf8_print(s->out, s->a->module);
-    fprintf(s->out, ")\n%s'i' marks inlined code.\n", buf_cstr(&b));
+    fprintf(s->out, ")\n%s%s", buf_cstr(&b),
+            annotate_has_inlined(s->a) ? "'i' marks inlined code.\n" : "");
 }
 
 static void print_hottest(const struct sheet *s, uint32_t number)

@@ -73,6 +73,9 @@ struct annotate_place {
 bool annotate_place(const struct annotate *a, const struct listing_insn *i,
                     struct annotate_place *ret);
 
+/* Whether any of its code is known to be of another function. */
+bool annotate_has_inlined(const struct annotate *a);
+
 /* What the shares are of, and what to be careful about: sentences, a line each. */
 void annotate_words(const struct annotate *a, struct buf *b);
 

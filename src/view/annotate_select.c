@@ -6,12 +6,21 @@
 
 enum { CONTEXT = 3 }; /* lines shown before those that have code, and after the last */
 
+bool annotate_has_inlined(const struct annotate *a)
+{
+    for (size_t i = 0; i < a->n_parts; i++)
+        if (a->parts[i].inlined)
+            return true;
+    return false;
+}
+
 void annotate_words(const struct annotate *a, struct buf *b)
 {
     char n[UNITS_MAX];
     double of = a->total ? 100 / (double)a->total : 0;
-    buf_printf(b, "Self %.2f%%, total %.2f%% of the profile, inlined functions included",
-               of * (double)a->listing->self, of * (double)a->whole);
+    buf_printf(b, "Self %.2f%%, total %.2f%% of the profile%s", of * (double)a->listing->self,
+               of * (double)a->whole,
+               annotate_has_inlined(a) ? ", inlined functions included" : "");
     if (a->samples >= 0)
         buf_printf(b, "; %s samples", units_count(n, (uint64_t)a->samples));
     buf_str(b, ".\n");

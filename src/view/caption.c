@@ -81,6 +81,14 @@ static void add_lost(struct buf *b, const struct stream *s)
     buf_str(b, s->lost_known ? units_count(n, s->lost) : "not recorded");
 }
 
+/* Only where it is clearly less than all of it. */
+static void caption_add_sampled(struct buf *b, const struct selection *s)
+{
+    double share = quality_sampled_share(s);
+    if (share < 1)
+        buf_printf(b, "sampled %.0f%% of the CPU time" CAPTION_SEPARATOR, 100 * share);
+}
+
 static void caption_add_source(struct buf *b, const struct profile *p)
 {
     const char *source = meta_find(&p->meta, META_SOURCE);
@@ -108,6 +116,7 @@ void caption_build(struct buf *b, const struct selection *s)
     if (!is_exact(s)) {
         add_lost(b, s->stream);
         caption_separate(b);
+        caption_add_sampled(b, s);
     }
     if (s->words)
         buf_printf(b, "selected: %s" CAPTION_SEPARATOR, s->words);
@@ -147,6 +156,16 @@ static void warn_lost(struct buf *b, const struct selection *s)
         buf_printf(b, "%.3g%% of the samples were lost: shares may be shifted\n", share);
 }
 
+static void warn_sampled(struct buf *b, const struct selection *s)
+{
+    double share = quality_sampled_share(s);
+    if (share < 1)
+        buf_printf(b,
+                   "samples stand for %.0f%% of the CPU time only: short processes and threads "
+                   "have more than is shown\n",
+                   100 * share);
+}
+
 void caption_warnings(struct buf *b, const struct selection *s)
 {
     const char *cut = meta_find(&s->profile->meta, META_CUT);
@@ -154,6 +173,7 @@ void caption_warnings(struct buf *b, const struct selection *s)
         buf_printf(b, "the input is incomplete: %s\n", cut);
     warn_few(b, s);
     warn_lost(b, s);
+    warn_sampled(b, s);
 }
 
 /* --- what else there is --- */

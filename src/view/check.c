@@ -18,7 +18,7 @@ static const struct document_column columns_rules[] = {
     {"verdict"}, {"line", .right = true}, {"rule", .wide = true}, {"observed"}};
 
 /* Failures stand out, also without colour. */
-static const char *const shown[] = {"holds", "FAILS", "inconclusive"};
+static const char *const shown[] = {"passed", "FAILED", "inconclusive"};
 
 static void add_table(struct document *d, const struct check *c)
 {
@@ -42,7 +42,7 @@ static void add_evidence(struct document *d, const struct check *c, enum check_v
             continue;
         char title[64];
         snprintf(title, sizeof title, "line %u %s", r->rule->line,
-                 verdict == CHECK_FAILS ? "fails" : "is inconclusive");
+                 verdict == CHECK_FAILS ? "failed" : "is inconclusive");
         document_item(d, title, r->rule->text, r->why);
     }
 }
@@ -63,14 +63,14 @@ void check_add_rules(struct document *d, const struct check_view *v)
     add_table(d, c);
     add_evidence(d, c, CHECK_FAILS);
     add_evidence(d, c, CHECK_INCONCLUSIVE);
-    document_text(d, "%zu %s, %zu %s, %zu inconclusive.", c->n[CHECK_HOLDS],
-                  c->n[CHECK_HOLDS] == 1 ? "holds" : "hold", c->n[CHECK_FAILS],
-                  c->n[CHECK_FAILS] == 1 ? "fails" : "fail", c->n[CHECK_INCONCLUSIVE]);
+    document_text(d, "%zu passed, %zu failed, %zu inconclusive.", c->n[CHECK_HOLDS],
+                  c->n[CHECK_FAILS], c->n[CHECK_INCONCLUSIVE]);
     if (has_changes(c) && v->against)
-        document_text(d,
-                      "Changes are from %s, one run a side: only the error of sampling is known, "
-                      "not how much runs differ among themselves.",
-                      v->against);
+        document_text(
+            d,
+            "Changes are relative to %s, one run per side: intervals cover sampling error, "
+            "not run-to-run variation.",
+            v->against);
 }
 
 /* --- growth --- */

@@ -1,5 +1,6 @@
 /* check_json.c - rules and growth for programs. */
 #include "base/json.h"
+#include "view/caption.h"
 #include "view/check.h"
 
 #include <math.h>
@@ -122,6 +123,9 @@ void check_print_json(FILE *out, const struct check_view *v)
 {
     struct json j = {.out = out};
     json_open(&j, '{');
+    autobuf struct buf caption = {0};
+    caption_build(&caption, v->selection);
+    json_put_str(&j, "recorded", buf_cstr(&caption));
     json_key(&j, "subject");
     json_str(&j, v->subject);
     if (v->against) {

@@ -12,11 +12,20 @@ const char *diff_presence(const struct diff_value *total)
     return total->before <= 0 ? "new" : total->after <= 0 ? "gone" : "";
 }
 
-void diff_cost(struct buf *b, const struct diff_value *v)
+/* What few samples do not show may be there all the same. */
+static const char *sure_presence(const struct diff_entry *e)
 {
-    const char *presence = diff_presence(v);
-    if (*presence && (v->before > 0 || v->after > 0))
+    bool tested = !isnan(e->total.p) || !isnan(e->self.p);
+    return tested && !e->total.proven && !e->self.proven ? "" : diff_presence(&e->total);
+}
+
+void diff_cost(struct buf *b, const struct diff_entry *e, const struct diff_value *v)
+{
+    const char *presence = sure_presence(e);
+    if (*presence)
         buf_str(b, presence);
+    else if (v->before <= 0)
+        buf_str(b, "from 0");
     else if (isnan(v->p)) /* of too few samples, or of nearly all */
         buf_str(b, "-");
     else if (v->cost >= 3)
@@ -88,8 +97,9 @@ struct picked {
 };
 
 /*
- * What moved by less than 0.05 % of the whole is not shown, nor are paths that prove nothing. Grown
- * is what costs more, even if its share fell.
+ * What moved by less than 0.05 % of the whole is not shown, nor are paths that prove nothing, nor
+ * where tests are made what was not tested: it has too few samples, or nearly all of them. Grown is
+ * what costs more, even if its share fell.
  */
 static bool belongs(const struct diff *d, const struct list *l, const struct diff_entry *e)
 {
@@ -97,6 +107,8 @@ static bool belongs(const struct diff *d, const struct list *l, const struct dif
     double moved = amount_moved(v), whole = isnan(v->before_cost) ? 1 : d->whole.before;
     bool grew = v->proven ? v->cost > 1 : moved > 0;
     if (grew != l->grew || e->renamed || e->unnamed || (fabs(moved) < 0.0005 * whole && !v->proven))
+        return false;
+    if (d->has_samples && isnan(v->p))
         return false;
     return !l->paths || v->proven;
 }
@@ -131,12 +143,14 @@ static void add_path(struct buf *b, const struct diff *d, const struct diff_entr
 
 /* --- rows --- */
 
-/* "+12.1 to +15.0 %", of the cost. */
+/* "+12.1 to +15.0 %", of the cost; "x2.12 to x5.04" beside a factor. */
 static void cell_interval(struct document *doc, const struct diff_value *v)
 {
     char s[UNITS_MAX] = "-";
     double low = (v->cost_low - 1) * 100, high = (v->cost_high - 1) * 100;
-    if (!isnan(v->p) && isfinite(high) && high < 1000)
+    if (v->before > 0 && !isnan(v->p) && isfinite(high) && v->cost >= 3)
+        snprintf(s, sizeof s, "x%.3g to x%.3g", v->cost_low, v->cost_high);
+    else if (!isnan(v->p) && isfinite(high) && high < 1000)
         snprintf(s, sizeof s, "%+.1f to %+.1f %%", low, high);
     document_cell(doc, text_of(s), 0);
 }
@@ -171,7 +185,7 @@ static void diff_add_row(struct document *doc, const struct diff *d, const struc
     const struct diff_value *v = value_of(l, e);
     double whole = isnan(v->before_cost) ? 1 : d->whole.before;
     buf_str(&cost, v->proven ? "* " : "");
-    diff_cost(&cost, v);
+    diff_cost(&cost, e, v);
     document_cell(doc, buf_text(&cost),
                   v->proven ? fmax(0.05, fabs(amount_moved(v)) / whole * 5) : 0);
     cell_interval(doc, v);
@@ -184,8 +198,8 @@ static void diff_add_row(struct document *doc, const struct diff *d, const struc
         add_path(&name, d, e);
     else
         buf_printf(&name, "%.*s", TEXT_ARG(diff_name(d, e)));
-    if (*diff_presence(&e->total))
-        buf_printf(&name, " (%s)", diff_presence(&e->total));
+    if (*sure_presence(e))
+        buf_printf(&name, " (%s)", sure_presence(e));
     document_cell(doc, buf_text(&name), 0);
 }
 

@@ -34,8 +34,11 @@ void diff_print_svg(FILE *out, const struct diff *d, const struct diff_view *v);
 /* Append in a few words how sure the comparison is: "one run a side: sampling error only". */
 void diff_basis(struct buf *b, const struct diff *d);
 
-/* Append "+10.2 %", "x3.1", "new" or "gone": what happened to the cost; "-" where not tested. */
-void diff_cost(struct buf *b, const struct diff_value *v);
+/*
+ * Append "+10.2 %", "x3.1", "new" or "gone": what happened to the cost V of E; "-" where not
+ * tested.
+ */
+void diff_cost(struct buf *b, const struct diff_entry *e, const struct diff_value *v);
 
 /* "new", "gone" or "". */
 const char *diff_presence(const struct diff_value *total);

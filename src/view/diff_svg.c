@@ -46,9 +46,11 @@ static struct shade shade_of(const void *context, uint32_t node)
     return (struct shade){v->cost > 1 ? FAMILY_RED : FAMILY_BLUE, (uint8_t)(level * 8 + 3)};
 }
 
-static void diff_svg_add_value(struct buf *b, const struct diff *d, const char *what,
-                               const struct diff_value *v)
+static void diff_svg_add_value(struct buf *b, const struct diff *d, const struct diff_entry *e,
+                               bool total)
 {
+    const struct diff_value *v = total ? &e->total : &e->self;
+    const char *what = total ? "total" : "self";
     buf_printf(b, "%s %.2f%% to %.2f%%, %+.2f points", what, v->before * 100, v->after * 100,
                diff_points(v));
     if (isnan(v->p))
@@ -60,7 +62,7 @@ static void diff_svg_add_value(struct buf *b, const struct diff *d, const char *
         diff_add_costs(b, d, v->before_cost, v->after_cost);
         buf_str(b, ", ");
     }
-    diff_cost(b, v);
+    diff_cost(b, e, v);
     buf_printf(b, ", p %.3g%s", v->q, v->proven ? "" : ", not proven");
 }
 
@@ -73,9 +75,9 @@ static void add_about(const void *context, uint32_t node, struct buf *xml)
         return;
     }
     const char *presence = diff_presence(&e->total);
-    diff_svg_add_value(xml, w->d, "total", &e->total);
+    diff_svg_add_value(xml, w->d, e, true);
     buf_str(xml, "; ");
-    diff_svg_add_value(xml, w->d, "self", &e->self);
+    diff_svg_add_value(xml, w->d, e, false);
     if (*presence)
         buf_printf(xml, "; %s", presence);
 }

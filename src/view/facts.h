@@ -5,6 +5,7 @@
 #pragma once
 #include "analysis/selection.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "model/meta_words.h"
 
 /* Facts of a stream; all others are keys of the metadata (META_*). */
@@ -20,6 +21,9 @@
 
 /* Append the fact KEY as people read it. False, and nothing appended, where it is not known. */
 bool facts_add(struct buf *b, const struct selection *s, const char *key);
+
+/* The same for programs: "KEY": a number, a text, or null. KEY is a fact of a stream. */
+void facts_put(struct json *j, const struct selection *s, const char *key);
 
 /* What the fact KEY is called. */
 const char *facts_title(const char *key);

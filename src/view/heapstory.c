@@ -39,32 +39,84 @@ static void cell_name(struct document *d, const struct heapstory *s,
 
 /* --- the verdict --- */
 
+static void add_peak_sentence(struct document *d, const struct heapstory *s)
+{
+    char n[UNITS_MAX];
+    units_scaled(n, (double)s->value[STORY_PEAK], UNIT_BYTES);
+    if (s->has[STORY_PEAK] && s->timed)
+        document_text(d, "Peak %s at %.2f s.", n, heapstory_seconds(s, s->peak_ns));
+    else if (s->has[STORY_PEAK])
+        document_text(d, "Peak %s.", n);
+}
+
+static void add_flow_sentence(struct document *d, const struct heapstory *s)
+{
+    char n[3][UNITS_MAX];
+    double seconds = heapstory_seconds(s, s->end_ns);
+    if (!s->has[STORY_ALLOCATED])
+        return;
+    units_count(n[0], (uint64_t)s->value[STORY_ALLOCATIONS]);
+    units_scaled(n[1], (double)s->value[STORY_ALLOCATED], UNIT_BYTES);
+    if (seconds > 0)
+        document_text(d, "%s allocations, %s in %.2f s (%s per second).", n[0], n[1], seconds,
+                      units_count(n[2], (uint64_t)((double)s->value[STORY_ALLOCATIONS] / seconds)));
+    else
+        document_text(d, "%s allocations, %s.", n[0], n[1]);
+}
+
+static void add_end_sentence(struct document *d, const struct heapstory *s)
+{
+    char n[2][UNITS_MAX];
+    const int64_t *v = s->value;
+    if (s->has[STORY_LEAKED])
+        document_text(d, "Never freed: %s in %s blocks.",
+                      units_scaled(n[0], (double)v[STORY_LEAKED], UNIT_BYTES),
+                      units_count(n[1], (uint64_t)heapstory_left(v)));
+    if (s->has[STORY_TEMPORARY] && v[STORY_ALLOCATIONS])
+        document_text(d, "Temporary: %.1f%% of the allocations.",
+                      100 * (double)v[STORY_TEMPORARY] / (double)v[STORY_ALLOCATIONS]);
+}
+
+/* Frees that fit no allocation; nothing of them is in the other numbers. */
+static void add_odd_frees(struct document *d, const struct heapstory *s)
+{
+    const char *unknown = meta_find(&s->profile->meta, META_UNKNOWN_FREES);
+    const char *missed = meta_find(&s->profile->meta, META_MISSED_FREES);
+    if (unknown)
+        document_text(d,
+                      "Frees of blocks that nobody was seen to allocate: %s. These are double "
+                      "frees, foreign pointers, or blocks from before a fork; they were passed on "
+                      "and are not counted.",
+                      unknown);
+    if (missed)
+        document_text(d, "Blocks handed out again though no free was seen: %s.", missed);
+}
+
+/* How the numbers were obtained. */
+static const char *method_of(const struct heapstory *s)
+{
+    if (s->sampled)
+        return "sampled by bytes";
+    return s->has[STORY_ALLOCATED] ? "exact: every allocation was counted"
+                                   : "as the input's tool counted";
+}
+
 static void heapstory_add_head(struct document *d, const struct heapstory *s, const char *subject)
 {
-    char n[4][UNITS_MAX];
-    const int64_t *v = s->value;
-    double seconds = heapstory_seconds(s, s->end_ns);
-    document_text(
-        d, "Peak %s at %.2f s. %s allocations, %s in %.2f s (%s per second).",
-        units_scaled(n[0], (double)v[STORY_PEAK], UNIT_BYTES), heapstory_seconds(s, s->peak_ns),
-        units_count(n[1], (uint64_t)v[STORY_ALLOCATIONS]),
-        units_scaled(n[2], (double)v[STORY_ALLOCATED], UNIT_BYTES), seconds,
-        units_count(n[3], seconds > 0 ? (uint64_t)((double)v[STORY_ALLOCATIONS] / seconds) : 0));
-    document_text(
-        d, "Never freed: %s in %s blocks. Temporary: %.1f%% of the allocations.",
-        units_scaled(n[0], (double)v[STORY_LEAKED], UNIT_BYTES),
-        units_count(n[1], (uint64_t)(heapstory_left(v) > 0 ? heapstory_left(v) : 0)),
-        v[STORY_ALLOCATIONS] ? 100 * (double)v[STORY_TEMPORARY] / (double)v[STORY_ALLOCATIONS] : 0);
+    char n[UNITS_MAX];
+    add_peak_sentence(d, s);
+    add_flow_sentence(d, s);
+    add_end_sentence(d, s);
+    add_odd_frees(d, s);
     if (s->rss_max)
         document_text(d, "RSS reached %s; the heap is part of it.",
-                      units_scaled(n[0], (double)s->rss_max, UNIT_BYTES));
+                      units_scaled(n, (double)s->rss_max, UNIT_BYTES));
     if (s->sampled)
         document_text(d,
                       "Estimated from %s sampled blocks: a number that rests on n samples is good "
                       "to about 196 / sqrt(n) %% (95 %% interval).",
-                      units_count(n[0], (uint64_t)v[STORY_SAMPLES]));
-    document_text(d, "%s · %s",
-                  s->sampled ? "sampled by bytes" : "exact: every allocation was counted", subject);
+                      units_count(n, (uint64_t)s->value[STORY_SAMPLES]));
+    document_text(d, "%s · %s", method_of(s), subject);
 }
 
 static void add_insights(struct document *d, const struct heapstory *s)
@@ -83,13 +135,21 @@ static const struct document_column place_columns[] = {{"share", .right = true},
                                                        {"blocks", .right = true},
                                                        {"function", .wide = true}};
 
-/* Bytes of one column, with a number of blocks beside it. */
-static void add_places(struct document *d, const struct heapstory_view *v, enum heapstory_value by,
-                       int64_t (*blocks)(const int64_t *value))
+/* Bytes of one column, with a number of blocks beside it where one is known. */
+struct places_section {
+    const char *title;
+    enum heapstory_value by;
+    int64_t (*blocks)(const int64_t *value);
+};
+
+static void add_places(struct document *d, const struct heapstory_view *v,
+                       const struct places_section *section)
 {
     const struct heapstory *s = v->story;
+    enum heapstory_value by = section->by;
     autofree uint32_t *top = mem_calloc(v->top + 1, sizeof *top);
     size_t n = heapstory_top(s, by, top, v->top);
+    document_heading(d, section->title);
     if (!n) {
         document_text(d, "Nothing.");
         return;
@@ -99,8 +159,8 @@ static void add_places(struct document *d, const struct heapstory_view *v, enum 
         const struct heapstory_place *p = &s->places.at[top[i]];
         cell_share(d, p->value[by], s->value[by]);
         cell_bytes(d, p->value[by]);
-        if (blocks)
-            heapstory_cell_count(d, blocks(p->value));
+        if (section->blocks)
+            heapstory_cell_count(d, section->blocks(p->value));
         else
             heapstory_cell(d, "-", 0);
         cell_name(d, s, p);
@@ -153,7 +213,10 @@ static void add_churn(struct document *d, const struct heapstory_view *v)
         heapstory_cell_count(d, p->value[STORY_ALLOCATIONS]);
         cell_bytes(d, p->value[STORY_ALLOCATED]);
         cell_bytes(d, p->value[STORY_ALLOCATED] / p->value[STORY_ALLOCATIONS]);
-        cell_share(d, p->value[STORY_TEMPORARY], p->value[STORY_ALLOCATIONS]);
+        if (s->has[STORY_TEMPORARY])
+            cell_share(d, p->value[STORY_TEMPORARY], p->value[STORY_ALLOCATIONS]);
+        else
+            heapstory_cell(d, "-", 0);
         cell_name(d, s, p);
     }
 }
@@ -194,14 +257,16 @@ static void heapstory_build_document(struct document *d, const struct heapstory_
         document_heading(d, "Over time");
         document_figure(d);
     }
-    document_heading(d, "Live at the peak");
-    add_places(d, v, STORY_PEAK, NULL);
-    document_heading(d, "Never freed");
-    add_places(d, v, STORY_LEAKED, heapstory_left);
-    add_growth(d, v);
-    add_churn(d, v);
-    document_heading(d, "Allocated bytes");
-    add_places(d, v, STORY_ALLOCATED, allocations);
+    if (s->has[STORY_PEAK])
+        add_places(d, v, &(struct places_section){"Live at the peak", STORY_PEAK, NULL});
+    if (s->has[STORY_LEAKED])
+        add_places(d, v, &(struct places_section){"Never freed", STORY_LEAKED, heapstory_left});
+    if (s->timed && s->has[STORY_FREED])
+        add_growth(d, v);
+    if (s->has[STORY_ALLOCATED]) {
+        add_churn(d, v);
+        add_places(d, v, &(struct places_section){"Allocated bytes", STORY_ALLOCATED, allocations});
+    }
     add_classes(d, s->sampled ? "Sizes of sampled blocks" : "Sizes", s->size, UNIT_BYTES);
     add_classes(d, s->sampled ? "Lifetimes of sampled blocks" : "Lifetimes", s->lifetime,
                 UNIT_TIME);

@@ -2,7 +2,10 @@
  * heapstory_json.c - what happened on a heap, for programs. Bytes, blocks and nanoseconds.
  */
 #include "base/json.h"
+#include "model/meta.h"
 #include "view/heapstory.h"
+
+#include <stdlib.h>
 
 static const char *const value_names[STORY_VALUES] = {
     [STORY_ALLOCATIONS] = "allocations",
@@ -13,11 +16,15 @@ static const char *const value_names[STORY_VALUES] = {
     [STORY_SAMPLES] = "samples",
     [STORY_LEAKED] = "leaked",
     [STORY_PEAK] = "peak",
+    [STORY_LEAKED_BLOCKS] = "leaked_blocks",
 };
 
-static void heapstory_put_values(struct json *j, const int64_t *value)
+/* What the input does not know is left out. */
+static void heapstory_put_values(struct json *j, const struct heapstory *s, const int64_t *value)
 {
     for (int v = 0; v < STORY_VALUES; v++) {
+        if (!s->has[v] && v != STORY_SAMPLES)
+            continue;
         json_key(j, value_names[v]);
         json_int(j, value[v]);
     }
@@ -58,7 +65,7 @@ static void put_place(struct json *j, const struct heapstory *s, const struct he
     json_open(j, '{');
     json_key(j, "function");
     json_text(j, heapstory_name(s, p));
-    heapstory_put_values(j, p->value);
+    heapstory_put_values(j, s, p->value);
     json_put_bool(j, "grows", p->grows);
     put_classes(j, "sizes", p->size);
     json_close(j, '}');
@@ -67,7 +74,7 @@ static void put_place(struct json *j, const struct heapstory *s, const struct he
 static void put_places(struct json *j, const struct heapstory *s)
 {
     autofree uint32_t *order = mem_calloc(s->places.n + 1, sizeof *order);
-    size_t n = heapstory_top(s, STORY_ALLOCATED, order, s->places.n);
+    size_t n = heapstory_top(s, heapstory_main_value(s), order, s->places.n);
     json_key(j, "places");
     json_open(j, '[');
     for (size_t i = 0; i < n; i++)
@@ -89,6 +96,13 @@ static void heapstory_put_insights(struct json *j, const struct heapstory *s)
     json_close(j, ']');
 }
 
+static void put_odd_frees(struct json *j, const struct heapstory *s, const char *key,
+                          const char *meta)
+{
+    const char *n = meta_find(&s->profile->meta, meta);
+    json_put_uint(j, key, n ? strtoull(n, NULL, 10) : 0);
+}
+
 void heapstory_print_json(FILE *out, const struct heapstory_view *v)
 {
     const struct heapstory *s = v->story;
@@ -96,9 +110,13 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
     json_open(&j, '{');
     json_put_str(&j, "source", v->subject);
     json_put_bool(&j, "sampled", s->sampled);
-    json_put_number(&j, "seconds", heapstory_seconds(s, s->end_ns));
-    json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
-    heapstory_put_values(&j, s->value);
+    if (s->timed) {
+        json_put_number(&j, "seconds", heapstory_seconds(s, s->end_ns));
+        json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
+    }
+    heapstory_put_values(&j, s, s->value);
+    put_odd_frees(&j, s, "unknown_frees", META_UNKNOWN_FREES);
+    put_odd_frees(&j, s, "missed_frees", META_MISSED_FREES);
     json_put_uint(&j, "rss_max", (uint64_t)s->rss_max);
     heapstory_put_insights(&j, s);
     put_places(&j, s);

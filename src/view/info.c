@@ -6,6 +6,32 @@
 #include "view/caption.h"
 #include "view/facts.h"
 
+/* --- what is counted --- */
+
+enum { INFO_COUNTS = 7 };
+
+struct info_count {
+    const char *words, *key;
+    uint64_t n;
+};
+
+/* Row 0 of most tables stands for "none". */
+static void count_tables(struct info_count *c, const struct profile *p)
+{
+    *c++ = (struct info_count){"rows", "rows", profile_count_rows(p)};
+    *c++ = (struct info_count){"stack nodes", "stack_nodes", p->stacks.nodes.n - 1};
+    *c++ = (struct info_count){"frames", "frames", p->frames.n};
+    *c++ = (struct info_count){"functions", "functions", p->functions.n - 1};
+    *c++ = (struct info_count){"modules", "modules", p->mappings.n - 1};
+    *c++ = (struct info_count){"processes", "processes", p->processes.n - 1};
+    *c++ = (struct info_count){"threads", "threads", p->threads.n - 1};
+}
+
+/* What is said of a stream, in this order. */
+static const char *const facts[] = {FACT_KIND,   FACT_RATE_HZ,   FACT_RATE_ACHIEVED_HZ,
+                                    FACT_LOST,   FACT_THROTTLED, FACT_UNFINISHED,
+                                    FACT_GUESSED};
+
 /* --- for people --- */
 
 static void row(FILE *out, const char *name, const char *text)
@@ -32,11 +58,6 @@ static void print_meta(FILE *out, const struct profile *p)
             row(out, e->key, e->value);
     }
 }
-
-/* What is said of a stream, in this order. */
-static const char *const facts[] = {FACT_KIND,   FACT_RATE_HZ,   FACT_RATE_ACHIEVED_HZ,
-                                    FACT_LOST,   FACT_THROTTLED, FACT_UNFINISHED,
-                                    FACT_GUESSED};
 
 static void print_facts(FILE *out, const struct selection *s)
 {
@@ -103,15 +124,13 @@ static void print_counters(FILE *out, const struct profile *p)
 
 static void print_tables(FILE *out, const struct profile *p)
 {
-    char n[7][UNITS_MAX];
-    fprintf(out,
-            "\ncontents\n"
-            "  rows %s, stack nodes %s, frames %s, functions %s, modules %s, processes %s, "
-            "threads %s\n",
-            units_count(n[0], profile_count_rows(p)), units_count(n[1], p->stacks.nodes.n - 1),
-            units_count(n[2], p->frames.n), units_count(n[3], p->functions.n - 1),
-            units_count(n[4], p->mappings.n - 1), units_count(n[5], p->processes.n - 1),
-            units_count(n[6], p->threads.n - 1));
+    struct info_count counts[INFO_COUNTS];
+    char n[UNITS_MAX];
+    count_tables(counts, p);
+    fputs("\ncontents\n ", out);
+    for (int i = 0; i < INFO_COUNTS; i++)
+        fprintf(out, "%s %s %s", i ? "," : "", counts[i].words, units_count(n, counts[i].n));
+    putc('\n', out);
 }
 
 static void print_quality(FILE *out, const struct selection *s, const struct quality *q)
@@ -131,6 +150,11 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
             units_count(n, q->distinct_stacks), q->mean_depth, q->max_depth);
     fprintf(out, "  frames without a name: %.1f%%; samples without a stack: %.1f%%\n",
             100 * q->unnamed_share, 100 * q->empty_share);
+    if (q->sampled_share < 1)
+        fprintf(out,
+                "  samples stand for %.0f%% of the CPU time: short processes and threads have "
+                "more than is shown\n",
+                100 * q->sampled_share);
     if (q->has_time)
         fprintf(out, "  first to last sample: %s\n",
                 units_scaled(n, (double)(q->last_ns - q->first_ns), UNIT_TIME));
@@ -186,24 +210,21 @@ static void json_known(struct json *j, const char *key, bool known, uint64_t n)
         json_null(j);
 }
 
-static void json_stream(struct json *j, const struct selection *shown, const struct stream *s)
+static void json_stream(struct json *j, const struct selection *shown, int stream)
 {
     const struct profile *p = shown->profile;
+    const struct stream *s = profile_stream(p, stream);
+    struct selection all = selection_all(p, (struct value_ref){stream, 0});
     json_open(j, '{');
     json_key(j, "event");
     json_text(j, profile_str(p, s->event));
-    json_put_str(j, "kind", s->obtained == OBTAINED_UNKNOWN ? NULL : obtained_name(s->obtained));
-    json_known(j, "rate_hz", s->rate_hz > 0, (uint64_t)s->rate_hz);
-    json_known(j, "rate_achieved_hz", s->rate_achieved_hz > 0, (uint64_t)s->rate_achieved_hz);
-    json_known(j, "lost", s->lost_known, s->lost);
-    json_put_uint(j, "throttled", s->throttled);
-    json_known(j, "unfinished", s->unfinished_known, stream_unfinished(s));
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        facts_put(j, &all, facts[i]);
     json_key(j, "unfinished_why");
     json_open(j, '{');
     for (int i = 0; i < s->n_unfinished; i++)
         json_put_uint(j, profile_str(p, s->unfinished[i].why).at, s->unfinished[i].n);
     json_close(j, '}');
-    json_put_uint(j, "guessed", s->guessed);
     json_put_uint(j, "rows", s->rows.n);
     json_put_bool(j, "times", s->rows.time_ns != NULL);
     json_put_bool(j, "durations", s->rows.duration_ns != NULL);
@@ -227,9 +248,34 @@ static void json_streams(struct json *j, const struct selection *shown)
     json_close(j, ']');
     json_key(j, "streams");
     json_open(j, '[');
-    for (size_t i = 0; i < p->streams.n; i++)
-        json_stream(j, shown, p->streams.at[i]);
+    for (int i = 0; i < (int)p->streams.n; i++)
+        json_stream(j, shown, i);
     json_close(j, ']');
+}
+
+static void json_counters(struct json *j, const struct profile *p)
+{
+    json_key(j, "counters");
+    json_open(j, '[');
+    for (size_t i = 0; i < p->counters.n; i++) {
+        const struct counter *c = &p->counters.at[i];
+        json_open(j, '{');
+        json_key(j, "name");
+        json_text(j, profile_str(p, c->name));
+        json_key(j, "unit");
+        json_text(j, profile_str(p, c->unit));
+        json_put_uint(j, "points", c->points.n);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void json_tables(struct json *j, const struct profile *p)
+{
+    struct info_count counts[INFO_COUNTS];
+    count_tables(counts, p);
+    for (int i = 0; i < INFO_COUNTS; i++)
+        json_put_uint(j, counts[i].key, counts[i].n);
 }
 
 static void json_quality(struct json *j, const struct quality *q)
@@ -242,6 +288,7 @@ static void json_quality(struct json *j, const struct quality *q)
     json_put_number(j, "mean_depth", q->mean_depth);
     json_put_number(j, "unnamed_share", q->unnamed_share);
     json_put_number(j, "empty_share", q->empty_share);
+    json_put_number(j, "sampled_share", q->sampled_share);
     json_known(j, "span_ns", q->has_time, q->last_ns - q->first_ns);
     json_close(j, '}');
 }
@@ -258,14 +305,8 @@ void info_print_json(FILE *out, const struct selection *shown)
         json_put_str(&j, p->meta.entries.at[i].key, p->meta.entries.at[i].value);
     json_close(&j, '}');
     json_streams(&j, shown);
-    json_put_uint(&j, "counters", p->counters.n);
-    json_put_uint(&j, "rows", profile_count_rows(p));
-    json_put_uint(&j, "stack_nodes", p->stacks.nodes.n - 1);
-    json_put_uint(&j, "frames", p->frames.n);
-    json_put_uint(&j, "functions", p->functions.n - 1);
-    json_put_uint(&j, "modules", p->mappings.n - 1);
-    json_put_uint(&j, "processes", p->processes.n - 1);
-    json_put_uint(&j, "threads", p->threads.n - 1);
+    json_counters(&j, p);
+    json_tables(&j, p);
     json_quality(&j, &q);
     json_close(&j, '}');
     putc('\n', out);

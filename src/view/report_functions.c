@@ -14,10 +14,15 @@ static void report_functions_cell_count(struct document *d, const struct flat *f
     document_cell(d, text_of(f->count_type >= 0 ? units_count(s, (uint64_t)n) : "-"), 0);
 }
 
+double report_time_ns(const struct report *r, double share)
+{
+    return share * r->time_ns;
+}
+
 void report_cell_time(struct document *d, const struct report *r, double share)
 {
     char s[UNITS_MAX];
-    double ns = share * r->time_ns;
+    double ns = report_time_ns(r, share);
     document_cell(d, text_of(ns > 0 ? units_scaled(s, ns, UNIT_TIME) : ""), 0);
 }
 
@@ -96,6 +101,15 @@ static void cell_beside(struct document *d, const struct report *r, double share
     }
 }
 
+/* Samples of its own, as the share beside the name is; none is no number. */
+static void cell_self_count(struct document *d, const struct flat *f, const struct flat_row *row)
+{
+    if (row->self)
+        report_functions_cell_count(d, f, row->self_count);
+    else
+        document_cell(d, text_of(""), 0);
+}
+
 static void add_function_row(struct document *d, const struct report *r, uint32_t row)
 {
     const struct flat *f = r->functions;
@@ -109,15 +123,17 @@ static void add_function_row(struct document *d, const struct report *r, uint32_
     cell_beside(d, r, self.share, at->self);
     report_cell_share(d, &total);
     cell_beside(d, r, total.share, at->total);
-    report_functions_cell_count(d, f, at->self ? at->self_count : at->total_count);
+    cell_self_count(d, f, at);
     document_cell(d, flat_name(f, row), 0);
     cell_module(d, r, row);
 }
 
-static bool is_few(const struct flat *f, uint32_t row)
+/* Of what the row's place in the table rests on. */
+static bool is_few(const struct flat *f, uint32_t row, enum flat_what what)
 {
     const struct flat_row *at = &f->rows.at[row];
-    return f->count_type >= 0 && (at->self ? at->self_count : at->total_count) < FEW_FOR_ORDER;
+    int64_t count = what == FLAT_SELF ? at->self_count : at->total_count;
+    return f->count_type >= 0 && count < FEW_FOR_ORDER;
 }
 
 static void tell_few(struct document *d, size_t few)
@@ -130,14 +146,6 @@ static void tell_few(struct document *d, size_t few)
                       "%zu rows have fewer than %d samples each; don't read anything into their "
                       "order.",
                       few, FEW_FOR_ORDER);
-}
-
-/* On nearly all stacks and doing nothing itself: main and what is around it. */
-static bool is_frame_work(const struct flat *f, uint32_t row)
-{
-    const struct flat_row *r = &f->rows.at[row];
-    double whole = (double)f->whole;
-    return (double)r->total >= 0.98 * whole && (double)r->self < 0.01 * whole;
 }
 
 /* Rows of the table: by self, then what is there for its total alone. */
@@ -169,7 +177,7 @@ static struct function_list list_functions(const struct report *r)
         const struct flat_row *row = &f->rows.at[by_total[i]];
         if ((double)row->total < LEAST_TOTAL * (double)f->whole || is_listed(&l, by_total[i]))
             continue;
-        if (is_frame_work(f, by_total[i]))
+        if (flat_is_passed_through(f, by_total[i]))
             l.n_hidden++;
         else if (l.n < 2 * top)
             l.rows[l.n++] = by_total[i];
@@ -177,22 +185,33 @@ static struct function_list list_functions(const struct report *r)
     return l;
 }
 
+/* How much of the time the hottest few functions hold together. */
+struct concentration {
+    size_t n, of; /* of those that were seen running */
+    struct flat_share self;
+};
+
+static struct concentration concentration_of(const struct flat *f)
+{
+    uint32_t rows[5];
+    struct concentration c = {.n = flat_top(f, FLAT_SELF, 5, rows)};
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (size_t i = 0; i < f->rows.n; i++)
+        c.of += f->rows.at[i].self > 0;
+    for (size_t i = 0; i < c.n; i++)
+        in_set[rows[i]] = true;
+    c.self = flat_share_of_set(f, in_set, FLAT_SELF);
+    return c;
+}
+
 /* "The top 5 of 149 functions account for 48.4%." */
 static void add_concentration(struct document *d, const struct flat *f)
 {
-    uint32_t rows[5];
-    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
-    size_t n = flat_top(f, FLAT_SELF, 5, rows), some = 0;
-    for (size_t i = 0; i < f->rows.n; i++)
-        some += f->rows.at[i].self > 0;
-    if (n < 2)
-        return;
-    for (size_t i = 0; i < n; i++)
-        in_set[rows[i]] = true;
-    struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
+    struct concentration c = concentration_of(f);
     autobuf struct buf b = {0};
-    insight_share(&b, &s);
-    document_text(d, "The top %zu of %zu functions account for %s.", n, some, buf_cstr(&b));
+    insight_share(&b, &c.self);
+    if (c.n >= 2)
+        document_text(d, "The top %zu of %zu functions account for %s.", c.n, c.of, buf_cstr(&b));
 }
 
 void report_add_functions(struct document *d, const struct report *r)
@@ -204,7 +223,7 @@ void report_add_functions(struct document *d, const struct report *r)
     begin_functions(d, r);
     for (size_t i = 0; i < l.n; i++) {
         add_function_row(d, r, l.rows[i]);
-        few += is_few(r->functions, l.rows[i]);
+        few += is_few(r->functions, l.rows[i], i < l.n_by_self ? FLAT_SELF : FLAT_TOTAL);
     }
     if (more == 1)
         document_text(d, "Sorted by self time. The last row is here for its total time.");
@@ -217,6 +236,26 @@ void report_add_functions(struct document *d, const struct report *r)
     else if (l.n_hidden)
         document_text(d, "%zu pass-through functions (on nearly every stack, ~0 self) are hidden.",
                       l.n_hidden);
+    free(l.rows);
+}
+
+/* What the table above says beyond the list by self time. */
+void report_put_functions(struct json *j, const struct report *r)
+{
+    struct function_list l = list_functions(r);
+    struct concentration c = concentration_of(r->functions);
+    json_key(j, "top");
+    json_open(j, '{');
+    json_put_uint(j, "functions", c.n);
+    json_put_uint(j, "of", c.of);
+    report_put_share(j, "self", &c.self);
+    json_close(j, '}');
+    json_key(j, "shown_for_total");
+    json_open(j, '[');
+    for (size_t i = l.n_by_self; i < l.n; i++)
+        report_put_row(j, r, r->functions, l.rows[i]);
+    json_close(j, ']');
+    json_put_uint(j, "pass_through_hidden", l.n_hidden);
     free(l.rows);
 }
 
@@ -258,5 +297,6 @@ void report_add_by(struct document *d, const struct report *r, const struct flat
     for (size_t i = 0; i < f->rows.n; i++)
         all += f->rows.at[i].self > 0;
     if (all > n)
-        document_text(d, "%zu more are not shown.", all - n);
+        document_text(d, all - n == 1 ? "%zu more is not shown." : "%zu more are not shown.",
+                      all - n);
 }

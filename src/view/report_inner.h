@@ -15,17 +15,47 @@ void report_cell_time(struct document *d, const struct report *r, double share);
 /* Functions with self and total. */
 void report_add_functions(struct document *d, const struct report *r);
 
+void report_put_functions(struct json *j, const struct report *r);
+
 /* The same over several recordings. */
 void report_add_runs(struct document *d, const struct report *r);
 void report_put_runs(struct json *j, const struct report *r);
 
 void report_put_share(struct json *j, const char *key, const struct flat_share *s);
+void report_put_row(struct json *j, const struct report *r, const struct flat *f, uint32_t row);
+
+/* The time that a share stands for; 0 where that is not known. */
+double report_time_ns(const struct report *r, double share);
+
+/* What a node of `paths` holds of the whole, by the value that is shown. */
+double report_part_of_path(const struct report *r, int64_t value);
 
 /* Modules, threads or lines that were seen running. */
 void report_add_by(struct document *d, const struct report *r, const struct flat *f, size_t top);
 
 /* The hot paths as a pruned tree. */
 void report_add_paths(struct document *d, const struct report *r);
+
+/*
+ * Who calls the function that was asked for, or what it calls: the rows that are shown, largest
+ * first. FLAT_NOBODY is what has no row: called by nothing, or spent in itself.
+ */
+struct report_calls {
+    const char *title, *key, *rest_name;
+    int64_t *values; /* by row of functions */
+    uint32_t *of_stack;
+    int64_t rest, whole; /* with no row; all */
+    uint32_t *rows;
+    size_t n;
+};
+
+void report_calls_build(struct report_calls *callers, struct report_calls *callees,
+                        const struct report *r);
+void report_calls_done(struct report_calls *callers, struct report_calls *callees);
+struct text report_call_name(const struct report *r, const struct report_calls *c, uint32_t row);
+
+/* Of all that is called by it, or calls it. */
+double report_call_part(const struct report_calls *c, uint32_t row);
 
 /* The function that was asked for, its callers and callees. */
 void report_add_function(struct document *d, const struct report *r);

@@ -49,7 +49,13 @@ static void put_modules(struct json *j, const struct flat *f, uint32_t row)
     json_close(j, ']');
 }
 
-static void put_row(struct json *j, const struct flat *f, uint32_t i)
+static void put_time(struct json *j, const struct report *r, const char *key, double share)
+{
+    if (r->time_ns > 0)
+        json_put_number(j, key, report_time_ns(r, share));
+}
+
+void report_put_row(struct json *j, const struct report *r, const struct flat *f, uint32_t i)
 {
     const struct flat_row *row = &f->rows.at[i];
     struct flat_share self = flat_share_of_row(f, i, FLAT_SELF);
@@ -65,20 +71,23 @@ static void put_row(struct json *j, const struct flat *f, uint32_t i)
     json_bool(j, row->kernel);
     report_put_share(j, "self", &self);
     put_amount(j, f, "self", row->self, row->self_count);
+    put_time(j, r, "self_time_ns", self.share);
     report_put_share(j, "total", &total);
     put_amount(j, f, "total", row->total, row->total_count);
+    put_time(j, r, "total_time_ns", total.share);
     json_close(j, '}');
 }
 
-static void put_list(struct json *j, const char *key, const struct flat *f, enum flat_what what,
-                     size_t top)
+static void put_list(struct json *j, const struct report *r, const char *key, const struct flat *f,
+                     enum flat_what what)
 {
+    size_t top = r->opts.top;
     autofree uint32_t *rows = mem_calloc(top + 1, sizeof *rows);
     size_t n = flat_top(f, what, top, rows);
     json_key(j, key);
     json_open(j, '[');
     for (size_t i = 0; i < n; i++)
-        put_row(j, f, rows[i]);
+        report_put_row(j, r, f, rows[i]);
     json_close(j, ']');
 }
 
@@ -101,23 +110,13 @@ static void report_json_put_insights(struct json *j, const struct insights *s)
     json_close(j, ']');
 }
 
-/* How many children each node of T has. */
-static uint32_t *count_children(const struct calltree *t)
-{
-    uint32_t *n = mem_calloc(t->n, sizeof *n);
-    for (size_t i = 1; i < t->n; i++)
-        n[t->parent[i]]++;
-    return n;
-}
-
 /*
- * The share of a path takes a pass over all stacks. What only passes through to a single callee has
- * the share of that callee, so a deep stack is not as many passes as it has frames.
+ * The share of a path takes a pass over all stacks. A callee that takes all of its caller's time
+ * has the caller's share, so a deep stack is not as many passes as it has frames.
  */
 static void put_paths(struct json *j, const struct report *r)
 {
     const struct calltree *t = r->paths;
-    autofree uint32_t *children = count_children(t);
     autofree struct flat_share *shares = mem_calloc(t->n, sizeof *shares);
     json_key(j, "paths"); /* parent: index in this list, -1 = none */
     json_open(j, '[');
@@ -128,32 +127,36 @@ static void put_paths(struct json *j, const struct report *r)
         json_key(j, "name");
         json_text(j, labels_text(&t->labels, t->label[i]));
         uint32_t above = t->parent[i];
-        bool same = above && children[above] == 1 && t->self[above] == 0;
+        bool same = above && t->total[above] == t->total[i];
         shares[i] = same ? shares[above] : report_share_of_path(r, (uint32_t)i);
         report_put_share(j, "total", &shares[i]);
-        json_key(j, "self");
-        json_double(j, t->total[0] ? (double)t->self[i] / (double)t->total[0] : 0);
+        json_put_number(j, "part", report_part_of_path(r, t->total[i]));
+        put_time(j, r, "time_ns", report_part_of_path(r, t->total[i]));
+        json_put_number(j, "self", report_part_of_path(r, t->self[i]));
         json_close(j, '}');
     }
     json_close(j, ']');
 }
 
-static void put_calls(struct json *j, const struct report *r, const char *key,
-                      const int64_t *values, const uint32_t *of_stack)
+static void put_call(struct json *j, const struct report *r, const struct report_calls *c,
+                     uint32_t row)
 {
-    const struct flat *f = r->functions;
-    size_t n;
-    autofree uint32_t *rows = report_rank(f, values, &n);
-    json_key(j, key);
+    struct flat_share s = flat_share_of_calls(r->functions, c->of_stack, row);
+    json_open(j, '{');
+    json_key(j, "name");
+    json_text(j, report_call_name(r, c, row));
+    report_put_share(j, "total", &s);
+    json_put_number(j, "part", report_call_part(c, row));
+    put_time(j, r, "time_ns", s.share);
+    json_close(j, '}');
+}
+
+static void put_calls(struct json *j, const struct report *r, const struct report_calls *c)
+{
+    json_key(j, c->key);
     json_open(j, '[');
-    for (size_t i = 0; i < n && i < r->opts.top; i++) {
-        struct flat_share s = flat_share_of_calls(f, of_stack, rows[i]);
-        json_open(j, '{');
-        json_key(j, "name");
-        json_text(j, flat_name(f, rows[i]));
-        report_put_share(j, "total", &s);
-        json_close(j, '}');
-    }
+    for (size_t i = 0; i < c->n; i++)
+        put_call(j, r, c, c->rows[i]);
     json_close(j, ']');
 }
 
@@ -165,17 +168,18 @@ static void put_function(struct json *j, const struct report *r)
         row++;
     struct flat_share self = flat_share_of_set(f, r->of_callers, FLAT_SELF);
     struct flat_share total = flat_share_of_set(f, r->of_callers, FLAT_TOTAL);
-    struct flat_calls c = flat_calls_of_set(f, r->of_callers);
+    struct report_calls callers, callees;
+    report_calls_build(&callers, &callees, r);
     json_key(j, "function");
     json_open(j, '{');
     json_key(j, "name");
     json_text(j, flat_name(f, row));
     report_put_share(j, "self", &self);
     report_put_share(j, "total", &total);
-    put_calls(j, r, "callers", c.callers, c.caller_of);
-    put_calls(j, r, "callees", c.callees, c.callee_of);
+    put_calls(j, r, &callers);
+    put_calls(j, r, &callees);
     json_close(j, '}');
-    flat_calls_done(&c);
+    report_calls_done(&callers, &callees);
 }
 
 /* How the stream that is shown was obtained; null where that is not known. */
@@ -225,10 +229,11 @@ static void put_whole(struct json *j, const struct report *r)
     if (r->runs)
         report_put_runs(j, r);
     report_json_put_insights(j, &r->insights);
-    put_list(j, "by_self", r->functions, FLAT_SELF, r->opts.top);
-    put_list(j, "by_total", r->functions, FLAT_TOTAL, r->opts.top);
-    put_list(j, "modules", r->modules, FLAT_SELF, r->opts.top);
-    put_list(j, "threads", r->threads, FLAT_SELF, r->opts.top);
+    report_put_functions(j, r);
+    put_list(j, r, "by_self", r->functions, FLAT_SELF);
+    put_list(j, r, "by_total", r->functions, FLAT_TOTAL);
+    put_list(j, r, "modules", r->modules, FLAT_SELF);
+    put_list(j, r, "threads", r->threads, FLAT_SELF);
     put_paths(j, r);
     report_put_misses(j, r);
 }
@@ -242,7 +247,7 @@ void report_print_json(FILE *out, const struct report *r)
     if (r->of_callers)
         put_function(&j, r);
     if (r->by)
-        put_list(&j, keys[r->opts.by], r->by, FLAT_SELF, r->opts.top);
+        put_list(&j, r, keys[r->opts.by], r->by, FLAT_SELF);
     if (r->paths)
         put_whole(&j, r);
     json_close(&j, '}');

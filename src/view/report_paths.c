@@ -12,6 +12,12 @@ static void cell_part(struct document *d, int64_t part, int64_t whole)
 
 /* --- hot paths --- */
 
+double report_part_of_path(const struct report *r, int64_t value)
+{
+    int64_t whole = r->paths->total[0];
+    return whole > 0 ? (double)value / (double)whole : 0;
+}
+
 static const struct document_column columns_paths[] = {{"total", .right = true},
                                                        {"", .right = true},
                                                        {"time", .right = true},
@@ -52,8 +58,7 @@ static void add_path_row(struct document *d, const struct paths *p, uint32_t nod
     }
     document_cell(d, buf_text(&b), 0);
     b.n = 0;
-    report_cell_time(d, p->report,
-                     t->total[0] > 0 ? (double)t->total[node] / (double)t->total[0] : 0);
+    report_cell_time(d, p->report, report_part_of_path(p->report, t->total[node]));
     cell_part(d, t->self[node], t->total[0]);
     add_indent(&b, indent, !first);
     buf_add(&b, name.at, name.n);
@@ -142,47 +147,86 @@ void report_add_paths(struct document *d, const struct report *r)
 
 /* --- one function --- */
 
-/* Who calls the function, or what it calls: sums by row, and for each stack whose it is. */
-struct calls {
-    const char *title, *rest_name;
-    const int64_t *values;
-    const uint32_t *of_stack;
-    int64_t rest; /* with no row: called by nothing, or spent in itself */
-};
-
-static void add_call(struct document *d, const struct report *r, const struct calls *c,
-                     int64_t whole, uint32_t row)
+struct text report_call_name(const struct report *r, const struct report_calls *c, uint32_t row)
 {
-    const struct flat *f = r->functions;
-    bool nobody = row == FLAT_NOBODY;
-    struct flat_share s = flat_share_of_calls(f, c->of_stack, row);
-    cell_part(d, nobody ? c->rest : c->values[row], whole);
-    report_cell_share(d, &s);
-    report_cell_time(d, r, s.share);
-    document_cell(d, nobody ? text_of(c->rest_name) : flat_name(f, row), 0);
+    return row == FLAT_NOBODY ? text_of(c->rest_name) : flat_name(r->functions, row);
 }
 
-static void add_calls(struct document *d, const struct report *r, const struct calls *c)
+static int64_t call_value(const struct report_calls *c, uint32_t row)
+{
+    return row == FLAT_NOBODY ? c->rest : c->values[row];
+}
+
+double report_call_part(const struct report_calls *c, uint32_t row)
+{
+    return c->whole > 0 ? (double)call_value(c, row) / (double)c->whole : 0;
+}
+
+/* The rest has its place among the rows, before those that are no larger. */
+static void rank_calls(struct report_calls *c, const struct report *r)
+{
+    size_t n;
+    autofree uint32_t *rows = report_rank(r->functions, c->values, &n);
+    bool rest = c->rest > 0;
+    c->rows = mem_calloc(n + 1, sizeof *c->rows);
+    c->whole = c->rest;
+    for (size_t i = 0; i < n; i++) {
+        c->whole += c->values[rows[i]];
+        if (rest && c->rest >= c->values[rows[i]]) {
+            c->rows[c->n++] = FLAT_NOBODY;
+            rest = false;
+        }
+        c->rows[c->n++] = rows[i];
+    }
+    if (rest)
+        c->rows[c->n++] = FLAT_NOBODY;
+    c->n = c->n < r->opts.top ? c->n : r->opts.top;
+}
+
+void report_calls_build(struct report_calls *callers, struct report_calls *callees,
+                        const struct report *r)
+{
+    struct flat_calls c = flat_calls_of_set(r->functions, r->of_callers);
+    *callers = (struct report_calls){.title = "Called by",
+                                     .key = "callers",
+                                     .rest_name = "(none: first on its stack)",
+                                     .values = c.callers,
+                                     .of_stack = c.caller_of,
+                                     .rest = c.from_nothing};
+    *callees = (struct report_calls){.title = "Calls",
+                                     .key = "callees",
+                                     .rest_name = "(itself)",
+                                     .values = c.callees,
+                                     .of_stack = c.callee_of,
+                                     .rest = c.self};
+    rank_calls(callers, r);
+    rank_calls(callees, r);
+}
+
+void report_calls_done(struct report_calls *callers, struct report_calls *callees)
+{
+    flat_calls_done(&(struct flat_calls){.callers = callers->values,
+                                         .callees = callees->values,
+                                         .caller_of = callers->of_stack,
+                                         .callee_of = callees->of_stack});
+    free(callers->rows);
+    free(callees->rows);
+}
+
+static void add_calls(struct document *d, const struct report *r, const struct report_calls *c)
 {
     static const struct document_column columns[] = {{"of it", .right = true},
                                                      {"of all", .right = true},
                                                      {"time", .right = true},
                                                      {"name", .wide = true}};
-    size_t n;
-    autofree uint32_t *rows = report_rank(r->functions, c->values, &n);
-    int64_t whole = c->rest;
-    for (size_t i = 0; i < n; i++)
-        whole += c->values[rows[i]];
     document_heading(d, c->title);
     document_table(d, columns, 4);
-    bool rest = c->rest > 0;
-    for (size_t i = 0; i < r->opts.top && (rest || i < n); i++) {
-        if (rest && (i == n || c->rest >= c->values[rows[i]])) {
-            add_call(d, r, c, whole, FLAT_NOBODY);
-            rest = false;
-        }
-        if (i < n)
-            add_call(d, r, c, whole, rows[i]);
+    for (size_t i = 0; i < c->n; i++) {
+        struct flat_share s = flat_share_of_calls(r->functions, c->of_stack, c->rows[i]);
+        cell_part(d, call_value(c, c->rows[i]), c->whole);
+        report_cell_share(d, &s);
+        report_cell_time(d, r, s.share);
+        document_cell(d, report_call_name(r, c, c->rows[i]), 0);
     }
     document_drop_empty(d);
 }
@@ -200,12 +244,11 @@ void report_add_function(struct document *d, const struct report *r)
     insight_share(&t, &total);
     document_heading(d, flat_name(f, row).at);
     document_text(d, "Self %s, total %s.", buf_cstr(&s), buf_cstr(&t));
-    struct flat_calls c = flat_calls_of_set(f, r->of_callers);
-    add_calls(d, r,
-              &(struct calls){"Called by", "(none: first on its stack)", c.callers, c.caller_of,
-                              c.from_nothing});
-    add_calls(d, r, &(struct calls){"Calls", "(itself)", c.callees, c.callee_of, c.self});
-    flat_calls_done(&c);
+    struct report_calls callers, callees;
+    report_calls_build(&callers, &callees, r);
+    add_calls(d, r, &callers);
+    add_calls(d, r, &callees);
+    report_calls_done(&callers, &callees);
     document_text(
         d, "For recursive calls, callers are taken from the outermost frame and callees from "
            "the innermost.");

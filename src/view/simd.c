@@ -68,6 +68,8 @@ static void print_totals(FILE *out, const struct simd_view *v)
                     simd_view_share((double)m->isa[i], (double)m->n));
             comma = ",";
         }
+    if (m->machine == SIMD_X86 && m->needs & 1u << X86_HAS_FMA)
+        fputs(" (FMA counts as AVX2)", out);
     fputs("\nfloating  ", out);
     bool x86 = m->machine == SIMD_X86;
     fprintf(out, "%s scalar%s and ", units_count(n, m->kind[X86_SCALAR_FP]),

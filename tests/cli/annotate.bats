@@ -39,6 +39,7 @@ SOURCE
     exits 0
     [[ $output =~ "Hottest: block "[0-9]+" at "[0-9a-f]+", "[0-9.]+"% of the function in "[0-9]+" instructions, a loop" ]]
     [[ $output =~ [0-9.]+%\ ±[0-9.]+\ i\ +3\ +return ]] || [[ $output =~ [0-9.]+%\ ±[0-9.]+\ .\ +9\ +while ]]
+    [[ $output == *"inlined functions included"*"'i' marks inlined code."* ]]
     [[ $output =~ mulsd\ xmm[0-9].*scalar\ +i.*grow: ]]
     # The first block listed is the hottest, and holds nearly all.
     [ "$(grep -m1 '^block' <<<"$output" | grep -c 'a loop, 9[0-9]\|a loop, 100')" = 1 ]
@@ -56,6 +57,14 @@ SOURCE
     kelvin annotate app.kelvin churn --all
     [ "$(grep -c '^block' <<<"$output")" -gt "$shown" ]
     [[ $output != *"left out"* ]]
+}
+
+@test "where nothing is known to be inlined, nothing is said of it" {
+    strip -g app
+    "$KELVIN" record -q --min-samples 0 --allow-partial -o plain.kelvin -- ./app >/dev/null
+    kelvin annotate plain.kelvin churn
+    exits 0
+    [[ $output == *"% of the profile; "* && $output != *inlined* ]] || fail "$output"
 }
 
 @test "a line that only calls has its total, the call its target's name" {

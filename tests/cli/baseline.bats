@@ -84,6 +84,98 @@ measure_main() { # [COMMAND]
     [[ $stderr == *"'fast' was not saved: its gate is broken"* ]]
 }
 
+# ./app, which does so much work; what it reads changes nothing.
+build_app() { # WORK
+    cat >app.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+    volatile unsigned long x = 0;
+    for (unsigned long i = 0; i < WORK * 1000ul; i++)
+        x += i;
+    return 0;
+}
+END
+    gcc -O1 -DWORK="$1" app.c -o app
+}
+
+@test "a baseline keeps the program, and both take turns whenever that is still there" {
+    build_app 3000
+    echo one >input
+    kelvin bench -q --runs 12 --measure cpu --save main './app input'
+    exits 0
+    [ -x .kelvin/programs/main/program/app ]
+    # In this program nothing changed, whatever else runs now: the same within a gate.
+    kelvin bench -q --runs 20 --measure cpu --against main --max-regression 100% './app input' --format json
+    exits 0
+    [[ $stderr == *"note: ran in turns with the program that 'main' has kept"* ]] || fail "$stderr"
+    [[ $output == *'"design":"side by side"'* ]] || fail "$output"
+    build_app 30000
+    kelvin bench -q --runs 20 --measure cpu --against main --max-regression 100% --name it './app input'
+    exits 3
+    [[ $stderr == *"'it' uses "*" more CPU time than in the baseline"*"more than the 100%"* ]] || fail "$stderr"
+    # Elsewhere in the project it is the same program.
+    mkdir out
+    mv app out
+    kelvin bench -q --runs 20 --measure cpu --against main --max-regression 100% './out/app input'
+    exits 3
+    [[ $stderr == *"in turns"* ]] || fail "$stderr"
+    kelvin bench -q --runs 12 --measure cpu --against main './out/app other'
+    [[ $stderr == *"not side by side: the baseline ran with other arguments"* ]] || fail "$stderr"
+    kelvin bench --delete main
+    [ ! -e .kelvin/programs/main ]
+}
+
+@test "where the program is not all that changed, or is not kept, the figures are compared, and that is said" {
+    build_app 10
+    echo one >input
+    kelvin bench -q --runs 6 --save main './app input'
+    echo two >input
+    kelvin bench -q --runs 6 --against main './app input'
+    exits 0
+    [[ $stderr == *"compared with the figures of 'main', not side by side: the program is still the same, and the files that it is given changed"* ]] || fail "$stderr"
+    echo broken >>.kelvin/programs/main/program/app
+    kelvin bench -q --runs 6 --against main './app input'
+    [[ $stderr == *"not side by side: the program that the baseline has kept is not there any more"* ]] || fail "$stderr"
+    printf '#!/bin/sh\nexec ./app "$@"\n' >script
+    chmod +x script
+    local command
+    for command in './script' 'ls'; do
+        kelvin bench -q --runs 6 --save other "$command"
+        [ ! -e .kelvin/programs/other ]
+        kelvin bench -q --runs 6 --against other "$command"
+        exits 0
+        [[ $stderr == *"not side by side: the baseline has not kept its program"* ]] || fail "$stderr"
+    done
+    kelvin bench -q --runs 6 --against main --shell --force './app input'
+    [[ $stderr == *"not side by side: the command is handed to a shell"* ]] || fail "$stderr"
+}
+
+@test "benchmarks of a kept program keep their names, in gates and in what is saved" {
+    cat >bench.c <<'END'
+#include <kelvin_bench.h>
+static void spin(size_t n) { for (size_t i = 0; i < n; i++) __asm__ volatile("" : "+r"(i)); }
+BENCH(first) { BENCH_LOOP { spin(WORK); } }
+BENCH(second) { BENCH_LOOP { spin(1000); } }
+BENCH_MAIN
+END
+    local cc=gcc flags=
+    [ -z "${KELVIN_SANITIZED:-}" ] || cc=clang flags=-fsanitize=address,undefined
+    build_bench() { # shellcheck disable=SC2086
+        "$cc" -O2 $flags -DWORK="$1" -I"$ROOT/include" bench.c "${KELVIN%/*}/libkelvin_bench.a" -lm -pthread -o bench
+    }
+    build_bench 1000
+    kelvin bench -q --quick --runs 8 --measure cpu --save main ./bench
+    build_bench 8000
+    kelvin bench -q --quick --runs 16 --measure cpu --against main --save now --max-regression first=100% \
+        --max-regression second=100% ./bench --format json
+    exits 3
+    [[ $stderr == *"in turns"*"'first' uses "*"more CPU time than in the baseline"* ]] || fail "$stderr"
+    [[ $stderr != *"'second' uses"* ]] || fail "$stderr"
+    kelvin bench --export now now.json
+    [ "$(python3 -c 'import json; print([s["name"] for s in json.load(open("now.json"))["series"]])')" = "['first', 'second']" ]
+}
+
 @test "a gate against a baseline that cannot be decided exits 4" {
     measure_main
     kelvin bench -q --runs 3 --name it --against main --max-regression 10% true

@@ -105,7 +105,7 @@ json() { # PATH, as Python would write it after the document
     [ "$(tr -d '\n' <log)" = sprprprprc ] || fail "$(tr -d '\n' <log)"
     bench --prepare false true
     exits 1
-    says "--prepare 'false' ended with exit code 1"
+    says "the prepare command 'false' ended with exit code 1"
 }
 
 @test "environment, folder and input are as asked" {
@@ -165,7 +165,7 @@ END
 @test "a run that never ends is ended, with all that it started" {
     bench --timeout 0.3 --warmup 0 'sh -c "sleep 987 & echo $! >pid; wait"'
     exits 1
-    says "did not end in the time that --timeout gives it"
+    says "did not end in the time it was given; --timeout gives more"
     is_gone "$(cat pid)"
 }
 
@@ -296,7 +296,7 @@ END
 @test "parameters and names that make no sense are refused" {
     bench --list n= 'echo {n}'
     exits 1
-    complains "--list n: no values"
+    complains "parameter 'n': no values"
     bench --list n=1,,2 'echo {n}'
     complains "a value is empty"
     bench --range n=3..1 'echo {n}'
@@ -353,7 +353,50 @@ END
     says "'b: x' uses "
 }
 
-@test "a busy machine is said before the numbers" {
+@test "runs that fall into two groups are called that" {
+    program modes <<'END'
+n=$(($(cat count 2>/dev/null || echo 0) + 1))
+echo $n >count
+[ $((n % 3)) -eq 0 ] && ns=190 || ns=120
+say "{\"name\":\"two\",\"ns\":$ns.$((n % 7))}"
+say "{\"name\":\"one\",\"ns\":120.$((n % 7))}"
+END
+    bench --runs 30 ./modes
+    exits 0
+    [[ $(tr -s '\n ' ' ' <<<"$output") == *"Careful: the runs of two fall into two groups, 67% at about 120."*" ns and 33% at about 190."* ]] || fail "$output"
+    has_not "runs of one"
+    bench --runs 12 ./modes
+    has_not "two groups"
+}
+
+@test "slower with the same number of instructions is called that" {
+    command -v valgrind >/dev/null || "$KELVIN" bench -q --count instructions --runs 1 true || skip "nothing counts instructions here"
+    cat >walk.c <<'END'
+#include <stdlib.h>
+enum { N = 1 << 18 }; /* a ring of all elements, one after another or all over the place */
+int main(int argc, char **argv)
+{
+    unsigned *next = malloc(N * sizeof *next), at = 0, steps = N * (argc > 2 ? atoi(argv[2]) : 1);
+    unsigned long step = strtoul(argv[1], NULL, 10);
+    for (unsigned i = 0; i < N; i++)
+        next[i] = (unsigned)((i * 4096ul * step + i + 1) % N);
+    for (unsigned i = 0; i < steps; i++)
+        at = next[at];
+    return at == N;
+}
+END
+    gcc -O1 walk.c -o walk
+    bench --name near --name far './walk 0 3' './walk 9 3'
+    exits 0
+    has "slower"
+    [[ $(tr -s '\n ' ' ' <<<"$output") == *"'far' is "*"slower than 'near'"*"; with the same number of instructions."* ]] || fail "$output"
+    [[ $(tr -s '\n ' ' ' <<<"$output") == *"where code and data lie in memory, or waiting, may be the cause, not more work"* ]] || fail "$output"
+    bench --name less --name more './walk 0 3' './walk 0 30'
+    has "slower"
+    has_not "same number of instructions"
+}
+
+@test "a busy machine is said" {
     unshare -rm true 2>/dev/null || skip "needs a mount namespace"
     echo "9999.50 1 1 1/1 1" >busy
     echo "0.00 0 0 1/1 1" >idle
@@ -362,11 +405,12 @@ END
         run --separate-stderr unshare -rm sh -c 'mount --bind "$1" /proc/loadavg && exec "$2" bench -q --runs 3 "sleep 0.001"' \
             - "$load" "$KELVIN"
         exits 0
-        [ "$load" = idle ] || says "load was 9999.5 on "
-        [ "$load" = busy ] || [[ $stderr != *"load was"* ]] || fail "$stderr"
+        [ "$load" = idle ] || has "Careful: load was 9999.5 on "
+        [ "$load" = busy ] || has_not "load was"
     done
     run --separate-stderr unshare -rm sh -c 'mount --bind busy /proc/loadavg && exec "$1" bench -q --runs 3 -o page.html true' - "$KELVIN"
     exits 0
+    says "note: load was 9999.5 on "
     grep -q "load was 9999.5" page.html || fail "the page does not say it"
 }
 

@@ -24,22 +24,22 @@ setup() {
     profile 1000 hot 6 warm 3 cold 1 >app.txt
 }
 
-@test "rules that hold: exit 0 and a line each" {
+@test "rules that pass: exit 0 and a line each" {
     printf '# as designed\nsamples >= 200\ntotal main >= 99%%\nself hot 50..60%% tolerance 5\npresent cold\nabsent malloc\n' >perf.rules
     kelvin check app.txt perf.rules
     exits 0
     [ -z "$stderr" ]
-    has "Check of app.txt by perf.rules: holds"
-    [[ $output =~ holds\ +4\ +self\ hot\ 50..60%\ tolerance\ 5\ +60.0%\ ±[0-9] ]] || fail "$output"
-    has "5 hold, 0 fail, 0 inconclusive."
+    has "Check of app.txt by perf.rules: passed"
+    [[ $output =~ passed\ +4\ +self\ hot\ 50..60%\ tolerance\ 5\ +60.0%\ ±[0-9] ]] || fail "$output"
+    has "5 passed, 0 failed, 0 inconclusive."
 }
 
 @test "a rule that fails: exit 3, with its evidence, even when others are inconclusive" {
     printf 'self cold <= 5%%\nself cold <= 10%%\nlost <= 1%%\n' >perf.rules
     kelvin check app.txt perf.rules
     exits 3
-    has "FAILS"
-    has "line 1 fails: self cold <= 5%"
+    has "FAILED"
+    has "line 1 failed: self cold <= 5%"
     has "is outside the expected range, at most 5%"
     has "line 2 is inconclusive"
     has "does not say how many samples were lost"
@@ -113,13 +113,29 @@ setup() {
     printf 'diff self cold <= +50%%\ndiff self cold <= +20 points\ndiff total main -1..+1%%\n' >diff.rules
     kelvin check after.txt diff.rules --against before.txt
     exits 3
-    has "line 1 fails"
-    has "10.0% before, 20.0% now"
-    has "2 hold, 1 fails"
-    has "one run a side"
+    has "line 1 failed"
+    has "400 ms (10.0%) before, 800 ms (20.0%) now"
+    has "2 passed, 1 failed"
+    has "one run per side"
     kelvin check after.txt diff.rules
     exits 1
     [ "$(grep -c -- '--against' <<<"$stderr")" -eq 3 ] || fail "$stderr"
+}
+
+@test "the same share of a run that takes twice as long is twice the cost, and fails" {
+    profile 4000 hot 6 warm 3 cold 1 >before.txt
+    profile 8000 hot 6 warm 3 cold 1 >after.txt
+    echo 'diff self hot <= +10%' >diff.rules
+    kelvin check after.txt diff.rules --against before.txt
+    exits 3
+    has "2.4 s (60.0%) before, 4.8 s (60.0%) now"
+    # What two runs of one program may differ by decides nothing.
+    profile 4600 hot 6 warm 3 cold 1 >after.txt
+    kelvin check after.txt diff.rules --against before.txt
+    exits 4
+    echo 'diff self hot <= +30%' >diff.rules
+    kelvin check after.txt diff.rules --against before.txt
+    exits 0
 }
 
 @test "unlike profiles are refused, and with --force said to be unlike" {
@@ -146,9 +162,9 @@ setup() {
     echo "$output" | python3 -c '
 import json, sys
 d = json.load(sys.stdin)
-assert (d["verdict"], d["holds"], d["fails"], d["inconclusive"]) == ("fails", 1, 2, 1), d
+assert (d["verdict"], d["passed"], d["failed"], d["inconclusive"]) == ("failed", 1, 2, 1), d
 r = d["results"][0]
-assert r["verdict"] == "fails" and r["line"] == 1 and r["unit"] == "share", r
+assert r["verdict"] == "failed" and r["line"] == 1 and r["unit"] == "share", r
 assert abs(r["value"] - 0.1) < 0.001 and r["interval"]["low"] < 0.1 < r["interval"]["high"], r' || fail "$output"
     kelvin check app.txt perf.rules -o check.xml
     exits 3
@@ -168,8 +184,8 @@ assert abs(r["value"] - 0.1) < 0.001 and r["interval"]["low"] < 0.1 < r["interva
     [[ $output != *$'\033'* ]] || fail "an escape in: $output"
     kelvin check app.txt perf.rules --format md
     exits 3
-    has '# Check of app.txt by perf.rules: fails'
-    has '| FAILS | 2 | self cold \<= 5% |'
+    has '# Check of app.txt by perf.rules: failed'
+    has '| FAILED | 2 | self cold \<= 5% |'
 }
 
 @test "growth: a table, exponents with intervals, rules about them" {
@@ -189,7 +205,7 @@ assert abs(r["value"] - 0.1) < 0.001 and r["interval"]["low"] < 0.1 < r["interva
     echo "$output" | python3 -c '
 import json, sys
 d = json.load(sys.stdin)
-assert [r["verdict"] for r in d["results"]] == ["holds", "holds", "fails", "holds"], d["results"]
+assert [r["verdict"] for r in d["results"]] == ["passed", "passed", "failed", "passed"], d["results"]
 assert d["growth"]["sizes"] == [100, 200, 400]
 assert d["growth"]["unit"] == "nanoseconds"
 assert d["growth"]["whole"]["costs"] == [1e6 * n for n in (440, 960, 2240)]' || fail "$output"

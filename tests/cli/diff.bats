@@ -82,6 +82,28 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     [[ $output == "  Verdict: regressed: CPU 1.000 s -> 1.400 s"* ]]
 }
 
+# f calls inner, which does all the work; and eight samples in a function of the kernel.
+called() { # N KERNEL
+    awk -v n="$1" -v kernel="$2" 'BEGIN {
+        for (i = 0; i < n; i++) {
+            printf "app 1 %d.%06d: 1000000 cpu-clock:\n", i / 1000, i % 1000 * 1000
+            if (i % 100 == 50)
+                printf "\tffffffff81000000 %s ([kernel.kallsyms])\n", kernel
+            printf "\t3000 inner (/bin/app)\n\t1000 f (/bin/app)\n\t2000 main (/bin/app)\n\n"
+        }
+    }'
+}
+
+@test "a function that only calls others now is not gone, nor is one that had a few samples" {
+    script 800 100 >before
+    called 800 rare >after
+    kelvin diff before after
+    exits 0
+    [[ $output =~ \*\ -100\.0\ %\ .*\ f$'\n' ]] || fail "$output"
+    [[ $output != *"f (gone)"* && $output != *"'f' is gone"* && $output == *"inner (new)"* ]] || fail "$output"
+    [[ $output != *"rare (new)"* ]] || fail "$output"
+}
+
 @test "a function that only has another name is possibly renamed, neither new nor an improvement" {
     script 4000 6000 >before
     script 4000 6000 _two >after

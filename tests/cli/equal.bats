@@ -99,6 +99,59 @@ refused() { # NAME WORD
     shrunk 1
 }
 
+@test "an input that is written to and put back is caught" {
+    caught sentinel "the candidate writes to its input x[3], and puts the old value back"
+    shrunk 4
+}
+
+@test "memory that is not freed is caught, even where only one length leaks" {
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "the sanitizer has an allocator of its own, and finds leaks itself"
+    caught leak "the candidate leaks: " "bytes of each call are never freed"
+    shrunk 33
+}
+
+@test "a floating-point mode that is left changed is caught" {
+    [ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+    caught mode "the candidate leaves the floating-point mode changed: flush to zero, subnormals are zero (MXCSR is 0x9fc0, after the reference 0x1f80)"
+    shrunk 3
+}
+
+@test "what reference and candidate both do is not held against the candidate" {
+    cat >both.c <<'END'
+#include <kelvin_bench.h>
+#include <stdlib.h>
+static int *make(const int32_t *x, size_t n, int by)
+{
+    int *p = malloc(sizeof *p), was = n ? x[0] : 0;
+    *p = 0;
+    if (n)
+        ((volatile int32_t *)x)[0] = was;
+    for (size_t i = 0; i < n; i++)
+        *p += (int)((unsigned)x[i] % 100) * by;
+    return p;
+}
+static int *once(const int32_t *x, size_t n) { return make(x, n, 1); }
+static int *negated(const int32_t *x, size_t n)
+{
+    int *p = make(x, n, -1);
+    *p = -*p;
+    return p;
+}
+KELVIN_EQUAL(both)
+{
+    size_t n = kelvin_length(c, "n", 30);
+    const int32_t *x = kelvin_in_i32(c, "x", n, KELVIN_ANY);
+    int *p = KELVIN_SIDE(c, once, negated)(x, n);
+    kelvin_result_i32(c, "r", *p);
+}
+BENCH_MAIN
+END
+    build "$CC" both.c both
+    ASAN_OPTIONS=detect_leaks=0 run ./both --inputs 3000
+    exits 0
+    [[ $output == *"3,000 cases agree"* ]] || fail "$output"
+}
+
 @test "an access that wants alignment is caught" {
     [ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
     [ -z "${KELVIN_SANITIZED:-}" ] || skip "the sanitizer is faster"
@@ -119,13 +172,13 @@ refused() { # NAME WORD
 @test "the printed code reproduces the failure before any other input" {
     local name
     cp "$ROOT/tests/target/equal/planted.c" again.c
-    for name in tail nan overread underread overwrite zero saturated; do
+    for name in tail nan overread underread overwrite zero saturated sentinel; do
         proof planted "$name"
         sed -n '/^KELVIN_REPRODUCE/,/^}/p' <<<"$output" >>again.c
     done
-    [ "$(grep -c KELVIN_REPRODUCE again.c)" -eq 7 ]
+    [ "$(grep -c KELVIN_REPRODUCE again.c)" -eq 8 ]
     build "$CC" again.c again
-    for name in tail nan overread underread overwrite zero saturated; do
+    for name in tail nan overread underread overwrite zero saturated sentinel; do
         run ./again --inputs 1 "$name"
         exits 3
         [[ $output == *"FAILED at a case of KELVIN_REPRODUCE"* ]] || fail "$output"
@@ -266,6 +319,44 @@ END
     run --separate-stderr ./late --inputs 2000 raceless
     exits 1
     [[ $stderr == *"without KELVIN_RACE"* ]] || fail "$stderr"
+}
+
+@test "a length at which the candidate is suddenly slow is named, and no other" {
+    cat >cliff.c <<'END'
+#include <kelvin_bench.h>
+static void wait(size_t n) { for (size_t i = 0; i < n; i++) __asm__ volatile("" : "+r"(i)); }
+static int plain(const uint8_t *x, size_t n) { int s = 0; while (n--) s += x[n]; return s; }
+static int spike(const uint8_t *x, size_t n) { if (n == 64) wait(20000); return 0 + plain(x, n); }
+static int step(const uint8_t *x, size_t n) { if (n >= 96) wait(20000); return plain(x, n) + 0; }
+static int even(const uint8_t *x, size_t n) { int s = 0; for (size_t i = 0; i < n; i++) s += x[i]; return s; }
+static int both(const uint8_t *x, size_t n) { if (n >= 50) wait(20000); return plain(x, n); }
+#define PROOF(name, a, b)                                                     \
+    KELVIN_EQUAL(name)                                                        \
+    {                                                                         \
+        KELVIN_RACE_LENGTHS(c, 32);                                           \
+        size_t n = kelvin_length(c, "n", 120);                                \
+        const uint8_t *x = kelvin_in_u8(c, "x", n, KELVIN_ANY);               \
+        int (*f)(const uint8_t *, size_t) = KELVIN_SIDE(c, a, b), s = 0;      \
+        KELVIN_RACE(c) s = f(x, n);                                           \
+        kelvin_result_i32(c, "s", s);                                         \
+    }
+PROOF(spike, plain, spike)
+PROOF(step, plain, step)
+PROOF(even, plain, even)
+PROOF(both, both, step)
+BENCH_MAIN
+END
+    build "$CC" cliff.c cliff
+    local patience
+    patience=$(patience 1)
+    run ./cliff --inputs 3000 --time "$patience"
+    exits 0
+    [ "$(grep -c "cliff: " <<<"$output")" -eq 3 ] || fail "$output"
+    [[ $output == *"race  spike "*"cliff: the candidate takes "*" at n=64, "*" at n=63 and "*" at n=65; the reference has no such step"* ]] || fail "$output"
+    [[ $output == *"race  step "*"cliff: the candidate takes "*" at n=96, "*" at n=95 and "* ]] || fail "$output"
+    [[ $output == *"race  both "*"cliff: the candidate takes "*" at n=96, "* ]] || fail "$output"
+    KELVIN_BENCH_FD=7 ./cliff --inputs 3000 --time "$patience" spike 7>records
+    grep -q '^{"cliff":"spike","length":64,"message":"cliff: the candidate takes ' records
 }
 
 @test "sides that differ a hundred thousand times in speed race within the time" {

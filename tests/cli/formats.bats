@@ -221,3 +221,123 @@ TEXT
         '[["cc1","cc1",250000],["make","make",250000],["worker","cc1",250000]]' ] ||
         fail "$(jq -c '[.threads[] | [.name, .processName, .samples.threadCPUDelta]]' out.json)"
 }
+
+# A program that knows what it allocates: 23 blocks of 1,000 bytes, of which 6 stay, 30 of 21 bytes, and 8 that leak. Sums over all
+# of its functions, without what libraries allocate before main().
+heap_program() {
+    cat >heap.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#define OWN __attribute__((noinline))
+static void *kept[100];
+OWN void keep(int n) { for (int i = 0; i < n; i++) kept[i] = malloc(1000); }
+OWN void drop(int n) { for (int i = 0; i < n; i++) { free(kept[i]); kept[i] = NULL; } }
+OWN void churn(int n) { for (int i = 0; i < n; i++) { char *volatile p = calloc(3, 7); free(p); } }
+OWN void leak(int n)
+{
+    for (int i = 0; i < n; i++) {
+        char **p = calloc(1, 40);
+        p[0] = strdup("indirectly leaked");
+        *(char *volatile *)&kept[99] = (char *)p;
+    }
+    kept[99] = NULL;
+}
+int main(void) { keep(20); drop(15); churn(30); leak(4); keep(3); drop(2); return 0; }
+END
+}
+
+# sum VALUE FILE: of the stacks that go through main.
+sum() {
+    kelvin fold --value "$1" "$2"
+    exits 0
+    sum=$(awk '/(^|;)main;/ { n += $NF } END { print n + 0 }' <<<"$output")
+}
+
+# sums FILE VALUE=NUMBER...
+sums() {
+    local file=$1 pair
+    shift
+    for pair; do
+        sum "${pair%=*}" "$file"
+        [ "$sum" = "${pair#*=}" ] || fail "$file: ${pair%=*} is $sum, not ${pair#*=}" "$output"
+    done
+}
+
+@test "a recording of heaptrack has every block that the program counts, interpreted and raw" {
+    command -v heaptrack >/dev/null || skip "heaptrack is not installed"
+    heap_program
+    cc -g -O1 heap.c -o heap
+    heaptrack -o ht ./heap >/dev/null 2>&1
+    heaptrack --raw -o htraw ./heap >/dev/null 2>&1
+    zstd -dcq ht.zst >ht.txt
+    gzip -k ht.txt
+    # 3 of the first 20 blocks are lost when keep() runs again, and 2 of the 3 new ones are freed.
+    for file in ht.zst ht.txt.gz htraw.raw.zst; do
+        sums "$file" allocations=61 allocated=23862 frees=47 freed=17630 leaked=6232 peak=20000
+    done
+    sums htraw.raw.zst temporary=30
+    kelvin heap ht.zst
+    exits 0
+    grep -q 'Peak .* at .* s' <<<"$output" || fail "$output"
+    printf 'leaked <= 6 kB\nallocs(churn) == 30\n' >heap.rules
+    kelvin check ht.zst heap.rules
+    exits 3
+    grep -q 'FAILS .*leaked <= 6 kB' <<<"$output" || fail "$output" "$stderr"
+    grep -q 'holds .*allocs(churn) == 30' <<<"$output" || fail "$output" "$stderr"
+}
+
+@test "heaptrack_print has the same allocations, peak and leaks" {
+    command -v heaptrack_print >/dev/null || skip "heaptrack is not installed"
+    heap_program
+    cc -g -O1 heap.c -o heap
+    heaptrack -o ht ./heap >/dev/null 2>&1
+    heaptrack_print ht.zst >printed.txt 2>/dev/null
+    kelvin info ht.zst
+    exits 0
+    local calls
+    calls=$(sed -n 's/^calls to allocation functions: \([0-9]*\) .*/\1/p' printed.txt)
+    grep -Eq " allocations +$calls count" <<<"$output" || fail "$output" "$calls"
+    for pair in 'peak heap memory consumption:peak' 'total memory leaked:leaked'; do
+        local theirs ours
+        theirs=$(sed -n "s/^${pair%:*}: //p" printed.txt)
+        ours=$(sed -n "s/.* ${pair#*:} *\\([0-9,]*\\) bytes.*/\\1/p" <<<"$output" | tr -d ,)
+        awk -v b="$ours" -v t="$theirs" 'BEGIN { exit sprintf("%.2fK", b / 1000) != t }' || fail "$pair: $ours, $theirs"
+    done
+}
+
+@test "massif's peak has every byte of the snapshot" {
+    command -v valgrind >/dev/null || skip "valgrind is not installed"
+    heap_program
+    cc -g -O1 heap.c -o heap
+    valgrind --tool=massif --peak-inaccuracy=0 --massif-out-file=massif.out ./heap 2>/dev/null
+    sums massif.out peak=20000
+    kelvin heap massif.out
+    exits 0
+    ! grep -q 'allocations' <<<"$output" || fail "$output"
+}
+
+@test "DHAT's sums are those that valgrind prints" {
+    command -v valgrind >/dev/null || skip "valgrind is not installed"
+    heap_program
+    cc -g -O1 heap.c -o heap
+    valgrind --tool=dhat --dhat-out-file=dhat.json ./heap 2>said.txt
+    sums dhat.json allocations=61 allocated=23862 leaked=6232 leaked_blocks=14 peak=20000 peak_blocks=20 frees=47
+    [ "$(sed -n 's/.*Total: *\([0-9,]*\) bytes.*/\1/p' said.txt)" = 23,862 ] || fail "$(cat said.txt)"
+}
+
+@test "a report of LeakSanitizer has what leaked, named also where it has bare addresses" {
+    command -v clang >/dev/null || skip "clang is not installed"
+    heap_program
+    clang -g -O1 -fsanitize=address -fno-omit-frame-pointer heap.c -o heap || skip "clang has no AddressSanitizer"
+    ASAN_OPTIONS=detect_leaks=1 ./heap 2>lsan.txt || true
+    grep -q 'LeakSanitizer: detected' lsan.txt || skip "LeakSanitizer does not run here"
+    # All of keep()'s are still reachable but the 3 that were overwritten.
+    local bytes
+    bytes=$(sed -n 's/^SUMMARY: .*: \([0-9]*\) byte.*/\1/p' lsan.txt)
+    sums lsan.txt "leaked=$bytes"
+    grep -q ';main;leak;strdup 72$' <<<"$output" || fail "$output"
+    ASAN_OPTIONS=detect_leaks=1:symbolize=0 ./heap 2>bare.txt || true
+    kelvin fold bare.txt
+    exits 0
+    grep -q ';main;leak;.*strdup 72$' <<<"$output" || fail "$output"
+}

@@ -267,3 +267,33 @@ END
     exits 125
     complains "--rotate"
 }
+
+@test "a double free is counted, named and passed on unchanged" {
+    cat >twice.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+    char *volatile p = malloc(100), *volatile kept = malloc(300);
+    free(p);
+    free(p);
+    return kept == NULL;
+}
+END
+    cc -O0 -w twice.c -o twice
+    kelvin record --heap -o r.kelvin -- ./twice
+    exits 134
+    [[ $stderr == *"free(): double free detected"* ]] || fail "$stderr"
+    [[ $stderr == *"1 free was of a block that nobody was seen to allocate"* ]] || fail "$stderr"
+    [ "$(sum leaked ';main ')" = 300 ] || fail "$(sum leaked)"
+    kelvin heap r.kelvin
+    [[ $output == *"nobody was seen to allocate: 1."* ]] || fail "$output"
+    kelvin heap --format json r.kelvin
+    grep -Eq '"unknown_frees": ?1\b' <<<"$output" || fail "$output"
+}
+
+@test "a program whose frees all fit says nothing of odd ones" {
+    record "$TARGET/heap" plain 200
+    [[ $stderr != *"nobody was seen"* ]] || fail "$stderr"
+    kelvin heap r.kelvin
+    [[ $output != *"nobody was seen"* ]] || fail "$output"
+}

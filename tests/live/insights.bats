@@ -29,6 +29,8 @@ KEEP float add_up(const float *a, int n) { float s = 0; for (int i = 0; i < n; i
 static int ints[4096];
 struct node { struct node *next; long x; };
 static struct node nodes[4096];
+KEEP float curve(float x) { return x * x * 0.5f + x * 3.f - 1.f / (x + 2.f) + x * x * x; }
+KEEP float steps(float x, int n) { float s = x; do { if (s > 9.f) s *= 0.1f; s += curve(s) * 0.01f - s * s * 0.02f; } while (--n); return s; }
 KEEP long add_ints(const int *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
 KEEP long follow(const struct node *p) { long s = 0; for (; p; p = p->next) s += p->x; return s; }
 KEEP long look_up(const int *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += ints[a[i]]; return s; }
@@ -51,6 +53,7 @@ int main(int n, char **args)
     while (cpu() < (n > 2 ? atof(args[2]) : 0.8)) {
         if (!strcmp(w, "mix")) mix(200000);
         if (!strcmp(w, "floats")) for (int i = 0; i < 50; i++) sink += (uint64_t)add_up(floats, 4096);
+        if (!strcmp(w, "steps")) for (int i = 0; i < 50; i++) sink += (uint64_t)steps(i, 4096);
         if (!strcmp(w, "ints")) for (int i = 0; i < 50; i++) sink += add_ints(ints, 4096);
         if (!strcmp(w, "follow")) { for (int i = 0; i < 4095; i++) nodes[i].next = &nodes[i + 1]; for (int i = 0; i < 50; i++) sink += follow(nodes); }
         if (!strcmp(w, "look_up")) for (int i = 0; i < 50; i++) sink += look_up(ints, 4096);
@@ -114,6 +117,18 @@ planted() { insights_of "$BATS_FILE_TMPDIR/planted" "$@"; }
     [[ $output != *"Start here"* ]] || fail "$output"
 }
 
+@test "children and threads that queue for a CPU wait for nothing else" {
+    local cpu
+    cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+    insights_of taskset -c "$cpu" sh -c "'$BATS_FILE_TMPDIR/planted' mix 0.5 & '$BATS_FILE_TMPDIR/planted' mix 0.5 &
+        '$BATS_FILE_TMPDIR/planted' mix 0.5 & wait"
+    gets_none_of waiting
+    gets busy-host "the program's threads waited .* for a CPU, summed, in a run of"
+    # Three at a time on one CPU: each waits for it at least as long as the others have it.
+    run "$KELVIN" report r.kelvin --format json
+    jq -e '.meta | (.queued_ns | tonumber) > 0.8 * (.cpu_time_ns | tonumber)' <<<"$output" || fail "$output"
+}
+
 @test "code compiled without optimization: told first" {
     insights_of "$BATS_FILE_TMPDIR/slow" floats
     local first=${lines[0]}
@@ -127,6 +142,11 @@ planted() { insights_of "$BATS_FILE_TMPDIR/planted" "$@"; }
     planted floats
     gets scalar-loop "loops of add_up .*scalar SSE"
     gets scalar-loop "also counted under dominating"
+}
+
+@test "scalar code that is no loop, or a loop that calls, is not told to use vectors" {
+    planted steps
+    gets_none_of scalar-loop
 }
 
 @test "a sum of integers could use vectors; lists, tables, searches and hashes could not" {

@@ -47,3 +47,31 @@ C
     exits 0
     [[ $output != *'"unnamed_share":0,'* ]] || fail "$output"
 }
+
+@test "memcpy has its name without the C library's debug symbols" {
+    unshare -m mount -t tmpfs none "$BATS_TEST_TMPDIR" 2>/dev/null || skip "no right to hide /usr/lib/debug"
+    cat >copies.c <<'EOF'
+#include <string.h>
+static char a[1 << 16], b[1 << 16];
+int main(void)
+{
+    for (int i = 0; i < 100000; i++) {
+        memcpy(a, b, sizeof a);
+        __asm__ volatile("" ::"r"(a) : "memory");
+    }
+}
+EOF
+    gcc -O2 copies.c -o copies
+    mkdir -p empty
+    cat >hidden.sh <<'EOF'
+[ ! -d /usr/lib/debug ] || mount --bind empty /usr/lib/debug || exit
+exec "$1" record -q -o r.kelvin -- ./copies
+EOF
+    HOME=$PWD XDG_CACHE_HOME=$PWD/cache unshare -m sh hidden.sh "$KELVIN" || fail "not recorded"
+    kelvin report r.kelvin --format json
+    exits 0
+    local top
+    top=$(jq -r '.by_self[0].name' <<<"$output")
+    [ "$top" = memcpy ] || [ "$top" = memmove ] || fail "$top"
+    jq -e '[.insights[].id] | index("copies")' <<<"$output" || fail "$output"
+}

@@ -5,31 +5,15 @@
  * time, a quarter of it in storm_first(), then the rest in storm_last(), and ends. Prints the CPU
  * time of all, the parent's included, in nanoseconds.
  */
-#include <stdint.h>
+#define SPIN_CLOCK CLOCK_PROCESS_CPUTIME_ID
+#include "spin.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static volatile uint64_t sink;
-
-static int64_t cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static inline __attribute__((always_inline)) void spin_until(int64_t until_ns)
-{
-    uint64_t x = sink;
-    while (cpu_ns() < until_ns)
-        for (int i = 0; i < 2000; i++)
-            x = x * 6364136223846793005u + 1442695040888963407u;
-    sink = x;
-}
 
 __attribute__((noinline)) void storm_first(int64_t until_ns)
 {

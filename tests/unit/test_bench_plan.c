@@ -71,6 +71,24 @@ static void numbers_make_groups_and_words_are_compared(void **state)
     plan_done(&p);
 }
 
+static void one_number_alone_is_no_sweep(void **state)
+{
+    (void)state;
+    const char *lines[] = {"./app {m} {n}"};
+    const struct opt_list list = {{"m=8", "n=1,2"}, 2}, alone = {{"m=8", "n=1"}, 2};
+    struct plan_opts o = with(lines, 1);
+    struct plan p;
+    struct err err;
+    o.list = &list;
+    assert_int_equal(plan_build(&p, &o, &err), 0);
+    assert_int_equal(plan_sweep(&p), 1);
+    plan_done(&p);
+    o.list = &alone;
+    assert_int_equal(plan_build(&p, &o, &err), 0);
+    assert_true(plan_sweep(&p) == PLAN_NONE);
+    plan_done(&p);
+}
+
 static void ranges_count_up_and_down(void **state)
 {
     (void)state;
@@ -147,6 +165,27 @@ static void equal_commands_get_names_of_their_own(void **state)
     plan_done(&p);
 }
 
+static void given_names_tell_every_parameter(void **state)
+{
+    (void)state;
+    const char *lines[] = {"./{cc}-app --n {n}"};
+    const struct opt_list list = {{"cc=gcc,clang", "n=1,2"}, 2};
+    static const struct {
+        const char *given, *name;
+    } cases[] = {{"app", "app/cc=gcc/n=1"}, {"app-{n}", "app-1/cc=gcc"}, {"{cc} {n}", "gcc 1"}};
+    for (size_t i = 0; i < 3; i++) {
+        const struct opt_list names = {{cases[i].given}, 1};
+        struct plan_opts o = with(lines, 1);
+        struct plan p;
+        struct err err;
+        o.list = &list;
+        o.names = &names;
+        assert_int_equal(plan_build(&p, &o, &err), 0);
+        assert_string_equal(p.items.at[0].name, cases[i].name);
+        plan_done(&p);
+    }
+}
+
 /* In every N blocks each of N commands has each place once; over many all orders of two come. */
 static void every_command_has_every_place_equally_often(void **state)
 {
@@ -207,9 +246,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_split_without_a_shell),
         cmocka_unit_test(numbers_make_groups_and_words_are_compared),
+        cmocka_unit_test(one_number_alone_is_no_sweep),
         cmocka_unit_test(ranges_count_up_and_down),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(equal_commands_get_names_of_their_own),
+        cmocka_unit_test(given_names_tell_every_parameter),
         cmocka_unit_test(every_command_has_every_place_equally_often),
         cmocka_unit_test(who_is_first_cannot_be_foretold),
         cmocka_unit_test(gates_are_for_all_or_for_one),

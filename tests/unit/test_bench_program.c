@@ -61,10 +61,12 @@ static void proofs_that_hold_are_told(void **state)
                              "{\"equal\":\"dot\",\"ok\":true,\"cases\":1000000}\n"
                              "{\"race\":\"dot\",\"ratio\":7.9,\"low\":7.8,\"high\":8,"
                              "\"min_speedup\":2,\"ok\":true}\n"
+                             "{\"cliff\":\"dot\",\"length\":64,\"message\":\"cliff: x\"}\n"
                              "{\"equal\":\"odd\",\"ok\":true,\"cases\":-1}\n"));
-    assert_int_equal(a.proofs.n, 2);
+    assert_int_equal(a.proofs.n, 3);
     assert_string_equal(a.proofs.at[0], "'dot' computes the same on 1,000,000 inputs");
     assert_string_equal(a.proofs.at[1], "'dot' is 7.90 times as fast (7.80 to 8.00; at least 2)");
+    assert_string_equal(a.proofs.at[2], "'dot' has a cliff: x");
     assert_int_equal(a.failures.n, 0);
     program_answer_done(&a);
 }

@@ -59,6 +59,28 @@ static void the_end_of_standard_error_is_kept(void **state)
     starter_run_done(&r);
 }
 
+static void commands_start_with_no_signal_blocked(void **state)
+{
+    (void)state;
+    struct starter_run r;
+    run((struct starter_opts){.output = STARTER_PIPE}, SH("grep SigBlk: /proc/self/status"), &r);
+    assert_true(text_is(buf_text(&r.said), "SigBlk:\t0000000000000000\n"));
+    starter_run_done(&r);
+}
+
+static void nothing_is_missing_within_the_end_that_is_kept(void **state)
+{
+    (void)state;
+    struct starter_run r;
+    autobuf struct buf all = {0};
+    for (int i = 100000; i <= 110000; i++)
+        buf_printf(&all, "%d\n", i);
+    run((struct starter_opts){.output = STARTER_PIPE}, SH("seq 100000 110000"), &r);
+    assert_in_range(r.said.n, STARTER_KEPT_BYTES, 2 * STARTER_KEPT_BYTES);
+    assert_true(text_ends(buf_text(&all), buf_cstr(&r.said)));
+    starter_run_done(&r);
+}
+
 static void what_cannot_be_run_says_why(void **state)
 {
     (void)state;
@@ -186,6 +208,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exit_code_and_all_measures_come_back),
         cmocka_unit_test(the_end_of_standard_error_is_kept),
+        cmocka_unit_test(commands_start_with_no_signal_blocked),
+        cmocka_unit_test(nothing_is_missing_within_the_end_that_is_kept),
         cmocka_unit_test(what_cannot_be_run_says_why),
         cmocka_unit_test(a_run_without_end_is_ended_with_all_it_started),
         cmocka_unit_test(the_user_can_stop_a_run),

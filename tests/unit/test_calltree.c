@@ -89,6 +89,42 @@ static void narrow_nodes_are_left_out(void **state)
     struct profile *p = folded("m;a 1\nm;b;c 98\nm;b 1\n");
     struct calltree_opts o = {.min_share = 0.02};
     assert_tree(p, &o, "(m=100/0(b=99/1(c=98/98)))");
+    o.keep_up_to = 1; /* one small node is not worth a gap */
+    assert_tree(p, &o, "(m=100/0(a=1/1 b=99/1(c=98/98)))");
+    profile_free(p);
+    p = folded("m;a 1\nm;b;c 97\nm;d 2\n"); /* "d" is just large enough */
+    assert_tree(p, &(struct calltree_opts){.min_share = 0.02}, "(m=100/0(b=97/0(c=97/97) d=2/2))");
+    profile_free(p);
+}
+
+static void rows_know_the_innermost_node_that_is_left_of_them(void **state)
+{
+    (void)state;
+    struct profile *p = folded("m;a;x 1\nm;b;c 97\nm;b 1\nz 1\n");
+    struct calltree_opts o = {.min_share = 0.02, .keep_rows = true};
+    struct calltree *t = calltree_build(SUPPORT_ALL(p, 0), &o);
+    static const char *const want[] = {"m", "c", "b", ""};
+    for (size_t i = 0; i < 4; i++) {
+        uint32_t node = t->node_of_row[i];
+        assert_string_equal(node ? labels_text(&t->labels, t->label[node]).at : "", want[i]);
+    }
+    calltree_free(t);
+    profile_free(p);
+}
+
+/* So many that some share their 32-bit hash. */
+static void hundreds_of_thousands_of_callees_stay_apart(void **state)
+{
+    enum { CALLEES = 300000 };
+    (void)state;
+    autobuf struct buf text = {0};
+    for (int i = 0; i < CALLEES; i++)
+        buf_printf(&text, "m;f%d %d\n", i, i + 1);
+    struct profile *p = folded(buf_cstr(&text));
+    struct calltree *t =
+        calltree_build(SUPPORT_ALL(p, 0), &(struct calltree_opts){.callers_first = true});
+    assert_int_equal(t->n, 1 + 2 * CALLEES);
+    calltree_free(t);
     profile_free(p);
 }
 
@@ -133,6 +169,89 @@ static void a_chart_keeps_the_order_of_time(void **state)
     struct profile *p = timed();
     struct calltree_opts o = {.order = ORDER_TIME};
     assert_tree(p, &o, "(main=4/0(a=2/2 b=1/1 a=1/1))");
+    profile_free(p);
+}
+
+/* "name@start+extent(children)". */
+static void describe_chart(struct buf *b, const struct calltree *t, uint32_t node)
+{
+    buf_printf(b, "%s@%lld+%lld", node ? labels_text(&t->labels, t->label[node]).at : "",
+               (long long)t->start[node], (long long)t->extent[node]);
+    if (t->child_at[node] == t->child_end[node])
+        return;
+    buf_byte(b, '(');
+    for_each_child (t, node, child) {
+        if (b->at[b->n - 1] != '(')
+            buf_byte(b, ' ');
+        describe_chart(b, t, child);
+    }
+    buf_byte(b, ')');
+}
+
+static void assert_chart(const struct profile *p, enum calltree_group group, const char *text)
+{
+    autobuf struct buf b = {0};
+    struct calltree_opts o = {.order = ORDER_TIME, .group = group};
+    struct calltree *t = calltree_build(SUPPORT_ALL(p, 0), &o);
+    describe_chart(&b, t, 0);
+    assert_string_equal(buf_cstr(&b), text);
+    calltree_free(t);
+}
+
+struct moment {
+    const char *leaf;
+    uint64_t time_ns;
+    int tid;
+};
+
+static struct profile *charted(const struct moment *at, size_t n)
+{
+    struct err err;
+    struct profile *p = profile_new();
+    struct str_id name = profile_add_str(p, text_of("t"));
+    support_value(p, "", "samples", "count");
+    for (size_t i = 0; i < n; i++) {
+        int64_t one = 1;
+        struct frame_id f[] = {profile_add_named_frame(p, text_of("main"), FRAME_USER),
+                               profile_add_named_frame(p, text_of(at[i].leaf), FRAME_USER)};
+        struct thread_key t = {.name = name, .pid = 1, .tid = at[i].tid};
+        struct row s = {.stack = stacks_intern(&p->stacks, f, 2),
+                        .thread = profile_add_thread(p, &t),
+                        .has_time = true,
+                        .time_ns = at[i].time_ns,
+                        .values = &one};
+        profile_add_row(p, 0, &s, &err);
+    }
+    return p;
+}
+
+/* A sample lasts as long as most are apart; three such lengths without one are a gap. */
+static void a_chart_has_gaps_where_a_thread_was_idle(void **state)
+{
+    static const struct moment rows[] = {{"a", 100, 1}, {"a", 110, 1}, {"b", 120, 1},
+                                         {"b", 150, 1}, {"b", 181, 1}, {"c", 111, 2},
+                                         {"c", 121, 2}, {"c", 131, 2}, {"c", 141, 2}};
+    (void)state;
+    struct profile *p = charted(rows, 9);
+    assert_chart(p, GROUP_TID,
+                 "@0+91(t-1/1@0+91(main@0+60(a@0+20 b@20+40) main@81+10(b@81+10)) "
+                 "t-1/2@11+40(main@11+40(c@11+40)))");
+    profile_stream(p, 0)->rate_hz = 1e8 / 4; /* 40 ns each, so that nothing is far apart */
+    assert_chart(
+        p, GROUP_TID,
+        "@0+121(t-1/1@0+121(main@0+121(a@0+50 b@50+71)) t-1/2@11+70(main@11+70(c@11+70)))");
+    profile_free(p);
+}
+
+static void samples_of_one_moment_still_have_a_width(void **state)
+{
+    static const struct moment rows[] = {{"a", 5, 1}, {"a", 5, 1}, {"b", 5, 1}};
+    (void)state;
+    struct profile *p = charted(rows, 3);
+    assert_chart(p, GROUP_NONE, "@0+1(main@0+1(a@0+1 b@1+0))");
+    profile_free(p);
+    p = charted(rows, 1);
+    assert_chart(p, GROUP_NONE, "@0+1(main@0+1(a@0+1))");
     profile_free(p);
 }
 
@@ -181,8 +300,12 @@ int main(void)
         cmocka_unit_test(totals_hold_their_callees),
         cmocka_unit_test(the_same_name_in_two_kinds_is_two_frames),
         cmocka_unit_test(narrow_nodes_are_left_out),
+        cmocka_unit_test(rows_know_the_innermost_node_that_is_left_of_them),
+        cmocka_unit_test(hundreds_of_thousands_of_callees_stay_apart),
         cmocka_unit_test(callers_first_merges_from_the_leaf),
         cmocka_unit_test(a_chart_keeps_the_order_of_time),
+        cmocka_unit_test(a_chart_has_gaps_where_a_thread_was_idle),
+        cmocka_unit_test(samples_of_one_moment_still_have_a_width),
         cmocka_unit_test(threads_stand_below_their_stacks),
         cmocka_unit_test(inlined_functions_are_frames),
         cmocka_unit_test(names_are_ordered_as_in_folded_lines),

@@ -43,6 +43,23 @@ static void step_is_found_at_its_place(void **state)
     free(found);
 }
 
+static void unlike_scatter_does_not_move_a_step(void **state)
+{
+    struct changepoint_opts o = CHANGEPOINT_DEFAULTS;
+    (void)state;
+    for (int quiet_first = 0; quiet_first < 2; quiet_first++)
+        for (uint64_t seed = 1; seed <= 10; seed++) {
+            double v[50];
+            uint64_t rng = seed;
+            struct changepoint *found;
+            fill(v, 25, 100, quiet_first ? 0.1 : 6, &rng);
+            fill(v + 25, 25, 130, quiet_first ? 6 : 0.1, &rng);
+            assert_int_equal(changepoint_find(v, 50, &o, &found), 1);
+            assert_int_equal(found[0].at, 25);
+            free(found);
+        }
+}
+
 static void step_up_and_down_are_two_points(void **state)
 {
     double v[90];
@@ -189,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_is_found_at_its_place),
+        cmocka_unit_test(unlike_scatter_does_not_move_a_step),
         cmocka_unit_test(step_up_and_down_are_two_points),
         cmocka_unit_test(noise_has_hardly_any_points),
         cmocka_unit_test(one_outlier_is_no_change_of_level),

@@ -103,6 +103,21 @@ static void runs_are_dealt_out_in_all_ways(void **state)
     assert_float_equal(p_of_runs(uneven, 1, 4), 0.25, 1e-9);
 }
 
+/* Student's t = 2.25 / sqrt(13.75 / 6 / 2) = 2.1019; p of 6 and of 10 degrees of freedom. */
+static void the_fine_test_is_students(void **state)
+{
+    (void)state;
+    const double v[] = {1, 2, 3, 4, 3, 4, 5, 7}, noises[] = {0, 1e-9, 13.75 / 6 * 4};
+    const double want[] = {0.080261, 0.061874, 0.318005};
+    for (size_t i = 0; i < 3; i++) { /* noise not known, far below what is seen, and far above */
+        double p, fine;
+        struct difftest_family f = {
+            .values = v, .noise = &noises[i], .m = 1, .n = 8, .n_before = 4};
+        difftest_runs(&f, &p, &fine);
+        assert_float_equal(fine, want[i], 1e-5);
+    }
+}
+
 /* Means 2.5 and 12.5, each with an error of sqrt(5/3/4); 6 degrees of freedom, t = 2.447. */
 static void runs_give_an_interval(void **state)
 {
@@ -706,6 +721,7 @@ int main(void)
         cmocka_unit_test(few_samples_are_counted_exactly),
         cmocka_unit_test(no_samples_prove_nothing),
         cmocka_unit_test(runs_are_dealt_out_in_all_ways),
+        cmocka_unit_test(the_fine_test_is_students),
         cmocka_unit_test(runs_give_an_interval),
         cmocka_unit_test(many_runs_are_dealt_out_alike_each_time),
         cmocka_unit_test(the_typical_change_goes_by_time_not_by_number),

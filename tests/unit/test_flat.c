@@ -80,6 +80,26 @@ static void kernel_and_program_are_apart(void **state)
     profile_free(p);
 }
 
+static void only_the_kernels_functions_lose_the_mark_of_the_kernel(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    int type = support_value(p, "cpu-clock", "samples", "count");
+    struct frame_id both[] = {profile_add_named_frame(p, text_of("mine_[k]"), FRAME_USER),
+                              profile_add_named_frame(p, text_of("vfs_read_[k]"), FRAME_KERNEL),
+                              profile_add_named_frame(p, text_of("vfs_write"), FRAME_KERNEL)};
+    struct err err;
+    int64_t one = 1;
+    struct row s = {.stack = stacks_intern(&p->stacks, both, 3), .values = &one};
+    assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
+    struct flat *f = flat_build(SUPPORT_ALL(p, type), FLAT_FUNCTION);
+    assert_row(f, "mine_[k]", 0, 1);
+    assert_row(f, "vfs_read", 0, 1);
+    assert_row(f, "vfs_write", 1, 1);
+    flat_free(f);
+    profile_free(p);
+}
+
 static void the_top_is_sorted_and_without_zeros(void **state)
 {
     (void)state;
@@ -174,7 +194,23 @@ static void names_are_found_as_people_type_them(void **state)
     assert_int_equal(flat_find(f, "wriet", in_set, &err), -1);
     assert_non_null(strstr(err.text, "did you mean: 'write'"));
     assert_int_equal(flat_find(f, "zzzzzzzz", in_set, &err), -1);
+    assert_non_null(strstr(err.text, "nothing similar"));
     assert_int_equal(flat_find(f, "", in_set, &err), -1);
+    flat_free(f);
+    profile_free(p);
+}
+
+static void misspelt_names_are_compared_with_the_last_part(void **state)
+{
+    (void)state;
+    struct profile *p = support_folded("main;shop::items::push_back 3\nmain;a:push_front 2\n");
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    bool in_set[16] = {0};
+    struct err err;
+    assert_int_equal(flat_find(f, "push_bakc", in_set, &err), -1);
+    assert_non_null(strstr(err.text, "did you mean: 'shop::items::push_back'?"));
+    assert_int_equal(flat_find(f, "push_frotn", in_set, &err), -1);
+    assert_non_null(strstr(err.text, "'a:push_front'"));
     flat_free(f);
     profile_free(p);
 }
@@ -185,10 +221,12 @@ int main(void)
         cmocka_unit_test(totals_hold_what_is_called),
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(kernel_and_program_are_apart),
+        cmocka_unit_test(only_the_kernels_functions_lose_the_mark_of_the_kernel),
         cmocka_unit_test(the_top_is_sorted_and_without_zeros),
         cmocka_unit_test(runs_in_time_widen_the_interval),
         cmocka_unit_test(callers_and_callees_sum_up),
         cmocka_unit_test(names_are_found_as_people_type_them),
+        cmocka_unit_test(misspelt_names_are_compared_with_the_last_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void functions_known_by_name(void **state)
     (void)state;
     assert_says(
         PLAIN "main;parse;malloc;_int_malloc 250\n", "allocation",
-        "20.0% goes to memory allocation and release, mostly _int_malloc; 100% of that comes from "
+        "20.0% goes to memory allocation and release, all in _int_malloc; 100% of that comes from "
         "parse");
     assert_says(PLAIN "main;find;hash_name 250\n", "hashing", "20.0% goes to hashing");
     assert_says(PLAIN "main;pop;pthread_mutex_lock 100\n", "locks",
@@ -76,6 +76,37 @@ static void a_little_of_it_is_not_worth_a_word(void **state)
 {
     (void)state;
     assert_says(PLAIN "main;malloc 20\nmain;memcpy 20\nmain;pthread_mutex_lock 5\n", "", "");
+}
+
+static void mostly_is_more_than_half(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;read;a_[k] 300\nmain;read;b_[k] 100\n", "kernel",
+                "goes to the kernel, mostly a; 100% of that comes from read");
+    assert_says(PLAIN "main;read;a_[k] 150\nmain;read;b_[k] 130\nmain;read;c_[k] 120\n", "kernel",
+                "goes to the kernel (a has the most: 10.7% of the total); 100% of that comes from "
+                "read");
+    /* Most of this is in what malloc calls. */
+    assert_says(PLAIN "main;f;malloc 20\nmain;f;malloc;grow 230\n", "hot allocation",
+                "20.0% goes to memory allocation and release; 100% of that comes from f");
+}
+
+/* A stripped main() and what is around it: all that costs anything has a name. */
+static void unnamed_code_that_all_passes_through_is_not_told(void **state)
+{
+    (void)state;
+    assert_says("[prog+0x10];[prog+0x20];solve;a 800\n[prog+0x10];[prog+0x20];solve;b 800\n"
+                "[prog+0x10];[prog+0x20];solve;c 800\n[prog+0x10];[prog+0x20];solve;d 800\n",
+                "hot",
+                "a takes 25.0%: twice as fast here gains 12.5% of the whole. b takes 25.0%: "
+                "12.5% to gain. c takes");
+}
+
+static void an_interpreters_loop_is_not_to_blame(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;_PyEval_EvalFrameDefault 3000\n", "interpreter",
+                "75.0% goes to the main loop of an interpreter, all in _PyEval_EvalFrameDefault");
 }
 
 static void shapes(void **state)
@@ -100,8 +131,9 @@ static void recordings_of_little_worth(void **state)
     (void)state;
     assert_says("main;a 20\nmain;b 20\nmain;c 20\n", "few-samples", "only 60 samples");
     assert_says("main;malloc 20\n", "few-samples", "only 20 samples"); /* and no advice */
-    assert_says(PLAIN "main;[libx.so+0x5e30] 400\n", "unnamed",
-                "28.6% goes to functions without a name");
+    assert_says(PLAIN "main;[libx.so+0x5e30] 400\n", "unnamed hot",
+                "[libx.so+0x5e30] takes 28.6%: twice as fast here gains 14.3% of the whole");
+    assert_says(PLAIN "main;[unknown] 400\n", "unnamed", "28.6% goes to functions without a name");
     struct profile *p = support_folded(PLAIN);
     autobuf struct buf ids = {0}, evidence = {0};
     struct stream *stream = profile_stream(p, 0);
@@ -187,12 +219,51 @@ static void a_command_that_mostly_waited(void **state)
     ask(p, &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "busy-host");
     assert_string_equal(buf_cstr(&evidence), "the program had to wait 7 s of its 10 s for a CPU");
+    p = support_folded(PLAIN); /* how long its threads queued is not known, but others ran */
+    ids.n = 0;
+    meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
+    meta_set_u64(&p->meta, META_CPU_TIME_NS, 2000000000);
+    meta_set_str(&p->meta, META_LOAD, "5.12 4.00 3.00");
+    meta_set_str(&p->meta, META_CPUS, "2 online, 2 usable");
+    ask(p, &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "");
     p = support_folded(PLAIN);
     ids.n = 0;
     meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
     meta_set_u64(&p->meta, META_CPU_TIME_NS, 30000000000); /* four threads, say */
     ask(p, &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "");
+}
+
+static struct profile *profile_of_two_threads(uint64_t cpu_ns, uint64_t queued_ns)
+{
+    struct profile *p = support_folded(PLAIN);
+    profile_add_thread_of(p, &(struct thread){.tid = 11});
+    profile_add_thread_of(p, &(struct thread){.tid = 12});
+    meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
+    meta_set_u64(&p->meta, META_CPU_TIME_NS, cpu_ns);
+    meta_set_u64(&p->meta, META_QUEUED_NS, queued_ns);
+    meta_set_str(&p->meta, META_CPUS, "2 online, 2 usable");
+    return p;
+}
+
+/* What two threads did may have been at the same time. */
+static void waits_of_threads(void **state)
+{
+    (void)state;
+    autobuf struct buf ids = {0}, evidence = {0};
+    ask(profile_of_two_threads(2000000000, 1000000000), &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "waiting busy-host");
+    ids.n = 0;
+    ask(profile_of_two_threads(2000000000, 100000000), &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "waiting");
+    assert_string_equal(buf_cstr(&evidence), "10 s wall, 2 s CPU: off-CPU for at least 79% of the "
+                                             "run, not counting the wait for a CPU");
+    ids.n = 0;
+    ask(profile_of_two_threads(19000000000, 30000000000), &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "busy-host");
+    assert_string_equal(buf_cstr(&evidence),
+                        "the program's threads waited 30 s for a CPU, summed, in a run of 10 s");
 }
 
 /* --- what is told depends on the rest --- */
@@ -235,6 +306,17 @@ static void start_here_is_for_programs_that_compute(void **state)
     }
 }
 
+static void names_too_long_for_a_sentence_are_cut(void **state)
+{
+    (void)state;
+#define TEN "abcdefghij"
+#define FIFTY TEN TEN TEN TEN TEN
+    assert_says(PLAIN "main;" FIFTY TEN " 200\n", "hot", FIFTY TEN " takes");
+    assert_says(PLAIN "main;" FIFTY TEN "k 200\n", "hot", FIFTY "abcdefg... takes");
+#undef FIFTY
+#undef TEN
+}
+
 static void functions_are_hot_from_a_tenth_on(void **state)
 {
     (void)state;
@@ -267,6 +349,21 @@ static void unnamed_code_counts_with_what_it_calls(void **state)
     assert_says(PLAIN "main;[libx.so+0x5e30];p 100\nmain;[libx.so+0x5e30];q 100\n"
                       "main;[libx.so+0x5e30];r 100\nmain;[libx.so+0x5e30];s 100\n",
                 "unnamed", "28.6% goes to functions without a name and what they call (self 0.0%)");
+}
+
+/* What perf writes for code without frame pointers: functions below callers that are none. */
+static void callers_where_no_code_is_are_not_functions_without_a_name(void **state)
+{
+    (void)state;
+    autobuf struct buf folded = {0};
+    buf_str(&folded, PLAIN);
+    for (const char *leaf = "pqrs"; *leaf; leaf++) {
+        for (int i = 0; i < 60; i++)
+            buf_str(&folded, "[unknown];");
+        buf_printf(&folded, "%c 100\n", *leaf);
+    }
+    assert_says(buf_cstr(&folded), "untrue-stacks",
+                "28.6% has callers at addresses where no code is");
 }
 
 /* A thousand samples: 300 at 0x100 in the file, the rest at 0x900. */
@@ -467,16 +564,22 @@ int main(void)
         cmocka_unit_test(functions_known_by_name),
         cmocka_unit_test(a_little_of_it_is_not_worth_a_word),
         cmocka_unit_test(shapes),
+        cmocka_unit_test(mostly_is_more_than_half),
+        cmocka_unit_test(unnamed_code_that_all_passes_through_is_not_told),
+        cmocka_unit_test(an_interpreters_loop_is_not_to_blame),
+        cmocka_unit_test(waits_of_threads),
         cmocka_unit_test(recordings_of_little_worth),
         cmocka_unit_test(shares_below_the_noise_give_no_advice),
         cmocka_unit_test(counts_too_small_to_be_sure_give_no_advice),
         cmocka_unit_test(samples_without_a_stack),
         cmocka_unit_test(a_command_that_mostly_waited),
         cmocka_unit_test(start_here_is_for_programs_that_compute),
+        cmocka_unit_test(names_too_long_for_a_sentence_are_cut),
         cmocka_unit_test(functions_are_hot_from_a_tenth_on),
         cmocka_unit_test(samples_that_two_insights_count_are_told),
         cmocka_unit_test(copies_of_system_calls_are_not_the_programs),
         cmocka_unit_test(unnamed_code_counts_with_what_it_calls),
+        cmocka_unit_test(callers_where_no_code_is_are_not_functions_without_a_name),
         cmocka_unit_test(a_scalar_loop_in_a_hot_function),
         cmocka_unit_test(cpu_time_gets_advice_for_cpus),
         cmocka_unit_test(work_is_not_said_to_wait),

@@ -47,11 +47,27 @@ static void keys_have_titles_and_others_are_their_own(void **state)
         assert_null(strchr(meta_words_title(host[i]), '_'));
 }
 
+static void the_public_sees_no_arguments_and_no_home_folder(void **state)
+{
+    (void)state;
+    for (int arguments = 0; arguments < 2; arguments++) {
+        struct meta m = {0};
+        meta_set_str(&m, META_COMMAND, "/home/ann/app --password x");
+        meta_set_str(&m, META_CPU, "A CPU");
+        meta_make_public(&m, arguments);
+        assert_string_equal(meta_find(&m, META_COMMAND),
+                            arguments ? "~/app --password x" : "~/app (2 arguments not shown)");
+        assert_string_equal(meta_find(&m, META_CPU), "A CPU");
+        meta_done(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_written_by_what_their_key_means),
         cmocka_unit_test(keys_have_titles_and_others_are_their_own),
+        cmocka_unit_test(the_public_sees_no_arguments_and_no_home_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,50 +12,7 @@
 
 #include <cmocka.h>
 
-#include "support.h"
-
-static char folder[] = "/tmp/kelvin-partfile-XXXXXX";
-
-static int set_up_all(void **state)
-{
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    return chdir(folder);
-}
-
-static int tear_down_all(void **state)
-{
-    (void)state;
-    assert_int_equal(chdir("/"), 0);
-    return support_remove(folder);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    return system("rm -rf * && printf precious >victim && chmod 644 victim");
-}
-
-static void shell(const char *line)
-{
-    assert_int_equal(system(line), 0);
-}
-
-static void check_content(const char *path, const char *expected)
-{
-    char bytes[64] = "";
-    autofclose FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    bytes[fread(bytes, 1, sizeof bytes - 1, f)] = '\0';
-    assert_string_equal(bytes, expected);
-}
-
-static void check_mode(const char *path, mode_t mode)
-{
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 07777, mode);
-}
+#include "support_folder.h"
 
 /* x.part is in the way: it is refused, for a reason with WORD in it, and nothing is touched. */
 static void check_refused(const char *word)
@@ -66,19 +23,19 @@ static void check_refused(const char *word)
     if (!strstr(err.text, word) || !strstr(err.text, "x.part"))
         fail_msg("no '%s' in: %s", word, err.text);
     partfile_close(&f, false);
-    check_content("victim", "precious");
+    folder_check_content("victim", "precious");
     assert_int_equal(path_kind("x"), PATH_NOTHING);
 }
 
 static void links_in_the_way_are_not_followed(void **state)
 {
     (void)state;
-    shell("ln -s victim x.part");
+    folder_shell("ln -s victim x.part");
     check_refused("symbolic link");
-    shell("ln -sf nothing x.part");
+    folder_shell("ln -sf nothing x.part");
     check_refused("symbolic link");
     assert_int_equal(path_kind("nothing"), PATH_NOTHING);
-    shell("rm x.part && ln victim x.part");
+    folder_shell("rm x.part && ln victim x.part");
     check_refused("second name");
 }
 
@@ -86,9 +43,9 @@ static void what_is_not_a_file_is_refused_without_waiting(void **state)
 {
     (void)state;
     alarm(20); /* a pipe without a reader would wait for ever */
-    shell("mkfifo x.part");
+    folder_shell("mkfifo x.part");
     check_refused("not a regular file");
-    shell("rm x.part && mkdir x.part");
+    folder_shell("rm x.part && mkdir x.part");
     check_refused("not a regular file");
     alarm(0);
 }
@@ -100,14 +57,14 @@ static void files_of_others_are_refused(void **state)
         print_message("skipped: needs root\n");
         skip();
     }
-    shell("touch x.part && chown 65534 x.part && chmod 666 x.part");
+    folder_shell("touch x.part && chown 65534 x.part && chmod 666 x.part");
     check_refused("another user");
-    shell("mkdir -m 1777 shared && ln -s ../victim shared/x && chown -h 65534 shared/x");
+    folder_shell("mkdir -m 1777 shared && ln -s ../victim shared/x && chown -h 65534 shared/x");
     struct partfile f;
     struct err err;
     assert_int_equal(partfile_open(&f, "shared/x", &err), -1);
     assert_non_null(strstr(err.text, "another user"));
-    check_content("victim", "precious");
+    folder_check_content("victim", "precious");
 }
 
 static void publish_word(const char *output, const char *word)
@@ -126,36 +83,36 @@ static void new_files_are_private_and_old_ones_keep_their_mode(void **state)
     mode_t before = umask(0);
     publish_word("x", "first");
     umask(before);
-    check_mode("x", 0600);
-    shell("chmod 640 x");
+    folder_check_mode("x", 0600);
+    folder_shell("chmod 640 x");
     publish_word("x", "second");
-    check_mode("x", 0640);
-    check_content("x", "second");
-    check_content("x.old", "first");
+    folder_check_mode("x", 0640);
+    folder_check_content("x", "second");
+    folder_check_content("x.old", "first");
     assert_int_equal(path_kind("x.part"), PATH_NOTHING);
 }
 
 static void links_as_the_target_are_written_through(void **state)
 {
     (void)state;
-    shell("mkdir far && printf old >far/real && ln -s far/real x && ln -s far/none y");
+    folder_shell("mkdir far && printf old >far/real && ln -s far/real x && ln -s far/none y");
     publish_word("x", "new");
-    check_content("far/real", "new");
-    check_content("far/real.old", "old");
+    folder_check_content("far/real", "new");
+    folder_check_content("far/real.old", "old");
     publish_word("y", "made");
-    check_content("far/none", "made");
-    shell("test -L x && test -L y");
+    folder_check_content("far/none", "made");
+    folder_shell("test -L x && test -L y");
 }
 
 static void an_old_recording_is_never_lost(void **state)
 {
     (void)state;
     publish_word("x", "first");
-    shell("ln -s victim x.old && ln -s victim x.old.new");
+    folder_shell("ln -s victim x.old && ln -s victim x.old.new");
     publish_word("x", "second");
-    check_content("x.old", "first");
-    check_content("victim", "precious");
-    shell("rm -f x.old x.old.new && mkdir x.old");
+    folder_check_content("x.old", "first");
+    folder_check_content("victim", "precious");
+    folder_shell("rm -f x.old x.old.new && mkdir x.old");
     struct partfile f;
     struct err err;
     assert_int_equal(partfile_open(&f, "x", &err), 0);
@@ -163,8 +120,8 @@ static void an_old_recording_is_never_lost(void **state)
     assert_int_equal(partfile_publish(&f, true, &err), -1);
     assert_non_null(strstr(err.text, "x.old"));
     partfile_close(&f, true);
-    check_content("x", "second");
-    check_content("x.part", "third");
+    folder_check_content("x", "second");
+    folder_check_content("x.part", "third");
 }
 
 static void a_file_that_was_exchanged_is_not_published(void **state)
@@ -174,13 +131,13 @@ static void a_file_that_was_exchanged_is_not_published(void **state)
     (void)state;
     publish_word("x", "first");
     assert_int_equal(partfile_open(&f, "x", &err), 0);
-    shell("rm x.part && ln -s victim x.part");
+    folder_shell("rm x.part && ln -s victim x.part");
     assert_false(partfile_is_there(&f));
     assert_int_equal(partfile_publish(&f, true, &err), -1);
     assert_non_null(strstr(err.text, "replaced"));
     partfile_close(&f, true);
-    check_content("x", "first");
-    shell("test ! -L x");
+    folder_check_content("x", "first");
+    folder_shell("test ! -L x");
 }
 
 static void two_recorders_do_not_share_a_file(void **state)
@@ -193,20 +150,20 @@ static void two_recorders_do_not_share_a_file(void **state)
     assert_int_equal(partfile_open(&second, "x", &err), -1);
     assert_non_null(strstr(err.text, "another kelvin is recording"));
     assert_int_equal(partfile_publish(&f, true, &err), 0);
-    check_content("x", "whole");
+    folder_check_content("x", "whole");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(links_in_the_way_are_not_followed, set_up),
-        cmocka_unit_test_setup(what_is_not_a_file_is_refused_without_waiting, set_up),
-        cmocka_unit_test_setup(files_of_others_are_refused, set_up),
-        cmocka_unit_test_setup(new_files_are_private_and_old_ones_keep_their_mode, set_up),
-        cmocka_unit_test_setup(links_as_the_target_are_written_through, set_up),
-        cmocka_unit_test_setup(an_old_recording_is_never_lost, set_up),
-        cmocka_unit_test_setup(a_file_that_was_exchanged_is_not_published, set_up),
-        cmocka_unit_test_setup(two_recorders_do_not_share_a_file, set_up),
+        cmocka_unit_test_setup(links_in_the_way_are_not_followed, folder_fill),
+        cmocka_unit_test_setup(what_is_not_a_file_is_refused_without_waiting, folder_fill),
+        cmocka_unit_test_setup(files_of_others_are_refused, folder_fill),
+        cmocka_unit_test_setup(new_files_are_private_and_old_ones_keep_their_mode, folder_fill),
+        cmocka_unit_test_setup(links_as_the_target_are_written_through, folder_fill),
+        cmocka_unit_test_setup(an_old_recording_is_never_lost, folder_fill),
+        cmocka_unit_test_setup(a_file_that_was_exchanged_is_not_published, folder_fill),
+        cmocka_unit_test_setup(two_recorders_do_not_share_a_file, folder_fill),
     };
-    return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

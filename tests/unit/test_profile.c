@@ -1,6 +1,7 @@
 /*
  * The model: equal things once, sums that cannot overflow, choosing a column.
  */
+#include "model/modules.h"
 #include "model/profile.h"
 
 #include <setjmp.h>
@@ -338,10 +339,53 @@ static void reasons_of_unfinished_stacks_are_summed(void **state)
     profile_free(p);
 }
 
+static void frames_differ_by_every_part_of_their_lines(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct line base = {.line = 3, .column = 4}, others[] = {base, base};
+    others[0].line = 5;
+    others[1].column = 5;
+    struct frame_key key = {.pc = 16, .lines = &base, .n_lines = 1};
+    struct frame_id first = profile_add_frame(p, &key);
+    assert_int_equal(profile_add_frame(p, &key).i, first.i);
+    for (size_t i = 0; i < 2; i++) {
+        struct frame_key other = {.pc = 16, .lines = &others[i], .n_lines = 1};
+        assert_int_not_equal(profile_add_frame(p, &other).i, first.i);
+    }
+    key.n_lines = 0;
+    assert_int_not_equal(profile_add_frame(p, &key).i, first.i);
+    profile_free(p);
+}
+
+static void the_mappings_of_a_file_are_one_module(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct str_id path = profile_add_str(p, text_of("/lib/x.so"));
+    for (uint64_t i = 0; i < 3; i++) {
+        struct mapping m = {.path = path, .start = 4096 * (i + 1), .end = 4096 * (i + 2)};
+        struct frame_key key = {.mapping = profile_add_mapping(p, &m), .pc = m.start + 8};
+        profile_add_frame(p, &key);
+    }
+    struct modules all;
+    modules_build(&all, p);
+    const struct module_names *m = modules_find(&all, p, text_of("/lib/x.so"));
+    assert_non_null(m);
+    assert_int_equal(m->frames, 3);
+    assert_int_equal(m->named, 0);
+    assert_true(module_is_bare(m));
+    assert_null(modules_find(&all, p, text_of("/lib/y.so")));
+    modules_done(&all);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_things_have_one_id),
+        cmocka_unit_test(frames_differ_by_every_part_of_their_lines),
+        cmocka_unit_test(the_mappings_of_a_file_are_one_module),
         cmocka_unit_test(reserved_frames_stay_apart),
         cmocka_unit_test(stacks_share_their_callers),
         cmocka_unit_test(many_stacks_are_found_again),

@@ -13,50 +13,7 @@
 
 #include <cmocka.h>
 
-#include "support.h"
-
-static char folder[] = "/tmp/kelvin-publish-XXXXXX";
-
-static int set_up_all(void **state)
-{
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    return chdir(folder);
-}
-
-static int tear_down_all(void **state)
-{
-    (void)state;
-    assert_int_equal(chdir("/"), 0);
-    return support_remove(folder);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    return system("rm -rf * && printf precious >victim && chmod 644 victim");
-}
-
-static void shell(const char *line)
-{
-    assert_int_equal(system(line), 0);
-}
-
-static void check_content(const char *path, const char *expected)
-{
-    char bytes[64] = "";
-    autofclose FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    bytes[fread(bytes, 1, sizeof bytes - 1, f)] = '\0';
-    assert_string_equal(bytes, expected);
-}
-
-static void check_mode(const char *path, mode_t mode)
-{
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 07777, mode);
-}
+#include "support_folder.h"
 
 static void publish_word(const char *path, const char *word)
 {
@@ -73,23 +30,23 @@ static void the_mode_is_kept_or_what_the_umask_leaves(void **state)
     (void)state;
     mode_t before = umask(027);
     publish_word("x", "first");
-    check_mode("x", 0640);
-    shell("chmod 604 x");
+    folder_check_mode("x", 0640);
+    folder_shell("chmod 604 x");
     publish_word("x", "second");
     umask(before);
-    check_mode("x", 0604);
-    check_content("x", "second");
+    folder_check_mode("x", 0604);
+    folder_check_content("x", "second");
 }
 
 static void links_are_written_through(void **state)
 {
     (void)state;
-    shell("mkdir far && printf old >far/real && ln -s far/real x && ln -s far/none y");
+    folder_shell("mkdir far && printf old >far/real && ln -s far/real x && ln -s far/none y");
     publish_word("x", "new");
     publish_word("y", "made");
-    check_content("far/real", "new");
-    check_content("far/none", "made");
-    shell("test -L x && test -L y");
+    folder_check_content("far/real", "new");
+    folder_check_content("far/none", "made");
+    folder_shell("test -L x && test -L y");
 }
 
 static void links_of_others_in_shared_folders_are_refused(void **state)
@@ -101,10 +58,10 @@ static void links_of_others_in_shared_folders_are_refused(void **state)
         print_message("skipped: needs root\n");
         skip();
     }
-    shell("mkdir -m 1777 shared && ln -s ../victim shared/x && chown -h 65534 shared/x");
+    folder_shell("mkdir -m 1777 shared && ln -s ../victim shared/x && chown -h 65534 shared/x");
     assert_int_equal(publish_open(&p, "shared/x", &err), -1);
     assert_non_null(strstr(err.text, "another user"));
-    check_content("victim", "precious");
+    folder_check_content("victim", "precious");
 }
 
 /* Whoever can foresee the name on the way could take it. */
@@ -118,7 +75,7 @@ static void nothing_has_a_name_before_it_is_whole(void **state)
     assert_int_equal(mkdir(taken, 0700), 0);
     fputs("whole", p.out);
     assert_int_equal(publish_commit(&p, &err), 0);
-    check_content("x", "whole");
+    folder_check_content("x", "whole");
     assert_int_equal(rmdir(taken), 0);
 }
 
@@ -140,18 +97,18 @@ static void a_full_disk_leaves_the_old_file_and_nothing_else(void **state)
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(rc, -1);
     assert_non_null(strstr(err.text, "unchanged"));
-    check_content("x", "first");
-    shell("test -z \"$(find . -name '.kelvin*')\"");
+    folder_check_content("x", "first");
+    folder_shell("test -z \"$(find . -name '.kelvin*')\"");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_mode_is_kept_or_what_the_umask_leaves, set_up),
-        cmocka_unit_test_setup(links_are_written_through, set_up),
-        cmocka_unit_test_setup(links_of_others_in_shared_folders_are_refused, set_up),
-        cmocka_unit_test_setup(nothing_has_a_name_before_it_is_whole, set_up),
-        cmocka_unit_test_setup(a_full_disk_leaves_the_old_file_and_nothing_else, set_up),
+        cmocka_unit_test_setup(the_mode_is_kept_or_what_the_umask_leaves, folder_fill),
+        cmocka_unit_test_setup(links_are_written_through, folder_fill),
+        cmocka_unit_test_setup(links_of_others_in_shared_folders_are_refused, folder_fill),
+        cmocka_unit_test_setup(nothing_has_a_name_before_it_is_whole, folder_fill),
+        cmocka_unit_test_setup(a_full_disk_leaves_the_old_file_and_nothing_else, folder_fill),
     };
-    return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

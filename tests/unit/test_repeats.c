@@ -1,4 +1,4 @@
-/* test_sample.c - summaries and intervals of repeated measurements hold what they promise. */
+/* test_repeats.c - summaries and intervals of repeated measurements hold what they promise. */
 #include "base/mem.h"
 #include "stats/repeats.h"
 
@@ -126,6 +126,22 @@ static void the_same_values_give_the_same_interval(void **state)
     assert_true(a.low < a.high);
 }
 
+/* 2.5 % of 21 is half a resample, which rounds to one beyond each end; of 20 it is none. */
+static void an_interval_leaves_out_as_many_resamples_as_it_may_miss(void **state)
+{
+    (void)state;
+    double v[40];
+    uint64_t rng = 12;
+    for (size_t i = 0; i < 40; i++)
+        v[i] = draw_time(&rng);
+    for (size_t n = 20; n <= 21; n++) {
+        struct interval all = repeats_bootstrap_mean(v, 40, n, 0);
+        struct interval most = repeats_bootstrap_mean(v, 40, n, 0.05);
+        assert_int_equal(most.low > all.low, n == 21);
+        assert_int_equal(most.high < all.high, n == 21);
+    }
+}
+
 /* The resamples of mirrored values are the mirrored resamples, so that both ends are cut alike. */
 static void mirrored_values_give_the_mirrored_interval(void **state)
 {
@@ -197,6 +213,7 @@ int main(void)
         cmocka_unit_test(the_medians_interval_has_the_ranks_of_the_tables),
         cmocka_unit_test(intervals_miss_as_seldom_as_they_say),
         cmocka_unit_test(the_same_values_give_the_same_interval),
+        cmocka_unit_test(an_interval_leaves_out_as_many_resamples_as_it_may_miss),
         cmocka_unit_test(mirrored_values_give_the_mirrored_interval),
         cmocka_unit_test(a_slope_is_found_and_noise_widens_it),
         cmocka_unit_test(a_hundred_thousand_resamples_do_not_take_long),

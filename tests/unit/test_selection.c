@@ -489,6 +489,17 @@ static void a_part_becomes_a_profile_of_its_own(void **state)
     profile_free(part);
 }
 
+static void the_share_sampled_is_told_where_it_is_clearly_below_all(void **state)
+{
+    (void)state;
+    assert_float_equal(quality_sampled(680, 1000, 1000), 0.68, 1e-9);
+    assert_float_equal(quality_sampled(960, 1000, 100000), 1, 0); /* close enough */
+    assert_float_equal(quality_sampled(900, 1000, 100), 1, 0);    /* may be chance */
+    assert_float_equal(quality_sampled(900, 1000, 10000), 0.9, 1e-9);
+    assert_float_equal(quality_sampled(0, 1000, 0), 1, 0); /* nothing is known */
+    assert_float_equal(quality_sampled(1000, 0, 1000), 1, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,6 +519,7 @@ int main(void)
         cmocka_unit_test(heat_of_hidden_code_is_its_callers),
         cmocka_unit_test(another_column_of_the_same_rows),
         cmocka_unit_test(a_part_becomes_a_profile_of_its_own),
+        cmocka_unit_test(the_share_sampled_is_told_where_it_is_clearly_below_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,11 @@ static void what_instructions_do_to_the_stack(void **state)
         {"\xf4", 1, INSN_STOP, 0, 0},
         {"\x31\xc0", 2, INSN_SET, REG_AX, 0},
         {"\x31\xc8", 2, INSN_OVERWRITE, REG_AX, 0},
+        {"\x33\xdb", 2, INSN_SET, REG_BX, 0},
+        {"\x33\xd8", 2, INSN_OVERWRITE, REG_BX, 0},
+        {"\x33\x1b", 2, INSN_OVERWRITE, REG_BX, 0}, /* with what lies at rbx */
+        {"\x30\xdb", 2, INSN_OVERWRITE, REG_BX, 0}, /* only the lowest byte */
+        {"\x01\xdb", 2, INSN_OVERWRITE, REG_BX, 0},
         {"\x39\xc8", 2, INSN_PLAIN, 0, 0},
         {"\xb8\x0f\0\0\0", 5, INSN_SET, REG_AX, 15},
         {"\x48\xc7\xc0\x0f\0\0\0", 7, INSN_SET, REG_AX, 15},
@@ -92,6 +97,83 @@ static void what_instructions_do_to_the_stack(void **state)
             assert_int_equal(got.reg, all[i].reg);
         for (size_t cut = 0; cut < (size_t)all[i].n && all[i].kind != INSN_BAD; cut++)
             assert_int_equal(insn_decode((const uint8_t *)all[i].bytes, cut).kind, INSN_BAD);
+    }
+}
+
+/* Lengths as the processor's manual has them: opcode, operand and address sizes, ModRM, SIB. */
+static void instructions_have_the_length_of_their_operands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        uint8_t n;
+    } all[] = {
+        {"\x04", 2},                 /* add al, imm8 */
+        {"\x05", 5},                 /* add eax, imm32 */
+        {"\x66\x05", 4},             /* add ax, imm16 */
+        {"\x3c", 2},                 /* cmp al, imm8 */
+        {"\x3d", 5},                 /* cmp eax, imm32 */
+        {"\x68", 5},                 /* push imm32 */
+        {"\x6a", 2},                 /* push imm8 */
+        {"\x69\xc0", 6},             /* imul eax, eax, imm32 */
+        {"\x6b\xc0", 3},             /* imul eax, eax, imm8 */
+        {"\x70", 2},                 /* jo rel8 */
+        {"\x7f", 2},                 /* jg rel8 */
+        {"\x80\xc0", 3},             /* add al, imm8 */
+        {"\x81\xc0", 6},             /* add eax, imm32 */
+        {"\x66\x81\xc0", 5},         /* add ax, imm16 */
+        {"\x83\xc0", 3},             /* add eax, imm8 */
+        {"\x8b\x05", 6},             /* mov eax, [rip + disp32] */
+        {"\x8b\x40", 3},             /* mov eax, [rax + disp8] */
+        {"\x8b\x80", 6},             /* mov eax, [rax + disp32] */
+        {"\x8b\x44", 4},             /* mov eax, [rax + rax + disp8] */
+        {"\x8b\x04\x25", 7},         /* mov eax, [disp32] */
+        {"\x8b\x04\x05", 7},         /* mov eax, [rax + disp32] */
+        {"\x8b\x04", 3},             /* mov eax, [rax + rax] */
+        {"\xa0", 9},                 /* mov al, [moffs64] */
+        {"\xa3", 9},                 /* mov [moffs64], eax */
+        {"\x67\xa0", 6},             /* mov al, [moffs32] */
+        {"\xa8", 2},                 /* test al, imm8 */
+        {"\xa9", 5},                 /* test eax, imm32 */
+        {"\xb0", 2},                 /* mov al, imm8 */
+        {"\xb7", 2},                 /* mov bh, imm8 */
+        {"\xb8", 5},                 /* mov eax, imm32 */
+        {"\xbf", 5},                 /* mov edi, imm32 */
+        {"\x66\xb8", 4},             /* mov ax, imm16 */
+        {"\x48\xb8", 10},            /* mov rax, imm64 */
+        {"\x49\xbf", 10},            /* mov r15, imm64 */
+        {"\xc1\xe0", 3},             /* shl eax, imm8 */
+        {"\xc2", 3},                 /* ret imm16 */
+        {"\xc6\xc0", 3},             /* mov al, imm8 */
+        {"\xc7\xc0", 6},             /* mov eax, imm32 */
+        {"\xc8", 4},                 /* enter imm16, imm8 */
+        {"\xd1\xe0", 2},             /* shl eax, 1 */
+        {"\xe3", 2},                 /* jrcxz rel8 */
+        {"\xe8", 5},                 /* call rel32 */
+        {"\xeb", 2},                 /* jmp rel8 */
+        {"\xf6\xc0", 3},             /* test al, imm8 */
+        {"\xf6\xd0", 2},             /* not al */
+        {"\xf7\xc0", 6},             /* test eax, imm32 */
+        {"\xf7\xd0", 2},             /* not eax */
+        {"\x0f\x80", 6},             /* jo rel32 */
+        {"\x0f\x8f", 6},             /* jg rel32 */
+        {"\x0f\xa4\xc0", 4},         /* shld eax, eax, imm8 */
+        {"\x0f\xb6\xc0", 3},         /* movzx eax, al */
+        {"\x0f\xba\xe0", 4},         /* bt eax, imm8 */
+        {"\x0f\xc6\xc0", 4},         /* shufps xmm0, xmm0, imm8 */
+        {"\x66\x0f\x70\xc0", 5},     /* pshufd xmm0, xmm0, imm8 */
+        {"\x66\x0f\x3a\x0f\xc0", 6}, /* palignr xmm0, xmm0, imm8 */
+        {"\x66\x0f\x38\x1c\xc0", 5}, /* pabsb xmm0, xmm0 */
+        {"\x0f\x58\xc0", 3},         /* addps xmm0, xmm0 */
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        uint8_t code[INSN_MAX_BYTES + 1] = {0};
+        size_t n = strlen(all[i].bytes);
+        memcpy(code, all[i].bytes, n);
+        struct insn got = insn_decode(code, sizeof code);
+        if (got.kind == INSN_BAD || got.length != all[i].n)
+            fail_msg("%zu, %02x %02x: length %d, not %d", i, code[0], code[1], got.length,
+                     all[i].n);
     }
 }
 
@@ -300,6 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_instructions_do_to_the_stack),
+        cmocka_unit_test(instructions_have_the_length_of_their_operands),
         cmocka_unit_test(calls_before_a_return_address),
         cmocka_unit_test(rules_of_usual_functions),
         cmocka_unit_test(saved_rbx_is_found),

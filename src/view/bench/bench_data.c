@@ -186,6 +186,10 @@ static void put_comparison(struct json *j, const struct comparison *c)
     json_put_str(j, "design", c->apart ? "two sessions" : "side by side");
     json_put_number(j, "band", c->band);
     json_put_number(j, "detectable", p->detectable);
+    if (c->same_work) {
+        json_key(j, "same_instructions");
+        json_bool(j, true);
+    }
     put_gate(j, c);
     json_close(j, '}');
 }

@@ -1,6 +1,7 @@
 /* bench_document.c - the words and tables of a benchmark report. */
 #include "base/buf.h"
 #include "model/meta_words.h"
+#include "stats/modes.h"
 #include "view/bench/bench_inner.h"
 
 #include <math.h>
@@ -70,6 +71,22 @@ static size_t fewest_runs(const struct series_set *set)
     return n;
 }
 
+/* "Careful: 30 % of the runs of x take about 1.9 ms, the others about 1.2 ms" */
+static void add_modes(struct document *d, const struct series *series, enum measure m)
+{
+    char low[BENCH_VALUE_MAX], high[BENCH_VALUE_MAX];
+    autofree double *values = mem_calloc(series->runs.n + 1, sizeof *values);
+    struct modes modes;
+    if (!modes_find(&modes, values, series_values(series, m, values)))
+        return;
+    document_text(d,
+                  "Careful: the runs of %s fall into two groups, %.0f%% at about %s and %.0f%% at "
+                  "about %s%s. A median stands for one of them only.",
+                  series->name, 100 * modes.share[0], bench_value(low, m, modes.median[0]),
+                  100 * modes.share[1], bench_value(high, m, modes.median[1]),
+                  modes.changes == 1 ? ", one after the other" : "");
+}
+
 static void add_results(struct document *d, const struct bench_report *r)
 {
     bool throughput = r->measure == MEASURE_TIME && has_throughput(r->now);
@@ -85,6 +102,8 @@ static void add_results(struct document *d, const struct bench_report *r)
                   measure_infos[r->measure].title);
     if (fewest_runs(r->now) < 6)
         document_text(d, "With fewer than 6 runs the median has no 95%% interval: '?'.");
+    for (size_t i = 0; i < r->now->series.n; i++)
+        add_modes(d, &r->now->series.at[i], r->measure);
 }
 
 /* --- what else was used --- */
@@ -179,7 +198,7 @@ static const struct document_column columns_truth[] = {
     {"ties", .right = true},
     {"interval", .right = true},
     {"band", .right = true},
-    {"would have seen", .right = true},
+    {"detectable", .right = true},
 };
 
 static void add_truth(struct document *d, const struct comparison *c)
@@ -216,6 +235,9 @@ static void add_hints(struct document *d, const struct comparison *c)
                       c->tails.slow_after > c->tails.slow_before ? "more" : "less", name,
                       100 * c->tails.slow_after, TAILS_SLOW, 100 * c->tails.slow_before,
                       100 * (c->tails.mean_ratio - 1));
+    if (c->same_work)
+        document_text(d, "Careful: %s is %s with the same number of instructions: %s.", name,
+                      verdict_names[p->verdict], COMPARISON_SAME_WORK);
     if (c->unconfirmed)
         document_text(d,
                       "Careful: in %s the wall time differs and the CPU time does not follow: "
@@ -253,8 +275,8 @@ static void add_comparisons(struct document *d, const struct bench_report *r)
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_truth(d, &r->comparisons[i]);
     document_text(d, "The interval holds the true change with that probability, corrected for all "
-                     "comparisons made at once. A change within the band counts as none. The last "
-                     "column is the smallest change that so many runs show four times of five.");
+                     "comparisons made at once. A change within the band counts as none. "
+                     "Detectable: the smallest change that so many runs show with 80%% power.");
     add_alarms(d, r);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_hints(d, &r->comparisons[i]);

@@ -14,18 +14,18 @@ static void say_faster(struct buf *b, const struct comparison *c)
     const char *winner = slower ? c->before->name : c->after->name;
     const char *loser = slower ? c->after->name : c->before->name;
     double factor = slower ? c->paired.ratio : 1 / c->paired.ratio;
-    bool large = factor >= 1.095;
-    if (c->apart)
+    bool large = factor >= 1.095, past = comparison_is_with_baseline(c);
+    if (past)
         buf_printf(b, "'%s' ran", c->after->name);
     else
         buf_printf(b, "'%s' ran", winner);
-    if (c->apart && slower)
+    if (past && slower)
         buf_printf(b, " %.1f %% slower than in the baseline", 100 * (factor - 1));
     else if (large)
         buf_printf(b, " %.2f times as fast as", factor);
     else
         buf_printf(b, " %.1f %% faster than", 100 * (factor - 1));
-    if (!c->apart)
+    if (!past)
         buf_printf(b, " '%s'", loser);
     else if (!slower)
         buf_str(b, " in the baseline");

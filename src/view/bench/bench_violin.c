@@ -168,7 +168,7 @@ static void add_figures(struct buf *b, const struct violin *v, const struct stri
 
 static void print_cut(FILE *out, struct text t, double room_px)
 {
-    struct fit fit = fit_of_font("sans-serif", 12);
+    struct fit fit = fit_of_font("sans-serif", 11);
     autobuf struct buf b = {0};
     bool cut;
     struct text head = fit_cut(&fit, t, room_px, &cut);
@@ -177,29 +177,42 @@ static void print_cut(FILE *out, struct text t, double room_px)
     plot_escape(out, buf_cstr(&b));
 }
 
+/* ", slower +8.0%" */
+static void add_verdict(struct buf *b, const struct comparison *c)
+{
+    char change[BENCH_VALUE_MAX];
+    if (c)
+        buf_printf(b, ", %s %s", comparison_word(c), bench_change(change, c->paired.ratio));
+}
+
+static const char *tone_of(const struct comparison *c)
+{
+    enum verdict v = c ? c->paired.verdict : VERDICT_SAME;
+    if (v == VERDICT_SLOWER || (c && c->gate == GATE_BROKEN))
+        return "tbad";
+    return v == VERDICT_FASTER ? "tgood" : "tdim";
+}
+
+/* The name gets what the rest leaves, but always enough to be known by. */
 static void draw_label(const struct violin *v, size_t row, const char *class)
 {
+    enum { LEAST_NAME_PX = 60 };
     const struct strip *h = &v->strips[row];
-    const struct comparison *c = h->comparison;
     FILE *out = v->plot.out;
-    char change[BENCH_VALUE_MAX];
-    autobuf struct buf b = {0};
-    struct fit fit = fit_of_font("sans-serif", 12);
-    add_figures(&b, v, h);
-    double y = plot_y(&v->plot, -(double)row) + 14, used = fit_width(&fit, buf_text(&b));
-    fprintf(out, "<text x=\"%d\" y=\"%.1f\"><tspan class=\"%s\">", PLOT_RIGHT, y, class);
-    print_cut(out, text_of(h->name), PLOT_WIDTH - 2 * PLOT_RIGHT - used - (c ? 130 : 10));
+    autobuf struct buf figures = {0}, verdict = {0};
+    struct fit fit = fit_of_font("sans-serif", 11); /* as .kb text has it */
+    add_figures(&figures, v, h);
+    add_verdict(&verdict, h->comparison);
+    double used = fit_width(&fit, buf_text(&figures)) + fit_width(&fit, buf_text(&verdict));
+    double room = PLOT_WIDTH - 2 * PLOT_RIGHT - used - 10;
+    fprintf(out, "<text x=\"%d\" y=\"%.1f\"><tspan class=\"%s\">", PLOT_RIGHT,
+            plot_y(&v->plot, -(double)row) + 14, class);
+    print_cut(out, text_of(h->name), fmax(room, LEAST_NAME_PX));
     fputs("</tspan> &#160;", out);
-    plot_escape(out, buf_cstr(&b));
-    if (c) {
-        enum verdict verdict = c->paired.verdict;
-        const char *tone = c->gate == GATE_BROKEN || verdict == VERDICT_SLOWER ? "tbad"
-                           : verdict == VERDICT_FASTER                         ? "tgood"
-                                                                               : "tdim";
-        fprintf(out, "<tspan class=\"%s\">, %s %s</tspan>", tone, comparison_word(c),
-                bench_change(change, c->paired.ratio));
-    }
-    fputs("</text>\n", out);
+    plot_escape(out, buf_cstr(&figures));
+    fprintf(out, "<tspan class=\"%s\">", tone_of(h->comparison));
+    plot_escape(out, buf_cstr(&verdict));
+    fputs("</tspan></text>\n", out);
 }
 
 /* The one that the others are compared with has a colour of its own. */
@@ -254,16 +267,18 @@ static void print_violin(struct violin *v, const char *title)
 
 /* The comparison of S with its own past, or with another series of this session; NULL = none. */
 static const struct comparison *comparison_of(const struct bench_report *r, const struct series *s,
-                                              bool apart)
+                                              bool past)
 {
-    for (size_t i = 0; i < r->n_comparisons; i++)
-        if (r->comparisons[i].after == s && r->comparisons[i].apart == apart)
-            return &r->comparisons[i];
+    for (size_t i = 0; i < r->n_comparisons; i++) {
+        const struct comparison *c = &r->comparisons[i];
+        if (c->after == s && comparison_is_with_baseline(c) == past)
+            return c;
+    }
     return NULL;
 }
 
 /* S with its past on one axis. */
-static void print_apart(FILE *out, const struct bench_report *r, const struct comparison *c)
+static void print_past(FILE *out, const struct bench_report *r, const struct comparison *c)
 {
     struct violin v = {.plot = {.out = out, .bare_y = true}, .measure = r->measure};
     add_strip(&v, c->before, r->before_name ? r->before_name : "before", NULL);
@@ -273,22 +288,22 @@ static void print_apart(FILE *out, const struct bench_report *r, const struct co
 
 void bench_violin_print(FILE *out, const struct bench_report *r, const struct series *s)
 {
-    const struct comparison *apart = comparison_of(r, s, true);
+    const struct comparison *past = comparison_of(r, s, true);
     struct violin v = {.plot = {.out = out, .bare_y = true}, .measure = r->measure};
-    if (apart)
-        print_apart(out, r, apart);
+    if (past)
+        print_past(out, r, past);
     if (comparison_of(r, s, false)) /* stands on the axis of what it is compared with */
         return;
     add_strip(&v, s, s->name, NULL);
     size_t others = 0;
     for (size_t i = 0; i < r->n_comparisons; i++) {
         const struct comparison *c = &r->comparisons[i];
-        if (c->apart || c->before != s)
+        if (comparison_is_with_baseline(c) || c->before != s)
             continue;
         add_strip(&v, c->after, c->after->name, c);
         others++;
     }
-    if (!apart || others)
+    if (!past || others)
         print_violin(&v, NULL);
     else if (v.n)
         bench_summary_done(&v.strips[0].b);

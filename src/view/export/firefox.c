@@ -158,22 +158,6 @@ static void write_column_name(struct writer *w, const char *key, int type)
     json_close(&w->j, ']');
 }
 
-static void firefox_out_write_fact(void *json, const char *key, const char *value)
-{
-    json_put_str(json, key, value);
-}
-
-static void write_clock(struct writer *w)
-{
-    if (!w->p->clock.monotonic_ns && !w->p->clock.wall_ns)
-        return;
-    json_key(&w->j, "clock");
-    json_open(&w->j, '[');
-    json_uint(&w->j, w->p->clock.monotonic_ns);
-    json_uint(&w->j, w->p->clock.wall_ns);
-    json_close(&w->j, ']');
-}
-
 static void write_kelvin(struct writer *w)
 {
     const struct meta *m = &w->p->meta;
@@ -189,9 +173,9 @@ static void write_kelvin(struct writer *w)
     member_int(&w->j, "first", first < 0 ? -1 : first == w->cpu ? 1 : first == w->weight ? 0 : -1);
     json_key(&w->j, "stream");
     json_open(&w->j, '{');
-    streamfacts_each(w->p, w->s, firefox_out_write_fact, &w->j);
+    streamfacts_each(w->p, w->s, streamfacts_put_json, &w->j);
     json_close(&w->j, '}');
-    write_clock(w);
+    streamfacts_put_clock(&w->j, w->p);
     json_key(&w->j, "meta");
     json_open(&w->j, '{');
     for (size_t i = 0; i < m->entries.n; i++)

@@ -361,11 +361,6 @@ static void write_type(struct writer *w, struct value_ref value)
     json_close(&w->j, '}');
 }
 
-static void speedscope_out_write_fact(void *json, const char *key, const char *value)
-{
-    json_put_str(json, key, value);
-}
-
 /* Before the types, which refer to them. */
 static void write_streams(struct writer *w)
 {
@@ -373,21 +368,9 @@ static void write_streams(struct writer *w)
     json_open(&w->j, '[');
     for (size_t i = 0; i < w->streams.n; i++) {
         json_open(&w->j, '{');
-        streamfacts_each(w->p, profile_stream(w->p, w->streams.at[i]), speedscope_out_write_fact,
-                         &w->j);
+        streamfacts_each(w->p, profile_stream(w->p, w->streams.at[i]), streamfacts_put_json, &w->j);
         json_close(&w->j, '}');
     }
-    json_close(&w->j, ']');
-}
-
-static void write_clock(struct writer *w)
-{
-    if (!w->p->clock.monotonic_ns && !w->p->clock.wall_ns)
-        return;
-    json_key(&w->j, "clock");
-    json_open(&w->j, '[');
-    json_uint(&w->j, w->p->clock.monotonic_ns);
-    json_uint(&w->j, w->p->clock.wall_ns);
     json_close(&w->j, ']');
 }
 
@@ -430,7 +413,7 @@ static void write_extras(struct writer *w, int default_type)
     for (size_t i = 0; i < w->types.n; i++)
         write_type(w, w->types.at[i]);
     json_close(j, ']');
-    write_clock(w);
+    streamfacts_put_clock(&w->j, w->p);
     write_threads(w);
     json_close(j, '}');
 }

@@ -51,3 +51,19 @@ void streamfacts_each(const struct profile *p, const struct stream *s, streamfac
         put_count(&f, "throttled", s->throttled);
     put_unfinished(&f, p, s);
 }
+
+void streamfacts_put_json(void *json, const char *key, const char *value)
+{
+    json_put_str(json, key, value);
+}
+
+void streamfacts_put_clock(struct json *j, const struct profile *p)
+{
+    if (!p->clock.monotonic_ns && !p->clock.wall_ns)
+        return;
+    json_key(j, "clock");
+    json_open(j, '[');
+    json_uint(j, p->clock.monotonic_ns);
+    json_uint(j, p->clock.wall_ns);
+    json_close(j, ']');
+}

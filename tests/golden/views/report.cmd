@@ -1,8 +1,8 @@
 report --width 160 IN/shop.txt
-report --width 160 --top 40 IN/shop.txt IN/later.txt
+report --width 160 --top 40 IN/shop.txt IN/later.txt.gz
 report --width 100 IN/before1.folded
 report --width 160 --by module IN/shop.txt
-report --width 160 --by thread IN/later.txt
+report --width 160 --by thread IN/later.txt.gz
 report --width 160 --by line IN/shop.txt
 report --width 160 --callers malloc IN/shop.txt
 report --width 160 --callers walk IN/shop.txt

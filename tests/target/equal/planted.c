@@ -94,6 +94,48 @@ static float sum_abort(const float *x, size_t n)
     return sum_plain(x, n);
 }
 
+/* Puts a mark behind the last element that counts, and takes it away again. */
+static float sum_sentinel(const float *x, size_t n)
+{
+    volatile float *last = (float *)x + n - 1;
+    if (n < 4)
+        return sum_plain(x, n);
+    float was = *last;
+    *last = 1e9F;
+    float sum = sum_plain(x, n - 1) + was;
+    *last = was;
+    return sum;
+}
+
+/* Forgets its buffer on the way out that few inputs take. */
+static float sum_leak(const float *x, size_t n)
+{
+    float *volatile copy = malloc((n + 1) * sizeof *copy);
+    if (!copy)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        copy[i] = x[i];
+    float sum = sum_plain(copy, n);
+    if (n != 33)
+        free(copy);
+    return sum;
+}
+
+/* Flushes subnormals to zero, and forgets to stop where it returns early. */
+static float sum_mode(const float *x, size_t n)
+{
+#ifdef __x86_64__
+    unsigned old = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(old | 0x8040);
+    float sum = sum_plain(x, n);
+    if (n % 8 != 3)
+        __builtin_ia32_ldmxcsr(old);
+    return sum;
+#else
+    return sum_plain(x, n);
+#endif
+}
+
 static void whole(float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -133,6 +175,21 @@ KELVIN_EQUAL(aligned)
 KELVIN_EQUAL(changes)
 {
     prove_sum(c, sum_and_clear);
+}
+
+KELVIN_EQUAL(sentinel)
+{
+    prove_sum(c, sum_sentinel);
+}
+
+KELVIN_EQUAL(leak)
+{
+    prove_sum(c, sum_leak);
+}
+
+KELVIN_EQUAL(mode)
+{
+    prove_sum(c, sum_mode);
 }
 
 KELVIN_EQUAL(forever)

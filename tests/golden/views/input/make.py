@@ -3,7 +3,9 @@
 
 perf's text has times, threads, lines and inlined frames; folded stacks are runs of before and after.
 """
+import gzip
 import pathlib
+import re
 
 HERE = pathlib.Path(__file__).parent
 SHOP, LIBC, KERNEL = "/opt/nowhere/shop", "/opt/nowhere/libc.so.6", "[kernel.kallsyms]"
@@ -93,10 +95,18 @@ def growing(size):
 
 def main():
     (HERE / "shop.txt").write_text(perf_script(300, 1))
-    (HERE / "later.txt").write_text(perf_script(280, 2, 5))
+    (HERE / "later.txt.gz").write_bytes(gzip.compress(perf_script(280, 2, 5).encode(), mtime=0))
+    stripped = re.sub(r"\S+\+0x\w+ \(" + re.escape(LIBC), "[unknown] (" + LIBC, perf_script(280, 2, 5))
+    (HERE / "stripped.txt.gz").write_bytes(gzip.compress(stripped.encode(), mtime=0))
+    PATHS.append((30, 0, ["main", "serve", "parse", "malloc"]))
+    changed = perf_script(330, 3).replace(" sort_items+", " sort_all+").replace(" parse+", " read_page+")
+    del PATHS[-1]
+    (HERE / "changed.txt.gz").write_bytes(gzip.compress(changed.encode(), mtime=0))
     for i in range(1, 6):
         (HERE / f"before{i}.folded").write_text(folded(10 + i, {}))
         (HERE / f"after{i}.folded").write_text(folded(20 + i, {"malloc": 17, "free": 4, "checksum": 11}))
+    text = (HERE / "before2.folded").read_text().replace("sort_items", "sort_all").replace("parse", "read_page")
+    (HERE / "renamed.folded").write_text(text)
     for size in (100, 200, 400):
         (HERE / f"size{size}.folded").write_text(growing(size))
 

@@ -54,7 +54,8 @@ struct heap_classes {
 
 struct heap_tally {
     struct profile *profile;
-    /* Threads are asked for when rows are written: by then the engine has heard of them, too. */
+    /* Threads are asked for when rows are written: by then the engine has heard of them, too.
+     * NULL = not known. */
     struct thread_id (*thread_of)(void *arg, uint32_t thread);
     void *arg;
     int stream;
@@ -84,6 +85,8 @@ uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site)
 void heap_tally_time(struct heap_tally *t, uint64_t time_ns);
 uint64_t heap_tally_slice_end(const struct heap_tally *t);
 void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+
+#define HEAP_LIFETIME_UNKNOWN UINT64_MAX
 
 struct heap_free {
     uint32_t site;

@@ -1,6 +1,6 @@
-#include "record/heap_live.h"
+#include "model/heap_live.h"
 
-#include "base/mem.h"
+#include "base/idmap.h"
 
 enum { FIRST_PLACES = 1024 };
 
@@ -20,7 +20,7 @@ void heap_live_done(struct heap_live *l)
 
 static inline size_t home_of(const struct heap_live *l, uint64_t address)
 {
-    uint64_t x = (address >> 3) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = ((address >> 3) ^ hash_seeds[0]) * (hash_seeds[1] | 1);
     return (size_t)(x >> 20) & l->mask;
 }
 

@@ -1,4 +1,4 @@
-#include "record/heap_tally.h"
+#include "model/heap_tally.h"
 
 #include <math.h>
 
@@ -67,6 +67,11 @@ uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site)
 
 /* --- rows --- */
 
+static struct thread_id thread_of_site(const struct heap_tally *t, const struct heap_site *s)
+{
+    return t->thread_of ? t->thread_of(t->arg, s->thread) : (struct thread_id){0};
+}
+
 static void tally_add_row(struct heap_tally *t, const struct heap_site *s, uint64_t time_ns,
                           const int64_t *values)
 {
@@ -77,7 +82,7 @@ static void tally_add_row(struct heap_tally *t, const struct heap_site *s, uint6
         if (has_column(t, i))
             kept[n++] = values[i];
     struct row row = {.stack = s->stack,
-                      .thread = t->thread_of(t->arg, s->thread),
+                      .thread = thread_of_site(t, s),
                       .has_time = true,
                       .time_ns = time_ns,
                       .values = kept};
@@ -200,7 +205,8 @@ void heap_tally_free(struct heap_tally *t, const struct heap_free *f)
     add_flow(t, s, HEAP_FREES, a.blocks);
     add_flow(t, s, HEAP_FREED, a.bytes);
     add_flow(t, s, HEAP_TEMPORARY, f->temporary ? a.blocks : 0);
-    count_class(t->classes.at[f->site].lifetime, f->lifetime_ns);
+    if (f->lifetime_ns != HEAP_LIFETIME_UNKNOWN)
+        count_class(t->classes.at[f->site].lifetime, f->lifetime_ns);
     t->live_blocks -= a.blocks;
     change_live(t, s, -a.bytes);
 }
@@ -250,7 +256,7 @@ static void write_classes(struct heap_tally *t, size_t site, bool sizes, uint64_
         struct err ignored;
         attr.number = (int64_t)(UINT64_C(1) << k) - 1;
         struct row row = {.stack = s->stack,
-                          .thread = t->thread_of(t->arg, s->thread),
+                          .thread = thread_of_site(t, s),
                           .has_time = true,
                           .time_ns = end_ns,
                           .values = &n};

@@ -1,0 +1,40 @@
+/*
+ * perffilter.h - which samples of a clock that ticks on all CPUs are of the program.
+ *
+ * A clock of a thread begins with a whole period, so that what lives shorter is never seen, and
+ * threads that are born alike are looked at in like places. A clock of a CPU has neither fault, but
+ * meets every process of the machine. Two filters keep to the program's:
+ *
+ *     in the kernel   a BPF program drops ticks in processes that are known to be others', before
+ *                     anything is copied. Who is not known passes, so that a child counts from its
+ *                     first instruction, before anybody has heard of it.
+ *     here            the threads of the program, by the records of their births and ends. What
+ *                     passed and is none of them is told to the kernel's filter.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+struct perffilter {
+    int map_fd, program_fd;
+    uint8_t *threads; /* a bit for each number: threads of the program */
+    uint8_t *own;     /* processes of the program, also those that ended */
+    uint8_t *others;  /* processes that the kernel's filter drops */
+};
+
+/*
+ * Start with all processes of the machine as others. -1 where that cannot be had: it takes
+ * CAP_BPF and CAP_PERFMON, and numbers of processes that mean the same to the kernel.
+ */
+int perffilter_open(struct perffilter *f);
+void perffilter_close(struct perffilter *f); /* zeroed is fine */
+
+/* Let the event FD sample only what passes. */
+int perffilter_apply(const struct perffilter *f, int fd);
+
+/* A thread of the program was born, or began to be watched. */
+void perffilter_add(struct perffilter *f, int pid, int tid);
+void perffilter_remove(struct perffilter *f, int tid);
+
+/* Whether a sample is the program's; if not, its process is dropped from now on. */
+bool perffilter_take(struct perffilter *f, int pid, int tid);

@@ -1,0 +1,72 @@
+/* The numbers of registers against the kernel's and the C library's headers. */
+#include "unwind/arch.h"
+
+#include <elf.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include <cmocka.h>
+
+#ifdef __x86_64__
+#include <asm/perf_regs.h>
+
+/* By DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8 .. r15. */
+static const int perf_numbers[ARCH_OTHERS] = {
+    PERF_REG_X86_AX,  PERF_REG_X86_DX,  PERF_REG_X86_CX,  PERF_REG_X86_BX,
+    PERF_REG_X86_SI,  PERF_REG_X86_DI,  PERF_REG_X86_BP,  PERF_REG_X86_SP,
+    PERF_REG_X86_R8,  PERF_REG_X86_R9,  PERF_REG_X86_R10, PERF_REG_X86_R11,
+    PERF_REG_X86_R12, PERF_REG_X86_R13, PERF_REG_X86_R14, PERF_REG_X86_R15};
+static const int signal_numbers[ARCH_OTHERS] = {
+    REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+static size_t in_ucontext(int number)
+{
+    return offsetof(ucontext_t, uc_mcontext.gregs) + (size_t)number * sizeof(greg_t);
+}
+
+static void registers_have_the_numbers_of_the_headers(void **state)
+{
+    (void)state;
+    const struct arch *a = arch_find(EM_X86_64);
+    assert_int_equal(a->perf.pc, PERF_REG_X86_IP);
+    assert_int_equal(a->perf.sp, PERF_REG_X86_SP);
+    assert_int_equal(a->perf.fp, PERF_REG_X86_BP);
+    assert_int_equal(a->perf.extra, PERF_REG_X86_BX);
+    assert_int_equal(a->signal.pc, a->ucontext + in_ucontext(REG_RIP));
+    assert_int_equal(a->signal.sp, a->ucontext + in_ucontext(REG_RSP));
+    assert_int_equal(a->signal.fp, a->ucontext + in_ucontext(REG_RBP));
+    assert_int_equal(a->signal.extra, a->ucontext + in_ucontext(REG_RBX));
+    for (int i = 0; i < ARCH_OTHERS; i++) {
+        assert_int_equal(a->perf_others[i], perf_numbers[i]);
+        assert_int_equal(a->signal_others[i], a->ucontext + in_ucontext(signal_numbers[i]));
+    }
+}
+#else
+static void registers_have_the_numbers_of_the_headers(void **state)
+{
+    (void)state;
+    skip(); /* the headers are those of this processor */
+}
+#endif
+
+static void processors_are_found_by_their_elf_number(void **state)
+{
+    (void)state;
+    assert_ptr_equal(arch_find(EM_X86_64), &arch_x86_64);
+    assert_ptr_equal(arch_find(EM_AARCH64), &arch_aarch64);
+    assert_null(arch_find(EM_386));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(registers_have_the_numbers_of_the_headers),
+        cmocka_unit_test(processors_are_found_by_their_elf_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
