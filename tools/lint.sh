@@ -46,5 +46,6 @@ check "names that grep can find" tools/list-same-names.py
 check "gcc, warnings as errors" builds
 check clang-tidy clang_tidy
 check shellcheck shellcheck -x -S warning -e SC1090,SC1091,SC2030,SC2031,SC2034 "${scripts[@]}"
+check "plain English" tools/check-english.py
 check "tell-tale words" tell_tales
 exit $failed

@@ -314,7 +314,7 @@ PUBLIC void kelvin_resume(void)
 PUBLIC void kelvin_items(double items)
 {
     if (here && !(items >= 0 && isfinite(items)))
-        here->fault = "gives kelvin_items() what is no number of items";
+        here->fault = "gives kelvin_items() a value that is not a number of items";
     else if (here)
         here->items = items;
 }
@@ -322,7 +322,7 @@ PUBLIC void kelvin_items(double items)
 PUBLIC void kelvin_bytes(double bytes)
 {
     if (here && !(bytes >= 0 && isfinite(bytes)))
-        here->fault = "gives kelvin_bytes() what is no number of bytes";
+        here->fault = "gives kelvin_bytes() a value that is not a number of bytes";
     else if (here)
         here->bytes = bytes;
 }

@@ -21,7 +21,7 @@ static int open_records(struct session *s, struct err *err)
     }
     uint64_t fd;
     if (!text_u64(text_of(word), 10, &fd) || fd > 1 << 20)
-        return err_set(err, EXIT_ERROR, PROTOCOL_FD "='%s' is no file descriptor", word);
+        return err_set(err, EXIT_ERROR, PROTOCOL_FD "='%s' is not a file descriptor", word);
     s->records = fdopen((int)fd, "w");
     if (!s->records)
         return err_set_errno(err, errno, PROTOCOL_FD "=%s cannot be written to", word);

@@ -26,7 +26,7 @@ static const struct opt table[] = {
     {0, "seed", OPT_NUMBER, offsetof(struct options, seed), "N",
      "which inputs those are (default 1)", NULL, NULL, 1, 9e15},
     {0, "json", OPT_FLAG, offsetof(struct options, json), NULL,
-     "print an object a line for programs"},
+     "print an object per line for programs"},
     OPT_END,
 };
 
@@ -41,9 +41,11 @@ static void help(const char *program)
         printf("  %c%c%s %-18s %s\n", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
                o->letter ? "," : " ", left, o->help);
     }
-    printf("\nTimes are of one iteration, with a 95 %% interval. Options can also stand in the "
-           "environment:\n" OPTIONS_ENV "='--quick'. Under 'kelvin bench' results are kept and "
-           "compared.\nExit codes: 0 fine, 1 an error, 3 a gate does not hold.\n");
+    printf("\n"
+           "Times are per iteration, with a 95 %% interval. Options can also be set in the "
+           "environment:\n" OPTIONS_ENV
+           "='--quick'. Under 'kelvin bench' results are kept and compared.\n"
+           "Exit codes: 0 all is well, 1 an error, 3 a gate failed.\n");
 }
 
 /* --- what kelvin bench asks for --- */
@@ -71,7 +73,7 @@ static int ask_word(struct options *o, struct text key, struct text value, struc
     if (!known[i])
         return 0;
     if (!ask_number(value, &number))
-        return err_set(err, EXIT_ERROR, PROTOCOL_ASK ": '%.*s' is no number for %s",
+        return err_set(err, EXIT_ERROR, PROTOCOL_ASK ": '%.*s' is not a number for %s",
                        TEXT_ARG(value), known[i]);
     switch (i) {
     case 0:

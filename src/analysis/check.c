@@ -139,7 +139,7 @@ static void add_remedy(struct buf *b, const struct check_value *v, struct interv
     if (v->remedy)
         buf_printf(b, "; %s", v->remedy);
     else if (more <= MOST_MORE)
-        buf_printf(b, "; if it stays there, %.0f times as many samples would tell", ceil(more));
+        buf_printf(b, "; if it stays there, %.0f times as many samples would decide", ceil(more));
     else
         buf_str(b, "; it is so near the bound that a tolerance would help more than samples");
 }

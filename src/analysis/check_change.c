@@ -64,8 +64,8 @@ static struct check_value change_of(const struct sides *s, enum rule_unit unit)
 {
     const struct flat_share *before = &s->before, *after = &s->after;
     struct check_value v = {.remedy = sides_have_costs(s) && unit != RULE_POINTS
-                                          ? "several longer recordings on both sides would tell"
-                                          : "longer recordings on both sides would tell"};
+                                          ? "several longer recordings on both sides would decide"
+                                          : "longer recordings on both sides would decide"};
     struct difftest t = difftest_pair((struct difftest_share){before->share, before->n_effective},
                                       (struct difftest_share){after->share, after->n_effective});
     if (unit == RULE_POINTS) {

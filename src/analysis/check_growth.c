@@ -26,7 +26,7 @@ int check_growth(struct check_job *job, const struct rule *rule, struct check_re
         return -1;
     struct check_value v = {.value = c.fits ? c.growth.exponent : NAN,
                             .interval = c.growth.interval,
-                            .remedy = "more sizes, or longer runs, would tell"};
+                            .remedy = "more sizes, or longer runs, would decide"};
     if (!c.fits)
         v.doubt = "it was met at fewer than two sizes";
     else if (isinf(c.growth.interval.low))

@@ -24,8 +24,7 @@ struct check_value {
     const char *remedy; /* what would decide it; NULL = more samples */
 };
 
-#define CHECK_NO_SAMPLES \
-    "the input does not say how many samples it holds, so how sure it is is not known"
+#define CHECK_NO_SAMPLES "the input does not say how many samples it has, so there is no interval"
 
 /* Nothing was sampled: counted or simulated instead. */
 static inline bool check_is_exact(const struct selection *s)

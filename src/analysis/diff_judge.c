@@ -239,7 +239,7 @@ static void judge_unproven(struct diff *d)
     if (!d->has_samples)
         buf_str(&b, "the number of samples is not recorded: nothing to test with");
     else if (d->by_runs && d->least_p > 0.05)
-        buf_str(&b, "so few runs cannot prove anything: four per side are the least");
+        buf_str(&b, "too few runs to prove anything: record at least four per side");
     else if (!d->by_runs)
         buf_str(&b, "no function changed by more than two runs of the same program can differ by, "
                     "nor can one run per side show that nothing changed");

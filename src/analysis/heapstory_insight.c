@@ -46,7 +46,7 @@ static void find_leak(struct heapstory *s)
                heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]));
     say(s, "leak", &b,
         "Look for the owner of these blocks: 'kelvin flame --value leaked' shows who asked for "
-        "them. Memory that is held until the end on purpose counts as well.");
+        "them. Memory that is kept until the end on purpose counts too.");
 }
 
 static void find_growth(struct heapstory *s)

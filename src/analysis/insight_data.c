@@ -13,8 +13,8 @@ INSIGHT_TEST(insight_test_few)
         return false;
     struct interval i = stats_wilson(0.1, (double)q->samples, STATS_Z95);
     buf_printf(&ret->evidence,
-               "only %lld samples: what shows as 10%% may be anything from %.0f%% to %.0f%%",
-               (long long)q->samples, 100 * i.low, 100 * i.high);
+               "only %lld sample%s: what shows as 10%% may be anything from %.0f%% to %.0f%%",
+               (long long)q->samples, q->samples == 1 ? "" : "s", 100 * i.low, 100 * i.high);
     return true;
 }
 
@@ -54,11 +54,13 @@ INSIGHT_TEST(insight_test_unfinished)
 
 /* --- code without names --- */
 
-/* An address that lies in no file and no known memory. */
+/* Addresses that lie in no file and no known memory, mostly of callers: where samples are taken
+ * there is code. */
 static bool is_stray(const struct flat *f, uint32_t row)
 {
-    return text_is(flat_name(f, row), "[unknown]") &&
-           !profile_module_name(f->profile, f->rows.at[row].mapping).n;
+    const struct flat_row *r = &f->rows.at[row];
+    return text_is(flat_name(f, row), "[unknown]") && r->self < r->total / 2 &&
+           !profile_module_name(f->profile, r->mapping).n;
 }
 
 static bool has_no_name(const struct flat *f, uint32_t row)
@@ -67,8 +69,6 @@ static bool has_no_name(const struct flat *f, uint32_t row)
            !is_stray(f, row);
 }
 
-/* Where a sample was taken there is code. Addresses above it that lie nowhere were never return
- * addresses. */
 INSIGHT_TEST(insight_test_strays)
 {
     const struct flat *f = in->functions;

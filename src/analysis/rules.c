@@ -211,7 +211,7 @@ static double take_size_unit(struct line *l)
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (text_is(word.text, units[i].name))
             return units[i].bytes;
-    fail(l, word.at, "'%s' is no unit of memory: there are B, KiB, MiB, GiB, kB, MB and GB",
+    fail(l, word.at, "'%s' is not a unit of memory: use B, KiB, MiB, GiB, kB, MB or GB",
          rules_show(word.text).text);
     return 0;
 }
@@ -276,7 +276,7 @@ static int take_range(struct line *l, struct rule_range *r)
     r->is = (struct interval){-INFINITY, INFINITY};
     if (!most && !least && !equal && !number_length(l->rest))
         return fail(l, at, "%s: write '<= N', '>= N' or 'A..B'",
-                    l->rest.n ? "this is no range" : "a range is missing");
+                    l->rest.n ? "this is not a range" : "a range is missing");
     rules_skip(l, most || least || equal ? 2 : 0);
     if (take_number(l, most ? &r->is.high : &r->is.low) != 0)
         return -1;
@@ -294,7 +294,7 @@ static int take_range(struct line *l, struct rule_range *r)
     if (r->unit == RULE_BYTES && !percent && take_size(l, r) != 0)
         return -1;
     if (l->rest.n && !rules_is_blank(*l->rest.at) && *l->rest.at != '#')
-        return fail(l, l->rest.at, "'%s' is too much here", rules_show(l->rest).text);
+        return fail(l, l->rest.at, "unexpected '%s' here", rules_show(l->rest).text);
     return take_unit(l, r, percent) != 0 ? -1 : check_range(l, at, r);
 }
 
@@ -457,7 +457,7 @@ static int parse_rule(struct line *l, struct rule *rule)
         rule->kind = forms[i].kind;
         if (forms[i].parse(l, rule) != 0)
             return -1;
-        return more(l) ? fail(l, l->rest.at, "'%s' is too much here", rules_show(l->rest).text) : 0;
+        return more(l) ? fail(l, l->rest.at, "unexpected '%s' here", rules_show(l->rest).text) : 0;
     }
     return fail(
         l, word.at,
@@ -486,7 +486,7 @@ int rules_parse(struct rules *r, struct text source)
 {
     *r = (struct rules){0};
     if (source.n && memchr(source.at, 0, source.n))
-        return rules_fail(r, 1, 1, "this is no text: rules are lines such as 'samples >= 200'");
+        return rules_fail(r, 1, 1, "this is not text: rules are lines such as 'samples >= 200'");
     if (source.n > RULES_MAX_BYTES)
         return rules_fail(r, 1, 1, "too large for a file of rules, which may have 1 MB");
     uint32_t number = 0;
@@ -495,7 +495,7 @@ int rules_parse(struct rules *r, struct text source)
     if (source.n)
         rules_fail(r, number + 1, 1, "more than 10,000 rules, or errors");
     if (!r->at.n && !r->errors.n)
-        rules_fail(r, 1, 1, "there is no rule in it; one is, for example: samples >= 200");
+        rules_fail(r, 1, 1, "there are no rules in it; an example: samples >= 200");
     return r->errors.n ? -1 : 0;
 }
 

@@ -13,9 +13,8 @@ static void describe_blocks(struct buf *to, const struct session *s)
 {
     size_t members = s->plan->groups.n ? s->plan->groups.at[0].items.n : 0;
     if (members > 1)
-        buf_printf(to, "%zu block%s of %zu runs in balanced random order%s", s->blocks,
-                   plural(s->blocks), members,
-                   s->opts.exact ? "" : ", environment padded at random in each");
+        buf_printf(to, "%zu interleaved block%s of %zu runs in random order", s->blocks,
+                   plural(s->blocks), members);
     else
         buf_printf(to, "%zu run%s%s", s->blocks, plural(s->blocks),
                    s->plan->groups.n > 1 ? " of each at most" : "");
@@ -26,17 +25,16 @@ static char *describe_design(const struct session *s, size_t comparisons)
     autobuf struct buf b = {0};
     describe_blocks(&b, s);
     if (comparisons > 0 && !s->opts.exact)
-        buf_printf(&b, "; %zu look%s and %zu comparison%s share a risk of %g %%", s->looks,
-                   plural(s->looks), comparisons, plural(comparisons), s->opts.risk * 100);
+        buf_printf(&b, "; overall false-alarm risk %g %%", s->opts.risk * 100);
     if (s->opts.exact)
         buf_printf(&b, "; %s",
                    count_words(s->opts.count_valgrind ? COUNT_BY_VALGRIND : COUNT_BY_CPU));
     if (s->aa_tries > 0)
         buf_printf(&b,
-                   "; the first command against itself, %d blocks at a risk of 5 %% each time: "
-                   "%zu false alarm%s in %zu",
+                   "; the first command against itself, %d blocks at 5 %% risk each: "
+                   "%zu false alarm%s in %zu tries",
                    SESSION_AA_BLOCKS, s->aa_alarms, plural(s->aa_alarms), s->aa_tries);
-    buf_printf(&b, "; %.1f s", s->seconds);
+    buf_printf(&b, "; took %.1f s", s->seconds);
     return mem_strdup(buf_cstr(&b));
 }
 

@@ -2,6 +2,7 @@
  * bench.c - measure commands and benchmark programs, and tell which is faster.
  */
 #include "cmd/bench.h"
+#include "cmd/bench_public.h"
 
 #define AT(field) offsetof(struct cmd_bench_opts, field)
 
@@ -10,7 +11,8 @@ static const struct opt bench_table[] = {
      "run each command exactly N times (default: until it is decided or the time is up)", .min = 1,
      .max = 1e6},
     {0, "min-runs", OPT_INT, AT(min_runs), "N",
-     "at least N runs, whatever the time (default: 10; 14 when comparing)", .min = 1, .max = 1e6},
+     "at least N runs, even if that takes longer than --time (default: 10; 14 when comparing)",
+     .min = 1, .max = 1e6},
     {0, "max-runs", OPT_INT, AT(max_runs), "N", "at most N runs", .min = 1, .max = 1e6},
     {0, "time", OPT_NUMBER, AT(time_s), "SECONDS",
      "time for each command (default: 3; 28 when comparing, which mostly ends sooner)",
@@ -21,7 +23,7 @@ static const struct opt bench_table[] = {
     {0, "warmup", OPT_INT, AT(warmup), "N", "runs before, which do not count (default: 1)",
      .min = 0, .max = 1e6},
     {0, "list", OPT_LIST, AT(list), "NAME=A,B,C",
-     "a parameter and its values; stands in commands as {NAME}; several give all combinations"},
+     "a parameter and its values, written as {NAME} in commands; several give all combinations"},
     {0, "range", OPT_LIST, AT(range), "NAME=A..B..STEP", "a parameter and its range"},
     {0, "name", OPT_LIST, AT(names), "NAME",
      "what to call a command; once for each (default: the command)"},
@@ -49,9 +51,10 @@ static const struct opt bench_table[] = {
     {0, "band", OPT_NUMBER, AT(band), "PERCENT", "changes up to this do not matter (default: 1)",
      .min = 0, .max = 1000},
     {0, "risk", OPT_NUMBER, AT(risk), "PERCENT",
-     "of a false verdict, over all comparisons and looks (default: 0.5)", .min = 0.0001, .max = 50},
+     "of a false verdict, over all comparisons and interim checks (default: 0.5)", .min = 0.0001,
+     .max = 50},
     {0, "max-regression", OPT_LIST, AT(max_regression), "PERCENT",
-     "exit 3 when a command is slower than the first by more, 4 when that cannot be told; "
+     "exit 3 when a command is slower than the first by more, 4 when that is inconclusive; "
      "NAME=PERCENT for one of them"},
     {0, "aa", OPT_FLAG, AT(aa), NULL,
      "also compare the first command with itself: this machine's own rate of false alarms"},
@@ -61,6 +64,9 @@ static const struct opt bench_table[] = {
     {0, "seed", OPT_INT, AT(seed), "N", "of the random order (default: by the clock)", .min = 1,
      .max = 1e15},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "no progress bar"},
+    {0, "arguments", OPT_FLAG, AT(arguments), NULL,
+     "keep the commands' arguments in html and md output (default: only the program, as arguments "
+     "may hold secrets)"},
     BENCH_STORE_OPTS(struct cmd_bench_opts),
     OUTPUT_OPTS(struct cmd_bench_opts, "text md csv json html", "text, md, csv, json or html"),
     OPT_END,
@@ -76,17 +82,33 @@ static void show_said(const struct buf *said)
     }
 }
 
+/* For as long as PAPER is printed. */
+static void bench_hide_arguments(struct bench_public *b, struct outcome *o,
+                                 struct bench_store *store, struct bench_paper *paper)
+{
+    bench_public_hide(b, &o->session.set);
+    bench_public_hide(b, &store->before);
+    bench_public_hide_pasts(b, &store->pasts);
+    bench_public_hide_sweeps(b, &o->sweeps);
+    for (size_t i = 0; i < paper->growths.n; i++)
+        paper->growths.at[i].name = o->sweeps.at.at[i].name;
+}
+
 /* Judge, print, tell and keep. Returns the exit code, or -1. */
 static int report(struct outcome *outcome, struct bench_store *store,
                   const struct cmd_bench_opts *o, struct err *err)
 {
     struct bench_paper paper;
+    struct bench_public public = {.on = !o->arguments &&
+                                        bench_public_is_page(output_format(&o->output))};
     outcome_build(outcome);
     bench_count_work(outcome, o);
     bench_paper_init(&paper, outcome);
     int rc = bench_store_report(store, outcome, &paper.report, err);
+    bench_hide_arguments(&public, outcome, store, &paper);
     if (rc == 0)
         rc = bench_paper_print(&paper, outcome, o, err);
+    bench_public_done(&public);
     bench_paper_done(&paper);
     if (rc != 0)
         return -1;
@@ -161,35 +183,30 @@ static int bench_command_run(const struct command *self, int n, char **args)
 
 const struct command command_bench = {
     .name = "bench",
-    .summary = "measure commands and tell which is faster, with a verdict that can stop a build",
+    .summary = "measure commands and show which is faster, with a verdict for CI",
     .operands = "COMMAND...",
     .about =
-        "Runs each COMMAND, one string each, many times and tells the median with its interval. It "
-        "is split into words as a shell would, and run without a shell unless --shell is given. A "
-        "program made with kelvin_bench.h tells its benchmarks; each run of it gives one value for "
-        "each of them.\n"
-        "\n"
-        "Two or more commands are run in blocks: in each block every one runs once, in an order "
-        "that is balanced and random, with a random amount of padding in the environment. What "
-        "counts is the ratio to the first command inside each block; of these the median is taken, "
-        "with an exact interval. Blocks are added until the verdict is faster, slower or same "
-        "(within --band), or the time is up: inconclusive. The looks on the way are planned and "
-        "share the risk, so that looking often finds no differences in noise.\n"
-        "\n"
+        "Runs each COMMAND many times and shows the median with its interval. A COMMAND is one "
+        "string. It is split into words as a shell would, and run without a shell unless --shell "
+        "is given. A program built with kelvin_bench.h reports its own benchmarks; each of its "
+        "runs gives one value for each of them.\n\n"
+        "Two or more commands are interleaved: in each block every command runs once, in a "
+        "balanced random order, with a random amount of padding in the environment. The result is "
+        "the median of the ratios to the first command within each block, with an exact interval. "
+        "Blocks are added until the verdict is faster, slower or same (within --band). If the time "
+        "is up first, the verdict is inconclusive. Results are checked at planned points; the "
+        "false-alarm risk covers all of them.\n\n"
         "Counting instructions needs a CPU's counter, or else valgrind, which is 30 to 80 times "
-        "slower and counts the first process only.\n"
-        "\n"
+        "slower and counts the first process only.\n\n"
         "--save keeps what was measured as a baseline, in a file of the project's folder, and the "
         "program with it. --against runs that in turns with the program of today. Where it was not "
-        "kept (scripts, programs of the system, several commands, other arguments), the figures of "
-        "then are compared, and a note says why. What the machine did differently in two sessions "
-        "cannot be told from a change, so the whole interval must then lie outside the band. A "
-        "baseline from another host, frequency governor or with other "
-        "measuring options is refused without --force; another build is compared and told.\n"
-        "\n"
-        "CSV has a row for each run and measure; JSON has all runs and what is made of them.\n"
-        "\n"
-        "Exit code 3: --max-regression does not hold; 4: it could not be decided.",
+        "kept (scripts, programs of the system, several commands, other arguments), the stored "
+        "figures are compared, and a note says why. A difference between two sessions of the "
+        "machine looks like a change of the program, so the whole interval must then lie outside "
+        "the band. A baseline from another host, frequency governor or with other measuring "
+        "options is refused without --force. Another build is compared, and the report says so.\n\n"
+        "CSV has a row for each run and measure. JSON has all runs and the statistics.\n\n"
+        "Exit code 3: slower than --max-regression allows; 4: inconclusive.",
     .examples =
         "kelvin bench './app --n 1000'                             # one command\n"
         "kelvin bench './old --n 1000' './new --n 1000'            # which is faster?\n"

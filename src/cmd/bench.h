@@ -29,6 +29,7 @@ struct cmd_bench_opts {
     bool aa;
     struct opt_list max_regression; /* "10%", "NAME=10%" */
     bool quiet;
+    bool arguments; /* show those of commands on pages */
 
     struct bench_store_opts store;
 };

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "bench/baseline.h"
 #include "cmd/bench.h"
+#include "cmd/bench_public.h"
 #include "cmd/bench_store.h"
 #include "cmd/command.h"
 #include "store/exchange.h"
@@ -216,7 +217,14 @@ static int bench_baselines_compare(struct side_by_side *v, const struct cmd_benc
     bench_baselines_fill(v, o, &r);
     struct bench_table table = {v->pointers, v->names, v->n, o->store.threshold / 100};
     r.table = &table;
-    if (bench_report_print(&r, o, err) != 0)
+    struct bench_public public = {.on = !o->arguments &&
+                                        bench_public_is_page(output_format(&o->output))};
+    for (size_t i = 0; i < v->n; i++)
+        bench_public_hide(&public, &v->sets[i]);
+    bench_public_hide_pasts(&public, &v->pasts);
+    int rc = bench_report_print(&r, o, err);
+    bench_public_done(&public);
+    if (rc != 0)
         return -1;
     if (v->n != 2)
         return EXIT_OK;

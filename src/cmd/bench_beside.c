@@ -13,7 +13,7 @@
 /* --- the command --- */
 
 /* The program of a command, and the rest of its line; NULL = it is none. Free it. */
-static char *program_of(const char *line, const char **ret_rest)
+static char *bench_beside_program_of(const char *line, const char **ret_rest)
 {
     size_t n = strcspn(line, " \t");
     autofree char *word = mem_strndup(line, n);
@@ -95,7 +95,7 @@ void bench_beside_note(struct bench_store *b, const struct opt_result *operands)
     const char *rest;
     if (!b->opts->store.save || why_not_one(b->opts, operands))
         return;
-    autofree char *program = program_of(operands->operands[0], &rest);
+    autofree char *program = bench_beside_program_of(operands->operands[0], &rest);
     if (!program || !is_of_user(program) || kept_refuses(program))
         return;
     autofree char *hash = kept_hash(program), *files = hash_arguments(rest);
@@ -168,7 +168,7 @@ char *bench_beside_find(const struct bench_store *b, const struct opt_result *op
     *ret_why = why_not_one(b->opts, operands);
     if (*ret_why)
         return NULL;
-    autofree char *program = program_of(operands->operands[0], &rest);
+    autofree char *program = bench_beside_program_of(operands->operands[0], &rest);
     autofree char *folder = beside_folder(b->path, b->opts->store.against);
     autofree char *kept = kept_file(b, folder);
     *ret_why = program ? why_not_kept(b, program, kept, rest) : "the program was not found";

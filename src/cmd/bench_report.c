@@ -111,8 +111,8 @@ void bench_tell(const struct outcome *o, const struct cmd_bench_opts *opts)
     for (size_t i = 0; i < s->notes.n; i++)
         command_say("note: %s", s->notes.at[i]);
     if (s->failed_runs)
-        command_say("note: %zu runs ended with an exit code other than 0, and were ignored",
-                    s->failed_runs);
+        command_say("note: %zu run%s ended with an exit code other than 0; ignored", s->failed_runs,
+                    s->failed_runs == 1 ? "" : "s");
     tell_gates(
         &s->comparisons,
         &(struct comparison_words){.limit = "--max-regression", .more = "give it more --time"},

@@ -245,8 +245,8 @@ static void point_to_shell(const struct cmd_bench_opts *o, char **lines, size_t 
     for (size_t i = 0; i < n && !o->shell && !o->quiet; i++) {
         const char *sign = words_shell_sign(lines[i]);
         if (sign)
-            command_say("'%s' is passed to the program as it is, in: %.80s (--shell hands the line "
-                        "to a shell; quotes end this note)",
+            command_say("'%s' is passed to the program as it is, in: %.80s (add --shell to run the "
+                        "line in a shell, or quote it to silence this note)",
                         sign, lines[i]);
     }
 }

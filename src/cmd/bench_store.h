@@ -34,23 +34,21 @@ struct bench_store_opts {
          "NAME",   "compare with the baseline NAME: with its program in turns where that was kept"}, \
         {0,        "compare",                                                                        \
          OPT_FLAG, offsetof(S, store.compare),                                                       \
-         NULL,     "measure nothing: hold the baselines named as operands side by side"},            \
+         NULL,     "measure nothing: compare the baselines named as operands"},                      \
         {0,          "threshold",                                                                    \
          OPT_NUMBER, offsetof(S, store.threshold),                                                   \
          "PERCENT",  "with --compare: leave out what differs by less (default: 0)",                  \
          .min = 0,   .max = 1e6},                                                                    \
-        {0,        "baselines",                                                                      \
-         OPT_FLAG, offsetof(S, store.list),                                                          \
-         NULL,     "measure nothing: list the baselines"},                                           \
+        {0, "baselines", OPT_FLAG, offsetof(S, store.list), NULL, "list the baselines"},             \
         {0,        "delete",                                                                         \
          OPT_TEXT, offsetof(S, store.remove),                                                        \
-         "NAME",   "measure nothing: forget the name of a baseline; its runs stay in the history"},  \
+         "NAME",   "delete a baseline; its runs stay in the history"},                               \
         {0,        "export",                                                                         \
          OPT_TEXT, offsetof(S, store.export_name),                                                   \
-         "NAME",   "measure nothing: write a baseline as JSON to the operand FILE, or to -o"},       \
+         "NAME",   "write a baseline as JSON to the operand FILE, or to -o"},                        \
         {0,        "import",                                                                         \
          OPT_TEXT, offsetof(S, store.import_path),                                                   \
-         "FILE",   "measure nothing: read what --export wrote; --save gives it another name"},       \
+         "FILE",   "read what --export wrote; --save gives it another name"},                        \
         {0,                                                                                          \
          "rename",                                                                                   \
          OPT_LIST,                                                                                   \

@@ -32,7 +32,7 @@ static const struct opt check_table[] = {
     {0, "top", OPT_INT, AT(top), "N", "functions in the table of growth (default: 15)", .min = 1,
      .max = 1000},
     {0, "force", OPT_FLAG, AT(force), NULL,
-     "compare unlike profiles, and read programs that have changed since"},
+     "compare incompatible profiles, and read programs that have changed since"},
     SELECTION_OPTS(struct cmd_check_opts),
     INPUT_OPTS(struct cmd_check_opts),
     OPT_END,
@@ -185,7 +185,9 @@ static void read_code(struct check_job *job)
 {
     const struct input *in = &job->in[job->last];
     hotcode_read_profile(&job->code, &in->selection,
-                         &(struct hotcode_opts){.force = job->opts->force});
+                         &(struct hotcode_opts){.force = job->opts->force,
+                                                .find = input_find_file,
+                                                .where = &job->opts->input});
     if (!job->code.has_addresses)
         buf_str(&job->no_code, "the profile has no addresses, record with 'kelvin record'");
     for (size_t i = 0; i < job->code.notes.n && i < 3; i++)
@@ -288,32 +290,27 @@ static int check_run(const struct command *self, int n, char **args)
 
 const struct command command_check = {
     .name = "check",
-    .summary = "check a profile against rules: each passed, failed, or inconclusive",
+    .summary = "check a profile against rules: each passes, fails, or is inconclusive",
     .operands = "PROFILE RULES | --sizes N,N,... PROFILE... [RULES]",
     .about =
-        "Reads a file of rules, one per line, and says of each whether the profile passes:\n"
-        "\n"
+        "Reads a file of rules, one per line, and says of each whether the profile passes:\n\n"
         "  total forward 90..95% tolerance 5    # its share, with all it calls\n"
         "  self memcpy <= 10%                   # its share, alone\n"
         "  samples >= 200                       # also: lost, unfinished, unnamed <= 1%\n"
         "  present parse                        # or absent\n"
         "  diff total matmul <= +5%             # of its cost in --against; or +2 points\n"
         "  simd matmul packed >= 80% width >= 256\n"
-        "  growth matmul <= 1.2                 # its exponent over --sizes\n"
-        "\n"
-        "Names with blanks stand in quotes. A share is known as a 95% interval: a rule passes if "
-        "all "
-        "of it is in the range, fails if none of it is, and is inconclusive else, with what would "
-        "decide it. A function that the program has but no sample shows is known to take at most "
-        "so much. Names are looked up in the samples, then in the program's symbols. Errors in "
-        "rules are listed all at once, and nothing is checked.\n"
-        "\n"
+        "  growth matmul <= 1.2                 # its exponent over --sizes\n\n"
+        "Quote names that contain blanks. A share is known as a 95% interval: a rule passes if the "
+        "whole interval is in the range, fails if none of it is, and is otherwise inconclusive, "
+        "with what would decide it. For a function of the program that no sample shows, the upper "
+        "limit counts. Names are looked up in the samples, then in the program's symbols. Errors "
+        "in rules are listed all at once, and nothing is checked.\n\n"
         "With --sizes the profiles are runs of growing input: a table shows how the cost of the "
-        "whole and of hot functions grows, and rules are about the largest.\n"
-        "\n"
+        "whole and of hot functions grows, and rules are about the largest.\n\n"
         "Exit code 0: all passed; 3: some failed; 4: none failed, some are inconclusive.",
     .examples =
-        "kelvin check app.kelvin perf.rules                      # a line a rule, and an exit "
+        "kelvin check app.kelvin perf.rules                      # one line per rule, and an exit "
         "code\n"
         "kelvin check app.kelvin perf.rules -o check.xml         # JUnit, for a build server\n"
         "kelvin check new.kelvin perf.rules --against old.kelvin # with diff rules\n"

@@ -242,7 +242,7 @@ const struct command command_diff = {
     .examples =
         "kelvin diff before.kelvin after.kelvin              # top ten each way, and a verdict\n"
         "kelvin diff before.kelvin after.kelvin -o diff.svg  # grown red, shrunk blue, else grey\n"
-        "kelvin diff --before b*.kelvin --after a*.kelvin    # several runs a side\n"
+        "kelvin diff --before b*.kelvin --after a*.kelvin    # several runs per side\n"
         "kelvin diff before.kelvin after.kelvin -o diff.html # one page, with the drawing\n"
         "kelvin diff before.kelvin after.kelvin --format json | jq .verdict",
     .opts = diff_table,

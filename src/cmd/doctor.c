@@ -50,15 +50,15 @@ static int doctor_command(const struct command *self, int n, char **args)
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "tell what this host lets kelvin record, and the line that would give more",
+    .summary = "show what this host lets kelvin record, and how to allow more",
     .operands = "",
-    .about = "Tries what a recording needs: perf_event_open for user code, kernel code, each CPU "
-             "and hardware counters, memory for rings, CPU timers, names of kernel and library "
-             "functions. Each line has a state (ok, limited, no, note), the reason, and after an "
-             "arrow the line that would lift the limit. The last sentence tells what 'kelvin "
-             "record' will use here.\n\n"
-             "Changes nothing, needs no rights, and prints no host name. Exits with 0 when some "
-             "engine works, with 1 when none does.",
+    .about =
+        "Tries what a recording needs: perf_event_open for user code, kernel code, each CPU and "
+        "hardware counters, memory for rings, CPU timers, names of kernel and library functions. "
+        "Each line has a state (ok, limited, no, note), the reason, and after an arrow the line "
+        "that would lift the limit. The last line says what 'kelvin record' will use here.\n\n"
+        "Changes nothing, needs no rights, and prints no host name. Exits with 0 when some engine "
+        "works, with 1 when none does.",
     .examples = "kelvin doctor          # why are there no kernel frames?\n"
                 "kelvin doctor --json   # the same for a program",
     .opts = doctor_table,

@@ -51,7 +51,7 @@ static const struct opt flame_table[] = {
     {0, "flame-chart", OPT_FLAG, AT(chart), NULL,
      "by time, a lane for each thread, with gaps where it did not run"},
     {0, "group", OPT_CHOICE, AT(group), "BY",
-     "what stands above the stacks: comm, pid, tid or none (default: comm; tid in charts)",
+     "what to group stacks by: comm, pid, tid or none (default: comm; tid in charts)",
      "comm pid tid none"},
     {0, "id", OPT_TEXT, AT(id), "NAME",
      "id of the drawing in an HTML page (default: from a hash of its content)"},
@@ -183,22 +183,18 @@ const struct command command_flame = {
     .name = "flame",
     .summary = "draw any profile as a flame graph (SVG)",
     .operands = "PROFILE",
-    .about =
-        "Draws the stacks of a profile: a frame is as wide as its share of the total, and hangs "
-        "below its caller. Frames are sorted by name and coloured by name, so the same stacks give "
-        "the same file, whatever their order in the input.\n"
-        "\n"
-        "The SVG is complete in itself. As a still picture every frame tells its numbers, and "
-        "the caption says how the samples were taken and how many there are. Opened in a browser "
-        "it fills the window. It can be zoomed (click; Back undoes it), searched ('/') and walked "
-        "by "
-        "keyboard ('?' lists the keys). The View button turns it upside down, inverts it, folds "
-        "chains of calls and merges recursion. Pointing at a frame shows its total and self time "
-        "with 95% intervals, its module, file and line. A search shows the same total as 'kelvin "
-        "report'.\n"
-        "\n"
-        "With the default palette user code is warm, kernel code blue, code compiled at run time "
-        "green. Names of inlined functions are in italics.",
+    .about = "Draws the stacks of a profile: a frame is as wide as its share of the total, and "
+             "hangs below its caller. Frames are sorted by name and coloured by name, so the same "
+             "stacks give the same file, whatever their order in the input.\n\n"
+             "The SVG is complete in itself. Even as a still picture it shows the numbers of every "
+             "frame, and the caption says how the samples were taken and how many there are. "
+             "Opened in a browser it fills the window. It can be zoomed (click; Back undoes it), "
+             "searched ('/') and walked by keyboard ('?' lists the keys). The View button turns it "
+             "upside down, inverts it, folds chains of calls and merges recursion. Pointing at a "
+             "frame shows its total and self time with 95% intervals, its module, file and line. A "
+             "search shows the same total as 'kelvin report'.\n\n"
+             "With the default palette user code is warm, kernel code blue, code compiled at run "
+             "time green. Names of inlined functions are in italics.",
     .examples = "kelvin flame profile.folded -o out.svg          # any format, gz and zst too\n"
                 "perf script | kelvin flame - -o out.svg         # from a pipe\n"
                 "kelvin flame heap.pb.gz --value inuse_space --colors mem -o heap.svg   # memory\n"

@@ -68,7 +68,7 @@ static int fold_run(const struct command *self, int n, char **args)
 
 const struct command command_fold = {
     .name = "fold",
-    .summary = "turn any profile into folded stacks, one a line",
+    .summary = "turn any profile into folded stacks, one per line",
     .operands = "PROFILE",
     .about =
         "Reads a profile in any format that 'kelvin help formats' lists and prints one line for "

@@ -58,11 +58,11 @@ static int help_run(const struct command *self, int n, char **args)
 
 const struct command command_help = {
     .name = "help",
-    .summary = "tell how to use kelvin or one of its commands",
+    .summary = "show how to use kelvin or one of its commands",
     .operands = "[COMMAND | formats | suite]",
-    .about = "Without a word, lists the commands and exit codes. With a command's name, tells how "
-             "to use it. 'kelvin help formats' lists what can be read and written, 'kelvin help "
-             "suite' the keys of kelvin.conf.",
+    .about = "Without an operand, lists the commands and exit codes. With a command's name, shows "
+             "how to use it. 'kelvin help formats' lists what can be read and written, 'kelvin "
+             "help suite' the keys of kelvin.conf.",
     .examples = "kelvin help flame     # the options of 'kelvin flame'\n"
                 "kelvin help formats   # every format that is read and written\n"
                 "kelvin help suite     # every key of kelvin.conf",

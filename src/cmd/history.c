@@ -27,13 +27,14 @@ static const struct opt history_table[] = {
     {0, "host", OPT_TEXT, AT(host), "NAME", "runs on this machine (default: the one you are on)"},
     {0, "all-hosts", OPT_FLAG, AT(all_hosts), NULL,
      "list the runs of all machines; trends are not drawn across machines"},
-    {0, "commit", OPT_TEXT, AT(commit), "COMMIT", "only runs of the commit that begins so"},
+    {0, "commit", OPT_TEXT, AT(commit), "COMMIT",
+     "only runs of the commit that starts with COMMIT"},
     {0, "functions", OPT_FLAG, AT(functions), NULL,
      "show every function above 1%, not only those whose share changed"},
     {0, "prune", OPT_INT, AT(keep), "N",
-     "forget all but the newest N runs of each workload and machine", .min = 1, .max = 1000000},
+     "delete all but the newest N runs of each workload and machine", .min = 1, .max = 1000000},
     {0, "store", OPT_TEXT, AT(store), "FILE",
-     "where runs are remembered (default: .kelvin/history.db of the project)"},
+     "where runs are stored (default: .kelvin/history.db of the project)"},
     OPT_END,
 };
 
@@ -263,7 +264,7 @@ static int history_forget_old(struct store *store, long keep)
     struct err err;
     if (history_prune(store, (size_t)keep, &n, &err) != 0)
         return command_fail(&err);
-    command_say("%zu runs forgotten", n);
+    command_say("deleted %zu run%s", n, n == 1 ? "" : "s");
     return EXIT_OK;
 }
 
@@ -316,19 +317,17 @@ const struct command command_history = {
     .name = "history",
     .summary = "list the runs of a suite, draw their trends, find what changed them",
     .operands = "[WORKLOAD...]",
-    .about =
-        "Every 'kelvin run' is remembered by commit, machine and workload. This lists the "
-        "runs, draws a line for each total and for the functions whose share changed, and "
-        "names the commit at which a level changed for good.\n"
-        "\n"
-        "A change of level is found by E-divisive: the runs are cut where the two sides differ "
-        "most, and the cut counts when fewer than 1 of 100 shuffles of the same runs could be "
-        "cut as well. It needs at least three runs on each side. Runs that failed do not "
-        "count. Trends are drawn for one machine, as machines differ more than commits do.",
+    .about = "Every 'kelvin run' is stored by commit, machine and workload. This lists the runs, "
+             "draws a line for each total and for the functions whose share changed, and names the "
+             "commit at which a level shifted.\n\n"
+             "Level shifts are found by E-divisive: the runs are cut where the two sides differ "
+             "most, and the cut counts when fewer than 1 of 100 shuffles of the same runs has such "
+             "a cut. A shift needs at least three runs on each side. Runs that failed do not "
+             "count. Trends are drawn for one machine, as machines differ more than commits do.",
     .examples = "kelvin history                        # all workloads on this machine\n"
                 "kelvin history small -o history.html  # one workload, with drawings\n"
                 "kelvin history --format csv           # for a spreadsheet\n"
-                "kelvin history --prune 500            # forget what is older",
+                "kelvin history --prune 500            # delete older runs",
     .opts = history_table,
     .run = history_run,
 };

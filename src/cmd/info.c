@@ -41,12 +41,12 @@ static int info_run(const struct command *self, int n, char **args)
 
 const struct command command_info = {
     .name = "info",
-    .summary = "tell what a profile is, what is in it, and how good it is",
+    .summary = "show what is in a profile, where it comes from, and its quality",
     .operands = "PROFILE",
-    .about = "Prints where the profile comes from, how its samples were obtained, which events "
-             "and values it holds with their totals, and what limits its worth: too few samples, "
-             "frames without names, lost samples, a file that was cut off. What the input does "
-             "not say is called 'not recorded'.",
+    .about = "Prints where the profile comes from, how its samples were obtained, which events and "
+             "values it holds with their totals, and what limits its quality: too few samples, "
+             "frames without names, lost samples, a file that was cut off. 'not recorded' marks "
+             "facts that the input does not have.",
     .examples = "kelvin info cpu.pb.gz            # what is in this file?\n"
                 "kelvin info cpu.pb.gz --json     # the same for a program",
     .opts = info_table,

@@ -68,8 +68,8 @@ const struct command command_init = {
     .summary = "write a kelvin.conf to start from",
     .operands = "",
     .about = "Looks for a build system (Cargo, CMake, Meson, make, configure) and for a program in "
-             "the usual places, and writes a kelvin.conf with what it found. Every other key "
-             "stands in it as a comment that says what it is for.",
+             "the usual places, and writes a kelvin.conf with what it found. Every other key is in "
+             "it as a comment that says what it is for.",
     .examples = "kelvin init && kelvin run   # from nothing to published pages",
     .opts = init_table,
     .run = init_run,

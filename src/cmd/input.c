@@ -330,14 +330,15 @@ void input_tell_events(const struct input *in, const struct input_opts *opts)
     command_say("%zu events in the input; showing '%s' only (choose with --event)", n, event.at);
 }
 
-char *input_find_file(const struct input_opts *opts, const char *path, struct text build_id)
+char *input_find_file(const void *opts, const char *path, struct text build_id)
 {
+    const struct input_opts *o = opts;
     struct arena arena = {0};
     folder_list folders = {0};
     struct finder finder;
-    split_folders(&opts->symbols, &arena, &folders);
+    split_folders(&o->symbols, &arena, &folders);
     finder_init(&finder, &(struct finder_opts){
-                             .symbols = folders.at, .n_symbols = folders.n, .symfs = opts->symfs});
+                             .symbols = folders.at, .n_symbols = folders.n, .symfs = o->symfs});
     char *found = finder_path(&finder, path, build_id);
     finder_done(&finder);
     vec_done(&folders);

@@ -143,9 +143,9 @@ void input_tell_events(const struct input *in, const struct input_opts *opts);
 
 /*
  * Where the file that a profile calls PATH is, as it was: there, or where --symbols and perf's
- * cache have it. PATH itself if it is nowhere. Free it.
+ * cache have it. PATH itself if it is nowhere. Free it. OPTS is a struct input_opts.
  */
-char *input_find_file(const struct input_opts *opts, const char *path, struct text build_id);
+char *input_find_file(const void *opts, const char *path, struct text build_id);
 
 /*
  * Before writing what others will see: take out what is nobody's business, unless OPTS keep it. A

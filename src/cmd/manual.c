@@ -19,11 +19,11 @@ static const struct {
 } exit_codes[] = {
     {EXIT_OK, "all went well"},
     {EXIT_ERROR, "wrong usage, or a file could not be opened or written"},
-    {EXIT_FAILS, "a check does not hold, or --strict met a flaw in the input"},
+    {EXIT_FAILS, "a check failed, or --strict met a flaw in the input"},
     {EXIT_INCONCLUSIVE, "not enough data for a verdict"},
     {EXIT_INPUT, "the input is not a profile, is damaged, or has no samples in it"},
-    {EXIT_STOPPED, "Ctrl-C ended it"},
-    {EXIT_NOBODY_READS, "whoever read the output went away"},
+    {EXIT_STOPPED, "interrupted by Ctrl-C"},
+    {EXIT_NOBODY_READS, "the reader of the output went away"},
 };
 
 enum { N_EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0], HELP_WIDTH = 80, HELP_COLUMN = 26 };
@@ -66,6 +66,26 @@ static void option_head(struct buf *b, const struct opt *o)
         buf_printf(b, " %s", o->arg);
 }
 
+/* Whether HELP names every word of CHOICES. */
+static bool names_choices(const char *help, const char *choices)
+{
+    struct text rest = text_of(choices);
+    while (rest.n) {
+        struct text word = text_cut(&rest, ' ');
+        if (!memmem(help, strlen(help), word.at, word.n))
+            return false;
+    }
+    return true;
+}
+
+/* What the option does, and its choices where the words do not name them. Free it. */
+static char *option_help(const struct opt *o)
+{
+    if (!o->choices || names_choices(o->help, o->choices))
+        return mem_strdup(o->help);
+    return mem_printf("%s: %s", o->help, o->choices);
+}
+
 static void print_option(FILE *out, const struct opt *o)
 {
     autobuf struct buf head = {0};
@@ -75,11 +95,8 @@ static void print_option(FILE *out, const struct opt *o)
         fprintf(out, "%s\n%*s", buf_cstr(&head), HELP_COLUMN, "");
     else
         fprintf(out, "%-*s", HELP_COLUMN, buf_cstr(&head));
-    autobuf struct buf text = {0};
-    buf_str(&text, o->help);
-    if (o->choices)
-        buf_printf(&text, ": %s", o->choices);
-    wrap(out, buf_cstr(&text), HELP_COLUMN, HELP_COLUMN);
+    autofree char *text = option_help(o);
+    wrap(out, text, HELP_COLUMN, HELP_COLUMN);
 }
 
 /* Each line of TEXT, indented. */
@@ -116,8 +133,9 @@ void manual_overview(FILE *out)
     fprintf(out, "\nExit codes:\n");
     for (int i = 0; i < N_EXIT_CODES; i++)
         fprintf(out, "  %-10d %s\n", exit_codes[i].code, exit_codes[i].means);
-    fprintf(out, "\n'kelvin help COMMAND' or 'kelvin COMMAND --help' tells more;\n"
-                 "'kelvin help formats' lists what can be read and written.\n");
+    fprintf(out, "\n"
+                 "'kelvin help COMMAND' or 'kelvin COMMAND --help' shows more.\n"
+                 "'kelvin help formats' lists the formats that kelvin reads and writes.\n");
 }
 
 void manual_formats(FILE *out)
@@ -202,8 +220,7 @@ void manual_man_command(FILE *out, const struct command *c)
         option_head(&head, o);
         fprintf(out, ".TP\n.B ");
         roff(out, buf_cstr(&head));
-        autofree char *text =
-            mem_printf("%s%s%s", o->help, o->choices ? ": " : "", o->choices ? o->choices : "");
+        autofree char *text = option_help(o);
         roff(out, text);
     }
     fprintf(out, ".SH EXAMPLES\n.nf\n");

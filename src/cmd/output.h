@@ -43,7 +43,7 @@ struct output_opts {
          .max = 1000},                                                                            \
     {                                                                                             \
         .name = "color", .kind = OPT_CHOICE, .offset = offsetof(S, output.colour), .arg = "WHEN", \
-        .help = "auto, always or never; auto heeds NO_COLOR (default: auto)",                     \
+        .help = "auto, always or never; auto respects NO_COLOR (default: auto)",                  \
         .choices = "auto always never", .alias = "colour"                                         \
     }
 

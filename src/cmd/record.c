@@ -20,7 +20,7 @@ static const struct opt record_table[] = {
      "what to sample: cycles, cpu-clock, cache-misses, page-faults, GROUP:TRACEPOINT... "
      "several by commas or by repeating the option "
      "(default: cycles where there are any, else cpu-clock)"},
-    {'p', "pid", OPT_INT, AT(pid), "PID", "attach to a process that runs, with all its threads",
+    {'p', "pid", OPT_INT, AT(pid), "PID", "attach to a running process, with all its threads",
      .min = 1, .max = 4194304},
     {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
@@ -44,7 +44,7 @@ static const struct opt record_table[] = {
      "publish nothing with over 1% of samples lost or stacks unfinished, or 10% of frames "
      "unnamed"},
     {0, "allow-partial", OPT_FLAG, AT(allow_partial), NULL,
-     "publish even so, with the label 'partial'"},
+     "publish anyway, with the label 'partial'"},
     {0, "rotate", OPT_NUMBER, AT(rotate_s), "SECONDS",
      "begin a new file every SECONDS: FILE.0001.kelvin, FILE.0002.kelvin...", .min = 1, .max = 1e7},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
@@ -160,30 +160,23 @@ const struct command command_record = {
     .operands = "[--] COMMAND [ARGUMENT...]",
     .about =
         "Runs the command and samples it and its children on CPU time, with the whole call stack, "
-        "in the program and in the kernel. Programs need "
-        "no frame pointers and no special build. With -p a running process is sampled instead, "
-        "until it ends, the time is over or Ctrl-C.\n"
-        "\n"
+        "in the program and in the kernel. Programs need no frame pointers and no special build. "
+        "With -p a running process is sampled instead, until it exits, --duration is over, or "
+        "Ctrl-C.\n\n"
         "As root (CAP_BPF and CAP_PERFMON) the clocks that take samples are those of the CPUs, so "
-        "that the "
-        "shortest process has its share; samples of other programs are dropped in the kernel. "
-        "Without these rights each thread has a clock of its own, which first sees what runs for "
-        "a millisecond: reports then say which share of the CPU time was sampled.\n"
-        "\n"
+        "that the shortest process has its share; samples of other programs are dropped in the "
+        "kernel. Without these rights each thread has a clock of its own, which first sees what "
+        "runs for a millisecond: reports then say which share of the CPU time was sampled.\n\n"
         "The recording grows beside its target as FILE.part, every second; if kelvin is killed, "
-        "that opens like any recording. At the end functions get their names and FILE.part "
-        "becomes FILE; a recording that it replaces stays as FILE.old. With --min-samples or "
-        "--strict a recording that is not good enough leaves FILE as it was and exits with 3.\n"
-        "\n"
+        "that opens like any recording. At the end functions get their names and FILE.part becomes "
+        "FILE; a recording that it replaces stays as FILE.old. With --min-samples or --strict a "
+        "recording that is not good enough leaves FILE as it was and exits with 3.\n\n"
         "With --heap a library that is preloaded also records every allocation with its call "
-        "stack: "
-        "'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take --value "
-        "allocations, allocated, frees, freed, leaked, peak or temporary. Static and setuid "
-        "programs cannot "
-        "be recorded that way.\n"
-        "\n"
-        "The exit code is the command's own where it failed (128 + N if signal N killed it); "
-        "125 if kelvin itself failed, 126 if the command cannot be run, 127 if there is none.",
+        "stack: 'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take "
+        "--value allocations, allocated, frees, freed, leaked, peak or temporary. Static and "
+        "setuid programs cannot be recorded that way.\n\n"
+        "The exit code is the command's own where it failed (128 + N if signal N killed it); 125 "
+        "if kelvin itself failed, 126 if the command cannot be run, 127 if it is not found.",
     .examples =
         "kelvin record -- ./app --args           # writes app.kelvin\n"
         "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"

@@ -95,8 +95,9 @@ void record_say_left(const struct record_facts *f)
 static void print_head(const struct record_facts *f)
 {
     char n[2][UNITS_MAX];
-    fprintf(stderr, "kelvin: %s samples in %.2f s, %s lost; %s %s", units_count(n[0], f->samples),
-            f->wall_s, units_count(n[1], f->lost), obtained_name(f->obtained), f->event);
+    fprintf(stderr, "kelvin: %s sample%s in %.2f s, %s lost; %s %s", units_count(n[0], f->samples),
+            f->samples == 1 ? "" : "s", f->wall_s, units_count(n[1], f->lost),
+            obtained_name(f->obtained), f->event);
     if (f->rate_hz > 0)
         fprintf(stderr, " at %.10g Hz", f->rate_hz);
     if (f->rate_achieved_hz > 0)

@@ -58,7 +58,7 @@ static enum flat_by by_of(const char *name)
 #define LEAST_OF_CODE 0.05
 
 /* The program that was run, without its folder; "" where that is not known. */
-static struct text program_of(const struct input *in)
+static struct text report_program_of(const struct input *in)
 {
     const char *command = meta_find(&in->profile->meta, META_COMMAND);
     struct text rest = text_of(command ? command : ""), word = text_cut(&rest, ' ');
@@ -71,9 +71,9 @@ static int compare_recordings(const struct input *in, const struct selection *co
                               struct err *err)
 {
     autobuf struct buf reasons = {0};
-    struct text first = program_of(&in[0]);
+    struct text first = report_program_of(&in[0]);
     for (size_t i = 1; i < n; i++) {
-        struct text other = program_of(&in[i]);
+        struct text other = report_program_of(&in[i]);
         if (first.n && other.n && (first.n != other.n || memcmp(first.at, other.at, first.n) != 0))
             return err_set(err, EXIT_ERROR,
                            "these are recordings of different programs, '%.*s' and '%.*s': report "
@@ -105,7 +105,10 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
     };
     struct hotcode code = {0};
     if (!o->by && !o->callers)
-        hotcode_read_profile(&code, &in->selection, &(struct hotcode_opts){.least = LEAST_OF_CODE});
+        hotcode_read_profile(&code, &in->selection,
+                             &(struct hotcode_opts){.least = LEAST_OF_CODE,
+                                                    .find = input_find_file,
+                                                    .where = &o->input});
     opts.code = code.rows.at;
     opts.n_code = code.rows.n;
     struct report r;
@@ -167,22 +170,19 @@ static int report_run(const struct command *self, int n, char **args)
 
 const struct command command_report = {
     .name = "report",
-    .summary = "tell where the time goes, how sure that is, and what to try",
+    .summary = "show where the time goes, with intervals, and what to try",
     .operands = "PROFILE...",
     .about =
         "Lists the hot functions with self time and total time (self + callees), the hot paths, "
-        "modules and threads, and says in words what stands out and what to try. Every share "
-        "comes with the half-width of its 95% interval, '5.0% ±1.4', and with the time it stands "
-        "for. The interval is widened for correlation between consecutive samples.\n"
-        "\n"
+        "modules and threads, and says in words what stands out and what to try. Every share comes "
+        "with the half-width of its 95% interval, '5.0% ±1.4', and with the time it stands for. "
+        "The interval is widened for correlation between consecutive samples.\n\n"
         "A sample counts once for a function, however often the function is on its stack. An "
-        "insight is given only where its share is beyond sampling error, as far as the input tells "
-        "how "
-        "many samples it holds.\n"
-        "\n"
+        "insight is given only where its share is beyond sampling error, if the input says how "
+        "many samples it has.\n\n"
         "With several recordings of one program, shares are means over them and intervals come "
-        "from how much the recordings differ. One recording knows its sampling error only.\n"
-        "\n"
+        "from how much the recordings differ. The intervals of one recording cover sampling error "
+        "only.\n\n"
         "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
         "a column sorts its table. Pages, markdown and JSON show the recorded program without its "
         "arguments, unless --arguments asks for them.",

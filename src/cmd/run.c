@@ -24,13 +24,12 @@ static const struct opt run_table[] = {
     {0, "conf", OPT_TEXT, AT(conf), "FILE",
      "the suite file (default: kelvin.conf here or in a folder above)"},
     {0, "set", OPT_LIST, AT(set), "KEY=VALUE",
-     "overrule the suite file: build.command=make, workload.small.runs=20"},
+     "override the suite file: build.command=make, workload.small.runs=20"},
     {0, "skip-build", OPT_FLAG, AT(skip_build), NULL, "use what was built before"},
     {0, "against", OPT_TEXT, AT(against), "NAME",
      "compare with the baseline NAME; a regression exits with 3"},
     {0, "save", OPT_TEXT, AT(save), "NAME", "keep this run as the baseline NAME, if all is well"},
-    {0, "force", OPT_FLAG, AT(force), NULL,
-     "compare with a baseline of another machine all the same"},
+    {0, "force", OPT_FLAG, AT(force), NULL, "compare with a baseline of another machine anyway"},
     {0, "explain", OPT_FLAG, AT(explain), NULL,
      "run nothing: print every value and where it comes from"},
     {0, "format", OPT_CHOICE, AT(format), "FORMAT",
@@ -143,11 +142,11 @@ static void add_hint(const struct run *r, struct err *err)
 {
     struct err why = *err;
     if (r->fault == RUN_BUILD_FAILED)
-        err_set(err, why.code, "%s: mend it, or use --skip-build", why.text);
+        err_set(err, why.code, "%s: fix it, or use --skip-build", why.text);
     else if (r->fault == RUN_NO_BASELINE)
         err_set(err, why.code, "%s: 'kelvin run --save %s' makes one", why.text, r->opts.against);
     else if (r->fault == RUN_OTHER_HOST)
-        err_set(err, why.code, "%s: --force compares all the same", why.text);
+        err_set(err, why.code, "%s: --force compares anyway", why.text);
 }
 
 static int run_fail(const struct run *r, const struct cmd_run_opts *o, struct err *err)
@@ -201,22 +200,19 @@ const struct command command_run = {
     .operands = "[WORKLOAD...]",
     .about =
         "Reads kelvin.conf ('kelvin init' writes one) and goes through seven phases: host, build, "
-        "record, bench, analyse, check, publish. At the end one folder holds, for each workload, "
-        "a flame graph, a page in markdown and the recording, and an index and a receipt of every "
-        "figure besides. The folder is replaced as a whole or not at all.\n"
-        "\n"
-        "If a workload fails, the run fails; the others still run. If something that was asked for "
-        "could not be had (too few samples, no valgrind), the run is incomplete. What such a run "
-        "found goes to a folder of the same name with '-failed' at its end, and the good one "
-        "stays; the next good run removes it. Every run is remembered: see 'kelvin history'.\n"
-        "\n"
-        "Values come from the suite file; the environment (KELVIN_BUILD_COMMAND, "
-        "KELVIN_WORKLOAD_SMALL_RUNS) overrules it, and --set overrules both. --explain prints "
-        "what counts and where it was said.\n"
-        "\n"
-        "Exits with 0 when all is well, 1 when a workload or the run failed, 3 on a regression, a "
-        "rule that does not hold or memory errors, 4 when a rule or a change is inconclusive or "
-        "the run is incomplete, 130 on Ctrl-C.",
+        "record, bench, analyse, check, publish. The result is one folder with an index, a receipt "
+        "of every figure and, for each workload, a flame graph, a Markdown page and the recording. "
+        "The folder is replaced as a whole or not at all.\n\n"
+        "If a workload fails, the run fails; the others still run. If something you asked for is "
+        "unavailable (too few samples, no valgrind), the run is incomplete. The results of such a "
+        "run go to a folder of the same name with '-failed' at its end, and the good one stays. "
+        "The next good run removes it. Every run is stored: see 'kelvin history'.\n\n"
+        "Values come from the suite file. The environment (KELVIN_BUILD_COMMAND, "
+        "KELVIN_WORKLOAD_SMALL_RUNS) overrides it, and --set overrides both. --explain prints each "
+        "value and where it comes from.\n\n"
+        "Exit code 0: all is well; 1: a workload or the run failed; 3: a regression, a failed rule "
+        "or memory errors; 4: a rule or a change is inconclusive, or the run is incomplete; 130: "
+        "Ctrl-C.",
     .examples = "kelvin run                                 # all of it\n"
                 "kelvin run small --skip-build              # one workload, as it was built\n"
                 "kelvin run --save main                     # and keep it as the baseline 'main'\n"

@@ -39,7 +39,11 @@ struct simd_job {
 
 static int simd_read_profile(struct simd_job *job, const struct input *in, struct err *err)
 {
-    struct hotcode_opts opts = {.force = job->opts->force};
+    struct hotcode_opts opts = {
+        .force = job->opts->force,
+        .find = input_find_file,
+        .where = &job->opts->input,
+    };
     hotcode_read_profile(&job->code, &in->selection, &opts);
     job->view.has_profile = true;
     job->view.quantity = selection_quantity(&in->selection);
@@ -133,21 +137,17 @@ static int simd_run(const struct command *self, int n, char **args)
 
 const struct command command_simd = {
     .name = "simd",
-    .summary = "tell which vector instructions a program or library is made of",
+    .summary = "show which vector instructions a program or library uses",
     .operands = "BINARY|PROFILE",
-    .about =
-        "Reads the code of an ELF file and counts its instructions, function by function: of which "
-        "set they are (SSE, AVX, AVX2 with FMA, AVX-512; NEON, SVE) and whether floating point is "
-        "packed "
-        "(several numbers at a time) or scalar. What the code uses is held against what this "
-        "CPU has.\n"
-        "\n"
-        "With a profile only functions that ran are listed, by the time spent in them, and loops "
-        "that are hot and compute one number at a time are named: those are the candidates for "
-        "vectorising. What a function is called goes by its hot blocks.\n"
-        "\n"
-        "x86-64 and AArch64 (NEON, SVE). Of AArch64 the hot blocks are not told from the rest of a "
-        "function.",
+    .about = "Reads the code of an ELF file and counts its instructions, function by function: of "
+             "which set they are (SSE, AVX, AVX2 with FMA, AVX-512; NEON, SVE) and whether "
+             "floating point is packed (several numbers at a time) or scalar. The report compares "
+             "what the code uses with what this CPU has.\n\n"
+             "With a profile only functions that ran are listed, by the time spent in them, and "
+             "loops that are hot and compute one number at a time are named: those are the "
+             "candidates for vectorising. A function is classified by its hot blocks.\n\n"
+             "x86-64 and AArch64 (NEON, SVE). On AArch64 hot blocks are not separated from the "
+             "rest of a function.",
     .examples = "kelvin simd ./app                        # what did the compiler emit?\n"
                 "kelvin simd app.kelvin --top 5           # and where is the time spent?\n"
                 "kelvin simd libm.so.6 --format json      # for a program",

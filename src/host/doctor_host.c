@@ -183,7 +183,7 @@ void doctor_load(const struct doctor *d, struct doctor_finding *f)
         doctor_say(f, DOCTOR_NOTE, "not known");
     else if (load > 0.75 * d->host.cpus_online)
         doctor_say(f, DOCTOR_LIMITED,
-                   "%.2f on %d CPUs: other work disturbs measurements ('top' tells which)", load,
+                   "%.2f on %d CPUs: other processes disturb measurements (see top)", load,
                    d->host.cpus_online);
     else
         doctor_say(f, DOCTOR_OK, "%.2f on %d CPUs", load, d->host.cpus_online);

@@ -234,11 +234,12 @@ void doctor_rate(const struct doctor *d, struct doctor_finding *f)
     if (!d->rate_max_hz) {
         doctor_say(f, DOCTOR_NOTE, "not known: kernel.perf_event_max_sample_rate cannot be read");
     } else if (d->rate_max_hz >= WANTED_HZ) {
-        doctor_say(f, DOCTOR_OK, "up to %ld samples a second on each CPU", d->rate_max_hz);
+        doctor_say(f, DOCTOR_OK, "up to %ld samples per second on each CPU", d->rate_max_hz);
     } else {
-        doctor_say(f, DOCTOR_LIMITED,
-                   "%ld samples a second at most: the kernel lowers this when interrupts take long",
-                   d->rate_max_hz);
+        doctor_say(
+            f, DOCTOR_LIMITED,
+            "at most %ld samples per second: the kernel lowers this when interrupts take long",
+            d->rate_max_hz);
         doctor_fix(f, "sudo sysctl kernel.perf_event_max_sample_rate=100000");
     }
 }

@@ -2,10 +2,10 @@
  * heap_inner.h - what heap.c and heap_take.c share.
  */
 #pragma once
-#include "record/heap.h"
-#include "record/heap_images.h"
 #include "model/heap_live.h"
 #include "model/heap_tally.h"
+#include "record/heap.h"
+#include "record/heap_images.h"
 #include "record/preload.h"
 
 /* A program in a process. */

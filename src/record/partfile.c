@@ -143,8 +143,8 @@ int partfile_publish(struct partfile *f, bool keep_old, struct err *err)
         return err_set_errno(err, errno, "cannot write '%s'; '%s' is unchanged", f->path,
                              f->target);
     if (!partfile_is_there(f))
-        return err_set(err, EXIT_ERROR, "'%s' was replaced by somebody else; '%s' is unchanged",
-                       f->path, f->target);
+        return err_set(err, EXIT_ERROR, "another process replaced '%s'; '%s' is unchanged", f->path,
+                       f->target);
     if (keep_old && keep_old_file(f) != 0)
         return err_set_errno(err, errno, "cannot keep the old recording as '%s.old'", f->target);
     if (rename(f->path, f->target) != 0)

@@ -102,7 +102,7 @@ static void set_facts(struct timer_run *r, const struct mail_opts *m)
                                      .rate_hz = 1e9 / (double)ns};
     if (m->interval_ns < m->tick_ns)
         snprintf(r->facts.note, sizeof r->facts.note,
-                 "the kernel looks at timers of CPU time only at its tick, %.10g times a second",
+                 "the kernel looks at timers of CPU time only at its tick, %.10g times per second",
                  r->facts.rate_hz);
 }
 

@@ -1,5 +1,6 @@
 /*
- * firefox.c - Firefox Profiler's processed profiles, as samply and profiler.firefox.com save them.
+ * firefox.c - Firefox Profiler's processed profiles, as samply and profiler.firefox.com save them,
+ * and the raw ones of Gecko (gecko.h).
  *
  *     {"meta": {"preprocessedProfileVersion": 66, "interval": ms, "categories": [...], ...},
  *      "libs": [...], "shared": {tables}, "threads": [{"name": ..., "pid": "12", "tid": 12,
@@ -10,6 +11,7 @@
  * not read. Files written by kelvin say in meta.kelvin what the format has no place for.
  */
 #include "source/firefox_tables.h"
+#include "source/gecko.h"
 #include "source/sources.h"
 #include "source/streamfacts.h"
 
@@ -28,7 +30,15 @@ struct fact {
     struct str_id key, value;
 };
 
+/* What the threads of a raw profile's process share; a processed profile has one of these. */
+struct fx_process {
+    struct firefox_tables shared;
+    firefox_kinds kinds;
+    double start_ms; /* since 1970 */
+};
+
 struct fx_thread {
+    struct fx_process *of;
     struct str_id name, process;
     int32_t pid, tid;
     double start_ms, end_ms;   /* of its process; 0 = not known */
@@ -44,11 +54,11 @@ struct fx_thread {
 struct firefox {
     struct import *im;
     struct jsonread j;
-    struct firefox_tables shared;
-    firefox_kinds kinds;
+    VEC(struct fx_process *) processes; /* the first is the profile's own */
+    struct fx_process *process;         /* that is being read */
     VEC(struct fx_thread) threads;
     struct str_id cpu_unit;
-    double interval_ms, start_ms, profiling_ms[2];
+    double interval_ms, profiling_ms[2];
     struct str_id product, misc, imported_from;
     bool untimed;                    /* kelvin had no times to write */
     bool own_meta;                   /* kelvin's own meta was there */
@@ -56,7 +66,7 @@ struct firefox {
     struct weighed streams[WEIGHT_KINDS];
     VEC(struct fact) facts; /* kelvin's own, about the stream */
     int64_t show_first;     /* kelvin's own default column, -1 = none */
-    uint64_t idle;
+    uint64_t idle, in_text; /* samples without a stack; processes as a string (old Firefox) */
 };
 
 /* --- values --- */
@@ -119,7 +129,7 @@ static void read_category(struct firefox *f)
         else
             json_skip(&f->j);
     }
-    *vec_push(&f->kinds) = kind;
+    *vec_push(&f->process->kinds) = kind;
 }
 
 /* ["event", "name", "unit"] */
@@ -200,7 +210,7 @@ static void read_kelvin(struct firefox *f)
 
 static void read_categories(struct firefox *f)
 {
-    f->kinds.n = 0;
+    f->process->kinds.n = 0;
     if (firefox_enter(f, JSON_ARRAY))
         while (json_element(&f->j))
             read_category(f);
@@ -231,7 +241,7 @@ static void meta_member(struct firefox *f, struct text key)
     if (text_is(key, "interval"))
         f->interval_ms = get_number(f);
     else if (text_is(key, "startTime"))
-        f->start_ms = get_number(f);
+        f->process->start_ms = get_number(f);
     else if (text_is(key, "profilingStartTime"))
         f->profiling_ms[0] = get_number(f);
     else if (text_is(key, "profilingEndTime"))
@@ -266,16 +276,26 @@ static void read_meta(struct firefox *f)
             meta_member(f, key);
 }
 
+/* perf's gecko.py writes the time since boot as startTime; below this it is no date (1973). */
+#define LEAST_DATE_MS 1e11
+
+static bool firefox_is_raw(const struct firefox *f)
+{
+    return f->threads.n && f->threads.at[0].own.frame_location.n;
+}
+
 /* Standard members become entries, unless kelvin's own were there. */
 static void set_meta(struct firefox *f)
 {
     struct profile *p = f->im->profile;
     struct meta *m = &p->meta;
     double length_ms = f->profiling_ms[1] - f->profiling_ms[0];
+    double start_ms = f->processes.at[0]->start_ms;
     if (f->own_meta)
         return;
-    if (f->start_ms > 0 && f->start_ms < 9e12) { /* times of samples are since then */
-        p->clock.wall_ns = (uint64_t)llround(f->start_ms * 1e3) * 1000;
+    /* Times of samples are since then. */
+    if (start_ms > (firefox_is_raw(f) ? LEAST_DATE_MS : 0) && start_ms < 9e12) {
+        p->clock.wall_ns = (uint64_t)llround(start_ms * 1e3) * 1000;
         meta_set_u64(m, META_TIME_NS, p->clock.wall_ns);
     }
     if (length_ms > 0 && length_ms < 9e12)
@@ -296,7 +316,20 @@ static void set_meta(struct firefox *f)
                                                               : (json_skip(&(f)->j), NAN), \
                        true);)
 
-static void samples_member(struct firefox *f, struct fx_thread *t, struct text key)
+/* The rows of a raw profile: stack, time, CPU time. */
+static void take_sample_rows(struct fx_thread *t, const struct gecko_table *raw)
+{
+    for (size_t row = 0; row < raw->starts.n; row++) {
+        double stack = gecko_table_get(raw, row, 0), time = gecko_table_get(raw, row, 1);
+        double cpu = gecko_table_get(raw, row, 2);
+        *vec_push(&t->stack) = stack >= 0 && stack <= INT32_MAX ? (int32_t)stack : FIREFOX_NONE;
+        *vec_push(&t->time_ns) = isnan(time) ? INT64_MIN : times_million(time);
+        *vec_push(&t->cpu) = cpu > 0 && cpu < 9e18 ? llround(cpu) : 0;
+    }
+}
+
+static void samples_member(struct firefox *f, struct fx_thread *t, struct gecko_table *raw,
+                           struct text key)
 {
     if (text_is(key, "stack")) {
         for_each_number(f, v) * vec_push(&t->stack) =
@@ -311,19 +344,21 @@ static void samples_member(struct firefox *f, struct fx_thread *t, struct text k
         for_each_number(f, v) * vec_push(&t->cpu) = v > 0 && v < 9e18 ? llround(v) : 0;
     } else if (text_is(key, "weightType"))
         t->weight_type = get_str(f);
-    else if (text_is(key, "schema"))
-        json_fail(&f->j, "this is a raw Gecko profile; open it in profiler.firefox.com and save "
-                         "it from there");
-    else
+    else if (!gecko_table_member(raw, &f->j, key))
         json_skip(&f->j);
 }
 
 static void read_samples(struct firefox *f, struct fx_thread *t)
 {
     struct text key;
+    static const char *const fields[] = {"stack", "time", "threadCPUDelta"};
+    struct gecko_table raw;
+    gecko_table_init(&raw, fields, 3);
     if (firefox_enter(f, JSON_OBJECT))
         while (json_member(&f->j, &key))
-            samples_member(f, t, key);
+            samples_member(f, t, &raw, key);
+    take_sample_rows(t, &raw);
+    gecko_table_done(&raw);
 }
 
 static void thread_member(struct firefox *f, struct fx_thread *t, struct text key)
@@ -349,7 +384,8 @@ static void thread_member(struct firefox *f, struct fx_thread *t, struct text ke
 static void read_thread(struct firefox *f)
 {
     struct text key;
-    struct fx_thread t = {.pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
+    struct fx_thread t = {.of = f->process, .pid = THREAD_NO_ID, .tid = THREAD_NO_ID};
+    f->in_text += json_peek(&f->j) == JSON_STRING;
     if (firefox_enter(f, JSON_OBJECT))
         while (json_member(&f->j, &key))
             thread_member(f, &t, key);
@@ -369,20 +405,69 @@ static void read_shared(struct firefox *f)
     if (!firefox_enter(f, JSON_OBJECT))
         return;
     while (json_member(&f->j, &key))
-        if (!firefox_tables_member(&f->shared, f->im, &f->j, key))
+        if (!firefox_tables_member(&f->process->shared, f->im, &f->j, key))
             json_skip(&f->j);
+}
+
+/* Of a child process's meta only what is its own; all else is the parent's. */
+static void child_meta_member(struct firefox *f, struct text key)
+{
+    if (text_is(key, "startTime"))
+        f->process->start_ms = get_number(f);
+    else if (text_is(key, "categories"))
+        read_categories(f);
+    else
+        json_skip(&f->j);
+}
+
+static void read_child_meta(struct firefox *f)
+{
+    struct text key;
+    if (firefox_enter(f, JSON_OBJECT))
+        while (json_member(&f->j, &key))
+            child_meta_member(f, key);
+}
+
+static void top_member(struct firefox *f, struct text key);
+
+static struct fx_process *add_process(struct firefox *f)
+{
+    struct fx_process *process = mem_new(struct fx_process);
+    *vec_push(&f->processes) = process;
+    return process;
+}
+
+/* Each is a whole profile, which may have children itself: JSON_DEPTH_MAX ends that. */
+static void read_processes(struct firefox *f)
+{
+    struct text key;
+    struct fx_process *parent = f->process;
+    if (!firefox_enter(f, JSON_ARRAY))
+        return;
+    while (json_element(&f->j)) {
+        f->process = add_process(f);
+        f->in_text += json_peek(&f->j) == JSON_STRING;
+        if (firefox_enter(f, JSON_OBJECT))
+            while (json_member(&f->j, &key))
+                top_member(f, key);
+    }
+    f->process = parent;
 }
 
 static void top_member(struct firefox *f, struct text key)
 {
-    if (text_is(key, "meta"))
+    if (text_is(key, "meta") && f->process != f->processes.at[0])
+        read_child_meta(f);
+    else if (text_is(key, "meta"))
         read_meta(f);
+    else if (text_is(key, "processes"))
+        read_processes(f);
     else if (text_is(key, "threads"))
         read_threads(f);
     else if (text_is(key, "shared"))
         read_shared(f);
     else if (text_is(key, "libs"))
-        firefox_tables_member(&f->shared, f->im, &f->j, key);
+        firefox_tables_member(&f->process->shared, f->im, &f->j, key);
     else
         json_skip(&f->j);
 }
@@ -503,7 +588,7 @@ static int firefox_add_sample(struct firefox *f, const struct fx_thread *t, stru
                               size_t row, struct err *err)
 {
     enum { COLUMNS = 3 };
-    const struct firefox_tables *tables = t->own.stacks.n ? &t->own : &f->shared;
+    const struct firefox_tables *tables = t->own.stacks.n ? &t->own : &t->of->shared;
     struct profile *p = f->im->profile;
     int64_t values[COLUMNS] = {0};
     if (t->stack.at[row] == FIREFOX_NONE) {
@@ -538,6 +623,13 @@ static uint64_t since_start_ns(double ms)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
+/* A time of a child process, whose clock starts SINCE_NS after that of the profile. */
+static uint64_t since_first_ns(int64_t now, int64_t since_ns)
+{
+    int64_t ns;
+    return !__builtin_add_overflow(now, since_ns, &ns) && ns > 0 ? (uint64_t)ns : 0;
+}
+
 /* Ours says when it started recording, not when the process started. */
 static void set_process_times(struct firefox *f, const struct fx_thread *t, struct thread_id thread)
 {
@@ -554,11 +646,11 @@ static int add_thread(struct firefox *f, struct fx_thread *t, struct err *err)
     struct thread_key thread = {t->name.i || f->own_meta ? t->name : t->process, t->pid, t->tid};
     struct row to = {.thread = profile_add_thread(f->im->profile, &thread)};
     set_process_times(f, t, to.thread);
-    int64_t now = 0;
+    int64_t now = 0, since_ns = times_million(t->of->start_ms - f->processes.at[0]->start_ms);
     for (size_t row = 0; row < t->stack.n; row++) {
         to.has_time = row < t->time_ns.n && !f->untimed;
         now = row < t->time_ns.n ? firefox_time_of(t, row, now) : now;
-        to.time_ns = now > 0 ? (uint64_t)now : 0;
+        to.time_ns = since_first_ns(now, since_ns);
         if (firefox_add_sample(f, t, &to, row, err) != 0)
             return -1;
     }
@@ -569,16 +661,23 @@ static int firefox_build(struct firefox *f, struct err *err)
 {
     set_meta(f);
     add_streams(f);
-    firefox_tables_resolve(&f->shared, f->im, &f->shared, &f->kinds);
+    for (size_t i = 0; i < f->processes.n; i++) {
+        struct fx_process *of = f->processes.at[i];
+        firefox_tables_resolve(&of->shared, f->im, &of->shared, &of->kinds);
+    }
     for (size_t i = 0; i < f->threads.n; i++) {
         struct fx_thread *t = &f->threads.at[i];
-        firefox_tables_resolve(&t->own, f->im, &f->shared, &f->kinds);
+        gecko_process(&t->own, f->im, &t->of->shared);
+        firefox_tables_resolve(&t->own, f->im, &t->of->shared, &t->of->kinds);
         if (add_thread(f, t, err) != 0)
             return -1;
     }
     if (f->idle)
-        import_note(f->im, "left out, as idle moments without a stack: %llu samples",
-                    (unsigned long long)f->idle);
+        import_note(f->im, "left out as idle, having no stack: %llu sample%s",
+                    (unsigned long long)f->idle, f->idle == 1 ? "" : "s");
+    if (f->in_text)
+        import_note(f->im, "left out, as this old format stores them as text: %llu child process%s",
+                    (unsigned long long)f->in_text, f->in_text == 1 ? "" : "es");
     return 0;
 }
 
@@ -592,10 +691,14 @@ static void done(struct firefox *f)
         vec_done(&t->weight);
         vec_done(&t->cpu);
     }
+    for (size_t i = 0; i < f->processes.n; i++) {
+        firefox_tables_done(&f->processes.at[i]->shared);
+        vec_done(&f->processes.at[i]->kinds);
+        free(f->processes.at[i]);
+    }
+    vec_done(&f->processes);
     vec_done(&f->threads);
-    vec_done(&f->kinds);
     vec_done(&f->facts);
-    firefox_tables_done(&f->shared);
     jsonread_done(&f->j);
 }
 
@@ -603,6 +706,7 @@ static int firefox_read(struct import *im, struct err *err)
 {
     struct firefox f = {.im = im, .show_first = -1};
     struct text key;
+    f.process = add_process(&f);
     jsonread_init(&f.j, im->in);
     if (json_enter(&f.j, JSON_OBJECT))
         while (json_member(&f.j, &key))
@@ -627,7 +731,9 @@ static int firefox_probe(struct text head, bool whole)
         return 98;
     int words = firefox_has(head, "\"stackTable\"") + firefox_has(head, "\"frameTable\"") +
                 firefox_has(head, "\"funcTable\"") + firefox_has(head, "\"stringArray\"") +
-                firefox_has(head, "\"pausedRanges\"") + firefox_has(head, "\"debugName\"");
+                firefox_has(head, "\"pausedRanges\"") + firefox_has(head, "\"debugName\"") +
+                firefox_has(head, "\"stackwalk\"") + firefox_has(head, "\"gcpoison\"") +
+                firefox_has(head, "\"breakpadId\"") + firefox_has(head, "\"processType\"");
     return words > 1 ? 80 : 0;
 }
 

@@ -1,4 +1,5 @@
 #include "source/firefox_tables.h"
+#include "source/gecko.h"
 
 #include <ctype.h>
 
@@ -25,6 +26,8 @@ void firefox_tables_done(struct firefox_tables *t)
     vec_done(&t->resource_lib);
     vec_done(&t->source_file);
     vec_done(&t->libs);
+    vec_done(&t->lib_ranges);
+    vec_done(&t->frame_location);
     vec_done(&t->stacks);
 }
 
@@ -89,6 +92,20 @@ static struct str_id lower_case(struct profile *p, struct text t)
     return profile_add_str(p, buf_text(&b));
 }
 
+/* Take a number of a library's place; false leaves it alone. */
+static bool lib_place_member(struct firefox_lib *l, struct jsonread *j, struct text key)
+{
+    uint64_t *to = text_is(key, "start")    ? &l->start
+                   : text_is(key, "end")    ? &l->end
+                   : text_is(key, "offset") ? &l->offset
+                                            : NULL;
+    if (!to || json_peek(j) != JSON_NUMBER)
+        return false;
+    double v = json_get_double(j); /* the profiler's own numbers are exact up to 2^53 only */
+    *to = v >= 0 && v < 0x1p63 ? (uint64_t)v : 0;
+    return true;
+}
+
 /* Paths where there are any, else names; the build-id is the code id of ELF and Mach-O files. */
 static void read_lib(struct firefox_tables *t, struct import *im, struct jsonread *j)
 {
@@ -97,6 +114,7 @@ static void read_lib(struct firefox_tables *t, struct import *im, struct jsonrea
     struct str_id names[4] = {{0}};
     /* Addresses count from the image's first; samply has 32 bits for them. */
     struct mapping m = {.end = UINT32_MAX};
+    struct firefox_lib place = {.index = (int32_t)t->libs.n};
     struct text key;
     if (json_peek(j) != JSON_OBJECT || !json_enter(j, JSON_OBJECT)) {
         json_skip(j);
@@ -106,6 +124,8 @@ static void read_lib(struct firefox_tables *t, struct import *im, struct jsonrea
         int known = 0;
         while (known < 4 && !text_is(key, by_worth[known]))
             known++;
+        if (lib_place_member(&place, j, key))
+            continue;
         if (json_peek(j) != JSON_STRING)
             json_skip(j);
         else if (known < 4)
@@ -118,6 +138,8 @@ static void read_lib(struct firefox_tables *t, struct import *im, struct jsonrea
     for (int i = 0; i < 4 && !m.path.i; i++)
         m.path = names[i];
     *vec_push(&t->libs) = profile_add_mapping(p, &m);
+    if (place.start < place.end)
+        *vec_push(&t->lib_ranges) = place;
 }
 
 static void read_libs(struct firefox_tables *t, struct import *im, struct jsonread *j)
@@ -126,7 +148,7 @@ static void read_libs(struct firefox_tables *t, struct import *im, struct jsonre
         json_skip(j);
         return;
     }
-    t->libs.n = 0;
+    t->libs.n = t->lib_ranges.n = 0;
     while (json_element(j)) {
         size_t n = t->libs.n;
         read_lib(t, im, j);
@@ -153,6 +175,7 @@ static const struct {
     COLUMN("frameTable", "category", frame_category),
     COLUMN("frameTable", "inlineDepth", frame_inline),
     COLUMN("frameTable", "lib", frame_lib),
+    COLUMN("frameTable", "location", frame_location),
     COLUMN("funcTable", "name", func_name),
     COLUMN("funcTable", "resource", func_resource),
     COLUMN("funcTable", "fileName", func_file),
@@ -180,27 +203,45 @@ static firefox_column *find_column(struct firefox_tables *t, const char *table, 
     return NULL;
 }
 
+/* Make columns of the rows that a raw profile has. */
+static void firefox_take_rows(struct firefox_tables *t, const struct gecko_table *raw)
+{
+    for (int i = 0; i < N_COLUMNS; i++) {
+        firefox_column *c = (firefox_column *)(void *)((char *)t + columns[i].at);
+        if (gecko_table_has(raw, i))
+            c->n = 0;
+        for (size_t row = 0; gecko_table_has(raw, i) && row < raw->starts.n; row++) {
+            double v = gecko_table_get(raw, row, i);
+            *vec_push(c) = v >= 0 && v <= INT32_MAX ? (int32_t)v : FIREFOX_NONE;
+        }
+    }
+}
+
 static void firefox_read_table(struct firefox_tables *t, const char *table, struct jsonread *j)
 {
     struct text name;
+    struct gecko_table raw;
+    const char *names[N_COLUMNS]; /* other tables have fields of the same name */
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        names[i] = strcmp(columns[i].table, table) == 0 ? columns[i].name : "";
     if (json_peek(j) != JSON_OBJECT || !json_enter(j, JSON_OBJECT)) {
         json_skip(j);
         return;
     }
+    gecko_table_init(&raw, names, N_COLUMNS);
     while (json_member(j, &name)) {
         firefox_column *column = find_column(t, table, name);
         if (strcmp(table, "stackTable") == 0 && text_is(name, "prefixOffset"))
             t->prefix_is_offset = true;
         if (strcmp(table, "frameTable") == 0 && text_is(name, "address"))
             read_addresses(t, j);
-        else if (text_is(name, "schema"))
-            json_fail(j, "this is a raw Gecko profile; open it in profiler.firefox.com and save it "
-                         "from there");
         else if (column)
             read_column(j, column);
-        else
+        else if (!gecko_table_member(&raw, j, name))
             json_skip(j);
     }
+    firefox_take_rows(t, &raw);
+    gecko_table_done(&raw);
 }
 
 bool firefox_tables_member(struct firefox_tables *t, struct import *im, struct jsonread *j,
@@ -308,7 +349,8 @@ static struct mapping_id firefox_mapping_of(const struct resolver *r, int32_t li
     return lib >= 0 && (size_t)lib < from->libs.n ? from->libs.at[lib] : (struct mapping_id){0};
 }
 
-static struct frame_id firefox_frame_of(const struct resolver *r, int32_t frame)
+/* BEHIND: how far the address of a caller is behind its call. */
+static struct frame_id frame_of(const struct resolver *r, int32_t frame, uint64_t behind)
 {
     struct profile *p = r->im->profile;
     struct line line = firefox_line_of(r->t, r->im, frame);
@@ -326,6 +368,7 @@ static struct frame_id firefox_frame_of(const struct resolver *r, int32_t frame)
         .lines = &line,
         .n_lines = bare ? 0 : 1,
     };
+    key.pc -= key.pc ? behind : 0;
     if (category >= 0 && (size_t)category < r->kinds->n)
         key.kind = r->kinds->at[category];
     return profile_add_frame(p, &key);
@@ -383,9 +426,11 @@ static void place_row(const struct resolver *r, int32_t row, int32_t above)
         s.state = STACK_DEEP;
     if (s.state == STACK_DONE) {
         bool inlined = is_inlined(r, frame, above);
-        s.below = inlined ? caller.below : caller.stack;
-        s.frame = inlined ? inlined_frame(r, caller.frame, frame) : firefox_frame_of(r, frame);
-        s.stack = stacks_push(stacks, s.below, s.frame);
+        s.below = inlined ? caller.below : caller.as_caller;
+        s.frame = inlined ? inlined_frame(r, caller.frame, frame) : frame_of(r, frame, 0);
+        s.stack = s.as_caller = stacks_push(stacks, s.below, s.frame);
+        if (t->frame_location.n)
+            s.as_caller = stacks_push(stacks, s.below, frame_of(r, frame, 1));
     }
     t->stacks.at[row] = s;
 }

@@ -22,13 +22,20 @@ typedef VEC(int32_t) firefox_column;
 /* What a row of the stack table became. */
 struct firefox_stack {
     struct stack_id stack;
-    struct stack_id below; /* the stack without its last frame */
-    struct frame_id frame; /* that frame, with all that is inlined into it so far */
+    struct stack_id below;     /* the stack without its last frame */
+    struct frame_id frame;     /* that frame, with all that is inlined into it so far */
+    struct stack_id as_caller; /* of others: in raw profiles its address is one behind the call */
     uint32_t depth;
     uint8_t state;
 };
 
 typedef VEC(struct firefox_stack) firefox_stacks;
+
+/* Where a library was mapped. */
+struct firefox_lib {
+    uint64_t start, end, offset;
+    int32_t index; /* in libs */
+};
 
 struct firefox_tables {
     VEC(struct str_id) strings;
@@ -40,6 +47,9 @@ struct firefox_tables {
     firefox_column resource_lib;
     firefox_column source_file;
     VEC(struct mapping_id) libs;
+    VEC(struct firefox_lib) lib_ranges;
+    firefox_column
+        frame_location; /* in raw profiles: one string, which gecko_process() takes apart */
     /* Whose strings and sources these are: in 56 to 59 the profile's, all else the thread's. */
     const struct firefox_tables *strings_of, *sources_of;
     firefox_stacks stacks; /* filled by firefox_tables_resolve() */

@@ -150,7 +150,7 @@ static int folded_line(struct folded *f, struct text text, struct err *err)
                                 text.at);
     if (f->after_type >= 0 && (line.n_counts == 2) != (f->before_type >= 0))
         return import_skip_line(f->im, err, "%s",
-                                line.n_counts == 2 ? "two counts in a file with one a line"
+                                line.n_counts == 2 ? "two counts in a file with one per line"
                                                    : "one count in a file with two a line");
     make_types(f, line.n_counts);
     struct err inner;

@@ -103,7 +103,7 @@ static int add_stack(struct heaptext *h, struct text pcs, struct err *err)
         h->a->pcs.n = s->first;
         h->a->stacks.n--;
         return import_skip_line(h->a->im, err, "the stack has %s",
-                                s->n < ADDRSTACKS_DEPTH_MAX ? "an address that is no hex number"
+                                s->n < ADDRSTACKS_DEPTH_MAX ? "an address that is not a hex number"
                                                             : "more than 100000 frames");
     }
     return 0;

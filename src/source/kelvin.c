@@ -21,9 +21,10 @@ static int kelvin_read(struct import *im, struct err *err)
     if (im->opts.strict)
         return err_set(err, EXIT_FAILS, "the recording is %s (--strict)", state.why);
     if (profile_count_rows(p) == 0)
-        return err_set(err, EXIT_INPUT, "the recording is %s; no sample stands before", state.why);
+        return err_set(err, EXIT_INPUT, "the recording is %s; there is no sample before that",
+                       state.why);
     meta_set_str(&p->meta, META_CUT, state.why);
-    import_note(im, "the recording is %s; all that stands before is kept", state.why);
+    import_note(im, "the recording is %s; everything before that is kept", state.why);
     return 0;
 }
 

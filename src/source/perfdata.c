@@ -567,7 +567,7 @@ static int tell_cut(struct perfdata *d, struct err *err)
     if (d->im->opts.strict)
         return err_set(err, EXIT_FAILS, "the file is %s (--strict)", d->cut);
     meta_set_str(&d->im->profile->meta, META_CUT, d->cut);
-    import_note(d->im, "the file is %s; all that stands before is kept", d->cut);
+    import_note(d->im, "the file is %s; everything before that is kept", d->cut);
     return 0;
 }
 

@@ -268,7 +268,7 @@ static void exchange_read_all(struct jsonread *j, struct series_set *set)
 static void check_head(struct jsonread *j, bool ours, int64_t version)
 {
     if (!ours)
-        json_fail(j, "this is no export of 'kelvin bench'");
+        json_fail(j, "this is not an export of 'kelvin bench'");
     else if (version != VERSION)
         json_fail(j, "it was written by another kelvin (format %lld, this one reads %d)",
                   (long long)version, VERSION);

@@ -43,9 +43,9 @@ const struct conf_key conf_keys[] = {
      .min = 1, .max = 1e9},
     {"workload", "pool-time", CONF_NUMBER, "20",
      "seconds to run a short program again for that; 0 = once", .min = 0, .max = 1e6},
-    {"workload", "recordings", CONF_INT, "1", "CPU recordings; several tell what changes by itself",
+    {"workload", "recordings", CONF_INT, "1", "CPU recordings; several show run-to-run variation",
      .min = 1, .max = 100},
-    {"workload", "rate", CONF_INT, "999", "samples a second", .min = 1, .max = 100000},
+    {"workload", "rate", CONF_INT, "999", "samples per second", .min = 1, .max = 100000},
     {"workload", "runs", CONF_INT, "20", "repetitions for bench", .min = 2, .max = 100000},
     {"workload", "decide-time", CONF_NUMBER, "60",
      "seconds for each of two programs that take turns (--against), until it is decided whether "

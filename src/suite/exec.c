@@ -37,7 +37,7 @@ int exec_check_cpus(const struct words *cpus, struct err *err)
     for (size_t i = 0; i < cpus->at.n; i++) {
         CPU_ZERO(&one);
         if (add_cpus(&one, cpus->at.at[i]) != 0)
-            return err_set(err, EXIT_ERROR, "'%s' is no list of CPUs: write '1' or '2-3'",
+            return err_set(err, EXIT_ERROR, "'%s' is not a list of CPUs: write '1' or '2-3'",
                            cpus->at.at[i]);
         CPU_AND(&one, &one, &usable);
         if (!CPU_COUNT(&one))

@@ -101,8 +101,12 @@ static struct code *code_of_mapping(const struct job *j, struct mapping_id id)
     struct text path = profile_str(j->p, m->path), build_id = profile_str(j->p, m->build_id);
     if (!is_file_path(path))
         return NULL;
-    struct code *c = open_code(j->h, path.at, j->opts->force ? (struct text){0} : build_id, &err);
-    if (!c)
+    autofree char *found = j->opts->find ? j->opts->find(j->opts->where, path.at, build_id) : NULL;
+    struct code *c = open_code(j->h, found ? found : path.at,
+                               j->opts->force ? (struct text){0} : build_id, &err);
+    if (c) /* a copy may be called anything */
+        c->module = strrchr(path.at, '/') + 1;
+    else
         add_note(j->h, &err);
     return c;
 }

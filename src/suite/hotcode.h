@@ -13,6 +13,9 @@ struct code;
 struct hotcode_opts {
     bool force;   /* read files that have changed since the profile */
     double least; /* leave out functions below this share of the profile */
+    /* Where the file PATH with BUILD_ID is now, to be freed; NULL = where it was. */
+    char *(*find)(const void *where, const char *path, struct text build_id);
+    const void *where;
 };
 
 struct hotcode {

@@ -81,7 +81,7 @@ static void notices_add_result(struct notes *n, const struct suite *s, const str
             r->memcheck.text ? r->memcheck.text : "", r->helgrind.text ? r->helgrind.text : "");
     if (suite_undecided(r))
         notices_add(n, false, r, "is not decided")->text =
-            mem_strdup("Too few runs to tell whether it is slower than allowed.");
+            mem_strdup("Too few runs to decide whether it is slower than allowed.");
     for (int i = 0; i < COLLECTS && !r->failure; i++)
         if (r->absent[i]) {
             autofree char *what = mem_printf("has no %s", collect_names[i]);

@@ -148,7 +148,7 @@ static void page_add_provenance(struct document *d, const struct suite *s,
                                 const struct suite_result *r)
 {
     char when[64];
-    document_heading(d, "Where it comes from");
+    document_heading(d, "Provenance");
     document_table(d, facts, 2);
     page_time(s->time_s, when, sizeof when);
     page_fact(d, "time", when);
@@ -173,13 +173,12 @@ static const char *caveat(enum obtained kind)
     if (kind == OBTAINED_UNKNOWN)
         return "How the samples were obtained is not recorded.";
     if (kind == BY_SOFTWARE_CLOCK)
-        return "A software clock looked at the program: shares of time are estimates, and code "
-               "that "
-               "runs with interrupts off is not seen. These are no hardware counters.";
+        return "A software clock took the samples: shares of time are estimates, and code that "
+               "runs with interrupts off is not seen. These are not hardware counters.";
     if (kind == BY_TIMER)
         return "A timer inside the program took the samples, at the ticks of the kernel: time in "
-               "the "
-               "kernel is counted for the code that called it. These are no hardware counters.";
+               "the kernel is counted for the code that called it. These are not hardware "
+               "counters.";
     if (kind == BY_HARDWARE)
         return "A hardware counter triggered the samples: the place may be a few instructions "
                "late.";
@@ -248,7 +247,7 @@ static void add_bench(struct document *d, const struct suite_result *r)
 {
     if (!r->bench && !r->instructions)
         return;
-    document_heading(d, "Whole runs, not sampled");
+    document_heading(d, "Whole-run timings");
     document_table(d, bench_columns, sizeof bench_columns / sizeof *bench_columns);
     for (int m = 0; m < MEASURES && r->bench; m++)
         add_measure(d, r->bench, (enum measure)m);
@@ -327,19 +326,18 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
         document_text(d, "It takes more time or instructions than the baseline, and more so than "
                          "the suite allows; see below.");
     if (r->has_check && r->check.n[CHECK_FAILS])
-        document_text(d, "Rules that do not hold: %zu; see below.", r->check.n[CHECK_FAILS]);
+        document_text(d, "Failed rules: %zu (see below).", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)
         document_text(d, "There are %zu findings of valgrind; the suite allows %s.",
                       r->memcheck.n + r->helgrind.n, conf_text(&s->conf, "", "check.max-findings"));
     if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
-        document_text(d,
-                      "Rules that are inconclusive with this number of samples: %zu (see below).",
+        document_text(d, "Inconclusive rules at this number of samples: %zu (see below).",
                       r->check.n[CHECK_INCONCLUSIVE]);
     if (suite_undecided(r))
-        document_text(d, "Whether it is slower than the suite allows cannot be told from so many "
-                         "runs: raise workload.runs, or use a quieter machine.");
+        document_text(d, "These runs cannot show whether it is slower than the suite allows: raise "
+                         "workload.runs, or use a quieter machine.");
     if (!r->has_check && !r->recordings.n && !r->failure && *judge_rules_path(s, r))
-        document_text(d, "There is no recording to hold rules against.");
+        document_text(d, "There is no recording to check the rules against.");
 }
 
 static void add_rules(struct document *d, const struct suite_result *r)
@@ -393,7 +391,7 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
     buf_str(&again, "kelvin run ");
     words_quote(&again, r->workload.name);
     add_overruled(&again, s, r->workload.name);
-    document_heading(d, "To make it again");
+    document_heading(d, "Reproduce");
     document_code(d, buf_cstr(&again));
     document_heading(d, "How to read it");
     document_text(d, "A share such as 5.0%% ±1.4 is an estimate: in 95 of 100 recordings the true "

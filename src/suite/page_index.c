@@ -121,9 +121,8 @@ static void add_trust(struct document *d, const struct comparison *c)
         return;
     document_text(
         d,
-        "That rests on %zu runs before and %zu now, %s. The interval is a %.1f%% interval. "
-        "These runs would detect a change of %.1f%% or more with 80%% power. A change up "
-        "to %.0f%% counts as none.",
+        "Based on %zu runs before and %zu now, %s, with a %.1f%% interval. These runs would detect "
+        "a change of %.1f%% or more with 80%% power. A change up to %.0f%% counts as none.",
         c->before->runs.n, c->after->runs.n,
         c->apart ? "made at different times" : "by both programs in turns", 100 * (1 - p->miss),
         100 * p->detectable, 100 * c->band);
@@ -147,16 +146,16 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
     if (r->unlike)
         document_text(d, "What was measured differs in more than the program: %s.", r->unlike);
     if (suite_same_work(r))
-        document_text(d,
-                      "It got slower with the same number of instructions: " COMPARISON_SAME_WORK ".");
+        document_text(d, "It got slower with the same number of instructions: " COMPARISON_SAME_WORK
+                         ".");
     if (r->why_apart)
         document_text(d, "The two programs did not run side by side: %s.", r->why_apart);
     if (r->diff && r->before_beside)
         document_text(d, "Recordings, made in turns: %s; %s.", diff_verdict_names[r->diff->verdict],
                       r->diff->why);
     else if (r->diff)
-        document_text(d, "Recordings were made at different times, when the machine may have been "
-                         "another: the differences below are no verdict.");
+        document_text(d, "The recordings were made at different times, when the machine may have "
+                         "behaved differently: the differences below are not a verdict.");
     if (r->diff)
         add_changes(d, r->diff, r->before_beside);
     if (r->outcome == SUITE_REGRESSED && r->culprit)

@@ -109,7 +109,7 @@ int run_analyse(struct run *r, struct err *err)
             if (analyse_workload(w, err) != 0)
                 return -1;
         } else if (w->workload.collect[COLLECT_SIMD]) {
-            suite_absent(w, COLLECT_SIMD, "there is no recording to tell which code is hot");
+            suite_absent(w, COLLECT_SIMD, "there is no recording to show which code is hot");
         }
     }
     build_scaling(&r->suite);

@@ -46,7 +46,7 @@ void run_find_beside(struct run *r, struct suite_result *w)
     else if (strcmp(then, line) != 0)
         why = "the baseline ran another command";
     else if (!*binary)
-        why = "build.binary does not name the program, so the baseline has not kept it";
+        why = "build.binary does not name the program, so the baseline has no copy of it";
     else if (!n)
         why = "the command does not begin with build.binary";
     else if (access(kept, X_OK) != 0 || kept_refuses(binary))

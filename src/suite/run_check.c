@@ -131,7 +131,7 @@ static void tell_rules(const struct run *r, const struct suite_result *w)
                     c->rule->text, c->why);
     }
     if (!w->has_check && *judge_rules_path(&r->suite, w) && !w->failure)
-        run_say(r, "%s: there is no recording to hold the rules against", w->workload.name);
+        run_say(r, "%s: there is no recording to check the rules against", w->workload.name);
     if (w->has_check)
         run_say(r, "%s: rules: %zu passed, %zu failed, %zu inconclusive", w->workload.name,
                 w->check.n[CHECK_HOLDS], w->check.n[CHECK_FAILS], w->check.n[CHECK_INCONCLUSIVE]);

@@ -1,6 +1,7 @@
 #include "symbol/elffile.h"
 
 #include "base/mem.h"
+#include "symbol/busguard.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -147,6 +148,8 @@ Dwarf *elffile_dwarf(struct elffile *f)
         hide_needless(f->elf);
         f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
         f->has_dwarf = f->dw != NULL;
+        if (f->dw)
+            busguard_enter(); /* until elffile_close() */
     }
     return f->dw;
 }
@@ -182,8 +185,10 @@ int elffile_open(struct elffile *f, const char *path, struct text build_id)
 
 void elffile_close(struct elffile *f)
 {
-    if (f->dw)
+    if (f->dw) {
         dwarf_end(f->dw);
+        busguard_leave();
+    }
     if (f->elf)
         elf_end(f->elf);
     if (f->fd >= 0)

@@ -140,10 +140,10 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
     if (!q->has_samples && obtained_exactly(s->stream->obtained))
         fprintf(out, "  exact counts, not samples: shares have no sampling error\n");
     else if (!q->has_samples)
-        fprintf(out, "  the number of samples is not recorded: no word on how sure shares are\n");
+        fprintf(out, "  the number of samples is not recorded, so shares have no intervals\n");
     else if (q->samples < QUALITY_FEW_SAMPLES)
-        fprintf(out, "  only %s samples: too few for a result, shares are rough guesses\n",
-                units_count(n, (uint64_t)q->samples));
+        fprintf(out, "  only %s sample%s: too few for a result, shares are rough guesses\n",
+                units_count(n, (uint64_t)q->samples), q->samples == 1 ? "" : "s");
     else
         fprintf(out, "  %s samples\n", units_count(n, (uint64_t)q->samples));
     fprintf(out, "  %s distinct stacks, depth %.1f on average, %zu at most\n",

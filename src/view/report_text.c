@@ -72,8 +72,8 @@ static void add_certainty(struct document *d, const struct flat *f)
         document_text(d, "These are exact counts, not samples: shares have no sampling error. "
                          "Counts are not time.");
     else if (!(f->time.n_samples > 0))
-        document_text(d, "The input does not say how many samples it holds, so the shares have no "
-                         "intervals.");
+        document_text(
+            d, "The input does not say how many samples it has, so the shares have no intervals.");
     else if (f->time.order)
         document_text(
             d,

@@ -81,8 +81,7 @@ static void print_totals(FILE *out, const struct simd_view *v)
     else
         fputs("none of them computes\n", out);
     if (m->bad)
-        fprintf(out, "          %s bytes are no instructions: tables among the code\n",
-                units_count(n, m->bad));
+        fprintf(out, "          %s bytes are data embedded in code\n", units_count(n, m->bad));
 }
 
 static void print_weights(FILE *out, const struct simd_view *v)
@@ -108,8 +107,8 @@ static void print_weights(FILE *out, const struct simd_view *v)
             "  %6.2f %%  in code that cannot be read here: the kernel, JITs, files that are gone\n",
             simd_view_share((double)v->elsewhere, (double)v->total));
     if (v->samples >= 0 && v->samples < 200)
-        fprintf(out, "  only %s samples: these shares are rough\n",
-                units_count(n, (uint64_t)v->samples));
+        fprintf(out, "  only %s sample%s: these shares are rough\n",
+                units_count(n, (uint64_t)v->samples), v->samples == 1 ? "" : "s");
 }
 
 static void print_row(FILE *out, const struct simd_view *v, const struct simd_row *r)

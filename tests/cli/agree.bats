@@ -56,5 +56,5 @@ agrees() { # METHOD JSON-OPTION VIEW...
         kelvin bench --store s.db --runs 8 --save $set true 'sh -c :'
     done
     # The factor is the ratio of two medians that are both there.
-    agrees '^  (true|sh -c :) +[0-9.]+\* .*|^  (true|sh -c :) .*\*.*' "--format json" bench --store s.db --compare a b
+    agrees '80% power|^  (true|sh -c :) +[0-9.]+\* .*|^  (true|sh -c :) .*\*.*' "--format json" bench --store s.db --compare a b
 }

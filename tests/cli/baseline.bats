@@ -220,7 +220,7 @@ END
     done
     kelvin bench -q --runs 12 --name it --against other --force "$KELVIN --version"
     exits 0
-    [[ ${output//$'\n'/ } == *"compared by force although the measuring options differ"* ]]
+    [[ ${output//$'\n'/ } == *"compared anyway (--force) although the measuring options differ"* ]]
 }
 
 @test "options that change the numbers are part of what is compared" {
@@ -287,7 +287,7 @@ END
     echo '{"traceEvents": []}' >foreign.json
     kelvin bench --import foreign.json
     exits 5
-    complains "no export of 'kelvin bench'"
+    complains "not an export of 'kelvin bench'"
     kelvin bench --import missing.json
     exits 1
     kelvin bench --import in.json --save $'two\nlines'

@@ -36,3 +36,20 @@ measure() { # RUNS
     kelvin bench --runs 14 --name old --name new true 'sleep 0.05'
     [[ $stderr != *slower* ]] || fail "told twice: $stderr"
 }
+
+@test "pages show the program without its arguments, unless asked for" {
+    "$KELVIN" bench -q --runs 3 --save old 'true hunter2 a' 'true hunter2 b' >/dev/null
+    "$KELVIN" bench -q --runs 3 --save new 'true hunter2 b' 'true hunter2 a' >/dev/null
+    mkdir out
+    for format in html md; do
+        "$KELVIN" bench -q --runs 3 --against old --format $format -o out/against.$format 'true hunter2 a' 2>/dev/null
+        "$KELVIN" bench --compare old new --format $format -o out/compare.$format 2>/dev/null
+        "$KELVIN" bench -q --runs 3 --list n=1,2,3 --format $format -o out/sweep.$format 'true hunter2 {n}' 2>/dev/null
+    done
+    run ! grep -r hunter2 out
+    grep -q 'true (2 arguments not shown) ..2' out/compare.md || fail "$(cat out/compare.md)"
+    "$KELVIN" bench -q --runs 3 --arguments --format md 'true hunter2 a' 2>/dev/null | grep -q 'true hunter2 a'
+    "$KELVIN" bench -q --runs 3 --name mine --format md 'true hunter2 a' 2>/dev/null | grep -q mine
+    # Data keep the command: its name is the key by which sessions are compared.
+    "$KELVIN" bench -q --runs 3 --format json 'true hunter2 a' 2>/dev/null | grep -q 'true hunter2 a'
+}

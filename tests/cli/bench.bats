@@ -71,8 +71,8 @@ json() { # PATH, as Python would write it after the document
     bench --max-regression 50% 'sleep 0.005' 'sleep 0.05'
     exits 3
     has slower
-    has " blocks of 2 runs in balanced random order"
-    has "share a risk of 0.5 %"
+    has " interleaved blocks of 2 runs in random order"
+    has "overall false-alarm risk 0.5 %"
     says "'sleep 0.05' is"
     says "more than the 50% that --max-regression allows"
     bench --max-regression 50% 'sleep 0.05' 'sleep 0.005'
@@ -321,7 +321,7 @@ END
 @test "a command too short to be told is called that" {
     bench --runs 10 true
     exits 0
-    says "too short to be told"
+    says "too short to measure"
     program nothing <<'END'
 say '{"name":"nop","ns":0}'
 END
@@ -437,7 +437,7 @@ END
     bench --aa --runs 24 true --width 300
     exits 0
     has "the first command against itself"
-    has " in 2; "
+    has " in 2 tries; "
     has_not "(A/A)"
 }
 
@@ -458,7 +458,7 @@ END
 @test "every format can be had" {
     local format
     for format in text md csv json html; do
-        bench --runs 6 -o "out.$format" --format "$format" 'sleep 0.001' 'sleep 0.002'
+        bench --runs 6 --arguments -o "out.$format" --format "$format" 'sleep 0.001' 'sleep 0.002'
         exits 0
         [ -s "out.$format" ] || fail "no $format"
         grep -q 'sleep 0.002' "out.$format" || fail "no command in $format"

@@ -50,7 +50,7 @@ setup() {
     echo 'self hot <= 65%' >perf.rules
     kelvin check few.txt perf.rules
     exits 4
-    has "times as many samples would tell"
+    has "times as many samples would decide"
     kelvin check app.txt perf.rules
     exits 0
 }
@@ -60,7 +60,7 @@ setup() {
     echo 'self a >= 50%' >perf.rules
     kelvin check plain.folded perf.rules
     exits 4
-    has "does not say how many samples it holds"
+    has "does not say how many samples it has"
 }
 
 @test "errors in rules: all of them, each with its place, and nothing is run" {
@@ -87,11 +87,11 @@ setup() {
 @test "what is no rules file is one sentence" {
     kelvin check app.txt "$KELVIN"
     exits 1
-    complains "no text"
+    complains "not text"
     : >empty.rules
     kelvin check app.txt empty.rules
     exits 1
-    complains "empty.rules:1:1: there is no rule in it"
+    complains "empty.rules:1:1: there are no rules in it"
     kelvin check app.txt none.rules
     exits 1
     complains "cannot open 'none.rules'"
@@ -145,7 +145,7 @@ setup() {
     exits 1
     complains "do not compare" "--force"
     kelvin check app.txt diff.rules --against cycles.txt --force
-    has "unlike profiles: the event differs"
+    has "compared anyway (--force): the event differs"
 }
 
 @test "code that cannot be read is no verdict" {

@@ -154,7 +154,7 @@ called() { # N KERNEL
     if grep -q '^ *\* ' <<<"$output"; then fail "$output"; fi
 }
 
-@test "several runs a side are tested by their scatter, and the smallest p is said" {
+@test "several runs per side are tested by their scatter, and the smallest p is said" {
     local i
     for i in 1 2 3 4 5; do
         script $((400 + i)) 600 >before$i

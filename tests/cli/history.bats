@@ -128,7 +128,7 @@ for svg in re.findall("<svg class=.trend.*?</svg>", open("history.html").read(),
     kelvin history --prune 10
     exits 0
     said="$stderr"
-    [[ $said == *"21 runs forgotten"* ]] || fail "said: $said"
+    [[ $said == *"deleted 21 runs"* ]] || fail "said: $said"
     kelvin history --format csv
     [ "$(wc -l <<<"$output")" -eq 11 ] || fail "not ten runs: $output"
     [[ $output == *0029ccc* && $output != *0019ccc* ]] || fail "not the newest: $output"

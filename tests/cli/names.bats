@@ -95,6 +95,34 @@ JSON
     [ -z "$stderr" ] || fail "$stderr"
 }
 
+# A profile as Firefox saves it: OUTER calls INNER, both addresses in FILE, mapped at START.
+gecko() { # FILE START OUTER INNER BUILD-ID
+    cat <<JSON
+{"meta": {"version": 31, "startTime": 0, "interval": 1, "stackwalk": 1, "gcpoison": 0, "processType": 0},
+ "libs": [{"name": "app", "path": "$1", "breakpadId": "X", "codeId": "$5",
+  "start": $2, "end": $(($2 + 65536)), "offset": 0}],
+ "threads": [{"name": "app", "pid": 1, "tid": 1,
+  "samples": {"schema": {"stack": 0, "time": 1}, "data": [[1, 0], [1, 1]]},
+  "stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]},
+  "frameTable": {"schema": {"location": 0}, "data": [[0], [1]]},
+  "stringTable": ["0x$(printf %x "$3")", "0x$(printf %x "$4")"]}], "processes": []}
+JSON
+}
+
+@test "a raw Gecko profile's addresses get names, a caller's by the byte before its return address" {
+    compile spin one -pie -fPIE
+    base=$(readelf -lW app | awk '$1 == "LOAD" { print $3; exit }')
+    start=$((0x7f0000000000))
+    inner=$((0x$(address app spin) - base + start))
+    # The return address of a call that is a function's last instruction is the next function's first byte.
+    size=$((0x$(nm -S app | awk '$4 == "main" { print $2 }')))
+    outer=$((0x$(address app main) - base + start + size))
+    gecko "$PWD/app" "$start" "$outer" "$inner" "$(build_id app)" >p.json
+    kelvin fold p.json
+    exits 0
+    [ "$output" = "app;main;spin 2" ] || fail "$output"
+}
+
 # pprof with one address and no function, in a mapping of FILE at 0x7f0000000000.
 pprof() { # FILE BUILD-ID OFFSET-IN-MAPPING OFFSET-IN-FILE
     perl -e '
@@ -128,6 +156,12 @@ pprof() { # FILE BUILD-ID OFFSET-IN-MAPPING OFFSET-IN-FILE
     prints "spin 7"
     kelvin fold --symbols /nowhere --symbols store p.pb
     prints "spin 7"
+    kelvin simd p.pb
+    exits 5
+    [[ $stderr == *"'$PWD/app' has changed since"* ]] || fail "$stderr"
+    kelvin simd --symbols store --format json p.pb
+    exits 0
+    [[ $output == *'"name":"spin"'*'"module":"app"'* ]] || fail "$output"
 }
 
 @test "perf.data of a rebuilt program is named from perf's cache" {

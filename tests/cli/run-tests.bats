@@ -68,3 +68,16 @@ ends_with() { # COUNTS
     exits 1
     ends_with "0 passed, 0 failed, 0 skipped"
 }
+
+@test "CI runs in the clone where no bare root can be made, and says so" {
+    mkdir -p clone/.ci clone/tools bin
+    cp "$ROOT/.ci/run" clone/.ci/
+    printf '#!/bin/sh\necho "fresh: debootstrap is missing" >&2\nexit 77\n' >clone/tools/fresh.sh
+    # shellcheck disable=SC2016  # for the script
+    printf '#!/bin/sh\necho "made $* in $PWD"\n[ "$1" != check-all ] || echo "3 passed, 0 failed, 0 skipped"\n' >bin/make
+    chmod +x clone/tools/fresh.sh bin/make
+    PATH=$PWD/bin:$PATH run clone/.ci/run
+    exits 0
+    [[ $output == *"no bare root can be made here"*"made lint in $PWD/clone"*"made demo in $PWD/clone"*"made check-all in $PWD/clone"* ]] || fail "$output"
+    ends_with "3 passed, 0 failed, 0 skipped"
+}

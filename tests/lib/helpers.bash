@@ -22,6 +22,38 @@ patience() { # SECONDS
     awk -v seconds="$1" -v cpus="$(nproc)" '{ n = $1 / cpus; print int(seconds * (n > 1 ? 2 * n : 2)) }' /proc/loadavg
 }
 
+# Wait until COMMAND succeeds; fail if it does not in SECONDS of patience.
+wait_until() { # SECONDS COMMAND...
+    local end=$((SECONDS + $(patience "$1")))
+    shift
+    until "$@" 2>/dev/null; do
+        [ $SECONDS -lt $end ] || fail "in vain: $*"
+        sleep 0.05
+    done
+}
+
+# Process PID has used SECONDS of CPU time, in whole seconds.
+has_run() { # PID SECONDS
+    local all
+    all=$(<"/proc/$1/stat") && set -- "$2" "${all##*) }"
+    [ "$(awk -v hz="$(getconf CLK_TCK)" '{ print int(($12 + $13) / hz) }' <<<"$2")" -ge "$1" ]
+}
+
+# Process PID has at least N threads.
+has_threads() { # PID N
+    [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l)" -ge "$2" ]
+}
+
+# FILE has at least N bytes.
+has_bytes() { # FILE N
+    [ "$(stat -c %s "$1")" -ge "$2" ]
+}
+
+# Process PID ignores SIGHUP.
+ignores_hangup() { # PID
+    [ $((0x$(awk '$1 == "SigIgn:" { print $2 }' "/proc/$1/status") & 1)) -eq 1 ]
+}
+
 # A folder that everybody can reach, with kelvin and its agent in it: the clone and the tests' own folders may lie in a
 # closed home. Prints its name; it is gone after the test, with teardown or without.
 open_folder() { # [FILE...]
@@ -73,9 +105,10 @@ exits() { # CODE
     [ "$status" -eq "$1" ] || fail "exit code $status, not $1" "stdout: $output" "stderr: $stderr"
 }
 
-# Standard error is one sentence, "kelvin: ...", that has every WORD in it.
+# Standard error is one sentence, "kelvin: ...", that has every WORD in it. A busy machine may be mentioned before it.
 complains() { # WORD...
     local word
+    stderr=$(grep -v '^kelvin: note: load was ' <<<"$stderr")
     [ "$(wc -l <<<"$stderr")" -eq 1 ] || fail "not one line on standard error: '$stderr'"
     [[ $stderr == "kelvin: "* ]] || fail "does not start with 'kelvin: ': '$stderr'"
     for word in "$@"; do

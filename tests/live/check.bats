@@ -36,7 +36,7 @@ RULES
     printf 'total part_sixty <= 30%%\nself part_ten >= 30%%\nabsent descend\n' >bad.rules
     kelvin check split.kelvin bad.rules
     exits 3
-    has "0 hold, 3 fail"
+    has "0 passed, 3 failed"
     echo 'diff total part_sixty -30..+30%' >same.rules
     "$KELVIN" record -q -o again.kelvin -- "$TARGET/split" 1 || fail "no recording"
     kelvin check again.kelvin same.rules --against split.kelvin

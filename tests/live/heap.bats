@@ -209,7 +209,7 @@ END
         echo "$rule" >bad.rules
         kelvin check r.kelvin bad.rules
         exits 3
-        [[ $output == *"line 1 fails: $rule"* ]] || fail "$output"
+        [[ $output == *"line 1 failed: $rule"* ]] || fail "$output"
     done
     echo 'allocs(part_smal1) == 0' >typo.rules
     kelvin check r.kelvin typo.rules

@@ -147,7 +147,7 @@ cut "* ]] || fail "$output"
     local busy=$!
     perf record -q -F 999 -e cpu-clock --call-graph dwarf,16384 -m 16 -o perf.data -p $busy 2>/dev/null &
     local perf=$!
-    sleep 2
+    wait_until 30 has_bytes perf.data 6000000 # of 300 samples with 16 KB of stack each
     kill -9 $perf $busy
     wait $perf $busy || true
     [ "$(od -An -tu8 -j48 -N8 perf.data)" -eq 0 ] || skip "perf had finished"

@@ -92,7 +92,7 @@ splits_right() { # FILE SIXTY THIRTY TEN
 @test "a running process is sampled with all its threads, and goes on" {
     "$TARGET/split" 30 20 3 >/dev/null &
     local pid=$!
-    sleep 0.3
+    wait_until 10 has_threads $pid 3
     kelvin record -p $pid -d 2 -o p.kelvin
     kill -0 $pid
     kill $pid
@@ -118,17 +118,17 @@ splits_right() { # FILE SIXTY THIRTY TEN
 
 @test "a program that is deleted while it runs keeps its names" {
     cp "$TARGET/split" gone
-    kelvin record -o g.kelvin -- sh -c './gone 1 5 & sleep 0.3; rm gone; wait'
+    kelvin record -o g.kelvin -- sh -c './gone 1 5 & until [ "$(readlink /proc/$!/exe)" = "$PWD/gone" ]; do sleep 0.05; done; rm gone; wait'
     exits 0
     splits_right g.kelvin part_sixty part_thirty part_ten
 }
 
 @test "a recorder that is killed leaves all but the last second" {
     "$KELVIN" record -o k.kelvin -- "$TARGET/split" 30 5 >/dev/null 2>&1 &
-    local recorder=$!
-    sleep 3
-    local command
-    command=$(pgrep -P $recorder)
+    local recorder=$! command
+    wait_until 10 pgrep -x -P $recorder split >/dev/null
+    command=$(pgrep -x -P $recorder split)
+    wait_until 30 has_run "$command" 3
     kill -9 $recorder
     kill "$command"
     [ ! -e k.kelvin ]
@@ -169,12 +169,12 @@ splits_right() { # FILE SIXTY THIRTY TEN
 
 @test "nohup holds for a recording too" {
     sleep 60 &
-    local sleeper=$! recorder tries=0
+    local sleeper=$! recorder
     nohup "$KELVIN" record -q --min-samples 0 -d 60 -o x.kelvin -p "$sleeper" >out 2>err &
     recorder=$!
-    until [ -e x.kelvin.part ] || [ $((tries++)) -gt 200 ]; do sleep 0.05; done
+    wait_until 10 test -e x.kelvin.part
+    ignores_hangup "$recorder" # so that nothing has to be waited for
     kill -HUP "$recorder"
-    sleep 0.5
     kill -0 "$recorder" || fail "$(cat err)"
     kill -TERM "$recorder"
     wait "$recorder" || true
@@ -214,7 +214,8 @@ splits_right() { # FILE SIXTY THIRTY TEN
         exec setsid "$KELVIN" record -o int.kelvin -- "$TARGET/split" 30 5
     ) >/dev/null 2>err &
     local pid=$!
-    sleep 2
+    wait_until 10 pgrep -x -P $pid split >/dev/null
+    wait_until 30 has_run "$(pgrep -x -P $pid split)" 2
     kill -INT -- -$pid
     local code=0
     wait $pid || code=$?

@@ -42,8 +42,11 @@ truth() { # GROUP
 # Record a duty that runs already, for four seconds. Its own truth is then in truth.txt.
 attach_to_duty() { # LOOP_US GROUP...
     "$TARGET/duty" 5 "$@" >truth.txt &
-    local pid=$!
-    sleep 0.5
+    local pid=$! group threads=1
+    for group in "${@:2}"; do
+        threads=$((threads + ${group%x*}))
+    done
+    wait_until 10 has_threads $pid $threads
     kelvin record -p $pid -d 4 --min-samples 0 -o r.kelvin
     wait $pid
     exits 0
@@ -196,8 +199,8 @@ record_as_nobody() { # PROGRAM ARG...
     local target=$!
     nohup "$KELVIN" record -q --min-samples 0 -o r.kelvin -p $target -d 4 >/dev/null 2>&1 &
     local recorder=$!
-    until [ -e r.kelvin.part ]; do sleep 0.1; done
-    sleep 0.5
+    wait_until 10 test -e r.kelvin.part
+    ignores_hangup $recorder
     kill -HUP $recorder
     wait $recorder
     kill $target

@@ -307,7 +307,7 @@ assert n["location"] == {"path": "perf.rules", "lines": {"begin": 1}}, n' "$outp
     kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1' \
         --set workload.small.pool-time=0
     exits 4
-    said "no recording to hold the rules against"
+    said "no recording to check the rules against"
     printf 'self suspect <> 5%%\n' >perf.rules
     kelvin run --set check.rules=perf.rules
     exits 1
@@ -499,7 +499,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     kelvin run --against main "${only[@]}" --set check.max-regression=60%
     exits 0
     has perf/small.md 'by both programs in turns'
-    runs=$(sed -n 's/.*That rests on \([0-9]*\) runs before.*/\1/p' perf/small.md | head -1)
+    runs=$(sed -n 's/.*Based on \([0-9]*\) runs before.*/\1/p' perf/small.md | head -1)
     [ "$runs" -ge 14 ] || fail "only $runs runs"
     [ "$runs" -le 3000 ] || fail "it did not stop: $runs runs"
     kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS="-O2 -g -DWORK=400"'

@@ -246,10 +246,10 @@ weighs_right() { # PERCENT
     "$KELVIN" record -q --engine timer -o r.kelvin -- sh -c \
         "echo \$\$ >pid; '$TARGET/guest' threads 4 >said; echo \$? >status" &
     local recorder=$!
-    while [ ! -s pid ]; do sleep 0.05; done
-    sleep 0.3
+    wait_until 10 test -s pid
+    wait_until 10 test -s r.kelvin.part
     kill -9 "$recorder"
-    for _ in $(seq 200); do [ -s status ] && break; sleep 0.1; done
+    wait_until 20 test -s status
     [ "$(cat status)" = 0 ]
     [ "$(cat said)" = undisturbed ]
 }

@@ -149,7 +149,7 @@ static void the_text_says_all_there_is(void **state)
     says(text, "although the hosts differ");
     says(text, "n^2.00 \xc2\xb1"
                "0.00");
-    says(text, "4 times");
+    says(text, "x4");
     free(text);
     done(&s);
 }

@@ -1,4 +1,4 @@
-/* test_check.c - rules held against profiles: what holds, what fails, what cannot be told. */
+/* test_check.c - rules held against profiles: what passes, what fails, what is inconclusive. */
 #include "analysis/check.h"
 #include "analysis/scaling.h"
 
@@ -106,7 +106,7 @@ static void a_share_is_judged_by_its_interval(void **state)
     comes_out(&in, "self ten <= 15%", CHECK_HOLDS, "8.3 to 12.0%, is inside");
     comes_out(&in, "self ten <= 5%", CHECK_FAILS, "is outside the expected range, at most 5%");
     comes_out(&in, "self ten >= 15%", CHECK_FAILS, "at least 15%");
-    comes_out(&in, "self ten <= 11%", CHECK_INCONCLUSIVE, "times as many samples would tell");
+    comes_out(&in, "self ten <= 11%", CHECK_INCONCLUSIVE, "times as many samples would decide");
     comes_out(&in, "self ten 9.99..11%", CHECK_INCONCLUSIVE, "tolerance would help more");
     comes_out(&in, "total main >= 99%", CHECK_HOLDS, "");
     comes_out(&in, "self main <= 1%", CHECK_HOLDS, "");

@@ -170,28 +170,28 @@ static const struct {
     {"self \"\" <= 5%", 6, "is empty"},
     {"self \"f <= 5%", 6, "quotes that start here do not end"},
     {"self f", 7, "a range is missing"},
-    {"self f < 5%", 8, "no range: write '<= N'"},
-    {"self f = 5%", 8, "no range"},
+    {"self f < 5%", 8, "not a range: write '<= N'"},
+    {"self f = 5%", 8, "not a range"},
     {"self f 5%", 10, "two ends"},
     {"self f <= 5", 12, "write a '%'"},
     {"self f <= x", 11, "'x' is not a number"},
     {"self f <=", 10, "a number is missing"},
-    {"self f <= 0x10%", 12, "'x10%' is too much"},
+    {"self f <= 0x10%", 12, "unexpected 'x10%'"},
     {"self f <= 1.2.3%", 11, "not a number"},
     {"self f <= 101%", 8, "0 to 100%"},
     {"self f 95..90%", 8, "the smaller number comes first"},
-    {"self f <= 5%%", 13, "too much"},
+    {"self f <= 5%%", 13, "unexpected"},
     {"self f <= 5% tolerance", 23, "a number is missing"},
     {"self f <= 5% tolerance 5%", 24, "points, without '%'"},
     {"self f <= 5% tolerance -1", 24, "0 to 100 points"},
     {"self f <= 5% tolerances 5", 14, "did you mean 'tolerance'"},
-    {"self f <= 5% more", 14, "'more' is too much here"},
+    {"self f <= 5% more", 14, "unexpected 'more' here"},
     {"samples >= 200%", 15, "no '%' here"},
     {"samples >= -1", 9, "from 0 up"},
-    {"samples >= 200 tolerance 5", 16, "too much"},
+    {"samples >= 200 tolerance 5", 16, "unexpected"},
     {"lost <= 1", 10, "write a '%'"},
     {"present", 8, "missing"},
-    {"present f g", 11, "'g' is too much here"},
+    {"present f g", 11, "unexpected 'g' here"},
     {"diff f <= 5%", 6, "'total' or 'self'"},
     {"diff total f <= +5", 19, "'+5 points'"},
     {"diff total f <= -101%", 14, "shrink by more than 100%"},
@@ -203,7 +203,7 @@ static const struct {
     {"growth <= 1.2", 8, "no name"},
     {"growth self <= 1.2", 13, "no name"},
     {"growth f <= 1.2%", 16, "no '%' here"},
-    {"present \xc3\xbcml\xc3\xa4ut x", 16, "'x' is too much"},
+    {"present \xc3\xbcml\xc3\xa4ut x", 16, "unexpected 'x'"},
     {"evil\033[31m", 1, "'evil?[31m'"},
 };
 
@@ -253,7 +253,7 @@ static void what_is_no_text_is_one_error(void **state)
                                  "ELF\0\0\n\n\n";
     assert_int_equal(rules_parse(&r, (struct text){binary, sizeof binary}), -1);
     assert_int_equal(r.errors.n, 1);
-    assert_non_null(strstr(r.errors.at[0].text, "no text"));
+    assert_non_null(strstr(r.errors.at[0].text, "not text"));
     rules_done(&r);
 }
 

@@ -623,8 +623,8 @@ static void json_that_makes_no_sense_is_refused(void **state)
     } bad[] = {
         {"", "ends"},
         {"[]", "object"},
-        {"{\"version\":1}", "no export"},
-        {"{\"name\":\"m\"}", "no export"},
+        {"{\"version\":1}", "not an export"},
+        {"{\"name\":\"m\"}", "not an export"},
         {"{\"kelvin\":\"bench\",\"version\":2}", "another kelvin"},
         {"{\"kelvin\":\"bench\",\"version\":1}", "no series"},
         {HEAD "]}", "no series"},

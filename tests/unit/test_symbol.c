@@ -6,6 +6,7 @@
 #include "symbol/elffile.h"
 #include "symbol/symbolize.h"
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -168,6 +169,36 @@ static void inlined_functions_are_lines_of_the_frame(void **state)
         assert_true(has_chain_in("inl.so", "inl.so", "hidden", "hidden:17"));
         assert_true(has_chain_in("inl.so", "inl.so", "bare", "bare:0"));
     }
+}
+
+/* The first split unit of DW, whose file libdw has mapped. */
+static bool find_split_unit(Dwarf *dw, Dwarf_Die *ret)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    while (dwarf_get_units(dw, unit, &unit, NULL, NULL, &die, ret) == 0)
+        if (ret->addr)
+            return true;
+    return false;
+}
+
+static void debug_information_beside_a_program_may_be_cut_while_it_is_read(void **state)
+{
+    (void)state;
+    struct elffile file;
+    Dwarf_Die split, child;
+    struct sigaction before, after;
+    autofree char *cut = mem_printf("%s/cut.so", folder);
+    sigaction(SIGBUS, NULL, &before);
+    assert_true(run("rm -f *.dwo && gcc -O2 -g -gsplit-dwarf -shared -fPIC test.c -o cut.so"));
+    assert_int_equal(elffile_open(&file, cut, (struct text){0}), 0);
+    assert_non_null(elffile_dwarf(&file));
+    assert_true(find_split_unit(file.dw, &split));
+    assert_true(run("for f in *.dwo; do : >$f; done"));
+    assert_true(dwarf_child(&split, &child) != 0); /* there is nothing, and we are alive */
+    elffile_close(&file);
+    sigaction(SIGBUS, NULL, &after);
+    assert_true(before.sa_handler == after.sa_handler);
 }
 
 static void files_and_first_lines_are_known(void **state)
@@ -524,6 +555,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inlined_functions_are_lines_of_the_frame),
+        cmocka_unit_test(debug_information_beside_a_program_may_be_cut_while_it_is_read),
         cmocka_unit_test(files_and_first_lines_are_known),
         cmocka_unit_test(without_inlines_the_outermost_function_stays),
         cmocka_unit_test(cxx_names_are_readable_and_keep_their_symbol),

@@ -94,12 +94,11 @@ static void add_results(struct document *d, const struct bench_report *r)
     document_table(d, columns_results, N_RESULTS - !throughput);
     for (size_t i = 0; i < r->now->series.n; i++)
         benchdoc_add_result(d, &r->now->series.at[i], r->measure, throughput);
-    document_text(d,
-                  "Statistics of the %s of a run. \xc2\xb1 is half of the median's 95%% interval. "
-                  "Outliers lie more "
-                  "than 1.5 times the middle half's width outside of it, severe ones (in "
-                  "brackets) 3 times; they are counted, not removed.",
-                  measure_infos[r->measure].title);
+    document_text(
+        d,
+        "Statistics of %s per run. \xc2\xb1 is the half-width of the median's 95%% interval. "
+        "Outliers: beyond 1.5 x IQR (severe: 3 x, in brackets); counted, not removed.",
+        measure_infos[r->measure].title);
     if (fewest_runs(r->now) < 6)
         document_text(d, "With fewer than 6 runs the median has no 95%% interval: '?'.");
     for (size_t i = 0; i < r->now->series.n; i++)
@@ -192,12 +191,8 @@ static void add_comparison(struct document *d, const struct comparison *c)
 /* --- the gate's own truth --- */
 
 static const struct document_column columns_truth[] = {
-    {"benchmark", .wide = true},
-    {"runs", .right = true},
-    {"design"},
-    {"ties", .right = true},
-    {"interval", .right = true},
-    {"band", .right = true},
+    {"benchmark", .wide = true},   {"runs", .right = true},     {"design"},
+    {"ties", .right = true},       {"interval", .right = true}, {"band", .right = true},
     {"detectable", .right = true},
 };
 
@@ -245,8 +240,8 @@ static void add_hints(struct document *d, const struct comparison *c)
                       name);
     if (c->gate == GATE_UNDECIDED && !(p->detectable <= c->limit))
         document_text(d,
-                      "Careful: so few runs would most likely not show a change of %g%% in %s: "
-                      "its gate needs more.",
+                      "Careful: these runs would most likely not show a change of %g%% in %s: "
+                      "its gate needs more runs.",
                       100 * c->limit, name);
 }
 
@@ -274,9 +269,9 @@ static void add_comparisons(struct document *d, const struct bench_report *r)
     document_table(d, columns_truth, 7);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_truth(d, &r->comparisons[i]);
-    document_text(d, "The interval holds the true change with that probability, corrected for all "
-                     "comparisons made at once. A change within the band counts as none. "
-                     "Detectable: the smallest change that so many runs show with 80%% power.");
+    document_text(d, "The interval contains the true change with that probability, corrected for "
+                     "all comparisons made at once. A change within the band counts as none. "
+                     "Detectable: the smallest change these runs would detect with 80%% power.");
     add_alarms(d, r);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_hints(d, &r->comparisons[i]);
@@ -309,8 +304,8 @@ static void add_missing(struct document *d, const struct bench_report *r)
 static const struct document_column columns_growth[] = {
     {"size", .right = true},
     {"median", .right = true},
-    {"to the one before", .right = true},
-    {"for each", .right = true},
+    {"ratio", .right = true},
+    {"per unit", .right = true},
 };
 
 static void add_growth(struct document *d, const struct bench_growth *g)
@@ -319,19 +314,19 @@ static void add_growth(struct document *d, const struct bench_growth *g)
     const struct growth *f = &g->growth;
     double half = (f->interval.high - f->interval.low) / 2;
     if (isfinite(half))
-        document_text(d,
-                      "%s: cost grows as %s^%.2f \xc2\xb1%.2f; of the usual shapes %s fits best.",
-                      g->name, g->parameter, f->exponent, half, growth_shape_names[f->shape]);
+        document_text(d, "%s: cost grows as %s^%.2f \xc2\xb1%.2f; best fit: O(%s).", g->name,
+                      g->parameter, f->exponent, half,
+                      f->shape == GROWTH_1 ? "1" : growth_shape_names[f->shape]);
     else
-        document_text(d, "%s: cost grows as %s^%.2f; three sizes are needed for an interval.",
-                      g->name, g->parameter, f->exponent);
+        document_text(d, "%s: cost grows as %s^%.2f; add a third size to get an interval.", g->name,
+                      g->parameter, f->exponent);
     document_table(d, columns_growth, 4);
     for (size_t i = 0; i < g->n_points; i++) {
         const struct growth_point *p = &g->points[i];
         snprintf(text, sizeof text, "%.10g", p->size);
         benchdoc_cell(d, text);
         benchdoc_cell(d, bench_value(text, g->measure, p->cost));
-        snprintf(text, sizeof text, "%.3g times", i ? p->cost / g->points[i - 1].cost : 1);
+        snprintf(text, sizeof text, "x%.3g", i ? p->cost / g->points[i - 1].cost : 1);
         benchdoc_cell(d, i ? text : "-");
         benchdoc_cell(d, bench_value(text, g->measure, p->cost / p->size));
     }
@@ -515,7 +510,7 @@ static void benchdoc_add_head(struct document *d, const struct bench_report *r, 
     if (r->busy && measure_infos[r->measure].unit == MEASURE_NS)
         document_text(d, "Careful: %s.", r->busy);
     if (r->forced)
-        document_text(d, "Careful: compared by force although %s.", r->forced);
+        document_text(d, "Careful: compared anyway (--force) although %s.", r->forced);
 }
 
 void bench_document(struct document *d, const struct bench_report *r, bool figures, bool system)
