@@ -1,5 +1,7 @@
 #include "analysis/scopejoin.h"
 
+#include "analysis/extract.h"
+#include "analysis/scopetree.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -51,10 +53,11 @@ static void add_items(join_items *items, const struct profile *p, const struct r
 /* A span that is open, and when it ends. */
 struct join_open {
     uint64_t thread, end_ns;
-    struct stack_id stack;
+    uint32_t row;
 };
 
-static void sweep(const join_items *items, const struct rows *spans, struct stack_id *ret)
+/* For each row that asks, or for each span: the span around it, as row + 1. */
+static void join_sweep(const join_items *items, uint32_t *ret_asking, uint32_t *ret_spans)
 {
     VEC(struct join_open) open = {0};
     for (size_t i = 0; i < items->n; i++) {
@@ -62,13 +65,22 @@ static void sweep(const join_items *items, const struct rows *spans, struct stac
         while (open.n && (open.at[open.n - 1].thread != at->thread ||
                           open.at[open.n - 1].end_ns <= at->time_ns))
             open.n--;
+        uint32_t around = open.n ? open.at[open.n - 1].row + 1 : 0;
+        if (at->asks)
+            ret_asking[at->row] = around;
+        else if (ret_spans)
+            ret_spans[at->row] = around;
         if (!at->asks)
-            *vec_push(&open) = (struct join_open){at->thread, at->time_ns + at->duration_ns,
-                                                  spans->stack[at->row]};
-        else if (open.n)
-            ret[at->row] = open.at[open.n - 1].stack;
+            *vec_push(&open) =
+                (struct join_open){at->thread, at->time_ns + at->duration_ns, at->row};
     }
     vec_done(&open);
+}
+
+static void sort_items(join_items *items)
+{
+    if (items->n)
+        qsort(items->at, items->n, sizeof *items->at, by_thread_and_time);
 }
 
 struct stack_id *scopejoin_build(const struct profile *p, int scopes, const struct stream *stream)
@@ -77,12 +89,68 @@ struct stack_id *scopejoin_build(const struct profile *p, int scopes, const stru
     join_items items = {0};
     if (!spans->time_ns || !spans->duration_ns || !stream->rows.time_ns)
         return NULL;
-    struct stack_id *ret = mem_calloc(stream->rows.n + 1, sizeof *ret);
+    autofree uint32_t *around = mem_calloc(stream->rows.n + 1, sizeof *around);
     add_items(&items, p, spans, false);
     add_items(&items, p, &stream->rows, true);
-    if (items.n)
-        qsort(items.at, items.n, sizeof *items.at, by_thread_and_time);
-    sweep(&items, spans, ret);
+    sort_items(&items);
+    join_sweep(&items, around, NULL);
+    vec_done(&items);
+    struct stack_id *ret = mem_calloc(stream->rows.n + 1, sizeof *ret);
+    for (size_t i = 0; i < stream->rows.n; i++)
+        ret[i] = around[i] ? spans->stack[around[i] - 1] : (struct stack_id){0};
+    return ret;
+}
+
+uint32_t *scopejoin_parents(const struct profile *p, const struct stream *scopes)
+{
+    join_items items = {0};
+    if (!scopes->rows.time_ns || !scopes->rows.duration_ns)
+        return NULL;
+    uint32_t *ret = mem_calloc(scopes->rows.n + 1, sizeof *ret);
+    add_items(&items, p, &scopes->rows, false);
+    sort_items(&items);
+    join_sweep(&items, NULL, ret);
     vec_done(&items);
     return ret;
+}
+
+/* --- scopes as the first frames of stacks --- */
+
+struct join_stacks {
+    const struct profile *from;
+    struct profile *to;
+    VEC(uint32_t) frames; /* innermost first */
+};
+
+/* The frames of STACK on top of PARENT. */
+static struct stack_id push_all(struct join_stacks *j, const struct stacks *from,
+                                struct stack_id parent, struct stack_id stack)
+{
+    j->frames.n = 0;
+    for (; stack.i; stack = from->nodes.at[stack.i].parent)
+        *vec_push(&j->frames) = from->nodes.at[stack.i].frame.i;
+    while (j->frames.n)
+        parent =
+            stacks_push(&j->to->stacks, parent, (struct frame_id){j->frames.at[--j->frames.n]});
+    return parent;
+}
+
+int scopejoin_stacks(const struct selection *s, struct profile **ret, struct err *err)
+{
+    int scopes = scopetree_stream(s->profile);
+    if (scopes < 0)
+        return err_set(err, EXIT_ERROR, "there are no scopes in it: the program must use kelvin.h");
+    autofree struct stack_id *in = scopejoin_build(s->profile, scopes, s->stream);
+    if (!in)
+        return err_set(err, EXIT_ERROR, "scopes cannot be joined: the input has no times");
+    struct join_stacks j = {.from = s->profile, .to = extract_build(s)};
+    struct rows *rows = &profile_stream(j.to, 0)->rows;
+    for (size_t i = 0; i < rows->n; i++) {
+        struct stack_id around =
+            push_all(&j, &s->profile->stacks, (struct stack_id){0}, in[selection_row(s, i)]);
+        rows->stack[i] = push_all(&j, &j.to->stacks, around, rows->stack[i]);
+    }
+    vec_done(&j.frames);
+    *ret = j.to;
+    return 0;
 }

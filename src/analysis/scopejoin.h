@@ -13,3 +13,17 @@ struct stack_id *scopejoin_build(const struct profile *p, int scopes, const stru
 
 /* The attribute of spans that cross threads. */
 #define SCOPE_ASYNC_KEY "async"
+
+/*
+ * For each row of the stream of scopes the span around it in its thread, as row + 1; 0 = none. Free
+ * it. NULL where rows have no times.
+ */
+uint32_t *scopejoin_parents(const struct profile *p, const struct stream *scopes);
+
+struct selection;
+
+/*
+ * The selection as a profile whose stacks begin with the scopes that each row was in. Fails where
+ * there are none. Free it with profile_free().
+ */
+int scopejoin_stacks(const struct selection *s, struct profile **ret, struct err *err);

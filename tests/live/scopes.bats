@@ -255,3 +255,46 @@ END
     record ./threads
     [ "$(scopes .spans)" = 3000 ]
 }
+
+@test "a flame graph has the scopes above the functions" {
+    record "$TARGET/scopes" 3000 3
+    kelvin flame r.kelvin --scopes -o r.svg
+    exits 0
+    grep -q '<title>token (' r.svg
+    grep -q '<title>matmul (' r.svg
+    # Every sample is there, as without scopes.
+    local all
+    all=$("$KELVIN" fold r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
+    grep -o '<title>all ([0-9,]*' r.svg | tr -d ',' | grep -qx "<title>all ($all"
+}
+
+@test "Chrome trace events: all spans with their attributes, and they come back the same" {
+    record "$TARGET/scopes" 100 2
+    kelvin convert r.kelvin --to chrometrace -o r.trace.json
+    exits 0
+    [ "$(jq '[.traceEvents[] | select(.ph == "X")] | length' r.trace.json)" = 500 ]
+    [ "$(jq '[.traceEvents[] | select(.args.index? == 1)] | length' r.trace.json)" = 100 ]
+    [ "$(jq '[.traceEvents[] | select(.ph == "i")] | length' r.trace.json)" = 1 ]
+    [ "$(jq '[.traceEvents[] | select(.name == "tokens")][-1].args.value' r.trace.json)" = 100 ]
+    [ "$("$KELVIN" fold r.trace.json 2>/dev/null | sed 's/ [0-9]*$//')" = \
+        "$("$KELVIN" fold --event scopes --value self r.kelvin 2>/dev/null | sed 's/ [0-9]*$//')" ]
+}
+
+@test "OTLP: spans have unique ids, and parents that are there and around them" {
+    record "$TARGET/scopes" 50 2
+    kelvin convert r.kelvin --to otlp -o r.otlp.json
+    exits 0
+    jq -e '[.resourceSpans[].scopeSpans[].spans[]] as $s
+        | ($s | map({(.spanId): .}) | add) as $by
+        | ($s | length) == 250 and ($by | length) == 250
+        and ([$s[] | select(.parentSpanId) | $by[.parentSpanId] as $p
+            | $p.traceId == .traceId and $p.startTimeUnixNano <= .startTimeUnixNano] | all)
+        and ([$s[] | select(.name == "matmul") | $by[.parentSpanId].name == "layer"] | all)
+        and ([$s[] | select(.parentSpanId | not)] | length) == 50
+        and ([$s[] | .traceId | test("^[0-9a-f]{32}$")] | all)' r.otlp.json
+    kelvin record -q -o none.kelvin -- bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
+    kelvin convert none.kelvin --to otlp -o none.json
+    exits 1
+    [[ $stderr == *"OTLP holds spans, and there are none"* ]]
+    [ ! -e none.json ]
+}
