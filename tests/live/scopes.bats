@@ -22,6 +22,7 @@ scopes() { # EXPRESSION [OPTION...]
 
 @test "every span is there, under the scopes around it" {
     record "$TARGET/scopes" 200 3
+    [[ $stderr == *"scopes: 1,400 spans, 0 lost; see: kelvin scopes r.kelvin"* ]]
     [ "$(scopes '.spans')" = 1400 ]
     [ "$(scopes '[.tree[] | "\(.parent) \(.scope) \(.calls)"] | join(",")')" = \
         "null token 200,0 layer 600,1 matmul 600" ]
