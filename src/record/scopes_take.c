@@ -306,9 +306,9 @@ static const struct {
 
 void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
-    if (rec->kind == 0 || rec->kind >= sizeof takers / sizeof *takers ||
-        rec->words < takers[rec->kind].words)
+    uint16_t kind = *(const volatile uint16_t *)&rec->kind; /* once: it may be scribbled on */
+    if (kind == 0 || kind >= sizeof takers / sizeof *takers || rec->words < takers[kind].words)
         s->facts.bad++;
     else
-        takers[rec->kind].take(s, ring, rec);
+        takers[kind].take(s, ring, rec);
 }

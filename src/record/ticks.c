@@ -84,5 +84,6 @@ void ticks_init(struct ticks *t)
 uint64_t ticks_ns(const struct ticks *t, uint64_t ticks)
 {
     double ns = (double)(int64_t)(ticks - t->ticks_0) * t->ns_per_tick;
+    ns = fmin(fmax(ns, -(double)t->ns_0), TICKS_MAX_NS);
     return t->ns_0 + (uint64_t)(int64_t)ns;
 }

@@ -15,6 +15,9 @@ struct ticks {
     double off_ns; /* largest difference between what the counter foretold and the clock */
 };
 
+/* Any program may have written any number of ticks: a hundred years are enough. */
+#define TICKS_MAX_NS 3.2e18
+
 void ticks_init(struct ticks *t);
 
 /* Look at both clocks: the longer ago the first look, the better the ratio is known. */
@@ -24,5 +27,6 @@ uint64_t ticks_ns(const struct ticks *t, uint64_t ticks);
 
 static inline uint64_t ticks_length_ns(const struct ticks *t, uint64_t ticks)
 {
-    return (uint64_t)((double)ticks * t->ns_per_tick + 0.5);
+    double ns = (double)ticks * t->ns_per_tick + 0.5;
+    return ns < TICKS_MAX_NS ? (uint64_t)ns : (uint64_t)TICKS_MAX_NS;
 }
