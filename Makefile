@@ -44,10 +44,13 @@ TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/
             $(if $(shell command -v rustc),tests/target/*.rs))))
 # Code that is loaded into the programs that are sampled: libc only, never instrumented.
 AGENT     := $(B)/libkelvin-agent.so
-AGENT_SRC := $(filter-out lib/heap%,$(wildcard lib/*.c src/unwind/arch*.c))
+AGENT_SRC := $(filter-out lib/heap% lib/scopes%,$(wildcard lib/*.c src/unwind/arch*.c))
 # The same for the heap: a library of its own, so that sampling leaves malloc alone.
 HEAP      := $(B)/libkelvin-heap.so
 HEAP_SRC  := $(wildcard lib/heap*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+# And for include/kelvin.h: programs that use it load it by themselves.
+SCOPES     := $(B)/libkelvin-scopes.so
+SCOPES_SRC := $(wildcard lib/scopes*.c lib/channel.c lib/proc.c)
 # The library behind include/kelvin_bench.h, with what it uses of src/. Its names stay inside.
 BENCHLIB     := $(B)/libkelvin_bench.a
 BENCHLIB_SRC := $(wildcard lib/bench/*.c) $(patsubst %,src/stats/%.c,paired repeats stats) \
@@ -64,7 +67,7 @@ JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
 .PHONY: mutants tsan fuzzers all help demo check check-all tested lint bench fuzz golden unit targets install uninstall clean setup deb static
-all: $(B)/kelvin $(AGENT) $(HEAP) $(BENCHLIB)
+all: $(B)/kelvin $(AGENT) $(HEAP) $(SCOPES) $(BENCHLIB)
 
 help:
 	@echo 'make            build $(B)/kelvin'
@@ -96,7 +99,8 @@ $(LIB): $(CORE)
 # must not have a frame of ours on their stacks.
 $(AGENT): $(AGENT_SRC)
 $(HEAP): $(HEAP_SRC)
-$(AGENT) $(HEAP): $(wildcard lib/*.h src/unwind/*.h) $(wildcard src/wire/*.h) $(B)/.flags
+$(SCOPES): $(SCOPES_SRC) include/kelvin.h
+$(AGENT) $(HEAP) $(SCOPES): $(wildcard lib/*.h src/unwind/*.h) $(wildcard src/wire/*.h) $(B)/.flags
 	$(call say,AGENT) $(CC) -std=gnu17 -D_GNU_SOURCE -Isrc $(WARN) -g -O2 -fPIC -fvisibility=hidden \
 	  -ftls-model=initial-exec -shared -Wl,-z,now,-z,defs -o $@ $(filter %.c,$^)
 
@@ -228,7 +232,7 @@ demo:
 # One file without libraries: for containers that have none, or others. The agent needs the program's own C library, as ever.
 static:
 	@tools/setup.sh build
-	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so $(B)/static/libkelvin-heap.so
+	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so $(B)/static/libkelvin-heap.so $(B)/static/libkelvin-scopes.so
 	@ls -sh $(B)/static/kelvin
 
 deb: all

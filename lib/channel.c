@@ -54,10 +54,10 @@ void *channel_map(uint64_t pid, const struct channel_file *f, bool writable, uin
 }
 
 /* Before libc has begun there is no environment but the kernel's. */
-void channel_find(void)
+void channel_find_in(const char *env)
 {
-    char early[80], *at = environ ? getenv(CHANNEL_ENV) : early;
-    if (channel || !at || (at == early && !proc_read_env(CHANNEL_ENV, early, sizeof early)))
+    char early[80], *at = environ ? getenv(env) : early;
+    if (channel || !at || (at == early && !proc_read_env(env, early, sizeof early)))
         return;
     uint64_t pid = strtoul(at, &at, 10), fd = strtoul(at, &at, 10), inode = strtoul(at, &at, 10);
     uint64_t n_bytes;
@@ -70,6 +70,11 @@ void channel_find(void)
     } else if (c) {
         munmap(c, n_bytes);
     }
+}
+
+void channel_find(void)
+{
+    channel_find_in(CHANNEL_ENV);
 }
 
 /* --- rings --- */

@@ -11,6 +11,7 @@ extern struct channel *channel;
 
 /* Look for it in the environment. Again is harmless. */
 void channel_find(void);
+void channel_find_in(const char *env); /* in another variable */
 
 /* A file of the recorder's: an inherited descriptor, or the same number in its own process. */
 struct channel_file {

@@ -36,7 +36,7 @@ libdir=$libdir
 includedir=\${prefix}/include
 
 Name: kelvin
-Description: Benchmarks in C and C++ programs (kelvin_bench.h)
+Description: Scopes and benchmarks in C and C++ programs (kelvin.h, kelvin_bench.h)
 Version: $("$kelvin" --version | sed 's/^kelvin //; q')
 Libs: -L\${libdir} -lkelvin_bench -lm -pthread
 Cflags: -I\${includedir} -pthread
@@ -58,9 +58,9 @@ check_rights() {
 install_all() {
     local command
     install -D -m 755 "$kelvin" "$root/bin/kelvin"
-    install -D -m 644 -t "$agent" "${B:-build}/libkelvin-agent.so" "${B:-build}/libkelvin-heap.so"
+    install -D -m 644 -t "$agent" "${B:-build}/libkelvin-agent.so" "${B:-build}/libkelvin-heap.so" "${B:-build}/libkelvin-scopes.so"
     install -D -m 644 -t "$archive" "${B:-build}/libkelvin_bench.a"
-    install -D -m 644 -t "$include" include/kelvin_*.h
+    install -D -m 644 -t "$include" include/kelvin.h include/kelvin_*.h
     pkg_config | put "$archive/pkgconfig/kelvin.pc"
     "$kelvin" help --as man | put "$man/kelvin.1"
     for command in $(commands); do
@@ -75,7 +75,7 @@ install_all() {
 uninstall_all() {
     local header
     rm -f "$root/bin/kelvin" "$man/kelvin.1" "$man"/kelvin-*.1 "$bash" "$zsh" "$fish"
-    for header in include/kelvin_*.h; do
+    for header in include/kelvin.h include/kelvin_*.h; do
         rm -f "$root/$header"
     done
     rm -f "$archive/libkelvin_bench.a" "$archive/pkgconfig/kelvin.pc"

@@ -208,7 +208,8 @@ struct selection selection_all(const struct profile *p, struct value_ref value)
 
 static bool has_row_filter(const struct selection_opts *o)
 {
-    const char *const *const lists[] = {o->threads, o->processes, o->where, o->focus, o->ignore};
+    const char *const *const lists[] = {o->threads, o->processes, o->where,
+                                        o->scopes,  o->focus,     o->ignore};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (lists[i] && lists[i][0])
             return true;
@@ -242,7 +243,7 @@ static int filter_rows(struct selection_job *job, struct selection *s)
     job->out = out;
     if (selection_by_time(job) != 0 || selection_by_thread(job) != 0 ||
         selection_by_process(job) != 0 || selection_by_attrs(job) != 0 ||
-        filter_stacks(job, "focus", job->opts->focus, 0) != 0 ||
+        selection_by_scope(job) != 0 || filter_stacks(job, "focus", job->opts->focus, 0) != 0 ||
         filter_stacks(job, "without", job->opts->ignore, 1) != 0)
         return -1;
     take_rows(s, out);

@@ -23,6 +23,7 @@ int selection_by_time(struct selection_job *job);
 int selection_by_thread(struct selection_job *job);
 int selection_by_process(struct selection_job *job);
 int selection_by_attrs(struct selection_job *job);
+int selection_by_scope(struct selection_job *job);
 
 /* "thread worker or 123", behind what is there already. LIST ends with NULL. */
 void selection_add_words(struct selection_job *job, const char *what, const char *const *list);

@@ -3,6 +3,7 @@
  */
 #include "view/flame.h"
 #include "analysis/calltree.h"
+#include "analysis/scopejoin.h"
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 struct cmd_flame_opts {
+    bool scopes;
     struct input_opts input;
     const char *output, *title, *subtitle, *font, *count_name, *notes, *colors, *theme, *group;
     const char *min_width, *id;
@@ -57,6 +59,10 @@ static const struct opt flame_table[] = {
      "id of the drawing in an HTML page (default: from a hash of its content)"},
     {0, "no-script", OPT_FLAG, AT(no_script), NULL, "a still picture, without zoom and search"},
     SELECTION_OPTS(struct cmd_flame_opts),
+    {.name = "scopes",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct cmd_flame_opts, scopes),
+     .help = "the program's scopes (kelvin.h) as frames above its functions"},
     INPUT_OPTS(struct cmd_flame_opts),
     OPT_END,
 };
@@ -144,6 +150,21 @@ static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, do
     return publish_commit(&file, err);
 }
 
+/* With the scopes that each sample was in above its functions. */
+static int flame_draw_scopes(const struct cmd_flame_opts *o, const struct input *in, double least,
+                             struct err *err)
+{
+    struct profile *joined;
+    if (scopejoin_stacks(&in->selection, &joined, err) != 0)
+        return -1;
+    struct input with = {.profile = joined,
+                         .selection = selection_all(joined, joined->default_value)};
+    with.selection.words = in->selection.words;
+    int rc = flame_draw(o, &with, least, err);
+    profile_free(joined);
+    return rc;
+}
+
 static int flame_run(const struct command *self, int n, char **args)
 {
     struct cmd_flame_opts o = {
@@ -170,11 +191,11 @@ static int flame_run(const struct command *self, int n, char **args)
     if (min_share(&o, &least, &err) != 0)
         return command_fail(&err);
     struct input in;
-    struct import_opts want = {.merge = o.no_script && !o.chart};
+    struct import_opts want = {.merge = o.no_script && !o.chart && !o.scopes};
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&in, &o.input);
-    rc = flame_draw(&o, &in, least, &err);
+    rc = o.scopes ? flame_draw_scopes(&o, &in, least, &err) : flame_draw(&o, &in, least, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
 }
@@ -198,7 +219,8 @@ const struct command command_flame = {
     .examples = "kelvin flame profile.folded -o out.svg          # any format, gz and zst too\n"
                 "perf script | kelvin flame - -o out.svg         # from a pipe\n"
                 "kelvin flame heap.pb.gz --value inuse_space --colors mem -o heap.svg   # memory\n"
-                "kelvin flame cpu.json --reverse -o callers.svg   # who calls what ran",
+                "kelvin flame cpu.json --reverse -o callers.svg   # who calls what ran\n"
+                "kelvin flame app.kelvin --scopes -o app.svg     # below the program's own scopes",
     .opts = flame_table,
     .run = flame_run,
 };

@@ -193,14 +193,15 @@ static const char *const *words_of(struct words *w, const struct opt_list *list)
 static int select_part(struct input *in, const struct input_opts *o, struct err *err)
 {
     struct value_ref value;
-    struct words threads, processes, where, focus, ignore, hide;
+    struct words threads, processes, where, scopes, focus, ignore, hide;
     if (profile_pick_value(in->profile, o->event, o->value, &value, err) != 0)
-        return -1;
+        return o->no_event ? err_set(err, EXIT_ERROR, "%s", o->no_event) : -1;
     struct selection_opts opts = {
         .time = o->time,
         .threads = words_of(&threads, &o->threads),
         .processes = words_of(&processes, &o->processes),
         .where = words_of(&where, &o->where),
+        .scopes = words_of(&scopes, &o->scopes),
         .focus = words_of(&focus, &o->focus),
         .ignore = words_of(&ignore, &o->ignore),
         .hide = words_of(&hide, &o->hide),
@@ -228,7 +229,7 @@ static struct loading loading_of(const char *path, const struct input_opts *opts
     struct loading l = {.path = path, .opts = opts, .want = *want};
     l.want.format = opts->from;
     l.want.strict = opts->strict;
-    if (opts->time) /* merged rows have no times */
+    if (opts->time || opts->scopes.n) /* merged rows have no times */
         l.want.merge = false;
     l.want.bare_addresses = true; /* they may get names */
     return l;

@@ -9,6 +9,7 @@
 
 struct input_opts {
     const char *from, *event, *value;
+    const char *no_event;    /* what to say where there is no such event; NULL = what there is */
     struct opt_list symbols; /* folders, or lists of folders separated by colons */
     const char *symfs;
     bool strict;
@@ -16,7 +17,7 @@ struct input_opts {
 
     /* What is selected, of commands that have SELECTION_OPTS. */
     const char *time;
-    struct opt_list threads, processes, where, focus, ignore, hide;
+    struct opt_list threads, processes, where, scopes, focus, ignore, hide;
     bool merge_recursion;
 };
 
@@ -80,6 +81,13 @@ struct input_opts {
          .arg = "KEY=VALUE",                                                                       \
          .help = "only what has this label; KEY=~PATTERN matches a regular expression; of "        \
                  "several all must hold"},                                                         \
+        {.name = "scope",                                                                          \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.scopes),                                                      \
+         .arg = "NAME",                                                                            \
+         .help =                                                                                   \
+             "only what happened in a scope of the program (kelvin.h) whose name matches this "    \
+             "regular expression; may be repeated"},                                               \
         {.name = "focus",                                                                          \
          .kind = OPT_LIST,                                                                         \
          .offset = offsetof(S, input.focus),                                                       \

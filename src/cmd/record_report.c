@@ -248,6 +248,18 @@ static void print_heap(const struct heap_facts *h)
         fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
 }
 
+/* Programs without scopes get no word about them. */
+static void print_scopes(const struct scopes_facts *f, const char *out)
+{
+    char n[2][UNITS_MAX];
+    if (!f->spans && !f->lost)
+        return;
+    fprintf(stderr, "  scopes: %s spans, %s lost; see: kelvin scopes ", units_count(n[0], f->spans),
+            units_count(n[1], f->lost));
+    utf8_print(stderr, out);
+    putc('\n', stderr);
+}
+
 void record_summary(const struct record_facts *f, const struct record_opts *o)
 {
     char bytes[UNITS_MAX];
@@ -266,6 +278,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     print_interpreter(command);
     if (f->has_heap)
         print_heap(&f->heap);
+    print_scopes(&f->scopes, out);
     if (o->rotate_s > 0) {
         command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
         return;

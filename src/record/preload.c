@@ -16,7 +16,7 @@ static char *library_beside(const char *exe, const char *folder, const char *fil
 }
 
 /* Where it was built, or where it was installed. NULL = nowhere. */
-static char *library_find(const char *file)
+char *preload_find(const char *file)
 {
     char exe[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -29,7 +29,7 @@ static char *library_find(const char *file)
 
 int preload_check(const char *file, struct err *err)
 {
-    autofree char *path = library_find(file);
+    autofree char *path = preload_find(file);
     if (!path)
         return err_set(err, EXIT_ERROR,
                        "no %s beside kelvin or in ../lib/kelvin: install kelvin whole ('make "
@@ -64,7 +64,7 @@ static char *joined(const char *name, const char *more, enum preload_place place
 void preload_begin(struct preload *p, const char *file, enum preload_place place, const char *name,
                    char *value)
 {
-    autofree char *library = library_find(file);
+    autofree char *library = preload_find(file);
     set_variable(p, 0, "LD_PRELOAD", joined("LD_PRELOAD", library ? library : "", place));
     set_variable(p, 1, name, value);
     /* Programs built with ASan refuse to start when something was loaded before its library. */

@@ -17,6 +17,9 @@ struct preload {
     char *before[PRELOAD_VARIABLES]; /* NULL = not set */
 };
 
+/* Where FILE is: beside kelvin or where it was installed. NULL = nowhere. Free it. */
+char *preload_find(const char *file);
+
 /* Whether FILE can be preloaded: it is there, and its path has no blank or colon. */
 int preload_check(const char *file, struct err *err);
 

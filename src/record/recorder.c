@@ -14,6 +14,9 @@
 /* Programs that begin wait for an answer; idle, this costs next to nothing. */
 enum { HEAP_POLL_MS = 4 };
 
+/* So many spans in memory are written before it is time to. */
+enum { SPANS_MAX = 1 << 19 };
+
 /* Where a command catches Ctrl-C and goes on, the third one ends the recording without it. */
 enum { INTERRUPTS_MAX = 3 };
 
@@ -109,6 +112,8 @@ static int recorder_flush(struct recorder *r, struct err *err)
     r->last_flush_ns = clock_monotonic_ns();
     for (size_t i = 0; i < r->n_events; i++)
         describe_stream(r, i);
+    if (r->scopes)
+        scopes_describe(r->scopes);
     if (recording_append(&r->writer, r->profile, &r->mark, err) != 0)
         return -1;
     if (fflush(r->part.out) != 0)
@@ -156,6 +161,8 @@ int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct
     partfile_close(&r->part, true);
     for (size_t i = 0; i < r->n_events; i++)
         start_over(r, i);
+    if (r->scopes)
+        scopes_start_over(r->scopes);
     r->kernel_samples = r->saved_samples = 0;
     r->start_ns = r->end_ns;
     return begin_file(r, output, err) == 0 ? pid : -1;
@@ -203,6 +210,12 @@ static int start_heap(struct recorder *r, struct err *err)
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 
+static int start_scopes(struct recorder *r, struct err *err)
+{
+    struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
+    return r->opts.command ? scopes_open(&o, &r->scopes, err) : 0;
+}
+
 /* The command waits while sampling is set up for it. */
 static int start_command(struct recorder *r, struct err *err)
 {
@@ -213,6 +226,8 @@ static int start_command(struct recorder *r, struct err *err)
     urgent_begin();
     if (r->heap)
         heap_attach(r->heap);
+    if (r->scopes)
+        scopes_attach(r->scopes);
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)
@@ -245,7 +260,7 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
     if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
-        begin_file(r, o->output, err) != 0)
+        start_scopes(r, err) != 0 || begin_file(r, o->output, err) != 0)
         return -1;
     return o->command ? start_command(r, err) : start_process(r, err);
 }
@@ -301,6 +316,8 @@ static bool take_duration(struct recorder *r)
 static int wait_ms(const struct recorder *r)
 {
     double left_ms = r->heap ? (r->heap_busy ? 0 : HEAP_POLL_MS) : r->engine->poll_ms;
+    if (r->scopes)
+        left_ms = fmin(left_ms, r->scopes_busy ? 0 : scopes_poll_ms(r->scopes));
     if (r->opts.duration_s > 0) {
         double end_ms =
             r->opts.duration_s * 1000 - (double)(clock_monotonic_ns() - r->start_ns) / 1e6;
@@ -323,7 +340,8 @@ static bool wait_for_end(struct recorder *r)
 
 static int beat(struct recorder *r, struct err *err)
 {
-    if (clock_monotonic_ns() - r->last_flush_ns < FLUSH_NS)
+    bool early = r->scopes && scopes_waiting(r->scopes) > SPANS_MAX;
+    if (!early && clock_monotonic_ns() - r->last_flush_ns < FLUSH_NS)
         return 0;
     if (recorder_flush(r, err) != 0)
         return -1;
@@ -344,6 +362,8 @@ static int recorder_give_up(struct recorder *r)
     r->end_ns = clock_monotonic_ns();
     if (r->heap)
         heap_stop(r->heap, r->end_ns);
+    if (r->scopes)
+        scopes_stop(r->scopes);
     if (r->opts.command && !r->exited)
         take_end(r, true);
     return -1;
@@ -360,6 +380,8 @@ int recorder_run(struct recorder *r, struct err *err)
         runqueue_look(&r->queue, r->profile);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
+        if (r->scopes)
+            r->scopes_busy = scopes_poll(r->scopes);
         if (beat(r, err) != 0)
             return recorder_give_up(r);
     }
@@ -368,12 +390,15 @@ int recorder_run(struct recorder *r, struct err *err)
     urgent_end();
     if (r->heap)
         heap_stop(r->heap, r->end_ns);
+    if (r->scopes)
+        scopes_stop(r->scopes);
     return recorder_flush(r, err);
 }
 
 void recorder_done(struct recorder *r, bool keep_part)
 {
     heap_close(r->heap);
+    scopes_close(r->scopes);
     runqueue_done(&r->queue);
     if (r->engine)
         r->engine->close(r->run);

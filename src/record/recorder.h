@@ -14,6 +14,7 @@
 #include "record/heap.h"
 #include "record/launch.h"
 #include "record/partfile.h"
+#include "record/scopes.h"
 #include "record/runqueue.h"
 #include "record/tally.h"
 #include "wire/recording.h"
@@ -75,8 +76,10 @@ struct recorder {
 
     /* inside */
     void *run;
-    struct heap *heap; /* NULL = not asked for */
-    bool heap_busy;    /* there is more to take from it */
+    struct heap *heap;     /* NULL = not asked for */
+    bool heap_busy;        /* there is more to take from it */
+    struct scopes *scopes; /* NULL = of a running process, or not installed */
+    bool scopes_busy;
     struct processes *processes;
     struct subprocess launch;
     struct signals signals;

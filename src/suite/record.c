@@ -91,6 +91,8 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->has_heap = r->heap != NULL;
     if (r->heap)
         f->heap = *heap_facts(r->heap);
+    if (r->scopes)
+        f->scopes = *scopes_facts(r->scopes);
 }
 
 /* --- is it good enough --- */

@@ -74,6 +74,7 @@ struct record_facts {
     } others[ENGINE_EVENTS_MAX]; /* events besides the first */
     bool has_heap;
     struct heap_facts heap;
+    struct scopes_facts scopes; /* spans 0 = none */
     double unnamed_share;
     struct {
         char name[RECORD_NAME_BYTES];

@@ -1,10 +1,19 @@
 #include "view/export/export.h"
 #include "analysis/extract.h"
 
-const struct exporter *const export_formats[] = {
-    &exporter_kelvin,     &exporter_folded, &exporter_pprof,
-    &exporter_speedscope, /* before json: its suffix is longer */
-    &exporter_firefox,    &exporter_json,   NULL,
+const struct exporter
+    *const
+        export_formats[] =
+            {
+                &exporter_kelvin,
+                &exporter_folded,
+                &exporter_pprof,
+                &exporter_speedscope, /* before json: their suffixes are longer */
+                &exporter_chrometrace,
+                &exporter_otlp,
+                &exporter_firefox,
+                &exporter_json,
+                NULL,
 };
 
 const struct exporter *export_find(const char *name)

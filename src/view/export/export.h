@@ -26,10 +26,12 @@ struct exporter {
                  struct err *err);
 };
 
+extern const struct exporter exporter_chrometrace;
 extern const struct exporter exporter_firefox;
 extern const struct exporter exporter_folded;
 extern const struct exporter exporter_json;
 extern const struct exporter exporter_kelvin;
+extern const struct exporter exporter_otlp;
 extern const struct exporter exporter_pprof;
 extern const struct exporter exporter_speedscope;
 

@@ -1,0 +1,100 @@
+/*
+ * scopes.h - the inside of the agent for scopes, the library behind include/kelvin.h.
+ *
+ *     scopes.c         what kelvin.h calls
+ *     scopes_thread.c  a ring and a table of names for each thread
+ *
+ * It is loaded by the program itself: a constructor in kelvin.h calls dlopen where the environment
+ * has KELVIN_SCOPES. So programs without the header take no notice, nothing is preloaded, and the
+ * linker's rules for weak symbols do not matter. Nothing here blocks: what finds no room is
+ * counted.
+ *
+ * Scopes that lie below the stack pointer when another begins were left by longjmp and are dropped;
+ * so is what is inside a scope that ends. Memory of threads is wiped by the kernel when a process
+ * forks: a child takes a ring of its own. Texts of attributes are told when a scope begins, as they
+ * may be gone at its end.
+ */
+#pragma once
+#include "../include/kelvin.h"
+#include "channel.h"
+#include "proc.h"
+#include "wire/scopes.h"
+#if defined __x86_64__
+#include <x86intrin.h>
+#endif
+
+#define SCOPES_LIKELY(x) __builtin_expect(!!(x), 1)
+
+enum { SCOPES_TABLE = 2 * SCOPES_PATHS_MAX };
+
+/* A scope that is open, and where on the stack it lies. */
+struct scopes_open {
+    uintptr_t at;
+    uint32_t path, has_attrs;
+};
+
+/* A name under a path, and the path of both. */
+struct scopes_name {
+    uint64_t name; /* id of a site, or a hash with the highest bit set; 0 = free */
+    uint32_t parent, path;
+};
+
+struct scopes_thread {
+    struct ring_writer writer;
+    uint32_t depth;                                /* scopes that are open */
+    uint32_t n_paths;                              /* the last path that was given a number */
+    uint32_t ready;                                /* 0 = wiped by a fork */
+    uint32_t n_spans;                              /* of those that cross threads */
+    volatile bool busy;                            /* with the table of names */
+    struct scopes_open open[SCOPES_DEPTH_MAX + 1]; /* [0] = the root */
+    struct scopes_name names[SCOPES_TABLE];
+};
+
+/* What is known about this thread, or NULL. */
+extern __thread struct scopes_thread *scopes_mine;
+extern bool scopes_has_ticks;
+
+/* Begin with this thread; NULL when there is no ring for it. */
+struct scopes_thread *scopes_thread_open(void);
+
+/* The path of NAME below PARENT, made if there is none; 0 = it could not be told. */
+uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t name,
+                          const char *text);
+
+/* One of SCOPES_PARAM_* happened N times. */
+void scopes_trouble(int param, uint64_t n);
+
+static inline uint64_t scopes_ticks(void)
+{
+#if defined __x86_64__
+    if (SCOPES_LIKELY(scopes_has_ticks))
+        return __rdtsc();
+#elif defined __aarch64__
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+    if (SCOPES_LIKELY(scopes_has_ticks))
+        return now;
+#endif
+    return proc_now_ns();
+}
+
+static inline struct scopes_thread *scopes_thread_get(void)
+{
+    struct scopes_thread *t = scopes_mine;
+    return SCOPES_LIKELY(t && t->ready) ? t : scopes_thread_open();
+}
+
+static inline uint32_t scopes_slot(uint32_t parent, uint64_t name)
+{
+    uint64_t x = (name ^ (uint64_t)parent << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(x >> 40) & (SCOPES_TABLE - 1);
+}
+
+static inline uint32_t scopes_path(struct scopes_thread *t, uint32_t parent, uint64_t name,
+                                   const char *text)
+{
+    const struct scopes_name *n = &t->names[scopes_slot(parent, name)];
+    if (SCOPES_LIKELY(n->name == name && n->parent == parent))
+        return n->path;
+    return scopes_path_make(t, parent, name, text);
+}

@@ -1,0 +1,141 @@
+#include "scopes.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+__thread struct scopes_thread *scopes_mine;
+bool scopes_has_ticks;
+
+static __thread volatile bool opening; /* a signal handler may come here in between */
+static pthread_key_t key;
+static bool has_key;
+
+void scopes_trouble(int param, uint64_t n)
+{
+    atomic_fetch_add_explicit(&channel->params[param], n, memory_order_relaxed);
+}
+
+/* --- threads --- */
+
+static void scopes_thread_over(void *thread)
+{
+    struct scopes_thread *t = thread;
+    if (t->ready && t->depth)
+        scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth);
+    channel_close_ring(&t->writer);
+    scopes_mine = NULL;
+    munmap(t, sizeof *t);
+}
+
+/* Memory that a child finds empty: it never writes to a ring of its parent. */
+static struct scopes_thread *scopes_thread_map(void)
+{
+    int rights = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *at = mmap(NULL, sizeof(struct scopes_thread), rights, kind, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    madvise(at, sizeof(struct scopes_thread), MADV_WIPEONFORK);
+    madvise(at, sizeof(struct scopes_thread), MADV_DONTDUMP);
+    return at;
+}
+
+struct scopes_thread *scopes_thread_open(void)
+{
+    if (opening || atomic_load_explicit(&channel->stop, memory_order_relaxed))
+        return NULL;
+    int e = errno;
+    opening = true;
+    struct scopes_thread *t = scopes_mine ? scopes_mine : scopes_thread_map();
+    if (t && channel_open_ring(&t->writer, CHANNEL_SCOPES)) {
+        t->ready = 1;
+        scopes_mine = t;
+        if (has_key)
+            pthread_setspecific(key, t);
+    } else if (t && t != scopes_mine) {
+        munmap(t, sizeof *t);
+        t = NULL;
+    } else {
+        t = NULL;
+    }
+    opening = false;
+    errno = e;
+    return t;
+}
+
+/* --- names --- */
+
+/* False when the ring is full: then the name is told another time. */
+static bool tell_path(struct scopes_thread *t, uint32_t path, uint32_t parent, const char *text)
+{
+    size_t n = strnlen(text, SCOPES_NAME_MAX);
+    uint16_t words = (uint16_t)(2 + (n + 7) / 8);
+    struct record *r = ring_reserve(&t->writer, SCOPES_PATH, words);
+    if (!r) {
+        ring_abandon(&t->writer);
+        return false;
+    }
+    r->own = path;
+    r->payload[0] = parent | (uint64_t)n << 32;
+    memcpy(&r->payload[1], text, n);
+    ring_commit(&t->writer);
+    return true;
+}
+
+/* The last number is for all that find no place of their own. */
+static uint32_t path_of_the_rest(struct scopes_thread *t)
+{
+    scopes_trouble(SCOPES_PARAM_NAMELESS, 1);
+    if (t->n_paths == SCOPES_PATHS_MAX)
+        return SCOPES_PATHS_MAX;
+    if (!tell_path(t, SCOPES_PATHS_MAX, 0, SCOPES_MORE))
+        return 0;
+    t->n_paths = SCOPES_PATHS_MAX;
+    return SCOPES_PATHS_MAX;
+}
+
+uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t name, const char *text)
+{
+    uint32_t slot = scopes_slot(parent, name);
+    while (t->names[slot].name && (t->names[slot].name != name || t->names[slot].parent != parent))
+        slot = (slot + 1) & (SCOPES_TABLE - 1);
+    if (t->names[slot].name)
+        return t->names[slot].path;
+    if (t->busy) {
+        scopes_trouble(SCOPES_PARAM_REENTERED, 1);
+        return 0;
+    }
+    t->busy = true;
+    uint32_t path = t->n_paths + 1;
+    if (path >= SCOPES_PATHS_MAX) {
+        path = path_of_the_rest(t);
+    } else if (!tell_path(t, path, parent, text)) {
+        path = 0;
+    } else {
+        t->n_paths = path;
+        t->names[slot] = (struct scopes_name){.parent = parent, .path = path};
+        atomic_signal_fence(memory_order_seq_cst);
+        t->names[slot].name = name;
+    }
+    t->busy = false;
+    return path;
+}
+
+/* --- start --- */
+
+__attribute__((constructor)) static void scopes_start(void)
+{
+    channel_find_in(KELVIN_SCOPES_ENV);
+    if (!channel)
+        return;
+    scopes_has_ticks = atomic_load(&channel->params[SCOPES_PARAM_TICKS]);
+    has_key = pthread_key_create(&key, scopes_thread_over) == 0;
+}
+
+/* The main thread ends by exit(), which knows nothing of keys. */
+__attribute__((destructor)) static void scopes_stop(void)
+{
+    if (scopes_mine && scopes_mine->ready && scopes_mine->depth)
+        scopes_trouble(SCOPES_PARAM_ABANDONED, scopes_mine->depth);
+}

@@ -1,0 +1,54 @@
+/*
+ * scopetree.h - the spans of a selection, summed up: by scope and the scopes around it, by name,
+ * and by the value of an attribute.
+ *
+ * Total is the length of all spans; self is that without the scopes inside. Where a scope is inside
+ * of one of the same name, the table by name counts the outermost for the total.
+ */
+#pragma once
+#include "analysis/selection.h"
+#include "stats/histogram.h"
+
+struct scope_sum {
+    uint64_t calls, total_ns, self_ns;
+    uint64_t min_ns, max_ns;
+    double mean_ns, square_ns; /* square_ns: sum of squared distances from the mean */
+    uint32_t slowest;          /* row of the stream */
+    struct histogram times;
+};
+
+struct scope_node {
+    struct str_id name;
+    struct attr attr;       /* of a group; key "" = none */
+    uint32_t parent, depth; /* of a tree; the first are at depth 0 */
+    struct scope_sum sum;
+};
+
+typedef VEC(struct scope_node) scope_nodes;
+
+struct scopetree {
+    const struct selection *selection;
+    uint64_t start_ns, end_ns; /* of the spans */
+    uint64_t spans;
+    scope_nodes tree;   /* in the order to show: a scope, then what is inside, longest first */
+    scope_nodes flat;   /* by name, longest first */
+    scope_nodes groups; /* by name and value of the attribute asked for */
+};
+
+/*
+ * Sum up S, whose stream must have durations. BY is the key of an attribute, or NULL. Fails when
+ * there are no durations, or nothing has that attribute.
+ */
+int scopetree_build(struct scopetree *t, const struct selection *s, const char *by,
+                    struct err *err);
+void scopetree_done(struct scopetree *t);
+
+/* The stream of scopes of a profile, or -1. */
+int scopetree_stream(const struct profile *p);
+
+double scope_sum_sd_ns(const struct scope_sum *s);
+
+/* A quantile and its 95 % interval; see histogram.h. */
+uint64_t scope_sum_quantile_ns(const struct scope_sum *s, double q);
+void scope_sum_interval_ns(const struct scope_sum *s, double q, uint64_t *ret_low,
+                           uint64_t *ret_high);

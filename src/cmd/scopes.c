@@ -1,0 +1,111 @@
+/*
+ * scopes.c - how long the scopes of a program took.
+ */
+#include "base/publish.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+#include "cmd/output.h"
+#include "view/scopetree.h"
+
+struct cmd_scopes_opts {
+    struct input_opts input;
+    struct output_opts output;
+    const char *by;
+    long top;
+};
+
+static const struct opt scopes_table[] = {
+    OUTPUT_OPTS(struct cmd_scopes_opts, "text md json csv html", "text, md, json, csv or html"),
+    {0, "by", OPT_TEXT, offsetof(struct cmd_scopes_opts, by), "ATTRIBUTE",
+     "a table by the values of this attribute as well"},
+    {0, "top", OPT_INT, offsetof(struct cmd_scopes_opts, top), "N",
+     "rows of each table (default: 30)", .min = 1, .max = 1000000},
+    SELECTION_OPTS(struct cmd_scopes_opts),
+    {.name = "from",
+     .kind = OPT_TEXT,
+     .offset = offsetof(struct cmd_scopes_opts, input.from),
+     .arg = "FORMAT",
+     .help = "the input's format (default: recognised by its content)"},
+    {.name = "strict",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct cmd_scopes_opts, input.strict),
+     .help = "fail on the first line or record that makes no sense"},
+    OPT_END,
+};
+
+static void print_scopes(FILE *out, const struct cmd_scopes_opts *o, const struct scopetree_view *v)
+{
+    const char *format = output_format(&o->output);
+    if (strcmp(format, "json") == 0)
+        scopetree_print_json(out, v);
+    else if (strcmp(format, "csv") == 0)
+        scopetree_print_csv(out, v);
+    else if (strcmp(format, "md") == 0)
+        scopetree_print_markdown(out, v);
+    else if (strcmp(format, "html") == 0)
+        scopetree_print_html(out, v);
+    else
+        scopetree_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
+}
+
+static int write_scopes(const struct cmd_scopes_opts *o, const struct input *in,
+                        const char *subject, struct err *err)
+{
+    struct scopetree tree;
+    struct publish file;
+    struct scopetree_view v = {&tree, subject, o->by, (size_t)o->top};
+    int rc = scopetree_build(&tree, &in->selection, o->by, err);
+    if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
+        print_scopes(file.out, o, &v);
+        rc = publish_commit(&file, err);
+    }
+    scopetree_done(&tree);
+    return rc;
+}
+
+static int scopes_run(const struct command *self, int n, char **args)
+{
+    struct cmd_scopes_opts o = {.output = OUTPUT_DEFAULTS, .top = 30};
+    struct opt_result operands;
+    struct input in;
+    struct err err;
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    o.input.event = "scopes";
+    o.input.value = "self";
+    o.input.no_event = "there are no scopes in it: put KELVIN_SCOPE(\"name\") of kelvin.h into the "
+                       "program, and record it with 'kelvin record -- COMMAND'";
+    rc = input_load(&in, &operands, &o.input, &(struct import_opts){0});
+    if (rc != EXIT_OK)
+        return rc;
+    rc = write_scopes(&o, &in, operands.operands[0], &err);
+    input_done(&in);
+    return rc == 0 ? EXIT_OK : command_fail(&err);
+}
+
+const struct command command_scopes = {
+    .name = "scopes",
+    .summary = "show how long a program's own scopes took: calls, totals, percentiles",
+    .operands = "RECORDING",
+    .about =
+        "Shows the scopes that a program names with KELVIN_SCOPE() of kelvin.h: how often each "
+        "ran, its total and self time, and how long it took: min, mean, median, 90th, 99th and "
+        "99.9th percentile, max. The first table nests scopes as the program did; the second sums "
+        "them up by name. With --by a table has a row for each value of an attribute: --by index "
+        "for KELVIN_SCOPE(\"layer\", \"index\", i). The slowest span of each scope follows with "
+        "its attributes, then counters and gauges.\n"
+        "\n"
+        "Times are wall time: a scope that waits takes time as well. Percentiles are good to 1 %; "
+        "one that needs more spans than there are is left out of the tables. JSON has the 95 % "
+        "intervals of the percentiles, which assume that spans do not depend on each other.\n"
+        "\n"
+        "'kelvin record' takes scopes along whenever the program has some. Report, flame, fold "
+        "and annotate show the CPU samples inside a scope with --scope NAME.",
+    .examples = "kelvin scopes app.kelvin                    # in the terminal\n"
+                "kelvin scopes app.kelvin --by index         # a row for each layer\n"
+                "kelvin scopes app.kelvin -o scopes.html     # with drawings of the latencies\n"
+                "kelvin report app.kelvin --scope decode     # CPU samples in that scope only",
+    .opts = scopes_table,
+    .run = scopes_run,
+};

@@ -1,0 +1,243 @@
+#include "record/scopes_inner.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "record/preload.h"
+
+/* A ring holds what a thread tells in a few milliseconds, however busy it is. */
+enum { RINGS = 4096, RING_BYTES = 1 << 20 };
+
+/* The variable that include/kelvin.h looks at. */
+#define SCOPES_ENV "KELVIN_SCOPES"
+
+/* Records of a ring between two times that its room is handed back. */
+enum { GIVE = 4096 };
+
+/* Where a look brings this many, the next comes at once. */
+enum { BUSY = 8192, STOP_POLLS = 256 };
+
+/* Before anything was told, and afterwards. */
+enum { POLL_IDLE_MS = 20, POLL_MS = 4 };
+
+/* Counters get a point that often at most. */
+#define POINTS_NS 10000000u
+
+/* --- start --- */
+
+static void set_environment(struct scopes *s, char *library)
+{
+    const char *before = getenv(SCOPES_ENV);
+    autofree char *address = rings_address(&s->rings);
+    autofree char *value = mem_printf("%s %s", address, library);
+    s->env_before = before ? mem_strdup(before) : NULL;
+    s->env_set = setenv(SCOPES_ENV, value, 1) == 0;
+}
+
+int scopes_open(const struct scopes_opts *o, struct scopes **ret, struct err *err)
+{
+    struct rings_opts ro = {.n_rings = RINGS, .ring_bytes = RING_BYTES, .tasks = CHANNEL_SCOPES};
+    autofree char *library = preload_find(SCOPES_AGENT_FILE);
+    *ret = NULL;
+    if (!library)
+        return 0;
+    struct scopes *s = mem_new(struct scopes);
+    *s = (struct scopes){.opts = *o, .stream = -1, .events = -1, .rings.memory.fd = -1};
+    ticks_init(&s->ticks);
+    if (rings_open(&s->rings, &ro, err) != 0) {
+        scopes_close(s);
+        return -1;
+    }
+    s->rings.channel->params[SCOPES_PARAM_TICKS] = s->ticks.counter;
+    set_environment(s, library);
+    *ret = s;
+    return 0;
+}
+
+void scopes_attach(struct scopes *s)
+{
+    if (!s->env_set)
+        return;
+    if (s->env_before)
+        setenv(SCOPES_ENV, s->env_before, 1);
+    else
+        unsetenv(SCOPES_ENV);
+    s->env_set = false;
+}
+
+/* --- rings --- */
+
+static void ring_reset(struct scopes_ring *ring, const struct ring_reader *rr)
+{
+    vec_done(&ring->paths);
+    *ring = (struct scopes_ring){.start_ns = rr->start_ns, .pid = rr->pid, .tid = rr->tid};
+}
+
+static struct scopes_ring *scopes_ring_of(struct scopes *s, const struct ring_reader *rr)
+{
+    while (s->by_ring.n <= rr->index)
+        *vec_push(&s->by_ring) = NULL;
+    struct scopes_ring *ring = s->by_ring.at[rr->index];
+    if (!ring)
+        ring = s->by_ring.at[rr->index] = mem_new(struct scopes_ring);
+    if (ring->start_ns != rr->start_ns || ring->tid != rr->tid || ring->pid != rr->pid) {
+        ring_reset(ring, rr);
+        s->facts.threads++;
+        s->seen = true;
+    }
+    return ring;
+}
+
+static size_t take_ring(struct scopes *s, struct ring_reader *rr)
+{
+    struct scopes_ring *ring = scopes_ring_of(s, rr);
+    const struct record *rec;
+    size_t n = 0;
+    if (ring_peek(rr))
+        ring->thread = processes_thread_called(s->opts.processes, rr->pid, rr->tid, rr->comm);
+    while ((rec = ring_peek(rr))) {
+        scopes_take(s, ring, rec);
+        ring_take(rr);
+        if (++n % GIVE == 0)
+            ring_give(rr);
+    }
+    return n;
+}
+
+static size_t take_rings(struct scopes *s)
+{
+    size_t n = 0;
+    if (rings_look(&s->rings))
+        for (size_t i = 0; i < s->rings.readers.n; i++)
+            n += take_ring(s, &s->rings.readers.at[i]);
+    rings_release(&s->rings);
+    return n;
+}
+
+bool scopes_poll(struct scopes *s)
+{
+    if (s->stopped)
+        return false;
+    if (s->seen)
+        ticks_look(&s->ticks);
+    bool busy = take_rings(s) >= BUSY;
+    uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns - s->last_points_ns >= POINTS_NS) {
+        s->last_points_ns = now_ns;
+        scopes_write_points(s, now_ns);
+    }
+    return busy;
+}
+
+int scopes_poll_ms(const struct scopes *s)
+{
+    return s->seen ? POLL_MS : POLL_IDLE_MS;
+}
+
+size_t scopes_waiting(const struct scopes *s)
+{
+    return s->stream < 0 ? 0 : profile_stream(s->opts.profile, s->stream)->rows.n;
+}
+
+/* --- the end --- */
+
+void scopes_describe(struct scopes *s)
+{
+    const int streams[] = {s->stream, s->events};
+    for (int i = 0; i < 2; i++) {
+        if (streams[i] < 0)
+            continue;
+        struct stream *stream = profile_stream(s->opts.profile, streams[i]);
+        stream->lost_known = stream->unfinished_known = true;
+        stream->lost = i == 0 ? rings_lost(&s->rings) - s->lost_before : 0;
+    }
+}
+
+void scopes_start_over(struct scopes *s)
+{
+    struct profile *p = s->opts.profile;
+    const int streams[] = {s->stream, s->events};
+    for (int i = 0; i < 2; i++) {
+        if (streams[i] < 0)
+            continue;
+        struct stream *stream = profile_stream(p, streams[i]);
+        stream->rows.forgotten = stream->rows.n = 0;
+        for (int k = 0; k < stream->n_types; k++)
+            stream->types[k].total = 0;
+    }
+    for (size_t i = 0; i < s->counters.n; i++)
+        if (s->counters.at[i].index >= 0)
+            p->counters.at[s->counters.at[i].index].points.n = 0;
+    s->lost_before = rings_lost(&s->rings);
+}
+
+/* "3 scopes never ended, 1 end without a beginning"; nothing where all went well. */
+static void note_trouble(struct scopes *s)
+{
+    const struct scopes_facts *f = scopes_facts(s);
+    const struct {
+        uint64_t n;
+        const char *one, *many;
+    } list[] = {
+        {f->lost, "record lost for want of room", "records lost for want of room"},
+        {f->ringless, "thread found no ring", "threads found no ring"},
+        {f->abandoned, "scope never ended", "scopes never ended"},
+        {f->unbalanced, "end without a beginning", "ends without a beginning"},
+        {f->deep, "scope nested too deeply", "scopes nested too deeply"},
+        {f->nameless, "scope under '" SCOPES_MORE "': too many names in a thread",
+         "scopes under '" SCOPES_MORE "': too many names in a thread"},
+        {f->reentered, "scope of a signal handler left out", "scopes of signal handlers left out"},
+        {f->forgotten, "open span forgotten", "open spans forgotten"},
+        {f->bad, "record made no sense", "records made no sense"},
+    };
+    autobuf struct buf b = {0};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i].n)
+            buf_printf(&b, "%s%llu %s", b.n ? ", " : "", (unsigned long long)list[i].n,
+                       list[i].n == 1 ? list[i].one : list[i].many);
+    if (b.n)
+        meta_set_str(&s->opts.profile->meta, META_SCOPES_NOTE, buf_cstr(&b));
+}
+
+void scopes_stop(struct scopes *s)
+{
+    if (s->stopped)
+        return;
+    for (int i = 0; i < STOP_POLLS && take_rings(s); i++)
+        ; /* what still runs may write for ever */
+    s->rings.channel->stop = 1;
+    scopes_write_points(s, clock_monotonic_ns());
+    scopes_describe(s);
+    note_trouble(s);
+    s->stopped = true;
+}
+
+const struct scopes_facts *scopes_facts(struct scopes *s)
+{
+    const _Atomic uint64_t *params = s->rings.channel->params;
+    s->facts.lost = rings_lost(&s->rings) - s->lost_before;
+    s->facts.ringless = s->rings.channel->no_ring;
+    s->facts.abandoned = params[SCOPES_PARAM_ABANDONED];
+    s->facts.unbalanced = params[SCOPES_PARAM_UNBALANCED];
+    s->facts.deep = params[SCOPES_PARAM_DEEP];
+    s->facts.nameless = params[SCOPES_PARAM_NAMELESS];
+    s->facts.reentered = params[SCOPES_PARAM_REENTERED];
+    return &s->facts;
+}
+
+void scopes_close(struct scopes *s)
+{
+    if (!s)
+        return;
+    scopes_attach(s);
+    rings_close(&s->rings);
+    for (size_t i = 0; i < s->by_ring.n; i++) {
+        if (s->by_ring.at[i])
+            vec_done(&s->by_ring.at[i]->paths);
+        free(s->by_ring.at[i]);
+    }
+    vec_done(&s->by_ring);
+    vec_done(&s->counters);
+    free(s->halves);
+    free(s->env_before);
+    free(s);
+}

@@ -1,0 +1,64 @@
+/*
+ * scopes.h - scopes, counters and events that a program tells by include/kelvin.h.
+ *
+ * A program that uses the header finds the recorder's rings by a variable of its environment and
+ * loads an agent (lib/scopes.c); all others take no notice. Spans become rows with a duration of a
+ * stream "scopes", whose stacks are the scopes around them; streams and counters are made when the
+ * first of their kind comes.
+ *
+ *     scopes.c       rings of all threads, in any order
+ *     scopes_take.c  what a record does
+ *     ticks.c        the processor's counter, held against the clock
+ *
+ * A span is one record of 24 bytes, written when it ends. The scopes around it are known by then:
+ * a name below another is a path, to which the thread gave a number when the scope began. So
+ * nothing is kept here until the outer scopes end. Scopes inside come before the one around them,
+ * which is how self times are worked out. What finds no room in a ring is lost and counted; a
+ * program never waits. Counters and gauges get a point every 10 ms at most.
+ */
+#pragma once
+#include "process/process.h"
+
+struct scopes;
+
+struct scopes_opts {
+    struct profile *profile;
+    struct processes *processes; /* for names of threads */
+};
+
+struct scopes_facts {
+    uint64_t threads; /* that told something */
+    uint64_t spans, events, counts;
+    uint64_t lost;       /* records that found no room */
+    uint64_t ringless;   /* threads that found no ring */
+    uint64_t abandoned;  /* scopes that never ended */
+    uint64_t unbalanced; /* ends without a beginning */
+    uint64_t deep;       /* scopes nested too deeply */
+    uint64_t nameless;   /* scopes under SCOPES_MORE */
+    uint64_t reentered;  /* scopes of signal handlers that came at a bad moment */
+    uint64_t forgotten;  /* spans across threads: too many were open */
+    uint64_t bad;        /* records that make no sense */
+};
+
+/* Before the command is forked. NULL where the agent is not installed. */
+int scopes_open(const struct scopes_opts *o, struct scopes **ret, struct err *err);
+void scopes_attach(struct scopes *s); /* the command is forked */
+
+/* Take what came. True when there is more. */
+bool scopes_poll(struct scopes *s);
+
+/* How long to wait for the next look, at most. */
+int scopes_poll_ms(const struct scopes *s);
+
+/* Spans that wait in memory to be written. */
+size_t scopes_waiting(const struct scopes *s);
+
+/* Say in the profile what was lost. */
+void scopes_describe(struct scopes *s);
+
+/* What comes now is for another file. */
+void scopes_start_over(struct scopes *s);
+
+void scopes_stop(struct scopes *s);
+const struct scopes_facts *scopes_facts(struct scopes *s);
+void scopes_close(struct scopes *s); /* NULL is fine */

@@ -1,0 +1,72 @@
+/*
+ * scopes_inner.h - rings.c's records become rows: what scopes.c and scopes_take.c share.
+ */
+#pragma once
+#include "base/idmap.h"
+#include "record/rings.h"
+#include "record/scopes.h"
+#include "record/ticks.h"
+#include "wire/scopes.h"
+
+/* A name below another, as one thread numbers it. */
+struct scopes_path {
+    struct stack_id stack;
+    struct str_id name;
+    uint32_t depth;   /* 0 = not told */
+    uint32_t counter; /* in scopes.counters, + 1; 0 = none yet */
+};
+
+/* What is known at a depth while the scope there is open. */
+struct scopes_level {
+    uint64_t children_ticks;
+    uint64_t attrs_start; /* of the scope whose attributes these are */
+    struct attrs_id attrs;
+};
+
+struct scopes_ring {
+    uint64_t start_ns;
+    int32_t pid, tid;
+    struct thread_id thread;
+    VEC(struct scopes_path) paths; /* [0] = the root */
+    struct scopes_level levels[SCOPES_DEPTH_MAX + 2];
+};
+
+/* A span that crosses threads: one of its two ends. */
+struct scopes_half {
+    uint64_t id, ticks;
+    struct stack_id stack;
+    struct thread_id thread;
+    uint8_t state; /* 0 free, 1 begun, 2 ended before it was begun */
+};
+
+/* A counter or gauge: what it is now, and what the profile says. */
+struct scopes_counter {
+    struct str_id name;
+    struct process_id process;
+    bool is_gauge, changed;
+    uint64_t ticks; /* of a gauge's last value */
+    int64_t value;
+    int index; /* in the profile */
+};
+
+enum { SCOPES_HALVES = 1 << 16, SCOPES_COUNTERS_MAX = 1024 };
+
+struct scopes {
+    struct scopes_opts opts;
+    struct scopes_facts facts;
+    struct rings rings;
+    struct ticks ticks;
+    char *env_before;
+    bool env_set, stopped, seen;
+    int stream, events; /* of the profile; -1 = none yet */
+    uint64_t last_points_ns, lost_before;
+    VEC(struct scopes_ring *) by_ring;
+    VEC(struct scopes_counter) counters;
+    struct scopes_half *halves; /* SCOPES_HALVES, by id, linear probing over a few */
+};
+
+/* Take one record of a ring. */
+void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec);
+
+/* Write the values of counters that have changed. */
+void scopes_write_points(struct scopes *s, uint64_t now_ns);

@@ -1,0 +1,314 @@
+/*
+ * scopes_take.c - what a record of the rings does. Any program may have written it.
+ */
+#include "record/scopes_inner.h"
+
+#include <string.h>
+
+/* --- names --- */
+
+static struct scopes_path *path_find(struct scopes_ring *ring, uint32_t i)
+{
+    return i < ring->paths.n && ring->paths.at[i].depth ? &ring->paths.at[i] : NULL;
+}
+
+/* Where the parent is not known, a name stands at the root. */
+static void take_path(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    struct profile *p = s->opts.profile;
+    uint32_t id = rec->own, parent_id = (uint32_t)rec->payload[0];
+    size_t n = rec->payload[0] >> 32;
+    if (!id || id > SCOPES_PATHS_MAX || n > SCOPES_NAME_MAX || n > (rec->words - 2u) * 8) {
+        s->facts.bad++;
+        return;
+    }
+    struct text name = {(const char *)&rec->payload[1], n};
+    const struct scopes_path *parent = path_find(ring, parent_id);
+    struct stack_id above = parent ? parent->stack : (struct stack_id){0};
+    uint32_t depth = parent ? parent->depth + 1 : 1;
+    if (!n)
+        name = text_of("[no name]");
+    struct scopes_path new = {
+        .stack = stacks_push(&p->stacks, above, profile_add_named_frame(p, name, FRAME_USER)),
+        .name = profile_add_str(p, name),
+        .depth = depth < SCOPES_DEPTH_MAX ? depth : SCOPES_DEPTH_MAX,
+    };
+    while (ring->paths.n <= id)
+        *vec_push(&ring->paths) = (struct scopes_path){0};
+    ring->paths.at[id] = new;
+}
+
+/* --- attributes --- */
+
+static void add_attr(struct scopes *s, struct attrs_id *set, struct str_id key, const uint64_t *at,
+                     size_t bytes)
+{
+    struct profile *p = s->opts.profile;
+    struct attr a = {.key = key};
+    unsigned kind = (unsigned)(at[0] >> 32) & 0xff;
+    char real[32];
+    double x;
+    if (kind == SCOPES_INTEGER) {
+        a.is_number = true;
+        a.number = (int64_t)at[1];
+    } else if (kind == SCOPES_REAL) {
+        memcpy(&x, &at[1], sizeof x);
+        snprintf(real, sizeof real, "%.6g", x);
+        a.text = profile_add_str(p, text_of(real));
+    } else {
+        a.text = profile_add_str(p, (struct text){(const char *)&at[1], bytes});
+    }
+    *set = attrs_add(&p->attrs, *set, &a);
+}
+
+static void take_attrs(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    const struct scopes_path *path = path_find(ring, rec->own);
+    struct attrs_id set = {0};
+    const uint64_t *at = rec->payload + 1, *end = rec->payload + rec->words - 1;
+    while (at + 1 <= end) {
+        const struct scopes_path *key = path_find(ring, (uint32_t)at[0]);
+        unsigned kind = (unsigned)(at[0] >> 32) & 0xff;
+        size_t bytes = at[0] >> 40, words = kind == SCOPES_TEXT ? 1 + (bytes + 7) / 8 : 2;
+        if (!key || !kind || kind > SCOPES_TEXT || bytes > SCOPES_TEXT_MAX ||
+            words > (size_t)(end - at)) {
+            s->facts.bad++;
+            break;
+        }
+        add_attr(s, &set, key->name, at, bytes);
+        at += words;
+    }
+    if (!path) {
+        s->facts.bad++;
+        return;
+    }
+    ring->levels[path->depth].attrs_start = rec->payload[0];
+    ring->levels[path->depth].attrs = set;
+}
+
+/* --- spans --- */
+
+static int scopes_stream(struct scopes *s)
+{
+    struct profile *p = s->opts.profile;
+    if (s->stream < 0) {
+        s->stream = profile_add_stream(p, "scopes", BY_TRACE);
+        profile_add_value(p, s->stream, "spans", UNIT_COUNT);
+        profile_add_value(p, s->stream, "self", UNIT_TIME);
+    }
+    return s->stream;
+}
+
+static void add_span(struct scopes *s, const struct row *row)
+{
+    struct err ignored;
+    if (scopes_stream(s) < 0 || profile_add_row(s->opts.profile, s->stream, row, &ignored) != 0)
+        s->facts.bad++;
+    else
+        s->facts.spans++;
+}
+
+/* What was spent in the scopes inside has come before. */
+static uint64_t take_self(struct scopes_ring *ring, uint32_t depth, uint64_t ticks)
+{
+    struct scopes_level *inside = &ring->levels[depth + 1];
+    uint64_t self = inside->children_ticks < ticks ? ticks - inside->children_ticks : 0;
+    inside->children_ticks = 0;
+    ring->levels[depth].children_ticks += ticks;
+    return self;
+}
+
+static void take_span(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    const struct scopes_path *path = path_find(ring, rec->own);
+    uint64_t start = rec->payload[0], length = rec->payload[1];
+    if (!path || length > (uint64_t)INT64_MAX / 4) {
+        s->facts.bad++;
+        return;
+    }
+    uint64_t length_ns = ticks_length_ns(&s->ticks, length);
+    uint64_t self_ns = ticks_length_ns(&s->ticks, take_self(ring, path->depth, length));
+    int64_t values[2] = {1, (int64_t)(self_ns < length_ns ? self_ns : length_ns)};
+    const struct scopes_level *level = &ring->levels[path->depth];
+    bool with = rec->kind == SCOPES_SPAN_WITH && level->attrs_start == start;
+    struct row row = {.stack = path->stack,
+                      .thread = ring->thread,
+                      .attrs = with ? level->attrs : (struct attrs_id){0},
+                      .has_time = true,
+                      .time_ns = ticks_ns(&s->ticks, start),
+                      .duration_ns = length_ns,
+                      .values = values};
+    add_span(s, &row);
+}
+
+/* --- events --- */
+
+static void take_event(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    static const int64_t one[] = {1};
+    const struct scopes_path *path = path_find(ring, rec->own);
+    struct profile *p = s->opts.profile;
+    struct err ignored;
+    if (s->events < 0) {
+        s->events = profile_add_stream(p, "events", BY_TRACE);
+        profile_add_value(p, s->events, "events", UNIT_COUNT);
+    }
+    struct row row = {.stack = path ? path->stack : (struct stack_id){0},
+                      .thread = ring->thread,
+                      .has_time = true,
+                      .time_ns = ticks_ns(&s->ticks, rec->payload[0]),
+                      .values = one};
+    if (!path || s->events < 0 || profile_add_row(p, s->events, &row, &ignored) != 0)
+        s->facts.bad++;
+    else
+        s->facts.events++;
+}
+
+/* --- spans that cross threads --- */
+
+/* The place of an id, or a free one; the oldest of a few where there is none. */
+static struct scopes_half *half_get(struct scopes *s, uint64_t id)
+{
+    enum { LOOK = 16 };
+    uint64_t at = (id * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+    struct scopes_half *oldest = NULL, *room = NULL;
+    if (!s->halves)
+        s->halves = mem_calloc(SCOPES_HALVES, sizeof *s->halves);
+    for (int i = 0; i < LOOK; i++) {
+        struct scopes_half *h = &s->halves[(at + (uint64_t)i) % SCOPES_HALVES];
+        if (h->state && h->id == id)
+            return h;
+        if (!h->state)
+            room = room ? room : h;
+        else if (!oldest || h->ticks < oldest->ticks)
+            oldest = h;
+    }
+    if (!room)
+        s->facts.forgotten++;
+    room = room ? room : oldest;
+    *room = (struct scopes_half){.id = id};
+    return room;
+}
+
+/* It may end in another thread, and overlap with whatever. */
+static struct attrs_id async_attrs(struct profile *p)
+{
+    struct attr a = {.key = profile_add_str(p, text_of("async")), .is_number = true, .number = 1};
+    return attrs_add(&p->attrs, (struct attrs_id){0}, &a);
+}
+
+static void join_halves(struct scopes *s, struct scopes_half *h, uint64_t start, uint64_t end)
+{
+    static const int64_t values[2] = {1, 0}; /* no self time: it may wait, or overlap */
+    uint64_t length = end > start ? end - start : 0;
+    struct row row = {.stack = h->stack,
+                      .thread = h->thread,
+                      .attrs = async_attrs(s->opts.profile),
+                      .has_time = true,
+                      .time_ns = ticks_ns(&s->ticks, start),
+                      .duration_ns = ticks_length_ns(&s->ticks, length),
+                      .values = values};
+    add_span(s, &row);
+    h->state = 0;
+}
+
+static void take_half(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    const struct scopes_path *path = path_find(ring, rec->own);
+    bool begins = rec->kind == SCOPES_BEGIN;
+    uint64_t ticks = rec->payload[0];
+    if (begins && !path) {
+        s->facts.bad++;
+        return;
+    }
+    struct scopes_half *h = half_get(s, rec->payload[1]);
+    if (begins) {
+        h->stack = path->stack;
+        h->thread = ring->thread;
+    }
+    if (h->state == (begins ? 2 : 1)) {
+        join_halves(s, h, begins ? ticks : h->ticks, begins ? h->ticks : ticks);
+        return;
+    }
+    h->state = begins ? 1 : 2;
+    h->ticks = ticks;
+}
+
+/* --- counters --- */
+
+static struct scopes_counter *counter_get(struct scopes *s, struct scopes_ring *ring,
+                                          struct scopes_path *path, bool is_gauge)
+{
+    struct profile *p = s->opts.profile;
+    struct process_id process = p->threads.at[ring->thread.i].process;
+    if (path->counter)
+        return &s->counters.at[path->counter - 1];
+    size_t i = 0;
+    while (i < s->counters.n &&
+           (s->counters.at[i].name.i != path->name.i || s->counters.at[i].process.i != process.i))
+        i++;
+    if (i == s->counters.n) {
+        if (i == SCOPES_COUNTERS_MAX)
+            return NULL;
+        autofree char *name = mem_printf("%.*s", TEXT_ARG(profile_str(p, path->name)));
+        int index = profile_add_counter(p, name, is_gauge ? "" : UNIT_COUNT, process);
+        *vec_push(&s->counters) = (struct scopes_counter){
+            .name = path->name, .process = process, .is_gauge = is_gauge, .index = index};
+    }
+    path->counter = (uint32_t)i + 1;
+    return &s->counters.at[i];
+}
+
+static void take_number(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    bool is_gauge = rec->kind == SCOPES_GAUGE;
+    struct scopes_path *path = path_find(ring, rec->own);
+    struct scopes_counter *c = path ? counter_get(s, ring, path, is_gauge) : NULL;
+    int64_t value = (int64_t)rec->payload[1], sum;
+    if (!c) {
+        s->facts.bad++;
+        return;
+    }
+    s->facts.counts++;
+    if (is_gauge && rec->payload[0] < c->ticks)
+        return; /* another thread's is newer */
+    if (!is_gauge && __builtin_add_overflow(c->value, value, &sum)) {
+        s->facts.bad++;
+        return;
+    }
+    c->value = is_gauge ? value : sum;
+    c->ticks = rec->payload[0];
+    c->changed = true;
+}
+
+void scopes_write_points(struct scopes *s, uint64_t now_ns)
+{
+    for (size_t i = 0; i < s->counters.n; i++) {
+        struct scopes_counter *c = &s->counters.at[i];
+        if (c->changed && c->index >= 0)
+            profile_add_point(s->opts.profile, c->index, now_ns, c->value);
+        c->changed = false;
+    }
+}
+
+/* --- all of them --- */
+
+static const struct {
+    uint16_t words; /* at least */
+    void (*take)(struct scopes *s, struct scopes_ring *ring, const struct record *rec);
+} takers[] = {
+    [SCOPES_PATH] = {2, take_path},      [SCOPES_SPAN] = {3, take_span},
+    [SCOPES_SPAN_WITH] = {3, take_span}, [SCOPES_ATTRS] = {2, take_attrs},
+    [SCOPES_COUNT] = {3, take_number},   [SCOPES_GAUGE] = {3, take_number},
+    [SCOPES_EVENT] = {3, take_event},    [SCOPES_BEGIN] = {3, take_half},
+    [SCOPES_END] = {3, take_half},
+};
+
+void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    uint16_t kind = *(const volatile uint16_t *)&rec->kind; /* once: it may be scribbled on */
+    if (kind == 0 || kind >= sizeof takers / sizeof *takers || rec->words < takers[kind].words)
+        s->facts.bad++;
+    else
+        takers[kind].take(s, ring, rec);
+}

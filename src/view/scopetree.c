@@ -1,0 +1,283 @@
+#include "view/scopetree.h"
+
+#include "base/units.h"
+#include "model/meta.h"
+#include "view/document.h"
+
+/* Scopes of which the page has a drawing. */
+enum { DRAWN = 6 };
+
+static const struct document_column scope_columns[] = {
+    {"calls", .right = true},
+    {"total", .right = true},
+    {"self", .right = true},
+    {"min", .right = true, .spare = 4},
+    {"mean", .right = true, .spare = 2},
+    {"sd", .right = true, .spare = 5},
+    {"p50", .right = true},
+    {"p90", .right = true, .spare = 1},
+    {"p99", .right = true},
+    {"p99.9", .right = true, .spare = 3},
+    {"max", .right = true},
+    {"scope", .wide = true},
+};
+
+enum { SCOPE_COLUMNS = sizeof scope_columns / sizeof *scope_columns };
+
+static void cell_ns(struct document *d, double ns, double heat)
+{
+    char s[UNITS_MAX];
+    document_cell(d, text_of(units_scaled(s, ns, UNIT_TIME)), heat);
+}
+
+/* A quantile that so few values say nothing about is not shown. */
+static void cell_quantile(struct document *d, const struct scope_sum *s, double q)
+{
+    if ((double)s->calls * (1 - q) < 1 && q > 0.5)
+        document_cell(d, text_of("-"), 0);
+    else
+        cell_ns(d, (double)scope_sum_quantile_ns(s, q), 0);
+}
+
+static void cells_of_sum(struct document *d, const struct scopetree *t, const struct scope_sum *s)
+{
+    char n[UNITS_MAX];
+    double whole = t->end_ns > t->start_ns ? (double)(t->end_ns - t->start_ns) : 1;
+    double share = (double)s->total_ns / whole;
+    document_cell(d, text_of(units_count(n, s->calls)), 0);
+    cell_ns(d, (double)s->total_ns, share < 1 ? share : 1);
+    cell_ns(d, (double)s->self_ns, 0);
+    cell_ns(d, (double)s->min_ns, 0);
+    cell_ns(d, s->mean_ns, 0);
+    cell_ns(d, scope_sum_sd_ns(s), 0);
+    cell_quantile(d, s, 0.5);
+    cell_quantile(d, s, 0.9);
+    cell_quantile(d, s, 0.99);
+    cell_quantile(d, s, 0.999);
+    cell_ns(d, (double)s->max_ns, 0);
+}
+
+/* --- tables --- */
+
+static void add_tree(struct document *d, const struct scopetree_view *v)
+{
+    enum { INDENT_MAX = 40 };
+    const struct scopetree *t = v->tree;
+    const struct profile *p = t->selection->profile;
+    size_t shown = 0;
+    document_heading(d, "Scopes");
+    document_tree(d, scope_columns, SCOPE_COLUMNS);
+    for (size_t i = 0; i < t->tree.n && shown < v->top; i++) {
+        const struct scope_node *n = &t->tree.at[i];
+        int indent = 2 * (int)(n->depth < INDENT_MAX ? n->depth : INDENT_MAX);
+        autofree char *name = mem_printf("%*s%.*s", indent, "", TEXT_ARG(profile_str(p, n->name)));
+        cells_of_sum(d, t, &n->sum);
+        document_cell(d, text_of(name), 0);
+        shown++;
+    }
+    if (shown < t->tree.n)
+        document_text(d, "%zu more; --top shows more.", t->tree.n - shown);
+}
+
+static void add_flat(struct document *d, const struct scopetree_view *v)
+{
+    const struct scopetree *t = v->tree;
+    const struct profile *p = t->selection->profile;
+    if (t->flat.n == t->tree.n)
+        return; /* the same again */
+    document_heading(d, "By name");
+    document_table(d, scope_columns, SCOPE_COLUMNS);
+    for (size_t i = 0; i < t->flat.n && i < v->top; i++) {
+        cells_of_sum(d, t, &t->flat.at[i].sum);
+        document_cell(d, profile_str(p, t->flat.at[i].name), 0);
+    }
+}
+
+char *scopetree_attr(const struct profile *p, const struct attr *a)
+{
+    struct text key = profile_str(p, a->key);
+    if (a->is_number)
+        return mem_printf("%.*s=%lld", TEXT_ARG(key), (long long)a->number);
+    return mem_printf("%.*s=%.*s", TEXT_ARG(key), TEXT_ARG(profile_str(p, a->text)));
+}
+
+static void add_groups(struct document *d, const struct scopetree_view *v)
+{
+    const struct scopetree *t = v->tree;
+    const struct profile *p = t->selection->profile;
+    if (!v->by)
+        return;
+    autofree char *title = mem_printf("By %s", v->by);
+    document_heading(d, title);
+    document_table(d, scope_columns, SCOPE_COLUMNS);
+    for (size_t i = 0; i < t->groups.n && i < v->top; i++) {
+        const struct scope_node *g = &t->groups.at[i];
+        autofree char *attr = scopetree_attr(p, &g->attr);
+        autofree char *name = mem_printf("%.*s %s", TEXT_ARG(profile_str(p, g->name)), attr);
+        cells_of_sum(d, t, &g->sum);
+        document_cell(d, text_of(name), 0);
+    }
+}
+
+/* --- the slowest --- */
+
+/* "index=3, kind=odd", the first given first. */
+static char *attrs_text(const struct profile *p, struct attrs_id set)
+{
+    char *all = mem_strdup("");
+    for (; set.i; set = p->attrs.nodes.at[set.i].parent) {
+        autofree char *one = scopetree_attr(p, &p->attrs.nodes.at[set.i].attr);
+        autofree char *rest = all;
+        all = mem_printf("%s%s%s", one, *rest ? ", " : "", rest);
+    }
+    return all;
+}
+
+static void add_slowest(struct document *d, const struct scopetree_view *v)
+{
+    static const struct document_column columns[] = {{"duration", .right = true},
+                                                     {"x median", .right = true},
+                                                     {"at", .right = true},
+                                                     {"thread"},
+                                                     {"attributes"},
+                                                     {"scope", .wide = true}};
+    const struct scopetree *t = v->tree;
+    const struct profile *p = t->selection->profile;
+    const struct rows *rows = &t->selection->stream->rows;
+    char s[UNITS_MAX];
+    document_heading(d, "Slowest spans");
+    document_table(d, columns, 6);
+    for (size_t i = 0; i < t->flat.n && i < v->top; i++) {
+        const struct scope_sum *sum = &t->flat.at[i].sum;
+        uint64_t median = scope_sum_quantile_ns(sum, 0.5), row = sum->slowest;
+        autofree char *attrs = attrs_text(p, rows->attrs ? rows->attrs[row] : (struct attrs_id){0});
+        cell_ns(d, (double)sum->max_ns, 0);
+        snprintf(s, sizeof s, "%.1f", median ? (double)sum->max_ns / (double)median : 0);
+        document_cell(d, text_of(median ? s : "-"), 0);
+        uint64_t at_ns = rows->time_ns ? rows->time_ns[row] - t->start_ns : 0;
+        snprintf(s, sizeof s, "%.3f s", (double)at_ns / 1e9);
+        document_cell(d, text_of(rows->time_ns ? s : "-"), 0);
+        document_cell(d, profile_str(p, p->threads.at[rows->thread[row].i].name), 0);
+        document_cell(d, text_of(attrs), 0);
+        document_cell(d, profile_str(p, t->flat.at[i].name), 0);
+    }
+    document_drop_empty(d);
+}
+
+/* --- counters --- */
+
+static void add_counters(struct document *d, const struct scopetree_view *v)
+{
+    static const struct document_column columns[] = {{"last", .right = true},
+                                                     {"min", .right = true},
+                                                     {"max", .right = true},
+                                                     {"per second", .right = true},
+                                                     {"counter", .wide = true}};
+    const struct scopetree *t = v->tree;
+    const struct profile *p = t->selection->profile;
+    double seconds = (double)(t->end_ns - t->start_ns) / 1e9;
+    char s[UNITS_MAX];
+    if (!p->counters.n)
+        return;
+    document_heading(d, "Counters and gauges");
+    document_table(d, columns, 5);
+    for (size_t i = 0; i < p->counters.n; i++) {
+        const struct counter *c = &p->counters.at[i];
+        int64_t min = 0, max = 0, last = 0;
+        for (size_t k = 0; k < c->points.n; k++) {
+            last = c->points.at[k].value;
+            min = !k || last < min ? last : min;
+            max = !k || last > max ? last : max;
+        }
+        bool is_count = text_is(profile_str(p, c->unit), UNIT_COUNT);
+        const int64_t shown[] = {last, min, max};
+        for (int k = 0; k < 3; k++) {
+            snprintf(s, sizeof s, "%lld", (long long)shown[k]);
+            document_cell(d, text_of(is_count && k ? "-" : s), 0);
+        }
+        snprintf(s, sizeof s, "%.4g", seconds > 0 ? (double)last / seconds : 0);
+        document_cell(d, text_of(is_count && seconds > 0 ? s : "-"), 0);
+        document_cell(d, profile_str(p, c->name), 0);
+    }
+}
+
+/* --- all of it --- */
+
+static void add_head(struct document *d, const struct scopetree_view *v)
+{
+    const struct scopetree *t = v->tree;
+    const struct profile *p = t->selection->profile;
+    const struct stream *s = t->selection->stream;
+    const char *note = meta_find(&p->meta, META_SCOPES_NOTE);
+    char n[3][UNITS_MAX];
+    document_text(d, "%s spans of %s scopes in %.2f s. %s", units_count(n[0], t->spans),
+                  units_count(n[1], t->flat.n), (double)(t->end_ns - t->start_ns) / 1e9,
+                  !s->lost_known ? "Losses are not known."
+                  : s->lost      ? ""
+                                 : "None lost.");
+    if (s->lost)
+        document_text(d,
+                      "%s records were lost: counts and totals are too low, self times too high, "
+                      "and quantiles describe the spans that were kept.",
+                      units_count(n[2], s->lost));
+    if (note)
+        document_text(d, "The recorder noted: %s.", note);
+    if (t->selection->words)
+        document_text(d, "Only: %s.", t->selection->words);
+}
+
+static void scopetree_fill(struct document *d, const struct scopetree_view *v, bool figures)
+{
+    add_head(d, v);
+    add_tree(d, v);
+    add_groups(d, v);
+    add_flat(d, v);
+    for (size_t i = 0; figures && i < v->tree->flat.n && i < DRAWN; i++) {
+        if (i == 0)
+            document_heading(d, "Latencies");
+        document_figure(d);
+    }
+    add_slowest(d, v);
+    add_counters(d, v);
+    document_text(d, "Total: all spans of a scope. Self: without the scopes inside. Quantiles are "
+                     "good to 1 %%; one that needs more spans than there are is left out.");
+}
+
+static char *title_of_scopes(const struct scopetree_view *v)
+{
+    const char *command = meta_find(&v->tree->selection->profile->meta, META_COMMAND);
+    return mem_printf("Scopes of %s", command ? command : v->subject);
+}
+
+void scopetree_print_text(FILE *out, const struct scopetree_view *v, int width, bool colour)
+{
+    struct document d = {0};
+    autofree char *title = title_of_scopes(v);
+    document_heading(&d, title);
+    scopetree_fill(&d, v, false);
+    document_print_text(out, &d, width, colour);
+    document_done(&d);
+}
+
+void scopetree_print_markdown(FILE *out, const struct scopetree_view *v)
+{
+    struct document d = {0};
+    autofree char *title = title_of_scopes(v);
+    scopetree_fill(&d, v, false);
+    document_print_markdown(out, &d, title);
+    document_done(&d);
+}
+
+static void draw_latency(FILE *out, const void *view, size_t i)
+{
+    scopetree_draw(out, view, i);
+}
+
+void scopetree_print_html(FILE *out, const struct scopetree_view *v)
+{
+    struct document d = {0};
+    autofree char *title = title_of_scopes(v);
+    scopetree_fill(&d, v, true);
+    document_print_html(out, &d, title, &(struct document_figures){draw_latency, v});
+    document_done(&d);
+}

@@ -1,0 +1,301 @@
+#!/usr/bin/env bats
+# Scopes: a program's own words, against its own count.
+# shellcheck disable=SC2154,SC2016  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+INCLUDE=$BATS_TEST_DIRNAME/../../include
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+record() { # COMMAND...
+    kelvin record -o r.kelvin -- "$@"
+    exits 0
+}
+
+# An expression of jq on what `kelvin scopes` says as JSON.
+scopes() { # EXPRESSION [OPTION...]
+    "$KELVIN" scopes --format json "${@:2}" r.kelvin | jq -r "$1"
+}
+
+@test "every span is there, under the scopes around it" {
+    record "$TARGET/scopes" 200 3
+    [[ $stderr == *"scopes: 1,400 spans, 0 lost; see: kelvin scopes r.kelvin"* ]]
+    [ "$(scopes '.spans')" = 1400 ]
+    [ "$(scopes '[.tree[] | "\(.parent) \(.scope) \(.calls)"] | join(",")')" = \
+        "null token 200,0 layer 600,1 matmul 600" ]
+    [ "$(scopes '.lost')" = 0 ]
+    [ "$(scopes '.note')" = null ]
+}
+
+@test "self times add up to the outermost total, and percentiles are in order" {
+    record "$TARGET/scopes" 500 3
+    local self total
+    self=$(scopes '[.tree[].self_ns] | add')
+    total=$(scopes '.tree[0].total_ns')
+    # Each span is rounded to a nanosecond.
+    [ $((self - total)) -le 3500 ] && [ $((total - self)) -le 3500 ]
+    [ "$(scopes '[.tree[] | .min_ns <= .p50.ns and .p50.ns <= .p90.ns and .p90.ns <= .p99.ns
+        and .p99.ns <= .p99_9.ns and .p99_9.ns <= .max_ns and .p50.low <= .p50.high] | all')" = true ]
+}
+
+@test "the wall time of the outermost scopes is what the program took" {
+    cat >sleeper.c <<'END'
+#include <kelvin.h>
+#include <unistd.h>
+int main(void) { KELVIN_SCOPE("sleep"); usleep(200000); return 0; }
+END
+    cc -I"$INCLUDE" sleeper.c -o sleeper
+    record ./sleeper
+    [ "$(scopes '.tree[0].total_ns >= 199000000')" = true ]
+    # On a busy machine a sleep may last longer, but not longer than the recording.
+    [ "$(scopes '.tree[0].total_ns')" -le "$("$KELVIN" info r.kelvin | awk '$1 == "duration_ns" { print $2 }')" ]
+}
+
+@test "attributes make a table" {
+    record "$TARGET/scopes" 100 4
+    [ "$(scopes '[.groups[] | "\(.scope) \(.value) \(.calls)"] | join(",")' --by index)" = \
+        "layer 0 100,layer 1 100,layer 2 100,layer 3 100" ]
+    [ "$(scopes '[.groups[] | "\(.value) \(.calls)"] | join(",")' --by kind)" = "even 200,odd 200" ]
+    [ "$(scopes '.spans' --where index=2)" = 100 ]
+    kelvin scopes r.kelvin --by nosuch
+    exits 1
+    [[ $stderr == *"no scope has an attribute 'nosuch'"* ]]
+}
+
+@test "counters, gauges and events" {
+    record "$TARGET/scopes" 100 1
+    [ "$(scopes '.counters[] | select(.name == "tokens") | .last')" = 100 ]
+    [ "$(scopes '.counters[] | select(.name == "left") | .last')" = 0 ]
+    [ "$("$KELVIN" fold --event events r.kelvin 2>/dev/null)" = "scopes;done 1" ]
+}
+
+@test "samples inside a scope are those of its functions" {
+    record "$TARGET/scopes" 3000 4
+    local in all
+    all=$("$KELVIN" fold r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
+    in=$("$KELVIN" fold --scope '^matmul$' r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
+    # Nearly all of the program's time is in there; its start is not.
+    [ $((10 * in)) -ge $((6 * all)) ] && [ "$in" -lt "$all" ]
+    kelvin report r.kelvin --scope nosuch
+    exits 1
+    [[ $stderr == *"no scope matches 'nosuch'; there are: "*layer* ]]
+}
+
+@test "longjmp, fork, deep nesting and scopes open at exit are counted, and the rest stays right" {
+    record "$TARGET/scopes" odd
+    [[ $(scopes .note) == "3 scopes never ended, 1 end without a beginning, 73 scopes nested too deeply" ]]
+    [ "$(scopes '.flat[] | select(.scope == "after longjmp") | .calls')" = 1 ]
+    [ "$(scopes '.tree as $t | .tree[] | select(.scope == "after longjmp") | $t[.parent].scope')" = outer ]
+    [ "$(scopes '.flat[] | select(.scope == "nested") | .calls')" = 128 ]
+    [ "$(scopes '[.tree[] | select(.scope == "left by longjmp") | .calls] | add')" = null ]
+    [ "$(scopes '.flat[] | select(.scope == "child") | .calls')" = 1 ]
+    # A span that ends in another thread.
+    [ "$(scopes '.flat[] | select(.scope == "request") | .max_ns >= 1900000')" = true ]
+}
+
+@test "names with odd characters come out as text, and no control character reaches the terminal" {
+    record "$TARGET/scopes" odd
+    kelvin scopes r.kelvin
+    exits 0
+    [[ $output != *$'\x1b'* ]]
+    "$KELVIN" scopes r.kelvin --format html >page.html
+    [ "$(grep -c '"<&>' page.html)" = 0 ]
+    "$KELVIN" scopes r.kelvin --format csv | grep -c '^flat' | grep -qx 7
+}
+
+@test "too many names are bounded and told" {
+    record "$TARGET/scopes" names 20000
+    [ "$(scopes '.flat | length')" -le 4096 ]
+    [[ $(scopes .note) == *"scopes under '[more scopes]'"* ]]
+    local spans lost
+    spans=$(scopes .spans) lost=$(scopes .lost)
+    [ $((spans + lost)) = 20000 ]
+}
+
+@test "as fast as can be: kept and lost add up to what was done" {
+    record "$TARGET/scopes" many 3000000
+    [ $(($(scopes .spans) + $(scopes .lost))) = 3000000 ]
+}
+
+@test "at most 12 bytes on disk for a span" {
+    cat >pace.c <<'END'
+#include <kelvin.h>
+#include <unistd.h>
+static volatile int sink;
+int main(void)
+{
+    unsigned seed = 1;
+    for (int i = 0; i < 200000; i++) {
+        KELVIN_SCOPE("step");
+        seed = seed * 1103515245 + 12345;
+        for (int n = seed >> 20; n > 0; n--)
+            sink += n;
+    }
+    return 0;
+}
+END
+    cc -O1 -I"$INCLUDE" pace.c -o pace
+    record ./pace
+    [ "$(scopes .spans)" -ge 100000 ]
+    [ "$(stat -c %s r.kelvin)" -le $((12 * $(scopes .spans))) ]
+}
+
+@test "the recorder killed: all spans but those of the last second are there" {
+    "$KELVIN" record -o r.kelvin -- "$TARGET/scopes" 1000000 4 &
+    local pid=$!
+    sleep 3
+    kill -9 $pid
+    wait $pid || true
+    mv r.kelvin.part r.kelvin
+    [ "$(scopes '.tree[0].calls > 0 and .tree[0].scope == "token"' 2>/dev/null)" = true ]
+}
+
+@test "the program killed: what it told before is there" {
+    kelvin record -o r.kelvin -- bash -c "'$TARGET/scopes' 1000000 4 & sleep 1; kill -9 \$!"
+    [ "$(scopes '.tree[0].calls > 0')" = true ]
+}
+
+@test "C++: scopes end with the block, by exceptions as well" {
+    cat >x.cc <<'END'
+#include <kelvin.h>
+#include <string>
+static void throws() { KELVIN_SCOPE("throws", "who", std::string("me").c_str(), "n", 3u, "x", 1.5); throw 1; }
+int main()
+{
+    for (int i = 0; i < 10; i++) {
+        KELVIN_SCOPE("outer");
+        try { throws(); } catch (int) { KELVIN_SCOPE("caught"); }
+    }
+}
+END
+    local cxx
+    for cxx in g++ clang++; do
+        command -v $cxx >/dev/null || continue
+        $cxx -std=c++11 -Wall -Wextra -Werror -I"$INCLUDE" x.cc -o x
+        record ./x
+        [ "$(scopes '[.tree[] | "\(.parent) \(.scope) \(.calls)"] | sort | join(",")')" = \
+            "0 caught 10,0 throws 10,null outer 10" ]
+        [ "$(scopes '.groups[] | "\(.value) \(.calls)"' --by who)" = "me 10" ]
+        [ "$(scopes '.groups[] | "\(.value) \(.calls)"' --by x)" = "1.5 10" ]
+    done
+}
+
+@test "several files and libraries share nothing but the recorder; PIE or not" {
+    printf '#include <kelvin.h>\nvoid a(void){KELVIN_SCOPE("a");}\n' >a.c
+    printf '#include <kelvin.h>\nvoid b(void){KELVIN_SCOPE("b");}\n' >b.c
+    printf '#include <kelvin.h>\nvoid a(void);void b(void);int main(void){KELVIN_SCOPE("main");a();b();return 0;}\n' >m.c
+    cc -I"$INCLUDE" -fPIC -shared a.c -o liba.so
+    local pie
+    for pie in -pie -no-pie; do
+        cc -I"$INCLUDE" $pie m.c b.c -L. -la -Wl,-rpath,. -o m
+        record ./m
+        [ "$(scopes '[.tree[] | "\(.parent) \(.scope)"] | sort | join(",")')" = "0 a,0 b,null main" ]
+    done
+}
+
+@test "-DKELVIN_OFF leaves nothing, and a program without a recorder evaluates nothing" {
+    cat >off.c <<'END'
+#include <kelvin.h>
+#include <stdio.h>
+static int n;
+int main(void)
+{
+    KELVIN_SCOPE("s", "n", ++n);
+    KELVIN_COUNT("c", ++n);
+    KELVIN_GAUGE("g", ++n);
+    KELVIN_EVENT("e");
+    kelvin_end(kelvin_begin("b"));
+    kelvin_alloc(&n, 4);
+    kelvin_free(&n);
+    kelvin_thread_name("t");
+    return n;
+}
+END
+    cc -Wall -Wextra -Werror -std=c11 -DKELVIN_OFF -O2 -I"$INCLUDE" -c off.c
+    [ "$(nm off.o | grep -vc ' main$\| n$')" = 0 ]
+    cc -Wall -Wextra -Werror -std=c11 -I"$INCLUDE" off.c -o off
+    ./off
+    KELVIN_SCOPES="1 2 3 /nonexistent.so" ./off
+    KELVIN_SCOPES="nonsense" ./off
+    cc -static -I"$INCLUDE" off.c -o off-static 2>warnings || skip "no static libc"
+    [ ! -s warnings ]
+    ./off-static
+    run "$KELVIN" record -q -o r.kelvin -- ./off
+    [ "$status" = 3 ]
+}
+
+@test "a program without scopes: said, and what to do" {
+    record bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
+    kelvin scopes r.kelvin
+    exits 1
+    [[ $stderr == *"no scopes in it: put KELVIN_SCOPE"* ]]
+    [ "$("$KELVIN" info r.kelvin | grep -c '^stream')" = 1 ]
+}
+
+@test "thousands of threads: each has its spans or is told of" {
+    cat >threads.c <<'END'
+#include <kelvin.h>
+#include <pthread.h>
+static void *work(void *x) { KELVIN_SCOPE("work"); return x; }
+int main(void)
+{
+    pthread_t t[50];
+    for (int round = 0; round < 60; round++) {
+        for (int i = 0; i < 50; i++)
+            pthread_create(&t[i], 0, work, 0);
+        for (int i = 0; i < 50; i++)
+            pthread_join(t[i], 0);
+    }
+    return 0;
+}
+END
+    cc -pthread -I"$INCLUDE" threads.c -o threads
+    record ./threads
+    [ "$(scopes .spans)" = 3000 ]
+}
+
+@test "a flame graph has the scopes above the functions" {
+    record "$TARGET/scopes" 3000 3
+    kelvin flame r.kelvin --scopes -o r.svg
+    exits 0
+    grep -q '<title>token (' r.svg
+    grep -q '<title>matmul (' r.svg
+    # Every sample is there, as without scopes.
+    local all
+    all=$("$KELVIN" fold r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
+    grep -o '<title>all ([0-9,]*' r.svg | tr -d ',' | grep -qx "<title>all ($all"
+}
+
+@test "Chrome trace events: all spans with their attributes, and they come back the same" {
+    record "$TARGET/scopes" 100 2
+    kelvin convert r.kelvin --to chrometrace -o r.trace.json
+    exits 0
+    [ "$(jq '[.traceEvents[] | select(.ph == "X")] | length' r.trace.json)" = 500 ]
+    [ "$(jq '[.traceEvents[] | select(.args.index? == 1)] | length' r.trace.json)" = 100 ]
+    [ "$(jq '[.traceEvents[] | select(.ph == "i")] | length' r.trace.json)" = 1 ]
+    [ "$(jq '[.traceEvents[] | select(.name == "tokens")][-1].args.value' r.trace.json)" = 100 ]
+    [ "$("$KELVIN" fold r.trace.json 2>/dev/null | sed 's/ [0-9]*$//')" = \
+        "$("$KELVIN" fold --event scopes --value self r.kelvin 2>/dev/null | sed 's/ [0-9]*$//')" ]
+}
+
+@test "OTLP: spans have unique ids, and parents that are there and around them" {
+    record "$TARGET/scopes" 50 2
+    kelvin convert r.kelvin --to otlp -o r.otlp.json
+    exits 0
+    jq -e '[.resourceSpans[].scopeSpans[].spans[]] as $s
+        | ($s | map({(.spanId): .}) | add) as $by
+        | ($s | length) == 250 and ($by | length) == 250
+        and ([$s[] | select(.parentSpanId) | $by[.parentSpanId] as $p
+            | $p.traceId == .traceId and $p.startTimeUnixNano <= .startTimeUnixNano] | all)
+        and ([$s[] | select(.name == "matmul") | $by[.parentSpanId].name == "layer"] | all)
+        and ([$s[] | select(.parentSpanId | not)] | length) == 50
+        and ([$s[] | .traceId | test("^[0-9a-f]{32}$")] | all)' r.otlp.json
+    kelvin record -q -o none.kelvin -- bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
+    kelvin convert none.kelvin --to otlp -o none.json
+    exits 1
+    [[ $stderr == *"OTLP holds spans, and there are none"* ]]
+    [ ! -e none.json ]
+}
