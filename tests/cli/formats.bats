@@ -282,7 +282,7 @@ sums() {
     printf 'leaked <= 6 kB\nallocs(churn) == 30\n' >heap.rules
     kelvin check ht.zst heap.rules
     exits 3
-    grep -q 'FAILS .*leaked <= 6 kB' <<<"$output" || fail "$output" "$stderr"
+    grep -q 'FAILED .*leaked <= 6 kB' <<<"$output" || fail "$output" "$stderr"
     grep -q 'holds .*allocs(churn) == 30' <<<"$output" || fail "$output" "$stderr"
 }
 
