@@ -227,6 +227,27 @@ END
     [ "$status" = 3 ]
 }
 
+@test "rules about scopes: a percentile, calls by a counter, a rate; each as kelvin scopes has it" {
+    record "$TARGET/scopes" 1000 4
+    cat >r.rules <<'END'
+p90 layer 1..100000000000 ns
+calls layer == 4 * tokens
+calls layer == 24
+rate tokens >= 0.001
+END
+    kelvin check r.kelvin r.rules --format json
+    exits 3
+    [ "$(jq -r '[.results[].verdict] | join(" ")' <<<"$output")" = "passed passed failed passed" ]
+    [ "$(jq '.results[0].value' <<<"$output")" = "$(scopes '.flat[] | select(.scope == "layer") | .p90.ns')" ]
+    [ "$(jq -r '.results[1].expected' <<<"$output")" = "exactly 4,000 calls (tokens: 1000)" ]
+    # A thousand tokens take less than a thousand seconds.
+    [ "$(jq '.results[3].value > 1' <<<"$output")" = true ]
+    echo 'p99 lair <= 5 ms' >r.rules
+    kelvin check r.kelvin r.rules
+    exits 1
+    [[ $stderr == *"r.rules:1:5: there is no scope 'lair'; there are: token, layer, matmul"* ]]
+}
+
 @test "a program without scopes: said, and what to do" {
     record bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
     kelvin scopes r.kelvin
