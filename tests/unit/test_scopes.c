@@ -1,5 +1,6 @@
 /* test_scopes.c - how far quantiles of scopes are known, and rules about them. */
 #include "analysis/check.h"
+#include "analysis/scopediff.h"
 #include "analysis/scopequantile.h"
 
 #include <math.h>
@@ -204,6 +205,148 @@ static void intervals_cover_also_where_spans_in_a_row_are_alike(void **state)
         fail_msg("covered %.3f and %.3f", alone, alike);
 }
 
+/* --- differences --- */
+
+enum { MOST_RUNS = 10 };
+
+/* N exponential times of a run; FACTOR of "decode" only. */
+static struct profile *times_of(uint64_t *seed, size_t n, double factor)
+{
+    struct profile *p = scopes_new();
+    for (size_t i = 0; i < n; i++) {
+        add_span(p, "decode", (uint64_t)(-1e6 * factor * log(uniform(seed))));
+        add_span(p, "other", (uint64_t)(-1e6 * log(uniform(seed))));
+    }
+    return p;
+}
+
+struct compared {
+    struct profile *p[MOST_RUNS];
+    struct selection all[MOST_RUNS];
+    const struct selection *runs[MOST_RUNS];
+    size_t n;
+    struct scopediff diff;
+};
+
+/* RUNS per side of N spans; "decode" takes FACTOR times as long after. */
+static void compare(struct compared *c, uint64_t *seed, size_t runs, size_t n, double factor)
+{
+    struct err err;
+    c->n = 2 * runs;
+    for (size_t i = 0; i < c->n; i++) {
+        c->p[i] = times_of(seed, n, i < runs ? 1 : factor);
+        c->all[i] = selection_all(c->p[i], (struct value_ref){SCOPES, 1});
+        c->runs[i] = &c->all[i];
+    }
+    struct scopediff_opts o = {.runs = c->runs, .n_before = runs, .n_runs = c->n, .top = 10};
+    assert_int_equal(scopediff_build(&c->diff, &o, &err), 0);
+}
+
+static void compared_done(struct compared *c)
+{
+    scopediff_done(&c->diff);
+    for (size_t i = 0; i < c->n; i++)
+        profile_free(c->p[i]);
+}
+
+static const struct scopediff_row *row_of(const struct compared *c, const char *name)
+{
+    for (size_t i = 0; i < c->diff.rows.n; i++)
+        if (text_is(c->diff.rows.at[i].name, name))
+            return &c->diff.rows.at[i];
+    fail_msg("no row '%s'", name);
+    return NULL;
+}
+
+static void a_change_is_found_in_the_scope_that_has_it(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t runs;
+        double factor;
+        enum scope_verdict verdict;
+    } cases[] = {{1, 1.5, SCOPE_SLOWER},
+                 {1, 0.6, SCOPE_FASTER},
+                 {5, 1.3, SCOPE_SLOWER},
+                 {5, 0.75, SCOPE_FASTER}};
+    uint64_t seed = 7;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct compared c;
+        compare(&c, &seed, cases[i].runs, 4000, cases[i].factor);
+        const struct scopediff_row *decode = row_of(&c, "decode"), *other = row_of(&c, "other");
+        assert_int_equal(decode->at[0].verdict, cases[i].verdict);
+        assert_int_equal(decode->at[1].verdict, cases[i].verdict);
+        assert_true(decode->at[0].interval.low < cases[i].factor - 1);
+        assert_true(decode->at[0].interval.high > cases[i].factor - 1);
+        for (int k = 0; k < SCOPEDIFF_QUANTILES; k++)
+            assert_true(other->at[k].verdict == SCOPE_SAME ||
+                        other->at[k].verdict == SCOPE_UNPROVEN);
+        assert_true(decode->before.calls == 4000 && decode->after.calls == 4000);
+        assert_int_equal(c.diff.n_tested, 6);
+        compared_done(&c);
+    }
+}
+
+static void a_run_per_side_proves_nothing_within_a_fifth(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    struct compared c;
+    compare(&c, &seed, 1, 20000, 1.1);
+    assert_int_equal(row_of(&c, "decode")->at[0].verdict, SCOPE_SAME);
+    compared_done(&c);
+}
+
+static void equal_programs_are_not_told_apart(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    size_t wrong = 0, covered = 0, all = 0;
+    for (int round = 0; round < 60; round++) {
+        struct compared c;
+        compare(&c, &seed, round % 2 ? 1 : 4, 500, 1);
+        for (size_t i = 0; i < c.diff.rows.n; i++)
+            for (int k = 0; k < SCOPEDIFF_QUANTILES; k++) {
+                const struct scope_change *is = &c.diff.rows.at[i].at[k];
+                wrong += is->verdict == SCOPE_SLOWER || is->verdict == SCOPE_FASTER;
+                covered += is->interval.low <= 0 && is->interval.high >= 0;
+                all++;
+            }
+        compared_done(&c);
+    }
+    assert_int_equal(wrong, 0);
+    if ((double)covered < 0.93 * (double)all)
+        fail_msg("%zu of %zu intervals cover", covered, all);
+}
+
+static void two_or_three_runs_are_too_few_and_new_scopes_have_no_change(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    struct compared c;
+    compare(&c, &seed, 3, 100, 10);
+    assert_int_equal(c.diff.n_tested, 0);
+    assert_false(scopediff_has_runs(&c.diff));
+    assert_int_equal(row_of(&c, "decode")->at[0].verdict, SCOPE_UNPROVEN);
+    compared_done(&c);
+    compare(&c, &seed, 1, 50, 10);
+    assert_true(isnan(row_of(&c, "decode")->at[2].before_ns)); /* p99 of 50 spans */
+    add_span(c.p[1], "new", 5);
+    scopediff_done(&c.diff);
+    struct err err;
+    c.all[1] = selection_all(c.p[1], (struct value_ref){SCOPES, 1});
+    struct scopediff_opts o = {.runs = c.runs, .n_before = 1, .n_runs = 2, .top = 2};
+    assert_int_equal(scopediff_build(&c.diff, &o, &err), 0);
+    assert_int_equal(c.diff.n_left_out, 1);
+    scopediff_done(&c.diff);
+    o.top = 3;
+    assert_int_equal(scopediff_build(&c.diff, &o, &err), 0);
+    const struct scopediff_row *new = row_of(&c, "new");
+    assert_true(new->before.calls == 0 && new->after.calls == 1);
+    assert_true(isnan(new->at[0].change) && isnan(new->at[0].p));
+    compared_done(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +356,10 @@ int main(void)
         cmocka_unit_test(what_was_lost_may_have_been_of_any_kind),
         cmocka_unit_test(without_scopes_there_is_nothing_to_check),
         cmocka_unit_test(intervals_cover_also_where_spans_in_a_row_are_alike),
+        cmocka_unit_test(a_change_is_found_in_the_scope_that_has_it),
+        cmocka_unit_test(a_run_per_side_proves_nothing_within_a_fifth),
+        cmocka_unit_test(equal_programs_are_not_told_apart),
+        cmocka_unit_test(two_or_three_runs_are_too_few_and_new_scopes_have_no_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
