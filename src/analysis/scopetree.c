@@ -186,7 +186,7 @@ static int compare_texts(struct text a, struct text b)
     return by ? by : a.n < b.n ? -1 : a.n > b.n;
 }
 
-static int by_total(const struct scope_node *a, const struct scope_node *b)
+static int scopetree_by_total(const struct scope_node *a, const struct scope_node *b)
 {
     if (a->sum.total_ns != b->sum.total_ns)
         return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
@@ -197,7 +197,7 @@ static int compare_nodes(const void *a, const void *b, void *profile)
 {
     const struct scope_node *x = a, *y = b;
     const struct profile *p = profile;
-    int by = by_total(x, y);
+    int by = scopetree_by_total(x, y);
     return by ? by : compare_texts(profile_str(p, x->name), profile_str(p, y->name));
 }
 
@@ -221,7 +221,7 @@ static int compare_siblings(const void *a, const void *b, void *tree)
     const scope_nodes *nodes = tree;
     const struct scope_node *x = &nodes->at[*(const uint32_t *)a],
                             *y = &nodes->at[*(const uint32_t *)b];
-    int by = by_total(x, y);
+    int by = scopetree_by_total(x, y);
     return by ? by : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
