@@ -19,7 +19,7 @@ static size_t count_verdicts(const struct scopediff *d, enum scope_verdict verdi
     return n;
 }
 
-static void add_verdict(struct document *d, const struct scopediff *s)
+static void scopediff_add_verdict(struct document *d, const struct scopediff *s)
 {
     size_t slower = count_verdicts(s, SCOPE_SLOWER), faster = count_verdicts(s, SCOPE_FASTER);
     size_t same = count_verdicts(s, SCOPE_SAME);
@@ -104,7 +104,7 @@ static void add_quantiles(struct document *d, const struct scopediff *s)
         }
 }
 
-static void add_calls(struct document *d, const struct scopediff *s)
+static void scopediff_add_calls(struct document *d, const struct scopediff *s)
 {
     static const struct document_column columns[] = {
         {"calls before", .right = true}, {"after", .right = true}, {"total before", .right = true},
@@ -156,14 +156,14 @@ static void add_method(struct document *d, const struct scopediff *s)
 static void scopediff_fill(struct document *d, const struct scopediff_view *v)
 {
     char n[UNITS_MAX];
-    add_verdict(d, v->diff);
+    scopediff_add_verdict(d, v->diff);
     if (*v->unlike)
         document_text(d, "Profiles differ; compared anyway (--force): %s", v->unlike);
     if (v->diff->lost)
         document_text(d, "%s records were lost: percentiles describe the spans that were kept.",
                       units_count(n, v->diff->lost));
     add_quantiles(d, v->diff);
-    add_calls(d, v->diff);
+    scopediff_add_calls(d, v->diff);
     add_method(d, v->diff);
 }
 
