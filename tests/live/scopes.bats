@@ -63,6 +63,9 @@ END
     kelvin scopes r.kelvin --by nosuch
     exits 1
     [[ $stderr == *"no scope has an attribute 'nosuch'"* ]]
+    kelvin report r.kelvin --where index=2
+    exits 1
+    [[ $stderr == *"nothing of event 'cpu-clock' has index '2', but other events of the profile do"* ]]
 }
 
 @test "counters, gauges and events" {
