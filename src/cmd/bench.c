@@ -118,14 +118,16 @@ static int report(struct outcome *outcome, struct bench_store *store,
     return bench_store_keep(store, &outcome->session.set, code, err) == 0 ? code : -1;
 }
 
-/* False when the program of the baseline does not run any more. */
+/*
+ * The baseline's program and that of today, LINES, which PLAN refers to from then on. False when
+ * the first does not run any more.
+ */
 static bool run_beside(struct outcome *outcome, struct plan *plan, const struct cmd_bench_opts *o,
-                       char *line, const struct bench_store *store)
+                       char **lines)
 {
     struct cmd_bench_opts both = *o;
     struct err err;
-    char *lines[] = {store->line_before, line};
-    const char *name = o->names.n ? o->names.at[0] : line;
+    const char *name = o->names.n ? o->names.at[0] : lines[1];
     autofree char *then = mem_printf("%s, as in '%s'", name, o->store.against);
     both.names = (struct opt_list){.at = {then, name}, .n = 2};
     if (bench_run(&outcome->session, plan, &both, lines, 2, &err) == 0)
@@ -145,8 +147,9 @@ static int measure(const struct cmd_bench_opts *o, const struct opt_result *oper
     struct plan plan = {0};
     struct err err;
     int rc = bench_store_begin(&store, o, operands, &err);
+    char *lines[] = {store.line_before, operands->operands[0]};
     if (rc == 0 && store.line_before)
-        outcome.is_beside = run_beside(&outcome, &plan, o, operands->operands[0], &store);
+        outcome.is_beside = run_beside(&outcome, &plan, o, lines);
     if (store.line_before && !outcome.is_beside)
         store.why_apart = "the kept program does not run any more";
     if (rc == 0 && !outcome.is_beside)
