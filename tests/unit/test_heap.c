@@ -1,7 +1,7 @@
 /* The recorder's side of the heap: live blocks, sums and the peak, against slow and simple ones. */
-#include "record/heap_images.h"
 #include "model/heap_live.h"
 #include "model/heap_tally.h"
+#include "record/heap_images.h"
 
 #include <math.h>
 #include <string.h>
