@@ -421,13 +421,17 @@ ALWAYS_EQUIVALENT = [
 ]
 
 
+def marked_line(m):
+    """The mutated line, with the mutated part between « and »."""
+    text = pathlib.Path(m.file).read_text()
+    return (text[text.rfind("\n", 0, m.start) + 1: m.start] + "«" + text[m.start: m.end] + "»"
+            + text[m.end: text.find("\n", m.end)])
+
+
 def reason_of(m, listed):
     """Why nobody could see the difference, or None."""
-    text = pathlib.Path(m.file).read_text()
-    marked = text[text.rfind("\n", 0, m.start) + 1: m.start] + "«" + text[m.start: m.end] + "»" + text[
-        m.end: text.find("\n", m.end)]
     for pattern, reason in ALWAYS_EQUIVALENT:
-        if re.search(pattern, marked):
+        if re.search(pattern, marked_line(m)):
             return reason
     for place in places_of(m):
         if (place, change_of(m)) in listed:
@@ -451,12 +455,13 @@ def change_of(m):
 
 
 def places_of(m):
-    """The mutated line, and with the one before it, where that text is there once in its file."""
+    """The mutated line, and with the one before it, where that text is there once in its file; and with a mark."""
     text = pathlib.Path(m.file).read_text()
     lines = [" ".join(line.split()) for line in text.splitlines()]
     two = " ".join(lines[m.line - 2: m.line])
     if lines.count(lines[m.line - 1]) == 1:
         yield f"{m.file}: {lines[m.line - 1]}"
+        yield f"{m.file}: {' '.join(marked_line(m).split())}"
     if sum(" ".join(pair) == two for pair in zip(lines, lines[1:])) == 1:
         yield f"{m.file}: {two}"
 
