@@ -195,6 +195,24 @@ static void an_instruction_counts_once_per_stack(void **state)
     profile_free(p);
 }
 
+static void a_function_that_calls_nothing_has_hits(void **state)
+{
+    struct hits h;
+    struct listing l;
+    struct profile *p = new_profile();
+    (void)state;
+    three_instructions(&l);
+    struct mapping_id m = map_file(p, "/bin/one", "aa", 0);
+    add_leaf(p, frame_at(p, m, 0x13, FRAME_USER), 5); /* the first stack there is */
+    hits_build(&h, SUPPORT_ALL(p, 0), &l, is_the_mapping, &m.i);
+    assert_int_equal(h.total, 5);
+    assert_int_equal(h.stacks.n, 1);
+    assert_int_equal(h.insns.at[0], 2);
+    hits_done(&h);
+    listing_done(&l);
+    profile_free(p);
+}
+
 static void a_listing_that_never_ran_has_no_hits(void **state)
 {
     struct hits h;
@@ -225,6 +243,7 @@ int main(void)
         cmocka_unit_test(only_the_innermost_frame_is_hot),
         cmocka_unit_test(without_an_address_in_a_file_it_is_counted_apart),
         cmocka_unit_test(an_instruction_counts_once_per_stack),
+        cmocka_unit_test(a_function_that_calls_nothing_has_hits),
         cmocka_unit_test(a_listing_that_never_ran_has_no_hits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
