@@ -189,6 +189,7 @@ class Bench:
         self.front = sorted(map(str, [*(self.build / "src/cmd").glob("*.o"), self.build / "src/main.o"]))
         self.tests = {}  # name: (object, names of archive members, seconds)
         self.whole = {}  # source: what it compiles to without a mutant
+        self.passing = {}  # name: whether a test passes without a mutant, where that was asked
         self.lock = threading.Lock()
 
     def compile(self, source, target):
@@ -214,6 +215,7 @@ class Bench:
         if notes.exists():
             members, took_s = json.loads(notes.read_text())
             self.tests[name] = target, set(members), took_s
+            self.passing[name] = True
             return
         program, linkmap = self.scratch / name, self.scratch / (name + ".map")
         if not self.compile(source, target):
@@ -227,7 +229,30 @@ class Bench:
         program.unlink()
         took_s = time.monotonic() - before_s
         self.tests[name] = target, members, took_s
+        self.passing[name] = True
         notes.write_text(json.dumps([sorted(members), took_s]))
+
+    def take_tests(self, other):
+        """The tests of another build of the same sources; each is compiled when it is first asked."""
+        for name, (target, members, took_s) in other.tests.items():
+            self.tests[name] = self.kept / target.name, members, 5 * took_s
+
+    def object_of(self, name):
+        target = self.tests[name][0]
+        with self.lock:
+            if not target.exists():
+                half = self.scratch / target.name
+                if not self.compile(f"tests/unit/{name}.c", half):
+                    sys.exit(f"mutate: {name} does not compile in {self.build}")
+                shutil.move(half, target)
+        return target
+
+    def passes(self, name):
+        """Whether a test passes without a mutant: one that was not prepared is asked once."""
+        with self.lock:
+            if name not in self.passing:
+                self.passing[name] = self.run([str(self.build / "tests/unit" / name)], 600) == 0
+            return self.passing[name]
 
     def link(self, program, objects, libs, more=()):
         subprocess.run([*self.cc, *self.linker, *more, "-o", str(program), *map(str, objects), str(self.lib), *libs,
@@ -258,12 +283,12 @@ def code_of(path):
 
 def judge_unit(bench, folder, mutated, names):
     for name in names:
-        test, _, took_s = bench.tests[name]
+        took_s = bench.tests[name][2]
         program = folder / name
-        bench.link(program, [test, mutated], bench.test_libs)
+        bench.link(program, [bench.object_of(name), mutated], bench.test_libs)
         code = bench.run([str(program)], 60 + 10 * took_s)
         program.unlink()
-        if code != 0:
+        if code != 0 and bench.passes(name):
             return name + (" (time)" if code == "time" else "")
     return None
 
@@ -340,8 +365,9 @@ class Judge:
         self.stages = [s for s in STAGES if not skipped.get(s)]
 
     def prepare(self, pool):
-        for bench in filter(None, (self.plain, self.sanitized)):
-            list(pool.map(bench.prepare_test, sorted(glob.glob("tests/unit/test_*.c"))))
+        list(pool.map(self.plain.prepare_test, sorted(glob.glob("tests/unit/test_*.c"))))
+        if self.sanitized:
+            self.sanitized.take_tests(self.plain)
 
     def ask(self, stage, folder, broken, mutated, source):
         """By whom a mutant is noticed in a stage, or None."""
