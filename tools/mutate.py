@@ -191,6 +191,7 @@ class Bench:
         self.whole = {}  # source: what it compiles to without a mutant
         self.passing = {}  # name: whether a test passes without a mutant, where that was asked
         self.lock = threading.Lock()
+        self.locks = {}  # name: held while a test is compiled
 
     def compile(self, source, target):
         done = subprocess.run([*self.cc, "-c", "-o", str(target), str(source)],
@@ -240,10 +241,12 @@ class Bench:
     def object_of(self, name):
         target = self.tests[name][0]
         with self.lock:
+            lock = self.locks.setdefault(name, threading.Lock())
+        with lock:
             if not target.exists():
                 half = self.scratch / target.name
                 if not self.compile(f"tests/unit/{name}.c", half):
-                    sys.exit(f"mutate: {name} does not compile in {self.build}")
+                    raise RuntimeError(f"{name} does not compile in {self.build}")
                 shutil.move(half, target)
         return target
 

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -173,6 +174,75 @@ static void a_gate_that_decides_ends_it_whatever_the_verdict(void **state)
     both_done(&s, &plan);
 }
 
+/* --- notes --- */
+
+#define TAKES(ns, cpu_ns) ANSWERS(ns ",\\\"cpu_ns\\\":" cpu_ns)
+#define ANY "$((500 + $$ * 7919 % 512))"
+
+static bool has_note(const struct session *s, const char *words)
+{
+    bool found = false;
+    for (size_t i = 0; i < s->notes.n; i++)
+        found |= strstr(s->notes.at[i], words) != NULL;
+    return found;
+}
+
+static void where_wall_time_cannot_tell_a_note_has_what_cpu_time_says(void **state)
+{
+    static const struct {
+        const char *before, *after, *words; /* NULL = no note */
+    } cases[] = {{TAKES("700", "500"), TAKES(ANY, "900"), "is slower: +80.0%"},
+                 {TAKES("700", "700"), TAKES(ANY, ANY), NULL},
+                 {TAKES("500", "500"), TAKES("900", "900"), NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct session s;
+        struct plan plan;
+        struct session_opts with = until_decided();
+        const char *lines[] = {cases[i].before, cases[i].after};
+        with.runs = 14;
+        run_lines(&s, &plan, lines, 2, &with);
+        assert_int_equal(has_note(&s, "by CPU time"), cases[i].words != NULL);
+        if (cases[i].words)
+            assert_true(has_note(&s, cases[i].words));
+        both_done(&s, &plan);
+    }
+}
+
+/* --- what goes before and after --- */
+
+static void a_setup_that_fails_ends_it_and_cleanup_takes_place(void **state)
+{
+    static const char *const setups[] = {"sh -c 'exit 3'", "sh -c 'kill -9 $$'", "true"};
+    const char *lines[] = {ANSWERS("500")};
+    (void)state;
+    for (size_t i = 0; i < sizeof setups / sizeof *setups; i++) {
+        char path[] = "/tmp/kelvin-session-XXXXXX";
+        close(mkstemp(path));
+        autofree char *cleanup = mem_printf("rm %s", path);
+        struct plan_opts wanted = {.lines = (char *const *)lines,
+                                   .n_lines = 1,
+                                   .names = &none,
+                                   .list = &none,
+                                   .range = &none,
+                                   .setup = setups[i],
+                                   .cleanup = cleanup};
+        struct session_opts with = until_decided();
+        struct starter_opts starter = {.stop_fd = -1, .ask = "measure_ms=1"};
+        struct session s = {0};
+        struct plan plan = {0};
+        struct err err = {0};
+        bool good = i == 2;
+        with.runs = 2;
+        assert_int_equal(plan_build(&plan, &wanted, &err), 0);
+        assert_int_equal(session_run(&s, &plan, &with, &starter, &err), good ? 0 : -1);
+        assert_int_equal(s.blocks, good ? 2 : 0);
+        assert_int_equal(strstr(err.text, "setup") != NULL, !good);
+        assert_int_equal(access(path, F_OK), -1);
+        both_done(&s, &plan);
+    }
+}
+
 /* --- equal things --- */
 
 static void equal_things_are_tried_by_twelves_and_cause_no_alarm(void **state)
@@ -247,6 +317,8 @@ int main(void)
         cmocka_unit_test(exact_measures_need_three_blocks),
         cmocka_unit_test(alone_it_ends_when_the_median_is_known),
         cmocka_unit_test(a_gate_that_decides_ends_it_whatever_the_verdict),
+        cmocka_unit_test(where_wall_time_cannot_tell_a_note_has_what_cpu_time_says),
+        cmocka_unit_test(a_setup_that_fails_ends_it_and_cleanup_takes_place),
         cmocka_unit_test(equal_things_are_tried_by_twelves_and_cause_no_alarm),
         cmocka_unit_test(progress_is_the_share_of_all_groups),
     };
