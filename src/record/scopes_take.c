@@ -40,8 +40,8 @@ static void take_path(struct scopes *s, struct scopes_ring *ring, const struct r
 
 /* --- attributes --- */
 
-static void add_attr(struct scopes *s, struct attrs_id *set, struct str_id key, const uint64_t *at,
-                     size_t bytes)
+static void scopes_add_attr(struct scopes *s, struct attrs_id *set, struct str_id key,
+                            const uint64_t *at, size_t bytes)
 {
     struct profile *p = s->opts.profile;
     struct attr a = {.key = key};
@@ -75,7 +75,7 @@ static void take_attrs(struct scopes *s, struct scopes_ring *ring, const struct 
             s->facts.bad++;
             break;
         }
-        add_attr(s, &set, key->name, at, bytes);
+        scopes_add_attr(s, &set, key->name, at, bytes);
         at += words;
     }
     if (!path) {
@@ -99,7 +99,7 @@ static int scopes_stream(struct scopes *s)
     return s->stream;
 }
 
-static void add_span(struct scopes *s, const struct row *row)
+static void scopes_add_span(struct scopes *s, const struct row *row)
 {
     struct err ignored;
     if (scopes_stream(s) < 0 || profile_add_row(s->opts.profile, s->stream, row, &ignored) != 0)
@@ -138,7 +138,7 @@ static void take_span(struct scopes *s, struct scopes_ring *ring, const struct r
                       .time_ns = ticks_ns(&s->ticks, start),
                       .duration_ns = length_ns,
                       .values = values};
-    add_span(s, &row);
+    scopes_add_span(s, &row);
 }
 
 /* --- events --- */
@@ -208,7 +208,7 @@ static void join_halves(struct scopes *s, struct scopes_half *h, uint64_t start,
                       .time_ns = ticks_ns(&s->ticks, start),
                       .duration_ns = ticks_length_ns(&s->ticks, length),
                       .values = values};
-    add_span(s, &row);
+    scopes_add_span(s, &row);
     h->state = 0;
 }
 
@@ -259,7 +259,7 @@ static struct scopes_counter *counter_get(struct scopes *s, struct scopes_ring *
     return &s->counters.at[i];
 }
 
-static void take_number(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+static void scopes_take_number(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
     bool is_gauge = rec->kind == SCOPES_GAUGE;
     struct scopes_path *path = path_find(ring, rec->own);
@@ -297,10 +297,14 @@ static const struct {
     uint16_t words; /* at least */
     void (*take)(struct scopes *s, struct scopes_ring *ring, const struct record *rec);
 } takers[] = {
-    [SCOPES_PATH] = {2, take_path},      [SCOPES_SPAN] = {3, take_span},
-    [SCOPES_SPAN_WITH] = {3, take_span}, [SCOPES_ATTRS] = {2, take_attrs},
-    [SCOPES_COUNT] = {3, take_number},   [SCOPES_GAUGE] = {3, take_number},
-    [SCOPES_EVENT] = {3, take_event},    [SCOPES_BEGIN] = {3, take_half},
+    [SCOPES_PATH] = {2, take_path},
+    [SCOPES_SPAN] = {3, take_span},
+    [SCOPES_SPAN_WITH] = {3, take_span},
+    [SCOPES_ATTRS] = {2, take_attrs},
+    [SCOPES_COUNT] = {3, scopes_take_number},
+    [SCOPES_GAUGE] = {3, scopes_take_number},
+    [SCOPES_EVENT] = {3, take_event},
+    [SCOPES_BEGIN] = {3, take_half},
     [SCOPES_END] = {3, take_half},
 };
 

@@ -132,7 +132,7 @@ void scopetree_print_json(FILE *out, const struct scopetree_view *v)
 /* --- CSV --- */
 
 /* In quotes, with quotes doubled; a formula of a spreadsheet stays a text. */
-static void csv_text(FILE *out, struct text t)
+static void scopes_csv_text(FILE *out, struct text t)
 {
     putc('"', out);
     if (t.n && strchr("=+-@", t.at[0]))
@@ -151,9 +151,9 @@ static void csv_row(FILE *out, const char *table, const struct profile *p,
     const struct scope_sum *s = &n->sum;
     autofree char *attr = n->attr.key.i ? scopetree_attr(p, &n->attr) : mem_strdup("");
     fprintf(out, "%s,%u,", table, n->depth);
-    csv_text(out, profile_str(p, n->name));
+    scopes_csv_text(out, profile_str(p, n->name));
     putc(',', out);
-    csv_text(out, text_of(attr));
+    scopes_csv_text(out, text_of(attr));
     fprintf(out, ",%llu,%llu,%llu,%llu,%.1f,%.1f", (unsigned long long)s->calls,
             (unsigned long long)s->total_ns, (unsigned long long)s->self_ns,
             (unsigned long long)s->min_ns, s->mean_ns, scope_sum_sd_ns(s));

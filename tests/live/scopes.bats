@@ -227,6 +227,54 @@ END
     [ "$status" = 3 ]
 }
 
+@test "rules about scopes: a percentile, calls by a counter, a rate; each as kelvin scopes has it" {
+    record "$TARGET/scopes" 1000 4
+    cat >r.rules <<'END'
+p90 layer 1..100000000000 ns
+calls layer == 4 * tokens
+calls layer == 24
+rate tokens >= 0.001
+END
+    kelvin check r.kelvin r.rules --format json
+    exits 3
+    [ "$(jq -r '[.results[].verdict] | join(" ")' <<<"$output")" = "passed passed failed passed" ]
+    [ "$(jq '.results[0].value' <<<"$output")" = "$(scopes '.flat[] | select(.scope == "layer") | .p90.ns')" ]
+    [ "$(jq -r '.results[1].expected' <<<"$output")" = "exactly 4,000 calls (tokens: 1000)" ]
+    # A thousand tokens take less than a thousand seconds.
+    [ "$(jq '.results[3].value > 1' <<<"$output")" = true ]
+    echo 'p99 lair <= 5 ms' >r.rules
+    kelvin check r.kelvin r.rules
+    exits 1
+    [[ $stderr == *"r.rules:1:5: there is no scope 'lair'; there are: token, layer, matmul"* ]]
+}
+
+@test "diff --scopes: more layers make tokens slower, and both sides' figures are those of kelvin scopes" {
+    record "$TARGET/scopes" 1000 8
+    mv r.kelvin after.kelvin
+    record "$TARGET/scopes" 1000 2
+    kelvin diff --scopes r.kelvin after.kelvin --format json
+    exits 0
+    # 12 times the work.
+    [ "$(jq -r '.scopes[] | select(.scope == "token") | .p50.verdict' <<<"$output")" = slower ]
+    [ "$(jq '.scopes[] | select(.scope == "token") | .p50 | .low > 1 and .low < .change and .change < .high' <<<"$output")" = true ]
+    [ "$(jq -r '.scopes[] | select(.scope == "layer") | "\(.before.calls) \(.after.calls)"' <<<"$output")" = "2000 8000" ]
+    [ "$(jq '.scopes[] | select(.scope == "token") | .p90.before_ns | round' <<<"$output")" = \
+        "$(scopes '.flat[] | select(.scope == "token") | .p90.ns')" ]
+    local format
+    for format in text md html; do
+        kelvin diff --scopes r.kelvin after.kelvin --format $format
+        exits 0
+        [[ $output == *"One run per side"* && $output == *token* ]]
+    done
+    kelvin diff --scopes r.kelvin after.kelvin -o x.svg
+    exits 1
+    [ ! -e x.svg ]
+    kelvin record -q -o none.kelvin -- bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
+    kelvin diff --scopes r.kelvin none.kelvin
+    exits 1
+    [[ $stderr == *"there are no scopes in it"* ]]
+}
+
 @test "a program without scopes: said, and what to do" {
     record bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
     kelvin scopes r.kelvin
