@@ -3,6 +3,7 @@
 
 #include "analysis/canon.h"
 #include "analysis/check_inner.h"
+#include "base/shortname.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -248,7 +249,7 @@ static bool is_never_sampled(const struct check_job *job, const char *function)
     autofree bool *in_set = mem_calloc(list->rows.n + 1, sizeof *in_set);
     bool seen = flat_find_canonical(list, text_of(function), in_set) > 0;
     for (uint32_t i = 0; !seen && i < list->rows.n; i++)
-        seen = list->rows.at[i].total > 0 && text_is(flat_name(list, i), function);
+        seen = list->rows.at[i].total > 0 && shortname_is(flat_name(list, i), text_of(function));
     return !seen && job->in->has_function &&
            job->in->has_function(job->in->selection->profile, function);
 }

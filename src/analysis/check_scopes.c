@@ -2,6 +2,7 @@
 #include "analysis/check_inner.h"
 #include "analysis/scopequantile.h"
 #include "base/units.h"
+#include "model/meta.h"
 
 #include <math.h>
 
@@ -143,6 +144,18 @@ static struct check_value value_of_rate(const struct check_job *job, double coun
     return v;
 }
 
+/* A short program was run again and again into one recording: counts are of all these runs. */
+static const char *doubt_of_pool(struct check_job *job)
+{
+    uint64_t runs = 0;
+    if (!meta_find_u64(&job->in->selection->profile->meta, META_POOLED_RUNS, &runs) || runs < 2)
+        return NULL;
+    return check_text(job,
+                      "the recording holds %llu runs of a short program, and how often "
+                      "something happened in each is not known",
+                      (unsigned long long)runs);
+}
+
 /* --- verdicts --- */
 
 static int check_rate(struct check_job *job, const struct rule *rule, struct check_result *ret)
@@ -151,6 +164,7 @@ static int check_rate(struct check_job *job, const struct rule *rule, struct che
     if (!count_of(job, rule->function, &count))
         return no_such_scope(job, rule, rule->function);
     struct check_value v = value_of_rate(job, count, job->scopes.selection->stream->lost > 0);
+    v.doubt = v.doubt ? v.doubt : doubt_of_pool(job);
     check_decide(job, &v, rule_bounds(rule), ret);
     return 0;
 }
@@ -190,8 +204,8 @@ int check_scopes(struct check_job *job, const struct rule *rule, struct check_re
                                : value_of_count(sum, rule->kind == RULE_MAX, lost);
     if (multiply_bounds(job, rule, &bounds, ret) != 0)
         return -1;
-    if (rule->times && lost)
-        v.doubt = LOST_COUNTS;
+    if (rule->kind == RULE_CALLS)
+        v.doubt = rule->times && lost ? LOST_COUNTS : doubt_of_pool(job);
     check_decide(job, &v, bounds, ret);
     return 0;
 }

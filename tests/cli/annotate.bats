@@ -230,3 +230,25 @@ SOURCE
     exits 0
     [[ $output == "work<std::map<"* ]]
 }
+
+@test "a rule for the short name of a function is about that one, not about a symbol that was never sampled" {
+    # libstdc++ has a std::string::compare of its own: that of its old strings.
+    cat >strings.cpp <<'SOURCE'
+#include <string>
+#include <thread>
+static void work()
+{
+    std::string a(200000, 'x'), b = a;
+    volatile long n = 0;
+    for (int i = 0; i < 40000; i++)
+        n = n + (a.compare(b) == 0);
+}
+int main() { std::thread(work).join(); }
+SOURCE
+    g++ -O2 -g -pthread strings.cpp -o strings
+    "$KELVIN" record -q --min-samples 0 --allow-partial -o strings.kelvin -- ./strings >/dev/null
+    echo 'total std::string::compare <= 50%' >short.rules
+    kelvin check strings.kelvin short.rules
+    exits 3
+    [[ $output == *"FAILED"* ]]
+}

@@ -63,6 +63,9 @@ END
     kelvin scopes r.kelvin --by nosuch
     exits 1
     [[ $stderr == *"no scope has an attribute 'nosuch'"* ]]
+    kelvin report r.kelvin --where index=2
+    exits 1
+    [[ $stderr == *"nothing of event 'cpu-clock' has index '2', but other events of the profile do"* ]]
 }
 
 @test "counters, gauges and events" {
@@ -273,6 +276,88 @@ END
     kelvin diff --scopes r.kelvin none.kelvin
     exits 1
     [[ $stderr == *"there are no scopes in it"* ]]
+}
+
+@test "Python: scopes nest, an exception ends them, and without a recorder nothing happens" {
+    cp "$BATS_TEST_DIRNAME/../../examples/kelvin_scopes.py" .
+    python3 kelvin_scopes.py
+    KELVIN_SCOPES="1 2 3 /nonexistent.so" python3 kelvin_scopes.py
+    record python3 kelvin_scopes.py
+    [ "$(scopes '[.tree[] | "\(.parent) \(.scope) \(.calls)"] | sort | join(",")')" = \
+        "0 answer 200,0 parse 200,null request 200" ]
+    # 0 to 499 have 1,390 digits and 499 blanks between them.
+    [ "$(scopes '.counters[] | select(.name == "bytes") | .last')" = $((200 * 1889)) ]
+    [ "$(scopes .note)" = null ]
+    cat >raises.py <<'END'
+from kelvin_scopes import scope
+def fails():
+    with scope("fails"):
+        raise ValueError
+for i in range(10):
+    with scope("outer"):
+        try:
+            fails()
+        except ValueError:
+            with scope("caught"):
+                pass
+END
+    record python3 raises.py
+    [ "$(scopes '[.tree[] | "\(.parent) \(.scope) \(.calls)"] | sort | join(",")')" = \
+        "0 caught 10,0 fails 10,null outer 10" ]
+}
+
+@test "Rust: scopes nest, and CPU samples are inside them" {
+    command -v rustc >/dev/null || skip "no rustc"
+    echo 'fn main() { let _ = c"x"; }' >old.rs
+    rustc --edition 2021 old.rs 2>/dev/null || skip "rustc is older than 1.77"
+    rustc --edition 2021 -O -g -D warnings "$BATS_TEST_DIRNAME/../../examples/kelvin_scopes.rs" -o app
+    ./app >/dev/null
+    record ./app
+    [ "$(scopes '[.tree[] | "\(.parent) \(.scope) \(.calls)"] | sort | join(",")')" = \
+        "0 answer 200,0 parse 200,null request 200" ]
+    [ "$(scopes '.counters[] | select(.name == "numbers") | .last')" = 1000000 ]
+    [ "$(scopes .note)" = null ]
+    kelvin fold --scope '^request$' r.kelvin
+    exits 0
+    [ -n "$output" ]
+}
+
+@test "pushed scopes: too many pops are counted, C scopes nest inside of them" {
+    cat >push.c <<'END'
+#include <kelvin.h>
+#include <dlfcn.h>
+#include <string.h>
+static int (*push)(const char *);
+static void (*pop)(void);
+int main(void)
+{
+    const char *at = getenv("KELVIN_SCOPES");
+    for (int i = 0; at && i < 3; i++)
+        at = strchr(at, ' ') + 1;
+    void *library = at ? dlopen(at, RTLD_NOW) : 0;
+    if (!library)
+        return 0;
+    push = (int (*)(const char *))dlsym(library, "kelvin_push");
+    pop = (void (*)(void))dlsym(library, "kelvin_pop");
+    pop();
+    push("outer");
+    {
+        KELVIN_SCOPE("c");
+        push("inner");
+        pop();
+    }
+    for (int i = 0; i < 3; i++) {
+        push("left open");
+    }
+    pop();
+    return 0;
+}
+END
+    cc -I"$INCLUDE" push.c -o push
+    ./push
+    record ./push
+    [ "$(scopes '[.tree[] | "\(.scope) \(.calls)"] | sort | join(",")')" = "c 1,inner 1,left open 0,left open 0,left open 1,outer 0" ]
+    [[ $(scopes .note) == "3 scopes never ended, 1 end without a beginning" ]]
 }
 
 @test "a program without scopes: said, and what to do" {

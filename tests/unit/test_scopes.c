@@ -2,6 +2,7 @@
 #include "analysis/check.h"
 #include "analysis/scopediff.h"
 #include "analysis/scopequantile.h"
+#include "model/meta.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -151,6 +152,17 @@ static void what_was_lost_may_have_been_of_any_kind(void **state)
     comes_out(p, "p90 decode <= 960 us", CHECK_HOLDS, "");
     comes_out(p, "mean decode <= 1 s", CHECK_INCONCLUSIVE, "not known");
     comes_out(p, "rate decode <= 100", CHECK_INCONCLUSIVE, "were lost");
+    profile_free(p);
+}
+
+static void counts_of_several_runs_in_one_recording_are_not_those_of_a_run(void **state)
+{
+    (void)state;
+    struct profile *p = spread(1009);
+    meta_set_u64(&p->meta, META_POOLED_RUNS, 3);
+    comes_out(p, "calls decode == 1009", CHECK_INCONCLUSIVE, "holds 3 runs");
+    comes_out(p, "rate decode >= 0.001", CHECK_INCONCLUSIVE, "holds 3 runs");
+    comes_out(p, "p90 decode <= 940 us", CHECK_HOLDS, "");
     profile_free(p);
 }
 
@@ -354,6 +366,7 @@ int main(void)
         cmocka_unit_test(too_few_spans_do_not_bound_a_high_quantile),
         cmocka_unit_test(calls_and_rates_are_counted),
         cmocka_unit_test(what_was_lost_may_have_been_of_any_kind),
+        cmocka_unit_test(counts_of_several_runs_in_one_recording_are_not_those_of_a_run),
         cmocka_unit_test(without_scopes_there_is_nothing_to_check),
         cmocka_unit_test(intervals_cover_also_where_spans_in_a_row_are_alike),
         cmocka_unit_test(a_change_is_found_in_the_scope_that_has_it),

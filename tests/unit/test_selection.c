@@ -218,6 +218,7 @@ static void labels_of_rows_and_of_their_process(void **state)
     refuses(&(struct selection_opts){.where = ONE("tenant=bleu")}, "did you mean 'blue'");
     refuses(&(struct selection_opts){.where = ONE("tenent=blue")}, "did you mean 'tenant'");
     refuses(&(struct selection_opts){.where = ONE("tenant")}, "KEY=VALUE");
+    refuses(&(struct selection_opts){.where = ONE("bytes=513")}, "no number under 'bytes'");
 }
 
 static void stacks_with_and_without_a_function(void **state)
