@@ -81,6 +81,33 @@ static void quality_has_counts_and_shares(void **state)
     }
 }
 
+static void heap_rules_are_of_blocks_or_bytes(void **state)
+{
+    static const struct {
+        const char *text;
+        enum rule_kind kind;
+        enum rule_unit unit;
+        double low, high;
+        const char *function;
+    } cases[] = {
+        {"allocations render == 0", RULE_ALLOCATIONS, RULE_BLOCKS, 0, 0, "render"},
+        {"allocations <= 1000", RULE_ALLOCATIONS, RULE_BLOCKS, -INFINITY, 1000, NULL},
+        {"temporary render <= 5", RULE_TEMPORARY, RULE_BLOCKS, -INFINITY, 5, "render"},
+        {"peak <= 200 MiB", RULE_PEAK, RULE_BYTES, -INFINITY, 200 << 20, NULL},
+        {"leaked render == 0", RULE_LEAKED, RULE_BYTES, 0, 0, "render"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rules r;
+        struct rule rule = one(&r, cases[i].text);
+        assert_int_equal(rule.kind, cases[i].kind);
+        assert_string_equal(rule.function ? rule.function : "",
+                            cases[i].function ? cases[i].function : "");
+        is_range(rule.range, cases[i].unit, cases[i].low, cases[i].high);
+        rules_done(&r);
+    }
+}
+
 static void names_with_blanks_are_quoted(void **state)
 {
     (void)state;
@@ -302,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_have_ranges_and_tolerance),
         cmocka_unit_test(quality_has_counts_and_shares),
+        cmocka_unit_test(heap_rules_are_of_blocks_or_bytes),
         cmocka_unit_test(names_with_blanks_are_quoted),
         cmocka_unit_test(changes_are_relative_or_in_points),
         cmocka_unit_test(contracts_on_code_and_growth),
