@@ -12,7 +12,9 @@ struct interval stats_wilson(double share, double n_effective, double z)
     double zz = z * z / n_effective;
     double middle = (share + zz / 2) / (1 + zz);
     double half = z / (1 + zz) * sqrt(share * (1 - share) / n_effective + zz / (4 * n_effective));
-    return (struct interval){fmax(0, middle - half), fmin(1, middle + half)};
+    /* At the ends the sums cancel, but for what rounding leaves. */
+    return (struct interval){share <= 0 ? 0 : fmax(0, middle - half),
+                             share >= 1 ? 1 : fmin(1, middle + half)};
 }
 
 /* lgamma() has a global sign, which two threads would share. */

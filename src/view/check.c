@@ -130,10 +130,17 @@ static void add_sizes(struct document *d, const struct scaling *s)
     }
 }
 
+/* What rounds to nothing has no sign. */
+static double two_decimals(double v)
+{
+    return fabs(v) < 0.005 ? 0 : v;
+}
+
 static void add_interval(struct buf *b, const struct scaling_cost *c)
 {
     if (c->fits && isfinite(c->growth.interval.low))
-        buf_printf(b, "%.2f to %.2f", c->growth.interval.low, c->growth.interval.high);
+        buf_printf(b, "%.2f to %.2f", two_decimals(c->growth.interval.low),
+                   two_decimals(c->growth.interval.high));
 }
 
 static void cell_growth(struct document *d, const struct scaling_cost *c)
@@ -141,7 +148,7 @@ static void cell_growth(struct document *d, const struct scaling_cost *c)
     autobuf struct buf b = {0};
     char s[UNITS_MAX] = "-";
     if (c->fits)
-        snprintf(s, sizeof s, "%.2f", c->growth.exponent);
+        snprintf(s, sizeof s, "%.2f", two_decimals(c->growth.exponent));
     add_interval(&b, c);
     check_cell(d, s);
     document_cell(d, b.n ? buf_text(&b) : text_of("-"), 0);
@@ -169,7 +176,8 @@ static void tell_whole(struct document *d, const struct scaling_cost *whole)
     if (!whole->fits)
         return;
     add_interval(&interval, whole);
-    document_text(d, "Total cost ~ size^%.2f (%s), closest to O(%s) (off by x%.2f).", g->exponent,
+    document_text(d, "Total cost ~ size^%.2f (%s), closest to O(%s) (off by x%.2f).",
+                  two_decimals(g->exponent),
                   interval.n ? buf_cstr(&interval) : "add a third size to get an interval",
                   g->shape == GROWTH_1 ? "1" : growth_shape_names[g->shape], g->shape_error);
 }

@@ -40,6 +40,9 @@ static void wilson_has_width_at_the_edges(void **state)
 {
     (void)state;
     struct interval none = stats_wilson(0, 20, STATS_Z95), all = stats_wilson(1, 20, STATS_Z95);
+    for (int n = 1; n < 1000; n++) /* whatever rounding leaves */
+        assert_true(stats_wilson(0, n, STATS_Z95).low == 0 &&
+                    stats_wilson(1, n, STATS_Z95).high == 1);
     assert_true(none.low == 0);
     near(none.high, 0.1611, 0.0001);
     near(all.low, 0.8389, 0.0001);
