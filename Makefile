@@ -208,6 +208,7 @@ N    ?= 200
 SEED ?= 1
 mutants:
 	@$(SUBMAKE) all unit targets
+	@$(SUBMAKE) SANITIZE=1 B=$(B)/sanitize all unit
 	@B=$(B) LIBS="$(LIBS)" TEST_LIBS="$(TEST_LIBS)" tools/mutate.py -n $(N) --seed $(SEED) $(MUTATE)
 
 lint:

@@ -240,6 +240,64 @@ static void scopes_thread_name(const char *name)
     prctl(PR_SET_NAME, name);
 }
 
+/* --- for languages whose scopes have no place on the stack --- */
+
+#define SCOPES_EXPORT __attribute__((visibility("default")))
+
+/* Begin a scope in this thread; 1 when it is recorded, and kelvin_pop() must follow. */
+int kelvin_push(const char *name);
+void kelvin_pop(void);
+void kelvin_count(const char *name, int64_t n);
+void kelvin_gauge(const char *name, int64_t value);
+
+SCOPES_EXPORT int kelvin_push(const char *name)
+{
+    struct scopes_thread *t = channel ? scopes_thread_get() : NULL;
+    struct kelvin_scope s;
+    if (!t || !scopes_push(t, &s, hash_of(name), name))
+        return 0;
+    t->open[s.depth].at = SCOPES_PUSHED;
+    t->pushed[s.depth] = scopes_ticks();
+    return 1;
+}
+
+/* The innermost that was pushed; what is inside of it and has not ended never will. */
+SCOPES_EXPORT void kelvin_pop(void)
+{
+    if (!channel)
+        return;
+    uint64_t now = scopes_ticks();
+    struct scopes_thread *t = scopes_mine;
+    uint32_t depth = t && t->ready ? t->depth : 0;
+    while (depth && t->open[depth].at != SCOPES_PUSHED)
+        depth--;
+    if (!depth) {
+        scopes_trouble(SCOPES_PARAM_UNBALANCED, 1);
+        return;
+    }
+    scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - depth);
+    t->depth = depth - 1;
+    scopes_tell(t, SCOPES_SPAN, t->open[depth].path, t->pushed[depth], now - t->pushed[depth]);
+}
+
+static void tell_named(enum scopes_kind kind, const char *name, int64_t value)
+{
+    struct scopes_thread *t = channel ? scopes_thread_get() : NULL;
+    uint32_t path = t ? scopes_path(t, 0, hash_of(name), name) : 0;
+    if (path)
+        scopes_tell(t, kind, path, scopes_ticks(), (uint64_t)value);
+}
+
+SCOPES_EXPORT void kelvin_count(const char *name, int64_t n)
+{
+    tell_named(SCOPES_COUNT, name, n);
+}
+
+SCOPES_EXPORT void kelvin_gauge(const char *name, int64_t value)
+{
+    tell_named(SCOPES_GAUGE, name, value);
+}
+
 /* --- what kelvin.h looks for --- */
 
 static const struct kelvin_hooks hooks = {
@@ -258,7 +316,7 @@ static const struct kelvin_hooks hooks = {
 
 const struct kelvin_hooks *kelvin_get_hooks(void);
 
-__attribute__((visibility("default"))) const struct kelvin_hooks *kelvin_get_hooks(void)
+SCOPES_EXPORT const struct kelvin_hooks *kelvin_get_hooks(void)
 {
     return channel && !atomic_load(&channel->stop) ? &hooks : NULL;
 }

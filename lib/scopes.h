@@ -27,11 +27,13 @@
 
 enum { SCOPES_TABLE = 2 * SCOPES_PATHS_MAX };
 
-/* A scope that is open, and where on the stack it lies. */
+/* A scope that is open, and where on the stack it lies; SCOPES_PUSHED = nowhere. */
 struct scopes_open {
     uintptr_t at;
     uint32_t path, has_attrs;
 };
+
+#define SCOPES_PUSHED UINTPTR_MAX
 
 /* A name under a path, and the path of both. */
 struct scopes_name {
@@ -48,6 +50,7 @@ struct scopes_thread {
     volatile bool busy;                            /* with the table of names */
     struct scopes_open open[SCOPES_DEPTH_MAX + 1]; /* [0] = the root */
     struct scopes_name names[SCOPES_TABLE];
+    uint64_t pushed[SCOPES_DEPTH_MAX + 1]; /* when: of scopes that lie nowhere on the stack */
 };
 
 /* What is known about this thread, or NULL. */

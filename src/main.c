@@ -50,6 +50,12 @@ static int no_such_command(const char *name)
     const char *names[64] = {0};
     for (int i = 0; commands[i] && i < 63; i++)
         names[i] = commands[i]->name;
+    if (*name == '-') {
+        const char *near = opt_nearest(name, (const char *const[]){"--version", "--help", NULL});
+        command_say("no option '%s'; %s%s%s", name, near ? "did you mean '" : "there are --help",
+                    near ? near : " and --version", near ? "'?" : "");
+        return EXIT_ERROR;
+    }
     const char *near = opt_nearest(name, names);
     if (near)
         command_say("no command '%s'; did you mean '%s'?", name, near);

@@ -38,8 +38,11 @@ cat <<END
 Then try:
 
     $B/kelvin info $example
-    $B/kelvin convert $example -o clang.pb.gz        for go tool pprof
-    $B/kelvin flame YOUR-PROFILE -o out.svg          any format of '$B/kelvin help formats'
-    $B/kelvin record -- YOUR-PROGRAM                   then draw it: $B/kelvin flame YOUR-PROGRAM.kelvin -o out.svg
-    $(realpath "$B/kelvin") init                               in a project of yours, then the same with run
+    $B/kelvin convert $example -o clang.pb.gz   # for go tool pprof
+    $B/kelvin flame YOUR-PROFILE -o out.svg   # any format of '$B/kelvin help formats'
+    $B/kelvin record -- YOUR-PROGRAM   # then: $B/kelvin report YOUR-PROGRAM.kelvin
+
+In a project of yours:
+
+    $(realpath "$B/kelvin") init && $(realpath "$B/kelvin") run
 END

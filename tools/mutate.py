@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Break the code in small ways, one at a time, and see whether a test notices.
 
-Usage: tools/mutate.py [-n N] [--seed S] [--jobs J] [--unit-only] [--files GLOB] [--log FILE] [--list]
+Usage: tools/mutate.py [-n N] [--seed S] [--jobs J] [--unit-only] [--no-bats] [--no-sanitized] [--files GLOB] [--again] [--log FILE] [--list]
 
 Mutants flip a comparison, swap && and ||, add one to a whole number, or drop a statement, in the
 rooms analysis, stats, bench, unwind and model. Which ones is decided by the seed alone. Each is
@@ -11,15 +11,17 @@ The first test that fails kills it; a failing command-line test must fail again 
 pass without it, as a busy machine makes some fail too. A mutant that gives the same machine code is
 no mutant; one that does not compile is not counted either.
 
-The likely and quick tests come first: the file's own, the golden files, other unit tests, and at last
-bats. Every result goes to a log at once, and a second call continues from there: results hold for one
+The likely and quick tests come first: the file's own, the golden files, other unit tests. Survivors of
+these are compiled once more with AddressSanitizer and UndefinedBehaviorSanitizer and meet the same tests,
+as `make check` runs both builds: one element too many is read in silence without them. At last comes bats,
+with the plain build. Every result goes to a log at once, and a second call continues from there: results hold for one
 text of the mutated file.
 With --again the survivors in the log are tried once more, for tests that were written since.
 
 tests/mutants/equivalent lists mutants that change nothing that a caller or user could see, each with
 its reason. They are printed and counted apart.
 
-Needs what `make all unit targets` builds; `make mutants` does that first.
+Needs what `make all unit targets` builds, in B and with SANITIZE=1 in B/sanitize; `make mutants` does that first.
 """
 import argparse
 import collections
@@ -63,6 +65,10 @@ CLI = [
 # Unit tests of other files that are asked, for time; like CLI.
 MOST_OTHERS = 12
 EQUIVALENT = "tests/mutants/equivalent"
+# Who is asked, in this order; "quick" is the plain build's unit tests and golden files.
+STAGES = ["quick", "sanitized", "bats"]
+# As in tools/run-tests.sh: leaks are errors too.
+SANITIZER_ENV = {"ASAN_OPTIONS": "detect_leaks=1:exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 # Groups of processes that are under way. A mutant may run for ever: none may outlive this program.
 running = set()
@@ -111,7 +117,7 @@ DIFFER = re.compile(r"if \(([^()&|]+) != ([^()&|]+)\)\s*return \1 [<>] \2 \?")
 OPERATOR = re.compile(r"->|<<=?|>>=?|<=|>=|==|!=|&&|\|\||[<>]")
 NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9]\d*)(?![\w.])")
 # A line that is one whole statement; what declares, jumps or returns is not dropped, nor what only
-# gives something back: a leak shows in the instrumented build, which is not run here.
+# gives something back: a leak shows in the instrumented build alone.
 STATEMENT = re.compile(r"^[ \t]+((?:\+\+|--|\*|\()?[A-Za-z_][^;{}]*;)[ \t]*$", re.M)
 NO_STATEMENT = re.compile(
     r"(?:return|break|continue|goto|case|default|if|else|for|while|do|switch|typedef|static|const|"
@@ -166,11 +172,11 @@ def choose(files, seed):
 
 
 class Bench:
-    """What was built once and serves all mutants."""
+    """One build, made once, that serves all mutants."""
 
-    def __init__(self, args, scratch):
-        self.args, self.scratch = args, scratch
-        self.build = pathlib.Path(os.environ.get("B", "build"))
+    def __init__(self, build, scratch):
+        self.build, self.scratch = build, scratch
+        scratch.mkdir(exist_ok=True)
         self.libs = shlex.split(os.environ["LIBS"])
         self.test_libs = shlex.split(os.environ["TEST_LIBS"])
         flags = shlex.split((self.build / ".flags").read_text())
@@ -183,7 +189,9 @@ class Bench:
         self.front = sorted(map(str, [*(self.build / "src/cmd").glob("*.o"), self.build / "src/main.o"]))
         self.tests = {}  # name: (object, names of archive members, seconds)
         self.whole = {}  # source: what it compiles to without a mutant
+        self.passing = {}  # name: whether a test passes without a mutant, where that was asked
         self.lock = threading.Lock()
+        self.locks = {}  # name: held while a test is compiled
 
     def compile(self, source, target):
         done = subprocess.run([*self.cc, "-c", "-o", str(target), str(source)],
@@ -208,6 +216,7 @@ class Bench:
         if notes.exists():
             members, took_s = json.loads(notes.read_text())
             self.tests[name] = target, set(members), took_s
+            self.passing[name] = True
             return
         program, linkmap = self.scratch / name, self.scratch / (name + ".map")
         if not self.compile(source, target):
@@ -217,11 +226,36 @@ class Bench:
         linkmap.unlink()
         before_s = time.monotonic()
         if self.run([str(program)], 300) != 0:
-            sys.exit(f"mutate: {name} fails without a mutant")
+            sys.exit(f"mutate: {name} fails without a mutant in {self.build}")
         program.unlink()
         took_s = time.monotonic() - before_s
         self.tests[name] = target, members, took_s
+        self.passing[name] = True
         notes.write_text(json.dumps([sorted(members), took_s]))
+
+    def take_tests(self, other):
+        """The tests of another build of the same sources; each is compiled when it is first asked."""
+        for name, (target, members, took_s) in other.tests.items():
+            self.tests[name] = self.kept / target.name, members, 5 * took_s
+
+    def object_of(self, name):
+        target = self.tests[name][0]
+        with self.lock:
+            lock = self.locks.setdefault(name, threading.Lock())
+        with lock:
+            if not target.exists():
+                half = self.scratch / target.name
+                if not self.compile(f"tests/unit/{name}.c", half):
+                    raise RuntimeError(f"{name} does not compile in {self.build}")
+                shutil.move(half, target)
+        return target
+
+    def passes(self, name):
+        """Whether a test passes without a mutant: one that was not prepared is asked once."""
+        with self.lock:
+            if name not in self.passing:
+                self.passing[name] = self.run([str(self.build / "tests/unit" / name)], 600) == 0
+            return self.passing[name]
 
     def link(self, program, objects, libs, more=()):
         subprocess.run([*self.cc, *self.linker, *more, "-o", str(program), *map(str, objects), str(self.lib), *libs,
@@ -230,7 +264,7 @@ class Bench:
     @staticmethod
     def run(command, limit_s, env=None):
         """The exit code; a test that does not end in time has noticed too."""
-        process = start(command, env or {}, subprocess.DEVNULL)
+        process = start(command, {**SANITIZER_ENV, **(env or {})}, subprocess.DEVNULL)
         try:
             return process.wait(limit_s)
         except subprocess.TimeoutExpired:
@@ -252,12 +286,12 @@ def code_of(path):
 
 def judge_unit(bench, folder, mutated, names):
     for name in names:
-        test, _, took_s = bench.tests[name]
+        took_s = bench.tests[name][2]
         program = folder / name
-        bench.link(program, [test, mutated], bench.test_libs)
+        bench.link(program, [bench.object_of(name), mutated], bench.test_libs)
         code = bench.run([str(program)], 60 + 10 * took_s)
         program.unlink()
-        if code != 0:
+        if code != 0 and bench.passes(name):
             return name + (" (time)" if code == "time" else "")
     return None
 
@@ -314,37 +348,67 @@ def link_program(bench, folder, mutated):
     return kelvin
 
 
-def judge_object(bench, folder, mutated, source, left):
-    """By whom it is noticed, the likely and quick ones first; or None. LEFT: only bats is left to ask."""
-    kelvin = None if bench.args.unit_only else link_program(bench, folder, mutated)
-    if not left:
-        own, others = users_of(bench, source)
-        by = (judge_unit(bench, folder, mutated, own) or kelvin and judge_golden(bench, kelvin)
-              or judge_unit(bench, folder, mutated, others))
-        if by:
-            return by
-    return None if bench.args.no_bats or not kelvin else judge_program(bench, kelvin, str(source))
+def judge_by_library(bench, folder, mutated, source, programs):
+    """Ask the unit tests and golden files of one build; without PROGRAMS the former alone."""
+    own, others = users_of(bench, source)
+    return (judge_unit(bench, folder, mutated, own)
+            or programs and judge_golden(bench, link_program(bench, folder, mutated))
+            or judge_unit(bench, folder, mutated, others))
 
 
-def judge(bench, number, m, left):
-    """("killed", by whom), ("survived", ""), ("left", "") without bats, "equal" or "stillborn"."""
-    source = pathlib.Path(m.file)
-    text = source.read_text()
-    folder = bench.scratch / f"mutant-{number}"
-    folder.mkdir()
-    try:
-        broken, mutated = folder / source.name, folder / "mutated.o"
-        broken.write_text(text[: m.start] + m.new + text[m.end:])
-        if not bench.compile(broken, mutated):
-            return "stillborn", ""
-        if bench.same_code(source, mutated):
-            return "equal", ""
-        by = judge_object(bench, folder, mutated, source, left)
-        if by:
-            return "killed", by
-        return "left" if bench.args.no_bats or bench.args.unit_only else "survived", ""
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+class Judge:
+    """Both builds, and which stages are asked."""
+
+    def __init__(self, args, scratch):
+        build = pathlib.Path(os.environ.get("B", "build"))
+        self.args, self.scratch = args, scratch
+        self.plain = Bench(build, scratch / "plain")
+        self.sanitized = None if args.no_sanitized else Bench(build / "sanitize", scratch / "sanitized")
+        skipped = {"bats": args.no_bats or args.unit_only, "sanitized": args.no_sanitized}
+        self.stages = [s for s in STAGES if not skipped.get(s)]
+
+    def prepare(self, pool):
+        list(pool.map(self.plain.prepare_test, sorted(glob.glob("tests/unit/test_*.c"))))
+        if self.sanitized:
+            self.sanitized.take_tests(self.plain)
+
+    def ask(self, stage, folder, broken, mutated, source):
+        """By whom a mutant is noticed in a stage, or None."""
+        if stage == "quick":
+            return judge_by_library(self.plain, folder, mutated, source, not self.args.unit_only)
+        if stage == "bats":
+            if not (folder / "kelvin").exists():
+                link_program(self.plain, folder, mutated)
+            return judge_program(self.plain, folder / "kelvin", str(source))
+        inner = folder / "sanitized"
+        inner.mkdir()
+        if not self.sanitized.compile(broken, inner / "mutated.o"):
+            return None
+        by = judge_by_library(self.sanitized, inner, inner / "mutated.o", source, not self.args.unit_only)
+        return by and by + ", sanitized"
+
+    def judge(self, number, m, asked):
+        """A verdict and a word on it: ("killed", by whom), ("survived", ""), ("left", by what stages), ("equal", ""), ("stillborn", "").
+        Stages in ASKED have left it before."""
+        source = pathlib.Path(m.file)
+        text = source.read_text()
+        folder = self.scratch / f"mutant-{number}"
+        folder.mkdir()
+        try:
+            broken, mutated = folder / source.name, folder / "mutated.o"
+            broken.write_text(text[: m.start] + m.new + text[m.end:])
+            if not self.plain.compile(broken, mutated):
+                return "stillborn", ""
+            if self.plain.same_code(source, mutated):
+                return "equal", ""
+            for stage in self.stages:
+                by = stage not in asked and self.ask(stage, folder, broken, mutated, source)
+                if by:
+                    return "killed", by
+            done = [s for s in STAGES if s in asked or s in self.stages]
+            return ("survived", "") if done == STAGES else ("left", " ".join(done))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Log:
@@ -386,13 +450,17 @@ ALWAYS_EQUIVALENT = [
 ]
 
 
+def marked_line(m):
+    """The mutated line, with the mutated part between « and »."""
+    text = pathlib.Path(m.file).read_text()
+    return (text[text.rfind("\n", 0, m.start) + 1: m.start] + "«" + text[m.start: m.end] + "»"
+            + text[m.end: text.find("\n", m.end)])
+
+
 def reason_of(m, listed):
     """Why nobody could see the difference, or None."""
-    text = pathlib.Path(m.file).read_text()
-    marked = text[text.rfind("\n", 0, m.start) + 1: m.start] + "«" + text[m.start: m.end] + "»" + text[
-        m.end: text.find("\n", m.end)]
     for pattern, reason in ALWAYS_EQUIVALENT:
-        if re.search(pattern, marked):
+        if re.search(pattern, marked_line(m)):
             return reason
     for place in places_of(m):
         if (place, change_of(m)) in listed:
@@ -416,19 +484,20 @@ def change_of(m):
 
 
 def places_of(m):
-    """The mutated line, and with the one before it, where that text is there once in its file."""
+    """The mutated line, and with the one before it, where that text is there once in its file; and with a mark."""
     text = pathlib.Path(m.file).read_text()
     lines = [" ".join(line.split()) for line in text.splitlines()]
     two = " ".join(lines[m.line - 2: m.line])
     if lines.count(lines[m.line - 1]) == 1:
         yield f"{m.file}: {lines[m.line - 1]}"
+        yield f"{m.file}: {' '.join(marked_line(m).split())}"
     if sum(" ".join(pair) == two for pair in zip(lines, lines[1:])) == 1:
         yield f"{m.file}: {two}"
 
 
 def show(m, verdict, by):
     print(f"{verdict.upper() if verdict in ('survived', 'left') else verdict:10} {m.file}:{m.line}: {change_of(m)}"
-          + (f"  by {by}" if by else ""), flush=True)
+          + (f"  by {by}" if by and verdict == "killed" else ""), flush=True)
 
 
 def parse_args():
@@ -438,6 +507,7 @@ def parse_args():
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count()))
     parser.add_argument("--unit-only", action="store_true", help="no golden files, no bats")
     parser.add_argument("--no-bats", action="store_true", help="no bats; a later call without this goes on with it")
+    parser.add_argument("--no-sanitized", action="store_true", help="the plain build only; a later call goes on likewise")
     parser.add_argument("--files", help="only files that match, such as 'src/bench/ver*.c'")
     parser.add_argument("--log", help="where results are kept (build/mutants/SEED.log)")
     parser.add_argument("--again", action="store_true", help="try the survivors in the log once more")
@@ -445,7 +515,12 @@ def parse_args():
     return parser.parse_args()
 
 
-def judge_all(bench, log, queue, n, listed):
+def stages_asked(verdict, by):
+    """Who has left a mutant already, by its entry in the log."""
+    return set((by or "quick").split()) if verdict == "left" else set(STAGES) if verdict == "survived" else set()
+
+
+def judge_all(judge, log, queue, n, listed):
     """The first N of the queue that count. The order decides, not who is done first."""
     chosen, at, counts = [], 0, collections.Counter()
 
@@ -454,14 +529,13 @@ def judge_all(bench, log, queue, n, listed):
         verdict, by = log.find(m)
         if verdict != "killed" and reason_of(m, listed):
             return "equivalent", ""
-        left = verdict == "left" and not bench.args.again
-        if verdict is None or (verdict in ("survived", "left") and bench.args.again) or (
-                left and not bench.args.no_bats and not bench.args.unit_only):
-            verdict, by = judge(bench, number, m, left)
+        asked = set() if judge.args.again else stages_asked(verdict, by)
+        if verdict is None or (verdict in ("survived", "left") and not asked.issuperset(judge.stages)):
+            verdict, by = judge.judge(number, m, asked)
             log.add(m, verdict, by)
         return verdict, by
 
-    with concurrent.futures.ThreadPoolExecutor(bench.args.jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(judge.args.jobs) as pool:
         while at < len(queue) and len(chosen) < n:
             wave = queue[at: at + n - len(chosen)]
             for m, (verdict, by) in zip(wave, pool.map(one, enumerate(wave, at))):
@@ -485,7 +559,7 @@ def sum_up(log, chosen, counts, listed):
         counts[verdict] += 1
     done = counts["killed"] + counts["survived"] + counts["left"]
     print(f"{len(chosen)} mutants: {counts['killed']} killed, {counts['survived']} survived, "
-          f"{counts['left']} left by the quick tests, {counts['equivalent']} equivalent; not counted: {counts['equal']} with equal code, "
+          f"{counts['left']} left by the tests that were asked, {counts['equivalent']} equivalent; not counted: {counts['equal']} with equal code, "
           f"{counts['stillborn']} that do not compile")
     print(f"kill rate {100 * counts['killed'] / done if done else 0:.1f} % "
           f"({100 * counts['killed'] / len(chosen) if chosen else 0:.1f} % with equivalent ones)")
@@ -507,11 +581,11 @@ def main():
     signal.signal(signal.SIGINT, stop)
     listed = read_equivalent()
     with tempfile.TemporaryDirectory(prefix="kelvin-mutants-") as scratch:
-        bench = Bench(args, pathlib.Path(scratch))
-        log = Log(args.log or bench.build / "mutants" / f"{args.seed}.log")
+        judge = Judge(args, pathlib.Path(scratch))
+        log = Log(args.log or judge.plain.build / "mutants" / f"{args.seed}.log")
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            list(pool.map(bench.prepare_test, sorted(glob.glob("tests/unit/test_*.c"))))
-        chosen, counts = judge_all(bench, log, queue, args.n, listed)
+            judge.prepare(pool)
+        chosen, counts = judge_all(judge, log, queue, args.n, listed)
     sum_up(log, chosen, counts, listed)
     return 0
 

@@ -4,6 +4,7 @@
 #include "analysis/canon.h"
 #include "analysis/check_inner.h"
 #include "analysis/insight.h"
+#include "base/shortname.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -37,7 +38,14 @@ static const char *suffix_of(enum rule_unit unit)
            : unit == RULE_POINTS                       ? " points"
            : unit == RULE_BITS                         ? " bits"
            : unit == RULE_BLOCKS                       ? " blocks"
+           : unit == RULE_SPANS                        ? " calls"
+           : unit == RULE_PER_SECOND                   ? "/s"
                                                        : "";
+}
+
+static bool is_counted(enum rule_unit unit)
+{
+    return unit == RULE_COUNT || unit == RULE_BLOCKS || unit == RULE_SPANS;
 }
 
 static bool is_change(enum rule_unit unit)
@@ -57,10 +65,12 @@ static void add_digits(struct buf *b, double value, enum rule_unit unit)
     char s[UNITS_MAX];
     if (isinf(value))
         buf_str(b, value < 0 ? "-\xe2\x88\x9e" : "\xe2\x88\x9e");
-    else if (unit == RULE_COUNT || unit == RULE_BLOCKS)
+    else if (is_counted(unit) || (unit == RULE_PER_SECOND && value >= 1e4))
         buf_str(b, units_count(s, (uint64_t)value));
-    else if (unit == RULE_BYTES)
-        buf_str(b, units_scaled(s, value, UNIT_BYTES));
+    else if (unit == RULE_BYTES || unit == RULE_TIME)
+        buf_str(b, units_scaled(s, value, unit == RULE_TIME ? UNIT_TIME : UNIT_BYTES));
+    else if (unit == RULE_PER_SECOND)
+        buf_printf(b, "%.4g", value);
     else if (unit == RULE_BITS)
         buf_printf(b, "%.0f", value);
     else if (unit == RULE_EXPONENT)
@@ -87,10 +97,10 @@ static void add_bound(struct buf *b, double value, enum rule_unit unit)
 {
     char s[UNITS_MAX];
     bool percent = unit == RULE_SHARE || is_change(unit);
-    if (unit == RULE_COUNT || unit == RULE_BLOCKS)
+    if (is_counted(unit))
         buf_str(b, units_count(s, (uint64_t)value));
-    else if (unit == RULE_BYTES)
-        buf_str(b, units_scaled(s, value, UNIT_BYTES));
+    else if (unit == RULE_BYTES || unit == RULE_TIME)
+        buf_str(b, units_scaled(s, value, unit == RULE_TIME ? UNIT_TIME : UNIT_BYTES));
     else
         buf_printf(b, is_change(unit) ? "%+.5g" : "%.5g", percent ? 100 * value : value);
 }
@@ -140,7 +150,10 @@ static void add_remedy(struct buf *b, const struct check_value *v, struct interv
     if (v->remedy)
         buf_printf(b, "; %s", v->remedy);
     else if (more <= MOST_MORE)
-        buf_printf(b, "; if it stays there, %.0f times as many samples would decide", ceil(more));
+        buf_printf(b, "; if it stays there, %.0f times as many %s would decide", ceil(more),
+                   v->noun ? v->noun : "samples");
+    else if (v->noun)
+        buf_printf(b, "; it is so near the bound that more %s would hardly help", v->noun);
     else
         buf_str(b, "; it is so near the bound that a tolerance would help more than samples");
 }
@@ -238,7 +251,7 @@ static bool is_never_sampled(const struct check_job *job, const char *function)
     autofree bool *in_set = mem_calloc(list->rows.n + 1, sizeof *in_set);
     bool seen = flat_find_canonical(list, text_of(function), in_set) > 0;
     for (uint32_t i = 0; !seen && i < list->rows.n; i++)
-        seen = list->rows.at[i].total > 0 && text_is(flat_name(list, i), function);
+        seen = list->rows.at[i].total > 0 && shortname_is(flat_name(list, i), text_of(function));
     return !seen && job->in->has_function &&
            job->in->has_function(job->in->selection->profile, function);
 }
@@ -390,6 +403,9 @@ static evaluate_fn *const evaluators[] = {
     [RULE_GROWTH_SELF] = check_growth, [RULE_PEAK] = check_heap,
     [RULE_LEAKED] = check_heap,        [RULE_ALLOCATED] = check_heap,
     [RULE_ALLOCATIONS] = check_heap,   [RULE_TEMPORARY] = check_heap,
+    [RULE_QUANTILE] = check_scopes,    [RULE_MEAN] = check_scopes,
+    [RULE_MAX] = check_scopes,         [RULE_CALLS] = check_scopes,
+    [RULE_RATE] = check_scopes,
 };
 
 static const char *expected_of(struct check_job *job, const struct rule *rule)
@@ -427,6 +443,7 @@ int check_build(struct check *c, struct rules *rules, const struct check_input *
         check_rule(&job, &rules->at.at[i]);
     flat_free(job.list);
     flat_free(job.before);
+    check_scopes_done(&job);
     c->verdict = c->n[CHECK_FAILS]          ? CHECK_FAILS
                  : c->n[CHECK_INCONCLUSIVE] ? CHECK_INCONCLUSIVE
                                             : CHECK_HOLDS;

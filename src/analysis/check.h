@@ -5,6 +5,9 @@
  * range, fails when all of it is outside, and is inconclusive else. What is counted and not
  * estimated (samples, lost ones, instructions) is either in the range or not.
  *
+ * Quantiles and means of scopes have intervals as well, which assume that spans do not depend on
+ * each other. What is counted of scopes and counters is exact unless records were lost.
+ *
  * Parsing and naming collect every error before anything is decided. A function that was never
  * sampled takes at most what so many samples allow; the program's symbols say whether there is one
  * of that name (program_names.h).
@@ -26,8 +29,9 @@ struct check_input {
     const struct selection *before; /* for diff rules; NULL = none */
     const struct simd_row *code;    /* the functions that ran, for simd rules */
     size_t n_code;
-    const char *no_code;     /* why some or all code is missing; "" = it is not */
-    struct scaling *scaling; /* for growth rules; NULL = none */
+    const char *no_code;            /* why some or all code is missing; "" = it is not */
+    struct scaling *scaling;        /* for growth rules; NULL = none */
+    const struct selection *scopes; /* for rules about scopes; NULL = all of them */
 
     /* Whether the program has a function that was never sampled; NULL = nobody knows. */
     bool (*has_function)(const struct profile *p, const char *name);

@@ -5,6 +5,7 @@
 #include "analysis/check.h"
 #include "analysis/flat.h"
 #include "analysis/quality.h"
+#include "analysis/scopetree.h"
 #include "base/buf.h"
 
 struct check_job {
@@ -13,6 +14,9 @@ struct check_job {
     const struct check_input *in;
     struct flat *list, *before; /* by function; before: NULL where there is none */
     struct quality quality;
+    struct scopetree scopes; /* once a rule has asked for it */
+    struct selection all_scopes;
+    bool has_scopes;
 };
 
 /* A share, or the change of one, with all that is known about it. */
@@ -22,6 +26,7 @@ struct check_value {
     bool exact;         /* nothing was sampled: the interval is the value */
     const char *doubt;  /* why there is no interval; NULL = there is one */
     const char *remedy; /* what would decide it; NULL = more samples */
+    const char *noun;   /* what there would have to be more of; NULL = samples */
 };
 
 #define CHECK_NO_SAMPLES "the input does not say how many samples it has, so there is no interval"
@@ -36,6 +41,8 @@ static inline bool check_is_exact(const struct selection *s)
 int check_change(struct check_job *job, const struct rule *rule, struct check_result *ret);
 int check_code(struct check_job *job, const struct rule *rule, struct check_result *ret);
 int check_heap(struct check_job *job, const struct rule *rule, struct check_result *ret);
+int check_scopes(struct check_job *job, const struct rule *rule, struct check_result *ret);
+void check_scopes_done(struct check_job *job);
 int check_growth(struct check_job *job, const struct rule *rule, struct check_result *ret);
 
 /*

@@ -1,8 +1,9 @@
 /* flat_find.c - a row by what a person types. */
 #include "analysis/flat.h"
-#include "base/buf.h"
+#include "base/shortname.h"
 
-enum { LISTED = 8, NEAR_MAX = 64 };
+/* An error's text has room for so many bytes of names, the last one of full width. */
+enum { LISTED = 8, LISTED_BYTES = 90, NAME_WIDTH = 60, NEAR_MAX = 64 };
 
 /* Number of letters to change; both words are short. */
 static size_t flat_find_distance(struct text a, struct text b)
@@ -57,23 +58,30 @@ static int many_found(const struct flat *f, struct text word, const bool *in_set
 {
     autobuf struct buf b = {0};
     autofree uint32_t *rows = mem_calloc(f->rows.n, sizeof *rows);
-    size_t n_rows = flat_top(f, FLAT_TOTAL, f->rows.n, rows), n = 0;
+    size_t n_rows = flat_top(f, FLAT_TOTAL, f->rows.n, rows), n = 0, listed = 0;
     for (size_t i = 0; i < n_rows; i++)
-        if (in_set[rows[i]] && n++ < LISTED)
-            buf_printf(&b, "%s%.*s", n > 1 ? ", " : "", TEXT_ARG(flat_name(f, rows[i])));
-    return err_set(err, EXIT_ERROR, "'%.*s' matches %zu functions: %s%s. Give the full name",
-                   TEXT_ARG(word), n, buf_cstr(&b), n > LISTED ? "..." : "");
+        if (in_set[rows[i]] && n++ < LISTED && b.n < LISTED_BYTES) {
+            buf_str(&b, n > 1 ? ", " : "");
+            shortname_add(&b, flat_name(f, rows[i]), NAME_WIDTH);
+            listed++;
+        }
+    if (n > listed)
+        buf_printf(&b, " and %zu more", n - listed);
+    return err_set(err, EXIT_ERROR, "'%.*s' matches %zu functions: %s. Give the full name",
+                   TEXT_ARG(word), n, buf_cstr(&b));
 }
 
 int flat_find(const struct flat *f, const char *name, bool *ret_in_set, struct err *err)
 {
     struct text word = text_of(name);
-    size_t n_exact = 0, n_parts = 0;
+    size_t n_exact = 0, n_short = 0, n_parts = 0;
     for (uint32_t i = 0; i < f->rows.n; i++) {
         ret_in_set[i] = f->rows.at[i].total > 0 && text_is(flat_name(f, i), name);
         n_exact += ret_in_set[i];
     }
-    if (n_exact)
+    for (uint32_t i = 0; i < f->rows.n && !n_exact; i++)
+        n_short += ret_in_set[i] = f->rows.at[i].total > 0 && shortname_is(flat_name(f, i), word);
+    if (n_exact || n_short)
         return 0;
     for (uint32_t i = 0; i < f->rows.n; i++) {
         struct text row = flat_name(f, i);

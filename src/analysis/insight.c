@@ -2,7 +2,7 @@
 #include "analysis/insight.h"
 
 #include "analysis/insight_inner.h"
-#include "base/utf8.h"
+#include "base/shortname.h"
 
 #include <math.h>
 
@@ -51,10 +51,7 @@ struct interval insight_bounds(const struct flat *f, const struct flat_share *s)
 void insight_name(struct buf *b, struct text name)
 {
     enum { MOST = 60 };
-    bool cut = utf8_count(name) > MOST;
-    name = cut ? utf8_head(name, MOST - 3) : name;
-    buf_add(b, name.at, name.n);
-    buf_str(b, cut ? "..." : "");
+    shortname_add(b, name, MOST);
 }
 
 /* --- samples that several rules count --- */

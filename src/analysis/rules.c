@@ -13,6 +13,7 @@ struct line {
     const char *start;
     struct text rest; /* what has not been read yet */
     uint32_t number;
+    const char *noun; /* what names are of: "function" */
 };
 
 /* A piece of a line, and where it stands. */
@@ -130,9 +131,9 @@ static int take_quoted(struct line *l, struct token *ret)
 static int take_name(struct line *l, struct token *ret)
 {
     if (!more(l))
-        return fail(l, l->rest.at, "the name of a function is missing");
+        return fail(l, l->rest.at, "the name of a %s is missing", l->noun);
     if (text_starts(l->rest, "<=") || text_starts(l->rest, ">="))
-        return fail(l, l->rest.at, "there is no name of a function before the range");
+        return fail(l, l->rest.at, "there is no name of a %s before the range", l->noun);
     if (*l->rest.at == '"') {
         if (take_quoted(l, ret) != 0)
             return -1;
@@ -140,7 +141,7 @@ static int take_name(struct line *l, struct token *ret)
         *ret = take_until(l, "");
     }
     if (!ret->text.n)
-        return fail(l, ret->at, "the name of a function is empty");
+        return fail(l, ret->at, "the name of a %s is empty", l->noun);
     return 0;
 }
 
@@ -195,34 +196,51 @@ static const struct unit_limits {
     [RULE_BITS] = {"a width is from 64 to 512 bits", 64, 512, 1},
     [RULE_BYTES] = {"a size is from 0 bytes up", 0, 1e18, 1},
     [RULE_BLOCKS] = {"a number of blocks is from 0 up", 0, 1e18, 1},
+    [RULE_TIME] = {"a time is from 0 up", 0, 1e18, 1},
+    [RULE_SPANS] = {"a number of calls is from 0 up", 0, 1e18, 1},
+    [RULE_PER_SECOND] = {"a rate is from 0 up", 0, 1e18, 1},
 };
 
-/* "B", "KiB", "MB"... behind a size: how many bytes; 0 when it is none of them. */
-static double take_size_unit(struct line *l)
+static const struct measure {
+    const char *name;
+    enum rule_unit unit;
+    double factor;
+} measures[] = {
+    {"B", RULE_BYTES, 1},         {"KiB", RULE_BYTES, 1 << 10}, {"MiB", RULE_BYTES, 1 << 20},
+    {"GiB", RULE_BYTES, 1 << 30}, {"kB", RULE_BYTES, 1e3},      {"KB", RULE_BYTES, 1e3},
+    {"MB", RULE_BYTES, 1e6},      {"GB", RULE_BYTES, 1e9},      {"bytes", RULE_BYTES, 1},
+    {"ns", RULE_TIME, 1},         {"us", RULE_TIME, 1e3},       {"\xc2\xb5s", RULE_TIME, 1e3},
+    {"ms", RULE_TIME, 1e6},       {"s", RULE_TIME, 1e9},
+};
+
+/* "MiB", "ms" behind a size or a time: how many bytes or ns; 0 when it is none of them. */
+static double take_measure(struct line *l, enum rule_unit unit)
 {
-    static const struct {
-        const char *name;
-        double bytes;
-    } units[] = {{"B", 1},    {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3},
-                 {"KB", 1e3}, {"MB", 1e6},      {"GB", 1e9},      {"bytes", 1}};
-    if (!more(l))
+    bool bytes = unit == RULE_BYTES;
+    if (!more(l) && bytes)
         return 1;
     struct token word = take_word(l);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (text_is(word.text, units[i].name))
-            return units[i].bytes;
-    fail(l, word.at, "'%s' is not a unit of memory: use B, KiB, MiB, GiB, kB, MB or GB",
-         rules_show(word.text).text);
+    for (size_t i = 0; i < sizeof measures / sizeof *measures; i++)
+        if (measures[i].unit == unit && text_is(word.text, measures[i].name))
+            return measures[i].factor;
+    if (!word.text.n)
+        fail(l, word.at, "a time has a unit: write ns, us, ms or s behind the number");
+    else if (bytes)
+        fail(l, word.at, "'%s' is not a unit of memory: use B, KiB, MiB, GiB, kB, MB or GB",
+             rules_show(word.text).text);
+    else
+        fail(l, word.at, "'%s' is not a unit of time: use ns, us, ms or s",
+             rules_show(word.text).text);
     return 0;
 }
 
 /* The unit stands behind the last number, and is meant for both. */
-static int take_size(struct line *l, struct rule_range *r)
+static int take_scaled(struct line *l, struct rule_range *r)
 {
-    double bytes = take_size_unit(l);
-    r->is.low *= bytes;
-    r->is.high *= bytes;
-    return bytes > 0 ? 0 : -1;
+    double factor = take_measure(l, r->unit);
+    r->is.low *= factor;
+    r->is.high *= factor;
+    return factor > 0 ? 0 : -1;
 }
 
 /* "%" or "points" behind the last number of a range; the latter makes a change one in points. */
@@ -261,18 +279,19 @@ static int check_range(struct line *l, const char *at, struct rule_range *r)
     return 0;
 }
 
-static bool is_heap_unit(enum rule_unit unit)
+/* Of what can be counted to the last one, and of bytes. */
+static bool may_be_equal(enum rule_unit unit)
 {
-    return unit == RULE_BYTES || unit == RULE_BLOCKS;
+    return unit == RULE_BYTES || unit == RULE_BLOCKS || unit == RULE_SPANS;
 }
 
-/* "<= 5%", ">= 5%", "5..10%"; of the heap also "== 0" */
+/* "<= 5%", ">= 5%", "5..10%"; where may_be_equal() also "== 0" */
 static int take_range(struct line *l, struct rule_range *r)
 {
     more(l);
     const char *at = l->rest.at;
     bool most = text_starts(l->rest, "<="), least = text_starts(l->rest, ">="), percent;
-    bool equal = is_heap_unit(r->unit) && text_starts(l->rest, "==");
+    bool equal = may_be_equal(r->unit) && text_starts(l->rest, "==");
     r->is = (struct interval){-INFINITY, INFINITY};
     if (!most && !least && !equal && !number_length(l->rest))
         return fail(l, at, "%s: write '<= N', '>= N' or 'A..B'",
@@ -291,9 +310,10 @@ static int take_range(struct line *l, struct rule_range *r)
             return -1;
         percent = take_char(l, '%');
     }
-    if (r->unit == RULE_BYTES && !percent && take_size(l, r) != 0)
+    if ((r->unit == RULE_BYTES || r->unit == RULE_TIME) && !percent && take_scaled(l, r) != 0)
         return -1;
-    if (l->rest.n && !rules_is_blank(*l->rest.at) && *l->rest.at != '#')
+    bool multiple = r->unit == RULE_SPANS && text_starts(l->rest, "*");
+    if (l->rest.n && !rules_is_blank(*l->rest.at) && *l->rest.at != '#' && !multiple)
         return fail(l, l->rest.at, "unexpected '%s' here", rules_show(l->rest).text);
     return take_unit(l, r, percent) != 0 ? -1 : check_range(l, at, r);
 }
@@ -410,6 +430,45 @@ static int parse_heap(struct line *l, struct rule *rule)
     return take_range(l, &rule->range);
 }
 
+/* "p99", "p99.9": the share of spans; 0 when the word is not of that kind. */
+static double quantile_of(struct text word)
+{
+    char digits[16], *end;
+    struct text number = {word.at + 1, word.n ? word.n - 1 : 0};
+    if (number.n < 1 || number.n >= sizeof digits || *word.at != 'p' ||
+        number_length(number) != number.n)
+        return 0;
+    memcpy(digits, number.at, number.n);
+    digits[number.n] = '\0';
+    double percent = strtod(digits, &end);
+    return !*end && percent > 0 && percent < 100 ? percent / 100 : 0;
+}
+
+/* "* tokens": the range is so many times a counter. */
+static int take_multiple(struct line *l, struct rule *rule)
+{
+    struct token name;
+    if (rule->kind != RULE_CALLS || !more(l) || !take_char(l, '*'))
+        return 0;
+    l->noun = "counter";
+    if (take_name(l, &name) != 0)
+        return -1;
+    rule->times = arena_text(&l->rules->arena, name.text).at;
+    return 0;
+}
+
+/* "p99 decode <= 5 ms", "calls layer == 24", "rate tokens >= 40" */
+static int parse_scope(struct line *l, struct rule *rule)
+{
+    rule->range.unit = rule->kind == RULE_CALLS  ? RULE_SPANS
+                       : rule->kind == RULE_RATE ? RULE_PER_SECOND
+                                                 : RULE_TIME;
+    l->noun = rule->kind == RULE_RATE ? "counter" : "scope";
+    if (take_function(l, rule) != 0 || take_range(l, &rule->range) != 0)
+        return -1;
+    return take_multiple(l, rule);
+}
+
 static const struct form {
     const char *word;
     enum rule_kind kind;
@@ -432,6 +491,10 @@ static const struct form {
     {"allocations", RULE_ALLOCATIONS, parse_heap},
     {"allocs", RULE_ALLOCATIONS, parse_heap},
     {"temporary", RULE_TEMPORARY, parse_heap},
+    {"mean", RULE_MEAN, parse_scope},
+    {"max", RULE_MAX, parse_scope},
+    {"calls", RULE_CALLS, parse_scope},
+    {"rate", RULE_RATE, parse_scope},
 };
 
 /* "allocs(f)" is "allocs f". */
@@ -447,29 +510,39 @@ static void take_argument(struct line *l, struct token *word, struct rule *rule)
     word->text.n = before;
 }
 
+/* The form that a rule has by its first word; NULL = none. */
+static const struct form *form_of(const struct token *word, struct rule *rule)
+{
+    static const struct form quantile = {"", RULE_QUANTILE, parse_scope};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (text_is(word->text, forms[i].word) && (!rule->function || forms[i].parse == parse_heap))
+            return &forms[i];
+    rule->quantile = rule->function ? 0 : quantile_of(word->text);
+    return rule->quantile > 0 ? &quantile : NULL;
+}
+
 static int parse_rule(struct line *l, struct rule *rule)
 {
     struct token word = take_word(l);
     take_argument(l, &word, rule);
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (!text_is(word.text, forms[i].word) || (rule->function && forms[i].parse != parse_heap))
-            continue;
-        rule->kind = forms[i].kind;
-        if (forms[i].parse(l, rule) != 0)
-            return -1;
-        return more(l) ? fail(l, l->rest.at, "unexpected '%s' here", rules_show(l->rest).text) : 0;
-    }
-    return fail(
-        l, word.at,
-        "no rule starts with '%s': there are total, self, samples, lost, unfinished, "
-        "unnamed, present, absent, diff, simd, growth, and of the heap peak, leaked, allocated, "
-        "allocations and temporary",
-        rules_show(word.text).text);
+    const struct form *form = form_of(&word, rule);
+    if (!form)
+        return fail(l, word.at,
+                    "no rule starts with '%s': there are total, self, samples, lost, unfinished, "
+                    "unnamed, present, absent, diff, simd, growth; of the heap peak, leaked, "
+                    "allocated, allocations and temporary; of scopes p50, p99 and the like, mean, "
+                    "max, calls and rate",
+                    rules_show(word.text).text);
+    rule->kind = form->kind;
+    if (form->parse(l, rule) != 0)
+        return -1;
+    return more(l) ? fail(l, l->rest.at, "unexpected '%s' here", rules_show(l->rest).text) : 0;
 }
 
 static void parse_line(struct rules *r, struct text source, uint32_t number)
 {
-    struct line l = {.rules = r, .start = source.at, .rest = source, .number = number};
+    struct line l = {
+        .rules = r, .start = source.at, .rest = source, .number = number, .noun = "function"};
     if (!more(&l))
         return;
     const char *start = l.rest.at;
@@ -512,6 +585,19 @@ bool rules_need_code(const struct rules *r)
 {
     for (size_t i = 0; i < r->at.n; i++)
         if (r->at.at[i].kind == RULE_SIMD)
+            return true;
+    return false;
+}
+
+bool rule_is_of_scopes(const struct rule *rule)
+{
+    return rule->kind >= RULE_QUANTILE && rule->kind <= RULE_RATE;
+}
+
+bool rules_need_scopes(const struct rules *r)
+{
+    for (size_t i = 0; i < r->at.n; i++)
+        if (rule_is_of_scopes(&r->at.at[i]))
             return true;
     return false;
 }

@@ -14,6 +14,10 @@
  *     peak <= 200 MiB                       also leaked, allocated, allocations, temporary
  *     allocations render_frame == 0         below a function; or allocs(render_frame) == 0
  *
+ *     p99 decode <= 5 ms                    of a scope of the program; any pN, also mean, max
+ *     calls layer == 24 * tokens            how often; a multiple of a counter or another scope
+ *     rate tokens >= 40                     a counter or a scope, per second
+ *
  * doc/rules.md is the reference. Every line with an error is told, with its place.
  */
 #pragma once
@@ -40,6 +44,11 @@ enum rule_kind {
     RULE_ALLOCATED,
     RULE_ALLOCATIONS,
     RULE_TEMPORARY,
+    RULE_QUANTILE, /* of scopes */
+    RULE_MEAN,
+    RULE_MAX,
+    RULE_CALLS,
+    RULE_RATE,
 };
 
 enum rule_unit {
@@ -52,6 +61,9 @@ enum rule_unit {
     RULE_BITS, /* width of vectors */
     RULE_BYTES,
     RULE_BLOCKS,
+    RULE_TIME, /* nanoseconds */
+    RULE_SPANS,
+    RULE_PER_SECOND,
 };
 
 /* Both ends belong to it; -INFINITY and INFINITY where it is open. */
@@ -62,10 +74,12 @@ struct rule_range {
 
 struct rule {
     enum rule_kind kind;
-    const char *function; /* NULL where the rule is about all of it */
+    const char *function; /* or scope, or counter; NULL where the rule is about all of it */
     struct rule_range range;
     double tolerance;        /* widens the range at both ends, same unit */
     struct rule_range width; /* of simd only; RULE_NONE where not asked for */
+    double quantile;         /* of RULE_QUANTILE, 0 to 1 */
+    const char *times;       /* of RULE_CALLS: the range is so many times this; NULL = once */
     uint32_t line, column;   /* column: of the function's name, else of the rule; from 1 */
     const char *text;        /* as it is written */
 };
@@ -91,8 +105,10 @@ struct rules {
 int rules_parse(struct rules *r, struct text source);
 void rules_done(struct rules *r);
 
-/* Whether any rule is about code. */
+/* Whether any rule is about code; about scopes. */
 bool rules_need_code(const struct rules *r);
+bool rules_need_scopes(const struct rules *r);
+bool rule_is_of_scopes(const struct rule *rule);
 
 /*
  * What rules need besides a profile: another to compare with, several sizes. Rules that need what

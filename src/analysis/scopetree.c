@@ -67,7 +67,7 @@ void scope_sum_interval_ns(const struct scope_sum *s, double q, uint64_t *ret_lo
 
 /* --- names --- */
 
-static struct str_id stack_name(const struct profile *p, struct stack_id stack)
+struct str_id scopetree_name(const struct profile *p, struct stack_id stack)
 {
     const struct frame *f = profile_frame(p, p->stacks.nodes.at[stack.i].frame);
     const struct line *lines = profile_lines(p, f);
@@ -98,7 +98,7 @@ static uint32_t node_get(struct scope_job *job, struct stack_id stack)
     uint32_t node = job->node_of_stack[stack.i];
     while (job->chain.n) {
         struct stack_id at = {job->chain.at[--job->chain.n]};
-        struct scope_node new = {.name = stack_name(job->p, at),
+        struct scope_node new = {.name = scopetree_name(job->p, at),
                                  .parent = node,
                                  .depth = node ? tree->at[node - 1].depth + 1 : 0};
         *vec_push(tree) = new;
@@ -111,9 +111,9 @@ static bool outermost(struct scope_job *job, struct stack_id stack)
 {
     uint8_t *known = &job->is_outermost[stack.i];
     if (!*known) {
-        struct str_id name = stack_name(job->p, stack);
+        struct str_id name = scopetree_name(job->p, stack);
         struct stack_id at = job->p->stacks.nodes.at[stack.i].parent;
-        while (at.i && stack_name(job->p, at).i != name.i)
+        while (at.i && scopetree_name(job->p, at).i != name.i)
             at = job->p->stacks.nodes.at[at.i].parent;
         *known = at.i ? 2 : 1;
     }
@@ -161,7 +161,7 @@ static void add_row_spans(struct scope_job *job, size_t row)
                               .row = (uint32_t)row,
                               .outermost = outermost(job, stack)};
     uint32_t node = node_get(job, stack);
-    struct str_id name = stack_name(job->p, stack);
+    struct str_id name = scopetree_name(job->p, stack);
     if (!node)
         return;
     job->t->spans++;
@@ -186,7 +186,7 @@ static int compare_texts(struct text a, struct text b)
     return by ? by : a.n < b.n ? -1 : a.n > b.n;
 }
 
-static int by_total(const struct scope_node *a, const struct scope_node *b)
+static int scopetree_by_total(const struct scope_node *a, const struct scope_node *b)
 {
     if (a->sum.total_ns != b->sum.total_ns)
         return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
@@ -197,7 +197,7 @@ static int compare_nodes(const void *a, const void *b, void *profile)
 {
     const struct scope_node *x = a, *y = b;
     const struct profile *p = profile;
-    int by = by_total(x, y);
+    int by = scopetree_by_total(x, y);
     return by ? by : compare_texts(profile_str(p, x->name), profile_str(p, y->name));
 }
 
@@ -221,7 +221,7 @@ static int compare_siblings(const void *a, const void *b, void *tree)
     const scope_nodes *nodes = tree;
     const struct scope_node *x = &nodes->at[*(const uint32_t *)a],
                             *y = &nodes->at[*(const uint32_t *)b];
-    int by = by_total(x, y);
+    int by = scopetree_by_total(x, y);
     return by ? by : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 

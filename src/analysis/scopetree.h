@@ -46,6 +46,9 @@ void scopetree_done(struct scopetree *t);
 /* The stream of scopes of a profile, or -1. */
 int scopetree_stream(const struct profile *p);
 
+/* The name of the scope that a stack of the stream of scopes ends with. */
+struct str_id scopetree_name(const struct profile *p, struct stack_id stack);
+
 double scope_sum_sd_ns(const struct scope_sum *s);
 
 /* A quantile and its 95 % interval; see histogram.h. */

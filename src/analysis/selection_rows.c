@@ -281,21 +281,39 @@ static bool row_has(const struct selection_job *job, size_t row, const uint8_t *
     return (r->attrs && has[r->attrs[row].i]) || has[job->p->processes.at[t->process.i].attrs.i];
 }
 
-/* The values of the key, or where it is not there the keys. */
-static int no_attr(struct selection_job *job, const struct condition *c)
+static bool any_set_of(const struct profile *p, const uint8_t *has)
+{
+    for (size_t i = 1; i < p->attrs.nodes.n; i++)
+        if (has[i])
+            return true;
+    return false;
+}
+
+/* The values of the key, or where it is not there the keys; HAS is by set, for other streams. */
+static int no_attr(struct selection_job *job, const struct condition *c, const uint8_t *has)
 {
     const struct profile *p = job->p;
     selection_names keys = {0}, values = {0};
+    bool is_number = false;
     for (size_t i = 1; i < p->attrs.nodes.n; i++) {
         const struct attr *a = &p->attrs.nodes.at[i].attr;
         struct text key = profile_str(p, a->key);
+        bool same = key.n == c->key.n && memcmp(key.at, c->key.at, key.n) == 0;
         selection_add_name(&keys, key.at);
-        if (key.n == c->key.n && memcmp(key.at, c->key.at, key.n) == 0 && !a->is_number)
+        is_number |= same && a->is_number;
+        if (same && !a->is_number)
             selection_add_name(&values, profile_str(p, a->text).at);
     }
     autofree char *key = mem_strndup(c->key.at, c->key.n);
-    int rc = values.n ? selection_none(job, "value", c->value, &values)
-                      : selection_none(job, "attribute", key, &keys);
+    int rc =
+        any_set_of(p, has)
+            ? err_set(job->err, EXIT_ERROR,
+                      "nothing of event '%.*s' has %s '%s', but other events of the profile do",
+                      TEXT_ARG(profile_str(p, job->stream->event)), key, c->value)
+        : values.n ? selection_none(job, "value", c->value, &values)
+        : is_number
+            ? err_set(job->err, EXIT_ERROR, "no number under '%s' matches '%s'", key, c->value)
+            : selection_none(job, "attribute", key, &keys);
     vec_done(&keys);
     vec_done(&values);
     return rc;
@@ -313,7 +331,7 @@ static int select_by_condition(struct selection_job *job, const char *word)
         job->out[i] |= !in;
         n += in;
     }
-    int rc = n ? 0 : no_attr(job, &c);
+    int rc = n ? 0 : no_attr(job, &c, has);
     if (c.is_pattern)
         regfree(&c.re);
     return rc;

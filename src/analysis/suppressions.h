@@ -1,13 +1,13 @@
 /*
  * suppressions.h - known leaks, as files of Valgrind and LeakSanitizer list them.
  *
- *     leak:PATTERN              LeakSanitizer: part of any function, file or module of the stack; *
- * is anything, ^ and $ are the ends {                         Valgrind: frames from the innermost
- * one on a name Memcheck:Leak fun:g_hash_table_new   the symbol, mangled in C++; * and ? as in a
- * shell
- *        ...                    any number of frames
- *        obj:*libfoo.so*        the module
- *     }
+ * LeakSanitizer's lines are `leak:PATTERN`: part of any function, file or module of the stack;
+ * `*` is anything, `^` and `$` are the ends. Valgrind's are blocks in braces: a name, the line
+ * `Memcheck:Leak`, then frames from the innermost on, where
+ *
+ *     fun:g_hash_table_new      is the symbol, mangled in C++, with * and ? as in a shell,
+ *     obj:*libfoo.so*           the module,
+ *     ...                       any number of frames.
  *
  * Valgrind's stacks begin with malloc or a relative, ours with its caller: a leading fun:malloc
  * matches no frame. Blocks about other errors than leaks are passed over. match-leak-kinds is not

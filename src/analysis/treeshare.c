@@ -66,7 +66,7 @@ static void sort_samples(struct treesamples *w, const struct calltree *t, const 
 /* As effective_n() of flat_share.c, from a run of the sorted samples. */
 static double effective_samples(struct treesamples *w, uint32_t from, uint32_t to)
 {
-    if (!w->time.n)
+    if (!w->time.n || from == to) /* most nodes have nothing of their own: no series to look at */
         return w->time.n_samples;
     struct stats_series series = {.sums = w->sums, .n = w->n_sums, .per = w->per};
     memset(w->sums, 0, w->n_sums);

@@ -104,7 +104,7 @@ static size_t list_names(const char *folder, const char *word, const char **name
     DIR *d = opendir(folder);
     const struct dirent *e;
     while (d && n < NAMES_MAX && (e = readdir(d)))
-        if (e->d_name[0] == word[0])
+        if (e->d_name[0] == word[0] && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
             names[n++] = mem_strdup(e->d_name);
     if (d)
         closedir(d);
@@ -138,6 +138,10 @@ static void explain_not_found(const char *command, struct err *err)
     }
     if (path_kind(command) == PATH_FILE) {
         err_set(err, EXIT_ERROR, "%s: not found in PATH; did you mean './%s'?", command, command);
+        return;
+    }
+    if (path_kind(command) == PATH_FOLDER) {
+        err_set(err, EXIT_ERROR, "%s: is a folder, and no program in PATH", command);
         return;
     }
     autofree char *near = program_nearest(command);

@@ -173,7 +173,11 @@ static int annotate_run(const struct command *self, int n, char **args)
     if ((rc = input_load(&job.in, &one, &job.opts.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&job.in, &job.opts.input);
-    rc = annotate_find(&job, &err) == 0 ? annotate_show(&job, &err) : -1;
+    rc = annotate_find(&job, &err);
+    if (rc == 0 && job.inlined.n)
+        command_say("'%.*s' is inlined into '%.*s', which is shown", TEXT_ARG(job.inlined),
+                    TEXT_ARG(job.function));
+    rc = rc == 0 ? annotate_show(&job, &err) : -1;
     code_close(&job.code);
     input_done(&job.in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
@@ -191,7 +195,8 @@ const struct command command_annotate = {
         "is left out unless --all is given.\n\n"
         "The files that ran must be here and unchanged (their build-id is compared); source files "
         "are shown if they are here. Part of a name is enough if only one function matches; "
-        "NAME@MODULE picks one of several with the same name. x86-64 only.\n\n"
+        "NAME@MODULE picks one of several with the same name. For a function that is inlined, the "
+        "one that it is inlined into is shown. x86-64 only.\n\n"
         "A page holds source below the project's folder only (that of the program or the current "
         "one; .git, .hg or kelvin.conf marks it): debug information can name any file.",
     .examples = "kelvin annotate app.kelvin matmul                       # in the terminal\n"

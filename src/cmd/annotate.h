@@ -21,6 +21,7 @@ struct annotate_job {
     const char *wanted, *path;
     struct input in;
     struct text function; /* its whole name */
+    struct text inlined;  /* the function that was meant, if it is only seen inlined into that */
     struct mapping mapping;
     struct code code;
 };

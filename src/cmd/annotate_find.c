@@ -1,4 +1,4 @@
-#include "base/buf.h"
+#include "base/shortname.h"
 #include "cmd/annotate.h"
 
 /* A function of one file that the name may mean. */
@@ -31,15 +31,16 @@ static bool has_file(const struct profile *p, const struct frame *f)
 }
 
 /* 2 exactly, 1 in part, 0 not at all. WANTED may end in "@module". */
-static int match(const struct profile *p, const struct frame *f, const char *wanted)
+static int match(const struct profile *p, const struct frame *f, struct text name,
+                 const char *wanted)
 {
-    struct text name = annotate_name_of(p, f), want = text_of(wanted);
+    struct text want = text_of(wanted);
     const char *at = strrchr(wanted, '@');
-    if (text_is(name, wanted))
+    if (shortname_is(name, want))
         return 2;
     if (at && at != wanted && text_is(profile_module_name(p, f->mapping), at + 1)) {
         want.n = (size_t)(at - wanted);
-        if (name.n == want.n && memcmp(name.at, want.at, name.n) == 0)
+        if (shortname_is(name, want))
             return 2;
     }
     return want.n && name.n && memmem(name.at, name.n, want.at, want.n) ? 1 : 0;
@@ -53,9 +54,9 @@ static bool same_file(const struct profile *p, uint32_t a, uint32_t b)
 
 typedef VEC(struct candidate) candidates;
 
-static void add_candidate(candidates *c, const struct profile *p, const struct frame *f)
+static void add_candidate(candidates *c, const struct profile *p, const struct frame *f,
+                          struct text name)
 {
-    struct text name = annotate_name_of(p, f);
     for (size_t i = 0; i < c->n; i++)
         if (c->at[i].name.at == name.at && same_file(p, c->at[i].mapping, f->mapping.i))
             return;
@@ -63,31 +64,69 @@ static void add_candidate(candidates *c, const struct profile *p, const struct f
         *vec_push(c) = (struct candidate){name, f->mapping.i};
 }
 
-static int ambiguous(const struct annotate_job *job, const candidates *c, struct err *err)
+/* An error's text has room for so many bytes of names, the last one of full width. */
+enum { LISTED_BYTES = 90, NAME_WIDTH = 60 };
+
+static int ambiguous(const struct annotate_job *job, const candidates *c, const char *what,
+                     struct err *err)
 {
     autobuf struct buf b = {0};
-    for (size_t i = 0; i < c->n && i < 6; i++) {
+    size_t listed = 0;
+    while (listed < c->n && listed < 6 && b.n < LISTED_BYTES) {
+        const struct candidate *one = &c->at[listed];
         struct text module =
-            profile_module_name(job->in.profile, (struct mapping_id){c->at[i].mapping});
-        buf_printf(&b, "%s%.*s@%.*s", i ? ", " : "",
-                   (int)(c->at[i].name.n < 60 ? c->at[i].name.n : 60), c->at[i].name.at,
-                   TEXT_ARG(module));
+            profile_module_name(job->in.profile, (struct mapping_id){one->mapping});
+        buf_str(&b, listed++ ? ", " : "");
+        shortname_add(&b, one->name, NAME_WIDTH);
+        buf_printf(&b, "@%.*s", TEXT_ARG(module));
     }
-    return err_set(err, EXIT_ERROR, "'%s' may be any of %zu: %s%s", job->wanted, c->n, buf_cstr(&b),
-                   c->n > 6 ? ", ..." : "");
+    if (c->n > listed)
+        buf_printf(&b, " and %zu more", c->n - listed);
+    return err_set(err, EXIT_ERROR, "'%s' %s %zu functions: %s. Name one of them", job->wanted,
+                   what, c->n, buf_cstr(&b));
 }
 
-/* The function that the wanted one is inlined into, if it is nowhere else. */
-static struct text inlined_into(const struct annotate_job *job)
+/* --- functions that are only seen inlined --- */
+
+struct inlined_search {
+    int how;          /* what match() must say */
+    candidates names; /* functions that match... */
+    candidates hosts; /* ...and what they are inlined into */
+};
+
+static void inlined_add(struct inlined_search *s, const struct annotate_job *job,
+                        const struct frame *f)
 {
     const struct profile *p = job->in.profile;
-    for (size_t i = 0; i < p->frames.n; i++) {
-        const struct line *lines = profile_lines(p, &p->frames.at[i]);
-        for (size_t k = 1; k < p->frames.at[i].n_lines; k++)
-            if (text_is(profile_function_name(p, lines[k].function), job->wanted))
-                return annotate_name_of(p, &p->frames.at[i]);
+    const struct line *lines = profile_lines(p, f);
+    for (size_t k = 1; k < f->n_lines; k++) {
+        struct text name = profile_function_name(p, lines[k].function);
+        if (match(p, f, name, job->wanted) != s->how)
+            continue;
+        add_candidate(&s->names, p, f, name);
+        add_candidate(&s->hosts, p, f, annotate_name_of(p, f));
     }
-    return (struct text){0};
+}
+
+/* 0 with the one function that it is inlined into, 1 if no inlined function matches. */
+static int inlined_find(struct annotate_job *job, int how, struct candidate *ret, struct err *err)
+{
+    const struct profile *p = job->in.profile;
+    struct inlined_search s = {.how = how};
+    for (size_t i = 0; i < p->frames.n; i++)
+        if (has_file(p, &p->frames.at[i]))
+            inlined_add(&s, job, &p->frames.at[i]);
+    int rc = !s.names.n      ? 1
+             : s.names.n > 1 ? ambiguous(job, &s.names, "matches", err)
+             : s.hosts.n > 1 ? ambiguous(job, &s.hosts, "is inlined into", err)
+                             : 0;
+    if (rc == 0) {
+        *ret = s.hosts.at[0];
+        job->inlined = s.names.at[0].name;
+    }
+    vec_done(&s.names);
+    vec_done(&s.hosts);
+    return rc;
 }
 
 static int not_found(const struct annotate_job *job, struct err *err)
@@ -101,10 +140,6 @@ static int not_found(const struct annotate_job *job, struct err *err)
         return err_set(err, EXIT_INPUT,
                        "the profile has no addresses of code in files, only names: record with "
                        "'kelvin record', or convert from a format that keeps addresses");
-    struct text outer = inlined_into(job);
-    if (outer.n)
-        return err_set(err, EXIT_ERROR, "'%s' is inlined wherever it ran: annotate '%.*s'",
-                       job->wanted, TEXT_ARG(outer));
     for (size_t i = 1; i < p->functions.n; i++)
         *vec_push(&names) = profile_str(p, p->functions.at[i].name).at;
     *vec_push(&names) = NULL;
@@ -120,14 +155,26 @@ int annotate_find(struct annotate_job *job, struct err *err)
 {
     const struct profile *p = job->in.profile;
     candidates found[3] = {0};
-    for (size_t i = 0; i < p->frames.n; i++)
-        if (has_file(p, &p->frames.at[i]))
-            add_candidate(&found[match(p, &p->frames.at[i], job->wanted)], p, &p->frames.at[i]);
+    struct candidate chosen = {0};
+    for (size_t i = 0; i < p->frames.n; i++) {
+        const struct frame *f = &p->frames.at[i];
+        if (has_file(p, f))
+            add_candidate(&found[match(p, f, annotate_name_of(p, f), job->wanted)], p, f,
+                          annotate_name_of(p, f));
+    }
     const candidates *c = found[2].n ? &found[2] : &found[1];
-    int rc = c->n == 1 ? 0 : c->n ? ambiguous(job, c, err) : not_found(job, err);
+    int rc = found[2].n ? 1 : inlined_find(job, 2, &chosen, err);
+    if (rc > 0 && !c->n)
+        rc = inlined_find(job, 1, &chosen, err);
+    if (rc > 0 && c->n == 1) {
+        chosen = c->at[0];
+        rc = 0;
+    }
+    if (rc > 0)
+        rc = c->n ? ambiguous(job, c, "matches", err) : not_found(job, err);
     if (rc == 0) {
-        job->function = c->at[0].name;
-        job->mapping = p->mappings.at[c->at[0].mapping];
+        job->function = chosen.name;
+        job->mapping = p->mappings.at[chosen.mapping];
     }
     for (int i = 0; i < 3; i++)
         vec_done(&found[i]);

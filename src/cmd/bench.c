@@ -118,17 +118,25 @@ static int report(struct outcome *outcome, struct bench_store *store,
     return bench_store_keep(store, &outcome->session.set, code, err) == 0 ? code : -1;
 }
 
-/* False when the program of the baseline does not run any more. */
-static bool run_beside(struct outcome *outcome, struct plan *plan, const struct cmd_bench_opts *o,
-                       char *line, const struct bench_store *store)
+/* The baseline's program and that of today. The plan and the session refer to all of it. */
+struct beside {
+    struct cmd_bench_opts opts;
+    char *lines[2], *then;
+};
+
+static void beside_init(struct beside *b, const struct cmd_bench_opts *o, char *before, char *line)
 {
-    struct cmd_bench_opts both = *o;
-    struct err err;
-    char *lines[] = {store->line_before, line};
     const char *name = o->names.n ? o->names.at[0] : line;
-    autofree char *then = mem_printf("%s, as in '%s'", name, o->store.against);
-    both.names = (struct opt_list){.at = {then, name}, .n = 2};
-    if (bench_run(&outcome->session, plan, &both, lines, 2, &err) == 0)
+    *b = (struct beside){.opts = *o, .lines = {before, line}};
+    b->then = mem_printf("%s, as in '%s'", name, o->store.against);
+    b->opts.names = (struct opt_list){.at = {b->then, name}, .n = 2};
+}
+
+/* False when the program of the baseline does not run any more. */
+static bool run_beside(struct outcome *outcome, struct plan *plan, struct beside *b)
+{
+    struct err err;
+    if (bench_run(&outcome->session, plan, &b->opts, b->lines, 2, &err) == 0)
         return true;
     session_done(&outcome->session);
     outcome->session = (struct session){0};
@@ -145,8 +153,11 @@ static int measure(const struct cmd_bench_opts *o, const struct opt_result *oper
     struct plan plan = {0};
     struct err err;
     int rc = bench_store_begin(&store, o, operands, &err);
-    if (rc == 0 && store.line_before)
-        outcome.is_beside = run_beside(&outcome, &plan, o, operands->operands[0], &store);
+    struct beside beside = {0};
+    if (rc == 0 && store.line_before) {
+        beside_init(&beside, o, store.line_before, operands->operands[0]);
+        outcome.is_beside = run_beside(&outcome, &plan, &beside);
+    }
     if (store.line_before && !outcome.is_beside)
         store.why_apart = "the kept program does not run any more";
     if (rc == 0 && !outcome.is_beside)
@@ -159,6 +170,7 @@ static int measure(const struct cmd_bench_opts *o, const struct opt_result *oper
     outcome_done(&outcome);
     bench_store_done(&store);
     plan_done(&plan);
+    free(beside.then);
     return code;
 }
 

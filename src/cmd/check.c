@@ -3,6 +3,7 @@
  */
 #include "view/check.h"
 #include "analysis/diff.h"
+#include "analysis/scopetree.h"
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
@@ -50,12 +51,14 @@ struct check_job {
     struct hotcode code;
     struct buf no_code, unlike;
     struct scaling scaling;
+    struct selection scopes; /* where rules are about them */
 };
 
 static void job_done(struct check_job *job)
 {
     scaling_done(&job->scaling);
     hotcode_done(&job->code);
+    selection_done(&job->scopes);
     for (size_t i = 0; i < job->n; i++)
         input_done(&job->in[i]);
     input_done(&job->before);
@@ -202,6 +205,19 @@ static void build_scaling(struct check_job *job)
     scaling_build(&job->scaling, runs, job->n, (size_t)job->opts->top);
 }
 
+/* Of the scopes the same threads, time and attributes; functions are not on their stacks. */
+static int select_scopes(struct check_job *job, struct err *err)
+{
+    const struct input *in = &job->in[job->last];
+    struct input_opts o = job->opts->input;
+    if (!rules_need_scopes(&job->rules) || scopetree_stream(in->profile) < 0)
+        return 0;
+    o.event = "scopes";
+    o.value = "self";
+    o.focus = o.ignore = o.hide = (struct opt_list){0};
+    return input_select(in, &o, &job->scopes, err);
+}
+
 /* --- output --- */
 
 static int check_print(const struct check_job *job, const struct check *c, struct err *err)
@@ -243,6 +259,7 @@ static int check_and_print(struct check_job *job)
         .n_code = job->code.rows.n,
         .no_code = buf_cstr(&job->no_code),
         .scaling = job->opts->sizes ? &job->scaling : NULL,
+        .scopes = job->scopes.profile ? &job->scopes : NULL,
         .has_function = program_has_function,
     };
     int rc = check_build(&c, &job->rules, &in) != 0 ? tell_errors(job)
@@ -262,7 +279,7 @@ static int check_all(struct check_job *job, const struct opt_result *operands)
         rc = read_rules(job);
     if (rc != EXIT_OK || (rc = check_load_all(job)) != EXIT_OK)
         return rc;
-    if (compare_kinds(job, &err) != 0)
+    if (compare_kinds(job, &err) != 0 || select_scopes(job, &err) != 0)
         return command_fail(&err);
     if (rules_need_code(&job->rules))
         read_code(job);
@@ -300,7 +317,11 @@ const struct command command_check = {
         "  present parse                        # or absent\n"
         "  diff total matmul <= +5%             # of its cost in --against; or +2 points\n"
         "  simd matmul packed >= 80% width >= 256\n"
-        "  growth matmul <= 1.2                 # its exponent over --sizes\n\n"
+        "  growth matmul <= 1.2                 # its exponent over --sizes\n"
+        "  peak <= 200 MiB                      # of the heap; also leaked, allocations\n"
+        "  p99 decode <= 5 ms                   # of a scope of kelvin.h; any pN, mean, max\n"
+        "  calls layer == 24 * tokens           # of a scope, by a counter; or just a number\n"
+        "  rate tokens >= 40                    # a counter or a scope, per second\n\n"
         "Quote names that contain blanks. A share is known as a 95% interval: a rule passes if the "
         "whole interval is in the range, fails if none of it is, and is otherwise inconclusive, "
         "with what would decide it. For a function of the program that no sample shows, the upper "

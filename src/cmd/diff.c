@@ -6,6 +6,7 @@
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
+#include "view/scopediff.h"
 
 struct cmd_diff_opts {
     struct input_opts input;
@@ -13,7 +14,7 @@ struct cmd_diff_opts {
     const char *theme;
     double min_share, band;
     long top;
-    bool force, before, after;
+    bool force, before, after, scopes;
 };
 
 #define AT(field) offsetof(struct cmd_diff_opts, field)
@@ -31,6 +32,8 @@ static const struct opt diff_table[] = {
      "busy machine 50)",
      .min = 0.01, .max = 100},
     {0, "top", OPT_INT, AT(top), "N", "rows in each list (default: 10)", .min = 1, .max = 1000000},
+    {0, "scopes", OPT_FLAG, AT(scopes), NULL,
+     "compare how long the program's scopes (kelvin.h) took, by percentile"},
     {0, "force", OPT_FLAG, AT(force), NULL,
      "compare incompatible profiles anyway; the output says so"},
     {0, "theme", OPT_CHOICE, AT(theme), "THEME", "of the SVG: light, dark, or auto (default: auto)",
@@ -100,7 +103,8 @@ static void loaded_done(struct loaded *l)
 }
 
 /* One run a side keeps the samples' times, which tell how many of them are independent. */
-static int diff_load_all(struct loaded *l, const struct sides *s, const struct input_opts *o)
+static int diff_load_all(struct loaded *l, const struct sides *s, const struct input_opts *o,
+                         bool merge)
 {
     size_t n = s->before.n + s->after.n;
     autofree char **paths = mem_calloc(n, sizeof *paths);
@@ -111,7 +115,7 @@ static int diff_load_all(struct loaded *l, const struct sides *s, const struct i
         paths[i] = i < s->before.n ? s->before.at[i] : s->after.at[i - s->before.n];
         l->runs[i] = &l->ins[i].selection;
     }
-    return input_load_all(l->ins, paths, n, o, &(struct import_opts){.merge = n > 2});
+    return input_load_all(l->ins, paths, n, o, &(struct import_opts){.merge = merge && n > 2});
 }
 
 /* --- output --- */
@@ -188,6 +192,83 @@ static int diff_compare(const struct cmd_diff_opts *o, const struct loaded *l, s
     return rc;
 }
 
+/* --- scopes --- */
+
+static int scopediff_print(const struct cmd_diff_opts *o, const struct scopediff_view *v,
+                           struct err *err)
+{
+    const char *format = output_format(&o->output);
+    struct publish file;
+    if (publish_open(&file, o->output.path, err) != 0)
+        return -1;
+    if (strcmp(format, "json") == 0)
+        scopediff_print_json(file.out, v);
+    else if (strcmp(format, "md") == 0)
+        scopediff_print_markdown(file.out, v);
+    else if (strcmp(format, "html") == 0)
+        scopediff_print_html(file.out, v);
+    else
+        scopediff_print_text(file.out, v, output_width(&o->output), output_in_colour(&o->output));
+    return publish_commit(&file, err);
+}
+
+static int diff_compare_scopes(const struct cmd_diff_opts *o, const struct loaded *l,
+                               const struct sides *sides, struct err *err)
+{
+    autobuf struct buf reasons = {0};
+    struct scopediff d;
+    diff_unlike(&(struct diff_opts){.runs = l->runs, .n_before = sides->before.n, .n_runs = l->n},
+                &reasons);
+    if (reasons.n && !o->force)
+        return diff_refuse(buf_cstr(&reasons), err);
+    struct scopediff_view view = {.diff = &d,
+                                  .before = sides->before.at[0],
+                                  .after = sides->after.at[0],
+                                  .unlike = buf_cstr(&reasons)};
+    struct scopediff_opts opts = {.runs = l->runs,
+                                  .n_before = sides->before.n,
+                                  .n_runs = l->n,
+                                  .band = o->band / 100,
+                                  .top = (size_t)o->top};
+    int rc = scopediff_build(&d, &opts, err);
+    if (rc == 0)
+        rc = scopediff_print(o, &view, err);
+    scopediff_done(&d);
+    return rc;
+}
+
+/* --- all of it --- */
+
+/* With --scopes the stream is given. */
+static int diff_choose_scopes(struct cmd_diff_opts *o, struct err *err)
+{
+    if (!o->scopes)
+        return 0;
+    if (o->input.event || o->input.value)
+        return err_set(err, EXIT_ERROR, "--scopes compares times of scopes: leave out --%s",
+                       o->input.event ? "event" : "value");
+    if (strcmp(output_format(&o->output), "svg") == 0)
+        return err_set(err, EXIT_ERROR, "--scopes has no drawing: use text, md, json or html");
+    o->input.event = "scopes";
+    o->input.value = "self";
+    o->input.no_event =
+        "there are no scopes in it: put KELVIN_SCOPE(\"name\") of kelvin.h into the "
+        "program, and record it with 'kelvin record -- COMMAND'";
+    return 0;
+}
+
+static int diff_sides(const struct cmd_diff_opts *o, const struct sides *sides)
+{
+    struct loaded l = {0};
+    struct err err = {0};
+    int rc = diff_load_all(&l, sides, &o->input, !o->scopes);
+    if (rc == EXIT_OK && (o->scopes ? diff_compare_scopes(o, &l, sides, &err)
+                                    : diff_compare(o, &l, sides->before.n, &err)) != 0)
+        rc = command_fail(&err);
+    loaded_done(&l);
+    return rc;
+}
+
 static int diff_run(const struct command *self, int n, char **args)
 {
     struct cmd_diff_opts o = {
@@ -199,13 +280,10 @@ static int diff_run(const struct command *self, int n, char **args)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
     struct err err = {0};
     struct sides sides = {0};
-    struct loaded loaded = {0};
-    if (diff_split(&operands, &sides, &err) != 0)
+    if (diff_split(&operands, &sides, &err) != 0 || diff_choose_scopes(&o, &err) != 0)
         rc = command_fail(&err);
-    else if ((rc = diff_load_all(&loaded, &sides, &o.input)) == EXIT_OK &&
-             diff_compare(&o, &loaded, sides.before.n, &err) != 0)
-        rc = command_fail(&err);
-    loaded_done(&loaded);
+    else
+        rc = diff_sides(&o, &sides);
     vec_done(&sides.before);
     vec_done(&sides.after);
     return rc;
@@ -236,6 +314,10 @@ const struct command command_diff = {
         "per side are the minimum to prove anything. Record the sides in turn, so that a change "
         "of the machine affects both.\n"
         "\n"
+        "With --scopes it compares how long the program's scopes (kelvin.h) took instead: median, "
+        "90th and 99th percentile of each, with 95 % intervals. One run per side proves changes "
+        "beyond a factor of 1.2; four or more prove smaller ones, from 5 %.\n"
+        "\n"
         "If a module has function names on one side only, its functions are not compared. "
         "Profiles with a different event, kind, rate, scope, machine or value are refused; --force "
         "compares them anyway and says so in the output.",
@@ -244,6 +326,8 @@ const struct command command_diff = {
         "kelvin diff before.kelvin after.kelvin -o diff.svg  # grown red, shrunk blue, else grey\n"
         "kelvin diff --before b*.kelvin --after a*.kelvin    # several runs per side\n"
         "kelvin diff before.kelvin after.kelvin -o diff.html # one page, with the drawing\n"
+        "kelvin diff before.kelvin after.kelvin --scopes     # how long scopes took, by "
+        "percentile\n"
         "kelvin diff before.kelvin after.kelvin --format json | jq .verdict",
     .opts = diff_table,
     .run = diff_run,

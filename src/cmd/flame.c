@@ -124,6 +124,22 @@ static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *h
     };
 }
 
+/* A drawing by another name opens in no program. */
+static int flame_check_name(const char *path, struct err *err)
+{
+    static const char *const others[] = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", NULL};
+    const char *dot = strrchr(path, '.');
+    if (dot && text_is_one_of(text_of(dot), others))
+        return err_set(err, EXIT_ERROR, "flame draws SVG, not %s: name the file '%.*s.svg'",
+                       dot + 1, (int)(dot - path), path);
+    if (dot && (strcmp(dot, ".html") == 0 || strcmp(dot, ".htm") == 0))
+        return err_set(err, EXIT_ERROR,
+                       "flame draws SVG: name the file '%.*s.svg'; 'kelvin report -o %s' writes a "
+                       "page with the flame graph inside",
+                       (int)(dot - path), path, path);
+    return 0;
+}
+
 static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, double least,
                       struct err *err)
 {
@@ -188,7 +204,7 @@ static int flame_run(const struct command *self, int n, char **args)
                 "flame: an SVG is not for a terminal: give a file, -o out.svg, or a pipe");
         return command_fail(&err);
     }
-    if (min_share(&o, &least, &err) != 0)
+    if (flame_check_name(o.output, &err) != 0 || min_share(&o, &least, &err) != 0)
         return command_fail(&err);
     struct input in;
     struct import_opts want = {.merge = o.no_script && !o.chart && !o.scopes};

@@ -190,7 +190,8 @@ static const char *const *words_of(struct words *w, const struct opt_list *list)
     return w->at;
 }
 
-static int select_part(struct input *in, const struct input_opts *o, struct err *err)
+int input_select(const struct input *in, const struct input_opts *o, struct selection *ret,
+                 struct err *err)
 {
     struct value_ref value;
     struct words threads, processes, where, scopes, focus, ignore, hide;
@@ -207,7 +208,7 @@ static int select_part(struct input *in, const struct input_opts *o, struct err 
         .hide = words_of(&hide, &o->hide),
         .merge_recursion = o->merge_recursion,
     };
-    return selection_build(&in->selection, in->profile, value, &opts, err);
+    return selection_build(ret, in->profile, value, &opts, err);
 }
 
 /* --- loading --- */
@@ -220,7 +221,7 @@ static int take_profile(struct loading *l, const struct input_opts *opts, struct
         return command_fail(&l->err);
     print_warnings(&l->im);
     print_missing(l->profile, &ret->missing);
-    return select_part(ret, opts, &l->err) == 0 ? EXIT_OK : command_fail(&l->err);
+    return input_select(ret, opts, &ret->selection, &l->err) == 0 ? EXIT_OK : command_fail(&l->err);
 }
 
 static struct loading loading_of(const char *path, const struct input_opts *opts,

@@ -138,6 +138,10 @@ int input_load(struct input *in, const struct opt_result *args, const struct inp
 int input_load_all(struct input *ins, char **paths, size_t n, const struct input_opts *opts,
                    const struct import_opts *want);
 
+/* Select of IN what OPTS ask for, besides what was selected when it was loaded. */
+int input_select(const struct input *in, const struct input_opts *opts, struct selection *ret,
+                 struct err *err);
+
 /* For commands that show one stream: with several in IN and no choice made, say which it is. */
 void input_tell_events(const struct input *in, const struct input_opts *opts);
 

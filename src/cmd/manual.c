@@ -1,5 +1,6 @@
 #include "cmd/manual.h"
 #include "base/buf.h"
+#include "record/launch.h"
 #include "source/import.h"
 #include "suite/conf.h"
 #include "view/export/export.h"
@@ -22,6 +23,9 @@ static const struct {
     {EXIT_FAILS, "a check failed, or --strict met a flaw in the input"},
     {EXIT_INCONCLUSIVE, "not enough data for a verdict"},
     {EXIT_INPUT, "the input is not a profile, is damaged, or has no samples in it"},
+    {EXIT_OWN, "'record' itself failed; else its exit code is that of the command"},
+    {EXIT_CANNOT_RUN, "the command to record cannot be run"},
+    {EXIT_NOT_FOUND, "the command to record was not found"},
     {EXIT_STOPPED, "interrupted by Ctrl-C"},
     {EXIT_NOBODY_READS, "the reader of the output went away"},
 };

@@ -85,6 +85,9 @@ static int record_check(const struct record_opts *o, char **command, struct err 
         return err_set(err, EXIT_OWN, "record: what? 'kelvin record -- ./app', or -p PID");
     if (command && o->pid)
         return err_set(err, EXIT_OWN, "record: give a command or -p PID, not both");
+    if (o->output && strcmp(o->output, "-") == 0)
+        return err_set(err, EXIT_OWN,
+                       "record: a recording cannot go to standard output: name a file with -o");
     if (o->heap && !command)
         return err_set(err, EXIT_OWN,
                        "record: --heap cannot attach to a running process: start it with 'kelvin "

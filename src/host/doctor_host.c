@@ -26,13 +26,13 @@ void doctor_attach(const struct doctor *d, struct doctor_finding *f)
 {
     long scope;
     if (!sysfile_long(d->root, "/proc/sys/kernel/yama/ptrace_scope", &scope))
-        doctor_say(f, DOCTOR_OK, "one's own processes (the kernel has no Yama)");
+        doctor_say(f, DOCTOR_OK, "your own processes (the kernel has no Yama)");
     else if (scope == 0 || geteuid() == 0)
         doctor_say(f, scope < 3 ? DOCTOR_OK : DOCTOR_LIMITED, "kernel.yama.ptrace_scope is %ld",
                    scope);
     else
         doctor_say(f, DOCTOR_LIMITED,
-                   "kernel.yama.ptrace_scope is %ld: one's own processes can be sampled, but only "
+                   "kernel.yama.ptrace_scope is %ld: your own processes can be sampled, but only "
                    "children's memory read",
                    scope);
     if (f->state != DOCTOR_OK)

@@ -203,11 +203,11 @@ void doctor_paranoid(const struct doctor *d, struct doctor_finding *f)
     }
     bool binds = d->perf_kernel == EACCES || d->perf_user == EACCES;
     if (value <= 1)
-        doctor_say(f, DOCTOR_OK, "%ld: user and kernel samples of one's own processes", value);
+        doctor_say(f, DOCTOR_OK, "%ld: user and kernel samples of your own processes", value);
     else if (!binds && d->perf_user)
         doctor_say(f, DOCTOR_NOTE, "%ld; perf_event_open fails for another reason", value);
     else if (!binds)
-        doctor_say(f, DOCTOR_OK, "%ld, which does not bind this user", value);
+        doctor_say(f, DOCTOR_OK, "%ld, but you are exempt (root or CAP_PERFMON)", value);
     else
         doctor_say(f, d->perf_user == EACCES ? DOCTOR_NO : DOCTOR_LIMITED, "%ld: %s", value,
                    value == 2 ? "user samples only" : "nothing without rights");

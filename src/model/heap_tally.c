@@ -65,6 +65,13 @@ uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site)
     return (uint32_t)t->sites.n - 1;
 }
 
+/* Sums stay within 64 bits: sizes come from programs and files that may say anything. */
+static void add_capped(int64_t *sum, int64_t n)
+{
+    if (__builtin_add_overflow(*sum, n, sum))
+        *sum = n > 0 ? INT64_MAX : INT64_MIN;
+}
+
 /* --- rows --- */
 
 static struct thread_id thread_of_site(const struct heap_tally *t, const struct heap_site *s)
@@ -90,17 +97,37 @@ static void tally_add_row(struct heap_tally *t, const struct heap_site *s, uint6
     t->unfinished[s->end % 16]++;
 }
 
+/*
+ * What flowed at a site goes into VALUES. No row is below 0: a free that is taken back after its
+ * slice was written is taken from the next ones, and the site stays touched while that is owed.
+ * Returns whether anything flowed.
+ */
+static bool take_flow(struct heap_site *s, int64_t *values)
+{
+    bool any = false;
+    s->touched = false;
+    for (size_t c = 0; c < sizeof s->flow / sizeof *s->flow; c++) {
+        values[c] = s->flow[c] > 0 ? s->flow[c] : 0;
+        s->flow[c] = s->flow[c] > 0 ? 0 : s->flow[c];
+        any |= values[c] > 0;
+        s->touched |= s->flow[c] < 0;
+    }
+    return any;
+}
+
 static void write_slice(struct heap_tally *t)
 {
+    size_t kept = 0;
     for (size_t i = 0; i < t->touched.n; i++) {
-        struct heap_site *s = &t->sites.at[t->touched.at[i]];
+        uint32_t site = t->touched.at[i];
+        struct heap_site *s = &t->sites.at[site];
         int64_t values[HEAP_COLUMNS] = {0};
-        memcpy(values, s->flow, sizeof s->flow);
-        memset(s->flow, 0, sizeof s->flow);
-        s->touched = false;
-        tally_add_row(t, s, t->slice_ns, values);
+        if (take_flow(s, values))
+            tally_add_row(t, s, t->slice_ns, values);
+        if (s->touched)
+            t->touched.at[kept++] = site;
     }
-    t->touched.n = 0;
+    t->touched.n = kept;
 }
 
 static void add_points(struct heap_tally *t, uint64_t time_ns)
@@ -146,8 +173,8 @@ static void change_live(struct heap_tally *t, struct heap_site *s, int64_t bytes
         s->epoch = t->epoch;
         s->peak_bytes = s->live_bytes;
     }
-    s->live_bytes += bytes;
-    t->live_bytes += bytes;
+    add_capped(&s->live_bytes, bytes);
+    add_capped(&t->live_bytes, bytes);
     if (t->live_bytes <= t->peak_bytes)
         return;
     t->peak_bytes = t->live_bytes;
@@ -156,8 +183,8 @@ static void change_live(struct heap_tally *t, struct heap_site *s, int64_t bytes
 
 static void add_flow(struct heap_tally *t, struct heap_site *s, enum heap_column c, int64_t n)
 {
-    s->flow[c] += n;
-    t->total[c] += n;
+    add_capped(&s->flow[c], n);
+    add_capped(&t->total[c], n);
 }
 
 /* What a block stands for. */
@@ -225,8 +252,8 @@ void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 {
     struct heap_site *s = &t->sites.at[site];
     struct amount a = amount_of(t, size_bytes);
-    s->leaked_bytes += a.bytes;
-    t->total[HEAP_LEAKED] += a.bytes;
+    add_capped(&s->leaked_bytes, a.bytes);
+    add_capped(&t->total[HEAP_LEAKED], a.bytes);
     t->live_blocks -= a.blocks;
     change_live(t, s, -a.bytes);
 }

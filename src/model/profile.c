@@ -1,4 +1,5 @@
 #include "model/profile.h"
+#include "base/buf.h"
 #include "model/stream_inner.h"
 
 #include <xxhash.h>
@@ -251,16 +252,22 @@ static bool any_stream_is(const struct profile *p, const char *event)
     return false;
 }
 
-static void list_values(const struct profile *p, char *s, size_t size)
+/* "cpu-clock samples, heap peak": as many as an error's text has room for. */
+static void list_values(const struct profile *p, struct buf *b)
 {
-    size_t n = 0;
-    s[0] = '\0';
+    enum { ROOM = 160 };
     for (size_t i = 0; i < p->streams.n; i++) {
         const struct stream *stream = p->streams.at[i];
         struct text event = profile_str(p, stream->event);
-        for (int k = 0; k < stream->n_types && n < size; k++)
-            n += (size_t)snprintf(s + n, size - n, "%s%.*s%s%s", n ? ", " : "", TEXT_ARG(event),
-                                  event.n ? " " : "", profile_str(p, stream->types[k].name).at);
+        for (int k = 0; k < stream->n_types; k++) {
+            struct text name = profile_str(p, stream->types[k].name);
+            if (b->n && b->n + event.n + name.n > ROOM) {
+                buf_str(b, ", ...");
+                return;
+            }
+            buf_printf(b, "%s%.*s%s%.*s", b->n ? ", " : "", TEXT_ARG(event), event.n ? " " : "",
+                       TEXT_ARG(name));
+        }
     }
 }
 
@@ -298,12 +305,12 @@ int profile_pick_value(const struct profile *p, const char *event, const char *v
     }
     if (find_value(p, event, value, ret))
         return 0;
-    char list[160];
-    list_values(p, list, sizeof list);
+    autobuf struct buf list = {0};
+    list_values(p, &list);
     return err_set(err, EXIT_ERROR, "no %s '%s' in this profile; it has: %s",
                    value ? "value" : "event",
                    value   ? value
                    : event ? event
                            : "",
-                   list);
+                   buf_cstr(&list));
 }

@@ -180,7 +180,8 @@ static size_t heap_take_turn(struct heap *h, turns *t, uint64_t until)
     size_t n = 0;
     do {
         const struct record *rec = ring_peek(rr);
-        heap_take(h, ring, rec);
+        if (rec)
+            heap_take(h, ring, rec);
         ring_take(rr);
         first->ticks = next_ticks(rr, ring);
         if (++n % GIVE == 0)

@@ -89,9 +89,16 @@ static void take_fork(struct heap *h, struct heap_ring *ring, const struct recor
 
 /* --- stacks --- */
 
-static struct heap_node node_at(const struct heap *h, uint32_t id)
+/* The caller of a node; 0 where that makes no sense. Read once: it may be scribbled on. */
+static uint32_t node_parent(const struct heap *h, uint32_t id)
 {
-    return *heap_trie_node(h->trie.at, id);
+    uint32_t parent = *(const volatile uint32_t *)&heap_trie_node(h->trie.at, id)->parent;
+    return parent < id ? parent : 0;
+}
+
+static uint64_t node_pc(const struct heap *h, uint32_t id)
+{
+    return *(const volatile uint64_t *)&heap_trie_node(h->trie.at, id)->pc;
 }
 
 /* From the outermost node of h->chain to the innermost. */
@@ -100,7 +107,7 @@ static void resolve_chain(struct heap *h, int pid, struct stack_id stack, uint8_
     struct profile *p = h->opts.profile;
     for (size_t i = h->chain.n; i-- > 0;) {
         uint32_t id = h->chain.at[i];
-        uint64_t pc = node_at(h, id).pc;
+        uint64_t pc = node_pc(h, id);
         if (!(pc & HEAP_ROOT) && pc < HEAP_ENDS) {
             end = (uint8_t)pc;
             struct frame_id frame = profile_add_named_frame(p, text_of("[unfinished]"), FRAME_USER);
@@ -125,13 +132,10 @@ static struct stack_id heap_take_stack_of(struct heap *h, int pid, uint32_t node
         *vec_push(&h->end_of_node) = HEAP_END_WHOLE;
     }
     h->chain.n = 0;
-    for (uint32_t at = node; at && !h->stack_of_node.at[at]; at = node_at(h, at).parent) {
-        *vec_push(&h->chain) = at;
-        if (node_at(h, at).parent >= at)
-            break;
-    }
-    uint32_t outer = h->chain.n ? node_at(h, h->chain.at[h->chain.n - 1]).parent : node;
-    bool known = outer < h->stack_of_node.n && h->stack_of_node.at[outer];
+    uint32_t outer = node;
+    for (; outer && !h->stack_of_node.at[outer]; outer = node_parent(h, outer))
+        *vec_push(&h->chain) = outer;
+    bool known = outer && h->stack_of_node.at[outer];
     struct stack_id stack = {known ? h->stack_of_node.at[outer] - 1 : 0};
     resolve_chain(h, pid, stack, known ? h->end_of_node.at[outer] : HEAP_END_WHOLE);
     *ret_end = h->end_of_node.at[node];

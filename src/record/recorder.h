@@ -14,8 +14,8 @@
 #include "record/heap.h"
 #include "record/launch.h"
 #include "record/partfile.h"
-#include "record/scopes.h"
 #include "record/runqueue.h"
+#include "record/scopes.h"
 #include "record/tally.h"
 #include "wire/recording.h"
 

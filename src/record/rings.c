@@ -76,6 +76,8 @@ void rings_close(struct rings *r)
     if (r->channel)
         r->channel->stop = 1;
     shared_close(&r->memory);
+    for (size_t i = 0; i < r->readers.n; i++)
+        free(r->readers.at[i].copy);
     vec_done(&r->readers);
     vec_done(&r->reader_of_ring);
     *r = (struct rings){.memory.fd = -1};
@@ -101,7 +103,7 @@ static void begin_reading(struct rings *r, uint32_t i)
         .ring = ring,
         .data = channel_data(r->channel, r->n_rings, r->ring_bytes, i),
         .size = r->ring_bytes,
-        .tail = atomic_load(&ring->tail),
+        .tail = atomic_load(&ring->tail) & ~UINT64_C(7),
     };
     new->head = new->tail;
     memcpy(new->comm, ring->comm, sizeof new->comm);
@@ -138,6 +140,7 @@ static void ring_reader_look(struct rings *r, struct ring_reader *rr, bool roll_
         head = rr->tail;
     }
     rr->head = head;
+    rr->peeked_bytes = 0;
 }
 
 bool rings_look(struct rings *r)
@@ -152,38 +155,50 @@ bool rings_look(struct rings *r)
     return any;
 }
 
-static const struct record *record_at(const struct ring_reader *rr)
+/* The header of the record at the tail, read once, and its bytes; 0 where it makes no sense. */
+static uint64_t read_header(const struct ring_reader *rr, struct record *ret)
 {
-    return (const struct record *)(const void *)(rr->data + (rr->tail & (rr->size - 1)));
+    uint64_t at = rr->tail & (rr->size - 1), to_end = rr->size - at;
+    uint64_t word = *(const volatile uint64_t *)(const volatile void *)(rr->data + at);
+    memcpy(ret, &word, sizeof word);
+    uint64_t n = (uint64_t)ret->words * 8;
+    bool fits = n <= to_end && n <= rr->head - rr->tail;
+    return fits && ret->words <= CHANNEL_RECORD_WORDS_MAX ? n : 0;
 }
 
-/* The bytes of the record at the tail; 0 where it makes no sense. */
-static uint64_t record_bytes(const struct ring_reader *rr)
+static void copy_record(struct ring_reader *rr, const struct record *header, uint64_t n)
 {
-    uint64_t n = (uint64_t)((const volatile struct record *)record_at(rr))->words * 8;
-    uint64_t to_end = rr->size - (rr->tail & (rr->size - 1));
-    return n && n <= to_end && n <= rr->head - rr->tail ? n : 0;
+    if (rr->room_bytes < n) {
+        free(rr->copy);
+        rr->copy = mem_realloc(NULL, n);
+        rr->room_bytes = n;
+    }
+    memcpy(rr->copy, header, sizeof *header);
+    memcpy(rr->copy->payload, rr->data + (rr->tail & (rr->size - 1)) + sizeof *header,
+           n - sizeof *header);
+    rr->peeked_bytes = n;
 }
 
 const struct record *ring_peek(struct ring_reader *rr)
 {
-    while (rr->tail != rr->head) {
-        uint64_t n = record_bytes(rr);
-        if (!n) {
+    struct record header;
+    while (!rr->peeked_bytes && rr->tail != rr->head) {
+        uint64_t n = read_header(rr, &header);
+        if (!n)
             rr->tail = rr->head; /* nobody knows where the next record starts */
-            return NULL;
-        }
-        if (record_at(rr)->kind)
-            return record_at(rr);
-        rr->tail += n;
+        else if (header.kind)
+            copy_record(rr, &header, n);
+        else
+            rr->tail += n;
     }
-    return NULL;
+    return rr->peeked_bytes ? rr->copy : NULL;
 }
 
 void ring_take(struct ring_reader *rr)
 {
-    uint64_t n = record_bytes(rr);
-    rr->tail = n ? rr->tail + n : rr->head;
+    ring_peek(rr);
+    rr->tail += rr->peeked_bytes;
+    rr->peeked_bytes = 0;
 }
 
 /* --- giving back --- */
@@ -221,6 +236,7 @@ void rings_release(struct rings *r)
         if (!rr->closed || !empty)
             continue;
         free_ring(r, rr);
+        free(rr->copy);
         *rr = r->readers.at[--r->readers.n];
         if (i < r->readers.n)
             r->reader_of_ring.at[rr->index] = (uint32_t)i + 1;

@@ -7,7 +7,8 @@
  *     rings_release()     hand the room back, wake who waits for it
  *
  * What is in the memory is checked here as far as records go: lengths, kinds of padding, bounds. A
- * ring that makes no sense is closed and counted. What is in a record its taker must check.
+ * ring that makes no sense is closed and counted. A record is copied once, before anybody looks at
+ * it, so that it stays as it was checked. What is in a record its taker must check.
  */
 #pragma once
 #include "base/err.h"
@@ -22,7 +23,10 @@ struct ring_reader {
     struct ring *ring;
     const uint8_t *data;
     uint64_t size, tail, head;
-    bool closed; /* the thread is gone or has left the ring */
+    bool closed;           /* the thread is gone or has left the ring */
+    struct record *copy;   /* of the record at the tail, in room for the longest so far */
+    uint64_t room_bytes;   /* of the copy */
+    uint64_t peeked_bytes; /* of the record that is copied; 0 = none is */
 };
 
 /* Memory that keeps its size, whoever holds it, in a file for children to inherit. */
@@ -58,7 +62,7 @@ char *rings_address(const struct rings *r);
 /* True when there is something to take. */
 bool rings_look(struct rings *r);
 
-/* The oldest record of a ring that was not taken, or NULL. Good until rings_release(). */
+/* The oldest record of a ring that was not taken, or NULL. Good until it is taken. */
 const struct record *ring_peek(struct ring_reader *r);
 void ring_take(struct ring_reader *r);
 

@@ -7,31 +7,41 @@
 
 /* --- names --- */
 
+/* Events and beginnings may stand one below the deepest scope. */
+enum { EVENT_DEPTH_MAX = SCOPES_DEPTH_MAX + 1 };
+
 static struct scopes_path *path_find(struct scopes_ring *ring, uint32_t i)
 {
     return i < ring->paths.n && ring->paths.at[i].depth ? &ring->paths.at[i] : NULL;
 }
 
-/* Where the parent is not known, a name stands at the root. */
+/* The same for what has a place among the levels. */
+static struct scopes_path *path_find_scope(struct scopes_ring *ring, uint32_t i)
+{
+    struct scopes_path *path = path_find(ring, i);
+    return path && path->depth <= SCOPES_DEPTH_MAX ? path : NULL;
+}
+
+/* Where the parent is not known, a name stands at the root. A number is given once. */
 static void take_path(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
     struct profile *p = s->opts.profile;
     uint32_t id = rec->own, parent_id = (uint32_t)rec->payload[0];
     size_t n = rec->payload[0] >> 32;
-    if (!id || id > SCOPES_PATHS_MAX || n > SCOPES_NAME_MAX || n > (rec->words - 2u) * 8) {
+    const struct scopes_path *parent = path_find(ring, parent_id);
+    if (!id || id > SCOPES_PATHS_MAX || n > SCOPES_NAME_MAX || n > (rec->words - 2u) * 8 ||
+        path_find(ring, id) || (parent && parent->depth >= EVENT_DEPTH_MAX)) {
         s->facts.bad++;
         return;
     }
     struct text name = {(const char *)&rec->payload[1], n};
-    const struct scopes_path *parent = path_find(ring, parent_id);
     struct stack_id above = parent ? parent->stack : (struct stack_id){0};
-    uint32_t depth = parent ? parent->depth + 1 : 1;
     if (!n)
         name = text_of("[no name]");
     struct scopes_path new = {
         .stack = stacks_push(&p->stacks, above, profile_add_named_frame(p, name, FRAME_USER)),
         .name = profile_add_str(p, name),
-        .depth = depth < SCOPES_DEPTH_MAX ? depth : SCOPES_DEPTH_MAX,
+        .depth = parent ? parent->depth + 1 : 1,
     };
     while (ring->paths.n <= id)
         *vec_push(&ring->paths) = (struct scopes_path){0};
@@ -40,8 +50,8 @@ static void take_path(struct scopes *s, struct scopes_ring *ring, const struct r
 
 /* --- attributes --- */
 
-static void add_attr(struct scopes *s, struct attrs_id *set, struct str_id key, const uint64_t *at,
-                     size_t bytes)
+static void scopes_add_attr(struct scopes *s, struct attrs_id *set, struct str_id key,
+                            const uint64_t *at, size_t bytes)
 {
     struct profile *p = s->opts.profile;
     struct attr a = {.key = key};
@@ -63,19 +73,19 @@ static void add_attr(struct scopes *s, struct attrs_id *set, struct str_id key, 
 
 static void take_attrs(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
-    const struct scopes_path *path = path_find(ring, rec->own);
+    const struct scopes_path *path = path_find_scope(ring, rec->own);
     struct attrs_id set = {0};
     const uint64_t *at = rec->payload + 1, *end = rec->payload + rec->words - 1;
-    while (at + 1 <= end) {
+    for (int n = 0; at + 1 <= end; n++) {
         const struct scopes_path *key = path_find(ring, (uint32_t)at[0]);
         unsigned kind = (unsigned)(at[0] >> 32) & 0xff;
         size_t bytes = at[0] >> 40, words = kind == SCOPES_TEXT ? 1 + (bytes + 7) / 8 : 2;
         if (!key || !kind || kind > SCOPES_TEXT || bytes > SCOPES_TEXT_MAX ||
-            words > (size_t)(end - at)) {
+            words > (size_t)(end - at) || n == SCOPES_ATTRS_MAX) {
             s->facts.bad++;
             break;
         }
-        add_attr(s, &set, key->name, at, bytes);
+        scopes_add_attr(s, &set, key->name, at, bytes);
         at += words;
     }
     if (!path) {
@@ -99,7 +109,7 @@ static int scopes_stream(struct scopes *s)
     return s->stream;
 }
 
-static void add_span(struct scopes *s, const struct row *row)
+static void scopes_add_span(struct scopes *s, const struct row *row)
 {
     struct err ignored;
     if (scopes_stream(s) < 0 || profile_add_row(s->opts.profile, s->stream, row, &ignored) != 0)
@@ -120,7 +130,7 @@ static uint64_t take_self(struct scopes_ring *ring, uint32_t depth, uint64_t tic
 
 static void take_span(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
-    const struct scopes_path *path = path_find(ring, rec->own);
+    const struct scopes_path *path = path_find_scope(ring, rec->own);
     uint64_t start = rec->payload[0], length = rec->payload[1];
     if (!path || length > (uint64_t)INT64_MAX / 4) {
         s->facts.bad++;
@@ -138,7 +148,7 @@ static void take_span(struct scopes *s, struct scopes_ring *ring, const struct r
                       .time_ns = ticks_ns(&s->ticks, start),
                       .duration_ns = length_ns,
                       .values = values};
-    add_span(s, &row);
+    scopes_add_span(s, &row);
 }
 
 /* --- events --- */
@@ -208,7 +218,7 @@ static void join_halves(struct scopes *s, struct scopes_half *h, uint64_t start,
                       .time_ns = ticks_ns(&s->ticks, start),
                       .duration_ns = ticks_length_ns(&s->ticks, length),
                       .values = values};
-    add_span(s, &row);
+    scopes_add_span(s, &row);
     h->state = 0;
 }
 
@@ -259,7 +269,7 @@ static struct scopes_counter *counter_get(struct scopes *s, struct scopes_ring *
     return &s->counters.at[i];
 }
 
-static void take_number(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+static void scopes_take_number(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
     bool is_gauge = rec->kind == SCOPES_GAUGE;
     struct scopes_path *path = path_find(ring, rec->own);
@@ -297,16 +307,20 @@ static const struct {
     uint16_t words; /* at least */
     void (*take)(struct scopes *s, struct scopes_ring *ring, const struct record *rec);
 } takers[] = {
-    [SCOPES_PATH] = {2, take_path},      [SCOPES_SPAN] = {3, take_span},
-    [SCOPES_SPAN_WITH] = {3, take_span}, [SCOPES_ATTRS] = {2, take_attrs},
-    [SCOPES_COUNT] = {3, take_number},   [SCOPES_GAUGE] = {3, take_number},
-    [SCOPES_EVENT] = {3, take_event},    [SCOPES_BEGIN] = {3, take_half},
+    [SCOPES_PATH] = {2, take_path},
+    [SCOPES_SPAN] = {3, take_span},
+    [SCOPES_SPAN_WITH] = {3, take_span},
+    [SCOPES_ATTRS] = {2, take_attrs},
+    [SCOPES_COUNT] = {3, scopes_take_number},
+    [SCOPES_GAUGE] = {3, scopes_take_number},
+    [SCOPES_EVENT] = {3, take_event},
+    [SCOPES_BEGIN] = {3, take_half},
     [SCOPES_END] = {3, take_half},
 };
 
 void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
-    uint16_t kind = *(const volatile uint16_t *)&rec->kind; /* once: it may be scribbled on */
+    uint16_t kind = rec->kind;
     if (kind == 0 || kind >= sizeof takers / sizeof *takers || rec->words < takers[kind].words)
         s->facts.bad++;
     else

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -62,11 +63,14 @@ char *kept_path(const char *folder, const char *binary)
 int kept_copy(const char *folder, const char *binary, struct err *err)
 {
     autofree char *below = mem_printf("%s/program", folder), *to = kept_path(folder, binary);
-    if (mkdir(below, 0777) != 0)
+    struct stat st;
+    if (stat(binary, &st) != 0 || mkdir(below, 0700) != 0)
         return err_set_errno(err, errno, "cannot make the folder '%s'", below);
     if (folder_copy_file(binary, to, err) != 0)
         return -1;
-    chmod(to, 0755);
+    /* Nobody may read the copy who may not read the program; no rights of its owner go along. */
+    if (chmod(to, (st.st_mode & 0777) | 0100) != 0 || chmod(below, 0755) != 0)
+        return err_set_errno(err, errno, "cannot set the mode of '%s'", to);
     return 0;
 }
 

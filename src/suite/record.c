@@ -2,6 +2,7 @@
 
 #include "analysis/label.h"
 #include "base/clock.h"
+#include "base/shortname.h"
 #include "symbol/symbolize.h"
 
 #include <errno.h>
@@ -47,7 +48,9 @@ static void find_top(struct record_facts *f, const struct selection *s)
         qsort(sums.at, sums.n, sizeof *sums.at, record_by_amount);
     for (size_t i = 0; i < RECORD_TOP && i < sums.n && sums.at[i].amount; i++) {
         struct text name = labels_text(&labels, sums.at[i].label);
-        snprintf(f->top[i].name, sizeof f->top[i].name, "%.*s", TEXT_ARG(name));
+        autobuf struct buf b = {0};
+        shortname_add(&b, name, RECORD_NAME_WIDTH);
+        snprintf(f->top[i].name, sizeof f->top[i].name, "%s", buf_cstr(&b));
         f->top[i].share = (double)sums.at[i].amount / (double)s->total;
     }
     vec_done(&sums);

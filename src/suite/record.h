@@ -17,7 +17,7 @@
 enum { STRICT_LOST = 1, STRICT_UNFINISHED = 1, STRICT_UNNAMED = 10 };
 
 /* How many of the hottest functions are told. */
-enum { RECORD_TOP = 5, RECORD_NAME_BYTES = 96 };
+enum { RECORD_TOP = 5, RECORD_NAME_WIDTH = 68, RECORD_NAME_BYTES = 4 * RECORD_NAME_WIDTH + 1 };
 
 /* As much of a stack as the kernel copies. */
 enum { RECORD_STACK_BYTES = 65528 };

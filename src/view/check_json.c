@@ -26,7 +26,8 @@ static const char *const unit_names[] = {
     [RULE_COUNT] = "count",  [RULE_RELATIVE] = "relative",
     [RULE_POINTS] = "share", [RULE_EXPONENT] = "exponent",
     [RULE_BITS] = "bits",    [RULE_BYTES] = "bytes",
-    [RULE_BLOCKS] = "count",
+    [RULE_BLOCKS] = "count", [RULE_TIME] = "ns",
+    [RULE_SPANS] = "count",  [RULE_PER_SECOND] = "per second",
 };
 
 static void result(struct json *j, const struct check_result *r)

@@ -1,5 +1,6 @@
 /* document_text.c - a document for a terminal, and as markdown. */
 #include "base/buf.h"
+#include "base/shortname.h"
 #include "base/utf8.h"
 #include "view/document.h"
 
@@ -115,22 +116,25 @@ static struct text tail_of(struct text t, size_t skip)
     return (struct text){t.at + head.n, t.n - head.n};
 }
 
-static void document_text_cell(const struct printer *p, const struct document_column *col,
-                               struct text text, int width, const char *style)
+/* Returns the blanks that fill the column: the last one goes without. */
+static int document_text_cell(const struct printer *p, const struct document_column *col,
+                              struct text text, int width, const char *style)
 {
-    autobuf struct buf b = {0};
+    autobuf struct buf b = {0}, shorter = {0};
     text = clean(&b, text);
     int n = (int)utf8_count(text);
-    bool cut = n > width;
-    if (cut)
-        text = col->tail ? tail_of(text, (size_t)(n - width + 2))
-                         : utf8_head(text, (size_t)(width - 2));
-    int pad = cut ? 0 : width - n;
-    fprintf(p->out, "%*s%s", col->right ? pad : 0, "", cut && col->tail ? ".." : "");
+    bool cut_head = n > width && col->tail;
+    if (cut_head) {
+        text = tail_of(text, (size_t)(n - width + 2));
+    } else if (n > width) {
+        shortname_add(&shorter, text, (size_t)width);
+        text = buf_text(&shorter);
+    }
+    n = (int)utf8_count(text) + (cut_head ? 2 : 0);
+    int pad = n < width ? width - n : 0;
+    fprintf(p->out, "%*s%s", col->right ? pad : 0, "", cut_head ? ".." : "");
     document_text_put(p, style, text);
-    fprintf(p->out, "%s", cut && !col->tail ? ".." : "");
-    if (!col->right)
-        fprintf(p->out, "%*s", pad, "");
+    return col->right ? 0 : pad;
 }
 
 static const char *heat_style(double heat)
@@ -148,24 +152,22 @@ static void print_table(const struct printer *p, const struct document_block *t)
         if (width[c] < 0)
             continue;
         fputs("  ", p->out);
-        bool last = c + 1 == t->n_columns && !t->columns[c].right;
         struct text title = text_of(t->columns[c].title);
-        document_text_cell(p, &t->columns[c], title, last ? (int)title.n : width[c], DIM);
+        int pad = document_text_cell(p, &t->columns[c], title, width[c], DIM);
+        fprintf(p->out, "%*s", c + 1 == t->n_columns ? 0 : pad, "");
     }
     putc('\n', p->out);
     for (size_t i = 0; i < t->cells.n; i++) {
         size_t c = document_column(t, i);
-        struct text text = t->cells.at[i].text;
-        int n = (int)utf8_count(text);
         if (width[c] < 0)
             continue;
-        bool last = c + 1 == t->n_columns;
-        bool short_last = last && !t->columns[c].right && n < width[c]; /* no blanks at the end */
         fputs("  ", p->out);
-        document_text_cell(p, &t->columns[c], text, short_last ? n : width[c],
-                           heat_style(t->cells.at[i].heat));
-        if (last)
+        int pad = document_text_cell(p, &t->columns[c], t->cells.at[i].text, width[c],
+                                     heat_style(t->cells.at[i].heat));
+        if (c + 1 == t->n_columns)
             putc('\n', p->out);
+        else
+            fprintf(p->out, "%*s", pad, "");
     }
 }
 

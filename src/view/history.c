@@ -3,6 +3,7 @@
  */
 #include "view/history.h"
 #include "base/buf.h"
+#include "base/csv.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "view/document.h"
@@ -268,16 +269,10 @@ static void csv_number(FILE *out, double value)
         fprintf(out, ",%.17g", value);
 }
 
-/* Quoted, with quotes doubled: names may hold commas. */
-static void csv_text(FILE *out, const char *text)
+static void csv_next(FILE *out, const char *text)
 {
-    fputs(",\"", out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
+    putc(',', out);
+    csv_quoted(out, text_of(text));
 }
 
 void history_print_csv(FILE *out, const struct history_view *v)
@@ -286,11 +281,11 @@ void history_print_csv(FILE *out, const struct history_view *v)
     for (size_t i = 0; i < v->n_rows; i++) {
         const struct history_row *r = &v->rows[i];
         fprintf(out, "%lld", (long long)r->time_s);
-        csv_text(out, r->commit);
-        csv_text(out, r->branch);
-        csv_text(out, r->host);
-        csv_text(out, r->workload);
-        csv_text(out, r->outcome);
+        csv_next(out, r->commit);
+        csv_next(out, r->branch);
+        csv_next(out, r->host);
+        csv_next(out, r->workload);
+        csv_next(out, r->outcome);
         csv_number(out, r->cpu_ns);
         csv_number(out, r->time_ns);
         csv_number(out, r->instructions);

@@ -1,6 +1,7 @@
 /*
  * scopetree_json.c - how long a program's scopes took, for programs: JSON and CSV. Nanoseconds.
  */
+#include "base/csv.h"
 #include "base/json.h"
 #include "model/meta.h"
 #include "view/scopetree.h"
@@ -131,29 +132,15 @@ void scopetree_print_json(FILE *out, const struct scopetree_view *v)
 
 /* --- CSV --- */
 
-/* In quotes, with quotes doubled; a formula of a spreadsheet stays a text. */
-static void csv_text(FILE *out, struct text t)
-{
-    putc('"', out);
-    if (t.n && strchr("=+-@", t.at[0]))
-        putc('\'', out);
-    for (size_t i = 0; i < t.n; i++) {
-        if (t.at[i] == '"')
-            putc('"', out);
-        putc((unsigned char)t.at[i] < ' ' ? ' ' : t.at[i], out);
-    }
-    putc('"', out);
-}
-
 static void csv_row(FILE *out, const char *table, const struct profile *p,
                     const struct scope_node *n)
 {
     const struct scope_sum *s = &n->sum;
     autofree char *attr = n->attr.key.i ? scopetree_attr(p, &n->attr) : mem_strdup("");
     fprintf(out, "%s,%u,", table, n->depth);
-    csv_text(out, profile_str(p, n->name));
+    csv_quoted(out, profile_str(p, n->name));
     putc(',', out);
-    csv_text(out, text_of(attr));
+    csv_quoted(out, text_of(attr));
     fprintf(out, ",%llu,%llu,%llu,%llu,%.1f,%.1f", (unsigned long long)s->calls,
             (unsigned long long)s->total_ns, (unsigned long long)s->self_ns,
             (unsigned long long)s->min_ns, s->mean_ns, scope_sum_sd_ns(s));

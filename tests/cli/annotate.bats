@@ -103,11 +103,11 @@ SOURCE
     exits 1
     [[ $stderr == *"did you mean 'churn'"* ]]
     kelvin annotate app.kelvin grow
-    exits 1
-    [[ $stderr == *"annotate 'churn'"* ]]
+    exits 0
+    [[ $stderr == *"'grow' is inlined into 'churn', which is shown"* ]]
     kelvin annotate app.kelvin libc_start
     exits 1
-    [[ $stderr == *"may be any of"* ]]
+    [[ $stderr =~ "'libc_start' matches "[0-9]+" functions: ".*"@".*". Name one of them" ]]
     kelvin annotate app.kelvin churn@app
     exits 0
 }
@@ -190,4 +190,65 @@ SOURCE
     # Whoever asks for it gets it.
     kelvin annotate project/evil.kelvin churn --source .ssh -o evil.html
     grep -q 'PRIVATE KEY' evil.html
+}
+
+@test "annotate shows what an inlined function is inlined into, and finds it by part of its name" {
+    kelvin annotate app.kelvin grow
+    exits 0
+    [[ $stderr == *"'grow' is inlined into 'churn', which is shown"* ]]
+    [[ $output == "churn (app)"* ]]
+    kelvin annotate app.kelvin gro
+    exits 0
+    [[ $stderr == *"'grow' is inlined into 'churn', which is shown"* ]]
+}
+
+@test "annotate finds a C++ function by the short name that reports show" {
+    cat >names.cpp <<'SOURCE'
+#include <map>
+#include <string>
+struct table { std::map<std::string, double> m; };
+template <class T, class U> struct work {
+    __attribute__((noinline)) static double churn(U n)
+    {
+        volatile double s = 0;
+        while (n--)
+            s = s * 1.0000001 + 0.5;
+        return s;
+    }
+};
+int main() { return work<std::map<std::string, double>, long>::churn(60000000) == 1; }
+SOURCE
+    g++ -O2 -g names.cpp -o names
+    "$KELVIN" record -q --min-samples 0 --allow-partial -o names.kelvin -- ./names >/dev/null
+    kelvin report names.kelvin --width 80
+    exits 0
+    [[ $output == *"work<..>::churn"* ]]
+    ! grep -q ' $' <<<"$output"
+    kelvin report names.kelvin --callers 'work<..>::churn'
+    exits 0
+    kelvin annotate names.kelvin 'work<..>::churn'
+    exits 0
+    [[ $output == "work<std::map<"* ]]
+}
+
+@test "a rule for the short name of a function is about that one, not about a symbol that was never sampled" {
+    # libstdc++ has a std::string::compare of its own: that of its old strings.
+    cat >strings.cpp <<'SOURCE'
+#include <string>
+#include <thread>
+static void work()
+{
+    std::string a(200000, 'x'), b = a;
+    volatile long n = 0;
+    for (int i = 0; i < 40000; i++)
+        n = n + (a.compare(b) == 0);
+}
+int main() { std::thread(work).join(); }
+SOURCE
+    g++ -O2 -g -pthread strings.cpp -o strings
+    "$KELVIN" record -q --min-samples 0 --allow-partial -o strings.kelvin -- ./strings >/dev/null
+    echo 'total std::string::compare <= 50%' >short.rules
+    kelvin check strings.kelvin short.rules
+    exits 3
+    [[ $output == *"FAILED"* ]]
 }

@@ -129,6 +129,14 @@ END
     [ -x .kelvin/programs/static/program/app ]
 }
 
+@test "a program that others may not read is kept that way, and without its owner's rights" {
+    build_app 10
+    chmod 4700 app
+    kelvin bench -q --runs 3 --save main ./app
+    exits 0
+    [ "$(stat -c %a .kelvin/programs/main/program/app)" = 700 ]
+}
+
 @test "where the program is not all that changed, or is not kept, the figures are compared, and that is said" {
     build_app 10
     echo one >input

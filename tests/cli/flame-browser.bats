@@ -70,7 +70,7 @@ in_browser() { # CASE FILE ARG...
     run ! grep -q '<title>thin' out.svg
     "$KELVIN" report in.folded --format json >report.json
     share=$(jq -r '.by_total[] | select(.name == "thin") | .total.share' report.json)
-    in_browser tables out.svg '^thin$' "$(printf '%.2f%%' "$(echo "$share * 100" | bc -l)")"
+    in_browser tables out.svg '^thin$' "$(printf '%.2f%%' "$(awk "BEGIN { print $share * 100 }")")"
 }
 
 @test "flame in a browser: a search says between which shares, where too much was left out" {

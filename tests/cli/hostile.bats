@@ -55,6 +55,14 @@ PY
     done
 }
 
+@test "the name of a benchmark shows no control characters in any format" {
+    for format in text md json csv html; do
+        "$KELVIN" bench -q --runs 3 --name "it$EVIL" true --format "$format" >out 2>err || fail "$(cat err)"
+        is_plain out err || fail "$format"
+        grep -q 'it' out || fail "$format: the name is gone"
+    done
+}
+
 @test "rules with control characters are quoted without them" {
     printf 'main 300\n' >p.folded
     printf 'total %s < 5%%\n%s\n' "$EVIL" "$EVIL" >rules

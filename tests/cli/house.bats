@@ -610,3 +610,47 @@ END
     complains words.md "not a profile"
     no_file out.svg
 }
+
+@test "a wrong option before the command is called an option" {
+    kelvin --vesion
+    exits 1
+    complains "no option '--vesion'; did you mean '--version'?"
+    kelvin --zzzzzz
+    exits 1
+    complains "no option '--zzzzzz'; there are --help and --version"
+}
+
+@test "flame does not call its SVG a picture of another kind or a page" {
+    echo "main;work 7" >a.folded
+    for end in png pdf html; do
+        kelvin flame a.folded -o "b.$end"
+        exits 1
+        complains "flame draws SVG" "'b.svg'"
+        [ ! -e "b.$end" ]
+    done
+}
+
+@test "record names what it cannot run or write to, and help lists its exit codes" {
+    kelvin record -o - -- true
+    exits 125
+    complains "cannot go to standard output"
+    [ ! -e ./- ]
+    kelvin record -- .
+    exits 126
+    complains ".: is a folder"
+    [[ $stderr != *"did you mean"* ]]
+    kelvin help
+    for code in 125 126 127; do
+        grep -q "^  $code  *[a-z']" <<<"$output"
+    done
+}
+
+@test "a list of values that is too long for one sentence ends where a name does" {
+    for i in 1 2 3 4 5 6 7 8 9; do
+        printf 'app 1 1.%d: 1 a-rather-long-name-of-an-event-%d:\n\t401000 main (/app)\n\n' $i $i
+    done >many.txt
+    kelvin fold many.txt --value nosuch
+    exits 1
+    complains "no value 'nosuch' in this profile; it has: a-rather-long"
+    [[ $stderr =~ "event-"[0-9]([ ][a-z0-9-]+)?", ..."$ ]] || fail "$stderr"
+}

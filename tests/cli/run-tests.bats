@@ -69,6 +69,37 @@ ends_with() { # COUNTS
     ends_with "0 passed, 0 failed, 0 skipped"
 }
 
+# A folder of tests, one of which fails the first CHANCES times.
+live_tests() { # CHANCES
+    mkdir -p tests/live
+    echo "$1" >chances
+    # bats reads this file line by line and would take such a line for a test of its own.
+    sed 's/^TEST/@test/' >tests/live/a.bats <<'BATS'
+TEST "steady" { true; }
+TEST "shaky (a.b)" {
+    n=$(cat "$CHANCES")
+    echo $((n - 1)) >"$CHANCES"
+    [ "$n" -le 0 ] || { echo "only $n left"; false; }
+}
+BATS
+    mkdir -p build
+    CHANCES=$PWD/chances TESTS=$PWD/tests B=$PWD/build run "$ROOT/tools/run-tests.sh" live
+}
+
+@test "what fails beside the others and passes by itself has passed, and is named" {
+    live_tests 1
+    exits 0
+    ends_with "2 passed, 0 failed, 0 skipped"
+    [[ $output == *"passed by itself, not beside the others: shaky (a.b)"* ]] || fail "$output"
+}
+
+@test "what fails twice has failed" {
+    live_tests 2
+    exits 1
+    ends_with "1 passed, 1 failed, 0 skipped"
+    [[ $output == *"FAIL live: shaky (a.b)"*"only 2 left"* ]] || fail "$output"
+}
+
 @test "CI runs in the clone where no bare root can be made, and says so" {
     mkdir -p clone/.ci clone/tools bin
     cp "$ROOT/.ci/run" clone/.ci/

@@ -63,6 +63,9 @@ END
     kelvin scopes r.kelvin --by nosuch
     exits 1
     [[ $stderr == *"no scope has an attribute 'nosuch'"* ]]
+    kelvin report r.kelvin --where index=2
+    exits 1
+    [[ $stderr == *"nothing of event 'cpu-clock' has index '2', but other events of the profile do"* ]]
 }
 
 @test "counters, gauges and events" {
@@ -225,6 +228,136 @@ END
     ./off-static
     run "$KELVIN" record -q -o r.kelvin -- ./off
     [ "$status" = 3 ]
+}
+
+@test "rules about scopes: a percentile, calls by a counter, a rate; each as kelvin scopes has it" {
+    record "$TARGET/scopes" 1000 4
+    cat >r.rules <<'END'
+p90 layer 1..100000000000 ns
+calls layer == 4 * tokens
+calls layer == 24
+rate tokens >= 0.001
+END
+    kelvin check r.kelvin r.rules --format json
+    exits 3
+    [ "$(jq -r '[.results[].verdict] | join(" ")' <<<"$output")" = "passed passed failed passed" ]
+    [ "$(jq '.results[0].value' <<<"$output")" = "$(scopes '.flat[] | select(.scope == "layer") | .p90.ns')" ]
+    [ "$(jq -r '.results[1].expected' <<<"$output")" = "exactly 4,000 calls (tokens: 1000)" ]
+    # A thousand tokens take less than a thousand seconds.
+    [ "$(jq '.results[3].value > 1' <<<"$output")" = true ]
+    echo 'p99 lair <= 5 ms' >r.rules
+    kelvin check r.kelvin r.rules
+    exits 1
+    [[ $stderr == *"r.rules:1:5: there is no scope 'lair'; there are: token, layer, matmul"* ]]
+}
+
+@test "diff --scopes: more layers make tokens slower, and both sides' figures are those of kelvin scopes" {
+    record "$TARGET/scopes" 1000 8
+    mv r.kelvin after.kelvin
+    record "$TARGET/scopes" 1000 2
+    kelvin diff --scopes r.kelvin after.kelvin --format json
+    exits 0
+    # 12 times the work.
+    [ "$(jq -r '.scopes[] | select(.scope == "token") | .p50.verdict' <<<"$output")" = slower ]
+    [ "$(jq '.scopes[] | select(.scope == "token") | .p50 | .low > 1 and .low < .change and .change < .high' <<<"$output")" = true ]
+    [ "$(jq -r '.scopes[] | select(.scope == "layer") | "\(.before.calls) \(.after.calls)"' <<<"$output")" = "2000 8000" ]
+    [ "$(jq '.scopes[] | select(.scope == "token") | .p90.before_ns | round' <<<"$output")" = \
+        "$(scopes '.flat[] | select(.scope == "token") | .p90.ns')" ]
+    local format
+    for format in text md html; do
+        kelvin diff --scopes r.kelvin after.kelvin --format $format
+        exits 0
+        [[ $output == *"One run per side"* && $output == *token* ]]
+    done
+    kelvin diff --scopes r.kelvin after.kelvin -o x.svg
+    exits 1
+    [ ! -e x.svg ]
+    kelvin record -q -o none.kelvin -- bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
+    kelvin diff --scopes r.kelvin none.kelvin
+    exits 1
+    [[ $stderr == *"there are no scopes in it"* ]]
+}
+
+@test "Python: scopes nest, an exception ends them, and without a recorder nothing happens" {
+    cp "$BATS_TEST_DIRNAME/../../examples/kelvin_scopes.py" .
+    python3 kelvin_scopes.py
+    KELVIN_SCOPES="1 2 3 /nonexistent.so" python3 kelvin_scopes.py
+    record python3 kelvin_scopes.py
+    [ "$(scopes '[.tree[] | "\(.parent) \(.scope) \(.calls)"] | sort | join(",")')" = \
+        "0 answer 200,0 parse 200,null request 200" ]
+    # 0 to 499 have 1,390 digits and 499 blanks between them.
+    [ "$(scopes '.counters[] | select(.name == "bytes") | .last')" = $((200 * 1889)) ]
+    [ "$(scopes .note)" = null ]
+    cat >raises.py <<'END'
+from kelvin_scopes import scope
+def fails():
+    with scope("fails"):
+        raise ValueError
+for i in range(10):
+    with scope("outer"):
+        try:
+            fails()
+        except ValueError:
+            with scope("caught"):
+                pass
+END
+    record python3 raises.py
+    [ "$(scopes '[.tree[] | "\(.parent) \(.scope) \(.calls)"] | sort | join(",")')" = \
+        "0 caught 10,0 fails 10,null outer 10" ]
+}
+
+@test "Rust: scopes nest, and CPU samples are inside them" {
+    command -v rustc >/dev/null || skip "no rustc"
+    echo 'fn main() { let _ = c"x"; }' >old.rs
+    rustc --edition 2021 old.rs 2>/dev/null || skip "rustc is older than 1.77"
+    rustc --edition 2021 -O -g -D warnings "$BATS_TEST_DIRNAME/../../examples/kelvin_scopes.rs" -o app
+    ./app >/dev/null
+    record ./app
+    [ "$(scopes '[.tree[] | "\(.parent) \(.scope) \(.calls)"] | sort | join(",")')" = \
+        "0 answer 200,0 parse 200,null request 200" ]
+    [ "$(scopes '.counters[] | select(.name == "numbers") | .last')" = 1000000 ]
+    [ "$(scopes .note)" = null ]
+    kelvin fold --scope '^request$' r.kelvin
+    exits 0
+    [ -n "$output" ]
+}
+
+@test "pushed scopes: too many pops are counted, C scopes nest inside of them" {
+    cat >push.c <<'END'
+#include <kelvin.h>
+#include <dlfcn.h>
+#include <string.h>
+static int (*push)(const char *);
+static void (*pop)(void);
+int main(void)
+{
+    const char *at = getenv("KELVIN_SCOPES");
+    for (int i = 0; at && i < 3; i++)
+        at = strchr(at, ' ') + 1;
+    void *library = at ? dlopen(at, RTLD_NOW) : 0;
+    if (!library)
+        return 0;
+    push = (int (*)(const char *))dlsym(library, "kelvin_push");
+    pop = (void (*)(void))dlsym(library, "kelvin_pop");
+    pop();
+    push("outer");
+    {
+        KELVIN_SCOPE("c");
+        push("inner");
+        pop();
+    }
+    for (int i = 0; i < 3; i++) {
+        push("left open");
+    }
+    pop();
+    return 0;
+}
+END
+    cc -I"$INCLUDE" push.c -o push
+    ./push
+    record ./push
+    [ "$(scopes '[.tree[] | "\(.scope) \(.calls)"] | sort | join(",")')" = "c 1,inner 1,left open 0,left open 0,left open 1,outer 0" ]
+    [[ $(scopes .note) == "3 scopes never ended, 1 end without a beginning" ]]
 }
 
 @test "a program without scopes: said, and what to do" {

@@ -63,6 +63,12 @@ said() { [[ $stderr == *"$1"* ]] || fail "did not say '$1' but: $stderr"; }
 # What a folder holds, without the bytes that tell time.
 print_of() { (cd "$1" && find . -type f | sort | xargs sha256sum) | sha256sum; }
 
+@test "a pipe among the sources holds nobody up" {
+    mkfifo pipe.c
+    run timeout -k 5 "$(patience 60)" "$KELVIN" run
+    [ -e perf/index.html ] || fail "$status: $output"
+}
+
 @test "a run publishes pages that leave nothing to be filled in" {
     kelvin run --set publish.arguments=show
     exits 0

@@ -89,6 +89,28 @@ static void one_number_alone_is_no_sweep(void **state)
     plan_done(&p);
 }
 
+static void only_whole_words_above_zero_are_sizes(void **state)
+{
+    static const struct {
+        const char *values;
+        bool sizes;
+    } cases[] = {{"n=1,2", true},   {"n=0.5,1e3", true}, {"n=1x,2x", false}, {"n=0,1", false},
+                 {"n=-1,1", false}, {"n=inf,1", false},  {"n=nan,1", false}};
+    const char *lines[] = {"./app {n}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct opt_list list = {{cases[i].values}, 1};
+        struct plan_opts o = with(lines, 1);
+        struct plan p;
+        struct err err;
+        o.list = &list;
+        assert_int_equal(plan_build(&p, &o, &err), 0);
+        assert_int_equal(plan_sweep(&p), cases[i].sizes ? 0 : PLAN_NONE);
+        assert_int_equal(p.groups.n, cases[i].sizes ? 2 : 1);
+        plan_done(&p);
+    }
+}
+
 static void ranges_count_up_and_down(void **state)
 {
     (void)state;
@@ -247,6 +269,7 @@ int main(void)
         cmocka_unit_test(commands_are_split_without_a_shell),
         cmocka_unit_test(numbers_make_groups_and_words_are_compared),
         cmocka_unit_test(one_number_alone_is_no_sweep),
+        cmocka_unit_test(only_whole_words_above_zero_are_sizes),
         cmocka_unit_test(ranges_count_up_and_down),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(equal_commands_get_names_of_their_own),

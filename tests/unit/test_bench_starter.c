@@ -194,13 +194,39 @@ static void a_file_has_the_output_of_the_last_run(void **state)
     (void)state;
     char path[] = "/tmp/kelvin-test-XXXXXX", text[16] = "";
     int fd = mkstemp(path);
-    struct starter_run r;
-    run((struct starter_opts){.output = STARTER_FILE, .output_path = path}, SH("echo hallo"), &r);
-    starter_run_done(&r);
-    assert_int_equal(read(fd, text, sizeof text - 1), 6);
+    char *const *commands[] = {(char *const *)SH("echo hallo"), (char *const *)SH("echo hi")};
+    struct starter_opts o = {.commands = commands,
+                             .n_commands = 2,
+                             .output = STARTER_FILE,
+                             .output_path = path,
+                             .stop_fd = -1};
+    struct starter_run r = {0};
+    struct starter *s;
+    struct err err;
+    assert_int_equal(starter_open(&s, &o, &err), 0);
+    assert_int_equal(starter_run(s, 0, 0, &r, &err), 0);
+    assert_int_equal(pread(fd, text, sizeof text - 1, 0), 6);
     assert_string_equal(text, "hallo\n");
+    assert_int_equal(starter_run(s, 1, 0, &r, &err), 0); /* shorter: nothing is left of the first */
+    assert_int_equal(pread(fd, text, sizeof text - 1, 0), 3);
+    assert_memory_equal(text, "hi\n", 3);
+    starter_run_done(&r);
+    starter_close(s);
     close(fd);
     unlink(path);
+}
+
+static void nothing_runs_in_another_folder_than_asked_for(void **state)
+{
+    (void)state;
+    struct starter_run r;
+    for (int counted = 0; counted < 2; counted++) {
+        run((struct starter_opts){.cwd = "/nonexistent/folder", .count_instructions = counted},
+            SH("exit 0"), &r);
+        assert_int_equal(r.end, STARTER_NOT_RUN);
+        assert_int_equal(r.status, ENOENT);
+        starter_run_done(&r);
+    }
 }
 
 int main(void)
@@ -217,6 +243,7 @@ int main(void)
         cmocka_unit_test(environment_folder_and_input_are_as_asked),
         cmocka_unit_test(counting_runs_end_as_others_do),
         cmocka_unit_test(a_file_has_the_output_of_the_last_run),
+        cmocka_unit_test(nothing_runs_in_another_folder_than_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,9 @@ static void narrow_nodes_are_left_out(void **state)
     struct profile *p = folded("m;a 1\nm;b;c 98\nm;b 1\n");
     struct calltree_opts o = {.min_share = 0.02};
     assert_tree(p, &o, "(m=100/0(b=99/1(c=98/98)))");
+    struct calltree *t = calltree_build(SUPPORT_ALL(p, 0), &o);
+    assert_int_equal(t->n_left_out, 1);
+    calltree_free(t);
     o.keep_up_to = 1; /* one small node is not worth a gap */
     assert_tree(p, &o, "(m=100/0(a=1/1 b=99/1(c=98/98)))");
     profile_free(p);

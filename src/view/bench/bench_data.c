@@ -1,4 +1,5 @@
 /* bench_data.c - benchmarks for programs: CSV and JSON. Times are nanoseconds, sizes bytes. */
+#include "base/csv.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "view/bench/bench_inner.h"
@@ -9,20 +10,6 @@
 
 static const char *const unit_names[] = {
     [MEASURE_NS] = "ns", [MEASURE_BYTES] = "bytes", [MEASURE_COUNT] = "count"};
-
-/* Quoted as RFC 4180 has it; spreadsheets would run what begins like a formula. */
-static void csv_text(FILE *out, const char *s)
-{
-    bool formula = *s && strchr("=+-@\t\r", *s);
-    if (!formula && !strpbrk(s, ",\"\r\n")) {
-        fputs(s, out);
-        return;
-    }
-    fputs(formula ? "\"'" : "\"", out);
-    for (; *s; s++)
-        fprintf(out, *s == '"' ? "\"\"" : "%c", *s);
-    putc('"', out);
-}
 
 static void csv_number(FILE *out, double v)
 {
@@ -37,11 +24,11 @@ static void csv_series(FILE *out, const char *set, const struct series *s)
         for (int m = 0; m < MEASURES; m++) {
             if (isnan(s->runs.at[i].value[m]))
                 continue;
-            csv_text(out, set);
+            csv_text(out, text_of(set));
             putc(',', out);
-            csv_text(out, s->name);
+            csv_text(out, text_of(s->name));
             putc(',', out);
-            csv_text(out, s->parameter);
+            csv_text(out, text_of(s->parameter));
             putc(',', out);
             csv_number(out, s->size);
             fprintf(out, ",%s,%s,%zu,%u,", measure_infos[m].name, unit_names[measure_infos[m].unit],

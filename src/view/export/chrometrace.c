@@ -25,7 +25,8 @@ static void put_ns(struct trace *t, const char *key, uint64_t ns)
 }
 
 /* An event up to what is its own. */
-static void open_event(struct trace *t, struct text name, const char *phase, struct thread_id id)
+static void chrometrace_open_event(struct trace *t, struct text name, const char *phase,
+                                   struct thread_id id)
 {
     const struct thread *thread = &t->p->threads.at[id.i];
     json_open(&t->j, '{');
@@ -55,7 +56,8 @@ static void put_args(struct trace *t, struct attrs_id set)
 
 static void put_async(struct trace *t, size_t row, const char *phase, uint64_t ns)
 {
-    open_event(t, export_span_name(t->p, t->spans, row), phase, t->spans->rows.thread[row]);
+    chrometrace_open_event(t, export_span_name(t->p, t->spans, row), phase,
+                           t->spans->rows.thread[row]);
     json_put_str(&t->j, "cat", "scopes");
     json_put_uint(&t->j, "id", row + 1);
     put_ns(t, "ts", ns - t->start_ns);
@@ -70,7 +72,7 @@ static void put_span(struct trace *t, size_t row)
         put_async(t, row, "e", r->time_ns[row] + r->duration_ns[row]);
         return;
     }
-    open_event(t, export_span_name(t->p, t->spans, row), "X", r->thread[row]);
+    chrometrace_open_event(t, export_span_name(t->p, t->spans, row), "X", r->thread[row]);
     put_ns(t, "ts", r->time_ns[row] - t->start_ns);
     put_ns(t, "dur", r->duration_ns[row]);
     if (r->attrs && r->attrs[row].i)
@@ -85,7 +87,7 @@ static void put_names(struct trace *t)
         struct text exe = profile_str(t->p, t->p->processes.at[thread->process.i].executable);
         const char *const kinds[] = {"thread_name", "process_name"};
         for (int k = 0; k < (exe.n ? 2 : 1); k++) {
-            open_event(t, text_of(kinds[k]), "M", (struct thread_id){i});
+            chrometrace_open_event(t, text_of(kinds[k]), "M", (struct thread_id){i});
             json_key(&t->j, "args");
             json_open(&t->j, '{');
             json_key(&t->j, "name");
@@ -123,7 +125,7 @@ static void put_moments(struct trace *t, const struct stream *s)
         return;
     for (size_t i = 0; i < s->rows.n; i++) {
         uint64_t ns = s->rows.time_ns[i];
-        open_event(t, export_span_name(t->p, s, i), "i", s->rows.thread[i]);
+        chrometrace_open_event(t, export_span_name(t->p, s, i), "i", s->rows.thread[i]);
         json_put_str(&t->j, "s", "t");
         put_ns(t, "ts", ns > t->start_ns ? ns - t->start_ns : 0);
         json_close(&t->j, '}');

@@ -1,0 +1,284 @@
+/*
+ * The story of a heap: sums by place, what grows, and from where on something is worth a word.
+ */
+#include "analysis/heapstory.h"
+
+#include "model/event.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+
+enum { KIB = 1024, MIB = KIB * KIB };
+
+/* --- a heap --- */
+
+struct heap_row {
+    const char *place;
+    uint64_t time_ms;
+    int64_t allocations, allocated, frees, freed, temporary, leaked, peak;
+};
+
+static struct stack_id stack_of(struct profile *p, const char *place)
+{
+    struct stack_id id = {0};
+    const char *names[] = {"main", place, "operator new(unsigned long)"};
+    for (size_t i = 0; i < 3; i++)
+        id = stacks_push(&p->stacks, id, profile_add_named_frame(p, text_of(names[i]), FRAME_USER));
+    return id;
+}
+
+static struct profile *new_heap(void)
+{
+    static const char *const names[][2] = {
+        {"allocations", "count"}, {"allocated", "bytes"}, {"frees", "count"}, {"freed", "bytes"},
+        {"temporary", "count"},   {"leaked", "bytes"},    {"peak", "bytes"}};
+    struct profile *p = profile_new();
+    int stream = profile_add_stream(p, "heap", event_obtained(text_of("heap")));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(profile_add_value(p, stream, names[i][0], names[i][1]), i);
+    return p;
+}
+
+static void heap_took(struct profile *p, const struct heap_row *r)
+{
+    struct err err;
+    int64_t values[] = {r->allocations, r->allocated, r->frees, r->freed,
+                        r->temporary,   r->leaked,    r->peak};
+    struct row row = {.stack = stack_of(p, r->place),
+                      .has_time = true,
+                      .time_ns = (1000 + r->time_ms) * 1000000,
+                      .values = values};
+    assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+}
+
+static const char *text_titled(const struct heapstory *s, const char *title)
+{
+    for (size_t i = 0; i < s->insights.n; i++)
+        if (strcmp(s->insights.at[i].title, title) == 0)
+            return s->insights.at[i].text;
+    return NULL;
+}
+
+/* Build the story of P, and free both. WORDS NULL: the insight must not be there. */
+static void story_says(struct profile *p, const char *title, const char *words)
+{
+    struct heapstory s;
+    struct err err;
+    assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+    const char *text = text_titled(&s, title);
+    if (!words != !text || (words && !strstr(text, words)))
+        fail_msg("%s: '%s' where '%s' is expected", title, text ? text : "", words ? words : "");
+    heapstory_done(&s);
+    profile_free(p);
+}
+
+/* --- sums --- */
+
+static void a_place_is_who_asked_behind_operator_new(void **state)
+{
+    struct heapstory s;
+    struct err err;
+    struct profile *p = new_heap();
+    (void)state;
+    heap_took(p, &(struct heap_row){"load", 0, .allocations = 3, .allocated = 300, .leaked = 100});
+    heap_took(p, &(struct heap_row){"save", 500, .allocations = 1, .allocated = 50, .peak = 40});
+    heap_took(p, &(struct heap_row){"load", 2000, .frees = 2, .freed = 200});
+    assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+    assert_int_equal(s.places.n, 2);
+    assert_true(text_is(heapstory_name(&s, &s.places.at[0]), "load"));
+    assert_true(text_is(heapstory_name(&s, &s.places.at[1]), "save"));
+    assert_int_equal(s.places.at[0].value[STORY_ALLOCATED], 300);
+    assert_int_equal(heapstory_left(s.places.at[0].value), 1);
+    assert_int_equal(s.places.at[0].live[0], 300);
+    assert_int_equal(s.places.at[0].live[STORY_TIMES - 2], 300);
+    assert_int_equal(s.places.at[0].live[STORY_TIMES - 1], 100);
+    assert_int_equal(s.value[STORY_ALLOCATIONS], 4);
+    assert_int_equal(s.value[STORY_LEAKED], 100);
+    assert_int_equal(s.peak_ns, 1500000000);
+    assert_true(heapstory_seconds(&s, s.end_ns) == 2);
+    heapstory_done(&s);
+    profile_free(p);
+}
+
+/* Sampled heaps stand for fractions of blocks: sums are rounded once, not row by row. */
+static void fractions_are_rounded_in_the_end(void **state)
+{
+    struct heapstory s;
+    struct err err;
+    struct profile *p = new_heap();
+    (void)state;
+    heap_took(p, &(struct heap_row){"load", 0, .allocations = 1, .allocated = 10});
+    int64_t count, bytes;
+    for (int i = 0; i < 3; i++) { /* 0.4 of a block each */
+        assert_int_equal(profile_scale_value(p, (struct value_ref){0, 0}, 4, 1, &count, &err), 0);
+        assert_int_equal(profile_scale_value(p, (struct value_ref){0, 1}, 25, 1, &bytes, &err), 0);
+        struct row row = {.stack = stack_of(p, i ? "load" : "save"),
+                          .has_time = true,
+                          .time_ns = 2000000000u + (unsigned)i,
+                          .values = (int64_t[]){count, bytes, 0, 0, 0, 0, 0}};
+        assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+    }
+    assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+    assert_int_equal(s.value[STORY_ALLOCATIONS], 2);              /* 2.2 */
+    assert_int_equal(s.value[STORY_ALLOCATED], 18);               /* 17.5 */
+    assert_int_equal(s.places.at[0].value[STORY_ALLOCATIONS], 2); /* 1.8 */
+    assert_int_equal(s.places.at[1].value[STORY_ALLOCATIONS], 0); /* 0.4 */
+    assert_int_equal(s.value[STORY_LEAKED_BLOCKS], 2);
+    heapstory_done(&s);
+    profile_free(p);
+}
+
+/* --- from where on it is worth a word --- */
+
+static struct profile *leaks(size_t n_places, int64_t bytes_each)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    struct profile *p = new_heap();
+    for (size_t i = 0; i < n_places; i++)
+        heap_took(p,
+                  &(struct heap_row){names[i], i, 2, bytes_each, .frees = 1, .leaked = bytes_each});
+    return p;
+}
+
+static void leaks_are_told_from_64_kib_and_a_fifth_on(void **state)
+{
+    (void)state;
+    story_says(leaks(1, 64 * KIB), "leak", "a never freed 64 KiB in 1 block");
+    story_says(leaks(1, 64 * KIB - 1), "leak", NULL);
+    story_says(leaks(5, MIB), "leak", "20 % of all that was never freed");
+    story_says(leaks(6, MIB), "leak", NULL);
+}
+
+/* What is held in each twentieth of ten seconds; the last row ends the recording. */
+static struct profile *holds(int64_t first, int64_t step, int64_t peak)
+{
+    struct profile *p = new_heap();
+    for (uint64_t i = 0; i < STORY_TIMES; i++) /* in the middle of each twentieth */
+        heap_took(p, &(struct heap_row){"cache", i * 500 + 250 * (i > 0), 1, i ? step : first,
+                                        .peak = i ? 0 : peak});
+    heap_took(p, &(struct heap_row){"cache", 10000, .frees = 1, .freed = 1});
+    return p;
+}
+
+static void growth_is_told_from_64_kib_and_a_twentieth_of_the_peak_on(void **state)
+{
+    (void)state;
+    /* nine steps from the tenth twentieth to the nineteenth */
+    story_says(holds(MIB, 8 * KIB, MIB), "growth", "cache holds grew from 1.07 MiB to 1.14 MiB");
+    story_says(holds(MIB, 7 * KIB, MIB), "growth", NULL);
+    story_says(holds(MIB, 8 * KIB, 20 * 72 * KIB), "growth", "grew");
+    story_says(holds(MIB, 8 * KIB, 20 * 72 * KIB + 1), "growth", NULL);
+    story_says(holds(MIB, 0, MIB), "growth", NULL);
+}
+
+static struct profile *temporary(int64_t allocations, int64_t temporaries)
+{
+    struct profile *p = new_heap();
+    heap_took(p, &(struct heap_row){"format", 0, .allocations = allocations,
+                                    .temporary = temporaries / 4 * 3});
+    heap_took(p, &(struct heap_row){"join", 99000, .temporary = temporaries / 4});
+    return p;
+}
+
+static void temporary_blocks_are_told_from_a_quarter_of_10000_on(void **state)
+{
+    (void)state;
+    story_says(temporary(10000, 2500), "temporary",
+               "25 % of the allocations are freed before their thread's next one; 75 % of those "
+               "come from format");
+    story_says(temporary(9999, 5000), "temporary", NULL);
+    story_says(temporary(10000, 2400), "temporary", NULL);
+}
+
+static struct profile *churn(int64_t per_second, int64_t others)
+{
+    struct profile *p = new_heap();
+    heap_took(p, &(struct heap_row){"parse", 0, .allocations = 2 * per_second});
+    for (int64_t i = 0; i < 3; i++)
+        heap_took(p, &(struct heap_row){(const char *[]){"x", "y", "z"}[i], 2000,
+                                        .allocations = others / 3});
+    return p;
+}
+
+static void churn_is_told_from_10000_per_second_and_three_tenths_on(void **state)
+{
+    (void)state;
+    story_says(churn(10000, 0), "churn", "parse makes 100 % of the allocations, 10,000 per second");
+    story_says(churn(9999, 0), "churn", NULL);
+    story_says(churn(15000, 70000 / 3 * 3), "churn", "30 %");
+    story_says(churn(15000, 81000), "churn", NULL);
+}
+
+/* N blocks of up to LARGEST bytes, and OTHERS of another size, all of one place. */
+static struct profile *sizes(int64_t largest, int64_t n, int64_t others)
+{
+    struct err err;
+    struct profile *p = new_heap();
+    heap_took(p, &(struct heap_row){"node", 0, .allocations = n + others});
+    int stream = profile_add_stream(p, "heap-sizes", event_obtained(text_of("heap-sizes")));
+    profile_add_value(p, stream, "blocks", "count");
+    for (int i = 0; i < 2; i++) {
+        struct attr a = {.key = profile_add_str(p, text_of("size")),
+                         .is_number = true,
+                         .number = i ? 2 * largest + 1 : largest};
+        struct row row = {.stack = stack_of(p, "node"),
+                          .attrs = attrs_add(&p->attrs, (struct attrs_id){0}, &a),
+                          .values = i ? &others : &n};
+        assert_int_equal(profile_add_row(p, stream, &row, &err), 0);
+    }
+    return p;
+}
+
+static void one_size_is_told_of_50000_small_blocks_on(void **state)
+{
+    (void)state;
+    story_says(sizes(63, 50000, 0), "one size", "100 % of the blocks of node have 32 to 63 bytes");
+    story_says(sizes(63, 49999, 0), "one size", NULL);
+    story_says(sizes(0, 50000, 0), "one size", "0 to 0 bytes");
+    story_says(sizes(1023, 95000, 5000), "one size", "95 % of the blocks of node have 512 to 1023");
+    story_says(sizes(1023, 94000, 6000), "one size", NULL);
+    story_says(sizes(2047, 50000, 0), "one size", NULL); /* large ones gain nothing from a pool */
+}
+
+static struct profile *resident(int64_t rss, int64_t peak)
+{
+    struct profile *p = new_heap();
+    heap_took(p, &(struct heap_row){"load", 0, 1, peak, .peak = peak});
+    int counter = profile_add_counter(p, "RSS", "bytes", (struct process_id){0});
+    profile_add_point(p, counter, 1, rss / 2);
+    profile_add_point(p, counter, 2, rss);
+    profile_add_point(p, counter, 3, rss / 3);
+    return p;
+}
+
+static void memory_beside_the_heap_is_told_from_64_mib_and_as_much_again_on(void **state)
+{
+    (void)state;
+    story_says(resident(128 * MIB, 64 * MIB), "beside the heap",
+               "128 MiB in memory (RSS), but the heap never more than 64 MiB");
+    story_says(resident(128 * MIB - 1, 64 * MIB), "beside the heap", NULL);
+    story_says(resident(100 * MIB, 36 * MIB), "beside the heap", "100 MiB");
+    story_says(resident(100 * MIB, 36 * MIB + 1), "beside the heap", NULL);
+    story_says(resident(200 * MIB, 101 * MIB), "beside the heap", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_place_is_who_asked_behind_operator_new),
+        cmocka_unit_test(fractions_are_rounded_in_the_end),
+        cmocka_unit_test(leaks_are_told_from_64_kib_and_a_fifth_on),
+        cmocka_unit_test(growth_is_told_from_64_kib_and_a_twentieth_of_the_peak_on),
+        cmocka_unit_test(temporary_blocks_are_told_from_a_quarter_of_10000_on),
+        cmocka_unit_test(churn_is_told_from_10000_per_second_and_three_tenths_on),
+        cmocka_unit_test(one_size_is_told_of_50000_small_blocks_on),
+        cmocka_unit_test(memory_beside_the_heap_is_told_from_64_mib_and_as_much_again_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

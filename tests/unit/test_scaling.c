@@ -1,0 +1,126 @@
+/*
+ * What runs of several sizes cost, and which of them do not compare.
+ */
+#include "analysis/runcost.h"
+#include "analysis/scaling.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+
+enum { RUNS = 2 };
+
+/* One row of VALUE; CPU_NS 0 = the CPU time of the process is not known. */
+static struct profile *one_row(const char *event, const char *unit, int64_t value, uint64_t cpu_ns)
+{
+    struct profile *p = profile_new();
+    struct err err;
+    const char *name = strcmp(unit, "count") == 0 ? "samples" : event;
+    assert_int_equal(support_value(p, event, name, unit), 0);
+    struct frame_id f = profile_add_named_frame(p, text_of("main"), FRAME_USER);
+    struct row row = {.stack = stacks_intern(&p->stacks, &f, 1), .values = &value};
+    assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+    if (cpu_ns)
+        meta_set_u64(&p->meta, META_CPU_TIME_NS, cpu_ns);
+    return p;
+}
+
+/* --- cost --- */
+
+static void cpu_time_is_that_of_the_process(void **state)
+{
+    static const int64_t samples[] = {1, 2, 1000};
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        struct profile *p = one_row("cpu-clock", "count", samples[i], 5000000);
+        struct runcost c = runcost_of(SUPPORT_ALL(p, 0));
+        assert_int_equal(c.kind, RUNCOST_CPU);
+        assert_float_equal(c.value, 0.005, 1e-12);
+        profile_free(p);
+    }
+}
+
+static void without_it_the_sampling_rate_tells(void **state)
+{
+    struct profile *p = one_row("cpu-clock", "count", 500, 0);
+    (void)state;
+    profile_stream(p, 0)->rate_hz = 1000;
+    struct runcost c = runcost_of(SUPPORT_ALL(p, 0));
+    assert_int_equal(c.kind, RUNCOST_CPU);
+    assert_float_equal(c.value, 0.5, 1e-12);
+    profile_stream(p, 0)->rate_hz = 0;
+    assert_int_equal(runcost_of(SUPPORT_ALL(p, 0)).kind, RUNCOST_UNKNOWN);
+    profile_free(p);
+}
+
+/* --- runs that do not compare --- */
+
+static void assert_unlike(struct profile *one, struct profile *two, const char *words)
+{
+    struct scaling_run runs[RUNS] = {{SUPPORT_ALL(one, 0), 1}, {SUPPORT_ALL(two, 0), 2}};
+    autobuf struct buf b = {0};
+    scaling_unlike(runs, RUNS, &b);
+    assert_string_equal(buf_cstr(&b), words);
+    profile_free(one);
+    profile_free(two);
+}
+
+static void seconds_compare_whatever_the_event(void **state)
+{
+    (void)state;
+    assert_unlike(one_row("cpu-clock", "count", 9, 1000), one_row("task-clock", "count", 9, 2000),
+                  "");
+    assert_unlike(one_row("cpu-clock", "count", 9, 1000), one_row("cpu-clock", "count", 9, 2000),
+                  "");
+}
+
+static void counts_of_unlike_events_do_not(void **state)
+{
+    (void)state;
+    assert_unlike(one_row("page-faults", "count", 9, 0), one_row("page-faults", "count", 5, 0), "");
+    assert_unlike(one_row("page-faults", "count", 9, 0), one_row("cache-misses", "count", 9, 0),
+                  "the event differs: 'page-faults' and 'cache-misses'");
+}
+
+/* --- order --- */
+
+static void runs_of_one_size_keep_their_order(void **state)
+{
+    static const double sizes[] = {4, 2, 4, 2, 4};
+    static const size_t want[] = {1, 3, 0, 2, 4};
+    enum { N = 5 };
+    struct profile *p[N];
+    struct selection all[N];
+    struct scaling_run runs[N];
+    struct scaling s;
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        p[i] = one_row("cpu-clock", "count", 100, 1000000 * (i + 1));
+        all[i] = selection_all(p[i], (struct value_ref){0, 0});
+        runs[i] = (struct scaling_run){&all[i], sizes[i]};
+    }
+    scaling_build(&s, runs, N, 1);
+    for (size_t i = 0; i < N; i++)
+        assert_ptr_equal(s.runs[i].selection, &all[want[i]]);
+    scaling_done(&s);
+    for (size_t i = 0; i < N; i++)
+        profile_free(p[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpu_time_is_that_of_the_process),
+        cmocka_unit_test(without_it_the_sampling_rate_tells),
+        cmocka_unit_test(seconds_compare_whatever_the_event),
+        cmocka_unit_test(counts_of_unlike_events_do_not),
+        cmocka_unit_test(runs_of_one_size_keep_their_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,378 @@
+/* test_scopes.c - how far quantiles of scopes are known, and rules about them. */
+#include "analysis/check.h"
+#include "analysis/scopediff.h"
+#include "analysis/scopequantile.h"
+#include "model/meta.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+
+/* --- spans --- */
+
+enum { CPU, SCOPES };
+
+static struct profile *scopes_new(void)
+{
+    struct profile *p = profile_new();
+    support_value(p, "cpu-clock", "samples", "count");
+    profile_add_stream(p, "scopes", BY_TRACE);
+    profile_add_value(p, SCOPES, "spans", UNIT_COUNT);
+    profile_add_value(p, SCOPES, "self", UNIT_TIME);
+    return p;
+}
+
+/* One after the other, a second apart. */
+static void add_span(struct profile *p, const char *name, uint64_t ns)
+{
+    struct err err;
+    struct frame_id frame = profile_add_named_frame(p, text_of(name), FRAME_USER);
+    int64_t values[] = {1, (int64_t)ns};
+    struct row row = {.stack = stacks_intern(&p->stacks, &frame, 1),
+                      .has_time = true,
+                      .time_ns = 1000000000ull * p->streams.at[SCOPES]->rows.n,
+                      .duration_ns = ns,
+                      .values = values};
+    assert_int_equal(profile_add_row(p, SCOPES, &row, &err), 0);
+}
+
+/* 1 to N microseconds, in an order without rhyme: 37 and 1009 have no factor in common. */
+static struct profile *spread(size_t n)
+{
+    struct profile *p = scopes_new();
+    for (size_t i = 0; i < n; i++)
+        add_span(p, "decode", 1000 * (1 + (i * 37) % n));
+    return p;
+}
+
+/* --- rules --- */
+
+static void comes_out(struct profile *p, const char *rule, enum check_verdict verdict,
+                      const char *words)
+{
+    struct rules rules;
+    struct check c;
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0), .no_code = ""};
+    assert_int_equal(rules_parse(&rules, text_of(rule)), 0);
+    if (check_build(&c, &rules, &in) != 0)
+        fail_msg("'%s': %s", rule, rules.errors.at[0].text);
+    const struct check_result *r = &c.results.at[0];
+    if (r->verdict != verdict || !(strstr(r->why, words) || strstr(r->expected, words)))
+        fail_msg("'%s' %s: %s (%s)", rule, check_verdict_names[r->verdict], r->why, r->expected);
+    check_done(&c);
+    rules_done(&rules);
+}
+
+static void is_refused(struct profile *p, const char *rule, const char *words)
+{
+    struct rules rules;
+    struct check c;
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0), .no_code = ""};
+    assert_int_equal(rules_parse(&rules, text_of(rule)), 0);
+    assert_int_equal(check_build(&c, &rules, &in), -1);
+    if (!strstr(rules.errors.at[0].text, words))
+        fail_msg("'%s': %s", rule, rules.errors.at[0].text);
+    check_done(&c);
+    rules_done(&rules);
+}
+
+static void a_quantile_is_judged_by_its_interval(void **state)
+{
+    (void)state;
+    struct profile *p = spread(1009); /* p90 is 909 us, ranks 890 to 927 */
+    comes_out(p, "p90 decode <= 940 us", CHECK_HOLDS, "is inside");
+    comes_out(p, "p90 decode <= 0.87 ms", CHECK_FAILS, "at most 870 us");
+    comes_out(p, "p90 decode >= 900 us", CHECK_INCONCLUSIVE, "times as many spans would decide");
+    comes_out(p, "p90 decode 870..940 us", CHECK_HOLDS, "870 us..940 us");
+    comes_out(p, "p50 decode <= 400 us", CHECK_FAILS, "");
+    comes_out(p, "p99 decode <= 1 s", CHECK_HOLDS, "");
+    comes_out(p, "mean decode 480..530 us", CHECK_HOLDS, "");
+    comes_out(p, "mean decode <= 505 us", CHECK_INCONCLUSIVE, "");
+    comes_out(p, "max decode <= 1009 us", CHECK_HOLDS, "");
+    comes_out(p, "max decode <= 1008 us", CHECK_FAILS, "");
+    profile_free(p);
+}
+
+static void too_few_spans_do_not_bound_a_high_quantile(void **state)
+{
+    (void)state;
+    struct profile *p = spread(100);
+    comes_out(p, "p99 decode <= 1 s", CHECK_INCONCLUSIVE,
+              "p99 takes at least 368 independent spans; the 100 here count as ");
+    comes_out(p, "p99 decode >= 1 us", CHECK_HOLDS, "");
+    comes_out(p, "p99 decode >= 1 s", CHECK_INCONCLUSIVE, "");
+    comes_out(p, "p90 decode <= 1 s", CHECK_HOLDS, "");
+    profile_free(p);
+    p = spread(1);
+    comes_out(p, "mean decode <= 1 s", CHECK_INCONCLUSIVE, "");
+    profile_free(p);
+}
+
+static void calls_and_rates_are_counted(void **state)
+{
+    (void)state;
+    struct profile *p = spread(101); /* in 100 s and 1 to 101 us */
+    int tokens = profile_add_counter(p, "tokens", UNIT_COUNT, (struct process_id){0});
+    int other = profile_add_counter(p, "tokens", UNIT_COUNT, (struct process_id){0});
+    int queue = profile_add_counter(p, "queue", "", (struct process_id){0});
+    profile_add_point(p, tokens, 5, 1);
+    profile_add_point(p, tokens, 6, 900);
+    profile_add_point(p, other, 6, 110);
+    profile_add_point(p, queue, 6, 5);
+    comes_out(p, "calls decode == 101", CHECK_HOLDS, "");
+    comes_out(p, "calls decode == 24", CHECK_FAILS, "exactly 24 calls");
+    comes_out(p, "calls decode == 0.1 * tokens", CHECK_HOLDS, "exactly 101 calls (tokens: 1010)");
+    comes_out(p, "calls decode <= 0.05*tokens", CHECK_FAILS, "");
+    comes_out(p, "calls decode == 1 * decode", CHECK_HOLDS, "");
+    comes_out(p, "rate tokens 10.0..10.2", CHECK_HOLDS, "");
+    comes_out(p, "rate tokens >= 40", CHECK_FAILS, "at least 40/s");
+    comes_out(p, "rate decode 1.0..1.1", CHECK_HOLDS, "");
+    is_refused(p, "rate queue >= 1", "no counter or scope 'queue'; there are: decode, tokens");
+    is_refused(p, "calls decode == 2 * queue", "no counter or scope 'queue'");
+    is_refused(p, "calls tokens == 2", "no scope 'tokens'; there are: decode");
+    profile_free(p);
+}
+
+static void what_was_lost_may_have_been_of_any_kind(void **state)
+{
+    (void)state;
+    struct profile *p = spread(1009);
+    profile_stream(p, SCOPES)->lost = 20;
+    comes_out(p, "calls decode == 1009", CHECK_INCONCLUSIVE, "were lost");
+    comes_out(p, "calls decode <= 1029", CHECK_HOLDS, "");
+    comes_out(p, "calls decode <= 1008", CHECK_FAILS, "");
+    comes_out(p, "max decode <= 1 s", CHECK_INCONCLUSIVE, "were lost");
+    comes_out(p, "max decode <= 1 us", CHECK_FAILS, "");
+    comes_out(p, "p99 decode <= 1 s", CHECK_INCONCLUSIVE, "");
+    comes_out(p, "p90 decode <= 940 us", CHECK_INCONCLUSIVE, "");
+    comes_out(p, "p90 decode <= 960 us", CHECK_HOLDS, "");
+    comes_out(p, "mean decode <= 1 s", CHECK_INCONCLUSIVE, "not known");
+    comes_out(p, "rate decode <= 100", CHECK_INCONCLUSIVE, "were lost");
+    profile_free(p);
+}
+
+static void counts_of_several_runs_in_one_recording_are_not_those_of_a_run(void **state)
+{
+    (void)state;
+    struct profile *p = spread(1009);
+    meta_set_u64(&p->meta, META_POOLED_RUNS, 3);
+    comes_out(p, "calls decode == 1009", CHECK_INCONCLUSIVE, "holds 3 runs");
+    comes_out(p, "rate decode >= 0.001", CHECK_INCONCLUSIVE, "holds 3 runs");
+    comes_out(p, "p90 decode <= 940 us", CHECK_HOLDS, "");
+    profile_free(p);
+}
+
+static void without_scopes_there_is_nothing_to_check(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    support_value(p, "cpu-clock", "samples", "count");
+    is_refused(p, "p99 decode <= 5 ms", "there are no scopes in the profile");
+    profile_free(p);
+}
+
+/* --- intervals --- */
+
+static double uniform(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+    return ((double)(*seed >> 33) + 0.5) / 2147483648.0;
+}
+
+/* Of ROUNDS series of N exponential times, REPEAT in a row being alike: how often P90 is covered.
+ */
+static double covered(size_t rounds, size_t n, size_t repeat)
+{
+    uint64_t seed = 42;
+    size_t hits = 0;
+    double truth = 1e6 * log(10);
+    for (size_t k = 0; k < rounds; k++) {
+        struct profile *p = scopes_new();
+        double ns = 0;
+        for (size_t i = 0; i < n; i++) {
+            ns = i % repeat ? ns : -1e6 * log(uniform(&seed));
+            add_span(p, "decode", (uint64_t)ns);
+        }
+        struct scopetree t;
+        struct err err;
+        struct selection all = selection_all(p, (struct value_ref){SCOPES, 1});
+        assert_int_equal(scopetree_build(&t, &all, NULL, &err), 0);
+        struct scope_quantile q = scope_quantile_of(&t, 0, 0.9);
+        hits += q.interval.low <= truth && truth <= q.interval.high;
+        scopetree_done(&t);
+        profile_free(p);
+    }
+    return (double)hits / (double)rounds;
+}
+
+static void intervals_cover_also_where_spans_in_a_row_are_alike(void **state)
+{
+    (void)state;
+    double alone = covered(300, 1000, 1), alike = covered(300, 2000, 10);
+    if (alone < 0.92 || alone > 0.99 || alike < 0.90)
+        fail_msg("covered %.3f and %.3f", alone, alike);
+}
+
+/* --- differences --- */
+
+enum { MOST_RUNS = 10 };
+
+/* N exponential times of a run; FACTOR of "decode" only. */
+static struct profile *times_of(uint64_t *seed, size_t n, double factor)
+{
+    struct profile *p = scopes_new();
+    for (size_t i = 0; i < n; i++) {
+        add_span(p, "decode", (uint64_t)(-1e6 * factor * log(uniform(seed))));
+        add_span(p, "other", (uint64_t)(-1e6 * log(uniform(seed))));
+    }
+    return p;
+}
+
+struct compared {
+    struct profile *p[MOST_RUNS];
+    struct selection all[MOST_RUNS];
+    const struct selection *runs[MOST_RUNS];
+    size_t n;
+    struct scopediff diff;
+};
+
+/* RUNS per side of N spans; "decode" takes FACTOR times as long after. */
+static void compare(struct compared *c, uint64_t *seed, size_t runs, size_t n, double factor)
+{
+    struct err err;
+    c->n = 2 * runs;
+    for (size_t i = 0; i < c->n; i++) {
+        c->p[i] = times_of(seed, n, i < runs ? 1 : factor);
+        c->all[i] = selection_all(c->p[i], (struct value_ref){SCOPES, 1});
+        c->runs[i] = &c->all[i];
+    }
+    struct scopediff_opts o = {.runs = c->runs, .n_before = runs, .n_runs = c->n, .top = 10};
+    assert_int_equal(scopediff_build(&c->diff, &o, &err), 0);
+}
+
+static void compared_done(struct compared *c)
+{
+    scopediff_done(&c->diff);
+    for (size_t i = 0; i < c->n; i++)
+        profile_free(c->p[i]);
+}
+
+static const struct scopediff_row *row_of(const struct compared *c, const char *name)
+{
+    for (size_t i = 0; i < c->diff.rows.n; i++)
+        if (text_is(c->diff.rows.at[i].name, name))
+            return &c->diff.rows.at[i];
+    fail_msg("no row '%s'", name);
+    return NULL;
+}
+
+static void a_change_is_found_in_the_scope_that_has_it(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t runs;
+        double factor;
+        enum scope_verdict verdict;
+    } cases[] = {{1, 1.5, SCOPE_SLOWER},
+                 {1, 0.6, SCOPE_FASTER},
+                 {5, 1.3, SCOPE_SLOWER},
+                 {5, 0.75, SCOPE_FASTER}};
+    uint64_t seed = 7;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct compared c;
+        compare(&c, &seed, cases[i].runs, 4000, cases[i].factor);
+        const struct scopediff_row *decode = row_of(&c, "decode"), *other = row_of(&c, "other");
+        assert_int_equal(decode->at[0].verdict, cases[i].verdict);
+        assert_int_equal(decode->at[1].verdict, cases[i].verdict);
+        assert_true(decode->at[0].interval.low < cases[i].factor - 1);
+        assert_true(decode->at[0].interval.high > cases[i].factor - 1);
+        for (int k = 0; k < SCOPEDIFF_QUANTILES; k++)
+            assert_true(other->at[k].verdict == SCOPE_SAME ||
+                        other->at[k].verdict == SCOPE_UNPROVEN);
+        assert_true(decode->before.calls == 4000 && decode->after.calls == 4000);
+        assert_int_equal(c.diff.n_tested, 6);
+        compared_done(&c);
+    }
+}
+
+static void a_run_per_side_proves_nothing_within_a_fifth(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    struct compared c;
+    compare(&c, &seed, 1, 20000, 1.1);
+    assert_int_equal(row_of(&c, "decode")->at[0].verdict, SCOPE_SAME);
+    compared_done(&c);
+}
+
+static void equal_programs_are_not_told_apart(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    size_t wrong = 0, covered = 0, all = 0;
+    for (int round = 0; round < 60; round++) {
+        struct compared c;
+        compare(&c, &seed, round % 2 ? 1 : 4, 500, 1);
+        for (size_t i = 0; i < c.diff.rows.n; i++)
+            for (int k = 0; k < SCOPEDIFF_QUANTILES; k++) {
+                const struct scope_change *is = &c.diff.rows.at[i].at[k];
+                wrong += is->verdict == SCOPE_SLOWER || is->verdict == SCOPE_FASTER;
+                covered += is->interval.low <= 0 && is->interval.high >= 0;
+                all++;
+            }
+        compared_done(&c);
+    }
+    assert_int_equal(wrong, 0);
+    if ((double)covered < 0.93 * (double)all)
+        fail_msg("%zu of %zu intervals cover", covered, all);
+}
+
+static void two_or_three_runs_are_too_few_and_new_scopes_have_no_change(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    struct compared c;
+    compare(&c, &seed, 3, 100, 10);
+    assert_int_equal(c.diff.n_tested, 0);
+    assert_false(scopediff_has_runs(&c.diff));
+    assert_int_equal(row_of(&c, "decode")->at[0].verdict, SCOPE_UNPROVEN);
+    compared_done(&c);
+    compare(&c, &seed, 1, 50, 10);
+    assert_true(isnan(row_of(&c, "decode")->at[2].before_ns)); /* p99 of 50 spans */
+    add_span(c.p[1], "new", 5);
+    scopediff_done(&c.diff);
+    struct err err;
+    c.all[1] = selection_all(c.p[1], (struct value_ref){SCOPES, 1});
+    struct scopediff_opts o = {.runs = c.runs, .n_before = 1, .n_runs = 2, .top = 2};
+    assert_int_equal(scopediff_build(&c.diff, &o, &err), 0);
+    assert_int_equal(c.diff.n_left_out, 1);
+    scopediff_done(&c.diff);
+    o.top = 3;
+    assert_int_equal(scopediff_build(&c.diff, &o, &err), 0);
+    const struct scopediff_row *new = row_of(&c, "new");
+    assert_true(new->before.calls == 0 && new->after.calls == 1);
+    assert_true(isnan(new->at[0].change) && isnan(new->at[0].p));
+    compared_done(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quantile_is_judged_by_its_interval),
+        cmocka_unit_test(too_few_spans_do_not_bound_a_high_quantile),
+        cmocka_unit_test(calls_and_rates_are_counted),
+        cmocka_unit_test(what_was_lost_may_have_been_of_any_kind),
+        cmocka_unit_test(counts_of_several_runs_in_one_recording_are_not_those_of_a_run),
+        cmocka_unit_test(without_scopes_there_is_nothing_to_check),
+        cmocka_unit_test(intervals_cover_also_where_spans_in_a_row_are_alike),
+        cmocka_unit_test(a_change_is_found_in_the_scope_that_has_it),
+        cmocka_unit_test(a_run_per_side_proves_nothing_within_a_fifth),
+        cmocka_unit_test(equal_programs_are_not_told_apart),
+        cmocka_unit_test(two_or_three_runs_are_too_few_and_new_scopes_have_no_change),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
