@@ -284,16 +284,19 @@ function tell(f) {
         more = ' \u00b7 ' + percent(f.total, state.zoom.total) + ' of ' + state.zoom.name;
     status.textContent = f.about + more;
 }
-// Half of a 95% interval, with as many digits as the tables give it.
-function half(low, high) {
-    return ' \u00b1' + ((high - low) / 2000).toFixed(high - low < 100 ? 2 : 1);
+// Half of a 95% interval, with as many digits as the tables give it; both ends of a lopsided one.
+function half(low, high, share) {
+    const digits = high - low < 100 ? 2 : 1, wide = (high - low) / 2;
+    return wide <= share && wide <= 1e5 - share ? ' \u00b1' + (wide / 1000).toFixed(digits)
+        : ' (' + (low / 1000).toFixed(digits) + '-' + (high / 1000).toFixed(digits) + ')';
 }
 function addLine(table, what, f, total) {
     const value = total ? f.total : f.self, count = total ? f.count : f.selfCount;
     const row = make(table, 'tr', {});
     make(row, 'th', {textContent: what});
     make(row, 'td', {textContent: percent(value, root.total)
-        + (f.sure ? half(f.sure[total ? 0 : 2], f.sure[total ? 1 : 3]) : '')});
+        + (f.sure ? half(f.sure[total ? 0 : 2], f.sure[total ? 1 : 3],
+            root.total ? 1e5 * value / root.total : 0) : '')});
     if (tree.timed) make(row, 'td', {textContent: scaled(total ? f.time : f.selfTime, TIMES)});
     make(row, 'td', {textContent: valueText(tree.unit, value)});
     if (tree.counted && tree.unit.kind !== 'count') make(row, 'td', {textContent: plural(count, 'samples')});

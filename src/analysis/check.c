@@ -3,6 +3,7 @@
 
 #include "analysis/canon.h"
 #include "analysis/check_inner.h"
+#include "analysis/insight.h"
 #include "base/shortname.h"
 #include "base/units.h"
 
@@ -179,7 +180,8 @@ static void add_share(struct buf *b, const struct check_value *v)
 {
     double half = (v->interval.high - v->interval.low) / 2;
     int decimals = half < 0.0005 ? 2 : decimals_of(v->value);
-    buf_printf(b, "%.*f%% \xc2\xb1%.*f", decimals, 100 * v->value, decimals, 100 * half);
+    buf_printf(b, "%.*f%% ", decimals, 100 * v->value);
+    insight_interval(b, v->value, v->interval, decimals);
 }
 
 static void add_observed(struct buf *b, const struct check_value *v, enum rule_unit unit)

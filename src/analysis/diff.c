@@ -142,14 +142,14 @@ static struct worths find_worths(struct diff_builder *b)
     return w;
 }
 
-/* Half a sample more a side keeps the log of nothing finite. */
+/* Half a sample more a side keeps the log of nothing finite. What was not seen may be gone. */
 static void set_pair_cost(struct diff_value *v, const double *n, struct difftest_typical typical)
 {
     double x = v->before * n[0] + 0.5, y = v->after * n[1] + 0.5;
     double middle = log(y / n[1]) - log(x / n[0]) - typical.log;
     double variance =
         fmax(0, 1 / x - 1 / (n[0] + 1)) + fmax(0, 1 / y - 1 / (n[1] + 1)) + typical.variance;
-    v->cost_low = exp(middle - STATS_Z95 * sqrt(variance));
+    v->cost_low = v->after > 0 ? exp(middle - STATS_Z95 * sqrt(variance)) : 0;
     v->cost_high = exp(middle + STATS_Z95 * sqrt(variance));
 }
 
@@ -193,7 +193,7 @@ static void set_runs_intervals(const struct diff_builder *b, const struct test *
     struct interval cost = difftest_runs_interval(logs, nb, n);
     t->v->low = points.low;
     t->v->high = points.high;
-    t->v->cost_low = exp(cost.low);
+    t->v->cost_low = t->v->after > 0 ? exp(cost.low) : 0;
     t->v->cost_high = exp(cost.high);
 }
 

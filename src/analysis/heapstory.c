@@ -46,15 +46,37 @@ static int find_heap_stream(const struct profile *p)
 
 /* --- places --- */
 
+/* "<&mut alloc::string::String as core::fmt::Write>::write_str" without what is before "alloc". */
+static struct text rust_type(struct text name)
+{
+    while (text_starts(name, "<") || text_starts(name, "&") || text_starts(name, "mut "))
+        text_cut(&name, *name.at == 'm' ? ' ' : *name.at);
+    return name;
+}
+
+/* "<u64 as core::fmt::Display>::fmt", "<T as ..": a type without a path is the language's own. */
+static bool is_rust_builtin(struct text name)
+{
+    const char *as = name.n ? memmem(name.at, name.n, " as ", 4) : NULL;
+    return text_starts(name, "<") && as && !memmem(name.at, (size_t)(as - name.at), "::", 2);
+}
+
 /* Functions that allocate for whoever calls them. */
 static bool is_wrapper(struct text name)
 {
     static const char *const starts[] = {
-        "operator new", "std::",     "__gnu_cxx::", "void std::",      "alloc::",  "__rust_",
-        "xmalloc",      "xcalloc",   "xrealloc",    "xstrdup",         "strdup",   "strndup",
-        "__strdup",     "__strndup", "vasprintf",   "asprintf",        "g_malloc", "g_realloc",
+        "operator new", "std::",     "__gnu_cxx::", "void std::",      "alloc::",
+        "__rust_",      "core::",    "hashbrown::", "xmalloc",         "xcalloc",
+        "xrealloc",     "xstrdup",   "strdup",      "strndup",         "__strdup",
+        "__strndup",    "vasprintf", "asprintf",    "g_malloc",        "g_realloc",
         "g_slice_",     "g_strdup",  "PyMem_",      "PyObject_Malloc", "_PyMem_",
     };
+    static const char *const allocators[] = {"malloc",         "calloc",        "realloc",
+                                             "reallocarray",   "aligned_alloc", "memalign",
+                                             "posix_memalign", "valloc",        NULL};
+    if (is_rust_builtin(name) || text_is_one_of(name, allocators))
+        return true;
+    name = rust_type(name);
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (text_starts(name, starts[i]))
             return true;
@@ -211,6 +233,12 @@ static void take_rows(struct heapstory *s, struct place_map *m)
 
 /* --- classes --- */
 
+/*
+ * Shorter lives are told together: where blocks come and go faster than that, most of their times
+ * are not read from the clock but shared out evenly between two readings of it.
+ */
+enum { SHORTEST_LIFETIME = 8 }; /* up to 255 ns */
+
 /* The power of two that a class's largest number is one less than. */
 static int class_of(const struct profile *p, const struct rows *rows, size_t i)
 {
@@ -226,6 +254,8 @@ static void take_classes(struct heapstory *s, struct place_map *m, const char *e
         int k = class_of(s->profile, rows, i);
         if (k >= STORY_CLASSES)
             continue;
+        if (to == s->lifetime && k < SHORTEST_LIFETIME)
+            k = SHORTEST_LIFETIME;
         uint32_t at = heapstory_place_of(m, rows->stack[i]);
         to[k] += rows->value[0][i];
         if (to == s->size)

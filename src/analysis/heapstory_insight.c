@@ -39,10 +39,11 @@ static void find_leak(struct heapstory *s)
     if (!p || s->value[STORY_LEAKED] < MIB / 16 ||
         heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]) < 20)
         return;
-    buf_printf(&b, "%.*s never freed %s in %s blocks: %.0f %% of all that was never freed",
+    buf_printf(&b, "%.*s never freed %s in %s block%s: %.0f%% of all that was never freed",
                TEXT_ARG(heapstory_name(s, p)),
                units_scaled(bytes, (double)p->value[STORY_LEAKED], UNIT_BYTES),
                units_count(blocks, (uint64_t)heapstory_left(p->value)),
+               heapstory_left(p->value) == 1 ? "" : "s",
                heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]));
     say(s, "leak", &b,
         "Look for the owner of these blocks: 'kelvin flame --value leaked' shows who asked for "
@@ -76,7 +77,7 @@ static void find_temporary(struct heapstory *s)
     if (!p || s->value[STORY_ALLOCATIONS] < 10000 || share < 25)
         return;
     buf_printf(&b,
-               "%.0f %% of the allocations are freed before their thread's next one; %.0f %% of "
+               "%.0f%% of the allocations are freed before their thread's next one; %.0f%% of "
                "those come from %.*s",
                share, heapstory_percent(p->value[STORY_TEMPORARY], s->value[STORY_TEMPORARY]),
                TEXT_ARG(heapstory_name(s, p)));
@@ -95,7 +96,7 @@ static void find_churn(struct heapstory *s)
     double per_second = (double)p->value[STORY_ALLOCATIONS] / seconds;
     if (share < 30 || per_second < 10000)
         return;
-    buf_printf(&b, "%.*s makes %.0f %% of the allocations, %s per second",
+    buf_printf(&b, "%.*s makes %.0f%% of the allocations, %s per second",
                TEXT_ARG(heapstory_name(s, p)), share, units_count(rate, (uint64_t)per_second));
     say(s, "churn", &b,
         "Start here: allocate outside of the loop, reserve what will be needed, or take blocks "
@@ -119,7 +120,7 @@ static void find_same_size(struct heapstory *s)
     }
     if (all < 50000 || k_most > 10 || heapstory_percent(most, all) < 95)
         return;
-    buf_printf(&b, "%.0f %% of the blocks of %.*s have %llu to %llu bytes",
+    buf_printf(&b, "%.0f%% of the blocks of %.*s have %llu to %llu bytes",
                heapstory_percent(most, all), TEXT_ARG(heapstory_name(s, p)),
                k_most ? 1ull << (k_most - 1) : 0ull, (1ull << k_most) - 1);
     say(s, "one size", &b,

@@ -4,16 +4,27 @@
 #include "analysis/insight_inner.h"
 #include "base/shortname.h"
 
+#include <math.h>
+
 /* As many digits behind the point as the interval is worth. */
 static int insight_digits(const struct flat_share *s)
 {
     return s->n_effective > 0 && s->interval.high - s->interval.low < 0.001 ? 2 : 1;
 }
 
+void insight_interval(struct buf *b, double share, struct interval i, int digits)
+{
+    double half = (i.high - i.low) / 2;
+    if (half <= share && half <= 1 - share)
+        buf_printf(b, "\xc2\xb1%.*f", digits, 100 * half);
+    else
+        buf_printf(b, "(%.*f-%.*f)", digits, 100 * fmax(0, i.low), digits, 100 * fmin(1, i.high));
+}
+
 void insight_half(struct buf *b, const struct flat_share *s)
 {
     if (s->n_effective > 0)
-        buf_printf(b, "\xc2\xb1%.*f", insight_digits(s), 50 * (s->interval.high - s->interval.low));
+        insight_interval(b, s->share, s->interval, insight_digits(s));
 }
 
 void insight_share(struct buf *b, const struct flat_share *s)

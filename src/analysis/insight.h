@@ -69,5 +69,11 @@ void insights_done(struct insights *s);
 /* "5.0% +-1.4", or "5.0%" where nothing is known of how sure it is. */
 void insight_share(struct buf *b, const struct flat_share *s);
 
-/* The second half of that alone: "+-1.4", or nothing. */
+/* The second half of that alone: "+-1.4", "(0.3-11.0)", or nothing. */
 void insight_half(struct buf *b, const struct flat_share *s);
+
+/*
+ * An interval beside its share: "+-1.4", half of its width. Few samples give lopsided intervals:
+ * where the half would reach below 0 or above 100 %, both ends, "(0.3-11.0)".
+ */
+void insight_interval(struct buf *b, double share, struct interval i, int digits);

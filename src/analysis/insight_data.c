@@ -103,6 +103,14 @@ static struct text unnamed_module(const struct flat *f, const bool *in_set, bool
     return best;
 }
 
+/* Memory without a file has no debug symbols to install. */
+static void advise_on_jit(struct insight_found *ret)
+{
+    buf_str(&ret->evidence, ", mostly code made at run time");
+    buf_str(&ret->advice, "Have the runtime name its code in /tmp/perf-PID.map or a jitdump (node "
+                          "--perf-basic-prof, java -XX:+DumpPerfMapAtExit), and record again.");
+}
+
 /*
  * By total: what an unnamed function calls has a name, but nobody can tell how it got there. Not
  * those that everything passes through: a stripped main() explains nothing that is asked.
@@ -122,7 +130,9 @@ INSIGHT_TEST(insight_test_unnamed)
     insight_share(&ret->evidence, &own);
     buf_str(&ret->evidence, ")");
     struct text module = unnamed_module(f, in_set, own.share >= self->least);
-    if (module.n)
+    if (text_is(module, "[anon]"))
+        advise_on_jit(ret);
+    else if (module.n)
         buf_printf(&ret->evidence, ", mostly in %.*s", TEXT_ARG(module));
     return true;
 }
@@ -174,6 +184,17 @@ bool insight_waits(const struct insight_input *in)
            insight_waited(in) >= INSIGHT_WAITS; /* false where it is not known */
 }
 
+bool insight_may_wait(const struct insight_input *in)
+{
+    const struct selection *s = in->functions->selection;
+    enum quantity q = selection_quantity(s);
+    uint64_t wall_ns, queued_ns, cpu_ns = s->rows ? 0 : cpu_time_ns(in);
+    if ((q != QUANTITY_CPU_TIME && q != QUANTITY_UNKNOWN) || !cpu_ns || find_queued(in, &queued_ns))
+        return false;
+    return meta_find_u64(&s->profile->meta, META_DURATION_NS, &wall_ns) && wall_ns &&
+           1 - (double)cpu_ns / (double)wall_ns >= INSIGHT_WAITS;
+}
+
 /* A thread is one row for each name that it had. */
 static bool has_several_threads(const struct profile *p)
 {
@@ -201,6 +222,25 @@ INSIGHT_TEST(insight_test_waiting)
                has_several_threads(p) ? "at least " : "", 100 * waited);
     if (find_queued(in, &queued_ns) && queued_ns)
         buf_str(&ret->evidence, ", not counting the wait for a CPU");
+    return true;
+}
+
+/* The same where others wanted the CPUs, and nobody counted how long the program queued for one. */
+INSIGHT_TEST(insight_test_off_cpu)
+{
+    (void)self;
+    const struct profile *p = in->functions->profile;
+    uint64_t wall_ns;
+    char wall[UNITS_MAX], cpu[UNITS_MAX];
+    if (!insight_may_wait(in))
+        return false;
+    meta_find_u64(&p->meta, META_DURATION_NS, &wall_ns);
+    buf_printf(&ret->evidence,
+               "%s wall, %s CPU: the rest went to waiting or to queueing for a CPU, and which of "
+               "them was not recorded (load at start: %.1f)",
+               units_scaled(wall, (double)wall_ns, UNIT_TIME),
+               units_scaled(cpu, (double)cpu_time_ns(in), UNIT_TIME),
+               strtod(meta_find(&p->meta, META_LOAD), NULL));
     return true;
 }
 
@@ -245,5 +285,22 @@ INSIGHT_TEST(insight_test_empty)
         return false;
     buf_printf(&ret->evidence, "%.1f%% was sampled without any stack",
                100 * in->quality->empty_share);
+    return true;
+}
+
+/* Kelvin's own code in the program: its time is the measurement's, and its callers look dear. */
+INSIGHT_TEST(insight_test_agent)
+{
+    const struct flat *f = in->functions;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        in_set[i] =
+            text_is(profile_module_name(f->profile, f->rows.at[i].mapping), "libkelvin-heap.so");
+    struct flat_share s = flat_share_of_set(f, in_set, FLAT_TOTAL);
+    if (insight_surely(f, &s) < self->least)
+        return false;
+    insight_share(&ret->evidence, &s);
+    buf_str(&ret->evidence, " goes to allocations with kelvin's own counting of them");
+    ret->stacks = flat_mark_stacks(f, in_set, FLAT_TOTAL);
     return true;
 }

@@ -23,7 +23,9 @@ INSIGHT_TEST(insight_test_unnamed);
 INSIGHT_TEST(insight_test_strays);
 INSIGHT_TEST(insight_test_empty);
 INSIGHT_TEST(insight_test_waiting);
+INSIGHT_TEST(insight_test_off_cpu);
 INSIGHT_TEST(insight_test_busy);
+INSIGHT_TEST(insight_test_agent);
 
 /* Of its instructions, in insight_code.c. */
 INSIGHT_TEST(insight_test_unoptimised);
@@ -57,6 +59,9 @@ double insight_waited(const struct insight_input *in);
 
 /* CPU time was sampled of a program that spent INSIGHT_WAITS or more of its run off-CPU. */
 bool insight_waits(const struct insight_input *in);
+
+/* It was off-CPU for that long, but may have queued for a CPU that others used: not known. */
+bool insight_may_wait(const struct insight_input *in);
 
 /*
  * Whether much runs in code compiled without optimization: how much, and where most of it. Either

@@ -120,7 +120,7 @@ static void add_gain(struct buf *b, const struct insight_input *in, double share
                        : q == QUANTITY_EVENTS ? "half as many here saves"
                                               : "twice as fast here gains";
     buf_printf(b, ": %s %.1f%% of %s", what, 50 * share,
-               insight_waits(in) ? "the CPU time" : "the whole");
+               insight_waits(in) || insight_may_wait(in) ? "the CPU time" : "the whole");
 }
 
 static bool *mark_row(const struct flat *f, uint32_t row)
@@ -147,6 +147,9 @@ INSIGHT_TEST(insight_test_dominating)
     if (insight_waits(in))
         buf_str(&ret->advice, "The program mostly waits: no change here can shorten the run by "
                               "more than its CPU time. See 'waiting' first.");
+    else if (insight_may_wait(in))
+        buf_str(&ret->advice, "No change here can shorten the run by more than its CPU time. See "
+                              "'off-cpu' first.");
     else if (insight_is_unoptimised(in, NULL, NULL))
         buf_str(&ret->advice, "Compile with optimization first, then record again.");
     ret->stacks = mark_row(f, row);

@@ -15,6 +15,12 @@ const struct insight_rule insight_rules[] = {
          "CPU samples cannot show waiting (I/O, locks, sleeps, or a busy CPU), and all shares "
          "below are of the CPU time. Find the waits first: 'strace -f -c -w' sums up the time "
          "in each system call."},
+    {.id = "off-cpu",
+     .about_data = true,
+     .fits = ON_CPU,
+     .test = insight_test_off_cpu,
+     .advice = "All shares below are of the CPU time. Record again on an idle machine: if the wall "
+               "time stays, the program waits (I/O, locks, sleeps)."},
     {.id = "busy-host",
      .about_data = true,
      .fits = ON_CPU,
@@ -40,6 +46,13 @@ const struct insight_rule insight_rules[] = {
      .least = 0.02,
      .advice = "Totals of the outer functions are too small by that much. A larger --stack-size, "
                "or unwind tables in the program (-fasynchronous-unwind-tables), fixes it."},
+    {.id = "heap-recorded",
+     .about_data = true,
+     .fits = RUNNING,
+     .test = insight_test_agent,
+     .least = 0.01,
+     .advice = "Allocating looks slower than it is, and all else smaller. Record again without "
+               "--heap to see where the CPU time goes."},
     {.id = "unnamed",
      .about_data = true,
      .test = insight_test_unnamed,

@@ -32,6 +32,7 @@ static const struct opt heap_table[] = {
      .kind = OPT_FLAG,
      .offset = offsetof(struct cmd_heap_opts, input.strict),
      .help = "fail on the first line or record that makes no sense"},
+    PUBLIC_OPTS(struct cmd_heap_opts),
     OPT_END,
 };
 
@@ -102,6 +103,8 @@ static int heap_run(const struct command *self, int n, char **args)
     rc = input_load(&in, &operands, &o.input, &(struct import_opts){0});
     if (rc != EXIT_OK)
         return rc;
+    if (strcmp(output_format(&o.output), "text") != 0)
+        input_make_public(&in, &o.input);
     rc = write_story(&o, &in, operands.operands[0], &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);

@@ -321,14 +321,43 @@ int input_load_all(struct input *ins, char **paths, size_t n, const struct input
     return rc;
 }
 
+/* Streams that a command of its own shows; parts of them have none. */
+static const struct {
+    const char *event, *command;
+} own_commands[] = {{"heap", "heap"},
+                    {"heap-sizes", NULL},
+                    {"heap-lifetimes", NULL},
+                    {"scopes", "scopes"},
+                    {"events", NULL}};
+
+/* An index into own_commands, or -1. */
+static int own_command_of(const struct profile *p, const struct stream *s)
+{
+    struct text event = profile_str(p, s->event);
+    for (size_t i = 0; i < sizeof own_commands / sizeof *own_commands; i++)
+        if (text_is(event, own_commands[i].event))
+            return (int)i;
+    return -1;
+}
+
 void input_tell_events(const struct input *in, const struct input_opts *opts)
 {
     const struct profile *p = in->profile;
-    size_t n = p->streams.n;
-    if (opts->event || n < 2)
+    const struct stream *shown = in->selection.stream;
+    size_t n = 1;
+    if (opts->event)
         return;
-    struct text event = profile_str(p, in->selection.stream->event);
-    command_say("%zu events in the input; showing '%s' only (choose with --event)", n, event.at);
+    for (int i = 0; i < (int)p->streams.n; i++) {
+        const struct stream *s = profile_stream(p, i);
+        int own = own_command_of(p, s);
+        n += s != shown && own < 0;
+        if (s != shown && own >= 0 && own_commands[own].command)
+            command_say("the %s in the input: see 'kelvin %s'", own_commands[own].event,
+                        own_commands[own].command);
+    }
+    if (n > 1)
+        command_say("%zu events in the input; showing '%s' only (choose with --event)", n,
+                    profile_str(p, shown->event).at);
 }
 
 char *input_find_file(const void *opts, const char *path, struct text build_id)

@@ -212,13 +212,14 @@ static void print_interpreter(char **command)
                     interpreters[i].advice);
 }
 
-static void print_next(const char *out, int stem)
+/* Who asked for the heap wants to see it. */
+static void print_next(const char *out, int stem, bool heap)
 {
     autofree char *svg = mem_printf("%.*s.svg", stem, out);
-    char *next[] = {(char[]){"kelvin"}, (char[]){"flame"}, (char *)(uintptr_t)out, (char[]){"-o"},
-                    svg};
+    char *next[] = {(char[]){"kelvin"}, heap ? (char[]){"heap"} : (char[]){"flame"},
+                    (char *)(uintptr_t)out, (char[]){"-o"}, svg};
     autobuf struct buf line = {0};
-    words_join(&line, next, sizeof next / sizeof *next);
+    words_join(&line, next, heap ? 3 : sizeof next / sizeof *next);
     fputs("; next: ", stderr);
     utf8_print(stderr, buf_cstr(&line));
 }
@@ -286,7 +287,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     fputs("kelvin: wrote ", stderr);
     utf8_print(stderr, out);
     fprintf(stderr, " (%s)", units_scaled(bytes, (double)f->bytes, "bytes"));
-    if (f->samples)
-        print_next(out, stem);
+    if (f->samples || f->has_heap)
+        print_next(out, stem, f->has_heap);
     putc('\n', stderr);
 }

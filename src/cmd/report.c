@@ -175,8 +175,9 @@ const struct command command_report = {
     .about =
         "Lists the hot functions with self time and total time (self + callees), the hot paths, "
         "modules and threads, and says in words what stands out and what to try. Every share comes "
-        "with the half-width of its 95% interval, '5.0% ±1.4', and with the time it stands for. "
-        "The interval is widened for correlation between consecutive samples.\n\n"
+        "with the half-width of its 95% interval, '5.0% ±1.4', or with both ends of a lopsided "
+        "one, '1.9% (0.3-11.0)', and with the time it stands for. The interval is widened for "
+        "correlation between consecutive samples.\n\n"
         "A sample counts once for a function, however often the function is on its stack. An "
         "insight is given only where its share is beyond sampling error, if the input says how "
         "many samples it has.\n\n"

@@ -30,6 +30,7 @@ static const struct opt scopes_table[] = {
      .kind = OPT_FLAG,
      .offset = offsetof(struct cmd_scopes_opts, input.strict),
      .help = "fail on the first line or record that makes no sense"},
+    PUBLIC_OPTS(struct cmd_scopes_opts),
     OPT_END,
 };
 
@@ -79,6 +80,8 @@ static int scopes_run(const struct command *self, int n, char **args)
     rc = input_load(&in, &operands, &o.input, &(struct import_opts){0});
     if (rc != EXIT_OK)
         return rc;
+    if (strcmp(output_format(&o.output), "text") != 0)
+        input_make_public(&in, &o.input);
     rc = write_scopes(&o, &in, operands.operands[0], &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);

@@ -67,7 +67,7 @@ static void read_host(struct simd_view *v)
     while (rest.n) {
         struct text word = text_cut(&rest, ' ');
         for (int f = 0; f < X86_FEATURES; f++)
-            if (text_is(word, x86_feature_name((enum x86_feature)f)))
+            if (text_is(word, x86_feature_flag((enum x86_feature)f)))
                 v->host_has |= 1u << f;
     }
 }

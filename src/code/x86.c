@@ -543,10 +543,16 @@ struct x86 x86_decode(const uint8_t *at, size_t n)
 const char *x86_feature_name(enum x86_feature f)
 {
     static const char *const names[] = {
-        "pni", "ssse3", "sse4_1", "sse4_2", "aes",  "pclmulqdq", "sha_ni",
-        "avx", "f16c",  "fma",    "avx2",   "bmi2", "avx512f",
+        "sse3", "ssse3", "sse4_1", "sse4_2", "aes",  "pclmulqdq", "sha_ni",
+        "avx",  "f16c",  "fma",    "avx2",   "bmi2", "avx512f",
     };
     return names[f];
+}
+
+/* "Prescott New Instructions" is what Linux knows SSE3 by. */
+const char *x86_feature_flag(enum x86_feature f)
+{
+    return f == X86_HAS_SSE3 ? "pni" : x86_feature_name(f);
 }
 
 const char *x86_isa_name(enum x86_isa isa)

@@ -74,8 +74,11 @@ struct x86 {
 /* The instruction at AT, of which N bytes may be read; N must not be 0. */
 struct x86 x86_decode(const uint8_t *at, size_t n);
 
-/* "avx2", as the kernel calls it in /proc/cpuinfo. */
+/* "avx2". */
 const char *x86_feature_name(enum x86_feature f);
+
+/* The same as the kernel calls it in /proc/cpuinfo. */
+const char *x86_feature_flag(enum x86_feature f);
 
 /* "AVX2" */
 const char *x86_isa_name(enum x86_isa isa);

@@ -257,7 +257,9 @@ static int memory_open(struct heap *h, struct err *err)
 
 int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
 {
-    if (preload_check(HEAP_AGENT_FILE, err) != 0 || timer_program_check(o->command[0], err) != 0)
+    static const char cannot[] = "its allocations cannot be recorded";
+    if (preload_check(HEAP_AGENT_FILE, err) != 0 ||
+        timer_program_check(o->command[0], cannot, err) != 0)
         return -1;
     struct heap *h = mem_new(struct heap);
     h->opts = *o;

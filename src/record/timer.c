@@ -61,7 +61,11 @@ static int timer_probe(const struct engine_opts *o, struct err *err)
                        o->events[0]);
     if (preload_check(MAILBOX_AGENT_FILE, err) != 0 || check_timer(err) != 0)
         return -1;
-    return o->command ? timer_program_check(o->command[0], err) : 0;
+    return o->command ? timer_program_check(o->command[0],
+                                            "the timer engine cannot get in; allow "
+                                            "perf_event_open, see 'kelvin doctor'",
+                                            err)
+                      : 0;
 }
 
 /* --- life --- */

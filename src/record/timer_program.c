@@ -11,9 +11,6 @@
 
 enum { SCRIPTS_MAX = 4, PATH_BYTES = 4096 };
 
-#define CANNOT "the timer engine cannot get in"
-#define INSTEAD "allow perf_event_open, see 'kelvin doctor'"
-
 /* The loader ignores preloads when a program gets more rights than who starts it. */
 static int check_rights(const char *path, int fd, struct err *err)
 {
@@ -26,7 +23,8 @@ static int check_rights(const char *path, int fd, struct err *err)
     bool capable = geteuid() != 0 && fgetxattr(fd, "security.capability", caps, sizeof caps) > 0;
     if (user || group || capable)
         return err_set(err, EXIT_ERROR,
-                       "'%s' is %s: " CANNOT "; run kelvin as the user it turns into, or " INSTEAD,
+                       "'%s' is %s, and loads no library of ours unless kelvin runs with the same "
+                       "rights",
                        path,
                        user    ? "setuid"
                        : group ? "setgid"
@@ -62,12 +60,11 @@ static int check_elf(const char *path, int fd, const ElfW(Ehdr) * elf, struct er
 {
     char loader[PATH_BYTES];
     if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != host_machine())
-        return err_set(err, EXIT_ERROR,
-                       "'%s' is for another machine than kelvin: " CANNOT "; " INSTEAD, path);
+        return err_set(err, EXIT_ERROR, "'%s' is for another machine than kelvin", path);
     if (!read_loader(fd, elf, loader, sizeof loader))
-        return err_set(err, EXIT_ERROR, "'%s' is a static program: " CANNOT "; " INSTEAD, path);
+        return err_set(err, EXIT_ERROR, "'%s' is a static program", path);
     if (strstr(loader, "ld-musl"))
-        return err_set(err, EXIT_ERROR, "'%s' uses musl, kelvin glibc: " CANNOT "; " INSTEAD, path);
+        return err_set(err, EXIT_ERROR, "'%s' uses musl, kelvin glibc", path);
     return 0;
 }
 
@@ -97,8 +94,11 @@ static int check_path(const char *path, int depth, struct err *err)
     return next && depth < SCRIPTS_MAX ? check_path(next, depth + 1, err) : 0;
 }
 
-int timer_program_check(const char *command, struct err *err)
+int timer_program_check(const char *command, const char *then, struct err *err)
 {
+    struct err why;
     autofree char *path = NULL;
-    return program_find(command, &path) == PROGRAM_FOUND ? check_path(path, 0, err) : 0;
+    if (program_find(command, &path) != PROGRAM_FOUND || check_path(path, 0, &why) == 0)
+        return 0;
+    return err_set(err, why.code, "%s: %s", why.text, then);
 }

@@ -7,5 +7,6 @@
 /*
  * COMMAND is looked up as execvp does. Fails for programs that are static, of another machine or
  * libc, or run with more rights than ours. A file that is not there is left to exec to complain.
+ * THEN is the end of the error's sentence: what cannot be done, and what can.
  */
-int timer_program_check(const char *command, struct err *err);
+int timer_program_check(const char *command, const char *then, struct err *err);

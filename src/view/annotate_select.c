@@ -1,4 +1,5 @@
 /* annotate_select.c - what of a function is shown: where time was spent, and a little around it. */
+#include "analysis/insight.h"
 #include "analysis/quality.h"
 #include "base/units.h"
 #include "stats/stats.h"
@@ -33,7 +34,8 @@ void annotate_words(const struct annotate *a, struct buf *b)
         buf_printf(b, "Selected: %s.\n", a->selected);
     buf_printf(b, "Percentages are of this function's total %s%s. ", a->noun,
                a->samples > 0 && !a->exact
-                   ? "; \xc2\xb1 is the half-width of a 95% interval for independent samples"
+                   ? "; \xc2\xb1 is the half-width of a 95% interval for independent samples, "
+                     "(low-high) are both ends of a lopsided one"
                    : "");
     buf_str(b, "Samples skid: a slow instruction's cost often lands on the next one.\n");
 }
@@ -47,7 +49,8 @@ void annotate_share(struct buf *b, const struct annotate *a, int64_t part)
     if (a->samples <= 0 || a->exact)
         return;
     struct interval i = stats_wilson(share, (double)a->samples, STATS_Z95);
-    buf_printf(b, " \xc2\xb1%.1f", 50 * (i.high - i.low));
+    buf_str(b, " ");
+    insight_interval(b, share, i, 1);
 }
 
 double annotate_heat(const struct annotate *a, int64_t self, int64_t total)

@@ -244,7 +244,7 @@ static void add_renamed(struct document *doc, const struct diff *d)
         if (!any) {
             document_heading(doc, "Possibly renamed");
             document_text(doc,
-                          "Same callers, callees and cost under another name; not counted as a "
+                          "Similar callers, callees and cost under another name; not counted as a "
                           "change.");
             document_table(doc, columns, 4);
         }

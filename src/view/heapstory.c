@@ -69,13 +69,15 @@ static void add_end_sentence(struct document *d, const struct heapstory *s)
     char n[2][UNITS_MAX];
     const int64_t *v = s->value;
     if (s->has[STORY_LEAKED])
-        document_text(d, "Never freed: %s in %s blocks.",
+        document_text(d, "Never freed: %s in %s block%s.",
                       units_scaled(n[0], (double)v[STORY_LEAKED], UNIT_BYTES),
-                      units_count(n[1], (uint64_t)heapstory_left(v)));
+                      units_count(n[1], (uint64_t)heapstory_left(v)),
+                      heapstory_left(v) == 1 ? "" : "s");
     if (s->known_leaks)
-        document_text(d, "Known leaks, left out: %s in %s blocks.",
+        document_text(d, "Known leaks, left out: %s in %s block%s.",
                       units_scaled(n[0], (double)s->known_bytes, UNIT_BYTES),
-                      units_count(n[1], (uint64_t)s->known_blocks));
+                      units_count(n[1], (uint64_t)s->known_blocks),
+                      s->known_blocks == 1 ? "" : "s");
     if (s->has[STORY_TEMPORARY] && v[STORY_ALLOCATIONS])
         document_text(d, "Temporary: %.1f%% of the allocations.",
                       100 * (double)v[STORY_TEMPORARY] / (double)v[STORY_ALLOCATIONS]);
@@ -118,7 +120,7 @@ static void heapstory_add_head(struct document *d, const struct heapstory *s, co
     if (s->sampled)
         document_text(d,
                       "Estimated from %s sampled blocks: a number that rests on n samples is good "
-                      "to about 196 / sqrt(n) %% (95 %% interval).",
+                      "to about 196 / sqrt(n) %% (95%% interval).",
                       units_count(n, (uint64_t)s->value[STORY_SAMPLES]));
     document_text(d, "%s · %s", method_of(s), subject);
 }
@@ -166,9 +168,10 @@ static void add_places(struct document *d, const struct heapstory_view *v,
         if (section->blocks)
             heapstory_cell_count(d, section->blocks(p->value));
         else
-            heapstory_cell(d, "-", 0);
+            heapstory_cell(d, "", 0);
         cell_name(d, s, p);
     }
+    document_drop_empty(d);
 }
 
 static int64_t allocations(const int64_t *value)

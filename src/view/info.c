@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "model/meta_words.h"
 #include "view/caption.h"
 #include "view/facts.h"
 
@@ -42,6 +43,18 @@ static void row(FILE *out, const char *name, const char *text)
     fprintf(out, "%-12s %s\n", buf_cstr(&key), buf_cstr(&value));
 }
 
+/* "duration_ns 3710138009 (3.71 s)": the number for scripts, the words for people. */
+static void row_of_meta(FILE *out, const struct meta *m, const struct meta_entry *e)
+{
+    autobuf struct buf value = {0}, words = {0};
+    bool scales = text_ends(text_of(e->key), "_ns") && meta_words_value(&words, m, e->key) &&
+                  strcmp(buf_cstr(&words), e->value) != 0;
+    buf_str(&value, e->value);
+    if (scales)
+        buf_printf(&value, " (%s)", buf_cstr(&words));
+    row(out, e->key, buf_cstr(&value));
+}
+
 static void print_meta(FILE *out, const struct profile *p)
 {
     static const char *const first[] = {META_SOURCE, META_FORMAT, NULL};
@@ -55,7 +68,7 @@ static void print_meta(FILE *out, const struct profile *p)
         for (int j = 0; first[j]; j++)
             shown |= strcmp(e->key, first[j]) == 0;
         if (!shown)
-            row(out, e->key, e->value);
+            row_of_meta(out, &p->meta, e);
     }
 }
 

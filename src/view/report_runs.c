@@ -49,8 +49,9 @@ void report_add_runs(struct document *d, const struct report *r)
     }
     document_drop_empty(d);
     document_text(d,
-                  "\xc2\xb1 is the half-width of a 95%% interval of the mean of %zu recordings. It "
-                  "covers run-to-run variation as well as sampling error.",
+                  "\xc2\xb1 is the half-width of a 95%% interval of the mean of %zu recordings, "
+                  "(low-high) are both ends of one that is cut off at 0 or 100%%. It covers "
+                  "run-to-run variation as well as sampling error.",
                   r->opts.n_runs);
     document_text(d, "Insights, hot paths, modules and threads are of the first recording alone.");
 }

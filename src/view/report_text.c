@@ -78,11 +78,13 @@ static void add_certainty(struct document *d, const struct flat *f)
         document_text(
             d,
             "\xc2\xb1 is the half-width of a 95%% interval for this run, widened for correlation "
-            "between consecutive samples. Other runs may differ by more.");
+            "between consecutive samples; (low-high) are both ends of a lopsided one. Other runs "
+            "may differ by more.");
     else
         document_text(
-            d, "\xc2\xb1 is the half-width of a 95%% interval for this run. The input has no "
-               "times, so samples are taken as independent and it may be too narrow.");
+            d, "\xc2\xb1 is the half-width of a 95%% interval for this run, (low-high) are "
+               "both ends of a lopsided one. The input has no times, so samples are taken as "
+               "independent and it may be too narrow.");
 }
 
 static void add_insights(struct document *d, const struct report *r)

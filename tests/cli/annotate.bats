@@ -71,8 +71,8 @@ SOURCE
     kelvin annotate app.kelvin main --width 200
     exits 0
     # self is empty, total is all of it
-    grep -Eq '^ +(9[0-9]\.[0-9]|100\.0)% ±[0-9.]+ [.] +15 +return churn' <<<"$output" || fail "$output"
-    grep -Eq '^ +(9[0-9]\.[0-9]|100\.0)% ±[0-9.]+ +[0-9a-f]+ +call 0x[0-9a-f]+ .*→ churn' <<<"$output" || fail "$output"
+    grep -Eq '^ +(9[0-9]\.[0-9]|100\.0)% (±[0-9.]+|\([0-9.]+-100\.0\)) [.] +15 +return churn' <<<"$output" || fail "$output"
+    grep -Eq '^ +(9[0-9]\.[0-9]|100\.0)% (±[0-9.]+|\([0-9.]+-100\.0\)) +[0-9a-f]+ +call 0x[0-9a-f]+ .*→ churn' <<<"$output" || fail "$output"
     [[ $output =~ "Self "[0-9.]+"%, total "(9[0-9]|100)[.0-9]+"% of the profile" ]] || fail "$output"
     kelvin annotate app.kelvin churn --width 200
     grep -Eq ' jn?[a-z]+ 0x[0-9a-f]+ .*→ block [0-9]+' <<<"$output" || fail "$output"

@@ -141,9 +141,9 @@ END
     [[ $output == *"Never freed: 1.91 MiB in 400 blocks"* ]] || fail "$output"
     [[ $output == *"leak: part_cached never freed 1.91 MiB in 400 blocks"* ]] || fail "$output"
     [[ $output == *"growth: what part_cached holds grew"* ]] || fail "$output"
-    [[ $output == *"churn: part_small makes 100 % of the allocations"* ]] || fail "$output"
-    [[ $output == *"one size: 100 % of the blocks of part_small have 32 to 63 bytes"* ]] || fail "$output"
-    [[ $output == *"temporary: 100 % of the allocations"* ]] || fail "$output"
+    [[ $output == *"churn: part_small makes 100% of the allocations"* ]] || fail "$output"
+    [[ $output == *"one size: 100% of the blocks of part_small have 32 to 63 bytes"* ]] || fail "$output"
+    [[ $output == *"temporary: 100% of the allocations"* ]] || fail "$output"
 }
 
 @test "what is live over time grows as it was allocated" {
@@ -406,5 +406,16 @@ END
     chmod u+s other
     kelvin record --heap -o r.kelvin -- ./other
     [ "$status" != 0 ] || fail "$stderr"
-    [[ $stderr == *setuid* ]] || fail "$stderr"
+    [[ $stderr == *setuid*"its allocations cannot be recorded"* ]] || fail "$stderr"
+    [[ $stderr != *"timer engine"* ]] || fail "$stderr"
+}
+
+@test "a recording with a heap leads to kelvin heap, and its report owns up to the counting" {
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap" cache 20
+    exits 0
+    [[ $stderr == *"next: kelvin heap r.kelvin"* ]] || fail "$stderr"
+    kelvin report r.kelvin
+    exits 0
+    [[ $stderr == *"see 'kelvin heap'"* && $stderr != *"events in the input"* ]] || fail "$stderr"
+    [[ $output == *"heap-recorded: "*"% ±"*" goes to allocations with kelvin's own counting of them"* ]] || fail "$output"
 }

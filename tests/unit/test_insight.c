@@ -226,7 +226,10 @@ static void a_command_that_mostly_waited(void **state)
     meta_set_str(&p->meta, META_LOAD, "5.12 4.00 3.00");
     meta_set_str(&p->meta, META_CPUS, "2 online, 2 usable");
     ask(p, &ids, &evidence);
-    assert_string_equal(buf_cstr(&ids), "");
+    assert_string_equal(buf_cstr(&ids), "off-cpu");
+    assert_string_equal(buf_cstr(&evidence),
+                        "10 s wall, 2 s CPU: the rest went to waiting or to queueing for a CPU, "
+                        "and which of them was not recorded (load at start: 5.1)");
     p = support_folded(PLAIN);
     ids.n = 0;
     meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);

@@ -205,9 +205,9 @@ static void a_command_that_is_not_there_is_left_to_exec(void **state)
 {
     struct err err;
     (void)state;
-    assert_int_equal(timer_program_check("no-such-command-anywhere", &err), 0);
-    assert_int_equal(timer_program_check("/", &err), 0);
-    assert_int_equal(timer_program_check("sh", &err), 0);
+    assert_int_equal(timer_program_check("no-such-command-anywhere", "no way in", &err), 0);
+    assert_int_equal(timer_program_check("/", "no way in", &err), 0);
+    assert_int_equal(timer_program_check("sh", "no way in", &err), 0);
 }
 
 int main(void)
