@@ -140,7 +140,7 @@ static struct check_value value_of_rate(const struct check_job *job, double coun
     if (lost)
         v.doubt = LOST_COUNTS;
     else if (!(seconds > 0))
-        v.doubt = "no span tells over which time to count";
+        v.doubt = "no span shows the time over which to count";
     return v;
 }
 
