@@ -210,10 +210,14 @@ static int start_heap(struct recorder *r, struct err *err)
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 
-static int start_scopes(struct recorder *r, struct err *err)
+/* Nobody asked for them: where there can be none (a limit on the size of files), the rest is
+ * recorded. */
+static void start_scopes(struct recorder *r)
 {
     struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
-    return r->opts.command ? scopes_open(&o, &r->scopes, err) : 0;
+    struct err err;
+    if (r->opts.command && scopes_open(&o, &r->scopes, &err) != 0)
+        snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", err.text);
 }
 
 /* The command waits while sampling is set up for it. */
@@ -259,8 +263,10 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
-    if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
-        start_scopes(r, err) != 0 || begin_file(r, o->output, err) != 0)
+    if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0)
+        return -1;
+    start_scopes(r);
+    if (begin_file(r, o->output, err) != 0)
         return -1;
     return o->command ? start_command(r, err) : start_process(r, err);
 }

@@ -80,6 +80,7 @@ struct recorder {
     bool heap_busy;        /* there is more to take from it */
     struct scopes *scopes; /* NULL = of a running process, or not installed */
     bool scopes_busy;
+    char scopes_note[280]; /* why there are none; "" where there are, or could be */
     struct processes *processes;
     struct subprocess launch;
     struct signals signals;

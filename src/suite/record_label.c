@@ -46,10 +46,13 @@ static void hide_arguments(struct meta *m)
 /* An engine may find out only while it records what it has to give up. */
 static void set_note(struct meta *m, const struct recorder *r)
 {
-    const char *why = r->engine_note, *more = r->facts->note;
-    autofree char *note = mem_printf("%s%s%s", why, *why && *more ? "; " : "", more);
-    if (*note)
-        meta_set_str(m, META_ENGINE_NOTE, note);
+    const char *notes[] = {r->engine_note, r->facts->note, r->scopes_note};
+    autobuf struct buf note = {0};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (*notes[i])
+            buf_printf(&note, "%s%s", note.n ? "; " : "", notes[i]);
+    if (note.n)
+        meta_set(m, META_ENGINE_NOTE, buf_text(&note));
 }
 
 void record_label_start(struct recorder *r, const struct record_opts *o,
