@@ -225,22 +225,28 @@ void rings_wake(struct rings *r)
     syscall(SYS_futex, &r->channel->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* The last one takes its place. */
+static void drop_reader(struct rings *r, size_t i)
+{
+    struct ring_reader *rr = &r->readers.at[i], *last = &r->readers.at[--r->readers.n];
+    free_ring(r, rr);
+    free(rr->copy);
+    if (rr == last)
+        return;
+    *rr = *last;
+    r->reader_of_ring.at[rr->index] = (uint32_t)i + 1;
+}
+
 void rings_release(struct rings *r)
 {
     bool moved = false;
-    for (size_t i = 0; i < r->readers.n; i++) {
+    for (size_t i = r->readers.n; i-- > 0;) {
         struct ring_reader *rr = &r->readers.at[i];
         moved |= atomic_load_explicit(&rr->ring->tail, memory_order_relaxed) != rr->tail;
         atomic_store_explicit(&rr->ring->tail, rr->tail, memory_order_release);
         bool empty = rr->tail == atomic_load_explicit(&rr->ring->head, memory_order_acquire);
-        if (!rr->closed || !empty)
-            continue;
-        free_ring(r, rr);
-        free(rr->copy);
-        *rr = r->readers.at[--r->readers.n];
-        if (i < r->readers.n)
-            r->reader_of_ring.at[rr->index] = (uint32_t)i + 1;
-        i--;
+        if (rr->closed && empty)
+            drop_reader(r, i);
     }
     if (moved)
         rings_wake(r);

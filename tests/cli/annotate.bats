@@ -223,7 +223,7 @@ SOURCE
     kelvin report names.kelvin --width 80
     exits 0
     [[ $output == *"work<..>::churn"* ]]
-    ! grep -q ' $' <<<"$output"
+    run ! grep -q ' $' <<<"$output"
     kelvin report names.kelvin --callers 'work<..>::churn'
     exits 0
     kelvin annotate names.kelvin 'work<..>::churn'
