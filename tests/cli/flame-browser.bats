@@ -97,7 +97,7 @@ END
     cc -g -O1 busy.c -o busy
     "$KELVIN" record --min-samples 20 -o busy.kelvin -- ./busy >/dev/null 2>&1 || skip "cannot record here"
     "$KELVIN" flame busy.kelvin -o out.svg
-    in_browser card out.svg 'burn (' 'total\s+\d+\.\d\d% ±\d' 'self\s+\d+\.\d\d% ±\d' \
+    in_browser card out.svg 'burn (' 'total\s+\d+\.\d\d% [±(]\d' 'self\s+\d+\.\d\d% [±(]\d' \
         '\d m?s\s' 'samples' 'busy · .*busy\.c:2'
 }
 

@@ -151,7 +151,7 @@ static void leaks_are_told_from_64_kib_and_a_fifth_on(void **state)
     (void)state;
     story_says(leaks(1, 64 * KIB), "leak", "a never freed 64 KiB in 1 block");
     story_says(leaks(1, 64 * KIB - 1), "leak", NULL);
-    story_says(leaks(5, MIB), "leak", "20 % of all that was never freed");
+    story_says(leaks(5, MIB), "leak", "20% of all that was never freed");
     story_says(leaks(6, MIB), "leak", NULL);
 }
 
@@ -190,7 +190,7 @@ static void temporary_blocks_are_told_from_a_quarter_of_10000_on(void **state)
 {
     (void)state;
     story_says(temporary(10000, 2500), "temporary",
-               "25 % of the allocations are freed before their thread's next one; 75 % of those "
+               "25% of the allocations are freed before their thread's next one; 75% of those "
                "come from format");
     story_says(temporary(9999, 5000), "temporary", NULL);
     story_says(temporary(10000, 2400), "temporary", NULL);
@@ -209,9 +209,9 @@ static struct profile *churn(int64_t per_second, int64_t others)
 static void churn_is_told_from_10000_per_second_and_three_tenths_on(void **state)
 {
     (void)state;
-    story_says(churn(10000, 0), "churn", "parse makes 100 % of the allocations, 10,000 per second");
+    story_says(churn(10000, 0), "churn", "parse makes 100% of the allocations, 10,000 per second");
     story_says(churn(9999, 0), "churn", NULL);
-    story_says(churn(15000, 70000 / 3 * 3), "churn", "30 %");
+    story_says(churn(15000, 70000 / 3 * 3), "churn", "30%");
     story_says(churn(15000, 81000), "churn", NULL);
 }
 
@@ -238,10 +238,10 @@ static struct profile *sizes(int64_t largest, int64_t n, int64_t others)
 static void one_size_is_told_of_50000_small_blocks_on(void **state)
 {
     (void)state;
-    story_says(sizes(63, 50000, 0), "one size", "100 % of the blocks of node have 32 to 63 bytes");
+    story_says(sizes(63, 50000, 0), "one size", "100% of the blocks of node have 32 to 63 bytes");
     story_says(sizes(63, 49999, 0), "one size", NULL);
     story_says(sizes(0, 50000, 0), "one size", "0 to 0 bytes");
-    story_says(sizes(1023, 95000, 5000), "one size", "95 % of the blocks of node have 512 to 1023");
+    story_says(sizes(1023, 95000, 5000), "one size", "95% of the blocks of node have 512 to 1023");
     story_says(sizes(1023, 94000, 6000), "one size", NULL);
     story_says(sizes(2047, 50000, 0), "one size", NULL); /* large ones gain nothing from a pool */
 }

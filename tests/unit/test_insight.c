@@ -315,7 +315,7 @@ static void names_too_long_for_a_sentence_are_cut(void **state)
 #define TEN "abcdefghij"
 #define FIFTY TEN TEN TEN TEN TEN
     assert_says(PLAIN "main;" FIFTY TEN " 200\n", "hot", FIFTY TEN " takes");
-    assert_says(PLAIN "main;" FIFTY TEN "k 200\n", "hot", FIFTY "abcdefg... takes");
+    assert_says(PLAIN "main;" FIFTY TEN "k 200\n", "hot", FIFTY "abcdefgh.. takes");
 #undef FIFTY
 #undef TEN
 }
