@@ -3,6 +3,7 @@
  */
 #include "heap.h"
 #include "proc.h"
+#include "wire/counter.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,9 +12,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#if defined __x86_64__
-#include <x86intrin.h>
-#endif
 
 /* Threads whose memory is used again when they end; of more it is given back. */
 enum { THREADS_MAX = 4096 };
@@ -25,16 +23,12 @@ static __thread struct heap_thread *mine;
 static __thread volatile bool inside; /* thread_begin(); signals look at it */
 static __thread bool ended; /* the last destructor has run: what comes now is libc tidying up */
 static int32_t told_pid;    /* survives a fork: then it is the parent's */
-static bool has_tsc, has_key;
+static bool has_counter, has_key;
 static pthread_key_t key;
 
 uint64_t heap_ticks(void)
 {
-#if defined __x86_64__
-    if (HEAP_LIKELY(has_tsc))
-        return __rdtsc();
-#endif
-    return proc_now_ns();
+    return HEAP_LIKELY(has_counter) ? counter_read() : proc_now_ns();
 }
 
 /* The time of a record: not before that of the one before. */
@@ -158,7 +152,7 @@ static bool find_recorder(void)
     channel_find();
     if (!channel_wants(CHANNEL_HEAP) || channel->stop || !heap_walk_init() || !heap_images_init())
         return false;
-    has_tsc = channel->params[HEAP_PARAM_TSC] == 1;
+    has_counter = channel->params[HEAP_PARAM_TICKS] == 1;
     return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
 }
 

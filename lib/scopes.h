@@ -18,10 +18,8 @@
 #include "../include/kelvin.h"
 #include "channel.h"
 #include "proc.h"
+#include "wire/counter.h"
 #include "wire/scopes.h"
-#if defined __x86_64__
-#include <x86intrin.h>
-#endif
 
 #define SCOPES_LIKELY(x) __builtin_expect(!!(x), 1)
 
@@ -69,16 +67,7 @@ void scopes_trouble(int param, uint64_t n);
 
 static inline uint64_t scopes_ticks(void)
 {
-#if defined __x86_64__
-    if (SCOPES_LIKELY(scopes_has_ticks))
-        return __rdtsc();
-#elif defined __aarch64__
-    uint64_t now;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
-    if (SCOPES_LIKELY(scopes_has_ticks))
-        return now;
-#endif
-    return proc_now_ns();
+    return SCOPES_LIKELY(scopes_has_ticks) ? counter_read() : proc_now_ns();
 }
 
 static inline struct scopes_thread *scopes_thread_get(void)

@@ -1,13 +1,10 @@
 #include "record/heap_inner.h"
 
+#include "base/clock.h"
 #include "record/timer_program.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <time.h>
-#if defined __x86_64__
-#include <x86intrin.h>
-#endif
 
 /* A ring stays in a processor's cache, and holds what a thread tells in a few milliseconds. */
 enum { RINGS = 4096, RING_BYTES = 1 << 20 };
@@ -24,74 +21,6 @@ enum { WORTH_A_LOOK = 4096 };
 enum { BATCH = 16384, BATCHES = 64, GIVE = 1024, STOP_POLLS = 64 };
 
 #define CENSUS_NS (UINT64_C(1000000) * HEAP_SLICE_MS)
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* --- clocks --- */
-
-/* The counter goes at one speed on all processors, whatever they do. */
-static bool has_steady_tsc(void)
-{
-    char line[8192];
-    autofclose FILE *f = fopen("/proc/cpuinfo", "re");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "flags", 5) == 0)
-            return strstr(line, " constant_tsc") && strstr(line, " nonstop_tsc");
-    return false;
-}
-
-uint64_t heap_ticks_now(const struct heap *h)
-{
-#if defined __x86_64__
-    if (h->tsc)
-        return __rdtsc();
-#endif
-    (void)h;
-    return monotonic_ns();
-}
-
-/* The same moment on both clocks: of a few looks the one that took least, as others run, too. */
-static void read_both(const struct heap *h, uint64_t *ret_ns, uint64_t *ret_ticks)
-{
-    uint64_t least = UINT64_MAX;
-    for (int i = 0; i < 8; i++) {
-        uint64_t before = heap_ticks_now(h), ns = monotonic_ns(), took = heap_ticks_now(h) - before;
-        if (took >= least)
-            continue;
-        least = took;
-        *ret_ns = ns;
-        *ret_ticks = before + took / 2;
-    }
-}
-
-/* The longer ago the first look at both clocks, the better their ratio is known. */
-static void read_clocks(struct heap *h)
-{
-    uint64_t ns = 0, ticks = 0;
-    read_both(h, &ns, &ticks);
-    if (!h->ns_0) {
-        h->ns_0 = ns;
-        h->ticks_0 = ticks;
-    }
-    h->ns_per_tick =
-        h->tsc && ticks > h->ticks_0 ? (double)(ns - h->ns_0) / (double)(ticks - h->ticks_0) : 1;
-}
-
-uint64_t heap_ns(const struct heap *h, uint64_t ticks)
-{
-    double ns = (double)(int64_t)(ticks - h->ticks_0) * h->ns_per_tick;
-    return h->ns_0 + (uint64_t)(ns > 0 ? ns : 0);
-}
-
-uint64_t heap_ticks_at(const struct heap *h, uint64_t ns)
-{
-    return h->ticks_0 + (uint64_t)((double)(ns - h->ns_0) / h->ns_per_tick);
-}
 
 /* --- rings, joined by time --- */
 
@@ -201,7 +130,7 @@ static size_t take_batch(struct heap *h)
 {
     turns t = {0};
     size_t n = 0;
-    uint64_t until = heap_ticks_now(h);
+    uint64_t until = ticks_now(&h->clock);
     if (!rings_look(&h->rings)) {
         rings_release(&h->rings);
         return 0;
@@ -250,7 +179,7 @@ static int memory_open(struct heap *h, struct err *err)
     params[HEAP_PARAM_TRIE_INODE] = h->trie.inode;
     params[HEAP_PARAM_IMAGES_FD] = (uint64_t)h->images.memory.fd;
     params[HEAP_PARAM_IMAGES_INODE] = h->images.memory.inode;
-    params[HEAP_PARAM_TSC] = h->tsc;
+    params[HEAP_PARAM_TICKS] = h->clock.counter;
     params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
     return 0;
 }
@@ -264,8 +193,7 @@ int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
     struct heap *h = mem_new(struct heap);
     h->opts = *o;
     h->trie.fd = h->images.memory.fd = h->rings.memory.fd = -1;
-    h->tsc = has_steady_tsc();
-    read_clocks(h);
+    ticks_init(&h->clock);
     if (memory_open(h, err) != 0) {
         heap_close(h);
         return -1;
@@ -325,7 +253,7 @@ static void add_rss(struct heap *h, struct heap_program *p, uint64_t now_ns, int
 /* Who lives, and how much memory it has. */
 static void census(struct heap *h)
 {
-    uint64_t now_ns = monotonic_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     if (now_ns - h->last_census_ns < CENSUS_NS)
         return;
     h->last_census_ns = now_ns;
@@ -346,7 +274,7 @@ bool heap_poll(struct heap *h)
     bool more = true;
     if (h->stopped)
         return false;
-    read_clocks(h);
+    ticks_look(&h->clock);
     for (int i = 0; i < BATCHES && more; i++)
         more = take_batch(h) >= WORTH_A_LOOK;
     census(h);
@@ -393,7 +321,7 @@ void heap_stop(struct heap *h, uint64_t end_ns)
     for (size_t i = 0; i < h->programs.n; i++)
         if (!h->programs.at[i].over)
             heap_program_end(h, &h->programs.at[i]);
-    h->tally.peak_ns = heap_ns(h, h->tally.peak_at);
+    h->tally.peak_ns = ticks_ns(&h->clock, h->tally.peak_at);
     heap_tally_end(&h->tally, end_ns);
     describe_stacks(h);
     tell_frees(h, META_UNKNOWN_FREES, h->facts.unknown);

@@ -7,6 +7,7 @@
 #include "record/heap.h"
 #include "record/heap_images.h"
 #include "record/preload.h"
+#include "record/ticks.h"
 
 /* A program in a process. */
 struct heap_program {
@@ -58,17 +59,12 @@ struct heap {
     VEC(uint8_t) end_of_node;            /* enum heap_end */
     VEC(struct heap_site_key) site_keys; /* by site */
     struct idmap sites, thread_map;
-    bool tsc, stopped;
-    uint64_t ticks_0, ns_0; /* the same moment on both clocks */
-    double ns_per_tick;
+    bool stopped;
+    struct ticks clock;
     uint64_t slice_ticks; /* when the slice at hand ends */
     uint64_t last_census_ns;
     VEC(uint32_t) chain; /* nodes of the stack at hand */
 };
-
-uint64_t heap_ticks_now(const struct heap *h);
-uint64_t heap_ns(const struct heap *h, uint64_t ticks);
-uint64_t heap_ticks_at(const struct heap *h, uint64_t ns);
 
 /* Take the record at the front of a ring. */
 void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec);

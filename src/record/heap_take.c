@@ -166,7 +166,7 @@ static void tell_freed(struct heap *h, const struct heap_ring *ring, const struc
     uint64_t ticks = ring->ticks > b->ticks ? ring->ticks - b->ticks : 0;
     struct heap_free f = {.site = b->site,
                           .size_bytes = b->size_bytes,
-                          .lifetime_ns = (uint64_t)((double)ticks * h->ns_per_tick),
+                          .lifetime_ns = ticks_length_ns(&h->clock, ticks),
                           .temporary = temporary};
     heap_tally_free(&h->tally, &f);
 }
@@ -254,8 +254,8 @@ static void take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
     h->tally.now = ring->ticks;
     if (ring->ticks < h->slice_ticks)
         return;
-    heap_tally_time(&h->tally, heap_ns(h, ring->ticks));
-    h->slice_ticks = heap_ticks_at(h, heap_tally_slice_end(&h->tally));
+    heap_tally_time(&h->tally, ticks_ns(&h->clock, ring->ticks));
+    h->slice_ticks = ticks_at(&h->clock, heap_tally_slice_end(&h->tally));
 }
 
 void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec)

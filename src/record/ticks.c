@@ -2,13 +2,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "wire/counter.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#if defined __x86_64__
-#include <x86intrin.h>
-#endif
 
 /* Until the ratio is known to a part in a thousand, a difference says nothing. */
 #define SETTLED_NS 10000000u
@@ -29,19 +27,9 @@ static bool counter_is_steady(void)
 #endif
 }
 
-static uint64_t ticks_now(const struct ticks *t)
+uint64_t ticks_now(const struct ticks *t)
 {
-#if defined __x86_64__
-    if (t->counter)
-        return __rdtsc();
-#elif defined __aarch64__
-    uint64_t now;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
-    if (t->counter)
-        return now;
-#endif
-    (void)t;
-    return clock_monotonic_ns();
+    return t->counter ? counter_read() : clock_monotonic_ns();
 }
 
 /* The same moment on both: of a few looks the one that took least, as others run, too. */
@@ -86,4 +74,9 @@ uint64_t ticks_ns(const struct ticks *t, uint64_t ticks)
     double ns = (double)(int64_t)(ticks - t->ticks_0) * t->ns_per_tick;
     ns = fmin(fmax(ns, -(double)t->ns_0), TICKS_MAX_NS);
     return t->ns_0 + (uint64_t)(int64_t)ns;
+}
+
+uint64_t ticks_at(const struct ticks *t, uint64_t ns)
+{
+    return t->ticks_0 + (uint64_t)((double)(ns - t->ns_0) / t->ns_per_tick);
 }

@@ -23,7 +23,9 @@ void ticks_init(struct ticks *t);
 /* Look at both clocks: the longer ago the first look, the better the ratio is known. */
 void ticks_look(struct ticks *t);
 
+uint64_t ticks_now(const struct ticks *t);
 uint64_t ticks_ns(const struct ticks *t, uint64_t ticks);
+uint64_t ticks_at(const struct ticks *t, uint64_t ns); /* not before the first look */
 
 static inline uint64_t ticks_length_ns(const struct ticks *t, uint64_t ticks)
 {

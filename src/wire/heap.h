@@ -39,7 +39,7 @@ enum {
     HEAP_PARAM_TRIE_INODE,
     HEAP_PARAM_IMAGES_FD,
     HEAP_PARAM_IMAGES_INODE,
-    HEAP_PARAM_TSC,          /* 1: times are ticks of the time stamp counter, else nanoseconds */
+    HEAP_PARAM_TICKS,        /* 1: times are ticks of the processor's counter, else nanoseconds */
     HEAP_PARAM_SAMPLE_BYTES, /* 0: every block */
 };
 
