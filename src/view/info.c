@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "model/meta_words.h"
 #include "view/caption.h"
+#include "view/counters.h"
 #include "view/facts.h"
 
 /* --- what is counted --- */
@@ -266,23 +267,6 @@ static void json_streams(struct json *j, const struct selection *shown)
     json_close(j, ']');
 }
 
-static void json_counters(struct json *j, const struct profile *p)
-{
-    json_key(j, "counters");
-    json_open(j, '[');
-    for (size_t i = 0; i < p->counters.n; i++) {
-        const struct counter *c = &p->counters.at[i];
-        json_open(j, '{');
-        json_key(j, "name");
-        json_text(j, profile_str(p, c->name));
-        json_key(j, "unit");
-        json_text(j, profile_str(p, c->unit));
-        json_put_uint(j, "points", c->points.n);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-}
-
 static void json_tables(struct json *j, const struct profile *p)
 {
     struct info_count counts[INFO_COUNTS];
@@ -318,7 +302,7 @@ void info_print_json(FILE *out, const struct selection *shown)
         json_put_str(&j, p->meta.entries.at[i].key, p->meta.entries.at[i].value);
     json_close(&j, '}');
     json_streams(&j, shown);
-    json_counters(&j, p);
+    counters_json(&j, p);
     json_tables(&j, p);
     json_quality(&j, &q);
     json_close(&j, '}');

@@ -4,6 +4,7 @@
 #include "base/csv.h"
 #include "base/json.h"
 #include "model/meta.h"
+#include "view/counters.h"
 #include "view/scopetree.h"
 
 #include <math.h>
@@ -86,29 +87,6 @@ static void put_list(struct json *j, const char *key, const struct scopetree *t,
     json_close(j, ']');
 }
 
-static void put_counters(struct json *j, const struct scopetree *t)
-{
-    const struct profile *p = t->selection->profile;
-    json_key(j, "counters");
-    json_open(j, '[');
-    for (size_t i = 0; i < p->counters.n; i++) {
-        const struct counter *c = &p->counters.at[i];
-        json_open(j, '{');
-        json_key(j, "name");
-        json_text(j, profile_str(p, c->name));
-        json_key(j, "unit");
-        json_text(j, profile_str(p, c->unit));
-        json_put_uint(j, "points", c->points.n);
-        json_key(j, "last");
-        if (c->points.n)
-            json_int(j, c->points.at[c->points.n - 1].value);
-        else
-            json_null(j);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-}
-
 void scopetree_print_json(FILE *out, const struct scopetree_view *v)
 {
     const struct scopetree *t = v->tree;
@@ -125,7 +103,7 @@ void scopetree_print_json(FILE *out, const struct scopetree_view *v)
     put_list(&j, "flat", t, &t->flat);
     json_put_str(&j, "by", v->by);
     put_list(&j, "groups", t, &t->groups);
-    put_counters(&j, t);
+    counters_json(&j, t->selection->profile);
     json_close(&j, '}');
     putc('\n', out);
 }
