@@ -78,5 +78,6 @@ uint64_t ticks_ns(const struct ticks *t, uint64_t ticks)
 
 uint64_t ticks_at(const struct ticks *t, uint64_t ns)
 {
-    return t->ticks_0 + (uint64_t)((double)(ns - t->ns_0) / t->ns_per_tick);
+    double ticks = ns > t->ns_0 ? (double)(ns - t->ns_0) / t->ns_per_tick : 0;
+    return ticks < (double)(UINT64_MAX - t->ticks_0) ? t->ticks_0 + (uint64_t)ticks : UINT64_MAX;
 }

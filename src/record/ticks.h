@@ -25,7 +25,7 @@ void ticks_look(struct ticks *t);
 
 uint64_t ticks_now(const struct ticks *t);
 uint64_t ticks_ns(const struct ticks *t, uint64_t ticks);
-uint64_t ticks_at(const struct ticks *t, uint64_t ns); /* not before the first look */
+uint64_t ticks_at(const struct ticks *t, uint64_t ns); /* from the first look to the last number */
 
 static inline uint64_t ticks_length_ns(const struct ticks *t, uint64_t ticks)
 {

@@ -282,6 +282,7 @@ static struct heap *open_heap(struct profile *p)
     assert_int_equal(heap_images_open(&h->images, &err), 0);
     h->spaces = processes_new(p);
     heap_tally_init(&h->tally, p, 0);
+    ticks_init(&h->clock);
     return h;
 }
 
