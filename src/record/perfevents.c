@@ -14,6 +14,9 @@
 enum { WANT_PARTS = 8, WANT_LEAST = 128, RECORD_REST_BYTES = 1 << 9 };
 enum { RINGS_MAX_BYTES = 64 << 20, STACK_MIN_BYTES = 2048 };
 
+/* Nobody minds waiting so long for the clocks of CPUs. */
+enum { CLOCKS_START_NS = 10000000 };
+
 static void ioctl_all(const struct perfevents *e, int set, unsigned long request)
 {
     for (size_t i = 0; i < e->fds[set].n; i++)
@@ -146,6 +149,22 @@ bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f)
     return fd >= 0 && perffilter_apply(f, fd) == 0;
 }
 
+/* How long each clock of a CPU takes, of what one alone would: together they are as many. */
+static const double clock_factors[] = {0.8288, 0.9117, 0.9947, 1.0359, 1.1188, 1.2018};
+enum { CPU_CLOCKS = sizeof clock_factors / sizeof *clock_factors };
+
+/* The clocks of a CPU that share the rate of EVENT. Starting them takes as long as a period does. */
+static size_t count_clocks(const struct perfevents *e, size_t event)
+{
+    bool soon = e->attrs[event].attr.sample_period * CPU_CLOCKS < CLOCKS_START_NS;
+    return is_of_cpu(e, event) && soon ? CPU_CLOCKS : 1;
+}
+
+static uint64_t shared_period(uint64_t period_ns, size_t clock)
+{
+    return (uint64_t)((double)period_ns * CPU_CLOCKS * clock_factors[clock]);
+}
+
 static struct perfattr sample_attr(const struct perfevents *e, size_t event, enum perfcopy copy)
 {
     struct perfattr s = e->attrs[event];
@@ -189,17 +208,30 @@ static int open_set(struct perfevents *e, const struct perfattr *a, int set, str
     return give_ring(e, fd, at.cpu, at.ring);
 }
 
-static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, struct place at)
+static int open_clock(struct perfevents *e, const struct perfattr *a, size_t event,
+                      enum perfcopy copy, struct place at)
 {
-    struct perfattr a = sample_attr(e, event, copy);
-    bool of_cpu = is_of_cpu(e, event);
-    at.tid = of_cpu ? -1 : at.tid;
-    int set = perfevents_set(event, copy), rc = open_set(e, &a, set, at);
+    int set = perfevents_set(event, copy), rc = open_set(e, a, set, at);
     struct perfid id = {.event = (uint32_t)event};
     int fd = rc == 0 ? e->fds[set].at[e->fds[set].n - 1] : -1;
     if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id.id) == 0)
         *vec_push(&e->ids) = id;
-    return rc == 0 && of_cpu && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
+    return rc == 0 && at.tid < 0 && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
+}
+
+static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, struct place at)
+{
+    struct perfattr a = sample_attr(e, event, copy);
+    size_t n = count_clocks(e, event);
+    uint64_t period = a.attr.sample_period;
+    int rc = 0;
+    at.tid = is_of_cpu(e, event) ? -1 : at.tid;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        if (n > 1)
+            a.attr.sample_period = shared_period(period, i);
+        rc = open_clock(e, &a, event, copy, at);
+    }
+    return rc;
 }
 
 /* The events of one thread on one CPU. Returns an errno. */
@@ -300,12 +332,25 @@ uint32_t perfevents_event(const struct perfevents *e, uint64_t id)
     return found ? found->event : 0;
 }
 
+/* Those that share a rate start one after the other, so that the first samples are spread, too. */
+static void start_clocks_of(const struct perfevents *e, size_t event)
+{
+    int set = perfevents_set(event, COPY_WHOLE);
+    size_t n = count_clocks(e, event);
+    for (size_t k = 0; k < n; k++) {
+        if (k > 0)
+            usleep((useconds_t)(e->attrs[event].attr.sample_period / 1000));
+        for (size_t i = k; i < e->fds[set].n; i += n)
+            ioctl(e->fds[set].at[i], PERF_EVENT_IOC_ENABLE, 0);
+    }
+}
+
 /* They cannot wait for a command's exec: who samples before it is the reader's to know. */
 static void start_cpu_clocks(const struct perfevents *e)
 {
     for (size_t i = 0; i < e->n_events; i++)
         if (is_of_cpu(e, i))
-            ioctl_all(e, perfevents_set(i, COPY_WHOLE), PERF_EVENT_IOC_ENABLE);
+            start_clocks_of(e, i);
 }
 
 int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,

@@ -14,6 +14,11 @@
  * random moment, after which the usual one is at another place in the program's rhythm. The period
  * itself is close to no simple fraction of a round one.
  *
+ * That is not enough for a loop that spins until a clock says so: an interrupt at its end makes it
+ * start anew right after the interrupt, and the next samples come at the same places as the last
+ * time (seen: 5 % for 10.4 % of loops of 0.5 ms). So the clock of a CPU is really six, which share
+ * the rate and have different periods: what one brings in step, the others do not find so.
+ *
  * The clock of a thread begins with a whole period on each CPU, and the kernel offers no other
  * start. So a thread that lives shorter than a period is not seen, and the first samples of threads
  * that were born alike are at like places. The counted CPU time shows how much was missed
