@@ -25,6 +25,8 @@ static const struct opt record_table[] = {
     {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
      .max = 1e7},
+    {0, "waits", OPT_FLAG, AT(waits), NULL,
+     "record the time off-CPU as well: every wait, how long it lasts and where it happens"},
     {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES]",
      "record the heap as well: every allocation, or with =sampled one in BYTES on average "
      "(default: "
@@ -94,6 +96,8 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "record --heap -- COMMAND'");
     if (o->heap && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
+    if (o->waits && o->rotate_s > 0)
+        return err_set(err, EXIT_OWN, "record: --waits and --rotate cannot be combined");
     if (!record_heap_bytes(o->heap, &ignored))
         return err_set(
             err, EXIT_OWN,

@@ -123,6 +123,7 @@ static struct perfattr watch_attr(const struct perfevents *e)
     s.attr.freq = 0;
     s.attr.sample_period = 0;
     s.attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+    s.attr.context_switch = e->switches;
     return s;
 }
 
@@ -153,7 +154,8 @@ bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f)
 static const double clock_factors[] = {0.8288, 0.9117, 0.9947, 1.0359, 1.1188, 1.2018};
 enum { CPU_CLOCKS = sizeof clock_factors / sizeof *clock_factors };
 
-/* The clocks of a CPU that share the rate of EVENT. Starting them takes as long as a period does. */
+/* The clocks of a CPU that share the rate of EVENT. Starting them takes as long as a period does.
+ */
 static size_t count_clocks(const struct perfevents *e, size_t event)
 {
     bool soon = e->attrs[event].attr.sample_period * CPU_CLOCKS < CLOCKS_START_NS;
@@ -363,6 +365,7 @@ int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
     e->n_events = n;
     e->part_bytes = o->part_bytes;
     e->filter = o->filter;
+    e->switches = o->switches;
     for (size_t i = 0; i < n; i++) {
         a[i].attr.disabled = !o->running;
         a[i].attr.enable_on_exec = !o->running;
