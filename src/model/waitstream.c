@@ -120,10 +120,20 @@ enum wait_part waitstream_part_of(const struct profile *p, const struct stream *
     return WAIT_WHOLE;
 }
 
+static struct stack_id stack_called(struct profile *p, const char *name)
+{
+    struct frame_id frame = profile_add_named_frame(p, text_of(name), FRAME_USER);
+    return stacks_push(&p->stacks, (struct stack_id){0}, frame);
+}
+
 struct stack_id waitstream_no_stack(struct profile *p)
 {
-    struct frame_id frame = profile_add_named_frame(p, text_of(NO_STACK), FRAME_USER);
-    return stacks_push(&p->stacks, (struct stack_id){0}, frame);
+    return stack_called(p, NO_STACK);
+}
+
+struct stack_id waitstream_birth(struct profile *p)
+{
+    return stack_called(p, "[not started yet]");
 }
 
 bool waitstream_is_no_stack(const struct profile *p, struct stack_id stack)

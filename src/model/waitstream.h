@@ -48,6 +48,7 @@ struct attrs_id waitstream_part(struct profile *p, enum wait_part part);
 /* Whether a row of the stream of waits has such an attribute. */
 enum wait_part waitstream_part_of(const struct profile *p, const struct stream *s, size_t row);
 
-/* The stack of waits of which none was recorded. */
+/* The stack of waits of which none was recorded; that of threads which have never run. */
 struct stack_id waitstream_no_stack(struct profile *p);
+struct stack_id waitstream_birth(struct profile *p);
 bool waitstream_is_no_stack(const struct profile *p, struct stack_id stack);

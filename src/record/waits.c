@@ -22,7 +22,7 @@ struct waits {
     struct profile *profile;
     struct waitstream streams;
     struct waits_facts facts;
-    struct stack_id no_stack;
+    struct stack_id no_stack, birth;
     struct attrs_id parts[WAIT_PARTS];
     VEC(struct waiter) threads;
     VEC(uint32_t) unused; /* places in threads */
@@ -42,6 +42,7 @@ int waits_start(struct waits *w, struct err *err)
     if (!waitstream_add(w->profile, &w->streams))
         return err_set(err, EXIT_ERROR, "too many streams for waits");
     w->no_stack = waitstream_no_stack(w->profile);
+    w->birth = waitstream_birth(w->profile);
     for (int i = 0; i < WAIT_PARTS; i++)
         w->parts[i] = waitstream_part(w->profile, (enum wait_part)i);
     return 0;
@@ -122,13 +123,16 @@ void waits_begin(struct waits *w, const struct waits_at *at, enum thread_state s
         return;
     if (t) /* another had its number, and its end was lost */
         waiter_forget(w, t);
+    bool born = state == THREAD_RUNNABLE;
     *waiter_new(w, at->tid) = (struct waiter){.pid = at->pid,
                                               .tid = at->tid,
                                               .thread = at->thread,
                                               .state = state,
                                               .since_ns = at->time_ns,
                                               .written_ns = at->time_ns,
-                                              .start_seen = state == THREAD_RUNNABLE};
+                                              .start_seen = born,
+                                              .has_stack = born,
+                                              .stack = w->birth};
 }
 
 /* A thread that nobody told of: its birth was lost, or it came while we attached. */
