@@ -182,6 +182,12 @@ const struct command command_record = {
         "stack: 'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take "
         "--value allocations, allocated, frees, freed, leaked, peak or temporary. Static and "
         "setuid programs cannot be recorded that way.\n\n"
+        "With --waits every context switch is recorded, too: 'kelvin report --waits' shows how "
+        "long "
+        "each thread ran, was blocked and by what, or could run and had no CPU; report, flame and "
+        "fold take --value blocked or runnable. An ordinary user gets durations only. Stacks and "
+        "reasons need the right to see the kernel: root, or kernel.perf_event_paranoid at most "
+        "1.\n\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); 125 "
         "if kelvin itself failed, 126 if the command cannot be run, 127 if it is not found.",
     .examples =
@@ -189,7 +195,8 @@ const struct command command_record = {
         "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
         "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
         "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
-        "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin",
+        "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
+        "kelvin record --waits -- ./app          # and what it waits for: kelvin report --waits",
     .opts = record_table,
     .run = record_run,
 };

@@ -255,6 +255,13 @@ const struct command command_report = {
         "With several recordings of one program, shares are means over them and intervals come "
         "from how much the recordings differ. The intervals of one recording cover sampling error "
         "only.\n\n"
+        "With --waits the report is about the time off-CPU, if 'kelvin record --waits' recorded "
+        "it: "
+        "by reason (lock, condition, sleep, poll, pipe, socket, file, fsync, page fault...), by "
+        "thread, and the stacks that wait longest. Running, runnable, blocked and unknown add up "
+        "to "
+        "the wall time of each thread. A thread is runnable when it was preempted or has not run "
+        "yet; blocked time includes the wait for a CPU after waking up.\n\n"
         "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
         "a column sorts its table. Pages, markdown and JSON show the recorded program without its "
         "arguments, unless --arguments asks for them.",
@@ -262,7 +269,8 @@ const struct command command_report = {
                 "kelvin report app.kelvin -o report.html     # one page, with the flame graph\n"
                 "kelvin report a1.kelvin a2.kelvin a3.kelvin # means over recordings\n"
                 "kelvin report app.kelvin --callers malloc   # who calls it, what it calls\n"
-                "kelvin report app.kelvin --by line --top 30 # the hottest source lines",
+                "kelvin report app.kelvin --by line --top 30 # the hottest source lines\n"
+                "kelvin report app.kelvin --waits            # what it waits for, and where",
     .opts = report_table,
     .run = report_run,
 };

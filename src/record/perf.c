@@ -216,6 +216,7 @@ static int perf_attach(void *run, int pid, struct err *err)
                                 r->filtered ? &r->filter : NULL,
                                 r->switches.waits != NULL};
     size_t n = r->n_events + r->switches.stacks;
+    uint64_t start_ns = clock_monotonic_ns();
     if (perfevents_open(&r->events, r->attrs, n, pid, &o, err) != 0)
         return -1;
     if (r->events.stack_bytes < STACK_ENOUGH && r->events.stack_bytes < o.stack_bytes / 8 * 8)
@@ -231,7 +232,7 @@ static int perf_attach(void *run, int pid, struct err *err)
         return 0;
     if (processes_scan(r->to.processes, pid, err) != 0)
         return -1;
-    perfswitch_attach(&r->switches, pid, r->events.tids.at, r->events.tids.n);
+    perfswitch_attach(&r->switches, pid, start_ns, r->events.tids.at, r->events.tids.n);
     return 0;
 }
 

@@ -19,11 +19,12 @@ static enum thread_state state_of_thread(int pid, int tid)
     return waits ? THREAD_BLOCKED : THREAD_UNKNOWN;
 }
 
-void perfswitch_attach(struct perfswitch *s, int pid, const int *tids, size_t n)
+void perfswitch_attach(struct perfswitch *s, int pid, uint64_t start_ns, const int *tids, size_t n)
 {
     for (size_t i = 0; s->waits && i < n; i++) {
-        struct waits_at at = switch_at(s, pid, tids[i], clock_monotonic_ns());
-        waits_begin(s->waits, &at, state_of_thread(pid, tids[i]));
+        struct waits_at at = switch_at(s, pid, tids[i], start_ns);
+        enum thread_state state = state_of_thread(pid, tids[i]);
+        waits_found(s->waits, &at, state, clock_monotonic_ns());
     }
 }
 

@@ -19,8 +19,8 @@ struct perfswitch {
     bool stacks; /* there are samples of context-switches */
 };
 
-/* N threads of a process that runs, as they are now. */
-void perfswitch_attach(struct perfswitch *s, int pid, const int *tids, size_t n);
+/* N threads of a process that runs, watched since START_NS. */
+void perfswitch_attach(struct perfswitch *s, int pid, uint64_t start_ns, const int *tids, size_t n);
 
 void perfswitch_leave(struct perfswitch *s, const struct engine_sample *sample);
 void perfswitch_take(struct perfswitch *s, const struct perf_event_header *h, uint64_t at_ns);

@@ -13,7 +13,10 @@ struct waiter {
     uint64_t since_ns;                  /* that it is in that state */
     uint64_t written_ns;                /* up to here there are rows of its states */
     int64_t in_state_ns[THREAD_STATES]; /* since then, up to since_ns */
-    bool start_seen;                    /* of the wait, if it waits */
+    bool untold;                        /* no record was of it yet: its state is that of a look */
+    enum thread_state looked;
+    uint64_t looked_ns;
+    bool start_seen; /* of the wait, if it waits */
     bool has_stack;
     struct stack_id stack; /* where it left, or is about to */
 };
@@ -119,8 +122,10 @@ void waits_begin(struct waits *w, const struct waits_at *at, enum thread_state s
     if (at->tid < 0 || at->tid >= WAITS_TIDS)
         return;
     struct waiter *t = waiter_find(w, at->tid);
-    if (t && t->state == state)
+    if (t && state == THREAD_RUNNING) {
+        waiter_go(t, state, at->time_ns);
         return;
+    }
     if (t) /* another had its number, and its end was lost */
         waiter_forget(w, t);
     bool born = state == THREAD_RUNNABLE;
@@ -133,6 +138,33 @@ void waits_begin(struct waits *w, const struct waits_at *at, enum thread_state s
                                               .start_seen = born,
                                               .has_stack = born,
                                               .stack = w->birth};
+}
+
+void waits_found(struct waits *w, const struct waits_at *at, enum thread_state state,
+                 uint64_t looked_ns)
+{
+    waits_begin(w, at, THREAD_UNKNOWN);
+    struct waiter *t = waiter_find(w, at->tid);
+    if (!t)
+        return;
+    t->untold = true;
+    t->looked = state;
+    t->looked_ns = looked_ns;
+}
+
+/*
+ * The first record of a thread that was there before: who leaves has run, who was seen waiting has
+ * waited, of others nobody knows.
+ */
+static void waiter_settle(struct waiter *t, uint64_t time_ns, bool has_run)
+{
+    if (!t->untold)
+        return;
+    t->untold = false;
+    if (has_run)
+        t->state = THREAD_RUNNING;
+    else if (time_ns >= t->looked_ns)
+        t->state = t->looked;
 }
 
 /* A thread that nobody told of: its birth was lost, or it came while we attached. */
@@ -193,6 +225,7 @@ void waits_out(struct waits *w, const struct waits_at *at, bool preempted)
     struct waiter *t = waiter_get(w, at);
     if (!t)
         return;
+    waiter_settle(t, at->time_ns, true);
     if (is_waiting_state(t->state)) { /* it must have run meanwhile */
         w->facts.unknown_ends++;
         t->state = THREAD_UNKNOWN;
@@ -206,6 +239,7 @@ void waits_in(struct waits *w, const struct waits_at *at)
     struct waiter *t = waiter_get(w, at);
     if (!t)
         return;
+    waiter_settle(t, at->time_ns, false);
     if (is_waiting_state(t->state))
         write_wait(w, t, at->time_ns, WAIT_WHOLE);
     else if (t->state == THREAD_RUNNING)
@@ -219,6 +253,7 @@ void waits_end(struct waits *w, const struct waits_at *at)
     struct waiter *t = waiter_find(w, at->tid);
     if (!t)
         return;
+    waiter_settle(t, at->time_ns, true);
     if (is_waiting_state(t->state)) {
         w->facts.unknown_ends++;
         t->state = THREAD_UNKNOWN;
@@ -236,7 +271,7 @@ void waits_lose(struct waits *w, uint64_t n)
             continue;
         w->facts.unknown_ends += is_waiting_state(t->state);
         t->state = THREAD_UNKNOWN;
-        t->has_stack = false;
+        t->has_stack = t->untold = false;
     }
 }
 
@@ -269,6 +304,7 @@ void waits_stop(struct waits *w, uint64_t end_ns)
         struct waiter *t = &w->threads.at[i];
         if (t->tid < 0)
             continue;
+        waiter_settle(t, end_ns, false);
         if (is_waiting_state(t->state))
             write_wait(w, t, end_ns, WAIT_NO_END);
         waiter_go(t, THREAD_UNKNOWN, end_ns);

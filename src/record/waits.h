@@ -42,8 +42,15 @@ void waits_free(struct waits *w); /* NULL is fine */
 /* Add the streams, before anything is told. */
 int waits_start(struct waits *w, struct err *err);
 
-/* A thread begins to be watched, in STATE; it was not there before. */
+/* A thread begins to be watched, in STATE. One that runs (exec) may have been watched before. */
 void waits_begin(struct waits *w, const struct waits_at *at, enum thread_state state);
+
+/*
+ * A thread that is there already begins to be watched; it was in STATE when somebody looked at
+ * LOOKED_NS. Records that come later, of the time before that look, know better.
+ */
+void waits_found(struct waits *w, const struct waits_at *at, enum thread_state state,
+                 uint64_t looked_ns);
 
 void waits_leave(struct waits *w, const struct waits_at *at, struct stack_id stack,
                  enum unwind_end end);

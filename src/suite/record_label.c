@@ -146,6 +146,8 @@ static void set_achieved(struct recorder *r)
 static void set_waits(struct meta *m, const struct recorder *r)
 {
     uint64_t n = r->waits ? waits_facts(r->waits)->unknown_ends : 0;
+    if (r->waits)
+        meta_set_str(m, META_WAITS_STACKS, r->facts->waits_bare ? "no" : "yes");
     if (n)
         meta_set_u64(m, META_WAITS_UNKNOWN_ENDS, n);
 }

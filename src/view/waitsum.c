@@ -83,6 +83,12 @@ static void add_states_sentence(struct document *d, const struct waitsum *w)
                       n[THREAD_UNKNOWN], 100 * (double)w->state_ns[THREAD_UNKNOWN] / whole);
 }
 
+bool waitsum_has_stacks(const struct waitsum *w)
+{
+    const char *stacks = meta_find(&w->selection->profile->meta, META_WAITS_STACKS);
+    return !stacks || strcmp(stacks, "no") != 0;
+}
+
 static void add_loss_sentences(struct document *d, const struct waitsum *w)
 {
     const struct stream *s = w->selection->stream;
@@ -105,12 +111,11 @@ static void add_loss_sentences(struct document *d, const struct waitsum *w)
                       "counts.",
                       units_count(n[2], w->n_open + w->n_begun),
                       w->n_open + w->n_begun == 1 ? "" : "s");
-    if (w->n_stackless == w->n_waits && w->n_waits)
+    if (!waitsum_has_stacks(w))
         document_text(d, "Durations come from switch records alone: without the right to see the "
                          "kernel there are no stacks and no reasons.");
     else if (w->n_stackless)
-        document_text(d, "%s of them have no stack: their reason is unknown.",
-                      units_count(n[1], w->n_stackless));
+        document_text(d, "Waits without a stack: %s.", units_count(n[1], w->n_stackless));
 }
 
 static void waitsum_add_head(struct document *d, const struct waitsum *w)
@@ -263,7 +268,7 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v)
     waitsum_add_head(d, v->sum);
     add_reasons(d, v->sum);
     waitsum_add_threads(d, v);
-    if (v->sum->n_stackless < v->sum->n_waits)
+    if (waitsum_has_stacks(v->sum))
         waitsum_add_stacks(d, v);
     document_text(d, "Runnable: preempted, or born and not on a CPU yet. Blocked time contains the "
                      "wait for a CPU after waking up. The states of a thread add up to its wall "

@@ -17,6 +17,9 @@ void waitsum_print_markdown(FILE *out, const struct waitsum_view *v);
 void waitsum_print_html(FILE *out, const struct waitsum_view *v);
 void waitsum_print_json(FILE *out, const struct waitsum_view *v);
 
+/* Whether the recorder could see the stacks of waits. */
+bool waitsum_has_stacks(const struct waitsum *w);
+
 /* A row of the table by reason. */
 struct waitsum_reason {
     const char *name, *about;

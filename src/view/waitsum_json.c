@@ -118,6 +118,7 @@ void waitsum_print_json(FILE *out, const struct waitsum_view *v)
     json_put_uint(&j, "open", w->n_open);
     json_put_uint(&j, "begun_before", w->n_begun);
     json_put_uint(&j, "without_stack", w->n_stackless);
+    json_put_bool(&j, "stacks_recorded", waitsum_has_stacks(w));
     json_put_str(&j, "selected", w->selection->words);
     put_states(&j, w->state_ns, w->wall_ns);
     put_reasons(&j, w);
