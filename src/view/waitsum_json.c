@@ -65,7 +65,7 @@ static void put_thread(struct json *j, const struct profile *p, const struct wai
 }
 
 /* The innermost function first, the kernel's marked. */
-static void put_frames(struct json *j, const struct waitsum *w, struct stack_id stack)
+static void put_wait_frames(struct json *j, const struct waitsum *w, struct stack_id stack)
 {
     const struct profile *p = w->selection->profile;
     json_key(j, "stack");
@@ -97,7 +97,7 @@ static void put_stacks(struct json *j, const struct waitsum_view *v)
         json_put_str(j, "reason",
                      s->runnable ? thread_state_name(THREAD_RUNNABLE) : waitreason_name(s->reason));
         put_wait_sum(j, &s->sum);
-        put_frames(j, v->sum, s->stack);
+        put_wait_frames(j, v->sum, s->stack);
         json_close(j, '}');
     }
     json_close(j, ']');
