@@ -172,3 +172,13 @@ agrees() { # REASON ROUNDS
     exits 125
     complains "context switches"
 }
+
+@test "nobody is advised to make the scheduler faster" {
+    record_target lock 20 5000
+    local value
+    for value in blocked runnable waits; do
+        kelvin report --value $value r.kelvin
+        exits 0
+        [[ $output != *dominating* ]] || fail "$output"
+    done
+}
