@@ -153,7 +153,8 @@ bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f)
 static const double clock_factors[] = {0.8288, 0.9117, 0.9947, 1.0359, 1.1188, 1.2018};
 enum { CPU_CLOCKS = sizeof clock_factors / sizeof *clock_factors };
 
-/* The clocks of a CPU that share the rate of EVENT. Starting them takes as long as a period does. */
+/* The clocks of a CPU that share the rate of EVENT. Starting them takes as long as a period does.
+ */
 static size_t count_clocks(const struct perfevents *e, size_t event)
 {
     bool soon = e->attrs[event].attr.sample_period * CPU_CLOCKS < CLOCKS_START_NS;
