@@ -111,16 +111,27 @@ static void advise_on_jit(struct insight_found *ret)
                           "--perf-basic-prof, java -XX:+DumpPerfMapAtExit), and record again.");
 }
 
+/* Whether unnamed functions of ROW's module do anything themselves, or only pass calls on. */
+static bool unnamed_work(const struct flat *f, uint32_t row)
+{
+    int64_t self = 0;
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        if (f->rows.at[i].mapping.i == f->rows.at[row].mapping.i && has_no_name(f, i))
+            self += f->rows.at[i].self;
+    return (double)self >= 0.005 * (double)f->whole;
+}
+
 /*
  * By total: what an unnamed function calls has a name, but nobody can tell how it got there. Not
- * those that everything passes through: a stripped main() explains nothing that is asked.
+ * those that everything passes through: a stripped main() explains nothing that is asked, nor does
+ * the C++ library's start of a thread.
  */
 INSIGHT_TEST(insight_test_unnamed)
 {
     const struct flat *f = in->functions;
     autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
     for (uint32_t i = 0; i < f->rows.n; i++)
-        in_set[i] = has_no_name(f, i) && !flat_is_passed_through(f, i);
+        in_set[i] = has_no_name(f, i) && !flat_is_passed_through(f, i) && unnamed_work(f, i);
     struct flat_share total = flat_share_of_set(f, in_set, FLAT_TOTAL);
     struct flat_share own = flat_share_of_set(f, in_set, FLAT_SELF);
     if (insight_surely(f, &total) < self->least)

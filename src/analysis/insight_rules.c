@@ -173,8 +173,9 @@ const struct insight_rule insight_rules[] = {
      .count = FLAT_TOTAL,
      .least = 0.05,
      .advice =
-         "Each page of fresh memory costs a fault: reuse memory rather than give it back, raise "
-         "malloc's trim and mmap thresholds, or use huge pages."},
+         "Each page costs a fault when it is touched for the first time. If it is fresh memory: "
+         "reuse it rather than give it back, raise malloc's trim and mmap thresholds, or use huge "
+         "pages. If it is the program's own file, read as it starts: make that smaller."},
     {.id = "exceptions",
      .fits = RUNNING,
      .test = insight_test_names,
