@@ -109,6 +109,7 @@ static bool median_tells_all(const struct paired *p)
  */
 static void look_at_tails(struct comparison *c, const struct verdict_values *v)
 {
+    c->has_tails = false;
     if (c->apart || is_count(c) || measure_infos[c->measure].unit != MEASURE_NS ||
         median_tells_all(&c->paired))
         return;

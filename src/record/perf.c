@@ -233,6 +233,7 @@ static void read_sample(struct perf_run *r, const struct perf_event_header *h,
                               .period = at[5],
                               .at = {.pid = (int)ids[0], .tid = (int)ids[1]}};
     const struct perf_event_attr *attr = &r->attrs[s.event].attr;
+    s.period /= perfevents_clocks(&r->events, s.event);
     at += 6;
     if (attr->sample_type & PERF_SAMPLE_CALLCHAIN) {
         uint64_t n = *at++;

@@ -85,6 +85,9 @@ int perfevents_set(size_t event, enum perfcopy copy);
 /* The event that a sample with ID belongs to. */
 uint32_t perfevents_event(const struct perfevents *e, uint64_t id);
 
+/* The clocks of a CPU that share the rate of EVENT: a sample stands for its period, over these. */
+size_t perfevents_clocks(const struct perfevents *e, size_t event);
+
 /* Sample with COPY from now on. COPY_NONE: clocks are off for a while, other events are not. */
 void perfevents_sample(struct perfevents *e, enum perfcopy copy);
 void perfevents_disable(struct perfevents *e);
