@@ -148,6 +148,42 @@ INSIGHT_TEST(insight_test_unnamed)
     return true;
 }
 
+/* --- threads that run little --- */
+
+/* Fewer samples of a thread than these do not average out where in its bursts they are. */
+#define FEW_OF_THREAD 30
+
+/* The share of threads that ran little, in a recording of SAMPLES. */
+static double share_of_bursts(const struct flat *threads, double samples)
+{
+    double sum = 0;
+    for (size_t i = 0; i < threads->rows.n && threads->whole > 0; i++) {
+        double share = (double)threads->rows.at[i].self / (double)threads->whole;
+        sum += share * samples < FEW_OF_THREAD ? share : 0;
+    }
+    return sum;
+}
+
+/* The clock of a thread counts its CPU time only, so that threads alike are seen at like places. */
+INSIGHT_TEST(insight_test_bursts)
+{
+    const struct selection *s = in->functions->selection;
+    const char *clocks = meta_find(&s->profile->meta, META_CLOCKS);
+    if (!clocks || strcmp(clocks, "of threads") != 0 || in->quality->samples <= 0)
+        return false;
+    struct flat *threads = flat_build(s, FLAT_THREAD);
+    double share = share_of_bursts(threads, (double)in->quality->samples);
+    size_t n = threads->rows.n;
+    flat_free(threads);
+    if (n < 2 || share < self->least)
+        return false;
+    buf_printf(&ret->evidence,
+               "%.0f%% of the samples are of threads that ran little, each sampled by a clock that "
+               "counts its own CPU time alone",
+               100 * share);
+    return true;
+}
+
 /* --- waiting --- */
 
 /* CPU time of the run: as the kernel counted it, else as much as was sampled and nothing lost. */

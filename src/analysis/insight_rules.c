@@ -46,6 +46,14 @@ const struct insight_rule insight_rules[] = {
      .least = 0.02,
      .advice = "Totals of the outer functions are too small by that much. A larger --stack-size, "
                "or unwind tables in the program (-fasynchronous-unwind-tables), fixes it."},
+    {.id = "bursts",
+     .about_data = true,
+     .fits = RUNNING,
+     .test = insight_test_bursts,
+     .least = 0.3,
+     .advice = "What such threads do in bursts of a few milliseconds may be seen several times too "
+               "often or too seldom. Another --rate shows whether that is so; as root, outside of "
+               "containers, the clocks of the CPUs see it as it is."},
     {.id = "heap-recorded",
      .about_data = true,
      .fits = RUNNING,

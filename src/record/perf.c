@@ -179,6 +179,8 @@ static int perf_attach(void *run, int pid, struct err *err)
 {
     struct perf_run *r = run;
     open_filter(r, pid);
+    if (r->clocks)
+        r->facts->clocks = r->filtered ? "of CPUs" : "of threads";
     struct perfevents_opts o = {r->opts.running, record_rate(r), (size_t)r->opts.stack_bytes,
                                 r->opts.stack_bytes > PART_BYTES ? PART_BYTES : 0,
                                 r->filtered ? &r->filter : NULL};

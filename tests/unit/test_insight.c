@@ -405,6 +405,32 @@ static struct profile *with_addresses(void)
     return p;
 }
 
+/* Fifty threads with SAMPLES each beside the rest, by CLOCKS. */
+static void assert_bursts(const char *clocks, int64_t samples, const char *ids)
+{
+    autobuf struct buf b = {0}, e = {0};
+    struct err err;
+    struct profile *p = with_addresses();
+    meta_set_str(&p->meta, META_CLOCKS, clocks);
+    for (int32_t i = 1; i <= 50; i++) {
+        struct thread_key key = {.pid = 1, .tid = i};
+        struct row row = {.stack = {(uint32_t)i % 8 + 1},
+                          .thread = profile_add_thread(p, &key),
+                          .values = &samples};
+        assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+    }
+    ask(p, &b, &e);
+    assert_string_equal(buf_cstr(&b), ids);
+}
+
+static void threads_that_run_little_are_told_of_where_each_has_a_clock(void **state)
+{
+    (void)state;
+    assert_bursts("of threads", 20, "bursts hot");
+    assert_bursts("of CPUs", 20, "hot");
+    assert_bursts("of threads", 40, "hot");
+}
+
 static void a_scalar_loop_in_a_hot_function(void **state)
 {
     (void)state;
@@ -598,6 +624,7 @@ int main(void)
         cmocka_unit_test(unnamed_code_counts_with_what_it_calls),
         cmocka_unit_test(an_unnamed_function_that_only_passes_on_is_not_missed),
         cmocka_unit_test(callers_where_no_code_is_are_not_functions_without_a_name),
+        cmocka_unit_test(threads_that_run_little_are_told_of_where_each_has_a_clock),
         cmocka_unit_test(a_scalar_loop_in_a_hot_function),
         cmocka_unit_test(cpu_time_gets_advice_for_cpus),
         cmocka_unit_test(work_is_not_said_to_wait),
