@@ -8,6 +8,7 @@
  *     MAPS         own root       the same, after more was mapped
  *     FORK         own root       time, pid of the parent
  *     ALLOC        own node       time, pointer / 8 << 19 | size      most blocks: 24 bytes
+ *     ALLOC_SAME   own node       pointer / 8 << 19 | size            the time of the record before
  *     ALLOC_LARGE  own node       time, pointer, size
  *     FREE         own delta      pointer | flags << 48     delta: ticks since the record before
  *     FREE_LATE    own 0          pointer | flags << 48, time
@@ -54,6 +55,8 @@ enum heap_kind {
     HEAP_FREE,
     HEAP_FREE_LATE,
     HEAP_KEPT,
+    HEAP_ALLOC_SAME,
+    HEAP_KINDS,
 };
 
 enum {
