@@ -70,6 +70,9 @@ enum {
     HEAP_FREE_TEMPORARY = 2, /* it was the thread's last allocation */
 };
 
+/* A pool's block may be where the block begins that the pool lies in: it has a place of its own. */
+#define HEAP_POOL_BIT (UINT64_C(1) << 47)
+
 #define HEAP_POINTER_MASK ((UINT64_C(1) << HEAP_FREE_SHIFT) - 1)
 
 /* --- stacks --- */

@@ -319,6 +319,16 @@ END
     [[ $status != 0 && $stderr == *"bad.supp: line 1: "* ]] || fail "$status $stderr"
 }
 
+@test "blocks of a pool that the program tells of are counted beside the arena" {
+    record "$TARGET/heap_odd" pool
+    [ "$output" = undisturbed ] || fail "$output"
+    local value
+    for value in "allocations 301" "allocated $((300 * 64 + 65536))" "frees 299" "leaked 128" "peak $((100 * 64 + 65536))"; do
+        [ "$(sum "${value% *}" ';pool')" = "${value#* }" ] || fail "$value: $(sum "${value% *}" ';pool')"
+    done
+    [[ $stderr != *"nobody was seen"* ]] || fail "$stderr"
+}
+
 @test "a thousand threads at once: every block of each" {
     cat >many.c <<'END'
 #include <pthread.h>
