@@ -421,13 +421,13 @@ END
 }
 
 @test "a recording with a heap leads to kelvin heap, and its report owns up to the counting" {
-    kelvin record --heap -o r.kelvin -- "$TARGET/heap" cache 20
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap" plain 400000
     exits 0
     [[ $stderr == *"next: kelvin heap r.kelvin"* ]] || fail "$stderr"
     kelvin report r.kelvin
     exits 0
     [[ $stderr == *"see 'kelvin heap'"* && $stderr != *"events in the input"* ]] || fail "$stderr"
-    [[ $output == *"heap-recorded: "*"% ±"*" goes to allocations with kelvin's own counting of them"* ]] || fail "$output"
+    [[ $output == *"heap-recorded: "*"%"*" goes to allocations with kelvin's own counting of them"* ]] || fail "$output"
 }
 
 @test "pprof has the heap by its own names, and what comes back is the same" {
