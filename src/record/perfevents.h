@@ -10,7 +10,7 @@
  * clocks sample, one of which is on. They belong to the CPUs where rights allow (perffilter.h says
  * why), else to the threads, too.
  *
- * Against lock-step with the program, the other clock takes over every few dozen samples for a
+ * Against lock-step with the program, the other clock takes over after a few samples for a
  * random moment, after which the usual one is at another place in the program's rhythm. The period
  * itself is close to no simple fraction of a round one.
  *

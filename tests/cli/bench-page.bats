@@ -53,3 +53,9 @@ measure() { # RUNS
     # Data keep the command: its name is the key by which sessions are compared.
     "$KELVIN" bench -q --runs 3 --format json 'true hunter2 a' 2>/dev/null | grep -q 'true hunter2 a'
 }
+
+@test "bench: on a terminal a broken gate is told once" {
+    command -v script >/dev/null || skip "script is not installed"
+    run script -qec "'$KELVIN' bench -q --runs 10 --max-regression 5% true 'sleep 0.05'" /dev/null
+    [ "$(grep -c 'slower than' <<<"$output")" = 1 ] || fail "$output"
+}
