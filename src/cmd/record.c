@@ -176,7 +176,8 @@ const struct command command_record = {
         "recording that is not good enough leaves FILE as it was and exits with 3.\n\n"
         "With --heap a library that is preloaded also records every allocation with its call "
         "stack: 'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take "
-        "--value allocations, allocated, frees, freed, leaked, peak or temporary. Static and "
+        "--value allocations, allocated, frees, freed, leaked, leaked_blocks, peak or temporary. "
+        "Static and "
         "setuid programs cannot be recorded that way.\n\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); 125 "
         "if kelvin itself failed, 126 if the command cannot be run, 127 if it is not found.",
