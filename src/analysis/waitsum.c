@@ -49,6 +49,13 @@ enum wait_reason waitsum_main_reason(const struct waitsum_thread *t)
 
 /* --- stacks --- */
 
+bool waitsum_is_libc(const struct profile *p, const struct frame *f)
+{
+    struct text module = profile_module_name(p, f->mapping);
+    return text_starts(module, "libc.so") || text_starts(module, "libc-2") ||
+           text_starts(module, "libpthread") || text_starts(module, "ld-musl");
+}
+
 /* What is known of each stack of the profile. */
 struct stack_facts {
     uint32_t path;  /* in the trie of labels */

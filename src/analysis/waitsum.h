@@ -59,6 +59,9 @@ void waitsum_done(struct waitsum *w);
 /* The reason of most of a thread's blocked time; WAIT_REASONS where it was never blocked. */
 enum wait_reason waitsum_main_reason(const struct waitsum_thread *t);
 
+/* Whether a frame is of the C library, behind whose functions programs wait. */
+bool waitsum_is_libc(const struct profile *p, const struct frame *f);
+
 static inline int64_t waitsum_off_cpu_ns(const struct waitsum_thread *t)
 {
     return t->state_ns[THREAD_RUNNABLE] + t->state_ns[THREAD_BLOCKED];

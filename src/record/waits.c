@@ -209,6 +209,15 @@ static void write_wait(struct waits *w, struct waiter *t, uint64_t end_ns, enum 
     w->facts.open += part == WAIT_NO_END;
 }
 
+/*
+ * A CPU of a virtual machine may stand still between reading the clock and writing the record,
+ * which then comes after younger ones of other CPUs.
+ */
+static bool is_late(const struct waiter *t, const struct waits_at *at)
+{
+    return at->time_ns < t->since_ns;
+}
+
 void waits_leave(struct waits *w, const struct waits_at *at, struct stack_id stack,
                  enum unwind_end end)
 {
@@ -225,6 +234,10 @@ void waits_out(struct waits *w, const struct waits_at *at, bool preempted)
     struct waiter *t = waiter_get(w, at);
     if (!t)
         return;
+    if (is_late(t, at)) { /* its wait is over, for we know not how long */
+        w->facts.unknown_ends++;
+        return;
+    }
     waiter_settle(t, at->time_ns, true);
     if (is_waiting_state(t->state)) { /* it must have run meanwhile */
         w->facts.unknown_ends++;
@@ -237,7 +250,7 @@ void waits_out(struct waits *w, const struct waits_at *at, bool preempted)
 void waits_in(struct waits *w, const struct waits_at *at)
 {
     struct waiter *t = waiter_get(w, at);
-    if (!t)
+    if (!t || is_late(t, at))
         return;
     waiter_settle(t, at->time_ns, false);
     if (is_waiting_state(t->state))

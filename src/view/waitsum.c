@@ -1,5 +1,6 @@
 #include "view/waitsum.h"
 
+#include "analysis/waitinsight.h"
 #include "base/buf.h"
 #include "base/units.h"
 #include "model/meta.h"
@@ -191,13 +192,6 @@ static void waitsum_add_threads(struct document *d, const struct waitsum_view *v
         document_text(d, "%zu more; --top shows more.", w->threads.n - v->top);
 }
 
-static bool is_libc(const struct profile *p, const struct frame *f)
-{
-    struct text module = profile_module_name(p, f->mapping);
-    return text_starts(module, "libc.so") || text_starts(module, "libc-2") ||
-           text_starts(module, "libpthread") || text_starts(module, "ld-musl");
-}
-
 /*
  * The innermost frame that is worth showing: of the C library's own calls the one that the program
  * made. The kernel's part is in the reason.
@@ -209,8 +203,8 @@ static struct stack_id shown_from(const struct profile *p, struct stack_id stack
         stack = nodes[stack.i].parent;
     for (struct stack_id up = stack; up.i; stack = up) {
         up = nodes[stack.i].parent;
-        if (!up.i || !is_libc(p, profile_frame(p, nodes[stack.i].frame)) ||
-            !is_libc(p, profile_frame(p, nodes[up.i].frame)))
+        if (!up.i || !waitsum_is_libc(p, profile_frame(p, nodes[stack.i].frame)) ||
+            !waitsum_is_libc(p, profile_frame(p, nodes[up.i].frame)))
             break;
     }
     return stack;
@@ -224,7 +218,7 @@ static void add_path_text(struct buf *b, const struct waitsum *w, struct stack_i
     for (stack = shown_from(p, stack); stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
         struct frame_id id = p->stacks.nodes.at[stack.i].frame;
         const struct frame *f = profile_frame(p, id);
-        bool entry = !names.n && is_libc(p, f); /* what is inlined there is the library's */
+        bool entry = !names.n && waitsum_is_libc(p, f); /* what is inlined there is the library's */
         for (size_t i = entry ? 1 : labels_count(f); i-- > 0;)
             if (!selection_hides(w->selection, id, i))
                 *vec_push(&names) = labels_text(&w->labels, labels_get(&w->labels, p, id, i));
@@ -263,9 +257,20 @@ static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v)
         document_text(d, "%zu more; --top shows more.", w->stacks.n - v->top);
 }
 
+static void waitsum_add_insights(struct document *d, const struct waitsum *w)
+{
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    size_t n = waitinsight_find(w, list);
+    if (n)
+        document_heading(d, "Insights");
+    for (size_t i = 0; i < n; i++)
+        document_item(d, list[i].id, list[i].evidence, list[i].advice);
+}
+
 static void waitsum_fill(struct document *d, const struct waitsum_view *v)
 {
     waitsum_add_head(d, v->sum);
+    waitsum_add_insights(d, v->sum);
     add_reasons(d, v->sum);
     waitsum_add_threads(d, v);
     if (waitsum_has_stacks(v->sum))

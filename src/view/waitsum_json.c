@@ -1,6 +1,7 @@
 /*
  * waitsum_json.c - the time that a program did not run, for programs. Nanoseconds.
  */
+#include "analysis/waitinsight.h"
 #include "base/json.h"
 #include "model/meta.h"
 #include "view/waitsum.h"
@@ -103,6 +104,22 @@ static void put_stacks(struct json *j, const struct waitsum_view *v)
     json_close(j, ']');
 }
 
+static void put_wait_insights(struct json *j, const struct waitsum *w)
+{
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    size_t n = waitinsight_find(w, list);
+    json_key(j, "insights");
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++) {
+        json_open(j, '{');
+        json_put_str(j, "id", list[i].id);
+        json_put_str(j, "evidence", list[i].evidence);
+        json_put_str(j, "advice", list[i].advice);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 void waitsum_print_json(FILE *out, const struct waitsum_view *v)
 {
     const struct waitsum *w = v->sum;
@@ -121,6 +138,7 @@ void waitsum_print_json(FILE *out, const struct waitsum_view *v)
     json_put_bool(&j, "stacks_recorded", waitsum_has_stacks(w));
     json_put_str(&j, "selected", w->selection->words);
     put_states(&j, w->state_ns, w->wall_ns);
+    put_wait_insights(&j, w);
     put_reasons(&j, w);
     json_key(&j, "threads");
     json_open(&j, '[');

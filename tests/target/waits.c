@@ -35,9 +35,26 @@ static void pause_us(long us)
     nanosleep(&t, NULL);
 }
 
-static void start_thread(pthread_t *t, const char *name, void *(*run)(void *))
+struct start {
+    const char *name;
+    void *(*run)(void *);
+};
+
+/* A thread names itself: it may be over before anybody else could. */
+static void *run_named(void *start)
 {
-    if (pthread_create(t, NULL, run, NULL) != 0 || pthread_setname_np(*t, name) != 0)
+    const struct start *s = start;
+    pthread_setname_np(pthread_self(), s->name);
+    return s->run(NULL);
+}
+
+static void launch(pthread_t *t, const char *name, void *(*run)(void *))
+{
+    enum { MOST = 8 };
+    static struct start starts[MOST];
+    static int n;
+    starts[n] = (struct start){name, run};
+    if (pthread_create(t, NULL, run_named, &starts[n++]) != 0)
         abort();
 }
 
@@ -107,8 +124,8 @@ static void *want_lock(void *none)
 static void run_lock(void)
 {
     pthread_t holder, other;
-    start_thread(&other, "wants", want_lock);
-    start_thread(&holder, "holds", hold_lock);
+    launch(&other, "wants", want_lock);
+    launch(&holder, "holds", hold_lock);
     pthread_join(holder, NULL);
     pthread_join(other, NULL);
 }
@@ -148,8 +165,8 @@ static void *want_condition(void *none)
 static void run_condition(void)
 {
     pthread_t t[2];
-    start_thread(&t[0], "consumes", want_condition);
-    start_thread(&t[1], "gives", give);
+    launch(&t[0], "consumes", want_condition);
+    launch(&t[1], "gives", give);
     pthread_join(t[0], NULL);
     pthread_join(t[1], NULL);
 }
@@ -172,7 +189,7 @@ static void ping(const char *name)
     pthread_t t;
     int64_t sum = 0;
     char c = 'x';
-    start_thread(&t, "answers", answer);
+    launch(&t, "answers", answer);
     for (long i = 0; i < times; i++) {
         if (write(ends[0][1], &c, 1) != 1)
             abort();
@@ -266,7 +283,7 @@ static void run_busy(void)
 {
     pthread_t t[4];
     for (int i = 0; i < 4; i++)
-        start_thread(&t[i], "spins", spin);
+        launch(&t[i], "spins", spin);
     for (int i = 0; i < 4; i++)
         pthread_join(t[i], NULL);
 }

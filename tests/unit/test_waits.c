@@ -1,5 +1,5 @@
 /* From records of context switches to waits, states of threads, and sums of them. */
-#include "analysis/waitsum.h"
+#include "analysis/waitinsight.h"
 #include "record/waits.h"
 
 #include "base/mem.h"
@@ -172,6 +172,25 @@ static void records_that_contradict_each_other_make_the_time_between_unknown(voi
     stage_close(&s);
 }
 
+static void a_record_that_comes_late_makes_no_wait(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    begins(&s, 7, 0, THREAD_RUNNING);
+    runs(&s, 7, 20);
+    is_preempted(&s, 7, 10); /* before that */
+    leaves(&s, 7, 50, "do_nanosleep");
+    runs(&s, 7, 40); /* of a wait before this one */
+    runs(&s, 7, 60);
+    ends(&s, 7, 70);
+    assert_int_equal(count_waits(&s), 1);
+    assert_int_equal(wait_value(&s, WAIT_BLOCKED, 0), 10);
+    assert_int_equal(waits_facts(s.waits)->unknown_ends, 1);
+    assert_int_equal(state_total(&s, THREAD_UNKNOWN), 20);
+    assert_int_equal(state_total(&s, THREAD_RUNNING), 30 + 10);
+    stage_close(&s);
+}
+
 static void a_wait_that_lasts_counts_up_to_the_end_of_the_recording(void **state)
 {
     (void)state;
@@ -273,6 +292,72 @@ static void sums_are_by_reason_by_thread_and_by_function(void **state)
     stage_close(&s);
 }
 
+/* The ids of what stands out, "a b". */
+static char *insights_of(struct stage *s)
+{
+    struct waitsum w;
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    struct err err;
+    char *all = mem_strdup("");
+    struct selection waits = selection_all(s->profile, (struct value_ref){s->streams.waits, 0});
+    struct selection states = selection_all(s->profile, (struct value_ref){s->streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    for (size_t i = 0, n = waitinsight_find(&w, list); i < n; i++) {
+        autofree char *before = all;
+        all = mem_printf("%s%s%s", before, *before ? " " : "", list[i].id);
+    }
+    waitsum_done(&w);
+    return all;
+}
+
+/* A thread that waits N times for WAIT_US and runs RUN_US in between; KERNEL NULL: preempted. */
+static char *insights_of_loop(int n, uint64_t run_us, uint64_t wait_us, const char *kernel)
+{
+    struct stage s = stage_open();
+    uint64_t ns = 0;
+    begins(&s, 7, 0, THREAD_RUNNING);
+    for (int i = 0; i < n; i++) {
+        ns += run_us * 1000;
+        if (kernel)
+            leaves(&s, 7, ns, kernel);
+        else
+            is_preempted(&s, 7, ns);
+        ns += wait_us * 1000;
+        runs(&s, 7, ns);
+    }
+    waits_stop(s.waits, ns);
+    char *all = insights_of(&s);
+    stage_close(&s);
+    return all;
+}
+
+static void only_waits_that_matter_make_insights(void **state)
+{
+    static const struct {
+        int n;
+        uint64_t run_us, wait_us;
+        const char *kernel, *insights;
+    } cases[] = {
+        {100, 900, 100, "do_nanosleep", ""}, /* who sleeps wants to */
+        {100, 100, 5000, "ep_poll", ""},     /* who waits for work has none */
+        {100, 1000, 1000, NULL, "no-cpu"},   /* half of the time it wants */
+        {100, 1000, 100, NULL, ""},          /* a tenth */
+        {100, 1000, 1000, "futex_lock_pi", "lock-waits"},
+        {100, 10000, 100, "futex_lock_pi", ""},
+        {100, 1000, 1000, "do_fsync", "io-in-path"},
+        {2, 1000, 1000, "do_fsync", ""}, /* 2 ms in all */
+        {1000, 100, 100, "anon_pipe_read", "wakes-often"},
+        {1000, 1000, 1000, "anon_pipe_read", ""},
+        {1000, 100, 100, "futex_lock_pi", "lock-waits wakes-often"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        autofree char *is =
+            insights_of_loop(cases[i].n, cases[i].run_us, cases[i].wait_us, cases[i].kernel);
+        assert_string_equal(is, cases[i].insights);
+    }
+}
+
 static void a_profile_without_waits_has_none(void **state)
 {
     (void)state;
@@ -291,10 +376,12 @@ int main(void)
         cmocka_unit_test(states_add_up_to_the_life_of_a_thread),
         cmocka_unit_test(a_lost_end_is_counted_and_not_made_up),
         cmocka_unit_test(records_that_contradict_each_other_make_the_time_between_unknown),
+        cmocka_unit_test(a_record_that_comes_late_makes_no_wait),
         cmocka_unit_test(a_wait_that_lasts_counts_up_to_the_end_of_the_recording),
         cmocka_unit_test(threads_that_were_there_before_are_what_their_first_record_says),
         cmocka_unit_test(a_number_that_is_used_again_is_another_thread),
         cmocka_unit_test(sums_are_by_reason_by_thread_and_by_function),
+        cmocka_unit_test(only_waits_that_matter_make_insights),
         cmocka_unit_test(a_profile_without_waits_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
