@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#define LISTEN_TOKEN_ENV "KELVIN_LISTEN_TOKEN"
+
 #define AT(field) offsetof(struct record_opts, field)
 
 static const struct opt record_table[] = {
@@ -47,6 +49,9 @@ static const struct opt record_table[] = {
      "publish anyway, with the label 'partial'"},
     {0, "rotate", OPT_NUMBER, AT(rotate_s), "SECONDS",
      "begin a new file every SECONDS: FILE.0001.kelvin, FILE.0002.kelvin...", .min = 1, .max = 1e7},
+    {0, "listen", OPT_TEXT, AT(listen), "[ADDRESS:]PORT",
+     "serve the scopes so far by HTTP: /metrics for Prometheus, /scopes as JSON, / for people "
+     "(default address: 127.0.0.1)"},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
      "label the recording with the program only: arguments may hold secrets"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
@@ -103,6 +108,21 @@ static int record_check(const struct record_opts *o, char **command, struct err 
     return 0;
 }
 
+/* The token is for us: the command need not know it. */
+static int take_token(struct record_opts *o, char **ret_token, struct err *err)
+{
+    const char *token = getenv(LISTEN_TOKEN_ENV);
+    *ret_token = token ? mem_strdup(token) : NULL;
+    if (!token || !o->listen)
+        return 0;
+    unsetenv(LISTEN_TOKEN_ENV);
+    o->listen_token = *ret_token;
+    return strlen(*ret_token) >= LISTEN_TOKEN_MIN
+               ? 0
+               : err_set(err, EXIT_OWN, "record: " LISTEN_TOKEN_ENV " has fewer than %d characters",
+                         LISTEN_TOKEN_MIN);
+}
+
 /* Our own failures must not look like the command's. */
 static int own_failure(struct err *err)
 {
@@ -144,7 +164,9 @@ static int record_run(const struct command *self, int n, char **args)
         return rc < 0 ? EXIT_OWN : EXIT_OK;
     char **command = o.n_args < n ? args + o.n_args : NULL;
     struct words events = {0};
-    if (record_check(&o, command, &err) != 0 || split_events(&o, &events, &err) != 0) {
+    autofree char *token = NULL;
+    if (record_check(&o, command, &err) != 0 || split_events(&o, &events, &err) != 0 ||
+        take_token(&o, &token, &err) != 0) {
         words_done(&events);
         return own_failure(&err);
     }
@@ -152,6 +174,7 @@ static int record_run(const struct command *self, int n, char **args)
     o.output = output;
     /* A command writes to the same terminal: nothing may come between its lines. */
     o.status = o.quiet || command ? NULL : isatty(STDERR_FILENO) ? record_status : record_say_idle;
+    o.listening = o.quiet ? NULL : record_say_listening;
     rc = record_command(&o, command);
     words_done(&events);
     return rc;
@@ -178,6 +201,12 @@ const struct command command_record = {
         "stack: 'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take "
         "--value allocations, allocated, frees, freed, leaked, peak or temporary. Static and "
         "setuid programs cannot be recorded that way.\n\n"
+        "With --listen whoever is on this machine can ask meanwhile how long the scopes of "
+        "kelvin.h took so far: Prometheus at /metrics, programs at /scopes, people at /. An "
+        "address "
+        "that other machines can reach takes a token: at least 16 characters in the environment "
+        "variable KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer "
+        "TOKEN). Nothing is encrypted.\n\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); 125 "
         "if kelvin itself failed, 126 if the command cannot be run, 127 if it is not found.",
     .examples =
@@ -185,7 +214,8 @@ const struct command command_record = {
         "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
         "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
         "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
-        "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin",
+        "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
+        "kelvin record --listen 9464 -- ./server # Prometheus scrapes 127.0.0.1:9464/metrics",
     .opts = record_table,
     .run = record_run,
 };

@@ -22,6 +22,11 @@ void record_say_idle(const struct recorder *r)
                 r->opts.pid, r->opts.pid);
 }
 
+void record_say_listening(const struct listen *listen)
+{
+    command_say("listening: http://%s/metrics", listen_address(listen));
+}
+
 void record_status(const struct recorder *r)
 {
     record_say_idle(r);

@@ -230,6 +230,23 @@ void scopes_stop(struct scopes *s)
     s->stopped = true;
 }
 
+bool scopes_number(const struct scopes *s, size_t i, struct scopes_number *ret)
+{
+    if (i >= s->counters.n)
+        return false;
+    const struct scopes_counter *c = &s->counters.at[i];
+    *ret = (struct scopes_number){.name = c->name,
+                                  .pid = s->opts.profile->processes.at[c->process.i].pid,
+                                  .is_gauge = c->is_gauge,
+                                  .value = c->value};
+    return true;
+}
+
+uint64_t scopes_lost(const struct scopes *s)
+{
+    return rings_lost(&s->rings);
+}
+
 const struct scopes_facts *scopes_facts(struct scopes *s)
 {
     const _Atomic uint64_t *params = s->rings.channel->params;

@@ -275,6 +275,9 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .keep_old = true,
         .rotate_s = o->rotate_s,
         .rotate = next_file,
+        .listen = o->listen,
+        .listen_token = o->listen_token,
+        .listening = o->listening,
     };
 }
 

@@ -28,6 +28,8 @@ struct record_opts {
     double rate_hz, duration_s, rotate_s;
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
     bool strict, allow_partial, quiet, user_only, hide_arguments;
+    const char *listen, *listen_token;              /* as in recorder_opts */
+    void (*listening)(const struct listen *listen); /* as there */
     const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
     char **args;      /* the caller's own options, for the label */
     int n_args;
