@@ -201,12 +201,12 @@ const struct command command_record = {
         "stack: 'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take "
         "--value allocations, allocated, frees, freed, leaked, peak or temporary. Static and "
         "setuid programs cannot be recorded that way.\n\n"
-        "With --listen whoever is on this machine can ask meanwhile how long the scopes of "
-        "kelvin.h took so far: Prometheus at /metrics, programs at /scopes, people at /. An "
-        "address "
-        "that other machines can reach takes a token: at least 16 characters in the environment "
-        "variable KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer "
-        "TOKEN). Nothing is encrypted.\n\n"
+        "With --listen programs on this machine can ask meanwhile how long the scopes of kelvin.h "
+        "took so far: Prometheus at /metrics, others at /scopes, people at /. An address that "
+        "other "
+        "machines can reach takes a token: at least 16 characters in the environment variable "
+        "KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer TOKEN). Nothing "
+        "is encrypted.\n\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); 125 "
         "if kelvin itself failed, 126 if the command cannot be run, 127 if it is not found.",
     .examples =

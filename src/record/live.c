@@ -65,7 +65,7 @@ static void put_family(FILE *out, const char *name, const char *type, const char
 }
 
 /* NAME{scope="SCOPE" without the closing brace. */
-static void put_series(FILE *out, const char *name, const char *label, struct text value)
+static void put_metric(FILE *out, const char *name, const char *label, struct text value)
 {
     fprintf(out, "%s{%s=\"", name, label);
     put_label(out, value);
@@ -83,10 +83,10 @@ static void put_sum_and_count(FILE *out, const char *family, struct text scope,
 {
     char name[64];
     snprintf(name, sizeof name, "%s_sum", family);
-    put_series(out, name, "scope", scope);
+    put_metric(out, name, "scope", scope);
     put_seconds(out, s->total_ns);
     snprintf(name, sizeof name, "%s_count", family);
-    put_series(out, name, "scope", scope);
+    put_metric(out, name, "scope", scope);
     fprintf(out, "} %llu\n", (unsigned long long)s->calls);
 }
 
@@ -95,11 +95,11 @@ static void put_histogram(FILE *out, struct text scope, const struct scopelive_s
     uint64_t n = 0;
     for (int i = 0; i < SCOPELIVE_BOUNDS; i++) {
         n += s->in_bound[i];
-        put_series(out, "kelvin_scope_seconds_bucket", "scope", scope);
+        put_metric(out, "kelvin_scope_seconds_bucket", "scope", scope);
         fprintf(out, ",le=\"%g\"} %llu\n", (double)scopelive_bounds_ns[i] / 1e9,
                 (unsigned long long)n);
     }
-    put_series(out, "kelvin_scope_seconds_bucket", "scope", scope);
+    put_metric(out, "kelvin_scope_seconds_bucket", "scope", scope);
     fprintf(out, ",le=\"+Inf\"} %llu\n", (unsigned long long)s->calls);
     put_sum_and_count(out, "kelvin_scope_seconds", scope, s);
 }
@@ -107,11 +107,11 @@ static void put_histogram(FILE *out, struct text scope, const struct scopelive_s
 static void put_quantile_lines(FILE *out, struct text scope, const struct scopelive_sum *s)
 {
     for (int i = 0; i < LIVE_QUANTILES; i++) {
-        put_series(out, "kelvin_scope_latency_seconds", "scope", scope);
+        put_metric(out, "kelvin_scope_latency_seconds", "scope", scope);
         fprintf(out, ",quantile=\"%g\"", live_quantiles[i]);
         put_seconds(out, live_quantile_ns(s, live_quantiles[i]));
     }
-    put_series(out, "kelvin_scope_latency_seconds", "scope", scope);
+    put_metric(out, "kelvin_scope_latency_seconds", "scope", scope);
     fputs(",quantile=\"1\"", out);
     put_seconds(out, s->max_ns);
     put_sum_and_count(out, "kelvin_scope_latency_seconds", scope, s);
@@ -129,7 +129,7 @@ static void put_scopes(FILE *out, const struct recorder *r)
     put_family(out, "kelvin_scope_self_seconds_total", "counter",
                "Time in the scope without the scopes inside.");
     for (size_t i = 0; i < l->sums.n; i++) {
-        put_series(out, "kelvin_scope_self_seconds_total", "scope",
+        put_metric(out, "kelvin_scope_self_seconds_total", "scope",
                    profile_str(r->profile, l->sums.at[i].name));
         put_seconds(out, l->sums.at[i].self_ns);
     }
@@ -151,7 +151,7 @@ static void put_numbers(FILE *out, const struct recorder *r, bool gauges)
             put_family(out, name, gauges ? "gauge" : "counter",
                        gauges ? "KELVIN_GAUGE of the program." : "KELVIN_COUNT of the program.");
         begun = true;
-        put_series(out, name, "name", profile_str(r->profile, n.name));
+        put_metric(out, name, "name", profile_str(r->profile, n.name));
         fprintf(out, ",pid=\"%d\"} %lld\n", n.pid, (long long)n.value);
     }
 }
@@ -169,7 +169,7 @@ static void put_samples(FILE *out, const struct recorder *r)
         put_family(out, names[k], "counter", k ? "Samples that were lost." : "Samples taken.");
         for (size_t i = 0; i < r->n_events; i++) {
             uint64_t samples = r->events[i].samples_before + r->events[i].samples;
-            put_series(out, names[k], "event", text_of(r->facts[i].event));
+            put_metric(out, names[k], "event", text_of(r->facts[i].event));
             fprintf(out, "} %llu\n", (unsigned long long)(k ? r->facts[i].lost : samples));
         }
     }
@@ -258,14 +258,14 @@ static int live_compare(const void *a, const void *b)
     return x->name.i < y->name.i ? -1 : x->name.i > y->name.i;
 }
 
-static void put_name(FILE *out, struct text name)
+static void put_live_name(FILE *out, struct text name)
 {
     autobuf struct buf b = {0};
     utf8_plain(&b, name);
     fprintf(out, "  %s\n", buf_cstr(&b));
 }
 
-static void put_row(FILE *out, const struct recorder *r, const struct scopelive_sum *s)
+static void put_live_row(FILE *out, const struct recorder *r, const struct scopelive_sum *s)
 {
     char n[6][UNITS_MAX];
     fprintf(out, "%14s %10s %10s %10s %10s %10s", units_count(n[0], s->calls),
@@ -274,7 +274,7 @@ static void put_row(FILE *out, const struct recorder *r, const struct scopelive_
             units_scaled(n[3], (double)live_quantile_ns(s, 0.9), UNIT_TIME),
             units_scaled(n[4], (double)live_quantile_ns(s, 0.99), UNIT_TIME),
             units_scaled(n[5], (double)s->max_ns, UNIT_TIME));
-    put_name(out, profile_str(r->profile, s->name));
+    put_live_name(out, profile_str(r->profile, s->name));
 }
 
 static void put_table(FILE *out, const struct recorder *r)
@@ -287,7 +287,7 @@ static void put_table(FILE *out, const struct recorder *r)
     fprintf(out, "%14s %10s %10s %10s %10s %10s  scope\n", "calls", "total", "p50", "p90", "p99",
             "max");
     for (size_t i = 0; i < l->sums.n; i++)
-        put_row(out, r, by_total[i]);
+        put_live_row(out, r, by_total[i]);
 }
 
 static void live_page(void *recorder, FILE *out)
@@ -308,7 +308,7 @@ static void live_page(void *recorder, FILE *out)
         if (!live_number(r, i, &n))
             continue;
         fprintf(out, "\n%14lld  pid %d", (long long)n.value, n.pid);
-        put_name(out, profile_str(r->profile, n.name));
+        put_live_name(out, profile_str(r->profile, n.name));
     }
     fputs("\n/metrics is for Prometheus, /scopes is JSON.\n", out);
 }
