@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "model/meta.h"
 #include "view/counters.h"
-#include "view/scopetree.h"
+#include "view/scopetree_inner.h"
 
 #include <math.h>
 #include <string.h>
@@ -112,7 +112,8 @@ void scopetree_print_json(FILE *out, const struct scopetree_view *v)
     put_list(&j, "flat", &(struct scopes_table){known, p, &t->flat});
     json_put_str(&j, "by", v->by);
     put_list(&j, "groups", &(struct scopes_table){known, p, &t->groups});
-    counters_json(&j, p);
+    scopetree_put_slowest(&j, t);
+    counters_json(&j, p, scopetree_seconds(t));
     json_close(&j, '}');
     putc('\n', out);
     scope_quantiles_free(known);
