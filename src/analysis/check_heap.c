@@ -94,7 +94,7 @@ static int heap_value_of(struct check_job *job, const struct rule *rule, const s
 }
 
 /* Part of what it was, from 0 to 0 being no change. */
-static double change_of(double before, double now)
+static double heap_change_of(double before, double now)
 {
     return before > 0 ? (now - before) / before : now > 0 ? INFINITY : 0;
 }
@@ -114,11 +114,11 @@ static int check_heap_change(struct check_job *job, const struct rule *rule,
         rule->function ? check_find(job->list, rule->function, &err) : mem_calloc(1, 1);
     if (!now->below.found && !old.below.found && !somewhere)
         return check_fail(job, rule, err.text);
-    struct check_value v = {.value = change_of(old.v.value, now->v.value),
+    struct check_value v = {.value = heap_change_of(old.v.value, now->v.value),
                             .exact = old.v.exact && now->v.exact,
                             .doubt = old.v.doubt ? old.v.doubt : now->v.doubt};
-    v.interval = (struct interval){change_of(old.v.interval.high, now->v.interval.low),
-                                   change_of(old.v.interval.low, now->v.interval.high)};
+    v.interval = (struct interval){heap_change_of(old.v.interval.high, now->v.interval.low),
+                                   heap_change_of(old.v.interval.low, now->v.interval.high)};
     check_decide(job, &v, rule_bounds(rule), ret);
     autobuf struct buf why = {0};
     enum rule_unit unit =
