@@ -244,14 +244,20 @@ static void print_heap(const struct heap_facts *h)
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
                 units_count(n, h->waits));
-    if (h->unknown)
+    if (h->no_room)
+        fprintf(stderr,
+                "  %s blocks found no room in the recorder's memory: they and their frees are left "
+                "out; use --heap=sampled\n",
+                units_count(n, h->no_room));
+    if (h->unknown && !h->no_room)
         fprintf(stderr,
                 "  %s %s nobody was seen to allocate: double frees, foreign pointers, or blocks "
                 "from before a fork\n",
                 units_count(n, h->unknown),
                 h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
-    if (h->lost)
-        fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
+    if (h->lost > h->no_room)
+        fprintf(stderr, "  %llu heap records were lost\n",
+                (unsigned long long)(h->lost - h->no_room));
 }
 
 /* Programs without scopes get no word about them. */
