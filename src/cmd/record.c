@@ -27,6 +27,8 @@ static const struct opt record_table[] = {
     {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
      .max = 1e7},
+    {0, "waits", OPT_FLAG, AT(waits), NULL,
+     "record the time off-CPU as well: every wait, how long it lasts and where it happens"},
     {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES]",
      "record the heap as well: every allocation, or with =sampled one in BYTES on average "
      "(default: "
@@ -99,6 +101,8 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "record --heap -- COMMAND'");
     if (o->heap && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
+    if (o->waits && o->rotate_s > 0)
+        return err_set(err, EXIT_OWN, "record: --waits and --rotate cannot be combined");
     if (!record_heap_bytes(o->heap, &ignored))
         return err_set(
             err, EXIT_OWN,
@@ -202,6 +206,12 @@ const struct command command_record = {
         "--value allocations, allocated, frees, freed, leaked, leaked_blocks, peak or temporary. "
         "Static and "
         "setuid programs cannot be recorded that way.\n\n"
+        "With --waits every context switch is recorded, too: 'kelvin report --waits' shows how "
+        "long "
+        "each thread ran, was blocked and by what, or could run and had no CPU; report, flame and "
+        "fold take --value blocked or runnable. An ordinary user gets durations only. Stacks and "
+        "reasons need the right to see the kernel: root, or kernel.perf_event_paranoid at most "
+        "1.\n\n"
         "With --listen programs on this machine can ask meanwhile how long the scopes of kelvin.h "
         "took so far: Prometheus at /metrics, others at /scopes, people at /. An address that "
         "other "
@@ -216,7 +226,8 @@ const struct command command_record = {
         "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
         "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
         "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
-        "kelvin record --listen 9464 -- ./server # Prometheus scrapes 127.0.0.1:9464/metrics",
+        "kelvin record --listen 9464 -- ./server # Prometheus scrapes 127.0.0.1:9464/metrics\n"
+        "kelvin record --waits -- ./app          # and what it waits for: kelvin report --waits",
     .opts = record_table,
     .run = record_run,
 };

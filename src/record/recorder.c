@@ -113,6 +113,8 @@ static int recorder_flush(struct recorder *r, struct err *err)
     r->last_flush_ns = clock_monotonic_ns();
     for (size_t i = 0; i < r->n_events; i++)
         describe_stream(r, i);
+    if (r->waits)
+        waits_flush(r->waits);
     if (r->scopes)
         scopes_describe(r->scopes);
     if (recording_append(&r->writer, r->profile, &r->mark, err) != 0)
@@ -192,16 +194,19 @@ static int open_fds(struct recorder *r, struct err *err)
 static int start_engine(struct recorder *r, struct err *err)
 {
     struct engine_opts *o = &r->opts.engine;
-    struct engine_sink to = {r->processes, recorder_take_sample, r};
+    struct engine_sink to = {r->processes, recorder_take_sample, r, NULL};
+    o->waits = r->opts.waits;
     if (engine_pick(o, &r->engine, r->engine_note, sizeof r->engine_note, err) != 0)
         return -1;
+    if (o->waits)
+        to.waits = r->waits = waits_new(r->profile);
     if (r->engine->open(o, &to, &r->run, err) != 0)
         return -1;
     r->facts = r->engine->facts(r->run);
     r->n_events = o->n_events ? o->n_events : 1;
     for (size_t i = 0; i < r->n_events; i++)
         recorder_add_stream(r, i);
-    return 0;
+    return r->waits ? waits_start(r->waits, err) : 0;
 }
 
 /* Before the command is: a port that is taken must not cost a run. */
@@ -438,6 +443,7 @@ void recorder_done(struct recorder *r, bool keep_part)
 {
     stop_listening(r);
     heap_close(r->heap);
+    waits_free(r->waits);
     scopes_close(r->scopes);
     scopelive_done(&r->live);
     runqueue_done(&r->queue);

@@ -31,6 +31,7 @@ struct recorder_opts {
     int pid;
     double duration_s;                        /* 0 = until the command or process ends */
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
+    bool waits;                               /* context switches as well: see waits.h */
     bool heap;                                /* every allocation of the command as well */
     uint64_t heap_sample_bytes;               /* of heap: see heap_opts */
     bool keep_old;                            /* a FILE that is replaced stays as FILE.old */
@@ -80,6 +81,7 @@ struct recorder {
 
     /* inside */
     void *run;
+    struct waits *waits;   /* NULL = not asked for */
     struct heap *heap;     /* NULL = not asked for */
     bool heap_busy;        /* there is more to take from it */
     struct scopes *scopes; /* NULL = of a running process, or not installed */
