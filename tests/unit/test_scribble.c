@@ -278,9 +278,10 @@ static struct heap *open_heap(struct profile *p)
     *h = (struct heap){.opts = {.profile = p, .processes = processes_new(p)}};
     open_few_rings(&h->rings);
     uint64_t size_bytes = heap_trie_nodes_end(NODES);
-    assert_int_equal(shared_open(&h->trie, "test", size_bytes, &err), 0);
-    assert_int_equal(heap_images_open(&h->images, &err), 0);
-    h->spaces = processes_new(p);
+    assert_int_equal(shared_open(&h->stacks.trie, "test", size_bytes, &err), 0);
+    assert_int_equal(heap_images_open(&h->stacks.images, &err), 0);
+    h->stacks.spaces = processes_new(p);
+    h->stacks.profile = p;
     heap_tally_init(&h->tally, p, 0);
     ticks_init(&h->clock);
     return h;
@@ -344,17 +345,17 @@ static void a_scribbled_heap_is_survived(void **state)
     struct heap *h = open_heap(p);
     struct vandal data = {.at = (char *)h->rings.channel + channel_rings_end(RINGS),
                           .bytes = RINGS * RING_BYTES};
-    struct vandal nodes = {.at = (char *)h->trie.at + CHANNEL_PAGE, .bytes = NODES * 16};
+    struct vandal nodes = {.at = (char *)h->stacks.trie.at + CHANNEL_PAGE, .bytes = NODES * 16};
     pthread_t threads[2];
     for (int round = 0; round < 200; round++) {
         struct ring_writer w[] = {take_scribbled(&h->rings, 0), take_scribbled(&h->rings, 1)};
-        ((struct heap_trie *)h->trie.at)->n = round % 7 ? NODES : (uint32_t)draw_number();
+        ((struct heap_trie *)h->stacks.trie.at)->n = round % 7 ? NODES : (uint32_t)draw_number();
         for (int i = 0; i < RINGS; i++)
             w[i].reserved = w[i].ring->tail;
         for (int i = 0; i < 400; i++)
             tell_nonsense(&w[i % 2], HEAP_KEPT);
         for (uint32_t i = 1; i < NODES; i++)
-            *heap_trie_node(h->trie.at, i) =
+            *heap_trie_node(h->stacks.trie.at, i) =
                 (struct heap_node){.pc = draw_number(), .parent = i - 1};
         data.stop = nodes.stop = round % 2 == 0;
         pthread_create(&threads[0], NULL, scribble, &data);
