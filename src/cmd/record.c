@@ -29,6 +29,8 @@ static const struct opt record_table[] = {
      "record the heap as well: every allocation, or with =sampled one in BYTES on average "
      "(default: "
      "524288), for production"},
+    {0, "locks", OPT_FLAG, AT(locks), NULL,
+     "record waits for locks as well: which lock, who waited, who held it"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
      "perf (perf_event_open), timer (inside the program), or auto: the first that works here "
      "(default: auto)",
@@ -94,6 +96,12 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "record --heap -- COMMAND'");
     if (o->heap && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
+    if (o->locks && !command)
+        return err_set(err, EXIT_OWN,
+                       "record: --locks cannot attach to a running process: start it with 'kelvin "
+                       "record --locks -- COMMAND'");
+    if (o->locks && o->rotate_s > 0)
+        return err_set(err, EXIT_OWN, "record: --locks and --rotate cannot be combined");
     if (!record_heap_bytes(o->heap, &ignored))
         return err_set(
             err, EXIT_OWN,
@@ -178,6 +186,11 @@ const struct command command_record = {
         "stack: 'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take "
         "--value allocations, allocated, frees, freed, leaked, peak or temporary. Static and "
         "setuid programs cannot be recorded that way.\n\n"
+        "With --locks a library that is preloaded also records every wait for a mutex, "
+        "read-write lock, condition variable, semaphore or barrier of pthreads, with the call "
+        "stacks of the thread that waited and of the one that held the lock: 'kelvin locks' shows "
+        "them. A lock that is free costs about 3 ns more. Locks made of futexes by other languages "
+        "and libraries (Rust, Go, std::atomic) and C11's mtx_lock() are not seen.\n\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); 125 "
         "if kelvin itself failed, 126 if the command cannot be run, 127 if it is not found.",
     .examples =
@@ -185,7 +198,9 @@ const struct command command_record = {
         "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
         "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
         "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
-        "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin",
+        "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
+        "kelvin record --locks -- ./app          # and every wait for a lock: kelvin locks "
+        "app.kelvin",
     .opts = record_table,
     .run = record_run,
 };

@@ -13,6 +13,7 @@
 #include "record/engine.h"
 #include "record/heap.h"
 #include "record/launch.h"
+#include "record/locks.h"
 #include "record/partfile.h"
 #include "record/runqueue.h"
 #include "record/scopes.h"
@@ -32,7 +33,10 @@ struct recorder_opts {
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
     bool heap;                                /* every allocation of the command as well */
     uint64_t heap_sample_bytes;               /* of heap: see heap_opts */
-    bool keep_old;                            /* a FILE that is replaced stays as FILE.old */
+    bool locks;                               /* every wait for a lock as well */
+    locks_namer *name_lock;                   /* see locks_opts */
+    void *name_lock_arg;
+    bool keep_old; /* a FILE that is replaced stays as FILE.old */
     /* Begin a new file so often; 0 = never. See recorder_rotate(). */
     double rotate_s;
     int (*rotate)(struct recorder *r, struct err *err); /* called when it is time to */
@@ -76,8 +80,10 @@ struct recorder {
 
     /* inside */
     void *run;
-    struct heap *heap;     /* NULL = not asked for */
-    bool heap_busy;        /* there is more to take from it */
+    struct heap *heap;   /* NULL = not asked for */
+    bool heap_busy;      /* there is more to take from it */
+    struct locks *locks; /* NULL = not asked for */
+    bool locks_busy;
     struct scopes *scopes; /* NULL = of a running process, or not installed */
     bool scopes_busy;
     char scopes_note[280]; /* why there are none; "" where there are, or could be */

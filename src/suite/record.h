@@ -29,6 +29,7 @@ struct record_opts {
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
     bool strict, allow_partial, quiet, user_only, hide_arguments;
     const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
+    bool locks;       /* every wait for a lock */
     char **args;      /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
@@ -74,6 +75,8 @@ struct record_facts {
     } others[ENGINE_EVENTS_MAX]; /* events besides the first */
     bool has_heap;
     struct heap_facts heap;
+    bool has_locks;
+    struct locks_facts locks;
     struct scopes_facts scopes; /* spans 0 = none */
     double unnamed_share;
     struct {
