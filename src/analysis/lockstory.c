@@ -17,7 +17,7 @@ static bool is_wrapper(struct text name)
     return false;
 }
 
-static void add_function(struct buf *b, struct text name, size_t *n)
+static void lockstory_add_function(struct buf *b, struct text name, size_t *n)
 {
     buf_printf(b, "%s%.*s", (*n)++ ? " < " : "", TEXT_ARG(name));
 }
@@ -34,11 +34,11 @@ char *lockstory_path(struct lockstory *s, struct stack_id stack, size_t max)
             struct text name = labels_text(&s->labels, labels_of_frame(&s->labels, p, frame, i));
             innermost = innermost.n ? innermost : name;
             if (n || !is_wrapper(name))
-                add_function(&b, name, &n);
+                lockstory_add_function(&b, name, &n);
         }
     }
     if (!n)
-        add_function(&b, innermost.n ? innermost : text_of("[unknown]"), &n);
+        lockstory_add_function(&b, innermost.n ? innermost : text_of("[unknown]"), &n);
     return mem_strdup(buf_cstr(&b));
 }
 
@@ -76,7 +76,7 @@ static uint32_t story_lock(struct lockstory_sums *m, struct str_id name, struct 
     return (uint32_t)s->locks.n - 1;
 }
 
-static void add_thread(lockstory_threads *list, struct thread_id id)
+static void lockstory_add_thread(lockstory_threads *list, struct thread_id id)
 {
     for (size_t i = list->n; i-- > 0;)
         if (list->at[i].i == id.i)
@@ -101,7 +101,7 @@ static void add_to_place(lockstory_places *places, struct idmap *map, uint32_t l
     to->waits += one->waits;
     to->wait_ns += one->wait_ns;
     to->longest_ns = one->longest_ns > to->longest_ns ? one->longest_ns : to->longest_ns;
-    add_thread(&to->threads, thread);
+    lockstory_add_thread(&to->threads, thread);
 }
 
 static void add_wait(struct lockstory_sums *m, const struct rows *rows, size_t i, bool is_holder)
@@ -126,7 +126,7 @@ static void add_wait(struct lockstory_sums *m, const struct rows *rows, size_t i
     l->waits++;
     l->wait_ns += ns;
     l->longest_ns = ns > l->longest_ns ? ns : l->longest_ns;
-    add_thread(&l->threads, rows->thread[i]);
+    lockstory_add_thread(&l->threads, rows->thread[i]);
     s->waits++;
     s->wait_ns += ns;
 }
@@ -217,7 +217,7 @@ static void lockstory_sort(struct lockstory *s)
         qsort(s->locks.at, s->locks.n, sizeof *s->locks.at, by_lock_wait);
 }
 
-static void find_times(struct lockstory *s)
+static void lockstory_find_times(struct lockstory *s)
 {
     const struct profile *p = s->profile;
     s->start_ns = UINT64_MAX;
@@ -234,7 +234,7 @@ static void find_times(struct lockstory *s)
         s->start_ns = s->end_ns;
 }
 
-static const struct stream *find_stream(const struct profile *p, const char *event)
+static const struct stream *lockstory_find_stream(const struct profile *p, const char *event)
 {
     for (size_t i = 0; i < p->streams.n; i++) {
         const struct stream *s = profile_stream(p, (int)i);
@@ -244,7 +244,7 @@ static const struct stream *find_stream(const struct profile *p, const char *eve
     return NULL;
 }
 
-static struct str_id find_key(const struct profile *p, const char *key)
+static struct str_id lockstory_find_key(const struct profile *p, const char *key)
 {
     uint32_t id = intern_find(&p->strings, text_of(key));
     return (struct str_id){id == IDMAP_NONE ? 0 : id};
@@ -253,8 +253,9 @@ static struct str_id find_key(const struct profile *p, const char *key)
 int lockstory_build(struct lockstory *s, const struct profile *p, struct err *err)
 {
     static const struct rows none;
-    const struct stream *waits = find_stream(p, "locks"), *holders = find_stream(p, "lock-holders");
-    const struct stream *orders = find_stream(p, "lock-order");
+    const struct stream *waits = lockstory_find_stream(p, "locks"),
+                        *holders = lockstory_find_stream(p, "lock-holders");
+    const struct stream *orders = lockstory_find_stream(p, "lock-order");
     *s = (struct lockstory){.profile = p, .waits_stream = waits};
     labels_init(&s->labels, p, &(struct label_opts){0});
     if (!waits)
@@ -262,9 +263,9 @@ int lockstory_build(struct lockstory *s, const struct profile *p, struct err *er
                        "there are no locks in it: record them with 'kelvin record --locks -- "
                        "COMMAND'");
     struct lockstory_sums m = {.story = s,
-                               .lock_key = find_key(p, "lock"),
-                               .kind_key = find_key(p, "kind"),
-                               .held_key = find_key(p, "held")};
+                               .lock_key = lockstory_find_key(p, "lock"),
+                               .kind_key = lockstory_find_key(p, "kind"),
+                               .held_key = lockstory_find_key(p, "held")};
     const struct rows *held = holders ? &holders->rows : &none, *w = &waits->rows;
     for (size_t i = 0; w->time_ns && i < w->n; i++)
         add_wait(&m, w, i, false);
@@ -277,7 +278,7 @@ int lockstory_build(struct lockstory *s, const struct profile *p, struct err *er
     idmap_done(&m.locks);
     idmap_done(&m.waiters);
     idmap_done(&m.holders);
-    find_times(s);
+    lockstory_find_times(s);
     lockstory_sort(s);
     lockstory_find_cycles(s);
     lockstory_find_insights(s);

@@ -252,8 +252,9 @@ static void print_heap(const struct heap_facts *h)
 static void print_locks(const struct locks_facts *l)
 {
     char n[2][UNITS_MAX], time[UNITS_MAX];
-    fprintf(stderr, "  locks: %s waits for %s locks, %s in total\n", units_count(n[0], l->waits),
-            units_count(n[1], l->locks), units_scaled(time, (double)l->wait_ns, UNIT_TIME));
+    fprintf(stderr, "  locks: %s wait%s for %s lock%s, %s in total\n", units_count(n[0], l->waits),
+            l->waits == 1 ? "" : "s", units_count(n[1], l->locks), l->locks == 1 ? "" : "s",
+            units_scaled(time, (double)l->wait_ns, UNIT_TIME));
     if (!l->programs)
         fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
               "LD_PRELOAD\n",

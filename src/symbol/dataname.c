@@ -39,6 +39,7 @@ static int by_start(const void *a, const void *b)
 static void dataname_read(struct dataname_file *f, struct text build_id)
 {
     struct elffile file;
+    elf_version(EV_CURRENT);
     if (elffile_open(&file, f->path, build_id) != 0)
         return;
     Elf_Scn *scn = elffile_section(file.elf, SHT_SYMTAB);

@@ -119,8 +119,9 @@ static void lockstory_add_head(struct document *d, const struct lockstory_view *
     if (!s->waits)
         document_text(d, "No thread had to wait for a lock.");
     else
-        document_text(d, "%s waits for %s locks: %s in total, all threads together.",
-                      units_count(n[0], s->waits), units_count(n[1], s->locks.n),
+        document_text(d, "%s wait%s for %s lock%s: %s in total, all threads together.",
+                      units_count(n[0], s->waits), s->waits == 1 ? "" : "s",
+                      units_count(n[1], s->locks.n), s->locks.n == 1 ? "" : "s",
                       units_scaled(time, (double)s->wait_ns, UNIT_TIME));
     if (s->waits_stream->lost)
         document_text(d, "%s records were lost: counts and times are too low.",
