@@ -254,6 +254,31 @@ API void free_aligned_sized(void *p, size_t alignment, size_t n)
     real.free_aligned_sized ? real.free_aligned_sized(p, alignment, n) : real.free(p);
 }
 
+/* --- pools of the program's own: include/kelvin.h --- */
+
+void kelvin_pool_alloc(const void *block, size_t n);
+void kelvin_pool_free(const void *block);
+
+static void *pool_block(const void *p)
+{
+    return (void *)((uintptr_t)p ^ HEAP_POOL_BIT);
+}
+
+API void kelvin_pool_alloc(const void *block, size_t n)
+{
+    const uintptr_t *frame = __builtin_frame_address(0);
+    struct heap_call call = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+                             *frame};
+    if (block)
+        heap_tell_alloc(pool_block(block), n, &call);
+}
+
+API void kelvin_pool_free(const void *block)
+{
+    if (block)
+        heap_tell_free(pool_block(block), 0);
+}
+
 /* Another library may come to lie where this one was. */
 API int dlclose(void *handle)
 {

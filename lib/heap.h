@@ -35,6 +35,8 @@
 enum {
     HEAP_DEPTH_MAX = 4096,
     HEAP_RULE_BITS = 10,
+    HEAP_SEEN_BITS = 7,
+    HEAP_SEEN_DEPTH = 40,
 };
 
 /* Which channel is ours: each agent's own. */
@@ -58,15 +60,37 @@ struct heap_call {
                         (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
                         *(uintptr_t *)__builtin_frame_address(0)})
 
-/* The frames of a walk, outermost first, so that what callers did stays where it is. */
+/* A return address, and where it lies. */
+struct heap_link {
+    uint64_t slot, pc;
+};
+
+/* What else is known of a frame. */
+struct heap_frame {
+    uint64_t sp, fp;
+    uint32_t node;
+    bool needs_fp; /* the walk from here on depends on fp */
+};
+
+/*
+ * The frames of a walk, outermost first, so that what callers did stays where it is. What every
+ * walk compares lies together: fifteen callers in four lines of a processor's cache.
+ */
 struct heap_frames {
     uint32_t n;
-    uint32_t node[HEAP_DEPTH_MAX];
-    uint64_t slot[HEAP_DEPTH_MAX]; /* where the return address lies */
-    uint64_t pc[HEAP_DEPTH_MAX];
-    uint64_t sp[HEAP_DEPTH_MAX];
-    uint64_t fp[HEAP_DEPTH_MAX];
-    bool needs_fp[HEAP_DEPTH_MAX]; /* the walk from here on depends on fp */
+    struct heap_link link[HEAP_DEPTH_MAX];
+    struct heap_frame of[HEAP_DEPTH_MAX];
+};
+
+/*
+ * A stack that came up before. Loops allocate at the same few places, with the same stack pointer
+ * each: then only the return addresses are compared. Filled when a call comes for the second time.
+ */
+struct heap_seen {
+    uint64_t pc, sp, fp, caller;  /* caller: the return address of the function that called us */
+    uint32_t generation, node, n; /* n: links; 0 = not filled */
+    bool needs_fp;
+    struct heap_link link[HEAP_SEEN_DEPTH]; /* of the callers, outermost first */
 };
 
 /* The rule for one address. */
@@ -92,6 +116,9 @@ struct heap_thread {
     uint64_t next_sample; /* bytes to go */
     uint64_t random;
     struct heap_rule rules[1 << HEAP_RULE_BITS];
+    uint32_t generation; /* of what was seen: another after the stack or the modules changed */
+    uint32_t last_seen;
+    struct heap_seen seen[1 << HEAP_SEEN_BITS];
     struct heap_frames frames; /* of the last walk */
     struct heap_frames fresh;  /* of this one, innermost first, until they are known */
 };
@@ -139,6 +166,7 @@ enum { HEAP_STAMP_EVERY = 16, HEAP_STAMP_TICKS = 512 };
 bool heap_walk_init(void);
 uint32_t heap_trie_add(uint32_t parent, uint64_t pc);
 uint32_t heap_walk(struct heap_thread *t, const struct heap_call *at);
+void heap_walk_forget(struct heap_thread *t); /* earlier walks */
 
 /* --- heap_images.c --- */
 

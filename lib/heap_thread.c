@@ -91,7 +91,7 @@ static void thread_end(struct heap_thread *t)
     mine = NULL;
     channel_close_ring(&t->writer);
     t->ready = false;
-    t->frames.n = 0;
+    heap_walk_forget(t);
     t->stack_low = t->stack_end = 0;
     atomic_store(&t->taken, 0);
 }
@@ -269,12 +269,16 @@ void heap_tell_alloc(void *p, size_t size, const struct heap_call *call)
     uint64_t at = (uintptr_t)p;
     bool small = size < (1u << HEAP_SIZE_BITS) && !(at & 7);
     uint32_t node = heap_thread_stack_of(t, call);
-    struct record *r = heap_reserve(t, small ? HEAP_ALLOC : HEAP_ALLOC_LARGE, small ? 3 : 4);
+    uint64_t now = stamp(t);
+    bool same = small && now == t->last_ticks;
+    enum heap_kind kind = same ? HEAP_ALLOC_SAME : small ? HEAP_ALLOC : HEAP_ALLOC_LARGE;
+    struct record *r = heap_reserve(t, (uint16_t)kind, same ? 2 : small ? 3 : 4);
     if (!r)
         return;
     r->own = node;
-    r->payload[0] = t->last_ticks = stamp(t);
-    r->payload[1] = small ? at >> 3 << HEAP_SIZE_BITS | size : at;
+    if (!same)
+        r->payload[0] = t->last_ticks = now;
+    r->payload[!same] = small ? at >> 3 << HEAP_SIZE_BITS | size : at;
     if (!small)
         r->payload[2] = size;
     heap_thread_finish(t);

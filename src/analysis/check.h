@@ -26,6 +26,7 @@ extern const char *const check_verdict_names[]; /* "passed"... */
 /* What there is to check. All of it must outlive the check. */
 struct check_input {
     const struct selection *selection;
+    const struct profile *heap;     /* for rules about the heap; NULL = the selection's */
     const struct selection *before; /* for diff rules; NULL = none */
     const struct simd_row *code;    /* the functions that ran, for simd rules */
     size_t n_code;

@@ -64,7 +64,7 @@ static struct interval interval_of(const struct selection *s, double value, doub
 
 int check_heap(struct check_job *job, const struct rule *rule, struct check_result *ret)
 {
-    const struct profile *p = job->in->selection->profile;
+    const struct profile *p = job->in->heap ? job->in->heap : job->in->selection->profile;
     struct value_ref ref;
     struct err err;
     struct below below = {1, true, true};

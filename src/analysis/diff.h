@@ -100,6 +100,7 @@ struct diff {
     struct diff_value whole; /* what a run cost: seconds, or the unit of the value; of several runs
                                 tested. Zeros where the scale is DIFF_BY_TYPICAL */
     const char *noun;        /* "time", or "total" where the value is none: shares are of that */
+    double common[2];        /* shares of both sides in functions that both have */
     struct buf unnamed;      /* modules with names on one side only, a line each: not compared */
     enum diff_verdict verdict;
     char why[600]; /* what the verdict is based on */
@@ -111,6 +112,12 @@ void diff_free(struct diff *d); /* NULL is fine */
 static inline struct text diff_name(const struct diff *d, const struct diff_entry *e)
 {
     return intern_get(&d->names, e->name);
+}
+
+/* Whether hardly a function is found on both sides: they may be different programs. */
+static inline bool diff_is_of_others(const struct diff *d)
+{
+    return d->functions.n && !d->unnamed.n && d->common[0] < 0.5 && d->common[1] < 0.5;
 }
 
 extern const char *const diff_verdict_names[];

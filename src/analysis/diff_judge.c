@@ -285,13 +285,36 @@ static void judge_unnamed(struct diff *d)
     judge(d, DIFF_INCONCLUSIVE, "%s", buf_cstr(&b));
 }
 
+static void find_common(struct diff *d)
+{
+    for (size_t i = 0; i < d->functions.n; i++) {
+        const struct diff_entry *e = &d->functions.at[i];
+        if (!e->renamed && !(e->total.before > 0 && e->total.after > 0))
+            continue;
+        d->common[0] += e->self.before;
+        d->common[1] += e->self.after;
+    }
+}
+
+/* What moved between two programs is no change of either. */
+static void judge_others(struct diff *d)
+{
+    autobuf struct buf b = {0};
+    add_whole_first(&b, d);
+    buf_str(&b, "hardly a function is found on both sides");
+    judge(d, DIFF_INCONCLUSIVE, "%s", buf_cstr(&b));
+}
+
 void diff_judge(struct diff *d)
 {
+    find_common(d);
     if (judge_whole(d))
         return;
     struct moved m = add_up(d, 0);
     if (d->unnamed.n)
         judge_unnamed(d);
+    else if (diff_is_of_others(d))
+        judge_others(d);
     else if (m.n)
         judge_moved(d, &m);
     else

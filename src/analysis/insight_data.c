@@ -111,16 +111,27 @@ static void advise_on_jit(struct insight_found *ret)
                           "--perf-basic-prof, java -XX:+DumpPerfMapAtExit), and record again.");
 }
 
+/* Whether unnamed functions of ROW's module do anything themselves, or only pass calls on. */
+static bool unnamed_work(const struct flat *f, uint32_t row)
+{
+    int64_t self = 0;
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        if (f->rows.at[i].mapping.i == f->rows.at[row].mapping.i && has_no_name(f, i))
+            self += f->rows.at[i].self;
+    return (double)self >= 0.005 * (double)f->whole;
+}
+
 /*
  * By total: what an unnamed function calls has a name, but nobody can tell how it got there. Not
- * those that everything passes through: a stripped main() explains nothing that is asked.
+ * those that everything passes through: a stripped main() explains nothing that is asked, nor does
+ * the C++ library's start of a thread.
  */
 INSIGHT_TEST(insight_test_unnamed)
 {
     const struct flat *f = in->functions;
     autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
     for (uint32_t i = 0; i < f->rows.n; i++)
-        in_set[i] = has_no_name(f, i) && !flat_is_passed_through(f, i);
+        in_set[i] = has_no_name(f, i) && !flat_is_passed_through(f, i) && unnamed_work(f, i);
     struct flat_share total = flat_share_of_set(f, in_set, FLAT_TOTAL);
     struct flat_share own = flat_share_of_set(f, in_set, FLAT_SELF);
     if (insight_surely(f, &total) < self->least)
@@ -134,6 +145,42 @@ INSIGHT_TEST(insight_test_unnamed)
         advise_on_jit(ret);
     else if (module.n)
         buf_printf(&ret->evidence, ", mostly in %.*s", TEXT_ARG(module));
+    return true;
+}
+
+/* --- threads that run little --- */
+
+/* Fewer samples of a thread than these do not average out where in its bursts they are. */
+#define FEW_OF_THREAD 30
+
+/* The share of threads that ran little, in a recording of SAMPLES. */
+static double share_of_bursts(const struct flat *threads, double samples)
+{
+    double sum = 0;
+    for (size_t i = 0; i < threads->rows.n && threads->whole > 0; i++) {
+        double share = (double)threads->rows.at[i].self / (double)threads->whole;
+        sum += share * samples < FEW_OF_THREAD ? share : 0;
+    }
+    return sum;
+}
+
+/* The clock of a thread counts its CPU time only, so that threads alike are seen at like places. */
+INSIGHT_TEST(insight_test_bursts)
+{
+    const struct selection *s = in->functions->selection;
+    const char *clocks = meta_find(&s->profile->meta, META_CLOCKS);
+    if (!clocks || strcmp(clocks, "of threads") != 0 || in->quality->samples <= 0)
+        return false;
+    struct flat *threads = flat_build(s, FLAT_THREAD);
+    double share = share_of_bursts(threads, (double)in->quality->samples);
+    size_t n = threads->rows.n;
+    flat_free(threads);
+    if (n < 2 || share < self->least)
+        return false;
+    buf_printf(&ret->evidence,
+               "%.0f%% of the samples are of threads that ran little, each sampled by a clock that "
+               "counts its own CPU time alone",
+               100 * share);
     return true;
 }
 

@@ -25,6 +25,7 @@ INSIGHT_TEST(insight_test_empty);
 INSIGHT_TEST(insight_test_waiting);
 INSIGHT_TEST(insight_test_off_cpu);
 INSIGHT_TEST(insight_test_busy);
+INSIGHT_TEST(insight_test_bursts);
 INSIGHT_TEST(insight_test_agent);
 
 /* Of its instructions, in insight_code.c. */

@@ -33,17 +33,50 @@ static void add_member(struct buf *b, const struct flat *f, const bool *in_set, 
         buf_printf(b, " has the most: %.1f%% of the total)", 100 * s.share);
 }
 
+/* For each stack the row of the program's last function before the kernel; FLAT_NOBODY = none. */
+static uint32_t *last_user_rows(const struct flat *f)
+{
+    const struct profile *p = f->profile;
+    uint32_t *of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *of_stack);
+    of_stack[0] = FLAT_NOBODY;
+    for (size_t i = 1; i < p->stacks.nodes.n; i++) {
+        struct stack_node node = p->stacks.nodes.at[i];
+        of_stack[i] = of_stack[node.parent.i];
+        for (size_t k = 0, n = flat_count(profile_frame(p, node.frame)); k < n; k++) {
+            uint32_t row = flat_row_of(f, node.frame, k);
+            if (row != FLAT_NOBODY && !f->rows.at[row].kernel)
+                of_stack[i] = row;
+        }
+    }
+    return of_stack;
+}
+
+/* What calls the set; for what the kernel calls, the program's function that went there. */
+static int64_t *callers_in_program(const struct flat *f, const struct flat_calls *c)
+{
+    int64_t *sums = mem_calloc(f->rows.n + 1, sizeof *sums);
+    autofree uint32_t *users = last_user_rows(f);
+    for (size_t i = 0; i < f->profile->stacks.nodes.n; i++) {
+        uint32_t caller = c->caller_of[i];
+        if (caller < f->rows.n && f->rows.at[caller].kernel)
+            caller = users[i];
+        if (caller < f->rows.n)
+            sums[caller] += f->value_of_place[i];
+    }
+    return sums;
+}
+
 /* "; 71% of that comes from parse", where one caller stands out. */
 static void add_callers(struct buf *b, const struct flat *f, const bool *in_set)
 {
     struct flat_calls c = flat_calls_of_set(f, in_set);
-    uint32_t best = f->rows.n ? greatest(c.callers, f->rows.n) : 0;
-    int64_t sum = c.from_nothing;
+    autofree int64_t *callers = callers_in_program(f, &c);
+    uint32_t best = f->rows.n ? greatest(callers, f->rows.n) : 0;
+    int64_t sum = c.self;
     for (size_t i = 0; i < f->rows.n; i++)
-        sum += c.callers[i];
-    if (f->rows.n && c.callers[best] > 0 && c.callers[best] >= sum / 5) {
-        buf_printf(b, "; %.0f%% of that comes from ",
-                   100.0 * (double)c.callers[best] / (double)sum);
+        sum += c.callees[i];
+    if (f->rows.n && callers[best] > 0 && callers[best] >= sum / 5) {
+        buf_printf(b, "; %.0f%% of that comes from ", 100.0 * (double)callers[best] / (double)sum);
         insight_name(b, flat_name(f, best));
     }
     flat_calls_done(&c);

@@ -46,6 +46,14 @@ const struct insight_rule insight_rules[] = {
      .least = 0.02,
      .advice = "Totals of the outer functions are too small by that much. A larger --stack-size, "
                "or unwind tables in the program (-fasynchronous-unwind-tables), fixes it."},
+    {.id = "bursts",
+     .about_data = true,
+     .fits = RUNNING,
+     .test = insight_test_bursts,
+     .least = 0.3,
+     .advice = "What such threads do in bursts of a few milliseconds may be seen several times too "
+               "often or too seldom. Another --rate shows whether that is so; as root, outside of "
+               "containers, the clocks of the CPUs see it as it is."},
     {.id = "heap-recorded",
      .about_data = true,
      .fits = RUNNING,
@@ -173,8 +181,9 @@ const struct insight_rule insight_rules[] = {
      .count = FLAT_TOTAL,
      .least = 0.05,
      .advice =
-         "Each page of fresh memory costs a fault: reuse memory rather than give it back, raise "
-         "malloc's trim and mmap thresholds, or use huge pages."},
+         "Each page costs a fault when it is touched for the first time. If it is fresh memory: "
+         "reuse it rather than give it back, raise malloc's trim and mmap thresholds, or use huge "
+         "pages. If it is the program's own file, read as it starts: make that smaller."},
     {.id = "exceptions",
      .fits = RUNNING,
      .test = insight_test_names,

@@ -97,13 +97,21 @@ static bool is_unconfirmed(const struct comparison *c, const struct verdict_opts
     return isfinite(cpu.paired.interval.high) && cpu.paired.verdict != v;
 }
 
+/* Where the median itself moved so far, all runs of one side are slow ones of both. */
+static bool median_tells_all(const struct paired *p)
+{
+    return p->ratio >= TAILS_SLOW || p->ratio <= 1 / TAILS_SLOW;
+}
+
 /*
  * The median does not see slow runs. Where they come more often on one side and the mean follows,
  * the sides are not the same, and a gate that the mean passes does not hold.
  */
 static void look_at_tails(struct comparison *c, const struct verdict_values *v)
 {
-    if (c->apart || is_count(c) || measure_infos[c->measure].unit != MEASURE_NS)
+    c->has_tails = false;
+    if (c->apart || is_count(c) || measure_infos[c->measure].unit != MEASURE_NS ||
+        median_tells_all(&c->paired))
         return;
     c->tails = tails_compare(v->before, v->n_before, v->after, v->n_after);
     double mean = c->tails.mean_ratio;

@@ -82,10 +82,16 @@ int bench_paper_print(struct bench_paper *p, const struct outcome *o,
 
 /* --- what is said besides --- */
 
-/* Where the report went to a file, every verdict; else those that stop a build. */
+/*
+ * Where the report went to a file, every verdict; else those that stop a build, for its log. On a
+ * terminal the report has just said it.
+ */
 static void tell_gates(const struct comparisons *all, const struct comparison_words *words,
-                       bool every)
+                       const struct cmd_bench_opts *opts)
 {
+    bool every = strcmp(opts->output.path, "-") != 0;
+    if (output_to_terminal(&opts->output))
+        return;
     for (size_t i = 0; i < all->n; i++) {
         autobuf struct buf b = {0};
         if (!every && all->at[i].gate != GATE_BROKEN && all->at[i].gate != GATE_UNDECIDED)
@@ -93,11 +99,6 @@ static void tell_gates(const struct comparisons *all, const struct comparison_wo
         comparison_say(&b, &all->at[i], words);
         command_say("%s", buf_cstr(&b));
     }
-}
-
-static bool is_in_file(const struct cmd_bench_opts *opts)
-{
-    return strcmp(opts->output.path, "-") != 0;
 }
 
 void bench_tell(const struct outcome *o, const struct cmd_bench_opts *opts)
@@ -116,7 +117,7 @@ void bench_tell(const struct outcome *o, const struct cmd_bench_opts *opts)
     tell_gates(
         &s->comparisons,
         &(struct comparison_words){.limit = "--max-regression", .more = "give it more --time"},
-        is_in_file(opts));
+        opts);
     if (o->has_baseline && !s->stopped && !o->lost.n)
         bench_tell_baseline(&o->against, opts);
 }
@@ -125,7 +126,7 @@ void bench_tell_baseline(const struct comparisons *c, const struct cmd_bench_opt
 {
     tell_gates(
         c, &(struct comparison_words){.limit = "--max-regression", .more = "give both more --time"},
-        is_in_file(opts));
+        opts);
     if (c->n == 0)
         command_say("the two have no benchmark in common: if they were renamed, say so with "
                     "--rename OLD=NEW");

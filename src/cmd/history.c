@@ -97,6 +97,10 @@ static const struct {
     {"time", "wall time", TREND_NS},
     {"instructions", "instructions", TREND_COUNT},
     {"peak_rss", "peak memory", TREND_BYTES},
+    {"heap_peak", "heap peak", TREND_BYTES},
+    {"heap_leaked", "heap never freed", TREND_BYTES},
+    {"heap_allocations", "heap allocations", TREND_COUNT},
+    {"heap_allocated", "heap allocated", TREND_BYTES},
     {"d1_miss_rate", "D1 misses", TREND_SHARE},
     {"ll_miss_rate", "LL misses", TREND_SHARE},
 };

@@ -25,7 +25,7 @@ const char *output_format(const struct output_opts *o)
     return "text";
 }
 
-static bool to_terminal(const struct output_opts *o)
+bool output_to_terminal(const struct output_opts *o)
 {
     return strcmp(o->path, "-") == 0 && isatty(STDOUT_FILENO);
 }
@@ -35,7 +35,7 @@ int output_width(const struct output_opts *o)
     struct winsize size;
     if (o->width)
         return (int)o->width;
-    if (to_terminal(o) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+    if (output_to_terminal(o) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
         return size.ws_col;
     return 100;
 }
@@ -45,5 +45,5 @@ bool output_in_colour(const struct output_opts *o)
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     if (strcmp(o->colour, "auto") != 0)
         return strcmp(o->colour, "always") == 0;
-    return to_terminal(o) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+    return output_to_terminal(o) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }

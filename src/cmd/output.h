@@ -51,4 +51,5 @@ struct output_opts {
 const char *output_format(const struct output_opts *o);
 
 int output_width(const struct output_opts *o);
+bool output_to_terminal(const struct output_opts *o); /* a person reads it as it comes */
 bool output_in_colour(const struct output_opts *o);

@@ -76,6 +76,13 @@ static void say_tails(struct buf *b, const struct comparison *c)
                    100 * (t->mean_ratio - 1));
 }
 
+/* Whether it would take more than a hundred times as many runs: the error falls as their root. */
+static bool scatters(const struct comparison *c)
+{
+    double half = (c->paired.interval.high - c->paired.interval.low) / 2;
+    return isfinite(half) && c->band > 0 && half > 10 * c->band;
+}
+
 static void say_undecided(struct buf *b, const struct comparison *c,
                           const struct comparison_words *w)
 {
@@ -92,6 +99,8 @@ static void say_undecided(struct buf *b, const struct comparison *c,
         return;
     if (c->unconfirmed)
         buf_str(b, ": CPU time does not follow, so other processes or waiting may be the cause");
+    else if (w->more && scatters(c))
+        buf_str(b, ": its runs differ too much; a quieter machine or longer runs would help");
     else if (w->more)
         buf_printf(b, ": %s", w->more);
 }

@@ -7,6 +7,7 @@ static const struct {
     {META_ARCH, "architecture"},
     {META_BUILD, "compiler"},
     {META_CLOCK, "clock source"},
+    {META_CLOCKS, "clocks"},
     {META_COMMENT, "comment"},
     {META_CPU, "CPU"},
     {META_CPUS, "CPUs"},

@@ -58,7 +58,8 @@ struct engine_facts {
     uint64_t sampled_ns;  /* the same as CPU time; the rest was not seen. 0 = not known (yet) */
     bool uneven;          /* samples stand for different amounts: count these, not samples */
     bool kernel_hidden;
-    char note[240]; /* what was given up and why, a sentence; "" for nothing */
+    const char *clocks; /* META_CLOCKS; NULL = none */
+    char note[240];     /* what was given up and why, a sentence; "" for nothing */
 };
 
 struct engine {

@@ -108,7 +108,7 @@ static size_t heap_take_turn(struct heap *h, turns *t, uint64_t until)
     do {
         const struct record *rec = ring_peek(rr);
         if (rec)
-            heap_take(h, ring, rec);
+            heap_take(h, ring, rec, first->ticks);
         ring_take(rr);
         first->ticks = next_ticks(rr, ring);
         if (++n % GIVE == 0)

@@ -43,6 +43,13 @@ struct heap_site_key {
     uint32_t node, thread;
 };
 
+/* Sites that were asked for lately. */
+enum { HEAP_LATE_SITES = 1024 };
+struct heap_late_site {
+    struct heap_site_key key;
+    uint32_t site_plus_1; /* 0 = none */
+};
+
 struct heap {
     struct heap_opts opts;
     struct heap_facts facts;
@@ -55,14 +62,15 @@ struct heap {
     VEC(struct heap_thread) threads;
     VEC(struct heap_site_key) site_keys; /* by site */
     struct idmap sites, thread_map;
+    struct heap_late_site late_sites[HEAP_LATE_SITES];
     bool stopped;
     struct ticks clock;
     uint64_t slice_ticks; /* when the slice at hand ends */
     uint64_t last_census_ns;
 };
 
-/* Take the record at the front of a ring. */
-void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec);
+/* Take the record at the front of a ring; TICKS as heap_record_ticks() has it. */
+void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec, uint64_t ticks);
 
 /* When that record was written; 0 when it makes no sense. */
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec);

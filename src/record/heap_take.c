@@ -69,7 +69,7 @@ static void take_fork(struct heap *h, struct heap_ring *ring, const struct recor
 
 /* --- places --- */
 
-static uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
+static uint32_t find_site(struct heap *h, struct heap_ring *ring, uint32_t node)
 {
     uint32_t hash = hash_pair(node, ring->thread);
     for_each_match (&h->sites, hash, i) {
@@ -83,6 +83,14 @@ static uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
     *vec_push(&h->site_keys) = (struct heap_site_key){node, ring->thread};
     idmap_add(&h->sites, hash, id);
     return id;
+}
+
+static inline uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
+{
+    struct heap_late_site *late = &h->late_sites[(node ^ ring->thread << 6) % HEAP_LATE_SITES];
+    if (!late->site_plus_1 || late->key.node != node || late->key.thread != ring->thread)
+        *late = (struct heap_late_site){{node, ring->thread}, find_site(h, ring, node) + 1};
+    return late->site_plus_1 - 1;
 }
 
 /* --- blocks --- */
@@ -118,6 +126,11 @@ static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, ui
     heap_tally_alloc(&h->tally, new.site, size_bytes);
 }
 
+static void take_small(struct heap *h, struct heap_ring *ring, uint32_t node, uint64_t word)
+{
+    take_alloc(h, ring, node, word >> HEAP_SIZE_BITS << 3, word & ((1u << HEAP_SIZE_BITS) - 1));
+}
+
 static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
 {
     struct heap_block b;
@@ -128,7 +141,8 @@ static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
         return;
     }
     ring->realloc_pending = word >> HEAP_FREE_SHIFT & HEAP_FREE_REALLOC;
-    ring->pending = b;
+    if (ring->realloc_pending)
+        ring->pending = b;
     bool temporary = word >> HEAP_FREE_SHIFT & HEAP_FREE_TEMPORARY;
     tell_freed(h, ring, &b, temporary);
 }
@@ -156,14 +170,17 @@ static const uint8_t record_words[] = {
     [HEAP_FREE] = 2,
     [HEAP_FREE_LATE] = 3,
     [HEAP_KEPT] = 2,
+    [HEAP_ALLOC_SAME] = 2,
 };
 
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec)
 {
-    if (rec->kind > HEAP_KEPT || rec->words < record_words[rec->kind])
+    if (rec->kind >= HEAP_KINDS || rec->words < record_words[rec->kind])
         return 0;
     if (rec->kind == HEAP_FREE)
         return ring->stamp + rec->own;
+    if (rec->kind == HEAP_ALLOC_SAME)
+        return ring->stamp;
     return rec->payload[rec->kind == HEAP_FREE_LATE ? 1 : 0];
 }
 
@@ -191,9 +208,8 @@ static void take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
     h->slice_ticks = ticks_at(&h->clock, heap_tally_slice_end(&h->tally));
 }
 
-void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec)
+void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec, uint64_t ticks)
 {
-    uint64_t ticks = heap_record_ticks(ring, rec);
     if (!ticks)
         return;
     take_time(h, ring, ticks);
@@ -206,8 +222,10 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec)
         take_fork(h, ring, rec);
         break;
     case HEAP_ALLOC:
-        take_alloc(h, ring, rec->own, rec->payload[1] >> HEAP_SIZE_BITS << 3,
-                   rec->payload[1] & ((1u << HEAP_SIZE_BITS) - 1));
+        take_small(h, ring, rec->own, rec->payload[1]);
+        break;
+    case HEAP_ALLOC_SAME:
+        take_small(h, ring, rec->own, rec->payload[0]);
         break;
     case HEAP_ALLOC_LARGE:
         take_alloc(h, ring, rec->own, rec->payload[1], rec->payload[2]);

@@ -179,6 +179,8 @@ static int perf_attach(void *run, int pid, struct err *err)
 {
     struct perf_run *r = run;
     open_filter(r, pid);
+    if (r->clocks)
+        r->facts->clocks = r->filtered ? "of CPUs" : "of threads";
     struct perfevents_opts o = {r->opts.running, record_rate(r), (size_t)r->opts.stack_bytes,
                                 r->opts.stack_bytes > PART_BYTES ? PART_BYTES : 0,
                                 r->filtered ? &r->filter : NULL};
@@ -233,6 +235,7 @@ static void read_sample(struct perf_run *r, const struct perf_event_header *h,
                               .period = at[5],
                               .at = {.pid = (int)ids[0], .tid = (int)ids[1]}};
     const struct perf_event_attr *attr = &r->attrs[s.event].attr;
+    s.period /= perfevents_clocks(&r->events, s.event);
     at += 6;
     if (attr->sample_type & PERF_SAMPLE_CALLCHAIN) {
         uint64_t n = *at++;
@@ -401,13 +404,13 @@ static void take_until(struct perf_run *r, uint64_t until_ns)
 /* --- turns --- */
 
 /*
- * However odd the period is, some program has the same. Every few dozen samples a clock is
- * therefore turned off for a random moment, which the other set looks at meanwhile: it goes on with
+ * However odd the period is, some program has the same. After a few samples a clock is therefore
+ * turned off for a random moment, which the other set looks at meanwhile: it goes on with
  * what was left of its period, at another place in the program's rhythm, and nothing is lost. Where
  * stacks need all that can be copied there is no other set that would do; then the moment is
  * not seen at all, and is short and rare.
  */
-enum { TURN_SAMPLES = 16, TURN_SAMPLES_BLIND = 128, TURN_NS = 3000000, TURN_NS_BLIND = 1000000 };
+enum { TURN_SAMPLES = 4, TURN_SAMPLES_BLIND = 128, TURN_NS = 3000000, TURN_NS_BLIND = 1000000 };
 
 /* Turning thousands of threads takes a while. It may take so much of the time. */
 enum { TURN_COST = 200 };

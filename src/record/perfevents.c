@@ -153,8 +153,8 @@ bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f)
 static const double clock_factors[] = {0.8288, 0.9117, 0.9947, 1.0359, 1.1188, 1.2018};
 enum { CPU_CLOCKS = sizeof clock_factors / sizeof *clock_factors };
 
-/* The clocks of a CPU that share the rate of EVENT. Starting them takes as long as a period does. */
-static size_t count_clocks(const struct perfevents *e, size_t event)
+/* Starting them takes as long as a period does. */
+size_t perfevents_clocks(const struct perfevents *e, size_t event)
 {
     bool soon = e->attrs[event].attr.sample_period * CPU_CLOCKS < CLOCKS_START_NS;
     return is_of_cpu(e, event) && soon ? CPU_CLOCKS : 1;
@@ -222,7 +222,7 @@ static int open_clock(struct perfevents *e, const struct perfattr *a, size_t eve
 static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, struct place at)
 {
     struct perfattr a = sample_attr(e, event, copy);
-    size_t n = count_clocks(e, event);
+    size_t n = perfevents_clocks(e, event);
     uint64_t period = a.attr.sample_period;
     int rc = 0;
     at.tid = is_of_cpu(e, event) ? -1 : at.tid;
@@ -336,7 +336,7 @@ uint32_t perfevents_event(const struct perfevents *e, uint64_t id)
 static void start_clocks_of(const struct perfevents *e, size_t event)
 {
     int set = perfevents_set(event, COPY_WHOLE);
-    size_t n = count_clocks(e, event);
+    size_t n = perfevents_clocks(e, event);
     for (size_t k = 0; k < n; k++) {
         if (k > 0)
             usleep((useconds_t)(e->attrs[event].attr.sample_period / 1000));

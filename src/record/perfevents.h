@@ -10,7 +10,7 @@
  * clocks sample, one of which is on. They belong to the CPUs where rights allow (perffilter.h says
  * why), else to the threads, too.
  *
- * Against lock-step with the program, the other clock takes over every few dozen samples for a
+ * Against lock-step with the program, the other clock takes over after a few samples for a
  * random moment, after which the usual one is at another place in the program's rhythm. The period
  * itself is close to no simple fraction of a round one.
  *
@@ -84,6 +84,9 @@ int perfevents_set(size_t event, enum perfcopy copy);
 
 /* The event that a sample with ID belongs to. */
 uint32_t perfevents_event(const struct perfevents *e, uint64_t id);
+
+/* The clocks of a CPU that share the rate of EVENT: a sample stands for its period, over these. */
+size_t perfevents_clocks(const struct perfevents *e, size_t event);
 
 /* Sample with COPY from now on. COPY_NONE: clocks are off for a while, other events are not. */
 void perfevents_sample(struct perfevents *e, enum perfcopy copy);

@@ -103,6 +103,7 @@ static void set_facts(struct timer_run *r, const struct mail_opts *m)
                                      .obtained = BY_TIMER,
                                      .dimension = DIM_TIME,
                                      .uneven = true,
+                                     .clocks = "of threads",
                                      .rate_hz = 1e9 / (double)ns};
     if (m->interval_ns < m->tick_ns)
         snprintf(r->facts.note, sizeof r->facts.note,

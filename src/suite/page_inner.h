@@ -22,3 +22,6 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
 
 /* Cache and branch misses as they were simulated; nothing without them. */
 void page_cache(struct document *d, const struct suite_result *r);
+
+/* Peak, leaks and allocations, where they were recorded: page_heap.c. */
+void page_heap(struct document *d, const struct suite_result *r);

@@ -63,6 +63,8 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
     meta_set_str(m, META_ENGINE, r->engine->name);
     set_note(m, r);
     meta_set_str(m, META_KERNEL_HIDDEN, f->kernel_hidden ? "yes" : "no");
+    if (f->clocks)
+        meta_set_str(m, META_CLOCKS, f->clocks);
     if (r->opts.command)
         set_command(m, r->opts.command);
     else

@@ -117,6 +117,8 @@ static int save_recordings(struct run *r, const struct folder *to, struct err *e
         for (size_t k = 0; k < w->recordings.n; k++)
             if (save_file(r, to, w->recordings.at[k].file, err) != 0)
                 return -1;
+        if (w->has_heap && save_file(r, to, w->heap.file, err) != 0)
+            return -1;
         if (w->cache_file && save_file(r, to, w->cache_file, err) != 0)
             return -1;
     }

@@ -65,18 +65,19 @@ static void check_rules(struct run *r, struct suite_result *w)
 {
     const char *path = judge_rules_path(&r->suite, w);
     struct hotcode code = {0};
-    if (!*path || !w->recordings.n)
+    const struct suite_recording *rec = suite_checked(w);
+    if (!*path || !rec)
         return;
     if (read_rules(r, w, path) != 0) {
         if (w->rules_file)
             rules_are_wrong(r, w);
         return;
     }
-    const struct suite_recording *rec = &w->recordings.at[0];
     if (rules_need_code(&w->rules))
         hotcode_read_profile(&code, &rec->selection, &(struct hotcode_opts){.least = 0.001});
     struct check_input in = {
         .selection = &rec->selection,
+        .heap = w->has_heap ? w->heap.profile : NULL,
         .before = w->before.n ? &w->before.at[0].selection : NULL,
         .code = code.rows.at,
         .n_code = code.rows.n,

@@ -88,6 +88,21 @@ static void add_cache(struct history_run *h, const struct suite_result *w)
     misses_done(&c);
 }
 
+/* Counted, not estimated: no intervals. */
+static void add_heap(struct history_run *h, const struct suite_result *w)
+{
+    static const struct {
+        const char *name;
+        enum heapstory_value value;
+    } metrics[] = {{"heap_peak", STORY_PEAK},
+                   {"heap_leaked", STORY_LEAKED},
+                   {"heap_allocations", STORY_ALLOCATIONS},
+                   {"heap_allocated", STORY_ALLOCATED}};
+    for (size_t i = 0; w->has_heap && i < sizeof metrics / sizeof *metrics; i++)
+        history_add_metric(h, metrics[i].name, (double)w->heap_story.value[metrics[i].value], NAN,
+                           NAN);
+}
+
 static int remember_workload(struct run *r, struct store *store, const struct suite_result *w,
                              struct err *err)
 {
@@ -104,6 +119,7 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     add_series(&h, w->bench, MEASURE_PEAK_RSS, "peak_rss");
     add_series(&h, w->instructions, MEASURE_INSTRUCTIONS, "instructions");
     add_cache(&h, w);
+    add_heap(&h, w);
     if (w->has_report) {
         history_add_metric(&h, "samples", (double)w->report.quality.samples, NAN, NAN);
         run_publish_add_functions(&h, w->report.functions);

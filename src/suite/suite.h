@@ -7,6 +7,7 @@
 #pragma once
 #include "analysis/check.h"
 #include "analysis/diff.h"
+#include "analysis/heapstory.h"
 #include "analysis/scaling.h"
 #include "host/fingerprint.h"
 #include "host/provenance.h"
@@ -38,6 +39,11 @@ struct suite_recording {
 };
 
 void suite_recording_done(struct suite_recording *r);
+
+struct suite_result;
+
+/* What rules are held against: the first CPU recording, else that of the heap; NULL = neither. */
+const struct suite_recording *suite_checked(const struct suite_result *r);
 
 /* A count of findings of valgrind, and the first ones. */
 struct suite_findings {
@@ -79,6 +85,9 @@ struct suite_result {
     char *cache_file; /* name in the published folder */
     struct report misses_report;
     bool has_cache_report;
+    struct suite_recording heap; /* where every block was recorded; no file = none */
+    struct heapstory heap_story; /* of it */
+    bool has_heap;
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
     struct suite_findings memcheck, helgrind;
 

@@ -12,6 +12,7 @@ const char *const collect_names[COLLECTS] = {
     [COLLECT_BENCH] = "bench",
     [COLLECT_INSTRUCTIONS] = "instructions",
     [COLLECT_CACHE] = "cache",
+    [COLLECT_HEAP] = "heap",
     [COLLECT_SIMD] = "simd",
     [COLLECT_MEMCHECK] = "memcheck",
     [COLLECT_HELGRIND] = "helgrind",

@@ -306,6 +306,15 @@ static void add_unnamed(struct document *doc, const struct diff *d)
     }
 }
 
+static void add_others(struct document *doc, const struct diff *d)
+{
+    if (diff_is_of_others(d))
+        document_text(doc,
+                      "Of the %s, %.1f %% before and %.1f %% after is in functions that both sides "
+                      "have: they may be different programs.",
+                      d->noun, d->common[0] * 100, d->common[1] * 100);
+}
+
 static void add_unlike(struct document *doc, const char *unlike)
 {
     struct text rest = text_of(unlike);
@@ -323,6 +332,7 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     if (v->runs[0]->words)
         document_text(doc, "Selected on both sides: %s.", v->runs[0]->words);
     add_unnamed(doc, d);
+    add_others(doc, d);
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     add_scale(doc, d);
     document_text(doc,

@@ -124,6 +124,8 @@ void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
                  : d->scale == DIFF_BY_AMOUNT ? "total"
                                               : "typical");
     json_put_number(&j, "typical", d->typical);
+    json_put_number(&j, "common_before", d->common[0]);
+    json_put_number(&j, "common_after", d->common[1]);
     json_key(&j, "unnamed");
     json_text(&j, buf_text(&d->unnamed));
     if (d->has_cpu)

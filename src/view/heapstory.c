@@ -1,4 +1,4 @@
-#include "view/heapstory.h"
+#include "view/heapstory_inner.h"
 
 #include "base/units.h"
 #include "model/meta.h"
@@ -11,30 +11,27 @@ static void heapstory_cell(struct document *d, const char *text, double heat)
     document_cell(d, text_of(text), heat);
 }
 
-static void cell_bytes(struct document *d, int64_t bytes)
+static void heapstory_cell_share(struct document *d, double share)
 {
     char s[UNITS_MAX];
-    heapstory_cell(d, units_scaled(s, (double)bytes, UNIT_BYTES), 0);
-}
-
-static void heapstory_cell_count(struct document *d, int64_t n)
-{
-    char s[UNITS_MAX];
-    heapstory_cell(d, units_count(s, (uint64_t)(n > 0 ? n : 0)), 0);
-}
-
-static void cell_share(struct document *d, int64_t part, int64_t whole)
-{
-    char s[UNITS_MAX];
-    double share = whole > 0 ? (double)part / (double)whole : 0;
     snprintf(s, sizeof s, "%.1f%%", 100 * share);
     heapstory_cell(d, s, share);
 }
 
-static void cell_name(struct document *d, const struct heapstory *s,
-                      const struct heapstory_place *p)
+static void heapstory_cell_figure(struct document *d, const struct heapstory *s,
+                                  const struct heapstory_place *p, enum heapfigure figure)
 {
-    document_cell(d, heapstory_name(s, p), 0);
+    char n[UNITS_MAX];
+    double value = heapfigure_get(s, p, figure);
+    const char *unit = heapfigures[figure].unit;
+    if (!heapfigure_is_known(s, figure))
+        heapstory_cell(d, "-", 0);
+    else if (!unit)
+        heapstory_cell_share(d, value);
+    else if (strcmp(unit, UNIT_COUNT) == 0)
+        heapstory_cell(d, units_count(n, (uint64_t)(value > 0 ? value : 0)), 0);
+    else
+        heapstory_cell(d, units_scaled(n, value, unit), 0);
 }
 
 /* --- the verdict --- */
@@ -59,7 +56,7 @@ static void add_flow_sentence(struct document *d, const struct heapstory *s)
     units_scaled(n[1], (double)s->value[STORY_ALLOCATED], UNIT_BYTES);
     if (seconds > 0)
         document_text(d, "%s allocations, %s in %.2f s (%s per second).", n[0], n[1], seconds,
-                      units_count(n[2], (uint64_t)((double)s->value[STORY_ALLOCATIONS] / seconds)));
+                      units_count(n[2], (uint64_t)llround(heapstory_allocations_per_second(s))));
     else
         document_text(d, "%s allocations, %s.", n[0], n[1]);
 }
@@ -80,7 +77,7 @@ static void add_end_sentence(struct document *d, const struct heapstory *s)
                       s->known_blocks == 1 ? "" : "s");
     if (s->has[STORY_TEMPORARY] && v[STORY_ALLOCATIONS])
         document_text(d, "Temporary: %.1f%% of the allocations.",
-                      100 * (double)v[STORY_TEMPORARY] / (double)v[STORY_ALLOCATIONS]);
+                      100 * heapstory_part(v[STORY_TEMPORARY], v[STORY_ALLOCATIONS]));
 }
 
 /* Frees that fit no allocation; nothing of them is in the other numbers. */
@@ -136,97 +133,69 @@ static void add_insights(struct document *d, const struct heapstory *s)
 
 /* --- by place --- */
 
-static const struct document_column place_columns[] = {{"share", .right = true},
-                                                       {"bytes", .right = true},
-                                                       {"blocks", .right = true},
-                                                       {"function", .wide = true}};
-
-/* Bytes of one column, with a number of blocks beside it where one is known. */
+/* The places of one order, each with some of its figures. */
 struct places_section {
     const char *title;
-    enum heapstory_value by;
-    int64_t (*blocks)(const int64_t *value);
+    enum heapstory_value by; /* largest first */
+    size_t n;
+    enum heapfigure figures[5];
 };
+
+static void add_places_table(struct document *d, const struct heapstory *s,
+                             const struct places_section *section, const uint32_t *top, size_t n)
+{
+    struct document_column *columns = arena_get(&d->arena, (section->n + 1) * sizeof *columns);
+    for (size_t k = 0; k < section->n; k++)
+        columns[k] =
+            (struct document_column){heapfigures[section->figures[k]].column, .right = true};
+    columns[section->n] = (struct document_column){"function", .wide = true};
+    document_table(d, columns, section->n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const struct heapstory_place *p = &s->places.at[top[i]];
+        for (size_t k = 0; k < section->n; k++)
+            heapstory_cell_figure(d, s, p, section->figures[k]);
+        document_cell(d, heapstory_name(s, p), 0);
+    }
+}
 
 static void add_places(struct document *d, const struct heapstory_view *v,
                        const struct places_section *section)
 {
-    const struct heapstory *s = v->story;
-    enum heapstory_value by = section->by;
     autofree uint32_t *top = mem_calloc(v->top + 1, sizeof *top);
-    size_t n = heapstory_top(s, by, top, v->top);
+    size_t n = heapstory_top(v->story, section->by, top, v->top);
     document_heading(d, section->title);
-    if (!n) {
+    if (n)
+        add_places_table(d, v->story, section, top, n);
+    else
         document_text(d, "Nothing.");
-        return;
-    }
-    document_table(d, place_columns, 4);
-    for (size_t i = 0; i < n; i++) {
-        const struct heapstory_place *p = &s->places.at[top[i]];
-        cell_share(d, p->value[by], s->value[by]);
-        cell_bytes(d, p->value[by]);
-        if (section->blocks)
-            heapstory_cell_count(d, section->blocks(p->value));
-        else
-            heapstory_cell(d, "", 0);
-        cell_name(d, s, p);
-    }
-    document_drop_empty(d);
-}
-
-static int64_t allocations(const int64_t *value)
-{
-    return value[STORY_ALLOCATIONS];
 }
 
 static void add_growth(struct document *d, const struct heapstory_view *v)
 {
-    static const struct document_column columns[] = {{"growth", .right = true},
-                                                     {"at half time", .right = true},
-                                                     {"near the end", .right = true},
-                                                     {"function", .wide = true}};
-    const struct heapstory *s = v->story;
+    static const struct places_section growth = {
+        .n = 3, .figures = {HEAP_GROWTH, HEAP_LIVE_HALF, HEAP_LIVE_END}};
     autofree uint32_t *top = mem_calloc(v->top + 1, sizeof *top);
-    size_t n = heapstory_growing(s, top, v->top);
+    size_t n = heapstory_growing(v->story, top, v->top);
     document_heading(d, "Growth");
     if (!n) {
         document_text(d, "Nothing kept growing through the second half of the recording.");
         return;
     }
     document_text(d, "These held ever more through the second half of the recording.");
-    document_table(d, columns, 4);
-    for (size_t i = 0; i < n; i++) {
-        const struct heapstory_place *p = &s->places.at[top[i]];
-        cell_bytes(d, heapstory_growth(p));
-        cell_bytes(d, p->live[STORY_TIMES / 2 - 1]);
-        cell_bytes(d, p->live[STORY_TIMES - 2]);
-        cell_name(d, s, p);
-    }
+    add_places_table(d, v->story, &growth, top, n);
 }
 
-static void add_churn(struct document *d, const struct heapstory_view *v)
-{
-    static const struct document_column columns[] = {
-        {"share", .right = true}, {"allocations", .right = true}, {"bytes", .right = true},
-        {"mean", .right = true},  {"temporary", .right = true},   {"function", .wide = true}};
-    const struct heapstory *s = v->story;
-    autofree uint32_t *top = mem_calloc(v->top + 1, sizeof *top);
-    size_t n = heapstory_top(s, STORY_ALLOCATIONS, top, v->top);
-    document_heading(d, "Allocations");
-    document_table(d, columns, 6);
-    for (size_t i = 0; i < n; i++) {
-        const struct heapstory_place *p = &s->places.at[top[i]];
-        cell_share(d, p->value[STORY_ALLOCATIONS], s->value[STORY_ALLOCATIONS]);
-        heapstory_cell_count(d, p->value[STORY_ALLOCATIONS]);
-        cell_bytes(d, p->value[STORY_ALLOCATED]);
-        cell_bytes(d, p->value[STORY_ALLOCATED] / p->value[STORY_ALLOCATIONS]);
-        if (s->has[STORY_TEMPORARY])
-            cell_share(d, p->value[STORY_TEMPORARY], p->value[STORY_ALLOCATIONS]);
-        else
-            heapstory_cell(d, "-", 0);
-        cell_name(d, s, p);
-    }
-}
+static const struct places_section at_peak = {
+    "Live at the peak", STORY_PEAK, 2, {HEAP_PEAK_SHARE, HEAP_PEAK}};
+static const struct places_section never_freed = {
+    "Never freed", STORY_LEAKED, 3, {HEAP_LEAKED_SHARE, HEAP_LEAKED, HEAP_LEAKED_BLOCKS}};
+static const struct places_section by_number = {
+    "Allocations",
+    STORY_ALLOCATIONS,
+    5,
+    {HEAP_ALLOCATIONS_SHARE, HEAP_ALLOCATIONS, HEAP_ALLOCATED, HEAP_MEAN, HEAP_TEMPORARY_SHARE}};
+static const struct places_section by_bytes = {
+    "Allocated bytes", STORY_ALLOCATED, 3, {HEAP_ALLOCATED_SHARE, HEAP_ALLOCATED, HEAP_BLOCKS}};
 
 /* --- sizes and lifetimes --- */
 
@@ -235,10 +204,8 @@ static void add_classes(struct document *d, const char *title, const int64_t *cl
 {
     static const struct document_column columns[] = {
         {"up to", .right = true}, {"blocks", .right = true}, {"share", .right = true}};
-    int64_t all = 0;
+    int64_t all = heapstory_classes_sum(classes);
     char s[UNITS_MAX];
-    for (int k = 0; k < STORY_CLASSES; k++)
-        all += classes[k];
     if (!all)
         return;
     document_heading(d, title);
@@ -247,8 +214,8 @@ static void add_classes(struct document *d, const char *title, const int64_t *cl
         if (!classes[k])
             continue;
         heapstory_cell(d, units_scaled(s, ldexp(1, k) - 1, unit), 0);
-        heapstory_cell_count(d, classes[k]);
-        cell_share(d, classes[k], all);
+        heapstory_cell(d, units_count(s, (uint64_t)classes[k]), 0);
+        heapstory_cell_share(d, heapstory_part(classes[k], all));
     }
 }
 
@@ -265,14 +232,14 @@ static void heapstory_build_document(struct document *d, const struct heapstory_
         document_figure(d);
     }
     if (s->has[STORY_PEAK])
-        add_places(d, v, &(struct places_section){"Live at the peak", STORY_PEAK, NULL});
+        add_places(d, v, &at_peak);
     if (s->has[STORY_LEAKED])
-        add_places(d, v, &(struct places_section){"Never freed", STORY_LEAKED, heapstory_left});
+        add_places(d, v, &never_freed);
     if (s->timed && s->has[STORY_FREED])
         add_growth(d, v);
     if (s->has[STORY_ALLOCATED]) {
-        add_churn(d, v);
-        add_places(d, v, &(struct places_section){"Allocated bytes", STORY_ALLOCATED, allocations});
+        add_places(d, v, &by_number);
+        add_places(d, v, &by_bytes);
     }
     add_classes(d, s->sampled ? "Sizes of sampled blocks" : "Sizes", s->size, UNIT_BYTES);
     add_classes(d, s->sampled ? "Lifetimes of sampled blocks" : "Lifetimes", s->lifetime,

@@ -3,7 +3,7 @@
  */
 #include "base/json.h"
 #include "model/meta.h"
-#include "view/heapstory.h"
+#include "view/heapstory_inner.h"
 
 #include <stdlib.h>
 
@@ -30,9 +30,10 @@ static void heapstory_put_values(struct json *j, const struct heapstory *s, cons
     }
 }
 
-/* {"up_to": 63, "blocks": 12} for each power of two that has any. */
+/* {"up_to": 63, "blocks": 12, "share": 0.5} for each power of two that has any. */
 static void put_classes(struct json *j, const char *key, const int64_t *classes)
 {
+    int64_t all = heapstory_classes_sum(classes);
     json_key(j, key);
     json_open(j, '[');
     for (int k = 0; k < STORY_CLASSES; k++) {
@@ -41,6 +42,7 @@ static void put_classes(struct json *j, const char *key, const int64_t *classes)
         json_open(j, '{');
         json_put_uint(j, "up_to", k ? (UINT64_MAX >> (64 - k)) : 0);
         json_put_uint(j, "blocks", (uint64_t)classes[k]);
+        json_put_number(j, "share", heapstory_part(classes[k], all));
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -66,6 +68,9 @@ static void put_place(struct json *j, const struct heapstory *s, const struct he
     json_key(j, "function");
     json_text(j, heapstory_name(s, p));
     heapstory_put_values(j, s, p->value);
+    for (enum heapfigure k = 0; k < HEAPFIGURES; k++)
+        if (heapfigures[k].key && heapfigure_is_known(s, k))
+            json_put_number(j, heapfigures[k].key, heapfigure_get(s, p, k));
     json_put_bool(j, "grows", p->grows);
     put_classes(j, "sizes", p->size);
     json_close(j, '}');
@@ -103,6 +108,18 @@ static void put_odd_frees(struct json *j, const struct heapstory *s, const char 
     json_put_uint(j, key, n ? strtoull(n, NULL, 10) : 0);
 }
 
+/* Figures that are made of two others. */
+static void put_made_of_two(struct json *j, const struct heapstory *s)
+{
+    const int64_t *v = s->value;
+    double rate = heapstory_allocations_per_second(s);
+    if (s->has[STORY_ALLOCATED] && rate > 0)
+        json_put_number(j, "allocations_per_second", rate);
+    if (s->has[STORY_TEMPORARY] && v[STORY_ALLOCATIONS])
+        json_put_number(j, "temporary_share",
+                        heapstory_part(v[STORY_TEMPORARY], v[STORY_ALLOCATIONS]));
+}
+
 void heapstory_print_json(FILE *out, const struct heapstory_view *v)
 {
     const struct heapstory *s = v->story;
@@ -115,6 +132,7 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
         json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
     }
     heapstory_put_values(&j, s, s->value);
+    put_made_of_two(&j, s);
     if (s->known_leaks) {
         json_put_uint(&j, "suppressed", (uint64_t)s->known_bytes);
         json_put_uint(&j, "suppressed_blocks", (uint64_t)s->known_blocks);

@@ -302,7 +302,7 @@ void info_print_json(FILE *out, const struct selection *shown)
         json_put_str(&j, p->meta.entries.at[i].key, p->meta.entries.at[i].value);
     json_close(&j, '}');
     json_streams(&j, shown);
-    counters_json(&j, p);
+    counters_json(&j, p, 0);
     json_tables(&j, p);
     json_quality(&j, &q);
     json_close(&j, '}');

@@ -214,11 +214,19 @@ static void add_concentration(struct document *d, const struct flat *f)
         document_text(d, "The top %zu of %zu functions account for %s.", c.n, c.of, buf_cstr(&b));
 }
 
+/* Bytes and faults are no time. */
+const char *report_time_word(const struct report *r)
+{
+    return quantity_is_time(selection_quantity(r->functions->selection)) ? " time" : "";
+}
+
 void report_add_functions(struct document *d, const struct report *r)
 {
     struct function_list l = list_functions(r);
     size_t few = 0, more = l.n - l.n_by_self;
-    document_heading(d, "Functions: self time and total time (self + callees)");
+    const char *time = report_time_word(r);
+    document_heading(d, *time ? "Functions: self time and total time (self + callees)"
+                              : "Functions: self and total (self + callees)");
     add_concentration(d, r->functions);
     begin_functions(d, r);
     for (size_t i = 0; i < l.n; i++) {
@@ -226,10 +234,10 @@ void report_add_functions(struct document *d, const struct report *r)
         few += is_few(r->functions, l.rows[i], i < l.n_by_self ? FLAT_SELF : FLAT_TOTAL);
     }
     if (more == 1)
-        document_text(d, "Sorted by self time. The last row is here for its total time.");
+        document_text(d, "Sorted by self%s. The last row is here for its total%s.", time, time);
     else if (more)
-        document_text(d, "Sorted by self time. The last %zu rows are here for their total time.",
-                      more);
+        document_text(d, "Sorted by self%s. The last %zu rows are here for their total%s.", time,
+                      more, time);
     tell_few(d, few);
     if (l.n_hidden == 1)
         document_text(d, "1 pass-through function (on nearly every stack, ~0 self) is hidden.");

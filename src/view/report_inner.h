@@ -10,6 +10,7 @@
 void report_cell_share(struct document *d, const struct flat_share *s);
 
 /* The time that a share stands for; empty where that is not known. */
+const char *report_time_word(const struct report *r); /* " time", or "" */
 void report_cell_time(struct document *d, const struct report *r, double share);
 
 /* Functions with self and total. */

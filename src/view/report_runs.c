@@ -39,7 +39,10 @@ void report_add_runs(struct document *d, const struct report *r)
         {"name", .wide = true},
     };
     size_t shown = 0;
-    document_heading(d, "Functions: self time and total time (self + callees), mean per recording");
+    document_heading(
+        d, *report_time_word(r)
+               ? "Functions: self time and total time (self + callees), mean per recording"
+               : "Functions: self and total (self + callees), mean per recording");
     document_table(d, columns, 6);
     for (size_t i = 0; i < r->runs->rows.n && shown < r->opts.top; i++) {
         if (is_pass_through(&r->runs->rows.at[i]))

@@ -19,12 +19,13 @@ void report_cell_share(struct document *d, const struct flat_share *s)
 static void report_add_provenance(struct document *d, const struct report *r)
 {
     static const char *const keys[] = {
-        META_COMMAND,          META_EXIT_STATUS, META_TIME_NS,
-        META_DURATION_NS,      META_CPU_TIME_NS, META_SAMPLED_NS,
-        META_SAMPLED_OF_NS,    META_POOLED_RUNS, META_QUEUED_NS,
-        META_ENGINE,           META_ENGINE_NOTE, FACT_RATE_HZ,
-        FACT_RATE_ACHIEVED_HZ, FACT_THROTTLED,   META_KEYS_COMMIT,
-        META_KEYS_HOST,        META_TOOL,        META_COMMENT,
+        META_COMMAND,       META_EXIT_STATUS,      META_TIME_NS,
+        META_DURATION_NS,   META_CPU_TIME_NS,      META_SAMPLED_NS,
+        META_SAMPLED_OF_NS, META_POOLED_RUNS,      META_QUEUED_NS,
+        META_ENGINE,        META_ENGINE_NOTE,      META_CLOCKS,
+        FACT_RATE_HZ,       FACT_RATE_ACHIEVED_HZ, FACT_THROTTLED,
+        META_KEYS_COMMIT,   META_KEYS_HOST,        META_TOOL,
+        META_COMMENT,
     };
     static const struct document_column columns[] = {{"what"}, {"value", .wide = true}};
     document_heading(d, "Recorded");

@@ -1,8 +1,8 @@
-#include "view/scopetree.h"
+#include "view/scopetree_inner.h"
 
 #include "base/units.h"
 #include "model/meta.h"
-#include "view/document.h"
+#include "view/counters.h"
 
 /* Scopes of which the page has a drawing. */
 enum { DRAWN = 6 };
@@ -119,88 +119,6 @@ static void add_groups(struct document *d, const struct scopetree_view *v)
     }
 }
 
-/* --- the slowest --- */
-
-/* "index=3, kind=odd", the first given first. */
-static char *attrs_text(const struct profile *p, struct attrs_id set)
-{
-    char *all = mem_strdup("");
-    for (; set.i; set = p->attrs.nodes.at[set.i].parent) {
-        autofree char *one = scopetree_attr(p, &p->attrs.nodes.at[set.i].attr);
-        autofree char *rest = all;
-        all = mem_printf("%s%s%s", one, *rest ? ", " : "", rest);
-    }
-    return all;
-}
-
-static void add_slowest(struct document *d, const struct scopetree_view *v)
-{
-    static const struct document_column columns[] = {{"duration", .right = true},
-                                                     {"x median", .right = true},
-                                                     {"at", .right = true},
-                                                     {"thread"},
-                                                     {"attributes"},
-                                                     {"scope", .wide = true}};
-    const struct scopetree *t = v->tree;
-    const struct profile *p = t->selection->profile;
-    const struct rows *rows = &t->selection->stream->rows;
-    char s[UNITS_MAX];
-    document_heading(d, "Slowest spans");
-    document_table(d, columns, 6);
-    for (size_t i = 0; i < t->flat.n && i < v->top; i++) {
-        const struct scope_sum *sum = &t->flat.at[i].sum;
-        uint64_t median = scope_sum_quantile_ns(sum, 0.5), row = sum->slowest;
-        autofree char *attrs = attrs_text(p, rows->attrs ? rows->attrs[row] : (struct attrs_id){0});
-        cell_ns(d, (double)sum->max_ns, 0);
-        snprintf(s, sizeof s, "%.1f", median ? (double)sum->max_ns / (double)median : 0);
-        document_cell(d, text_of(median ? s : "-"), 0);
-        uint64_t at_ns = rows->time_ns ? rows->time_ns[row] - t->start_ns : 0;
-        snprintf(s, sizeof s, "%.3f s", (double)at_ns / 1e9);
-        document_cell(d, text_of(rows->time_ns ? s : "-"), 0);
-        document_cell(d, profile_str(p, p->threads.at[rows->thread[row].i].name), 0);
-        document_cell(d, text_of(attrs), 0);
-        document_cell(d, profile_str(p, t->flat.at[i].name), 0);
-    }
-    document_drop_empty(d);
-}
-
-/* --- counters --- */
-
-static void add_counters(struct document *d, const struct scopetree_view *v)
-{
-    static const struct document_column columns[] = {{"last", .right = true},
-                                                     {"min", .right = true},
-                                                     {"max", .right = true},
-                                                     {"per second", .right = true},
-                                                     {"counter", .wide = true}};
-    const struct scopetree *t = v->tree;
-    const struct profile *p = t->selection->profile;
-    double seconds = (double)(t->end_ns - t->start_ns) / 1e9;
-    char s[UNITS_MAX];
-    if (!p->counters.n)
-        return;
-    document_heading(d, "Counters and gauges");
-    document_table(d, columns, 5);
-    for (size_t i = 0; i < p->counters.n; i++) {
-        const struct counter *c = &p->counters.at[i];
-        int64_t min = 0, max = 0, last = 0;
-        for (size_t k = 0; k < c->points.n; k++) {
-            last = c->points.at[k].value;
-            min = !k || last < min ? last : min;
-            max = !k || last > max ? last : max;
-        }
-        bool is_count = text_is(profile_str(p, c->unit), UNIT_COUNT);
-        const int64_t shown[] = {last, min, max};
-        for (int k = 0; k < 3; k++) {
-            snprintf(s, sizeof s, "%lld", (long long)shown[k]);
-            document_cell(d, text_of(is_count && k ? "-" : s), 0);
-        }
-        snprintf(s, sizeof s, "%.4g", seconds > 0 ? (double)last / seconds : 0);
-        document_cell(d, text_of(is_count && seconds > 0 ? s : "-"), 0);
-        document_cell(d, profile_str(p, c->name), 0);
-    }
-}
-
 /* --- all of it --- */
 
 static void add_head(struct document *d, const struct scopetree_view *v)
@@ -211,7 +129,7 @@ static void add_head(struct document *d, const struct scopetree_view *v)
     const char *note = meta_find(&p->meta, META_SCOPES_NOTE);
     char n[3][UNITS_MAX];
     document_text(d, "%s spans of %s scopes in %.2f s. %s", units_count(n[0], t->spans),
-                  units_count(n[1], t->flat.n), (double)(t->end_ns - t->start_ns) / 1e9,
+                  units_count(n[1], t->flat.n), scopetree_seconds(t),
                   !s->lost_known ? "Losses are not known."
                   : s->lost      ? ""
                                  : "None lost.");
@@ -237,8 +155,8 @@ static void scopetree_fill(struct document *d, const struct scopetree_view *v, b
             document_heading(d, "Latencies");
         document_figure(d);
     }
-    add_slowest(d, v);
-    add_counters(d, v);
+    scopetree_add_slowest(d, v);
+    counters_add(d, v->tree->selection->profile, scopetree_seconds(v->tree));
     document_text(d, "Total: all spans of a scope. Self: without the scopes inside. Quantiles are "
                      "good to 1 %%; one that needs more spans than there are is left out.");
 }

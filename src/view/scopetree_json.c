@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "model/meta.h"
 #include "view/counters.h"
-#include "view/scopetree.h"
+#include "view/scopetree_inner.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,7 +103,8 @@ void scopetree_print_json(FILE *out, const struct scopetree_view *v)
     put_list(&j, "flat", t, &t->flat);
     json_put_str(&j, "by", v->by);
     put_list(&j, "groups", t, &t->groups);
-    counters_json(&j, t->selection->profile);
+    scopetree_put_slowest(&j, t);
+    counters_json(&j, t->selection->profile, scopetree_seconds(t));
     json_close(&j, '}');
     putc('\n', out);
 }

@@ -4,12 +4,34 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-static double simd_view_share(double part, double whole)
+#include <math.h>
+
+static double simd_view_part(double part, double whole)
 {
-    return whole > 0 ? 100 * part / whole : 0;
+    return whole > 0 ? part / whole : 0;
 }
 
-/* Part of the profile in functions whose code is a VERDICT of one ISA. */
+static double simd_view_share(double part, double whole)
+{
+    return 100 * simd_view_part(part, whole);
+}
+
+static double simd_packed_part(const struct simd_mix *m)
+{
+    return simd_view_part((double)m->packed_math, (double)(m->packed_math + m->scalar_math));
+}
+
+static const char *const kind_keys[] = {"integer", "scalar_fp", "packed_fp", "packed_int"};
+
+/* Part of the profile in functions whose code is a VERDICT of one ISA; -1: of any. */
+struct simd_weight {
+    enum simd_verdict verdict;
+    int isa;
+    int64_t self;
+};
+
+enum { SIMD_WEIGHTS = SIMD_VERDICTS * X86_ISAS };
+
 static int64_t self_in(const struct simd_view *v, enum simd_verdict verdict, int isa)
 {
     int64_t sum = 0;
@@ -19,6 +41,26 @@ static int64_t self_in(const struct simd_view *v, enum simd_verdict verdict, int
             sum += v->rows[i].self;
     }
     return sum;
+}
+
+/* The kinds of code that the profile has, most packed first; integer code is not told apart. */
+static size_t simd_weigh(const struct simd_view *v, struct simd_weight ret[SIMD_WEIGHTS])
+{
+    size_t n = 0;
+    for (int w = SIMD_VERDICTS - 1; w >= 0; w--)
+        for (int k = w == SIMD_INTEGER ? 0 : X86_ISAS - 1; k >= 0; k--) {
+            int isa = w == SIMD_INTEGER ? -1 : k;
+            int64_t self = self_in(v, (enum simd_verdict)w, isa);
+            if (self)
+                ret[n++] = (struct simd_weight){(enum simd_verdict)w, isa, self};
+        }
+    return n;
+}
+
+/* Functions that are listed. */
+static size_t simd_shown(const struct simd_view *v)
+{
+    return v->n < v->top ? v->n : v->top;
 }
 
 /* --- text --- */
@@ -76,8 +118,7 @@ static void print_totals(FILE *out, const struct simd_view *v)
             x86 ? " (ss, sd, x87)" : "");
     fprintf(out, "%s packed%s; ", units_count(n, m->kind[X86_PACKED_FP]), x86 ? " (ps, pd)" : "");
     if (m->packed_math + m->scalar_math)
-        fprintf(out, "of those that compute %.1f %% packed\n",
-                simd_view_share((double)m->packed_math, (double)(m->packed_math + m->scalar_math)));
+        fprintf(out, "of those that compute %.1f %% packed\n", 100 * simd_packed_part(m));
     else
         fputs("none of them computes\n", out);
     if (m->bad)
@@ -91,16 +132,14 @@ static void print_weights(FILE *out, const struct simd_view *v)
     char n[UNITS_MAX];
     fprintf(out, "\nhot %s%s%s\n", quantity_is_time(v->quantity) ? "time" : "code",
             v->selected ? ", selected: " : "", v->selected ? v->selected : "");
-    for (int w = SIMD_VERDICTS - 1; w >= 0; w--)
-        for (int isa = X86_ISAS - 1; isa >= (w == SIMD_INTEGER ? -1 : 0); isa--) {
-            if (w == SIMD_INTEGER && isa >= 0)
-                continue;
-            int64_t self = self_in(v, (enum simd_verdict)w, isa);
-            if (self)
-                fprintf(out, "  %6.2f %%  in %s%s%s\n",
-                        simd_view_share((double)self, (double)v->total), words[w],
-                        isa >= 0 ? ", " : "", isa >= 0 ? simd_isa_name(v->all.machine, isa) : "");
-        }
+    struct simd_weight weights[SIMD_WEIGHTS];
+    size_t n_weights = simd_weigh(v, weights);
+    for (size_t i = 0; i < n_weights; i++) {
+        const struct simd_weight *w = &weights[i];
+        fprintf(out, "  %6.2f %%  in %s%s%s\n", simd_view_share((double)w->self, (double)v->total),
+                words[w->verdict], w->isa >= 0 ? ", " : "",
+                w->isa >= 0 ? simd_isa_name(v->all.machine, w->isa) : "");
+    }
     if (v->elsewhere)
         fprintf(
             out,
@@ -115,14 +154,13 @@ static void print_row(FILE *out, const struct simd_view *v, const struct simd_ro
 {
     char what[32];
     const struct simd_mix *m = &r->mix;
-    uint64_t math = m->scalar_math + m->packed_math;
     if (v->has_profile)
         fprintf(out, "%7.2f%%", simd_view_share((double)r->self, (double)v->total));
     fprintf(out, " %7llu", (unsigned long long)m->n);
     for (int i = first_column(v); simd_isa_name(m->machine, i); i++)
         fprintf(out, " %6llu", (unsigned long long)m->isa[i]);
-    if (math)
-        fprintf(out, " %6.0f%%", simd_view_share((double)m->packed_math, (double)math));
+    if (m->scalar_math + m->packed_math)
+        fprintf(out, " %6.0f%%", 100 * simd_packed_part(m));
     else
         fputs("       -", out);
     fprintf(out, "  %-22s ", simd_describe(&r->hot, what));
@@ -133,7 +171,7 @@ static void print_row(FILE *out, const struct simd_view *v, const struct simd_ro
 static void print_rows(FILE *out, const struct simd_view *v)
 {
     char n[UNITS_MAX];
-    size_t shown = v->n < v->top ? v->n : v->top;
+    size_t shown = simd_shown(v);
     fprintf(out, "\n%s %7s", v->has_profile ? "    self" : "", "instr");
     for (int i = first_column(v); simd_isa_name(v->all.machine, i); i++)
         fprintf(out, " %6s", simd_isa_name(v->all.machine, i));
@@ -185,43 +223,64 @@ void simd_print(FILE *out, const struct simd_view *v)
 
 /* --- JSON --- */
 
-static void json_mix(struct json *j, const struct simd_mix *m)
+static void simd_put_isa(struct json *j, const struct simd_mix *m)
 {
-    static const char *const kinds[] = {"integer", "scalar_fp", "packed_fp", "packed_int"};
-    json_key(j, "instructions");
-    json_uint(j, m->n);
-    json_key(j, "not_code_bytes");
-    json_uint(j, m->bad);
     json_key(j, "isa");
     json_open(j, '{');
-    for (int i = 0; simd_isa_name(m->machine, i); i++) {
-        json_key(j, simd_isa_name(m->machine, i));
-        json_uint(j, m->isa[i]);
-    }
+    for (int i = 0; simd_isa_name(m->machine, i); i++)
+        json_put_uint(j, simd_isa_name(m->machine, i), m->isa[i]);
     json_close(j, '}');
+    json_key(j, "isa_share");
+    json_open(j, '{');
+    for (int i = 0; simd_isa_name(m->machine, i); i++)
+        json_put_number(j, simd_isa_name(m->machine, i),
+                        simd_view_part((double)m->isa[i], (double)m->n));
+    json_close(j, '}');
+}
+
+static void simd_put_mix(struct json *j, const struct simd_mix *m)
+{
+    json_put_uint(j, "instructions", m->n);
+    json_put_uint(j, "not_code_bytes", m->bad);
+    simd_put_isa(j, m);
     json_key(j, "kind");
     json_open(j, '{');
-    for (int i = 0; i < X86_KINDS; i++) {
-        json_key(j, kinds[i]);
-        json_uint(j, m->kind[i]);
-    }
+    for (int i = 0; i < X86_KINDS; i++)
+        json_put_uint(j, kind_keys[i], m->kind[i]);
     json_close(j, '}');
     json_key(j, "fp_math");
     json_open(j, '{');
-    json_key(j, "scalar");
-    json_uint(j, m->scalar_math);
-    json_key(j, "packed");
-    json_uint(j, m->packed_math);
+    json_put_uint(j, "scalar", m->scalar_math);
+    json_put_uint(j, "packed", m->packed_math);
+    json_put_number(j, "packed_share", m->scalar_math + m->packed_math ? simd_packed_part(m) : NAN);
     json_close(j, '}');
     json_key(j, "width");
     json_open(j, '{');
-    json_key(j, "128");
-    json_uint(j, m->width[0]);
-    json_key(j, "256");
-    json_uint(j, m->width[1]);
-    json_key(j, "512");
-    json_uint(j, m->width[2]);
+    json_put_uint(j, "128", m->width[0]);
+    json_put_uint(j, "256", m->width[1]);
+    json_put_uint(j, "512", m->width[2]);
     json_close(j, '}');
+}
+
+/* Where the profile's values are, by kind of code. */
+static void simd_put_weights(struct json *j, const struct simd_view *v)
+{
+    struct simd_weight weights[SIMD_WEIGHTS];
+    size_t n = simd_weigh(v, weights);
+    json_put_number(j, "samples", v->samples >= 0 ? (double)v->samples : NAN);
+    json_key(j, "hot");
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++) {
+        const struct simd_weight *w = &weights[i];
+        json_open(j, '{');
+        json_put_str(j, "kind", kind_keys[w->verdict]);
+        json_put_str(j, "isa", w->isa >= 0 ? simd_isa_name(v->all.machine, w->isa) : NULL);
+        json_put_number(j, "share", simd_view_part((double)w->self, (double)v->total));
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_put_number(j, "not_readable_share",
+                    simd_view_part((double)v->elsewhere, (double)v->total));
 }
 
 static void json_features(struct json *j, const char *key, uint32_t bits)
@@ -238,21 +297,14 @@ static void json_row(struct json *j, const struct simd_view *v, const struct sim
 {
     char what[32];
     json_open(j, '{');
-    json_key(j, "name");
-    json_str(j, r->name);
-    json_key(j, "module");
-    json_str(j, r->module);
-    if (v->has_profile) {
-        json_key(j, "self_share");
-        json_double(j, v->total ? (double)r->self / (double)v->total : 0);
-    }
-    json_key(j, "is");
-    json_str(j, simd_describe(&r->hot, what));
-    json_key(j, "loops");
-    json_bool(j, r->mix.loops);
-    json_key(j, "candidate");
-    json_bool(j, is_hot_candidate(v, r));
-    json_mix(j, &r->mix);
+    json_put_str(j, "name", r->name);
+    json_put_str(j, "module", r->module);
+    if (v->has_profile)
+        json_put_number(j, "self_share", simd_view_part((double)r->self, (double)v->total));
+    json_put_str(j, "is", simd_describe(&r->hot, what));
+    json_put_bool(j, "loops", r->mix.loops);
+    json_put_bool(j, "candidate", is_hot_candidate(v, r));
+    simd_put_mix(j, &r->mix);
     json_close(j, '}');
 }
 
@@ -260,18 +312,17 @@ void simd_print_json(FILE *out, const struct simd_view *v)
 {
     struct json j = {.out = out};
     json_open(&j, '{');
-    json_key(&j, "subject");
-    json_str(&j, v->subject);
+    json_put_str(&j, "subject", v->subject);
     json_features(&j, "features_used", v->all.needs);
     json_features(&j, "features_of_host", v->host_has);
-    json_mix(&j, &v->all);
-    if (v->has_profile) {
-        json_key(&j, "not_readable_share");
-        json_double(&j, v->total ? (double)v->elsewhere / (double)v->total : 0);
-    }
+    simd_put_mix(&j, &v->all);
+    if (v->has_profile)
+        simd_put_weights(&j, v);
+    json_put_uint(&j, "n_functions", v->n);
+    json_put_uint(&j, "n_not_listed", v->n - simd_shown(v));
     json_key(&j, "functions");
     json_open(&j, '[');
-    for (size_t i = 0; i < v->n && i < v->top; i++)
+    for (size_t i = 0; i < simd_shown(v); i++)
         json_row(&j, v, &v->rows[i]);
     json_close(&j, ']');
     json_close(&j, '}');

@@ -58,3 +58,42 @@ agrees() { # METHOD JSON-OPTION VIEW...
     # The factor is the ratio of two medians that are both there.
     agrees '80% power|^  (true|sh -c :) +[0-9.]+\* .*|^  (true|sh -c :) .*\*.*' "--format json" bench --store s.db --compare a b
 }
+
+@test "every figure of a heap is in its JSON: exact, and as files of other tools know it" {
+    local file
+    for file in "$golden/views/input/shelves.kelvin" "$golden/heaptrack/app.zst" "$golden/heaptrack/flaws.txt" \
+        "$golden/massif/app.out" "$golden/dhat/app.json" "$golden/leaksanitizer/app.txt"; do
+        agrees "nothing" "--format json" heap "$file"
+    done
+}
+
+# Not by their presence alone: another number that happens to be there could stand in for them.
+@test "shares, means and growth in the heap's JSON are those of the values beside them" {
+    "$KELVIN" heap "$golden/views/input/shelves.kelvin" --format json >json
+    jq -e '. as $all | .places | length > 3 and all(
+        (.peak_share - .peak / $all.peak | fabs) < 1e-9 and
+        (.leaked_share - .leaked / $all.leaked | fabs) < 1e-9 and
+        (.allocated_share - .allocated / $all.allocated | fabs) < 1e-9 and
+        (.allocations_share - .allocations / $all.allocations | fabs) < 1e-9 and
+        (.temporary_share - .temporary / .allocations | fabs) < 1e-9 and
+        (.mean_bytes - .allocated / .allocations | fabs) < 1 and
+        .growth == .live_near_the_end - .live_at_half_time)' json || fail "$(cat json)"
+    jq -e '(.temporary_share - .temporary / .allocations | fabs) < 1e-9 and
+        (.allocations_per_second - .allocations / .seconds | fabs) < 1 and
+        ([.sizes[].share] | add - 1 | fabs) < 1e-9' json || fail "$(cat json)"
+}
+
+@test "every figure of what code is made of is in its JSON" {
+    [ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+    cat >mix.c <<'SOURCE'
+void scale(float *a, int n) { for (int i = 0; i < n; i++) a[i] = a[i] * 1.5f + 2; }
+double horner(const double *c, int n, double x) { double s = 0; for (int i = 0; i < n; i++) s = s * x + c[i]; return s; }
+int count(const int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i] > 3; return s; }
+SOURCE
+    gcc -shared -fPIC -nostdlib -O3 mix.c -o mix.so
+    agrees "nothing" "--format json" simd mix.so
+    agrees "nothing" "--format json" simd mix.so --top 1
+    jq -e '.n_functions == 3 and .n_not_listed == 2 and ([.isa_share[]] | add - 1 | fabs) < 1e-9' json
+    "$KELVIN" simd mix.so --format json >json
+    jq -e '[.functions[] | select(.name == "count") | .fp_math.packed_share] == [null]' json || fail "$(cat json)"
+}

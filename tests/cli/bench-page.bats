@@ -4,7 +4,7 @@
 load ../lib/helpers
 
 measure() { # RUNS
-    kelvin bench --runs "$1" --name old --name 'new & <b>' -o page.html true 'sleep 0.05'
+    kelvin bench --runs "$1" --name old --name 'new & <b>' -o page.html 'sleep 0.02' 'sleep 0.05'
 }
 
 @test "bench page: the verdict comes first, in words, with the user's names" {
@@ -52,4 +52,10 @@ measure() { # RUNS
     "$KELVIN" bench -q --runs 3 --name mine --format md 'true hunter2 a' 2>/dev/null | grep -q mine
     # Data keep the command: its name is the key by which sessions are compared.
     "$KELVIN" bench -q --runs 3 --format json 'true hunter2 a' 2>/dev/null | grep -q 'true hunter2 a'
+}
+
+@test "bench: on a terminal a broken gate is told once" {
+    command -v script >/dev/null || skip "script is not installed"
+    run script -qec "'$KELVIN' bench -q --runs 10 --max-regression 5% true 'sleep 0.05'" /dev/null
+    [ "$(grep -c 'slower than' <<<"$output")" = 1 ] || fail "$output"
 }

@@ -319,6 +319,16 @@ END
     [[ $status != 0 && $stderr == *"bad.supp: line 1: "* ]] || fail "$status $stderr"
 }
 
+@test "blocks of a pool that the program tells of are counted beside the arena" {
+    record "$TARGET/heap_odd" pool
+    [ "$output" = undisturbed ] || fail "$output"
+    local value
+    for value in "allocations 301" "allocated $((300 * 64 + 65536))" "frees 299" "leaked 128" "peak $((100 * 64 + 65536))"; do
+        [ "$(sum "${value% *}" ';pool')" = "${value#* }" ] || fail "$value: $(sum "${value% *}" ';pool')"
+    done
+    [[ $stderr != *"nobody was seen"* ]] || fail "$stderr"
+}
+
 @test "a thousand threads at once: every block of each" {
     cat >many.c <<'END'
 #include <pthread.h>
@@ -411,11 +421,30 @@ END
 }
 
 @test "a recording with a heap leads to kelvin heap, and its report owns up to the counting" {
-    kelvin record --heap -o r.kelvin -- "$TARGET/heap" cache 20
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap" plain 400000
     exits 0
     [[ $stderr == *"next: kelvin heap r.kelvin"* ]] || fail "$stderr"
     kelvin report r.kelvin
     exits 0
     [[ $stderr == *"see 'kelvin heap'"* && $stderr != *"events in the input"* ]] || fail "$stderr"
-    [[ $output == *"heap-recorded: "*"% ±"*" goes to allocations with kelvin's own counting of them"* ]] || fail "$output"
+    [[ $output == *"heap-recorded: "*"%"*" goes to allocations with kelvin's own counting of them"* ]] || fail "$output"
+}
+
+@test "pprof has the heap by its own names, and what comes back is the same" {
+    record "$TARGET/heap" plain 2000
+    "$KELVIN" convert r.kelvin -o r.pb.gz || fail "convert"
+    local value
+    for value in allocations allocated leaked leaked_blocks frees peak; do
+        [ "$(sum $value)" = "$("$KELVIN" fold --value $value r.pb.gz 2>/dev/null | awk '{ n += $NF } END { printf "%.0f", n }')" ] || fail "$value"
+    done
+    [ "$(sum leaked_blocks)" = "$(($(sum allocations) - $(sum frees)))" ] || fail "$(sum leaked_blocks) blocks"
+    command -v go >/dev/null || skip "needs go"
+    HOME=$PWD go tool pprof -raw r.pb.gz >raw.txt 2>/dev/null || skip "go tool pprof does not run"
+    for value in alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes; do
+        grep -q "\\b$value\\b" raw.txt || fail "no $value: $(head -20 raw.txt)"
+    done
+    for value in alloc_objects=allocations inuse_objects=leaked_blocks; do
+        HOME=$PWD go tool pprof -top "-${value%=*}" r.pb.gz >top.txt 2>&1 || fail "$(cat top.txt)"
+        grep -Eq "of $(sum "${value#*=}") total|100% of $(sum "${value#*=}")" top.txt || fail "$value $(sum "${value#*=}"): $(cat top.txt)"
+    done
 }

@@ -243,6 +243,16 @@ splits_right() { # FILE SIXTY THIRTY TEN
     [[ $(info r.kelvin engine_note) == *perf_event_max_sample_rate* ]]
 }
 
+@test "samples stand for the CPU time that the command used, at any rate" {
+    for rate in 99 999 4999; do
+        kelvin record -F $rate --min-samples 1 -o r.kelvin -- "$TARGET/split" 1
+        exits 0
+        awk -v is="$(info r.kelvin sampled_ns)" -v of="$(info r.kelvin cpu_time_ns)" \
+            'BEGIN { exit !(of > 0 && is > of / 2 && is < of * 2) }' ||
+            fail "$rate Hz: $(info r.kelvin sampled_ns) ns of $(info r.kelvin cpu_time_ns)"
+    done
+}
+
 @test "page faults are a software event, not a clock" {
     kelvin record -e page-faults --min-samples 1 -o f.kelvin -- ls -R /etc
     exits 0

@@ -438,3 +438,16 @@ END
     [[ $stderr == *"OTLP holds spans, and there are none"* ]]
     [ ! -e none.json ]
 }
+
+@test "every figure of the scopes is in their JSON: tables, slowest spans, counters" {
+    record "$TARGET/scopes" 300 3
+    "$KELVIN" scopes --by index r.kelvin >text
+    "$KELVIN" scopes --by index --format json r.kelvin >json
+    python3 "$BATS_TEST_DIRNAME/../lib/figures-agree.py" text json 'good to 1 %' >missing || fail "$(cat missing)"
+    # Each is that of the figures beside it, not another that happens to be there.
+    jq -e '. as $all | [.slowest[] | .scope as $scope | ($all.flat[] | select(.scope == $scope)) as $sum |
+        .duration_ns == $sum.max_ns and (.x_median - $sum.max_ns / $sum.p50.ns | fabs) < 1e-9
+        and .at_seconds >= 0 and .at_seconds <= $all.duration_ns / 1e9] | length == 3 and all' json
+    jq -e '.slowest[] | select(.scope == "layer") | .attributes | has("index")' json
+    jq -e '.duration_ns as $ns | .counters[] | select(.name == "tokens") | (.per_second - .last / $ns * 1e9 | fabs) < 1' json
+}

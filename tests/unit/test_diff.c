@@ -595,6 +595,31 @@ static void work_that_only_changed_threads_is_not_called(void **state)
     profile_free(p[1]);
 }
 
+static void another_program_is_neither_better_nor_worse(void **state)
+{
+    (void)state;
+    struct profile *p[2];
+    for (int i = 0; i < 2; i++) {
+        p[i] = profile_new();
+        support_value(p[i], "", "samples", "count");
+        add(p[i], i ? "start;sort;merge;compare" : "main;eval", i ? 6000 : 11000);
+        add(p[i], i ? "start;read;fill" : "main;memcpy", i ? 2300 : 1000);
+        add(p[i], i ? "start;write;memcpy" : "main;eval", 1000);
+        profile_stream(p[i], 0)->obtained = BY_SOFTWARE_CLOCK;
+        meta_set_u64(&p[i]->meta, META_CPU_TIME_NS, i ? 9300000000 : 13000000000);
+    }
+    const struct selection *runs[] = {SUPPORT_ALL(p[0], 0), SUPPORT_ALL(p[1], 0)};
+    struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+    assert_true(diff_is_of_others(d));
+    assert_float_equal(d->common[0], 1.0 / 13, 1e-9);
+    assert_float_equal(d->common[1], 1.0 / 9.3, 1e-9);
+    assert_int_equal(d->verdict, DIFF_INCONCLUSIVE);
+    assert_non_null(strstr(d->why, "hardly a function is found on both sides"));
+    diff_free(d);
+    profile_free(p[0]);
+    profile_free(p[1]);
+}
+
 /* Without the kernel a share is one of the time in the program, not of all CPU time. */
 static void cpu_time_is_that_of_what_was_sampled(void **state)
 {
@@ -757,6 +782,7 @@ int main(void)
         cmocka_unit_test(sides_that_were_not_recorded_in_turn_need_more),
         cmocka_unit_test(a_busy_machine_and_no_turns_give_no_verdict),
         cmocka_unit_test(one_pair_on_a_slower_machine_is_inconclusive),
+        cmocka_unit_test(another_program_is_neither_better_nor_worse),
         cmocka_unit_test(work_that_only_changed_threads_is_not_called),
         cmocka_unit_test(cpu_time_is_that_of_what_was_sampled),
         cmocka_unit_test(unlike_profiles_are_told),

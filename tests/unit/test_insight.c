@@ -70,6 +70,10 @@ static void functions_known_by_name(void **state)
     assert_says(PLAIN "main;snprintf;__vsnprintf_internal 250\n", "formatting",
                 "20.0% goes to formatting");
     assert_says(PLAIN "main;read;vfs_read_[k] 400\n", "kernel", "100% of that comes from read");
+    assert_says(
+        PLAIN "main;load;vfs_read_[k];copyout_[k] 250\n", "kernel-copies",
+        "20.0% goes to the kernel copying data to or from the program, all in copyout; 100% of "
+        "that comes from load");
 }
 
 static void a_little_of_it_is_not_worth_a_word(void **state)
@@ -350,8 +354,18 @@ static void unnamed_code_counts_with_what_it_calls(void **state)
 {
     (void)state;
     assert_says(PLAIN "main;[libx.so+0x5e30];p 100\nmain;[libx.so+0x5e30];q 100\n"
+                      "main;[libx.so+0x5e30];r 100\nmain;[libx.so+0x5e30];s 100\n"
+                      "main;[libx.so+0x5e30] 14\n",
+                "unnamed", "29.3% goes to functions without a name and what they call (self 1.0%)");
+}
+
+/* As the C++ library starts threads. */
+static void an_unnamed_function_that_only_passes_on_is_not_missed(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;[libx.so+0x5e30];p 100\nmain;[libx.so+0x5e30];q 100\n"
                       "main;[libx.so+0x5e30];r 100\nmain;[libx.so+0x5e30];s 100\n",
-                "unnamed", "28.6% goes to functions without a name and what they call (self 0.0%)");
+                "", "");
 }
 
 /* What perf writes for code without frame pointers: functions below callers that are none. */
@@ -389,6 +403,32 @@ static struct profile *with_addresses(void)
         assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
     }
     return p;
+}
+
+/* Fifty threads with SAMPLES each beside the rest, by CLOCKS. */
+static void assert_bursts(const char *clocks, int64_t samples, const char *ids)
+{
+    autobuf struct buf b = {0}, e = {0};
+    struct err err;
+    struct profile *p = with_addresses();
+    meta_set_str(&p->meta, META_CLOCKS, clocks);
+    for (int32_t i = 1; i <= 50; i++) {
+        struct thread_key key = {.pid = 1, .tid = i};
+        struct row row = {.stack = {(uint32_t)i % 8 + 1},
+                          .thread = profile_add_thread(p, &key),
+                          .values = &samples};
+        assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+    }
+    ask(p, &b, &e);
+    assert_string_equal(buf_cstr(&b), ids);
+}
+
+static void threads_that_run_little_are_told_of_where_each_has_a_clock(void **state)
+{
+    (void)state;
+    assert_bursts("of threads", 20, "bursts hot");
+    assert_bursts("of CPUs", 20, "hot");
+    assert_bursts("of threads", 40, "hot");
 }
 
 static void a_scalar_loop_in_a_hot_function(void **state)
@@ -582,7 +622,9 @@ int main(void)
         cmocka_unit_test(samples_that_two_insights_count_are_told),
         cmocka_unit_test(copies_of_system_calls_are_not_the_programs),
         cmocka_unit_test(unnamed_code_counts_with_what_it_calls),
+        cmocka_unit_test(an_unnamed_function_that_only_passes_on_is_not_missed),
         cmocka_unit_test(callers_where_no_code_is_are_not_functions_without_a_name),
+        cmocka_unit_test(threads_that_run_little_are_told_of_where_each_has_a_clock),
         cmocka_unit_test(a_scalar_loop_in_a_hot_function),
         cmocka_unit_test(cpu_time_gets_advice_for_cpus),
         cmocka_unit_test(work_is_not_said_to_wait),

@@ -1,0 +1,18 @@
+/*
+ * scopetree_inner.h - the slowest span of each scope, for people and for programs.
+ */
+#pragma once
+#include "base/json.h"
+#include "view/document.h"
+#include "view/scopetree.h"
+
+/* From the first span's start to the last one's end. */
+static inline double scopetree_seconds(const struct scopetree *t)
+{
+    return (double)(t->end_ns - t->start_ns) / 1e9;
+}
+
+void scopetree_add_slowest(struct document *d, const struct scopetree_view *v);
+
+/* As the member "slowest", for all scopes. */
+void scopetree_put_slowest(struct json *j, const struct scopetree *t);
