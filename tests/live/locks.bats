@@ -112,11 +112,12 @@ agrees() { # LOCK PERCENT
 }
 
 @test "a program without locks has none, and a recording without --locks says what to do" {
-    record true
+    local -a busy=(awk 'BEGIN { while (i++ < 5000000) n += i }') # long enough for a few samples
+    record "${busy[@]}"
     [ "$(locks '.waits')" = 0 ]
     kelvin locks r.kelvin
     [[ $output == *"No thread had to wait for a lock."* ]]
-    kelvin record -o plain.kelvin -- true
+    kelvin record -o plain.kelvin -- "${busy[@]}"
     exits 0
     kelvin locks plain.kelvin
     exits 5
