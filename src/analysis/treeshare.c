@@ -2,6 +2,8 @@
 
 #include "analysis/sequence.h"
 
+#include <math.h>
+
 /*
  * Samples are sorted by the node they stand at, nodes numbered so that all below one follow it.
  * Then the samples of a node are a run of the list, and the work is the sum of the runs:
@@ -63,16 +65,46 @@ static void sort_samples(struct treesamples *w, const struct calltree *t, const 
         w->position[at[number[w->time.order[i]]]++] = (uint32_t)i;
 }
 
-/* As effective_n() of flat_share.c, from a run of the sorted samples. */
-static double effective_samples(struct treesamples *w, uint32_t from, uint32_t to)
+static void count_hits(struct treesamples *w, uint32_t from, uint32_t to)
 {
-    if (!w->time.n || from == to) /* most nodes have nothing of their own: no series to look at */
-        return w->time.n_samples;
-    struct stats_series series = {.sums = w->sums, .n = w->n_sums, .per = w->per};
     memset(w->sums, 0, w->n_sums);
     for (uint32_t i = from; i < to; i++)
         if (w->position[i] / w->per < w->n_sums)
             w->sums[w->position[i] / w->per]++;
+}
+
+/* The sums that the samples of a run are in, sorted. A run is made of few that are sorted. */
+static size_t list_hits(const struct treesamples *w, uint32_t from, uint32_t to, uint32_t *hits)
+{
+    size_t n = 0;
+    for (uint32_t i = from; i < to; i++) {
+        uint32_t sum = (uint32_t)(w->position[i] / w->per);
+        size_t k = n;
+        if (sum >= w->n_sums)
+            continue;
+        for (; k && hits[k - 1] > sum; k--)
+            hits[k] = hits[k - 1];
+        hits[k] = sum;
+        n++;
+    }
+    return n;
+}
+
+/* As effective_n() of flat_share.c, from a run of the sorted samples. */
+static double effective_samples(struct treesamples *w, uint32_t from, uint32_t to)
+{
+    enum { FEW = 96 }; /* most frames of a drawing: as many as are sorted in no time */
+    uint32_t hits[FEW];
+    if (!w->time.n || from == to) /* most nodes have nothing of their own: no series to look at */
+        return w->time.n_samples;
+    struct stats_series series = {.n = w->n_sums, .per = w->per};
+    if (to - from <= FEW) {
+        series.hits = hits;
+        series.n_hits = list_hits(w, from, to, hits);
+    } else {
+        series.sums = w->sums;
+        count_hits(w, from, to);
+    }
     return stats_effective_n_of_sums(&series) * w->time.n_samples / (double)(w->n_sums * w->per);
 }
 
@@ -94,14 +126,16 @@ static void fill_share(struct treesamples *w, const struct calltree *t, uint32_t
     r->total = as_above ? above->total
                         : interval_of_run(w, (double)t->total[node] / whole, from,
                                           w->time.n ? w->first[end] : 0);
-    r->self = interval_of_run(w, (double)t->self[node] / whole, from, past);
+    r->self = t->self[node] == t->total[node]
+                  ? r->total
+                  : interval_of_run(w, (double)t->self[node] / whole, from, past);
 }
 
 /* Work on all nodes is bounded: where there are many and long series, only large ones get it. */
 #define TREESHARE_WORK 3e7
 #define TREESHARE_LEAST 0.002
 
-struct treeshare *treeshare_build(const struct calltree *t, const struct selection *s)
+struct treeshare *treeshare_build(const struct calltree *t, const struct selection *s, double least)
 {
     struct treeshare *shares = mem_calloc(t->n, sizeof *shares);
     struct treesamples w = {.time = sequence_build(s)};
@@ -113,7 +147,8 @@ struct treeshare *treeshare_build(const struct calltree *t, const struct selecti
     number_nodes(&w, t);
     if (w.time.n)
         sort_samples(&w, t, s);
-    double least = (double)t->n * (double)w.n_sums > TREESHARE_WORK ? TREESHARE_LEAST : 0;
+    if ((double)t->n * (double)w.n_sums > TREESHARE_WORK)
+        least = fmax(least, TREESHARE_LEAST);
     for (uint32_t i = 0; i < t->n && w.time.n_samples > 0 && t->total[0] > 0; i++)
         if ((double)t->total[i] >= least * (double)t->total[0])
             fill_share(&w, t, i, shares);

@@ -61,7 +61,7 @@ void json_int(struct json *j, int64_t v)
 void json_uint(struct json *j, uint64_t v)
 {
     char s[UNITS_MAX];
-    snprintf(s, sizeof s, "%llu", (unsigned long long)v);
+    units_plain(s, v);
     raw(j, s);
 }
 

@@ -57,7 +57,7 @@ static void build_case(struct tree_case *c, bool timed)
     c->all = selection_all(c->profile, (struct value_ref){0, 0});
     c->tree = calltree_build(&c->all, &(struct calltree_opts){.keep_rows = true});
     c->list = flat_build(&c->all, FLAT_FUNCTION);
-    c->shares = treeshare_build(c->tree, &c->all);
+    c->shares = treeshare_build(c->tree, &c->all, 0);
 }
 
 static void case_done(struct tree_case *c)
@@ -134,7 +134,7 @@ static void a_profile_without_counts_has_no_intervals(void **state)
     assert_int_equal(profile_add_row(c.profile, 0, &row, &err), 0);
     c.all = selection_all(c.profile, (struct value_ref){0, 0});
     c.tree = calltree_build(&c.all, &(struct calltree_opts){.keep_rows = true});
-    c.shares = treeshare_build(c.tree, &c.all);
+    c.shares = treeshare_build(c.tree, &c.all, 0);
     for (size_t i = 0; i < c.tree->n; i++)
         assert_false(c.shares[i].known);
     case_done(&c);
