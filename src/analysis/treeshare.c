@@ -13,11 +13,11 @@
  */
 struct treesamples {
     struct sequence time;
-    size_t per;         /* samples in each sum of the series */
-    uint32_t *number;   /* of a node, those below it following */
-    uint32_t *size;     /* nodes at and below it */
-    uint32_t *first;    /* by number: its first sample */
-    uint32_t *position; /* of samples in time, sorted by the number of their node */
+    size_t per;       /* samples in each sum of the series */
+    uint32_t *number; /* of a node, those below it following */
+    uint32_t *size;   /* nodes at and below it */
+    uint32_t *first;  /* by number: its first sample */
+    uint32_t *sum_of; /* which sum a sample is in; samples sorted by the number of their node */
     uint8_t *sums;
     size_t n_sums;
 };
@@ -55,22 +55,23 @@ static void sort_samples(struct treesamples *w, const struct calltree *t, const 
     autofree uint32_t *number = numbers_of_rows(w, t, s);
     autofree uint32_t *at = mem_calloc(t->n + 1, sizeof *at);
     w->first = mem_calloc(t->n + 1, sizeof *w->first);
-    w->position = mem_calloc(w->time.n + 1, sizeof *w->position);
+    w->sum_of = mem_calloc(w->time.n + 1, sizeof *w->sum_of);
     for (size_t i = 0; i < w->time.n; i++)
         w->first[number[w->time.order[i]] + 1]++;
     for (size_t i = 0; i < t->n; i++)
         w->first[i + 1] += w->first[i];
     memcpy(at, w->first, (t->n + 1) * sizeof *at);
     for (size_t i = 0; i < w->time.n; i++)
-        w->position[at[number[w->time.order[i]]]++] = (uint32_t)i;
+        w->sum_of[at[number[w->time.order[i]]]++] = (uint32_t)(i / w->per);
 }
 
-static void count_hits(struct treesamples *w, uint32_t from, uint32_t to)
+/* The last samples may be too few for a sum; there is room for one more. */
+static size_t count_hits(struct treesamples *w, uint32_t from, uint32_t to)
 {
-    memset(w->sums, 0, w->n_sums);
+    memset(w->sums, 0, w->n_sums + 1);
     for (uint32_t i = from; i < to; i++)
-        if (w->position[i] / w->per < w->n_sums)
-            w->sums[w->position[i] / w->per]++;
+        w->sums[w->sum_of[i]]++;
+    return to - from - w->sums[w->n_sums];
 }
 
 /* The sums that the samples of a run are in, sorted. A run is made of few that are sorted. */
@@ -78,7 +79,7 @@ static size_t list_hits(const struct treesamples *w, uint32_t from, uint32_t to,
 {
     size_t n = 0;
     for (uint32_t i = from; i < to; i++) {
-        uint32_t sum = (uint32_t)(w->position[i] / w->per);
+        uint32_t sum = w->sum_of[i];
         size_t k = n;
         if (sum >= w->n_sums)
             continue;
@@ -103,7 +104,7 @@ static double effective_samples(struct treesamples *w, uint32_t from, uint32_t t
         series.n_hits = list_hits(w, from, to, hits);
     } else {
         series.sums = w->sums;
-        count_hits(w, from, to);
+        series.n_hits = count_hits(w, from, to);
     }
     return stats_effective_n_of_sums(&series) * w->time.n_samples / (double)(w->n_sums * w->per);
 }
@@ -156,7 +157,7 @@ struct treeshare *treeshare_build(const struct calltree *t, const struct selecti
     free(w.number);
     free(w.size);
     free(w.first);
-    free(w.position);
+    free(w.sum_of);
     free(w.sums);
     return shares;
 }

@@ -147,18 +147,19 @@ static bool comes_once(const struct stats_series *s, size_t length, double mean)
 static uint32_t *list_places(const struct stats_series *s, size_t ones)
 {
     uint32_t *hits = mem_calloc(ones + 1, sizeof *hits);
-    uint64_t word = 0;
-    for (size_t i = 0, n = 0; i < s->n; i++) {
-        if (i % 8 == 0 && s->n - i >= 8) {
-            memcpy(&word, s->sums + i, 8);
-            if (!word) {
-                i += 7;
-                continue;
-            }
-        }
-        for (int k = s->sums[i]; k; k--)
-            hits[n++] = (uint32_t)i;
+    size_t i = 0, n = 0;
+    for (; s->n - i >= 8; i += 8) {
+        uint64_t word;
+        memcpy(&word, s->sums + i, 8);
+        if (!word)
+            continue;
+        for (size_t k = i; k < i + 8; k++)
+            for (int times = s->sums[k]; times; times--)
+                hits[n++] = (uint32_t)k;
     }
+    for (; i < s->n; i++)
+        for (int times = s->sums[i]; times; times--)
+            hits[n++] = (uint32_t)i;
     return hits;
 }
 
@@ -186,7 +187,8 @@ static double series_effective_n(const struct stats_series *s, size_t ones)
 double stats_effective_n_of_sums(const struct stats_series *s)
 {
     enum { PLACES_PER_HIT = 16 }; /* from there on, hits are fewer steps than places */
-    size_t ones = s->sums ? sum_of_bytes(s->sums, s->n) : s->n_hits, n = s->n * s->per;
+    size_t ones = s->n_hits || !s->sums ? s->n_hits : sum_of_bytes(s->sums, s->n);
+    size_t n = s->n * s->per;
     if (n < STATS_MIN_SERIES || ones == 0 || ones == n)
         return (double)n;
     if (!s->sums || ones > s->n / PLACES_PER_HIT)

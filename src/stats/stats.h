@@ -54,7 +54,7 @@ struct stats_series {
     const uint8_t *sums; /* NULL: see hits */
     size_t n, per;
     const uint32_t *hits; /* few hits are quicker by the sum that each is in, in order */
-    size_t n_hits;
+    size_t n_hits;        /* of hits, or of all sums; there 0 = not counted yet */
 };
 
 size_t stats_samples_per_sum(size_t n_samples);
