@@ -26,9 +26,10 @@ extern const char *const check_verdict_names[]; /* "passed"... */
 /* What there is to check. All of it must outlive the check. */
 struct check_input {
     const struct selection *selection;
-    const struct profile *heap;     /* for rules about the heap; NULL = the selection's */
-    const struct selection *before; /* for diff rules; NULL = none */
-    const struct simd_row *code;    /* the functions that ran, for simd rules */
+    const struct profile *heap;        /* for rules about the heap; NULL = the selection's */
+    const struct selection *before;    /* for diff rules; NULL = none */
+    const struct profile *heap_before; /* the same of the heap; NULL = that of before */
+    const struct simd_row *code;       /* the functions that ran, for simd rules */
     size_t n_code;
     const char *no_code;            /* why some or all code is missing; "" = it is not */
     struct scaling *scaling;        /* for growth rules; NULL = none */

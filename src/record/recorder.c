@@ -113,6 +113,8 @@ static int recorder_flush(struct recorder *r, struct err *err)
     r->last_flush_ns = clock_monotonic_ns();
     for (size_t i = 0; i < r->n_events; i++)
         describe_stream(r, i);
+    if (r->waits)
+        waits_flush(r->waits);
     if (r->scopes)
         scopes_describe(r->scopes);
     if (recording_append(&r->writer, r->profile, &r->mark, err) != 0)
@@ -192,16 +194,19 @@ static int open_fds(struct recorder *r, struct err *err)
 static int start_engine(struct recorder *r, struct err *err)
 {
     struct engine_opts *o = &r->opts.engine;
-    struct engine_sink to = {r->processes, recorder_take_sample, r};
+    struct engine_sink to = {r->processes, recorder_take_sample, r, NULL};
+    o->waits = r->opts.waits;
     if (engine_pick(o, &r->engine, r->engine_note, sizeof r->engine_note, err) != 0)
         return -1;
+    if (o->waits)
+        to.waits = r->waits = waits_new(r->profile);
     if (r->engine->open(o, &to, &r->run, err) != 0)
         return -1;
     r->facts = r->engine->facts(r->run);
     r->n_events = o->n_events ? o->n_events : 1;
     for (size_t i = 0; i < r->n_events; i++)
         recorder_add_stream(r, i);
-    return 0;
+    return r->waits ? waits_start(r->waits, err) : 0;
 }
 
 /* Before the command is: a port that is taken must not cost a run. */
@@ -229,6 +234,16 @@ static int start_heap(struct recorder *r, struct err *err)
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 
+static int start_locks(struct recorder *r, struct err *err)
+{
+    struct locks_opts o = {.command = r->opts.command,
+                           .profile = r->profile,
+                           .processes = r->processes,
+                           .name = r->opts.name_lock,
+                           .name_arg = r->opts.name_lock_arg};
+    return r->opts.locks ? locks_open(&o, &r->locks, err) : 0;
+}
+
 /* Nobody asked for them: where there can be none (a limit on the size of files), the rest is
  * recorded. */
 static void start_scopes(struct recorder *r)
@@ -248,6 +263,8 @@ static int start_command(struct recorder *r, struct err *err)
     if (launch_fork(&r->launch, argv, &r->signals.before, err) != 0)
         return -1;
     urgent_begin();
+    if (r->locks) /* the last to be preloaded is the first to be taken back */
+        locks_attach(r->locks);
     if (r->heap)
         heap_attach(r->heap);
     if (r->scopes)
@@ -284,7 +301,7 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
     if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
-        start_listening(r, err) != 0)
+        start_locks(r, err) != 0 || start_listening(r, err) != 0)
         return -1;
     start_scopes(r);
     if (begin_file(r, o->output, err) != 0)
@@ -342,7 +359,8 @@ static bool take_duration(struct recorder *r)
 
 static int wait_ms(const struct recorder *r)
 {
-    double left_ms = r->heap ? (r->heap_busy ? 0 : HEAP_POLL_MS) : r->engine->poll_ms;
+    bool preloaded = r->heap || r->locks, busy = r->heap_busy || r->locks_busy;
+    double left_ms = preloaded ? (busy ? 0 : HEAP_POLL_MS) : r->engine->poll_ms;
     if (r->scopes)
         left_ms = fmin(left_ms, r->scopes_busy ? 0 : scopes_poll_ms(r->scopes));
     if (r->opts.duration_s > 0) {
@@ -397,6 +415,8 @@ static int recorder_give_up(struct recorder *r)
     r->end_ns = clock_monotonic_ns();
     if (r->heap)
         heap_stop(r->heap, r->end_ns);
+    if (r->locks)
+        locks_stop(r->locks);
     if (r->scopes)
         scopes_stop(r->scopes);
     if (r->opts.command && !r->exited)
@@ -416,6 +436,8 @@ int recorder_run(struct recorder *r, struct err *err)
         runqueue_look(&r->queue, r->profile);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
+        if (r->locks)
+            r->locks_busy = locks_poll(r->locks);
         if (r->scopes)
             r->scopes_busy = scopes_poll(r->scopes);
         if (r->listen)
@@ -429,6 +451,8 @@ int recorder_run(struct recorder *r, struct err *err)
     urgent_end();
     if (r->heap)
         heap_stop(r->heap, r->end_ns);
+    if (r->locks)
+        locks_stop(r->locks);
     if (r->scopes)
         scopes_stop(r->scopes);
     return recorder_flush(r, err);
@@ -437,7 +461,9 @@ int recorder_run(struct recorder *r, struct err *err)
 void recorder_done(struct recorder *r, bool keep_part)
 {
     stop_listening(r);
+    locks_close(r->locks);
     heap_close(r->heap);
+    waits_free(r->waits);
     scopes_close(r->scopes);
     scopelive_done(&r->live);
     runqueue_done(&r->queue);

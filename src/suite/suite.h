@@ -109,6 +109,7 @@ struct suite_result {
     char *line_before; /* the command with the baseline's program, to take turns; NULL = none */
     char *why_apart;   /* why there is none; NULL = there is, or no baseline */
     VEC(struct suite_recording) before; /* the baseline's recordings */
+    struct suite_recording heap_before; /* the baseline's heap; no profile = none */
     bool before_beside; /* they are of its program, made in turns with today's; else of then */
     struct profile *before_cache; /* what was simulated then; NULL = nothing */
     struct diff *diff;

@@ -572,6 +572,17 @@ CONF
     kelvin run
     exits 3
     said "rule failed: allocs(churn) == 0"
+    rm heap.rules && sed -i '/^rules/d' kelvin.conf
+    kelvin run -q --save main
+    exits 0
+    printf 'rules = heap.rules\n' >>kelvin.conf
+    printf 'diff allocs(leaky) <= 0%%\ndiff peak <= 0%%\n' >heap.rules
+    kelvin run --against main
+    said "rules: 2 passed, 0 failed, 0 inconclusive"
+    sed -i 's/i < 10;/i < 11;/' mem.c
+    kelvin run --against main
+    exits 3
+    said "rule failed: diff allocs(leaky) <= 0% (from 10 blocks to 11 blocks"
 }
 
 @test "a heap that cannot be recorded is absent with its reason" {
