@@ -28,28 +28,32 @@ double scope_quantile_least(double q)
 /* Whether each span took at most LIMIT, in the order of the stream: sums of PER in a row. */
 struct scope_hits {
     uint64_t limit_ns;
-    size_t calls, seen, per;
-    uint8_t *sums;
+    size_t calls, per, n_sums;
+    size_t at, fill; /* the sum that grows, and how many are in it */
+    uint8_t *sums;   /* N_SUMS and one for what is left behind the last */
 };
 
 static void hits_init(struct scope_hits *h, const struct scope_sum *sum, double q)
 {
     *h = (struct scope_hits){.limit_ns = scope_sum_quantile_ns(sum, q), .calls = sum->calls};
     h->per = stats_samples_per_sum(h->calls);
-    h->sums = mem_calloc(h->calls / h->per + 1, 1);
+    h->n_sums = h->calls / h->per;
+    h->sums = mem_calloc(h->n_sums + 1, 1);
 }
 
-/* What is left behind the last whole sum goes nowhere. */
+/* No division: this is done for every span and quantile. */
 static void hits_add(struct scope_hits *h, uint64_t ns)
 {
-    if (h->seen < h->calls / h->per * h->per && ns <= h->limit_ns)
-        h->sums[h->seen / h->per]++;
-    h->seen++;
+    h->sums[h->at] += ns <= h->limit_ns;
+    if (++h->fill == h->per && h->at < h->n_sums) {
+        h->fill = 0;
+        h->at++;
+    }
 }
 
 static double hits_effective(const struct scope_hits *h)
 {
-    struct stats_series s = {.sums = h->sums, .n = h->calls / h->per, .per = h->per};
+    struct stats_series s = {.sums = h->sums, .n = h->n_sums, .per = h->per};
     if (!s.n)
         return 0;
     return stats_effective_n_of_sums(&s) * (double)h->calls / (double)(s.n * s.per);
