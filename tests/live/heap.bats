@@ -505,3 +505,33 @@ END
     run ./bench --warm-up 0.005 --time 0.04 --samples 20 three
     [[ $output != *"per iteration"* ]] || fail "$output"
 }
+
+@test "stacks that differ only far out are told apart, in turns" {
+    cat >turns.c <<'END'
+#include <stdlib.h>
+#define FAR __attribute__((noinline, noclone)) static
+FAR void *inner(void *p) { __asm__ volatile("" : "+r"(p) : : "memory"); return p; }
+FAR void *leaf(size_t n) { return inner(malloc(n)); }
+FAR void *middle(size_t n) { return inner(leaf(n)); }
+FAR void *deeper(int k, size_t n) { return inner(k ? deeper(k - 1, n) : middle(n)); }
+FAR void from_a(int k) { free(inner(deeper(k, 10))); }
+FAR void from_b(int k) { free(inner(deeper(k, 20))); }
+FAR void from_c(int k) { free(inner(deeper(k, 40))); }
+int main(void)
+{
+    void (*const who[])(int) = {from_a, from_b, from_c, from_b, from_a};
+    for (int i = 0; i < 50000; i++)
+        who[i % 5](i % 7 * i % 3);
+    return 0;
+}
+END
+    cc -O2 -g -fno-inline -fno-optimize-sibling-calls -o turns turns.c
+    record ./turns
+    local who
+    for who in "from_a 20000 200000" "from_b 20000 400000" "from_c 10000 400000"; do
+        # shellcheck disable=SC2086
+        set -- $who
+        [ "$(sum allocations ";$1;deeper;(.*;)?middle;leaf")" = "$2" ] || fail "$1: $(sum allocations ";$1;") allocations"
+        [ "$(sum allocated ";$1;deeper;(.*;)?middle;leaf")" = "$3" ] || fail "$1: $(sum allocated ";$1;") bytes"
+    done
+}
