@@ -5,8 +5,8 @@
  * range, fails when all of it is outside, and is inconclusive else. What is counted and not
  * estimated (samples, lost ones, instructions) is either in the range or not.
  *
- * Quantiles and means of scopes have intervals as well, which assume that spans do not depend on
- * each other. What is counted of scopes and counters is exact unless records were lost.
+ * Quantiles and means of scopes have intervals as well, which allow for spans in a row being alike
+ * (scopequantile.h). What is counted of scopes and counters is exact unless records were lost.
  *
  * Parsing and naming collect every error before anything is decided. A function that was never
  * sampled takes at most what so many samples allow; the program's symbols say whether there is one

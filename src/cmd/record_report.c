@@ -15,11 +15,16 @@
 void record_say_idle(const struct recorder *r)
 {
     enum { PATIENCE = 3 }; /* in beats, about a second each */
-    if (r->beats != PATIENCE || r->events[0].samples)
+    if (r->beats != PATIENCE || r->events[0].samples || r->waits)
         return;
     command_say("process %d has used no CPU time so far; kelvin waits for it (Ctrl-C ends that). "
-                "'kelvin record -e context-switches -p %d' shows where it goes to sleep",
+                "'kelvin record --waits -p %d' shows what it waits for",
                 r->opts.pid, r->opts.pid);
+}
+
+void record_say_listening(const struct listen *listen)
+{
+    command_say("listening: http://%s/metrics", listen_address(listen));
 }
 
 void record_status(const struct recorder *r)
@@ -255,6 +260,22 @@ static void print_heap(const struct heap_facts *h)
                 (unsigned long long)(h->lost - h->no_room));
 }
 
+static void print_waits(const struct record_facts *f, const char *out)
+{
+    char n[3][UNITS_MAX];
+    fprintf(stderr, "  waits: %s, %s records lost; see: kelvin report --waits ",
+            units_count(n[0], f->waits.waits), units_count(n[1], f->waits.lost));
+    utf8_print(stderr, out);
+    putc('\n', stderr);
+    if (f->waits.unknown_ends)
+        fprintf(stderr, "  %s waits have an unknown end\n",
+                units_count(n[2], f->waits.unknown_ends));
+    if (f->waits_bare)
+        fputs("  waits have durations but no stacks and no reasons, because the kernel is hidden: "
+              "run as root, or 'sysctl kernel.perf_event_paranoid=1', without --user-only\n",
+              stderr);
+}
+
 /* Programs without scopes get no word about them. */
 static void print_scopes(const struct scopes_facts *f, const char *out)
 {
@@ -283,6 +304,8 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         print_note(f);
     print_few(f, command ? command[0] : NULL);
     print_interpreter(command);
+    if (f->has_waits)
+        print_waits(f, out);
     if (f->has_heap)
         print_heap(&f->heap);
     print_scopes(&f->scopes, out);
