@@ -241,10 +241,14 @@ END
 }
 
 @test "rules on samples allow for their error" {
-    kelvin record --heap=sampled:20000 -o r.kelvin -- "$TARGET/heap" plain 100000
-    exits 0
-    echo 'allocated <= 121 MB' >close.rules
-    kelvin check r.kelvin close.rules
+    # It allocates 122.45 MB: 5 of 100 intervals miss the truth, five in a row do not.
+    echo 'allocated <= 122450 kB' >close.rules
+    for _ in 1 2 3 4 5; do
+        kelvin record --heap=sampled:20000 -o r.kelvin -- "$TARGET/heap" plain 100000
+        exits 0
+        kelvin check r.kelvin close.rules
+        [ "$status" != 4 ] || break
+    done
     exits 4
     echo 'allocated 90..160 MB' >wide.rules
     kelvin check r.kelvin wide.rules
