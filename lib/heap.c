@@ -15,19 +15,9 @@
 
 #define API __attribute__((visibility("default")))
 
-/* Where we were called from: the frame of the function that is being compiled. */
-#if defined __x86_64__
-#define CALL                                                                        \
-    ((struct heap_call){(uintptr_t)__builtin_return_address(0),                     \
-                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
-                        *(uintptr_t *)__builtin_frame_address(0)})
-#else
-/* x29 points to the caller's x29 and our return address; the walk goes on by frame pointers. */
-#define CALL                                                                        \
-    ((struct heap_call){(uintptr_t)__builtin_return_address(0),                     \
-                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
-                        *(uintptr_t *)__builtin_frame_address(0)})
-#endif
+#define CALL HEAP_CALL
+
+const struct heap_task heap_task = {CHANNEL_ENV, CHANNEL_HEAP};
 
 /* --- the functions behind --- */
 

@@ -19,6 +19,9 @@
  * know (dlopen), and waits a bounded time for the rules. After dlclose it asks again. Frees of
  * blocks that a child inherited are counted as unknown and left out: the blocks are the parent's.
  *
+ * Threads, walks and images serve the lock agent as well (locks.h), a library of its own with its
+ * own channel.
+ *
  * Samples are drawn by bytes: a block of z bytes with the probability 1 - exp(-z / mean). Frees
  * look into a filter of 64 KB first, so that those of other blocks cost a load.
  */
@@ -36,10 +39,26 @@ enum {
     HEAP_SEEN_DEPTH = 40,
 };
 
+/* Which channel is ours: each agent's own. */
+struct heap_task {
+    const char *env;
+    uint32_t bit; /* one of CHANNEL_* */
+};
+extern const struct heap_task heap_task;
+
 /* Where a function of ours was called: the return address, and the caller's registers then. */
 struct heap_call {
     uintptr_t pc, sp, fp;
 };
+
+/*
+ * The frame of the function that is being compiled. On ARM x29 points to the caller's x29 and our
+ * return address; the walk goes on by frame pointers.
+ */
+#define HEAP_CALL                                                                   \
+    ((struct heap_call){(uintptr_t)__builtin_return_address(0),                     \
+                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
+                        *(uintptr_t *)__builtin_frame_address(0)})
 
 /* A return address, and where it lies. */
 struct heap_link {
@@ -122,6 +141,9 @@ extern struct heap_process *heap_process; /* NULL: no recorder was found */
 
 /* Thread of the caller, ready to write; NULL when there is nothing to tell. */
 struct heap_thread *heap_thread_get(void);
+
+/* The node of the stack of CALL. */
+uint32_t heap_thread_stack_of(struct heap_thread *t, const struct heap_call *call);
 
 /* Tell. The stack is that of CALL. Errno stays as it was. */
 void heap_tell_alloc(void *p, size_t size, const struct heap_call *call);

@@ -114,7 +114,7 @@ static struct heap_thread *thread_open(void)
     struct heap_thread *t = thread_new();
     if (!t)
         return NULL;
-    if (!channel_open_ring(&t->writer, CHANNEL_HEAP)) {
+    if (!channel_open_ring(&t->writer, heap_task.bit)) {
         atomic_store(&t->taken, 0);
         return NULL;
     }
@@ -149,8 +149,8 @@ static void tell_fork(struct heap_thread *t)
 
 static bool find_recorder(void)
 {
-    channel_find();
-    if (!channel_wants(CHANNEL_HEAP) || channel->stop || !heap_walk_init() || !heap_images_init())
+    channel_find_in(heap_task.env);
+    if (!channel_wants(heap_task.bit) || channel->stop || !heap_walk_init() || !heap_images_init())
         return false;
     has_counter = channel->params[HEAP_PARAM_TICKS] == 1;
     return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
@@ -248,7 +248,7 @@ static inline void heap_thread_finish(struct heap_thread *t)
         thread_end(t);
 }
 
-static uint32_t heap_thread_stack_of(struct heap_thread *t, const struct heap_call *call)
+uint32_t heap_thread_stack_of(struct heap_thread *t, const struct heap_call *call)
 {
     if (t->walking)
         return heap_trie_add(heap_process->root, HEAP_END_HANDLER);

@@ -109,6 +109,8 @@ static const struct reason_rule {
     {"sys_wait4", WAIT_CHILD, PLAIN},
     {"sys_waitid", WAIT_CHILD, PLAIN},
     {"wait_for_vfork_done", WAIT_CHILD, PLAIN},
+    {"sys_vfork", WAIT_CHILD, VAGUE},
+    {"kernel_clone", WAIT_CHILD, VAGUE}, /* posix_spawn() */
 
     {"do_sigtimedwait", WAIT_SIGNAL, PLAIN},
     {"sigsuspend", WAIT_SIGNAL, PLAIN},

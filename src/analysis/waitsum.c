@@ -30,10 +30,10 @@ static void add_states(struct waitsum *w, struct idmap *map, const struct waitst
         struct waitsum_thread *t = thread_of(w, map, rows->thread[row]);
         for (int k = 0; k < THREAD_STATES; k++) {
             int64_t ns = rows->value[streams->state_column[k]][row];
-            t->state_ns[k] += ns;
-            t->wall_ns += ns;
-            w->state_ns[k] += ns;
-            w->wall_ns += ns;
+            t->state_ns[k] = waitsum_add_ns(t->state_ns[k], ns);
+            t->wall_ns = waitsum_add_ns(t->wall_ns, ns);
+            w->state_ns[k] = waitsum_add_ns(w->state_ns[k], ns);
+            w->wall_ns = waitsum_add_ns(w->wall_ns, ns);
         }
     }
 }

@@ -62,7 +62,14 @@ enum wait_reason waitsum_main_reason(const struct waitsum_thread *t);
 /* Whether a frame is of the C library, behind whose functions programs wait. */
 bool waitsum_is_libc(const struct profile *p, const struct frame *f);
 
+/* Sums of columns may pass what one column cannot: files come from anywhere. */
+static inline int64_t waitsum_add_ns(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 static inline int64_t waitsum_off_cpu_ns(const struct waitsum_thread *t)
 {
-    return t->state_ns[THREAD_RUNNABLE] + t->state_ns[THREAD_BLOCKED];
+    return waitsum_add_ns(t->state_ns[THREAD_RUNNABLE], t->state_ns[THREAD_BLOCKED]);
 }

@@ -217,14 +217,14 @@ static void print_interpreter(char **command)
                     interpreters[i].advice);
 }
 
-/* Who asked for the heap wants to see it. */
-static void print_next(const char *out, int stem, bool heap)
+/* Who asked for the heap or for locks wants to see them. COMMAND is NULL for neither. */
+static void print_next(const char *out, int stem, const char *command)
 {
     autofree char *svg = mem_printf("%.*s.svg", stem, out);
-    char *next[] = {(char[]){"kelvin"}, heap ? (char[]){"heap"} : (char[]){"flame"},
+    char *next[] = {(char[]){"kelvin"}, (char *)(uintptr_t)(command ? command : "flame"),
                     (char *)(uintptr_t)out, (char[]){"-o"}, svg};
     autobuf struct buf line = {0};
-    words_join(&line, next, heap ? 3 : sizeof next / sizeof *next);
+    words_join(&line, next, command ? 3 : sizeof next / sizeof *next);
     fputs("; next: ", stderr);
     utf8_print(stderr, buf_cstr(&line));
 }
@@ -276,6 +276,20 @@ static void print_waits(const struct record_facts *f, const char *out)
               stderr);
 }
 
+static void print_locks(const struct locks_facts *l)
+{
+    char n[2][UNITS_MAX], time[UNITS_MAX];
+    fprintf(stderr, "  locks: %s wait%s for %s lock%s, %s in total\n", units_count(n[0], l->waits),
+            l->waits == 1 ? "" : "s", units_count(n[1], l->locks), l->locks == 1 ? "" : "s",
+            units_scaled(time, (double)l->wait_ns, UNIT_TIME));
+    if (!l->programs)
+        fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
+              "LD_PRELOAD\n",
+              stderr);
+    if (l->lost)
+        fprintf(stderr, "  %s lock records were lost\n", units_count(n[0], l->lost));
+}
+
 /* Programs without scopes get no word about them. */
 static void print_scopes(const struct scopes_facts *f, const char *out)
 {
@@ -308,6 +322,8 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         print_waits(f, out);
     if (f->has_heap)
         print_heap(&f->heap);
+    if (f->has_locks)
+        print_locks(&f->locks);
     print_scopes(&f->scopes, out);
     if (o->rotate_s > 0) {
         command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
@@ -316,7 +332,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     fputs("kelvin: wrote ", stderr);
     utf8_print(stderr, out);
     fprintf(stderr, " (%s)", units_scaled(bytes, (double)f->bytes, "bytes"));
-    if (f->samples || f->has_heap)
-        print_next(out, stem, f->has_heap);
+    if (f->samples || f->has_heap || f->has_locks)
+        print_next(out, stem, f->has_heap ? "heap" : f->has_locks ? "locks" : NULL);
     putc('\n', stderr);
 }

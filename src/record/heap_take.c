@@ -34,16 +34,6 @@ static struct heap_program *program_new(struct heap *h, int pid)
     return p;
 }
 
-/* After an exec the rings of the program before belong to nobody, though their thread lives. */
-static void close_old_rings(struct heap *h, const struct heap_ring *new)
-{
-    for (size_t i = 0; i < h->rings.readers.n; i++) {
-        struct ring_reader *rr = &h->rings.readers.at[i];
-        if (rr->pid == new->pid && rr->start_ns < new->start_ns)
-            atomic_store(&rr->ring->state, RING_CLOSED);
-    }
-}
-
 static struct heap_program *program_of(struct heap *h, struct heap_ring *ring)
 {
     if (!ring->program) {
@@ -57,91 +47,28 @@ static struct heap_program *program_of(struct heap *h, struct heap_ring *ring)
 
 /* --- what is mapped --- */
 
-static struct text maps_of(const struct record *rec)
-{
-    size_t room = (size_t)(rec->words - 4) * 8, n = rec->payload[2];
-    return (struct text){(const char *)&rec->payload[3], n < room ? n : room};
-}
-
 static void take_maps(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
-    if (rec->words < 5)
+    if (rec->words < HEAP_MAPS_WORDS)
         return;
     if (rec->kind == HEAP_START) {
         h->facts.programs++;
         program_new(h, ring->pid);
         ring->program = 0;
-        close_old_rings(h, ring);
+        rings_close_older(&h->rings, ring->pid, ring->start_ns);
     }
-    /* Again from the start: what lies elsewhere now must not stay. */
-    processes_comm(h->spaces, ring->pid, ring->pid, "", true);
-    processes_maps(h->spaces, ring->pid, maps_of(rec));
-    heap_images_answer(&h->images, h->spaces, ring->pid, rec->payload[1]);
+    heap_stacks_take_maps(&h->stacks, ring->pid, rec);
     rings_wake(&h->rings);
 }
 
 static void take_fork(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
-    int parent = (int)rec->payload[1];
     program_new(h, ring->pid);
     ring->program = 0;
-    processes_fork(h->spaces, ring->pid, ring->pid, parent, parent);
+    heap_stacks_take_fork(&h->stacks, ring->pid, rec);
 }
 
-/* --- stacks --- */
-
-/* The caller of a node; 0 where that makes no sense. Read once: it may be scribbled on. */
-static uint32_t node_parent(const struct heap *h, uint32_t id)
-{
-    uint32_t parent = *(const volatile uint32_t *)&heap_trie_node(h->trie.at, id)->parent;
-    return parent < id ? parent : 0;
-}
-
-static uint64_t node_pc(const struct heap *h, uint32_t id)
-{
-    return *(const volatile uint64_t *)&heap_trie_node(h->trie.at, id)->pc;
-}
-
-/* From the outermost node of h->chain to the innermost. */
-static void resolve_chain(struct heap *h, int pid, struct stack_id stack, uint8_t end)
-{
-    struct profile *p = h->opts.profile;
-    for (size_t i = h->chain.n; i-- > 0;) {
-        uint32_t id = h->chain.at[i];
-        uint64_t pc = node_pc(h, id);
-        if (!(pc & HEAP_ROOT) && pc < HEAP_ENDS) {
-            end = (uint8_t)pc;
-            struct frame_id frame = profile_add_named_frame(p, text_of("[unfinished]"), FRAME_USER);
-            stack = stacks_push(&p->stacks, stack, frame);
-        } else if (!(pc & HEAP_ROOT)) {
-            stack = stacks_push(&p->stacks, stack, processes_frame(h->spaces, pid, pc - 1));
-        }
-        h->stack_of_node.at[id] = stack.i + 1;
-        h->end_of_node.at[id] = end;
-    }
-}
-
-/* The stack of a node; nodes of processes that are gone stay what they were. */
-static struct stack_id heap_take_stack_of(struct heap *h, int pid, uint32_t node, uint8_t *ret_end)
-{
-    const struct heap_trie *trie = h->trie.at;
-    uint32_t n_max = (uint32_t)((h->trie.size_bytes - CHANNEL_PAGE) / sizeof(struct heap_node));
-    if (!node || node >= n_max || node >= trie->n)
-        return (struct stack_id){0};
-    while (h->stack_of_node.n <= node) {
-        *vec_push(&h->stack_of_node) = 0;
-        *vec_push(&h->end_of_node) = HEAP_END_WHOLE;
-    }
-    h->chain.n = 0;
-    uint32_t outer = node;
-    for (; outer && !h->stack_of_node.at[outer]; outer = node_parent(h, outer))
-        *vec_push(&h->chain) = outer;
-    bool known = outer && h->stack_of_node.at[outer];
-    struct stack_id stack = {known ? h->stack_of_node.at[outer] - 1 : 0};
-    resolve_chain(h, pid, stack, known ? h->end_of_node.at[outer] : HEAP_END_WHOLE);
-    *ret_end = h->end_of_node.at[node];
-    return (struct stack_id){h->stack_of_node.at[node] - 1};
-}
+/* --- places --- */
 
 static uint32_t find_site(struct heap *h, struct heap_ring *ring, uint32_t node)
 {
@@ -152,7 +79,7 @@ static uint32_t find_site(struct heap *h, struct heap_ring *ring, uint32_t node)
             return i;
     }
     struct heap_site site = {.thread = ring->thread};
-    site.stack = heap_take_stack_of(h, ring->pid, node, &site.end);
+    site.stack = heap_stacks_get(&h->stacks, ring->pid, node, &site.end);
     uint32_t id = heap_tally_new_site(&h->tally, &site);
     *vec_push(&h->site_keys) = (struct heap_site_key){node, ring->thread};
     idmap_add(&h->sites, hash, id);
@@ -243,9 +170,15 @@ static void take_kept(struct heap *h, struct heap_ring *ring)
 
 /* Words of each kind at least. */
 static const uint8_t record_words[] = {
-    [HEAP_START] = 5,     [HEAP_MAPS] = 5,        [HEAP_FORK] = 3,
-    [HEAP_ALLOC] = 3,     [HEAP_ALLOC_LARGE] = 4, [HEAP_FREE] = 2,
-    [HEAP_FREE_LATE] = 3, [HEAP_KEPT] = 2,        [HEAP_ALLOC_SAME] = 2,
+    [HEAP_START] = HEAP_MAPS_WORDS,
+    [HEAP_MAPS] = HEAP_MAPS_WORDS,
+    [HEAP_FORK] = 3,
+    [HEAP_ALLOC] = 3,
+    [HEAP_ALLOC_LARGE] = 4,
+    [HEAP_FREE] = 2,
+    [HEAP_FREE_LATE] = 3,
+    [HEAP_KEPT] = 2,
+    [HEAP_ALLOC_SAME] = 2,
 };
 
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec)

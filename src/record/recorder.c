@@ -234,6 +234,16 @@ static int start_heap(struct recorder *r, struct err *err)
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 
+static int start_locks(struct recorder *r, struct err *err)
+{
+    struct locks_opts o = {.command = r->opts.command,
+                           .profile = r->profile,
+                           .processes = r->processes,
+                           .name = r->opts.name_lock,
+                           .name_arg = r->opts.name_lock_arg};
+    return r->opts.locks ? locks_open(&o, &r->locks, err) : 0;
+}
+
 /* Nobody asked for them: where there can be none (a limit on the size of files), the rest is
  * recorded. */
 static void start_scopes(struct recorder *r)
@@ -253,6 +263,8 @@ static int start_command(struct recorder *r, struct err *err)
     if (launch_fork(&r->launch, argv, &r->signals.before, err) != 0)
         return -1;
     urgent_begin();
+    if (r->locks) /* the last to be preloaded is the first to be taken back */
+        locks_attach(r->locks);
     if (r->heap)
         heap_attach(r->heap);
     if (r->scopes)
@@ -289,7 +301,7 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
     if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
-        start_listening(r, err) != 0)
+        start_locks(r, err) != 0 || start_listening(r, err) != 0)
         return -1;
     start_scopes(r);
     if (begin_file(r, o->output, err) != 0)
@@ -347,7 +359,8 @@ static bool take_duration(struct recorder *r)
 
 static int wait_ms(const struct recorder *r)
 {
-    double left_ms = r->heap ? (r->heap_busy ? 0 : HEAP_POLL_MS) : r->engine->poll_ms;
+    bool preloaded = r->heap || r->locks, busy = r->heap_busy || r->locks_busy;
+    double left_ms = preloaded ? (busy ? 0 : HEAP_POLL_MS) : r->engine->poll_ms;
     if (r->scopes)
         left_ms = fmin(left_ms, r->scopes_busy ? 0 : scopes_poll_ms(r->scopes));
     if (r->opts.duration_s > 0) {
@@ -402,6 +415,8 @@ static int recorder_give_up(struct recorder *r)
     r->end_ns = clock_monotonic_ns();
     if (r->heap)
         heap_stop(r->heap, r->end_ns);
+    if (r->locks)
+        locks_stop(r->locks);
     if (r->scopes)
         scopes_stop(r->scopes);
     if (r->opts.command && !r->exited)
@@ -421,6 +436,8 @@ int recorder_run(struct recorder *r, struct err *err)
         runqueue_look(&r->queue, r->profile);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
+        if (r->locks)
+            r->locks_busy = locks_poll(r->locks);
         if (r->scopes)
             r->scopes_busy = scopes_poll(r->scopes);
         if (r->listen)
@@ -434,6 +451,8 @@ int recorder_run(struct recorder *r, struct err *err)
     urgent_end();
     if (r->heap)
         heap_stop(r->heap, r->end_ns);
+    if (r->locks)
+        locks_stop(r->locks);
     if (r->scopes)
         scopes_stop(r->scopes);
     return recorder_flush(r, err);
@@ -442,6 +461,7 @@ int recorder_run(struct recorder *r, struct err *err)
 void recorder_done(struct recorder *r, bool keep_part)
 {
     stop_listening(r);
+    locks_close(r->locks);
     heap_close(r->heap);
     waits_free(r->waits);
     scopes_close(r->scopes);

@@ -14,6 +14,7 @@
 #include "record/heap.h"
 #include "record/launch.h"
 #include "record/listen.h"
+#include "record/locks.h"
 #include "record/partfile.h"
 #include "record/runqueue.h"
 #include "record/scopes.h"
@@ -34,7 +35,10 @@ struct recorder_opts {
     bool waits;                               /* context switches as well: see waits.h */
     bool heap;                                /* every allocation of the command as well */
     uint64_t heap_sample_bytes;               /* of heap: see heap_opts */
-    bool keep_old;                            /* a FILE that is replaced stays as FILE.old */
+    bool locks;                               /* every wait for a lock as well */
+    locks_namer *name_lock;                   /* see locks_opts */
+    void *name_lock_arg;
+    bool keep_old; /* a FILE that is replaced stays as FILE.old */
     /* Begin a new file so often; 0 = never. See recorder_rotate(). */
     double rotate_s;
     const char *listen, *listen_token;              /* see listen.h; NULL = nobody may ask */
@@ -81,9 +85,11 @@ struct recorder {
 
     /* inside */
     void *run;
-    struct waits *waits;   /* NULL = not asked for */
-    struct heap *heap;     /* NULL = not asked for */
-    bool heap_busy;        /* there is more to take from it */
+    struct waits *waits; /* NULL = not asked for */
+    struct heap *heap;   /* NULL = not asked for */
+    bool heap_busy;      /* there is more to take from it */
+    struct locks *locks; /* NULL = not asked for */
+    bool locks_busy;
     struct scopes *scopes; /* NULL = of a running process, or not installed */
     bool scopes_busy;
     struct scopelive live; /* sums of scopes, where somebody may ask */

@@ -269,6 +269,15 @@ void rings_release(struct rings *r)
         rings_wake(r);
 }
 
+void rings_close_older(struct rings *r, int pid, uint64_t start_ns)
+{
+    for (size_t i = 0; i < r->readers.n; i++) {
+        struct ring_reader *rr = &r->readers.at[i];
+        if (rr->pid == pid && rr->start_ns < start_ns)
+            atomic_store(&rr->ring->state, RING_CLOSED);
+    }
+}
+
 uint64_t rings_lost(const struct rings *r)
 {
     uint64_t n = r->lost;

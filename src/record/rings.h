@@ -85,6 +85,10 @@ void ring_give(struct ring_reader *r);
 void rings_release(struct rings *r);
 void rings_wake(struct rings *r); /* something else changed that agents wait for */
 
+/* A process runs another program: rings of the one before belong to nobody, though their thread
+ * lives. */
+void rings_close_older(struct rings *r, int pid, uint64_t start_ns);
+
 /* Records that found no room, and times that a thread waited for it, until now. */
 uint64_t rings_lost(const struct rings *r);
 uint64_t rings_waits(const struct rings *r);

@@ -31,6 +31,7 @@ struct record_opts {
     const char *listen, *listen_token;              /* as in recorder_opts */
     void (*listening)(const struct listen *listen); /* as there */
     const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
+    bool locks;       /* every wait for a lock */
     char **args;      /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
@@ -78,6 +79,8 @@ struct record_facts {
     struct waits_facts waits;
     bool has_heap;
     struct heap_facts heap;
+    bool has_locks;
+    struct locks_facts locks;
     struct scopes_facts scopes; /* spans 0 = none */
     double unnamed_share;
     struct {

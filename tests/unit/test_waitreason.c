@@ -46,6 +46,10 @@ static void system_calls_tell_the_reason(void **state)
                   WAIT_POLL);
     assert_reason("schedule do_select core_sys_select __x64_sys_pselect6 | select", WAIT_POLL);
     assert_reason("schedule do_wait kernel_wait4 __do_sys_wait4 | wait4", WAIT_CHILD);
+    assert_reason(
+        "schedule schedule_timeout __wait_for_common wait_for_completion_state kernel_clone "
+        "__x64_sys_vfork | vfork",
+        WAIT_CHILD);
     assert_reason("schedule sigsuspend __x64_sys_rt_sigsuspend | sigsuspend", WAIT_SIGNAL);
     assert_reason("schedule do_sigtimedwait __arm64_sys_rt_sigtimedwait | sigwait", WAIT_SIGNAL);
 }
