@@ -241,10 +241,14 @@ END
 }
 
 @test "rules on samples allow for their error" {
-    kelvin record --heap=sampled:20000 -o r.kelvin -- "$TARGET/heap" plain 100000
-    exits 0
-    echo 'allocated <= 121 MB' >close.rules
-    kelvin check r.kelvin close.rules
+    # It allocates 122.45 MB: 5 of 100 intervals miss the truth, five in a row do not.
+    echo 'allocated <= 122450 kB' >close.rules
+    for _ in 1 2 3 4 5; do
+        kelvin record --heap=sampled:20000 -o r.kelvin -- "$TARGET/heap" plain 100000
+        exits 0
+        kelvin check r.kelvin close.rules
+        [ "$status" != 4 ] || break
+    done
     exits 4
     echo 'allocated 90..160 MB' >wide.rules
     kelvin check r.kelvin wide.rules
@@ -504,4 +508,34 @@ END
     [[ $output == *"per iteration: 3 allocations, 300 B"* ]] || fail "$output"
     run ./bench --warm-up 0.005 --time 0.04 --samples 20 three
     [[ $output != *"per iteration"* ]] || fail "$output"
+}
+
+@test "stacks that differ only far out are told apart, in turns" {
+    cat >turns.c <<'END'
+#include <stdlib.h>
+#define FAR __attribute__((noinline, noclone)) static
+FAR void *inner(void *p) { __asm__ volatile("" : "+r"(p) : : "memory"); return p; }
+FAR void *leaf(size_t n) { return inner(malloc(n)); }
+FAR void *middle(size_t n) { return inner(leaf(n)); }
+FAR void *deeper(int k, size_t n) { return inner(k ? deeper(k - 1, n) : middle(n)); }
+FAR void from_a(int k) { free(inner(deeper(k, 10))); }
+FAR void from_b(int k) { free(inner(deeper(k, 20))); }
+FAR void from_c(int k) { free(inner(deeper(k, 40))); }
+int main(void)
+{
+    void (*const who[])(int) = {from_a, from_b, from_c, from_b, from_a};
+    for (int i = 0; i < 50000; i++)
+        who[i % 5](i % 7 * i % 3);
+    return 0;
+}
+END
+    cc -O2 -g -fno-inline -fno-optimize-sibling-calls -o turns turns.c
+    record ./turns
+    local who
+    for who in "from_a 20000 200000" "from_b 20000 400000" "from_c 10000 400000"; do
+        # shellcheck disable=SC2086
+        set -- $who
+        [ "$(sum allocations ";$1;deeper;(.*;)?middle;leaf")" = "$2" ] || fail "$1: $(sum allocations ";$1;") allocations"
+        [ "$(sum allocated ";$1;deeper;(.*;)?middle;leaf")" = "$3" ] || fail "$1: $(sum allocated ";$1;") bytes"
+    done
 }
