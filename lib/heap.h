@@ -111,6 +111,7 @@ struct heap_thread {
     uint32_t stamp_left;    /* records that may have the time of the one before */
     uint32_t stamp_records; /* from one reading of the clock to the next */
     const void *last;       /* block that this thread allocated */
+    uint64_t blocks, bytes; /* that it has allocated so far */
     uintptr_t stack_low, stack_end;
     const struct heap_modules *modules;
     uint64_t next_sample; /* bytes to go */

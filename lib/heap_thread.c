@@ -264,6 +264,8 @@ void heap_tell_alloc(void *p, size_t size, const struct heap_call *call)
     if (!t)
         return;
     t->last = p;
+    t->blocks++;
+    t->bytes += size;
     if (heap_sample_bytes && (!heap_sampled(t, size) || !heap_sampled_add(p)))
         return;
     uint64_t at = (uintptr_t)p;

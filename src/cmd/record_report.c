@@ -15,11 +15,16 @@
 void record_say_idle(const struct recorder *r)
 {
     enum { PATIENCE = 3 }; /* in beats, about a second each */
-    if (r->beats != PATIENCE || r->events[0].samples)
+    if (r->beats != PATIENCE || r->events[0].samples || r->waits)
         return;
     command_say("process %d has used no CPU time so far; kelvin waits for it (Ctrl-C ends that). "
-                "'kelvin record -e context-switches -p %d' shows where it goes to sleep",
+                "'kelvin record --waits -p %d' shows what it waits for",
                 r->opts.pid, r->opts.pid);
+}
+
+void record_say_listening(const struct listen *listen)
+{
+    command_say("listening: http://%s/metrics", listen_address(listen));
 }
 
 void record_status(const struct recorder *r)
@@ -239,14 +244,36 @@ static void print_heap(const struct heap_facts *h)
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
                 units_count(n, h->waits));
-    if (h->unknown)
+    if (h->no_room)
+        fprintf(stderr,
+                "  %s blocks found no room in the recorder's memory: they and their frees are left "
+                "out; use --heap=sampled\n",
+                units_count(n, h->no_room));
+    if (h->unknown && !h->no_room)
         fprintf(stderr,
                 "  %s %s nobody was seen to allocate: double frees, foreign pointers, or blocks "
                 "from before a fork\n",
                 units_count(n, h->unknown),
                 h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
-    if (h->lost)
-        fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
+    if (h->lost > h->no_room)
+        fprintf(stderr, "  %llu heap records were lost\n",
+                (unsigned long long)(h->lost - h->no_room));
+}
+
+static void print_waits(const struct record_facts *f, const char *out)
+{
+    char n[3][UNITS_MAX];
+    fprintf(stderr, "  waits: %s, %s records lost; see: kelvin report --waits ",
+            units_count(n[0], f->waits.waits), units_count(n[1], f->waits.lost));
+    utf8_print(stderr, out);
+    putc('\n', stderr);
+    if (f->waits.unknown_ends)
+        fprintf(stderr, "  %s waits have an unknown end\n",
+                units_count(n[2], f->waits.unknown_ends));
+    if (f->waits_bare)
+        fputs("  waits have durations but no stacks and no reasons, because the kernel is hidden: "
+              "run as root, or 'sysctl kernel.perf_event_paranoid=1', without --user-only\n",
+              stderr);
 }
 
 static void print_locks(const struct locks_facts *l)
@@ -291,6 +318,8 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         print_note(f);
     print_few(f, command ? command[0] : NULL);
     print_interpreter(command);
+    if (f->has_waits)
+        print_waits(f, out);
     if (f->has_heap)
         print_heap(&f->heap);
     if (f->has_locks)

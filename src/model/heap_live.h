@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { HEAP_LIVE_BYTES = 60 };
+
 struct heap_block {
     uint64_t address, size_bytes; /* both below 2^48 */
     uint64_t ticks;               /* when it was allocated */

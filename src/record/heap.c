@@ -164,6 +164,13 @@ static int memory_open(struct heap *h, struct err *err)
     return 0;
 }
 
+/* In half of this machine's memory. */
+static uint64_t blocks_that_fit(void)
+{
+    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return pages * page / 2 / HEAP_LIVE_BYTES;
+}
+
 int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
 {
     static const char cannot[] = "its allocations cannot be recorded";
@@ -172,6 +179,8 @@ int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
         return -1;
     struct heap *h = mem_new(struct heap);
     h->opts = *o;
+    if (!h->opts.blocks_max)
+        h->opts.blocks_max = blocks_that_fit();
     h->stacks = HEAP_STACKS_NONE;
     h->rings.memory.fd = -1;
     ticks_init(&h->clock);
@@ -288,7 +297,7 @@ void heap_stop(struct heap *h, uint64_t end_ns)
         ; /* what still runs may write for ever */
     h->rings.channel->stop = 1;
     rings_wake(&h->rings);
-    h->facts.lost = rings_lost(&h->rings);
+    h->facts.lost = rings_lost(&h->rings) + h->facts.no_room;
     h->facts.waits = rings_waits(&h->rings);
     for (size_t i = 0; i < h->programs.n; i++)
         if (!h->programs.at[i].over)

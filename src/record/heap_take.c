@@ -19,6 +19,7 @@ void heap_program_end(struct heap *h, struct heap_program *p)
     size_t at = 0;
     while (heap_live_next(&p->live, &at, &b))
         heap_tally_leak(&h->tally, b.site, b.size_bytes);
+    h->n_live -= p->live.n;
     heap_live_done(&p->live);
     p->over = true;
 }
@@ -119,7 +120,13 @@ static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, ui
     ring->realloc_pending = false;
     if (!(address & HEAP_POINTER_MASK))
         return;
-    if (!heap_live_add(&p->live, &new, &old)) {
+    if (h->n_live >= h->opts.blocks_max) {
+        h->facts.no_room++;
+        return;
+    }
+    if (heap_live_add(&p->live, &new, &old)) {
+        h->n_live++;
+    } else {
         h->facts.doubled++;
         tell_freed(h, ring, &old, false);
     }
@@ -140,6 +147,7 @@ static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
         ring->realloc_pending = false;
         return;
     }
+    h->n_live--;
     ring->realloc_pending = word >> HEAP_FREE_SHIFT & HEAP_FREE_REALLOC;
     if (ring->realloc_pending)
         ring->pending = b;
@@ -154,7 +162,7 @@ static void take_kept(struct heap *h, struct heap_ring *ring)
     if (!ring->realloc_pending)
         return;
     ring->realloc_pending = false;
-    heap_live_add(&program_of(h, ring)->live, &ring->pending, &old);
+    h->n_live += heap_live_add(&program_of(h, ring)->live, &ring->pending, &old);
     heap_tally_unfree(&h->tally, ring->pending.site, ring->pending.size_bytes);
 }
 

@@ -423,6 +423,7 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
         document_heading(d, "Vector instructions");
         document_text(d, "Of the time: %s.", r->simd_line);
     }
+    page_scopes(d, r);
     page_heap(d, r);
     page_cache(d, r);
     add_bench(d, r);

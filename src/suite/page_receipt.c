@@ -270,6 +270,7 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     if (r->has_cache_report)
         report_put_misses(j, &r->misses_report);
     put_heap(j, r);
+    receipt_scopes(j, r);
     put_findings(j, "memcheck_findings", &r->memcheck);
     put_findings(j, "helgrind_findings", &r->helgrind);
     put_absent(j, r);

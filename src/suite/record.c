@@ -92,6 +92,10 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->bytes = r->writer.bytes;
     if (r->exited)
         f->cpu_ns = clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime);
+    f->has_waits = r->waits != NULL;
+    f->waits_bare = r->facts->waits_bare;
+    if (r->waits)
+        f->waits = *waits_facts(r->waits);
     f->has_heap = r->heap != NULL;
     if (r->heap)
         f->heap = *heap_facts(r->heap);
@@ -279,6 +283,7 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .pid = (int)o->pid,
         .duration_s = o->duration_s,
         .status = o->status,
+        .waits = o->waits,
         .heap = o->heap != NULL,
         .heap_sample_bytes = heap_bytes,
         .locks = o->locks,
@@ -286,6 +291,9 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .keep_old = true,
         .rotate_s = o->rotate_s,
         .rotate = next_file,
+        .listen = o->listen,
+        .listen_token = o->listen_token,
+        .listening = o->listening,
     };
 }
 

@@ -62,8 +62,11 @@ static void load_recordings(struct run *r, struct suite_result *w, const char *f
 {
     autofree char *cache = mem_printf("%s/%s.cachegrind", folder, w->workload.name);
     struct selection all;
+    autofree char *heap = mem_printf("%s/%s.heap.kelvin", folder, w->workload.name);
     if (access(cache, R_OK) == 0)
         w->before_cache = load_before(r, cache, &all);
+    if (access(heap, R_OK) == 0)
+        w->heap_before.profile = load_before(r, heap, &w->heap_before.selection);
     for (int i = 0;; i++) {
         autofree char *path = i ? mem_printf("%s/%s.%d.kelvin", folder, w->workload.name, i + 1)
                                 : mem_printf("%s/%s.kelvin", folder, w->workload.name);

@@ -35,6 +35,14 @@ static void compare_recordings(struct run *r, struct suite_result *w)
 
 /* --- rules --- */
 
+/* What rules compare with; NULL = nothing. */
+static const struct selection *rules_before(const struct suite_result *w)
+{
+    return w->before.n              ? &w->before.at[0].selection
+           : w->heap_before.profile ? &w->heap_before.selection
+                                    : NULL;
+}
+
 static int read_rules(struct run *r, struct suite_result *w, const char *path)
 {
     struct reader in;
@@ -46,7 +54,7 @@ static int read_rules(struct run *r, struct suite_result *w, const char *path)
     int rc = rules_parse(&w->rules, reader_peek(&in, RULES_MAX_BYTES + 1));
     reader_close(&in);
     if (rc == 0)
-        rc = rules_require(&w->rules, w->before.n > 0, r->suite.has_scaling);
+        rc = rules_require(&w->rules, rules_before(w) != NULL, r->suite.has_scaling);
     w->rules_file = mem_strdup(path);
     return rc;
 }
@@ -78,7 +86,8 @@ static void check_rules(struct run *r, struct suite_result *w)
     struct check_input in = {
         .selection = &rec->selection,
         .heap = w->has_heap ? w->heap.profile : NULL,
-        .before = w->before.n ? &w->before.at[0].selection : NULL,
+        .before = rules_before(w),
+        .heap_before = w->heap_before.profile,
         .code = code.rows.at,
         .n_code = code.rows.n,
         .no_code = code.notes.n ? code.notes.at[0] : "",

@@ -103,6 +103,20 @@ static void add_heap(struct history_run *h, const struct suite_result *w)
                            NAN);
 }
 
+/* "scope_p99 decode": `kelvin history` finds them by their beginning. */
+static void add_scopes(struct history_run *h, const struct suite_result *w)
+{
+    for (size_t i = 0; i < w->scopes.n; i++) {
+        const struct suite_scope *s = &w->scopes.at[i];
+        const struct scope_quantile *q[] = {&s->p50, &s->p99};
+        for (int k = 0; k < 2; k++) {
+            autofree char *name = mem_printf("scope_p%d %s", k ? 99 : 50, s->name);
+            double high = isfinite(q[k]->interval.high) ? q[k]->interval.high : NAN;
+            history_add_metric(h, name, q[k]->ns, isnan(high) ? NAN : q[k]->interval.low, high);
+        }
+    }
+}
+
 static int remember_workload(struct run *r, struct store *store, const struct suite_result *w,
                              struct err *err)
 {
@@ -120,6 +134,7 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     add_series(&h, w->instructions, MEASURE_INSTRUCTIONS, "instructions");
     add_cache(&h, w);
     add_heap(&h, w);
+    add_scopes(&h, w);
     if (w->has_report) {
         history_add_metric(&h, "samples", (double)w->report.quality.samples, NAN, NAN);
         run_publish_add_functions(&h, w->report.functions);

@@ -245,6 +245,25 @@ static int record_now(struct run *r, struct suite_result *w, long i, struct err 
     return rc;
 }
 
+/* The CPU time of each recording, as a series of its own: baselines and history keep it. */
+static void note_cpu_time(struct series_set *set, const struct suite_result *w, const char *what,
+                          const struct suite_recording *recordings, size_t n)
+{
+    autofree char *name = mem_printf("%s %s", w->workload.name, what);
+    struct series *to = series_add(set, name);
+    free(to->command);
+    to->command = mem_strdup(w->workload.line);
+    for (size_t i = 0; i < n; i++) {
+        struct series_run *run = vec_push(&to->runs);
+        uint64_t cpu_ns;
+        run->block = (uint32_t)i;
+        for (int m = 0; m < MEASURES; m++)
+            run->value[m] = NAN;
+        if (meta_find_u64(&recordings[i].profile->meta, META_CPU_TIME_NS, &cpu_ns))
+            run->value[MEASURE_CPU] = (double)cpu_ns;
+    }
+}
+
 /* --- the heap --- */
 
 static void tell_heap(const struct run *r, const struct suite_result *w)
@@ -278,6 +297,7 @@ static int record_heap(struct run *r, struct suite_result *w, struct err *err)
     if (loaded) {
         w->heap.file = mem_strdup(name);
         tell_heap(r, w);
+        note_cpu_time(&r->suite.series, w, "heap", &w->heap, 1); /* nothing is compared with it */
     } else if (rc == 0) {
         suite_absent(w, COLLECT_HEAP, it.good ? why.text : it.why);
     }
@@ -329,25 +349,6 @@ static int record_before(struct run *r, struct suite_result *w, struct turns *tu
     return rc < 0 ? -1 : 0;
 }
 
-/* The CPU time of each recording, as a series of its own: baselines and history keep it. */
-static void note_cpu_time(struct series_set *set, const struct suite_result *w,
-                          const struct suite_recording *recordings, size_t n)
-{
-    autofree char *name = mem_printf("%s recorded", w->workload.name);
-    struct series *to = series_add(set, name);
-    free(to->command);
-    to->command = mem_strdup(w->workload.line);
-    for (size_t i = 0; i < n; i++) {
-        struct series_run *run = vec_push(&to->runs);
-        uint64_t cpu_ns;
-        run->block = (uint32_t)i;
-        for (int m = 0; m < MEASURES; m++)
-            run->value[m] = NAN;
-        if (meta_find_u64(&recordings[i].profile->meta, META_CPU_TIME_NS, &cpu_ns))
-            run->value[MEASURE_CPU] = (double)cpu_ns;
-    }
-}
-
 /* Recordings made in turns take the place of those that the baseline kept. */
 static void take_turns(struct run *r, struct suite_result *w, struct turns *turns)
 {
@@ -359,7 +360,7 @@ static void take_turns(struct run *r, struct suite_result *w, struct turns *turn
         for (size_t i = 0; i < turns->made.n; i++)
             *vec_push(&w->before) = turns->made.at[i];
         w->before_beside = true;
-        note_cpu_time(&r->suite.beside, w, w->before.at, w->before.n);
+        note_cpu_time(&r->suite.beside, w, "recorded", w->before.at, w->before.n);
     }
     vec_done(&turns->made);
 }
@@ -386,7 +387,7 @@ static int record_workload(struct run *r, struct suite_result *w, struct err *er
         rc = record_turn(r, w, i, &turns, err);
     take_turns(r, w, &turns);
     if (w->recordings.n) {
-        note_cpu_time(&r->suite.series, w, w->recordings.at, w->recordings.n);
+        note_cpu_time(&r->suite.series, w, "recorded", w->recordings.at, w->recordings.n);
         run_say(r, "%s: %lld samples", w->workload.name,
                 (long long)w->recordings.at[0].selection.n_samples);
     }

@@ -47,6 +47,10 @@ static void result_done(struct suite_result *r)
     for (size_t i = 0; i < r->recordings.n; i++)
         suite_recording_done(&r->recordings.at[i]);
     suite_recording_done(&r->heap);
+    for (size_t i = 0; i < r->scopes.n; i++)
+        free(r->scopes.at[i].name);
+    vec_done(&r->scopes);
+    suite_recording_done(&r->heap_before);
     for (int i = 0; i < COLLECTS; i++)
         free(r->absent[i]);
     vec_done(&r->before);

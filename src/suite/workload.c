@@ -13,6 +13,7 @@ const char *const collect_names[COLLECTS] = {
     [COLLECT_INSTRUCTIONS] = "instructions",
     [COLLECT_CACHE] = "cache",
     [COLLECT_HEAP] = "heap",
+    [COLLECT_SCOPES] = "scopes",
     [COLLECT_SIMD] = "simd",
     [COLLECT_MEMCHECK] = "memcheck",
     [COLLECT_HELGRIND] = "helgrind",

@@ -221,6 +221,25 @@ END
     [[ $stderr == *bananas*MiB* ]] || fail "$stderr"
 }
 
+@test "rules hold and fail on a change of the heap" {
+    record "$TARGET/heap" plain 2000
+    mv r.kelvin before.kelvin
+    record "$TARGET/heap" plain 2100
+    printf 'diff allocs(part_small) <= +5%%\ndiff leaked <= +10%%\ndiff peak -1..+1%%\n' >good.rules
+    kelvin check --force --against before.kelvin r.kelvin good.rules
+    exits 0
+    printf 'diff allocations part_small <= +4%%\ndiff leaked part_leaked <= 0%%\n' >bad.rules
+    kelvin check --force --against before.kelvin r.kelvin bad.rules
+    exits 3
+    [[ $output == *"0 passed, 2 failed"* && $output == *"from 4,000 blocks to 4,200 blocks"* ]] || fail "$output"
+    printf 'diff peak <= 5 points\ndiff p99 x <= 5%%\n' >wrong.rules
+    kelvin check --force --against before.kelvin r.kelvin wrong.rules
+    exits 1
+    [[ $stderr == *"write '<= +5%'"* && $stderr == *"another word of the heap"* ]] || fail "$stderr"
+    kelvin check r.kelvin good.rules
+    [[ $status == 1 && $stderr == *"name it with --against"* ]] || fail "$status $stderr"
+}
+
 @test "rules on samples allow for their error" {
     kelvin record --heap=sampled:20000 -o r.kelvin -- "$TARGET/heap" plain 100000
     exits 0
@@ -447,4 +466,42 @@ END
         HOME=$PWD go tool pprof -top "-${value%=*}" r.pb.gz >top.txt 2>&1 || fail "$(cat top.txt)"
         grep -Eq "of $(sum "${value#*=}") total|100% of $(sum "${value#*=}")" top.txt || fail "$value $(sum "${value#*=}"): $(cat top.txt)"
     done
+}
+
+@test "a benchmark shows what an iteration allocates, without what it does in a pause" {
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "the checked library needs programs that are checked, which want to be first"
+    cat >bench.c <<'END'
+#include <kelvin_bench.h>
+#include <stdlib.h>
+BENCH(three)
+{
+    BENCH_LOOP {
+        for (int i = 0; i < 3; i++) {
+            void *p = malloc(100);
+            KELVIN_KEEP(p);
+            free(p);
+        }
+    }
+}
+BENCH_MAIN
+BENCH(none)
+{
+    BENCH_LOOP {
+        kelvin_pause();
+        void *p = malloc(100);
+        KELVIN_KEEP(p);
+        free(p);
+        kelvin_resume();
+    }
+}
+END
+    gcc -O2 -I"${BATS_TEST_DIRNAME}/../../include" -o bench bench.c "${KELVIN%/*}/libkelvin_bench.a" -lm -pthread
+    kelvin record -q --min-samples 0 --heap -o r.kelvin -- ./bench --warm-up 0.005 --time 0.04 --samples 20 --json
+    exits 0
+    jq -es '[.[] | select(.name == "three") | .allocations == 3 and .allocated == 300] == [true]' <<<"$output" >/dev/null || fail "$output"
+    jq -es '[.[] | select(.name == "none") | .allocations == 0] == [true]' <<<"$output" >/dev/null || fail "$output"
+    kelvin record -q --min-samples 0 --heap -o r.kelvin -- ./bench --warm-up 0.005 --time 0.04 --samples 20 three
+    [[ $output == *"per iteration: 3 allocations, 300 B"* ]] || fail "$output"
+    run ./bench --warm-up 0.005 --time 0.04 --samples 20 three
+    [[ $output != *"per iteration"* ]] || fail "$output"
 }

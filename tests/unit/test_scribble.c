@@ -276,7 +276,8 @@ static struct heap *open_heap(struct profile *p)
 {
     struct err err;
     struct heap *h = mem_new(struct heap);
-    *h = (struct heap){.opts = {.profile = p, .processes = processes_new(p)}};
+    *h = (struct heap){
+        .opts = {.profile = p, .processes = processes_new(p), .blocks_max = UINT64_MAX}};
     open_few_rings(&h->rings);
     uint64_t size_bytes = heap_trie_nodes_end(NODES);
     assert_int_equal(shared_open(&h->stacks.trie, "test", size_bytes, &err), 0);
@@ -293,6 +294,30 @@ static void close_heap(struct heap *h)
     struct processes *ps = h->opts.processes;
     heap_close(h);
     processes_free(ps);
+}
+
+/* The table of live blocks is bounded: what comes when it is full is left out and counted. */
+static void blocks_beyond_the_bound_are_left_out_and_counted(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct heap *h = open_heap(p);
+    struct ring_writer w = take_scribbled(&h->rings, 0);
+    h->opts.blocks_max = 3;
+    for (uint64_t i = 1; i <= 5; i++)
+        tell(&w, HEAP_ALLOC_LARGE, 0, (uint64_t[]){i, i << 4, 100}, 3);
+    tell(&w, HEAP_FREE, 1, (uint64_t[]){1 << 4}, 1);
+    tell(&w, HEAP_FREE, 1, (uint64_t[]){5 << 4}, 1);
+    tell(&w, HEAP_ALLOC_LARGE, 0, (uint64_t[]){9, 6 << 4, 100}, 3);
+    heap_poll(h);
+    heap_stop(h, 1);
+    assert_int_equal(heap_facts(h)->no_room, 2);
+    assert_int_equal(heap_facts(h)->lost, 2);
+    assert_int_equal(heap_facts(h)->allocations, 4);
+    assert_int_equal(heap_facts(h)->peak, 300);
+    assert_int_equal(heap_facts(h)->leaked, 300);
+    close_heap(h);
+    profile_free(p);
 }
 
 /* 2^63 bytes are soon together where a block has 2^48. */
@@ -354,7 +379,7 @@ static void a_scribbled_heap_is_survived(void **state)
         for (int i = 0; i < RINGS; i++)
             w[i].reserved = w[i].ring->tail;
         for (int i = 0; i < 400; i++)
-            tell_nonsense(&w[i % 2], HEAP_KEPT);
+            tell_nonsense(&w[i % 2], HEAP_KINDS);
         for (uint32_t i = 1; i < NODES; i++)
             *heap_trie_node(h->stacks.trie.at, i) =
                 (struct heap_node){.pc = draw_number(), .parent = i - 1};
@@ -495,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_record_has_no_more_attributes_than_the_header_allows),
         cmocka_unit_test(scribbled_scopes_are_survived),
         cmocka_unit_test(sums_of_huge_blocks_do_not_wrap),
+        cmocka_unit_test(blocks_beyond_the_bound_are_left_out_and_counted),
         cmocka_unit_test(a_free_taken_back_in_the_next_slice_can_be_read),
         cmocka_unit_test(a_scribbled_heap_is_survived),
         cmocka_unit_test(a_wait_meets_the_release_that_comes_later),
