@@ -1,6 +1,7 @@
 /*
  * main.c - the command table.
  */
+#include "base/mem.h"
 #include "base/publish.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -81,6 +82,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    mem_keep_freed();
     /* A closed pipe and a file that may not grow are write errors with a message, not a death. */
     signals_survive(SIGPIPE);
     signals_survive(SIGXFSZ);

@@ -25,8 +25,10 @@ static struct text place_of(const struct waitsum *w, struct stack_id stack)
     for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
         struct frame_id id = p->stacks.nodes.at[stack.i].frame;
         const struct frame *f = profile_frame(p, id);
-        if (f->kind != FRAME_KERNEL && f->n_lines && !waitsum_is_libc(p, f))
-            return labels_text(&w->labels, labels_get(&w->labels, p, id, labels_count(f) - 1));
+        for (size_t i = labels_count(f); i-- > 0;)
+            if (f->kind != FRAME_KERNEL && f->n_lines && !waitsum_is_libc(p, f) &&
+                !selection_hides(w->selection, id, i))
+                return labels_text(&w->labels, labels_get(&w->labels, p, id, i));
     }
     return (struct text){"", 0};
 }
@@ -44,7 +46,7 @@ static bool test_no_cpu(const struct waitsum *w, struct waitinsight *ret)
 {
     char n[2][UNITS_MAX];
     int64_t queued_ns = w->state_ns[THREAD_RUNNABLE];
-    int64_t wanted_ns = queued_ns + w->state_ns[THREAD_RUNNING];
+    int64_t wanted_ns = waitsum_add_ns(queued_ns, w->state_ns[THREAD_RUNNING]);
     if (queued_ns < LEAST_NS || part_of(queued_ns, wanted_ns) < LEAST_NO_CPU)
         return false;
     ret->id = "no-cpu";
@@ -121,7 +123,7 @@ static bool test_wakes(const struct waitsum *w, struct waitinsight *ret)
         if (!w->stacks.at[i].runnable && (!most || w->stacks.at[i].sum.n > most->sum.n))
             most = &w->stacks.at[i];
     if (!most || seconds * 1e9 < LEAST_NS || (double)most->sum.n < OFTEN_HZ * seconds ||
-        most->sum.ns > SHORT_NS * (int64_t)most->sum.n)
+        (double)most->sum.ns > SHORT_NS * (double)most->sum.n)
         return false;
     struct text place = place_of(w, most->stack);
     ret->id = "wakes-often";

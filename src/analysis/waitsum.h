@@ -27,9 +27,9 @@ struct waitsum_thread {
     int64_t reason_ns[WAIT_REASONS]; /* of the waits in which it was blocked */
 };
 
-/* Waits at one path of functions. */
+/* Waits at one path of the program's functions, for one reason. */
 struct waitsum_stack {
-    struct stack_id stack; /* one of those with these functions */
+    struct stack_id stack; /* one of them; the kernel's functions may differ */
     bool runnable;         /* it had no CPU; else it was blocked, for a reason */
     enum wait_reason reason;
     struct wait_sum sum;
@@ -62,7 +62,14 @@ enum wait_reason waitsum_main_reason(const struct waitsum_thread *t);
 /* Whether a frame is of the C library, behind whose functions programs wait. */
 bool waitsum_is_libc(const struct profile *p, const struct frame *f);
 
+/* Sums of columns may pass what one column cannot: files come from anywhere. */
+static inline int64_t waitsum_add_ns(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 static inline int64_t waitsum_off_cpu_ns(const struct waitsum_thread *t)
 {
-    return t->state_ns[THREAD_RUNNABLE] + t->state_ns[THREAD_BLOCKED];
+    return waitsum_add_ns(t->state_ns[THREAD_RUNNABLE], t->state_ns[THREAD_BLOCKED]);
 }

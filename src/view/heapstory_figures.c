@@ -49,8 +49,10 @@ double heapfigure_get(const struct heapstory *s, const struct heapstory_place *p
     switch (k->from) {
     case HEAP_PART_OF_ALL:
         return heapstory_part(value, s->value[k->value]);
-    case HEAP_PER_ALLOCATION:
-        return own > 0 ? (double)(value / own) : 0;
+    case HEAP_PER_ALLOCATION: {
+        int64_t mean = own > 0 ? value / own : 0;
+        return (double)mean;
+    }
     case HEAP_PART_OF_ITS_OWN:
         return heapstory_part(value, own);
     case HEAP_OVER_TIME:

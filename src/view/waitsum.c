@@ -59,7 +59,7 @@ static int64_t waitsum_off_cpu_of_all(const struct waitsum *w)
 {
     int64_t ns = w->runnable.ns;
     for (int i = 0; i < WAIT_REASONS; i++)
-        ns += w->by_reason[i].ns;
+        ns = waitsum_add_ns(ns, w->by_reason[i].ns);
     return ns;
 }
 

@@ -160,6 +160,14 @@ agrees() { # REASON ROUNDS
     [ "$(waits '.selected' --thread wants)" = "thread wants" ]
 }
 
+@test "functions can be hidden, and are named nowhere then" {
+    record_target lock 20 5000
+    kelvin report --waits --hide '^(want_lock|lock_.ere)$' r.kelvin
+    exits 0
+    [[ $output != *lock_here* ]] || fail "$output"
+    [[ $(waits '[.insights[].evidence, .stacks[].stack[].function] | join(" ")' --hide '^(want_lock|lock_.ere)$') != *lock_here* ]]
+}
+
 @test "who asks for waits that are not there is told how to get them" {
     "$KELVIN" record -q -o r.kelvin -- "$TARGET/split" 0.3 >/dev/null
     kelvin report --waits r.kelvin
