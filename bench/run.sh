@@ -11,3 +11,4 @@ python3 bench/understand.py
 python3 bench/start.py
 python3 bench/heap.py
 python3 bench/scopes.py
+python3 bench/locks.py

@@ -91,6 +91,46 @@ agrees() { # LOCK PERCENT
     [[ $output == *"read_settings < "* ]]
 }
 
+@test "programs that a shell starts, and one that takes its place, have their own locks" {
+    record sh -c "$TARGET/locks kinds; exec $TARGET/locks inversion"
+    [ "$(locks '.waits')" = 5 ]
+    [ "$(locks '[.locks[].waiters[].stack[0]] | unique | join(" ")')" = kinds_thread ]
+    [ "$(locks '.inversions | length')" = 1 ]
+}
+
+@test "code that came by dlopen waits with whole stacks" {
+    cat >lib.c <<'END'
+#include <pthread.h>
+pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
+void library_wait(void) { pthread_mutex_lock(&library_lock); pthread_mutex_unlock(&library_lock); __asm__ volatile(""); }
+END
+    cat >main.c <<END
+#include "$ROOT/tests/target/asleep.h"
+#include <dlfcn.h>
+#include <pthread.h>
+static _Atomic int tid;
+static void *wait_there(void *f) { tid = gettid(); ((void (*)(void))f)(); return NULL; }
+int main(void)
+{
+    pthread_t t;
+    void *lib = dlopen("./lib.so", RTLD_NOW);
+    pthread_mutex_t *m = dlsym(lib, "library_lock");
+    pthread_mutex_lock(m);
+    pthread_create(&t, NULL, wait_there, dlsym(lib, "library_wait"));
+    while (!tid)
+        usleep(1000);
+    wait_until_asleep(tid);
+    pthread_mutex_unlock(m);
+    return pthread_join(t, NULL);
+}
+END
+    cc -O2 -fPIC -shared lib.c -o lib.so
+    cc -O2 main.c -o app -pthread
+    record ./app
+    [ "$(locks '.locks[0] | "\(.lock) \(.waits)"')" = "library_lock 1" ]
+    [[ $(locks '.locks[0].waiters[0].stack | join(" ")') == "library_wait wait_there "* ]]
+}
+
 @test "every view shows the waits: flame, fold, report" {
     record "$TARGET/locks" kinds
     [ "$("$KELVIN" fold --value lock-waits r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')" = 5 ]

@@ -395,19 +395,6 @@ static void odd_fork(void)
     check(status, 0, "child of a fork");
 }
 
-/* --- free ones --- */
-
-static void pair(long n)
-{
-    static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-    uint64_t start = now_ns();
-    for (long i = 0; i < n; i++) {
-        pthread_mutex_lock(&m);
-        pthread_mutex_unlock(&m);
-    }
-    printf("%.3f\n", (double)(now_ns() - start) / (double)n);
-}
-
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -421,8 +408,6 @@ int main(int argc, char **argv)
         inversion(false);
     else if (strcmp(what, "odd") == 0)
         odd_mutexes(), odd_waits(), odd_fork();
-    else if (strcmp(what, "pair") == 0)
-        pair(argc > 2 ? atol(argv[2]) : 1000000);
     else
         return 2;
     return 0;
