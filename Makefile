@@ -44,10 +44,13 @@ TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/
             $(if $(shell command -v rustc),tests/target/*.rs))))
 # Code that is loaded into the programs that are sampled: libc only, never instrumented.
 AGENT     := $(B)/libkelvin-agent.so
-AGENT_SRC := $(filter-out lib/heap% lib/scopes%,$(wildcard lib/*.c src/unwind/arch*.c))
+AGENT_SRC := $(filter-out lib/heap% lib/scopes% lib/locks%,$(wildcard lib/*.c src/unwind/arch*.c))
 # The same for the heap: a library of its own, so that sampling leaves malloc alone.
 HEAP      := $(B)/libkelvin-heap.so
 HEAP_SRC  := $(wildcard lib/heap*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+# The same for locks, with the heap's way to walk a stack.
+LOCKS     := $(B)/libkelvin-locks.so
+LOCKS_SRC := $(wildcard lib/locks*.c lib/heap_*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
 # And for include/kelvin.h: programs that use it load it by themselves.
 SCOPES     := $(B)/libkelvin-scopes.so
 SCOPES_SRC := $(wildcard lib/scopes*.c lib/channel.c lib/proc.c)
@@ -67,7 +70,7 @@ JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
 .PHONY: mutants tsan fuzzers all help demo check check-all tested lint bench fuzz golden unit targets install uninstall clean setup deb static
-all: $(B)/kelvin $(AGENT) $(HEAP) $(SCOPES) $(BENCHLIB)
+all: $(B)/kelvin $(AGENT) $(HEAP) $(LOCKS) $(SCOPES) $(BENCHLIB)
 
 help:
 	@echo 'make            build $(B)/kelvin'
@@ -99,8 +102,9 @@ $(LIB): $(CORE)
 # must not have a frame of ours on their stacks.
 $(AGENT): $(AGENT_SRC)
 $(HEAP): $(HEAP_SRC)
+$(LOCKS): $(LOCKS_SRC)
 $(SCOPES): $(SCOPES_SRC) include/kelvin.h
-$(AGENT) $(HEAP) $(SCOPES): $(wildcard lib/*.h src/unwind/*.h) $(wildcard src/wire/*.h) $(B)/.flags
+$(AGENT) $(HEAP) $(LOCKS) $(SCOPES): $(wildcard lib/*.h src/unwind/*.h) $(wildcard src/wire/*.h) $(B)/.flags
 	$(call say,AGENT) $(CC) -std=gnu17 -D_GNU_SOURCE -Isrc $(WARN) -g -O2 -fPIC -fvisibility=hidden \
 	  -ftls-model=initial-exec -shared -Wl,-z,now,-z,defs -o $@ $(filter %.c,$^)
 
@@ -233,7 +237,7 @@ demo:
 # One file without libraries: for containers that have none, or others. The agent needs the program's own C library, as ever.
 static:
 	@tools/setup.sh build
-	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so $(B)/static/libkelvin-heap.so $(B)/static/libkelvin-scopes.so
+	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so $(B)/static/libkelvin-heap.so $(B)/static/libkelvin-locks.so $(B)/static/libkelvin-scopes.so
 	@ls -sh $(B)/static/kelvin
 
 deb: all

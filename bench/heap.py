@@ -2,7 +2,7 @@
 """The heap: kelvin next to heaptrack on the same programs, in turns, as ratios to the bare program.
 
 Wall time is what a user waits for; CPU time is that of the program alone, and of the program with
-its recorder. On a busy machine only CPU time says much.
+its recorder. On a busy machine only CPU time says much. OLD=FOLDER compares with an older build as well.
 """
 import os
 import resource
@@ -15,24 +15,30 @@ import time
 KELVIN = os.environ.get("KELVIN", "build/kelvin")
 DATA = os.environ.get("BENCH_DATA", "build/bench")
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+OLD = os.environ.get("OLD")
 WORK = os.path.join(DATA, "heap_work")
+CPUTIME = os.path.join(DATA, "cputime")
+CPUTIME_FILE = os.path.join(DATA, "cputime.txt")
 RECORDING = os.path.join(DATA, "heap.kelvin")
 SQL = ("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE x<%d) "
        "SELECT count(DISTINCT x %% 1000), sum(length(hex(x))) FROM c;")
 
 PROGRAMS = {
-    "sqlite3, SQL": ["sqlite3", ":memory:", SQL % 400000],
-    "C, call depth 15": [WORK, "deep", "300000"],
-    "C++ churn": [WORK, "churn", "20000"],
-    "four threads that only allocate": [WORK, "threads", "1000000"],
+    "sqlite3, SQL": ["sqlite3", ":memory:", SQL % 1200000],
+    "C, call depth 15, blocks are used": [WORK, "use", "100000"],
+    "C, call depth 15, only allocates": [WORK, "deep", "600000"],
+    "C++ churn": [WORK, "churn", "40000"],
+    "four threads that only allocate": [WORK, "threads", "2000000"],
 }
 TOOLS = {
     "none": [],
     "kelvin": [KELVIN, "record", "-q", "-F", "99", "--heap", "-o", RECORDING, "--"],
     "kelvin sampled": [KELVIN, "record", "-q", "-F", "99", "--heap=sampled", "-o",
                        os.path.join(DATA, "heap-sampled.kelvin"), "--"],
-    "heaptrack": ["heaptrack", "-o", os.path.join(DATA, "heaptrack")],
+    "heaptrack": ["heaptrack", "-o", os.path.join(DATA, "heaptrack"), CPUTIME, CPUTIME_FILE],
 }
+if OLD:
+    TOOLS["kelvin old"] = [os.path.join(OLD, "kelvin")] + TOOLS["kelvin"][1:]
 
 
 def cpu():
@@ -41,9 +47,12 @@ def cpu():
 
 
 def program_cpu(tool, all_cpu):
-    """CPU seconds of the program alone, where the tool says so."""
-    if not tool.startswith("kelvin"):
+    """CPU seconds of the program alone."""
+    if tool == "none":
         return all_cpu
+    if tool == "heaptrack":
+        with open(CPUTIME_FILE, encoding="ascii") as f:
+            return float(f.read())
     path = TOOLS[tool][TOOLS[tool].index("-o") + 1]
     out = subprocess.run([KELVIN, "info", path], stdout=subprocess.PIPE, check=True).stdout.decode()
     lines = [line.split() for line in out.splitlines()]
@@ -60,6 +69,7 @@ def run(tool, command):
 
 def main():
     os.makedirs(DATA, exist_ok=True)
+    subprocess.run(["gcc", "-O2", "-static", "-o", CPUTIME, "bench/cputime.c"], check=True)
     subprocess.run(["g++", "-O2", "-g", "-pthread", "-o", WORK, "bench/heap_work.cc"], check=True)
     tools = [t for t in TOOLS if t != "heaptrack" or shutil.which("heaptrack")]
     for name, command in PROGRAMS.items():

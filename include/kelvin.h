@@ -109,6 +109,10 @@ KELVIN_INLINE_ void kelvin_free(const void *block)
 {
     (void)block;
 }
+KELVIN_INLINE_ void kelvin_lock_name(const void *lock, const char *name)
+{
+    (void)lock, (void)name;
+}
 
 #else
 
@@ -124,6 +128,7 @@ extern "C" {
 KELVIN_SHARED_ const struct kelvin_hooks *kelvin_hooks_ = NULL;
 KELVIN_SHARED_ void (*kelvin_pool_alloc_)(const void *, size_t) = NULL;
 KELVIN_SHARED_ void (*kelvin_pool_free_)(const void *) = NULL;
+KELVIN_SHARED_ void (*kelvin_lock_named_)(const void *, const char *) = NULL;
 KELVIN_SHARED_ char kelvin_started_ = 0;
 
 /* Of libc, where it has them. dlopen() is asked for by name: static programs are warned of it. */
@@ -166,6 +171,8 @@ KELVIN_INLINE_ __attribute__((constructor(101))) void kelvin_start_(void)
         kelvin_find_(NULL, "kelvin_pool_alloc", (void *)&kelvin_pool_alloc_);
         kelvin_find_(NULL, "kelvin_pool_free", (void *)&kelvin_pool_free_);
     }
+    if (kelvin_getenv_("KELVIN_LOCKS"))
+        kelvin_find_(NULL, "kelvin_lock_named", (void *)&kelvin_lock_named_);
 }
 
 #define KELVIN_ON_ __builtin_expect(kelvin_hooks_ != NULL, 0)
@@ -200,6 +207,14 @@ KELVIN_INLINE_ void kelvin_free(const void *block)
 {
     if (kelvin_pool_free_)
         kelvin_pool_free_(block);
+}
+
+/* What a lock of pthreads or std::mutex is called, before it is used: for `kelvin record --locks`.
+ */
+KELVIN_INLINE_ void kelvin_lock_name(const void *lock, const char *name)
+{
+    if (kelvin_lock_named_)
+        kelvin_lock_named_(lock, name);
 }
 
 KELVIN_INLINE_ void kelvin_scope_end_(struct kelvin_scope *s)

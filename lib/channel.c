@@ -72,11 +72,6 @@ void channel_find_in(const char *env)
     }
 }
 
-void channel_find(void)
-{
-    channel_find_in(CHANNEL_ENV);
-}
-
 /* --- rings --- */
 
 static bool channel_take(struct ring_writer *w, uint32_t i, uint32_t task)

@@ -6,12 +6,11 @@
 #pragma once
 #include "wire/channel.h"
 
-/* The channel of this process, or NULL where there is none. Found once, by channel_find(). */
+/* The channel of this process, or NULL where there is none. Found once. */
 extern struct channel *channel;
 
-/* Look for it in the environment. Again is harmless. */
-void channel_find(void);
-void channel_find_in(const char *env); /* in another variable */
+/* Look for it in a variable of the environment. Again is harmless. */
+void channel_find_in(const char *env);
 
 /* A file of the recorder's: an inherited descriptor, or the same number in its own process. */
 struct channel_file {

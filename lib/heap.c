@@ -15,19 +15,9 @@
 
 #define API __attribute__((visibility("default")))
 
-/* Where we were called from: the frame of the function that is being compiled. */
-#if defined __x86_64__
-#define CALL                                                                        \
-    ((struct heap_call){(uintptr_t)__builtin_return_address(0),                     \
-                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
-                        *(uintptr_t *)__builtin_frame_address(0)})
-#else
-/* x29 points to the caller's x29 and our return address; the walk goes on by frame pointers. */
-#define CALL                                                                        \
-    ((struct heap_call){(uintptr_t)__builtin_return_address(0),                     \
-                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
-                        *(uintptr_t *)__builtin_frame_address(0)})
-#endif
+#define CALL HEAP_CALL
+
+const struct heap_task heap_task = {CHANNEL_ENV, CHANNEL_HEAP};
 
 /* --- the functions behind --- */
 
@@ -262,6 +252,43 @@ API void free_aligned_sized(void *p, size_t alignment, size_t n)
         return;
     heap_tell_free(p, 0);
     real.free_aligned_sized ? real.free_aligned_sized(p, alignment, n) : real.free(p);
+}
+
+/* --- pools of the program's own: include/kelvin.h --- */
+
+void kelvin_pool_alloc(const void *block, size_t n);
+void kelvin_pool_free(const void *block);
+
+static void *pool_block(const void *p)
+{
+    return (void *)((uintptr_t)p ^ HEAP_POOL_BIT);
+}
+
+API void kelvin_pool_alloc(const void *block, size_t n)
+{
+    const uintptr_t *frame = __builtin_frame_address(0);
+    struct heap_call call = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+                             *frame};
+    if (block)
+        heap_tell_alloc(pool_block(block), n, &call);
+}
+
+API void kelvin_pool_free(const void *block)
+{
+    if (block)
+        heap_tell_free(pool_block(block), 0);
+}
+
+/* --- for include/kelvin_bench.h --- */
+
+void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes);
+
+/* What the calling thread has allocated so far. */
+API void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes)
+{
+    const struct heap_thread *t = heap_thread_get();
+    *blocks = t ? t->blocks : 0;
+    *bytes = t ? t->bytes : 0;
 }
 
 /* Another library may come to lie where this one was. */

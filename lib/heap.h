@@ -19,6 +19,9 @@
  * know (dlopen), and waits a bounded time for the rules. After dlclose it asks again. Frees of
  * blocks that a child inherited are counted as unknown and left out: the blocks are the parent's.
  *
+ * Threads, walks and images serve the lock agent as well (locks.h), a library of its own with its
+ * own channel.
+ *
  * Samples are drawn by bytes: a block of z bytes with the probability 1 - exp(-z / mean). Frees
  * look into a filter of 64 KB first, so that those of other blocks cost a load.
  */
@@ -32,22 +35,62 @@
 enum {
     HEAP_DEPTH_MAX = 4096,
     HEAP_RULE_BITS = 10,
+    HEAP_SEEN_BITS = 7,
+    HEAP_SEEN_DEPTH = 40,
 };
+
+/* Which channel is ours: each agent's own. */
+struct heap_task {
+    const char *env;
+    uint32_t bit; /* one of CHANNEL_* */
+};
+extern const struct heap_task heap_task;
 
 /* Where a function of ours was called: the return address, and the caller's registers then. */
 struct heap_call {
     uintptr_t pc, sp, fp;
 };
 
-/* The frames of a walk, outermost first, so that what callers did stays where it is. */
+/*
+ * The frame of the function that is being compiled. On ARM x29 points to the caller's x29 and our
+ * return address; the walk goes on by frame pointers.
+ */
+#define HEAP_CALL                                                                   \
+    ((struct heap_call){(uintptr_t)__builtin_return_address(0),                     \
+                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
+                        *(uintptr_t *)__builtin_frame_address(0)})
+
+/* A return address, and where it lies. */
+struct heap_link {
+    uint64_t slot, pc;
+};
+
+/* What else is known of a frame. */
+struct heap_frame {
+    uint64_t sp, fp;
+    uint32_t node;
+    bool needs_fp; /* the walk from here on depends on fp */
+};
+
+/*
+ * The frames of a walk, outermost first, so that what callers did stays where it is. What every
+ * walk compares lies together: fifteen callers in four lines of a processor's cache.
+ */
 struct heap_frames {
     uint32_t n;
-    uint32_t node[HEAP_DEPTH_MAX];
-    uint64_t slot[HEAP_DEPTH_MAX]; /* where the return address lies */
-    uint64_t pc[HEAP_DEPTH_MAX];
-    uint64_t sp[HEAP_DEPTH_MAX];
-    uint64_t fp[HEAP_DEPTH_MAX];
-    bool needs_fp[HEAP_DEPTH_MAX]; /* the walk from here on depends on fp */
+    struct heap_link link[HEAP_DEPTH_MAX];
+    struct heap_frame of[HEAP_DEPTH_MAX];
+};
+
+/*
+ * A stack that came up before. Loops allocate at the same few places, with the same stack pointer
+ * each: then only the return addresses are compared. Filled when a call comes for the second time.
+ */
+struct heap_seen {
+    uint64_t pc, sp, fp, caller;  /* caller: the return address of the function that called us */
+    uint32_t generation, node, n; /* n: links; 0 = not filled */
+    bool needs_fp;
+    struct heap_link link[HEAP_SEEN_DEPTH]; /* of the callers, outermost first */
 };
 
 /* The rule for one address. */
@@ -68,11 +111,15 @@ struct heap_thread {
     uint32_t stamp_left;    /* records that may have the time of the one before */
     uint32_t stamp_records; /* from one reading of the clock to the next */
     const void *last;       /* block that this thread allocated */
+    uint64_t blocks, bytes; /* that it has allocated so far */
     uintptr_t stack_low, stack_end;
     const struct heap_modules *modules;
     uint64_t next_sample; /* bytes to go */
     uint64_t random;
     struct heap_rule rules[1 << HEAP_RULE_BITS];
+    uint32_t generation; /* of what was seen: another after the stack or the modules changed */
+    uint32_t last_seen;
+    struct heap_seen seen[1 << HEAP_SEEN_BITS];
     struct heap_frames frames; /* of the last walk */
     struct heap_frames fresh;  /* of this one, innermost first, until they are known */
 };
@@ -94,6 +141,9 @@ extern struct heap_process *heap_process; /* NULL: no recorder was found */
 
 /* Thread of the caller, ready to write; NULL when there is nothing to tell. */
 struct heap_thread *heap_thread_get(void);
+
+/* The node of the stack of CALL. */
+uint32_t heap_thread_stack_of(struct heap_thread *t, const struct heap_call *call);
 
 /* Tell. The stack is that of CALL. Errno stays as it was. */
 void heap_tell_alloc(void *p, size_t size, const struct heap_call *call);
@@ -117,6 +167,7 @@ enum { HEAP_STAMP_EVERY = 16, HEAP_STAMP_TICKS = 512 };
 bool heap_walk_init(void);
 uint32_t heap_trie_add(uint32_t parent, uint64_t pc);
 uint32_t heap_walk(struct heap_thread *t, const struct heap_call *at);
+void heap_walk_forget(struct heap_thread *t); /* earlier walks */
 
 /* --- heap_images.c --- */
 

@@ -197,7 +197,7 @@ bool heap_learn(struct heap_thread *t, uint64_t pc)
     p->root = heap_trie_add(0, HEAP_ROOT | (uint64_t)p->pid << 32 | (uint32_t)now_ns);
     heap_announce(t, HEAP_MAPS);
     t->modules = heap_modules();
-    t->frames.n = 0;
+    heap_walk_forget(t);
     p->quiet_ns = p->quiet_ns ? p->quiet_ns * 2 : QUIET_MIN_NS;
     if (p->quiet_ns > QUIET_MAX_NS)
         p->quiet_ns = QUIET_MAX_NS;

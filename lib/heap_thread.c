@@ -91,7 +91,7 @@ static void thread_end(struct heap_thread *t)
     mine = NULL;
     channel_close_ring(&t->writer);
     t->ready = false;
-    t->frames.n = 0;
+    heap_walk_forget(t);
     t->stack_low = t->stack_end = 0;
     atomic_store(&t->taken, 0);
 }
@@ -114,7 +114,7 @@ static struct heap_thread *thread_open(void)
     struct heap_thread *t = thread_new();
     if (!t)
         return NULL;
-    if (!channel_open_ring(&t->writer, CHANNEL_HEAP)) {
+    if (!channel_open_ring(&t->writer, heap_task.bit)) {
         atomic_store(&t->taken, 0);
         return NULL;
     }
@@ -149,8 +149,8 @@ static void tell_fork(struct heap_thread *t)
 
 static bool find_recorder(void)
 {
-    channel_find();
-    if (!channel_wants(CHANNEL_HEAP) || channel->stop || !heap_walk_init() || !heap_images_init())
+    channel_find_in(heap_task.env);
+    if (!channel_wants(heap_task.bit) || channel->stop || !heap_walk_init() || !heap_images_init())
         return false;
     has_counter = channel->params[HEAP_PARAM_TICKS] == 1;
     return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
@@ -248,7 +248,7 @@ static inline void heap_thread_finish(struct heap_thread *t)
         thread_end(t);
 }
 
-static uint32_t heap_thread_stack_of(struct heap_thread *t, const struct heap_call *call)
+uint32_t heap_thread_stack_of(struct heap_thread *t, const struct heap_call *call)
 {
     if (t->walking)
         return heap_trie_add(heap_process->root, HEAP_END_HANDLER);
@@ -264,17 +264,23 @@ void heap_tell_alloc(void *p, size_t size, const struct heap_call *call)
     if (!t)
         return;
     t->last = p;
+    t->blocks++;
+    t->bytes += size;
     if (heap_sample_bytes && (!heap_sampled(t, size) || !heap_sampled_add(p)))
         return;
     uint64_t at = (uintptr_t)p;
     bool small = size < (1u << HEAP_SIZE_BITS) && !(at & 7);
     uint32_t node = heap_thread_stack_of(t, call);
-    struct record *r = heap_reserve(t, small ? HEAP_ALLOC : HEAP_ALLOC_LARGE, small ? 3 : 4);
+    uint64_t now = stamp(t);
+    bool same = small && now == t->last_ticks;
+    enum heap_kind kind = same ? HEAP_ALLOC_SAME : small ? HEAP_ALLOC : HEAP_ALLOC_LARGE;
+    struct record *r = heap_reserve(t, (uint16_t)kind, same ? 2 : small ? 3 : 4);
     if (!r)
         return;
     r->own = node;
-    r->payload[0] = t->last_ticks = stamp(t);
-    r->payload[1] = small ? at >> 3 << HEAP_SIZE_BITS | size : at;
+    if (!same)
+        r->payload[0] = t->last_ticks = now;
+    r->payload[!same] = small ? at >> 3 << HEAP_SIZE_BITS | size : at;
     if (!small)
         r->payload[2] = size;
     heap_thread_finish(t);

@@ -7,11 +7,14 @@
  *
  * Between two allocations most callers stay as they are. As soon as a frame of the last walk is
  * reached (same stack pointer, same return address), the return addresses further out are compared
- * with what lies in their slots now: two loads a frame instead of a rule and a table of nodes.
+ * with what lies in their slots now: two loads a frame instead of a rule and a table of nodes. And
+ * a call that came before, with the same stack pointer, is compared with its own last stack.
  */
 #include "heap.h"
 #include "proc.h"
 #include "unwind/arch.h"
+
+#include <string.h>
 
 enum { WORD = 8, TRIE_TRIES = 256 };
 
@@ -235,10 +238,20 @@ static enum heap_end walk_step(struct heap_thread *t, struct walk *w)
 
 /* --- the last walk --- */
 
-/* Whether the return addresses of the frames outside of frame I lie where they lay. */
-static inline uint32_t changed_outside(const struct heap_frames *f, uint32_t i)
+/*
+ * The number of frames from the outermost on up to the first, from I inwards out, whose return
+ * address does not lie where it lay: 0 when all outside of frame I are as they were. Four at a
+ * time: nearly always all are, and the processor need not ask after each.
+ */
+static inline uint32_t changed_outside(const struct heap_link *link, uint32_t i)
 {
-    while (i > 0 && *(const uint64_t *)f->slot[i - 1] == f->pc[i - 1])
+    for (; i >= 4; i -= 4) {
+        const struct heap_link *l = &link[i - 4];
+        if ((*(const uint64_t *)l[0].slot ^ l[0].pc) | (*(const uint64_t *)l[1].slot ^ l[1].pc) |
+            (*(const uint64_t *)l[2].slot ^ l[2].pc) | (*(const uint64_t *)l[3].slot ^ l[3].pc))
+            break;
+    }
+    while (i > 0 && *(const uint64_t *)link[i - 1].slot == link[i - 1].pc)
         i--;
     return i;
 }
@@ -249,17 +262,73 @@ static inline uint32_t changed_outside(const struct heap_frames *f, uint32_t i)
  */
 static uint32_t find_old(const struct heap_frames *f, uint32_t *from, const struct walk *w)
 {
-    while (*from > 0 && f->sp[*from - 1] < w->sp)
+    while (*from > 0 && f->of[*from - 1].sp < w->sp)
         --*from;
     uint32_t i = *from - 1;
-    if (!*from || f->sp[i] != w->sp || f->pc[i] != w->pc || f->slot[i] != w->slot ||
-        (f->needs_fp[i] && f->fp[i] != w->fp))
+    if (!*from || f->of[i].sp != w->sp || f->link[i].pc != w->pc || f->link[i].slot != w->slot ||
+        (f->of[i].needs_fp && f->of[i].fp != w->fp))
         return UINT32_MAX;
-    uint32_t changed = changed_outside(f, i);
+    uint32_t changed = changed_outside(f->link, i);
     if (!changed)
         return i;
     *from = changed - 1;
     return UINT32_MAX;
+}
+
+/* --- stacks that came up before --- */
+
+void heap_walk_forget(struct heap_thread *t)
+{
+    t->frames.n = 0;
+    t->generation++;
+}
+
+/* The return address of the function that called us, where a rule says so by itself; else 0. */
+static inline uint64_t caller_of(struct heap_thread *t, const struct heap_call *at)
+{
+    const struct unwind_row *row = rule_of(t, at->pc - 1);
+    uint64_t base = row->cfa == CFA_SP ? at->sp : row->cfa == CFA_FP ? at->fp : 0;
+    uint64_t slot = base + (uint64_t)(row->cfa_offset * (int64_t)WORD) - WORD;
+    bool may_read = slot >= at->sp && slot <= t->stack_end - WORD && slot % WORD == 0;
+    return may_read ? *(const uint64_t *)slot : 0;
+}
+
+static inline struct heap_seen *seen_of(struct heap_thread *t, const struct heap_call *at,
+                                        uint64_t caller)
+{
+    uint64_t hash = (at->pc ^ at->sp << 20 ^ caller << 8) * UINT64_C(0x9e3779b97f4a7c15);
+    return &t->seen[hash >> (64 - HEAP_SEEN_BITS)];
+}
+
+static inline bool seen_is_call(const struct heap_thread *t, const struct heap_seen *s,
+                                const struct heap_call *at)
+{
+    return s->pc == at->pc && s->sp == at->sp && s->generation == t->generation;
+}
+
+static inline bool seen_is_stack(const struct heap_seen *s, const struct heap_call *at)
+{
+    return s->n && (!s->needs_fp || s->fp == at->fp) && !changed_outside(s->link, s->n);
+}
+
+/* Keep the walk that is in t->frames, if the call has come before. */
+static void seen_keep(struct heap_thread *t, struct heap_seen *s, const struct heap_call *at,
+                      uint64_t caller)
+{
+    const struct heap_frames *f = &t->frames;
+    bool again = seen_is_call(t, s, at) && s->caller == caller;
+    s->n = 0;
+    s->pc = at->pc;
+    s->sp = at->sp;
+    s->caller = caller;
+    s->generation = t->generation;
+    if (!again || f->n < 2 || f->n - 1 > HEAP_SEEN_DEPTH)
+        return;
+    s->fp = at->fp;
+    s->node = f->of[f->n - 1].node;
+    s->needs_fp = f->of[f->n - 1].needs_fp;
+    memcpy(s->link, f->link, (f->n - 1) * sizeof *s->link);
+    s->n = f->n - 1;
 }
 
 /* --- all of it --- */
@@ -269,12 +338,11 @@ static inline enum heap_end walk_frame(struct heap_thread *t, struct walk *w)
 {
     struct heap_frames *f = &t->fresh;
     uint32_t i = f->n++, exact = w->exact ? FRESH_EXACT : 0;
-    f->slot[i] = w->slot;
-    f->pc[i] = w->pc;
-    f->sp[i] = w->sp;
-    f->fp[i] = w->fp;
+    f->link[i] = (struct heap_link){w->slot, w->pc};
+    f->of[i].sp = w->sp;
+    f->of[i].fp = w->fp;
     enum heap_end end = walk_step(t, w);
-    f->node[i] = exact | (w->uses_fp ? FRESH_USES_FP : 0) | (w->has_fp ? FRESH_HAS_FP : 0);
+    f->of[i].node = exact | (w->uses_fp ? FRESH_USES_FP : 0) | (w->has_fp ? FRESH_HAS_FP : 0);
     return end == HEAP_ENDS && !w->pc ? HEAP_END_WHOLE : end;
 }
 
@@ -282,19 +350,17 @@ static inline enum heap_end walk_frame(struct heap_thread *t, struct walk *w)
 static uint32_t keep_fresh(struct heap_thread *t, uint32_t kept, uint32_t node)
 {
     struct heap_frames *f = &t->frames, *fresh = &t->fresh;
-    bool outside = kept && f->needs_fp[kept - 1];
+    bool outside = kept && f->of[kept - 1].needs_fp;
     f->n = kept;
     for (uint32_t i = fresh->n; i-- > 0;) {
         uint32_t k = f->n++;
-        uint32_t flags = fresh->node[i];
+        uint32_t flags = fresh->of[i].node;
         outside = (flags & FRESH_USES_FP) || (!(flags & FRESH_HAS_FP) && outside);
-        f->slot[k] = fresh->slot[i];
-        f->pc[k] = fresh->pc[i];
-        f->sp[k] = fresh->sp[i];
-        f->fp[k] = fresh->fp[i];
-        f->needs_fp[k] = outside;
         /* A return address is one past its call; let that hold for what a signal interrupted. */
-        node = f->node[k] = heap_trie_add(node, fresh->pc[i] + (flags & FRESH_EXACT ? 1 : 0));
+        node = heap_trie_add(node, fresh->link[i].pc + (flags & FRESH_EXACT ? 1 : 0));
+        f->link[k] = fresh->link[i];
+        f->of[k] = (struct heap_frame){
+            .sp = fresh->of[i].sp, .fp = fresh->of[i].fp, .node = node, .needs_fp = outside};
     }
     return node;
 }
@@ -308,20 +374,13 @@ static bool find_stack(struct heap_thread *t, uintptr_t sp)
     bool is_main = (uintptr_t)__libc_stack_end >= low && (uintptr_t)__libc_stack_end < end;
     t->stack_low = is_main ? end - MAIN_STACK_BYTES : low;
     t->stack_end = end;
-    t->frames.n = 0;
+    heap_walk_forget(t);
     return true;
 }
 
-uint32_t heap_walk(struct heap_thread *t, const struct heap_call *at)
+static uint32_t walk_anew(struct heap_thread *t, const struct heap_call *at)
 {
     struct heap_frames *fresh = &t->fresh;
-    const struct heap_modules *newest = heap_modules();
-    if (t->modules != newest) {
-        t->modules = newest;
-        t->frames.n = 0;
-    }
-    if ((at->sp < t->stack_low || at->sp >= t->stack_end) && !find_stack(t, at->sp))
-        return heap_trie_add(heap_process->root, HEAP_END_NO_SENSE);
     struct walk w = {.pc = at->pc,
                      .sp = at->sp,
                      .fp = at->fp,
@@ -334,7 +393,7 @@ uint32_t heap_walk(struct heap_thread *t, const struct heap_call *at)
     while (end == HEAP_ENDS && fresh->n < HEAP_DEPTH_MAX) {
         uint32_t old = find_old(&t->frames, &from, &w);
         if (old != UINT32_MAX && old + fresh->n < HEAP_DEPTH_MAX)
-            return keep_fresh(t, old + 1, t->frames.node[old]);
+            return keep_fresh(t, old + 1, t->frames.of[old].node);
         end = walk_frame(t, &w);
     }
     if (end == HEAP_ENDS)
@@ -343,4 +402,26 @@ uint32_t heap_walk(struct heap_thread *t, const struct heap_call *at)
         fresh->n--;
     uint32_t root = heap_process->root;
     return keep_fresh(t, 0, end ? heap_trie_add(root, end) : root);
+}
+
+uint32_t heap_walk(struct heap_thread *t, const struct heap_call *at)
+{
+    const struct heap_modules *newest = heap_modules();
+    if (t->modules != newest) {
+        t->modules = newest;
+        heap_walk_forget(t);
+    }
+    if ((at->sp < t->stack_low || at->sp >= t->stack_end) && !find_stack(t, at->sp))
+        return heap_trie_add(heap_process->root, HEAP_END_NO_SENSE);
+    struct heap_seen *last = &t->seen[t->last_seen], *seen;
+    if (seen_is_call(t, last, at) && seen_is_stack(last, at))
+        return last->node;
+    uint64_t caller = caller_of(t, at);
+    seen = seen_of(t, at, caller);
+    t->last_seen = (uint32_t)(seen - t->seen);
+    if (seen_is_call(t, seen, at) && seen->caller == caller && seen_is_stack(seen, at))
+        return seen->node;
+    uint32_t node = walk_anew(t, at);
+    seen_keep(t, seen, at, caller);
+    return node;
 }

@@ -1,6 +1,7 @@
 /*
  * main.c - the command table.
  */
+#include "base/mem.h"
 #include "base/publish.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -11,10 +12,10 @@
 #include <stdio.h>
 
 const struct command *const commands[] = {
-    &command_record,  &command_report,  &command_annotate, &command_flame, &command_fold,
-    &command_convert, &command_info,    &command_doctor,   &command_diff,  &command_check,
-    &command_heap,    &command_scopes,  &command_simd,     &command_bench, &command_init,
-    &command_run,     &command_history, &command_help,     NULL,
+    &command_record,  &command_report, &command_annotate, &command_flame, &command_fold,
+    &command_convert, &command_info,   &command_doctor,   &command_diff,  &command_check,
+    &command_heap,    &command_locks,  &command_scopes,   &command_simd,  &command_bench,
+    &command_init,    &command_run,    &command_history,  &command_help,  NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -81,6 +82,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    mem_keep_freed();
     /* A closed pipe and a file that may not grow are write errors with a message, not a death. */
     signals_survive(SIGPIPE);
     signals_survive(SIGXFSZ);

@@ -46,7 +46,7 @@ debian_pages() {
 depends() {
     mkdir -p "$top/debian"
     printf 'Source: kelvin\n\nPackage: kelvin\nArchitecture: any\n' >"$top/debian/control"
-    (cd "$top" && dpkg-shlibdeps -O -e root/usr/bin/kelvin -e root/usr/lib/kelvin/libkelvin-agent.so -e root/usr/lib/kelvin/libkelvin-heap.so -e root/usr/lib/kelvin/libkelvin-scopes.so 2>/dev/null) |
+    (cd "$top" && dpkg-shlibdeps -O -e root/usr/bin/kelvin -e root/usr/lib/kelvin/libkelvin-agent.so -e root/usr/lib/kelvin/libkelvin-heap.so -e root/usr/lib/kelvin/libkelvin-locks.so -e root/usr/lib/kelvin/libkelvin-scopes.so 2>/dev/null) |
         sed 's/^shlibs:Depends=//'
 }
 

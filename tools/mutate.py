@@ -343,7 +343,7 @@ def judge_program(bench, kelvin, source):
 def link_program(bench, folder, mutated):
     kelvin = folder / "kelvin"
     bench.link(kelvin, [*bench.front, mutated], [])
-    for name in ("libkelvin-agent.so", "libkelvin-heap.so", "libkelvin_bench.a", "tests"):
+    for name in ("libkelvin-agent.so", "libkelvin-heap.so", "libkelvin-locks.so", "libkelvin_bench.a", "tests"):
         (folder / name).symlink_to((bench.build / name).resolve())
     return kelvin
 

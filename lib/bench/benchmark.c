@@ -96,6 +96,10 @@ static void put_record(struct json *j, const struct job *job, const struct loop_
     key_number(j, "r2", f->r2);
     key_number(j, "items", r->items);
     key_number(j, "bytes", r->bytes);
+    if (r->has_heap) {
+        key_number(j, "allocations", r->allocations);
+        key_number(j, "allocated", r->allocated);
+    }
     key_number(j, "threads", b->shape == KELVIN_THREADED ? (double)job->value : 1);
     key_number(j, "disturbed", (double)r->disturbed);
     json_key(j, "sampling");
@@ -140,6 +144,12 @@ static void say_row(struct session *s, const struct job *job, const struct loop_
     say_head(s);
     session_say(s, "%-*s  %10s  %-22s  %10s  %-6s  %-*s%s\n", s->name_width, job->name, time,
                 interval, cpu, r2, *rate ? 12 : 0, outliers, rate);
+    if (r->has_heap) {
+        char blocks[UNITS_MAX], bytes[UNITS_MAX];
+        session_say(s, "%-*s  per iteration: %s allocations, %s\n", s->name_width, "",
+                    units_scaled(blocks, r->allocations, "count"),
+                    units_scaled(bytes, r->allocated, "bytes"));
+    }
     if (f->is_empty)
         session_say(s,
                     "%-*s  takes no longer than an empty loop: the compiler may have removed the "

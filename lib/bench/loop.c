@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "bench.h"
+#include "heapcount.h"
 #include "rounds.h"
 
 #include <math.h>
@@ -23,6 +24,8 @@ struct seat {
     uint64_t start_ns, end_ns, pause_ns, paused_ns; /* of this round */
     uint64_t cpu_start_ns, cpu_ns;                  /* of this round */
     double pauses;                                  /* in this round */
+    struct heapcount heap_start, heap_pause;        /* when the round began; at a pause */
+    struct heapcount heap;                          /* what this round allocated, but for pauses */
     double items, bytes;
     const char *fault; /* what the body does wrong, or NULL */
     pthread_t thread;
@@ -40,7 +43,8 @@ struct gang {
     double loop_cpu_xy;
     double cpu_clock_ns; /* CPU time that reading the clock of CPU time takes, a system call */
     double pairs, pairs_ns, pauses, done;
-    long ousted; /* times_ousted() when the round began */
+    double blocks, block_bytes; /* allocated in the rounds that count */
+    long ousted;                /* times_ousted() when the round began */
 
     pthread_mutex_t lock; /* guards the rest; of no use to a single thread */
     pthread_cond_t turned;
@@ -181,6 +185,10 @@ static void keep_round(struct gang *g, struct span span)
     r->counts[r->n] = (double)g->rounds.count;
     r->cpu_times[r->n] = round_cpu_ns(g);
     r->times[r->n++] = span.counted_ns;
+    for (size_t i = 0; i < g->target->threads; i++) {
+        g->blocks += (double)g->seats[i].heap.blocks;
+        g->block_bytes += (double)g->seats[i].heap.bytes;
+    }
     g->pauses += g->seats[0].pauses;
     g->done += (double)g->rounds.count;
     probe(g, span.counted_ns);
@@ -256,6 +264,13 @@ static size_t next_count(struct seat *s)
 
 /* --- what bodies call --- */
 
+/* What came since the start of the round; a pause moves the start by what it allocates. */
+static struct heapcount heap_since(struct heapcount start)
+{
+    struct heapcount now = heapcount_now();
+    return (struct heapcount){now.blocks - start.blocks, now.bytes - start.bytes};
+}
+
 PUBLIC size_t kelvin_loop(size_t left)
 {
     uint64_t now_ns = clock_monotonic_ns();
@@ -267,6 +282,7 @@ PUBLIC size_t kelvin_loop(size_t left)
     }
     if (s->state == IN_LOOP) {
         s->end_ns = now_ns;
+        s->heap = heap_since(s->heap_start);
         s->cpu_ns = clock_thread_cpu_ns() - s->cpu_start_ns;
     }
     if (s->state == AFTER_LOOP)
@@ -280,6 +296,7 @@ PUBLIC size_t kelvin_loop(size_t left)
     s->paused_ns = 0;
     s->pauses = 0;
     if (count) {
+        s->heap_start = heapcount_now();
         s->cpu_start_ns = clock_thread_cpu_ns();
         s->start_ns = clock_monotonic_ns();
     }
@@ -295,6 +312,7 @@ PUBLIC void kelvin_pause(void)
         s->fault = "calls kelvin_pause() twice without kelvin_resume() between";
     s->paused = true;
     s->pauses++;
+    s->heap_pause = heapcount_now();
     s->pause_ns = clock_monotonic_ns();
 }
 
@@ -308,6 +326,9 @@ PUBLIC void kelvin_resume(void)
         s->paused_ns += now_ns - s->pause_ns;
     else
         s->fault = "calls kelvin_resume() without kelvin_pause()";
+    struct heapcount paused = heap_since(s->heap_pause);
+    s->heap_start.blocks += s->paused ? paused.blocks : 0;
+    s->heap_start.bytes += s->paused ? paused.bytes : 0;
     s->paused = false;
 }
 
@@ -390,6 +411,8 @@ static void conclude(const struct gang *g)
     r->has_cpu = g->pauses == 0;
     r->pauses = g->pauses / fmax(g->done, 1);
     r->pause_ns = g->pairs_ns / fmax(g->pairs, 1);
+    r->allocations = g->blocks / fmax(g->done, 1);
+    r->allocated = g->block_bytes / fmax(g->done, 1);
     for (size_t i = 0; i < g->target->threads; i++) {
         r->items += g->seats[i].items;
         r->bytes += g->seats[i].bytes;
@@ -403,6 +426,7 @@ int loop_measure(struct loop_result *ret, const struct loop_target *target,
         .counts = mem_calloc(plan->samples, sizeof(double)),
         .times = mem_calloc(plan->samples, sizeof(double)),
         .cpu_times = mem_calloc(plan->samples, sizeof(double)),
+        .has_heap = heapcount_is_there(), /* asked before there are threads */
     };
     autofree struct seat *seats = mem_calloc(target->threads, sizeof *seats);
     struct gang g = {

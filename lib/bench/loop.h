@@ -46,7 +46,9 @@ struct loop_result {
     double loop_ns;      /* what the empty loop took, an iteration */
     double loop_cpu_ns;  /* the same in CPU time */
     double pauses;       /* kelvin_pause() an iteration */
-    double pause_ns;     /* what a pair of pause and resume leaves in the time, each */
+    bool has_heap;       /* somebody counts allocations */
+    double allocations, allocated; /* blocks and bytes an iteration, of all threads */
+    double pause_ns;               /* what a pair of pause and resume leaves in the time, each */
 };
 
 /* The error is about the body: it has no loop, two of them, leaves it early... */

@@ -144,37 +144,43 @@ struct memo {
     uint32_t group, node; /* node is good for this group + 1 only */
 };
 
+struct memos {
+    struct memo *memo;  /* by stack */
+    VEC(uint32_t) path; /* empty between two stacks */
+};
+
 /* The tree node of a stack, remembering those of its callers. */
-static uint32_t node_of_stack(struct builder *b, struct memo *memo, uint32_t group, uint32_t root,
+static uint32_t node_of_stack(struct builder *b, struct memos *m, uint32_t group, uint32_t root,
                               struct stack_id stack)
 {
     const struct stack_node *nodes = b->p->stacks.nodes.at;
-    VEC(uint32_t) path = {0};
     uint32_t s = stack.i;
-    for (; s && memo[s].group != group + 1; s = nodes[s].parent.i)
-        *vec_push(&path) = s;
-    uint32_t node = s ? memo[s].node : root;
-    while (path.n) {
-        s = path.at[--path.n];
+    for (; s && m->memo[s].group != group + 1; s = nodes[s].parent.i)
+        *vec_push(&m->path) = s;
+    uint32_t node = s ? m->memo[s].node : root;
+    while (m->path.n) {
+        s = m->path.at[--m->path.n];
         node = descend(b, root, node, nodes[s].frame);
-        memo[s] = (struct memo){group + 1, node};
+        m->memo[s] = (struct memo){group + 1, node};
     }
-    vec_done(&path);
     return node;
 }
 
 static void merge_by_name(struct builder *b)
 {
-    struct memo *memo = mem_calloc(b->p->stacks.nodes.n, sizeof *memo);
-    uint32_t *order = rows_by_group(b);
+    struct memos memos = {.memo = mem_calloc(b->p->stacks.nodes.n, sizeof *memos.memo)};
+    uint32_t *order = rows_by_group(b), group = 0, root = 0;
     for (size_t i = 0; i < b->s->n_rows; i++) {
         uint32_t at = order[i];
-        uint32_t group = group_at(b, at);
-        uint32_t root = group ? child_of(b, 0, group - 1) : 0;
-        b->node_of_row[at] = node_of_stack(b, memo, group, root, stack_at(b, at));
+        if (group_at(b, at) != group) {
+            group = group_at(b, at);
+            root = child_of(b, 0, group - 1); /* those without a group come first */
+        }
+        b->node_of_row[at] = node_of_stack(b, &memos, group, root, stack_at(b, at));
     }
     free(order);
-    free(memo);
+    free(memos.memo);
+    vec_done(&memos.path);
 }
 
 /* --- whole paths, for trees from the leaf and for charts --- */

@@ -5,8 +5,8 @@
  * range, fails when all of it is outside, and is inconclusive else. What is counted and not
  * estimated (samples, lost ones, instructions) is either in the range or not.
  *
- * Quantiles and means of scopes have intervals as well, which assume that spans do not depend on
- * each other. What is counted of scopes and counters is exact unless records were lost.
+ * Quantiles and means of scopes have intervals as well, which allow for spans in a row being alike
+ * (scopequantile.h). What is counted of scopes and counters is exact unless records were lost.
  *
  * Parsing and naming collect every error before anything is decided. A function that was never
  * sampled takes at most what so many samples allow; the program's symbols say whether there is one
@@ -26,8 +26,10 @@ extern const char *const check_verdict_names[]; /* "passed"... */
 /* What there is to check. All of it must outlive the check. */
 struct check_input {
     const struct selection *selection;
-    const struct selection *before; /* for diff rules; NULL = none */
-    const struct simd_row *code;    /* the functions that ran, for simd rules */
+    const struct profile *heap;        /* for rules about the heap; NULL = the selection's */
+    const struct selection *before;    /* for diff rules; NULL = none */
+    const struct profile *heap_before; /* the same of the heap; NULL = that of before */
+    const struct simd_row *code;       /* the functions that ran, for simd rules */
     size_t n_code;
     const char *no_code;            /* why some or all code is missing; "" = it is not */
     struct scaling *scaling;        /* for growth rules; NULL = none */

@@ -62,28 +62,87 @@ static struct interval interval_of(const struct selection *s, double value, doub
     return (struct interval){value * fmax(0, 1 - half), n > 0 ? value * (1 + half) : INFINITY};
 }
 
-int check_heap(struct check_job *job, const struct rule *rule, struct check_result *ret)
+/* What a rule is about, in one profile. */
+struct heap_value {
+    struct check_value v;
+    struct below below;
+};
+
+/* -1 after noting an error. */
+static int heap_value_of(struct check_job *job, const struct rule *rule, const struct profile *p,
+                         struct heap_value *ret)
 {
-    const struct profile *p = job->in->selection->profile;
     struct value_ref ref;
     struct err err;
-    struct below below = {1, true, true};
+    *ret = (struct heap_value){.below = {1, true, true}};
     if (!find_heap(p, column_of_rule(rule->kind), &ref))
         return check_fail(job, rule,
                           "there is no heap in the profile: record with 'kelvin record --heap'");
     struct selection s = selection_all(p, ref);
     if (rule->function)
-        below = share_below(job, &s, rule->function, &err);
-    if (!below.found && !below.elsewhere)
-        return check_fail(job, rule, err.text);
+        ret->below = share_below(job, &s, rule->function, &err);
+    /* Before a change a function may not have been there yet. */
+    bool known = ret->below.found || ret->below.elsewhere || rule->change;
     double whole = (double)s.total / pow(10, profile_value(p, ref)->decimals);
-    struct check_value v = {.value = round(below.share * whole), .exact = check_is_exact(&s)};
-    v.interval = interval_of(&s, v.value, below.share);
-    if (!below.found && !v.exact)
-        v.doubt = "no sampled block was allocated below it, which does not show that none was";
-    check_decide(job, &v, rule_bounds(rule), ret);
-    if (!below.found && v.exact)
-        ret->why = check_text(job, "%s is on no stack of an allocation", rule->function);
+    double value = round(ret->below.share * whole);
+    ret->v = (struct check_value){.value = value, .exact = check_is_exact(&s)};
+    ret->v.interval = interval_of(&s, value, ret->below.share);
+    if (!ret->below.found && !ret->v.exact)
+        ret->v.doubt = "no sampled block was allocated below it, which does not show that none was";
     selection_done(&s);
+    return known ? 0 : check_fail(job, rule, err.text);
+}
+
+/* Part of what it was, from 0 to 0 being no change. */
+static double heap_change_of(double before, double now)
+{
+    return before > 0 ? (now - before) / before : now > 0 ? INFINITY : 0;
+}
+
+static int check_heap_change(struct check_job *job, const struct rule *rule,
+                             const struct heap_value *now, struct check_result *ret)
+{
+    const struct check_input *in = job->in;
+    struct heap_value old;
+    struct err err;
+    if (!in->before && !in->heap_before)
+        return check_fail(job, rule, "there is no profile to compare with");
+    if (heap_value_of(job, rule, in->heap_before ? in->heap_before : in->before->profile, &old) !=
+        0)
+        return -1;
+    autofree bool *somewhere =
+        rule->function ? check_find(job->list, rule->function, &err) : mem_calloc(1, 1);
+    if (!now->below.found && !old.below.found && !somewhere)
+        return check_fail(job, rule, err.text);
+    struct check_value v = {.value = heap_change_of(old.v.value, now->v.value),
+                            .exact = old.v.exact && now->v.exact,
+                            .doubt = old.v.doubt ? old.v.doubt : now->v.doubt};
+    v.interval = (struct interval){heap_change_of(old.v.interval.high, now->v.interval.low),
+                                   heap_change_of(old.v.interval.low, now->v.interval.high)};
+    check_decide(job, &v, rule_bounds(rule), ret);
+    autobuf struct buf why = {0};
+    enum rule_unit unit =
+        rule->kind == RULE_ALLOCATIONS || rule->kind == RULE_TEMPORARY ? RULE_BLOCKS : RULE_BYTES;
+    buf_str(&why, "from ");
+    check_number(&why, old.v.value, unit);
+    buf_str(&why, " to ");
+    check_number(&why, now->v.value, unit);
+    ret->why = check_text(job, "%s: %s", buf_cstr(&why), ret->why);
+    if (!isfinite(v.value))
+        ret->observed = check_text(job, "there was none before");
+    return 0;
+}
+
+int check_heap(struct check_job *job, const struct rule *rule, struct check_result *ret)
+{
+    struct heap_value now;
+    const struct check_input *in = job->in;
+    if (heap_value_of(job, rule, in->heap ? in->heap : in->selection->profile, &now) != 0)
+        return -1;
+    if (rule->change)
+        return check_heap_change(job, rule, &now, ret);
+    check_decide(job, &now.v, rule_bounds(rule), ret);
+    if (!now.below.found && now.v.exact)
+        ret->why = check_text(job, "%s is on no stack of an allocation", rule->function);
     return 0;
 }

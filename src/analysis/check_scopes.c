@@ -110,13 +110,11 @@ static struct check_value value_of_quantile(struct check_job *job, const struct 
     return v;
 }
 
-static struct check_value value_of_mean(const struct scope_sum *s, bool lost)
+static struct check_value value_of_mean(const struct scopetree *t, size_t flat)
 {
-    double n = (double)s->calls;
-    double half = s->calls > 1 ? stats_t95(n - 1) * scope_sum_sd_ns(s) / sqrt(n) : INFINITY;
-    struct check_value v = {.value = s->mean_ns, .noun = "spans"};
-    v.interval = (struct interval){fmax(s->mean_ns - half, 0), s->mean_ns + half};
-    if (lost)
+    struct scope_mean m = scope_mean_of(t, flat);
+    struct check_value v = {.value = m.ns, .interval = m.interval, .noun = "spans"};
+    if (t->selection->stream->lost)
         v.doubt = "records of the program were lost, and how long those spans took is not known";
     return v;
 }
@@ -200,7 +198,7 @@ int check_scopes(struct check_job *job, const struct rule *rule, struct check_re
     const struct scope_sum *sum = &job->scopes.flat.at[flat].sum;
     struct check_value v = rule->kind == RULE_QUANTILE ? value_of_quantile(job, rule, (size_t)flat)
                            : rule->kind == RULE_MEAN
-                               ? value_of_mean(sum, lost > 0)
+                               ? value_of_mean(&job->scopes, (size_t)flat)
                                : value_of_count(sum, rule->kind == RULE_MAX, lost);
     if (multiply_bounds(job, rule, &bounds, ret) != 0)
         return -1;

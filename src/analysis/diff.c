@@ -219,7 +219,14 @@ static void test_runs(const struct diff_builder *b, const struct test *at, size_
 /* Deals have to agree with Student, who assumes more; so few runs have no smaller p. */
 #define DEALS_LEVEL 0.05
 
-void diff_test_whole(struct diff_builder *b)
+/* Whether the interval of a cost is outside of the band. */
+static bool diff_beyond_band(const struct diff *d, const struct diff_value *v)
+{
+    return v->cost_low > 1 + d->band || v->cost_high < 1 - d->band;
+}
+
+/* Test the wholes of several runs. */
+static void diff_test_whole(struct diff_builder *b)
 {
     size_t n = b->o->n_runs, nb = b->o->n_before;
     struct diff_value *v = &b->d->whole;
@@ -243,11 +250,6 @@ void diff_test_whole(struct diff_builder *b)
     struct difftest_family f = {.values = logs, .noise = &noise, .m = 1, .n = n, .n_before = nb};
     difftest_runs(&f, &v->p, &v->q);
     v->proven = v->p <= DEALS_LEVEL && v->q <= DIFF_WHOLE_LEVEL && diff_beyond_band(b->d, v);
-}
-
-bool diff_beyond_band(const struct diff *d, const struct diff_value *v)
-{
-    return v->cost_low > 1 + d->band || v->cost_high < 1 - d->band;
 }
 
 /* --- all tests --- */

@@ -36,11 +36,5 @@ void diff_find_renamed(struct diff_builder *b);
 /* Whether one run a side shows more than runs of one program differ by. */
 bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v);
 
-/* Test the wholes of several runs. */
-void diff_test_whole(struct diff_builder *b);
-
-/* Whether the interval of a cost is outside of the band. */
-bool diff_beyond_band(const struct diff *d, const struct diff_value *v);
-
 /* Fill verdict and why. */
 void diff_judge(struct diff *d);

@@ -1,6 +1,7 @@
 /* insight_program.c - rules about what the program does. */
 #include "analysis/insight_inner.h"
 #include "analysis/insight_names.h"
+#include "model/waitstream.h"
 
 /* --- functions known by name --- */
 
@@ -189,12 +190,21 @@ static bool *mark_row(const struct flat *f, uint32_t row)
     return flat_mark_stacks(f, in_set, FLAT_SELF);
 }
 
+/* Every wait ends in the scheduler, or where no stack was seen: no change there would help. */
+static bool is_about_waits(const struct selection *s)
+{
+    struct waitstream streams;
+    return waitstream_find(s->profile, &streams) &&
+           (s->value.stream == streams.waits || s->value.stream == streams.states);
+}
+
 INSIGHT_TEST(insight_test_dominating)
 {
     uint32_t row;
     const struct flat *f = in->functions;
     if (!flat_top(f, FLAT_SELF, 1, &row) ||
-        names_match(names_interpreters, flat_name(f, row), f->rows.at[row].kernel))
+        names_match(names_interpreters, flat_name(f, row), f->rows.at[row].kernel) ||
+        is_about_waits(f->selection))
         return false; /* no interpreter's loop is to blame for what it is given */
     struct flat_share s = flat_share_of_row(f, row, FLAT_SELF);
     if (insight_surely(f, &s) < self->least)

@@ -13,8 +13,8 @@ const struct insight_rule insight_rules[] = {
      .test = insight_test_waiting,
      .advice =
          "CPU samples cannot show waiting (I/O, locks, sleeps, or a busy CPU), and all shares "
-         "below are of the CPU time. Find the waits first: 'strace -f -c -w' sums up the time "
-         "in each system call."},
+         "below are of the CPU time. Find the waits first: record with --waits, then 'kelvin "
+         "report --waits' shows them by reason and call stack."},
     {.id = "off-cpu",
      .about_data = true,
      .fits = ON_CPU,

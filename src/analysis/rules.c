@@ -364,19 +364,6 @@ static int parse_quality(struct line *l, struct rule *rule)
     return take_range(l, &rule->range);
 }
 
-static int parse_diff(struct line *l, struct rule *rule)
-{
-    struct token what = take_word(l);
-    bool self = text_is(what.text, "self");
-    if (!self && !text_is(what.text, "total"))
-        return fail(l, what.at, "'diff' goes on with 'total' or 'self' and the function's name");
-    rule->kind = self ? RULE_DIFF_SELF : RULE_DIFF_TOTAL;
-    rule->range.unit = RULE_RELATIVE;
-    if (take_function(l, rule) != 0 || take_range(l, &rule->range) != 0)
-        return -1;
-    return take_tolerance(l, rule);
-}
-
 static int parse_simd(struct line *l, struct rule *rule)
 {
     if (take_function(l, rule) != 0)
@@ -469,6 +456,8 @@ static int parse_scope(struct line *l, struct rule *rule)
     return take_multiple(l, rule);
 }
 
+static int parse_diff(struct line *l, struct rule *rule);
+
 static const struct form {
     const char *word;
     enum rule_kind kind;
@@ -519,6 +508,42 @@ static const struct form *form_of(const struct token *word, struct rule *rule)
             return &forms[i];
     rule->quantile = rule->function ? 0 : quantile_of(word->text);
     return rule->quantile > 0 ? &quantile : NULL;
+}
+
+/* "diff peak <= +5%", "diff allocs(f) <= 0%" */
+static int parse_heap_change(struct line *l, struct rule *rule)
+{
+    rule->change = true;
+    rule->range.unit = RULE_RELATIVE;
+    if (!rule->function && !range_follows(l) && take_function(l, rule) != 0)
+        return -1;
+    const char *range = l->rest.at;
+    if (take_range(l, &rule->range) != 0)
+        return -1;
+    return rule->range.unit == RULE_RELATIVE
+               ? 0
+               : fail(l, range, "the heap changes by a part of it: write '<= +5%%'");
+}
+
+static int parse_diff(struct line *l, struct rule *rule)
+{
+    struct token what = take_word(l);
+    take_argument(l, &what, rule);
+    const struct form *form = form_of(&what, rule);
+    rule->quantile = 0;
+    if (form && form->parse == parse_heap) {
+        rule->kind = form->kind;
+        return parse_heap_change(l, rule);
+    }
+    if (!form || (form->kind != RULE_SELF && form->kind != RULE_TOTAL))
+        return fail(l, what.at,
+                    "'diff' goes on with 'total' or 'self' and the function's name, or with "
+                    "'peak' or another word of the heap");
+    rule->kind = form->kind == RULE_SELF ? RULE_DIFF_SELF : RULE_DIFF_TOTAL;
+    rule->range.unit = RULE_RELATIVE;
+    if (take_function(l, rule) != 0 || take_range(l, &rule->range) != 0)
+        return -1;
+    return take_tolerance(l, rule);
 }
 
 static int parse_rule(struct line *l, struct rule *rule)
@@ -604,7 +629,7 @@ bool rules_need_scopes(const struct rules *r)
 
 static bool compares(const struct rule *rule)
 {
-    return rule->kind == RULE_DIFF_TOTAL || rule->kind == RULE_DIFF_SELF;
+    return rule->kind == RULE_DIFF_TOTAL || rule->kind == RULE_DIFF_SELF || rule->change;
 }
 
 static bool is_growth(const struct rule *rule)

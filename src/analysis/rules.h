@@ -78,6 +78,7 @@ struct rule {
     struct rule_range range;
     double tolerance;        /* widens the range at both ends, same unit */
     struct rule_range width; /* of simd only; RULE_NONE where not asked for */
+    bool change;             /* of the heap: since the profile before */
     double quantile;         /* of RULE_QUANTILE, 0 to 1 */
     const char *times;       /* of RULE_CALLS: the range is so many times this; NULL = once */
     uint32_t line, column;   /* column: of the function's name, else of the rule; from 1 */

@@ -23,34 +23,196 @@ double scope_quantile_least(double q)
     return ceil(log(BEYOND) / log(fmax(q, 1 - q)));
 }
 
-/* Whether each span of the scope took at most LIMIT, in the order of the stream. */
-static double spans_effective(const struct scopetree *t, const struct scope_node *scope,
-                              uint64_t limit_ns)
+/* --- how many spans count as independent --- */
+
+/* Whether each span took at most LIMIT, in the order of the stream: sums of PER in a row. */
+struct scope_hits {
+    uint64_t limit_ns;
+    size_t calls, seen, per;
+    uint8_t *sums;
+};
+
+static void hits_init(struct scope_hits *h, const struct scope_sum *sum, double q)
 {
-    const struct selection *s = t->selection;
-    const struct rows *rows = &s->stream->rows;
-    autofree uint8_t *hits = mem_calloc(scope->sum.calls + 1, 1);
-    size_t n = 0;
-    for (size_t i = 0; i < s->n_rows && n < scope->sum.calls; i++) {
-        size_t row = selection_row(s, i);
-        if (scopetree_name(s->profile, rows->stack[row]).i == scope->name.i)
-            hits[n++] = rows->duration_ns[row] <= limit_ns;
-    }
-    return stats_effective_n(hits, n);
+    *h = (struct scope_hits){.limit_ns = scope_sum_quantile_ns(sum, q), .calls = sum->calls};
+    h->per = stats_samples_per_sum(h->calls);
+    h->sums = mem_calloc(h->calls / h->per + 1, 1);
 }
 
-struct scope_quantile scope_quantile_of(const struct scopetree *t, size_t flat, double q)
+/* What is left behind the last whole sum goes nowhere. */
+static void hits_add(struct scope_hits *h, uint64_t ns)
 {
-    const struct scope_node *scope = &t->flat.at[flat];
-    const struct scope_sum *sum = &scope->sum;
-    double kept = (double)sum->calls, lost = (double)t->selection->stream->lost, all = kept + lost;
-    uint64_t ns = scope_sum_quantile_ns(sum, q);
-    struct scope_quantile r = {.ns = (double)ns, .n_effective = spans_effective(t, scope, ns)};
+    if (h->seen < h->calls / h->per * h->per && ns <= h->limit_ns)
+        h->sums[h->seen / h->per]++;
+    h->seen++;
+}
+
+static double hits_effective(const struct scope_hits *h)
+{
+    struct stats_series s = {.sums = h->sums, .n = h->calls / h->per, .per = h->per};
+    if (!s.n)
+        return 0;
+    return stats_effective_n_of_sums(&s) * (double)h->calls / (double)(s.n * s.per);
+}
+
+/* --- intervals --- */
+
+static struct scope_quantile quantile_of_hits(const struct scope_sum *sum,
+                                              const struct scope_hits *h, double q,
+                                              uint64_t lost_spans)
+{
+    double kept = (double)sum->calls, lost = (double)lost_spans, all = kept + lost;
+    struct scope_quantile r = {.ns = (double)h->limit_ns, .interval = {0, INFINITY}};
+    if (!sum->calls)
+        return r;
+    r.n_effective = hits_effective(h);
     double half = STATS_Z95 * sqrt(q * (1 - q) / r.n_effective);
     double low = (q * all - lost) / kept - half, high = q * all / kept + half;
     bool low_known = pow(1 - q, r.n_effective) <= BEYOND && q * all > lost;
     bool high_known = pow(q, r.n_effective) <= BEYOND && q * all / kept < 1;
-    r.interval.low = low_known ? (double)scope_sum_quantile_ns(sum, fmax(low, 0)) : 0;
-    r.interval.high = high_known ? (double)scope_sum_quantile_ns(sum, fmin(high, 1)) : INFINITY;
+    if (low_known)
+        r.interval.low = (double)scope_sum_quantile_ns(sum, fmax(low, 0));
+    if (high_known)
+        r.interval.high = (double)scope_sum_quantile_ns(sum, fmin(high, 1));
+    return r;
+}
+
+struct scope_quantile scope_quantile_of(const struct scopetree *t, size_t flat, double q)
+{
+    const struct selection *s = t->selection;
+    const struct scope_node *scope = &t->flat.at[flat];
+    struct scope_hits hits;
+    hits_init(&hits, &scope->sum, q);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        if (scopetree_ids(t, row).flat == scope->id + 1)
+            hits_add(&hits, s->stream->rows.duration_ns[row]);
+    }
+    struct scope_quantile r = quantile_of_hits(&scope->sum, &hits, q, s->stream->lost);
+    free(hits.sums);
+    return r;
+}
+
+/* --- of all scopes --- */
+
+struct scope_quantiles {
+    const struct scopetree *t;
+    double q[SCOPE_QUANTILES_MAX];
+    int n;
+    struct scope_hits *tree, *flat, *groups; /* by id, N of each */
+};
+
+static struct scope_hits *hits_of_table(const struct scope_quantiles *s, const scope_nodes *table)
+{
+    struct scope_hits *hits = mem_calloc(table->n * (size_t)s->n + 1, sizeof *hits);
+    for (size_t i = 0; i < table->n; i++)
+        for (int k = 0; k < s->n; k++)
+            hits_init(&hits[table->at[i].id * (size_t)s->n + (size_t)k], &table->at[i].sum,
+                      s->q[k]);
+    return hits;
+}
+
+/* ID is + 1; 0 = no node. */
+static void hits_add_all(const struct scope_quantiles *s, struct scope_hits *hits, uint32_t id,
+                         uint64_t ns)
+{
+    for (int k = 0; id && k < s->n; k++)
+        hits_add(&hits[(id - 1) * (size_t)s->n + (size_t)k], ns);
+}
+
+struct scope_quantiles *scope_quantiles_new(const struct scopetree *t, const double *q, int n)
+{
+    struct scope_quantiles *s = mem_new(struct scope_quantiles);
+    const struct selection *all = t->selection;
+    s->t = t;
+    for (; s->n < n && s->n < SCOPE_QUANTILES_MAX; s->n++)
+        s->q[s->n] = q[s->n];
+    s->tree = hits_of_table(s, &t->tree);
+    s->flat = hits_of_table(s, &t->flat);
+    s->groups = hits_of_table(s, &t->groups);
+    for (size_t i = 0; i < all->n_rows; i++) {
+        size_t row = selection_row(all, i);
+        struct scope_ids ids = scopetree_ids(t, row);
+        uint64_t ns = all->stream->rows.duration_ns[row];
+        hits_add_all(s, s->tree, ids.tree, ns);
+        hits_add_all(s, s->flat, ids.flat, ns);
+        hits_add_all(s, s->groups, ids.group, ns);
+    }
+    return s;
+}
+
+struct scope_quantile scope_quantiles_get(const struct scope_quantiles *s, const scope_nodes *table,
+                                          const struct scope_node *node, int i)
+{
+    const struct scope_hits *hits = table == &s->t->tree   ? s->tree
+                                    : table == &s->t->flat ? s->flat
+                                                           : s->groups;
+    return quantile_of_hits(&node->sum, &hits[node->id * (size_t)s->n + (size_t)i], s->q[i],
+                            s->t->selection->stream->lost);
+}
+
+static void hits_free(struct scope_hits *hits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(hits[i].sums);
+    free(hits);
+}
+
+void scope_quantiles_free(struct scope_quantiles *s)
+{
+    if (!s)
+        return;
+    hits_free(s->tree, s->t->tree.n * (size_t)s->n);
+    hits_free(s->flat, s->t->flat.n * (size_t)s->n);
+    hits_free(s->groups, s->t->groups.n * (size_t)s->n);
+    free(s);
+}
+
+/* --- means --- */
+
+enum { BLOCKS = 30 };
+
+/* Spans in a row, in blocks of the same size but for rounding; returns how many. */
+static size_t means_of_blocks(const struct scopetree *t, const struct scope_node *scope,
+                              double *ret_means)
+{
+    const struct selection *s = t->selection;
+    uint64_t calls = scope->sum.calls, seen = 0, in_block[BLOCKS] = {0};
+    size_t n = calls < BLOCKS ? (size_t)calls : BLOCKS;
+    for (size_t i = 0; i < s->n_rows && seen < calls; i++) {
+        size_t row = selection_row(s, i);
+        if (scopetree_ids(t, row).flat != scope->id + 1)
+            continue;
+        size_t block = (size_t)((double)seen++ * (double)n / (double)calls);
+        double ns = (double)s->stream->rows.duration_ns[row];
+        ret_means[block] += (ns - ret_means[block]) / (double)++in_block[block];
+    }
+    return n;
+}
+
+/* The variance of the mean of N blocks, from neighbours: a level that shifts once is no chance. */
+static double variance_of_blocks(const double *means, size_t n)
+{
+    double squares = 0;
+    for (size_t i = 0; i + 1 < n; i++)
+        squares += pow(means[i + 1] - means[i], 2);
+    return squares / 2 / (double)(n - 1) / (double)n;
+}
+
+struct scope_mean scope_mean_of(const struct scopetree *t, size_t flat)
+{
+    const struct scope_node *scope = &t->flat.at[flat];
+    const struct scope_sum *sum = &scope->sum;
+    struct scope_mean r = {.ns = sum->mean_ns, .interval = {0, INFINITY}};
+    double means[BLOCKS] = {0};
+    size_t n = means_of_blocks(t, scope, means);
+    if (n < 2)
+        return r;
+    /* N - 1 differences of neighbours say as much as two thirds of so many that share nothing. */
+    double dof = 2.0 * (double)(n - 1) / 3;
+    double alone = scope_sum_sd_ns(sum) / sqrt((double)sum->calls);
+    double half = fmax(stats_t95(dof) * sqrt(variance_of_blocks(means, n)),
+                       stats_t95((double)sum->calls - 1) * alone);
+    r.interval = (struct interval){fmax(r.ns - half, 0), r.ns + half};
     return r;
 }

@@ -57,14 +57,6 @@ uint64_t scope_sum_quantile_ns(const struct scope_sum *s, double q)
     return bounded(s, histogram_quantile(&s->times, q));
 }
 
-void scope_sum_interval_ns(const struct scope_sum *s, double q, uint64_t *ret_low,
-                           uint64_t *ret_high)
-{
-    histogram_interval(&s->times, q, ret_low, ret_high);
-    *ret_low = bounded(s, *ret_low);
-    *ret_high = bounded(s, *ret_high);
-}
-
 /* --- names --- */
 
 struct str_id scopetree_name(const struct profile *p, struct stack_id stack)
@@ -76,14 +68,24 @@ struct str_id scopetree_name(const struct profile *p, struct stack_id stack)
 
 /* --- building --- */
 
+struct scope_group {
+    struct str_id name;
+    struct attr attr;
+};
+
+struct scope_index {
+    struct str_id by;        /* 0 = nothing asked for */
+    uint32_t *node_of_stack; /* + 1; 0 = none yet */
+    uint32_t *flat_of_name;  /* + 1 */
+    struct idmap groups;
+    VEC(struct scope_group) group_keys;
+};
+
 struct scope_job {
     struct scopetree *t;
     const struct profile *p;
-    struct str_id by;        /* 0 = nothing asked for */
-    uint32_t *node_of_stack; /* + 1; 0 = none yet */
-    uint8_t *is_outermost;   /* by stack: 0 not known, 1 yes, 2 no */
-    uint32_t *flat_of_name;  /* + 1 */
-    struct idmap groups;
+    struct scope_index *index;
+    uint8_t *is_outermost; /* by stack: 0 not known, 1 yes, 2 no */
     VEC(uint32_t) chain;
 };
 
@@ -93,16 +95,17 @@ static uint32_t node_get(struct scope_job *job, struct stack_id stack)
     const struct stack_node *nodes = job->p->stacks.nodes.at;
     scope_nodes *tree = &job->t->tree;
     job->chain.n = 0;
-    for (; stack.i && !job->node_of_stack[stack.i]; stack = nodes[stack.i].parent)
+    for (; stack.i && !job->index->node_of_stack[stack.i]; stack = nodes[stack.i].parent)
         *vec_push(&job->chain) = stack.i;
-    uint32_t node = job->node_of_stack[stack.i];
+    uint32_t node = job->index->node_of_stack[stack.i];
     while (job->chain.n) {
         struct stack_id at = {job->chain.at[--job->chain.n]};
         struct scope_node new = {.name = scopetree_name(job->p, at),
                                  .parent = node,
-                                 .depth = node ? tree->at[node - 1].depth + 1 : 0};
+                                 .depth = node ? tree->at[node - 1].depth + 1 : 0,
+                                 .id = (uint32_t)tree->n};
         *vec_push(tree) = new;
-        node = job->node_of_stack[at.i] = (uint32_t)tree->n;
+        node = job->index->node_of_stack[at.i] = (uint32_t)tree->n;
     }
     return node;
 }
@@ -122,9 +125,10 @@ static bool outermost(struct scope_job *job, struct stack_id stack)
 
 static struct scope_sum *flat_get(struct scope_job *job, struct str_id name)
 {
-    uint32_t *known = &job->flat_of_name[name.i];
+    uint32_t *known = &job->index->flat_of_name[name.i];
     if (!*known) {
-        *vec_push(&job->t->flat) = (struct scope_node){.name = name};
+        struct scope_node new = {.name = name, .id = (uint32_t)job->t->flat.n};
+        *vec_push(&job->t->flat) = new;
         *known = (uint32_t)job->t->flat.n;
     }
     return &job->t->flat.at[*known - 1].sum;
@@ -136,18 +140,43 @@ static bool same_value(const struct attr *a, const struct attr *b)
            (a->is_number ? a->number == b->number : a->text.i == b->text.i);
 }
 
-static struct scope_sum *group_get(struct scope_job *job, struct str_id name, const struct attr *a)
+static uint32_t group_hash(struct str_id name, const struct attr *a)
 {
     uint64_t value = a->is_number ? (uint64_t)a->number : a->text.i;
-    uint32_t hash = hash_pair(name.i, (uint32_t)(value ^ value >> 32) + a->is_number);
-    for_each_match (&job->groups, hash, i) {
-        struct scope_node *g = &job->t->groups.at[i];
+    return hash_pair(name.i, (uint32_t)(value ^ value >> 32) + a->is_number);
+}
+
+/* + 1; 0 = none */
+static uint32_t group_find(const struct scope_index *x, struct str_id name, const struct attr *a)
+{
+    for_each_match (&x->groups, group_hash(name, a), i) {
+        const struct scope_group *g = &x->group_keys.at[i];
         if (g->name.i == name.i && same_value(&g->attr, a))
-            return &g->sum;
+            return i + 1;
     }
-    *vec_push(&job->t->groups) = (struct scope_node){.name = name, .attr = *a};
-    idmap_add(&job->groups, hash, (uint32_t)job->t->groups.n - 1);
-    return &job->t->groups.at[job->t->groups.n - 1].sum;
+    return 0;
+}
+
+static struct scope_sum *group_get(struct scope_job *job, struct str_id name, const struct attr *a)
+{
+    struct scope_index *x = job->index;
+    uint32_t i = group_find(x, name, a);
+    if (i)
+        return &job->t->groups.at[i - 1].sum;
+    i = (uint32_t)x->group_keys.n;
+    *vec_push(&x->group_keys) = (struct scope_group){name, *a};
+    *vec_push(&job->t->groups) = (struct scope_node){.name = name, .attr = *a, .id = i};
+    idmap_add(&x->groups, group_hash(name, a), i);
+    return &job->t->groups.at[i].sum;
+}
+
+/* The value of the attribute that was asked for, or NULL. */
+static const struct attr *group_attr(const struct scopetree *t, size_t row)
+{
+    const struct rows *rows = &t->selection->stream->rows;
+    struct str_id by = t->index->by;
+    return by.i && rows->attrs ? attrs_find(&t->selection->profile->attrs, rows->attrs[row], by)
+                               : NULL;
 }
 
 static void add_row_spans(struct scope_job *job, size_t row)
@@ -171,8 +200,7 @@ static void add_row_spans(struct scope_job *job, size_t row)
         job->t->end_ns = start_ns + span.ns;
     sum_add(&job->t->tree.at[node - 1].sum, &span, true);
     sum_add(flat_get(job, name), &span, false);
-    const struct attr *a =
-        job->by.i && rows->attrs ? attrs_find(&job->p->attrs, rows->attrs[row], job->by) : NULL;
+    const struct attr *a = group_attr(job->t, row);
     if (a)
         sum_add(group_get(job, name, a), &span, false);
 }
@@ -266,7 +294,7 @@ static void find_key(struct scope_job *job, const char *by)
     const struct attrs *attrs = &job->p->attrs;
     for (size_t i = 1; by && i < attrs->nodes.n; i++)
         if (text_is(profile_str(job->p, attrs->nodes.at[i].attr.key), by))
-            job->by = attrs->nodes.at[i].attr.key;
+            job->index->by = attrs->nodes.at[i].attr.key;
 }
 
 static void job_run(struct scope_job *job)
@@ -283,27 +311,45 @@ static void job_run(struct scope_job *job)
                 names);
 }
 
+static struct scope_index *index_new(const struct profile *p)
+{
+    struct scope_index *x = mem_new(struct scope_index);
+    *x = (struct scope_index){
+        .node_of_stack = mem_calloc(p->stacks.nodes.n, sizeof *x->node_of_stack),
+        .flat_of_name = mem_calloc(p->strings.strings.n, sizeof *x->flat_of_name),
+    };
+    return x;
+}
+
 int scopetree_build(struct scopetree *t, const struct selection *s, const char *by, struct err *err)
 {
     struct scope_job job = {.t = t, .p = s->profile};
     *t = (struct scopetree){.selection = s};
     if (!s->stream->rows.duration_ns)
         return err_set(err, EXIT_ERROR, "nothing here has a duration");
+    t->index = job.index = index_new(s->profile);
     find_key(&job, by);
-    if (by && !job.by.i)
+    if (by && !job.index->by.i)
         return err_set(err, EXIT_ERROR, "no scope has an attribute '%s'", by);
-    job.node_of_stack = mem_calloc(job.p->stacks.nodes.n, sizeof *job.node_of_stack);
     job.is_outermost = mem_calloc(job.p->stacks.nodes.n, sizeof *job.is_outermost);
-    job.flat_of_name = mem_calloc(job.p->strings.strings.n, sizeof *job.flat_of_name);
     job_run(&job);
-    free(job.node_of_stack);
     free(job.is_outermost);
-    free(job.flat_of_name);
-    idmap_done(&job.groups);
     vec_done(&job.chain);
     if (by && !t->groups.n)
         return err_set(err, EXIT_ERROR, "no scope that is selected has an attribute '%s'", by);
     return 0;
+}
+
+struct scope_ids scopetree_ids(const struct scopetree *t, size_t row)
+{
+    struct stack_id stack = t->selection->stream->rows.stack[row];
+    struct str_id name = scopetree_name(t->selection->profile, stack);
+    const struct attr *a = group_attr(t, row);
+    if (!t->index->node_of_stack[stack.i])
+        return (struct scope_ids){0};
+    return (struct scope_ids){.tree = t->index->node_of_stack[stack.i],
+                              .flat = t->index->flat_of_name[name.i],
+                              .group = a ? group_find(t->index, name, a) : 0};
 }
 
 static void nodes_done(scope_nodes *nodes)
@@ -313,8 +359,21 @@ static void nodes_done(scope_nodes *nodes)
     vec_done(nodes);
 }
 
+static void index_free(struct scope_index *x)
+{
+    if (!x)
+        return;
+    free(x->node_of_stack);
+    free(x->flat_of_name);
+    idmap_done(&x->groups);
+    vec_done(&x->group_keys);
+    free(x);
+}
+
 void scopetree_done(struct scopetree *t)
 {
+    index_free(t->index);
+    t->index = NULL;
     nodes_done(&t->tree);
     nodes_done(&t->flat);
     nodes_done(&t->groups);

@@ -21,13 +21,23 @@ struct scope_node {
     struct str_id name;
     struct attr attr;       /* of a group; key "" = none */
     uint32_t parent, depth; /* of a tree; the first are at depth 0 */
+    uint32_t id;            /* in its table, in the order of the rows */
     struct scope_sum sum;
 };
 
 typedef VEC(struct scope_node) scope_nodes;
 
+/* Which nodes the spans belong to. */
+struct scope_index;
+
+/* The ids of a span's nodes, + 1; 0 = none. */
+struct scope_ids {
+    uint32_t tree, flat, group;
+};
+
 struct scopetree {
     const struct selection *selection;
+    struct scope_index *index;
     uint64_t start_ns, end_ns; /* of the spans */
     uint64_t spans;
     scope_nodes tree;   /* in the order to show: a scope, then what is inside, longest first */
@@ -43,6 +53,9 @@ int scopetree_build(struct scopetree *t, const struct selection *s, const char *
                     struct err *err);
 void scopetree_done(struct scopetree *t);
 
+/* The nodes that a row of the selection was summed up in. */
+struct scope_ids scopetree_ids(const struct scopetree *t, size_t row);
+
 /* The stream of scopes of a profile, or -1. */
 int scopetree_stream(const struct profile *p);
 
@@ -51,7 +64,5 @@ struct str_id scopetree_name(const struct profile *p, struct stack_id stack);
 
 double scope_sum_sd_ns(const struct scope_sum *s);
 
-/* A quantile and its 95 % interval; see histogram.h. */
+/* How far a quantile is known: scopequantile.h. */
 uint64_t scope_sum_quantile_ns(const struct scope_sum *s, double q);
-void scope_sum_interval_ns(const struct scope_sum *s, double q, uint64_t *ret_low,
-                           uint64_t *ret_high);

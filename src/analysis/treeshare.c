@@ -2,6 +2,8 @@
 
 #include "analysis/sequence.h"
 
+#include <math.h>
+
 /*
  * Samples are sorted by the node they stand at, nodes numbered so that all below one follow it.
  * Then the samples of a node are a run of the list, and the work is the sum of the runs:
@@ -11,11 +13,11 @@
  */
 struct treesamples {
     struct sequence time;
-    size_t per;         /* samples in each sum of the series */
-    uint32_t *number;   /* of a node, those below it following */
-    uint32_t *size;     /* nodes at and below it */
-    uint32_t *first;    /* by number: its first sample */
-    uint32_t *position; /* of samples in time, sorted by the number of their node */
+    size_t per;       /* samples in each sum of the series */
+    uint32_t *number; /* of a node, those below it following */
+    uint32_t *size;   /* nodes at and below it */
+    uint32_t *first;  /* by number: its first sample */
+    uint32_t *sum_of; /* which sum a sample is in; samples sorted by the number of their node */
     uint8_t *sums;
     size_t n_sums;
 };
@@ -53,26 +55,57 @@ static void sort_samples(struct treesamples *w, const struct calltree *t, const 
     autofree uint32_t *number = numbers_of_rows(w, t, s);
     autofree uint32_t *at = mem_calloc(t->n + 1, sizeof *at);
     w->first = mem_calloc(t->n + 1, sizeof *w->first);
-    w->position = mem_calloc(w->time.n + 1, sizeof *w->position);
+    w->sum_of = mem_calloc(w->time.n + 1, sizeof *w->sum_of);
     for (size_t i = 0; i < w->time.n; i++)
         w->first[number[w->time.order[i]] + 1]++;
     for (size_t i = 0; i < t->n; i++)
         w->first[i + 1] += w->first[i];
     memcpy(at, w->first, (t->n + 1) * sizeof *at);
     for (size_t i = 0; i < w->time.n; i++)
-        w->position[at[number[w->time.order[i]]]++] = (uint32_t)i;
+        w->sum_of[at[number[w->time.order[i]]]++] = (uint32_t)(i / w->per);
+}
+
+/* The last samples may be too few for a sum; there is room for one more. */
+static size_t count_hits(struct treesamples *w, uint32_t from, uint32_t to)
+{
+    memset(w->sums, 0, w->n_sums + 1);
+    for (uint32_t i = from; i < to; i++)
+        w->sums[w->sum_of[i]]++;
+    return to - from - w->sums[w->n_sums];
+}
+
+/* The sums that the samples of a run are in, sorted. A run is made of few that are sorted. */
+static size_t list_hits(const struct treesamples *w, uint32_t from, uint32_t to, uint32_t *hits)
+{
+    size_t n = 0;
+    for (uint32_t i = from; i < to; i++) {
+        uint32_t sum = w->sum_of[i];
+        size_t k = n;
+        if (sum >= w->n_sums)
+            continue;
+        for (; k && hits[k - 1] > sum; k--)
+            hits[k] = hits[k - 1];
+        hits[k] = sum;
+        n++;
+    }
+    return n;
 }
 
 /* As effective_n() of flat_share.c, from a run of the sorted samples. */
 static double effective_samples(struct treesamples *w, uint32_t from, uint32_t to)
 {
+    enum { FEW = 96 }; /* most frames of a drawing: as many as are sorted in no time */
+    uint32_t hits[FEW];
     if (!w->time.n || from == to) /* most nodes have nothing of their own: no series to look at */
         return w->time.n_samples;
-    struct stats_series series = {.sums = w->sums, .n = w->n_sums, .per = w->per};
-    memset(w->sums, 0, w->n_sums);
-    for (uint32_t i = from; i < to; i++)
-        if (w->position[i] / w->per < w->n_sums)
-            w->sums[w->position[i] / w->per]++;
+    struct stats_series series = {.n = w->n_sums, .per = w->per};
+    if (to - from <= FEW) {
+        series.hits = hits;
+        series.n_hits = list_hits(w, from, to, hits);
+    } else {
+        series.sums = w->sums;
+        series.n_hits = count_hits(w, from, to);
+    }
     return stats_effective_n_of_sums(&series) * w->time.n_samples / (double)(w->n_sums * w->per);
 }
 
@@ -94,14 +127,16 @@ static void fill_share(struct treesamples *w, const struct calltree *t, uint32_t
     r->total = as_above ? above->total
                         : interval_of_run(w, (double)t->total[node] / whole, from,
                                           w->time.n ? w->first[end] : 0);
-    r->self = interval_of_run(w, (double)t->self[node] / whole, from, past);
+    r->self = t->self[node] == t->total[node]
+                  ? r->total
+                  : interval_of_run(w, (double)t->self[node] / whole, from, past);
 }
 
 /* Work on all nodes is bounded: where there are many and long series, only large ones get it. */
 #define TREESHARE_WORK 3e7
 #define TREESHARE_LEAST 0.002
 
-struct treeshare *treeshare_build(const struct calltree *t, const struct selection *s)
+struct treeshare *treeshare_build(const struct calltree *t, const struct selection *s, double least)
 {
     struct treeshare *shares = mem_calloc(t->n, sizeof *shares);
     struct treesamples w = {.time = sequence_build(s)};
@@ -113,7 +148,8 @@ struct treeshare *treeshare_build(const struct calltree *t, const struct selecti
     number_nodes(&w, t);
     if (w.time.n)
         sort_samples(&w, t, s);
-    double least = (double)t->n * (double)w.n_sums > TREESHARE_WORK ? TREESHARE_LEAST : 0;
+    if ((double)t->n * (double)w.n_sums > TREESHARE_WORK)
+        least = fmax(least, TREESHARE_LEAST);
     for (uint32_t i = 0; i < t->n && w.time.n_samples > 0 && t->total[0] > 0; i++)
         if ((double)t->total[i] >= least * (double)t->total[0])
             fill_share(&w, t, i, shares);
@@ -121,7 +157,7 @@ struct treeshare *treeshare_build(const struct calltree *t, const struct selecti
     free(w.number);
     free(w.size);
     free(w.first);
-    free(w.position);
+    free(w.sum_of);
     free(w.sums);
     return shares;
 }

@@ -13,5 +13,9 @@ struct treeshare {
     bool known; /* not where samples are not counted, or the node is too small to be worth it */
 };
 
-/* One for each node of T, which was built from S with keep_rows. Free it. */
-struct treeshare *treeshare_build(const struct calltree *t, const struct selection *s);
+/*
+ * One for each node of T, which was built from S with keep_rows; those with less than LEAST of the
+ * total are not known. Free it.
+ */
+struct treeshare *treeshare_build(const struct calltree *t, const struct selection *s,
+                                  double least);

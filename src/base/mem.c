@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -52,6 +53,13 @@ void mem_table_free(void *table, size_t size_bytes)
         munmap(table, size_bytes);
     else
         free(table);
+}
+
+void mem_keep_freed(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
+    mallopt(M_TOP_PAD, 1 << 20);
 }
 
 char *mem_strdup(const char *s)

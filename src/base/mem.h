@@ -26,6 +26,12 @@ void mem_table_free(void *table, size_t size_bytes); /* NULL is fine */
 /* Ask for huge pages under a large block that is about to be filled. */
 void mem_want_huge_pages(void *block, size_t size_bytes);
 
+/*
+ * For a program that does one thing and ends: blocks up to 1 MiB that are given back stay with it,
+ * so that the next ones come without page faults, which are a quarter of a short command's time.
+ */
+void mem_keep_freed(void);
+
 /* A new zeroed object of a type. */
 #define mem_new(T) ((T *)mem_calloc(1, sizeof(T)))
 

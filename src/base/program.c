@@ -111,7 +111,8 @@ static size_t list_names(const char *folder, const char *word, const char **name
     return n;
 }
 
-char *program_nearest(const char *command)
+/* A name in PATH much like COMMAND; NULL if there is none. Free it. */
+static char *program_nearest(const char *command)
 {
     struct text rest = search_path();
     char *best = NULL;

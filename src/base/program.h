@@ -27,9 +27,6 @@ enum program_state program_find(const char *command, char **ret_path);
 /* Whether COMMAND could be started. */
 bool program_exists(const char *command);
 
-/* A name in PATH much like COMMAND; NULL if there is none. Free it. */
-char *program_nearest(const char *command);
-
 /*
  * Why COMMAND could not be started when exec said ERRNUM, in ERR, as an EXIT_ERROR. PROGRAM_FOUND
  * means that the file is there, and something about it is wrong.

@@ -14,10 +14,23 @@ static void units_separate(char *s, size_t n)
     }
 }
 
+/* A drawing has tens of thousands of numbers: by printf() they take several times as long. */
+char *units_plain(char *s, uint64_t n)
+{
+    char digits[20], *first = digits + sizeof digits;
+    do
+        *--first = (char)('0' + n % 10);
+    while (n /= 10);
+    size_t length = (size_t)(digits + sizeof digits - first);
+    memcpy(s, first, length);
+    s[length] = '\0';
+    return s + length;
+}
+
 char *units_count(char *s, uint64_t n)
 {
-    int len = snprintf(s, UNITS_MAX, "%llu", (unsigned long long)n);
-    units_separate(s, (size_t)len);
+    char *end = units_plain(s, n);
+    units_separate(s, (size_t)(end - s));
     return s;
 }
 
@@ -27,13 +40,17 @@ char *units_decimal(char *s, int64_t value, int decimals)
     for (int i = 0; i < decimals; i++)
         scale *= 10;
     uint64_t v = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    int n = snprintf(s, UNITS_MAX, "%s%llu", value < 0 ? "-" : "", (unsigned long long)(v / scale));
+    if (value < 0)
+        s[0] = '-';
+    char *end = units_plain(s + (value < 0), v / scale);
     if (v % scale == 0)
         return s;
-    n += snprintf(s + n, (size_t)(UNITS_MAX - n), ".%0*llu", decimals,
-                  (unsigned long long)(v % scale));
-    while (s[n - 1] == '0')
-        s[--n] = '\0';
+    /* 1 before the digits keeps their zeros, and is where the point goes. */
+    char *point = end;
+    end = units_plain(end, v % scale + scale);
+    *point = '.';
+    while (end[-1] == '0')
+        *--end = '\0';
     return s;
 }
 

@@ -1,12 +1,16 @@
 /*
  * units.h - numbers as people read them.
  *
- * Each writes into caller's storage of at least UNITS_MAX bytes and returns it.
+ * Each writes into caller's storage of at least UNITS_MAX bytes and returns it, if not said
+ * otherwise.
  */
 #pragma once
 #include <stdint.h>
 
 enum { UNITS_MAX = 48 };
+
+/* 1234567 -> "1234567". Returns the end of it, not the start. */
+char *units_plain(char *s, uint64_t n);
 
 /* 1234567 -> "1,234,567" */
 char *units_count(char *s, uint64_t n);

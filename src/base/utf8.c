@@ -109,10 +109,27 @@ static const char *json_escape(const char *s, int length, char *space)
     return space;
 }
 
+/* How many bytes at the start are ASCII that neither XML nor JSON escapes. */
+static size_t plain_run(const char *s, size_t n)
+{
+    size_t i = 0;
+    for (; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c < 0x20 || c >= 0x7f || c == '"' || c == '&' || c == '\'' || c == '<' || c == '>' ||
+            c == '\\')
+            break;
+    }
+    return i;
+}
+
 static void escape(struct buf *b, struct text t, bool xml)
 {
     for (size_t i = 0; i < t.n;) {
         char space[8];
+        size_t plain = plain_run(t.at + i, t.n - i);
+        buf_add(b, t.at + i, plain);
+        if ((i += plain) == t.n)
+            break;
         int length = utf8_length(t.at + i, t.n - i);
         const char *instead = length == 0 ? REPLACEMENT
                               : xml       ? xml_escape(t.at + i, length)

@@ -27,7 +27,8 @@ void plan_done(struct plan *p)
     vec_done(&p->command_lines);
 }
 
-const char *plan_value(const struct plan *p, const struct plan_item *item, size_t parameter)
+/* The value of a parameter for an item. */
+static const char *plan_value(const struct plan *p, const struct plan_item *item, size_t parameter)
 {
     return p->parameters.at[parameter].values.at.at[item->value[parameter]];
 }

@@ -61,9 +61,6 @@ struct plan_opts {
 int plan_build(struct plan *p, const struct plan_opts *o, struct err *err);
 void plan_done(struct plan *p);
 
-/* The value of a parameter for an item. */
-const char *plan_value(const struct plan *p, const struct plan_item *item, size_t parameter);
-
 /* TEMPLATE with the item's values in place of every {name}, EXCEPT that one. Free it. */
 char *plan_fill(const struct plan *p, const struct plan_item *item, const char *template,
                 size_t except);

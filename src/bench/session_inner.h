@@ -51,9 +51,6 @@ struct comparison session_by_cpu(const struct session *s, const struct session_p
 /* When all is in order: fill in the session's comparisons. */
 void session_conclude(struct session *s);
 
-/* More members than the reference, A/A not counted. */
-bool session_compares(const struct session *s, size_t g);
-
 /* Blocks without which nothing could be said. */
 size_t session_least(const struct session *s, size_t g);
 

@@ -31,7 +31,8 @@ static size_t reference_of(const struct session *s, size_t series)
     return PLAN_NONE;
 }
 
-bool session_compares(const struct session *s, size_t g)
+/* More members than the reference, A/A not counted. */
+static bool session_compares(const struct session *s, size_t g)
 {
     size_t n = 0;
     const struct plan_group *group = &s->plan->groups.at[g];

@@ -36,6 +36,7 @@ extern const struct command command_init;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_run;
+extern const struct command command_locks;
 extern const struct command command_scopes;
 extern const struct command command_simd;
 

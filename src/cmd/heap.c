@@ -123,7 +123,7 @@ const struct command command_heap = {
         "others: behind operator new, containers and strdup stands their caller. Report, flame, "
         "fold "
         "and diff show the same numbers with whole call stacks: use their --value allocations, "
-        "allocated, frees, freed, leaked, peak or temporary.\n"
+        "allocated, frees, freed, leaked, leaked_blocks, peak or temporary.\n"
         "\n"
         "Memory that is still held when the program ends counts as never freed, whether it was "
         "forgotten or kept on purpose. Temporary are blocks that the same thread frees before its "

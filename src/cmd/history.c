@@ -89,14 +89,20 @@ static struct trend_point point_of(const struct history_run *r, const struct his
     return p;
 }
 
-static const struct {
+struct metric_shown {
     const char *metric, *title;
     enum trend_unit unit;
-} metrics[] = {
+};
+
+static const struct metric_shown metrics[] = {
     {"cpu", "CPU time", TREND_NS},
     {"time", "wall time", TREND_NS},
     {"instructions", "instructions", TREND_COUNT},
     {"peak_rss", "peak memory", TREND_BYTES},
+    {"heap_peak", "heap peak", TREND_BYTES},
+    {"heap_leaked", "heap never freed", TREND_BYTES},
+    {"heap_allocations", "heap allocations", TREND_COUNT},
+    {"heap_allocated", "heap allocated", TREND_BYTES},
     {"d1_miss_rate", "D1 misses", TREND_SHARE},
     {"ll_miss_rate", "LL misses", TREND_SHARE},
 };
@@ -108,21 +114,35 @@ static bool cmd_history_counts(const struct history_run *r)
 }
 
 static void add_metric(struct shown *s, const char *workload, const struct history_runs *runs,
-                       size_t which)
+                       const struct metric_shown *which)
 {
-    struct trend t = {.unit = metrics[which].unit};
+    struct trend t = {.unit = which->unit};
     for (size_t i = 0; i < runs->at.n; i++) {
         const struct history_run *r = &runs->at.at[i];
         for (size_t k = 0; k < r->metrics.n && cmd_history_counts(r); k++)
-            if (strcmp(r->metrics.at[k].name, metrics[which].metric) == 0 &&
-                !isnan(r->metrics.at[k].value))
+            if (strcmp(r->metrics.at[k].name, which->metric) == 0 && !isnan(r->metrics.at[k].value))
                 *vec_push(&t.points) = point_of(r, &r->metrics.at[k]);
     }
     if (!t.points.n)
         return;
-    t.title = mem_printf("%s: %s", workload, metrics[which].title);
+    t.title = mem_printf("%s: %s", workload, which->title);
     trend_find_changes(&t);
     *vec_push(&s->trends) = t;
+}
+
+/* "scope_p99 decode" of each scope that the last run had: "p99 of scope decode". */
+static void add_scopes_of_runs(struct shown *s, const char *workload,
+                               const struct history_runs *runs)
+{
+    const struct history_run *last = runs->at.n ? &runs->at.at[runs->at.n - 1] : NULL;
+    for (size_t i = 0; last && i < last->metrics.n; i++) {
+        const char *name = last->metrics.at[i].name, *blank = strchr(name, ' ');
+        if (!text_starts(text_of(name), "scope_p") || !blank)
+            continue;
+        autofree char *title =
+            mem_printf("p%.*s of scope %s", (int)(blank - name) - 7, name + 7, blank + 1);
+        add_metric(s, workload, runs, &(struct metric_shown){name, title, TREND_NS});
+    }
 }
 
 static int by_run(const void *key, const void *share)
@@ -191,7 +211,8 @@ static int add_workload(struct shown *s, struct store *store, const struct histo
     if (!*f->host || detail == ONLY_RUNS)
         return EXIT_OK;
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
-        add_metric(s, f->workload, runs, i);
+        add_metric(s, f->workload, runs, &metrics[i]);
+    add_scopes_of_runs(s, f->workload, runs);
     return cmd_history_add_functions(s, store, f, runs, detail == ALL_FUNCTIONS);
 }
 

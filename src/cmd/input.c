@@ -190,13 +190,10 @@ static const char *const *words_of(struct words *w, const struct opt_list *list)
     return w->at;
 }
 
-int input_select(const struct input *in, const struct input_opts *o, struct selection *ret,
-                 struct err *err)
+int input_select_value(const struct input *in, const struct input_opts *o, struct value_ref value,
+                       struct selection *ret, struct err *err)
 {
-    struct value_ref value;
     struct words threads, processes, where, scopes, focus, ignore, hide;
-    if (profile_pick_value(in->profile, o->event, o->value, &value, err) != 0)
-        return o->no_event ? err_set(err, EXIT_ERROR, "%s", o->no_event) : -1;
     struct selection_opts opts = {
         .time = o->time,
         .threads = words_of(&threads, &o->threads),
@@ -209,6 +206,15 @@ int input_select(const struct input *in, const struct input_opts *o, struct sele
         .merge_recursion = o->merge_recursion,
     };
     return selection_build(ret, in->profile, value, &opts, err);
+}
+
+int input_select(const struct input *in, const struct input_opts *o, struct selection *ret,
+                 struct err *err)
+{
+    struct value_ref value;
+    if (profile_pick_value(in->profile, o->event, o->value, &value, err) != 0)
+        return o->no_event ? err_set(err, EXIT_ERROR, "%s", o->no_event) : -1;
+    return input_select_value(in, o, value, ret, err);
 }
 
 /* --- loading --- */
@@ -324,11 +330,9 @@ int input_load_all(struct input *ins, char **paths, size_t n, const struct input
 /* Streams that a command of its own shows; parts of them have none. */
 static const struct {
     const char *event, *command;
-} own_commands[] = {{"heap", "heap"},
-                    {"heap-sizes", NULL},
-                    {"heap-lifetimes", NULL},
-                    {"scopes", "scopes"},
-                    {"events", NULL}};
+} own_commands[] = {{"heap", "heap"},       {"heap-sizes", NULL}, {"heap-lifetimes", NULL},
+                    {"scopes", "scopes"},   {"events", NULL},     {"waits", "report --waits"},
+                    {"thread-states", NULL}};
 
 /* An index into own_commands, or -1. */
 static int own_command_of(const struct profile *p, const struct stream *s)

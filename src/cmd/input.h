@@ -142,6 +142,10 @@ int input_load_all(struct input *ins, char **paths, size_t n, const struct input
 int input_select(const struct input *in, const struct input_opts *opts, struct selection *ret,
                  struct err *err);
 
+/* The same of a column that is known. */
+int input_select_value(const struct input *in, const struct input_opts *opts,
+                       struct value_ref value, struct selection *ret, struct err *err);
+
 /* For commands that show one stream: with several in IN and no choice made, say which it is. */
 void input_tell_events(const struct input *in, const struct input_opts *opts);
 

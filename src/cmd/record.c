@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#define LISTEN_TOKEN_ENV "KELVIN_LISTEN_TOKEN"
+
 #define AT(field) offsetof(struct record_opts, field)
 
 static const struct opt record_table[] = {
@@ -25,10 +27,14 @@ static const struct opt record_table[] = {
     {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
      .max = 1e7},
+    {0, "waits", OPT_FLAG, AT(waits), NULL,
+     "record the time off-CPU as well: every wait, how long it lasts and where it happens"},
     {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES]",
      "record the heap as well: every allocation, or with =sampled one in BYTES on average "
      "(default: "
      "524288), for production"},
+    {0, "locks", OPT_FLAG, AT(locks), NULL,
+     "record waits for locks as well: which lock, who waited, who held it"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
      "perf (perf_event_open), timer (inside the program), or auto: the first that works here "
      "(default: auto)",
@@ -47,6 +53,9 @@ static const struct opt record_table[] = {
      "publish anyway, with the label 'partial'"},
     {0, "rotate", OPT_NUMBER, AT(rotate_s), "SECONDS",
      "begin a new file every SECONDS: FILE.0001.kelvin, FILE.0002.kelvin...", .min = 1, .max = 1e7},
+    {0, "listen", OPT_TEXT, AT(listen), "[ADDRESS:]PORT",
+     "serve the scopes so far by HTTP: /metrics for Prometheus, /scopes as JSON, / for people "
+     "(default address: 127.0.0.1)"},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
      "label the recording with the program only: arguments may hold secrets"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
@@ -94,6 +103,14 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "record --heap -- COMMAND'");
     if (o->heap && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
+    if (o->waits && o->rotate_s > 0)
+        return err_set(err, EXIT_OWN, "record: --waits and --rotate cannot be combined");
+    if (o->locks && !command)
+        return err_set(err, EXIT_OWN,
+                       "record: --locks cannot attach to a running process: start it with 'kelvin "
+                       "record --locks -- COMMAND'");
+    if (o->locks && o->rotate_s > 0)
+        return err_set(err, EXIT_OWN, "record: --locks and --rotate cannot be combined");
     if (!record_heap_bytes(o->heap, &ignored))
         return err_set(
             err, EXIT_OWN,
@@ -101,6 +118,21 @@ static int record_check(const struct record_opts *o, char **command, struct err 
             "'--heap=%s'",
             o->heap);
     return 0;
+}
+
+/* The token is for us: the command need not know it. */
+static int take_token(struct record_opts *o, char **ret_token, struct err *err)
+{
+    const char *token = getenv(LISTEN_TOKEN_ENV);
+    *ret_token = token ? mem_strdup(token) : NULL;
+    if (!token || !o->listen)
+        return 0;
+    unsetenv(LISTEN_TOKEN_ENV);
+    o->listen_token = *ret_token;
+    return strlen(*ret_token) >= LISTEN_TOKEN_MIN
+               ? 0
+               : err_set(err, EXIT_OWN, "record: " LISTEN_TOKEN_ENV " has fewer than %d characters",
+                         LISTEN_TOKEN_MIN);
 }
 
 /* Our own failures must not look like the command's. */
@@ -144,7 +176,9 @@ static int record_run(const struct command *self, int n, char **args)
         return rc < 0 ? EXIT_OWN : EXIT_OK;
     char **command = o.n_args < n ? args + o.n_args : NULL;
     struct words events = {0};
-    if (record_check(&o, command, &err) != 0 || split_events(&o, &events, &err) != 0) {
+    autofree char *token = NULL;
+    if (record_check(&o, command, &err) != 0 || split_events(&o, &events, &err) != 0 ||
+        take_token(&o, &token, &err) != 0) {
         words_done(&events);
         return own_failure(&err);
     }
@@ -152,6 +186,7 @@ static int record_run(const struct command *self, int n, char **args)
     o.output = output;
     /* A command writes to the same terminal: nothing may come between its lines. */
     o.status = o.quiet || command ? NULL : isatty(STDERR_FILENO) ? record_status : record_say_idle;
+    o.listening = o.quiet ? NULL : record_say_listening;
     rc = record_command(&o, command);
     words_done(&events);
     return rc;
@@ -176,8 +211,26 @@ const struct command command_record = {
         "recording that is not good enough leaves FILE as it was and exits with 3.\n\n"
         "With --heap a library that is preloaded also records every allocation with its call "
         "stack: 'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take "
-        "--value allocations, allocated, frees, freed, leaked, peak or temporary. Static and "
+        "--value allocations, allocated, frees, freed, leaked, leaked_blocks, peak or temporary. "
+        "Static and "
         "setuid programs cannot be recorded that way.\n\n"
+        "With --waits every context switch is recorded, too: 'kelvin report --waits' shows how "
+        "long "
+        "each thread ran, was blocked and by what, or could run and had no CPU; report, flame and "
+        "fold take --value blocked or runnable. An ordinary user gets durations only. Stacks and "
+        "reasons need the right to see the kernel: root, or kernel.perf_event_paranoid at most "
+        "1.\n\n"
+        "With --listen programs on this machine can ask meanwhile how long the scopes of kelvin.h "
+        "took so far: Prometheus at /metrics, others at /scopes, people at /. An address that "
+        "other "
+        "machines can reach takes a token: at least 16 characters in the environment variable "
+        "KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer TOKEN). Nothing "
+        "is encrypted.\n\n"
+        "With --locks a library that is preloaded also records every wait for a mutex, "
+        "read-write lock, condition variable, semaphore or barrier of pthreads, with the call "
+        "stacks of the thread that waited and of the one that held the lock: 'kelvin locks' shows "
+        "them. A lock that is free costs about 3 ns more. Locks made of futexes by other languages "
+        "and libraries (Rust, Go, std::atomic) and C11's mtx_lock() are not seen.\n\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); 125 "
         "if kelvin itself failed, 126 if the command cannot be run, 127 if it is not found.",
     .examples =
@@ -185,7 +238,11 @@ const struct command command_record = {
         "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
         "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
         "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
-        "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin",
+        "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
+        "kelvin record --listen 9464 -- ./server # Prometheus scrapes 127.0.0.1:9464/metrics\n"
+        "kelvin record --waits -- ./app          # and what it waits for: kelvin report --waits\n"
+        "kelvin record --locks -- ./app          # and every wait for a lock: kelvin locks "
+        "app.kelvin",
     .opts = record_table,
     .run = record_run,
 };

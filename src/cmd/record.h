@@ -11,6 +11,9 @@ void record_status_clear(void);
 /* The same where there is no terminal: once, if a process that runs does nothing but wait. */
 void record_say_idle(const struct recorder *r);
 
+/* Where to ask: before the command runs. */
+void record_say_listening(const struct listen *listen);
+
 /* What can still be had of a recording that could not be finished. */
 void record_say_left(const struct record_facts *f);
 

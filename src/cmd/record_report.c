@@ -15,11 +15,16 @@
 void record_say_idle(const struct recorder *r)
 {
     enum { PATIENCE = 3 }; /* in beats, about a second each */
-    if (r->beats != PATIENCE || r->events[0].samples)
+    if (r->beats != PATIENCE || r->events[0].samples || r->waits)
         return;
     command_say("process %d has used no CPU time so far; kelvin waits for it (Ctrl-C ends that). "
-                "'kelvin record -e context-switches -p %d' shows where it goes to sleep",
+                "'kelvin record --waits -p %d' shows what it waits for",
                 r->opts.pid, r->opts.pid);
+}
+
+void record_say_listening(const struct listen *listen)
+{
+    command_say("listening: http://%s/metrics", listen_address(listen));
 }
 
 void record_status(const struct recorder *r)
@@ -212,14 +217,14 @@ static void print_interpreter(char **command)
                     interpreters[i].advice);
 }
 
-/* Who asked for the heap wants to see it. */
-static void print_next(const char *out, int stem, bool heap)
+/* Who asked for the heap or for locks wants to see them. COMMAND is NULL for neither. */
+static void print_next(const char *out, int stem, const char *command)
 {
     autofree char *svg = mem_printf("%.*s.svg", stem, out);
-    char *next[] = {(char[]){"kelvin"}, heap ? (char[]){"heap"} : (char[]){"flame"},
+    char *next[] = {(char[]){"kelvin"}, (char *)(uintptr_t)(command ? command : "flame"),
                     (char *)(uintptr_t)out, (char[]){"-o"}, svg};
     autobuf struct buf line = {0};
-    words_join(&line, next, heap ? 3 : sizeof next / sizeof *next);
+    words_join(&line, next, command ? 3 : sizeof next / sizeof *next);
     fputs("; next: ", stderr);
     utf8_print(stderr, buf_cstr(&line));
 }
@@ -239,14 +244,50 @@ static void print_heap(const struct heap_facts *h)
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
                 units_count(n, h->waits));
-    if (h->unknown)
+    if (h->no_room)
+        fprintf(stderr,
+                "  %s blocks found no room in the recorder's memory: they and their frees are left "
+                "out; use --heap=sampled\n",
+                units_count(n, h->no_room));
+    if (h->unknown && !h->no_room)
         fprintf(stderr,
                 "  %s %s nobody was seen to allocate: double frees, foreign pointers, or blocks "
                 "from before a fork\n",
                 units_count(n, h->unknown),
                 h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
-    if (h->lost)
-        fprintf(stderr, "  %llu heap records were lost\n", (unsigned long long)h->lost);
+    if (h->lost > h->no_room)
+        fprintf(stderr, "  %llu heap records were lost\n",
+                (unsigned long long)(h->lost - h->no_room));
+}
+
+static void print_waits(const struct record_facts *f, const char *out)
+{
+    char n[3][UNITS_MAX];
+    fprintf(stderr, "  waits: %s, %s records lost; see: kelvin report --waits ",
+            units_count(n[0], f->waits.waits), units_count(n[1], f->waits.lost));
+    utf8_print(stderr, out);
+    putc('\n', stderr);
+    if (f->waits.unknown_ends)
+        fprintf(stderr, "  %s waits have an unknown end\n",
+                units_count(n[2], f->waits.unknown_ends));
+    if (f->waits_bare)
+        fputs("  waits have durations but no stacks and no reasons, because the kernel is hidden: "
+              "run as root, or 'sysctl kernel.perf_event_paranoid=1', without --user-only\n",
+              stderr);
+}
+
+static void print_locks(const struct locks_facts *l)
+{
+    char n[2][UNITS_MAX], time[UNITS_MAX];
+    fprintf(stderr, "  locks: %s wait%s for %s lock%s, %s in total\n", units_count(n[0], l->waits),
+            l->waits == 1 ? "" : "s", units_count(n[1], l->locks), l->locks == 1 ? "" : "s",
+            units_scaled(time, (double)l->wait_ns, UNIT_TIME));
+    if (!l->programs)
+        fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
+              "LD_PRELOAD\n",
+              stderr);
+    if (l->lost)
+        fprintf(stderr, "  %s lock records were lost\n", units_count(n[0], l->lost));
 }
 
 /* Programs without scopes get no word about them. */
@@ -277,8 +318,12 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         print_note(f);
     print_few(f, command ? command[0] : NULL);
     print_interpreter(command);
+    if (f->has_waits)
+        print_waits(f, out);
     if (f->has_heap)
         print_heap(&f->heap);
+    if (f->has_locks)
+        print_locks(&f->locks);
     print_scopes(&f->scopes, out);
     if (o->rotate_s > 0) {
         command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
@@ -287,7 +332,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     fputs("kelvin: wrote ", stderr);
     utf8_print(stderr, out);
     fprintf(stderr, " (%s)", units_scaled(bytes, (double)f->bytes, "bytes"));
-    if (f->samples || f->has_heap)
-        print_next(out, stem, f->has_heap);
+    if (f->samples || f->has_heap || f->has_locks)
+        print_next(out, stem, f->has_heap ? "heap" : f->has_locks ? "locks" : NULL);
     putc('\n', stderr);
 }

@@ -8,6 +8,7 @@
 #include "cmd/input.h"
 #include "cmd/output.h"
 #include "suite/hotcode.h"
+#include "view/waitsum.h"
 
 enum { MOST_RECORDINGS = 64 };
 
@@ -16,6 +17,7 @@ struct cmd_report_opts {
     struct output_opts output;
     const char *by, *callers;
     long top;
+    bool waits;
 };
 
 #define AT(field) offsetof(struct cmd_report_opts, field)
@@ -27,6 +29,8 @@ static const struct opt report_table[] = {
      "function module thread line"},
     {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
      "only this function: who calls it and what it calls"},
+    {0, "waits", OPT_FLAG, AT(waits), NULL,
+     "the time off-CPU instead: by reason, by thread, and where (of 'kelvin record --waits')"},
     PUBLIC_OPTS(struct cmd_report_opts),
     SELECTION_OPTS(struct cmd_report_opts),
     INPUT_OPTS(struct cmd_report_opts),
@@ -145,6 +149,71 @@ static int report_on_several(const struct cmd_report_opts *o, char **paths, size
     return rc;
 }
 
+/* --- waits --- */
+
+static void report_print_waits(FILE *out, const struct cmd_report_opts *o,
+                               const struct waitsum_view *v)
+{
+    const char *format = output_format(&o->output);
+    if (strcmp(format, "json") == 0)
+        waitsum_print_json(out, v);
+    else if (strcmp(format, "md") == 0)
+        waitsum_print_markdown(out, v);
+    else if (strcmp(format, "html") == 0)
+        waitsum_print_html(out, v);
+    else
+        waitsum_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
+}
+
+/* The waits that are asked for, and all states of their threads. */
+static int write_waits(const struct cmd_report_opts *o, const struct input *in, const char *subject,
+                       struct err *err)
+{
+    struct waitsum sum;
+    struct selection states;
+    struct publish file;
+    struct waitstream streams;
+    struct waitsum_view v = {&sum, subject, (size_t)o->top};
+    struct input_opts of_threads = {.event = NULL};
+    of_threads.threads = o->input.threads;
+    of_threads.processes = o->input.processes;
+    if (!waitstream_find(in->profile, &streams))
+        return err_set(err, EXIT_ERROR, "%s", o->input.no_event);
+    if (input_select_value(in, &of_threads, (struct value_ref){streams.states, 0}, &states, err) !=
+        0)
+        return -1;
+    int rc = waitsum_build(&sum, &in->selection, &states, err);
+    if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
+        report_print_waits(file.out, o, &v);
+        rc = publish_commit(&file, err);
+    }
+    waitsum_done(&sum);
+    selection_done(&states);
+    return rc;
+}
+
+static int report_on_waits(struct cmd_report_opts *o, const struct opt_result *operands)
+{
+    struct input in;
+    struct err err;
+    if (o->by || o->callers || o->input.event || o->input.value) {
+        err_set(&err, EXIT_ERROR,
+                "--waits cannot be combined with --by, --callers, --event or --value");
+        return command_fail(&err);
+    }
+    o->input.event = WAITSTREAM_EVENT;
+    o->input.no_event = "there are no waits in it: record them with 'kelvin record --waits -- "
+                        "COMMAND'";
+    int rc = input_load(&in, operands, &o->input, &(struct import_opts){0});
+    if (rc != EXIT_OK)
+        return rc;
+    if (strcmp(output_format(&o->output), "text") != 0)
+        input_make_public(&in, &o->input);
+    rc = write_waits(o, &in, operands->operands[0], &err);
+    input_done(&in);
+    return rc == 0 ? EXIT_OK : command_fail(&err);
+}
+
 static int report_run(const struct command *self, int n, char **args)
 {
     struct cmd_report_opts o = {.output = OUTPUT_DEFAULTS, .top = 15};
@@ -155,6 +224,8 @@ static int report_run(const struct command *self, int n, char **args)
     struct err err = {0};
     struct import_opts want = {.addresses = o.by && by_of(o.by) == FLAT_LINE};
     size_t n_files = (size_t)operands.n_operands;
+    if (o.waits)
+        return report_on_waits(&o, &operands);
     if (n_files > 1)
         return report_on_several(&o, operands.operands, n_files, &want);
     struct input in;
@@ -184,6 +255,13 @@ const struct command command_report = {
         "With several recordings of one program, shares are means over them and intervals come "
         "from how much the recordings differ. The intervals of one recording cover sampling error "
         "only.\n\n"
+        "With --waits the report is about the time off-CPU, if 'kelvin record --waits' recorded "
+        "it: "
+        "by reason (lock, condition, sleep, poll, pipe, socket, file, fsync, page fault...), by "
+        "thread, and the stacks that wait longest. Running, runnable, blocked and unknown add up "
+        "to "
+        "the wall time of each thread. A thread is runnable when it was preempted or has not run "
+        "yet; blocked time includes the wait for a CPU after waking up.\n\n"
         "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
         "a column sorts its table. Pages, markdown and JSON show the recorded program without its "
         "arguments, unless --arguments asks for them.",
@@ -191,7 +269,8 @@ const struct command command_report = {
                 "kelvin report app.kelvin -o report.html     # one page, with the flame graph\n"
                 "kelvin report a1.kelvin a2.kelvin a3.kelvin # means over recordings\n"
                 "kelvin report app.kelvin --callers malloc   # who calls it, what it calls\n"
-                "kelvin report app.kelvin --by line --top 30 # the hottest source lines",
+                "kelvin report app.kelvin --by line --top 30 # the hottest source lines\n"
+                "kelvin report app.kelvin --waits            # what it waits for, and where",
     .opts = report_table,
     .run = report_run,
 };

@@ -101,7 +101,9 @@ const struct command command_scopes = {
         "\n"
         "Times are wall time: a scope that waits takes time as well. Percentiles are good to 1 %; "
         "one that needs more spans than there are is left out of the tables. JSON has the 95 % "
-        "intervals of the percentiles, which assume that spans do not depend on each other.\n"
+        "intervals of the percentiles, which allow for spans in a row being alike and for lost "
+        "ones (high is null where there are too few spans to bound it), and how far the "
+        "processor's counter was from the clock at most.\n"
         "\n"
         "'kelvin record' takes scopes along whenever the program has some. Report, flame, fold "
         "and annotate show the CPU samples inside a scope with --scope NAME.",

@@ -51,15 +51,44 @@ static void add_symbol(struct code *c, const struct elfsyms *symbols, const stru
         return;
     const char *own = name.at[name.n] ? arena_text(&c->names, name).at : name.at;
     *vec_push(&c->functions) = (struct code_function){symbol->start, symbol->size, own,
-                                                      function ? RANK_FUNCTION : RANK_LABEL, 0};
+                                                      function ? RANK_FUNCTION : RANK_LABEL};
 }
 
-static int compare_symbols(const void *a, const void *b, void *symbols)
+/* Stable, by counting: tables of symbols are in no order, and comparing takes ten times as long. */
+static void sort_by_start(struct elfsym *list, size_t n)
 {
-    const struct elfsym *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return elfsyms_compare(symbols, x, y);
+    enum { BITS = 11, DIGITS = 1 << BITS };
+    autofree struct elfsym *other = mem_calloc(n + 1, sizeof *other);
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all |= list[i].start;
+    for (int shift = 0; shift < 64 && all >> shift; shift += BITS) {
+        size_t from[DIGITS + 1] = {0};
+        for (size_t i = 0; i < n; i++)
+            from[(list[i].start >> shift) % DIGITS + 1]++;
+        for (size_t d = 0; d < DIGITS; d++)
+            from[d + 1] += from[d];
+        for (size_t i = 0; i < n; i++)
+            other[from[(list[i].start >> shift) % DIGITS]++] = list[i];
+        memcpy(list, other, n * sizeof *list);
+    }
+}
+
+static int compare_names(const void *a, const void *b, void *symbols)
+{
+    return elfsyms_compare(symbols, a, b);
+}
+
+/* By start, and of one start the best name first. */
+static void sort_symbols(struct elfsyms *symbols, struct elfsym *list, size_t n)
+{
+    sort_by_start(list, n);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && list[end].start == list[i].start;)
+            end++;
+        if (end - i > 1)
+            qsort_r(list + i, end - i, sizeof *list, compare_names, symbols);
+    }
 }
 
 /* The best name for an address first, by the same rule as in profiles. */
@@ -75,8 +104,7 @@ static void add_symbols(struct code *c)
         for (size_t i = 0; i < symbols.tables[t].n; i++)
             if (elfsyms_get(&symbols, t, i, &symbol))
                 *vec_push(&list) = symbol;
-    if (list.n)
-        qsort_r(list.at, list.n, sizeof *list.at, compare_symbols, &symbols);
+    sort_symbols(&symbols, list.at, list.n);
     for (size_t i = 0; i < list.n; i++)
         if (!i || list.at[i].start != list.at[i - 1].start || !list.at[i - 1].size)
             add_symbol(c, &symbols, &list.at[i]);
@@ -104,19 +132,36 @@ static void add_unwind_starts(struct code *c)
         uint64_t start = shdr.sh_addr + (uint64_t)(int32_t)cursor_uint(&in, 4);
         cursor_uint(&in, 4);
         if (section_of(c, start))
-            *vec_push(&c->functions) = (struct code_function){start, 0, "", RANK_UNWIND, 0};
+            *vec_push(&c->functions) = (struct code_function){start, 0, "", RANK_UNWIND};
     }
 }
 
-/* Stable: of one start the symbols are in order already, and before unwind starts. */
-static int compare_functions(const void *a, const void *b)
+static int by_function_start(const void *a, const void *b)
 {
     const struct code_function *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    if (x->rank != y->rank)
-        return x->rank - y->rank;
-    return x->order < y->order ? -1 : x->order > y->order;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool is_sorted(const struct code_function *f, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (f[i].start < f[i - 1].start)
+            return false;
+    return true;
+}
+
+/* The first N_SYMBOLS are sorted, and the unwind starts behind them should be: put them together.
+ */
+static void merge_starts(struct code *c, size_t n_symbols)
+{
+    struct code_function *f = c->functions.at;
+    size_t n = c->functions.n, i = 0, k = n_symbols, out = 0;
+    if (!is_sorted(f + n_symbols, n - n_symbols))
+        qsort(f + n_symbols, n - n_symbols, sizeof *f, by_function_start);
+    autofree struct code_function *symbols = mem_calloc(n_symbols + 1, sizeof *symbols);
+    memcpy(symbols, f, n_symbols * sizeof *symbols);
+    while (i < n_symbols)
+        f[out++] = k < n && f[k].start < symbols[i].start ? f[k++] : symbols[i++];
 }
 
 /* A label or unwind start inside of a function that has a size begins no other. */
@@ -156,11 +201,10 @@ static void set_size(struct code *c, size_t i)
 static void find_functions(struct code *c)
 {
     add_symbols(c);
-    for (size_t i = 0; i < c->functions.n; i++)
-        c->functions.at[i].order = (uint32_t)i;
+    size_t n_symbols = c->functions.n;
     add_unwind_starts(c);
     if (c->functions.n)
-        qsort(c->functions.at, c->functions.n, sizeof *c->functions.at, compare_functions);
+        merge_starts(c, n_symbols);
     drop_doubles(c);
     for (size_t i = 0; i < c->functions.n; i++)
         set_size(c, i);

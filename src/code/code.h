@@ -15,7 +15,6 @@ struct code_function {
     uint64_t start, size_bytes;
     const char *symbol; /* as in the symbol table; "" where there is none */
     uint8_t rank;       /* while building: lower is better */
-    uint32_t order;     /* the same */
 };
 
 struct code_section {

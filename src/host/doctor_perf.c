@@ -147,13 +147,17 @@ void doctor_user(const struct doctor *d, struct doctor_finding *f)
 
 void doctor_kernel(const struct doctor *d, struct doctor_finding *f)
 {
+    char why[128];
     if (!d->perf_kernel) {
         doctor_say(f, DOCTOR_OK, "cpu-clock opens with the kernel's part");
-        return;
+    } else if (d->perf_user) {
+        doctor_perf_refused(d, f, d->perf_kernel, 1);
+    } else {
+        doctor_say(f, DOCTOR_LIMITED,
+                   "%s: samples have no kernel part, and waits have durations only",
+                   doctor_perf_reason(d, d->perf_kernel, why, sizeof why));
+        fix_refusal(d, f, d->perf_kernel, 1);
     }
-    doctor_perf_refused(d, f, d->perf_kernel, 1);
-    if (!d->perf_user)
-        f->state = DOCTOR_LIMITED;
 }
 
 void doctor_cpus(const struct doctor *d, struct doctor_finding *f)

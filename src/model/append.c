@@ -171,17 +171,109 @@ static int append_stream_rows(const struct append *a, int stream, const struct s
     return 0;
 }
 
+static bool has_event(const struct profile *p, struct text event)
+{
+    for (size_t i = 0; i < p->streams.n; i++) {
+        struct text is = profile_str(p, p->streams.at[i]->event);
+        if (is.n == event.n && memcmp(is.at, event.at, event.n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A stream of what a program did is made by the first of it: the runs before did it never. */
+static int append_new_stream(struct append *a, const struct stream *from)
+{
+    struct text event = profile_str(a->from, from->event);
+    autofree char *name = mem_strndup(event.at, event.n);
+    if (from->obtained != BY_TRACE || has_event(a->to, event))
+        return -1;
+    int stream = profile_add_stream(a->to, name, from->obtained);
+    for (int i = 0; stream >= 0 && i < from->n_types; i++) {
+        struct text words[] = {profile_str(a->from, from->types[i].name),
+                               profile_str(a->from, from->types[i].unit)};
+        autofree char *type = mem_strndup(words[0].at, words[0].n);
+        autofree char *unit = mem_strndup(words[1].at, words[1].n);
+        profile_add_value(a->to, stream, type, unit);
+    }
+    if (stream >= 0)
+        profile_stream(a->to, stream)->lost_known =
+            profile_stream(a->to, stream)->unfinished_known = true;
+    return stream;
+}
+
 static int append_streams(struct append *a, struct err *err)
 {
     for (size_t i = 0; i < a->from->streams.n; i++) {
         const struct stream *s = a->from->streams.at[i];
         int to = find_like(a, s);
         if (to < 0)
+            to = append_new_stream(a, s);
+        if (to < 0)
             return err_set(err, EXIT_ERROR, "event '%.*s' was not recorded the same way before",
                            TEXT_ARG(profile_str(a->from, s->event)));
         append_facts(a, to, s);
         if (append_stream_rows(a, to, s, err) != 0)
             return -1;
+    }
+    return 0;
+}
+
+/* --- counters --- */
+
+/* The NTH counter of that name and unit in the first N of P; -1 = there are not so many. */
+static int counter_nth(const struct profile *p, const struct counter *like, size_t nth, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p->counters.at[i].name.i == like->name.i && p->counters.at[i].unit.i == like->unit.i &&
+            nth-- == 0)
+            return (int)i;
+    return -1;
+}
+
+/* How many counters of FROM before number I have its name and unit: those of other processes. */
+static size_t counter_rank(const struct profile *from, size_t i)
+{
+    size_t rank = 0;
+    while (counter_nth(from, &from->counters.at[i], rank, i) >= 0)
+        rank++;
+    return rank;
+}
+
+/* A count goes on from where the run before has left it; times never go back. */
+static void append_points(const struct append *a, int to, const struct counter *from)
+{
+    const struct counter *c = &a->to->counters.at[to];
+    bool is_count = text_is(profile_str(a->from, from->unit), UNIT_COUNT);
+    struct counter_point last = {0};
+    if (c->points.n)
+        last = c->points.at[c->points.n - 1];
+    for (size_t i = 0; i < from->points.n; i++) {
+        struct counter_point p = from->points.at[i];
+        if (is_count && __builtin_add_overflow(p.value, last.value, &p.value))
+            p.value = INT64_MAX;
+        profile_add_point(a->to, to, p.time_ns > last.time_ns ? p.time_ns : last.time_ns, p.value);
+    }
+}
+
+static int append_counters(const struct append *a, struct err *err)
+{
+    size_t before = a->to->counters.n;
+    for (size_t i = 0; i < a->from->counters.n; i++) {
+        const struct counter *from = &a->from->counters.at[i];
+        struct text name = profile_str(a->from, from->name);
+        struct text unit = profile_str(a->from, from->unit);
+        struct counter like = {.name = append_str(a, from->name),
+                               .unit = append_str(a, from->unit)};
+        int to = counter_nth(a->to, &like, counter_rank(a->from, i), before);
+        if (to < 0) {
+            autofree char *is = mem_strndup(name.at, name.n), *of = mem_strndup(unit.at, unit.n);
+            struct process_id process = {a->processes[from->process.i]};
+            to = profile_add_counter(a->to, is, of, process);
+        }
+        if (to < 0)
+            return err_set(err, EXIT_ERROR, "more than %d counters", PROFILE_MAX_COUNTERS);
+        append_points(a, to, from);
     }
     return 0;
 }
@@ -202,5 +294,5 @@ int profile_append(struct profile *to, const struct profile *from, struct err *e
     append_frames(&a);
     append_tries(&a);
     append_processes(&a);
-    return append_streams(&a, err);
+    return append_streams(&a, err) == 0 ? append_counters(&a, err) : -1;
 }

@@ -104,12 +104,6 @@ bool heap_live_take(struct heap_live *l, uint64_t address, struct heap_block *re
     return true;
 }
 
-void heap_live_prefetch(const struct heap_live *l, uint64_t address)
-{
-    if (l->places)
-        __builtin_prefetch(&l->places[home_of(l, address & LOW_48)], 1);
-}
-
 bool heap_live_next(const struct heap_live *l, size_t *at, struct heap_block *ret)
 {
     for (; l->places && *at <= l->mask; ++*at) {

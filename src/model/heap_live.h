@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { HEAP_LIVE_BYTES = 60 };
+
 struct heap_block {
     uint64_t address, size_bytes; /* both below 2^48 */
     uint64_t ticks;               /* when it was allocated */
@@ -30,9 +32,6 @@ bool heap_live_add(struct heap_live *l, const struct heap_block *b, struct heap_
 
 /* Take the block at ADDRESS out; false when there is none. */
 bool heap_live_take(struct heap_live *l, uint64_t address, struct heap_block *ret);
-
-/* Ask for the memory of ADDRESS's place, to be used soon. */
-void heap_live_prefetch(const struct heap_live *l, uint64_t address);
 
 /* The next block at or after place *AT, or false. Start with 0. */
 bool heap_live_next(const struct heap_live *l, size_t *at, struct heap_block *ret);

@@ -14,6 +14,7 @@ static const struct {
     [HEAP_TEMPORARY] = {"temporary", UNIT_COUNT},
     [HEAP_SAMPLES] = {VALUE_SAMPLES, UNIT_COUNT},
     [HEAP_LEAKED] = {"leaked", UNIT_BYTES},
+    [HEAP_LEAKED_BLOCKS] = {"leaked_blocks", UNIT_COUNT},
     [HEAP_PEAK] = {"peak", UNIT_BYTES},
 };
 
@@ -253,20 +254,30 @@ void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
     struct heap_site *s = &t->sites.at[site];
     struct amount a = amount_of(t, size_bytes);
     add_capped(&s->leaked_bytes, a.bytes);
+    add_capped(&s->leaked_blocks, a.blocks);
     add_capped(&t->total[HEAP_LEAKED], a.bytes);
+    add_capped(&t->total[HEAP_LEAKED_BLOCKS], a.blocks);
     t->live_blocks -= a.blocks;
     change_live(t, s, -a.bytes);
 }
 
 /* --- the end --- */
 
-static void write_level(struct heap_tally *t, const struct heap_site *s, enum heap_column c,
-                        int64_t bytes, uint64_t time_ns)
+static void write_peak(struct heap_tally *t, const struct heap_site *s)
 {
     int64_t values[HEAP_COLUMNS] = {0};
-    values[c] = bytes;
-    if (bytes > 0)
-        tally_add_row(t, s, time_ns, values);
+    values[HEAP_PEAK] = s->epoch == t->epoch ? s->peak_bytes : s->live_bytes;
+    if (values[HEAP_PEAK] > 0)
+        tally_add_row(t, s, t->peak_ns, values);
+}
+
+static void write_leaked(struct heap_tally *t, const struct heap_site *s, uint64_t end_ns)
+{
+    int64_t values[HEAP_COLUMNS] = {0};
+    values[HEAP_LEAKED] = s->leaked_bytes;
+    values[HEAP_LEAKED_BLOCKS] = s->leaked_blocks;
+    if (s->leaked_blocks > 0)
+        tally_add_row(t, s, end_ns, values);
 }
 
 /* A row for each class of a site that has blocks. */
@@ -302,9 +313,8 @@ void heap_tally_end(struct heap_tally *t, uint64_t end_ns)
     t->total[HEAP_PEAK] = t->peak_bytes;
     for (size_t i = 0; i < t->sites.n; i++) {
         const struct heap_site *s = &t->sites.at[i];
-        int64_t at_peak = s->epoch == t->epoch ? s->peak_bytes : s->live_bytes;
-        write_level(t, s, HEAP_PEAK, at_peak, t->peak_ns);
-        write_level(t, s, HEAP_LEAKED, s->leaked_bytes, end_ns);
+        write_peak(t, s);
+        write_leaked(t, s, end_ns);
         write_classes(t, i, true, end_ns);
         write_classes(t, i, false, end_ns);
     }

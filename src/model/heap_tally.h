@@ -4,7 +4,7 @@
  *
  * The columns that add up (allocations, allocated, frees, freed, temporary) are rows of each slice:
  * ranges of time can be asked for. What was freed belongs to the site that had allocated it. The
- * levels (leaked, peak) are rows at the moment that they hold.
+ * levels (leaked, leaked_blocks, peak) are rows at the moment that they hold.
  *
  * Where blocks are sampled, one of z bytes stands for 1 / (1 - exp(-z / mean)) of its kind.
  *
@@ -26,6 +26,7 @@ enum heap_column {
     HEAP_TEMPORARY,
     HEAP_SAMPLES, /* where not every block is seen */
     HEAP_LEAKED,
+    HEAP_LEAKED_BLOCKS,
     HEAP_PEAK,
     HEAP_COLUMNS,
 };
@@ -40,7 +41,7 @@ struct heap_site {
     uint32_t thread; /* the caller's number */
     uint8_t end;     /* enum heap_end: how the stack ends */
     bool touched;    /* in this slice */
-    int64_t live_bytes, peak_bytes, leaked_bytes;
+    int64_t live_bytes, peak_bytes, leaked_bytes, leaked_blocks;
     uint64_t epoch; /* of the peak that peak_bytes belongs to; another: live_bytes does */
     int64_t flow[HEAP_FLOWS];
 };

@@ -54,6 +54,10 @@
 #define META_QUEUED_NS "queued_ns"     /* its threads could run and had no CPU, summed */
 #define META_RECORDER_NS "recorder_cpu_ns" /* CPU time of the recorder itself */
 #define META_SCOPES_NOTE "scopes_note"     /* what went wrong with the program's scopes */
+#define META_SCOPES_OFF_NS \
+    "scopes_clock_off_ns" /* how far the processor's counter was from the clock, at most */
+#define META_WAITS_STACKS "waits_stacks"             /* "no" where waits have durations only */
+#define META_WAITS_UNKNOWN_ENDS "waits_unknown_ends" /* waits whose end was lost */
 #define META_UNKNOWN_FREES "unknown_frees" /* of blocks that nobody was seen to allocate */
 #define META_MISSED_FREES "missed_frees"   /* blocks whose address was handed out again */
 #define META_OPTIONS "options"             /* of the recorder */

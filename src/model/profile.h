@@ -212,6 +212,16 @@ struct row {
 /* Add a row. Fails when a column's sum would pass INT64_MAX. */
 int profile_add_row(struct profile *p, int stream, const struct row *r, struct err *err);
 
+/*
+ * N more rows at once, where rows are not merged. The caller fills in all columns from the index
+ * that is returned on, those of the extras that it asks for included, and adds to the totals, which
+ * it must know to fit.
+ */
+struct row_extras {
+    bool time, duration, attrs;
+};
+size_t profile_make_rows(struct profile *p, int stream, size_t n, struct row_extras with);
+
 /* Where rows are merged: the one of a stack, thread and set of attributes, or SIZE_MAX. */
 size_t profile_find_row(const struct profile *p, int stream, const struct row *r);
 

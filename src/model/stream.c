@@ -93,11 +93,12 @@ static void *grow_column(void *old, size_t size_bytes)
     return column;
 }
 
-static void grow_rows(struct stream *s)
+static void grow_rows(struct stream *s, size_t n)
 {
     struct rows *r = &s->rows;
     size_t cap = r->cap + r->cap / 2;
     cap = cap < 64 ? 64 : cap;
+    cap = cap < r->n + n ? r->n + n : cap;
     r->stack = grow_column(r->stack, cap * sizeof *r->stack);
     r->thread = grow_column(r->thread, cap * sizeof *r->thread);
     if (r->time_ns)
@@ -168,7 +169,7 @@ static size_t row_for(struct profile *p, int stream, const struct row *r)
     if (old != SIZE_MAX)
         return old;
     if (s->rows.n == s->rows.cap)
-        grow_rows(s);
+        grow_rows(s, 1);
     size_t i = s->rows.n++;
     s->rows.stack[i] = r->stack;
     s->rows.thread[i] = r->thread;
@@ -197,6 +198,32 @@ int profile_add_row(struct profile *p, int stream, const struct row *r, struct e
         s->rows.value[i][row] += r->values[i];
     }
     return 0;
+}
+
+/* NULL becomes a column of zeros. */
+#define MAKE_COLUMN(column, cap) ((column) ? (column) : mem_calloc(cap, sizeof *(column)))
+
+size_t profile_make_rows(struct profile *p, int stream, size_t n, struct row_extras with)
+{
+    struct stream *s = p->streams.at[stream];
+    struct rows *r = &s->rows;
+    size_t first = r->n;
+    if (n > r->cap - r->n)
+        grow_rows(s, n);
+    if (with.time)
+        r->time_ns = MAKE_COLUMN(r->time_ns, r->cap);
+    else if (r->time_ns)
+        memset(r->time_ns + first, 0, n * sizeof *r->time_ns);
+    if (with.duration)
+        r->duration_ns = MAKE_COLUMN(r->duration_ns, r->cap);
+    else if (r->duration_ns)
+        memset(r->duration_ns + first, 0, n * sizeof *r->duration_ns);
+    if (with.attrs)
+        r->attrs = MAKE_COLUMN(r->attrs, r->cap);
+    else if (r->attrs)
+        memset(r->attrs + first, 0, n * sizeof *r->attrs);
+    r->n += n;
+    return first;
 }
 
 static bool times_ten(int64_t *v, int n)

@@ -14,6 +14,7 @@
  */
 #pragma once
 #include "process/process.h"
+#include "record/waits.h"
 
 enum { ENGINE_EVENTS_MAX = 8 };
 
@@ -23,6 +24,7 @@ struct engine_opts {
     size_t n_events;           /* 0 = the best clock there is */
     long stack_bytes;          /* of each stack to copy at most */
     bool user_only;            /* leave out the kernel's part */
+    bool waits;                /* record context switches as well, for the sink's waits */
     bool running;       /* attach to a process that runs; else to a command before its exec */
     int epoll_fd;       /* the engine adds its file descriptors here */
     const char *engine; /* "auto" or a name */
@@ -42,6 +44,7 @@ struct engine_sink {
     /* How the walk of its stack ended. */
     enum unwind_end (*sample)(void *to, const struct engine_sample *s);
     void *to;
+    struct waits *waits; /* told of switches by the engine itself; NULL = not asked for */
 };
 
 /* What an engine can tell about one event of a recording, at any time. */
@@ -58,6 +61,7 @@ struct engine_facts {
     uint64_t sampled_ns;  /* the same as CPU time; the rest was not seen. 0 = not known (yet) */
     bool uneven;          /* samples stand for different amounts: count these, not samples */
     bool kernel_hidden;
+    bool waits_bare;    /* waits have durations and no stacks: the kernel cannot be seen */
     const char *clocks; /* META_CLOCKS; NULL = none */
     char note[240];     /* what was given up and why, a sentence; "" for nothing */
 };

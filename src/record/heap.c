@@ -9,8 +9,6 @@
 /* A ring stays in a processor's cache, and holds what a thread tells in a few milliseconds. */
 enum { RINGS = 4096, RING_BYTES = 1 << 20 };
 
-enum { NODES_MAX = 1 << 23, TABLE_BITS = 24 };
-
 /*
  * Where a look brings fewer records than this, the next can wait: a recorder that takes every
  * record as it comes interrupts the program all the time.
@@ -110,7 +108,7 @@ static size_t heap_take_turn(struct heap *h, turns *t, uint64_t until)
     do {
         const struct record *rec = ring_peek(rr);
         if (rec)
-            heap_take(h, ring, rec);
+            heap_take(h, ring, rec, first->ticks);
         ring_take(rr);
         first->ticks = next_ticks(rr, ring);
         if (++n % GIVE == 0)
@@ -154,34 +152,23 @@ static size_t take_batch(struct heap *h)
 
 /* --- start --- */
 
-static int trie_open(struct heap *h, struct err *err)
-{
-    uint64_t size_bytes = heap_trie_size(NODES_MAX, TABLE_BITS);
-    if (shared_open(&h->trie, "kelvin-stacks", size_bytes, err) != 0)
-        return -1;
-    struct heap_trie *t = h->trie.at;
-    t->size_bytes = size_bytes;
-    t->n_max = NODES_MAX;
-    t->table_bits = TABLE_BITS;
-    t->n = 1;
-    t->magic = HEAP_TRIE_MAGIC;
-    return 0;
-}
-
 static int memory_open(struct heap *h, struct err *err)
 {
     struct rings_opts o = {.n_rings = RINGS, .ring_bytes = RING_BYTES, .tasks = CHANNEL_HEAP};
-    if (rings_open(&h->rings, &o, err) != 0 || trie_open(h, err) != 0 ||
-        heap_images_open(&h->images, err) != 0)
+    if (rings_open(&h->rings, &o, err) != 0 ||
+        heap_stacks_open(&h->stacks, h->opts.profile, h->rings.channel, err) != 0)
         return -1;
     _Atomic uint64_t *params = h->rings.channel->params;
-    params[HEAP_PARAM_TRIE_FD] = (uint64_t)h->trie.fd;
-    params[HEAP_PARAM_TRIE_INODE] = h->trie.inode;
-    params[HEAP_PARAM_IMAGES_FD] = (uint64_t)h->images.memory.fd;
-    params[HEAP_PARAM_IMAGES_INODE] = h->images.memory.inode;
     params[HEAP_PARAM_TICKS] = h->clock.counter;
     params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
     return 0;
+}
+
+/* In half of this machine's memory. */
+static uint64_t blocks_that_fit(void)
+{
+    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return pages * page / 2 / HEAP_LIVE_BYTES;
 }
 
 int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
@@ -192,14 +179,15 @@ int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
         return -1;
     struct heap *h = mem_new(struct heap);
     h->opts = *o;
-    h->trie.fd = h->images.memory.fd = h->rings.memory.fd = -1;
+    if (!h->opts.blocks_max)
+        h->opts.blocks_max = blocks_that_fit();
+    h->stacks = HEAP_STACKS_NONE;
+    h->rings.memory.fd = -1;
     ticks_init(&h->clock);
     if (memory_open(h, err) != 0) {
         heap_close(h);
         return -1;
     }
-    h->spaces = processes_new(o->profile);
-    processes_set_live(h->spaces);
     heap_tally_init(&h->tally, o->profile, o->sample_bytes);
     h->tally.thread_of = thread_id;
     h->tally.arg = h;
@@ -285,18 +273,11 @@ bool heap_poll(struct heap *h)
 
 static void describe_stacks(struct heap *h)
 {
-    static const char *const why[HEAP_ENDS] = {
-        [HEAP_END_NO_MAP] = "address in no mapping",
-        [HEAP_END_NO_RULE] = "no unwind rule and no frame pointer",
-        [HEAP_END_NO_SENSE] = "unwind rule leads nowhere",
-        [HEAP_END_DEEP] = "too deep",
-        [HEAP_END_HANDLER] = "allocation in a signal handler",
-    };
     struct stream *s = profile_stream(h->opts.profile, h->tally.stream);
     for (int i = HEAP_END_WHOLE + 1; i < HEAP_ENDS; i++)
         if (h->tally.unfinished[i])
-            profile_set_unfinished(h->opts.profile, h->tally.stream, why[i],
-                                   h->tally.unfinished[i]);
+            profile_set_unfinished(h->opts.profile, h->tally.stream,
+                                   heap_stacks_end_name((enum heap_end)i), h->tally.unfinished[i]);
     s->unfinished_known = s->lost_known = true;
     s->lost = h->facts.lost;
 }
@@ -316,7 +297,7 @@ void heap_stop(struct heap *h, uint64_t end_ns)
         ; /* what still runs may write for ever */
     h->rings.channel->stop = 1;
     rings_wake(&h->rings);
-    h->facts.lost = rings_lost(&h->rings);
+    h->facts.lost = rings_lost(&h->rings) + h->facts.no_room;
     h->facts.waits = rings_waits(&h->rings);
     for (size_t i = 0; i < h->programs.n; i++)
         if (!h->programs.at[i].over)
@@ -352,18 +333,13 @@ void heap_close(struct heap *h)
     for (size_t i = 0; i < h->programs.n; i++)
         heap_live_done(&h->programs.at[i].live);
     rings_close(&h->rings);
-    shared_close(&h->trie);
-    heap_images_close(&h->images);
+    heap_stacks_close(&h->stacks);
     heap_tally_done(&h->tally);
-    processes_free(h->spaces);
     idmap_done(&h->sites);
     idmap_done(&h->thread_map);
     vec_done(&h->threads);
     vec_done(&h->programs);
     vec_done(&h->by_ring);
-    vec_done(&h->stack_of_node);
-    vec_done(&h->end_of_node);
     vec_done(&h->site_keys);
-    vec_done(&h->chain);
     free(h);
 }

@@ -5,7 +5,8 @@
  *     heap_take.c    what a record does
  *     heap_live.c    the blocks that a process holds
  *     heap_tally.c   sums by stack, thread and slice of time; rows of the profile
- *     heap_images.c  unwind rules for the agents, which walk the stacks themselves
+ *     heap_stacks.c  stacks that the agents walked themselves
+ *     heap_images.c  unwind rules for that
  *
  * An agent (lib/heap.c) is preloaded. In it a thread writes to a ring of its own, and waits while
  * that is full: nothing is lost while the recorder lives.
@@ -14,6 +15,9 @@
  * all that was written before it looked: what a record depends on was handed over before it was
  * written, so there is no lock and no global counter. Leaked and peak are levels, the other columns
  * flows; live bytes and RSS are counters.
+ *
+ * The table takes at most 60 bytes a block, and while it grows half as much again. Blocks beyond
+ * half of the machine's memory are left out, with their frees, and told.
  */
 #pragma once
 #include "process/process.h"
@@ -24,6 +28,7 @@ struct heap_opts {
     char **command;
     struct profile *profile;
     struct processes *processes; /* for names of threads */
+    uint64_t blocks_max;         /* followed at once; 0 = as half of this machine's memory holds */
     uint64_t sample_bytes;       /* one sample in so many bytes, on average; 0 = every block */
 };
 
@@ -35,7 +40,8 @@ struct heap_facts {
     uint64_t peak_ns;
     uint64_t unknown; /* frees of blocks that nobody had seen allocated */
     uint64_t doubled; /* blocks allocated where one was live: its end was missed */
-    uint64_t lost;    /* records */
+    uint64_t lost;    /* records, those without room included */
+    uint64_t no_room; /* blocks that came when as many as can be were followed */
     uint64_t waits;   /* times that a thread waited for the recorder */
     int stream;       /* of the profile */
 };

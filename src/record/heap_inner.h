@@ -5,7 +5,7 @@
 #include "model/heap_live.h"
 #include "model/heap_tally.h"
 #include "record/heap.h"
-#include "record/heap_images.h"
+#include "record/heap_stacks.h"
 #include "record/preload.h"
 #include "record/ticks.h"
 
@@ -43,31 +43,35 @@ struct heap_site_key {
     uint32_t node, thread;
 };
 
+/* Sites that were asked for lately. */
+enum { HEAP_LATE_SITES = 1024 };
+struct heap_late_site {
+    struct heap_site_key key;
+    uint32_t site_plus_1; /* 0 = none */
+};
+
 struct heap {
     struct heap_opts opts;
     struct heap_facts facts;
     struct rings rings;
-    struct shared trie;
-    struct heap_images_writer images;
+    struct heap_stacks stacks;
     struct heap_tally tally;
     struct preload preload;
-    struct processes *spaces; /* what programs have mapped, in the order of their own records */
     VEC(struct heap_program) programs;
     VEC(struct heap_ring) by_ring;
     VEC(struct heap_thread) threads;
-    VEC(uint32_t) stack_of_node;         /* stack + 1; 0 = not asked for yet */
-    VEC(uint8_t) end_of_node;            /* enum heap_end */
     VEC(struct heap_site_key) site_keys; /* by site */
     struct idmap sites, thread_map;
+    struct heap_late_site late_sites[HEAP_LATE_SITES];
     bool stopped;
+    uint64_t n_live; /* blocks that are followed, of all programs */
     struct ticks clock;
     uint64_t slice_ticks; /* when the slice at hand ends */
     uint64_t last_census_ns;
-    VEC(uint32_t) chain; /* nodes of the stack at hand */
 };
 
-/* Take the record at the front of a ring. */
-void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec);
+/* Take the record at the front of a ring; TICKS as heap_record_ticks() has it. */
+void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec, uint64_t ticks);
 
 /* When that record was written; 0 when it makes no sense. */
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec);

@@ -19,6 +19,7 @@ void heap_program_end(struct heap *h, struct heap_program *p)
     size_t at = 0;
     while (heap_live_next(&p->live, &at, &b))
         heap_tally_leak(&h->tally, b.site, b.size_bytes);
+    h->n_live -= p->live.n;
     heap_live_done(&p->live);
     p->over = true;
 }
@@ -31,16 +32,6 @@ static struct heap_program *program_new(struct heap *h, int pid)
     struct heap_program *p = vec_push(&h->programs);
     *p = (struct heap_program){.pid = pid, .rss_counter = -1};
     return p;
-}
-
-/* After an exec the rings of the program before belong to nobody, though their thread lives. */
-static void close_old_rings(struct heap *h, const struct heap_ring *new)
-{
-    for (size_t i = 0; i < h->rings.readers.n; i++) {
-        struct ring_reader *rr = &h->rings.readers.at[i];
-        if (rr->pid == new->pid && rr->start_ns < new->start_ns)
-            atomic_store(&rr->ring->state, RING_CLOSED);
-    }
 }
 
 static struct heap_program *program_of(struct heap *h, struct heap_ring *ring)
@@ -56,93 +47,30 @@ static struct heap_program *program_of(struct heap *h, struct heap_ring *ring)
 
 /* --- what is mapped --- */
 
-static struct text maps_of(const struct record *rec)
-{
-    size_t room = (size_t)(rec->words - 4) * 8, n = rec->payload[2];
-    return (struct text){(const char *)&rec->payload[3], n < room ? n : room};
-}
-
 static void take_maps(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
-    if (rec->words < 5)
+    if (rec->words < HEAP_MAPS_WORDS)
         return;
     if (rec->kind == HEAP_START) {
         h->facts.programs++;
         program_new(h, ring->pid);
         ring->program = 0;
-        close_old_rings(h, ring);
+        rings_close_older(&h->rings, ring->pid, ring->start_ns);
     }
-    /* Again from the start: what lies elsewhere now must not stay. */
-    processes_comm(h->spaces, ring->pid, ring->pid, "", true);
-    processes_maps(h->spaces, ring->pid, maps_of(rec));
-    heap_images_answer(&h->images, h->spaces, ring->pid, rec->payload[1]);
+    heap_stacks_take_maps(&h->stacks, ring->pid, rec);
     rings_wake(&h->rings);
 }
 
 static void take_fork(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
-    int parent = (int)rec->payload[1];
     program_new(h, ring->pid);
     ring->program = 0;
-    processes_fork(h->spaces, ring->pid, ring->pid, parent, parent);
+    heap_stacks_take_fork(&h->stacks, ring->pid, rec);
 }
 
-/* --- stacks --- */
+/* --- places --- */
 
-/* The caller of a node; 0 where that makes no sense. Read once: it may be scribbled on. */
-static uint32_t node_parent(const struct heap *h, uint32_t id)
-{
-    uint32_t parent = *(const volatile uint32_t *)&heap_trie_node(h->trie.at, id)->parent;
-    return parent < id ? parent : 0;
-}
-
-static uint64_t node_pc(const struct heap *h, uint32_t id)
-{
-    return *(const volatile uint64_t *)&heap_trie_node(h->trie.at, id)->pc;
-}
-
-/* From the outermost node of h->chain to the innermost. */
-static void resolve_chain(struct heap *h, int pid, struct stack_id stack, uint8_t end)
-{
-    struct profile *p = h->opts.profile;
-    for (size_t i = h->chain.n; i-- > 0;) {
-        uint32_t id = h->chain.at[i];
-        uint64_t pc = node_pc(h, id);
-        if (!(pc & HEAP_ROOT) && pc < HEAP_ENDS) {
-            end = (uint8_t)pc;
-            struct frame_id frame = profile_add_named_frame(p, text_of("[unfinished]"), FRAME_USER);
-            stack = stacks_push(&p->stacks, stack, frame);
-        } else if (!(pc & HEAP_ROOT)) {
-            stack = stacks_push(&p->stacks, stack, processes_frame(h->spaces, pid, pc - 1));
-        }
-        h->stack_of_node.at[id] = stack.i + 1;
-        h->end_of_node.at[id] = end;
-    }
-}
-
-/* The stack of a node; nodes of processes that are gone stay what they were. */
-static struct stack_id heap_take_stack_of(struct heap *h, int pid, uint32_t node, uint8_t *ret_end)
-{
-    const struct heap_trie *trie = h->trie.at;
-    uint32_t n_max = (uint32_t)((h->trie.size_bytes - CHANNEL_PAGE) / sizeof(struct heap_node));
-    if (!node || node >= n_max || node >= trie->n)
-        return (struct stack_id){0};
-    while (h->stack_of_node.n <= node) {
-        *vec_push(&h->stack_of_node) = 0;
-        *vec_push(&h->end_of_node) = HEAP_END_WHOLE;
-    }
-    h->chain.n = 0;
-    uint32_t outer = node;
-    for (; outer && !h->stack_of_node.at[outer]; outer = node_parent(h, outer))
-        *vec_push(&h->chain) = outer;
-    bool known = outer && h->stack_of_node.at[outer];
-    struct stack_id stack = {known ? h->stack_of_node.at[outer] - 1 : 0};
-    resolve_chain(h, pid, stack, known ? h->end_of_node.at[outer] : HEAP_END_WHOLE);
-    *ret_end = h->end_of_node.at[node];
-    return (struct stack_id){h->stack_of_node.at[node] - 1};
-}
-
-static uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
+static uint32_t find_site(struct heap *h, struct heap_ring *ring, uint32_t node)
 {
     uint32_t hash = hash_pair(node, ring->thread);
     for_each_match (&h->sites, hash, i) {
@@ -151,11 +79,19 @@ static uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
             return i;
     }
     struct heap_site site = {.thread = ring->thread};
-    site.stack = heap_take_stack_of(h, ring->pid, node, &site.end);
+    site.stack = heap_stacks_get(&h->stacks, ring->pid, node, &site.end);
     uint32_t id = heap_tally_new_site(&h->tally, &site);
     *vec_push(&h->site_keys) = (struct heap_site_key){node, ring->thread};
     idmap_add(&h->sites, hash, id);
     return id;
+}
+
+static inline uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
+{
+    struct heap_late_site *late = &h->late_sites[(node ^ ring->thread << 6) % HEAP_LATE_SITES];
+    if (!late->site_plus_1 || late->key.node != node || late->key.thread != ring->thread)
+        *late = (struct heap_late_site){{node, ring->thread}, find_site(h, ring, node) + 1};
+    return late->site_plus_1 - 1;
 }
 
 /* --- blocks --- */
@@ -184,11 +120,22 @@ static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, ui
     ring->realloc_pending = false;
     if (!(address & HEAP_POINTER_MASK))
         return;
-    if (!heap_live_add(&p->live, &new, &old)) {
+    if (h->n_live >= h->opts.blocks_max) {
+        h->facts.no_room++;
+        return;
+    }
+    if (heap_live_add(&p->live, &new, &old)) {
+        h->n_live++;
+    } else {
         h->facts.doubled++;
         tell_freed(h, ring, &old, false);
     }
     heap_tally_alloc(&h->tally, new.site, size_bytes);
+}
+
+static void take_small(struct heap *h, struct heap_ring *ring, uint32_t node, uint64_t word)
+{
+    take_alloc(h, ring, node, word >> HEAP_SIZE_BITS << 3, word & ((1u << HEAP_SIZE_BITS) - 1));
 }
 
 static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
@@ -200,8 +147,10 @@ static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
         ring->realloc_pending = false;
         return;
     }
+    h->n_live--;
     ring->realloc_pending = word >> HEAP_FREE_SHIFT & HEAP_FREE_REALLOC;
-    ring->pending = b;
+    if (ring->realloc_pending)
+        ring->pending = b;
     bool temporary = word >> HEAP_FREE_SHIFT & HEAP_FREE_TEMPORARY;
     tell_freed(h, ring, &b, temporary);
 }
@@ -213,7 +162,7 @@ static void take_kept(struct heap *h, struct heap_ring *ring)
     if (!ring->realloc_pending)
         return;
     ring->realloc_pending = false;
-    heap_live_add(&program_of(h, ring)->live, &ring->pending, &old);
+    h->n_live += heap_live_add(&program_of(h, ring)->live, &ring->pending, &old);
     heap_tally_unfree(&h->tally, ring->pending.site, ring->pending.size_bytes);
 }
 
@@ -221,16 +170,25 @@ static void take_kept(struct heap *h, struct heap_ring *ring)
 
 /* Words of each kind at least. */
 static const uint8_t record_words[] = {
-    [HEAP_START] = 5,       [HEAP_MAPS] = 5, [HEAP_FORK] = 3,      [HEAP_ALLOC] = 3,
-    [HEAP_ALLOC_LARGE] = 4, [HEAP_FREE] = 2, [HEAP_FREE_LATE] = 3, [HEAP_KEPT] = 2,
+    [HEAP_START] = HEAP_MAPS_WORDS,
+    [HEAP_MAPS] = HEAP_MAPS_WORDS,
+    [HEAP_FORK] = 3,
+    [HEAP_ALLOC] = 3,
+    [HEAP_ALLOC_LARGE] = 4,
+    [HEAP_FREE] = 2,
+    [HEAP_FREE_LATE] = 3,
+    [HEAP_KEPT] = 2,
+    [HEAP_ALLOC_SAME] = 2,
 };
 
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec)
 {
-    if (rec->kind > HEAP_KEPT || rec->words < record_words[rec->kind])
+    if (rec->kind >= HEAP_KINDS || rec->words < record_words[rec->kind])
         return 0;
     if (rec->kind == HEAP_FREE)
         return ring->stamp + rec->own;
+    if (rec->kind == HEAP_ALLOC_SAME)
+        return ring->stamp;
     return rec->payload[rec->kind == HEAP_FREE_LATE ? 1 : 0];
 }
 
@@ -258,9 +216,8 @@ static void take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
     h->slice_ticks = ticks_at(&h->clock, heap_tally_slice_end(&h->tally));
 }
 
-void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec)
+void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec, uint64_t ticks)
 {
-    uint64_t ticks = heap_record_ticks(ring, rec);
     if (!ticks)
         return;
     take_time(h, ring, ticks);
@@ -273,8 +230,10 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec)
         take_fork(h, ring, rec);
         break;
     case HEAP_ALLOC:
-        take_alloc(h, ring, rec->own, rec->payload[1] >> HEAP_SIZE_BITS << 3,
-                   rec->payload[1] & ((1u << HEAP_SIZE_BITS) - 1));
+        take_small(h, ring, rec->own, rec->payload[1]);
+        break;
+    case HEAP_ALLOC_SAME:
+        take_small(h, ring, rec->own, rec->payload[0]);
         break;
     case HEAP_ALLOC_LARGE:
         take_alloc(h, ring, rec->own, rec->payload[1], rec->payload[2]);

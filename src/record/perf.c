@@ -10,6 +10,7 @@
 #include "record/engine.h"
 #include "record/perfevents.h"
 #include "record/perfmerge.h"
+#include "record/perfswitch.h"
 #include "record/stackfit.h"
 
 #include <sys/epoll.h>
@@ -25,6 +26,12 @@ enum { STACK_ENOUGH = 32000 };
 /* What is copied of a stack where that will do: most programs never need more. */
 enum { PART_BYTES = 16384 };
 
+/* The same at each context switch, of which there may be very many. */
+enum { SWITCH_STACK_BYTES = 16384 };
+
+/* Room in the rings is for so many switches in a second on a CPU. */
+enum { SWITCHES_HZ = 8000 };
+
 /* A thread said that it ends, which takes a while yet: since Linux 6.16 its memory goes after that.
  */
 struct ending {
@@ -35,8 +42,9 @@ struct ending {
 struct perf_run {
     struct engine_opts opts;
     struct engine_sink to;
-    struct perfattr attrs[ENGINE_EVENTS_MAX];
+    struct perfattr attrs[ENGINE_EVENTS_MAX + 1]; /* behind those asked for: stacks of switches */
     size_t n_events;
+    struct perfswitch switches;
     bool clocks; /* one of them is a clock */
     struct perfevents events;
     struct perffilter filter;
@@ -121,6 +129,23 @@ static int open_event(struct perf_run *r, size_t i, double rate_hz, struct err *
     return 0;
 }
 
+/*
+ * Each context switch with the stack at that moment. Such an event has samples in the kernel only:
+ * without the right to see that, there are the records of switches, which have no stacks.
+ */
+static int open_switches(struct perf_run *r, struct err *err)
+{
+    struct perfattr *a = &r->attrs[r->n_events];
+    struct perfattr_opts want = {"context-switches", r->opts.rate_hz, r->opts.user_only};
+    bool hidden;
+    if (perfattr_probe(a, &want, &hidden, err) != 0)
+        return -1;
+    a->stack_most = SWITCH_STACK_BYTES;
+    r->switches.stacks = !a->attr.exclude_kernel;
+    r->facts[0].waits_bare = !r->switches.stacks;
+    return 0;
+}
+
 static int perf_open(const struct engine_opts *o, const struct engine_sink *to, void **ret,
                      struct err *err)
 {
@@ -130,6 +155,7 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
     r->timer_fd = -1;
     r->random = clock_monotonic_ns();
     r->n_events = count_events(o);
+    r->switches = (struct perfswitch){.waits = to->waits, .processes = to->processes};
     stackfit_init(&r->fit);
     double rate_hz = limited_rate(r);
     for (size_t i = 0; i < r->n_events; i++) {
@@ -137,6 +163,10 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
             free(r);
             return -1;
         }
+    }
+    if (o->waits && open_switches(r, err) != 0) {
+        free(r);
+        return -1;
     }
     *ret = r;
     return 0;
@@ -158,7 +188,7 @@ static double record_rate(const struct perf_run *r)
     double sum = 0;
     for (size_t i = 0; i < r->n_events; i++)
         sum += r->facts[i].rate_hz;
-    return sum;
+    return r->switches.stacks && sum < SWITCHES_HZ ? SWITCHES_HZ : sum;
 }
 
 /* Clocks of CPUs, where this user may have them. A command counts from its exec on. */
@@ -181,10 +211,15 @@ static int perf_attach(void *run, int pid, struct err *err)
     open_filter(r, pid);
     if (r->clocks)
         r->facts->clocks = r->filtered ? "of CPUs" : "of threads";
-    struct perfevents_opts o = {r->opts.running, record_rate(r), (size_t)r->opts.stack_bytes,
+    struct perfevents_opts o = {r->opts.running,
+                                record_rate(r),
+                                (size_t)r->opts.stack_bytes,
                                 r->opts.stack_bytes > PART_BYTES ? PART_BYTES : 0,
-                                r->filtered ? &r->filter : NULL};
-    if (perfevents_open(&r->events, r->attrs, r->n_events, pid, &o, err) != 0)
+                                r->filtered ? &r->filter : NULL,
+                                r->switches.waits != NULL};
+    size_t n = r->n_events + r->switches.stacks;
+    uint64_t start_ns = clock_monotonic_ns();
+    if (perfevents_open(&r->events, r->attrs, n, pid, &o, err) != 0)
         return -1;
     if (r->events.stack_bytes < STACK_ENOUGH && r->events.stack_bytes < o.stack_bytes / 8 * 8)
         add_note(r,
@@ -195,7 +230,12 @@ static int perf_attach(void *run, int pid, struct err *err)
         perffilter_add(&r->filter, pid, r->events.tids.at[i]);
     if (perf_watch(r, err) != 0)
         return -1;
-    return r->opts.running ? processes_scan(r->to.processes, pid, err) : 0;
+    if (!r->opts.running)
+        return 0;
+    if (processes_scan(r->to.processes, pid, err) != 0)
+        return -1;
+    perfswitch_attach(&r->switches, pid, start_ns, r->events.tids.at, r->events.tids.n);
+    return 0;
 }
 
 /* --- records --- */
@@ -261,6 +301,10 @@ static void perf_take_sample(struct perf_run *r, const struct perf_event_header 
 {
     struct engine_sample s;
     read_sample(r, h, &s);
+    if (s.event == r->n_events) {
+        perfswitch_leave(&r->switches, &s);
+        return;
+    }
     if (r->filtered && r->attrs[s.event].clock && !perffilter_take(&r->filter, s.at.pid, s.at.tid))
         return;
     enum unwind_end end = r->to.sample(r->to.to, &s);
@@ -326,6 +370,7 @@ static void settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
 /* A clock of a thread ends with it, one of a CPU sees the rest. */
 static void take_exit_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
 {
+    perfswitch_exit(&r->switches, (int)ids[2], at_ns);
     if (r->filtered)
         *vec_push(&r->endings) = (struct ending){(int)ids[0], (int)ids[2], at_ns};
     else
@@ -335,7 +380,7 @@ static void take_exit_record(struct perf_run *r, const uint32_t *ids, uint64_t a
 /* --- all of them --- */
 
 /* Whoever calls exec takes the number of its process's first thread. */
-static void take_comm_record(struct perf_run *r, const struct perf_event_header *h)
+static void take_comm_record(struct perf_run *r, const struct perf_event_header *h, uint64_t at_ns)
 {
     const uint32_t *w = (const void *)(h + 1);
     bool exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
@@ -344,14 +389,23 @@ static void take_comm_record(struct perf_run *r, const struct perf_event_header 
     processes_comm(r->to.processes, (int)w[0], (int)w[1], (const char *)(w + 2), exec);
     if (r->filtered && exec)
         perffilter_add(&r->filter, (int)w[0], (int)w[1]);
+    if (exec)
+        perfswitch_exec(&r->switches, (int)w[0], (int)w[1], at_ns);
 }
 
-static void take_fork_record(struct perf_run *r, const uint32_t *ids)
+static void take_fork_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
 {
     settle_endings(r, 0, (int)ids[2]);
     processes_fork(r->to.processes, (int)ids[0], (int)ids[2], (int)ids[1], (int)ids[3]);
     if (r->filtered)
         perffilter_add(&r->filter, (int)ids[0], (int)ids[2]);
+    perfswitch_fork(&r->switches, (int)ids[0], (int)ids[2], at_ns);
+}
+
+static void take_lost(struct perf_run *r, uint64_t n)
+{
+    r->lost_told += n;
+    perfswitch_lose(&r->switches, n);
 }
 
 static void take_record(struct perf_run *r, const struct perf_event_header *h, uint64_t at_ns)
@@ -365,19 +419,22 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h, u
         take_mmap2(r, h);
         break;
     case PERF_RECORD_COMM: /* pid tid comm */
-        take_comm_record(r, h);
+        take_comm_record(r, h, at_ns);
         break;
     case PERF_RECORD_FORK: /* pid ppid tid ptid */
-        take_fork_record(r, w);
+        take_fork_record(r, w, at_ns);
         break;
     case PERF_RECORD_EXIT:
         take_exit_record(r, w, at_ns);
         break;
     case PERF_RECORD_LOST: /* id lost */
-        r->lost_told += ((const uint64_t *)w)[1];
+        take_lost(r, ((const uint64_t *)w)[1]);
         break;
     case PERF_RECORD_LOST_SAMPLES:
-        r->lost_told += ((const uint64_t *)w)[0];
+        take_lost(r, ((const uint64_t *)w)[0]);
+        break;
+    case PERF_RECORD_SWITCH:
+        perfswitch_take(&r->switches, h, at_ns);
         break;
     case PERF_RECORD_THROTTLE:
         r->facts[0].throttled++;
@@ -489,14 +546,27 @@ static uint64_t sampled_by_counter(const struct engine_facts *f)
     return (uint64_t)((share < 1 ? share : 1) * (double)f->cpu_used_ns);
 }
 
+/* Records of switches, and their stacks. */
+static uint64_t count_lost_switches(struct perf_run *r, uint64_t lost_watch)
+{
+    uint64_t ignored, lost_stacks = 0;
+    if (r->switches.stacks)
+        perfevents_read(&r->events, perfevents_set(r->n_events, COPY_WHOLE), &ignored,
+                        &lost_stacks);
+    if (r->attrs[0].attr.read_format & PERF_FORMAT_LOST)
+        waits_set_lost(r->switches.waits, lost_watch + lost_stacks);
+    return lost_watch + lost_stacks;
+}
+
 /*
  * What became of the CPU time, and of samples that found no room. Events share their rings, so a
  * record of losses does not say whose they are; the events' own counts do, since Linux 6.0.
  */
 static void read_counts(struct perf_run *r)
 {
-    uint64_t cpu_ns, ignored, lost_of[ENGINE_EVENTS_MAX], lost_of_all = 0;
-    perfevents_read(&r->events, SET_WATCH, &cpu_ns, &ignored);
+    uint64_t cpu_ns, lost_watch, lost_of[ENGINE_EVENTS_MAX], lost_of_all;
+    perfevents_read(&r->events, SET_WATCH, &cpu_ns, &lost_watch);
+    lost_of_all = r->switches.waits ? count_lost_switches(r, lost_watch) : 0;
     for (size_t i = 0; i < r->n_events; i++) {
         struct engine_facts *f = &r->facts[i];
         uint64_t counted[COPIES], lost[COPIES];
@@ -516,10 +586,12 @@ static void read_counts(struct perf_run *r)
 static void perf_stop(void *run)
 {
     struct perf_run *r = run;
+    uint64_t end_ns = clock_monotonic_ns();
     perfevents_disable(&r->events);
     take_until(r, UINT64_MAX);
     settle_endings(r, UINT64_MAX, -1);
     read_counts(r);
+    perfswitch_stop(&r->switches, end_ns);
     perfevents_close(&r->events);
 }
 

@@ -186,7 +186,8 @@ static void set_records(struct perfattr *a)
 
 void perfattr_set_sizes(struct perfattr *a, size_t stack_bytes, size_t wakeup_bytes)
 {
-    a->attr.sample_stack_user = (uint32_t)stack_bytes;
+    size_t most = a->stack_most && a->stack_most < stack_bytes ? a->stack_most : stack_bytes;
+    a->attr.sample_stack_user = (uint32_t)most;
     a->attr.wakeup_watermark = (uint32_t)wakeup_bytes;
 }
 

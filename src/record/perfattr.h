@@ -14,8 +14,9 @@ struct perfattr {
     struct perf_event_attr attr;
     char event[64]; /* as people write it, with modifiers */
     enum obtained obtained;
-    bool clock;  /* a software clock */
-    int dropped; /* features that this kernel does not have */
+    bool clock;        /* a software clock */
+    int dropped;       /* features that this kernel does not have */
+    size_t stack_most; /* copy no more of each stack than this; 0 = as much as the others */
 };
 
 struct perfattr_opts {

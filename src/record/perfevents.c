@@ -123,6 +123,7 @@ static struct perfattr watch_attr(const struct perfevents *e)
     s.attr.freq = 0;
     s.attr.sample_period = 0;
     s.attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+    s.attr.context_switch = e->switches;
     return s;
 }
 
@@ -363,6 +364,7 @@ int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
     e->n_events = n;
     e->part_bytes = o->part_bytes;
     e->filter = o->filter;
+    e->switches = o->switches;
     for (size_t i = 0; i < n; i++) {
         a[i].attr.disabled = !o->running;
         a[i].attr.enable_on_exec = !o->running;

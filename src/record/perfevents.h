@@ -33,7 +33,7 @@
 enum perfcopy { COPY_NONE = -1, COPY_WHOLE, COPY_PART, COPIES };
 
 /* The first set counts CPU time and tells of births, names and mappings: always on, no samples. */
-enum { PERFEVENTS_MAX = 8, SET_WATCH = 0, SETS = 1 + COPIES * PERFEVENTS_MAX };
+enum { PERFEVENTS_MAX = 9, SET_WATCH = 0, SETS = 1 + COPIES * PERFEVENTS_MAX };
 
 struct perfid {
     uint64_t id; /* as samples have it */
@@ -51,6 +51,7 @@ struct perfevents {
     const struct perffilter *filter; /* of clocks of CPUs; NULL = clocks are of threads */
     size_t stack_bytes, ring_bytes, part_bytes; /* part_bytes: 0 = there is no COPY_PART */
     enum perfcopy on;                           /* what samples now */
+    bool switches;                              /* the first set reports context switches, too */
 };
 
 struct perfevents_opts {
@@ -59,6 +60,7 @@ struct perfevents_opts {
     size_t stack_bytes;              /* to copy at most */
     size_t part_bytes;               /* of COPY_PART; 0 = without it */
     const struct perffilter *filter; /* for clocks of CPUs; NULL = clocks of threads */
+    bool switches;                   /* report context switches as well */
 };
 
 /* Whether this user may have clocks of CPUs, with the filter F. */

@@ -1,5 +1,6 @@
 #include "record/recorder.h"
 #include "base/clock.h"
+#include "record/live.h"
 #include "record/urgent.h"
 
 #include <errno.h>
@@ -112,6 +113,8 @@ static int recorder_flush(struct recorder *r, struct err *err)
     r->last_flush_ns = clock_monotonic_ns();
     for (size_t i = 0; i < r->n_events; i++)
         describe_stream(r, i);
+    if (r->waits)
+        waits_flush(r->waits);
     if (r->scopes)
         scopes_describe(r->scopes);
     if (recording_append(&r->writer, r->profile, &r->mark, err) != 0)
@@ -142,7 +145,9 @@ static void start_over(struct recorder *r, size_t i)
         s->types[k].total = 0;
     s->n_unfinished = 0;
     tally_done(&e->tally);
-    *e = (struct recorder_event){.stream = e->stream, .lost_before = r->facts[i].lost};
+    *e = (struct recorder_event){.stream = e->stream,
+                                 .lost_before = r->facts[i].lost,
+                                 .samples_before = e->samples_before + e->samples};
 }
 
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
@@ -189,15 +194,34 @@ static int open_fds(struct recorder *r, struct err *err)
 static int start_engine(struct recorder *r, struct err *err)
 {
     struct engine_opts *o = &r->opts.engine;
-    struct engine_sink to = {r->processes, recorder_take_sample, r};
+    struct engine_sink to = {r->processes, recorder_take_sample, r, NULL};
+    o->waits = r->opts.waits;
     if (engine_pick(o, &r->engine, r->engine_note, sizeof r->engine_note, err) != 0)
         return -1;
+    if (o->waits)
+        to.waits = r->waits = waits_new(r->profile);
     if (r->engine->open(o, &to, &r->run, err) != 0)
         return -1;
     r->facts = r->engine->facts(r->run);
     r->n_events = o->n_events ? o->n_events : 1;
     for (size_t i = 0; i < r->n_events; i++)
         recorder_add_stream(r, i);
+    return r->waits ? waits_start(r->waits, err) : 0;
+}
+
+/* Before the command is: a port that is taken must not cost a run. */
+static int start_listening(struct recorder *r, struct err *err)
+{
+    struct listen_opts o = {
+        .address = r->opts.listen, .token = r->opts.listen_token, .pages = live_pages, .to = r};
+    if (!o.address)
+        return 0;
+    if (listen_open(&o, &r->listen, err) != 0)
+        return -1;
+    if (recorder_watch(r, listen_fd(r->listen)) != 0)
+        return err_set_errno(err, errno, "cannot wait for requests");
+    if (r->opts.listening)
+        r->opts.listening(r->listen);
     return 0;
 }
 
@@ -210,11 +234,22 @@ static int start_heap(struct recorder *r, struct err *err)
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 
+static int start_locks(struct recorder *r, struct err *err)
+{
+    struct locks_opts o = {.command = r->opts.command,
+                           .profile = r->profile,
+                           .processes = r->processes,
+                           .name = r->opts.name_lock,
+                           .name_arg = r->opts.name_lock_arg};
+    return r->opts.locks ? locks_open(&o, &r->locks, err) : 0;
+}
+
 /* Nobody asked for them: where there can be none (a limit on the size of files), the rest is
  * recorded. */
 static void start_scopes(struct recorder *r)
 {
     struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
+    o.live = r->opts.listen ? &r->live : NULL;
     struct err err;
     if (r->opts.command && scopes_open(&o, &r->scopes, &err) != 0)
         snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", err.text);
@@ -228,6 +263,8 @@ static int start_command(struct recorder *r, struct err *err)
     if (launch_fork(&r->launch, argv, &r->signals.before, err) != 0)
         return -1;
     urgent_begin();
+    if (r->locks) /* the last to be preloaded is the first to be taken back */
+        locks_attach(r->locks);
     if (r->heap)
         heap_attach(r->heap);
     if (r->scopes)
@@ -263,7 +300,8 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
-    if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0)
+    if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
+        start_locks(r, err) != 0 || start_listening(r, err) != 0)
         return -1;
     start_scopes(r);
     if (begin_file(r, o->output, err) != 0)
@@ -321,7 +359,8 @@ static bool take_duration(struct recorder *r)
 
 static int wait_ms(const struct recorder *r)
 {
-    double left_ms = r->heap ? (r->heap_busy ? 0 : HEAP_POLL_MS) : r->engine->poll_ms;
+    bool preloaded = r->heap || r->locks, busy = r->heap_busy || r->locks_busy;
+    double left_ms = preloaded ? (busy ? 0 : HEAP_POLL_MS) : r->engine->poll_ms;
     if (r->scopes)
         left_ms = fmin(left_ms, r->scopes_busy ? 0 : scopes_poll_ms(r->scopes));
     if (r->opts.duration_s > 0) {
@@ -359,15 +398,25 @@ static int beat(struct recorder *r, struct err *err)
     return full ? r->opts.rotate(r, err) : 0;
 }
 
+/* Nobody is answered any more; who asks must not wait while names are looked up. */
+static void stop_listening(struct recorder *r)
+{
+    listen_close(r->listen);
+    r->listen = NULL;
+}
+
 /* The disk is full or gone: the command must not suffer for it. */
 static int recorder_give_up(struct recorder *r)
 {
+    stop_listening(r);
     r->end = END_WRITE;
     r->engine->stop(r->run);
     urgent_end();
     r->end_ns = clock_monotonic_ns();
     if (r->heap)
         heap_stop(r->heap, r->end_ns);
+    if (r->locks)
+        locks_stop(r->locks);
     if (r->scopes)
         scopes_stop(r->scopes);
     if (r->opts.command && !r->exited)
@@ -378,6 +427,7 @@ static int recorder_give_up(struct recorder *r)
 int recorder_run(struct recorder *r, struct err *err)
 {
     bool over = false;
+    r->first_start_ns = r->start_ns;
     while (!over) {
         over = wait_for_end(r);
         /* The engine first: it hears of processes whose threads the heap asks for. */
@@ -386,16 +436,23 @@ int recorder_run(struct recorder *r, struct err *err)
         runqueue_look(&r->queue, r->profile);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
+        if (r->locks)
+            r->locks_busy = locks_poll(r->locks);
         if (r->scopes)
             r->scopes_busy = scopes_poll(r->scopes);
+        if (r->listen)
+            listen_poll(r->listen);
         if (beat(r, err) != 0)
             return recorder_give_up(r);
     }
     r->end_ns = clock_monotonic_ns();
+    stop_listening(r);
     r->engine->stop(r->run);
     urgent_end();
     if (r->heap)
         heap_stop(r->heap, r->end_ns);
+    if (r->locks)
+        locks_stop(r->locks);
     if (r->scopes)
         scopes_stop(r->scopes);
     return recorder_flush(r, err);
@@ -403,8 +460,12 @@ int recorder_run(struct recorder *r, struct err *err)
 
 void recorder_done(struct recorder *r, bool keep_part)
 {
+    stop_listening(r);
+    locks_close(r->locks);
     heap_close(r->heap);
+    waits_free(r->waits);
     scopes_close(r->scopes);
+    scopelive_done(&r->live);
     runqueue_done(&r->queue);
     if (r->engine)
         r->engine->close(r->run);

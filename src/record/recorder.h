@@ -13,6 +13,8 @@
 #include "record/engine.h"
 #include "record/heap.h"
 #include "record/launch.h"
+#include "record/listen.h"
+#include "record/locks.h"
 #include "record/partfile.h"
 #include "record/runqueue.h"
 #include "record/scopes.h"
@@ -30,11 +32,17 @@ struct recorder_opts {
     int pid;
     double duration_s;                        /* 0 = until the command or process ends */
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
+    bool waits;                               /* context switches as well: see waits.h */
     bool heap;                                /* every allocation of the command as well */
     uint64_t heap_sample_bytes;               /* of heap: see heap_opts */
-    bool keep_old;                            /* a FILE that is replaced stays as FILE.old */
+    bool locks;                               /* every wait for a lock as well */
+    locks_namer *name_lock;                   /* see locks_opts */
+    void *name_lock_arg;
+    bool keep_old; /* a FILE that is replaced stays as FILE.old */
     /* Begin a new file so often; 0 = never. See recorder_rotate(). */
     double rotate_s;
+    const char *listen, *listen_token;              /* see listen.h; NULL = nobody may ask */
+    void (*listening)(const struct listen *listen); /* called before the command runs; or NULL */
     int (*rotate)(struct recorder *r, struct err *err); /* called when it is time to */
 };
 
@@ -53,6 +61,7 @@ struct recorder_event {
     uint64_t refused;           /* values that do not fit: counted as lost */
     uint64_t ends[UNWIND_ENDS]; /* of them, by how their stack ended */
     uint64_t lost_before;       /* in files that are closed */
+    uint64_t samples_before;
     struct tally tally;
 };
 
@@ -76,10 +85,16 @@ struct recorder {
 
     /* inside */
     void *run;
-    struct heap *heap;     /* NULL = not asked for */
-    bool heap_busy;        /* there is more to take from it */
+    struct waits *waits; /* NULL = not asked for */
+    struct heap *heap;   /* NULL = not asked for */
+    bool heap_busy;      /* there is more to take from it */
+    struct locks *locks; /* NULL = not asked for */
+    bool locks_busy;
     struct scopes *scopes; /* NULL = of a running process, or not installed */
     bool scopes_busy;
+    struct scopelive live; /* sums of scopes, where somebody may ask */
+    struct listen *listen; /* NULL = nobody may */
+    uint64_t first_start_ns;
     char scopes_note[280]; /* why there are none; "" where there are, or could be */
     struct processes *processes;
     struct subprocess launch;

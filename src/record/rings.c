@@ -20,6 +20,9 @@ enum { FIRST_FD = 210 };
 /* Every so many looks it is asked whether the threads of silent rings still live. */
 enum { LOOKS_PER_ROLL_CALL = 8 };
 
+/* Copied at once, where there is so much. */
+enum { COPY_BYTES = 4096 };
+
 /* --- making it --- */
 
 /* A file in memory that keeps its size, whoever holds it. */
@@ -140,7 +143,7 @@ static void ring_reader_look(struct rings *r, struct ring_reader *rr, bool roll_
         head = rr->tail;
     }
     rr->head = head;
-    rr->peeked_bytes = 0;
+    rr->peeked = NULL;
 }
 
 bool rings_look(struct rings *r)
@@ -155,50 +158,64 @@ bool rings_look(struct rings *r)
     return any;
 }
 
-/* The header of the record at the tail, read once, and its bytes; 0 where it makes no sense. */
-static uint64_t read_header(const struct ring_reader *rr, struct record *ret)
+/* Copy what lies at the tail: N bytes at least, which must be there. */
+static void copy_records(struct ring_reader *rr, uint64_t n)
 {
-    uint64_t at = rr->tail & (rr->size - 1), to_end = rr->size - at;
-    uint64_t word = *(const volatile uint64_t *)(const volatile void *)(rr->data + at);
-    memcpy(ret, &word, sizeof word);
-    uint64_t n = (uint64_t)ret->words * 8;
-    bool fits = n <= to_end && n <= rr->head - rr->tail;
-    return fits && ret->words <= CHANNEL_RECORD_WORDS_MAX ? n : 0;
-}
-
-static void copy_record(struct ring_reader *rr, const struct record *header, uint64_t n)
-{
+    uint64_t at = rr->tail & (rr->size - 1), to_end = rr->size - at, left = rr->head - rr->tail;
+    n = n > COPY_BYTES ? n : COPY_BYTES;
+    n = n < to_end ? n : to_end;
+    n = n < left ? n : left;
     if (rr->room_bytes < n) {
         free(rr->copy);
-        rr->copy = mem_realloc(NULL, n);
-        rr->room_bytes = n;
+        rr->room_bytes = n > COPY_BYTES ? n : COPY_BYTES;
+        rr->copy = mem_realloc(NULL, rr->room_bytes);
     }
-    memcpy(rr->copy, header, sizeof *header);
-    memcpy(rr->copy->payload, rr->data + (rr->tail & (rr->size - 1)) + sizeof *header,
-           n - sizeof *header);
-    rr->peeked_bytes = n;
+    memcpy(rr->copy, rr->data + at, n);
+    rr->copy_start = rr->tail;
+    rr->copy_end = rr->tail + n;
 }
 
-const struct record *ring_peek(struct ring_reader *rr)
+static inline const struct record *copied_record(const struct ring_reader *rr)
 {
-    struct record header;
-    while (!rr->peeked_bytes && rr->tail != rr->head) {
-        uint64_t n = read_header(rr, &header);
-        if (!n)
+    return (const struct record *)(rr->copy + (rr->tail - rr->copy_start) / 8);
+}
+
+/* Whole, in a new copy; NULL where it makes no sense, or changes while it is read. */
+static const struct record *copy_whole(struct ring_reader *rr)
+{
+    copy_records(rr, sizeof(struct record));
+    uint64_t words = copied_record(rr)->words, n = words * 8;
+    if (!n || n > rr->size - (rr->tail & (rr->size - 1)) || n > rr->head - rr->tail ||
+        words > CHANNEL_RECORD_WORDS_MAX)
+        return NULL;
+    if (n > rr->copy_end - rr->tail)
+        copy_records(rr, n);
+    return copied_record(rr)->words == words ? copied_record(rr) : NULL;
+}
+
+/* What is copied reaches neither over the head nor over the end: a record in it is whole. */
+static inline const struct record *whole_record(struct ring_reader *rr)
+{
+    if (rr->tail < rr->copy_end) {
+        const struct record *rec = copied_record(rr);
+        if (rec->words && rec->words * UINT64_C(8) <= rr->copy_end - rr->tail)
+            return rec;
+    }
+    return copy_whole(rr);
+}
+
+const struct record *ring_read(struct ring_reader *rr)
+{
+    while (!rr->peeked && rr->tail != rr->head) {
+        const struct record *rec = whole_record(rr);
+        if (!rec)
             rr->tail = rr->head; /* nobody knows where the next record starts */
-        else if (header.kind)
-            copy_record(rr, &header, n);
+        else if (rec->kind)
+            rr->peeked = rec;
         else
-            rr->tail += n;
+            rr->tail += (uint64_t)rec->words * 8;
     }
-    return rr->peeked_bytes ? rr->copy : NULL;
-}
-
-void ring_take(struct ring_reader *rr)
-{
-    ring_peek(rr);
-    rr->tail += rr->peeked_bytes;
-    rr->peeked_bytes = 0;
+    return rr->peeked;
 }
 
 /* --- giving back --- */
@@ -250,6 +267,15 @@ void rings_release(struct rings *r)
     }
     if (moved)
         rings_wake(r);
+}
+
+void rings_close_older(struct rings *r, int pid, uint64_t start_ns)
+{
+    for (size_t i = 0; i < r->readers.n; i++) {
+        struct ring_reader *rr = &r->readers.at[i];
+        if (rr->pid == pid && rr->start_ns < start_ns)
+            atomic_store(&rr->ring->state, RING_CLOSED);
+    }
 }
 
 uint64_t rings_lost(const struct rings *r)

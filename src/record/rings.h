@@ -7,8 +7,8 @@
  *     rings_release()     hand the room back, wake who waits for it
  *
  * What is in the memory is checked here as far as records go: lengths, kinds of padding, bounds. A
- * ring that makes no sense is closed and counted. A record is copied once, before anybody looks at
- * it, so that it stays as it was checked. What is in a record its taker must check.
+ * ring that makes no sense is closed and counted. Records are copied, many at once, before anybody
+ * looks at them, so that they stay as they were checked. What is in a record its taker must check.
  */
 #pragma once
 #include "base/err.h"
@@ -23,10 +23,11 @@ struct ring_reader {
     struct ring *ring;
     const uint8_t *data;
     uint64_t size, tail, head;
-    bool closed;           /* the thread is gone or has left the ring */
-    struct record *copy;   /* of the record at the tail, in room for the longest so far */
-    uint64_t room_bytes;   /* of the copy */
-    uint64_t peeked_bytes; /* of the record that is copied; 0 = none is */
+    bool closed;                 /* the thread is gone or has left the ring */
+    const struct record *peeked; /* the record at the tail, in the copy; NULL = not looked at yet */
+    uint64_t *copy;              /* of what lies at and behind the tail */
+    uint64_t room_bytes;         /* of the copy */
+    uint64_t copy_start, copy_end; /* what the copy has, in bytes since the beginning */
 };
 
 /* Memory that keeps its size, whoever holds it, in a file for children to inherit. */
@@ -62,15 +63,31 @@ char *rings_address(const struct rings *r);
 /* True when there is something to take. */
 bool rings_look(struct rings *r);
 
+/* Look for the record at the tail: r->peeked. */
+const struct record *ring_read(struct ring_reader *r);
+
 /* The oldest record of a ring that was not taken, or NULL. Good until it is taken. */
-const struct record *ring_peek(struct ring_reader *r);
-void ring_take(struct ring_reader *r);
+static inline const struct record *ring_peek(struct ring_reader *r)
+{
+    return r->peeked ? r->peeked : ring_read(r);
+}
+
+static inline void ring_take(struct ring_reader *r)
+{
+    const struct record *rec = ring_peek(r);
+    r->tail += rec ? (uint64_t)rec->words * 8 : 0;
+    r->peeked = NULL;
+}
 
 /* Hand back the room of what was taken from one ring, while there is more to take. */
 void ring_give(struct ring_reader *r);
 
 void rings_release(struct rings *r);
 void rings_wake(struct rings *r); /* something else changed that agents wait for */
+
+/* A process runs another program: rings of the one before belong to nobody, though their thread
+ * lives. */
+void rings_close_older(struct rings *r, int pid, uint64_t start_ns);
 
 /* Records that found no room, and times that a thread waited for it, until now. */
 uint64_t rings_lost(const struct rings *r);

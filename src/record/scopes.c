@@ -22,6 +22,9 @@ enum { POLL_IDLE_MS = 20, POLL_MS = 4 };
 /* Counters get a point that often at most. */
 #define POINTS_NS 10000000u
 
+/* Where the counter was further from the clock than that, it is said. */
+#define OFF_MAX_NS 1e6
+
 /* --- start --- */
 
 static void set_environment(struct scopes *s, char *library)
@@ -72,6 +75,14 @@ static void ring_reset(struct scopes_ring *ring, const struct ring_reader *rr)
     *ring = (struct scopes_ring){.start_ns = rr->start_ns, .pid = rr->pid, .tid = rr->tid};
 }
 
+/* How far the counter was off while nobody used it is of no interest. */
+static void first_seen(struct scopes *s)
+{
+    s->seen = true;
+    ticks_look(&s->ticks);
+    s->ticks.off_ns = 0;
+}
+
 static struct scopes_ring *scopes_ring_of(struct scopes *s, const struct ring_reader *rr)
 {
     while (s->by_ring.n <= rr->index)
@@ -82,7 +93,8 @@ static struct scopes_ring *scopes_ring_of(struct scopes *s, const struct ring_re
     if (ring->start_ns != rr->start_ns || ring->tid != rr->tid || ring->pid != rr->pid) {
         ring_reset(ring, rr);
         s->facts.threads++;
-        s->seen = true;
+        if (!s->seen)
+            first_seen(s);
     }
     return ring;
 }
@@ -194,6 +206,9 @@ static void note_trouble(struct scopes *s)
         if (list[i].n)
             buf_printf(&b, "%s%llu %s", b.n ? ", " : "", (unsigned long long)list[i].n,
                        list[i].n == 1 ? list[i].one : list[i].many);
+    if (s->ticks.off_ns > OFF_MAX_NS)
+        buf_printf(&b, "%sthe processor's counter and the clock differed by up to %.1f ms",
+                   b.n ? ", " : "", s->ticks.off_ns / 1e6);
     if (b.n)
         meta_set_str(&s->opts.profile->meta, META_SCOPES_NOTE, buf_cstr(&b));
 }
@@ -202,13 +217,34 @@ void scopes_stop(struct scopes *s)
 {
     if (s->stopped)
         return;
+    if (s->seen)
+        ticks_look(&s->ticks);
     for (int i = 0; i < STOP_POLLS && take_rings(s); i++)
         ; /* what still runs may write for ever */
     s->rings.channel->stop = 1;
     scopes_write_points(s, clock_monotonic_ns());
     scopes_describe(s);
     note_trouble(s);
+    if (s->seen && s->ticks.counter)
+        meta_set_u64(&s->opts.profile->meta, META_SCOPES_OFF_NS, (uint64_t)s->ticks.off_ns);
     s->stopped = true;
+}
+
+bool scopes_number(const struct scopes *s, size_t i, struct scopes_number *ret)
+{
+    if (i >= s->counters.n)
+        return false;
+    const struct scopes_counter *c = &s->counters.at[i];
+    *ret = (struct scopes_number){.name = c->name,
+                                  .pid = s->opts.profile->processes.at[c->process.i].pid,
+                                  .is_gauge = c->is_gauge,
+                                  .value = c->value};
+    return true;
+}
+
+uint64_t scopes_lost(const struct scopes *s)
+{
+    return rings_lost(&s->rings);
 }
 
 const struct scopes_facts *scopes_facts(struct scopes *s)

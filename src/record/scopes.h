@@ -18,12 +18,14 @@
  */
 #pragma once
 #include "process/process.h"
+#include "record/scopelive.h"
 
 struct scopes;
 
 struct scopes_opts {
     struct profile *profile;
     struct processes *processes; /* for names of threads */
+    struct scopelive *live;      /* sums that are kept; NULL = none */
 };
 
 struct scopes_facts {
@@ -59,6 +61,16 @@ void scopes_describe(struct scopes *s);
 /* What comes now is for another file. */
 void scopes_start_over(struct scopes *s);
 
+/* A counter or gauge as it is now; false past the last. */
+struct scopes_number {
+    struct str_id name;
+    int32_t pid;
+    bool is_gauge;
+    int64_t value;
+};
+bool scopes_number(const struct scopes *s, size_t i, struct scopes_number *ret);
+
 void scopes_stop(struct scopes *s);
 const struct scopes_facts *scopes_facts(struct scopes *s);
-void scopes_close(struct scopes *s); /* NULL is fine */
+uint64_t scopes_lost(const struct scopes *s); /* records, in all files together */
+void scopes_close(struct scopes *s);          /* NULL is fine */

@@ -35,6 +35,7 @@ struct scopes_ring {
 struct scopes_half {
     uint64_t id, ticks;
     struct stack_id stack;
+    struct str_id name;
     struct thread_id thread;
     uint8_t state; /* 0 free, 1 begun, 2 ended before it was begun */
 };

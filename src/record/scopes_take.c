@@ -109,13 +109,16 @@ static int scopes_stream(struct scopes *s)
     return s->stream;
 }
 
-static void scopes_add_span(struct scopes *s, const struct row *row)
+static void scopes_add_span(struct scopes *s, struct str_id name, const struct row *row)
 {
     struct err ignored;
-    if (scopes_stream(s) < 0 || profile_add_row(s->opts.profile, s->stream, row, &ignored) != 0)
+    if (scopes_stream(s) < 0 || profile_add_row(s->opts.profile, s->stream, row, &ignored) != 0) {
         s->facts.bad++;
-    else
-        s->facts.spans++;
+        return;
+    }
+    s->facts.spans++;
+    if (s->opts.live)
+        scopelive_add(s->opts.live, s->opts.profile, name, row);
 }
 
 /* What was spent in the scopes inside has come before. */
@@ -148,7 +151,7 @@ static void take_span(struct scopes *s, struct scopes_ring *ring, const struct r
                       .time_ns = ticks_ns(&s->ticks, start),
                       .duration_ns = length_ns,
                       .values = values};
-    scopes_add_span(s, &row);
+    scopes_add_span(s, path->name, &row);
 }
 
 /* --- events --- */
@@ -218,7 +221,7 @@ static void join_halves(struct scopes *s, struct scopes_half *h, uint64_t start,
                       .time_ns = ticks_ns(&s->ticks, start),
                       .duration_ns = ticks_length_ns(&s->ticks, length),
                       .values = values};
-    scopes_add_span(s, &row);
+    scopes_add_span(s, h->name, &row);
     h->state = 0;
 }
 
@@ -234,6 +237,7 @@ static void take_half(struct scopes *s, struct scopes_ring *ring, const struct r
     struct scopes_half *h = half_get(s, rec->payload[1]);
     if (begins) {
         h->stack = path->stack;
+        h->name = path->name;
         h->thread = ring->thread;
     }
     if (h->state == (begins ? 2 : 1)) {

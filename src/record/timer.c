@@ -55,6 +55,10 @@ static int timer_probe(const struct engine_opts *o, struct err *err)
         return err_set(err, EXIT_ERROR,
                        "the timer engine cannot attach to a running process: start it with "
                        "'kelvin record -- COMMAND', or allow perf_event_open, see 'kelvin doctor'");
+    if (o->waits)
+        return err_set(err, EXIT_ERROR,
+                       "the timer engine cannot see context switches: waits need perf_event_open, "
+                       "see 'kelvin doctor'");
     if (o->n_events)
         return err_set(err, EXIT_ERROR,
                        "the timer engine knows only CPU time, not the event '%s': leave out -e",

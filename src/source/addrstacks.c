@@ -64,7 +64,8 @@ static bool is_allocator(struct text path)
     return text_starts(name, "libjemalloc") || text_starts(name, "libtcmalloc");
 }
 
-bool addrstacks_map(struct addrstacks *a, struct text line)
+/* Take a line of /proc/PID/maps, or "START-END: PATH". False if it is neither. */
+static bool addrstacks_map(struct addrstacks *a, struct text line)
 {
     struct profile *p = a->im->profile;
     struct mapping m = {0};

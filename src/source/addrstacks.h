@@ -43,9 +43,6 @@ struct addrstack *addrstacks_add(struct addrstacks *a);
 /* Add an address to the last stack. A caller's is the address behind the call: hand over 1 less. */
 void addrstacks_push(struct addrstacks *a, uint64_t pc);
 
-/* Take a line of /proc/PID/maps, or "START-END: PATH". False if it is neither. */
-bool addrstacks_map(struct addrstacks *a, struct text line);
-
 /* The function at PC, where the file itself says so; inlined functions joined by "--". */
 void addrstacks_name(struct addrstacks *a, uint64_t pc, struct text name);
 

@@ -16,9 +16,8 @@
 #pragma once
 #include "source/addrstacks.h"
 
-/* Whether HEAD is the first line of one by tcmalloc, or by jemalloc. */
+/* Whether HEAD is the first line of one by tcmalloc. */
 bool heaptext_is_tcmalloc(struct text head);
-bool heaptext_is_jemalloc(struct text head);
 
 /* Read all of it, from its first line. */
 int heaptext_read(struct addrstacks *a, struct err *err);

@@ -36,7 +36,8 @@ static void find_marker(struct pprof_header *h)
 /* What a comment of ours says about a sample type. */
 struct own_type {
     struct text event;
-    uint64_t stream; /* UINT64_MAX = the event's */
+    struct text name; /* n = 0: the file's */
+    uint64_t stream;  /* UINT64_MAX = the event's */
     int decimals;
 };
 
@@ -50,6 +51,8 @@ static void type_comment(struct own_type *own, size_t n, struct text comment)
     bool number = text_u64(comment, 10, &v);
     if (text_is(key, "event"))
         own[i].event = comment;
+    else if (text_is(key, "name"))
+        own[i].name = comment;
     else if (text_is(key, "stream") && number)
         own[i].stream = v;
     else if (text_is(key, "decimals") && number && v <= 9)
@@ -59,7 +62,7 @@ static void type_comment(struct own_type *own, size_t n, struct text comment)
 static void read_type_comments(struct pprof_header *h, struct own_type *own)
 {
     for (size_t i = 0; i < h->types.n; i++)
-        own[i] = (struct own_type){.event = {"", 0}, .stream = UINT64_MAX};
+        own[i] = (struct own_type){.event = {"", 0}, .name = {"", 0}, .stream = UINT64_MAX};
     for (size_t i = 0; i < h->comments.n; i++) {
         struct text t = own_comment(h, i);
         if (cut_prefix(&t, "kelvin-type-"))
@@ -107,6 +110,7 @@ static void add_own_types(struct pprof_header *h)
     for (size_t i = 0; i < h->types.n; i++) {
         struct pprof_value_type *t = &h->types.at[i];
         struct text name = own_name(pprof_text(h->tables, t->name), own[i].event);
+        name = own[i].name.n ? own[i].name : name;
         struct text unit = own_unit(pprof_text(h->tables, t->unit), own[i].decimals);
         autofree char *event = mem_strndup(own[i].event.at, own[i].event.n);
         autofree char *name_copy = mem_strndup(name.at, name.n);

@@ -70,13 +70,6 @@ uint64_t histogram_quantile(const struct histogram *h, double q)
     return h->n ? histogram_rank(h, clamp_rank(ceil(q * (double)h->n), h->n)) : 0;
 }
 
-void histogram_interval(const struct histogram *h, double q, uint64_t *ret_low, uint64_t *ret_high)
-{
-    double n = (double)h->n, half = 1.96 * sqrt(n * q * (1 - q));
-    *ret_low = h->n ? histogram_rank(h, clamp_rank(floor(n * q - half), h->n)) : 0;
-    *ret_high = h->n ? histogram_rank(h, clamp_rank(ceil(n * q + half) + 1, h->n)) : 0;
-}
-
 uint64_t histogram_count_to(const struct histogram *h, uint64_t value)
 {
     unsigned last = histogram_octave(value), step = histogram_step(value, last);

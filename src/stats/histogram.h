@@ -22,11 +22,5 @@ void histogram_merge(struct histogram *to, const struct histogram *from);
 /* The value below or at which a share Q of all lies, 0 to 1; 0 where there is none. */
 uint64_t histogram_quantile(const struct histogram *h, double q);
 
-/*
- * The 95 % interval of that: what other runs of the same kind would give, if values did not depend
- * on each other. Where there are too few to bound it on a side, that end is the extreme seen.
- */
-void histogram_interval(const struct histogram *h, double q, uint64_t *ret_low, uint64_t *ret_high);
-
 /* How many are below or at VALUE, to the precision of a class. */
 uint64_t histogram_count_to(const struct histogram *h, uint64_t value);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 struct interval stats_wilson(double share, double n_effective, double z)
 {
@@ -31,26 +32,98 @@ size_t stats_samples_per_sum(size_t n)
     return per < 1 ? 1 : per > UINT8_MAX ? UINT8_MAX : (size_t)per;
 }
 
+/* Eight at a time: each half of a pair of bytes adds up in 16 bits, up to 128 times 2 * 255. */
+static size_t sum_of_bytes(const uint8_t *at, size_t n)
+{
+    const uint64_t low = 0x00ff00ff00ff00ffu;
+    size_t sum = 0;
+    while (n >= 8) {
+        uint64_t pairs = 0, word;
+        for (int i = 0; i < 128 && n >= 8; i++, at += 8, n -= 8) {
+            memcpy(&word, at, 8);
+            pairs += (word & low) + (word >> 8 & low);
+        }
+        sum += (pairs & 0xffff) + (pairs >> 16 & 0xffff) + (pairs >> 32 & 0xffff) + (pairs >> 48);
+    }
+    while (n--)
+        sum += *at++;
+    return sum;
+}
+
 /*
- * How much more the sums of LENGTH places in a row spread than those of independent samples would:
- * from the differences of neighbouring windows, at all places.
+ * The squares of the differences of neighbouring windows of LENGTH places, at all places:
  *
  *     |<- LENGTH ->|<- LENGTH ->|
  *      i            i + LENGTH   i + 2 LENGTH
  */
+static double squares_of_sums(const struct stats_series *s, size_t length)
+{
+    enum { EXACT = 1024 }; /* so many squares fit into an integer, which is quicker */
+    size_t places = s->n - 2 * length + 1;
+    const uint8_t *first = s->sums, *second = first + length, *past = second + length;
+    int64_t difference =
+        (int64_t)sum_of_bytes(second, length) - (int64_t)sum_of_bytes(first, length);
+    double squares = 0;
+    for (size_t from = 0; from < places; from += EXACT) {
+        size_t last = places - from < EXACT ? places - 1 : from + EXACT - 1;
+        uint64_t exact = 0;
+        for (size_t i = from; i < last; i++) {
+            exact += (uint64_t)(difference * difference);
+            difference += past[i] - 2 * second[i] + first[i];
+        }
+        squares += (double)(exact + (uint64_t)(difference * difference));
+        if (last + 1 < places) /* there is nothing past the last place */
+            difference += past[last] - 2 * second[last] + first[last];
+    }
+    return squares;
+}
+
+/* The next place at which a hit enters or leaves a window that ends REACH behind the place. */
+static size_t next_place(const struct stats_series *s, size_t hit, size_t reach)
+{
+    return hit < s->n_hits ? s->hits[hit] + 1 - reach : SIZE_MAX;
+}
+
+/* The same, from place to place at which the difference changes. */
+static double squares_of_hits(const struct stats_series *s, size_t length)
+{
+    size_t places = s->n - 2 * length + 1, second = 0, first = 0, gone = 0, next;
+    double squares = 0;
+    for (size_t i = 0; i < places; i = next) {
+        while (second < s->n_hits && s->hits[second] < i + 2 * length)
+            second++;
+        while (first < s->n_hits && s->hits[first] < i + length)
+            first++;
+        while (gone < s->n_hits && s->hits[gone] < i)
+            gone++;
+        double difference = (double)(second - first) - (double)(first - gone);
+        next = next_place(s, second, 2 * length);
+        size_t other = next_place(s, first, length), left = next_place(s, gone, 0);
+        next = next < other ? next : other;
+        next = next < left ? next : left;
+        next = next < places ? next : places;
+        squares += difference * difference * (double)(next - i);
+    }
+    return squares;
+}
+
+/* How much more the sums of LENGTH places in a row spread than those of independent samples. */
 static double inflation(const struct stats_series *s, size_t length, double mean)
 {
-    double alone = mean * (1 - mean) * (double)(length * s->per), squares = 0;
-    size_t places = s->n - 2 * length + 1;
-    int64_t difference = 0;
-    for (size_t i = 0; i < length; i++)
-        difference += s->sums[i + length] - s->sums[i];
-    for (size_t i = 0;; i++) {
-        squares += (double)(difference * difference);
-        if (i + 1 == places)
-            return squares / (double)places / 2 / alone;
-        difference += s->sums[i + 2 * length] - 2 * s->sums[i + length] + s->sums[i];
-    }
+    double alone = mean * (1 - mean) * (double)(length * s->per);
+    double squares = s->sums ? squares_of_sums(s, length) : squares_of_hits(s, length);
+    return squares / (double)(s->n - 2 * length + 1) / 2 / alone;
+}
+
+/* What is in [FROM, FROM + LENGTH); *HIT is the first hit from FROM on, and moves on. */
+static size_t sum_of_window(const struct stats_series *s, size_t from, size_t length, size_t *hit)
+{
+    size_t before = *hit;
+    if (s->sums)
+        return sum_of_bytes(s->sums + from, length);
+    while (*hit < s->n_hits && s->hits[*hit] < from + length)
+        ++*hit;
+    return *hit - before;
 }
 
 /*
@@ -61,15 +134,33 @@ static bool comes_once(const struct stats_series *s, size_t length, double mean)
 {
     int changes = 0;
     bool was_above = false;
+    size_t hit = 0;
     for (size_t i = 0; i + length <= s->n; i += length) {
-        size_t sum = 0;
-        for (size_t k = 0; k < length; k++)
-            sum += s->sums[i + k];
-        bool above = (double)sum > mean * (double)(length * s->per);
+        bool above = (double)sum_of_window(s, i, length, &hit) > mean * (double)(length * s->per);
         changes += i > 0 && above != was_above;
         was_above = above;
     }
     return changes <= 2;
+}
+
+/* The place of each of the ONES hits of a series of sums, in order. Free it. */
+static uint32_t *list_places(const struct stats_series *s, size_t ones)
+{
+    uint32_t *hits = mem_calloc(ones + 1, sizeof *hits);
+    size_t i = 0, n = 0;
+    for (; s->n - i >= 8; i += 8) {
+        uint64_t word;
+        memcpy(&word, s->sums + i, 8);
+        if (!word)
+            continue;
+        for (size_t k = i; k < i + 8; k++)
+            for (int times = s->sums[k]; times; times--)
+                hits[n++] = (uint32_t)k;
+    }
+    for (; i < s->n; i++)
+        for (int times = s->sums[i]; times; times--)
+            hits[n++] = (uint32_t)i;
+    return hits;
 }
 
 /*
@@ -77,16 +168,11 @@ static bool comes_once(const struct stats_series *s, size_t length, double mean)
  * must be some of them. N / LENGTH windows tell the spread about as well as if they were
  * independent.
  */
-double stats_effective_n_of_sums(const struct stats_series *s)
+static double series_effective_n(const struct stats_series *s, size_t ones)
 {
     enum { WINDOW_IN_RUNS = 8, MIN_WINDOWS = 8 };
-    size_t ones = 0, n = s->n * s->per;
-    for (size_t i = 0; i < s->n; i++)
-        ones += s->sums[i];
-    if (n < STATS_MIN_SERIES || ones == 0 || ones == n)
-        return (double)n;
+    size_t n = s->n * s->per, length = (size_t)sqrt((double)n) / s->per;
     double mean = (double)ones / (double)n;
-    size_t length = (size_t)sqrt((double)n) / s->per;
     double factor = inflation(s, length, mean);
     bool once = comes_once(s, length, mean);
     while (!once && (double)(length * s->per) < WINDOW_IN_RUNS * factor &&
@@ -96,6 +182,20 @@ double stats_effective_n_of_sums(const struct stats_series *s)
     }
     double widen = stats_t95((double)s->n / (double)length) / STATS_Z95;
     return fmin((double)n, fmax(1, (double)n / (factor * widen * widen)));
+}
+
+double stats_effective_n_of_sums(const struct stats_series *s)
+{
+    enum { PLACES_PER_HIT = 16 }; /* from there on, hits are fewer steps than places */
+    size_t ones = s->n_hits || !s->sums ? s->n_hits : sum_of_bytes(s->sums, s->n);
+    size_t n = s->n * s->per;
+    if (n < STATS_MIN_SERIES || ones == 0 || ones == n)
+        return (double)n;
+    if (!s->sums || ones > s->n / PLACES_PER_HIT)
+        return series_effective_n(s, ones);
+    autofree uint32_t *hits = list_places(s, ones);
+    struct stats_series few = {.n = s->n, .per = s->per, .hits = hits, .n_hits = ones};
+    return series_effective_n(&few, ones);
 }
 
 double stats_effective_n(const uint8_t *hits, size_t n)

@@ -51,8 +51,10 @@ double stats_effective_n(const uint8_t *hits, size_t n);
  * what stats_samples_per_sum() says for that many samples.
  */
 struct stats_series {
-    const uint8_t *sums;
+    const uint8_t *sums; /* NULL: see hits */
     size_t n, per;
+    const uint32_t *hits; /* few hits are quicker by the sum that each is in, in order */
+    size_t n_hits;        /* of hits, or of all sums; there 0 = not counted yet */
 };
 
 size_t stats_samples_per_sum(size_t n_samples);

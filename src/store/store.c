@@ -182,7 +182,8 @@ int store_begin(struct store *s, struct err *err)
     return store_run(s, err, "BEGIN IMMEDIATE", "");
 }
 
-int store_commit(struct store *s, struct err *err)
+/* Rolled back if it fails. */
+static int store_commit(struct store *s, struct err *err)
 {
     if (store_run(s, err, "COMMIT", "") == 0)
         return 0;

@@ -75,8 +75,7 @@ double store_column_double(sqlite3_stmt *statement, int column); /* NULL = NAN *
 
 /* Wait for whoever writes just now, and keep others from writing until commit or rollback. */
 int store_begin(struct store *s, struct err *err);
-int store_commit(struct store *s, struct err *err); /* rolled back if it fails */
-void store_rollback(struct store *s);               /* harmless without a transaction */
+void store_rollback(struct store *s); /* harmless without a transaction */
 
 /* End a transaction by the return code of what was done in it; gives that code back. */
 int store_end(struct store *s, int rc, struct err *err);

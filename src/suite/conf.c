@@ -352,7 +352,8 @@ int conf_parse(struct conf *c, const char *path, struct text text, struct buf *e
 
 /* --- what overrules the file --- */
 
-void conf_variable(struct buf *b, const struct conf_key *key, const char *name)
+/* The environment variable over a key: "KELVIN_WORKLOAD_SMALL_RUNS". */
+static void conf_variable(struct buf *b, const struct conf_key *key, const char *name)
 {
     size_t from = b->n;
     buf_printf(b, "KELVIN_%s%s%s_%s", key->section, *name ? "_" : "", name, key->key);

@@ -83,9 +83,6 @@ bool conf_has(const struct conf *c, const char *name, const char *key, const cha
 /* The words of a value, quotes undone. Free with words_done(). */
 struct words conf_words(const struct conf *c, const char *name, const char *key);
 
-/* The environment variable over a key: "KELVIN_WORKLOAD_SMALL_RUNS". */
-void conf_variable(struct buf *b, const struct conf_key *key, const char *name);
-
 /* Whether the value comes from the environment or an option. */
 bool conf_overrules(const struct conf_value *v);
 

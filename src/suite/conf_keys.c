@@ -33,10 +33,10 @@ const struct conf_key conf_keys[] = {
     {"workload", "shell", CONF_CHOICE, "no", "whether the command needs a shell", "yes no"},
     {"workload", "stdin", CONF_TEXT, "", "file for standard input (default: nothing)"},
     {"workload", "collect", CONF_CHOICES, "cpu", "what to measure",
-     "cpu bench instructions cache simd memcheck helgrind"},
+     "cpu bench instructions cache heap scopes simd memcheck helgrind"},
     {"workload", "optional", CONF_CHOICES, "",
      "what of that may be absent; else the run is incomplete without it",
-     "cpu bench instructions cache simd memcheck helgrind"},
+     "cpu bench instructions cache heap scopes simd memcheck helgrind"},
     {"workload", "min-samples", CONF_INT, "200",
      "samples that a CPU recording needs; a program too short for that is run again, and all its "
      "runs are drawn as one",

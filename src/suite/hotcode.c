@@ -133,7 +133,7 @@ static void count_hot(struct simd_row *row, const struct listing *l)
 /* Packed debug information is that of distributions, who optimize; unpacking it takes seconds. */
 static bool is_unoptimised(struct code *c, const struct code_function *f)
 {
-    Dwarf *dw = c->main.is_packed ? NULL : elffile_dwarf(&c->main);
+    Dwarf *dw = c->main.is_packed ? NULL : elffile_dwarf_units(&c->main);
     return dw && producer_left_unoptimised(dw, f->start);
 }
 

@@ -336,14 +336,15 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (suite_undecided(r))
         document_text(d, "These runs cannot show whether it is slower than the suite allows: raise "
                          "workload.runs, or use a quieter machine.");
-    if (!r->has_check && !r->recordings.n && !r->failure && *judge_rules_path(s, r))
+    if (!r->has_check && !suite_checked(r) && !r->failure && *judge_rules_path(s, r))
         document_text(d, "There is no recording to check the rules against.");
 }
 
 static void add_rules(struct document *d, const struct suite_result *r)
 {
-    struct check_view v = {.subject = r->recordings.at[0].file,
-                           .selection = &r->recordings.at[0].selection,
+    const struct suite_recording *rec = suite_checked(r);
+    struct check_view v = {.subject = rec->file,
+                           .selection = &rec->selection,
                            .rules_name = r->rules_file,
                            .check = &r->check,
                            .unlike = ""};
@@ -422,6 +423,8 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
         document_heading(d, "Vector instructions");
         document_text(d, "Of the time: %s.", r->simd_line);
     }
+    page_scopes(d, r);
+    page_heap(d, r);
     page_cache(d, r);
     add_bench(d, r);
     add_findings(d, "Memory errors (memcheck)", &r->memcheck);

@@ -22,3 +22,11 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
 
 /* Cache and branch misses as they were simulated; nothing without them. */
 void page_cache(struct document *d, const struct suite_result *r);
+
+/* How long the program's scopes took, where that was asked for: page_scopes.c. */
+struct json;
+void page_scopes(struct document *d, const struct suite_result *r);
+void receipt_scopes(struct json *j, const struct suite_result *r);
+
+/* Peak, leaks and allocations, where they were recorded: page_heap.c. */
+void page_heap(struct document *d, const struct suite_result *r);

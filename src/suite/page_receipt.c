@@ -233,6 +233,23 @@ static void put_absent(struct json *j, const struct suite_result *r)
     json_close(j, '}');
 }
 
+static void put_heap(struct json *j, const struct suite_result *r)
+{
+    const int64_t *value = r->heap_story.value;
+    if (!r->has_heap)
+        return;
+    json_key(j, "heap");
+    json_open(j, '{');
+    receipt_put_str(j, "file", r->heap.file);
+    json_put_uint(j, "peak", (uint64_t)value[STORY_PEAK]);
+    json_put_uint(j, "leaked", (uint64_t)value[STORY_LEAKED]);
+    json_put_uint(j, "leaked_blocks", (uint64_t)value[STORY_LEAKED_BLOCKS]);
+    json_put_uint(j, "allocations", (uint64_t)value[STORY_ALLOCATIONS]);
+    json_put_uint(j, "allocated", (uint64_t)value[STORY_ALLOCATED]);
+    json_put_uint(j, "temporary", (uint64_t)value[STORY_TEMPORARY]);
+    json_close(j, '}');
+}
+
 static void put_result(struct json *j, const struct suite *s, const struct suite_result *r)
 {
     autobuf struct buf line = {0};
@@ -252,6 +269,8 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     receipt_put_str(j, "cache_file", r->cache_file);
     if (r->has_cache_report)
         report_put_misses(j, &r->misses_report);
+    put_heap(j, r);
+    receipt_scopes(j, r);
     put_findings(j, "memcheck_findings", &r->memcheck);
     put_findings(j, "helgrind_findings", &r->helgrind);
     put_absent(j, r);

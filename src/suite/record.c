@@ -3,6 +3,7 @@
 #include "analysis/label.h"
 #include "base/clock.h"
 #include "base/shortname.h"
+#include "symbol/dataname.h"
 #include "symbol/symbolize.h"
 
 #include <errno.h>
@@ -91,9 +92,16 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->bytes = r->writer.bytes;
     if (r->exited)
         f->cpu_ns = clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime);
+    f->has_waits = r->waits != NULL;
+    f->waits_bare = r->facts->waits_bare;
+    if (r->waits)
+        f->waits = *waits_facts(r->waits);
     f->has_heap = r->heap != NULL;
     if (r->heap)
         f->heap = *heap_facts(r->heap);
+    f->has_locks = r->locks != NULL;
+    if (r->locks)
+        f->locks = *locks_facts(r->locks);
     if (r->scopes)
         f->scopes = *scopes_facts(r->scopes);
 }
@@ -253,6 +261,11 @@ bool record_heap_bytes(const char *heap, uint64_t *ret)
     return end != heap + 8 && !*end && *ret && *ret <= UINT64_C(1) << 40;
 }
 
+static char *record_name_lock(void *names, const struct locks_place *place)
+{
+    return datanames_find(names, place->path, place->build_id, place->address);
+}
+
 static struct recorder_opts recorder_opts_of(const struct record_opts *o, const char *output,
                                              char **command)
 {
@@ -270,11 +283,17 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .pid = (int)o->pid,
         .duration_s = o->duration_s,
         .status = o->status,
+        .waits = o->waits,
         .heap = o->heap != NULL,
         .heap_sample_bytes = heap_bytes,
+        .locks = o->locks,
+        .name_lock = record_name_lock,
         .keep_old = true,
         .rotate_s = o->rotate_s,
         .rotate = next_file,
+        .listen = o->listen,
+        .listen_token = o->listen_token,
+        .listening = o->listening,
     };
 }
 
@@ -287,6 +306,8 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
     autofree char *output =
         opts->rotate_s > 0 ? numbered(opts->output, 1) : mem_strdup(opts->output);
     struct recorder_opts ro = recorder_opts_of(opts, output, command);
+    struct datanames names = {0};
+    ro.name_lock_arg = &names;
     *ret = (struct record_facts){0};
     fingerprint_read(&host.fingerprint, "");
     provenance_read(&host.provenance);
@@ -304,6 +325,7 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
     }
     ret->files = j.n_files + 1;
     recorder_done(r, ret->part_left);
+    datanames_done(&names);
     if (!wait_for_files(&j) && rc == 0)
         rc = err_set(err, EXIT_ERROR,
                      "a file before the last could not be finished: see '%s.*.part'", opts->output);

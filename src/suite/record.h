@@ -27,8 +27,11 @@ struct record_opts {
     struct opt_list events; /* none = the best clock there is */
     double rate_hz, duration_s, rotate_s;
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
-    bool strict, allow_partial, quiet, user_only, hide_arguments;
+    bool strict, allow_partial, quiet, user_only, hide_arguments, waits;
+    const char *listen, *listen_token;              /* as in recorder_opts */
+    void (*listening)(const struct listen *listen); /* as there */
     const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
+    bool locks;       /* every wait for a lock */
     char **args;      /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
@@ -72,8 +75,12 @@ struct record_facts {
         char event[64]; /* "" = no more */
         uint64_t samples;
     } others[ENGINE_EVENTS_MAX]; /* events besides the first */
+    bool has_waits, waits_bare;  /* waits_bare: durations without stacks */
+    struct waits_facts waits;
     bool has_heap;
     struct heap_facts heap;
+    bool has_locks;
+    struct locks_facts locks;
     struct scopes_facts scopes; /* spans 0 = none */
     double unnamed_share;
     struct {

@@ -145,6 +145,15 @@ static void set_achieved(struct recorder *r)
             (double)r->events[0].samples * 1e9 / ns;
 }
 
+static void set_waits(struct meta *m, const struct recorder *r)
+{
+    uint64_t n = r->waits ? waits_facts(r->waits)->unknown_ends : 0;
+    if (r->waits)
+        meta_set_str(m, META_WAITS_STACKS, r->facts->waits_bare ? "no" : "yes");
+    if (n)
+        meta_set_u64(m, META_WAITS_UNKNOWN_ENDS, n);
+}
+
 void record_label_end(struct recorder *r, const struct quality *q)
 {
     struct meta *m = &r->profile->meta;
@@ -155,6 +164,7 @@ void record_label_end(struct recorder *r, const struct quality *q)
     set_status(m, r);
     set_sampled(m, r);
     set_queued(m, r);
+    set_waits(m, r);
     set_achieved(r);
     meta_set_str(m, META_UNNAMED_SHARE, units_share(share, q->unnamed_share, 1));
     getrusage(RUSAGE_SELF, &own);

@@ -53,6 +53,50 @@ static void describe_code(struct suite_result *w, const struct hotcode *code)
     w->simd_line = mem_strdup(buf_cstr(&line));
 }
 
+/* --- scopes --- */
+
+enum { SCOPES_SHOWN = 10 };
+
+static void take_scopes(struct suite_result *w, const struct scopetree *t)
+{
+    static const double q[] = {0.5, 0.99};
+    struct scope_quantiles *known = scope_quantiles_new(t, q, 2);
+    w->scopes_lost = t->selection->stream->lost;
+    for (size_t i = 0; i < t->flat.n && i < SCOPES_SHOWN; i++) {
+        const struct scope_node *n = &t->flat.at[i];
+        struct text name = profile_str(t->selection->profile, n->name);
+        struct suite_scope s = {.name = mem_strndup(name.at, name.n),
+                                .calls = n->sum.calls,
+                                .total_ns = n->sum.total_ns,
+                                .max_ns = n->sum.max_ns,
+                                .p50 = scope_quantiles_get(known, &t->flat, n, 0),
+                                .p99 = scope_quantiles_get(known, &t->flat, n, 1)};
+        *vec_push(&w->scopes) = s;
+    }
+    scope_quantiles_free(known);
+}
+
+static void analyse_scopes(struct suite_result *w)
+{
+    const struct profile *p = w->recordings.at[0].profile;
+    struct value_ref ref;
+    struct scopetree t;
+    struct err err;
+    if (scopetree_stream(p) < 0 || profile_pick_value(p, "scopes", "self", &ref, &err) != 0) {
+        suite_absent(w, COLLECT_SCOPES,
+                     "there are no scopes in the recording: put KELVIN_SCOPE(\"name\") of kelvin.h "
+                     "into the program");
+        return;
+    }
+    struct selection all = selection_all(p, ref);
+    if (scopetree_build(&t, &all, NULL, &err) == 0)
+        take_scopes(w, &t);
+    else
+        suite_absent(w, COLLECT_SCOPES, err.text);
+    scopetree_done(&t);
+    selection_done(&all);
+}
+
 static int analyse_workload(struct suite_result *w, struct err *err)
 {
     struct suite_recording *rec = &w->recordings.at[0];
@@ -108,9 +152,14 @@ int run_analyse(struct run *r, struct err *err)
         if (w->recordings.n) {
             if (analyse_workload(w, err) != 0)
                 return -1;
-        } else if (w->workload.collect[COLLECT_SIMD]) {
-            suite_absent(w, COLLECT_SIMD, "there is no recording to show which code is hot");
+            if (w->workload.collect[COLLECT_SCOPES])
+                analyse_scopes(w);
+            continue;
         }
+        if (w->workload.collect[COLLECT_SIMD])
+            suite_absent(w, COLLECT_SIMD, "there is no recording to show which code is hot");
+        if (w->workload.collect[COLLECT_SCOPES])
+            suite_absent(w, COLLECT_SCOPES, "there is no recording: collect cpu as well");
     }
     build_scaling(&r->suite);
     return 0;

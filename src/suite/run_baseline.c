@@ -62,8 +62,11 @@ static void load_recordings(struct run *r, struct suite_result *w, const char *f
 {
     autofree char *cache = mem_printf("%s/%s.cachegrind", folder, w->workload.name);
     struct selection all;
+    autofree char *heap = mem_printf("%s/%s.heap.kelvin", folder, w->workload.name);
     if (access(cache, R_OK) == 0)
         w->before_cache = load_before(r, cache, &all);
+    if (access(heap, R_OK) == 0)
+        w->heap_before.profile = load_before(r, heap, &w->heap_before.selection);
     for (int i = 0;; i++) {
         autofree char *path = i ? mem_printf("%s/%s.%d.kelvin", folder, w->workload.name, i + 1)
                                 : mem_printf("%s/%s.kelvin", folder, w->workload.name);
@@ -117,6 +120,8 @@ static int save_recordings(struct run *r, const struct folder *to, struct err *e
         for (size_t k = 0; k < w->recordings.n; k++)
             if (save_file(r, to, w->recordings.at[k].file, err) != 0)
                 return -1;
+        if (w->has_heap && save_file(r, to, w->heap.file, err) != 0)
+            return -1;
         if (w->cache_file && save_file(r, to, w->cache_file, err) != 0)
             return -1;
     }

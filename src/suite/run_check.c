@@ -35,6 +35,14 @@ static void compare_recordings(struct run *r, struct suite_result *w)
 
 /* --- rules --- */
 
+/* What rules compare with; NULL = nothing. */
+static const struct selection *rules_before(const struct suite_result *w)
+{
+    return w->before.n              ? &w->before.at[0].selection
+           : w->heap_before.profile ? &w->heap_before.selection
+                                    : NULL;
+}
+
 static int read_rules(struct run *r, struct suite_result *w, const char *path)
 {
     struct reader in;
@@ -46,7 +54,7 @@ static int read_rules(struct run *r, struct suite_result *w, const char *path)
     int rc = rules_parse(&w->rules, reader_peek(&in, RULES_MAX_BYTES + 1));
     reader_close(&in);
     if (rc == 0)
-        rc = rules_require(&w->rules, w->before.n > 0, r->suite.has_scaling);
+        rc = rules_require(&w->rules, rules_before(w) != NULL, r->suite.has_scaling);
     w->rules_file = mem_strdup(path);
     return rc;
 }
@@ -65,19 +73,21 @@ static void check_rules(struct run *r, struct suite_result *w)
 {
     const char *path = judge_rules_path(&r->suite, w);
     struct hotcode code = {0};
-    if (!*path || !w->recordings.n)
+    const struct suite_recording *rec = suite_checked(w);
+    if (!*path || !rec)
         return;
     if (read_rules(r, w, path) != 0) {
         if (w->rules_file)
             rules_are_wrong(r, w);
         return;
     }
-    const struct suite_recording *rec = &w->recordings.at[0];
     if (rules_need_code(&w->rules))
         hotcode_read_profile(&code, &rec->selection, &(struct hotcode_opts){.least = 0.001});
     struct check_input in = {
         .selection = &rec->selection,
-        .before = w->before.n ? &w->before.at[0].selection : NULL,
+        .heap = w->has_heap ? w->heap.profile : NULL,
+        .before = rules_before(w),
+        .heap_before = w->heap_before.profile,
         .code = code.rows.at,
         .n_code = code.rows.n,
         .no_code = code.notes.n ? code.notes.at[0] : "",

@@ -88,6 +88,35 @@ static void add_cache(struct history_run *h, const struct suite_result *w)
     misses_done(&c);
 }
 
+/* Counted, not estimated: no intervals. */
+static void add_heap(struct history_run *h, const struct suite_result *w)
+{
+    static const struct {
+        const char *name;
+        enum heapstory_value value;
+    } metrics[] = {{"heap_peak", STORY_PEAK},
+                   {"heap_leaked", STORY_LEAKED},
+                   {"heap_allocations", STORY_ALLOCATIONS},
+                   {"heap_allocated", STORY_ALLOCATED}};
+    for (size_t i = 0; w->has_heap && i < sizeof metrics / sizeof *metrics; i++)
+        history_add_metric(h, metrics[i].name, (double)w->heap_story.value[metrics[i].value], NAN,
+                           NAN);
+}
+
+/* "scope_p99 decode": `kelvin history` finds them by their beginning. */
+static void add_scopes(struct history_run *h, const struct suite_result *w)
+{
+    for (size_t i = 0; i < w->scopes.n; i++) {
+        const struct suite_scope *s = &w->scopes.at[i];
+        const struct scope_quantile *q[] = {&s->p50, &s->p99};
+        for (int k = 0; k < 2; k++) {
+            autofree char *name = mem_printf("scope_p%d %s", k ? 99 : 50, s->name);
+            double high = isfinite(q[k]->interval.high) ? q[k]->interval.high : NAN;
+            history_add_metric(h, name, q[k]->ns, isnan(high) ? NAN : q[k]->interval.low, high);
+        }
+    }
+}
+
 static int remember_workload(struct run *r, struct store *store, const struct suite_result *w,
                              struct err *err)
 {
@@ -104,6 +133,8 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     add_series(&h, w->bench, MEASURE_PEAK_RSS, "peak_rss");
     add_series(&h, w->instructions, MEASURE_INSTRUCTIONS, "instructions");
     add_cache(&h, w);
+    add_heap(&h, w);
+    add_scopes(&h, w);
     if (w->has_report) {
         history_add_metric(&h, "samples", (double)w->report.quality.samples, NAN, NAN);
         run_publish_add_functions(&h, w->report.functions);

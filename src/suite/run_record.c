@@ -1,5 +1,6 @@
 /* run_record.c - the phase of a run that records its workloads. */
 #include "base/clock.h"
+#include "base/units.h"
 #include "source/import.h"
 #include "suite/pool.h"
 #include "suite/run_inner.h"
@@ -57,6 +58,7 @@ struct take {
     struct suite_result *w;
     const struct words *argv;
     const char *path;
+    const char *heap; /* as in record_opts */
 };
 
 /* Only the command is kept to its CPUs: the recorder must not take time from it there. */
@@ -146,11 +148,13 @@ static int record_run(struct run *r, const struct take *t, struct recorded *ret,
                  .rate_hz = (double)w->rate_hz,
                  .hide_arguments = !conf_has(&r->suite.conf, "", "publish.arguments", "show"),
                  .stack_bytes = RECORD_STACK_BYTES,
+                 .heap = t->heap,
                  .quiet = true,
                  .args = args,
                  .n_args = 2}};
     snprintf(rate, sizeof rate, "%ld", w->rate_hz);
-    run_record_add_command(&j.command, t->argv, &cpus);
+    /* What is counted does not depend on CPUs, and taskset has blocks of its own. */
+    run_record_add_command(&j.command, t->argv, t->heap ? &(struct words){0} : &cpus);
     struct exec_opts o = run_exec_opts(r, t->w);
     int rc = run_recorder(r, &j, &o, ret, err);
     words_done(&j.command);
@@ -241,6 +245,72 @@ static int record_now(struct run *r, struct suite_result *w, long i, struct err 
     return rc;
 }
 
+/* The CPU time of each recording, as a series of its own: baselines and history keep it. */
+static void note_cpu_time(struct series_set *set, const struct suite_result *w, const char *what,
+                          const struct suite_recording *recordings, size_t n)
+{
+    autofree char *name = mem_printf("%s %s", w->workload.name, what);
+    struct series *to = series_add(set, name);
+    free(to->command);
+    to->command = mem_strdup(w->workload.line);
+    for (size_t i = 0; i < n; i++) {
+        struct series_run *run = vec_push(&to->runs);
+        uint64_t cpu_ns;
+        run->block = (uint32_t)i;
+        for (int m = 0; m < MEASURES; m++)
+            run->value[m] = NAN;
+        if (meta_find_u64(&recordings[i].profile->meta, META_CPU_TIME_NS, &cpu_ns))
+            run->value[MEASURE_CPU] = (double)cpu_ns;
+    }
+}
+
+/* --- the heap --- */
+
+static void tell_heap(const struct run *r, const struct suite_result *w)
+{
+    char peak[UNITS_MAX], n[UNITS_MAX];
+    run_say(r, "%s: heap: peak %s, %s allocations", w->workload.name,
+            units_scaled(peak, (double)w->heap_story.value[STORY_PEAK], "bytes"),
+            units_count(n, (uint64_t)w->heap_story.value[STORY_ALLOCATIONS]));
+}
+
+/* -1 with WHY when there is none. */
+static int load_heap(struct suite_result *w, const char *path, struct err *why)
+{
+    if (run_load_recording(&w->heap, path, why) != 0 ||
+        heapstory_build(&w->heap_story, w->heap.profile, NULL, why) != 0)
+        return -1;
+    w->has_heap = true;
+    return 0;
+}
+
+/* A run of its own: counting every block makes the CPU time of allocations look longer. */
+static int record_heap(struct run *r, struct suite_result *w, struct err *err)
+{
+    autofree char *name = mem_printf("%s.heap.kelvin", w->workload.name);
+    autofree char *path = folder_file(&r->suite.folder, name);
+    struct take t = {w, &w->workload.argv, path, "exact"};
+    struct recorded it = {0};
+    struct err why;
+    int rc = record_run(r, &t, &it, err);
+    bool loaded = rc == 0 && it.good && load_heap(w, path, &why) == 0;
+    if (loaded) {
+        w->heap.file = mem_strdup(name);
+        tell_heap(r, w);
+        note_cpu_time(&r->suite.series, w, "heap", &w->heap, 1); /* nothing is compared with it */
+    } else if (rc == 0) {
+        suite_absent(w, COLLECT_HEAP, it.good ? why.text : it.why);
+    }
+    if (!loaded) {
+        suite_recording_done(&w->heap);
+        unlink(path);
+    }
+    if (w->absent[COLLECT_HEAP])
+        run_say(r, "%s: no heap: %s", w->workload.name, w->absent[COLLECT_HEAP]);
+    recorded_done(&it);
+    return rc;
+}
+
 /* --- the baseline's program, in turns --- */
 
 struct turns {
@@ -279,25 +349,6 @@ static int record_before(struct run *r, struct suite_result *w, struct turns *tu
     return rc < 0 ? -1 : 0;
 }
 
-/* The CPU time of each recording, as a series of its own: baselines and history keep it. */
-static void note_cpu_time(struct series_set *set, const struct suite_result *w,
-                          const struct suite_recording *recordings, size_t n)
-{
-    autofree char *name = mem_printf("%s recorded", w->workload.name);
-    struct series *to = series_add(set, name);
-    free(to->command);
-    to->command = mem_strdup(w->workload.line);
-    for (size_t i = 0; i < n; i++) {
-        struct series_run *run = vec_push(&to->runs);
-        uint64_t cpu_ns;
-        run->block = (uint32_t)i;
-        for (int m = 0; m < MEASURES; m++)
-            run->value[m] = NAN;
-        if (meta_find_u64(&recordings[i].profile->meta, META_CPU_TIME_NS, &cpu_ns))
-            run->value[MEASURE_CPU] = (double)cpu_ns;
-    }
-}
-
 /* Recordings made in turns take the place of those that the baseline kept. */
 static void take_turns(struct run *r, struct suite_result *w, struct turns *turns)
 {
@@ -309,7 +360,7 @@ static void take_turns(struct run *r, struct suite_result *w, struct turns *turn
         for (size_t i = 0; i < turns->made.n; i++)
             *vec_push(&w->before) = turns->made.at[i];
         w->before_beside = true;
-        note_cpu_time(&r->suite.beside, w, w->before.at, w->before.n);
+        note_cpu_time(&r->suite.beside, w, "recorded", w->before.at, w->before.n);
     }
     vec_done(&turns->made);
 }
@@ -336,7 +387,7 @@ static int record_workload(struct run *r, struct suite_result *w, struct err *er
         rc = record_turn(r, w, i, &turns, err);
     take_turns(r, w, &turns);
     if (w->recordings.n) {
-        note_cpu_time(&r->suite.series, w, w->recordings.at, w->recordings.n);
+        note_cpu_time(&r->suite.series, w, "recorded", w->recordings.at, w->recordings.n);
         run_say(r, "%s: %lld samples", w->workload.name,
                 (long long)w->recordings.at[0].selection.n_samples);
     }
@@ -359,6 +410,8 @@ int run_record(struct run *r, struct err *err)
                     r->suite.against, w->why_apart);
         if (w->workload.collect[COLLECT_CPU])
             rc = record_workload(r, w, err);
+        if (rc == 0 && w->workload.collect[COLLECT_HEAP] && !w->failure)
+            rc = record_heap(r, w, err);
     }
     return rc;
 }

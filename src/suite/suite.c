@@ -25,12 +25,19 @@ void suite_recording_done(struct suite_recording *r)
     *r = (struct suite_recording){0};
 }
 
+const struct suite_recording *suite_checked(const struct suite_result *r)
+{
+    return r->recordings.n ? &r->recordings.at[0] : r->has_heap ? &r->heap : NULL;
+}
+
 static void result_done(struct suite_result *r)
 {
     if (r->has_report)
         report_done(&r->report);
     if (r->has_cache_report)
         report_done(&r->misses_report);
+    if (r->has_heap)
+        heapstory_done(&r->heap_story);
     if (r->has_check)
         check_done(&r->check);
     rules_done(&r->rules);
@@ -39,6 +46,11 @@ static void result_done(struct suite_result *r)
         suite_recording_done(&r->before.at[i]);
     for (size_t i = 0; i < r->recordings.n; i++)
         suite_recording_done(&r->recordings.at[i]);
+    suite_recording_done(&r->heap);
+    for (size_t i = 0; i < r->scopes.n; i++)
+        free(r->scopes.at[i].name);
+    vec_done(&r->scopes);
+    suite_recording_done(&r->heap_before);
     for (int i = 0; i < COLLECTS; i++)
         free(r->absent[i]);
     vec_done(&r->before);

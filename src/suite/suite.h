@@ -7,7 +7,9 @@
 #pragma once
 #include "analysis/check.h"
 #include "analysis/diff.h"
+#include "analysis/heapstory.h"
 #include "analysis/scaling.h"
+#include "analysis/scopequantile.h"
 #include "host/fingerprint.h"
 #include "host/provenance.h"
 #include "model/series.h"
@@ -39,6 +41,11 @@ struct suite_recording {
 
 void suite_recording_done(struct suite_recording *r);
 
+struct suite_result;
+
+/* What rules are held against: the first CPU recording, else that of the heap; NULL = neither. */
+const struct suite_recording *suite_checked(const struct suite_result *r);
+
 /* A count of findings of valgrind, and the first ones. */
 struct suite_findings {
     bool made;
@@ -60,6 +67,13 @@ extern const char *const suite_outcome_names[]; /* "ok", "failed", "regressed", 
 /* What is compared with the baseline. */
 enum { BY_TIME, BY_CPU, BY_INSTRUCTIONS, COMPARISONS };
 
+/* A scope of the program, in the first recording. */
+struct suite_scope {
+    char *name;
+    uint64_t calls, total_ns, max_ns;
+    struct scope_quantile p50, p99;
+};
+
 /* What came of one workload. */
 struct suite_result {
     struct workload workload;
@@ -79,6 +93,11 @@ struct suite_result {
     char *cache_file; /* name in the published folder */
     struct report misses_report;
     bool has_cache_report;
+    struct suite_recording heap; /* where every block was recorded; no file = none */
+    struct heapstory heap_story; /* of it */
+    bool has_heap;
+    VEC(struct suite_scope) scopes;            /* those that take longest; none unless asked for */
+    uint64_t scopes_lost;                      /* records */
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
     struct suite_findings memcheck, helgrind;
 
@@ -90,6 +109,7 @@ struct suite_result {
     char *line_before; /* the command with the baseline's program, to take turns; NULL = none */
     char *why_apart;   /* why there is none; NULL = there is, or no baseline */
     VEC(struct suite_recording) before; /* the baseline's recordings */
+    struct suite_recording heap_before; /* the baseline's heap; no profile = none */
     bool before_beside; /* they are of its program, made in turns with today's; else of then */
     struct profile *before_cache; /* what was simulated then; NULL = nothing */
     struct diff *diff;

@@ -126,7 +126,7 @@ static bool is_needless(const char *name)
 }
 
 /* libdw takes up every section of debug information there is; what is NOBITS it leaves alone. */
-static void hide_needless(Elf *elf)
+static void hide_needless(Elf *elf, bool lines)
 {
     GElf_Shdr shdr;
     size_t strings = 0;
@@ -134,7 +134,7 @@ static void hide_needless(Elf *elf)
         return;
     for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
         const char *name = gelf_getshdr(scn, &shdr) ? elf_strptr(elf, strings, shdr.sh_name) : NULL;
-        if (!name || !is_needless(name))
+        if (!name || !(is_needless(name) || (!lines && strcmp(name, ".debug_line") == 0)))
             continue;
         shdr.sh_type = SHT_NOBITS;
         shdr.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
@@ -142,16 +142,26 @@ static void hide_needless(Elf *elf)
     }
 }
 
-Dwarf *elffile_dwarf(struct elffile *f)
+static Dwarf *open_dwarf(struct elffile *f, bool lines)
 {
     if (f->has_dwarf && !f->dw) {
-        hide_needless(f->elf);
+        hide_needless(f->elf, lines);
         f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
         f->has_dwarf = f->dw != NULL;
         if (f->dw)
             busguard_enter(); /* until elffile_close() */
     }
     return f->dw;
+}
+
+Dwarf *elffile_dwarf(struct elffile *f)
+{
+    return open_dwarf(f, true);
+}
+
+Dwarf *elffile_dwarf_units(struct elffile *f)
+{
+    return open_dwarf(f, false);
 }
 
 int elffile_open_fd(struct elffile *f, int fd, struct text build_id)

@@ -30,6 +30,9 @@ int elffile_open_fd(struct elffile *f, int fd, struct text build_id);
 /* The debug information, opened at the first call; NULL where there is none that can be read. */
 Dwarf *elffile_dwarf(struct elffile *f);
 
+/* The same for a file that is asked for nothing but its units: lines are not read. */
+Dwarf *elffile_dwarf_units(struct elffile *f);
+
 /* A file's build-id in hex, NUL-terminated; "" where it has none. */
 void elffile_build_id(Elf *elf, char ret[2 * BUILD_ID_MAX + 1]);
 

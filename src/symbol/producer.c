@@ -55,7 +55,7 @@ char *producer_read(const char *path)
     elf_version(EV_CURRENT);
     if (elffile_open(&f, path, text_of("")) != 0)
         return NULL;
-    Dwarf *dw = elffile_dwarf(&f);
+    Dwarf *dw = elffile_dwarf_units(&f);
     char *said = dw ? from_dwarf(dw) : NULL;
     if (!said)
         said = from_comment(f.elf);
@@ -74,7 +74,7 @@ bool producer_optimises_nothing(const char *said)
     return nothing;
 }
 
-/* elffile_dwarf() leaves .debug_aranges out, so the units are asked in turn. */
+/* elffile_dwarf_units() leaves .debug_aranges out, so the units are asked in turn. */
 bool producer_left_unoptimised(Dwarf *dw, uint64_t pc)
 {
     Dwarf_CU *unit = NULL;

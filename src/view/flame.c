@@ -411,7 +411,7 @@ static void print_scoped(FILE *out, const struct buf *rules, const char *id)
         if (rules->at[i] == '&')
             fprintf(out, "#%s", id);
         else
-            putc(rules->at[i], out);
+            putc_unlocked(rules->at[i], out);
 }
 
 static uint64_t hash_bytes(uint64_t h, const struct buf *b)

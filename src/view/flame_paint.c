@@ -168,7 +168,8 @@ int flame_print_selection(FILE *out, const struct selection *s, const struct cal
     caption_warnings(&warnings, s);
     caption_others(&which, s);
     autofree struct spot *spots = find_spots(s, t);
-    autofree struct treeshare *shares = t->node_of_row && !o->still ? treeshare_build(t, s) : NULL;
+    autofree struct treeshare *shares =
+        t->node_of_row && !o->still ? treeshare_build(t, s, o->min_share) : NULL;
     autofree int64_t *time_ns = o->still ? NULL : times_of_nodes(s, t);
     const struct value_type *type = selection_value(s);
     struct text word =

@@ -1,6 +1,7 @@
 /*
  * scopetree_json.c - how long a program's scopes took, for programs: JSON and CSV. Nanoseconds.
  */
+#include "analysis/scopequantile.h"
 #include "base/csv.h"
 #include "base/json.h"
 #include "model/meta.h"
@@ -10,32 +11,37 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    double q;
-} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99_9", 0.999}};
+static const char *const quantile_names[] = {"p50", "p90", "p99", "p99_9"};
+static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
 
 enum { QUANTILES = sizeof quantiles / sizeof *quantiles };
 
-static void put_quantiles(struct json *j, const struct scope_sum *s)
+/* A table of scopes, and how far their quantiles are known. */
+struct scopes_table {
+    const struct scope_quantiles *known;
+    const struct profile *p;
+    const scope_nodes *nodes;
+};
+
+/* An end that so few spans do not bound: 0 or null. */
+static void put_quantiles(struct json *j, const struct scopes_table *t, const struct scope_node *n)
 {
     for (int i = 0; i < QUANTILES; i++) {
-        uint64_t low, high;
-        scope_sum_interval_ns(s, quantiles[i].q, &low, &high);
-        json_key(j, quantiles[i].name);
+        struct scope_quantile q = scope_quantiles_get(t->known, t->nodes, n, i);
+        json_key(j, quantile_names[i]);
         json_open(j, '{');
-        json_put_uint(j, "ns", scope_sum_quantile_ns(s, quantiles[i].q));
-        json_put_uint(j, "low", low);
-        json_put_uint(j, "high", high);
+        json_put_uint(j, "ns", scope_sum_quantile_ns(&n->sum, quantiles[i]));
+        json_put_uint(j, "low", (uint64_t)q.interval.low);
+        json_put_number(j, "high", q.interval.high);
         json_close(j, '}');
     }
 }
 
-static void put_scope(struct json *j, const struct profile *p, const struct scope_node *n)
+static void put_scope(struct json *j, const struct scopes_table *t, const struct scope_node *n)
 {
     const struct scope_sum *s = &n->sum;
     json_key(j, "scope");
-    json_text(j, profile_str(p, n->name));
+    json_text(j, profile_str(t->p, n->name));
     json_put_uint(j, "calls", s->calls);
     json_put_uint(j, "total_ns", s->total_ns);
     json_put_uint(j, "self_ns", s->self_ns);
@@ -43,44 +49,42 @@ static void put_scope(struct json *j, const struct profile *p, const struct scop
     json_put_number(j, "mean_ns", s->mean_ns);
     json_put_number(j, "sd_ns", scope_sum_sd_ns(s));
     json_put_uint(j, "max_ns", s->max_ns);
-    put_quantiles(j, s);
+    put_quantiles(j, t, n);
 }
 
 /* Scopes in the order of the table; "parent" is an index in it, or null. */
-static void put_tree(struct json *j, const struct scopetree *t)
+static void put_tree(struct json *j, const struct scopes_table *t)
 {
     json_key(j, "tree");
     json_open(j, '[');
-    for (size_t i = 0; i < t->tree.n; i++) {
-        const struct scope_node *n = &t->tree.at[i];
+    for (size_t i = 0; i < t->nodes->n; i++) {
+        const struct scope_node *n = &t->nodes->at[i];
         json_open(j, '{');
         json_key(j, "parent");
         if (n->parent)
             json_uint(j, n->parent - 1);
         else
             json_null(j);
-        put_scope(j, t->selection->profile, n);
+        put_scope(j, t, n);
         json_close(j, '}');
     }
     json_close(j, ']');
 }
 
-static void put_list(struct json *j, const char *key, const struct scopetree *t,
-                     const scope_nodes *list)
+static void put_list(struct json *j, const char *key, const struct scopes_table *t)
 {
-    const struct profile *p = t->selection->profile;
     json_key(j, key);
     json_open(j, '[');
-    for (size_t i = 0; i < list->n; i++) {
-        const struct attr *a = &list->at[i].attr;
+    for (size_t i = 0; i < t->nodes->n; i++) {
+        const struct attr *a = &t->nodes->at[i].attr;
         json_open(j, '{');
-        put_scope(j, p, &list->at[i]);
+        put_scope(j, t, &t->nodes->at[i]);
         if (a->key.i) {
             json_key(j, "value");
             if (a->is_number)
                 json_int(j, a->number);
             else
-                json_text(j, profile_str(p, a->text));
+                json_text(j, profile_str(t->p, a->text));
         }
         json_close(j, '}');
     }
@@ -91,22 +95,28 @@ void scopetree_print_json(FILE *out, const struct scopetree_view *v)
 {
     const struct scopetree *t = v->tree;
     const struct stream *s = t->selection->stream;
+    const struct profile *p = t->selection->profile;
+    struct scope_quantiles *known = scope_quantiles_new(t, quantiles, QUANTILES);
     struct json j = {.out = out};
+    uint64_t off_ns;
     json_open(&j, '{');
     json_put_str(&j, "kind", "scopes");
     json_put_uint(&j, "spans", t->spans);
     json_put_number(&j, "lost", s->lost_known ? (double)s->lost : NAN);
-    json_put_str(&j, "note", meta_find(&t->selection->profile->meta, META_SCOPES_NOTE));
+    json_put_str(&j, "note", meta_find(&p->meta, META_SCOPES_NOTE));
+    bool is_off = meta_find_u64(&p->meta, META_SCOPES_OFF_NS, &off_ns);
+    json_put_number(&j, "clock_off_ns", is_off ? (double)off_ns : NAN);
     json_put_str(&j, "selected", t->selection->words);
     json_put_uint(&j, "duration_ns", t->end_ns - t->start_ns);
-    put_tree(&j, t);
-    put_list(&j, "flat", t, &t->flat);
+    put_tree(&j, &(struct scopes_table){known, p, &t->tree});
+    put_list(&j, "flat", &(struct scopes_table){known, p, &t->flat});
     json_put_str(&j, "by", v->by);
-    put_list(&j, "groups", t, &t->groups);
+    put_list(&j, "groups", &(struct scopes_table){known, p, &t->groups});
     scopetree_put_slowest(&j, t);
-    counters_json(&j, t->selection->profile, scopetree_seconds(t));
+    counters_json(&j, p, scopetree_seconds(t));
     json_close(&j, '}');
     putc('\n', out);
+    scope_quantiles_free(known);
 }
 
 /* --- CSV --- */
@@ -124,7 +134,7 @@ static void csv_row(FILE *out, const char *table, const struct profile *p,
             (unsigned long long)s->total_ns, (unsigned long long)s->self_ns,
             (unsigned long long)s->min_ns, s->mean_ns, scope_sum_sd_ns(s));
     for (int i = 0; i < QUANTILES; i++)
-        fprintf(out, ",%llu", (unsigned long long)scope_sum_quantile_ns(s, quantiles[i].q));
+        fprintf(out, ",%llu", (unsigned long long)scope_sum_quantile_ns(s, quantiles[i]));
     fprintf(out, ",%llu\n", (unsigned long long)s->max_ns);
 }
 

@@ -8,6 +8,7 @@
  *     MAPS         own root       the same, after more was mapped
  *     FORK         own root       time, pid of the parent
  *     ALLOC        own node       time, pointer / 8 << 19 | size      most blocks: 24 bytes
+ *     ALLOC_SAME   own node       pointer / 8 << 19 | size            the time of the record before
  *     ALLOC_LARGE  own node       time, pointer, size
  *     FREE         own delta      pointer | flags << 48     delta: ticks since the record before
  *     FREE_LATE    own 0          pointer | flags << 48, time
@@ -54,6 +55,8 @@ enum heap_kind {
     HEAP_FREE,
     HEAP_FREE_LATE,
     HEAP_KEPT,
+    HEAP_ALLOC_SAME,
+    HEAP_KINDS,
 };
 
 enum {
@@ -66,6 +69,9 @@ enum {
     HEAP_FREE_REALLOC = 1,   /* the next allocation of this thread takes its place */
     HEAP_FREE_TEMPORARY = 2, /* it was the thread's last allocation */
 };
+
+/* A pool's block may be where the block begins that the pool lies in: it has a place of its own. */
+#define HEAP_POOL_BIT (UINT64_C(1) << 47)
 
 #define HEAP_POINTER_MASK ((UINT64_C(1) << HEAP_FREE_SHIFT) - 1)
 

@@ -181,26 +181,75 @@ static const char *check_rows(const struct loader *l, const struct stream *s, ui
     return NULL;
 }
 
-static void recording_add_rows(struct loader *l, int stream, uint64_t flags)
+/* One by one: rows are merged with others that are alike. */
+static void recording_merge_rows(struct loader *l, int stream, const struct row_columns *at)
 {
-    struct row_columns at = find_columns(l, flags);
     int64_t values[STREAM_MAX_TYPES];
     struct err never; /* check_rows() has summed them */
     size_t n_types = (size_t)l->p->streams.at[stream]->n_types;
     for (size_t i = 0; i < l->rows.n; i++) {
         for (size_t t = 0; t < n_types; t++)
-            values[t] = (int64_t)at.value[t * l->rows.n + i];
+            values[t] = (int64_t)at->value[t * l->rows.n + i];
         struct row r = {
-            .stack.i = l->stacks.at[at.stack[i]].id,
-            .thread.i = l->threads.at[at.thread[i]],
-            .attrs.i = at.attrs ? l->attrs.at[at.attrs[i]] : 0,
-            .has_time = at.time,
-            .time_ns = at.time ? at.time[i] : 0,
-            .duration_ns = at.duration ? at.duration[i] : 0,
+            .stack.i = l->stacks.at[at->stack[i]].id,
+            .thread.i = l->threads.at[at->thread[i]],
+            .attrs.i = at->attrs ? l->attrs.at[at->attrs[i]] : 0,
+            .has_time = at->time,
+            .time_ns = at->time ? at->time[i] : 0,
+            .duration_ns = at->duration ? at->duration[i] : 0,
             .values = values,
         };
         profile_add_row(l->p, stream, &r, &never);
     }
+}
+
+static void recording_add_values(struct stream *s, size_t first, const uint64_t *value, size_t n)
+{
+    for (int t = 0; t < s->n_types; t++, value += n) {
+        int64_t *to = s->rows.value[t] + first, total = s->types[t].total;
+        for (size_t i = 0; i < n; i++)
+            total += to[i] = (int64_t)value[i];
+        s->types[t].total = total;
+    }
+}
+
+static bool has_any(const uint64_t *cell, size_t n)
+{
+    for (size_t i = 0; cell && i < n; i++)
+        if (cell[i])
+            return true;
+    return false;
+}
+
+/* Column by column, which takes a third of the time. */
+static void recording_append_rows(struct loader *l, int stream, const struct row_columns *at)
+{
+    struct stream *s = l->p->streams.at[stream];
+    struct rows *rows = &s->rows;
+    size_t n = l->rows.n;
+    bool durations = has_any(at->duration, n), attrs = has_any(at->attrs, n);
+    size_t first =
+        profile_make_rows(l->p, stream, n, (struct row_extras){at->time, durations, attrs});
+    for (size_t i = 0; i < n; i++)
+        rows->stack[first + i].i = l->stacks.at[at->stack[i]].id;
+    for (size_t i = 0; i < n; i++)
+        rows->thread[first + i].i = l->threads.at[at->thread[i]];
+    for (size_t i = 0; attrs && i < n; i++)
+        rows->attrs[first + i].i = l->attrs.at[at->attrs[i]];
+    if (at->time)
+        memcpy(rows->time_ns + first, at->time, n * sizeof *at->time);
+    if (durations)
+        memcpy(rows->duration_ns + first, at->duration, n * sizeof *at->duration);
+    recording_add_values(s, first, at->value, n);
+}
+
+static void recording_add_rows(struct loader *l, int stream, uint64_t flags)
+{
+    struct row_columns at = find_columns(l, flags);
+    if (l->p->merge_rows)
+        recording_merge_rows(l, stream, &at);
+    else if (l->rows.n)
+        recording_append_rows(l, stream, &at);
 }
 
 const char *recording_apply_rows(struct loader *l, struct cursor *c)

@@ -221,6 +221,25 @@ END
     [[ $stderr == *bananas*MiB* ]] || fail "$stderr"
 }
 
+@test "rules hold and fail on a change of the heap" {
+    record "$TARGET/heap" plain 2000
+    mv r.kelvin before.kelvin
+    record "$TARGET/heap" plain 2100
+    printf 'diff allocs(part_small) <= +5%%\ndiff leaked <= +10%%\ndiff peak -1..+1%%\n' >good.rules
+    kelvin check --force --against before.kelvin r.kelvin good.rules
+    exits 0
+    printf 'diff allocations part_small <= +4%%\ndiff leaked part_leaked <= 0%%\n' >bad.rules
+    kelvin check --force --against before.kelvin r.kelvin bad.rules
+    exits 3
+    [[ $output == *"0 passed, 2 failed"* && $output == *"from 4,000 blocks to 4,200 blocks"* ]] || fail "$output"
+    printf 'diff peak <= 5 points\ndiff p99 x <= 5%%\n' >wrong.rules
+    kelvin check --force --against before.kelvin r.kelvin wrong.rules
+    exits 1
+    [[ $stderr == *"write '<= +5%'"* && $stderr == *"another word of the heap"* ]] || fail "$stderr"
+    kelvin check r.kelvin good.rules
+    [[ $status == 1 && $stderr == *"name it with --against"* ]] || fail "$status $stderr"
+}
+
 @test "rules on samples allow for their error" {
     kelvin record --heap=sampled:20000 -o r.kelvin -- "$TARGET/heap" plain 100000
     exits 0
@@ -319,6 +338,16 @@ END
     [[ $status != 0 && $stderr == *"bad.supp: line 1: "* ]] || fail "$status $stderr"
 }
 
+@test "blocks of a pool that the program tells of are counted beside the arena" {
+    record "$TARGET/heap_odd" pool
+    [ "$output" = undisturbed ] || fail "$output"
+    local value
+    for value in "allocations 301" "allocated $((300 * 64 + 65536))" "frees 299" "leaked 128" "peak $((100 * 64 + 65536))"; do
+        [ "$(sum "${value% *}" ';pool')" = "${value#* }" ] || fail "$value: $(sum "${value% *}" ';pool')"
+    done
+    [[ $stderr != *"nobody was seen"* ]] || fail "$stderr"
+}
+
 @test "a thousand threads at once: every block of each" {
     cat >many.c <<'END'
 #include <pthread.h>
@@ -411,11 +440,68 @@ END
 }
 
 @test "a recording with a heap leads to kelvin heap, and its report owns up to the counting" {
-    kelvin record --heap -o r.kelvin -- "$TARGET/heap" cache 20
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap" plain 400000
     exits 0
     [[ $stderr == *"next: kelvin heap r.kelvin"* ]] || fail "$stderr"
     kelvin report r.kelvin
     exits 0
     [[ $stderr == *"see 'kelvin heap'"* && $stderr != *"events in the input"* ]] || fail "$stderr"
-    [[ $output == *"heap-recorded: "*"% ±"*" goes to allocations with kelvin's own counting of them"* ]] || fail "$output"
+    [[ $output == *"heap-recorded: "*"%"*" goes to allocations with kelvin's own counting of them"* ]] || fail "$output"
+}
+
+@test "pprof has the heap by its own names, and what comes back is the same" {
+    record "$TARGET/heap" plain 2000
+    "$KELVIN" convert r.kelvin -o r.pb.gz || fail "convert"
+    local value
+    for value in allocations allocated leaked leaked_blocks frees peak; do
+        [ "$(sum $value)" = "$("$KELVIN" fold --value $value r.pb.gz 2>/dev/null | awk '{ n += $NF } END { printf "%.0f", n }')" ] || fail "$value"
+    done
+    [ "$(sum leaked_blocks)" = "$(($(sum allocations) - $(sum frees)))" ] || fail "$(sum leaked_blocks) blocks"
+    command -v go >/dev/null || skip "needs go"
+    HOME=$PWD go tool pprof -raw r.pb.gz >raw.txt 2>/dev/null || skip "go tool pprof does not run"
+    for value in alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes; do
+        grep -q "\\b$value\\b" raw.txt || fail "no $value: $(head -20 raw.txt)"
+    done
+    for value in alloc_objects=allocations inuse_objects=leaked_blocks; do
+        HOME=$PWD go tool pprof -top "-${value%=*}" r.pb.gz >top.txt 2>&1 || fail "$(cat top.txt)"
+        grep -Eq "of $(sum "${value#*=}") total|100% of $(sum "${value#*=}")" top.txt || fail "$value $(sum "${value#*=}"): $(cat top.txt)"
+    done
+}
+
+@test "a benchmark shows what an iteration allocates, without what it does in a pause" {
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "the checked library needs programs that are checked, which want to be first"
+    cat >bench.c <<'END'
+#include <kelvin_bench.h>
+#include <stdlib.h>
+BENCH(three)
+{
+    BENCH_LOOP {
+        for (int i = 0; i < 3; i++) {
+            void *p = malloc(100);
+            KELVIN_KEEP(p);
+            free(p);
+        }
+    }
+}
+BENCH_MAIN
+BENCH(none)
+{
+    BENCH_LOOP {
+        kelvin_pause();
+        void *p = malloc(100);
+        KELVIN_KEEP(p);
+        free(p);
+        kelvin_resume();
+    }
+}
+END
+    gcc -O2 -I"${BATS_TEST_DIRNAME}/../../include" -o bench bench.c "${KELVIN%/*}/libkelvin_bench.a" -lm -pthread
+    kelvin record -q --min-samples 0 --heap -o r.kelvin -- ./bench --warm-up 0.005 --time 0.04 --samples 20 --json
+    exits 0
+    jq -es '[.[] | select(.name == "three") | .allocations == 3 and .allocated == 300] == [true]' <<<"$output" >/dev/null || fail "$output"
+    jq -es '[.[] | select(.name == "none") | .allocations == 0] == [true]' <<<"$output" >/dev/null || fail "$output"
+    kelvin record -q --min-samples 0 --heap -o r.kelvin -- ./bench --warm-up 0.005 --time 0.04 --samples 20 three
+    [[ $output == *"per iteration: 3 allocations, 300 B"* ]] || fail "$output"
+    run ./bench --warm-up 0.005 --time 0.04 --samples 20 three
+    [[ $output != *"per iteration"* ]] || fail "$output"
 }

@@ -23,7 +23,7 @@ setup() {
     kill $pid
     exits 0
     [ "$(grep -c "process $pid has used no CPU time so far" <<<"$stderr")" = 1 ] || fail "$stderr"
-    [[ $stderr == *"context-switches -p $pid"* ]] || fail "$stderr"
+    [[ $stderr == *"record --waits -p $pid"* ]] || fail "$stderr"
     "$TARGET/split" 300 >/dev/null &
     pid=$!
     kelvin record -p $pid -d 4 -o x.kelvin

@@ -219,7 +219,7 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
 }
 
 @test "unknown keys and wrong values are told with their lines, all at once, and nothing runs" {
-    printf '[workload bad]\ncomand = x\ncollect = cpu heap\n' >>kelvin.conf
+    printf '[workload bad]\ncomand = x\ncollect = cpu hep\n' >>kelvin.conf
     kelvin run
     exits 1
     said "kelvin.conf:13: no key 'comand' in [workload bad]; did you mean 'command'?"
@@ -513,4 +513,140 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS="-O2 -g -DWORK=400"' --set check.gates=instructions
     exits 0
     has perf/small.md 'slower'
+}
+
+# A program with a heap that can be counted by hand, and a suite of it.
+heap_suite() {
+    cat >mem.c <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) static void *keep(void *p)
+{
+    __asm__ volatile("" : "+r"(p) : : "memory");
+    return p;
+}
+__attribute__((noinline)) static void churn(void)
+{
+    for (int i = 0; i < 1000; i++)
+        free(keep(malloc(64)));
+}
+__attribute__((noinline)) static void leaky(void)
+{
+    for (int i = 0; i < 10; i++)
+        keep(malloc(1000));
+}
+int main(void)
+{
+    churn();
+    leaky();
+    return 0;
+}
+C
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc $CFLAGS -o mem mem.c
+env = CFLAGS="-O2 -g"
+[workload mem]
+command = ./mem
+collect = heap
+rules = heap.rules
+CONF
+    printf 'allocs(churn) == 1000\nleaked(leaky) == 10000 B\npeak <= 1 MiB\n' >heap.rules
+}
+
+@test "a suite records the heap, shows it, judges it by rules and remembers it" {
+    heap_suite
+    kelvin run
+    exits 0
+    said "rules: 3 passed, 0 failed, 0 inconclusive"
+    [ "$(jq -r '.workloads[0].heap | .leaked >= 10000 and .allocations >= 1010 and .peak >= 10000' perf/run.json)" = true ] ||
+        fail "$(jq .workloads[0].heap perf/run.json)"
+    [ "$(jq -r '.workloads[0].heap.file' perf/run.json)" = mem.heap.kelvin ]
+    has perf/mem.md '^## Heap'
+    grep -Eq '^\| *`?leaky`? *\|.*9.77 KiB' perf/mem.md || fail "$(sed -n '/^## Heap/,/^## /p' perf/mem.md)"
+    kelvin heap perf/mem.heap.kelvin
+    exits 0
+    kelvin run -q
+    kelvin history
+    [[ $output == *"heap peak"* ]] || fail "$output"
+    printf 'allocs(churn) == 0\n' >heap.rules
+    kelvin run
+    exits 3
+    said "rule failed: allocs(churn) == 0"
+    rm heap.rules && sed -i '/^rules/d' kelvin.conf
+    kelvin run -q --save main
+    exits 0
+    printf 'rules = heap.rules\n' >>kelvin.conf
+    printf 'diff allocs(leaky) <= 0%%\ndiff peak <= 0%%\n' >heap.rules
+    kelvin run --against main
+    said "rules: 2 passed, 0 failed, 0 inconclusive"
+    sed -i 's/i < 10;/i < 11;/' mem.c
+    kelvin run --against main
+    exits 3
+    said "rule failed: diff allocs(leaky) <= 0% (from 10 blocks to 11 blocks"
+}
+
+@test "a heap that cannot be recorded is absent with its reason" {
+    heap_suite
+    rm heap.rules
+    sed -i '/^rules/d' kelvin.conf
+    kelvin run --set build.env='CFLAGS="-O2 -g -static"'
+    exits 4
+    has perf-failed/mem.md 'absent: heap'
+    jq -e '.workloads[0].absent.heap | contains("static")' perf-failed/run.json >/dev/null || fail "$(cat perf-failed/run.json)"
+}
+
+scopes_suite() {
+    cat >serve.c <<'C'
+#include <kelvin.h>
+static volatile unsigned sink;
+static void request(unsigned n)
+{
+    KELVIN_SCOPE("request");
+    for (unsigned i = 0; i < n; i++)
+        sink += i;
+}
+int main(void)
+{
+    for (unsigned i = 0; i < 500; i++) {
+        request(200000 + i % 7 * 10000);
+        KELVIN_COUNT("requests", 1);
+    }
+    return 0;
+}
+C
+    cat >kelvin.conf <<CONF
+[build]
+command = cc -O1 -g -I'$BATS_TEST_DIRNAME/../../include' -o serve serve.c
+[workload serve]
+command = ./serve
+collect = cpu scopes
+min-samples = 1
+rules = scopes.rules
+CONF
+    printf 'calls request == 1 * requests\np50 request <= 100 s\n' >scopes.rules
+}
+
+@test "a suite shows how long scopes took, judges them by rules and remembers them" {
+    scopes_suite
+    kelvin run
+    exits 0
+    said "rules: 2 passed, 0 failed, 0 inconclusive"
+    jq -e '.workloads[0].scopes[0] | .scope == "request" and .calls == 500 and .p50.low <= .p50.ns and (.p50.high == null or .p50.ns <= .p50.high)
+        and .p99.ns <= .max_ns' perf/run.json >/dev/null || fail "$(jq .workloads[0].scopes perf/run.json)"
+    [ "$(jq '.workloads[0].scopes[0].p50.ns' perf/run.json)" = \
+        "$("$KELVIN" scopes perf/serve.kelvin --format json | jq '.flat[0].p50.ns')" ]
+    has perf/serve.md '^## Scopes'
+    grep -Eq '^\| *`?request`? *\| *500 ' perf/serve.md || fail "$(sed -n '/^## Scopes/,/^## /p' perf/serve.md)"
+    kelvin run -q
+    kelvin history
+    [[ $output == *"p99 of scope request"* ]] || fail "$output"
+}
+
+@test "scopes of a program that has none are absent with the reason" {
+    scopes_suite
+    sed -i '/^rules/d' kelvin.conf
+    kelvin run --set build.command="cc -O1 -g -DKELVIN_OFF -I'$BATS_TEST_DIRNAME/../../include' -o serve serve.c"
+    exits 4
+    jq -e '.workloads[0].absent.scopes | contains("no scopes in the recording")' perf-failed/run.json >/dev/null ||
+        fail "$(cat perf-failed/run.json)"
 }

@@ -6,8 +6,11 @@
  *     errno     malloc and free leave errno alone; a malloc that fails sets it
  *     churn     a thousand threads, eight at a time, that allocate to their last destructor
  *     plugin    FILE: loads a library, allocates in it, unloads it, again and again
- *     killed    allocates a lot, then kills itself
+ *     pool      hands out blocks of an arena of its own, and tells of them; two are never given
+ * back killed    allocates a lot, then kills itself
  */
+#include "../../include/kelvin.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -120,6 +123,22 @@ static int plugin(const char *file)
     return 0;
 }
 
+/* The arena and its first block begin at the same address. */
+__attribute__((noinline)) static int pool(void)
+{
+    char *arena = block(1 << 16);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 100; i++)
+            kelvin_alloc(arena + i * 64, 64);
+        for (int i = 0; i < 100 && round < 2; i++)
+            kelvin_free(arena + i * 64);
+    }
+    for (int i = 2; i < 100; i++)
+        kelvin_free(arena + i * 64);
+    free(arena);
+    return 0;
+}
+
 static int killed(void)
 {
     for (int i = 0; i < 1000; i++)
@@ -137,6 +156,7 @@ int main(int argc, char **argv)
              : strcmp(mode, "errno") == 0  ? errnos()
              : strcmp(mode, "churn") == 0  ? churn()
              : strcmp(mode, "plugin") == 0 ? plugin(argv[2])
+             : strcmp(mode, "pool") == 0   ? pool()
              : strcmp(mode, "killed") == 0 ? killed()
                                            : 1;
     fputs(rc == 0 ? "undisturbed\n" : "wrong\n", stdout);

@@ -93,12 +93,76 @@ static void another_event_is_refused(void **state)
     profile_free(b);
 }
 
+/* --- what a program says of itself --- */
+
+static void point(struct profile *p, int counter, uint64_t time_ns, int64_t value)
+{
+    profile_add_point(p, counter, time_ns, value);
+}
+
+static void counts_go_on_and_gauges_are_as_they_were(void **state)
+{
+    struct err err;
+    (void)state;
+    struct profile *a = make_run(7, 0, 0), *b = make_run(8, 0, 0);
+    int tokens = profile_add_counter(a, "tokens", UNIT_COUNT, (struct process_id){1});
+    point(a, tokens, 100, 10);
+    point(a, tokens, 200, 30);
+    int queue = profile_add_counter(b, "queue", "", (struct process_id){1});
+    int again[2];
+    for (int i = 0; i < 2; i++) /* of two processes */
+        again[i] = profile_add_counter(b, "tokens", UNIT_COUNT, (struct process_id){1});
+    point(b, queue, 900, -3);
+    point(b, again[0], 300, 5);
+    point(b, again[1], 150, 2);
+    assert_int_equal(profile_append(a, b, &err), 0);
+    assert_int_equal(a->counters.n, 3);
+    const struct counter *first = &a->counters.at[0], *gauge = &a->counters.at[1],
+                         *second = &a->counters.at[2];
+    assert_int_equal(first->points.n, 3);
+    assert_int_equal(first->points.at[2].value, 35);
+    assert_int_equal(first->points.at[2].time_ns, 300);
+    assert_true(text_is(profile_str(a, gauge->name), "queue"));
+    assert_int_equal(gauge->points.at[0].value, -3);
+    assert_int_equal(profile_pid(a, &a->threads.at[2]), 8);
+    assert_int_equal(a->processes.at[gauge->process.i].pid, 8);
+    assert_int_equal(second->points.at[0].value, 2);
+    profile_free(a);
+    profile_free(b);
+}
+
+static void scopes_that_only_a_later_run_had_are_there(void **state)
+{
+    struct err err;
+    int64_t values[] = {1, 40};
+    (void)state;
+    struct profile *a = make_run(7, 0, 0), *b = make_run(8, 0, 0);
+    int scopes = profile_add_stream(b, "scopes", BY_TRACE);
+    profile_add_value(b, scopes, "spans", UNIT_COUNT);
+    profile_add_value(b, scopes, "self", UNIT_TIME);
+    struct row row = {.has_time = true, .time_ns = 5, .duration_ns = 40, .values = values};
+    assert_int_equal(profile_add_row(b, scopes, &row, &err), 0);
+    profile_stream(b, scopes)->lost_known = true;
+    profile_stream(b, scopes)->lost = 2;
+    assert_int_equal(profile_append(a, b, &err), 0);
+    const struct stream *s = profile_stream(a, 1);
+    assert_true(text_is(profile_str(a, s->event), "scopes"));
+    assert_true(s->lost_known && s->lost == 2);
+    assert_int_equal(s->rows.n, 1);
+    assert_int_equal(s->rows.duration_ns[0], 40);
+    assert_int_equal(s->types[1].total, 40);
+    profile_free(a);
+    profile_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_of_both_are_there_once),
         cmocka_unit_test(processes_stay_apart_and_losses_add_up),
         cmocka_unit_test(another_event_is_refused),
+        cmocka_unit_test(counts_go_on_and_gauges_are_as_they_were),
+        cmocka_unit_test(scopes_that_only_a_later_run_had_are_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void every_fault_is_told_with_its_line(void **state)
 {
     struct parsed p = parse("[biuld]\ncommand = x\nenv = y\n[build]\ncomand = make\n"
                             "timeout = soon\n[workload]\ncommand = x\n[workload b]\n"
-                            "collect = cpu heap\nruns = 1\nruns = 5\nrate = 99\nrate = 98\n");
+                            "collect = cpu hep\nruns = 1\nruns = 5\nrate = 99\nrate = 98\n");
     (void)state;
     assert_int_equal(p.rc, -1);
     assert_string_equal(
@@ -69,8 +69,8 @@ static void every_fault_is_told_with_its_line(void **state)
         "kelvin.conf:5: no key 'comand' in [build]; did you mean 'command'?\n"
         "kelvin.conf:6: 'timeout' takes a number from 0.1 to 1e+06, not 'soon'\n"
         "kelvin.conf:8: '[workload]' needs a name\n"
-        "kelvin.conf:10: 'collect' is made of: cpu bench instructions cache simd memcheck "
-        "helgrind; not 'heap'\n"
+        "kelvin.conf:10: 'collect' is made of: cpu bench instructions cache heap scopes simd "
+        "memcheck helgrind; not 'hep'\n"
         "kelvin.conf:11: 'runs' takes a whole number from 2 to 100000, not '1'\n"
         "kelvin.conf:14: 'rate' is given twice, first at kelvin.conf:13\n");
     assert_string_equal(p.err.text, "kelvin.conf:2: no section '[biuld]'; did you mean '[build]'?");

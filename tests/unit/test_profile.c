@@ -193,6 +193,30 @@ static void late_columns_start_at_zero(void **state)
     profile_free(p);
 }
 
+static void rows_made_at_once_have_zeros_where_others_have_more(void **state)
+{
+    struct profile *p = profile_new();
+    (void)state;
+    int stream = profile_add_stream(p, "cycles", OBTAINED_UNKNOWN);
+    profile_add_value(p, stream, "samples", "count");
+    const struct rows *r = &p->streams.at[stream]->rows;
+    assert_int_equal(profile_make_rows(p, stream, 2, (struct row_extras){0}), 0);
+    assert_null(r->time_ns);
+    assert_int_equal(profile_make_rows(p, stream, 50, (struct row_extras){.time = true}), 2);
+    assert_int_equal(r->n, 52);
+    assert_true(r->cap > r->n);
+    assert_int_equal(r->time_ns[0], 0);
+    for (size_t i = 2; i < r->n; i++)
+        r->time_ns[i] = 7;
+    r->time_ns[r->n] = 7; /* where there is room, what was there before */
+    assert_int_equal(profile_make_rows(p, stream, 1, (struct row_extras){.attrs = true}), 52);
+    assert_int_equal(r->time_ns[52], 0);
+    assert_int_equal(r->time_ns[51], 7);
+    assert_non_null(r->attrs);
+    assert_null(r->duration_ns);
+    profile_free(p);
+}
+
 /* A stream holds its own columns only, and rows that were given back are still counted. */
 static void forgotten_rows_stay_counted(void **state)
 {
@@ -394,6 +418,7 @@ int main(void)
         cmocka_unit_test(merging_keeps_apart_what_differs),
         cmocka_unit_test(fractions_rescale_what_is_there),
         cmocka_unit_test(late_columns_start_at_zero),
+        cmocka_unit_test(rows_made_at_once_have_zeros_where_others_have_more),
         cmocka_unit_test(forgotten_rows_stay_counted),
         cmocka_unit_test(columns_are_chosen_by_event_and_value),
         cmocka_unit_test(events_know_what_they_are),

@@ -183,12 +183,16 @@ static double uniform(uint64_t *seed)
     return ((double)(*seed >> 33) + 0.5) / 2147483648.0;
 }
 
-/* Of ROUNDS series of N exponential times, REPEAT in a row being alike: how often P90 is covered.
- */
-static double covered(size_t rounds, size_t n, size_t repeat)
+/* How often the intervals of P90 and of the mean cover the truth. */
+struct coverage {
+    double p90, mean;
+};
+
+/* Of ROUNDS series of N exponential times, REPEAT in a row being alike. */
+static struct coverage covered(size_t rounds, size_t n, size_t repeat)
 {
     uint64_t seed = 42;
-    size_t hits = 0;
+    struct coverage hits = {0};
     double truth = 1e6 * log(10);
     for (size_t k = 0; k < rounds; k++) {
         struct profile *p = scopes_new();
@@ -202,19 +206,72 @@ static double covered(size_t rounds, size_t n, size_t repeat)
         struct selection all = selection_all(p, (struct value_ref){SCOPES, 1});
         assert_int_equal(scopetree_build(&t, &all, NULL, &err), 0);
         struct scope_quantile q = scope_quantile_of(&t, 0, 0.9);
-        hits += q.interval.low <= truth && truth <= q.interval.high;
+        struct scope_mean m = scope_mean_of(&t, 0);
+        hits.p90 += (q.interval.low <= truth && truth <= q.interval.high) / (double)rounds;
+        hits.mean += (m.interval.low <= 1e6 && 1e6 <= m.interval.high) / (double)rounds;
         scopetree_done(&t);
         profile_free(p);
     }
-    return (double)hits / (double)rounds;
+    return hits;
 }
 
 static void intervals_cover_also_where_spans_in_a_row_are_alike(void **state)
 {
     (void)state;
-    double alone = covered(300, 1000, 1), alike = covered(300, 2000, 10);
-    if (alone < 0.92 || alone > 0.99 || alike < 0.90)
-        fail_msg("covered %.3f and %.3f", alone, alike);
+    struct coverage alone = covered(300, 1000, 1), alike = covered(300, 2000, 10);
+    if (alone.p90 < 0.92 || alone.p90 > 0.99 || alike.p90 < 0.90)
+        fail_msg("p90: covered %.3f and %.3f", alone.p90, alike.p90);
+    if (alone.mean < 0.92 || alone.mean > 0.995 || alike.mean < 0.90)
+        fail_msg("mean: covered %.3f and %.3f", alone.mean, alike.mean);
+}
+
+static void a_mean_of_one_span_or_of_equal_ones(void **state)
+{
+    (void)state;
+    struct profile *p = scopes_new();
+    add_span(p, "decode", 5000);
+    comes_out(p, "mean decode <= 1 s", CHECK_INCONCLUSIVE, "");
+    for (int i = 0; i < 99; i++)
+        add_span(p, "decode", 5000);
+    comes_out(p, "mean decode <= 5 us", CHECK_HOLDS, "");
+    comes_out(p, "mean decode <= 4999 ns", CHECK_FAILS, "");
+    profile_free(p);
+}
+
+static void same_quantile(struct scope_quantile a, struct scope_quantile b)
+{
+    assert_true(a.ns == b.ns && a.n_effective == b.n_effective);
+    assert_true(a.interval.low == b.interval.low && a.interval.high == b.interval.high);
+}
+
+/* One pass over all scopes and one pass for each give the same. */
+static void quantiles_of_all_scopes_are_those_of_each(void **state)
+{
+    static const double q[] = {0.5, 0.99};
+    (void)state;
+    struct profile *p = scopes_new();
+    uint64_t seed = 7;
+    for (size_t i = 0; i < 20000; i++) /* more than one span in a sum of stats_series */
+        add_span(p, "decode", (uint64_t)(1e6 * uniform(&seed)));
+    for (size_t i = 0; i < 10; i++)
+        add_span(p, "longest", 2000000000);
+    p->streams.at[SCOPES]->lost = 3;
+    struct scopetree t;
+    struct err err;
+    struct selection all = selection_all(p, (struct value_ref){SCOPES, 1});
+    assert_int_equal(scopetree_build(&t, &all, NULL, &err), 0);
+    struct scope_quantiles *known = scope_quantiles_new(&t, q, 2);
+    assert_int_equal(t.flat.n, 2);
+    assert_int_equal(t.flat.at[0].id, 1); /* or the order of the tables is not put to the test */
+    for (size_t i = 0; i < t.flat.n; i++)
+        for (int k = 0; k < 2; k++) {
+            struct scope_quantile of = scope_quantile_of(&t, i, q[k]);
+            same_quantile(scope_quantiles_get(known, &t.flat, &t.flat.at[i], k), of);
+            same_quantile(scope_quantiles_get(known, &t.tree, &t.tree.at[i], k), of);
+        }
+    scope_quantiles_free(known);
+    scopetree_done(&t);
+    profile_free(p);
 }
 
 /* --- differences --- */
@@ -369,6 +426,8 @@ int main(void)
         cmocka_unit_test(counts_of_several_runs_in_one_recording_are_not_those_of_a_run),
         cmocka_unit_test(without_scopes_there_is_nothing_to_check),
         cmocka_unit_test(intervals_cover_also_where_spans_in_a_row_are_alike),
+        cmocka_unit_test(a_mean_of_one_span_or_of_equal_ones),
+        cmocka_unit_test(quantiles_of_all_scopes_are_those_of_each),
         cmocka_unit_test(a_change_is_found_in_the_scope_that_has_it),
         cmocka_unit_test(a_run_per_side_proves_nothing_within_a_fifth),
         cmocka_unit_test(equal_programs_are_not_told_apart),

@@ -1,6 +1,7 @@
 /* Programs that scribble on the memory they share with the recorder: it reads what it likes. */
 #include "base/clock.h"
 #include "record/heap_inner.h"
+#include "record/locks_inner.h"
 #include "record/scopes_inner.h"
 #include "wire/recording.h"
 
@@ -275,12 +276,14 @@ static struct heap *open_heap(struct profile *p)
 {
     struct err err;
     struct heap *h = mem_new(struct heap);
-    *h = (struct heap){.opts = {.profile = p, .processes = processes_new(p)}};
+    *h = (struct heap){
+        .opts = {.profile = p, .processes = processes_new(p), .blocks_max = UINT64_MAX}};
     open_few_rings(&h->rings);
     uint64_t size_bytes = heap_trie_nodes_end(NODES);
-    assert_int_equal(shared_open(&h->trie, "test", size_bytes, &err), 0);
-    assert_int_equal(heap_images_open(&h->images, &err), 0);
-    h->spaces = processes_new(p);
+    assert_int_equal(shared_open(&h->stacks.trie, "test", size_bytes, &err), 0);
+    assert_int_equal(heap_images_open(&h->stacks.images, &err), 0);
+    h->stacks.spaces = processes_new(p);
+    h->stacks.profile = p;
     heap_tally_init(&h->tally, p, 0);
     ticks_init(&h->clock);
     return h;
@@ -291,6 +294,30 @@ static void close_heap(struct heap *h)
     struct processes *ps = h->opts.processes;
     heap_close(h);
     processes_free(ps);
+}
+
+/* The table of live blocks is bounded: what comes when it is full is left out and counted. */
+static void blocks_beyond_the_bound_are_left_out_and_counted(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct heap *h = open_heap(p);
+    struct ring_writer w = take_scribbled(&h->rings, 0);
+    h->opts.blocks_max = 3;
+    for (uint64_t i = 1; i <= 5; i++)
+        tell(&w, HEAP_ALLOC_LARGE, 0, (uint64_t[]){i, i << 4, 100}, 3);
+    tell(&w, HEAP_FREE, 1, (uint64_t[]){1 << 4}, 1);
+    tell(&w, HEAP_FREE, 1, (uint64_t[]){5 << 4}, 1);
+    tell(&w, HEAP_ALLOC_LARGE, 0, (uint64_t[]){9, 6 << 4, 100}, 3);
+    heap_poll(h);
+    heap_stop(h, 1);
+    assert_int_equal(heap_facts(h)->no_room, 2);
+    assert_int_equal(heap_facts(h)->lost, 2);
+    assert_int_equal(heap_facts(h)->allocations, 4);
+    assert_int_equal(heap_facts(h)->peak, 300);
+    assert_int_equal(heap_facts(h)->leaked, 300);
+    close_heap(h);
+    profile_free(p);
 }
 
 /* 2^63 bytes are soon together where a block has 2^48. */
@@ -344,17 +371,17 @@ static void a_scribbled_heap_is_survived(void **state)
     struct heap *h = open_heap(p);
     struct vandal data = {.at = (char *)h->rings.channel + channel_rings_end(RINGS),
                           .bytes = RINGS * RING_BYTES};
-    struct vandal nodes = {.at = (char *)h->trie.at + CHANNEL_PAGE, .bytes = NODES * 16};
+    struct vandal nodes = {.at = (char *)h->stacks.trie.at + CHANNEL_PAGE, .bytes = NODES * 16};
     pthread_t threads[2];
     for (int round = 0; round < 200; round++) {
         struct ring_writer w[] = {take_scribbled(&h->rings, 0), take_scribbled(&h->rings, 1)};
-        ((struct heap_trie *)h->trie.at)->n = round % 7 ? NODES : (uint32_t)draw_number();
+        ((struct heap_trie *)h->stacks.trie.at)->n = round % 7 ? NODES : (uint32_t)draw_number();
         for (int i = 0; i < RINGS; i++)
             w[i].reserved = w[i].ring->tail;
         for (int i = 0; i < 400; i++)
-            tell_nonsense(&w[i % 2], HEAP_KEPT);
+            tell_nonsense(&w[i % 2], HEAP_KINDS);
         for (uint32_t i = 1; i < NODES; i++)
-            *heap_trie_node(h->trie.at, i) =
+            *heap_trie_node(h->stacks.trie.at, i) =
                 (struct heap_node){.pc = draw_number(), .parent = i - 1};
         data.stop = nodes.stop = round % 2 == 0;
         pthread_create(&threads[0], NULL, scribble, &data);
@@ -375,6 +402,115 @@ static void a_scribbled_heap_is_survived(void **state)
     profile_free(p);
 }
 
+/* --- locks --- */
+
+static struct locks *open_locks(struct profile *p)
+{
+    struct err err;
+    struct locks *l = mem_new(struct locks);
+    *l = (struct locks){.opts = {.profile = p, .processes = processes_new(p)},
+                        .stacks = HEAP_STACKS_NONE};
+    open_few_rings(&l->rings);
+    l->stacks.profile = p;
+    l->stacks.spaces = processes_new(p);
+    assert_int_equal(shared_open(&l->stacks.trie, "test", heap_trie_nodes_end(NODES), &err), 0);
+    assert_int_equal(heap_images_open(&l->stacks.images, &err), 0);
+    ticks_init(&l->ticks);
+    locks_add_streams(l);
+    return l;
+}
+
+static void close_locks(struct locks *l)
+{
+    struct processes *ps = l->opts.processes;
+    locks_close(l);
+    processes_free(ps);
+}
+
+static uint64_t mutex_at(uint64_t address)
+{
+    return address | (uint64_t)LOCKS_MUTEX << LOCKS_KIND_SHIFT;
+}
+
+/* The first that lets go after a wait began is its holder, in whatever order the rings come. */
+static void a_wait_meets_the_release_that_comes_later(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct locks *l = open_locks(p);
+    struct ring_writer waiter = take_scribbled(&l->rings, 0), holder = take_scribbled(&l->rings, 1);
+    uint64_t now = ticks_now(&l->ticks);
+    tell(&waiter, LOCKS_WAIT, 0, (uint64_t[]){now + 100, 500, mutex_at(4096), 0}, 4);
+    tell(&waiter, LOCKS_WAIT, 0, (uint64_t[]){now + 700, 50, mutex_at(4096), 0}, 4);
+    locks_poll(l);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 300, mutex_at(8192)}, 2);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 400, mutex_at(4096)}, 2);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 50, mutex_at(4096)}, 2);
+    locks_stop(l);
+    assert_int_equal(locks_facts(l)->waits, 2);
+    assert_int_equal(locks_facts(l)->locks, 1);
+    assert_int_equal(profile_stream(p, l->waits)->rows.n, 2);
+    assert_int_equal(profile_stream(p, l->holders)->rows.n, 1);
+    assert_int_equal(profile_stream(p, l->holders)->rows.value[1][0],
+                     profile_stream(p, l->waits)->rows.value[1][0]);
+    close_locks(l);
+    profile_free(p);
+}
+
+static void more_locks_than_there_is_room_for_share_a_name(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct locks *l = open_locks(p);
+    struct ring_writer w = take_scribbled(&l->rings, 0);
+    for (uint64_t i = 1; i <= LOCKS_MAX + 500; i++) {
+        tell(&w, LOCKS_WAIT, 0, (uint64_t[]){i, 1, mutex_at(i * 64), 0}, 4);
+        if (i % 64 == 0)
+            locks_poll(l);
+    }
+    locks_stop(l);
+    assert_int_equal(locks_facts(l)->waits, LOCKS_MAX + 500);
+    assert_true(l->locks.n <= LOCKS_MAX + 1);
+    close_locks(l);
+    profile_free(p);
+}
+
+static void scribbled_locks_are_survived(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct locks *l = open_locks(p);
+    struct vandal data = {.at = (char *)l->rings.channel + channel_rings_end(RINGS),
+                          .bytes = RINGS * RING_BYTES};
+    pthread_t thread;
+    for (int round = 0; round < 200; round++) {
+        struct ring_writer w[] = {take_scribbled(&l->rings, 0), take_scribbled(&l->rings, 1)};
+        ((struct heap_trie *)l->stacks.trie.at)->n = round % 7 ? NODES : (uint32_t)draw_number();
+        for (int i = 0; i < RINGS; i++)
+            w[i].reserved = w[i].ring->tail;
+        for (int i = 0; i < 400; i++)
+            tell_nonsense(&w[i % 2], LOCKS_NAME);
+        for (uint32_t i = 1; i < NODES; i++)
+            *heap_trie_node(l->stacks.trie.at, i) =
+                (struct heap_node){.pc = draw_number(), .parent = i - 1};
+        data.stop = round % 2 == 0;
+        pthread_create(&thread, NULL, scribble, &data);
+        for (int i = 0; i < 3; i++)
+            locks_poll(l);
+        data.stop = true;
+        pthread_join(thread, NULL);
+        w[1].ring->head = draw_number() % 3 ? w[1].ring->head + 8 * (draw_number() % 99) : seed;
+        w[1].ring->pid = (int)(draw_number() % 3) + getpid();
+        w[1].ring->start_ns = draw_number();
+        locks_poll(l);
+        w[1].ring->state = (uint32_t)(draw_number() % 5);
+    }
+    locks_stop(l);
+    write_and_read(p);
+    close_locks(l);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,8 +520,12 @@ int main(void)
         cmocka_unit_test(a_record_has_no_more_attributes_than_the_header_allows),
         cmocka_unit_test(scribbled_scopes_are_survived),
         cmocka_unit_test(sums_of_huge_blocks_do_not_wrap),
+        cmocka_unit_test(blocks_beyond_the_bound_are_left_out_and_counted),
         cmocka_unit_test(a_free_taken_back_in_the_next_slice_can_be_read),
         cmocka_unit_test(a_scribbled_heap_is_survived),
+        cmocka_unit_test(a_wait_meets_the_release_that_comes_later),
+        cmocka_unit_test(more_locks_than_there_is_room_for_share_a_name),
+        cmocka_unit_test(scribbled_locks_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,35 @@ static void intervals_cover_where_phases_last_long(void **state)
     }
 }
 
+/* Sums and the list of hits are two ways through the same windows. */
+static void hits_tell_the_same_as_sums(void **state)
+{
+    enum { SUMS = 2003, PER = 3 };
+    const double shares[] = {0.03, 0.1, 0.4}, sticks[] = {0, 0.5, 0.9};
+    uint64_t seed = 4711;
+    (void)state;
+    for (size_t k = 0; k < 9; k++) {
+        uint8_t sums[SUMS] = {0};
+        uint32_t hits[SUMS * PER];
+        size_t n = 0;
+        bool on = false;
+        for (uint32_t i = 0; i < SUMS * PER; i++) {
+            if (draw(&seed) >= sticks[k / 3])
+                on = draw(&seed) < shares[k % 3];
+            sums[i / PER] += on;
+            if (on)
+                hits[n++] = i / PER;
+        }
+        struct stats_series dense = {.sums = sums, .n = SUMS, .per = PER};
+        struct stats_series sparse = {.n = SUMS, .per = PER, .hits = hits, .n_hits = n};
+        assert_true(n > 0);
+        double effective = stats_effective_n_of_sums(&dense);
+        assert_true(effective > 0 && effective == stats_effective_n_of_sums(&sparse));
+        dense.n_hits = n;
+        assert_true(effective == stats_effective_n_of_sums(&dense));
+    }
+}
+
 static void students_t_matches_published_values(void **state)
 {
     (void)state;
@@ -203,6 +232,7 @@ int main(void)
         cmocka_unit_test(nothing_to_estimate_from),
         cmocka_unit_test(intervals_cover),
         cmocka_unit_test(intervals_cover_where_phases_last_long),
+        cmocka_unit_test(hits_tell_the_same_as_sums),
         cmocka_unit_test(students_t_matches_published_values),
         cmocka_unit_test(students_t_falls_with_every_degree_of_freedom),
     };

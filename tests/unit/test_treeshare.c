@@ -57,7 +57,7 @@ static void build_case(struct tree_case *c, bool timed)
     c->all = selection_all(c->profile, (struct value_ref){0, 0});
     c->tree = calltree_build(&c->all, &(struct calltree_opts){.keep_rows = true});
     c->list = flat_build(&c->all, FLAT_FUNCTION);
-    c->shares = treeshare_build(c->tree, &c->all);
+    c->shares = treeshare_build(c->tree, &c->all, 0);
 }
 
 static void case_done(struct tree_case *c)
@@ -122,6 +122,27 @@ static void without_times_samples_count_as_independent(void **state)
     case_done(&c);
 }
 
+static void what_is_too_small_has_none_and_the_rest_has_the_same(void **state)
+{
+    struct tree_case c;
+    size_t n_known = 0;
+    (void)state;
+    build_case(&c, true);
+    double least = 0.2;
+    struct treeshare *large = treeshare_build(c.tree, &c.all, least);
+    for (uint32_t i = 0; i < c.tree->n; i++) {
+        bool is_large = (double)c.tree->total[i] >= least * (double)c.tree->total[0];
+        assert_true(c.shares[i].known);
+        assert_int_equal(large[i].known, is_large);
+        if (is_large)
+            assert_memory_equal(&large[i], &c.shares[i], sizeof large[i]);
+        n_known += is_large;
+    }
+    assert_true(n_known > 1 && n_known < c.tree->n);
+    free(large);
+    case_done(&c);
+}
+
 static void a_profile_without_counts_has_no_intervals(void **state)
 {
     struct tree_case c = {.profile = profile_new()};
@@ -134,7 +155,7 @@ static void a_profile_without_counts_has_no_intervals(void **state)
     assert_int_equal(profile_add_row(c.profile, 0, &row, &err), 0);
     c.all = selection_all(c.profile, (struct value_ref){0, 0});
     c.tree = calltree_build(&c.all, &(struct calltree_opts){.keep_rows = true});
-    c.shares = treeshare_build(c.tree, &c.all);
+    c.shares = treeshare_build(c.tree, &c.all, 0);
     for (size_t i = 0; i < c.tree->n; i++)
         assert_false(c.shares[i].known);
     case_done(&c);
@@ -145,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_are_as_sure_as_the_list_of_functions),
         cmocka_unit_test(without_times_samples_count_as_independent),
+        cmocka_unit_test(what_is_too_small_has_none_and_the_rest_has_the_same),
         cmocka_unit_test(a_profile_without_counts_has_no_intervals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

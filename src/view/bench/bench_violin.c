@@ -196,7 +196,7 @@ static const char *tone_of(const struct comparison *c)
 /* The name gets what the rest leaves, but always enough to be known by. */
 static void draw_label(const struct violin *v, size_t row, const char *class)
 {
-    enum { LEAST_NAME_PX = 60 };
+    enum { LEAST_NAME_PX = 90 };
     const struct strip *h = &v->strips[row];
     FILE *out = v->plot.out;
     autobuf struct buf figures = {0}, verdict = {0};

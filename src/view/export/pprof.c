@@ -10,6 +10,7 @@
  *     comment "#kelvin-type-N-stream=K"
  *     comment "#kelvin-type-N-event=..."   when there are several streams the type's name is
  *                                          "EVENT/NAME"
+ *     comment "#kelvin-type-N-name=..."    the heap has the names that pprof's own options know
  *     comment "#kelvin-type-N-decimals=D"  values of type N are 10^D times too large, its unit
  *                                          ends in "/1000" (for D = 3)
  *     comment "#kelvin-stream-K-KEY=VALUE" see streamfacts.h
@@ -144,17 +145,35 @@ static int pprof_out_place_of(const struct out *o, struct value_ref value)
     return -1;
 }
 
+/* What `go tool pprof -alloc_space` and its like look for; NULL = it is called as with us. */
+static const char *pprof_heap_name(const struct out *o, struct value_ref value)
+{
+    static const char *const names[][2] = {{"allocations", "alloc_objects"},
+                                           {"allocated", "alloc_space"},
+                                           {"leaked_blocks", "inuse_objects"},
+                                           {"leaked", "inuse_space"}};
+    const struct stream *s = profile_stream(o->p, value.stream);
+    bool is_heap = text_is(profile_str(o->p, s->event), "heap");
+    for (size_t i = 0; is_heap && i < sizeof names / sizeof *names; i++)
+        if (text_is(profile_str(o->p, profile_value(o->p, value)->name), names[i][0]))
+            return names[i][1];
+    return NULL;
+}
+
 /* Returns the name's string. */
 static uint32_t write_type(struct out *o, struct value_ref value)
 {
     const struct value_type *t = profile_value(o->p, value);
     struct text event = profile_str(o->p, profile_stream(o->p, value.stream)->event);
+    const char *heap_name = pprof_heap_name(o, value);
     autobuf struct buf name = {0}, unit = {0};
-    if (o->streams.n > 1 && event.n) {
+    if (!heap_name && o->streams.n > 1 && event.n) {
         buf_add(&name, event.at, event.n);
         buf_byte(&name, '/');
     }
-    buf_add(&name, profile_str(o->p, t->name).at, profile_str(o->p, t->name).n);
+    struct text own_name = profile_str(o->p, t->name);
+    own_name = heap_name ? text_of(heap_name) : own_name;
+    buf_add(&name, own_name.at, own_name.n);
     buf_add(&unit, profile_str(o->p, t->unit).at, profile_str(o->p, t->unit).n);
     if (t->decimals)
         buf_printf(&unit, "/1%0*d", t->decimals, 0);
@@ -182,6 +201,8 @@ static void write_type_comments(struct out *o, size_t place)
     write_comment(o, "#kelvin-type-%zu-stream=%zu", place, stream_in_file(o, value.stream));
     if (event.n)
         write_comment(o, "#kelvin-type-%zu-event=%s", place, event.at);
+    if (pprof_heap_name(o, value))
+        write_comment(o, "#kelvin-type-%zu-name=%s", place, profile_str(o->p, t->name).at);
     if (t->decimals)
         write_comment(o, "#kelvin-type-%zu-decimals=%d", place, t->decimals);
 }

@@ -1,0 +1,250 @@
+/*
+ * locks.c - stands in for mutexes and read-write locks: tries, then waits and tells of it.
+ *
+ * Where trying says anything but "busy", waiting would have said the same: that a robust lock's
+ * owner died, that a recursive lock is the caller's, that a lock makes no sense. An error-checking
+ * mutex that the caller holds is busy when tried, and waiting refuses it at once: no wait is told.
+ */
+#include "locks.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#define NOINLINE __attribute__((noinline))
+
+/* While the linker looks for libc's functions there is one thread, and nothing to wait for. */
+#define CAN_PASS(f) HEAP_LIKELY((f) != NULL)
+
+/* Whether RC came after a wait. */
+static bool has_waited(int rc)
+{
+    return rc == 0 || rc == EOWNERDEAD || rc == ETIMEDOUT;
+}
+
+static bool is_taken(int rc)
+{
+    return rc == 0 || rc == EOWNERDEAD;
+}
+
+/* The lock was taken by a call that may block. */
+static void locks_take(const void *lock, unsigned kind, const struct heap_call *call)
+{
+    uint64_t word = locks_word(lock, kind);
+    if (!locks_order_is_told(word))
+        locks_tell_order(word, call);
+    locks_hold(lock, kind);
+}
+
+/* After a wait that ended with RC. */
+static int locks_waited(const struct locks_wait *w, int rc, const void *lock,
+                        const struct heap_call *call)
+{
+    if (has_waited(rc))
+        locks_wait_end(w);
+    if (is_taken(rc))
+        locks_take(lock, w->kind, call);
+    return rc;
+}
+
+/* --- mutexes --- */
+
+static int mutex_wait(pthread_mutex_t *m, const struct heap_call *call)
+{
+    struct locks_wait w;
+    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, call);
+    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_lock)(m), m, call);
+}
+
+static NOINLINE int mutex_take(pthread_mutex_t *m, int rc)
+{
+    if (rc == EBUSY)
+        return mutex_wait(m, &HEAP_CALL);
+    if (is_taken(rc))
+        locks_take(m, LOCKS_MUTEX, &HEAP_CALL);
+    return rc;
+}
+
+LOCKS_API int pthread_mutex_lock(pthread_mutex_t *m)
+{
+    __typeof__(&pthread_mutex_trylock) try = LOCKS_NEXT(pthread_mutex_trylock);
+    int rc = CAN_PASS(try) ? try(m) : 0;
+    if (!HEAP_LIKELY(rc == 0 && locks_order_is_told(locks_word(m, LOCKS_MUTEX))))
+        return mutex_take(m, rc);
+    locks_hold(m, LOCKS_MUTEX);
+    return 0;
+}
+
+LOCKS_API int pthread_mutex_trylock(pthread_mutex_t *m)
+{
+    __typeof__(&pthread_mutex_trylock) try = LOCKS_NEXT(pthread_mutex_trylock);
+    int rc = CAN_PASS(try) ? try(m) : 0;
+    if (is_taken(rc))
+        locks_hold(m, LOCKS_MUTEX);
+    return rc;
+}
+
+LOCKS_API int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
+{
+    struct locks_wait w;
+    int rc = pthread_mutex_trylock(m);
+    if (rc != EBUSY)
+        return rc;
+    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, &HEAP_CALL);
+    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_timedlock)(m, until), m, &HEAP_CALL);
+}
+
+/* A clock that makes no sense is refused before the lock is looked at. */
+static bool is_clock(clockid_t clock)
+{
+    return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
+}
+
+LOCKS_API int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
+                                      const struct timespec *until)
+{
+    struct locks_wait w;
+    int rc = is_clock(clock) ? pthread_mutex_trylock(m) : EBUSY;
+    if (rc != EBUSY)
+        return rc;
+    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, &HEAP_CALL);
+    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_clocklock)(m, clock, until), m, &HEAP_CALL);
+}
+
+/* Once it is let go another thread may free its memory: only the address is used then. */
+static NOINLINE int mutex_release(pthread_mutex_t *m)
+{
+    uint64_t now = heap_ticks();
+    int rc = LOCKS_NEXT(pthread_mutex_unlock)(m);
+    if (rc == 0)
+        locks_tell_release(m, LOCKS_MUTEX, now, &HEAP_CALL);
+    return rc;
+}
+
+LOCKS_API int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+    __typeof__(&pthread_mutex_unlock) next = LOCKS_NEXT(pthread_mutex_unlock);
+    locks_drop(m);
+    if (!CAN_PASS(next))
+        return 0;
+    return HEAP_LIKELY(!locks_is_waited_for(m)) ? next(m) : mutex_release(m);
+}
+
+/* --- read-write locks --- */
+
+static int try_read(pthread_rwlock_t *l)
+{
+    __typeof__(&pthread_rwlock_tryrdlock) try = LOCKS_NEXT(pthread_rwlock_tryrdlock);
+    return CAN_PASS(try) ? try(l) : 0;
+}
+
+static int try_write(pthread_rwlock_t *l)
+{
+    __typeof__(&pthread_rwlock_trywrlock) try = LOCKS_NEXT(pthread_rwlock_trywrlock);
+    return CAN_PASS(try) ? try(l) : 0;
+}
+
+/* A call that waits, and what it is called with. */
+struct rwlock_call {
+    pthread_rwlock_t *lock;
+    unsigned kind; /* LOCKS_READ or LOCKS_WRITE */
+    int (*plain)(pthread_rwlock_t *);
+    int (*timed)(pthread_rwlock_t *, const struct timespec *);
+    int (*clocked)(pthread_rwlock_t *, clockid_t, const struct timespec *);
+    clockid_t clock;
+    const struct timespec *until;
+};
+
+static int rwlock_pass(const struct rwlock_call *c)
+{
+    if (c->plain)
+        return c->plain(c->lock);
+    return c->timed ? c->timed(c->lock, c->until) : c->clocked(c->lock, c->clock, c->until);
+}
+
+/* Trying said RC. */
+static int rwlock_take(const struct rwlock_call *c, int rc, const struct heap_call *call)
+{
+    struct locks_wait w;
+    if (HEAP_LIKELY(rc == 0))
+        locks_take(c->lock, c->kind, call);
+    if (HEAP_LIKELY(rc != EBUSY))
+        return rc;
+    locks_wait_begin(&w, c->lock, c->kind, c->lock->__data.__cur_writer, call);
+    return locks_waited(&w, rwlock_pass(c), c->lock, call);
+}
+
+LOCKS_API int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+    struct rwlock_call c = {l, LOCKS_READ, .plain = LOCKS_NEXT(pthread_rwlock_rdlock)};
+    return rwlock_take(&c, try_read(l), &HEAP_CALL);
+}
+
+LOCKS_API int pthread_rwlock_wrlock(pthread_rwlock_t *l)
+{
+    struct rwlock_call c = {l, LOCKS_WRITE, .plain = LOCKS_NEXT(pthread_rwlock_wrlock)};
+    return rwlock_take(&c, try_write(l), &HEAP_CALL);
+}
+
+LOCKS_API int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
+{
+    struct rwlock_call c = {l, LOCKS_READ, .timed = LOCKS_NEXT(pthread_rwlock_timedrdlock),
+                            .until = until};
+    return rwlock_take(&c, try_read(l), &HEAP_CALL);
+}
+
+LOCKS_API int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
+{
+    struct rwlock_call c = {l, LOCKS_WRITE, .timed = LOCKS_NEXT(pthread_rwlock_timedwrlock),
+                            .until = until};
+    return rwlock_take(&c, try_write(l), &HEAP_CALL);
+}
+
+LOCKS_API int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
+                                         const struct timespec *until)
+{
+    struct rwlock_call c = {l, LOCKS_READ, .clocked = LOCKS_NEXT(pthread_rwlock_clockrdlock),
+                            .clock = clock, .until = until};
+    return rwlock_take(&c, is_clock(clock) ? try_read(l) : EBUSY, &HEAP_CALL);
+}
+
+LOCKS_API int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
+                                         const struct timespec *until)
+{
+    struct rwlock_call c = {l, LOCKS_WRITE, .clocked = LOCKS_NEXT(pthread_rwlock_clockwrlock),
+                            .clock = clock, .until = until};
+    return rwlock_take(&c, is_clock(clock) ? try_write(l) : EBUSY, &HEAP_CALL);
+}
+
+LOCKS_API int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
+{
+    int rc = try_read(l);
+    if (rc == 0)
+        locks_hold(l, LOCKS_READ);
+    return rc;
+}
+
+LOCKS_API int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
+{
+    int rc = try_write(l);
+    if (rc == 0)
+        locks_hold(l, LOCKS_WRITE);
+    return rc;
+}
+
+static NOINLINE int rwlock_release(pthread_rwlock_t *l)
+{
+    uint64_t now = heap_ticks();
+    int rc = LOCKS_NEXT(pthread_rwlock_unlock)(l);
+    if (rc == 0)
+        locks_tell_release(l, LOCKS_WRITE, now, &HEAP_CALL);
+    return rc;
+}
+
+LOCKS_API int pthread_rwlock_unlock(pthread_rwlock_t *l)
+{
+    __typeof__(&pthread_rwlock_unlock) next = LOCKS_NEXT(pthread_rwlock_unlock);
+    locks_drop(l);
+    if (!CAN_PASS(next))
+        return 0;
+    return HEAP_LIKELY(!locks_is_waited_for(l)) ? next(l) : rwlock_release(l);
+}

@@ -1,0 +1,131 @@
+/*
+ * locks.h - the inside of the lock agent, a library that tells of every wait for a lock.
+ *
+ *     locks.c        stands in for mutexes and read-write locks
+ *     locks_other.c  for condition variables, semaphores and barriers
+ *     locks_tell.c   what is told, and what each thread holds
+ *
+ * Every call is tried first in its form that does not wait. Where that succeeds nothing is told:
+ * only the list of what this thread holds changes, which needs no shared memory. Else the stack is
+ * walked before the call that waits, so that nobody else waits for the walk.
+ *
+ * A thread that begins to wait leaves the lock's address in a table. An unlock looks there: the
+ * first of that lock takes the address away and tells its stack, after it has let go. So a lock
+ * costs its holder a stack for each wait, not for each unlock. The thread that holds a mutex is
+ * known from the mutex itself.
+ *
+ * The functions that a program calls have no frame where nothing is told: what tells is called in
+ * their place (a tail call), so that its caller is the program.
+ *
+ * Threads, stacks and rings are the heap agent's (heap.h), in a channel of our own. Nothing here
+ * takes a lock, uses malloc or waits: what finds no room is counted. C11's mtx_lock(), and locks
+ * made of futexes by other libraries and languages, do not come by here.
+ */
+#pragma once
+#include "heap.h"
+#include "wire/locks.h"
+
+#define LOCKS_API __attribute__((visibility("default")))
+
+/* --- the functions behind --- */
+
+/* A function of libc, the version that programs are linked to today; NULL while the linker looks
+ * for one. */
+void *locks_find(const char *name);
+
+#define LOCKS_NEXT(name)                                                    \
+    ({                                                                      \
+        static __typeof__(&name) locks_at;                                  \
+        __typeof__(&name) f = __atomic_load_n(&locks_at, __ATOMIC_RELAXED); \
+        if (!HEAP_LIKELY(f)) {                                              \
+            f = (__typeof__(&name))locks_find(#name);                       \
+            __atomic_store_n(&locks_at, f, __ATOMIC_RELAXED);               \
+        }                                                                   \
+        f;                                                                  \
+    })
+
+/* --- waits --- */
+
+struct locks_wait {
+    struct heap_thread *thread; /* NULL: it is not told */
+    uint64_t lock, start;
+    uint32_t node, holder;
+    unsigned kind;
+};
+
+/* KIND is one of LOCKS_*; HOLDER a thread id or 0. Errno stays as it was. */
+void locks_wait_begin(struct locks_wait *w, const void *lock, unsigned kind, int holder,
+                      const struct heap_call *call);
+void locks_wait_end(const struct locks_wait *w);
+
+enum { LOCKS_TABLE_BITS = 12 };
+extern _Atomic uintptr_t locks_waited_for[1 << LOCKS_TABLE_BITS];
+
+static inline _Atomic uintptr_t *locks_slot(const void *lock)
+{
+    uint64_t hash = (uintptr_t)lock * UINT64_C(0x9e3779b97f4a7c15);
+    return &locks_waited_for[hash >> (64 - LOCKS_TABLE_BITS)];
+}
+
+/* Whether somebody has begun to wait for LOCK since it was last let go. */
+static inline bool locks_is_waited_for(const void *lock)
+{
+    return atomic_load_explicit(locks_slot(lock), memory_order_relaxed) == (uintptr_t)lock;
+}
+
+/* LOCK was let go at TICKS, after locks_is_waited_for(). Only the address counts: it may be gone.
+ */
+void locks_tell_release(const void *lock, unsigned kind, uint64_t ticks,
+                        const struct heap_call *call);
+
+/* --- what this thread holds --- */
+
+enum { LOCKS_HELD_MAX = 32 };
+
+struct locks_held {
+    uint32_t n;
+    uint64_t at[LOCKS_HELD_MAX]; /* with its kind; in the order in which they were taken */
+    struct locks_order {
+        uint64_t held, taken;
+    } told[LOCKS_HELD_MAX]; /* by place: the last order that is known to be told */
+};
+
+extern __thread struct locks_held locks_held;
+
+/* The lock on top was held when LOCK was taken: told the first time. */
+void locks_tell_order(uint64_t lock, const struct heap_call *call);
+
+/* Whether there is nothing to tell when LOCK is taken now. */
+static inline bool locks_order_is_told(uint64_t lock)
+{
+    uint32_t n = locks_held.n;
+    if (!n)
+        return true;
+    const struct locks_order *o = &locks_held.told[n - 1];
+    return o->taken == lock && o->held == locks_held.at[n - 1];
+}
+
+void locks_drop_inner(uint64_t address);
+
+static inline uint64_t locks_word(const void *lock, unsigned kind)
+{
+    return (uintptr_t)lock | (uint64_t)kind << LOCKS_KIND_SHIFT;
+}
+
+static inline void locks_hold(const void *lock, unsigned kind)
+{
+    uint32_t n = locks_held.n;
+    if (HEAP_LIKELY(n < LOCKS_HELD_MAX)) {
+        locks_held.at[n] = locks_word(lock, kind);
+        locks_held.n = n + 1;
+    }
+}
+
+static inline void locks_drop(const void *lock)
+{
+    uint32_t n = locks_held.n;
+    if (HEAP_LIKELY(n && (locks_held.at[n - 1] & LOCKS_ADDRESS_MASK) == (uintptr_t)lock))
+        locks_held.n = n - 1;
+    else if (n)
+        locks_drop_inner((uintptr_t)lock);
+}

@@ -1,0 +1,310 @@
+#include "analysis/lockstory.h"
+
+#include "base/buf.h"
+#include "base/idmap.h"
+
+#include <stdlib.h>
+
+/* --- names --- */
+
+/* Functions that lock for their callers. */
+static bool is_wrapper(struct text name)
+{
+    static const char *const starts[] = {"std::", "pthread_", "__gthread", "boost::", "absl::"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (text_starts(name, starts[i]))
+            return true;
+    return false;
+}
+
+static void lockstory_add_function(struct buf *b, struct text name, size_t *n)
+{
+    buf_printf(b, "%s%.*s", (*n)++ ? " < " : "", TEXT_ARG(name));
+}
+
+char *lockstory_path(struct lockstory *s, struct stack_id stack, size_t max)
+{
+    const struct profile *p = s->profile;
+    autobuf struct buf b = {0};
+    struct text innermost = {0};
+    size_t n = 0;
+    for (; stack.i && n < max; stack = p->stacks.nodes.at[stack.i].parent) {
+        struct frame_id frame = p->stacks.nodes.at[stack.i].frame;
+        for (size_t i = labels_count(profile_frame(p, frame)); i-- > 0 && n < max;) {
+            struct text name = labels_text(&s->labels, labels_of_frame(&s->labels, p, frame, i));
+            innermost = innermost.n ? innermost : name;
+            if (n || !is_wrapper(name))
+                lockstory_add_function(&b, name, &n);
+        }
+    }
+    if (!n)
+        lockstory_add_function(&b, innermost.n ? innermost : text_of("[unknown]"), &n);
+    return mem_strdup(buf_cstr(&b));
+}
+
+bool lockstory_is_address(struct text name)
+{
+    return text_starts(name, "0x") || text_is(name, "[more locks]");
+}
+
+/* --- sums --- */
+
+struct lockstory_sums {
+    struct lockstory *story;
+    struct str_id lock_key, kind_key, held_key;
+    struct idmap locks, waiters, holders; /* places by lock and stack */
+};
+
+static struct str_id attr_text(const struct profile *p, const struct rows *rows, size_t i,
+                               struct str_id key)
+{
+    const struct attr *a = rows->attrs && key.i ? attrs_find(&p->attrs, rows->attrs[i], key) : NULL;
+    return a && !a->is_number ? a->text : (struct str_id){0};
+}
+
+static uint32_t story_lock(struct lockstory_sums *m, struct str_id name, struct str_id kind)
+{
+    struct lockstory *s = m->story;
+    struct text is = profile_str(s->profile, kind);
+    uint32_t hash = hash_pair(name.i, kind.i);
+    for_each_match (&m->locks, hash, i)
+        if (s->locks.at[i].name.i == name.i && s->locks.at[i].kind.i == kind.i)
+            return i;
+    *vec_push(&s->locks) = (struct lockstory_lock){
+        .name = name, .kind = kind, .excludes = text_is(is, "mutex") || text_starts(is, "rwlock")};
+    idmap_add(&m->locks, hash, (uint32_t)s->locks.n - 1);
+    return (uint32_t)s->locks.n - 1;
+}
+
+static void lockstory_add_thread(lockstory_threads *list, struct thread_id id)
+{
+    for (size_t i = list->n; i-- > 0;)
+        if (list->at[i].i == id.i)
+            return;
+    if (list->n < LOCKSTORY_THREADS_MAX)
+        *vec_push(list) = id;
+}
+
+static void add_to_place(lockstory_places *places, struct idmap *map, uint32_t lock,
+                         const struct lockstory_place *one, struct thread_id thread)
+{
+    uint32_t hash = hash_pair(lock, one->stack.i), at = UINT32_MAX;
+    for_each_match (map, hash, i)
+        if (i < places->n && places->at[i].stack.i == one->stack.i)
+            at = i;
+    if (at == UINT32_MAX) {
+        at = (uint32_t)places->n;
+        *vec_push(places) = (struct lockstory_place){.stack = one->stack};
+        idmap_add(map, hash, at);
+    }
+    struct lockstory_place *to = &places->at[at];
+    to->waits += one->waits;
+    to->wait_ns += one->wait_ns;
+    to->longest_ns = one->longest_ns > to->longest_ns ? one->longest_ns : to->longest_ns;
+    lockstory_add_thread(&to->threads, thread);
+}
+
+static void add_wait(struct lockstory_sums *m, const struct rows *rows, size_t i, bool is_holder)
+{
+    struct lockstory *s = m->story;
+    uint32_t lock = story_lock(m, attr_text(s->profile, rows, i, m->lock_key),
+                               attr_text(s->profile, rows, i, m->kind_key));
+    struct lockstory_lock *l = &s->locks.at[lock];
+    uint64_t ns = rows->duration_ns ? rows->duration_ns[i] : 0, at_ns = rows->time_ns[i];
+    struct lockstory_place one = {
+        .stack = rows->stack[i], .waits = 1, .wait_ns = ns, .longest_ns = ns};
+    add_to_place(is_holder ? &l->holders : &l->waiters, is_holder ? &m->holders : &m->waiters, lock,
+                 &one, rows->thread[i]);
+    if (is_holder) {
+        l->held_known++;
+        return;
+    }
+    if (!l->waits || at_ns < l->first_ns) {
+        l->first_ns = at_ns;
+        l->first = rows->stack[i];
+    }
+    l->waits++;
+    l->wait_ns += ns;
+    l->longest_ns = ns > l->longest_ns ? ns : l->longest_ns;
+    lockstory_add_thread(&l->threads, rows->thread[i]);
+    s->waits++;
+    s->wait_ns += ns;
+}
+
+static void add_order(struct lockstory_sums *m, const struct rows *rows, size_t i)
+{
+    struct lockstory *s = m->story;
+    const struct profile *p = s->profile;
+    struct lockstory_order o = {.held = attr_text(p, rows, i, m->held_key),
+                                .lock = attr_text(p, rows, i, m->lock_key),
+                                .process = p->threads.at[rows->thread[i].i].process,
+                                .stack = rows->stack[i],
+                                .thread = rows->thread[i]};
+    if (o.held.i && o.lock.i && o.held.i != o.lock.i)
+        *vec_push(&s->orders) = o;
+}
+
+/* --- how long at least one waited --- */
+
+struct lockstory_span {
+    uint64_t start_ns, end_ns;
+    uint32_t lock;
+};
+
+static int by_lock_and_start(const void *a, const void *b)
+{
+    const struct lockstory_span *x = a, *y = b;
+    if (x->lock != y->lock)
+        return x->lock < y->lock ? -1 : 1;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static void find_waited(struct lockstory_sums *m, const struct rows *rows)
+{
+    struct lockstory *s = m->story;
+    VEC(struct lockstory_span) spans = {0};
+    for (size_t i = 0; i < rows->n; i++) {
+        uint32_t lock = story_lock(m, attr_text(s->profile, rows, i, m->lock_key),
+                                   attr_text(s->profile, rows, i, m->kind_key));
+        uint64_t start = rows->time_ns[i], ns = rows->duration_ns ? rows->duration_ns[i] : 0;
+        *vec_push(&spans) =
+            (struct lockstory_span){start, start + ns < start ? UINT64_MAX : start + ns, lock};
+    }
+    if (spans.n)
+        qsort(spans.at, spans.n, sizeof *spans.at, by_lock_and_start);
+    uint64_t until = 0;
+    for (size_t i = 0; i < spans.n; i++) {
+        const struct lockstory_span *w = &spans.at[i];
+        if (i == 0 || spans.at[i - 1].lock != w->lock)
+            until = 0;
+        uint64_t from = w->start_ns > until ? w->start_ns : until;
+        if (w->end_ns > from)
+            s->locks.at[w->lock].waited_ns += w->end_ns - from;
+        until = w->end_ns > until ? w->end_ns : until;
+    }
+    vec_done(&spans);
+}
+
+/* --- all of it --- */
+
+static int by_place_wait(const void *a, const void *b)
+{
+    const struct lockstory_place *x = a, *y = b;
+    if (x->wait_ns != y->wait_ns)
+        return x->wait_ns > y->wait_ns ? -1 : 1;
+    return x->stack.i < y->stack.i ? -1 : x->stack.i > y->stack.i;
+}
+
+static int by_lock_wait(const void *a, const void *b)
+{
+    const struct lockstory_lock *x = a, *y = b;
+    if (x->wait_ns != y->wait_ns)
+        return x->wait_ns > y->wait_ns ? -1 : 1;
+    if (x->name.i != y->name.i)
+        return x->name.i < y->name.i ? -1 : 1;
+    return x->kind.i < y->kind.i ? -1 : x->kind.i > y->kind.i;
+}
+
+static void lockstory_sort(struct lockstory *s)
+{
+    for (size_t i = 0; i < s->locks.n; i++) {
+        lockstory_places *lists[] = {&s->locks.at[i].waiters, &s->locks.at[i].holders};
+        for (int k = 0; k < 2; k++)
+            if (lists[k]->n)
+                qsort(lists[k]->at, lists[k]->n, sizeof *lists[k]->at, by_place_wait);
+    }
+    if (s->locks.n)
+        qsort(s->locks.at, s->locks.n, sizeof *s->locks.at, by_lock_wait);
+}
+
+static void lockstory_find_times(struct lockstory *s)
+{
+    const struct profile *p = s->profile;
+    s->start_ns = UINT64_MAX;
+    for (size_t i = 0; i < p->streams.n; i++) {
+        const struct rows *rows = &profile_stream(p, (int)i)->rows;
+        for (size_t k = 0; rows->time_ns && k < rows->n; k++) {
+            uint64_t start = rows->time_ns[k];
+            uint64_t end = start + (rows->duration_ns ? rows->duration_ns[k] : 0);
+            s->start_ns = start < s->start_ns ? start : s->start_ns;
+            s->end_ns = end > s->end_ns ? end : s->end_ns;
+        }
+    }
+    if (s->start_ns > s->end_ns)
+        s->start_ns = s->end_ns;
+}
+
+static const struct stream *lockstory_find_stream(const struct profile *p, const char *event)
+{
+    for (size_t i = 0; i < p->streams.n; i++) {
+        const struct stream *s = profile_stream(p, (int)i);
+        if (text_is(profile_str(p, s->event), event))
+            return s;
+    }
+    return NULL;
+}
+
+static struct str_id lockstory_find_key(const struct profile *p, const char *key)
+{
+    uint32_t id = intern_find(&p->strings, text_of(key));
+    return (struct str_id){id == IDMAP_NONE ? 0 : id};
+}
+
+int lockstory_build(struct lockstory *s, const struct profile *p, struct err *err)
+{
+    static const struct rows none;
+    const struct stream *waits = lockstory_find_stream(p, "locks"),
+                        *holders = lockstory_find_stream(p, "lock-holders");
+    const struct stream *orders = lockstory_find_stream(p, "lock-order");
+    *s = (struct lockstory){.profile = p, .waits_stream = waits};
+    labels_init(&s->labels, p, &(struct label_opts){0});
+    if (!waits)
+        return err_set(err, EXIT_INPUT,
+                       "there are no locks in it: record them with 'kelvin record --locks -- "
+                       "COMMAND'");
+    struct lockstory_sums m = {.story = s,
+                               .lock_key = lockstory_find_key(p, "lock"),
+                               .kind_key = lockstory_find_key(p, "kind"),
+                               .held_key = lockstory_find_key(p, "held")};
+    const struct rows *held = holders ? &holders->rows : &none, *w = &waits->rows;
+    for (size_t i = 0; w->time_ns && i < w->n; i++)
+        add_wait(&m, w, i, false);
+    for (size_t i = 0; held->time_ns && i < held->n; i++)
+        add_wait(&m, held, i, true);
+    for (size_t i = 0; orders && i < orders->rows.n; i++)
+        add_order(&m, &orders->rows, i);
+    if (w->time_ns)
+        find_waited(&m, w);
+    idmap_done(&m.locks);
+    idmap_done(&m.waiters);
+    idmap_done(&m.holders);
+    lockstory_find_times(s);
+    lockstory_sort(s);
+    lockstory_find_cycles(s);
+    lockstory_find_insights(s);
+    return 0;
+}
+
+static void places_done(lockstory_places *places)
+{
+    for (size_t i = 0; i < places->n; i++)
+        vec_done(&places->at[i].threads);
+    vec_done(places);
+}
+
+void lockstory_done(struct lockstory *s)
+{
+    for (size_t i = 0; i < s->locks.n; i++) {
+        places_done(&s->locks.at[i].waiters);
+        places_done(&s->locks.at[i].holders);
+        vec_done(&s->locks.at[i].threads);
+    }
+    for (size_t i = 0; i < s->cycles.n; i++)
+        vec_done(&s->cycles.at[i].orders);
+    vec_done(&s->locks);
+    vec_done(&s->orders);
+    vec_done(&s->cycles);
+    vec_done(&s->insights);
+    labels_done(&s->labels);
+    arena_done(&s->arena);
+}

@@ -1,0 +1,151 @@
+/*
+ * lockstory_insight.c - what stands out about a program's locks, with its evidence.
+ *
+ * How to add one: write a function that says something only where the numbers carry it, and name it
+ * in lockstory_find_insights().
+ */
+#include "analysis/lockstory.h"
+
+#include "base/buf.h"
+#include "base/units.h"
+
+#include <string.h>
+
+static void lockstory_say(struct lockstory *s, const char *title, struct buf *text,
+                          const char *advice)
+{
+    *vec_push(&s->insights) =
+        (struct lockstory_insight){title, arena_text(&s->arena, buf_text(text)).at, advice};
+    buf_done(text);
+}
+
+/* --- orders --- */
+
+/* More are not looked at: each is searched for a way back. */
+enum { ORDERS_MAX = 4096, CYCLES_MAX = 16 };
+
+/* A path of orders from the lock that order FIRST takes back to the one it holds, by breadth. */
+static bool find_way_back(const struct lockstory *s, uint32_t first, uint32_t *came_from,
+                          uint32_t *ret_last)
+{
+    size_t n = s->orders.n;
+    autofree uint32_t *queue = mem_calloc(n + 1, sizeof *queue);
+    size_t head = 0, tail = 0;
+    memset(came_from, 0xff, n * sizeof *came_from);
+    queue[tail++] = first;
+    came_from[first] = first;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        const struct lockstory_order *o = &s->orders.at[at];
+        if (o->lock.i == s->orders.at[first].held.i) {
+            *ret_last = at;
+            return true;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            const struct lockstory_order *next = &s->orders.at[i];
+            if (came_from[i] == UINT32_MAX && next->held.i == o->lock.i &&
+                next->process.i == o->process.i) {
+                came_from[i] = at;
+                queue[tail++] = i;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether a cycle that is known goes over an order. */
+static bool is_in_cycle(const struct lockstory *s, uint32_t order)
+{
+    for (size_t i = 0; i < s->cycles.n; i++)
+        for (size_t k = 0; k < s->cycles.at[i].orders.n; k++)
+            if (s->cycles.at[i].orders.at[k] == order)
+                return true;
+    return false;
+}
+
+static void add_cycle(struct lockstory *s, uint32_t first, uint32_t last, const uint32_t *came_from)
+{
+    struct lockstory_cycle *c = vec_push(&s->cycles);
+    *c = (struct lockstory_cycle){0};
+    for (uint32_t at = last;; at = came_from[at]) {
+        *vec_push(&c->orders) = at;
+        if (at == first)
+            break;
+    }
+    for (size_t i = 0, k = c->orders.n - 1; i < k; i++, k--) {
+        uint32_t swapped = c->orders.at[i];
+        c->orders.at[i] = c->orders.at[k];
+        c->orders.at[k] = swapped;
+    }
+}
+
+void lockstory_find_cycles(struct lockstory *s)
+{
+    size_t n = s->orders.n < ORDERS_MAX ? s->orders.n : 0;
+    autofree uint32_t *came_from = mem_calloc(n + 1, sizeof *came_from);
+    uint32_t last;
+    for (uint32_t i = 0; i < n && s->cycles.n < CYCLES_MAX; i++)
+        if (!is_in_cycle(s, i) && find_way_back(s, i, came_from, &last))
+            add_cycle(s, i, last, came_from);
+}
+
+static void say_cycle(struct lockstory *s, const struct lockstory_cycle *c)
+{
+    const struct profile *p = s->profile;
+    struct buf b = {0};
+    bool address = false;
+    for (size_t i = 0; i < c->orders.n; i++) {
+        const struct lockstory_order *o = &s->orders.at[c->orders.at[i]];
+        autofree char *path = lockstory_path(s, o->stack, 3);
+        struct text held = profile_str(p, o->held);
+        buf_printf(&b, "%s%.*s was taken while %.*s was held, in %s", i ? "; " : "",
+                   TEXT_ARG(profile_str(p, o->lock)), TEXT_ARG(held), path);
+        address |= lockstory_is_address(held);
+    }
+    if (address)
+        buf_printf(&b, " (an address may have been that of several locks, one after the other)");
+    lockstory_say(s, "lock-order inversion", &b,
+                  "Threads that do this at the same time wait for each other for ever. Take these "
+                  "locks in one order everywhere, or all at once (std::scoped_lock).");
+}
+
+/* --- convoys --- */
+
+/* Fewer waits may be chance; a lock that is rarely waited for is no bottleneck. */
+enum { CONVOY_WAITS = 20, CONVOY_THREADS = 3 };
+#define CONVOY_SHARE 0.2
+#define CONVOY_AT_ONCE 1.2
+
+static void say_convoy(struct lockstory *s, const struct lockstory_lock *l)
+{
+    double all_ns = (double)(s->end_ns - s->start_ns);
+    double share = all_ns > 0 ? (double)l->waited_ns / all_ns : 0;
+    double at_once = l->waited_ns ? (double)l->wait_ns / (double)l->waited_ns : 0;
+    char time[UNITS_MAX], mean[UNITS_MAX];
+    struct buf b = {0};
+    if (!l->excludes || l->waits < CONVOY_WAITS || l->threads.n < CONVOY_THREADS ||
+        share < CONVOY_SHARE || at_once < CONVOY_AT_ONCE)
+        return;
+    buf_printf(&b,
+               "%zu threads queued for %.*s during %.0f%% of the recording, %.1f at a time: %s in "
+               "total, %s per wait on average",
+               l->threads.n, TEXT_ARG(profile_str(s->profile, l->name)), 100 * share, at_once,
+               units_scaled(time, (double)l->wait_ns, UNIT_TIME),
+               units_scaled(mean, (double)l->wait_ns / (double)l->waits, UNIT_TIME));
+    if (l->holders.n) {
+        autofree char *path = lockstory_path(s, l->holders.at[0].stack, 2);
+        buf_printf(&b, "; %.0f%% of that while it was held by %s",
+                   100 * (double)l->holders.at[0].wait_ns / (double)l->wait_ns, path);
+    }
+    lockstory_say(s, "lock convoy", &b,
+                  "Hold the lock for less time: move I/O, allocation and waiting out of it. Or "
+                  "split it, so that threads need different ones.");
+}
+
+void lockstory_find_insights(struct lockstory *s)
+{
+    for (size_t i = 0; i < s->cycles.n; i++)
+        say_cycle(s, &s->cycles.at[i]);
+    for (size_t i = 0; i < s->locks.n; i++)
+        say_convoy(s, &s->locks.at[i]);
+}

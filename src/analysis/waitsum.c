@@ -1,0 +1,218 @@
+#include "analysis/waitsum.h"
+
+/* --- threads --- */
+
+static struct waitsum_thread *thread_of(struct waitsum *w, struct idmap *map, struct thread_id id)
+{
+    const struct profile *p = w->selection->profile;
+    const struct thread *t = &p->threads.at[id.i];
+    uint32_t hash = hash_pair(t->process.i, (uint32_t)t->tid);
+    for_each_match (map, hash, i) {
+        struct waitsum_thread *old = &w->threads.at[i];
+        if (old->process.i == t->process.i && old->tid == t->tid) {
+            old->name = t->name;
+            return old;
+        }
+    }
+    idmap_add(map, hash, (uint32_t)w->threads.n);
+    struct waitsum_thread *new = vec_push(&w->threads);
+    *new = (struct waitsum_thread){
+        .process = t->process, .pid = profile_pid(p, t), .tid = t->tid, .name = t->name};
+    return new;
+}
+
+static void add_states(struct waitsum *w, struct idmap *map, const struct waitstream *streams,
+                       const struct selection *states)
+{
+    const struct rows *rows = &states->stream->rows;
+    for (size_t i = 0; i < states->n_rows; i++) {
+        size_t row = selection_row(states, i);
+        struct waitsum_thread *t = thread_of(w, map, rows->thread[row]);
+        for (int k = 0; k < THREAD_STATES; k++) {
+            int64_t ns = rows->value[streams->state_column[k]][row];
+            t->state_ns[k] = waitsum_add_ns(t->state_ns[k], ns);
+            t->wall_ns = waitsum_add_ns(t->wall_ns, ns);
+            w->state_ns[k] = waitsum_add_ns(w->state_ns[k], ns);
+            w->wall_ns = waitsum_add_ns(w->wall_ns, ns);
+        }
+    }
+}
+
+enum wait_reason waitsum_main_reason(const struct waitsum_thread *t)
+{
+    enum wait_reason best = WAIT_REASONS;
+    for (int k = 0; k < WAIT_REASONS; k++)
+        if (t->reason_ns[k] > (best < WAIT_REASONS ? t->reason_ns[best] : 0))
+            best = (enum wait_reason)k;
+    return best;
+}
+
+/* --- stacks --- */
+
+bool waitsum_is_libc(const struct profile *p, const struct frame *f)
+{
+    struct text module = profile_module_name(p, f->mapping);
+    return text_starts(module, "libc.so") || text_starts(module, "libc-2") ||
+           text_starts(module, "libpthread") || text_starts(module, "ld-musl");
+}
+
+/* What is known of each stack of the profile. */
+struct stack_facts {
+    uint32_t path;  /* in the trie of labels */
+    uint8_t reason; /* + 1; 0 = not asked for yet */
+};
+
+struct waitpaths {
+    struct trie trie;
+    struct stack_facts *of_stack;
+    struct idmap map; /* of path and state to waitsum.stacks */
+};
+
+/* Of all stacks: a parent comes before what it calls. */
+static void find_paths(struct waitsum *w, struct waitpaths *paths)
+{
+    const struct profile *p = w->selection->profile;
+    for (size_t id = 1; id < p->stacks.nodes.n; id++) {
+        const struct stack_node *node = &p->stacks.nodes.at[id];
+        uint32_t path = paths->of_stack[node->parent.i].path;
+        size_t n = labels_count(profile_frame(p, node->frame));
+        for (size_t i = 0; i < n; i++)
+            if (!selection_hides(w->selection, node->frame, i))
+                path =
+                    trie_push(&paths->trie, path, labels_of_frame(&w->labels, p, node->frame, i));
+        paths->of_stack[id].path = path;
+    }
+}
+
+static enum wait_reason reason_of(struct waitsum *w, struct waitpaths *paths, struct stack_id stack)
+{
+    struct stack_facts *f = &paths->of_stack[stack.i];
+    if (!f->reason)
+        f->reason = (uint8_t)(waitreason_of_stack(w->selection->profile, stack) + 1);
+    return (enum wait_reason)(f->reason - 1);
+}
+
+static struct wait_sum *sum_of_path(struct waitsum *w, struct waitpaths *paths,
+                                    const struct waitsum_stack *like)
+{
+    uint32_t path = paths->of_stack[like->stack.i].path;
+    uint32_t hash = hash_pair(path, like->runnable);
+    for_each_match (&paths->map, hash, i) {
+        struct waitsum_stack *old = &w->stacks.at[i];
+        if (paths->of_stack[old->stack.i].path == path && old->runnable == like->runnable)
+            return &old->sum;
+    }
+    idmap_add(&paths->map, hash, (uint32_t)w->stacks.n);
+    struct waitsum_stack *new = vec_push(&w->stacks);
+    *new = *like;
+    return &new->sum;
+}
+
+/* --- waits --- */
+
+static void wait_sum_add(struct wait_sum *s, int64_t n, int64_t ns)
+{
+    int64_t each_ns = n > 1 ? ns / n : ns;
+    s->n += (uint64_t)n;
+    s->ns += ns;
+    s->max_ns = each_ns > s->max_ns ? each_ns : s->max_ns;
+}
+
+struct wait_row {
+    int64_t n, ns;
+    bool runnable;
+};
+
+static void waitsum_add_wait(struct waitsum *w, struct waitpaths *paths, struct waitsum_thread *t,
+                             struct stack_id stack, const struct wait_row *row)
+{
+    struct waitsum_stack like = {.stack = stack, .runnable = row->runnable};
+    if (!row->runnable)
+        like.reason = reason_of(w, paths, stack);
+    wait_sum_add(sum_of_path(w, paths, &like), row->n, row->ns);
+    wait_sum_add(row->runnable ? &w->runnable : &w->by_reason[like.reason], row->n, row->ns);
+    if (!row->runnable)
+        t->reason_ns[like.reason] += row->ns;
+}
+
+static void add_waits(struct waitsum *w, struct idmap *map, const struct waitstream *streams,
+                      struct waitpaths *paths)
+{
+    const struct selection *s = w->selection;
+    const struct rows *rows = &s->stream->rows;
+    const int64_t *count = rows->value[streams->wait_column[WAIT_COUNT]];
+    const int64_t *blocked = rows->value[streams->wait_column[WAIT_BLOCKED]];
+    const int64_t *runnable = rows->value[streams->wait_column[WAIT_RUNNABLE]];
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        struct waitsum_thread *t = thread_of(w, map, rows->thread[row]);
+        enum wait_part part = waitstream_part_of(s->profile, s->stream, row);
+        t->waits += (uint64_t)count[row];
+        w->n_waits += (uint64_t)count[row];
+        w->n_open += part == WAIT_NO_END;
+        w->n_begun += part == WAIT_NO_START;
+        if (waitstream_is_no_stack(s->profile, rows->stack[row]))
+            w->n_stackless += (uint64_t)count[row];
+        if (blocked[row] || !runnable[row])
+            waitsum_add_wait(w, paths, t, rows->stack[row],
+                             &(struct wait_row){count[row], blocked[row], false});
+        if (runnable[row])
+            waitsum_add_wait(w, paths, t, rows->stack[row],
+                             &(struct wait_row){count[row], runnable[row], true});
+    }
+}
+
+/* --- order --- */
+
+static int threads_by_time(const void *a, const void *b)
+{
+    const struct waitsum_thread *x = a, *y = b;
+    int64_t xo = waitsum_off_cpu_ns(x), yo = waitsum_off_cpu_ns(y);
+    if (xo != yo)
+        return xo < yo ? 1 : -1;
+    return x->tid != y->tid ? (x->tid > y->tid) - (x->tid < y->tid)
+                            : (x->process.i > y->process.i) - (x->process.i < y->process.i);
+}
+
+static int stacks_by_time(const void *a, const void *b)
+{
+    const struct waitsum_stack *x = a, *y = b;
+    if (x->sum.ns != y->sum.ns)
+        return x->sum.ns < y->sum.ns ? 1 : -1;
+    return x->stack.i != y->stack.i ? (x->stack.i > y->stack.i) - (x->stack.i < y->stack.i)
+                                    : x->runnable - y->runnable;
+}
+
+int waitsum_build(struct waitsum *w, const struct selection *s, const struct selection *states,
+                  struct err *err)
+{
+    struct waitstream streams;
+    struct waitpaths paths = {0};
+    struct idmap threads = {0};
+    *w = (struct waitsum){.selection = s};
+    labels_init(&w->labels, s->profile, &(struct label_opts){0});
+    if (!waitstream_find(s->profile, &streams) || s->value.stream != streams.waits ||
+        states->value.stream != streams.states)
+        return err_set(err, EXIT_ERROR, "no waits in this profile");
+    trie_init(&paths.trie);
+    paths.of_stack = mem_calloc(s->profile->stacks.nodes.n, sizeof *paths.of_stack);
+    find_paths(w, &paths);
+    add_states(w, &threads, &streams, states);
+    add_waits(w, &threads, &streams, &paths);
+    if (w->threads.n)
+        qsort(w->threads.at, w->threads.n, sizeof *w->threads.at, threads_by_time);
+    if (w->stacks.n)
+        qsort(w->stacks.at, w->stacks.n, sizeof *w->stacks.at, stacks_by_time);
+    free(paths.of_stack);
+    trie_done(&paths.trie);
+    idmap_done(&paths.map);
+    idmap_done(&threads);
+    return 0;
+}
+
+void waitsum_done(struct waitsum *w)
+{
+    vec_done(&w->threads);
+    vec_done(&w->stacks);
+    labels_done(&w->labels);
+}

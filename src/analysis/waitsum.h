@@ -1,0 +1,75 @@
+/*
+ * waitsum.h - the waits of a recording summed up: by reason, by thread, by stack.
+ *
+ * States of threads come from the stream that covers their whole life, so that running, runnable,
+ * blocked and unknown add up to the wall time of each. Reasons and stacks come from the waits that
+ * were selected. A thread is a process and a number, whatever it is called in the course of time;
+ * its last name is shown.
+ */
+#pragma once
+#include "analysis/label.h"
+#include "analysis/selection.h"
+#include "analysis/waitreason.h"
+#include "base/trie.h"
+#include "model/waitstream.h"
+
+struct wait_sum {
+    uint64_t n;
+    int64_t ns, max_ns;
+};
+
+struct waitsum_thread {
+    struct process_id process;
+    int32_t pid, tid;
+    struct str_id name;
+    int64_t wall_ns, state_ns[THREAD_STATES];
+    uint64_t waits;
+    int64_t reason_ns[WAIT_REASONS]; /* of the waits in which it was blocked */
+};
+
+/* Waits at one path of functions. */
+struct waitsum_stack {
+    struct stack_id stack; /* one of those with these functions */
+    bool runnable;         /* it had no CPU; else it was blocked, for a reason */
+    enum wait_reason reason;
+    struct wait_sum sum;
+};
+
+struct waitsum {
+    const struct selection *selection;
+    uint64_t n_waits;
+    struct wait_sum by_reason[WAIT_REASONS];
+    struct wait_sum runnable;
+    uint64_t n_open, n_begun; /* waits of which the end, or the start, was not seen */
+    uint64_t n_stackless;
+    int64_t wall_ns, state_ns[THREAD_STATES]; /* of all threads */
+    VEC(struct waitsum_thread) threads;       /* longest off-CPU first */
+    VEC(struct waitsum_stack) stacks;         /* longest first */
+    struct labels labels;
+};
+
+/*
+ * Sum up S, a selection of the stream of waits, and STATES, the same threads of the stream of
+ * states. Fails where the profile has no such streams.
+ */
+int waitsum_build(struct waitsum *w, const struct selection *s, const struct selection *states,
+                  struct err *err);
+void waitsum_done(struct waitsum *w);
+
+/* The reason of most of a thread's blocked time; WAIT_REASONS where it was never blocked. */
+enum wait_reason waitsum_main_reason(const struct waitsum_thread *t);
+
+/* Whether a frame is of the C library, behind whose functions programs wait. */
+bool waitsum_is_libc(const struct profile *p, const struct frame *f);
+
+/* Sums of columns may pass what one column cannot: files come from anywhere. */
+static inline int64_t waitsum_add_ns(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static inline int64_t waitsum_off_cpu_ns(const struct waitsum_thread *t)
+{
+    return waitsum_add_ns(t->state_ns[THREAD_RUNNABLE], t->state_ns[THREAD_BLOCKED]);
+}

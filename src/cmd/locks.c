@@ -1,0 +1,98 @@
+/*
+ * locks.c - which locks a program waited for.
+ */
+#include "base/publish.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+#include "cmd/output.h"
+#include "view/lockstory.h"
+
+struct cmd_locks_opts {
+    struct input_opts input;
+    struct output_opts output;
+    long top;
+};
+
+static const struct opt locks_table[] = {
+    OUTPUT_OPTS(struct cmd_locks_opts, "text md json html", "text, md, json or html"),
+    {0, "top", OPT_INT, offsetof(struct cmd_locks_opts, top), "N", "locks to show (default: 10)",
+     .min = 1, .max = 10000},
+    {.name = "strict",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct cmd_locks_opts, input.strict),
+     .help = "fail on the first line or record that makes no sense"},
+    PUBLIC_OPTS(struct cmd_locks_opts),
+    OPT_END,
+};
+
+static void print_lockstory(FILE *out, const struct cmd_locks_opts *o,
+                            const struct lockstory_view *v)
+{
+    const char *format = output_format(&o->output);
+    if (strcmp(format, "json") == 0)
+        lockstory_print_json(out, v);
+    else if (strcmp(format, "md") == 0)
+        lockstory_print_markdown(out, v);
+    else if (strcmp(format, "html") == 0)
+        lockstory_print_html(out, v);
+    else
+        lockstory_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
+}
+
+static int write_locks(const struct cmd_locks_opts *o, const struct input *in, const char *subject,
+                       struct err *err)
+{
+    struct lockstory story;
+    struct publish file;
+    struct lockstory_view v = {&story, subject, (size_t)o->top};
+    int rc = lockstory_build(&story, in->profile, err);
+    if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
+        print_lockstory(file.out, o, &v);
+        rc = publish_commit(&file, err);
+    }
+    lockstory_done(&story);
+    return rc;
+}
+
+static int locks_run(const struct command *self, int n, char **args)
+{
+    struct cmd_locks_opts o = {.output = OUTPUT_DEFAULTS, .top = 10};
+    struct opt_result operands;
+    struct input in;
+    struct err err;
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    rc = input_load(&in, &operands, &o.input, &(struct import_opts){0});
+    if (rc != EXIT_OK)
+        return rc;
+    if (strcmp(output_format(&o.output), "text") != 0)
+        input_make_public(&in, &o.input);
+    rc = write_locks(&o, &in, operands.operands[0], &err);
+    input_done(&in);
+    return rc == 0 ? EXIT_OK : command_fail(&err);
+}
+
+const struct command command_locks = {
+    .name = "locks",
+    .summary = "show which locks a program waited for, who waited and who held them",
+    .operands = "RECORDING",
+    .about =
+        "Shows what 'kelvin record --locks' recorded: for each lock how often and how long threads "
+        "waited for it, with the call stacks of the threads that waited and of those that held it. "
+        "Insights name convoys (threads that queue for one lock) and locks that are taken in "
+        "opposite orders, which can deadlock although it did not happen this time.\n"
+        "\n"
+        "A lock has the name of its variable, or the one that the program gave it with "
+        "kelvin_lock_name() of kelvin.h, or its address. The holder is the thread that had the "
+        "lock when the wait began, with the stack at which it let go. A lock that nobody waited "
+        "for is not listed.\n"
+        "\n"
+        "Report, flame and fold show the waits with whole call stacks: use their --value "
+        "lock-wait for the threads that waited and lock-blocked for those that held a lock.",
+    .examples = "kelvin locks app.kelvin                     # in the terminal\n"
+                "kelvin locks app.kelvin -o locks.json       # for programs\n"
+                "kelvin flame app.kelvin --value lock-wait -o waits.svg   # who waited, from where",
+    .opts = locks_table,
+    .run = locks_run,
+};

@@ -1,0 +1,50 @@
+/*
+ * listen.h - answers to a few HTTP requests while something else goes on.
+ *
+ *     listen_open() -> listen_fd() becomes readable -> listen_poll() -> listen_close()
+ *
+ * Nothing blocks: sockets are read and written as far as they go, by the thread that calls. Whoever
+ * connects costs no more than LISTEN_CLIENTS sockets and answers; when there are more, the oldest
+ * goes. A request has at most LISTEN_REQUEST_MAX bytes, and a client LISTEN_CLIENT_NS from its
+ * first byte to its last. An answer is made at most every LISTEN_FRESH_NS, however many ask.
+ *
+ * Only addresses of this machine itself are listened to, unless there is a token, which each
+ * request must then bear. A name in a request's Host line that is not this machine's address is
+ * refused: a page in a browser could have itself sent here by a name server of its own.
+ */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+
+enum { LISTEN_CLIENTS = 16, LISTEN_REQUEST_MAX = 8192, LISTEN_TOKEN_MIN = 16 };
+#define LISTEN_CLIENT_NS UINT64_C(5000000000)
+#define LISTEN_FRESH_NS UINT64_C(100000000)
+
+/* What can be asked for. */
+struct listen_page {
+    const char *path; /* "/metrics"; NULL = no more */
+    const char *type; /* of its content */
+    void (*write)(void *to, FILE *out);
+};
+
+struct listen_opts {
+    const char *address; /* "9464", "127.0.0.1:9464", "[::1]:9464"; port 0 = any */
+    const char *token;   /* NULL = none */
+    const struct listen_page *pages;
+    void *to; /* of pages */
+};
+
+struct listen;
+
+int listen_open(const struct listen_opts *o, struct listen **ret, struct err *err);
+int listen_fd(const struct listen *l);
+void listen_poll(struct listen *l);
+
+/* "127.0.0.1:9464", as it came to be. */
+const char *listen_address(const struct listen *l);
+
+/* Clients that are there are cut off. NULL is fine. */
+void listen_close(struct listen *l);

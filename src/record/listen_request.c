@@ -1,0 +1,121 @@
+/* listen_request.c - the lines of a request. Anybody may have written them. */
+#include "record/listen_inner.h"
+
+#include <arpa/inet.h>
+#include <strings.h>
+
+bool listen_is_whole(struct text in)
+{
+    return in.n >= LISTEN_REQUEST_MAX || memmem(in.at, in.n, "\r\n\r\n", 4) ||
+           memmem(in.at, in.n, "\n\n", 2);
+}
+
+const char *listen_status(int status)
+{
+    switch (status) {
+    case 200:
+        return "200 OK";
+    case 401:
+        return "401 Unauthorized";
+    case 403:
+        return "403 Forbidden";
+    case 404:
+        return "404 Not Found";
+    case 405:
+        return "405 Method Not Allowed";
+    case 431:
+        return "431 Request Header Fields Too Large";
+    default:
+        return "400 Bad Request";
+    }
+}
+
+static struct text cut_line(struct text *in)
+{
+    struct text line = text_cut(in, '\n');
+    if (line.n && line.at[line.n - 1] == '\r')
+        line.n--;
+    return line;
+}
+
+static struct text trim(struct text t)
+{
+    while (t.n && (*t.at == ' ' || *t.at == '\t'))
+        t.at++, t.n--;
+    while (t.n && (t.at[t.n - 1] == ' ' || t.at[t.n - 1] == '\t'))
+        t.n--;
+    return t;
+}
+
+static bool is_field(struct text name, const char *is)
+{
+    return name.n == strlen(is) && strncasecmp(name.at, is, name.n) == 0;
+}
+
+/* "localhost:9464", "127.0.0.1", "[::1]:9464": a number has no name server. */
+static bool host_is_ours(struct text host)
+{
+    char name[64];
+    struct in_addr ignored;
+    if (host.n && *host.at == '[')
+        return true;
+    host = text_cut(&host, ':');
+    if (host.n >= sizeof name)
+        return false;
+    memcpy(name, host.at, host.n);
+    name[host.n] = '\0';
+    return strcasecmp(name, "localhost") == 0 || inet_pton(AF_INET, name, &ignored) == 1;
+}
+
+/* Takes as long wherever the first difference is. */
+static bool bears(struct text value, const char *token)
+{
+    size_t n = strlen(token);
+    unsigned differ = 0;
+    if (value.n < 7 || strncasecmp(value.at, "Bearer ", 7) != 0)
+        return false;
+    value = trim((struct text){value.at + 7, value.n - 7});
+    if (value.n != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        differ |= (unsigned char)value.at[i] ^ (unsigned char)token[i];
+    return differ == 0;
+}
+
+/* GET /metrics?x=y HTTP/1.1 */
+static void parse_first(struct listen_request *r, struct text line, const struct listen_opts *o)
+{
+    struct text method = text_cut(&line, ' '), target = text_cut(&line, ' ');
+    struct text path = text_cut(&target, '?');
+    if (!text_starts(line, "HTTP/1.") || !path.n || *path.at != '/') {
+        r->status = 400;
+        return;
+    }
+    r->head = text_is(method, "HEAD");
+    r->status = r->head || text_is(method, "GET") ? 404 : 405;
+    for (const struct listen_page *p = o->pages; r->status == 404 && p->path; p++)
+        if (text_is(path, p->path)) {
+            r->page = p;
+            r->status = 200;
+        }
+}
+
+struct listen_request listen_parse(struct text in, const struct listen_opts *o)
+{
+    struct listen_request r = {0};
+    bool is_known = !o->token;
+    struct text all = in, line;
+    if (in.n >= LISTEN_REQUEST_MAX)
+        return (struct listen_request){.status = 431};
+    parse_first(&r, cut_line(&all), o);
+    while ((line = cut_line(&all)).n) {
+        struct text name = text_cut(&line, ':'), value = trim(line);
+        if (is_field(name, "Host") && !o->token && !host_is_ours(value))
+            return (struct listen_request){.status = 403};
+        if (o->token && is_field(name, "Authorization"))
+            is_known = bears(value, o->token);
+    }
+    if (!is_known)
+        return (struct listen_request){.status = 401};
+    return r;
+}

@@ -1,0 +1,69 @@
+/*
+ * locks_inner.h - what locks.c and locks_take.c share.
+ */
+#pragma once
+#include "base/idmap.h"
+#include "record/heap_stacks.h"
+#include "record/locks.h"
+#include "record/preload.h"
+#include "record/ticks.h"
+#include "wire/locks.h"
+
+/* Who let go of a lock, and when. */
+struct locks_release {
+    uint64_t ticks;
+    struct stack_id stack;
+    struct thread_id thread;
+};
+
+/* A lock of a process. */
+struct locks_lock {
+    uint64_t address;
+    int pid;
+    bool waited_for;
+    struct str_id name;
+    struct attrs_id attrs[LOCKS_KINDS]; /* lock and kind; 0 = not asked for yet */
+    VEC(struct locks_release) releases; /* by time, the newest last */
+};
+
+/* A wait until its holder was seen. */
+struct locks_pending {
+    struct stack_id stack;
+    struct thread_id thread;
+    uint64_t start, length; /* ticks */
+    uint32_t lock, holder;  /* holder: thread id or 0 */
+    int pid;
+    uint8_t kind, looks;
+};
+
+enum {
+    LOCKS_MAX = 1 << 16,          /* locks with a name of their own */
+    LOCKS_RELEASES_MAX = 1 << 12, /* of a lock: half of them are forgotten then */
+    LOCKS_LOOKS = 3,              /* that a wait is kept for */
+};
+
+/* Locks beyond LOCKS_MAX share this name. */
+#define LOCKS_MORE "[more locks]"
+
+struct locks {
+    struct locks_opts opts;
+    struct locks_facts facts;
+    struct rings rings;
+    struct heap_stacks stacks;
+    struct ticks ticks;
+    struct preload preload;
+    bool stopped, draining;
+    int waits, holders, orders; /* streams of the profile */
+    uint64_t unfinished[HEAP_ENDS];
+    VEC(struct locks_lock) locks;
+    struct idmap by_address;
+    VEC(struct locks_pending) pending;
+};
+
+void locks_add_streams(struct locks *l);
+
+/* Take one record of a ring. */
+void locks_take(struct locks *l, const struct ring_reader *rr, const struct record *rec);
+
+/* Write the waits that were looked at often enough, or ALL. */
+void locks_write_waits(struct locks *l, bool all);

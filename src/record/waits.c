@@ -1,0 +1,327 @@
+#include "record/waits.h"
+
+#include "base/mem.h"
+
+/* The kernel's PID_MAX_LIMIT. */
+enum { WAITS_TIDS = 1 << 22 };
+
+/* One thread that is watched. */
+struct waiter {
+    int pid, tid;
+    struct thread_id thread;
+    enum thread_state state;
+    uint64_t since_ns;                  /* that it is in that state */
+    uint64_t written_ns;                /* up to here there are rows of its states */
+    int64_t in_state_ns[THREAD_STATES]; /* since then, up to since_ns */
+    bool untold;                        /* no record was of it yet: its state is that of a look */
+    enum thread_state looked;
+    uint64_t looked_ns;
+    bool start_seen; /* of the wait, if it waits */
+    bool has_stack;
+    struct stack_id stack; /* where it left, or is about to */
+};
+
+struct waits {
+    struct profile *profile;
+    struct waitstream streams;
+    struct waits_facts facts;
+    struct stack_id no_stack, birth;
+    struct attrs_id parts[WAIT_PARTS];
+    VEC(struct waiter) threads;
+    VEC(uint32_t) unused; /* places in threads */
+    uint32_t *place;      /* by tid: index in threads + 1; 0 = not watched */
+};
+
+struct waits *waits_new(struct profile *p)
+{
+    struct waits *w = mem_new(struct waits);
+    w->profile = p;
+    w->place = mem_calloc(WAITS_TIDS, sizeof *w->place);
+    return w;
+}
+
+int waits_start(struct waits *w, struct err *err)
+{
+    if (!waitstream_add(w->profile, &w->streams))
+        return err_set(err, EXIT_ERROR, "too many streams for waits");
+    w->no_stack = waitstream_no_stack(w->profile);
+    w->birth = waitstream_birth(w->profile);
+    for (int i = 0; i < WAIT_PARTS; i++)
+        w->parts[i] = waitstream_part(w->profile, (enum wait_part)i);
+    return 0;
+}
+
+void waits_free(struct waits *w)
+{
+    if (!w)
+        return;
+    vec_done(&w->threads);
+    vec_done(&w->unused);
+    free(w->place);
+    free(w);
+}
+
+const struct waits_facts *waits_facts(const struct waits *w)
+{
+    return &w->facts;
+}
+
+/* --- threads --- */
+
+static struct waiter *waiter_find(struct waits *w, int tid)
+{
+    uint32_t place = tid >= 0 && tid < WAITS_TIDS ? w->place[tid] : 0;
+    return place ? &w->threads.at[place - 1] : NULL;
+}
+
+static struct waiter *waiter_new(struct waits *w, int tid)
+{
+    uint32_t i = w->unused.n ? w->unused.at[--w->unused.n] : (uint32_t)w->threads.n;
+    if (i == w->threads.n)
+        vec_push(&w->threads);
+    w->place[tid] = i + 1;
+    return &w->threads.at[i];
+}
+
+/* Clocks of CPUs may differ by a hair: time does not go back. */
+static void waiter_go(struct waiter *t, enum thread_state next, uint64_t time_ns)
+{
+    if (time_ns > t->since_ns) {
+        t->in_state_ns[t->state] += (int64_t)(time_ns - t->since_ns);
+        t->since_ns = time_ns;
+    }
+    t->state = next;
+}
+
+static void write_states(struct waits *w, struct waiter *t)
+{
+    struct err ignored;
+    struct row row = {.stack = w->no_stack,
+                      .thread = t->thread,
+                      .has_time = true,
+                      .time_ns = t->written_ns,
+                      .duration_ns = t->since_ns - t->written_ns,
+                      .values = t->in_state_ns};
+    if (t->since_ns == t->written_ns)
+        return;
+    profile_add_row(w->profile, w->streams.states, &row, &ignored);
+    memset(t->in_state_ns, 0, sizeof t->in_state_ns);
+    t->written_ns = t->since_ns;
+}
+
+static void waiter_forget(struct waits *w, struct waiter *t)
+{
+    write_states(w, t);
+    w->place[t->tid] = 0;
+    *vec_push(&w->unused) = (uint32_t)(t - w->threads.at);
+    t->tid = -1;
+}
+
+void waits_begin(struct waits *w, const struct waits_at *at, enum thread_state state)
+{
+    if (at->tid < 0 || at->tid >= WAITS_TIDS)
+        return;
+    struct waiter *t = waiter_find(w, at->tid);
+    if (t && state == THREAD_RUNNING) {
+        waiter_go(t, state, at->time_ns);
+        return;
+    }
+    if (t) /* another had its number, and its end was lost */
+        waiter_forget(w, t);
+    bool born = state == THREAD_RUNNABLE;
+    *waiter_new(w, at->tid) = (struct waiter){.pid = at->pid,
+                                              .tid = at->tid,
+                                              .thread = at->thread,
+                                              .state = state,
+                                              .since_ns = at->time_ns,
+                                              .written_ns = at->time_ns,
+                                              .start_seen = born,
+                                              .has_stack = born,
+                                              .stack = w->birth};
+}
+
+void waits_found(struct waits *w, const struct waits_at *at, enum thread_state state,
+                 uint64_t looked_ns)
+{
+    waits_begin(w, at, THREAD_UNKNOWN);
+    struct waiter *t = waiter_find(w, at->tid);
+    if (!t)
+        return;
+    t->untold = true;
+    t->looked = state;
+    t->looked_ns = looked_ns;
+}
+
+/*
+ * The first record of a thread that was there before: who leaves has run, who was seen waiting has
+ * waited, of others nobody knows.
+ */
+static void waiter_settle(struct waiter *t, uint64_t time_ns, bool has_run)
+{
+    if (!t->untold)
+        return;
+    t->untold = false;
+    if (has_run)
+        t->state = THREAD_RUNNING;
+    else if (time_ns >= t->looked_ns)
+        t->state = t->looked;
+}
+
+/* A thread that nobody told of: its birth was lost, or it came while we attached. */
+static struct waiter *waiter_get(struct waits *w, const struct waits_at *at)
+{
+    struct waiter *t = waiter_find(w, at->tid);
+    if (!t) {
+        waits_begin(w, at, THREAD_UNKNOWN);
+        t = waiter_find(w, at->tid);
+    }
+    if (t && t->thread.i != at->thread.i) { /* it has another name now */
+        write_states(w, t);
+        t->thread = at->thread;
+    }
+    return t;
+}
+
+/* --- waits --- */
+
+static bool is_waiting_state(enum thread_state s)
+{
+    return s == THREAD_RUNNABLE || s == THREAD_BLOCKED;
+}
+
+static void write_wait(struct waits *w, struct waiter *t, uint64_t end_ns, enum wait_part part)
+{
+    struct err ignored;
+    int64_t values[WAIT_COLUMNS] = {[WAIT_COUNT] = 1};
+    uint64_t ns = end_ns > t->since_ns ? end_ns - t->since_ns : 0;
+    values[t->state == THREAD_RUNNABLE ? WAIT_RUNNABLE : WAIT_BLOCKED] = (int64_t)ns;
+    struct row row = {.stack = t->has_stack ? t->stack : w->no_stack,
+                      .thread = t->thread,
+                      .attrs = w->parts[t->start_seen ? part : WAIT_NO_START],
+                      .has_time = true,
+                      .time_ns = t->since_ns,
+                      .duration_ns = ns,
+                      .values = values};
+    if (profile_add_row(w->profile, w->streams.waits, &row, &ignored) != 0)
+        return;
+    w->facts.waits++;
+    w->facts.stackless += !t->has_stack;
+    w->facts.open += part == WAIT_NO_END;
+}
+
+/*
+ * A CPU of a virtual machine may stand still between reading the clock and writing the record,
+ * which then comes after younger ones of other CPUs.
+ */
+static bool is_late(const struct waiter *t, const struct waits_at *at)
+{
+    return at->time_ns < t->since_ns;
+}
+
+void waits_leave(struct waits *w, const struct waits_at *at, struct stack_id stack,
+                 enum unwind_end end)
+{
+    struct waiter *t = waiter_get(w, at);
+    if (!t)
+        return;
+    w->facts.ends[end]++;
+    t->has_stack = true;
+    t->stack = stack;
+}
+
+void waits_out(struct waits *w, const struct waits_at *at, bool preempted)
+{
+    struct waiter *t = waiter_get(w, at);
+    if (!t)
+        return;
+    if (is_late(t, at)) { /* its wait is over, for we know not how long */
+        w->facts.unknown_ends++;
+        return;
+    }
+    waiter_settle(t, at->time_ns, true);
+    if (is_waiting_state(t->state)) { /* it must have run meanwhile */
+        w->facts.unknown_ends++;
+        t->state = THREAD_UNKNOWN;
+    }
+    waiter_go(t, preempted ? THREAD_RUNNABLE : THREAD_BLOCKED, at->time_ns);
+    t->start_seen = true;
+}
+
+void waits_in(struct waits *w, const struct waits_at *at)
+{
+    struct waiter *t = waiter_get(w, at);
+    if (!t || is_late(t, at))
+        return;
+    waiter_settle(t, at->time_ns, false);
+    if (is_waiting_state(t->state))
+        write_wait(w, t, at->time_ns, WAIT_WHOLE);
+    else if (t->state == THREAD_RUNNING)
+        t->state = THREAD_UNKNOWN; /* it must have left meanwhile */
+    waiter_go(t, THREAD_RUNNING, at->time_ns);
+    t->has_stack = false;
+}
+
+void waits_end(struct waits *w, const struct waits_at *at)
+{
+    struct waiter *t = waiter_find(w, at->tid);
+    if (!t)
+        return;
+    waiter_settle(t, at->time_ns, true);
+    if (is_waiting_state(t->state)) {
+        w->facts.unknown_ends++;
+        t->state = THREAD_UNKNOWN;
+    }
+    waiter_go(t, THREAD_UNKNOWN, at->time_ns);
+    waiter_forget(w, t);
+}
+
+void waits_lose(struct waits *w, uint64_t n)
+{
+    w->facts.lost += n;
+    for (size_t i = 0; i < w->threads.n; i++) {
+        struct waiter *t = &w->threads.at[i];
+        if (t->tid < 0)
+            continue;
+        w->facts.unknown_ends += is_waiting_state(t->state);
+        t->state = THREAD_UNKNOWN;
+        t->has_stack = t->untold = false;
+    }
+}
+
+void waits_set_lost(struct waits *w, uint64_t n)
+{
+    w->facts.lost = n;
+}
+
+void waits_flush(struct waits *w)
+{
+    for (size_t i = 0; i < w->threads.n; i++)
+        if (w->threads.at[i].tid >= 0)
+            write_states(w, &w->threads.at[i]);
+    const int streams[] = {w->streams.waits, w->streams.states};
+    for (int i = 0; i < 2; i++) {
+        struct stream *s = profile_stream(w->profile, streams[i]);
+        s->lost_known = s->unfinished_known = true;
+        s->lost = w->facts.lost;
+    }
+    profile_stream(w->profile, w->streams.waits)->guessed = w->facts.ends[UNWIND_GUESSED];
+    for (int k = 0; k < UNWIND_ENDS; k++)
+        if (w->facts.ends[k] && !unwind_end_is_bottom((enum unwind_end)k))
+            profile_set_unfinished(w->profile, w->streams.waits,
+                                   unwind_end_name((enum unwind_end)k), w->facts.ends[k]);
+}
+
+void waits_stop(struct waits *w, uint64_t end_ns)
+{
+    for (size_t i = 0; i < w->threads.n; i++) {
+        struct waiter *t = &w->threads.at[i];
+        if (t->tid < 0)
+            continue;
+        waiter_settle(t, end_ns, false);
+        if (is_waiting_state(t->state))
+            write_wait(w, t, end_ns, WAIT_NO_END);
+        waiter_go(t, THREAD_UNKNOWN, end_ns);
+        waiter_forget(w, t);
+    }
+    waits_flush(w);
+}

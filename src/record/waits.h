@@ -1,0 +1,75 @@
+/*
+ * waits.h - from records of context switches to waits and states of threads (waitstream.h).
+ *
+ *     leave     the stack of a thread that is about to leave its CPU; comes right before
+ *     out       it left: preempted (it could go on) or blocked
+ *     in        it runs again: the wait is over and becomes a row
+ *
+ * A duration is the time between out and in. It contains the wait for a CPU after the thread was
+ * woken: no record tells of that moment.
+ *
+ * Where records were lost, a thread that waits may have run meanwhile. Its wait then has an unknown
+ * end, which is counted and not made up, and its time up to the next record is of unknown state. A
+ * wait that lasts when the recording ends is a row of the part that was seen, with an attribute.
+ *
+ * All is told in the order of time.
+ */
+#pragma once
+#include "model/waitstream.h"
+#include "unwind/walk.h"
+
+struct waits;
+
+struct waits_facts {
+    uint64_t waits;             /* rows */
+    uint64_t unknown_ends;      /* waits whose end was lost */
+    uint64_t open;              /* rows of waits that had not ended */
+    uint64_t stackless;         /* rows without a stack */
+    uint64_t lost;              /* records of switches, or stacks, that found no room */
+    uint64_t ends[UNWIND_ENDS]; /* of stacks, by how they ended */
+};
+
+/* A thread at a moment. */
+struct waits_at {
+    int pid, tid;
+    uint64_t time_ns;
+    struct thread_id thread; /* what the profile calls it now */
+};
+
+struct waits *waits_new(struct profile *p);
+void waits_free(struct waits *w); /* NULL is fine */
+
+/* Add the streams, before anything is told. */
+int waits_start(struct waits *w, struct err *err);
+
+/* A thread begins to be watched, in STATE. One that runs (exec) may have been watched before. */
+void waits_begin(struct waits *w, const struct waits_at *at, enum thread_state state);
+
+/*
+ * A thread that is there already begins to be watched; it was in STATE when somebody looked at
+ * LOOKED_NS. Records that come later, of the time before that look, know better.
+ */
+void waits_found(struct waits *w, const struct waits_at *at, enum thread_state state,
+                 uint64_t looked_ns);
+
+void waits_leave(struct waits *w, const struct waits_at *at, struct stack_id stack,
+                 enum unwind_end end);
+void waits_out(struct waits *w, const struct waits_at *at, bool preempted);
+void waits_in(struct waits *w, const struct waits_at *at);
+
+/* The thread ends, by its own hand: it runs. */
+void waits_end(struct waits *w, const struct waits_at *at);
+
+/* Records were lost: nobody knows what threads did since their last one. */
+void waits_lose(struct waits *w, uint64_t n);
+
+/* How many were lost in all, where that is known better. */
+void waits_set_lost(struct waits *w, uint64_t n);
+
+/* Write the states of threads up to the last change of each. */
+void waits_flush(struct waits *w);
+
+/* Recording ends: close what is open. */
+void waits_stop(struct waits *w, uint64_t end_ns);
+
+const struct waits_facts *waits_facts(const struct waits *w);

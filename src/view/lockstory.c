@@ -1,0 +1,192 @@
+#include "view/lockstory.h"
+
+#include "base/units.h"
+#include "view/document.h"
+
+/* Stacks of each side of a lock, and functions of a stack, that are shown. */
+enum { PLACES = 3, FUNCTIONS = 6 };
+
+static void lockstory_cell_ns(struct document *d, uint64_t ns, double heat)
+{
+    char s[UNITS_MAX];
+    document_cell(d, text_of(units_scaled(s, (double)ns, UNIT_TIME)), heat);
+}
+
+static void lockstory_cell_count(struct document *d, uint64_t n)
+{
+    char s[UNITS_MAX];
+    document_cell(d, text_of(units_count(s, n)), 0);
+}
+
+/* --- tables --- */
+
+static const struct document_column lock_columns[] = {
+    {"wait", .right = true},
+    {"waits", .right = true},
+    {"mean", .right = true, .spare = 1},
+    {"longest", .right = true},
+    {"threads", .right = true, .spare = 2},
+    {"kind"},
+    {"lock", .wide = true},
+};
+
+enum { LOCK_COLUMNS = sizeof lock_columns / sizeof *lock_columns };
+
+static void add_locks(struct document *d, const struct lockstory_view *v, bool excluding)
+{
+    const struct lockstory *s = v->story;
+    size_t shown = 0, n = 0;
+    for (size_t i = 0; i < s->locks.n; i++) {
+        const struct lockstory_lock *l = &s->locks.at[i];
+        if (l->excludes != excluding || !l->waits)
+            continue;
+        if (!n++) {
+            document_heading(d, excluding ? "Locks" : "Conditions, semaphores, barriers");
+            document_table(d, lock_columns, LOCK_COLUMNS);
+        }
+        if (shown == v->top)
+            continue;
+        shown++;
+        lockstory_cell_ns(d, l->wait_ns, s->wait_ns ? (double)l->wait_ns / (double)s->wait_ns : 0);
+        lockstory_cell_count(d, l->waits);
+        lockstory_cell_ns(d, l->wait_ns / l->waits, 0);
+        lockstory_cell_ns(d, l->longest_ns, 0);
+        lockstory_cell_count(d, l->threads.n);
+        document_cell(d, profile_str(s->profile, l->kind), 0);
+        document_cell(d, profile_str(s->profile, l->name), 0);
+    }
+    if (shown < n)
+        document_text(d, "%zu more; --top shows more.", n - shown);
+}
+
+/* "worker", or "worker and 3 more". */
+static void cell_threads(struct document *d, const struct profile *p, const lockstory_threads *t)
+{
+    struct text first = t->n ? profile_str(p, p->threads.at[t->at[0].i].name) : text_of("");
+    autofree char *s = t->n > 1 ? mem_printf("%.*s and %zu more", TEXT_ARG(first), t->n - 1)
+                                : mem_printf("%.*s", TEXT_ARG(first));
+    document_cell(d, text_of(s), 0);
+}
+
+static void add_places(struct document *d, const struct lockstory_view *v,
+                       const struct lockstory_lock *l, bool holders)
+{
+    struct lockstory *s = v->story;
+    const lockstory_places *places = holders ? &l->holders : &l->waiters;
+    const char *held = l->excludes ? "held" : "woke";
+    for (size_t i = 0; i < places->n && i < PLACES; i++) {
+        const struct lockstory_place *p = &places->at[i];
+        autofree char *path = lockstory_path(s, p->stack, FUNCTIONS);
+        document_cell(d, text_of(holders ? held : "waited"), 0);
+        lockstory_cell_ns(d, p->wait_ns, l->wait_ns ? (double)p->wait_ns / (double)l->wait_ns : 0);
+        lockstory_cell_count(d, p->waits);
+        lockstory_cell_ns(d, p->longest_ns, 0);
+        cell_threads(d, s->profile, &p->threads);
+        document_cell(d, text_of(path), 0);
+    }
+}
+
+static void add_lock(struct document *d, const struct lockstory_view *v,
+                     const struct lockstory_lock *l)
+{
+    static const struct document_column columns[] = {{"who"},
+                                                     {"wait", .right = true},
+                                                     {"waits", .right = true},
+                                                     {"longest", .right = true},
+                                                     {"thread"},
+                                                     {"call stack", .wide = true}};
+    const struct profile *p = v->story->profile;
+    autofree char *title = mem_printf("%.*s (%.*s)", TEXT_ARG(profile_str(p, l->name)),
+                                      TEXT_ARG(profile_str(p, l->kind)));
+    autofree char *first = lockstory_path(v->story, l->first, 2);
+    document_heading(d, title);
+    document_table(d, columns, 6);
+    add_places(d, v, l, false);
+    add_places(d, v, l, true);
+    if (lockstory_is_address(profile_str(p, l->name)))
+        document_text(d, "First waited for in %s.", first);
+    if (l->excludes && l->held_known < l->waits)
+        document_text(d, "The holder's stack is known for %.0f %% of the waits.",
+                      100 * (double)l->held_known / (double)l->waits);
+}
+
+/* --- all of it --- */
+
+static void lockstory_add_head(struct document *d, const struct lockstory_view *v)
+{
+    const struct lockstory *s = v->story;
+    char n[2][UNITS_MAX], time[UNITS_MAX];
+    if (!s->waits)
+        document_text(d, "No thread had to wait for a lock.");
+    else
+        document_text(d, "%s wait%s for %s lock%s: %s in total, all threads together.",
+                      units_count(n[0], s->waits), s->waits == 1 ? "" : "s",
+                      units_count(n[1], s->locks.n), s->locks.n == 1 ? "" : "s",
+                      units_scaled(time, (double)s->wait_ns, UNIT_TIME));
+    if (s->waits_stream->lost)
+        document_text(d, "%s records were lost: counts and times are too low.",
+                      units_count(n[0], s->waits_stream->lost));
+}
+
+static void lockstory_add_insights(struct document *d, const struct lockstory *s)
+{
+    if (s->insights.n)
+        document_heading(d, "Insights");
+    for (size_t i = 0; i < s->insights.n; i++)
+        document_item(d, s->insights.at[i].title, s->insights.at[i].text, s->insights.at[i].advice);
+}
+
+static void lockstory_fill(struct document *d, const struct lockstory_view *v)
+{
+    const struct lockstory *s = v->story;
+    size_t shown = 0;
+    lockstory_add_head(d, v);
+    lockstory_add_insights(d, s);
+    add_locks(d, v, true);
+    add_locks(d, v, false);
+    for (size_t i = 0; i < s->locks.n && shown < v->top; i++) {
+        if (!s->locks.at[i].waits)
+            continue;
+        add_lock(d, v, &s->locks.at[i]);
+        shown++;
+    }
+    if (s->waits)
+        document_text(d,
+                      "Held: the thread that had the lock when the wait began, with the stack at "
+                      "which it let go. Waits for conditions, semaphores and barriers may be "
+                      "idleness. Only waits through pthreads are seen.");
+}
+
+static char *title_of_locks(const struct lockstory_view *v)
+{
+    const char *command = meta_find(&v->story->profile->meta, META_COMMAND);
+    return mem_printf("Locks of %s", command ? command : v->subject);
+}
+
+void lockstory_print_text(FILE *out, const struct lockstory_view *v, int width, bool colour)
+{
+    struct document d = {0};
+    autofree char *title = title_of_locks(v);
+    document_heading(&d, title);
+    lockstory_fill(&d, v);
+    document_print_text(out, &d, width, colour);
+    document_done(&d);
+}
+
+void lockstory_print_markdown(FILE *out, const struct lockstory_view *v)
+{
+    struct document d = {0};
+    autofree char *title = title_of_locks(v);
+    lockstory_fill(&d, v);
+    document_print_markdown(out, &d, title);
+    document_done(&d);
+}
+
+void lockstory_print_html(FILE *out, const struct lockstory_view *v)
+{
+    struct document d = {0};
+    autofree char *title = title_of_locks(v);
+    lockstory_fill(&d, v);
+    document_print_html(out, &d, title, NULL);
+    document_done(&d);
+}

@@ -1,0 +1,317 @@
+#include "view/waitsum.h"
+
+#include "analysis/waitinsight.h"
+#include "base/buf.h"
+#include "base/units.h"
+#include "model/meta.h"
+#include "view/document.h"
+
+static int reasons_by_time(const void *a, const void *b)
+{
+    const struct waitsum_reason *x = a, *y = b;
+    if (x->sum.ns != y->sum.ns)
+        return x->sum.ns < y->sum.ns ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+size_t waitsum_reasons(const struct waitsum *w, struct waitsum_reason ret[WAITSUM_REASONS])
+{
+    size_t n = 0;
+    for (int i = 0; i < WAIT_REASONS; i++)
+        if (w->by_reason[i].n)
+            ret[n++] =
+                (struct waitsum_reason){waitreason_name((enum wait_reason)i),
+                                        waitreason_about((enum wait_reason)i), w->by_reason[i]};
+    if (w->runnable.n)
+        ret[n++] = (struct waitsum_reason){thread_state_name(THREAD_RUNNABLE),
+                                           "no CPU: preempted, or not started yet", w->runnable};
+    qsort(ret, n, sizeof *ret, reasons_by_time);
+    return n;
+}
+
+/* --- cells --- */
+
+static void waitsum_cell_ns(struct document *d, int64_t ns)
+{
+    char s[UNITS_MAX];
+    document_cell(d, text_of(ns ? units_scaled(s, (double)ns, UNIT_TIME) : "-"), 0);
+}
+
+static void waitsum_cell_share(struct document *d, int64_t part, int64_t whole)
+{
+    char s[UNITS_MAX];
+    double share = whole > 0 ? (double)part / (double)whole : 0;
+    snprintf(s, sizeof s, "%.1f%%", 100 * share);
+    document_cell(d, text_of(s), share < 1 ? share : 1);
+}
+
+static void waitsum_cells_of_sum(struct document *d, const struct wait_sum *s, int64_t whole_ns)
+{
+    char n[UNITS_MAX];
+    waitsum_cell_ns(d, s->ns);
+    waitsum_cell_share(d, s->ns, whole_ns);
+    document_cell(d, text_of(units_count(n, s->n)), 0);
+    waitsum_cell_ns(d, s->n ? s->ns / (int64_t)s->n : 0);
+    waitsum_cell_ns(d, s->max_ns);
+}
+
+static int64_t waitsum_off_cpu_of_all(const struct waitsum *w)
+{
+    int64_t ns = w->runnable.ns;
+    for (int i = 0; i < WAIT_REASONS; i++)
+        ns = waitsum_add_ns(ns, w->by_reason[i].ns);
+    return ns;
+}
+
+/* --- the verdict --- */
+
+static void add_states_sentence(struct document *d, const struct waitsum *w)
+{
+    char n[THREAD_STATES + 1][UNITS_MAX];
+    double whole = w->wall_ns > 0 ? (double)w->wall_ns : 1;
+    for (int i = 0; i < THREAD_STATES; i++)
+        units_scaled(n[i], (double)w->state_ns[i], UNIT_TIME);
+    document_text(d,
+                  "%zu thread%s, %s of thread time: running %s (%.1f%%), blocked %s (%.1f%%), "
+                  "runnable without a CPU %s (%.1f%%).",
+                  w->threads.n, w->threads.n == 1 ? "" : "s",
+                  units_scaled(n[THREAD_STATES], (double)w->wall_ns, UNIT_TIME), n[THREAD_RUNNING],
+                  100 * (double)w->state_ns[THREAD_RUNNING] / whole, n[THREAD_BLOCKED],
+                  100 * (double)w->state_ns[THREAD_BLOCKED] / whole, n[THREAD_RUNNABLE],
+                  100 * (double)w->state_ns[THREAD_RUNNABLE] / whole);
+    if (w->state_ns[THREAD_UNKNOWN])
+        document_text(d, "Not known: %s (%.1f%%), where records were lost or not yet taken.",
+                      n[THREAD_UNKNOWN], 100 * (double)w->state_ns[THREAD_UNKNOWN] / whole);
+}
+
+bool waitsum_has_stacks(const struct waitsum *w)
+{
+    const char *stacks = meta_find(&w->selection->profile->meta, META_WAITS_STACKS);
+    return !stacks || strcmp(stacks, "no") != 0;
+}
+
+static void add_loss_sentences(struct document *d, const struct waitsum *w)
+{
+    const struct stream *s = w->selection->stream;
+    const char *unknown = meta_find(&w->selection->profile->meta, META_WAITS_UNKNOWN_ENDS);
+    char n[3][UNITS_MAX];
+    document_text(d, "%s wait%s%s", units_count(n[0], w->n_waits), w->n_waits == 1 ? "" : "s",
+                  !s->lost_known ? "; losses are not known."
+                  : s->lost      ? "."
+                                 : "; no records lost.");
+    if (s->lost)
+        document_text(d,
+                      "%s records were lost: waits are missing, and some that are shown may "
+                      "contain time in which the thread ran.",
+                      units_count(n[1], s->lost));
+    if (unknown)
+        document_text(d, "Waits with an unknown end, not in the tables: %s.", unknown);
+    if (w->n_open || w->n_begun)
+        document_text(d,
+                      "%s wait%s began before the recording or lasted longer; only the part inside "
+                      "counts.",
+                      units_count(n[2], w->n_open + w->n_begun),
+                      w->n_open + w->n_begun == 1 ? "" : "s");
+    if (!waitsum_has_stacks(w))
+        document_text(d, "Durations come from switch records alone: without the right to see the "
+                         "kernel there are no stacks and no reasons.");
+    else if (w->n_stackless)
+        document_text(d, "Waits without a stack: %s.", units_count(n[1], w->n_stackless));
+}
+
+static void waitsum_add_head(struct document *d, const struct waitsum *w)
+{
+    add_states_sentence(d, w);
+    add_loss_sentences(d, w);
+    if (w->selection->words)
+        document_text(d, "Only: %s. States of threads are of the whole recording.",
+                      w->selection->words);
+}
+
+/* --- tables --- */
+
+static void add_reasons(struct document *d, const struct waitsum *w)
+{
+    static const struct document_column columns[] = {
+        {"time", .right = true},  {"of off-CPU", .right = true}, {"waits", .right = true},
+        {"mean", .right = true},  {"max", .right = true},        {"reason"},
+        {"meaning", .wide = true}};
+    struct waitsum_reason list[WAITSUM_REASONS];
+    size_t n = waitsum_reasons(w, list);
+    document_heading(d, "Off-CPU time by reason");
+    document_table(d, columns, 7);
+    for (size_t i = 0; i < n; i++) {
+        waitsum_cells_of_sum(d, &list[i].sum, waitsum_off_cpu_of_all(w));
+        document_cell(d, text_of(list[i].name), 0);
+        document_cell(d, text_of(list[i].about), 0);
+    }
+}
+
+static void add_main_reason(struct document *d, const struct waitsum_thread *t)
+{
+    char s[UNITS_MAX];
+    enum wait_reason r = waitsum_main_reason(t);
+    int64_t sum_ns = 0;
+    for (int i = 0; i < WAIT_REASONS; i++)
+        sum_ns += t->reason_ns[i];
+    if (r == WAIT_REASONS)
+        *s = '\0';
+    else
+        snprintf(s, sizeof s, "%s %.0f%%", waitreason_name(r),
+                 100 * (double)t->reason_ns[r] / (double)sum_ns);
+    document_cell(d, text_of(s), 0);
+}
+
+static void waitsum_add_threads(struct document *d, const struct waitsum_view *v)
+{
+    static const struct document_column columns[] = {
+        {"wall", .right = true},    {"running", .right = true},         {"runnable", .right = true},
+        {"blocked", .right = true}, {"unknown", .right = true},         {"waits", .right = true},
+        {"blocked mostly on"},      {"tid", .right = true, .spare = 1}, {"thread", .wide = true}};
+    const struct waitsum *w = v->sum;
+    const struct profile *p = w->selection->profile;
+    char s[UNITS_MAX];
+    document_heading(d, "By thread");
+    document_table(d, columns, 9);
+    for (size_t i = 0; i < w->threads.n && i < v->top; i++) {
+        const struct waitsum_thread *t = &w->threads.at[i];
+        waitsum_cell_ns(d, t->wall_ns);
+        for (int k = 0; k < THREAD_STATES; k++)
+            if (k == THREAD_UNKNOWN && !w->state_ns[THREAD_UNKNOWN])
+                document_cell(d, text_of(""), 0);
+            else
+                waitsum_cell_ns(d, t->state_ns[k]);
+        document_cell(d, text_of(units_count(s, t->waits)), 0);
+        add_main_reason(d, t);
+        snprintf(s, sizeof s, "%d", t->tid);
+        document_cell(d, text_of(s), 0);
+        document_cell(d, profile_str(p, t->name), 0);
+    }
+    document_drop_empty(d);
+    if (w->threads.n > v->top)
+        document_text(d, "%zu more; --top shows more.", w->threads.n - v->top);
+}
+
+/*
+ * The innermost frame that is worth showing: of the C library's own calls the one that the program
+ * made. The kernel's part is in the reason.
+ */
+static struct stack_id shown_from(const struct profile *p, struct stack_id stack)
+{
+    const struct stack_node *nodes = p->stacks.nodes.at;
+    while (stack.i && profile_frame(p, nodes[stack.i].frame)->kind == FRAME_KERNEL)
+        stack = nodes[stack.i].parent;
+    for (struct stack_id up = stack; up.i; stack = up) {
+        up = nodes[stack.i].parent;
+        if (!up.i || !waitsum_is_libc(p, profile_frame(p, nodes[stack.i].frame)) ||
+            !waitsum_is_libc(p, profile_frame(p, nodes[up.i].frame)))
+            break;
+    }
+    return stack;
+}
+
+/* "main > serve > read" */
+static void add_path_text(struct buf *b, const struct waitsum *w, struct stack_id stack)
+{
+    const struct profile *p = w->selection->profile;
+    VEC(struct text) names = {0};
+    for (stack = shown_from(p, stack); stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
+        struct frame_id id = p->stacks.nodes.at[stack.i].frame;
+        const struct frame *f = profile_frame(p, id);
+        bool entry = !names.n && waitsum_is_libc(p, f); /* what is inlined there is the library's */
+        for (size_t i = entry ? 1 : labels_count(f); i-- > 0;)
+            if (!selection_hides(w->selection, id, i))
+                *vec_push(&names) = labels_text(&w->labels, labels_get(&w->labels, p, id, i));
+    }
+    for (size_t i = names.n; i-- > 0;)
+        buf_printf(b, "%.*s%s", TEXT_ARG(names.at[i]), i ? " > " : "");
+    if (!names.n)
+        buf_str(b, "[kernel]");
+    vec_done(&names);
+}
+
+static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v)
+{
+    static const struct document_column columns[] = {{"time", .right = true},
+                                                     {"of off-CPU", .right = true},
+                                                     {"waits", .right = true},
+                                                     {"mean", .right = true, .spare = 2},
+                                                     {"max", .right = true, .spare = 1},
+                                                     {"reason"},
+                                                     {"stack", .wide = true, .tail = true}};
+    const struct waitsum *w = v->sum;
+    document_heading(d, "Where threads wait");
+    document_table(d, columns, 7);
+    for (size_t i = 0; i < w->stacks.n && i < v->top; i++) {
+        const struct waitsum_stack *s = &w->stacks.at[i];
+        autobuf struct buf path = {0};
+        waitsum_cells_of_sum(d, &s->sum, waitsum_off_cpu_of_all(w));
+        document_cell(
+            d,
+            text_of(s->runnable ? thread_state_name(THREAD_RUNNABLE) : waitreason_name(s->reason)),
+            0);
+        add_path_text(&path, w, s->stack);
+        document_cell(d, buf_text(&path), 0);
+    }
+    if (w->stacks.n > v->top)
+        document_text(d, "%zu more; --top shows more.", w->stacks.n - v->top);
+}
+
+static void waitsum_add_insights(struct document *d, const struct waitsum *w)
+{
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    size_t n = waitinsight_find(w, list);
+    if (n)
+        document_heading(d, "Insights");
+    for (size_t i = 0; i < n; i++)
+        document_item(d, list[i].id, list[i].evidence, list[i].advice);
+}
+
+static void waitsum_fill(struct document *d, const struct waitsum_view *v)
+{
+    waitsum_add_head(d, v->sum);
+    waitsum_add_insights(d, v->sum);
+    add_reasons(d, v->sum);
+    waitsum_add_threads(d, v);
+    if (waitsum_has_stacks(v->sum))
+        waitsum_add_stacks(d, v);
+    document_text(d, "Runnable: preempted, or born and not on a CPU yet. Blocked time contains the "
+                     "wait for a CPU after waking up. The states of a thread add up to its wall "
+                     "time.");
+}
+
+/* --- printing --- */
+
+static char *title_of_waits(const struct waitsum_view *v)
+{
+    const char *command = meta_find(&v->sum->selection->profile->meta, META_COMMAND);
+    return mem_printf("Waits of %s", command ? command : v->subject);
+}
+
+void waitsum_print_text(FILE *out, const struct waitsum_view *v, int width, bool colour)
+{
+    struct document d = {0};
+    autofree char *title = title_of_waits(v);
+    document_heading(&d, title);
+    waitsum_fill(&d, v);
+    document_print_text(out, &d, width, colour);
+    document_done(&d);
+}
+
+void waitsum_print_markdown(FILE *out, const struct waitsum_view *v)
+{
+    struct document d = {0};
+    autofree char *title = title_of_waits(v);
+    waitsum_fill(&d, v);
+    document_print_markdown(out, &d, title);
+    document_done(&d);
+}
+
+void waitsum_print_html(FILE *out, const struct waitsum_view *v)
+{
+    struct document d = {0};
+    autofree char *title = title_of_waits(v);
+    waitsum_fill(&d, v);
+    document_print_html(out, &d, title, &(struct document_figures){0});
+    document_done(&d);
+}

@@ -1,0 +1,200 @@
+#!/usr/bin/env bats
+# record --listen: what Prometheus and other programs get to know while a program runs.
+# shellcheck disable=SC2154,SC2016  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+INCLUDE=$BATS_TEST_DIRNAME/../../include
+PROMETHEUS=$BATS_TEST_DIRNAME/../lib/prometheus.py
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+teardown() {
+    [ -z "${RECORDER:-}" ] || kill -9 "$RECORDER" 2>/dev/null || true
+}
+
+# A program that does what is known and then waits until its standard input ends.
+waiting_program() {
+    cat >server.c <<'PROGRAM'
+#include <kelvin.h>
+#include <stdio.h>
+int main(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        KELVIN_SCOPE("request");
+        KELVIN_SCOPE("odd \"\\\n\x1b\xff \xc3\xa9", "i", i);
+        KELVIN_COUNT("tokens", 3);
+        KELVIN_GAUGE("queue", -5);
+    }
+    while (getchar() != EOF)
+        ;
+    return 0;
+}
+PROGRAM
+    cc -O1 -I"$INCLUDE" server.c -o server
+}
+
+has_address() {
+    ADDRESS=$(sed -n 's,.*listening: http://\([^/]*\)/metrics.*,\1,p' record.err)
+    [ -n "$ADDRESS" ]
+}
+
+# Record COMMAND in the background, with a pipe in its standard input that fd 7 holds open.
+listen_to() { # COMMAND...
+    mkfifo gate
+    "$KELVIN" record --listen 0 -o r.kelvin -- "$@" <gate >record.out 2>record.err 3>&- 7>&- &
+    RECORDER=$!
+    exec 7>gate
+    wait_until 30 has_address
+}
+
+end_of_recording() {
+    exec 7>&-
+    wait "$RECORDER"
+    RECORDER=
+}
+
+all_are_there() {
+    [ "$(metric kelvin_spans_total)" = 2000 ]
+}
+
+spans_came() {
+    [ "$(metric kelvin_spans_total)" -gt 0 ]
+}
+
+# The value of a sample, by its name and an expression of jq on its labels.
+metric() { # NAME [EXPRESSION]
+    python3 "$PROMETHEUS" "http://$ADDRESS/metrics" >metrics.json
+    jq -r ".samples[] | select(.name == \"$1\") | select(.labels | ${2:-true}) | .value" metrics.json
+}
+
+# Send what standard input has and print what comes back.
+ask() {
+    python3 -c '
+import socket, sys
+host, port = sys.argv[1].rsplit(":", 1)
+with socket.create_connection((host, int(port)), timeout=60) as s:
+    try:
+        s.sendall(sys.stdin.buffer.read())
+        while True:
+            got = s.recv(65536)
+            if not got:
+                break
+            sys.stdout.buffer.write(got)
+    except ConnectionError:
+        pass' "$ADDRESS"
+}
+
+@test "Prometheus gets what the program said, and kelvin scopes agrees with it" {
+    waiting_program
+    listen_to ./server
+    wait_until 30 all_are_there
+    [ "$(metric kelvin_scope_seconds_count '.scope == "request"')" = 1000 ]
+    [ "$(metric kelvin_count_total '.name == "tokens"')" = 3000 ]
+    [ "$(metric kelvin_value '.name == "queue"')" = -5 ]
+    [ "$(metric kelvin_scope_records_lost_total)" = 0 ]
+    [ "$(metric kelvin_scope_seconds_count '.scope != "request"')" = 1000 ]
+    # A name with a quote, a backslash, control characters and a byte that is no UTF-8.
+    jq -r '.samples[] | select(.name == "kelvin_scope_seconds_count") | .labels.scope' metrics.json |
+        grep -Fqx 'odd "\\x0a\x1b\xff é'
+    local p99 sum
+    p99=$(metric kelvin_scope_latency_seconds '.scope == "request" and .quantile == "0.99"')
+    sum=$(metric kelvin_scope_seconds_sum '.scope == "request"')
+    if command -v promtool >/dev/null; then
+        printf 'GET /metrics HTTP/1.0\r\n\r\n' | ask | sed '1,/^\r$/d' | promtool check metrics
+    fi
+    printf 'GET /scopes HTTP/1.1\r\n\r\n' | ask | sed '1,/^\r$/d' >live.json
+    end_of_recording
+    "$KELVIN" scopes r.kelvin --format json | jq '.flat[] | select(.scope == "request")' >then.json
+    # Seconds with nine digits are nanoseconds, but for how a double prints.
+    jq -e --argjson p99 "$p99" --argjson sum "$sum" \
+        '(.p99.ns - $p99 * 1e9 | fabs) < 1 and (.total_ns - $sum * 1e9 | fabs) < 1' then.json
+    jq -e --slurpfile live live.json '. as $file | $live[0] | .spans == 2000 and .lost == 0
+        and any(.scopes[]; .scope == "request" and .calls == 1000 and .p99_ns == $file.p99.ns
+                           and .max_ns == $file.max_ns and .total_ns == $file.total_ns)
+        and any(.counters[]; .name == "tokens" and .kind == "count" and .value == 3000)' then.json
+}
+
+@test "bad requests, slow and many clients: each gets its answer or none, and nothing is lost" {
+    waiting_program
+    listen_to ./server
+    wait_until 30 all_are_there
+    local word
+    for word in 'GET /nosuch HTTP/1.1=404' 'POST /metrics HTTP/1.1=405' 'nonsense=400' \
+        $'GET /metrics HTTP/1.1\r\nHost: evil.example=403'; do
+        [[ $(printf '%s\r\n\r\n' "${word%=*}" | ask) == "HTTP/1.1 ${word##*=} "* ]]
+    done
+    [[ $(head -c 100000 /dev/zero | tr '\0' x | ask) == *" 431 "* ]]
+    [[ $(printf 'HEAD /metrics HTTP/1.1\r\n\r\n' | ask | tail -c 4 | od -An -tx1) == *"0d 0a 0d 0a" ]]
+    # Forty that say half a request and wait, and ten that never read.
+    python3 - "$ADDRESS" 3>&- 7>&- <<'END' &
+import socket, sys, time
+host, port = sys.argv[1].rsplit(":", 1)
+held = [socket.create_connection((host, int(port)), timeout=60) for i in range(50)]
+for i, s in enumerate(held):
+    try:
+        s.sendall(b"GET /metrics HTTP/1.1\r\n" + (b"\r\n" if i % 5 == 0 else b"Host: 127"))
+    except ConnectionError:
+        pass
+open("held", "w").close()
+time.sleep(600)
+END
+    local holder=$!
+    wait_until 30 test -e held
+    [ "$(metric kelvin_spans_total)" = 2000 ]
+    [ "$(metric kelvin_spans_total)" = 2000 ]
+    # The end does not wait for them.
+    end_of_recording
+    kill "$holder"
+    [ "$("$KELVIN" scopes r.kelvin --format json | jq '.spans + .lost')" = 2000 ]
+}
+
+@test "ended from outside, clients or not, and the port is free again" {
+    listen_to "$TARGET/scopes" 100000000 4
+    python3 -c '
+import socket, sys, time
+host, port = sys.argv[1].rsplit(":", 1)
+s = socket.create_connection((host, int(port)))
+open("held", "w").close()
+time.sleep(600)' "$ADDRESS" 3>&- 7>&- &
+    local holder=$!
+    wait_until 30 test -e held
+    wait_until 30 spans_came
+    # A job in the background ignores Ctrl-C; SIGTERM is passed on to the command.
+    kill -TERM "$RECORDER"
+    wait "$RECORDER" || true
+    RECORDER=
+    [ "$("$KELVIN" scopes r.kelvin --format json | jq '.spans > 0')" = true ]
+    kelvin record -q --listen "$ADDRESS" -o again.kelvin -- "$TARGET/scopes" 100 1
+    exits 0
+    kill "$holder"
+}
+
+@test "a port that is taken, and addresses that others can reach, cost no run" {
+    waiting_program
+    listen_to ./server
+    kelvin record --listen "$ADDRESS" -o x.kelvin -- touch ran
+    exits 125
+    [[ $stderr == *"cannot listen on '$ADDRESS'"* ]]
+    kelvin record --listen 0.0.0.0:0 -o x.kelvin -- touch ran
+    exits 125
+    [[ $stderr == *"can be reached from other machines: that takes a token"* ]]
+    KELVIN_LISTEN_TOKEN=short kelvin record --listen 0.0.0.0:0 -o x.kelvin -- touch ran
+    exits 125
+    [[ $stderr == *"fewer than 16 characters"* ]]
+    [ ! -e ran ] && [ ! -e x.kelvin ]
+    end_of_recording
+}
+
+@test "with a token each request must bear it, and the command does not see it" {
+    export KELVIN_LISTEN_TOKEN=0123456789abcdef
+    listen_to sh -c 'env >env.txt; cat'
+    wait_until 30 test -s env.txt
+    [[ $(printf 'GET /metrics HTTP/1.1\r\n\r\n' | ask) == *" 401 "* ]]
+    [[ $(printf 'GET /metrics HTTP/1.1\r\nAuthorization: Bearer %s\r\n\r\n' "$KELVIN_LISTEN_TOKEN" | ask) == *" 200 "* ]]
+    [ "$(grep -c KELVIN_LISTEN env.txt)" = 0 ]
+    end_of_recording
+    [ "$(grep -ac "$KELVIN_LISTEN_TOKEN" r.kelvin)" = 0 ]
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# Locks: waits of real programs, against what they measured around the calls themselves.
+# shellcheck disable=SC2154,SC2016  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+INCLUDE=$BATS_TEST_DIRNAME/../../include
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+record() { # COMMAND...
+    kelvin record --locks -o r.kelvin -- "$@"
+    exits 0
+}
+
+# An expression of jq on what `kelvin locks` says as JSON.
+locks() { # EXPRESSION
+    "$KELVIN" locks --format json r.kelvin | jq -r "$1"
+}
+
+# The waits for LOCK took no longer than the program saw from around them, and at least PERCENT of that.
+agrees() { # LOCK PERCENT
+    local told is
+    told=$(sed -n "s/^$1 [0-9]* //p" <<<"$output")
+    is=$(locks "[.locks[] | select(.lock == \"$1\") | .wait_ns] | add")
+    [ -n "$told" ] || fail "the program did not say how long it waited for $1: $output"
+    # The clocks that both read may differ by a part in a hundred.
+    awk -v is="$is" -v told="$told" -v least="$2" 'BEGIN { exit !(is <= 1.01 * told && is >= least / 100 * told) }' ||
+        fail "$1: recorded $is ns, the program saw $told ns"
+}
+
+@test "a convoy: which lock, how long, who waited, who held it" {
+    record "$TARGET/locks" convoy
+    agrees convoy_lock 50
+    [ "$(locks '.locks[0] | "\(.lock) \(.kind)"')" = "convoy_lock mutex" ]
+    [ "$(locks '.locks[0].waits')" -le 100 ]
+    [ "$(locks '.locks[0].threads | length')" = 4 ]
+    [ "$(locks '.locks[0].waiters[0].stack[0:2] | join(" ")')" = "convoy_enter convoy_thread" ]
+    [ "$(locks '.locks[0].holders[0].stack[0:2] | join(" ")')" = "convoy_leave convoy_thread" ]
+    [ "$(locks '.locks[0] | [.waiters[].wait_ns] | add')" = "$(locks '.locks[0].wait_ns')" ]
+    [ "$(locks '.locks[0] | .longest_ns <= .wait_ns and .waited_for_ns <= .wait_ns and .holder_known <= .waits')" = true ]
+    [ "$(locks '.insights[0].title')" = "lock convoy" ]
+    [[ $(locks '.insights[0].text') == "4 threads queued for convoy_lock during "*"held by convoy_leave < convoy_thread" ]]
+    [ "$(locks '.lost')" = 0 ]
+    [[ $stderr == *"next: kelvin locks r.kelvin"* ]]
+}
+
+@test "one wait of each kind, by the name of its variable or the program's own" {
+    record "$TARGET/locks" kinds
+    local name
+    [ "$(locks '[.locks[] | "\(.lock):\(.kind):\(.waits)"] | sort | join(" ")')" = \
+        "cache of tiles:mutex:1 kinds_barrier:barrier:1 kinds_condition:condition:1 kinds_rwlock:rwlock, read:1 kinds_semaphore:semaphore:1" ]
+    for name in kinds_rwlock kinds_condition kinds_semaphore kinds_barrier "cache of tiles"; do
+        agrees "$name" 1
+    done
+    # Who let each of them go on.
+    [ "$(locks '[.locks[] | .holders[0].stack[0:2] | join(" ")] | unique | join(",")')" = "kinds_end kinds" ]
+}
+
+@test "locks that are taken in opposite orders are an inversion though nobody waited" {
+    record "$TARGET/locks" inversion
+    [ "$(locks '.waits')" = 0 ]
+    [ "$(locks '[.inversions[0][] | "\(.held) \(.taken) \(.stack[1])"] | sort | join(",")')" = \
+        "account_a+8 account_b+8 pay_forth,account_b+8 account_a+8 pay_back" ]
+    kelvin locks r.kelvin
+    [[ $output == *"lock-order inversion:"* ]]
+    record "$TARGET/locks" order
+    [ "$(locks '.inversions | length')" = 0 ]
+}
+
+@test "recursive, error-checking, robust and PI mutexes, timeouts, cancellation and fork behave as ever" {
+    "$TARGET/locks" odd
+    record "$TARGET/locks" odd
+    [ "$(locks '[.locks[] | select(.lock == "odd_condition") | .waits] | add >= 2')" = true ]
+    [ "$(locks '.locks[] | select(.lock == "odd_lock") | .waiters[0].stack[0:2] | join(" ")')" = "odd_fork main" ]
+    [ "$(locks '.locks[] | select(.lock == "odd_lock") | .holders[0].stack[0]')" = odd_holder ]
+}
+
+@test "C++: std::mutex and its relatives, with heap and scopes at once" {
+    kelvin record --locks --heap -o r.kelvin -- "$TARGET/locks_cxx"
+    exits 0
+    agrees app::settings 1
+    agrees app::slow 1
+    [ "$(locks '.locks[] | select(.lock == "app::settings") | .kind')" = "rwlock, read" ]
+    [ "$(locks '.locks[] | select(.lock == "app::settings") | .holders[0].stack[-5:] | index("main") != null')" = true ]
+    [ "$("$KELVIN" heap --format json r.kelvin | jq '.allocations > 400')" = true ]
+    [ "$("$KELVIN" scopes --format json r.kelvin | jq '.spans')" = 1 ]
+    kelvin locks r.kelvin
+    [[ $output == *"read_settings < "* ]]
+}
+
+@test "every view shows the waits: flame, fold, report" {
+    record "$TARGET/locks" kinds
+    [ "$("$KELVIN" fold --value lock-waits r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')" = 5 ]
+    "$KELVIN" fold --value lock-wait --where kind=barrier r.kelvin 2>/dev/null | grep -q ';kinds_thread [0-9]*$'
+    "$KELVIN" fold --value lock-blocked --where kind=semaphore r.kelvin 2>/dev/null | grep -q ';kinds_end [0-9]*$'
+    # CPU samples are what is shown unless asked.
+    "$KELVIN" info r.kelvin | grep -q '^stream 1: cpu'
+}
+
+@test "kelvin locks: text, markdown and HTML have the same locks" {
+    record "$TARGET/locks" kinds
+    local format
+    for format in text md html; do
+        kelvin locks --format $format r.kelvin
+        exits 0
+        [[ ${output//\\/} == *kinds_semaphore* ]]
+        [[ $output == *"cache of tiles"* ]]
+    done
+}
+
+@test "a program without locks has none, and a recording without --locks says what to do" {
+    local -a busy=(awk 'BEGIN { while (i++ < 5000000) n += i }') # long enough for a few samples
+    record "${busy[@]}"
+    [ "$(locks '.waits')" = 0 ]
+    kelvin locks r.kelvin
+    [[ $output == *"No thread had to wait for a lock."* ]]
+    kelvin record -o plain.kelvin -- "${busy[@]}"
+    exits 0
+    kelvin locks plain.kelvin
+    exits 5
+    complains "kelvin record --locks"
+}
+
+@test "locks: what cannot be done is refused with a reason" {
+    kelvin record --locks -p $$ -o r.kelvin
+    exits 125
+    complains "--locks cannot attach to a running process"
+    kelvin record --locks --rotate 1 -o r.kelvin -- true
+    exits 125
+    complains "--locks and --rotate cannot be combined"
+    printf 'int main(void) { return 0; }\n' >s.c
+    cc -static -o s s.c || skip "no static libc here"
+    kelvin record --locks -o r.kelvin -- ./s
+    exits 125
+    complains "static program" "its locks cannot be recorded"
+}
+
+@test "a lock's name costs nothing where nobody records, and compiles as C11 and C++11" {
+    printf '#include <kelvin.h>\nint main(void) { int lock = 0; kelvin_lock_name(&lock, "x"); return lock; }\n' >n.c
+    cp n.c n.cc
+    cc -std=c11 -Wall -Wextra -Werror -I"$INCLUDE" n.c -o n
+    c++ -std=c++11 -Wall -Wextra -Werror -I"$INCLUDE" n.cc -o nn
+    cc -DKELVIN_OFF -Wall -Wextra -Werror -I"$INCLUDE" n.c -o off
+    ./n && ./nn && ./off
+    record ./n
+}

@@ -1,0 +1,195 @@
+#!/usr/bin/env bats
+# Waits: programs that know how long they waited, against what the kernel's switches say.
+# shellcheck disable=SC2154,SC2016  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+setup() {
+    local why
+    cd "$BATS_TEST_TMPDIR" || return
+    why=$("$KELVIN" record --engine perf -q -o probe.kelvin -- true 2>&1) || skip "$why"
+    rm -f probe.kelvin*
+}
+
+# An expression of jq on what `kelvin report --waits` says as JSON.
+waits() { # EXPRESSION [OPTION...]
+    "$KELVIN" report --waits --format json "${@:2}" r.kelvin | jq -r "$1"
+}
+
+# Record the target; what it says of its own waits is in $own: "NAME NANOSECONDS TID".
+record_target() { # KIND N US
+    kelvin record --waits -o r.kelvin -- "$TARGET/waits" "$@"
+    exits 0
+    own=$output
+    [ "$(waits .lost)" = 0 ] || fail "records were lost: $stderr"
+}
+
+need_stacks() {
+    [ "$(waits .stacks_recorded)" = true ] || skip "needs the right to see the kernel: root, or kernel.perf_event_paranoid at most 1"
+    [ "$(waits '[.stacks[].stack[] | select(.kernel and .function == "schedule")] | length')" -gt 0 ] ||
+        skip "the kernel's functions have no names here"
+}
+
+# What the program's clock saw lies between the waits of that reason and these with all the time in which the thread ran,
+# was held up, or waited for something else than to start the next round.
+agrees() { # REASON ROUNDS
+    local name ns tid least most
+    read -r name ns tid <<<"$own"
+    least=$(waits ".threads[] | select(.tid == $tid) | .blocked_by_reason_ns[\"$1\"] // 0")
+    most=$(waits ".threads[] | select(.tid == $tid) | .wall_ns")
+    [ "$1" != lock ] || most=$((most - $(waits ".threads[] | select(.tid == $tid) | .blocked_by_reason_ns.sleep // 0")))
+    [ "$least" -le "$ns" ] || fail "$name: $1 takes $least ns, more than the $ns ns it waited" "$(waits .)"
+    [ "$ns" -le "$most" ] || fail "$name: waited $ns ns, of $most ns" "$(waits .)"
+    # A thread that only waits is on a CPU for next to nothing: the rest is what held it up.
+    local rest
+    rest=$(waits ".threads[] | select(.tid == $tid) | .running_ns + .runnable_ns + .unknown_ns +
+        ([.blocked_by_reason_ns | to_entries[] | select(.key != \"$1\" and .key != \"sleep\") | .value] | add // 0)")
+    [ "$ns" -le $((least + rest)) ] || fail "$name: waited $ns ns, but $1 took $least and all else $rest" "$(waits .)"
+}
+
+@test "each kind of waiting has its name, and lasts as long as the program saw" {
+    local kind
+    record_target sleep 20 5000
+    need_stacks
+    agrees sleep
+    for kind in lock condition pipe socket poll child; do
+        record_target "$kind" 20 5000
+        agrees "$kind"
+        [ "$(waits ".reasons[] | select(.reason == \"$kind\") | .waits")" -ge 1 ] || fail "no $kind: $(waits .reasons)"
+    done
+}
+
+@test "fsync is told apart from other waiting for files" {
+    record_target sync 20 1000
+    need_stacks
+    agrees fsync
+}
+
+@test "waits have the whole stack of the program" {
+    record_target lock 20 5000
+    need_stacks
+    [ "$(waits '[.stacks[] | select(.reason == "lock") | [.stack[].function]
+        | index("lock_here") and index("want_lock")] | any')" = true ] || fail "$(waits .stacks)"
+    run "$KELVIN" fold --value blocked r.kelvin
+    [[ $output == *"want_lock;lock_here;"* ]] || fail "$output"
+    [ "$(awk '{ s += $NF } END { printf "%d", s }' <<<"$output")" = "$(waits .blocked_ns)" ]
+}
+
+@test "states of threads add up to their life, and none is longer than the recording" {
+    record_target condition 20 5000
+    [ "$(waits '[.threads[] | .wall_ns == .running_ns + .runnable_ns + .blocked_ns + .unknown_ns] | all')" = true ]
+    [ "$(waits '.threads | length')" = 3 ]
+    local duration
+    duration=$("$KELVIN" info r.kelvin --json | jq -r .meta.duration_ns)
+    [ "$(waits "[.threads[].wall_ns <= $duration] | all")" = true ] || fail "$duration: $(waits .threads)"
+    # Blocked time is the same, counted by thread and by wait.
+    [ "$(waits '.blocked_ns == ([.reasons[] | select(.reason != "runnable") | .ns] | add)')" = true ]
+    [ "$(waits '.runnable_ns == ([.reasons[] | select(.reason == "runnable") | .ns] | add // 0)')" = true ]
+}
+
+@test "four busy threads on one CPU could run most of the time, and do not" {
+    kelvin record --waits -o r.kelvin -- taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$TARGET/waits" busy 40 10000
+    exits 0
+    [ "$(waits '[.threads[] | select(.thread == "spins") | .runnable_ns] | add')" -ge \
+        "$(waits '[.threads[] | select(.thread == "spins") | .wall_ns] | add * 0.4 | floor')" ] || fail "$(waits .threads)"
+}
+
+@test "a process that sleeps all the time is blocked all the time" {
+    "$TARGET/waits" poll 1 100000000 &
+    local pid=$!
+    wait_until 10 grep -q '^State:.S' "/proc/$pid/status"
+    sleep 0.5
+    kelvin record --waits -p $pid -d 1 -o r.kelvin
+    kill $pid
+    exits 0
+    [ "$(waits '[(.threads | length), .threads[0].blocked_ns == .wall_ns, .open + .begun_before] | join(" ")')" = "1 true 1" ] ||
+        fail "$(waits .)"
+    [ "$(waits '.wall_ns > 500000000')" = true ]
+}
+
+@test "a process that is attached to is seen waiting from then on" {
+    "$TARGET/waits" poll 3000 10000 &
+    local pid=$!
+    wait_until 10 grep -q '^State:.S' "/proc/$pid/status"
+    kelvin record --waits -p $pid -d 2 -o r.kelvin
+    kill $pid
+    exits 0
+    need_stacks
+    [ "$(waits '.reasons[0].reason')" = poll ] || fail "$(waits .)"
+    [ "$(waits '[.threads[] | .wall_ns == .running_ns + .runnable_ns + .blocked_ns + .unknown_ns] | all')" = true ]
+}
+
+@test "without the right to see the kernel there are durations, and it is said" {
+    [ "$(id -u)" = 0 ] || skip "needs root to become somebody else"
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ] || skip "everybody may see the kernel here"
+    local folder
+    folder=$(open_folder "$TARGET/waits")
+    chmod 777 "$folder"
+    run_as_nobody "$folder/kelvin" record --waits -o "$folder/r.kelvin" -- "$folder/waits" sleep 20 5000
+    [ "$status" -eq 0 ] || skip "nobody may not record here: $stderr"
+    own=$output
+    [[ $stderr == *"durations but no stacks"*"kernel.perf_event_paranoid"* ]] || fail "$stderr"
+    cp "$folder/r.kelvin" .
+    [ "$(waits .stacks_recorded)" = false ]
+    local name ns tid
+    read -r name ns tid <<<"$own"
+    [ "$(waits ".threads[] | select(.tid == $tid) | .blocked_ns * 2 >= $ns and .wall_ns >= $ns")" = true ] ||
+        fail "$name waited $ns ns" "$(waits .)"
+    kelvin report --waits r.kelvin
+    [[ $output == *"switch records alone"* ]] || fail "$output"
+}
+
+@test "in a namespace of process numbers the numbers are its own" {
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "cannot make a namespace of process numbers"
+    run --separate-stderr unshare --pid --fork --mount-proc "$KELVIN" record --waits -o r.kelvin -- "$TARGET/waits" lock 20 5000
+    exits 0
+    own=$output
+    need_stacks
+    agrees lock
+    [ "$(waits '[.threads[].tid <= 100] | all')" = true ]
+}
+
+@test "one thread of many can be looked at" {
+    record_target lock 20 5000
+    [ "$(waits '[.threads[].thread] | join(",")' --thread wants)" = wants ]
+    [ "$(waits '.selected' --thread wants)" = "thread wants" ]
+}
+
+@test "functions can be hidden, and are named nowhere then" {
+    record_target lock 20 5000
+    kelvin report --waits --hide '^(want_lock|lock_.ere)$' r.kelvin
+    exits 0
+    [[ $output != *lock_here* ]] || fail "$output"
+    [[ $(waits '[.insights[].evidence, .stacks[].stack[].function] | join(" ")' --hide '^(want_lock|lock_.ere)$') != *lock_here* ]]
+}
+
+@test "who asks for waits that are not there is told how to get them" {
+    "$KELVIN" record -q -o r.kelvin -- "$TARGET/split" 0.3 >/dev/null
+    kelvin report --waits r.kelvin
+    exits 1
+    complains "no waits" "kelvin record --waits"
+    kelvin report --waits --by thread r.kelvin
+    exits 1
+    complains "--by"
+    kelvin record --waits --rotate 5 -- true
+    exits 125
+    complains "--rotate"
+    kelvin record --waits --engine timer -- true
+    exits 125
+    complains "context switches"
+}
+
+@test "nobody is advised to make the scheduler faster" {
+    record_target lock 20 5000
+    local value
+    for value in blocked runnable waits; do
+        kelvin report --value $value r.kelvin
+        exits 0
+        [[ $output != *dominating* ]] || fail "$output"
+    done
+}

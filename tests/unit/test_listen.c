@@ -1,0 +1,133 @@
+/* test_listen.c - requests that anybody may have written. */
+#include "record/listen_inner.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void write_page(void *to, FILE *out)
+{
+    (void)to;
+    fputs("page\n", out);
+}
+
+static const struct listen_page pages[] = {{"/metrics", "text/plain", write_page}, {0}};
+
+static int status_of(const char *request, const char *token)
+{
+    struct listen_opts o = {.pages = pages, .token = token};
+    return listen_parse(text_of(request), &o).status;
+}
+
+static void what_is_asked_for(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: localhost:1\r\n\r\n", NULL), 200);
+    assert_int_equal(status_of("GET /metrics?a=b HTTP/1.0\r\n\r\n", NULL), 200);
+    assert_int_equal(status_of("HEAD /metrics HTTP/1.0\n\n", NULL), 200);
+    assert_int_equal(status_of("GET /metrics/ HTTP/1.1\r\n\r\n", NULL), 404);
+    assert_int_equal(status_of("GET /../etc/passwd HTTP/1.1\r\n\r\n", NULL), 404);
+    assert_int_equal(status_of("POST /metrics HTTP/1.1\r\n\r\n", NULL), 405);
+    assert_int_equal(status_of("GET /metrics\r\n\r\n", NULL), 400);
+    assert_int_equal(status_of("GET http://x/metrics HTTP/1.1\r\n\r\n", NULL), 400);
+    assert_int_equal(status_of("\r\n\r\n", NULL), 400);
+    assert_int_equal(status_of("", NULL), 400);
+}
+
+static void a_name_that_is_not_this_machine_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nhost: evil.example\r\n\r\n", NULL), 403);
+    assert_int_equal(
+        status_of("GET /metrics HTTP/1.1\r\nHOST:127.0.0.1.evil.example\r\n\r\n", NULL), 403);
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: [::1]:9464\r\n\r\n", NULL), 200);
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", NULL), 200);
+}
+
+static void a_token_is_asked_for(void **state)
+{
+    const char *token = "0123456789abcdef";
+    (void)state;
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\n\r\n", token), 401);
+    assert_int_equal(status_of("GET /nosuch HTTP/1.1\r\n\r\n", token), 401);
+    assert_int_equal(
+        status_of("GET /metrics HTTP/1.1\r\nAuthorization: Bearer 0123456789abcdee\r\n\r\n", token),
+        401);
+    assert_int_equal(
+        status_of("GET /metrics HTTP/1.1\r\nAuthorization: Bearer 0123456789abcde\r\n\r\n", token),
+        401);
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: server.example\r\nauthorization:  "
+                               "bearer  0123456789abcdef \r\n\r\n",
+                               token),
+                     200);
+}
+
+static void any_bytes_are_a_request_or_none(void **state)
+{
+    static const char good[] =
+        "GET /metrics HTTP/1.1\r\nHost: [::1]:9\r\nAuthorization: Bearer x\r\n";
+    struct listen_opts o = {.pages = pages, .token = "x"};
+    unsigned seed = 1;
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        size_t n = sizeof good - 1 - (size_t)(rand_r(&seed) % 40);
+        autofree char *bytes = mem_calloc(n, 1); /* so that a byte too many is seen */
+        memcpy(bytes, good, n);
+        for (int k = rand_r(&seed) % 4; k > 0; k--)
+            bytes[(size_t)rand_r(&seed) % n] = (char)rand_r(&seed);
+        o.token = round % 2 ? "x" : NULL;
+        listen_is_whole((struct text){bytes, n});
+        int status = listen_parse((struct text){bytes, n}, &o).status;
+        assert_true(status == 200 || (status >= 400 && status < 500));
+    }
+    autofree char *long_one = mem_calloc(LISTEN_REQUEST_MAX, 1);
+    struct text t = {long_one, LISTEN_REQUEST_MAX};
+    assert_true(listen_is_whole(t));
+    assert_int_equal(listen_parse(t, &o).status, 431);
+    assert_false(listen_is_whole((struct text){good, sizeof good - 1}));
+}
+
+static void addresses(void **state)
+{
+    static const char *const bad[] = {"",          "x",      "127.0.0.1",       "127.0.0.1:",
+                                      ":",         "::1:80", "127.0.0.1:x",     "127.0.0.1:65536",
+                                      "-1",        "[::1",   "evil.example:80", "127.0.0.1:80x",
+                                      "0.0.0.0:0", "[::]:0"};
+    struct listen *l;
+    struct err err;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct listen_opts o = {.address = bad[i], .pages = pages};
+        if (listen_open(&o, &l, &err) == 0)
+            fail_msg("'%s' is an address", bad[i]);
+        assert_null(l);
+    }
+    struct listen_opts o = {.address = "0", .pages = pages};
+    assert_int_equal(listen_open(&o, &l, &err), 0);
+    assert_true(strncmp(listen_address(l), "127.0.0.1:", 10) == 0);
+    struct listen_opts taken = {.address = listen_address(l), .pages = pages};
+    struct listen *second;
+    assert_int_equal(listen_open(&taken, &second, &err), -1);
+    assert_non_null(strstr(err.text, "cannot listen on '127.0.0.1:"));
+    listen_close(l);
+    listen_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_asked_for),
+        cmocka_unit_test(a_name_that_is_not_this_machine_is_refused),
+        cmocka_unit_test(a_token_is_asked_for),
+        cmocka_unit_test(any_bytes_are_a_request_or_none),
+        cmocka_unit_test(addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

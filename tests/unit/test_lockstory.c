@@ -1,0 +1,260 @@
+/* Which locks a program waited for, from rows that are known. */
+#include "analysis/lockstory.h"
+#include "record/locks_inner.h"
+#include "symbol/dataname.h"
+
+#include <string.h>
+
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+// clang-format on
+
+/* A profile with the streams of locks, and nothing in them. */
+struct made {
+    struct profile *p;
+    struct locks l;
+    struct thread_id threads[4];
+};
+
+static void made_init(struct made *m)
+{
+    *m = (struct made){.p = profile_new()};
+    m->l.opts.profile = m->p;
+    locks_add_streams(&m->l);
+    for (int i = 0; i < 4; i++)
+        m->threads[i] = profile_add_thread(
+            m->p, &(struct thread_key){profile_add_str(m->p, text_of("worker")), 7, 100 + i});
+}
+
+static struct attrs_id made_attr(struct made *m, struct attrs_id to, const char *key,
+                                 const char *value)
+{
+    struct attr a = {.key = profile_add_str(m->p, text_of(key)),
+                     .text = profile_add_str(m->p, text_of(value))};
+    return attrs_add(&m->p->attrs, to, &a);
+}
+
+/* A stack of one caller and FUNCTION. */
+static struct stack_id made_stack(struct made *m, const char *function)
+{
+    struct stack_id outer = stacks_push(&m->p->stacks, (struct stack_id){0},
+                                        profile_add_named_frame(m->p, text_of("main"), FRAME_USER));
+    return stacks_push(&m->p->stacks, outer,
+                       profile_add_named_frame(m->p, text_of(function), FRAME_USER));
+}
+
+struct made_wait {
+    const char *lock, *kind, *function;
+    int thread;
+    uint64_t at_ns, ns;
+    bool holder;
+};
+
+static void made_add_wait(struct made *m, const struct made_wait *w)
+{
+    struct err err;
+    int64_t values[2] = {1, (int64_t)w->ns};
+    struct attrs_id set = made_attr(m, (struct attrs_id){0}, "lock", w->lock);
+    struct row row = {.stack = made_stack(m, w->function),
+                      .thread = m->threads[w->thread],
+                      .attrs = made_attr(m, set, "kind", w->kind),
+                      .has_time = true,
+                      .time_ns = w->at_ns,
+                      .duration_ns = w->ns,
+                      .values = values};
+    int stream = w->holder ? m->l.holders : m->l.waits;
+    assert_int_equal(profile_add_row(m->p, stream, &row, &err), 0);
+}
+
+static void made_add_order(struct made *m, const char *held, const char *lock)
+{
+    struct err err;
+    int64_t one[] = {1};
+    struct attrs_id set = made_attr(m, (struct attrs_id){0}, "lock", lock);
+    struct row row = {.stack = made_stack(m, "take both"),
+                      .thread = m->threads[0],
+                      .attrs = made_attr(m, set, "held", held),
+                      .has_time = true,
+                      .time_ns = 1,
+                      .values = one};
+    assert_int_equal(profile_add_row(m->p, m->l.orders, &row, &err), 0);
+}
+
+static const struct lockstory_insight *insight_find(const struct lockstory *s, const char *title)
+{
+    for (size_t i = 0; i < s->insights.n; i++)
+        if (strcmp(s->insights.at[i].title, title) == 0)
+            return &s->insights.at[i];
+    return NULL;
+}
+
+/* --- sums --- */
+
+static void waits_are_summed_by_lock_and_place(void **state)
+{
+    (void)state;
+    struct made m;
+    struct lockstory s;
+    struct err err;
+    made_init(&m);
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "f", 0, 1000, 10});
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "f", 1, 1005, 30});
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "g", 1, 2000, 20});
+    made_add_wait(&m, &(struct made_wait){"b", "condition", "f", 2, 500, 1000});
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "h", 3, 1000, 10, true});
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    assert_int_equal(s.waits, 4);
+    assert_int_equal(s.wait_ns, 1060);
+    assert_int_equal(s.locks.n, 2);
+    const struct lockstory_lock *b = &s.locks.at[0], *a = &s.locks.at[1];
+    assert_true(a->excludes && !b->excludes);
+    assert_int_equal(a->waits, 3);
+    assert_int_equal(a->wait_ns, 60);
+    assert_int_equal(a->longest_ns, 30);
+    assert_int_equal(a->waited_ns, 55); /* 1000 to 1035, 2000 to 2020 */
+    assert_int_equal(a->threads.n, 2);
+    assert_int_equal(a->waiters.n, 2);
+    assert_int_equal(a->waiters.at[0].wait_ns, 40);
+    assert_int_equal(a->waiters.at[0].threads.n, 2);
+    assert_int_equal(a->holders.n, 1);
+    assert_int_equal(a->held_known, 1);
+    lockstory_done(&s);
+    profile_free(m.p);
+}
+
+static void who_locks_for_others_is_not_named(void **state)
+{
+    (void)state;
+    struct made m;
+    struct lockstory s;
+    struct err err;
+    made_init(&m);
+    struct stack_id guard =
+        stacks_push(&m.p->stacks, made_stack(&m, "app::pop"),
+                    profile_add_named_frame(m.p, text_of("std::mutex::lock"), FRAME_USER));
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    autofree char *path = lockstory_path(&s, guard, 5);
+    autofree char *none = lockstory_path(&s, (struct stack_id){0}, 5);
+    assert_string_equal(path, "app::pop < main");
+    assert_string_equal(none, "[unknown]");
+    lockstory_done(&s);
+    profile_free(m.p);
+}
+
+static void a_profile_without_locks_is_refused(void **state)
+{
+    (void)state;
+    struct lockstory s;
+    struct err err;
+    struct profile *p = profile_new();
+    assert_int_equal(lockstory_build(&s, p, &err), -1);
+    assert_non_null(strstr(err.text, "--locks"));
+    lockstory_done(&s);
+    profile_free(p);
+}
+
+/* --- insights --- */
+
+/* Three of four threads wait all the time. */
+static void add_convoy(struct made *m, const char *kind, int waits)
+{
+    for (int i = 0; i < waits; i++)
+        made_add_wait(m, &(struct made_wait){"hot", kind, "f", i % 3, 1000 + 10 * (uint64_t)i, 25});
+}
+
+static bool has_convoy(const char *kind, int waits)
+{
+    struct made m;
+    struct lockstory s;
+    struct err err;
+    made_init(&m);
+    add_convoy(&m, kind, waits);
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    const struct lockstory_insight *i = insight_find(&s, "lock convoy");
+    assert_true(!i || strstr(i->text, "3 threads queued for hot during 100%"));
+    bool found = i != NULL;
+    lockstory_done(&s);
+    profile_free(m.p);
+    return found;
+}
+
+static void a_convoy_needs_many_waits_for_a_lock_that_excludes(void **state)
+{
+    (void)state;
+    assert_true(has_convoy("mutex", 30));
+    assert_true(has_convoy("rwlock, write", 30));
+    assert_false(has_convoy("mutex", 10));
+    assert_false(has_convoy("condition", 30));
+}
+
+static size_t count_cycles(const char *const (*orders)[2], size_t n)
+{
+    struct made m;
+    struct lockstory s;
+    struct err err;
+    made_init(&m);
+    for (size_t i = 0; i < n; i++)
+        made_add_order(&m, orders[i][0], orders[i][1]);
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    size_t cycles = s.cycles.n;
+    assert_true(!cycles == !insight_find(&s, "lock-order inversion"));
+    lockstory_done(&s);
+    profile_free(m.p);
+    return cycles;
+}
+
+static void locks_taken_in_a_circle_are_an_inversion(void **state)
+{
+    (void)state;
+    const char *const none[][2] = {{"a", "b"}, {"b", "c"}, {"a", "c"}, {"d", "c"}};
+    const char *const two[][2] = {{"a", "b"}, {"c", "d"}, {"b", "a"}};
+    const char *const three[][2] = {{"a", "b"}, {"b", "c"}, {"x", "a"}, {"c", "a"}};
+    assert_int_equal(count_cycles(none, 4), 0);
+    assert_int_equal(count_cycles(two, 3), 1);
+    assert_int_equal(count_cycles(three, 4), 1);
+}
+
+/* --- names --- */
+
+int dataname_of_this_test[4] = {1};
+
+static void variables_have_the_names_of_their_symbols(void **state)
+{
+    (void)state;
+    struct datanames d = {0};
+    struct processes *ps;
+    struct unwind_code code, own = {0};
+    struct profile *p = profile_new();
+    struct err err;
+    uintptr_t at = (uintptr_t)&dataname_of_this_test;
+    ps = processes_new(p);
+    assert_int_equal(processes_scan(ps, getpid(), &err), 0);
+    for (size_t i = 0; processes_code(ps, getpid(), i, &code); i++)
+        if (code.start <= at && code.start >= own.start)
+            own = code;
+    autofree char *name = datanames_find(&d, "/proc/self/exe", (struct text){0}, at - own.bias);
+    autofree char *inside =
+        datanames_find(&d, "/proc/self/exe", (struct text){0}, at + 8 - own.bias);
+    assert_string_equal(name, "dataname_of_this_test");
+    assert_string_equal(inside, "dataname_of_this_test+8");
+    assert_null(datanames_find(&d, "/proc/self/exe", (struct text){0}, 1));
+    assert_null(datanames_find(&d, "/nowhere", (struct text){0}, at - own.bias));
+    datanames_done(&d);
+    processes_free(ps);
+    profile_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_are_summed_by_lock_and_place),
+        cmocka_unit_test(who_locks_for_others_is_not_named),
+        cmocka_unit_test(a_profile_without_locks_is_refused),
+        cmocka_unit_test(a_convoy_needs_many_waits_for_a_lock_that_excludes),
+        cmocka_unit_test(locks_taken_in_a_circle_are_an_inversion),
+        cmocka_unit_test(variables_have_the_names_of_their_symbols),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
