@@ -14,7 +14,7 @@ static const struct {
     [WAIT_TERMINAL] = {"terminal", "reading or writing a terminal"},
     [WAIT_FILE] = {"file", "file systems and disks"},
     [WAIT_SYNC] = {"fsync", "fsync, fdatasync, sync, msync"},
-    [WAIT_PAGE_FAULT] = {"page fault", "memory that must be read or made first"},
+    [WAIT_PAGE_FAULT] = {"page fault", "memory that must be read or allocated first"},
     [WAIT_CHILD] = {"child", "wait, waitpid, vfork"},
     [WAIT_SIGNAL] = {"signal", "sigwait, sigsuspend, pause"},
     [WAIT_KERNEL_LOCK] = {"kernel lock", "a lock inside the kernel"},

@@ -65,21 +65,27 @@ struct stack_facts {
 struct waitpaths {
     struct trie trie;
     struct stack_facts *of_stack;
-    struct idmap map; /* of path and state to waitsum.stacks */
+    struct idmap map; /* of path and reason to waitsum.stacks */
 };
 
-/* Of all stacks: a parent comes before what it calls. */
+/*
+ * Of all stacks: a parent comes before what it calls. The kernel's functions, which differ with the
+ * moment, are in the reason.
+ */
 static void find_paths(struct waitsum *w, struct waitpaths *paths)
 {
     const struct profile *p = w->selection->profile;
     for (size_t id = 1; id < p->stacks.nodes.n; id++) {
         const struct stack_node *node = &p->stacks.nodes.at[id];
+        const struct frame *f = profile_frame(p, node->frame);
         uint32_t path = paths->of_stack[node->parent.i].path;
-        size_t n = labels_count(profile_frame(p, node->frame));
-        for (size_t i = 0; i < n; i++)
-            if (!selection_hides(w->selection, node->frame, i))
-                path =
-                    trie_push(&paths->trie, path, labels_of_frame(&w->labels, p, node->frame, i));
+        for (size_t i = 0; i < labels_count(f); i++) {
+            if (selection_hides(w->selection, node->frame, i))
+                continue;
+            uint32_t label = labels_of_frame(&w->labels, p, node->frame, i);
+            if (f->kind != FRAME_KERNEL)
+                path = trie_push(&paths->trie, path, label);
+        }
         paths->of_stack[id].path = path;
     }
 }
@@ -96,10 +102,11 @@ static struct wait_sum *sum_of_path(struct waitsum *w, struct waitpaths *paths,
                                     const struct waitsum_stack *like)
 {
     uint32_t path = paths->of_stack[like->stack.i].path;
-    uint32_t hash = hash_pair(path, like->runnable);
+    uint32_t hash = hash_pair(path, like->runnable ? WAIT_REASONS : like->reason);
     for_each_match (&paths->map, hash, i) {
         struct waitsum_stack *old = &w->stacks.at[i];
-        if (paths->of_stack[old->stack.i].path == path && old->runnable == like->runnable)
+        if (paths->of_stack[old->stack.i].path == path && old->runnable == like->runnable &&
+            old->reason == like->reason)
             return &old->sum;
     }
     idmap_add(&paths->map, hash, (uint32_t)w->stacks.n);

@@ -27,9 +27,9 @@ struct waitsum_thread {
     int64_t reason_ns[WAIT_REASONS]; /* of the waits in which it was blocked */
 };
 
-/* Waits at one path of functions. */
+/* Waits at one path of the program's functions, for one reason. */
 struct waitsum_stack {
-    struct stack_id stack; /* one of those with these functions */
+    struct stack_id stack; /* one of them; the kernel's functions may differ */
     bool runnable;         /* it had no CPU; else it was blocked, for a reason */
     enum wait_reason reason;
     struct wait_sum sum;

@@ -65,7 +65,7 @@ static void put_thread(struct json *j, const struct profile *p, const struct wai
     json_close(j, '}');
 }
 
-/* The innermost function first, the kernel's marked. */
+/* The innermost function first, the kernel's marked: they are those of one wait among several. */
 static void put_wait_frames(struct json *j, const struct waitsum *w, struct stack_id stack)
 {
     const struct profile *p = w->selection->profile;

@@ -263,6 +263,8 @@ static void sums_are_by_reason_by_thread_and_by_function(void **state)
         runs(&s, 7, t + 15);
     }
     leaves(&s, 8, 10, "anon_pipe_read");
+    runs(&s, 8, 25);
+    leaves(&s, 8, 25, "pipe_read"); /* the same for the program */
     runs(&s, 8, 40);
     is_preempted(&s, 8, 50);
     runs(&s, 8, 52);
@@ -270,7 +272,7 @@ static void sums_are_by_reason_by_thread_and_by_function(void **state)
     struct selection waits = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
     struct selection states = selection_all(s.profile, (struct value_ref){s.streams.states, 0});
     assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
-    assert_int_equal(w.n_waits, 7);
+    assert_int_equal(w.n_waits, 8);
     assert_int_equal(w.by_reason[WAIT_SLEEP].n, 5);
     assert_int_equal(w.by_reason[WAIT_SLEEP].ns, 50);
     assert_int_equal(w.by_reason[WAIT_SLEEP].max_ns, 10);
