@@ -31,12 +31,19 @@ static double heapstory_percent(int64_t part, int64_t all)
     return all > 0 ? 100 * (double)part / (double)all : 0;
 }
 
+/* Memory that the C++ library takes as it is loaded, to throw exceptions when there is no more. */
+static bool is_reserve_of_library(const struct heapstory *s, const struct heapstory_place *p)
+{
+    return text_starts(heapstory_name(s, p), "[libstdc++.so") && heapstory_left(p->value) == 1 &&
+           p->value[STORY_LEAKED] < MIB / 8;
+}
+
 static void find_leak(struct heapstory *s)
 {
     const struct heapstory_place *p = top_place(s, STORY_LEAKED);
     char bytes[UNITS_MAX], blocks[UNITS_MAX];
     struct buf b = {0};
-    if (!p || s->value[STORY_LEAKED] < MIB / 16 ||
+    if (!p || is_reserve_of_library(s, p) || s->value[STORY_LEAKED] < MIB / 16 ||
         heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]) < 20)
         return;
     buf_printf(&b, "%.*s never freed %s in %s block%s: %.0f%% of all that was never freed",

@@ -121,6 +121,14 @@ static bool unnamed_work(const struct flat *f, uint32_t row)
     return (double)self >= 0.005 * (double)f->whole;
 }
 
+static double total_of_unnamed(const struct flat *f)
+{
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        in_set[i] = has_no_name(f, i);
+    return flat_share_of_set(f, in_set, FLAT_TOTAL).share;
+}
+
 /*
  * By total: what an unnamed function calls has a name, but nobody can tell how it got there. Not
  * those that everything passes through: a stripped main() explains nothing that is asked, nor does
@@ -139,7 +147,8 @@ INSIGHT_TEST(insight_test_unnamed)
     insight_share(&ret->evidence, &total);
     buf_str(&ret->evidence, " goes to functions without a name and what they call (self ");
     insight_share(&ret->evidence, &own);
-    buf_str(&ret->evidence, ")");
+    buf_str(&ret->evidence,
+            total_of_unnamed(f) - total.share > 0.01 ? ", pass-through functions excluded)" : ")");
     struct text module = unnamed_module(f, in_set, own.share >= self->least);
     if (text_is(module, "[anon]"))
         advise_on_jit(ret);

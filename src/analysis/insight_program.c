@@ -34,32 +34,55 @@ static void add_member(struct buf *b, const struct flat *f, const bool *in_set, 
         buf_printf(b, " has the most: %.1f%% of the total)", 100 * s.share);
 }
 
-/* For each stack the row of the program's last function before the kernel; FLAT_NOBODY = none. */
+/* Malloc and memcpy enter the kernel for those who call them. */
+static bool enters_for_its_caller(const struct flat *f, uint32_t row)
+{
+    struct text name = flat_name(f, row);
+    return names_match(names_allocation, name, false) || names_match(names_copies, name, false);
+}
+
+/*
+ * For each stack the row of the program's last function before the kernel, or before the allocator
+ * that went there; FLAT_NOBODY = none.
+ */
 static uint32_t *last_user_rows(const struct flat *f)
 {
     const struct profile *p = f->profile;
     uint32_t *of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *of_stack);
+    autofree bool *skipped = mem_calloc(f->rows.n + 1, sizeof *skipped);
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        skipped[i] = f->rows.at[i].kernel || enters_for_its_caller(f, i);
     of_stack[0] = FLAT_NOBODY;
     for (size_t i = 1; i < p->stacks.nodes.n; i++) {
         struct stack_node node = p->stacks.nodes.at[i];
         of_stack[i] = of_stack[node.parent.i];
         for (size_t k = 0, n = flat_count(profile_frame(p, node.frame)); k < n; k++) {
             uint32_t row = flat_row_of(f, node.frame, k);
-            if (row != FLAT_NOBODY && !f->rows.at[row].kernel)
+            if (row != FLAT_NOBODY && !skipped[row])
                 of_stack[i] = row;
         }
     }
     return of_stack;
 }
 
-/* What calls the set; for what the kernel calls, the program's function that went there. */
-static int64_t *callers_in_program(const struct flat *f, const struct flat_calls *c)
+static bool is_all_kernel(const struct flat *f, const bool *in_set)
+{
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        if (in_set[i] && !f->rows.at[i].kernel)
+            return false;
+    return true;
+}
+
+/* What calls the set; for what the kernel does, the program's function that went there. */
+static int64_t *callers_in_program(const struct flat *f, const bool *in_set,
+                                   const struct flat_calls *c)
 {
     int64_t *sums = mem_calloc(f->rows.n + 1, sizeof *sums);
     autofree uint32_t *users = last_user_rows(f);
+    bool all_kernel = is_all_kernel(f, in_set);
     for (size_t i = 0; i < f->profile->stacks.nodes.n; i++) {
         uint32_t caller = c->caller_of[i];
-        if (caller < f->rows.n && f->rows.at[caller].kernel)
+        if (caller < f->rows.n && (all_kernel || f->rows.at[caller].kernel))
             caller = users[i];
         if (caller < f->rows.n)
             sums[caller] += f->value_of_place[i];
@@ -71,7 +94,7 @@ static int64_t *callers_in_program(const struct flat *f, const struct flat_calls
 static void add_callers(struct buf *b, const struct flat *f, const bool *in_set)
 {
     struct flat_calls c = flat_calls_of_set(f, in_set);
-    autofree int64_t *callers = callers_in_program(f, &c);
+    autofree int64_t *callers = callers_in_program(f, in_set, &c);
     uint32_t best = f->rows.n ? greatest(callers, f->rows.n) : 0;
     int64_t sum = c.self;
     for (size_t i = 0; i < f->rows.n; i++)
@@ -153,8 +176,11 @@ static void add_gain(struct buf *b, const struct insight_input *in, double share
                        : q == QUANTITY_MEMORY ? "half as much here saves"
                        : q == QUANTITY_EVENTS ? "half as many here saves"
                                               : "twice as fast here gains";
+    const char *hidden = meta_find(&in->functions->profile->meta, META_KERNEL_HIDDEN);
     buf_printf(b, ": %s %.1f%% of %s", what, 50 * share,
-               insight_waits(in) || insight_may_wait(in) ? "the CPU time" : "the whole");
+               hidden && strcmp(hidden, "yes") == 0        ? "the time outside the kernel"
+               : insight_waits(in) || insight_may_wait(in) ? "the CPU time"
+                                                           : "the whole");
 }
 
 static bool *mark_row(const struct flat *f, uint32_t row)

@@ -83,7 +83,7 @@ const struct insight_rule insight_rules[] = {
      .fits = RUNNING | 1u << QUANTITY_ELAPSED,
      .test = insight_test_dominating,
      .least = 0.5,
-     .advice = "Start here. 'kelvin annotate' shows its hot lines."},
+     .advice = "Start here. 'kelvin annotate' shows its hottest code."},
     {.id = "dominating",
      .fits = 1u << QUANTITY_MEMORY,
      .test = insight_test_dominating,
@@ -110,7 +110,7 @@ const struct insight_rule insight_rules[] = {
      .fits = RUNNING,
      .test = insight_test_hot,
      .least = 0.1,
-     .advice = "'kelvin annotate' shows the hot lines; --callers shows who calls it."},
+     .advice = "'kelvin annotate' shows the hottest code in a function, --callers what calls it."},
     {.id = "flat-profile",
      .fits = RUNNING,
      .test = insight_test_flat,
@@ -126,10 +126,12 @@ const struct insight_rule insight_rules[] = {
      .fits = RUNNING,
      .test = insight_test_scalar,
      .least = 0.05,
-     .advice = "Where iterations do not need each other's results, vectors do 2 to 16 numbers at "
-               "once: try -O3 -march=native, and -ffast-math if sums may be rounded otherwise. "
-               "-fopt-info-vec-missed (gcc) or -Rpass-missed=loop-vectorize (clang) shows what is "
-               "in the way."},
+     .advice =
+         "Where iterations do not need each other's results, vectors do 2 to 16 numbers at "
+         "once: try -O3 -march=native (for floating-point sums also -ffast-math, if they may be "
+         "rounded otherwise). "
+         "-fopt-info-vec-missed (gcc) or -Rpass-missed=loop-vectorize (clang) shows what is "
+         "in the way."},
     {.id = "allocation",
      .fits = RUNNING,
      .test = insight_test_names,

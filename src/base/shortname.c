@@ -92,9 +92,29 @@ static void cut_at(struct buf *b, struct text name, size_t width)
     buf_str(b, cut ? ".." : "");
 }
 
+/*
+ * "[libgs.so.10.00+0x3c20b0]" is told apart by its offset: the module, most often a column of its
+ * own, is cut. False for other names, and where there is no room for that.
+ */
+static bool cut_module(struct buf *b, struct text name, size_t width)
+{
+    const char *plus =
+        text_starts(name, "[") && text_ends(name, "]") ? memmem(name.at, name.n, "+0x", 3) : NULL;
+    if (!plus)
+        return false;
+    size_t n_tail = (size_t)(name.at + name.n - plus);
+    if (utf8_count(name) <= width || n_tail + strlen("[..") > width)
+        return false;
+    struct text head = utf8_head(name, width - n_tail - strlen(".."));
+    buf_printf(b, "%.*s..%.*s", TEXT_ARG(head), (int)n_tail, plus);
+    return true;
+}
+
 void shortname_add(struct buf *b, struct text name, size_t width)
 {
     autobuf struct buf usual = {0}, bare = {0};
+    if (cut_module(b, name, width))
+        return;
     if (utf8_count(name) > width) {
         usual_names(&usual, name);
         name = buf_text(&usual);

@@ -13,6 +13,7 @@
 /*
  * Append NAME to B in at most WIDTH characters: as it is if it fits, else with std::string by its
  * usual name, else with ".." for the arguments of templates, and at last cut, with ".." at the end.
+ * A function known by its place, "[module+0x12]", keeps the place: "[mod..+0x12]".
  */
 void shortname_add(struct buf *b, struct text name, size_t width);
 

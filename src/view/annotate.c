@@ -4,13 +4,14 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-enum { HOTTEST_SHOWN = 10, SHARE_WIDTH = 13 };
+enum { HOTTEST_SHOWN = 10, LEAST_SHARE_WIDTH = 13 };
 
 struct sheet {
     FILE *out;
     int width;
     bool colour;
     const struct annotate *a;
+    int share_width; /* of the columns of self and total */
 };
 
 static const char *heat_style(double heat)
@@ -39,7 +40,7 @@ static void put_share(const struct sheet *s, int64_t part, const char *style)
 {
     autobuf struct buf b = {0};
     annotate_share(&b, s->a, part);
-    int pad = SHARE_WIDTH - (int)utf8_count(buf_text(&b));
+    int pad = s->share_width - (int)utf8_count(buf_text(&b));
     fprintf(s->out, "%*s%s%s%s", pad > 0 ? pad : 0, "", style, buf_cstr(&b),
             *style ? "\033[0m" : "");
 }
@@ -52,7 +53,7 @@ static void annotate_put_row(const struct sheet *s, int64_t self, int64_t total,
     put_share(s, self, style);
     put_share(s, total, style);
     fputc(' ', s->out);
-    struct text t = utf8_head(buf_text(b), (size_t)(s->width - 2 * SHARE_WIDTH - 1));
+    struct text t = utf8_head(buf_text(b), (size_t)(s->width - 2 * s->share_width - 1));
     while (t.n && t.at[t.n - 1] == ' ')
         t.n--;
     fprintf(s->out, "%.*s\n", (int)t.n, t.at ? t.at : "");
@@ -61,7 +62,32 @@ static void annotate_put_row(const struct sheet *s, int64_t self, int64_t total,
 
 static void put_titles(const struct sheet *s, const char *what)
 {
-    fprintf(s->out, "\n%*s%*s %s\n", SHARE_WIDTH, "self", SHARE_WIDTH, "total", what);
+    fprintf(s->out, "\n%*s%*s %s\n", s->share_width, "self", s->share_width, "total", what);
+}
+
+static int widest_share(const struct annotate *a, int so_far, int64_t self, int64_t total)
+{
+    autobuf struct buf b = {0}, c = {0};
+    annotate_share(&b, a, self);
+    annotate_share(&c, a, total);
+    size_t n = utf8_count(buf_text(&b)), m = utf8_count(buf_text(&c));
+    int most = (int)(n > m ? n : m) + 1; /* a blank before it */
+    return most > so_far ? most : so_far;
+}
+
+/* Both ends of an interval take more room than a half-width. */
+static int annotate_share_width(const struct annotate *a)
+{
+    int width = LEAST_SHARE_WIDTH;
+    for (size_t i = 0; i < a->n_parts; i++) {
+        const struct annotate_part *part = &a->parts[i];
+        width = widest_share(a, width, part->self, part->total);
+        for (size_t k = 0; k < part->lines.n; k++)
+            width = widest_share(a, width, part->lines.at[k].self, part->lines.at[k].total);
+    }
+    for (size_t i = 0; i < a->listing->insns.n; i++)
+        width = widest_share(a, width, a->listing->insns.at[i].self, a->listing->insns.at[i].total);
+    return width;
 }
 
 static void print_head(const struct sheet *s)
@@ -141,7 +167,7 @@ static void print_part(const struct sheet *s, const struct annotate_part *part)
         const struct annotate_line *l = &part->lines.at[i];
         struct annotate_range r = annotate_around(s->a, part, i, shown);
         if (shown && r.from <= r.to && r.from > shown + 1)
-            fprintf(s->out, "%*s...\n", 2 * SHARE_WIDTH + 7, "");
+            fprintf(s->out, "%*s...\n", 2 * s->share_width + 7, "");
         for (uint32_t k = r.from; k <= r.to; k++) {
             bool code = k == l->line;
             buf_printf(&b, "%c %6u  ", code ? (part->inlined ? 'i' : '.') : ' ', k);
@@ -189,7 +215,7 @@ static void print_block(const struct sheet *s, struct asmtext *t, uint32_t numbe
 
 int annotate_print_text(FILE *out, const struct annotate *a, int width, bool colour)
 {
-    struct sheet s = {out, width, colour, a};
+    struct sheet s = {out, width, colour, a, annotate_share_width(a)};
     struct asmtext *t = asmtext_open();
     autobuf struct buf b = {0};
     if (!t)
@@ -202,6 +228,8 @@ int annotate_print_text(FILE *out, const struct annotate *a, int width, bool col
     for (size_t i = 0; i < a->n_parts; i++)
         if (annotate_shows(a, a->parts[i].total))
             print_part(&s, &a->parts[i]);
+    if (a->listing->blocks.n)
+        put_titles(&s, "instructions");
     for (size_t i = 0; i < a->listing->blocks.n; i++)
         if (annotate_shows(a, a->listing->blocks.at[order[i]].most))
             print_block(&s, t, order[i]);

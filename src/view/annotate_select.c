@@ -45,12 +45,16 @@ void annotate_share(struct buf *b, const struct annotate *a, int64_t part)
     double share = a->whole > 0 ? (double)part / (double)a->whole : 0;
     if (!part)
         return;
-    buf_printf(b, "%.1f%%", 100 * share);
-    if (a->samples <= 0 || a->exact)
+    bool sampled = a->samples > 0 && !a->exact;
+    struct interval i = {share, share};
+    if (sampled)
+        i = stats_wilson(share, (double)a->samples, STATS_Z95);
+    int digits = sampled && i.high - i.low < 0.001 ? 2 : 1; /* as the report has them */
+    buf_printf(b, "%.*f%%", digits, 100 * share);
+    if (!sampled)
         return;
-    struct interval i = stats_wilson(share, (double)a->samples, STATS_Z95);
     buf_str(b, " ");
-    insight_interval(b, share, i, 1);
+    insight_interval(b, share, i, digits);
 }
 
 double annotate_heat(const struct annotate *a, int64_t self, int64_t total)

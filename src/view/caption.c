@@ -166,6 +166,23 @@ static void warn_sampled(struct buf *b, const struct selection *s)
                    100 * share);
 }
 
+/* Shares are of the time in the program's own code alone, however much the kernel did for it. */
+static void warn_hidden_kernel(struct buf *b, const struct selection *s)
+{
+    const struct meta *m = &s->profile->meta;
+    const char *hidden = meta_find(m, META_KERNEL_HIDDEN);
+    uint64_t cpu_ns, seen_ns;
+    if (!hidden || strcmp(hidden, "yes") != 0)
+        return;
+    buf_str(b, "no right to sample the kernel (kernel.perf_event_paranoid): ");
+    if (quantity_is_time(selection_quantity(s)) && meta_find_u64(m, META_CPU_TIME_NS, &cpu_ns) &&
+        meta_find_u64(m, META_SAMPLED_OF_NS, &seen_ns) && seen_ns < cpu_ns)
+        buf_printf(b, "about %.0f%% of the CPU time is spent there and not shown\n",
+                   100 * (double)(cpu_ns - seen_ns) / (double)cpu_ns);
+    else
+        buf_str(b, "what happens there is not shown\n");
+}
+
 void caption_warnings(struct buf *b, const struct selection *s)
 {
     const char *cut = meta_find(&s->profile->meta, META_CUT);
@@ -174,6 +191,7 @@ void caption_warnings(struct buf *b, const struct selection *s)
     warn_few(b, s);
     warn_lost(b, s);
     warn_sampled(b, s);
+    warn_hidden_kernel(b, s);
 }
 
 /* --- what else there is --- */

@@ -324,6 +324,23 @@ static void add_unlike(struct document *doc, const char *unlike)
     }
 }
 
+/* The clock of a thread stops before the kernel takes its process down, that of a CPU does not. */
+static void add_clocks(struct document *doc, const struct diff *d, const struct diff_view *v)
+{
+    const char *first = meta_find(&v->runs[0]->profile->meta, META_CLOCKS);
+    for (size_t i = 1; first && i < d->n_before + d->n_after; i++) {
+        const char *other = meta_find(&v->runs[i]->profile->meta, META_CLOCKS);
+        if (!other || strcmp(first, other) == 0)
+            continue;
+        document_text(
+            doc,
+            "Careful: some runs were sampled by clocks %s, some by clocks %s: only clocks "
+            "of CPUs see the end of a process (do_exit, exit_mmap) and all of short ones.",
+            first, other);
+        return;
+    }
+}
+
 static void diff_add_head(struct document *doc, const struct diff *d, const struct diff_view *v)
 {
     autobuf struct buf basis = {0};
@@ -333,6 +350,7 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
         document_text(doc, "Selected on both sides: %s.", v->runs[0]->words);
     add_unnamed(doc, d);
     add_others(doc, d);
+    add_clocks(doc, d, v);
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     add_scale(doc, d);
     document_text(doc,

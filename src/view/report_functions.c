@@ -128,24 +128,23 @@ static void add_function_row(struct document *d, const struct report *r, uint32_
     cell_module(d, r, row);
 }
 
-/* Of what the row's place in the table rests on. */
-static bool is_few(const struct flat *f, uint32_t row, enum flat_what what)
+static bool is_few(const struct flat *f, uint32_t row)
 {
-    const struct flat_row *at = &f->rows.at[row];
-    int64_t count = what == FLAT_SELF ? at->self_count : at->total_count;
-    return f->count_type >= 0 && count < FEW_FOR_ORDER;
+    return f->count_type >= 0 && f->rows.at[row].self_count < FEW_FOR_ORDER;
 }
 
-static void tell_few(struct document *d, size_t few)
+/* Rows that are there for their total may have few samples of their own: that is no fault. */
+static void tell_few(struct document *d, size_t few, size_t by_total)
 {
+    const char *which = by_total > 1 ? " above them" : by_total ? " above it" : "";
     if (few == 1)
-        document_text(d, "One row has fewer than %d samples; don't read anything into its place.",
-                      FEW_FOR_ORDER);
+        document_text(d, "One row%s has fewer than %d samples; don't read anything into its place.",
+                      which, FEW_FOR_ORDER);
     else if (few)
         document_text(d,
-                      "%zu rows have fewer than %d samples each; don't read anything into their "
+                      "%zu rows%s have fewer than %d samples each; don't read anything into their "
                       "order.",
-                      few, FEW_FOR_ORDER);
+                      few, which, FEW_FOR_ORDER);
 }
 
 /* Rows of the table: by self, then what is there for its total alone. */
@@ -231,14 +230,14 @@ void report_add_functions(struct document *d, const struct report *r)
     begin_functions(d, r);
     for (size_t i = 0; i < l.n; i++) {
         add_function_row(d, r, l.rows[i]);
-        few += is_few(r->functions, l.rows[i], i < l.n_by_self ? FLAT_SELF : FLAT_TOTAL);
+        few += i < l.n_by_self && is_few(r->functions, l.rows[i]);
     }
     if (more == 1)
         document_text(d, "Sorted by self%s. The last row is here for its total%s.", time, time);
     else if (more)
         document_text(d, "Sorted by self%s. The last %zu rows are here for their total%s.", time,
                       more, time);
-    tell_few(d, few);
+    tell_few(d, few, more);
     if (l.n_hidden == 1)
         document_text(d, "1 pass-through function (on nearly every stack, ~0 self) is hidden.");
     else if (l.n_hidden)

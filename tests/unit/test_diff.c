@@ -2,6 +2,7 @@
 #include "analysis/canon.h"
 #include "analysis/diff.h"
 #include "analysis/difftest.h"
+#include "view/diff.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -310,6 +311,31 @@ static void the_same_profile_is_unchanged_only_with_enough_samples(void **state)
         const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
         struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
         assert_int_equal(d->verdict, n == 100 ? DIFF_INCONCLUSIVE : DIFF_UNCHANGED);
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
+/* Each clock misses what the other sees: no function ended because the program changed. */
+static void unlike_clocks_are_told(void **state)
+{
+    (void)state;
+    for (int unlike = 0; unlike < 2; unlike++) {
+        struct profile *a = profile_of(1000, 1000), *b = profile_of(1000, 1000);
+        meta_set_str(&a->meta, META_CLOCKS, "of CPUs");
+        meta_set_str(&b->meta, META_CLOCKS, unlike ? "of threads" : "of CPUs");
+        const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+        autofree char *out = NULL;
+        size_t n = 0;
+        FILE *f = open_memstream(&out, &n);
+        assert_non_null(f);
+        diff_print_text(f, d,
+                        &(struct diff_view){.runs = runs, .unlike = "", .top = 3, .width = 200});
+        fclose(f);
+        assert_int_equal(strstr(out, "by clocks of CPUs, some by clocks of threads") != NULL,
+                         unlike);
         diff_free(d);
         profile_free(a);
         profile_free(b);
@@ -768,6 +794,7 @@ int main(void)
         cmocka_unit_test(tests_weigh_as_much_as_they_matter),
         cmocka_unit_test(a_large_change_is_proven_and_recursion_counts_once),
         cmocka_unit_test(the_same_profile_is_unchanged_only_with_enough_samples),
+        cmocka_unit_test(unlike_clocks_are_told),
         cmocka_unit_test(three_runs_a_side_prove_nothing),
         cmocka_unit_test(one_of_many_can_stand_out_of_few_runs),
         cmocka_unit_test(the_typical_change_is_not_that_of_a_few),

@@ -155,6 +155,17 @@ static void leaks_are_told_from_64_kib_and_a_fifth_on(void **state)
     story_says(leaks(6, MIB), "leak", NULL);
 }
 
+static void what_the_cxx_library_reserves_is_no_leak(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct profile *p = new_heap();
+        heap_took(p, &(struct heap_row){i ? "[app+0xa5780]" : "[libstdc++.so.6.0.30+0xa5780]", 0, 1,
+                                        71 * KIB, .leaked = 71 * KIB});
+        story_says(p, "leak", i ? "never freed 71 KiB in 1 block" : NULL);
+    }
+}
+
 /* What is held in each twentieth of ten seconds; the last row ends the recording. */
 static struct profile *holds(int64_t first, int64_t step, int64_t peak)
 {
@@ -274,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_place_is_who_asked_behind_operator_new),
         cmocka_unit_test(fractions_are_rounded_in_the_end),
         cmocka_unit_test(leaks_are_told_from_64_kib_and_a_fifth_on),
+        cmocka_unit_test(what_the_cxx_library_reserves_is_no_leak),
         cmocka_unit_test(growth_is_told_from_64_kib_and_a_twentieth_of_the_peak_on),
         cmocka_unit_test(temporary_blocks_are_told_from_a_quarter_of_10000_on),
         cmocka_unit_test(churn_is_told_from_10000_per_second_and_three_tenths_on),

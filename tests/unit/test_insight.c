@@ -343,6 +343,21 @@ static void samples_that_two_insights_count_are_told(void **state)
                 "allocation page-faults", "; 3.7% of the total is also counted under allocation");
 }
 
+/* Neither malloc's own parts nor a wrapper around it can be changed to fault less. */
+static void the_caller_behind_the_allocator_is_named(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;grow;malloc;_int_malloc;asm_exc_page_fault_[k] 200\n",
+                "allocation page-faults", "; 100% of that comes from grow");
+    assert_says(PLAIN "main;fill;__memset_avx2_unaligned_erms;asm_exc_page_fault_[k] 200\n",
+                "page-faults", "; 100% of that comes from fill");
+    assert_says(PLAIN "main;parse;jv_mem_alloc;malloc;_int_malloc 250\n", "allocation",
+                "; 100% of that comes from parse");
+    /* a lock of the allocator's is taken by the allocator */
+    assert_says(PLAIN "main;grow;arena_get;pthread_mutex_lock;helper 100\n", "locks",
+                "; 100% of that comes from arena_get");
+}
+
 static void copies_of_system_calls_are_not_the_programs(void **state)
 {
     (void)state;
@@ -357,6 +372,30 @@ static void unnamed_code_counts_with_what_it_calls(void **state)
                       "main;[libx.so+0x5e30];r 100\nmain;[libx.so+0x5e30];s 100\n"
                       "main;[libx.so+0x5e30] 14\n",
                 "unnamed", "29.3% goes to functions without a name and what they call (self 1.0%)");
+}
+
+/* A stripped main() has all of it as its total: a reader who adds up must know why it is not in. */
+static void unnamed_callers_that_are_left_out_are_told(void **state)
+{
+    (void)state;
+    assert_says("[app+0x10];[libx.so+0x20] 300\n[app+0x10];a 80\n[app+0x10];b 80\n"
+                "[app+0x10];c 80\n[app+0x10];d 80\n[app+0x10];e 80\n[app+0x10];f 80\n"
+                "[app+0x10];g 80\n[app+0x10];h 80\n[app+0x10];i 80\n[app+0x10];j 80\n",
+                "unnamed hot", "");
+    autobuf struct buf evidence = {0}, advice = {0};
+    find_insight("[app+0x10];[libx.so+0x20] 300\n[app+0x10];a 400\n[app+0x10];b 400\n", "unnamed",
+                 0, &evidence, &advice);
+    assert_non_null(strstr(buf_cstr(&evidence), ", pass-through functions excluded)"));
+}
+
+static void gains_are_of_what_was_seen(void **state)
+{
+    (void)state;
+    struct profile *p = support_folded(PLAIN "main;parse 200\n");
+    autobuf struct buf ids = {0}, evidence = {0};
+    meta_set_str(&p->meta, META_KERNEL_HIDDEN, "yes");
+    ask(p, &ids, &evidence);
+    assert_non_null(strstr(buf_cstr(&evidence), "gains 8.3% of the time outside the kernel"));
 }
 
 /* As the C++ library starts threads. */
@@ -578,9 +617,9 @@ static const char *advice_on(const char *event, const char *name, const char *un
 static void what_dominates_is_advised_by_what_it_is(void **state)
 {
     (void)state;
-    assert_non_null(strstr(advice_on("cpu-clock", "samples", "count"), "hot lines"));
+    assert_non_null(strstr(advice_on("cpu-clock", "samples", "count"), "hottest code"));
     assert_non_null(strstr(advice_on("", "inuse_space", "bytes"), "allocations"));
-    assert_null(strstr(advice_on("", "inuse_space", "bytes"), "hot lines"));
+    assert_null(strstr(advice_on("", "inuse_space", "bytes"), "hottest code"));
     assert_non_null(strstr(advice_on("page-faults", "page-faults", "count"), "events"));
 }
 
@@ -620,6 +659,9 @@ int main(void)
         cmocka_unit_test(names_too_long_for_a_sentence_are_cut),
         cmocka_unit_test(functions_are_hot_from_a_tenth_on),
         cmocka_unit_test(samples_that_two_insights_count_are_told),
+        cmocka_unit_test(the_caller_behind_the_allocator_is_named),
+        cmocka_unit_test(unnamed_callers_that_are_left_out_are_told),
+        cmocka_unit_test(gains_are_of_what_was_seen),
         cmocka_unit_test(copies_of_system_calls_are_not_the_programs),
         cmocka_unit_test(unnamed_code_counts_with_what_it_calls),
         cmocka_unit_test(an_unnamed_function_that_only_passes_on_is_not_missed),

@@ -54,6 +54,16 @@ static void other_angle_brackets_stay(void **state)
     expect_short("a<b<c<d<e<f_without_an_end", 12, "a<b<c<d<e<..");
 }
 
+static void a_function_without_a_name_keeps_its_place(void **state)
+{
+    (void)state;
+    expect_short("[libgs.so.10.00+0x3c20b0]", 25, "[libgs.so.10.00+0x3c20b0]");
+    expect_short("[libgs.so.10.00+0x3c20b0]", 20, "[libgs.s..+0x3c20b0]");
+    expect_short("[libgs.so.10.00+0x3c20b0]", 13, "[..+0x3c20b0]");
+    expect_short("[libgs.so.10.00+0x3c20b0]", 12, "[libgs.so...");
+    expect_short("[some module without a place]", 12, "[some modu..");
+}
+
 static bool is_form_of(const char *word, const char *name)
 {
     return shortname_is(text_of(name), text_of(word));
@@ -77,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_fit_are_left_alone),
         cmocka_unit_test(strings_have_their_usual_name),
+        cmocka_unit_test(a_function_without_a_name_keeps_its_place),
         cmocka_unit_test(arguments_of_templates_go_before_the_end_of_the_name),
         cmocka_unit_test(other_angle_brackets_stay),
         cmocka_unit_test(every_shown_form_is_found),
