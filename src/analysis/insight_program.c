@@ -172,10 +172,11 @@ INSIGHT_TEST(insight_test_kernel)
 static void add_gain(struct buf *b, const struct insight_input *in, double share)
 {
     enum quantity q = selection_quantity(in->functions->selection);
-    const char *what = q == QUANTITY_WORK     ? "half the work here saves"
-                       : q == QUANTITY_MEMORY ? "half as much here saves"
-                       : q == QUANTITY_EVENTS ? "half as many here saves"
-                                              : "twice as fast here gains";
+    const char *what = q == QUANTITY_WORK      ? "half the work here saves"
+                       : q == QUANTITY_MEMORY  ? "half as much here saves"
+                       : q == QUANTITY_EVENTS  ? "half as many here saves"
+                       : q == QUANTITY_ELAPSED ? "half as long here saves"
+                                               : "twice as fast here gains";
     const char *hidden = meta_find(&in->functions->profile->meta, META_KERNEL_HIDDEN);
     buf_printf(b, ": %s %.1f%% of %s", what, 50 * share,
                hidden && strcmp(hidden, "yes") == 0        ? "the time outside the kernel"

@@ -621,6 +621,7 @@ static void what_dominates_is_advised_by_what_it_is(void **state)
     assert_non_null(strstr(advice_on("", "inuse_space", "bytes"), "allocations"));
     assert_null(strstr(advice_on("", "inuse_space", "bytes"), "hottest code"));
     assert_non_null(strstr(advice_on("page-faults", "page-faults", "count"), "events"));
+    assert_non_null(strstr(advice_on("", "delay", "nanoseconds"), "A function that waits"));
 }
 
 static void patterns(void **state)
