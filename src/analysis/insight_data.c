@@ -38,6 +38,20 @@ INSIGHT_TEST(insight_test_lost)
     return true;
 }
 
+/* Who ends a program by Ctrl-C or asks it to end knows why. */
+INSIGHT_TEST(insight_test_failed)
+{
+    (void)self;
+    static const char *const fine[] = {"0", "signal 2", "signal 15", NULL};
+    const char *status = meta_find(&in->functions->profile->meta, META_EXIT_STATUS);
+    if (!status || text_is_one_of(text_of(status), fine))
+        return false;
+    bool killed = text_starts(text_of(status), "signal ");
+    buf_printf(&ret->evidence, "the command %s%s",
+               killed ? "was ended by " : "ended with exit code ", status);
+    return true;
+}
+
 INSIGHT_TEST(insight_test_unfinished)
 {
     const struct stream *s = in->functions->selection->stream;

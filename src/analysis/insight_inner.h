@@ -18,6 +18,7 @@ struct insight_found {
 /* Of the recording, in insight_data.c. */
 INSIGHT_TEST(insight_test_few);
 INSIGHT_TEST(insight_test_lost);
+INSIGHT_TEST(insight_test_failed);
 INSIGHT_TEST(insight_test_unfinished);
 INSIGHT_TEST(insight_test_unnamed);
 INSIGHT_TEST(insight_test_strays);

@@ -407,6 +407,27 @@ static void an_unnamed_function_that_only_passes_on_is_not_missed(void **state)
                 "", "");
 }
 
+static void a_command_that_failed_is_named(void **state)
+{
+    static const struct {
+        const char *status, *ids, *evidence;
+    } cases[] = {
+        {"0", "", ""},
+        {"5", "failed-run", "the command ended with exit code 5"},
+        {"signal 11", "failed-run", "the command was ended by signal 11"},
+        {"signal 2", "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        autobuf struct buf b = {0}, e = {0};
+        struct profile *p = support_folded(PLAIN);
+        meta_set_str(&p->meta, META_EXIT_STATUS, cases[i].status);
+        ask(p, &b, &e);
+        assert_string_equal(buf_cstr(&b), cases[i].ids);
+        assert_string_equal(buf_cstr(&e), cases[i].evidence);
+    }
+}
+
 /* What perf writes for code without frame pointers: functions below callers that are none. */
 static void callers_where_no_code_is_are_not_functions_without_a_name(void **state)
 {
@@ -664,6 +685,7 @@ int main(void)
         cmocka_unit_test(unnamed_callers_that_are_left_out_are_told),
         cmocka_unit_test(gains_are_of_what_was_seen),
         cmocka_unit_test(copies_of_system_calls_are_not_the_programs),
+        cmocka_unit_test(a_command_that_failed_is_named),
         cmocka_unit_test(unnamed_code_counts_with_what_it_calls),
         cmocka_unit_test(an_unnamed_function_that_only_passes_on_is_not_missed),
         cmocka_unit_test(callers_where_no_code_is_are_not_functions_without_a_name),
