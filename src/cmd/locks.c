@@ -2,9 +2,7 @@
  * locks.c - which locks a program waited for.
  */
 #include "base/publish.h"
-#include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/output.h"
+#include "cmd/story.h"
 #include "view/lockstory.h"
 
 struct cmd_locks_opts {
@@ -57,20 +55,12 @@ static int write_locks(const struct cmd_locks_opts *o, const struct input *in, c
 static int locks_run(const struct command *self, int n, char **args)
 {
     struct cmd_locks_opts o = {.output = OUTPUT_DEFAULTS, .top = 10};
+    struct story_opts with = {&o, &o.input, &o.output};
     struct opt_result operands;
     struct input in;
     struct err err;
-    int rc = command_parse(self, &o, n, args, &operands);
-    if (rc != 0)
-        return rc < 0 ? EXIT_ERROR : EXIT_OK;
-    rc = input_load(&in, &operands, &o.input, &(struct import_opts){0});
-    if (rc != EXIT_OK)
-        return rc;
-    if (strcmp(output_format(&o.output), "text") != 0)
-        input_make_public(&in, &o.input);
-    rc = write_locks(&o, &in, operands.operands[0], &err);
-    input_done(&in);
-    return rc == 0 ? EXIT_OK : command_fail(&err);
+    int rc = story_open(self, &with, n, args, &operands, &in);
+    return rc >= 0 ? rc : story_close(&in, write_locks(&o, &in, operands.operands[0], &err), &err);
 }
 
 const struct command command_locks = {

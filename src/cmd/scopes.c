@@ -2,9 +2,7 @@
  * scopes.c - how long the scopes of a program took.
  */
 #include "base/publish.h"
-#include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/output.h"
+#include "cmd/story.h"
 #include "view/scopetree.h"
 
 struct cmd_scopes_opts {
@@ -66,25 +64,21 @@ static int write_scopes(const struct cmd_scopes_opts *o, const struct input *in,
 
 static int scopes_run(const struct command *self, int n, char **args)
 {
-    struct cmd_scopes_opts o = {.output = OUTPUT_DEFAULTS, .top = 30};
+    struct cmd_scopes_opts o = {
+        .output = OUTPUT_DEFAULTS,
+        .input.event = "scopes",
+        .input.value = "self",
+        .input.no_event =
+            "there are no scopes in it: put KELVIN_SCOPE(\"name\") of kelvin.h into the "
+            "program, and record it with 'kelvin record -- COMMAND'",
+        .top = 30,
+    };
+    struct story_opts with = {&o, &o.input, &o.output};
     struct opt_result operands;
     struct input in;
     struct err err;
-    int rc = command_parse(self, &o, n, args, &operands);
-    if (rc != 0)
-        return rc < 0 ? EXIT_ERROR : EXIT_OK;
-    o.input.event = "scopes";
-    o.input.value = "self";
-    o.input.no_event = "there are no scopes in it: put KELVIN_SCOPE(\"name\") of kelvin.h into the "
-                       "program, and record it with 'kelvin record -- COMMAND'";
-    rc = input_load(&in, &operands, &o.input, &(struct import_opts){0});
-    if (rc != EXIT_OK)
-        return rc;
-    if (strcmp(output_format(&o.output), "text") != 0)
-        input_make_public(&in, &o.input);
-    rc = write_scopes(&o, &in, operands.operands[0], &err);
-    input_done(&in);
-    return rc == 0 ? EXIT_OK : command_fail(&err);
+    int rc = story_open(self, &with, n, args, &operands, &in);
+    return rc >= 0 ? rc : story_close(&in, write_scopes(&o, &in, operands.operands[0], &err), &err);
 }
 
 const struct command command_scopes = {
