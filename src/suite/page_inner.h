@@ -28,5 +28,9 @@ struct json;
 void page_scopes(struct document *d, const struct suite_result *r);
 void receipt_scopes(struct json *j, const struct suite_result *r);
 
+/* The numbers that the program gives itself: page_metrics.c. */
+void page_metrics(struct document *d, const struct suite_result *r);
+void receipt_metrics(struct json *j, const struct suite_result *r);
+
 /* Peak, leaks and allocations, where they were recorded: page_heap.c. */
 void page_heap(struct document *d, const struct suite_result *r);

@@ -207,6 +207,10 @@ static void put_comparison(struct json *j, const struct suite *s, const struct s
     receipt_put_str(j, "baseline", s->against);
     for (int i = 0; i < COMPARISONS; i++)
         put_compared(j, keys[i], r->has_compared[i], &r->compared[i]);
+    for (size_t i = 0; i < r->metrics.n; i++) {
+        autofree char *key = mem_printf("metric %s", r->metrics.at[i].metric->name);
+        put_compared(j, key, r->metrics.at[i].has_compared, &r->metrics.at[i].compared);
+    }
     receipt_put_str(j, "unlike", r->unlike);
     if (r->diff)
         receipt_put_str(j, "recordings", diff_verdict_names[r->diff->verdict]);
@@ -270,6 +274,7 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     if (r->has_cache_report)
         report_put_misses(j, &r->misses_report);
     put_heap(j, r);
+    receipt_metrics(j, r);
     receipt_scopes(j, r);
     put_findings(j, "memcheck_findings", &r->memcheck);
     put_findings(j, "helgrind_findings", &r->helgrind);

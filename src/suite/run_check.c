@@ -112,8 +112,20 @@ static void tell_comparison(const struct run *r, const struct suite_result *w,
     run_say(r, "%s", buf_cstr(&b));
 }
 
+static void tell_metrics(const struct run *r, const struct suite_result *w)
+{
+    for (size_t i = 0; i < w->metrics.n; i++) {
+        autobuf struct buf b = {0};
+        if (!w->metrics.at[i].has_compared)
+            continue;
+        metric_say(&b, w->metrics.at[i].metric, &w->metrics.at[i].compared);
+        run_say(r, "%s: %s", w->workload.name, buf_cstr(&b));
+    }
+}
+
 static void tell_against(const struct run *r, const struct suite_result *w)
 {
+    tell_metrics(r, w);
     if (w->unlike)
         run_say(r, "%s: not compared with '%s': %s", w->workload.name, r->suite.against, w->unlike);
     for (int i = 0; i < COMPARISONS; i++)

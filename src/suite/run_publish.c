@@ -117,6 +117,17 @@ static void add_scopes(struct history_run *h, const struct suite_result *w)
     }
 }
 
+/* "metric_higher tps": what is better stands in the name, as trends must know it. */
+static void add_metrics(struct history_run *h, const struct suite_result *w)
+{
+    for (size_t i = 0; i < w->metrics.n; i++) {
+        const struct metric *m = w->metrics.at[i].metric;
+        autofree char *name =
+            mem_printf("metric_%s %s", m->more_is_better ? "higher" : "lower", m->name);
+        add_series(h, w->metrics.at[i].runs, MEASURE_METRIC, name);
+    }
+}
+
 static int remember_workload(struct run *r, struct store *store, const struct suite_result *w,
                              struct err *err)
 {
@@ -135,6 +146,7 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     add_cache(&h, w);
     add_heap(&h, w);
     add_scopes(&h, w);
+    add_metrics(&h, w);
     if (w->has_report) {
         history_add_metric(&h, "samples", (double)w->report.quality.samples, NAN, NAN);
         run_publish_add_functions(&h, w->report.functions);

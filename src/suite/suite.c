@@ -50,6 +50,7 @@ static void result_done(struct suite_result *r)
     for (size_t i = 0; i < r->scopes.n; i++)
         free(r->scopes.at[i].name);
     vec_done(&r->scopes);
+    vec_done(&r->metrics);
     suite_recording_done(&r->heap_before);
     for (int i = 0; i < COLLECTS; i++)
         free(r->absent[i]);
@@ -110,6 +111,31 @@ enum suite_outcome suite_outcome(const struct suite *s)
 static bool has_gate(const struct suite_result *r, int which, enum gate gate)
 {
     return r->has_compared[which] && r->compared[which].gate == gate;
+}
+
+size_t suite_comparisons(const struct suite *s)
+{
+    size_t n = 2 * s->results.n;
+    for (size_t i = 0; i < s->results.n; i++)
+        n += s->results.at[i].workload.metrics.at.n;
+    return n;
+}
+
+const char *suite_why_no_metric(const struct suite_metric *m)
+{
+    if (!m->runs || !m->runs->runs.n)
+        return "nothing was measured";
+    return m->metric->pattern ? "its pattern matched a number in the output of no run"
+           : *m->metric->file ? "no run wrote a file with that number"
+                              : "no run was timed";
+}
+
+bool suite_metrics_gate(const struct suite_result *r, enum gate gate)
+{
+    bool found = false;
+    for (size_t i = 0; i < r->metrics.n; i++)
+        found |= r->metrics.at[i].has_compared && r->metrics.at[i].compared.gate == gate;
+    return found;
 }
 
 bool suite_undecided(const struct suite_result *r)

@@ -74,6 +74,16 @@ struct suite_scope {
     struct scope_quantile p50, p99;
 };
 
+/* A number that the program gives itself. */
+struct suite_metric {
+    const struct metric *metric; /* of the workload */
+    const struct series *runs;   /* of suite.series; NULL = none */
+    size_t missing;              /* runs that did not give it */
+    bool absent;                 /* none did */
+    struct comparison compared;
+    bool has_compared;
+};
+
 /* What came of one workload. */
 struct suite_result {
     struct workload workload;
@@ -99,6 +109,7 @@ struct suite_result {
     VEC(struct suite_scope) scopes;            /* those that take longest; none unless asked for */
     uint64_t scopes_lost;                      /* records */
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
+    VEC(struct suite_metric) metrics;
     struct suite_findings memcheck, helgrind;
 
     struct rules rules;
@@ -163,6 +174,15 @@ enum suite_outcome suite_outcome(const struct suite *s);
  * count of instructions speaks for itself.
  */
 bool suite_undecided(const struct suite_result *r);
+
+/* How many comparisons share the risk: wall and CPU time of each workload, and its metrics. */
+size_t suite_comparisons(const struct suite *s);
+
+/* Why a metric is absent, a sentence without a full stop. */
+const char *suite_why_no_metric(const struct suite_metric *m);
+
+/* Whether one of R's metrics has such a gate. */
+bool suite_metrics_gate(const struct suite_result *r, enum gate gate);
 
 /* Whether R got slower with as many instructions as before: it does no more work. */
 bool suite_same_work(const struct suite_result *r);

@@ -5,6 +5,7 @@
 #pragma once
 #include "base/words.h"
 #include "suite/conf.h"
+#include "suite/metric.h"
 
 enum collect {
     COLLECT_CPU,
@@ -32,6 +33,7 @@ struct workload {
     long recordings, rate_hz, runs, min_samples;
     double timeout_s, pool_s, decide_s, size; /* size: 0 = not said */
     bool fixed_layout, shell;
+    struct metrics metrics;
 };
 
 /*

@@ -292,7 +292,7 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
         --set 'workload.small.collect=cpu bench' --set workload.small.runs=12
     exits 3
     said "suspect"
-    [[ $output =~ ^::error\ file=app.c,line=1[0-9],title=small\ got\ slower::.*suspect ]] || fail "annotation: $output"
+    [[ $output =~ ^::error\ file=app.c,line=1[0-9],title=small\ regressed::.*suspect ]] || fail "annotation: $output"
     has perf-failed/small.md suspect
     has perf-failed/small.md 'by both programs in turns'
     [ "$(wc -l <perf-failed/summary.md)" -le 24 ] || fail "the summary is longer than a screen"
@@ -466,7 +466,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     kelvin run --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=2000"' --format github
     exits 3
     said "more than the 5% that check.max-regression allows"
-    [[ $output == "::error "*"small got slower"* ]] || fail "annotation: $output"
+    [[ $output == "::error "*"small regressed"* ]] || fail "annotation: $output"
     has perf-failed/summary.md regressed
 }
 
@@ -649,4 +649,71 @@ CONF
     exits 4
     jq -e '.workloads[0].absent.scopes | contains("no scopes in the recording")' perf-failed/run.json >/dev/null ||
         fail "$(cat perf-failed/run.json)"
+}
+
+# A program that prints a rate of its own, 1000 / WORK, and writes it to a file, too.
+with_metrics() {
+    cat >score.c <<'C'
+#include <stdio.h>
+int main(void)
+{
+    FILE *out = fopen("score.json", "w");
+    printf("rate 1\n");
+    printf("rate %g\n", 1000.0 / WORK);
+    fprintf(out, "{\"eval\": {\"loss\": %d}}\n", WORK);
+    return fclose(out);
+}
+C
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc -DWORK=$WORK -o score score.c
+binary = score
+[workload small]
+command = ./score
+collect = bench
+runs = 24
+items = 50 tokens
+decide-time = 0
+[metric rate]
+pattern = "rate ([0-9.]+)"
+unit = points
+better = higher
+[metric loss]
+json = score.json
+field = eval.loss
+[check]
+gates = instructions
+CONF
+}
+
+@test "numbers that a program prints or writes are measured, kept and gated" {
+    with_metrics
+    WORK=10 kelvin run --save main
+    [ "$status" = 0 ]
+    has perf/small.md '| rate | 100 points | 100 to 100 |'
+    has perf/small.md '| loss | 10 | 10 to 10 |'
+    has perf/small.md 'tokens/s'
+    has perf/small.output.txt 'rate 100'
+    [ "$(jq -c '.workloads[0].metrics.rate | [.median, .better, .missing]' perf/run.json)" = '[100,"higher",0]' ]
+    kelvin history
+    [[ $output == *"small: rate"* && $output == *"small: tokens/s"* ]]
+    WORK=11 kelvin run --against main
+    [ "$status" = 3 ] || fail "a rate that fell by 9 %: $status" "$stderr"
+    [[ $stderr == *"rate 100 -> 90.91 points (-9.1%, -9.1 to -9.1%): worse by more than the 5% allowed"* ]]
+    [[ $stderr == *"loss 10 -> 11 (+10.0%, +10.0 to +10.0%): worse by more than the 5% allowed"* ]]
+    has perf-failed/summary.md 'rate 100'
+    WORK=9 kelvin run --against main
+    [ "$status" = 0 ] || fail "a rate that rose: $status" "$stderr"
+    [[ $stderr == *"rate 100 -> 111.1 points (+11.1%, "*": better"* ]]
+    WORK=11 kelvin run --against main --set metric.rate.max-regression=20% --set metric.loss.gate=no
+    [ "$status" = 0 ] || fail "within its own limit: $status" "$stderr"
+}
+
+@test "a number that no run gives makes the run incomplete, and is named" {
+    with_metrics
+    printf '[metric lost]\npattern = nowhere ([0-9]+)\n' >>kelvin.conf
+    WORK=10 kelvin run
+    [ "$status" = 4 ]
+    [[ $stderr == *"small: no metric lost: its pattern matched a number in the output of no run"* ]]
+    has perf-failed/small.md 'absent: metric lost'
 }
