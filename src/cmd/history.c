@@ -159,6 +159,19 @@ static void add_own_metrics(struct shown *s, const char *workload, const struct 
     }
 }
 
+/* "benchmark dot/n=64" of each that the last run had. */
+static void add_benchmarks(struct shown *s, const char *workload, const struct history_runs *runs)
+{
+    static const char prefix[] = "benchmark ";
+    const struct history_run *last = runs->at.n ? &runs->at.at[runs->at.n - 1] : NULL;
+    for (size_t i = 0; last && i < last->metrics.n; i++) {
+        const char *name = last->metrics.at[i].name;
+        if (text_starts(text_of(name), prefix))
+            add_metric(s, workload, runs,
+                       &(struct metric_shown){name, name + strlen(prefix), TREND_NS});
+    }
+}
+
 static int by_run(const void *key, const void *share)
 {
     int64_t id = *(const int64_t *)key, other = ((const struct history_share *)share)->run_id;
@@ -228,6 +241,7 @@ static int add_workload(struct shown *s, struct store *store, const struct histo
         add_metric(s, f->workload, runs, &metrics[i]);
     add_scopes_of_runs(s, f->workload, runs);
     add_own_metrics(s, f->workload, runs);
+    add_benchmarks(s, f->workload, runs);
     return cmd_history_add_functions(s, store, f, runs, detail == ALL_FUNCTIONS);
 }
 

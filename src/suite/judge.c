@@ -50,8 +50,7 @@ static void compare_series(const struct suite *s, const struct suite_result *r,
                                 .busy = fingerprint_is_busy(&s->host)};
     c->apart = !series_find(&s->beside, c->after->name);
     if (c->measure != MEASURE_METRIC)
-        c->limit =
-            is_gated(s, c->measure) ? conf_number(&s->conf, "", "check.max-regression") / 100 : NAN;
+        c->limit = is_gated(s, c->measure) ? suite_max_regression(s, r) : NAN;
     if (r->looks && (c->after == r->bench || c->measure == MEASURE_METRIC) && !c->apart)
         opts.look = (int)r->looks - 1;
     verdict_compare(c, &opts);
@@ -133,7 +132,7 @@ const char *judge_rules_path(const struct suite *s, const struct suite_result *r
 static enum gate recordings_gate(const struct suite *s, const struct suite_result *r)
 {
     const struct diff *d = r->diff;
-    double limit = conf_number(&s->conf, "", "check.max-regression") / 100;
+    double limit = suite_max_regression(s, r);
     if (!d || !r->before_beside || !is_gated(s, MEASURE_CPU))
         return GATE_NONE;
     if (d->has_cpu && d->cpu_s.proven && d->cpu_s.low > limit * d->cpu_s.before)
@@ -141,9 +140,16 @@ static enum gate recordings_gate(const struct suite *s, const struct suite_resul
     return d->verdict == DIFF_REGRESSED ? GATE_UNDECIDED : GATE_NONE;
 }
 
+static enum gate benchmarks_gate(const struct suite_result *r)
+{
+    const struct outcome *o = r->benchmarks ? &r->benchmarks->outcome : NULL;
+    return o ? verdict_worst(o->against.at, o->against.n) : GATE_NONE;
+}
+
 static bool has_regressed(const struct suite *s, const struct suite_result *r)
 {
-    bool broken = recordings_gate(s, r) == GATE_BROKEN || suite_metrics_gate(r, GATE_BROKEN);
+    bool broken = recordings_gate(s, r) == GATE_BROKEN || suite_metrics_gate(r, GATE_BROKEN) ||
+                  benchmarks_gate(r) == GATE_BROKEN;
     for (int i = 0; i < COMPARISONS; i++)
         broken |= r->has_compared[i] && r->compared[i].gate == GATE_BROKEN;
     return broken;
@@ -159,7 +165,8 @@ static bool is_in_doubt(const struct suite *s, const struct suite_result *r)
     }
     if (recordings_gate(s, r) == GATE_UNDECIDED && !holds)
         return true;
-    if (suite_undecided(r) || suite_metrics_gate(r, GATE_UNDECIDED) || (r->unlike && !compared))
+    if (suite_undecided(r) || suite_metrics_gate(r, GATE_UNDECIDED) ||
+        benchmarks_gate(r) == GATE_UNDECIDED || (r->unlike && !compared))
         return true;
     return r->has_check ? r->check.verdict == CHECK_INCONCLUSIVE : *judge_rules_path(s, r) != '\0';
 }

@@ -46,6 +46,11 @@ static void add_regression(struct notes *n, const struct suite *s, const struct 
             suite_say_comparison(&b, s, r, &r->compared[i]);
             buf_str(&b, ". ");
         }
+    for (size_t i = 0; r->benchmarks && i < r->benchmarks->outcome.against.n; i++)
+        if (r->benchmarks->outcome.against.at[i].gate == GATE_BROKEN) {
+            suite_say_comparison(&b, s, r, &r->benchmarks->outcome.against.at[i]);
+            buf_str(&b, ". ");
+        }
     for (size_t i = 0; i < r->metrics.n; i++)
         if (r->metrics.at[i].has_compared && r->metrics.at[i].compared.gate == GATE_BROKEN) {
             metric_say(&b, r->metrics.at[i].metric, &r->metrics.at[i].compared);

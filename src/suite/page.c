@@ -428,6 +428,7 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
         document_text(d, "Of the time: %s.", r->simd_line);
     }
     page_metrics(d, r);
+    page_benchmarks(d, s, r);
     page_scopes(d, r);
     page_heap(d, r);
     page_cache(d, r);

@@ -134,7 +134,7 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
         return;
     autofree char *title = mem_printf("Against the baseline '%s'", s->against);
     document_heading(d, title);
-    bool any = r->diff || r->unlike;
+    bool any = r->diff || r->unlike || (r->benchmarks && r->benchmarks->outcome.against.n);
     for (int i = 0; i < COMPARISONS; i++) {
         if (!r->has_compared[i])
             continue;
@@ -142,6 +142,11 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
         add_verdict(d, s, r, &r->compared[i]);
         if (i != BY_INSTRUCTIONS)
             add_trust(d, &r->compared[i]);
+    }
+    if (r->benchmarks) {
+        autobuf struct buf b = {0};
+        suite_say_benchmarks(&b, r);
+        document_text(d, "Benchmarks: %s. The table below has each of them.", buf_cstr(&b));
     }
     for (size_t i = 0; i < r->metrics.n; i++)
         if (r->metrics.at[i].has_compared) {
@@ -292,6 +297,12 @@ static void summary_change(FILE *out, const struct suite_result *r)
                     comparison_word(c), 100 * (c->paired.ratio - 1));
             any = true;
         }
+    if (r->benchmarks && r->benchmarks->outcome.against.n) {
+        autobuf struct buf b = {0};
+        suite_say_benchmarks(&b, r);
+        fprintf(out, "%sbenchmarks: %s", any ? "; " : "", buf_cstr(&b));
+        any = true;
+    }
     for (size_t i = 0; i < r->metrics.n; i++) {
         const struct suite_metric *m = &r->metrics.at[i];
         if (!m->has_compared || m->compared.gate == GATE_HOLDS)

@@ -1,6 +1,7 @@
 /* run_bench.c - the phase of a run that measures whole runs of its workloads. */
 #include "bench/count.h"
 #include "bench/session.h"
+#include "suite/run_benchmarks.h"
 #include "suite/run_inner.h"
 #include "suite/run_metrics.h"
 
@@ -156,8 +157,7 @@ static void bench_one(struct run *r, struct suite_result *w, enum collect what)
         return;
     }
     struct bench_job alone = j;
-    autofree char *limit =
-        mem_printf("%g%%", conf_number(&r->suite.conf, "", "check.max-regression"));
+    autofree char *limit = mem_printf("%g%%", 100 * suite_max_regression(&r->suite, w));
     struct opt_list gates = {.at = {limit}, .n = 1};
     if (before)
         want_decision(&j, r, w, &gates);
@@ -185,6 +185,15 @@ static void find_series(struct suite *s)
     }
 }
 
+static int bench_benchmarks(struct run *r, struct suite_result *w, struct err *err)
+{
+    if (run_benchmarks(r, w, err) != 0)
+        return -1;
+    if (w->absent[COLLECT_BENCHMARKS])
+        run_say(r, "%s: no benchmarks: %s", w->workload.name, w->absent[COLLECT_BENCHMARKS]);
+    return 0;
+}
+
 static int bench_workload(struct run *r, struct suite_result *w, struct err *err)
 {
     static const enum collect timed[] = {COLLECT_BENCH, COLLECT_INSTRUCTIONS};
@@ -199,6 +208,8 @@ static int bench_workload(struct run *r, struct suite_result *w, struct err *err
             run_say(r, "%s: no %s: %s", w->workload.name, collect_names[timed[i]],
                     w->absent[timed[i]]);
     }
+    if (w->workload.collect[COLLECT_BENCHMARKS] && bench_benchmarks(r, w, err) != 0)
+        return -1;
     return run_grind(r, w, err);
 }
 

@@ -128,6 +128,16 @@ static void add_metrics(struct history_run *h, const struct suite_result *w)
     }
 }
 
+/* "benchmark dot/n=64" */
+static void add_benchmarks(struct history_run *h, const struct suite_result *w)
+{
+    for (size_t i = 0; w->benchmarks && i < w->benchmarks->outcome.session.set.series.n; i++) {
+        const struct series *s = &w->benchmarks->outcome.session.set.series.at[i];
+        autofree char *name = mem_printf("benchmark %s", s->name);
+        add_series(h, s, w->benchmarks->outcome.session.opts.measure, name);
+    }
+}
+
 static int remember_workload(struct run *r, struct store *store, const struct suite_result *w,
                              struct err *err)
 {
@@ -147,6 +157,7 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     add_heap(&h, w);
     add_scopes(&h, w);
     add_metrics(&h, w);
+    add_benchmarks(&h, w);
     if (w->has_report) {
         history_add_metric(&h, "samples", (double)w->report.quality.samples, NAN, NAN);
         run_publish_add_functions(&h, w->report.functions);

@@ -10,6 +10,7 @@
 #include "analysis/heapstory.h"
 #include "analysis/scaling.h"
 #include "analysis/scopequantile.h"
+#include "bench/outcome.h"
 #include "host/fingerprint.h"
 #include "host/provenance.h"
 #include "model/series.h"
@@ -84,6 +85,20 @@ struct suite_metric {
     bool has_compared;
 };
 
+/* The benchmarks inside a workload's program. The session and its plan point into this. */
+struct suite_benchmarks {
+    struct plan plan;
+    struct outcome outcome;   /* `against` compares with the baseline */
+    struct series_set before; /* what the baseline has, under the names of benchmarks */
+    VEC(char *) gone;         /* names that only the baseline has */
+    char limit[32];           /* "5%" */
+    struct opt_list gates;
+    char *filter; /* what the program is asked for */
+    char *lines[2];
+};
+
+void suite_benchmarks_free(struct suite_benchmarks *b); /* NULL is fine */
+
 /* What came of one workload. */
 struct suite_result {
     struct workload workload;
@@ -110,6 +125,7 @@ struct suite_result {
     uint64_t scopes_lost;                      /* records */
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
     VEC(struct suite_metric) metrics;
+    struct suite_benchmarks *benchmarks; /* NULL = none */
     struct suite_findings memcheck, helgrind;
 
     struct rules rules;
@@ -177,6 +193,12 @@ bool suite_undecided(const struct suite_result *r);
 
 /* How many comparisons share the risk: wall and CPU time of each workload, and its metrics. */
 size_t suite_comparisons(const struct suite *s);
+
+/* How its benchmarks compare: "2 of 30 slower than allowed, 1 not decided". */
+void suite_say_benchmarks(struct buf *b, const struct suite_result *r);
+
+/* How much worse than the baseline R may be: 0.05 = 5 %. */
+double suite_max_regression(const struct suite *s, const struct suite_result *r);
 
 /* Why a metric is absent, a sentence without a full stop. */
 const char *suite_why_no_metric(const struct suite_metric *m);

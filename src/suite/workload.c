@@ -10,6 +10,7 @@
 const char *const collect_names[COLLECTS] = {
     [COLLECT_CPU] = "cpu",
     [COLLECT_BENCH] = "bench",
+    [COLLECT_BENCHMARKS] = "benchmarks",
     [COLLECT_INSTRUCTIONS] = "instructions",
     [COLLECT_CACHE] = "cache",
     [COLLECT_HEAP] = "heap",
@@ -177,6 +178,10 @@ int workload_build(struct workload *w, const struct conf *c, size_t i, struct er
     w->timeout_s = conf_number(c, w->name, "workload.timeout");
     w->size = conf_number(c, w->name, "workload.size");
     w->input = conf_text(c, w->name, "workload.stdin");
+    w->filter = conf_text(c, w->name, "workload.filter");
+    w->binary = conf_text(c, w->name, "workload.binary");
+    if (!*w->binary)
+        w->binary = conf_text(c, "", "build.binary");
     w->shell = conf_has(c, w->name, "workload.shell", "yes");
     w->fixed_layout = conf_has(c, "", "determinism.aslr", "off");
     build_env(w, c);

@@ -717,3 +717,76 @@ CONF
     [[ $stderr == *"small: no metric lost: its pattern matched a number in the output of no run"* ]]
     has perf-failed/small.md 'absent: metric lost'
 }
+
+# A program of kelvin_bench.h with two benchmarks, of which one does REPEAT times the work; and one that uses the same code.
+with_benchmarks() {
+    cat >kernels.c <<'C'
+#include <kelvin_bench.h>
+static float xs[1024];
+__attribute__((noinline)) static float dot(const float *x, size_t n)
+{
+    float s = 0;
+    for (int r = 0; r < REPEAT; r++)
+        for (size_t i = 0; i < n; i++)
+            s += x[i] * x[i];
+    return s;
+}
+BENCH_OVER(dot, n, 256, 1024) { BENCH_LOOP { KELVIN_KEEP(dot(xs, n)); } }
+#ifndef NO_SUM
+static float sum(const float *x, size_t n)
+{
+    float s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += x[i];
+    return s;
+}
+BENCH(sum) { BENCH_LOOP { KELVIN_KEEP(sum(xs, 512)); } }
+#endif
+BENCH_MAIN
+C
+    local lib
+    lib=$(dirname "$KELVIN")/libkelvin_bench.a
+    cat >Makefile <<MAKE
+all:
+	cc -O1 \$(FLAGS) -I$ROOT/include kernels.c -o kernels $lib -lm
+MAKE
+    cat >kelvin.conf <<'CONF'
+[build]
+command = make -B FLAGS="$FLAGS"
+[workload kernels]
+command = ./kernels
+binary = ./kernels
+collect = benchmarks
+runs = 8
+decide-time = 20
+max-regression = 30%
+CONF
+}
+
+@test "each benchmark of a program is measured, compared in turns and gated" {
+    with_benchmarks
+    FLAGS=-DREPEAT=1 kelvin run --save main
+    [ "$status" = 0 ] || fail "$stderr"
+    has perf/kernels.md '| dot/n=256 |'
+    has perf/kernels.md '| sum |'
+    kelvin history
+    [[ $output == *"kernels: dot/n=1024"* ]]
+    FLAGS="-DREPEAT=3 -DNO_SUM" kelvin run --against main
+    [ "$status" = 3 ] || fail "three times the work: $status" "$stderr"
+    [[ $stderr == *"'kernels: dot/n=256'"*"more than the 30% that its max-regression allows"* ]]
+    [[ $stderr == *"no benchmark 'sum' any more; 'main' has one"* ]]
+    has perf-failed/kernels.md "In turns with the baseline's program"
+    has perf-failed/summary.md '2 of 2 slower than allowed'
+    [ "$(jq -c '.workloads[0].benchmarks_against["dot/n=256"].broken' perf-failed/run.json)" = true ]
+    FLAGS=-DREPEAT=1 kelvin run --against main
+    [ "$status" = 0 ] || [ "$status" = 4 ] || fail "the same program: $status" "$stderr"
+}
+
+@test "a command that is no benchmark program is told, and the run is incomplete" {
+    with_benchmarks
+    FLAGS=-DREPEAT=1 kelvin run --set workload.kernels.command=true
+    [ "$status" = 4 ]
+    [[ $stderr == *"kernels: no benchmarks: the command is not a program of kelvin_bench.h, or has no such benchmark"* ]]
+    FLAGS=-DREPEAT=1 kelvin run --set workload.kernels.filter=nosuch
+    [ "$status" = 4 ] || fail "$status" "$stderr"
+}
