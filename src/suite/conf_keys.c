@@ -88,6 +88,8 @@ const struct conf_key conf_keys[] = {
      "findings of memcheck and helgrind that are allowed; more fail the run", .min = 0, .max = 1e9},
 
     {"publish", "folder", CONF_TEXT, "perf", "what is replaced as a whole by each run"},
+    {"publish", "notes", CONF_TEXT, "",
+     "file of your own whose text is put on the index by every run"},
     {"publish", "sources", CONF_WORDS, "", "files whose digest is published, patterns"},
     {"publish", "environment", CONF_WORDS, "",
      "names of variables whose values are shown, those of build.env and determinism.env too; no "
@@ -97,6 +99,9 @@ const struct conf_key conf_keys[] = {
     {"publish", "host", CONF_CHOICE, "short", "whether the machine's own name is shown",
      "short full"},
 
+    {"history", "keep", CONF_INT, "50",
+     "runs whose recordings are kept, as @last, @COMMIT and @BASELINE; 0 = none", .min = 0,
+     .max = 1e6},
     {"history", "store", CONF_TEXT, ".kelvin/history.db",
      "where runs are remembered; empty = nowhere"},
     {0},

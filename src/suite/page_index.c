@@ -263,6 +263,10 @@ void page_index(struct document *d, const struct suite *s, const char *ending)
     document_table(d, index_columns, sizeof index_columns / sizeof *index_columns);
     for (size_t i = 0; i < s->results.n; i++)
         index_add_row(d, &s->results.at[i], ending);
+    if (s->notes) {
+        document_heading(d, "Notes");
+        document_code(d, s->notes);
+    }
     if (s->has_scaling)
         check_add_growth(d, &s->scaling);
     for (size_t i = 0; i < s->results.n; i++) {

@@ -104,6 +104,7 @@ void suite_done(struct suite *s)
     series_set_done(&s->before);
     series_set_done(&s->beside);
     free(s->dirty_files);
+    free(s->notes);
     free(s->compiler);
     free(s->project);
     folder_drop(&s->folder);

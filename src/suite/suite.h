@@ -165,6 +165,7 @@ struct suite {
     char digest[33]; /* of the named sources, in hex; "" = none were named */
     size_t n_sources;
     VEC(char *) warnings; /* about the host, a sentence each */
+    char *notes;          /* of the project's own, for the index; NULL = none */
 
     struct series_set series; /* of all workloads */
     VEC(struct suite_result) results;

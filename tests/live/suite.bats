@@ -790,3 +790,45 @@ CONF
     FLAGS=-DREPEAT=1 kelvin run --set workload.kernels.filter=nosuch
     [ "$status" = 4 ] || fail "$status" "$stderr"
 }
+
+@test "recordings of earlier runs have names: @last, a baseline, a commit" {
+    kelvin run -q --save main
+    [ "$status" = 0 ] || fail "$stderr"
+    git -c user.name=t -c user.email=t@t commit -q --allow-empty -m two
+    kelvin run -q
+    [ "$status" = 0 ]
+    kelvin fold @last
+    [ "$status" = 0 ]
+    [[ $output == *suspect* ]]
+    for name in @main @HEAD @HEAD~1 @last:small "@$(git rev-parse --short HEAD)"; do
+        kelvin info "$name"
+        [ "$status" = 0 ] || fail "$name: $stderr"
+    done
+    kelvin diff @HEAD~1 @HEAD
+    [ "$status" = 0 ] || fail "$stderr"
+    kelvin info @last:other
+    [[ $status = 1 && $stderr == *"'@last' has no recording of 'other'"* ]]
+    kelvin info @nosuch
+    [[ $status = 1 && $stderr == *"'@nosuch' is neither @last nor a baseline nor a commit that git knows"* ]]
+    kelvin info @../../etc
+    [ "$status" = 1 ]
+    git -c user.name=t -c user.email=t@t commit -q --allow-empty -m three
+    kelvin info @HEAD
+    [[ $stderr == *"of which no run is in the archive"* ]]
+    mkdir .kelvin/archive/mine
+    kelvin run -q --set history.keep=1
+    kelvin info @HEAD~1
+    [ "$status" = 1 ] || fail "more than history.keep runs are kept"
+    [ -d .kelvin/archive/mine ] || fail "a folder that is not ours is gone"
+}
+
+@test "notes that a person wrote are on the index, and a missing file is told" {
+    printf 'Read **this** first.\n<script>alert(1)</script>\n' >NOTES.md
+    kelvin run -q --set publish.notes=NOTES.md
+    [ "$status" = 0 ] || fail "$stderr"
+    has perf/README.md 'Read \*\*this\*\* first.'
+    has perf/index.html 'Read \*\*this\*\* first.'
+    ! grep -q '<script>alert' perf/index.html
+    kelvin run --set publish.notes=gone.md
+    [[ $status = 0 && $stderr == *"no notes: cannot read 'gone.md'"* ]] || fail "$status $stderr"
+}
