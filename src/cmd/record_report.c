@@ -56,9 +56,9 @@ void record_say_gate(const struct record_facts *f, const struct record_opts *o, 
     case GATE_FEW:
         if (f->samples)
             err_set(err, EXIT_FAILS,
-                    "only %llu samples, fewer than --min-samples %ld: run longer, raise -F, or "
+                    "only %llu sample%s, fewer than --min-samples %ld: run longer, raise -F, or "
                     "keep the recording with --allow-partial",
-                    (unsigned long long)f->samples, o->min_samples);
+                    (unsigned long long)f->samples, f->samples == 1 ? "" : "s", o->min_samples);
         else
             err_set(err, EXIT_FAILS,
                     "no samples (--min-samples %ld): the program used too little CPU time; run "
@@ -114,8 +114,8 @@ static void print_others(const struct record_facts *f)
 {
     char n[UNITS_MAX];
     for (int i = 0; i < ENGINE_EVENTS_MAX && *f->others[i].event; i++)
-        fprintf(stderr, "  %s samples of %s\n", units_count(n, f->others[i].samples),
-                f->others[i].event);
+        fprintf(stderr, "  %s sample%s of %s\n", units_count(n, f->others[i].samples),
+                f->others[i].samples == 1 ? "" : "s", f->others[i].event);
 }
 
 static void print_top(const struct record_facts *f)
