@@ -47,7 +47,7 @@ static int read_rules(struct run *r, struct suite_result *w, const char *path)
 {
     struct reader in;
     struct err err;
-    if (reader_open(&in, path, &err) != 0) {
+    if (reader_open_file(&in, path, &err) != 0) {
         suite_fail(w, err.text, NULL);
         return -1;
     }

@@ -245,6 +245,23 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     [ ! -e app ] || fail "it was built all the same"
 }
 
+@test "a suite file that is a pipe or a device is refused, and no folder is no place to publish" {
+    mv kelvin.conf saved.conf
+    mkfifo kelvin.conf
+    run timeout "$(patience 20)" "$KELVIN" run
+    [ "$status" = 1 ] || fail "$status: $output"
+    [[ $output == *"kelvin.conf': it is not a regular file"* ]] || fail "$output"
+    ln -sf /dev/zero kelvin.conf
+    kelvin run --explain
+    exits 1
+    complains "not a regular file"
+    mv saved.conf kelvin.conf
+    kelvin run --set publish.folder=
+    exits 1
+    complains "publish.folder is empty"
+    [ ! -e app ] || fail "it was built all the same"
+}
+
 @test "files that differ from the commit are allowed and named" {
     echo '/* changed */' >>app.c
     kelvin run -q
