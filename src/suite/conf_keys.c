@@ -79,6 +79,10 @@ const struct conf_key conf_keys[] = {
     {"metric", "gate", CONF_CHOICE, "yes", "whether it may fail the run; else it is shown only",
      "yes no"},
 
+    {"variant", "env", CONF_WORDS, "",
+     "NAME=VALUE words for this build, in place of the same names in build.env"},
+    {"variant", "command", CONF_TEXT, "", "makes this build (default: build.command)"},
+
     {"check", "rules", CONF_TEXT, "", "file of rules for all workloads"},
     {"check", "max-regression", CONF_PERCENT, "5%",
      "how much more time or instructions than the baseline fails the run"},

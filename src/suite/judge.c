@@ -177,6 +177,7 @@ static bool is_incomplete(const struct suite_result *r)
     bool lacks = false;
     for (int i = 0; i < COLLECTS; i++)
         lacks |= r->absent[i] && !r->workload.optional[i];
+    lacks |= r->variants && r->variants->absent.n;
     for (size_t i = 0; i < r->metrics.n; i++)
         lacks |= r->metrics.at[i].absent && !r->workload.optional[COLLECT_BENCH];
     return lacks;

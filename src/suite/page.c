@@ -430,6 +430,7 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
     }
     page_metrics(d, r);
     page_benchmarks(d, s, r);
+    page_variants(d, s, r);
     page_scopes(d, r);
     page_heap(d, r);
     page_cache(d, r);

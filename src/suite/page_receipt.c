@@ -276,6 +276,7 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     put_heap(j, r);
     receipt_metrics(j, r);
     receipt_benchmarks(j, r);
+    receipt_variants(j, r);
     receipt_scopes(j, r);
     put_findings(j, "memcheck_findings", &r->memcheck);
     put_findings(j, "helgrind_findings", &r->helgrind);

@@ -99,6 +99,26 @@ struct suite_benchmarks {
 
 void suite_benchmarks_free(struct suite_benchmarks *b); /* NULL is fine */
 
+/* Another build of the project. */
+struct suite_variant {
+    const char *name; /* of the conf */
+    char *folder;     /* where its programs were put aside */
+    char *failure;    /* why there are none; NULL = there are */
+};
+
+#define SUITE_OWN_BUILD "as built" /* no section can have this name */
+
+/* A workload under all builds, in turns. The session and its plan point into this. */
+struct suite_variants {
+    VEC(char *) lines;       /* the suite's own build first */
+    VEC(const char *) names; /* as many */
+    VEC(char *) code;        /* instructions of the hottest function, as many; NULL = not known */
+    VEC(char *) absent;      /* what could not run, a sentence each */
+    struct plan plan;
+    struct outcome outcome;
+    bool ran;
+};
+
 /* What came of one workload. */
 struct suite_result {
     struct workload workload;
@@ -126,6 +146,7 @@ struct suite_result {
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
     VEC(struct suite_metric) metrics;
     struct suite_benchmarks *benchmarks; /* NULL = none */
+    struct suite_variants *variants;     /* NULL = none */
     struct suite_findings memcheck, helgrind;
 
     struct rules rules;
@@ -167,6 +188,7 @@ struct suite {
     VEC(char *) warnings; /* about the host, a sentence each */
     char *notes;          /* of the project's own, for the index; NULL = none */
 
+    VEC(struct suite_variant) variants;
     struct series_set series; /* of all workloads */
     VEC(struct suite_result) results;
     struct scaling scaling; /* over workloads with a size */

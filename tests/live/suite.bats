@@ -849,3 +849,36 @@ CONF
     kelvin run --set publish.notes=gone.md
     [[ $status = 0 && $stderr == *"no notes: cannot read 'gone.md'"* ]] || fail "$status $stderr"
 }
+
+@test "variants are built, run in turns and compared; one that does not build leaves the others" {
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc $CFLAGS -o app app.c
+env = CFLAGS="-O1 -DWORK=100"
+binary = app
+[workload small]
+command = ./app 300
+collect = bench
+runs = 6
+decide-time = 3
+[variant twice]
+env = CFLAGS="-O1 -DWORK=300"
+[variant same]
+env = OTHER=1
+CONF
+    kelvin run
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    [[ $stderr == *"small: variant same is the same program as the suite's own build"* ]]
+    has perf/small.md '| as built |'
+    [ "$(jq -c .workloads[0].variants.twice.against.verdict perf/run.json)" = '"slower"' ] ||
+        fail "$(jq -c .workloads[0].variants perf/run.json)"
+    [[ $(jq -c .workloads[0].variants.same.against.verdict perf/run.json) =~ same|inconclusive ]]
+    nm app | grep -q suspect # the suite's own build is what stays
+    printf '[variant broken]\nenv = CFLAGS=-nosuchflag\n' >>kelvin.conf
+    kelvin run
+    [ "$status" = 4 ] || fail "$status" "$stderr"
+    [[ $stderr == *$'\n        cc: error:'* ]] || fail "lines of the build: $stderr"
+    [[ $stderr == *"small: no variant broken: its build ended with exit code 1"* ]]
+    has perf-failed/small.md 'absent.*broken'
+    has perf-failed/small.md '| twice |'
+}
