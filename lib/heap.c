@@ -15,6 +15,12 @@
 
 #define API __attribute__((visibility("default")))
 
+#define NOINLINE __attribute__((noinline))
+
+/*
+ * The functions that a program calls have no frame where nothing is told: what tells is called in
+ * their place (a tail call), so that its caller is the program.
+ */
 #define CALL STACKWALK_CALL
 
 /* --- the functions behind --- */
@@ -52,6 +58,7 @@ static void *pool_take(size_t n)
         return NULL;
     }
     *(size_t *)(void *)(pool + at) = n;
+    heap_filter_mark(pool + at + 16);
     return pool + at + 16;
 }
 
@@ -104,7 +111,7 @@ static inline bool can_pass(void)
 
 /* --- allocating --- */
 
-API void *malloc(size_t n)
+static NOINLINE void *malloc_told(size_t n)
 {
     if (!can_pass())
         return pool_take(n);
@@ -114,7 +121,12 @@ API void *malloc(size_t n)
     return p;
 }
 
-API void *calloc(size_t n, size_t each)
+API void *malloc(size_t n)
+{
+    return heap_alloc_passes(n) ? real.malloc(n) : malloc_told(n);
+}
+
+static NOINLINE void *calloc_told(size_t n, size_t each)
 {
     if (!can_pass())
         return pool_take(n * each); /* never used before: zero */
@@ -122,6 +134,14 @@ API void *calloc(size_t n, size_t each)
     if (LIKELY(p))
         heap_tell_alloc(p, n * each, &CALL);
     return p;
+}
+
+API void *calloc(size_t n, size_t each)
+{
+    size_t bytes;
+    if (!__builtin_mul_overflow(n, each, &bytes) && heap_alloc_passes(bytes))
+        return real.calloc(n, each);
+    return calloc_told(n, each);
 }
 
 /* From the linker's pool to the heap. */
@@ -149,7 +169,7 @@ static inline void after_realloc(void *kept, void *p, size_t n, const struct sta
         heap_tell_kept(kept);
 }
 
-API void *realloc(void *old, size_t n)
+static NOINLINE void *realloc_told(void *old, size_t n)
 {
     if (old && in_pool(old)) {
         void *p = leave_pool(old, n);
@@ -163,6 +183,13 @@ API void *realloc(void *old, size_t n)
     void *p = real.realloc(old, n);
     after_realloc(told && n ? old : NULL, p, n, &CALL);
     return p;
+}
+
+API void *realloc(void *old, size_t n)
+{
+    if (heap_free_passes(old) && heap_alloc_passes(n))
+        return real.realloc(old, n);
+    return realloc_told(old, n);
 }
 
 API void *reallocarray(void *old, size_t n, size_t each)
@@ -224,12 +251,20 @@ API void *pvalloc(size_t n)
 
 /* --- giving back --- */
 
-API void free(void *p)
+static NOINLINE void free_told(void *p)
 {
     if (!p || in_pool(p) || !can_pass())
         return;
     heap_tell_free(p, 0);
     real.free(p);
+}
+
+API void free(void *p)
+{
+    if (heap_free_passes(p))
+        real.free(p);
+    else
+        free_told(p);
 }
 
 /* C23's, where libc has them; else they are free(). */
@@ -281,12 +316,13 @@ API void kelvin_pool_free(const void *block)
 
 void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes);
 
-/* What the calling thread has allocated so far. */
+/* What the calling thread has allocated so far; UINT64_MAX where only samples are told. */
 API void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes)
 {
     bool told = stackwalk_thread_get() != NULL;
-    *blocks = told ? heap_local.blocks : 0;
-    *bytes = told ? heap_local.bytes : 0;
+    bool counted = !heap_sample_bytes;
+    *blocks = counted ? told ? heap_local.blocks : 0 : UINT64_MAX;
+    *bytes = counted ? told ? heap_local.bytes : 0 : UINT64_MAX;
 }
 
 /* Another library may come to lie where this one was. */

@@ -12,15 +12,16 @@ static bool heap_process_begin(void)
     return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
 }
 
-/* The child of a fork has its parent's numbers: it must not draw the same. */
+/* The child of a fork has its parent's numbers: it must not draw the same from now on. */
 static void heap_thread_begin(void)
 {
     struct heap_local *l = &heap_local;
-    *l = (struct heap_local){.random = stackwalk_ticks() ^ (uintptr_t)l << 20 ^
-                                       (uint64_t)stackwalk_process->pid << 44,
-                             .stamp_records = 1};
-    if (heap_sample_bytes)
-        heap_sampled_draw();
+    l->last = NULL;
+    l->blocks = l->bytes = 0;
+    l->stamp_left = 0;
+    l->stamp_records = 1;
+    if (l->random)
+        l->random ^= (uint64_t)stackwalk_process->pid << 44 ^ stackwalk_ticks();
 }
 
 const struct stackwalk_task stackwalk_task = {CHANNEL_ENV, CHANNEL_HEAP, heap_process_begin,
@@ -43,16 +44,26 @@ static inline uint64_t stamp(struct stackwalk_thread *t)
     return now;
 }
 
+/* The thread, if a block of SIZE bytes is to be told of. Threads without a sample have no ring. */
+static inline struct stackwalk_thread *thread_to_tell(size_t size)
+{
+    if (!heap_sample_bytes) {
+        struct stackwalk_thread *t = stackwalk_thread_get();
+        if (!heap_sample_bytes) /* the first call of all finds out */
+            return t;
+    }
+    return heap_sampled(size) ? stackwalk_thread_get() : NULL;
+}
+
 void heap_tell_alloc(void *p, size_t size, const struct stackwalk_call *call)
 {
-    struct stackwalk_thread *t = stackwalk_thread_get();
-    if (!t)
+    struct stackwalk_thread *t = thread_to_tell(size);
+    if (!t || (heap_sample_bytes && !heap_sampled_add(p)))
         return;
     heap_local.last = p;
+    heap_local.last_left = heap_local.left;
     heap_local.blocks++;
     heap_local.bytes += size;
-    if (heap_sample_bytes && (!heap_sampled(size) || !heap_sampled_add(p)))
-        return;
     uint64_t at = (uintptr_t)p;
     bool small = size < (1u << HEAP_SIZE_BITS) && !(at & 7);
     uint32_t node = stackwalk_thread_stack_of(t, call);
@@ -84,7 +95,7 @@ bool heap_tell_free(void *p, uint64_t flags)
     if (!r)
         return false;
     r->own = late ? 0 : (uint32_t)delta;
-    if (heap_local.last == p && !flags)
+    if (heap_local.last == p && heap_local.last_left == heap_local.left && !flags)
         flags = HEAP_FREE_TEMPORARY;
     r->payload[0] = (uintptr_t)p | flags << HEAP_FREE_SHIFT;
     if (late)
