@@ -98,6 +98,7 @@ static struct stackwalk_thread *thread_open(void)
         return NULL;
     }
     t->walking = false;
+    t->last_seen = t->seen;
     t->last_ticks = 0;
     atomic_fetch_add(&stackwalk_process->n_threads, 1);
     t->ready = true;
@@ -196,7 +197,8 @@ static struct record *stackwalk_thread_give_up(struct stackwalk_thread *t)
 }
 
 /* A full ring makes the thread wait, but for a handler above a record that is not finished. */
-struct record *stackwalk_reserve(struct stackwalk_thread *t, uint16_t kind, uint16_t words)
+struct record *stackwalk_reserve_patiently(struct stackwalk_thread *t, uint16_t kind,
+                                           uint16_t words)
 {
     struct record *r;
     while (!(r = ring_reserve(&t->writer, kind, words))) {
@@ -209,14 +211,4 @@ struct record *stackwalk_reserve(struct stackwalk_thread *t, uint16_t kind, uint
             return stackwalk_thread_give_up(t);
     }
     return r;
-}
-
-uint32_t stackwalk_thread_stack_of(struct stackwalk_thread *t, const struct stackwalk_call *call)
-{
-    if (t->walking)
-        return stackwalk_trie_add(stackwalk_process->root, STACKWALK_END_HANDLER);
-    t->walking = true;
-    uint32_t node = stackwalk(t, call);
-    t->walking = false;
-    return node;
 }
