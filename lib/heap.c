@@ -2,7 +2,7 @@
  * heap.c - stands in for malloc and its relatives: passes every call on, and tells of it.
  *
  * The functions behind are found by the dynamic linker, so that an allocator that is preloaded or
- * linked is the one that works. C++'s new and delete come by malloc.
+ * linked is the one that works.
  */
 #include "heap.h"
 
@@ -46,8 +46,6 @@ enum { POOL_BYTES = 64 << 10 };
 static _Alignas(16) char pool[POOL_BYTES];
 static _Atomic size_t pool_used;
 static _Atomic bool found;
-/* volatile: libc's headers promise that dlsym does not call us. */
-static __thread volatile bool finding;
 
 static void *pool_take(size_t n)
 {
@@ -77,13 +75,10 @@ static void *heap_find(const char *name)
     return dlsym(RTLD_NEXT, name);
 }
 
-/* True when calls can be passed on; false inside of the linker, when the pool must do. */
 static bool find_all(void)
 {
-    if (finding)
-        return false;
     int e = errno;
-    finding = true;
+    heap_local.finding = true;
     real.malloc = heap_find("malloc");
     real.calloc = heap_find("calloc");
     real.realloc = heap_find("realloc");
@@ -98,14 +93,17 @@ static bool find_all(void)
     real.dlclose = heap_find("dlclose");
     real.free = heap_find("free");
     dlerror(); /* forget what was not found */
-    finding = false;
+    heap_local.finding = false;
     errno = e;
     atomic_store(&found, true);
     return true;
 }
 
+/* True when calls can be passed on; false inside of the linker, when the pool must do. */
 static inline bool can_pass(void)
 {
+    if (heap_local.finding)
+        return false;
     return LIKELY(atomic_load_explicit(&found, memory_order_acquire)) || find_all();
 }
 
@@ -255,7 +253,8 @@ static NOINLINE void free_told(void *p)
 {
     if (!p || in_pool(p) || !can_pass())
         return;
-    heap_tell_free(p, 0);
+    if (p != heap_local.deleting)
+        heap_tell_free(p, 0);
     real.free(p);
 }
 

@@ -2,6 +2,7 @@
  * heap.h - the inside of the heap agent, a library that tells of every block a program allocates.
  *
  *     heap.c         stands in for malloc and its relatives
+ *     heap_new.c     for new and delete of C++
  *     heap_tell.c    writes records
  *     heap_sampled.c which blocks, where samples are enough
  *
@@ -23,6 +24,8 @@ struct heap_local {
     uint64_t left;          /* bytes that go by before the next sample; 0: every block is told */
     uint64_t last_left;     /* when `last` was told: the same as long as nothing was allocated */
     uint64_t random;        /* 0: nothing was drawn yet */
+    const void *deleting;   /* a block that is told of: its free() is not */
+    volatile bool finding;  /* the linker looks for a function: what it allocates is ours */
     uint32_t stamp_left;    /* records that may have the time of the one before */
     uint32_t stamp_records; /* from one reading of the clock to the next */
 };

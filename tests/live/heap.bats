@@ -270,6 +270,88 @@ END
     [ "$found" ] || skip "no other allocator is installed here"
 }
 
+# Of the C++ program, by function.
+cxx_agrees() {
+    local value
+    for value in allocations allocated freed; do
+        [ "$(sum $value 'part_(vector|map|aligned)')" = "$(told $value)" ] ||
+            fail "$value: $(sum $value 'part_(vector|map|aligned)'), the program counted $(told $value)"
+    done
+    [ "$(sum leaked 'part_')" = 0 ]
+    [ "$(sum allocations 'part_thrown')" = 50 ]
+}
+
+@test "an allocator with a new and delete of its own, which do not call malloc" {
+    local found=
+    for lib in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4 /usr/lib/*/libmimalloc.so.2; do
+        [ -e "$lib" ] || continue
+        found=1
+        run --separate-stderr env LD_PRELOAD="$lib" "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap_cxx" 50
+        exits 0
+        cxx_agrees
+    done
+    [ "$found" ] || skip "no other allocator is installed here"
+}
+
+@test "a library whose new and delete call malloc and free counts each block once" {
+    cat >own.cc <<'END'
+#include <cstdlib>
+#include <new>
+void *operator new(std::size_t n)
+{
+    if (void *p = std::malloc(n))
+        return p;
+    throw std::bad_alloc();
+}
+void operator delete(void *p) noexcept { std::free(p); }
+void operator delete(void *p, std::size_t) noexcept { std::free(p); }
+END
+    c++ -shared -fPIC -o libown.so own.cc
+    run --separate-stderr env LD_PRELOAD="$PWD/libown.so" "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap_cxx" 50
+    exits 0
+    cxx_agrees
+    [[ $("$KELVIN" heap r.kelvin) != *"nobody was seen"* ]]
+}
+
+@test "C++ that a C program loads finds its own library's new" {
+    cat >plugin.cc <<'END'
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+extern "C" __attribute__((visibility("default"))) int part_plugin(int n)
+{
+    std::vector<std::string *> all;
+    all.reserve(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; i++)
+        all.push_back(new std::string(100, 'x'));
+    for (std::string *s : all)
+        delete s;
+    try {
+        volatile std::size_t huge = ~std::size_t{0} >> 2;
+        delete[] new char[huge];
+    } catch (const std::bad_alloc &) {
+        return n;
+    }
+    return -1;
+}
+END
+    cat >host.c <<'END'
+#include <dlfcn.h>
+int main(void)
+{
+    void *lib = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+    int (*call)(int) = lib ? (int (*)(int))dlsym(lib, "part_plugin") : 0;
+    return call && call(1000) == 1000 ? 0 : 1;
+}
+END
+    c++ -shared -fPIC -g -o plugin.so plugin.cc
+    cc -g -o host host.c -ldl
+    record ./host
+    [ "$(sum allocations "part_plugin.*(operator new|exception)")" = 2002 ] # a vector, two for each string, an exception
+    [ "$(sum leaked "part_plugin.*operator new")" = 0 ]
+}
+
 @test "a static program is refused with a reason" {
     echo 'int main(void) { return 0; }' >s.c
     cc -static -o s s.c || skip "no static libc here"
