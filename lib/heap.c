@@ -107,6 +107,11 @@ static inline bool can_pass(void)
     return LIKELY(atomic_load_explicit(&found, memory_order_acquire)) || find_all();
 }
 
+const void *heap_allocator(void)
+{
+    return (const void *)real.malloc;
+}
+
 /* --- allocating --- */
 
 static NOINLINE void *malloc_told(size_t n)
@@ -330,4 +335,11 @@ API int dlclose(void *handle)
     int rc = can_pass() && real.dlclose ? real.dlclose(handle) : -1;
     stackwalk_forget_modules();
     return rc;
+}
+
+/* A program may map memory before it asks for a block. */
+__attribute__((constructor)) static void heap_start(void)
+{
+    if (can_pass())
+        stackwalk_thread_get();
 }

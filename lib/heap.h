@@ -3,6 +3,7 @@
  *
  *     heap.c         stands in for malloc and its relatives
  *     heap_new.c     for new and delete of C++
+ *     heap_maps.c    for mmap, where that is asked for
  *     heap_tell.c    writes records
  *     heap_sampled.c which blocks, where samples are enough
  *
@@ -42,6 +43,12 @@ void heap_tell_kept(void *p);
  * come close together: within so many ticks each, on average.
  */
 enum { HEAP_STAMP_EVERY = 16, HEAP_STAMP_TICKS = 512 };
+
+/* --- heap_maps.c --- */
+
+/* ALLOCATOR is a function of the one that works. */
+void heap_maps_init(bool wanted, const void *allocator);
+const void *heap_allocator(void);
 
 /* --- heap_sampled.c --- */
 

@@ -8,7 +8,6 @@
  */
 #include "heap.h"
 
-#include <sys/mman.h>
 
 enum { SET_BITS = 20, SET_TRIES = 64, GONE = 1 };
 
@@ -23,11 +22,9 @@ bool heap_sampled_init(uint64_t mean_bytes)
     size_t n = sizeof(uintptr_t) << SET_BITS;
     if (!mean_bytes || set)
         return true;
-    void *at =
-        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
+    set = proc_map(n);
+    if (!set)
         return false;
-    set = at;
     heap_sample_bytes = mean_bytes;
     heap_filter_on = true;
     return true;

@@ -9,6 +9,7 @@ __thread struct heap_local heap_local;
 
 static bool heap_process_begin(void)
 {
+    heap_maps_init(channel->params[HEAP_PARAM_MAPS], heap_allocator());
     return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
 }
 

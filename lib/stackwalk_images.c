@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -139,10 +138,9 @@ static void take_answer(uint32_t from, uint32_t to)
 {
     uint32_t n = to - from < MODULES_MAX ? to - from : MODULES_MAX;
     size_t bytes = sizeof(struct stackwalk_modules) + (n + 1) * sizeof(struct stackwalk_code);
-    struct stackwalk_modules *m =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct stackwalk_modules *m = proc_map(bytes);
     struct stackwalk_code code;
-    if (m == MAP_FAILED)
+    if (!m)
         return;
     m->generation = atomic_fetch_add(&last_generation, 1) + 1;
     for (uint32_t i = from; i < to && m->n < n; i++) {

@@ -28,9 +28,8 @@ static pthread_key_t key;
 /* Memory that a child finds empty, so that it never writes to its parent's rings. */
 static void *map_wiped(size_t n)
 {
-    void *at =
-        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
+    void *at = proc_map(n);
+    if (!at)
         return NULL;
     madvise(at, n, MADV_WIPEONFORK);
     madvise(at, n, MADV_DONTDUMP);

@@ -161,6 +161,7 @@ static int memory_open(struct heap *h, struct err *err)
     _Atomic uint64_t *params = h->rings.channel->params;
     params[STACKWALK_PARAM_TICKS] = h->clock.counter;
     params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
+    params[HEAP_PARAM_MAPS] = h->opts.maps;
     return 0;
 }
 
@@ -332,7 +333,7 @@ void heap_close(struct heap *h)
         return;
     preload_end(&h->preload);
     for (size_t i = 0; i < h->programs.n; i++)
-        heap_live_done(&h->programs.at[i].live);
+        heap_live_done(&h->programs.at[i].live), heap_areas_done(&h->programs.at[i].areas);
     rings_close(&h->rings);
     stackwalk_close(&h->stacks);
     heap_tally_done(&h->tally);

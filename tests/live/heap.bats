@@ -352,6 +352,41 @@ END
     [ "$(sum leaked "part_plugin.*operator new")" = 0 ]
 }
 
+@test "anonymous maps, and parts of them, equal the program's own count where they are asked for" {
+    kelvin record --heap=mmap -o r.kelvin -- "$TARGET/heap_maps"
+    exits 0
+    local value
+    for value in allocations allocated frees freed leaked; do
+        [ "$(sum $value 'part_.*;(mmap|mremap) ')" = "$(told $value)" ] ||
+            fail "$value: $(sum $value 'part_.*;(mmap|mremap) '), the program counted $(told $value)"
+    done
+    [ "$(sum allocations 'part_leaked ')" = 1 ] # malloc's, not its map
+    [[ $("$KELVIN" heap r.kelvin) == *take* ]]
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap_maps"
+    exits 0
+    [ "$(sum allocations 'mmap|mremap')" = 0 ]
+}
+
+@test "an allocator's own maps are no maps of the program" {
+    local lib=
+    for lib in /usr/lib/*/libjemalloc.so.2; do
+        [ -e "$lib" ] || skip "jemalloc is not installed here"
+        run --separate-stderr env LD_PRELOAD="$lib" "$KELVIN" record --heap=mmap -o r.kelvin -- "$TARGET/heap" plain 2000
+        exits 0
+        agrees
+        [ "$(sum allocations 'mmap|mremap')" = 0 ]
+    done
+}
+
+@test "samples of maps stand for their bytes" {
+    kelvin record --heap=sampled:8192,mmap -o r.kelvin -- "$TARGET/heap_maps"
+    exits 0
+    local seen all
+    seen=$(sum allocated 'part_whole.*;mmap ') all=$((3999 * 4096)) # pages of 1000 maps
+    [ "$seen" -gt $((all * 8 / 10)) ]
+    [ "$seen" -lt $((all * 12 / 10)) ]
+}
+
 @test "a static program is refused with a reason" {
     echo 'int main(void) { return 0; }' >s.c
     cc -static -o s s.c || skip "no static libc here"
@@ -511,7 +546,12 @@ END
     cc -O0 -fno-builtin own.c -o own
     kelvin record --heap -o r.kelvin -- ./own
     exits 0
-    [[ $stderr == *"it has a malloc of its own"* ]] || fail "$stderr"
+    [[ $stderr == *"has a malloc of its own"* ]] || fail "$stderr"
+    kelvin record --heap -o r.kelvin -- env -i "$PWD/own"
+    exits 0
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap" plain 10
+    exits 0
+    [[ $stderr != *"malloc of its own"* ]] || fail "$stderr"
 }
 
 @test "a setuid program is refused with a reason" {
