@@ -6,7 +6,9 @@
  */
 #include "heap.h"
 
+#if !defined HEAP_STATIC
 #include <dlfcn.h>
+#endif
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -70,6 +72,46 @@ static size_t pool_size(const void *p)
     return *(const size_t *)(const void *)((const char *)p - 16);
 }
 
+#if defined HEAP_STATIC
+
+/* The names that the linker gives to libc's (--wrap). */
+void *__real_malloc(size_t);
+void __real_free(void *);
+void *__real_calloc(size_t, size_t);
+void *__real_realloc(void *, size_t);
+void *__real_reallocarray(void *, size_t, size_t);
+int __real_posix_memalign(void **, size_t, size_t);
+void *__real_aligned_alloc(size_t, size_t);
+void *__real_memalign(size_t, size_t);
+void *__real_valloc(size_t);
+void *__real_pvalloc(size_t);
+
+static bool find_all(void)
+{
+    real.malloc = __real_malloc;
+    real.calloc = __real_calloc;
+    real.realloc = __real_realloc;
+    real.reallocarray = __real_reallocarray;
+    real.posix_memalign = __real_posix_memalign;
+    real.aligned_alloc = __real_aligned_alloc;
+    real.memalign = __real_memalign;
+    real.valloc = __real_valloc;
+    real.pvalloc = __real_pvalloc;
+    real.free = __real_free;
+    atomic_store(&found, true);
+    return true;
+}
+
+/* By this note the recorder knows the program. */
+__asm__(".pushsection .note.kelvin, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 12, 0, 1\n"
+        ".asciz \"" HEAP_NOTE_OWNER "\"\n"
+        ".balign 4\n"
+        ".popsection\n");
+
+#else
+
 static void *heap_find(const char *name)
 {
     return dlsym(RTLD_NEXT, name);
@@ -98,6 +140,8 @@ static bool find_all(void)
     atomic_store(&found, true);
     return true;
 }
+
+#endif
 
 /* True when calls can be passed on; false inside of the linker, when the pool must do. */
 static inline bool can_pass(void)
@@ -271,6 +315,8 @@ API void free(void *p)
         free_told(p);
 }
 
+#if !defined HEAP_STATIC
+
 /* C23's, where libc has them; else they are free(). */
 void free_sized(void *p, size_t n);
 void free_aligned_sized(void *p, size_t alignment, size_t n);
@@ -290,6 +336,8 @@ API void free_aligned_sized(void *p, size_t alignment, size_t n)
     heap_tell_free(p, 0);
     real.free_aligned_sized ? real.free_aligned_sized(p, alignment, n) : real.free(p);
 }
+
+#endif
 
 /* --- pools of the program's own: include/kelvin.h --- */
 
@@ -329,6 +377,8 @@ API void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes)
     *bytes = counted ? told ? heap_local.bytes : 0 : UINT64_MAX;
 }
 
+#if !defined HEAP_STATIC
+
 /* Another library may come to lie where this one was. */
 API int dlclose(void *handle)
 {
@@ -336,6 +386,8 @@ API int dlclose(void *handle)
     stackwalk_forget_modules();
     return rc;
 }
+
+#endif
 
 /* A program may map memory before it asks for a block. */
 __attribute__((constructor)) static void heap_start(void)

@@ -8,7 +8,6 @@
  */
 #include "heap.h"
 
-
 enum { SET_BITS = 20, SET_TRIES = 64, GONE = 1 };
 
 uint64_t heap_sample_bytes;

@@ -45,13 +45,23 @@ static inline uint64_t stamp(struct stackwalk_thread *t)
     return now;
 }
 
+/* Nobody listens, or not any more: from now on nearly all calls of this thread pass. */
+static struct stackwalk_thread *tell_nobody(void)
+{
+    if (stackwalk_process && atomic_load(&stackwalk_process->state) == STACKWALK_OFF) {
+        heap_local.left = UINT64_MAX / 2;
+        heap_filter_on = true;
+    }
+    return NULL;
+}
+
 /* The thread, if a block of SIZE bytes is to be told of. Threads without a sample have no ring. */
 static inline struct stackwalk_thread *thread_to_tell(size_t size)
 {
     if (!heap_sample_bytes) {
         struct stackwalk_thread *t = stackwalk_thread_get();
         if (!heap_sample_bytes) /* the first call of all finds out */
-            return t;
+            return t ? t : tell_nobody();
     }
     return heap_sampled(size) ? stackwalk_thread_get() : NULL;
 }

@@ -174,9 +174,11 @@ static uint64_t blocks_that_fit(void)
 
 int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
 {
-    static const char cannot[] = "its allocations cannot be recorded";
+    struct timer_static is = timer_program_static(o->command[0]);
+    const char *cannot = is.is_static ? "link libkelvin-heap.a into it (doc/heap.md)"
+                                      : "its allocations cannot be recorded";
     if (preload_check(HEAP_AGENT_FILE, err) != 0 ||
-        timer_program_check(o->command[0], cannot, err) != 0)
+        (!is.has_heap && timer_program_check(o->command[0], cannot, err) != 0))
         return -1;
     struct heap *h = mem_new(struct heap);
     h->opts = *o;

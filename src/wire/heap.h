@@ -30,6 +30,9 @@ enum {
 
 #define HEAP_AGENT_FILE "libkelvin-heap.so"
 
+/* A program that libkelvin-heap.a is linked into has a note of this owner. */
+#define HEAP_NOTE_OWNER "kelvin-heap"
+
 enum heap_kind {
     HEAP_ALLOC = STACKWALK_RECORDS,
     HEAP_ALLOC_LARGE,
