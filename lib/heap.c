@@ -151,9 +151,14 @@ static inline bool can_pass(void)
     return LIKELY(atomic_load_explicit(&found, memory_order_acquire)) || find_all();
 }
 
+/* In a static program it lies among the program's own code. */
 const void *heap_allocator(void)
 {
+#if defined HEAP_STATIC
+    return NULL;
+#else
     return (const void *)real.malloc;
+#endif
 }
 
 /* --- allocating --- */

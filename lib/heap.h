@@ -46,7 +46,7 @@ enum { HEAP_STAMP_EVERY = 16, HEAP_STAMP_TICKS = 512 };
 
 /* --- heap_maps.c --- */
 
-/* ALLOCATOR is a function of the one that works. */
+/* ALLOCATOR is a function of the one that works, whose library maps for itself; NULL: not known. */
 void heap_maps_init(bool wanted, const void *allocator);
 const void *heap_allocator(void);
 

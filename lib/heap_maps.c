@@ -25,7 +25,7 @@ static uintptr_t allocator_start, allocator_end;
 void heap_maps_init(bool wanted, const void *allocator)
 {
     uintptr_t start, end;
-    if (wanted && proc_find_map((uintptr_t)allocator, &start, &end)) {
+    if (wanted && allocator && proc_find_map((uintptr_t)allocator, &start, &end)) {
         allocator_start = start;
         allocator_end = end;
     }
