@@ -260,8 +260,12 @@ static void print_heap(const struct heap_facts *h)
             units_scaled(size[1], (double)h->peak, "bytes"),
             units_scaled(size[2], (double)h->leaked, "bytes"));
     if (!h->programs)
-        fputs("  nothing came from the command: it has a malloc of its own, its environment was "
-              "cleared, or its loader ignores LD_PRELOAD\n",
+        fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
+              "LD_PRELOAD\n",
+              stderr);
+    else if (!h->allocations)
+        fputs("  no allocation was seen: the command makes none (or too few to be sampled), or it "
+              "has a malloc of its own\n",
               stderr);
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
