@@ -10,6 +10,7 @@
 #include "suite/judge.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
+#include "symbol/producer.h"
 #include "view/check.h"
 #include "view/document.h"
 #include "view/facts.h"
@@ -89,7 +90,7 @@ static void page_add_source(struct document *d, const struct suite *s)
         page_fact(d, "digest of the sources", text);
 }
 
-static void add_build(struct document *d, const struct suite *s)
+static void add_build(struct document *d, const struct suite *s, const char *binary)
 {
     const char *command = conf_text(&s->conf, "", "build.command");
     char text[64];
@@ -104,6 +105,10 @@ static void add_build(struct document *d, const struct suite *s)
         page_fact(d, "build in this run", text);
     }
     page_fact(d, "build environment", env.n ? buf_cstr(&env) : "nothing set by the suite");
+    if (*binary) {
+        autofree char *built_by = producer_read(binary);
+        page_fact(d, "the program was built by", built_by ? built_by : "");
+    }
     page_fact(d, "compiler on the path", s->compiler);
 }
 
@@ -162,7 +167,7 @@ static void page_add_provenance(struct document *d, const struct suite *s,
     page_fact(d, "memory layout", r->workload.fixed_layout ? "the same in every run" : "random");
     if (*conf_text(&s->conf, "", "determinism.cpus"))
         page_fact(d, "CPUs", conf_text(&s->conf, "", "determinism.cpus"));
-    add_build(d, s);
+    add_build(d, s, r->workload.binary);
     add_host(d, s);
 }
 

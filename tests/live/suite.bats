@@ -892,7 +892,8 @@ int main(int argc, char **argv)
     int n = argc > 1 ? atoi(argv[1]) : 3;
     if (n < 1000)
         xs[n] = 1;
-    return ((n + 2147483640) < 0) * 0;
+    volatile int sum = n + 2147483640;
+    return sum == 1;
 }
 C
     cat >kelvin.conf <<'CONF'
