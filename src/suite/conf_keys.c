@@ -33,10 +33,10 @@ const struct conf_key conf_keys[] = {
     {"workload", "shell", CONF_CHOICE, "no", "whether the command needs a shell", "yes no"},
     {"workload", "stdin", CONF_TEXT, "", "file for standard input (default: nothing)"},
     {"workload", "collect", CONF_CHOICES, "cpu", "what to measure",
-     "cpu bench benchmarks instructions cache heap scopes simd memcheck helgrind"},
+     "cpu bench benchmarks instructions cache heap scopes simd memcheck helgrind asan ubsan tsan"},
     {"workload", "optional", CONF_CHOICES, "",
      "what of that may be absent; else the run is incomplete without it",
-     "cpu bench benchmarks instructions cache heap scopes simd memcheck helgrind"},
+     "cpu bench benchmarks instructions cache heap scopes simd memcheck helgrind asan ubsan tsan"},
     {"workload", "min-samples", CONF_INT, "200",
      "samples that a CPU recording needs; a program too short for that is run again, and all its "
      "runs are drawn as one",
@@ -89,7 +89,8 @@ const struct conf_key conf_keys[] = {
     {"check", "gates", CONF_CHOICES, "time cpu instructions",
      "what of that fails the run; the others are shown only", "time cpu instructions"},
     {"check", "max-findings", CONF_INT, "0",
-     "findings of memcheck and helgrind that are allowed; more fail the run", .min = 0, .max = 1e9},
+     "findings of memcheck, helgrind and sanitizers that are allowed; more fail the run", .min = 0,
+     .max = 1e9},
 
     {"publish", "folder", CONF_TEXT, "perf", "what is replaced as a whole by each run"},
     {"publish", "notes", CONF_TEXT, "",

@@ -18,6 +18,9 @@ const char *const collect_names[COLLECTS] = {
     [COLLECT_SIMD] = "simd",
     [COLLECT_MEMCHECK] = "memcheck",
     [COLLECT_HELGRIND] = "helgrind",
+    [COLLECT_ASAN] = "asan",
+    [COLLECT_UBSAN] = "ubsan",
+    [COLLECT_TSAN] = "tsan",
 };
 
 void workload_done(struct workload *w)
