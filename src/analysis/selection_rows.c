@@ -192,7 +192,7 @@ int selection_by_time(struct selection_job *job)
     if (n)
         return 0;
     return err_set(job->err, EXIT_ERROR,
-                   "nothing was recorded in the time range %s; it spans 0..%s",
+                   "nothing was recorded in the time range %s; the recording spans 0..%s",
                    job->opts->time ? job->opts->time : job->opts->last,
                    units_scaled(length, (double)(span.last_ns - span.first_ns), UNIT_TIME));
 }

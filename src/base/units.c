@@ -70,6 +70,12 @@ char *units_share(char *s, double part, double whole)
     return s;
 }
 
+double units_change(double ratio)
+{
+    double percent = 100 * (ratio - 1);
+    return fabs(percent) < 0.05 ? 0 : percent;
+}
+
 struct scale {
     double from;
     const char *suffix;

@@ -46,10 +46,9 @@ static const struct opt record_table[] = {
      .max = 1e7},
     {0, "waits", OPT_FLAG, AT(waits), NULL,
      "record the time off-CPU as well: every wait, how long it lasts and where it happens"},
-    {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES]",
+    {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES][,mmap]",
      "record the heap as well: every allocation, or with =sampled one in BYTES on average "
-     "(default: "
-     "524288), for production"},
+     "(default: 524288), for production; with mmap anonymous maps, too"},
     {0, "locks", OPT_FLAG, AT(locks), NULL,
      "record waits for locks as well: which lock, who waited, who held it"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
@@ -113,7 +112,7 @@ static int split_events(struct record_opts *o, struct words *words, struct err *
 
 static int record_check(const struct record_opts *o, char **command, struct err *err)
 {
-    uint64_t ignored;
+    struct record_heap ignored;
     if (o->machine && (command || o->pid))
         return err_set(err, EXIT_OWN,
                        "record: -a, --cpu, --cgroup and -u record what runs on the machine: leave "
@@ -145,11 +144,11 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "record --locks -- COMMAND'");
     if (o->locks && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --locks and --rotate cannot be combined");
-    if (!record_heap_bytes(o->heap, &ignored))
+    if (!record_heap_read(o->heap, &ignored))
         return err_set(
             err, EXIT_OWN,
-            "record: --heap is '--heap', '--heap=sampled' or '--heap=sampled:BYTES', not "
-            "'--heap=%s'",
+            "record: --heap is '--heap', '--heap=sampled' or '--heap=sampled:BYTES', each with "
+            "',mmap' for anonymous maps as well, not '--heap=%s'",
             o->heap);
     return 0;
 }

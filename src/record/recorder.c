@@ -279,7 +279,8 @@ static int start_heap(struct recorder *r, struct err *err)
     struct heap_opts o = {.command = r->opts.command,
                           .profile = r->profile,
                           .processes = r->processes,
-                          .sample_bytes = r->opts.heap_sample_bytes};
+                          .sample_bytes = r->opts.heap_sample_bytes,
+                          .maps = r->opts.heap_maps};
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 

@@ -35,6 +35,7 @@ struct recorder_opts {
     bool waits;                               /* context switches as well: see waits.h */
     bool heap;                                /* every allocation of the command as well */
     uint64_t heap_sample_bytes;               /* of heap: see heap_opts */
+    bool heap_maps;                           /* the same */
     bool locks;                               /* every wait for a lock as well */
     locks_namer *name_lock;                   /* see locks_opts */
     void *name_lock_arg;

@@ -313,19 +313,32 @@ static int rescue_folder(struct recorder *r, struct err *err)
     return 0;
 }
 
-bool record_heap_bytes(const char *heap, uint64_t *ret)
+static bool heap_bytes_read(const char *digits, uint64_t *ret)
 {
     char *end;
-    *ret = 0;
-    if (!heap || !*heap || strcmp(heap, "exact") == 0)
-        return true;
-    *ret = RECORD_HEAP_BYTES;
-    if (strcmp(heap, "sampled") == 0)
-        return true;
-    if (strncmp(heap, "sampled:", 8) != 0)
-        return false;
-    *ret = strtoull(heap + 8, &end, 10);
-    return end != heap + 8 && !*end && *ret && *ret <= UINT64_C(1) << 40;
+    *ret = strtoull(digits, &end, 10);
+    return *digits >= '0' && *digits <= '9' && !*end && *ret && *ret <= UINT64_C(1) << 40;
+}
+
+bool record_heap_read(const char *words, struct record_heap *ret)
+{
+    autofree char *copy = mem_strdup(words ? words : "");
+    bool good = true, has_how = false;
+    *ret = (struct record_heap){0};
+    for (char *rest = copy, *word; *copy && (word = strsep(&rest, ",")) && good;) {
+        bool is_how = strcmp(word, "mmap") != 0;
+        good = is_how ? !has_how : !ret->maps;
+        if (!is_how)
+            ret->maps = true;
+        else if (strcmp(word, "sampled") == 0)
+            ret->sample_bytes = RECORD_HEAP_BYTES;
+        else if (strncmp(word, "sampled:", 8) == 0)
+            good &= heap_bytes_read(word + 8, &ret->sample_bytes);
+        else
+            good &= strcmp(word, "exact") == 0;
+        has_how |= is_how;
+    }
+    return good;
 }
 
 static char *record_name_lock(void *names, const struct locks_place *place)
@@ -336,8 +349,8 @@ static char *record_name_lock(void *names, const struct locks_place *place)
 static struct recorder_opts recorder_opts_of(const struct record_opts *o, const char *output,
                                              char **command)
 {
-    uint64_t heap_bytes;
-    record_heap_bytes(o->heap, &heap_bytes);
+    struct record_heap heap;
+    record_heap_read(o->heap, &heap);
     return (struct recorder_opts){
         .engine = {.rate_hz = o->rate_hz,
                    .events = o->events.at,
@@ -352,7 +365,8 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .status = o->status,
         .waits = o->waits,
         .heap = o->heap != NULL,
-        .heap_sample_bytes = heap_bytes,
+        .heap_sample_bytes = heap.sample_bytes,
+        .heap_maps = heap.maps,
         .locks = o->locks,
         .name_lock = record_name_lock,
         .keep_old = true,

@@ -35,9 +35,9 @@ struct record_opts {
     bool strict, allow_partial, quiet, user_only, hide_arguments, waits;
     const char *listen, *listen_token;              /* as in recorder_opts */
     void (*listening)(const struct listen *listen); /* as there */
-    const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
-    bool locks;       /* every wait for a lock */
-    char **args;      /* the caller's own options, for the label */
+    const char *heap;                               /* NULL = no; else as in record_heap_read() */
+    bool locks;                                     /* every wait for a lock */
+    char **args;                                    /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
 };
@@ -99,8 +99,17 @@ struct record_facts {
     } top[RECORD_TOP]; /* functions by self time; share 0 = no more */
 };
 
-/* What "sampled:BYTES" asks for; 0 = every block. False when it makes no sense. */
-bool record_heap_bytes(const char *heap, uint64_t *ret);
+/* What is asked for of the heap. */
+struct record_heap {
+    uint64_t sample_bytes; /* 0 = every block */
+    bool maps;             /* anonymous maps as well */
+};
+
+/*
+ * Read words with commas in between: "exact", "sampled" or "sampled:BYTES", and "mmap". None is
+ * exact; NULL is fine. False when they make no sense.
+ */
+bool record_heap_read(const char *words, struct record_heap *ret);
 
 /*
  * Record COMMAND (NULL-terminated), or process opts->pid or the machine where it is NULL. Returns 0
