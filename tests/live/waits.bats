@@ -218,3 +218,12 @@ agrees() { # REASON ROUNDS
     kelvin report --waits r.kelvin
     [[ $output == *"How parallel it was"*"ran alone"*"the others waited for"* ]] || fail "$output"
 }
+
+@test "where stacks of waits are deep, more of them is copied" {
+    kelvin record --waits -o r.kelvin -- "$TARGET/waits_deep" 400
+    exits 0
+    need_stacks
+    run "$KELVIN" fold --value blocked r.kelvin
+    awk '/usleep|nanosleep/ { all += $NF; if (/;main;go_down;/ && !/\[unfinished\]/) whole += $NF }
+        END { if (whole < 0.8 * all) { print whole " of " all; exit 1 } }' <<<"$output" || fail "$output"
+}
