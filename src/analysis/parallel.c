@@ -131,7 +131,7 @@ static void add_slices(struct parallel_job *j, uint64_t from_ns, uint64_t to_ns,
     }
 }
 
-static void pass_time(struct parallel_job *j, struct sweep *s, uint64_t until_ns)
+static void parallel_pass(struct parallel_job *j, struct sweep *s, uint64_t until_ns)
 {
     struct parallel *q = j->ret;
     int64_t dt = (int64_t)(until_ns - s->now_ns);
@@ -171,7 +171,7 @@ static void sweep_moments(struct parallel_job *j)
     struct sweep s = {.now_ns = j->first_ns, .state = state};
     for (size_t i = 0; i < j->moments.n; i++) {
         const struct moment *m = &j->moments.at[i];
-        pass_time(j, &s, m->time_ns);
+        parallel_pass(j, &s, m->time_ns);
         if (m->kind != MOMENT_BIRTH && !s.state[m->thread])
             continue;
         set_state(&s, m->thread,
@@ -273,7 +273,7 @@ int64_t parallel_busy_ns(const struct parallel *q)
     return ns;
 }
 
-static void measure(struct parallel_job *j, struct idmap *map)
+static void parallel_measure(struct parallel_job *j, struct idmap *map)
 {
     j->first_ns = UINT64_MAX;
     for (size_t i = 0; i < j->lives.n; i++) {
@@ -297,7 +297,7 @@ void parallel_build(struct parallel *ret, const struct profile *p)
     struct idmap map = {0};
     *ret = (struct parallel){0};
     if (waitstream_find(p, &j.streams) && find_lives(&j, &map))
-        measure(&j, &map);
+        parallel_measure(&j, &map);
     idmap_done(&map);
     vec_done(&j.lives);
     vec_done(&j.moments);

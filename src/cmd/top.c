@@ -149,7 +149,7 @@ static void draw(struct top *t)
 /* --- keys --- */
 
 /* What is on the screen, as a recording. */
-static void save(struct top *t)
+static void top_save(struct top *t)
 {
     struct publish out;
     struct err err;
@@ -222,7 +222,7 @@ static void take_key(struct top *t, char key)
         t->paused = !t->paused;
         break;
     case 'w':
-        save(t);
+        top_save(t);
         break;
     case '\r':
     case '\n':
@@ -263,7 +263,7 @@ static void take_keys(struct top *t)
 /* --- --- */
 
 /* Take samples until it is time for the next screen, or somebody presses a key. */
-static int pass_time(struct top *t, uint64_t until_ns, struct err *err)
+static int top_pass_time(struct top *t, uint64_t until_ns, struct err *err)
 {
     enum { TURN_MS = 100 };
     for (bool key = false; !key && !t->over;) {
@@ -297,7 +297,7 @@ static int run_screens(struct top *t, struct err *err)
     if (t->view.escapes)
         draw(t);
     for (long n = 0; !t->over && !is_gone(t) && (!t->opts->times || n < t->opts->times);) {
-        if (pass_time(t, next_ns, err) != 0)
+        if (top_pass_time(t, next_ns, err) != 0)
             return -1;
         bool due = clock_monotonic_ns() >= next_ns;
         n += due;

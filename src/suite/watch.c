@@ -166,7 +166,7 @@ static void drop_old(struct watch *w, uint64_t from_ns)
     w->first = 0;
 }
 
-static double put_rows(struct watch *w)
+static double watch_put_rows(struct watch *w)
 {
     struct stream *s = profile_stream(w->profile, 0);
     struct err ignored;
@@ -211,7 +211,7 @@ void watch_select(struct watch *w, struct watch_state *ret)
     if (w->profile->stacks.nodes.n > STACKS_MAX)
         begin_anew(w);
     drop_old(w, from_ns);
-    double cpu_ns = put_rows(w), seconds = (double)(now_ns - from_ns) / 1e9;
+    double cpu_ns = watch_put_rows(w), seconds = (double)(now_ns - from_ns) / 1e9;
     struct symbolize_opts names = {.locate = processes_locate,
                                    .locate_arg = w->processes,
                                    .owner = processes_owner,
