@@ -364,7 +364,7 @@ static void add_detectable_functions(struct buf *b, const struct diff *d)
         qsort(tested.at, tested.n, sizeof *tested.at, by_self_of_both);
     for (size_t i = 0; i < tested.n && i < SHOWN; i++) {
         struct text name = diff_name(d, tested.at[i]);
-        buf_printf(b, "%s'%.*s' %.2g %%", b->n ? ", " : "", name.n < 60 ? (int)name.n : 60, name.at,
+        buf_printf(b, "%s'%.*s' %.2g%%", b->n ? ", " : "", name.n < 60 ? (int)name.n : 60, name.at,
                    tested.at[i]->self.detectable * 100);
     }
     vec_done(&tested);
@@ -377,7 +377,7 @@ static void add_detectable(struct document *doc, const struct diff *d)
     if (!d->by_runs || d->least_p > 0.05)
         return;
     if (d->whole.detectable <= TOO_LARGE && d->scale != DIFF_BY_TYPICAL)
-        buf_printf(&b, "%s %.2g %%", d->has_cpu ? "CPU time" : "total", d->whole.detectable * 100);
+        buf_printf(&b, "%s %.2g%%", d->has_cpu ? "CPU time" : "total", d->whole.detectable * 100);
     add_detectable_functions(&b, d);
     if (b.n)
         document_text(doc, "Detectable growth (proven in nine of ten comparisons like this): %s.",
@@ -397,17 +397,11 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     add_scale(doc, d);
     document_text(doc,
-<<<<<<< HEAD
-                  "Tested: %zu functions with a share of %g %% or more; p is adjusted for that "
+                  "Tested: %zu functions with a share of %g%% or more; p is adjusted for that "
                   "number (Benjamini-Hochberg, weighted by %s).",
                   d->n_tested, d->min_share * 100,
                   d->by_runs ? "the square root of the share, self and total each for themselves"
                              : "share");
-=======
-                  "Tested: %zu functions with a share of %g%% or more; p is adjusted for that "
-                  "number (Benjamini-Hochberg, weighted by share).",
-                  d->n_tested, d->min_share * 100);
->>>>>>> main
     add_band(doc, d);
     add_detectable(doc, d);
 }
