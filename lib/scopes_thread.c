@@ -7,6 +7,7 @@
 
 __thread struct scopes_thread *scopes_mine;
 bool scopes_has_ticks;
+uint32_t scopes_epoch = 1;
 
 static __thread volatile bool opening; /* a signal handler may come here in between */
 static pthread_key_t key;
@@ -22,7 +23,7 @@ void scopes_trouble(int param, uint64_t n)
 static void scopes_thread_over(void *thread)
 {
     struct scopes_thread *t = thread;
-    if (t->ready && t->depth)
+    if (t->epoch == scopes_epoch && t->depth)
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth);
     channel_close_ring(&t->writer);
     scopes_mine = NULL;
@@ -41,15 +42,28 @@ static struct scopes_thread *scopes_thread_map(void)
     return at;
 }
 
+/* What was told to other rings is not known in these. The ring before belongs to nobody then. */
+static void scopes_thread_begin(struct scopes_thread *t, uint32_t epoch)
+{
+    if (t->epoch) {
+        t->depth = t->n_paths = 0;
+        t->busy = false;
+        memset(t->names, 0, sizeof t->names);
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    t->epoch = epoch;
+}
+
 struct scopes_thread *scopes_thread_open(void)
 {
+    uint32_t epoch = __atomic_load_n(&scopes_epoch, __ATOMIC_ACQUIRE);
     if (opening || atomic_load_explicit(&channel->stop, memory_order_relaxed))
         return NULL;
     int e = errno;
     opening = true;
     struct scopes_thread *t = scopes_mine ? scopes_mine : scopes_thread_map();
     if (t && channel_open_ring(&t->writer, CHANNEL_SCOPES)) {
-        t->ready = 1;
+        scopes_thread_begin(t, epoch);
         scopes_mine = t;
         if (has_key)
             pthread_setspecific(key, t);
@@ -124,18 +138,22 @@ uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t nam
 
 /* --- start --- */
 
+void scopes_begin_now(void)
+{
+    scopes_has_ticks = atomic_load(&channel->params[SCOPES_PARAM_TICKS]);
+    has_key = has_key || pthread_key_create(&key, scopes_thread_over) == 0;
+}
+
 __attribute__((constructor)) static void scopes_start(void)
 {
     channel_find_in(KELVIN_SCOPES_ENV);
-    if (!channel)
-        return;
-    scopes_has_ticks = atomic_load(&channel->params[SCOPES_PARAM_TICKS]);
-    has_key = pthread_key_create(&key, scopes_thread_over) == 0;
+    if (channel)
+        scopes_begin_now();
 }
 
 /* The main thread ends by exit(), which knows nothing of keys. */
-__attribute__((destructor)) static void scopes_stop(void)
+void scopes_main_over(void)
 {
-    if (scopes_mine && scopes_mine->ready && scopes_mine->depth)
+    if (scopes_mine && scopes_mine->epoch == scopes_epoch && scopes_mine->depth)
         scopes_trouble(SCOPES_PARAM_ABANDONED, scopes_mine->depth);
 }

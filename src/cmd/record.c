@@ -36,9 +36,9 @@ static const struct opt record_table[] = {
     {0, "locks", OPT_FLAG, AT(locks), NULL,
      "record waits for locks as well: which lock, who waited, who held it"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
-     "perf (perf_event_open), timer (inside the program), or auto: the first that works here "
-     "(default: auto)",
-     "auto perf timer"},
+     "perf (perf_event_open), timer (inside the program), none (no samples: scopes, heap or locks "
+     "alone), or auto: the first of perf and timer that works here (default: auto)",
+     "auto perf timer none"},
     {0, "user-only", OPT_FLAG, AT(user_only), NULL, "leave out the kernel's part"},
     {0, "stack-size", OPT_INT, AT(stack_bytes), "BYTES",
      "how much of each stack to copy at most; 16384 where that is enough (default: 65528)",
@@ -220,6 +220,9 @@ const struct command command_record = {
         "fold take --value blocked or runnable. An ordinary user gets durations only. Stacks and "
         "reasons need the right to see the kernel: root, or kernel.perf_event_paranoid at most "
         "1.\n\n"
+        "Scopes that a program names with kelvin.h are recorded along with the samples, also those "
+        "of a running process; --engine none leaves the samples out. A program that is started "
+        "with KELVIN_OUTPUT=FILE in its environment records its scopes by itself.\n\n"
         "With --listen programs on this machine can ask meanwhile how long the scopes of kelvin.h "
         "took so far: Prometheus at /metrics, others at /scopes, people at /. An address that "
         "other "

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "record/live.h"
 #include "record/urgent.h"
+#include "wire/scopes.h"
 
 #include <errno.h>
 #include <math.h>
@@ -250,9 +251,13 @@ static void start_scopes(struct recorder *r)
 {
     struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
     o.live = r->opts.listen ? &r->live : NULL;
+    o.pid = r->opts.command ? 0 : r->opts.pid;
+    o.self = getenv(SCOPES_SELF_ENV);
     struct err err;
-    if (r->opts.command && scopes_open(&o, &r->scopes, &err) != 0)
+    if (scopes_open(&o, &r->scopes, &err) != 0)
         snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", err.text);
+    if (r->scopes)
+        recorder_watch(r, scopes_self_fd(r->scopes));
 }
 
 /* The command waits while sampling is set up for it. */
@@ -287,6 +292,8 @@ static int start_process(struct recorder *r, struct err *err)
     urgent_begin();
     int rc = r->engine->attach(r->run, pid, err);
     r->start_ns = clock_monotonic_ns();
+    if (rc == 0 && r->scopes)
+        scopes_attach(r->scopes);
     return rc;
 }
 
@@ -371,14 +378,26 @@ static int wait_ms(const struct recorder *r)
     return left_ms <= 0 ? 0 : (int)ceil(left_ms);
 }
 
+/* It ends, or it has closed files that it does not know: then its end is seen otherwise. */
+static bool program_ends(struct recorder *r)
+{
+    if (scopes_self_ends(r->scopes))
+        return true;
+    epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, scopes_self_fd(r->scopes), NULL);
+    return false;
+}
+
 /* Wait for something to happen; true when that was the last. */
 static bool wait_for_end(struct recorder *r)
 {
     struct epoll_event events[16];
     int n = epoll_wait(r->epoll_fd, events, 16, wait_ms(r));
-    for (int i = 0; i < n; i++)
-        if (r->pid_fd >= 0 && events[i].data.fd == r->pid_fd)
+    int self_fd = r->scopes ? scopes_self_fd(r->scopes) : -1;
+    for (int i = 0; i < n; i++) {
+        int fd = events[i].data.fd;
+        if (fd >= 0 && (fd == r->pid_fd || (fd == self_fd && program_ends(r))))
             return true;
+    }
     bool interrupted = take_signals(r);
     return reap(r) || interrupted || take_duration(r);
 }
@@ -396,6 +415,16 @@ static int beat(struct recorder *r, struct err *err)
     bool full = r->opts.rotate_s > 0 &&
                 (double)(clock_monotonic_ns() - r->file_start_ns) >= r->opts.rotate_s * 1e9;
     return full ? r->opts.rotate(r, err) : 0;
+}
+
+static void stop_scopes(struct recorder *r)
+{
+    if (!r->scopes)
+        return;
+    scopes_stop(r->scopes);
+    const char *why = scopes_why_none(r->scopes);
+    if (why)
+        snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", why);
 }
 
 /* Nobody is answered any more; who asks must not wait while names are looked up. */
@@ -417,8 +446,7 @@ static int recorder_give_up(struct recorder *r)
         heap_stop(r->heap, r->end_ns);
     if (r->locks)
         locks_stop(r->locks);
-    if (r->scopes)
-        scopes_stop(r->scopes);
+    stop_scopes(r);
     if (r->opts.command && !r->exited)
         take_end(r, true);
     return -1;
@@ -453,8 +481,7 @@ int recorder_run(struct recorder *r, struct err *err)
         heap_stop(r->heap, r->end_ns);
     if (r->locks)
         locks_stop(r->locks);
-    if (r->scopes)
-        scopes_stop(r->scopes);
+    stop_scopes(r);
     return recorder_flush(r, err);
 }
 

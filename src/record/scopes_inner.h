@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "base/idmap.h"
+#include "record/door.h"
 #include "record/rings.h"
 #include "record/scopes.h"
 #include "record/ticks.h"
@@ -57,6 +58,9 @@ struct scopes {
     struct scopes_facts facts;
     struct rings rings;
     struct ticks ticks;
+    struct doors doors;      /* of a program that runs */
+    enum door_answer answer; /* DOOR_SILENT while there are no rings yet */
+    int self_fd;             /* to a program that records itself; -1 = none */
     char *env_before;
     bool env_set, stopped, seen;
     int stream, events; /* of the profile; -1 = none yet */
@@ -65,6 +69,11 @@ struct scopes {
     VEC(struct scopes_counter) counters;
     struct scopes_half *halves; /* SCOPES_HALVES, by id, linear probing over a few */
 };
+
+/* Of scopes_own.c. No door in the program: *ret_none. */
+int scopes_find_own(struct scopes *s, const char *library, bool *ret_none, struct err *err);
+void scopes_await_own(struct scopes *s); /* has a door been opened? */
+void scopes_leave_own(struct scopes *s);
 
 /* Take one record of a ring. */
 void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec);

@@ -15,8 +15,9 @@
  *     BEGIN        own path     time, id                         of a span that may cross threads
  *     END          own 0        time, id
  *
- * ATTRS come when the scope begins: its start is the one of the SPAN_WITH that follows when it
- * ends. Keys are paths below the root.
+ * ATTRS come when the scope begins, and more of them while it is open: their start is the one of
+ * the SPAN_WITH that follows when it ends. Keys are paths below the root. Those of a trace that
+ * spans several programs are texts in hex with these keys.
  */
 #pragma once
 #include "wire/channel.h"
@@ -32,6 +33,11 @@ enum scopes_kind {
     SCOPES_BEGIN,
     SCOPES_END,
 };
+
+/* Of W3C's trace context: of the span, the one that called it from another program, its own. */
+#define SCOPES_TRACE_ID "trace_id"
+#define SCOPES_PARENT_ID "parent_span_id"
+#define SCOPES_SPAN_ID "span_id"
 
 /* Kinds of an attribute's value, as in kelvin.h. */
 enum { SCOPES_INTEGER = 1, SCOPES_REAL, SCOPES_TEXT };
@@ -55,6 +61,16 @@ enum {
     SCOPES_ATTRS_MAX = 4,
     SCOPES_TEXT_MAX = 256, /* bytes of an attribute's text */
 };
+
+/* Rings of a channel for scopes, and how large: what a thread tells in a few milliseconds. */
+enum { SCOPES_RINGS = 4096, SCOPES_RING_BYTES = 1 << 20 };
+
+/*
+ * A program that records itself starts a recorder with this variable: "CHANNEL SOCKET", files that
+ * it inherits. The recorder writes a byte to the socket when it listens, the program one when it
+ * ends; the recorder closes it when the recording is whole.
+ */
+#define SCOPES_SELF_ENV "KELVIN_SELF"
 
 /* Scopes of a thread that has too many paths. */
 #define SCOPES_MORE "[more scopes]"
