@@ -56,6 +56,8 @@ static const struct opt record_table[] = {
     {0, "listen", OPT_TEXT, AT(listen), "[ADDRESS:]PORT",
      "serve the scopes so far by HTTP: /metrics for Prometheus, /scopes as JSON, / for people "
      "(default address: 127.0.0.1)"},
+    {0, "otlp", OPT_TEXT, AT(otlp), "URL",
+     "send spans to a collector by OTLP while they are recorded: http://127.0.0.1:4318"},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
      "label the recording with the program only: arguments may hold secrets"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
@@ -229,6 +231,9 @@ const struct command command_record = {
         "machines can reach takes a token: at least 16 characters in the environment variable "
         "KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer TOKEN). Nothing "
         "is encrypted.\n\n"
+        "With --otlp spans also go to a collector of OpenTelemetry (Jaeger, Tempo), as protobuf by "
+        "HTTP without encryption. What it cannot take is sent again by the rules of OTLP; where it "
+        "is slow or gone spans are dropped and counted, and the program never waits.\n\n"
         "With --locks a library that is preloaded also records every wait for a mutex, "
         "read-write lock, condition variable, semaphore or barrier of pthreads, with the call "
         "stacks of the thread that waited and of the one that held the lock: 'kelvin locks' shows "

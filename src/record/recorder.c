@@ -19,6 +19,9 @@ enum { HEAP_POLL_MS = 4 };
 /* So many spans in memory are written before it is time to. */
 enum { SPANS_MAX = 1 << 19 };
 
+/* What a collector has not taken by then is given up. */
+#define SEND_END_S 5.0
+
 /* Where a command catches Ctrl-C and goes on, the third one ends the recording without it. */
 enum { INTERRUPTS_MAX = 3 };
 
@@ -251,6 +254,7 @@ static void start_scopes(struct recorder *r)
 {
     struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
     o.live = r->opts.listen ? &r->live : NULL;
+    o.send = r->send;
     o.pid = r->opts.command ? 0 : r->opts.pid;
     o.self = getenv(SCOPES_SELF_ENV);
     struct err err;
@@ -308,7 +312,8 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
     if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
-        start_locks(r, err) != 0 || start_listening(r, err) != 0)
+        start_locks(r, err) != 0 || start_listening(r, err) != 0 ||
+        (o->otlp && spansend_open(o->otlp, r->profile, &r->send, err) != 0))
         return -1;
     start_scopes(r);
     if (begin_file(r, o->output, err) != 0)
@@ -410,6 +415,8 @@ static int beat(struct recorder *r, struct err *err)
     if (recorder_flush(r, err) != 0)
         return -1;
     r->beats++;
+    if (r->send)
+        spansend_flush(r->send);
     if (r->opts.status)
         r->opts.status(r);
     bool full = r->opts.rotate_s > 0 &&
@@ -422,6 +429,8 @@ static void stop_scopes(struct recorder *r)
     if (!r->scopes)
         return;
     scopes_stop(r->scopes);
+    if (r->send)
+        spansend_stop(r->send, SEND_END_S);
     const char *why = scopes_why_none(r->scopes);
     if (why)
         snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", why);
@@ -492,6 +501,7 @@ void recorder_done(struct recorder *r, bool keep_part)
     heap_close(r->heap);
     waits_free(r->waits);
     scopes_close(r->scopes);
+    spansend_close(r->send);
     scopelive_done(&r->live);
     runqueue_done(&r->queue);
     if (r->engine)

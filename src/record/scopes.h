@@ -23,6 +23,7 @@
 #pragma once
 #include "process/process.h"
 #include "record/scopelive.h"
+#include "record/spansend.h"
 
 struct scopes;
 
@@ -30,6 +31,7 @@ struct scopes_opts {
     struct profile *profile;
     struct processes *processes; /* for names of threads */
     struct scopelive *live;      /* sums that are kept; NULL = none */
+    struct spansend *send;       /* to a collector; NULL = to none */
     int pid;                     /* of a program that runs; 0 = a command that is forked later */
     const char *self;            /* the value of SCOPES_SELF_ENV; NULL = nobody's */
 };

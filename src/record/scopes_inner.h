@@ -20,8 +20,9 @@ struct scopes_path {
 /* What is known at a depth while the scope there is open. */
 struct scopes_level {
     uint64_t children_ticks;
-    uint64_t attrs_start; /* of the scope whose attributes these are */
+    uint64_t attrs_start; /* of the scope whose attributes these are; 0 = none */
     struct attrs_id attrs;
+    uint64_t span_id; /* of the scope that is open, for a collector; 0 = none yet */
 };
 
 struct scopes_ring {
@@ -65,6 +66,7 @@ struct scopes {
     bool env_set, stopped, seen;
     int stream, events; /* of the profile; -1 = none yet */
     uint64_t last_points_ns, lost_before;
+    uint64_t n_ids; /* of spans, for a collector */
     VEC(struct scopes_ring *) by_ring;
     VEC(struct scopes_counter) counters;
     struct scopes_half *halves; /* SCOPES_HALVES, by id, linear probing over a few */

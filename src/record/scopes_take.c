@@ -74,7 +74,8 @@ static void scopes_add_attr(struct scopes *s, struct attrs_id *set, struct str_i
 static void take_attrs(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
     const struct scopes_path *path = path_find_scope(ring, rec->own);
-    struct attrs_id set = {0};
+    bool more = path && ring->levels[path->depth].attrs_start == rec->payload[0];
+    struct attrs_id set = more ? ring->levels[path->depth].attrs : (struct attrs_id){0};
     const uint64_t *at = rec->payload + 1, *end = rec->payload + rec->words - 1;
     for (int n = 0; at + 1 <= end; n++) {
         const struct scopes_path *key = path_find(ring, (uint32_t)at[0]);
@@ -94,6 +95,68 @@ static void take_attrs(struct scopes *s, struct scopes_ring *ring, const struct 
     }
     ring->levels[path->depth].attrs_start = rec->payload[0];
     ring->levels[path->depth].attrs = set;
+}
+
+/* --- ids, for a collector --- */
+
+/*
+ * Spans come when they end, those inside before those around them. So a scope that is still open
+ * gets its id when the first one inside of it ends.
+ */
+static uint64_t level_id(struct scopes *s, struct scopes_level *level, const struct otlp_context *c)
+{
+    if (!level->span_id)
+        level->span_id =
+            c->has_span ? c->span : otlp_id(s->opts.profile->clock.wall_ns, ++s->n_ids, 4);
+    return level->span_id;
+}
+
+/* The trace is that of the nearest scope around it that names one, else the outermost's own. */
+static void set_ids(struct scopes *s, struct scopes_ring *ring, uint32_t depth,
+                    struct otlp_span *to)
+{
+    const struct profile *p = s->opts.profile;
+    bool traced = false;
+    for (uint32_t at = depth; at; at--) {
+        struct scopes_level *level = &ring->levels[at];
+        struct otlp_context c;
+        otlp_context_of(p, level->attrs, &c);
+        uint64_t id = level_id(s, level, &c);
+        if (at == depth) {
+            to->span = id;
+            to->parent = c.parent;
+        } else if (at == depth - 1 && !to->parent) {
+            to->parent = id;
+        }
+        if (!traced && c.has_trace) {
+            to->trace_high = c.trace_high;
+            to->trace_low = c.trace_low;
+            traced = true;
+        }
+    }
+    if (!traced) {
+        to->trace_high = otlp_id(p->clock.wall_ns, ring->levels[1].span_id, 1);
+        to->trace_low = otlp_id(p->clock.wall_ns, ring->levels[1].span_id, 2);
+    }
+}
+
+/* DEPTH 0: it crosses threads. */
+static void scopes_send(struct scopes *s, struct scopes_ring *ring, uint32_t depth,
+                        struct str_id name, const struct row *row)
+{
+    struct otlp_span span = {.thread = row->thread,
+                             .attrs = row->attrs,
+                             .start_ns = row->time_ns,
+                             .duration_ns = row->duration_ns};
+    if (depth) {
+        set_ids(s, ring, depth, &span);
+    } else {
+        uint64_t of = s->opts.profile->clock.wall_ns, id = ++s->n_ids;
+        span.span = otlp_id(of, id, 4);
+        span.trace_high = otlp_id(of, span.span, 1);
+        span.trace_low = otlp_id(of, span.span, 2);
+    }
+    spansend_add(s->opts.send, name, &span);
 }
 
 /* --- spans --- */
@@ -142,7 +205,7 @@ static void take_span(struct scopes *s, struct scopes_ring *ring, const struct r
     uint64_t length_ns = ticks_length_ns(&s->ticks, length);
     uint64_t self_ns = ticks_length_ns(&s->ticks, take_self(ring, path->depth, length));
     int64_t values[2] = {1, (int64_t)(self_ns < length_ns ? self_ns : length_ns)};
-    const struct scopes_level *level = &ring->levels[path->depth];
+    struct scopes_level *level = &ring->levels[path->depth];
     bool with = rec->kind == SCOPES_SPAN_WITH && level->attrs_start == start;
     struct row row = {.stack = path->stack,
                       .thread = ring->thread,
@@ -152,6 +215,10 @@ static void take_span(struct scopes *s, struct scopes_ring *ring, const struct r
                       .duration_ns = length_ns,
                       .values = values};
     scopes_add_span(s, path->name, &row);
+    if (s->opts.send)
+        scopes_send(s, ring, path->depth, path->name, &row);
+    level->span_id = level->attrs_start = 0;
+    level->attrs = (struct attrs_id){0};
 }
 
 /* --- events --- */
@@ -222,6 +289,8 @@ static void join_halves(struct scopes *s, struct scopes_half *h, uint64_t start,
                       .duration_ns = ticks_length_ns(&s->ticks, length),
                       .values = values};
     scopes_add_span(s, h->name, &row);
+    if (s->opts.send)
+        scopes_send(s, NULL, 0, h->name, &row);
     h->state = 0;
 }
 

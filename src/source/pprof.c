@@ -14,7 +14,7 @@
  * things that others have no field for.
  */
 #include "source/pprof_header.h"
-#include "source/protofield.h"
+#include "base/protofield.h"
 #include "source/sources.h"
 
 #include "base/buf.h"

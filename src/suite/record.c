@@ -104,6 +104,8 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
         f->locks = *locks_facts(r->locks);
     if (r->scopes)
         f->scopes = *scopes_facts(r->scopes);
+    if (r->send)
+        spansend_facts(r->send, &f->sent);
 }
 
 /* --- is it good enough --- */
@@ -294,6 +296,7 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .listen = o->listen,
         .listen_token = o->listen_token,
         .listening = o->listening,
+        .otlp = o->otlp,
     };
 }
 

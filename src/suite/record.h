@@ -30,6 +30,7 @@ struct record_opts {
     bool strict, allow_partial, quiet, user_only, hide_arguments, waits;
     const char *listen, *listen_token;              /* as in recorder_opts */
     void (*listening)(const struct listen *listen); /* as there */
+    const char *otlp;                               /* a collector's address; NULL = none */
     const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
     bool locks;       /* every wait for a lock */
     char **args;      /* the caller's own options, for the label */
@@ -82,6 +83,7 @@ struct record_facts {
     bool has_locks;
     struct locks_facts locks;
     struct scopes_facts scopes; /* spans 0 = none */
+    struct spansend_facts sent; /* to a collector */
     double unnamed_share;
     struct {
         char name[RECORD_NAME_BYTES];
