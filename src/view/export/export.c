@@ -2,10 +2,17 @@
 #include "analysis/extract.h"
 
 const struct exporter *const export_formats[] = {
-    &exporter_kelvin,      &exporter_folded, &exporter_pprof,
+    &exporter_kelvin,
+    &exporter_folded,
+    &exporter_pprof,
     &exporter_speedscope, /* before json: their suffixes are longer */
-    &exporter_chrometrace, &exporter_otlp,   &exporter_otlp_protobuf,
-    &exporter_firefox,     &exporter_json,   NULL,
+    &exporter_chrometrace,
+    &exporter_perfetto,
+    &exporter_otlp,
+    &exporter_otlp_protobuf,
+    &exporter_firefox,
+    &exporter_json,
+    NULL,
 };
 
 const struct exporter *export_find(const char *name)
