@@ -35,6 +35,11 @@ static inline void scopes_tell(struct scopes_thread *t, enum scopes_kind kind, u
     ring_commit(&t->writer);
 }
 
+void scopes_tell_span(struct scopes_thread *t, uint32_t path, uint64_t start, uint64_t length)
+{
+    scopes_tell(t, SCOPES_SPAN, path, start, length);
+}
+
 /* --- names --- */
 
 static _Atomic uint32_t n_sites;

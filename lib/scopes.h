@@ -4,6 +4,7 @@
  *     scopes.c         what kelvin.h calls
  *     scopes_thread.c  a ring and a table of names for each thread
  *     scopes_self.c    rings of our own: a recorder comes while the program runs, or is started
+ *     scopes_functions.c  functions of programs built with -finstrument-functions
  *     scopes_trace.c   traces that span several programs
  *
  * It is loaded by the program itself: a constructor in kelvin.h calls dlopen where the environment
@@ -52,10 +53,11 @@ struct scopes_trace {
 
 struct scopes_thread {
     struct ring_writer writer;
-    uint32_t depth;                                /* scopes that are open */
-    uint32_t n_paths;                              /* the last path that was given a number */
-    uint32_t epoch;                                /* of scopes_epoch; 0 = wiped by a fork */
-    uint32_t n_spans;                              /* of those that cross threads */
+    uint32_t depth;   /* scopes that are open */
+    uint32_t n_paths; /* the last path that was given a number */
+    uint32_t epoch;   /* of scopes_epoch; 0 = wiped by a fork */
+    uint32_t n_spans; /* of those that cross threads */
+    bool told_maps;
     volatile bool busy;                            /* with the table of names */
     struct scopes_open open[SCOPES_DEPTH_MAX + 1]; /* [0] = the root */
     struct scopes_name names[SCOPES_TABLE];
@@ -63,9 +65,11 @@ struct scopes_thread {
     struct {
         uint32_t depth;
         uint64_t start, id;
-    } given;                               /* the id of the last scope that asked for one */
-    uint64_t seed;                         /* of ids; 0 = none yet */
-    uint64_t pushed[SCOPES_DEPTH_MAX + 1]; /* when: of scopes that lie nowhere on the stack */
+    } given;                                   /* the id of the last scope that asked for one */
+    uint32_t too_deep;                         /* functions that were begun and have no place */
+    uintptr_t functions[SCOPES_DEPTH_MAX + 1]; /* that are open */
+    uint64_t seed;                             /* of ids; 0 = none yet */
+    uint64_t pushed[SCOPES_DEPTH_MAX + 1];     /* when: of scopes that lie nowhere on the stack */
 };
 
 /* What is known about this thread, or NULL. */
@@ -97,6 +101,12 @@ bool scopes_tell_attrs(struct scopes_thread *t, const struct kelvin_scope *s, in
 /* Of scopes_trace.c: see kelvin_hooks. */
 int scopes_trace_take(const char *traceparent);
 int scopes_trace_give(char *ret_traceparent);
+
+/* The same of a function. */
+uint32_t scopes_path_at(struct scopes_thread *t, uint32_t parent, uintptr_t function);
+
+void scopes_tell_span(struct scopes_thread *t, uint32_t path, uint64_t start, uint64_t length);
+void scopes_functions_start(void);
 
 /* One of SCOPES_PARAM_* happened N times. */
 void scopes_trouble(int param, uint64_t n);

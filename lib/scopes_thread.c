@@ -9,6 +9,9 @@ __thread struct scopes_thread *scopes_mine;
 bool scopes_has_ticks;
 uint32_t scopes_epoch = 1;
 
+/* Names of functions, among those of sites and hashes. */
+#define OF_FUNCTIONS (UINT64_C(1) << 62)
+
 static __thread volatile bool opening; /* a signal handler may come here in between */
 static pthread_key_t key;
 static bool has_key;
@@ -97,6 +100,21 @@ static bool tell_path(struct scopes_thread *t, uint32_t path, uint32_t parent, c
     return true;
 }
 
+static bool tell_path_at(struct scopes_thread *t, uint32_t path, uint32_t parent,
+                         uintptr_t function)
+{
+    struct record *r = ring_reserve(&t->writer, SCOPES_PATH_AT, 3);
+    if (!r) {
+        ring_abandon(&t->writer);
+        return false;
+    }
+    r->own = path;
+    r->payload[0] = parent;
+    r->payload[1] = function;
+    ring_commit(&t->writer);
+    return true;
+}
+
 /* The last number is for all that find no place of their own. */
 static uint32_t path_of_the_rest(struct scopes_thread *t)
 {
@@ -109,6 +127,7 @@ static uint32_t path_of_the_rest(struct scopes_thread *t)
     return SCOPES_PATHS_MAX;
 }
 
+/* TEXT: NULL of a function, whose address is in NAME. */
 uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t name, const char *text)
 {
     uint32_t slot = scopes_slot(parent, name);
@@ -124,7 +143,8 @@ uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t nam
     uint32_t path = t->n_paths + 1;
     if (path >= SCOPES_PATHS_MAX) {
         path = path_of_the_rest(t);
-    } else if (!tell_path(t, path, parent, text)) {
+    } else if (!(text ? tell_path(t, path, parent, text)
+                      : tell_path_at(t, path, parent, (uintptr_t)(name & ~OF_FUNCTIONS)))) {
         path = 0;
     } else {
         t->n_paths = path;
@@ -134,6 +154,11 @@ uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t nam
     }
     t->busy = false;
     return path;
+}
+
+uint32_t scopes_path_at(struct scopes_thread *t, uint32_t parent, uintptr_t function)
+{
+    return scopes_path(t, parent, function | OF_FUNCTIONS, NULL);
 }
 
 /* --- start --- */
@@ -149,6 +174,7 @@ __attribute__((constructor)) static void scopes_start(void)
     channel_find_in(KELVIN_SCOPES_ENV);
     if (channel)
         scopes_begin_now();
+    scopes_functions_start();
 }
 
 /* The main thread ends by exit(), which knows nothing of keys. */

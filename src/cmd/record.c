@@ -56,6 +56,11 @@ static const struct opt record_table[] = {
     {0, "listen", OPT_TEXT, AT(listen), "[ADDRESS:]PORT",
      "serve the scopes so far by HTTP: /metrics for Prometheus, /scopes as JSON, / for people "
      "(default address: 127.0.0.1)"},
+    {0, "functions", OPT_OPTIONAL, AT(functions), "REGEX",
+     "functions of a program built with -finstrument-functions are scopes: all, or those whose "
+     "name matches"},
+    {0, "functions-min", OPT_NUMBER, AT(functions_least_us), "US",
+     "leave out functions that took fewer microseconds (default: 0)", .min = 0, .max = 1e9},
     {0, "otlp", OPT_TEXT, AT(otlp), "URL",
      "send spans to a collector by OTLP while they are recorded: http://127.0.0.1:4318"},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
@@ -107,6 +112,10 @@ static int record_check(const struct record_opts *o, char **command, struct err 
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
     if (o->waits && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --waits and --rotate cannot be combined");
+    if (o->functions && !command)
+        return err_set(err, EXIT_OWN,
+                       "record: --functions cannot attach to a running process: start it with "
+                       "'kelvin record --functions -- COMMAND'");
     if (o->locks && !command)
         return err_set(err, EXIT_OWN,
                        "record: --locks cannot attach to a running process: start it with 'kelvin "
@@ -231,6 +240,9 @@ const struct command command_record = {
         "machines can reach takes a token: at least 16 characters in the environment variable "
         "KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer TOKEN). Nothing "
         "is encrypted.\n\n"
+        "With --functions each function of a program that was built with -finstrument-functions is "
+        "a scope: exact calls and times, at some 60 ns per call. --functions=REGEX and "
+        "--functions-min leave out others and short ones.\n\n"
         "With --otlp spans also go to a collector of OpenTelemetry (Jaeger, Tempo), as protobuf by "
         "HTTP without encryption. What it cannot take is sent again by the rules of OTLP; where it "
         "is slow or gone spans are dropped and counted, and the program never waits.\n\n"

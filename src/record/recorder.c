@@ -255,6 +255,8 @@ static void start_scopes(struct recorder *r)
     struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
     o.live = r->opts.listen ? &r->live : NULL;
     o.send = r->send;
+    o.functions = r->opts.functions;
+    o.least_ns = r->opts.functions_least_ns;
     o.pid = r->opts.command ? 0 : r->opts.pid;
     o.self = getenv(SCOPES_SELF_ENV);
     struct err err;
@@ -272,12 +274,12 @@ static int start_command(struct recorder *r, struct err *err)
     if (launch_fork(&r->launch, argv, &r->signals.before, err) != 0)
         return -1;
     urgent_begin();
-    if (r->locks) /* the last to be preloaded is the first to be taken back */
+    if (r->scopes) /* the last to be preloaded is the first to be taken back */
+        scopes_attach(r->scopes);
+    if (r->locks)
         locks_attach(r->locks);
     if (r->heap)
         heap_attach(r->heap);
-    if (r->scopes)
-        scopes_attach(r->scopes);
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)

@@ -43,7 +43,9 @@ struct recorder_opts {
     double rotate_s;
     const char *listen, *listen_token;              /* see listen.h; NULL = nobody may ask */
     void (*listening)(const struct listen *listen); /* called before the command runs; or NULL */
-    const char *otlp;                               /* a collector's address; NULL = none */
+    const char *functions;                          /* see scopes_opts; NULL = not asked for */
+    uint64_t functions_least_ns;
+    const char *otlp;                                   /* a collector's address; NULL = none */
     int (*rotate)(struct recorder *r, struct err *err); /* called when it is time to */
 };
 

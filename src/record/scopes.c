@@ -2,7 +2,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "record/preload.h"
 
 #include <sys/socket.h>
 
@@ -43,6 +42,14 @@ static int make_command_rings(struct scopes *s, char *library, struct err *err)
         return -1;
     s->rings.channel->params[SCOPES_PARAM_TICKS] = s->ticks.counter;
     set_environment(s, library);
+    if (!s->opts.functions)
+        return 0;
+    double least = (double)s->opts.least_ns / s->ticks.ns_per_tick;
+    s->rings.channel->params[SCOPES_PARAM_LEAST] = (uint64_t)least;
+    if (preload_check(SCOPES_AGENT_FILE, err) != 0)
+        return -1;
+    preload_begin(&s->preload, SCOPES_AGENT_FILE, PRELOAD_LAST, SCOPES_FUNCTIONS_ENV,
+                  mem_strdup(s->opts.functions));
     return 0;
 }
 
@@ -68,6 +75,7 @@ int scopes_open(const struct scopes_opts *o, struct scopes **ret, struct err *er
 
 static void restore_environment(struct scopes *s)
 {
+    preload_end(&s->preload);
     if (!s->env_set)
         return;
     if (s->env_before)
@@ -304,8 +312,7 @@ void scopes_close(struct scopes *s)
     restore_environment(s);
     scopes_leave_own(s);
     rings_close(&s->rings);
-    if (s->self_fd >= 0)
-        close(s->self_fd); /* the program may end: all is written */
+    /* self_fd is closed when we end: then all is written, and said. */
     for (size_t i = 0; i < s->by_ring.n; i++) {
         if (s->by_ring.at[i])
             vec_done(&s->by_ring.at[i]->paths);

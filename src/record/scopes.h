@@ -31,6 +31,8 @@ struct scopes_opts {
     struct profile *profile;
     struct processes *processes; /* for names of threads */
     struct scopelive *live;      /* sums that are kept; NULL = none */
+    const char *functions;       /* as SCOPES_FUNCTIONS_ENV; NULL = not asked for */
+    uint64_t least_ns;           /* shorter functions are left out */
     struct spansend *send;       /* to a collector; NULL = to none */
     int pid;                     /* of a program that runs; 0 = a command that is forked later */
     const char *self;            /* the value of SCOPES_SELF_ENV; NULL = nobody's */

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/idmap.h"
 #include "record/door.h"
+#include "record/preload.h"
 #include "record/rings.h"
 #include "record/scopes.h"
 #include "record/ticks.h"
@@ -29,6 +30,7 @@ struct scopes_ring {
     uint64_t start_ns;
     int32_t pid, tid;
     struct thread_id thread;
+    bool scanned;                  /* the maps of its process were read, for addresses */
     VEC(struct scopes_path) paths; /* [0] = the root */
     struct scopes_level levels[SCOPES_DEPTH_MAX + 2];
 };
@@ -62,6 +64,7 @@ struct scopes {
     struct doors doors;      /* of a program that runs */
     enum door_answer answer; /* DOOR_SILENT while there are no rings yet */
     int self_fd;             /* to a program that records itself; -1 = none */
+    struct preload preload;  /* for functions */
     char *env_before;
     bool env_set, stopped, seen;
     int stream, events; /* of the profile; -1 = none yet */

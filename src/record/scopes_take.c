@@ -22,15 +22,66 @@ static struct scopes_path *path_find_scope(struct scopes_ring *ring, uint32_t i)
     return path && path->depth <= SCOPES_DEPTH_MAX ? path : NULL;
 }
 
-/* Where the parent is not known, a name stands at the root. A number is given once. */
+/* A number is given once. */
+static void add_path(struct scopes_ring *ring, uint32_t id, const struct scopes_path *new)
+{
+    while (ring->paths.n <= id)
+        *vec_push(&ring->paths) = (struct scopes_path){0};
+    ring->paths.at[id] = *new;
+}
+
+static bool path_makes_sense(struct scopes_ring *ring, uint32_t id,
+                             const struct scopes_path *parent)
+{
+    return id && id <= SCOPES_PATHS_MAX && !path_find(ring, id) &&
+           !(parent && parent->depth >= EVENT_DEPTH_MAX);
+}
+
+/* An engine that samples knows what is mapped; else it is looked up, while the process lives. */
+static void take_path_at(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    struct profile *p = s->opts.profile;
+    const struct scopes_path *parent = path_find(ring, (uint32_t)rec->payload[0]);
+    char text[24];
+    struct err ignored;
+    if (!path_makes_sense(ring, rec->own, parent)) {
+        s->facts.bad++;
+        return;
+    }
+    snprintf(text, sizeof text, "[%llx]", (unsigned long long)rec->payload[1]);
+    struct frame_id frame = processes_frame(s->opts.processes, ring->pid, rec->payload[1]);
+    if (!profile_frame(p, frame)->mapping.i && !ring->scanned) {
+        ring->scanned = processes_scan(s->opts.processes, ring->pid, &ignored) == 0;
+        frame = processes_frame(s->opts.processes, ring->pid, rec->payload[1]);
+    }
+    if (!profile_frame(p, frame)->mapping.i)
+        frame = profile_add_named_frame(p, text_of(text), FRAME_USER);
+    struct scopes_path new = {
+        .stack = stacks_push(&p->stacks, parent ? parent->stack : (struct stack_id){0}, frame),
+        .name = profile_add_str(p, text_of(text)),
+        .depth = parent ? parent->depth + 1 : 1,
+    };
+    add_path(ring, rec->own, &new);
+}
+
+static void take_maps(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    uint64_t n = rec->payload[0];
+    if (n > (rec->words - 2u) * 8)
+        s->facts.bad++;
+    else
+        processes_maps(s->opts.processes, ring->pid,
+                       (struct text){(const char *)&rec->payload[1], n});
+}
+
+/* Where the parent is not known, a name stands at the root. */
 static void take_path(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
     struct profile *p = s->opts.profile;
     uint32_t id = rec->own, parent_id = (uint32_t)rec->payload[0];
     size_t n = rec->payload[0] >> 32;
     const struct scopes_path *parent = path_find(ring, parent_id);
-    if (!id || id > SCOPES_PATHS_MAX || n > SCOPES_NAME_MAX || n > (rec->words - 2u) * 8 ||
-        path_find(ring, id) || (parent && parent->depth >= EVENT_DEPTH_MAX)) {
+    if (!path_makes_sense(ring, id, parent) || n > SCOPES_NAME_MAX || n > (rec->words - 2u) * 8) {
         s->facts.bad++;
         return;
     }
@@ -43,9 +94,7 @@ static void take_path(struct scopes *s, struct scopes_ring *ring, const struct r
         .name = profile_add_str(p, name),
         .depth = parent ? parent->depth + 1 : 1,
     };
-    while (ring->paths.n <= id)
-        *vec_push(&ring->paths) = (struct scopes_path){0};
-    ring->paths.at[id] = new;
+    add_path(ring, id, &new);
 }
 
 /* --- attributes --- */
@@ -389,6 +438,8 @@ static const struct {
     [SCOPES_EVENT] = {3, take_event},
     [SCOPES_BEGIN] = {3, take_half},
     [SCOPES_END] = {3, take_half},
+    [SCOPES_PATH_AT] = {3, take_path_at},
+    [SCOPES_MAPS] = {2, take_maps},
 };
 
 void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec)

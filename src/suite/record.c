@@ -1,5 +1,7 @@
 #include "suite/record_inner.h"
 
+#include "suite/functions.h"
+
 #include "analysis/label.h"
 #include "base/clock.h"
 #include "base/shortname.h"
@@ -312,6 +314,12 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
     struct datanames names = {0};
     ro.name_lock_arg = &names;
     *ret = (struct record_facts){0};
+    autofree char *functions = NULL;
+    if (opts->functions && command &&
+        functions_list(command[0], opts->functions, &functions, err) != 0)
+        return -1;
+    ro.functions = functions;
+    ro.functions_least_ns = (uint64_t)(opts->functions_least_us * 1000);
     fingerprint_read(&host.fingerprint, "");
     provenance_read(&host.provenance);
     int rc = recorder_start(r, &ro, err);

@@ -6,7 +6,8 @@
  * header of a record; `own` is its third field. Times are ticks.
  *
  *     PATH         own path     parent | bytes << 32, bytes of the name
- *     SPAN         own path     start, duration                  when the scope ends: 24 bytes
+ *     PATH_AT      own path     parent, address                  of a function, named by the
+ * recorder SPAN         own path     start, duration                  when the scope ends: 24 bytes
  *     SPAN_WITH    own path     the same, of a scope with attributes
  *     ATTRS        own path     start; for each: key | kind << 32 | bytes << 40, value or bytes
  *     COUNT        own path     time, how much more
@@ -32,6 +33,8 @@ enum scopes_kind {
     SCOPES_EVENT,
     SCOPES_BEGIN,
     SCOPES_END,
+    SCOPES_PATH_AT,
+    SCOPES_MAPS,
 };
 
 /* Of W3C's trace context: of the span, the one that called it from another program, its own. */
@@ -49,6 +52,7 @@ enum {
     SCOPES_PARAM_UNBALANCED, /* ends of what this thread did not begin */
     SCOPES_PARAM_DEEP,       /* scopes nested too deeply */
     SCOPES_PARAM_NAMELESS,   /* scopes that share a name, because the thread had too many */
+    SCOPES_PARAM_LEAST,      /* functions that took fewer ticks are not told */
     SCOPES_PARAM_REENTERED,  /* scopes of a signal handler that interrupted the agent */
 };
 
@@ -71,6 +75,9 @@ enum { SCOPES_RINGS = 4096, SCOPES_RING_BYTES = 1 << 20 };
  * ends; the recorder closes it when the recording is whole.
  */
 #define SCOPES_SELF_ENV "KELVIN_SELF"
+
+/* Functions of programs built with -finstrument-functions: "all", or "only" and places in hex. */
+#define SCOPES_FUNCTIONS_ENV "KELVIN_FUNCTIONS"
 
 /* Scopes of a thread that has too many paths. */
 #define SCOPES_MORE "[more scopes]"
