@@ -104,6 +104,8 @@ void spanlanes_add_point(struct spanlanes *l, struct text name, int64_t pid, uin
     if (l->im->opts.merge)
         return;
     struct process_id process = process_of_pid(l, pid);
+    if (!name.n)
+        name = text_of("(no name)");
     struct str_id id = profile_add_str(p, name);
     int i = 0;
     while (i < (int)p->counters.n &&

@@ -30,7 +30,7 @@ static void find_functions(const struct elfsyms *s, const regex_t *regex, functi
                 *vec_push(to) = symbol.start;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_function_place(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return x < y ? -1 : x > y;
@@ -41,7 +41,7 @@ static char *print_places(function_places *all)
     autobuf struct buf b = {0};
     uint64_t last = 0;
     if (all->n)
-        qsort(all->at, all->n, sizeof *all->at, by_place);
+        qsort(all->at, all->n, sizeof *all->at, by_function_place);
     buf_str(&b, "only");
     for (size_t i = 0; i < all->n; last = all->at[i++])
         if (all->at[i] != last)
