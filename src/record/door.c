@@ -64,8 +64,10 @@ static bool is_data_of_a_file(const char *line, uint64_t *ret_start, uint64_t *r
 {
     char rights[5];
     uint64_t inode;
-    return sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %" SCNu64, ret_start, ret_end, rights,
-                  &inode) == 4 &&
+    return sscanf(line,
+                  "%" SCNx64 "-%" SCNx64 " %4s %*x %*s\t"
+                  "%" SCNu64,
+                  ret_start, ret_end, rights, &inode) == 4 &&
            inode && strcmp(rights, "rw-p") == 0;
 }
 
