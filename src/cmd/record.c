@@ -52,9 +52,9 @@ static const struct opt record_table[] = {
     {0, "locks", OPT_FLAG, AT(locks), NULL,
      "record waits for locks as well: which lock, who waited, who held it"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
-     "perf (perf_event_open), timer (inside the program), or auto: the first that works here "
-     "(default: auto)",
-     "auto perf timer"},
+     "perf (perf_event_open), timer (inside the program), none (no samples: scopes, heap or locks "
+     "alone), or auto: the first of perf and timer that works here (default: auto)",
+     "auto perf timer none"},
     {0, "user-only", OPT_FLAG, AT(user_only), NULL, "leave out the kernel's part"},
     {0, "stack-size", OPT_INT, AT(stack_bytes), "BYTES",
      "how much of each stack to copy at most; 16384 where that is enough (default: 65528)",
@@ -77,6 +77,13 @@ static const struct opt record_table[] = {
     {0, "listen", OPT_TEXT, AT(listen), "[ADDRESS:]PORT",
      "serve the scopes so far by HTTP: /metrics for Prometheus, /scopes as JSON, / for people "
      "(default address: 127.0.0.1)"},
+    {0, "functions", OPT_OPTIONAL, AT(functions), "REGEX",
+     "functions of a program built with -finstrument-functions are scopes: all, or those whose "
+     "name matches"},
+    {0, "functions-min", OPT_NUMBER, AT(functions_least_us), "US",
+     "leave out functions that took fewer microseconds (default: 0)", .min = 0, .max = 1e9},
+    {0, "otlp", OPT_TEXT, AT(otlp), "URL",
+     "send spans to a collector by OTLP while they are recorded: http://127.0.0.1:4318"},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
      "label the recording with the program only: arguments may hold secrets"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
@@ -138,6 +145,10 @@ static int record_check(const struct record_opts *o, char **command, struct err 
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
     if (o->waits && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --waits and --rotate cannot be combined");
+    if (o->functions && !command)
+        return err_set(err, EXIT_OWN,
+                       "record: --functions cannot attach to a running process: start it with "
+                       "'kelvin record --functions -- COMMAND'");
     if (o->locks && !command)
         return err_set(err, EXIT_OWN,
                        "record: --locks cannot attach to a running process: start it with 'kelvin "
@@ -311,6 +322,9 @@ const struct command command_record = {
         "fold take --value blocked or runnable. An ordinary user gets durations only. Stacks and "
         "reasons need the right to see the kernel: root, or kernel.perf_event_paranoid at most "
         "1.\n\n"
+        "Scopes that a program names with kelvin.h are recorded along with the samples, also those "
+        "of a running process; --engine none leaves the samples out. A program that is started "
+        "with KELVIN_OUTPUT=FILE in its environment records its scopes by itself.\n\n"
         "With --rotate and a folder (-o DIR/, or behind -a) recordings follow one another there, "
         "each called after its start, and --keep and --max-size remove the oldest. The folder must "
         "be new, empty, or one of such recordings. 'kelvin report DIR --last 10m' reads across "
@@ -322,6 +336,12 @@ const struct command command_record = {
         "machines can reach takes a token: at least 16 characters in the environment variable "
         "KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer TOKEN). Nothing "
         "is encrypted.\n\n"
+        "With --functions each function of a program that was built with -finstrument-functions is "
+        "a scope: exact calls and times, at some 60 ns per call. --functions=REGEX and "
+        "--functions-min leave out others and short ones.\n\n"
+        "With --otlp spans also go to a collector of OpenTelemetry (Jaeger, Tempo), as protobuf by "
+        "HTTP without encryption. What it cannot take is sent again by the rules of OTLP; where it "
+        "is slow or gone spans are dropped and counted, and the program never waits.\n\n"
         "With --locks a library that is preloaded also records every wait for a mutex, "
         "read-write lock, condition variable, semaphore or barrier of pthreads, with the call "
         "stacks of the thread that waited and of the one that held the lock: 'kelvin locks' shows "

@@ -316,6 +316,22 @@ static void print_locks(const struct locks_facts *l)
         fprintf(stderr, "  %s lock records were lost\n", units_count(n[0], l->lost));
 }
 
+/* Where a collector is asked for, what it did not take is a matter of interest. */
+static void print_sent(const struct spansend_facts *f, const char *url)
+{
+    char n[4][UNITS_MAX];
+    fprintf(stderr, "  otlp: %s spans sent to %s, %s not: %s dropped, as it was slow or gone",
+            units_count(n[0], f->sent - f->rejected), url,
+            units_count(n[1], f->dropped + f->failed + f->rejected), units_count(n[2], f->dropped));
+    fprintf(stderr, ", %s refused or given up", units_count(n[3], f->failed + f->rejected));
+    if (*f->why) {
+        fputs(" (", stderr);
+        utf8_print(stderr, f->why);
+        putc(')', stderr);
+    }
+    putc('\n', stderr);
+}
+
 /* Programs without scopes get no word about them. */
 static void print_scopes(const struct scopes_facts *f, const char *out)
 {
@@ -363,6 +379,8 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     if (f->has_locks)
         print_locks(&f->locks);
     print_scopes(&f->scopes, out);
+    if (o->otlp)
+        print_sent(&f->sent, o->otlp);
     if (o->folder) {
         say_folder(f, o);
         return;

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "record/live.h"
 #include "record/urgent.h"
+#include "wire/scopes.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,6 +18,9 @@ enum { HEAP_POLL_MS = 4 };
 
 /* So many spans in memory are written before it is time to. */
 enum { SPANS_MAX = 1 << 19 };
+
+/* What a collector has not taken by then is given up. */
+#define SEND_END_S 5.0
 
 /* Where a command catches Ctrl-C and goes on, the third one ends the recording without it. */
 enum { INTERRUPTS_MAX = 3 };
@@ -300,9 +304,16 @@ static void start_scopes(struct recorder *r)
 {
     struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
     o.live = r->opts.listen ? &r->live : NULL;
+    o.send = r->send;
+    o.functions = r->opts.functions;
+    o.least_ns = r->opts.functions_least_ns;
+    o.pid = r->opts.command ? 0 : r->opts.pid;
+    o.self = getenv(SCOPES_SELF_ENV);
     struct err err;
-    if (r->opts.command && scopes_open(&o, &r->scopes, &err) != 0)
+    if (scopes_open(&o, &r->scopes, &err) != 0)
         snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", err.text);
+    if (r->scopes)
+        recorder_watch(r, scopes_self_fd(r->scopes));
 }
 
 /* The command waits while sampling is set up for it. */
@@ -313,12 +324,12 @@ static int start_command(struct recorder *r, struct err *err)
     if (launch_fork(&r->launch, argv, &r->signals.before, err) != 0)
         return -1;
     urgent_begin();
-    if (r->locks) /* the last to be preloaded is the first to be taken back */
+    if (r->scopes) /* the last to be preloaded is the first to be taken back */
+        scopes_attach(r->scopes);
+    if (r->locks)
         locks_attach(r->locks);
     if (r->heap)
         heap_attach(r->heap);
-    if (r->scopes)
-        scopes_attach(r->scopes);
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)
@@ -337,6 +348,8 @@ static int start_process(struct recorder *r, struct err *err)
     urgent_begin();
     int rc = r->engine->attach(r->run, pid, err);
     r->start_ns = clock_monotonic_ns();
+    if (rc == 0 && r->scopes)
+        scopes_attach(r->scopes);
     return rc;
 }
 
@@ -369,7 +382,8 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     if (o->engine.machine)
         processes_set_labels(r->processes, &o->engine.machine->wish);
     if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
-        start_locks(r, err) != 0 || start_listening(r, err) != 0)
+        start_locks(r, err) != 0 || start_listening(r, err) != 0 ||
+        (o->otlp && spansend_open(o->otlp, r->profile, &r->send, err) != 0))
         return -1;
     start_scopes(r);
     if (begin_file(r, o->output, err) != 0)
@@ -441,14 +455,26 @@ static int wait_ms(const struct recorder *r)
     return left_ms <= 0 ? 0 : (int)ceil(left_ms);
 }
 
+/* It ends, or it has closed files that it does not know: then its end is seen otherwise. */
+static bool program_ends(struct recorder *r)
+{
+    if (scopes_self_ends(r->scopes))
+        return true;
+    epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, scopes_self_fd(r->scopes), NULL);
+    return false;
+}
+
 /* Wait for something to happen; true when that was the last. */
 static bool wait_for_end(struct recorder *r)
 {
     struct epoll_event events[16];
     int n = epoll_wait(r->epoll_fd, events, 16, wait_ms(r));
-    for (int i = 0; i < n; i++)
-        if (r->pid_fd >= 0 && events[i].data.fd == r->pid_fd)
+    int self_fd = r->scopes ? scopes_self_fd(r->scopes) : -1;
+    for (int i = 0; i < n; i++) {
+        int fd = events[i].data.fd;
+        if (fd >= 0 && (fd == r->pid_fd || (fd == self_fd && program_ends(r))))
             return true;
+    }
     bool interrupted = take_signals(r);
     return reap(r) || interrupted || take_duration(r);
 }
@@ -461,6 +487,8 @@ static int beat(struct recorder *r, struct err *err)
     if (recorder_flush(r, err) != 0)
         return r->opts.rescue ? r->opts.rescue(r, err) : -1;
     r->beats++;
+    if (r->send)
+        spansend_flush(r->send);
     if (r->opts.status)
         r->opts.status(r);
     bool full = r->opts.rotate_s > 0 &&
@@ -468,6 +496,18 @@ static int beat(struct recorder *r, struct err *err)
     if (!full || r->opts.rotate(r, err) == 0)
         return 0;
     return r->opts.rescue ? r->opts.rescue(r, err) : -1;
+}
+
+static void stop_scopes(struct recorder *r)
+{
+    if (!r->scopes)
+        return;
+    scopes_stop(r->scopes);
+    if (r->send)
+        spansend_stop(r->send, SEND_END_S);
+    const char *why = scopes_why_none(r->scopes);
+    if (why)
+        snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", why);
 }
 
 /* Nobody is answered any more; who asks must not wait while names are looked up. */
@@ -489,8 +529,7 @@ static int recorder_give_up(struct recorder *r)
         heap_stop(r->heap, r->end_ns);
     if (r->locks)
         locks_stop(r->locks);
-    if (r->scopes)
-        scopes_stop(r->scopes);
+    stop_scopes(r);
     if (r->opts.command && !r->exited)
         take_end(r, true);
     return -1;
@@ -526,8 +565,7 @@ int recorder_run(struct recorder *r, struct err *err)
         heap_stop(r->heap, r->end_ns);
     if (r->locks)
         locks_stop(r->locks);
-    if (r->scopes)
-        scopes_stop(r->scopes);
+    stop_scopes(r);
     return recorder_flush(r, err);
 }
 
@@ -538,6 +576,7 @@ void recorder_done(struct recorder *r, bool keep_part)
     heap_close(r->heap);
     waits_free(r->waits);
     scopes_close(r->scopes);
+    spansend_close(r->send);
     scopelive_done(&r->live);
     runqueue_done(&r->queue);
     if (r->engine)

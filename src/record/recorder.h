@@ -44,6 +44,9 @@ struct recorder_opts {
     double rotate_s;
     const char *listen, *listen_token;              /* see listen.h; NULL = nobody may ask */
     void (*listening)(const struct listen *listen); /* called before the command runs; or NULL */
+    const char *functions;                          /* see scopes_opts; NULL = not asked for */
+    uint64_t functions_least_ns;
+    const char *otlp;                                   /* a collector's address; NULL = none */
     int (*rotate)(struct recorder *r, struct err *err); /* called when it is time to */
     /* Called when the file cannot be written, ERR says why: to go on elsewhere. NULL = that is the
      * end. */
@@ -97,6 +100,7 @@ struct recorder {
     bool locks_busy;
     struct scopes *scopes; /* NULL = of a running process, or not installed */
     bool scopes_busy;
+    struct spansend *send; /* spans to a collector; NULL = not asked for */
     struct scopelive live; /* sums of scopes, where somebody may ask */
     struct listen *listen; /* NULL = nobody may */
     uint64_t first_start_ns;

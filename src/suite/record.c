@@ -1,5 +1,7 @@
 #include "suite/record_inner.h"
 
+#include "suite/functions.h"
+
 #include "analysis/label.h"
 #include "base/clock.h"
 #include "base/shortname.h"
@@ -122,6 +124,8 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
         f->locks = *locks_facts(r->locks);
     if (r->scopes)
         f->scopes = *scopes_facts(r->scopes);
+    if (r->send)
+        spansend_facts(r->send, &f->sent);
 }
 
 /* --- is it good enough --- */
@@ -376,6 +380,7 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .listen = o->listen,
         .listen_token = o->listen_token,
         .listening = o->listening,
+        .otlp = o->otlp,
     };
 }
 
@@ -426,6 +431,12 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
     ro.name_lock_arg = &names;
     ro.engine.machine = opts->machine ? &machine : NULL;
     *ret = (struct record_facts){0};
+    autofree char *functions = NULL;
+    if (opts->functions && command &&
+        functions_list(command[0], opts->functions, &functions, err) != 0)
+        return -1;
+    ro.functions = functions;
+    ro.functions_least_ns = (uint64_t)(opts->functions_least_us * 1000);
     fingerprint_read(&host.fingerprint, "");
     provenance_read(&host.provenance);
     int rc = opts->machine ? record_machine_init(&machine, opts, &ticks, err) : 0;

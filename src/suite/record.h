@@ -35,9 +35,12 @@ struct record_opts {
     bool strict, allow_partial, quiet, user_only, hide_arguments, waits;
     const char *listen, *listen_token;              /* as in recorder_opts */
     void (*listening)(const struct listen *listen); /* as there */
-    const char *heap;                               /* NULL = no; else as in record_heap_read() */
-    bool locks;                                     /* every wait for a lock */
-    char **args;                                    /* the caller's own options, for the label */
+    const char *functions;     /* NULL = no; "" = all, else those that match it */
+    double functions_least_us; /* shorter ones are left out */
+    const char *otlp;          /* a collector's address; NULL = none */
+    const char *heap;          /* NULL = no; else as in record_heap_read() */
+    bool locks;                /* every wait for a lock */
+    char **args;               /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
 };
@@ -92,6 +95,7 @@ struct record_facts {
     bool has_locks;
     struct locks_facts locks;
     struct scopes_facts scopes; /* spans 0 = none */
+    struct spansend_facts sent; /* to a collector */
     double unnamed_share;
     struct {
         char name[RECORD_NAME_BYTES];
