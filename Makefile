@@ -62,6 +62,18 @@ BENCHLIB_OBJ := $(BENCHLIB_SRC:%.c=$(B)/benchlib/%.o)
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h
 WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
 
+# The page's half in C, as WebAssembly: an archive of the rooms that page may include, of which the linker takes what is
+# needed. Without clang and wasi-libc (tools/setup.sh page) kelvin has no page, and `kelvin view` says so.
+WASM_CC      ?= clang
+WASM_INCLUDE := /usr/include/wasm32-wasi
+WASM_READY   := $(and $(wildcard $(WASM_INCLUDE)/stdio.h),$(wildcard /usr/lib/llvm-*/bin/wasm-ld),$(shell command -v $(WASM_CC)))
+WASM_FLAGS   := --target=wasm32-wasi --sysroot=/usr -isystem $(WASM_INCLUDE) -std=gnu17 -D_GNU_SOURCE -DXXH_INLINE_ALL \
+                -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen -include src/page/wasm_libc.h \
+                -O2 -ffunction-sections -fdata-sections
+WASM_SRC     := $(filter-out $(patsubst %,src/base/%.c,cachefile program publish signals subprocess unpack) src/page/wasm.c src/view/viewer.c, \
+                  $(wildcard $(patsubst %,src/%/*.c,base stats model wire analysis page view)) $(patsubst %,src/code/%.c,simd a64 x86))
+WASM_OBJ     := $(WASM_SRC:%.c=$(B)/wasm/%.o)
+
 # Short lines; whole ones with V=1, none with -s.
 QUIET := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
@@ -121,6 +133,25 @@ $(B)/%.o: %.c $(B)/.flags | $(B)/.libs $(WEB)
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# --- the page ---
+
+$(B)/wasm/%.o: %.c src/page/wasm_libc.h $(B)/.flags | $(WEB)
+	@mkdir -p $(@D)
+	$(call say,WASM) $(WASM_CC) $(WASM_FLAGS) $(WARN) -MMD -MP -c -o $@ $<
+
+$(B)/kelvin.wasm: $(WASM_OBJ) $(B)/wasm/src/page/wasm.o
+	$(call say,WASM) rm -f $(B)/wasm/rooms.a && $(dir $(lastword $(wildcard /usr/lib/llvm-*/bin/wasm-ld)))llvm-ar rcs $(B)/wasm/rooms.a $(WASM_OBJ) && \
+	  $(WASM_CC) --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -O2 -Wl,--gc-sections,--strip-all,-z,stack-size=1048576 \
+	  -o $@ $(B)/wasm/src/page/wasm.o $(B)/wasm/rooms.a
+
+# As C: an array of its gzipped bytes, or of none.
+$(B)/gen/kelvin_wasm.h: $(if $(WASM_READY),$(B)/kelvin.wasm)
+	@mkdir -p $(@D)
+	$(call say,EMBED) { echo 'static const unsigned char kelvin_wasm[] = {'; \
+	  $(if $(WASM_READY),gzip -9nc $<,printf '') | od -An -v -tu1 | sed 's/[0-9]\+/&,/g'; echo '0};'; } > $@.new && mv $@.new $@
+
+$(B)/src/view/viewer.o: $(B)/gen/kelvin_wasm.h
+
 define web_rule
 $(B)/gen/web_$(subst .,_,$(notdir $(1))).h: $(1) tools/embed.sh
 	@mkdir -p $$(@D)
@@ -144,7 +175,7 @@ $(B)/.libs:
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
 
--include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(UNIT:=.d)
+-include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(UNIT:=.d) $(WASM_OBJ:.o=.d) $(B)/wasm/src/page/wasm.d
 
 # --- tests ---
 
