@@ -216,11 +216,11 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB) $(B)/.flags
 	$(call say,FUZZ) $(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(LIB) $(LIBS)
 
 check:
-	@tools/setup.sh build test
+	@tools/setup.sh build page test
 	@$(MAKE) --no-print-directory tested
 
 check-all:
-	@tools/setup.sh build test more deb lintian
+	@tools/setup.sh build page test more deb lintian
 	@$(MAKE) --no-print-directory tested
 
 # All tests, of which those are skipped that need something that is not installed. WERROR=1 where all objects are built here;
@@ -261,13 +261,13 @@ setup:
 	@tools/setup.sh
 
 demo:
-	@tools/setup.sh build
+	@tools/setup.sh build page
 	@$(SUBMAKE) all
 	@B=$(B) tools/demo.sh
 
 # One file without libraries: for containers that have none, or others. The agent needs the program's own C library, as ever.
 static:
-	@tools/setup.sh build
+	@tools/setup.sh build page
 	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so $(B)/static/libkelvin-heap.so $(B)/static/libkelvin-locks.so $(B)/static/libkelvin-scopes.so
 	@ls -sh $(B)/static/kelvin
 

@@ -141,7 +141,6 @@ class App {
 
     build() {
         this.subject = el('span.subject');
-        this.caption = el('span.caption');
         this.values = el('select', {'aria-label': 'Event and value', onchange: () => this.pickValue()});
         this.whichFile = el('select', {'aria-label': 'Which file', onchange: () => this.change({file: +this.whichFile.value})}, el('option', {value: 0}, 'before'), el('option', {value: 1}, 'after'));
         this.whichFile.hidden = this.files < 2;
@@ -155,7 +154,7 @@ class App {
         this.main = el('main.pane', {role: 'tabpanel', 'aria-label': 'Pane'});
         this.status = el('div.status', {role: 'contentinfo'});
         this.root.replaceChildren(
-            el('header.head', null, el('span.mark', null, 'Kelvin'), this.subject, this.caption, this.whichFile, this.values,
+            el('header.head', null, el('span.mark', null, 'Kelvin'), this.subject, this.whichFile, this.values,
                 button('Copy command', 'The same in a terminal (y)', () => this.copyCommand()), button('Copy link', 'This address (l)', () => copy(location.href, 'Link'), {class: 'wide'}), button('?', 'Keys', showKeys)),
             this.warnings, this.crumbs, this.lanes.box,
             el('div.tabs', null, this.tabList, el('span.gap'), this.found, this.search), el('div.tools', {hidden: true}, this.chosenBar), this.main, this.status);
@@ -212,8 +211,10 @@ class App {
             return;
         }
         this.about = about;
-        this.subject.textContent = this.subject.title = about.subject;
-        this.caption.textContent = this.caption.title = about.caption;
+        const command = about.info.meta.command || '';
+        this.subject.title = [about.subject, command].join('\n');
+        this.subject.replaceChildren(el('b', null, about.subject), command ? ' · ' + command : '');
+        document.title = about.subject + ' - Kelvin';
         this.warnings.textContent = about.warnings.trim().split('\n').join(' ');
         this.warnings.hidden = !about.warnings;
         this.status.replaceChildren(el('span', {title: about.caption}, about.caption));
@@ -312,6 +313,7 @@ class App {
         const act = {
             '/': () => { this.search.focus(); this.search.select(); },
             '?': showKeys,
+            Escape: () => this.change({search: '', zoom: []}),
             f: () => name && this.add('focus', name),
             i: () => name && this.add('ignore', name),
             h: () => name && this.add('hide', name),
@@ -322,9 +324,12 @@ class App {
             y: () => this.copyCommand(),
             l: () => copy(location.href, 'Link'),
             Backspace: () => { const last = this.crumbs.querySelectorAll('.crumb button'); if (last.length) last[last.length - 1].click(); },
-            Escape: () => this.change({search: '', zoom: []}),
         }[e.key] || (/^[1-9]$/.test(e.key) && open[e.key - 1] && (() => this.change({tab: open[e.key - 1][0]})));
-        if (!act) return;
+        const pane = this.panes[this.tab()];
+        if (!act) {
+            if (e.target === document.body && pane) (pane.flame && this.tab() === 'flame' ? pane.flame : pane).key?.(e);
+            return;
+        }
         e.preventDefault();
         act();
     }
@@ -352,7 +357,6 @@ class App {
         await this.link.start(this.files);
         this.palette = await this.ask('palette', {ask: 'palette'});
         await this.update();
-        this.focusPane();
     }
 }
 

@@ -4,7 +4,16 @@ import { colour } from './view_charts.js';
 import { Flame } from './view_flame.js';
 
 const points = v => (v >= 0 ? '+' : '') + (100 * v).toFixed(1);
-const cost = v => v.cost === null || v.cost === undefined ? (v.before > 0 ? (v.after > 0 ? '-' : 'gone') : 'new') : v.cost >= 2 ? 'x' + v.cost.toFixed(2) : (v.cost >= 1 ? '+' : '') + (100 * (v.cost - 1)).toFixed(1) + ' %';
+// What happened to the cost, in the words of kelvin diff: '-' where it was not tested.
+function cost(entry, v) {
+    const tested = entry.total.p !== null || entry.self.p !== null;
+    const sure = !tested || entry.total.proven || entry.self.proven;
+    if (sure && entry.total.before <= 0) return 'new';
+    if (sure && entry.total.after <= 0) return 'gone';
+    if (v.before <= 0) return 'from 0';
+    if (v.p === null) return '-';
+    return v.cost >= 3 ? 'x' + +v.cost.toPrecision(3) : (v.cost >= 1 ? '+' : '') + (100 * (v.cost - 1)).toFixed(1) + ' %';
+}
 
 export class ComparePane {
     constructor(app) {
@@ -13,7 +22,7 @@ export class ComparePane {
         this.by = 'total';
         this.only = false;
         this.flame = new Flame(app, {paint: i => this.paint(i), facts: i => this.facts(i)});
-        this.top = el('div.body');
+        this.top = el('div.body.short');
         this.rows = el('tbody');
         this.buttons = {
             table: button('Table', 'Functions', () => this.turn('table')), flame: button('Flame graph', 'Call paths of both', () => this.turn('flame')),
@@ -22,10 +31,10 @@ export class ComparePane {
         };
         this.tableBox = el('div.scroll', {tabindex: 0}, el('table', {'aria-label': 'Comparison'}, el('thead', null, el('tr', null, el('th.r', null, 'before'), el('th.r', null, 'after'), el('th.r', null, 'change (points)'), el('th.r', null, '95% interval'), el('th.r', null, 'cost'), el('th.r', null, 'p'), el('th', null, ''), el('th', null, 'function'))), this.rows));
         this.element = el('div.pane', null, this.top, this.tools = el('div.tools', null, ...Object.values(this.buttons),
-            el('span.legend', null, this.key('grown', 'grown'), this.key('shrunk', 'shrunk'), this.key('blocked', 'not proven'))), this.tableBox, this.flame.box);
+            el('span.legend', null, this.swatch('grown', 'grown'), this.swatch('shrunk', 'shrunk'), this.swatch('blocked', 'not proven'))), this.tableBox, this.flame.box);
         this.turn('table');
     }
-    key(name, text) {
+    swatch(name, text) {
         const box = el('b');
         box.style.background = `var(--${name})`;
         return el('span', null, box, text);
@@ -81,8 +90,8 @@ export class ComparePane {
         this.rows.replaceChildren(...list.map(f => {
             const v = f[this.by], tone = v.proven ? (v.difference > 0 ? 'up' : 'down') : '';
             return el(v.proven ? 'tr' : 'tr.grey', {title: f.name}, el('td.r', null, share(v.before)), el('td.r', null, share(v.after)), el(tone ? 'td.r.' + tone : 'td.r', null, points(v.difference)),
-                el('td.r', null, v.low === null ? '' : `${points(v.low)} to ${points(v.high)}`), el(tone ? 'td.r.' + tone : 'td.r', null, cost(v)), el('td.r', null, v.p_adjusted === null ? '' : v.p_adjusted < 0.0001 ? '<0.0001' : v.p_adjusted.toFixed(4)),
-                el('td', null, f.not_compared ? 'not compared' : v.proven ? 'proven' : ''), el('td.n', null, f.name + (f.possibly_renamed ? ` (renamed? ${f.possibly_renamed})` : '')));
+                el('td.r', null, v.low === null ? '' : `${points(v.low)} to ${points(v.high)}`), el(tone ? 'td.r.' + tone : 'td.r', null, cost(f, v)), el('td.r', null, v.p_adjusted === null ? '' : v.p_adjusted < 0.0001 ? '<0.0001' : v.p_adjusted.toFixed(4)),
+                el('td.s', null, f.not_compared ? 'not compared' : v.proven ? 'proven' : ''), el('td.n', null, f.name + (f.possibly_renamed ? ` (renamed? ${f.possibly_renamed})` : '')));
         }));
         if (!list.length) this.rows.append(el('tr', null, el('td.n', {colspan: 8}, 'Nothing is proven to have changed.')));
     }
@@ -111,6 +120,6 @@ export class ComparePane {
     facts(i) {
         const p = this.paths[i];
         if (!p) return [];
-        return [['total', `${share(p.total.before)} → ${share(p.total.after)}`], ['self', `${share(p.self.before)} → ${share(p.self.after)}`], ['cost', cost(p.total)], ['', p.total.proven ? 'proven' : 'not proven: may be chance']];
+        return [['total', `${share(p.total.before)} → ${share(p.total.after)}`], ['self', `${share(p.self.before)} → ${share(p.self.after)}`], ['cost', cost(p, p.total)], ['', p.total.proven ? 'proven' : 'not proven: may be chance']];
     }
 }

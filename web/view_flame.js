@@ -129,7 +129,7 @@ export class Flame {
         c.fillRect(left, y, Math.max(0.4, w - (w > 2 ? 0.7 : 0)), ROW - 1);
         c.globalAlpha = above ? 0.7 : 1;
         if (w > 22) {
-            c.fillStyle = hit ? colour('bg') : colour('frame-text');
+            c.fillStyle = hit ? colour('bg') : i > 0 && !this.groups.has(i) && !this.options.paint ? this.app.palette.text[isDark() ? 1 : 0] : colour('fg');
             const kind = i > 0 && t.labels[t.label[i]].kind;
             c.font = (kind === 3 ? 'italic ' : '') + fontOf(12, i === this.chosen ? 600 : 400);
             c.fillText(fit(c, this.name(i), w - 9), left + 5, y + ROW / 2 - 0.5);
@@ -245,7 +245,7 @@ export class Flame {
                 `<rect x="${left.toFixed(1)}" y="${y}" width="${Math.max(0.4, w - 0.7).toFixed(1)}" height="${ROW - 1}" fill="${this.shade(i)}"/>` +
                 (w > 22 ? `<text x="${(left + 5).toFixed(1)}" y="${y + 14}">${esc(fit(c, this.name(i), w - 9))}</text>` : '') + '</g>');
         }
-        return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.box.clientHeight}" font-family="sans-serif" font-size="12" fill="${colour('frame-text')}"><rect width="100%" height="100%" fill="${colour('bg')}"/>${parts.join('')}</svg>`;
+        return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.box.clientHeight}" font-family="sans-serif" font-size="12" fill="${colour('fg')}"><rect width="100%" height="100%" fill="${colour('bg')}"/>${parts.join('')}</svg>`;
     }
 }
 
@@ -275,7 +275,7 @@ export class FlamePane {
         this.buttons.out.disabled = !s.zoom.length;
         const question = {...this.app.selection(), ask: 'tree', least: 0.0003, group: chart ? 'tid' : s.inverted ? 'none' : 'comm', inverted: s.inverted && !chart, chart};
         const key = JSON.stringify([question, s.order, s.flames]);
-        if (key === this.key) {
+        if (key === this.asked) {
             this.flame.zoom = this.flame.nodeOf(s.zoom);
             this.flame.draw();
             return;
@@ -284,18 +284,18 @@ export class FlamePane {
         if (!tree) return;
         if (tree.error) {
             this.app.problem(this.element, tree.error);
-            this.key = null;
+            this.asked = null;
             return;
         }
         this.app.problem(this.element, null);
-        this.key = key;
+        this.asked = key;
         if (chart) tree.span = Math.max(1, ...tree.start.map((a, i) => a + (tree.extent ? tree.extent[i] : tree.total[i])));
         this.flame.show(tree, s.order, s.flames);
         this.showLegend(tree);
         performance.mark('flame');
         if (chart) return;
         const shares = await this.app.ask('shares', {...question, ask: 'tree_shares'});
-        if (shares && !shares.error && this.key === key) this.flame.setShares(shares.shares);
+        if (shares && !shares.error && this.asked === key) this.flame.setShares(shares.shares);
     }
     showLegend(tree) {
         const families = new Set(tree.labels.filter(l => l).map(l => l.family)), p = this.app.palette;

@@ -113,8 +113,8 @@ export class Lanes {
             c.fillStyle = colour('line');
             c.fillRect(Math.round(x), AXIS - 5, 1, height);
             c.fillStyle = colour('dim');
-            const unit = step < 1e-6 ? [1e9, 'ns'] : step < 1e-3 ? [1e6, 'µs'] : step < 1 ? [1e3, 'ms'] : [1, 's'];
-            const text = s === 0 ? '0' : +(s * unit[0]).toFixed(3) + ' ' + unit[1];
+            const unit = this.all.to_s > 1 && step >= 1e-4 ? [1, 's'] : step < 1e-6 ? [1e9, 'ns'] : step < 1e-3 ? [1e6, 'µs'] : [1e3, 'ms'];
+            const text = s === 0 ? '0' : +(s * unit[0]).toFixed(4) + ' ' + unit[1];
             if (x < this.width - 40) c.fillText(text, Math.round(x) + 4, AXIS / 2);
         }
     }

@@ -25,10 +25,10 @@ class Story {
     }
     async update() {
         const question = {...(this.follows ? this.app.selection() : {file: this.app.state.file}), ask: this.what}, key = JSON.stringify(question);
-        if (key === this.key) return;
+        if (key === this.asked) return;
         const answer = await this.app.ask(this.what, question);
         if (!answer) return;
-        this.key = key;
+        this.asked = key;
         if (answer.error) {
             this.body.replaceChildren(el('p.message', null, answer.error));
             return;
@@ -46,11 +46,14 @@ export class InsightsPane extends Story {
     constructor(app) { super(app, 'report', true); }
     show(r) {
         const about = r.insights.filter(i => i.about !== 'recording'), data = r.insights.filter(i => i.about === 'recording');
-        const row = f => el('tr', null, ...cells([el('td.r', null, share(f.self.share, f.self.low, f.self.high)), el('td.w', null, whisker(f.self.share, f.self.low, f.self.high, Math.max(f.self.high || 0, f.self.share))), count(f.self_samples), name(f.name)]));
+        const rows = list => {
+            const full = Math.max(...list.map(f => f.self.high || f.self.share));
+            return list.map(f => el('tr', null, ...cells([el('td.r', null, share(f.self.share, f.self.low, f.self.high)), el('td.w', null, whisker(f.self.share, f.self.low, f.self.high, full)), count(f.self_samples), name(f.name)])));
+        };
         return [el('h2', null, 'What stands out'), ...(about.length ? insights(about, this.app) : [el('p', null, 'Nothing stands out beyond sampling error.')]),
             data.length ? el('h2', null, 'About this recording') : null, ...insights(data),
-            r.modules && r.modules.length > 1 ? el('h2', null, 'Modules') : null, r.modules && r.modules.length > 1 ? table('Modules', ['>self', '', '>samples', 'module'], r.modules.map(row)) : null,
-            r.threads && r.threads.length > 1 ? el('h2', null, 'Threads') : null, r.threads && r.threads.length > 1 ? table('Threads', ['>share', '', '>samples', 'thread'], r.threads.map(row)) : null];
+            r.modules && r.modules.length > 1 ? el('h2', null, 'Modules') : null, r.modules && r.modules.length > 1 ? table('Modules', ['>self', '', '>samples', 'module'], rows(r.modules)) : null,
+            r.threads && r.threads.length > 1 ? el('h2', null, 'Threads') : null, r.threads && r.threads.length > 1 ? table('Threads', ['>share', '', '>samples', 'thread'], rows(r.threads)) : null];
     }
 }
 

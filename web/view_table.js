@@ -52,7 +52,7 @@ export class TablePane {
         this.full = Math.max(1e-9, ...list.rows.map(r => r.total.high || r.total.share));
         this.add(list);
         this.box.scrollTop = 0;
-        this.note.textContent = `${count(list.n)} ${s.by}${list.n === 1 ? '' : 's'}` + (list.counted ? '' : '; the input does not count samples: no intervals');
+        this.note.textContent = `${count(list.n)} ${s.by}${list.n === 1 ? '' : 's'}` + (list.counted ? ` · grey: fewer than ${list.few} samples` : ' · the input does not count samples: no intervals');
     }
     add(list) {
         const s = this.app.state;

@@ -16,10 +16,10 @@ export class TreePane {
         this.invert.setAttribute('aria-pressed', s.inverted);
         const question = {...this.app.selection(), ask: 'tree', least: 0.0005, inverted: s.inverted, group: 'none'};
         const key = JSON.stringify(question);
-        if (key === this.key) return;
+        if (key === this.asked) return;
         const tree = await this.app.ask('calltree', question);
         if (!tree) return;
-        this.key = tree.error ? null : key;
+        this.asked = tree.error ? null : key;
         this.app.problem(this.element, tree.error || null);
         if (tree.error) return;
         this.tree = tree;
@@ -30,7 +30,7 @@ export class TreePane {
         this.rows.replaceChildren(...this.children[0].map(i => this.row(i, 0)));
         this.hottest();
         const shares = await this.app.ask('calltree_shares', {...question, ask: 'tree_shares'});
-        if (!shares || shares.error || this.key !== key) return;
+        if (!shares || shares.error || this.asked !== key) return;
         this.shares = shares.shares;
         for (const row of this.rows.children) this.fill(row);
     }

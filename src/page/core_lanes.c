@@ -1,12 +1,14 @@
 /* core_lanes.c - what happened when: a lane for each thread, states, counters, scopes. */
 #include "analysis/scopetree.h"
 #include "model/waitstream.h"
+#include "base/idmap.h"
 #include "page/core_inner.h"
 
 enum { LANES_MAX = 64, BINS_MAX = 4096, POINTS_MAX = 2000, SPANS_MAX = 4000 };
 
 struct lanes {
     const struct profile *p;
+    uint32_t *same; /* by thread: see lanes_same() */
     uint64_t first_ns, last_ns; /* of all rows of the profile */
     double from_ns, to_ns;      /* since first_ns: what is seen */
     size_t bins;
@@ -63,6 +65,27 @@ static void put_bins(struct json *j, const char *key, const double *bins, size_t
 
 /* --- threads --- */
 
+/* By thread: the last of its process with its number. A thread that changes its name stays one. */
+static uint32_t *lanes_same(const struct profile *p)
+{
+    struct idmap last = {0};
+    uint32_t *same = mem_calloc(p->threads.n + 1, sizeof *same);
+    for (uint32_t i = (uint32_t)p->threads.n; i-- > 0;) {
+        const struct thread *t = &p->threads.at[i];
+        uint32_t hash = hash_pair(t->process.i, (uint32_t)t->tid);
+        same[i] = i;
+        if (t->tid == THREAD_NO_ID)
+            continue;
+        for_each_match (&last, hash, id)
+            if (p->threads.at[id].process.i == t->process.i && p->threads.at[id].tid == t->tid)
+                same[i] = id;
+        if (same[i] == i)
+            idmap_add(&last, hash, i);
+    }
+    idmap_done(&last);
+    return same;
+}
+
 struct lane {
     uint32_t thread;
     int64_t total, samples;
@@ -77,7 +100,7 @@ static int lane_by_total(const void *a, const void *b)
 }
 
 /* All threads of the rows that count, busiest first. */
-static struct lane *list_lanes(const struct selection *s, size_t *ret_n)
+static struct lane *list_lanes(const struct lanes *l, const struct selection *s, size_t *ret_n)
 {
     size_t all = s->profile->threads.n, n = 0;
     struct lane *lanes = mem_calloc(all + 1, sizeof *lanes);
@@ -85,7 +108,7 @@ static struct lane *list_lanes(const struct selection *s, size_t *ret_n)
     const int64_t *value = selection_values(s), *count = selection_counts(s);
     for (size_t i = 0; i < s->n_rows; i++) {
         size_t row = selection_row(s, i);
-        uint32_t t = s->stream->rows.thread[row].i;
+        uint32_t t = l->same[s->stream->rows.thread[row].i];
         seen[t] = true;
         lanes[t].total += value[row];
         lanes[t].samples += count ? count[row] : 0;
@@ -119,7 +142,7 @@ static void lanes_fill(const struct lanes *l, const struct selection *s, const u
     const int64_t *value = selection_values(s);
     for (size_t i = 0; i < s->n_rows; i++) {
         size_t row = selection_row(s, i);
-        uint32_t lane = lane_of[r->thread[row].i];
+        uint32_t lane = lane_of[l->same[r->thread[row].i]];
         if (lane == UINT32_MAX)
             continue;
         double at = (double)(r->time_ns[row] - l->first_ns), v = (double)value[row];
@@ -134,7 +157,7 @@ static void lanes_fill(const struct lanes *l, const struct selection *s, const u
 static void put_lanes(struct json *j, const struct lanes *l, const struct selection *s)
 {
     size_t n;
-    autofree struct lane *list = list_lanes(s, &n);
+    autofree struct lane *list = list_lanes(l, s, &n);
     autofree uint32_t *lane_of = mem_calloc(l->p->threads.n + 1, sizeof *lane_of);
     size_t shown = n < LANES_MAX ? n : LANES_MAX;
     bool timed = stream_has_time(s->stream) && l->bins;
@@ -163,43 +186,54 @@ static void put_lanes(struct json *j, const struct lanes *l, const struct select
 
 /* --- states of threads --- */
 
-struct state_lane {
-    uint32_t thread;
-    double *bins; /* THREAD_STATES times bins */
-};
+/* The lane of each thread that has states, in the order they are met; returns how many. */
+static uint32_t list_state_lanes(const struct lanes *l, const struct rows *r, uint32_t *lane_of,
+                                 uint32_t threads[LANES_MAX])
+{
+    uint32_t n = 0;
+    memset(lane_of, 0xff, l->p->threads.n * sizeof *lane_of);
+    for (size_t i = 0; i < r->n && n < LANES_MAX; i++) {
+        uint32_t t = l->same[r->thread[i].i];
+        if (lane_of[t] != UINT32_MAX)
+            continue;
+        threads[n] = t;
+        lane_of[t] = n++;
+    }
+    return n;
+}
+
+static void put_state_lanes(struct json *j, const struct lanes *l, const struct waitstream *w)
+{
+    const struct rows *r = &profile_stream(l->p, w->states)->rows;
+    uint32_t threads[LANES_MAX];
+    autofree uint32_t *lane_of = mem_calloc(l->p->threads.n + 1, sizeof *lane_of);
+    uint32_t n = list_state_lanes(l, r, lane_of, threads);
+    size_t each = l->bins * THREAD_STATES;
+    autofree double *bins = mem_calloc(n * each + 1, sizeof *bins);
+    for (size_t i = 0; r->time_ns && r->duration_ns && i < r->n; i++) {
+        uint32_t lane = lane_of[l->same[r->thread[i].i]];
+        double at = (double)(r->time_ns[i] - l->first_ns);
+        for (int k = 0; lane != UINT32_MAX && k < THREAD_STATES; k++)
+            lanes_spread(l, bins + lane * each + (size_t)k * l->bins, at,
+                         at + (double)r->duration_ns[i], (double)r->value[w->state_column[k]][i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        json_open(j, '{');
+        put_thread(j, l->p, threads[i]);
+        for (int k = 0; k < THREAD_STATES; k++)
+            put_bins(j, thread_state_name((enum thread_state)k),
+                     bins + i * each + (size_t)k * l->bins, l->bins);
+        json_close(j, '}');
+    }
+}
 
 static void put_states(struct json *j, const struct lanes *l)
 {
     struct waitstream w;
     json_key(j, "states");
     json_open(j, '[');
-    if (l->bins && waitstream_find(l->p, &w) && w.states >= 0) {
-        const struct rows *r = &profile_stream(l->p, w.states)->rows;
-        size_t each = l->bins * THREAD_STATES;
-        size_t n = l->p->threads.n < LANES_MAX ? l->p->threads.n : LANES_MAX;
-        autofree double *bins = mem_calloc(n * each + 1, sizeof *bins);
-        autofree bool *seen = mem_calloc(n + 1, sizeof *seen);
-        for (size_t i = 0; r->time_ns && r->duration_ns && i < r->n; i++) {
-            uint32_t t = r->thread[i].i;
-            double at = (double)(r->time_ns[i] - l->first_ns);
-            for (int k = 0; t < n && k < THREAD_STATES; k++) {
-                int64_t ns = r->value[w.state_column[k]][i];
-                seen[t] |= ns > 0;
-                lanes_spread(l, bins + t * each + (size_t)k * l->bins, at,
-                             at + (double)r->duration_ns[i], (double)ns);
-            }
-        }
-        for (uint32_t t = 0; t < n; t++) {
-            if (!seen[t])
-                continue;
-            json_open(j, '{');
-            put_thread(j, l->p, t);
-            for (int k = 0; k < THREAD_STATES; k++)
-                put_bins(j, thread_state_name((enum thread_state)k),
-                         bins + t * each + (size_t)k * l->bins, l->bins);
-            json_close(j, '}');
-        }
-    }
+    if (l->bins && waitstream_find(l->p, &w) && w.states >= 0)
+        put_state_lanes(j, l, &w);
     json_close(j, ']');
 }
 
@@ -301,7 +335,8 @@ int core_lanes(struct core *c, const struct question *q, struct json *j, struct 
     struct core_view *v = core_view(c, q, err);
     if (!v)
         return -1;
-    struct lanes l = {.p = v->selection.profile};
+    autofree uint32_t *same = lanes_same(v->selection.profile);
+    struct lanes l = {.p = v->selection.profile, .same = same};
     bool timed = lanes_span(l.p, &l.first_ns, &l.last_ns);
     double all_ns = timed ? (double)(l.last_ns - l.first_ns) : 0;
     l.from_ns = q->from_s > 0 ? q->from_s * 1e9 : 0;

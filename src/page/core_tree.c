@@ -178,7 +178,15 @@ int core_tree_shares(struct core *c, const struct question *q, struct json *j, s
     return 0;
 }
 
-/* The colours of frames: [family][step] as [light, dark]. */
+static void put_rgb(struct json *j, struct rgb c)
+{
+    char hex[8];
+    snprintf(hex, sizeof hex, "#%02x%02x%02x", c.r, c.g, c.b);
+    json_str(j, hex);
+}
+
+/* The colours of frames, [family][step] as [light, dark], of the text on them, and what they mean.
+ */
 int core_palette(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
     (void)c, (void)q, (void)err;
@@ -187,25 +195,24 @@ int core_palette(struct core *c, const struct question *q, struct json *j, struc
     for (int f = 0; f < FAMILIES; f++) {
         json_open(j, '[');
         for (int s = 0; s < PALETTE_SHADES; s++) {
+            struct shade shade = {(uint8_t)f, (uint8_t)s};
             json_open(j, '[');
-            for (int dark = 0; dark < 2; dark++) {
-                char hex[8];
-                struct rgb c3 = palette_rgb((struct shade){(uint8_t)f, (uint8_t)s}, dark);
-                snprintf(hex, sizeof hex, "#%02x%02x%02x", c3.r, c3.g, c3.b);
-                json_str(j, hex);
-            }
+            put_rgb(j, palette_rgb(shade, false));
+            put_rgb(j, palette_rgb(shade, true));
             json_close(j, ']');
         }
         json_close(j, ']');
     }
     json_close(j, ']');
+    json_key(j, "text");
+    json_open(j, '[');
+    put_rgb(j, palette_text(false));
+    put_rgb(j, palette_text(true));
+    json_close(j, ']');
     json_key(j, "legend");
     json_open(j, '[');
     for (int f = 0; f < FAMILIES; f++)
-        if (palettes[0].legend[f])
-            json_str(j, palettes[0].legend[f]);
-        else
-            json_null(j);
+        json_str(j, palettes[0].legend[f] ? palettes[0].legend[f] : "");
     json_close(j, ']');
     return 0;
 }

@@ -32,6 +32,7 @@ struct record_opts {
     void (*listening)(const struct listen *listen); /* as there */
     const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
     bool locks;       /* every wait for a lock */
+    bool view;        /* for the caller: show the recording when it is there */
     char **args;      /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
