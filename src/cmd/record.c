@@ -104,8 +104,9 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "record: --heap cannot attach to a running process: start it with 'kelvin "
                        "record --heap -- COMMAND'");
     if (o->view && o->rotate_s > 0)
-        return err_set(err, EXIT_OWN, "record: --view shows one file: it cannot be combined with "
-                                      "--rotate");
+        return err_set(err, EXIT_OWN,
+                       "record: --view shows one file: it cannot be combined with "
+                       "--rotate");
     if (o->heap && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
     if (o->waits && o->rotate_s > 0)

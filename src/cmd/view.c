@@ -1,7 +1,6 @@
 /*
  * view.c - a profile in a browser.
  */
-#include "view/viewer.h"
 #include "base/program.h"
 #include "base/publish.h"
 #include "base/signals.h"
@@ -9,6 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "record/listen.h"
+#include "view/viewer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -146,10 +146,8 @@ static int view_serve(const struct cmd_view_opts *o, const struct viewer *v, str
         return -1;
     view_list_pages(v, token, &paths, pages);
     snprintf(address, sizeof address, "127.0.0.1:%ld", o->port);
-    struct listen_opts opts = {.address = address,
-                               .pages = pages,
-                               .head = view_head,
-                               .client_ns = UINT64_C(300000000000)};
+    struct listen_opts opts = {
+        .address = address, .pages = pages, .head = view_head, .client_ns = UINT64_C(300000000000)};
     int rc = listen_open(&opts, &l, err);
     if (rc == 0) {
         autofree char *url = mem_printf("http://%s/%s/", listen_address(l), token);

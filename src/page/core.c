@@ -6,10 +6,10 @@ static const struct {
     const char *name;
     core_answer *answer;
 } answers[] = {
-    {"about", core_about},     {"lanes", core_lanes},   {"tree", core_tree},
-    {"list", core_list},       {"calls", core_calls},   {"tree_shares", core_tree_shares},
-    {"search", core_search},   {"report", core_report}, {"heap", core_heap},
-    {"locks", core_locks},     {"scopes", core_scopes}, {"waits", core_waits},
+    {"about", core_about},     {"lanes", core_lanes},     {"tree", core_tree},
+    {"list", core_list},       {"calls", core_calls},     {"tree_shares", core_tree_shares},
+    {"search", core_search},   {"report", core_report},   {"heap", core_heap},
+    {"locks", core_locks},     {"scopes", core_scopes},   {"waits", core_waits},
     {"compare", core_compare}, {"palette", core_palette},
 };
 

@@ -1,14 +1,14 @@
 /* core_lanes.c - what happened when: a lane for each thread, states, counters, scopes. */
 #include "analysis/scopetree.h"
-#include "model/waitstream.h"
 #include "base/idmap.h"
+#include "model/waitstream.h"
 #include "page/core_inner.h"
 
 enum { LANES_MAX = 64, BINS_MAX = 4096, POINTS_MAX = 2000, SPANS_MAX = 4000 };
 
 struct lanes {
     const struct profile *p;
-    uint32_t *same; /* by thread: see lanes_same() */
+    uint32_t *same;             /* by thread: see lanes_same() */
     uint64_t first_ns, last_ns; /* of all rows of the profile */
     double from_ns, to_ns;      /* since first_ns: what is seen */
     size_t bins;

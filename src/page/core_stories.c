@@ -198,8 +198,9 @@ int core_scopes(struct core *c, const struct question *q, struct json *j, struct
     int rc = scopetree_build(&tree, &v->selection, NULL, err);
     if (rc == 0) {
         printed_open(&out);
-        scopetree_print_json(out.out, &(struct scopetree_view){
-                                          &tree, subject_of(v->selection.profile), NULL, STORY_TOP});
+        scopetree_print_json(
+            out.out,
+            &(struct scopetree_view){&tree, subject_of(v->selection.profile), NULL, STORY_TOP});
         printed_put(&out, j, "scopes");
     }
     scopetree_done(&tree);
@@ -226,8 +227,8 @@ int core_waits(struct core *c, const struct question *q, struct json *j, struct 
     int rc = waitsum_build(&sum, &v->selection, &states, err);
     if (rc == 0) {
         printed_open(&out);
-        waitsum_print_json(out.out, &(struct waitsum_view){
-                                        &sum, subject_of(v->selection.profile), STORY_TOP});
+        waitsum_print_json(
+            out.out, &(struct waitsum_view){&sum, subject_of(v->selection.profile), STORY_TOP});
         printed_put(&out, j, "waits");
     }
     waitsum_done(&sum);

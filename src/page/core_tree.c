@@ -7,7 +7,7 @@ enum { TREE_NODES_MAX = 60000 }; /* more than a screen has pixels for */
 
 static enum calltree_group group_of_name(const char *name)
 {
-    return !name                      ? GROUP_NONE
+    return !name                       ? GROUP_NONE
            : strcmp(name, "comm") == 0 ? GROUP_COMM
            : strcmp(name, "pid") == 0  ? GROUP_PID
            : strcmp(name, "tid") == 0  ? GROUP_TID
@@ -49,8 +49,8 @@ static struct core_place *places_of(const struct calltree *t, const struct profi
         const struct frame *f = &p->frames.at[i];
         const struct line *lines = profile_lines(p, f);
         for (size_t k = 0; k < labels_count(f); k++) {
-            bool known = f->n_lines ? f->first_line + k < t->labels.of_line.n
-                                    : i < t->labels.of_bare.n;
+            bool known =
+                f->n_lines ? f->first_line + k < t->labels.of_line.n : i < t->labels.of_bare.n;
             uint32_t label =
                 known ? labels_get(&t->labels, p, (struct frame_id){i}, k) : LABEL_NONE;
             if (label == LABEL_NONE || at[label].met)

@@ -27,15 +27,15 @@ enum question_list {
 
 struct question {
     const char *ask;
-    int64_t file;             /* which of the loaded files */
+    int64_t file;              /* which of the loaded files */
     const char *event, *value; /* NULL = as the terminal would choose */
-    const char *time;         /* NULL = all */
+    const char *time;          /* NULL = all */
     const char *list[QUESTION_LISTS][QUESTION_LIST_MAX + 1];
     bool merge_recursion;
     const char *other_time; /* compare with this range of the same file; NULL = the second file */
     const char *by, *sort, *group, *pattern, *function;
     bool inverted, chart, force;
-    double least;   /* share below which nodes are left out */
+    double least; /* share below which nodes are left out */
     int64_t top, skip, bins;
     double from_s, to_s; /* what of the time axis is seen; to_s 0 = all */
     struct arena arena;

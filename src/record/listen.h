@@ -20,7 +20,12 @@
 
 #include <stdbool.h>
 
-enum { LISTEN_CLIENTS = 64, LISTEN_PAGES_MAX = 32, LISTEN_REQUEST_MAX = 8192, LISTEN_TOKEN_MIN = 16 };
+enum {
+    LISTEN_CLIENTS = 64,
+    LISTEN_PAGES_MAX = 32,
+    LISTEN_REQUEST_MAX = 8192,
+    LISTEN_TOKEN_MIN = 16
+};
 #define LISTEN_CLIENT_NS UINT64_C(5000000000)
 #define LISTEN_FRESH_NS UINT64_C(100000000)
 
@@ -33,8 +38,8 @@ struct listen_page {
 };
 
 struct listen_opts {
-    const char *address; /* "9464", "127.0.0.1:9464", "[::1]:9464"; port 0 = any */
-    const char *token;   /* NULL = none */
+    const char *address;             /* "9464", "127.0.0.1:9464", "[::1]:9464"; port 0 = any */
+    const char *token;               /* NULL = none */
     const struct listen_page *pages; /* at most LISTEN_PAGES_MAX */
     void *to;                        /* of pages */
     const char *head;                /* more lines for the head of answers, each with its "\r\n" */

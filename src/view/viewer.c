@@ -31,12 +31,18 @@ struct viewer_module {
 
 /* What others import comes first. */
 static const struct viewer_module page_modules[] = {
-    {"view_text.js", web_view_text_js},       {"view_core.js", web_view_core_js},
-    {"view_charts.js", web_view_charts_js},   {"view_lanes.js", web_view_lanes_js},
-    {"view_flame.js", web_view_flame_js},     {"view_table.js", web_view_table_js},
-    {"view_trees.js", web_view_trees_js},     {"view_stories.js", web_view_stories_js},
-    {"view_compare.js", web_view_compare_js}, {"view_about.js", web_view_about_js},
-    {"view.js", web_view_js},                 {NULL, NULL},
+    {"view_text.js", web_view_text_js},
+    {"view_core.js", web_view_core_js},
+    {"view_charts.js", web_view_charts_js},
+    {"view_lanes.js", web_view_lanes_js},
+    {"view_flame.js", web_view_flame_js},
+    {"view_table.js", web_view_table_js},
+    {"view_trees.js", web_view_trees_js},
+    {"view_stories.js", web_view_stories_js},
+    {"view_compare.js", web_view_compare_js},
+    {"view_about.js", web_view_about_js},
+    {"view.js", web_view_js},
+    {NULL, NULL},
 };
 static const struct viewer_module worker_modules[] = {
     {"view_wasm.js", web_view_wasm_js},
@@ -221,8 +227,7 @@ size_t viewer_parts(const struct viewer *v, struct viewer_part *ret)
     ret[n++] = (struct viewer_part){"view.css", "text/css; charset=utf-8", text_of(web_view_css)};
     ret[n++] = (struct viewer_part){"core.wasm.gz", bytes_type, core_bytes()};
     for (size_t i = 0; i < v->n; i++)
-        ret[n++] =
-            (struct viewer_part){data_names[i], bytes_type, {v->data[i].at, v->data[i].n}};
+        ret[n++] = (struct viewer_part){data_names[i], bytes_type, {v->data[i].at, v->data[i].n}};
     n = add_modules(page_modules, ret, n);
     return add_modules(worker_modules, ret, n);
 }
@@ -237,8 +242,8 @@ static void put_base64(FILE *out, struct text bytes)
         size_t left = bytes.n - i;
         unsigned v = (unsigned)at[i] << 16 | (left > 1 ? (unsigned)at[i + 1] << 8 : 0) |
                      (left > 2 ? at[i + 2] : 0u);
-        char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
-                        left > 1 ? digits[v >> 6 & 63] : '=', left > 2 ? digits[v & 63] : '='};
+        char four[4] = {digits[v >> 18], digits[v >> 12 & 63], left > 1 ? digits[v >> 6 & 63] : '=',
+                        left > 2 ? digits[v & 63] : '='};
         fwrite(four, 1, 4, out);
     }
 }

@@ -10,10 +10,11 @@ const own = url.startsWith('file:') ? null : new URL(url).origin;
 
 // Run TEST with a page; fails when the console says anything, the page throws, or asks for what is not its own.
 async function withPage(options, test) {
-    const browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: [...FLAGS, ...(options.flags || [])]});
+    const browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: FLAGS});
     try {
         const context = await browser.newContext({viewport: {width: options.width || 1280, height: options.height || 800}, colorScheme: options.dark ? 'dark' : 'light',
             javaScriptEnabled: options.scripts !== false, permissions: []});
+        if (options.init) await context.addInitScript(options.init);
         const page = await context.newPage(), faults = [];
         page.on('console', m => faults.push(`console: ${m.text()}`));
         page.on('pageerror', e => faults.push(`error: ${e.message}`));
@@ -280,7 +281,7 @@ const cases = {
             assert.ok(await page.locator('svg').first().isVisible());
             await shot(page, 'no-script');
         });
-        await withPage({dead: true, flags: ['--js-flags=--noexpose-wasm']}, async page => {
+        await withPage({dead: true, init: () => { delete globalThis.WebAssembly; }}, async page => {
             await page.waitForSelector('[role=alert]');
             assert.match(await page.locator('[role=alert]').innerText(), /WebAssembly is switched off/);
             if (own) await page.getByRole('link', {name: /Still picture/}).click();

@@ -1,6 +1,7 @@
-/* fuzz_question.c - a question to the page's core: a small recording is loaded, the input asks about it. */
-#include "page/core.h"
+/* fuzz_question.c - a question to the page's core: a small recording is loaded, the input asks
+ * about it. */
 #include "base/mem.h"
+#include "page/core.h"
 #include "wire/recording.h"
 
 #include <stdint.h>

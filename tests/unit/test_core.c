@@ -2,8 +2,8 @@
  * The page's core: questions it understands, answers that are those of the terminal, files that are
  * broken, names that are markup.
  */
-#include "page/core.h"
 #include "base/buf.h"
+#include "page/core.h"
 #include "page/question.h"
 #include "view/report.h"
 #include "wire/recording.h"
@@ -142,7 +142,8 @@ static void a_tree_has_all_that_is_selected(void **state)
                      1000000000);
     json_t *part = ask(c, "{\"ask\":\"tree\",\"value\":\"samples\",\"thread\":[\"writer\"]}");
     assert_int_equal(json_integer_value(json_array_get(json_object_get(part, "total"), 0)), 50);
-    json_t *both = ask(c, "{\"ask\":\"tree\",\"value\":\"samples\",\"time\":\"0..0.25\",\"focus\":[\"^parse$\"]}");
+    json_t *both = ask(
+        c, "{\"ask\":\"tree\",\"value\":\"samples\",\"time\":\"0..0.25\",\"focus\":[\"^parse$\"]}");
     assert_int_equal(json_integer_value(json_array_get(json_object_get(both, "total"), 0)), 23);
     json_t *merged = ask(c, "{\"ask\":\"tree\",\"merge-recursion\":true}");
     assert_int_equal(json_integer_value(json_object_get(merged, "n")),
@@ -162,13 +163,13 @@ static void lanes_add_up(void **state)
     static const char *const questions[] = {"{\"ask\":\"lanes\",\"value\":\"cpu\",\"bins\":7}",
                                             "{\"ask\":\"lanes\",\"bins\":500}"};
     for (size_t q = 0; q < 2; q++) {
-        json_t *answer = ask(c, questions[q]), *lanes = json_object_get(answer, "lanes"), *lane, *bin;
+        json_t *answer = ask(c, questions[q]), *lanes = json_object_get(answer, "lanes"), *lane,
+               *bin;
         double sum = 0;
         size_t i, k;
         assert_int_equal(json_array_size(lanes), 2);
-        json_array_foreach (lanes, i, lane)
-            json_array_foreach (json_object_get(lane, "bins"), k, bin)
-                sum += json_number_value(bin);
+        json_array_foreach(lanes, i, lane) json_array_foreach(json_object_get(lane, "bins"), k, bin)
+            sum += json_number_value(bin);
         /* The first sample stands for time before the first moment that is known. */
         assert_true(sum > 985e6 && sum < 1001e6);
         json_decref(answer);
@@ -226,9 +227,11 @@ static void lists_are_sorted_filtered_and_paged(void **state)
     json_t *all = ask(c, "{\"ask\":\"list\",\"sort\":\"total\",\"top\":10}");
     json_t *rows = json_object_get(all, "rows");
     assert_int_equal(json_integer_value(json_object_get(all, "n")), 4);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "name")), "main");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "name")),
+                        "main");
     json_t *second = ask(c, "{\"ask\":\"list\",\"sort\":\"total\",\"skip\":1,\"top\":1}");
-    assert_true(json_equal(json_array_get(json_object_get(second, "rows"), 0), json_array_get(rows, 1)));
+    assert_true(
+        json_equal(json_array_get(json_object_get(second, "rows"), 0), json_array_get(rows, 1)));
     json_t *some = ask(c, "{\"ask\":\"list\",\"sort\":\"name\",\"pattern\":\"^W\",\"top\":9}");
     assert_int_equal(json_integer_value(json_object_get(some, "n")), 1);
     json_t *none = ask(c, "{\"ask\":\"list\",\"skip\":900,\"top\":-5}");
@@ -300,8 +303,7 @@ static void two_ranges_are_compared(void **state)
 {
     struct core *c = loaded();
     (void)state;
-    json_t *answer =
-        ask(c, "{\"ask\":\"compare\",\"time\":\"0..0.49\",\"other_time\":\"0.5..1\"}");
+    json_t *answer = ask(c, "{\"ask\":\"compare\",\"time\":\"0..0.49\",\"other_time\":\"0.5..1\"}");
     json_t *diff = json_object_get(answer, "diff");
     assert_non_null(json_string_value(json_object_get(diff, "verdict")));
     assert_error(c, "{\"ask\":\"compare\"}", "file 1 is not loaded");
