@@ -44,13 +44,17 @@ TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/
             $(if $(shell command -v rustc),tests/target/*.rs))))
 # Code that is loaded into the programs that are sampled: libc only, never instrumented.
 AGENT     := $(B)/libkelvin-agent.so
-AGENT_SRC := $(filter-out lib/heap% lib/scopes% lib/locks%,$(wildcard lib/*.c src/unwind/arch*.c))
+AGENT_SRC := $(filter-out lib/heap% lib/scopes% lib/locks% lib/stackwalk%,$(wildcard lib/*.c src/unwind/arch*.c))
 # The same for the heap: a library of its own, so that sampling leaves malloc alone.
 HEAP      := $(B)/libkelvin-heap.so
-HEAP_SRC  := $(wildcard lib/heap*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
-# The same for locks, with the heap's way to walk a stack.
+HEAP_SRC  := $(wildcard lib/heap*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+# The same to be linked into static programs, and the words for the linker that put it in the place of libc's functions.
+HEAPLIB     := $(B)/libkelvin-heap.a
+HEAPLIB_SRC := $(filter-out lib/heap_new.c,$(HEAP_SRC))
+HEAPLIB_OBJ := $(HEAPLIB_SRC:%.c=$(B)/heaplib/%.o)
+# The same for locks.
 LOCKS     := $(B)/libkelvin-locks.so
-LOCKS_SRC := $(wildcard lib/locks*.c lib/heap_*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+LOCKS_SRC := $(wildcard lib/locks*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
 # And for include/kelvin.h: programs that use it load it by themselves.
 SCOPES     := $(B)/libkelvin-scopes.so
 SCOPES_SRC := $(wildcard lib/scopes*.c lib/channel.c lib/proc.c)
@@ -82,7 +86,7 @@ JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
 .PHONY: mutants tsan fuzzers all help demo check check-all tested lint bench fuzz golden unit targets install uninstall clean setup deb static
-all: $(B)/kelvin $(AGENT) $(HEAP) $(LOCKS) $(SCOPES) $(BENCHLIB)
+all: $(B)/kelvin $(AGENT) $(HEAP) $(HEAPLIB) $(B)/kelvin-heap.link $(LOCKS) $(SCOPES) $(BENCHLIB)
 
 help:
 	@echo 'make            build $(B)/kelvin'
@@ -119,6 +123,19 @@ $(SCOPES): $(SCOPES_SRC) include/kelvin.h
 $(AGENT) $(HEAP) $(LOCKS) $(SCOPES): $(wildcard lib/*.h src/unwind/*.h) $(wildcard src/wire/*.h) $(B)/.flags
 	$(call say,AGENT) $(CC) -std=gnu17 -D_GNU_SOURCE -Isrc $(WARN) -g -O2 -fPIC -fvisibility=hidden \
 	  -ftls-model=initial-exec -shared -Wl,-z,now,-z,defs -o $@ $(filter %.c,$^)
+
+$(HEAPLIB): $(HEAPLIB_OBJ)
+	$(call say,AR) $(LD) -r -o $(@:.a=.o) $^ && $(OBJCOPY) --localize-hidden $(@:.a=.o) && \
+	  rm -f $@ && $(AR) rcs $@ $(@:.a=.o)
+
+$(B)/heaplib/%.o: %.c $(B)/.flags
+	@mkdir -p $(@D)
+	$(call say,CC) $(CC) -std=gnu17 -D_GNU_SOURCE -DHEAP_STATIC -include lib/heap_static.h -Isrc $(WARN) -g -O2 -fPIC \
+	  -fvisibility=hidden -ftls-model=initial-exec -MMD -MP -c -o $@ $<
+
+# The archive is looked for where the file of words is: whoever links says -L.
+$(B)/kelvin-heap.link: lib/heap_static.h
+	$(call say,GEN) mkdir -p $(@D) && sed -n 's/^#define \([a-z0-9_]*\) __wrap_.*/-Wl,--wrap=\1/p' $< >$@ && echo '-Wl,-u,__wrap_malloc -lkelvin-heap' >>$@
 
 # Joined into one object in which only kelvin_* can be seen from outside: programs have names too.
 $(BENCHLIB): $(BENCHLIB_OBJ)
@@ -175,7 +192,7 @@ $(B)/.libs:
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
 
--include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(UNIT:=.d) $(WASM_OBJ:.o=.d) $(B)/wasm/src/page/wasm.d
+-include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(HEAPLIB_OBJ:.o=.d) $(UNIT:=.d) $(WASM_OBJ:.o=.d) $(B)/wasm/src/page/wasm.d
 
 # --- tests ---
 

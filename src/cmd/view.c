@@ -38,7 +38,7 @@ static const struct opt view_table[] = {
 
 /* --- what is selected, as the page's address has it --- */
 
-static void add_part(struct buf *b, const char *key, const char *value)
+static void view_add_part(struct buf *b, const char *key, const char *value)
 {
     if (!value)
         return;
@@ -51,26 +51,26 @@ static void add_part(struct buf *b, const char *key, const char *value)
             buf_printf(b, "%%%02X", (unsigned char)*c);
 }
 
-static void add_parts(struct buf *b, const char *key, const struct opt_list *list)
+static void view_add_parts(struct buf *b, const char *key, const struct opt_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
-        add_part(b, key, list->at[i]);
+        view_add_part(b, key, list->at[i]);
 }
 
 static void view_add_start(struct buf *b, const struct input_opts *o)
 {
-    add_part(b, "event", o->event);
-    add_part(b, "value", o->value);
-    add_part(b, "time", o->time);
-    add_parts(b, "thread", &o->threads);
-    add_parts(b, "process", &o->processes);
-    add_parts(b, "where", &o->where);
-    add_parts(b, "scope", &o->scopes);
-    add_parts(b, "focus", &o->focus);
-    add_parts(b, "ignore", &o->ignore);
-    add_parts(b, "hide", &o->hide);
+    view_add_part(b, "event", o->event);
+    view_add_part(b, "value", o->value);
+    view_add_part(b, "time", o->time);
+    view_add_parts(b, "thread", &o->threads);
+    view_add_parts(b, "process", &o->processes);
+    view_add_parts(b, "where", &o->where);
+    view_add_parts(b, "scope", &o->scopes);
+    view_add_parts(b, "focus", &o->focus);
+    view_add_parts(b, "ignore", &o->ignore);
+    view_add_parts(b, "hide", &o->hide);
     if (o->merge_recursion)
-        add_part(b, "merge-recursion", "1");
+        view_add_part(b, "merge-recursion", "1");
 }
 
 /* --- the server --- */

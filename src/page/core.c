@@ -133,7 +133,8 @@ enum flat_by core_flat_by(const char *name)
 
 /* --- answers --- */
 
-static int answer(struct core *c, const struct question *q, struct json *j, struct err *err)
+static int core_give_answer(struct core *c, const struct question *q, struct json *j,
+                            struct err *err)
 {
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
         if (strcmp(q->ask, answers[i].name) == 0)
@@ -147,7 +148,7 @@ void core_ask(struct core *c, struct text question, FILE *out)
     struct err err = {0};
     struct json j = {.out = out};
     json_open(&j, '{');
-    if (question_read(&q, question, &err) != 0 || answer(c, &q, &j, &err) != 0)
+    if (question_read(&q, question, &err) != 0 || core_give_answer(c, &q, &j, &err) != 0)
         json_put_str(&j, "error", err.text);
     json_close(&j, '}');
     question_done(&q);

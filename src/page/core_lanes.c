@@ -121,7 +121,7 @@ static struct lane *list_lanes(const struct lanes *l, const struct selection *s,
     return lanes;
 }
 
-static void put_thread(struct json *j, const struct profile *p, uint32_t thread)
+static void lanes_put_thread(struct json *j, const struct profile *p, uint32_t thread)
 {
     const struct thread *t = &p->threads.at[thread];
     json_key(j, "name");
@@ -172,7 +172,7 @@ static void put_lanes(struct json *j, const struct lanes *l, const struct select
     json_open(j, '[');
     for (size_t i = 0; i < shown; i++) {
         json_open(j, '{');
-        put_thread(j, l->p, list[i].thread);
+        lanes_put_thread(j, l->p, list[i].thread);
         json_key(j, "total");
         json_decimal(j, list[i].total, selection_value(s)->decimals);
         json_key(j, "samples");
@@ -219,7 +219,7 @@ static void put_state_lanes(struct json *j, const struct lanes *l, const struct 
     }
     for (uint32_t i = 0; i < n; i++) {
         json_open(j, '{');
-        put_thread(j, l->p, threads[i]);
+        lanes_put_thread(j, l->p, threads[i]);
         for (int k = 0; k < THREAD_STATES; k++)
             put_bins(j, thread_state_name((enum thread_state)k),
                      bins + i * each + (size_t)k * l->bins, l->bins);

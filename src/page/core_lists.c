@@ -76,8 +76,8 @@ static struct core_place *places_of_rows(const struct flat *f)
 }
 
 /* A share as the terminal prints it, and what it stands for. */
-static void put_words(struct json *j, const struct report *r, const struct flat *f, uint32_t row,
-                      enum flat_what what)
+static void list_put_share(struct json *j, const struct report *r, const struct flat *f,
+                           uint32_t row, enum flat_what what)
 {
     struct flat_share share = flat_share_of_row(f, row, what);
     int64_t value = what == FLAT_SELF ? f->rows.at[row].self : f->rows.at[row].total;
@@ -93,8 +93,8 @@ static void put_words(struct json *j, const struct report *r, const struct flat 
     json_put_str(j, what == FLAT_SELF ? "self_time" : "total_time", buf_cstr(&b));
 }
 
-static void put_places(struct json *j, const struct report *r, const struct flat *f,
-                       const uint32_t *rows, size_t n)
+static void list_put_words(struct json *j, const struct report *r, const struct flat *f,
+                           const uint32_t *rows, size_t n)
 {
     autofree struct core_place *at = places_of_rows(f);
     json_key(j, "words");
@@ -102,8 +102,8 @@ static void put_places(struct json *j, const struct report *r, const struct flat
     for (size_t i = 0; i < n; i++) {
         json_open(j, '{');
         core_put_place(j, f->profile, &at[rows[i]]);
-        put_words(j, r, f, rows[i], FLAT_SELF);
-        put_words(j, r, f, rows[i], FLAT_TOTAL);
+        list_put_share(j, r, f, rows[i], FLAT_SELF);
+        list_put_share(j, r, f, rows[i], FLAT_TOTAL);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -133,7 +133,7 @@ int core_list(struct core *c, const struct question *q, struct json *j, struct e
     for (size_t i = 0; i < top; i++)
         report_put_row(j, &r, f, rows[skip + i]);
     json_close(j, ']');
-    put_places(j, &r, f, rows + skip, top);
+    list_put_words(j, &r, f, rows + skip, top);
     return 0;
 }
 

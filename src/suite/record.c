@@ -7,6 +7,7 @@
 #include "symbol/symbolize.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -66,6 +67,18 @@ static void note_others(struct record_facts *f, const struct recorder *r)
     }
 }
 
+/* Those of which there is a thread: others are there as parents. */
+static uint32_t count_processes(const struct profile *p)
+{
+    autofree bool *seen = mem_calloc(p->processes.n + 1, sizeof *seen);
+    uint32_t n = 0;
+    for (size_t i = 1; i < p->threads.n; i++) {
+        n += !seen[p->threads.at[i].process.i];
+        seen[p->threads.at[i].process.i] = true;
+    }
+    return n;
+}
+
 static void fill_facts(struct record_facts *f, const struct recorder *r)
 {
     const struct stream *s = profile_stream(r->profile, r->events[0].stream);
@@ -92,6 +105,10 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->bytes = r->writer.bytes;
     if (r->exited)
         f->cpu_ns = clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime);
+    f->machine = r->opts.engine.machine != NULL;
+    if (f->machine)
+        f->idle_ns = recorder_idle_ns(r, &f->cpus);
+    f->processes = count_processes(r->profile);
     f->has_waits = r->waits != NULL;
     f->waits_bare = r->facts->waits_bare;
     if (r->waits)
@@ -246,19 +263,32 @@ static bool wait_for_files(struct job *j)
     return good;
 }
 
-bool record_heap_bytes(const char *heap, uint64_t *ret)
+static bool heap_bytes_read(const char *digits, uint64_t *ret)
 {
     char *end;
-    *ret = 0;
-    if (!heap || !*heap || strcmp(heap, "exact") == 0)
-        return true;
-    *ret = RECORD_HEAP_BYTES;
-    if (strcmp(heap, "sampled") == 0)
-        return true;
-    if (strncmp(heap, "sampled:", 8) != 0)
-        return false;
-    *ret = strtoull(heap + 8, &end, 10);
-    return end != heap + 8 && !*end && *ret && *ret <= UINT64_C(1) << 40;
+    *ret = strtoull(digits, &end, 10);
+    return *digits >= '0' && *digits <= '9' && !*end && *ret && *ret <= UINT64_C(1) << 40;
+}
+
+bool record_heap_read(const char *words, struct record_heap *ret)
+{
+    autofree char *copy = mem_strdup(words ? words : "");
+    bool good = true, has_how = false;
+    *ret = (struct record_heap){0};
+    for (char *rest = copy, *word; *copy && (word = strsep(&rest, ",")) && good;) {
+        bool is_how = strcmp(word, "mmap") != 0;
+        good = is_how ? !has_how : !ret->maps;
+        if (!is_how)
+            ret->maps = true;
+        else if (strcmp(word, "sampled") == 0)
+            ret->sample_bytes = RECORD_HEAP_BYTES;
+        else if (strncmp(word, "sampled:", 8) == 0)
+            good &= heap_bytes_read(word + 8, &ret->sample_bytes);
+        else
+            good &= strcmp(word, "exact") == 0;
+        has_how |= is_how;
+    }
+    return good;
 }
 
 static char *record_name_lock(void *names, const struct locks_place *place)
@@ -269,8 +299,8 @@ static char *record_name_lock(void *names, const struct locks_place *place)
 static struct recorder_opts recorder_opts_of(const struct record_opts *o, const char *output,
                                              char **command)
 {
-    uint64_t heap_bytes;
-    record_heap_bytes(o->heap, &heap_bytes);
+    struct record_heap heap;
+    record_heap_read(o->heap, &heap);
     return (struct recorder_opts){
         .engine = {.rate_hz = o->rate_hz,
                    .events = o->events.at,
@@ -285,7 +315,8 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .status = o->status,
         .waits = o->waits,
         .heap = o->heap != NULL,
-        .heap_sample_bytes = heap_bytes,
+        .heap_sample_bytes = heap.sample_bytes,
+        .heap_maps = heap.maps,
         .locks = o->locks,
         .name_lock = record_name_lock,
         .keep_old = true,
@@ -295,6 +326,37 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .listen_token = o->listen_token,
         .listening = o->listening,
     };
+}
+
+/* --- the machine --- */
+
+static int record_find_user(struct process_wish *w, const char *name, struct err *err)
+{
+    uint64_t number;
+    const struct passwd *found = getpwnam(name);
+    w->of_user = true;
+    if (found)
+        w->user = found->pw_uid;
+    else if (text_u64(text_of(name), 10, &number) && number < UINT32_MAX)
+        w->user = (uid_t)number;
+    else
+        return err_set(err, EXIT_ERROR, "no user '%s'", name);
+    return 0;
+}
+
+/* What is asked for of the machine. TICKS must outlive it. */
+static int machine_init(struct engine_machine *m, const struct record_opts *o,
+                        kallsyms_ranges *ticks, struct err *err)
+{
+    if (o->cpus && cpulist_parse(&m->cpus, o->cpus, err) != 0)
+        return -1;
+    if (o->user && record_find_user(&m->wish, o->user, err) != 0)
+        return -1;
+    m->wish.cgroup = o->cgroup;
+    record_ticks_init(ticks);
+    m->tick = record_tick;
+    m->tick_arg = ticks;
+    return 0;
 }
 
 int record_take(const struct record_opts *opts, char **command, struct record_facts *ret,
@@ -307,11 +369,17 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         opts->rotate_s > 0 ? numbered(opts->output, 1) : mem_strdup(opts->output);
     struct recorder_opts ro = recorder_opts_of(opts, output, command);
     struct datanames names = {0};
+    struct engine_machine machine = {0};
+    kallsyms_ranges ticks = {0};
     ro.name_lock_arg = &names;
+    ro.engine.machine = opts->machine ? &machine : NULL;
     *ret = (struct record_facts){0};
     fingerprint_read(&host.fingerprint, "");
     provenance_read(&host.provenance);
-    int rc = recorder_start(r, &ro, err);
+    int rc = opts->machine ? machine_init(&machine, opts, &ticks, err) : 0;
+    bool begun = rc == 0;
+    if (begun)
+        rc = recorder_start(r, &ro, err);
     if (rc == 0) {
         record_label_start(r, opts, &host);
         ret->started = true;
@@ -324,8 +392,11 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         snprintf(ret->part, sizeof ret->part, "%s", ret->part_left ? r->part.path : "");
     }
     ret->files = j.n_files + 1;
-    recorder_done(r, ret->part_left);
+    if (begun)
+        recorder_done(r, ret->part_left);
     datanames_done(&names);
+    vec_done(&machine.cpus);
+    vec_done(&ticks);
     if (!wait_for_files(&j) && rc == 0)
         rc = err_set(err, EXIT_ERROR,
                      "a file before the last could not be finished: see '%s.*.part'", opts->output);
