@@ -12,7 +12,7 @@ function cost(entry, v) {
     if (sure && entry.total.after <= 0) return 'gone';
     if (v.before <= 0) return 'from 0';
     if (v.p === null) return '-';
-    return v.cost >= 3 ? 'x' + +v.cost.toPrecision(3) : (v.cost >= 1 ? '+' : '') + (100 * (v.cost - 1)).toFixed(1) + ' %';
+    return v.cost >= 3 ? 'x' + +v.cost.toPrecision(3) : (v.cost >= 1 ? '+' : '') + (100 * (v.cost - 1)).toFixed(1) + '%';
 }
 
 export class ComparePane {

@@ -7,7 +7,7 @@ export class TablePane {
     constructor(app) {
         this.app = app;
         this.by = el('select', {'aria-label': 'Group by', onchange: () => app.change({by: this.by.value})},
-            ...[['function', 'by function'], ['module', 'by module'], ['line', 'by source line'], ['thread', 'by thread']].map(([v, t]) => el('option', {value: v}, t)));
+            ...[['function', 'by function'], ['module', 'by module'], ['line', 'by source line'], ['thread', 'by thread'], ['process', 'by process']].map(([v, t]) => el('option', {value: v}, t)));
         this.filter = el('input', {type: 'search', placeholder: 'Filter names (regular expression)', 'aria-label': 'Filter names',
             oninput: () => { clearTimeout(this.later); this.later = setTimeout(() => app.change({filter: this.filter.value}, {replace: true}), 150); }});
         this.note = el('span.note', {role: 'status'});

@@ -18,8 +18,19 @@ struct core *core_new(void)
     return mem_new(struct core);
 }
 
+static void forget_label(struct core_view *v)
+{
+    flat_free(v->by_label);
+    grouping_done(&v->groups);
+    free(v->label);
+    v->by_label = NULL;
+    v->groups = (struct grouping){0};
+    v->label = NULL;
+}
+
 static void view_done(struct core_view *v)
 {
+    forget_label(v);
     for (int i = 0; i < FLAT_KINDS; i++)
         flat_free(v->flat[i]);
     calltree_free(v->tree);
@@ -122,13 +133,27 @@ struct flat *core_flat(struct core_view *v, enum flat_by by)
     return v->flat[by];
 }
 
-enum flat_by core_flat_by(const char *name)
+static struct flat *flat_by_label(struct core_view *v, const char *key, struct err *err)
+{
+    if (v->label && strcmp(v->label, key) == 0)
+        return v->by_label;
+    forget_label(v);
+    if (grouping_build(&v->groups, v->selection.profile, v->selection.stream, key, err) != 0) {
+        forget_label(v);
+        return NULL;
+    }
+    v->label = mem_strdup(key);
+    v->by_label = flat_build_groups(&v->selection, &v->groups, v->label);
+    return v->by_label;
+}
+
+struct flat *core_flat_by(struct core_view *v, const char *name, struct err *err)
 {
     static const char *const names[FLAT_KINDS] = {"function", "module", "thread", "line"};
     for (int i = 0; name && i < FLAT_KINDS; i++)
         if (strcmp(name, names[i]) == 0)
-            return (enum flat_by)i;
-    return FLAT_FUNCTION;
+            return core_flat(v, (enum flat_by)i);
+    return name ? flat_by_label(v, name, err) : core_flat(v, FLAT_FUNCTION);
 }
 
 /* --- answers --- */

@@ -4,11 +4,12 @@
 #pragma once
 #include "analysis/calltree.h"
 #include "analysis/flat.h"
+#include "analysis/grouping.h"
 #include "base/json.h"
 #include "page/core.h"
 #include "page/question.h"
 
-enum { FLAT_KINDS = FLAT_LINE + 1 };
+enum { FLAT_KINDS = FLAT_LABEL }; /* but by label */
 
 /* A selection and what was built from it so far. */
 struct core_view {
@@ -16,6 +17,9 @@ struct core_view {
     uint64_t used;
     struct selection selection;
     struct flat *flat[FLAT_KINDS];
+    char *label; /* the last that was listed by, with its groups */
+    struct grouping groups;
+    struct flat *by_label;
     char *tree_key;
     struct calltree *tree; /* the last that was asked for */
 };
@@ -30,8 +34,10 @@ struct core {
 
 /* What Q selects; stays good until CORE_VIEWS others were asked for. NULL and ERR on failure. */
 struct core_view *core_view(struct core *c, const struct question *q, struct err *err);
-struct flat *core_flat(struct core_view *v, enum flat_by by);
-enum flat_by core_flat_by(const char *name);
+struct flat *core_flat(struct core_view *v, enum flat_by by); /* not by label */
+
+/* By "function", "module", "thread", "line", or a label; NULL = by function. */
+struct flat *core_flat_by(struct core_view *v, const char *name, struct err *err);
 
 /* Where a label or row was met first: its module, and the file of its function. */
 struct core_place {

@@ -62,7 +62,7 @@ static struct core_place *places_of_rows(const struct flat *f)
 {
     const struct profile *p = f->profile;
     struct core_place *at = mem_calloc(f->rows.n + 1, sizeof *at);
-    for (uint32_t i = 0; !f->row_of_thread && i < p->frames.n; i++) {
+    for (uint32_t i = 0; !f->row_of_place && i < p->frames.n; i++) {
         const struct frame *frame = &p->frames.at[i];
         const struct line *lines = profile_lines(p, frame);
         for (size_t k = 0; k < flat_count(frame); k++) {
@@ -115,7 +115,9 @@ int core_list(struct core *c, const struct question *q, struct json *j, struct e
     struct core_view *v = core_view(c, q, err);
     if (!v)
         return -1;
-    const struct flat *f = core_flat(v, core_flat_by(q->by));
+    const struct flat *f = core_flat_by(v, q->by, err);
+    if (!f)
+        return -1;
     struct report r = {.selection = &v->selection, .profile = v->selection.profile};
     autofree uint32_t *rows = mem_calloc(2 * f->rows.n + 1, sizeof *rows);
     size_t n = rank_rows(f, q->sort, rows);
