@@ -74,8 +74,12 @@ WASM_READY   := $(and $(wildcard $(WASM_INCLUDE)/stdio.h),$(wildcard /usr/lib/ll
 WASM_FLAGS   := --target=wasm32-wasi --sysroot=/usr -isystem $(WASM_INCLUDE) -std=gnu17 -D_GNU_SOURCE -DXXH_INLINE_ALL \
                 -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen -include src/page/wasm_libc.h \
                 -O2 -ffunction-sections -fdata-sections
-WASM_SRC     := $(filter-out $(patsubst %,src/base/%.c,cachefile program publish signals subprocess unpack) src/page/wasm.c src/view/viewer.c, \
-                  $(wildcard $(patsubst %,src/%/*.c,base stats model wire analysis page view)) $(patsubst %,src/code/%.c,simd a64 x86))
+# Of base and wire only what needs no system behind it.
+WASM_BASE    := arena buf clone csv cursor err idmap intern json jsonread mem opt path reader shortname text trie units utf8 vec words
+WASM_WIRE    := chunk column recording recording_read recording_read_streams recording_streams
+WASM_SRC     := $(filter-out src/page/wasm.c src/view/viewer.c, $(patsubst %,src/base/%.c,$(WASM_BASE)) \
+                  $(patsubst %,src/wire/%.c,$(WASM_WIRE)) \
+                  $(patsubst %,src/code/%.c,simd a64 x86) $(wildcard $(patsubst %,src/%/*.c,stats model analysis page view)))
 WASM_OBJ     := $(WASM_SRC:%.c=$(B)/wasm/%.o)
 
 # Short lines; whole ones with V=1, none with -s.
