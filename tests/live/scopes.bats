@@ -117,12 +117,12 @@ END
 }
 
 @test "too many names are bounded and told" {
-    record "$TARGET/scopes" names 20000
+    record "$TARGET/scopes" names 1000000
     [ "$(scopes '.flat | length')" -le 4096 ]
     [[ $(scopes .note) == *"scopes under '[more scopes]'"* ]]
     local spans lost
     spans=$(scopes .spans) lost=$(scopes .lost)
-    [ $((spans + lost)) = 20000 ]
+    [ $((spans + lost)) = 1000000 ]
 }
 
 @test "as fast as can be: kept and lost add up to what was done" {
@@ -401,6 +401,58 @@ END
     cc -pthread -I"$INCLUDE" threads.c -o threads
     record ./threads
     [ "$(scopes .spans)" = 3000 ]
+}
+
+@test "more threads at once than there are rings: the rest is counted, and all end well" {
+    cat >crowd.c <<'END'
+#define _GNU_SOURCE
+#include <kelvin.h>
+#include <pthread.h>
+#include <stdio.h>
+enum { CROWD = 4400 };
+static pthread_barrier_t gate;
+static void *work(void *x) { { KELVIN_SCOPE("work"); } pthread_barrier_wait(&gate); return x; }
+int main(void)
+{
+    static pthread_t t[CROWD];
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 65536);
+    pthread_barrier_init(&gate, 0, CROWD + 1);
+    for (int i = 0; i < CROWD; i++)
+        if (pthread_create(&t[i], &small, work, 0)) { puts("no thread"); _exit(9); }
+    pthread_barrier_wait(&gate);
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(t[i], 0);
+    return 0;
+}
+END
+    cc -O1 -pthread -I"$INCLUDE" crowd.c -o crowd
+    ./crowd || skip "so many threads cannot be made here"
+    kelvin record -q --engine none -o r.kelvin -- ./crowd
+    exits 0
+    [ "$(scopes .spans)" = 4096 ]
+    [[ $(scopes .note) == *"304 threads found no ring"* ]] || fail "$(scopes .note)"
+}
+
+@test "exec and exit in a scope: the open scopes are not invented, what follows is recorded" {
+    cat >again.c <<'END'
+#include <kelvin.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    { KELVIN_SCOPE("whole"); }
+    KELVIN_SCOPE("cut off");
+    if (argc == 1)
+        execl("/proc/self/exe", argv[0], "x", (char *)NULL);
+    { KELVIN_SCOPE("second"); }
+    _exit(3);
+}
+END
+    cc -I"$INCLUDE" again.c -o again
+    kelvin record -q -o r.kelvin -- ./again
+    exits 3
+    [ "$(scopes '[.flat[] | select(.calls > 0) | "\(.scope) \(.calls)"] | sort | join(",")')" = "second 1,whole 2" ]
 }
 
 @test "a flame graph has the scopes above the functions" {
