@@ -61,6 +61,13 @@ END
     [ "$(scopes '.tree[0].total_ns')" -le "$("$KELVIN" info r.kelvin | awk '$1 == "duration_ns" { print $2 }')" ]
 }
 
+@test "spans that are summed up while the file is read give the same tables as those in memory" {
+    record "$TARGET/scopes" 2000 4
+    "$KELVIN" scopes r.kelvin --by index >parts.txt
+    "$KELVIN" scopes r.kelvin --by index --thread . >whole.txt # what is selected is kept in memory
+    diff <(sed -n '/^Scopes$/,/^Counters/p' parts.txt) <(sed -n '/^Scopes$/,/^Counters/p' whole.txt)
+}
+
 @test "attributes make a table" {
     record "$TARGET/scopes" 100 4
     [ "$(scopes '[.groups[] | "\(.scope) \(.value) \(.calls)"] | join(",")' --by index)" = \
