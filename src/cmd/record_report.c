@@ -344,6 +344,16 @@ static void print_scopes(const struct scopes_facts *f, const char *out)
     putc('\n', stderr);
 }
 
+static void say_folder(const struct record_facts *f, const struct record_opts *o)
+{
+    command_say("wrote %u recording%s to the folder %s; see: kelvin report %s --last 10m", f->files,
+                f->files == 1 ? "" : "s", o->folder, o->folder);
+    if (f->gaps)
+        command_say("%u time%s a file could not be written: samples of about a second were lost "
+                    "each time",
+                    f->gaps, f->gaps == 1 ? "" : "s");
+}
+
 void record_summary(const struct record_facts *f, const struct record_opts *o)
 {
     char bytes[UNITS_MAX];
@@ -371,6 +381,10 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     print_scopes(&f->scopes, out);
     if (o->otlp)
         print_sent(&f->sent, o->otlp);
+    if (o->folder) {
+        say_folder(f, o);
+        return;
+    }
     if (o->rotate_s > 0) {
         command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
         return;

@@ -76,6 +76,13 @@ struct stream *recorder_tally(const struct recorder *r)
     return tally_stream(&r->events[0].tally, profile_stream(r->profile, r->events[0].stream));
 }
 
+/* Of the machine. */
+static uint64_t idle_so_far(const struct recorder *r, size_t *ret_cpus)
+{
+    const struct engine_machine *m = r->opts.engine.machine;
+    return cpulist_idle_now_ns(m->cpus.at, m->cpus.n, ret_cpus);
+}
+
 /* --- the file --- */
 
 static int begin_file(struct recorder *r, const char *output, struct err *err)
@@ -115,6 +122,8 @@ static void describe_stream(struct recorder *r, size_t i)
 static int recorder_flush(struct recorder *r, struct err *err)
 {
     r->last_flush_ns = clock_monotonic_ns();
+    if (!r->writing)
+        return err_set(err, EXIT_ERROR, "there is no file to write to");
     for (size_t i = 0; i < r->n_events; i++)
         describe_stream(r, i);
     if (r->waits)
@@ -139,19 +148,64 @@ int recorder_publish(struct recorder *r, struct err *err)
 
 /* --- the next file --- */
 
-/* The same tables, and streams that have nothing in them yet. */
-static void start_over(struct recorder *r, size_t i)
+/* A stream that has nothing in it yet. */
+static void clear_stream(struct stream *s)
 {
-    struct recorder_event *e = &r->events[i];
-    struct stream *s = profile_stream(r->profile, e->stream);
     s->rows.forgotten = s->rows.n = 0;
     for (int k = 0; k < s->n_types; k++)
         s->types[k].total = 0;
     s->n_unfinished = 0;
+}
+
+static void start_over(struct recorder *r, size_t i)
+{
+    struct recorder_event *e = &r->events[i];
     tally_done(&e->tally);
     *e = (struct recorder_event){.stream = e->stream,
                                  .lost_before = r->facts[i].lost,
                                  .samples_before = e->samples_before + e->samples};
+}
+
+/*
+ * Where nothing inside the program knows ids of the profile, the next file has one of its own: what
+ * was called long ago is then neither in memory nor in every file.
+ */
+static void begin_profile(struct recorder *r)
+{
+    struct profile *old = r->profile;
+    r->profile = profile_new();
+    r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
+    processes_move(r->processes, r->profile);
+    for (size_t i = 0; i < r->n_events; i++)
+        recorder_add_stream(r, i);
+    profile_free(old);
+}
+
+static void start_all_over(struct recorder *r)
+{
+    size_t ignored;
+    for (size_t i = 0; i < r->n_events; i++)
+        start_over(r, i);
+    if (!r->opts.command)
+        begin_profile(r);
+    for (size_t i = 0; r->opts.command && i < r->n_events; i++)
+        clear_stream(profile_stream(r->profile, r->events[i].stream));
+    if (r->scopes)
+        scopes_start_over(r->scopes);
+    r->kernel_samples = r->saved_samples = 0;
+    r->start_ns = r->end_ns;
+    if (r->opts.engine.machine)
+        r->idle_ns = idle_so_far(r, &ignored);
+}
+
+int recorder_skip(struct recorder *r, const char *output, struct err *err)
+{
+    bool any = r->saved_samples > 0;
+    r->end_ns = clock_monotonic_ns();
+    end_file(r);
+    partfile_close(&r->part, any);
+    start_all_over(r);
+    return begin_file(r, output, err);
 }
 
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
@@ -168,12 +222,7 @@ int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct
         _exit(finish(r));
     end_file(r);
     partfile_close(&r->part, true);
-    for (size_t i = 0; i < r->n_events; i++)
-        start_over(r, i);
-    if (r->scopes)
-        scopes_start_over(r->scopes);
-    r->kernel_samples = r->saved_samples = 0;
-    r->start_ns = r->end_ns;
+    start_all_over(r);
     return begin_file(r, output, err) == 0 ? pid : -1;
 }
 
@@ -304,13 +353,6 @@ static int start_process(struct recorder *r, struct err *err)
     return rc;
 }
 
-/* Of the machine. */
-static uint64_t idle_so_far(const struct recorder *r, size_t *ret_cpus)
-{
-    const struct engine_machine *m = r->opts.engine.machine;
-    return cpulist_idle_now_ns(m->cpus.at, m->cpus.n, ret_cpus);
-}
-
 static int start_machine(struct recorder *r, struct err *err)
 {
     size_t ignored;
@@ -389,7 +431,7 @@ static bool take_signals(struct recorder *r)
 /* The time of a command is over: ask it to end, and record until it does. */
 static bool take_duration(struct recorder *r)
 {
-    double seconds = (double)(clock_monotonic_ns() - r->start_ns) / CLOCK_SECOND_NS;
+    double seconds = (double)(clock_monotonic_ns() - r->first_start_ns) / CLOCK_SECOND_NS;
     if (r->opts.duration_s <= 0 || seconds < r->opts.duration_s)
         return false;
     r->end = END_DURATION;
@@ -407,7 +449,7 @@ static int wait_ms(const struct recorder *r)
         left_ms = fmin(left_ms, r->scopes_busy ? 0 : scopes_poll_ms(r->scopes));
     if (r->opts.duration_s > 0) {
         double end_ms =
-            r->opts.duration_s * 1000 - (double)(clock_monotonic_ns() - r->start_ns) / 1e6;
+            r->opts.duration_s * 1000 - (double)(clock_monotonic_ns() - r->first_start_ns) / 1e6;
         left_ms = end_ms < left_ms ? end_ms : left_ms;
     }
     return left_ms <= 0 ? 0 : (int)ceil(left_ms);
@@ -443,7 +485,7 @@ static int beat(struct recorder *r, struct err *err)
     if (!early && clock_monotonic_ns() - r->last_flush_ns < FLUSH_NS)
         return 0;
     if (recorder_flush(r, err) != 0)
-        return -1;
+        return r->opts.rescue ? r->opts.rescue(r, err) : -1;
     r->beats++;
     if (r->send)
         spansend_flush(r->send);
@@ -451,7 +493,9 @@ static int beat(struct recorder *r, struct err *err)
         r->opts.status(r);
     bool full = r->opts.rotate_s > 0 &&
                 (double)(clock_monotonic_ns() - r->file_start_ns) >= r->opts.rotate_s * 1e9;
-    return full ? r->opts.rotate(r, err) : 0;
+    if (!full || r->opts.rotate(r, err) == 0)
+        return 0;
+    return r->opts.rescue ? r->opts.rescue(r, err) : -1;
 }
 
 static void stop_scopes(struct recorder *r)

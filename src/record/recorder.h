@@ -48,6 +48,9 @@ struct recorder_opts {
     uint64_t functions_least_ns;
     const char *otlp;                                   /* a collector's address; NULL = none */
     int (*rotate)(struct recorder *r, struct err *err); /* called when it is time to */
+    /* Called when the file cannot be written, ERR says why: to go on elsewhere. NULL = that is the
+     * end. */
+    int (*rescue)(struct recorder *r, struct err *err);
 };
 
 /* How recording ended. */
@@ -141,6 +144,12 @@ int recorder_publish(struct recorder *r, struct err *err);
  */
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
                     struct err *err);
+
+/*
+ * Leave the present file as it is, with what could be written, and go on in OUTPUT. What was not
+ * written is gone.
+ */
+int recorder_skip(struct recorder *r, const char *output, struct err *err);
 
 /* Give everything back; FILE.part is removed unless it was published or KEEP_PART is true. */
 void recorder_done(struct recorder *r, bool keep_part);

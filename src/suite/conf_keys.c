@@ -54,6 +54,8 @@ const struct conf_key conf_keys[] = {
      .min = 0, .max = 1e6},
     {"workload", "timeout", CONF_NUMBER, "300", "seconds one run may take", .min = 0.1, .max = 1e6},
     {"workload", "rules", CONF_TEXT, "", "file of rules for this workload (see 'kelvin check')"},
+    {"workload", "results", CONF_TEXT, "",
+     "where it writes down its benchmarks: a JSON file of Google Benchmark, or Criterion's folder"},
     {"workload", "filter", CONF_TEXT, "", "only benchmarks whose name has this in it"},
     {"workload", "binary", CONF_TEXT, "",
      "the program it runs, which a baseline keeps (default: build.binary)"},

@@ -26,6 +26,9 @@ struct record_opts {
     const char *output, *engine;
     struct opt_list events; /* none = the best clock there is */
     double rate_hz, duration_s, rotate_s;
+    const char *folder; /* of recordings that follow one another; NULL = output is a file's name */
+    double keep_s;      /* how long they are kept there; 0 = for ever */
+    uint64_t max_bytes; /* of all in there; 0 = any */
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
     bool machine;                       /* all that runs, or what of it the next three leave */
     const char *cpus, *cgroup, *user;   /* "0-3,8"; user: a name or number; NULL = all */
@@ -58,6 +61,7 @@ enum record_gate {
 struct record_facts {
     bool started;   /* the command or process was found and could be sampled */
     unsigned files; /* with rotate_s: how many */
+    unsigned gaps; /* of folder: times that the disk was full, or the like, and samples were lost */
     bool published; /* the file is in its place */
     bool part_left; /* what was recorded is in PART, because FILE could not be written */
     char part[PATH_MAX];

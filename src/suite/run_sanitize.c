@@ -143,9 +143,8 @@ static int sanitize(struct run *r, struct suite_result *w, const struct sanitize
                     struct err *err)
 {
     const struct suite_variant *v = run_variant_find(r, s->variant);
-    char *line = NULL;
+    autofree char *line = NULL;
     const char *why = v ? run_variant_line(v, w, &line) : "the build was skipped";
-    autofree char *program = line;
     if (!why && !is_instrumented(line, s))
         why = "the program that was built has no trace of it: build.command must use CFLAGS, "
               "CXXFLAGS and LDFLAGS";
