@@ -1,12 +1,14 @@
 /*
- * tiny_server.c - a server with workers under load, whose scopes show where the time of a request goes: in the queue, in service, or
- * waiting for a lock.
+ * tiny_server.c - a server with workers under load, whose scopes show where the time of a request
+ * goes: in the queue, in service, or waiting for a lock.
  *
  *     cc -O2 -g -pthread tiny_server.c $(pkg-config --cflags kelvin) -o tiny_server
  *     kelvin record -- ./tiny_server 4 2000         # workers, requests
- *     kelvin scopes tiny_server.kelvin              # request = queue + service; wait is a part of service
+ *     kelvin scopes tiny_server.kelvin              # request = queue + service; wait is a part of
+ * service
  *
- * Clients are inside of it: a thread that sends SET and GET over a pair of sockets, a few at a time.
+ * Clients are inside of it: a thread that sends SET and GET over a pair of sockets, a few at a
+ * time.
  */
 #define _GNU_SOURCE
 #include <kelvin.h>
@@ -31,7 +33,8 @@ static struct {
     pthread_cond_t more, room;
     struct request at[QUEUE];
     int first, n, over;
-} queue = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {{0}}, 0, 0, 0};
+} queue = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {{0}}, 0, 0, 0};
 
 static struct {
     pthread_mutex_t lock;

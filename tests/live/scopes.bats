@@ -517,3 +517,26 @@ END
     jq -e '.slowest[] | select(.scope == "layer") | .attributes | has("index")' json
     jq -e '.duration_ns as $ns | .counters[] | select(.name == "tokens") | (.per_second - .last / $ns * 1e9 | fabs) < 1' json
 }
+
+@test "the language model of the examples: each layer once per token, and CPU samples agree with the spans" {
+    cc -O2 -g -Wall -Wextra -Werror -I"$INCLUDE" "$BATS_TEST_DIRNAME/../../examples/tiny_lm.c" -lm -o tiny_lm
+    ./tiny_lm --make model.bin
+    record ./tiny_lm model.bin 300
+    [ "$(scopes '[.groups[] | "\(.value) \(.calls)"] | join(",")' --by layer)" = "0 300,1 300,2 300,3 300,4 300,5 300" ]
+    [ "$(scopes '.counters[] | select(.name == "tokens") | .last')" = 300 ]
+    local attention forward spans
+    attention=$("$KELVIN" fold --scope '^attention$' r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
+    forward=$("$KELVIN" fold --scope '^feed forward$' r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
+    # Medians: a span that had to wait for a CPU is longer, its samples are not more.
+    spans=$(scopes '(.flat | map({(.scope): .p50.ns}) | add) as $ns | 100 * $ns.attention / ($ns.attention + $ns["feed forward"]) | round')
+    [ $((100 * attention / (attention + forward) - spans)) -le 15 ] && [ $((spans - 100 * attention / (attention + forward))) -le 15 ]
+}
+
+@test "the server of the examples: a request is its time in the queue and in service" {
+    cc -O2 -g -Wall -Wextra -Werror -pthread -I"$INCLUDE" "$BATS_TEST_DIRNAME/../../examples/tiny_server.c" -o tiny_server
+    record ./tiny_server 4 500
+    [ "$(scopes '[.flat[] | select(.scope == "request" or .scope == "queue" or .scope == "service") | .calls] | join(",")')" = "500,500,500" ]
+    # Both are inside of it, and little else is.
+    [ "$(scopes '(.flat | map({(.scope): .total_ns}) | add) as $ns | $ns.queue + $ns.service <= $ns.request and $ns.queue + $ns.service >= 0.5 * $ns.request')" = true ]
+    [ "$(scopes .note)" = null ]
+}
