@@ -351,7 +351,7 @@ const struct command command_record = {
         "KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer TOKEN). Nothing "
         "is encrypted.\n\n"
         "With --functions each function of a program that was built with -finstrument-functions is "
-        "a scope: exact calls and times, at some 60 ns per call. --functions=REGEX and "
+        "a scope: exact calls and times. Each call costs two readings of the clock and more. --functions=REGEX and "
         "--functions-min leave out others and short ones.\n\n"
         "With --otlp spans also go to a collector of OpenTelemetry (Jaeger, Tempo), as protobuf by "
         "HTTP without encryption. What it cannot take is sent again by the rules of OTLP; where it "
