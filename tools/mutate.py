@@ -577,6 +577,7 @@ ALWAYS_EQUIVALENT = [
     (r"(?:vec|buf)_reserve\([^;]*«\d", "more room ahead of time"),
     (r"\? -«1» : (?:1|\S+ [<>] \S+);", "only the sign counts"),
     (r"return (\S+) «<» (\S+) \? -1 : \1 > \2;", "equal ones keep their order: the C library's sort is stable"),
+    (r"([\w.>()-]+) «[<>]=?» ([\w.>()-]+) \? (?:\1 : \2|\2 : \1)[;,)]", "the larger or smaller of two: of equal ones either will do"),
     (r"fd = -«1»", "no descriptor either way"),
     (r"made\(INSN_(?:PLAIN|NOP|STOP|SYSCALL), «0»", "such an instruction has no register that is asked for"),
 ]
