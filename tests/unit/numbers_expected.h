@@ -1,5 +1,6 @@
-/* numbers_expected.h - written by test_numbers; see there. */
+/* numbers_expected.h - written by test_numbers; see support_numbers.h. */
 #pragma once
+/* clang-format off */
 
 static const char *const expected_paired[] = {
     "blocks 0: n 0 ties 0 ratio nan in 0..inf miss 0.00046875 sees inf inconclusive, gate 2 2 2",

@@ -19,13 +19,13 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "numbers_expected.h"
+#include "support_numbers.h"
 
 /* --- inputs --- */
 
@@ -255,62 +255,21 @@ static void numbers_of_others(struct buf *b)
     histogram_done(&sum);
 }
 
-/* --- comparing --- */
-
-static const struct {
-    const char *name;
-    void (*numbers)(struct buf *b);
-    const char *const *expected;
-    size_t n;
-} parts[] = {
-    {"paired", numbers_of_paired, expected_paired,
-     sizeof expected_paired / sizeof *expected_paired},
-    {"repeats", numbers_of_repeats, expected_repeats,
-     sizeof expected_repeats / sizeof *expected_repeats},
-    {"stats", numbers_of_stats, expected_stats, sizeof expected_stats / sizeof *expected_stats},
-    {"changepoint", numbers_of_changepoint, expected_changepoint,
-     sizeof expected_changepoint / sizeof *expected_changepoint},
-    {"others", numbers_of_others, expected_others,
-     sizeof expected_others / sizeof *expected_others},
+static const struct numbers_part parts[] = {
+    NUMBERS_PART(paired),      NUMBERS_PART(repeats), NUMBERS_PART(stats),
+    NUMBERS_PART(changepoint), NUMBERS_PART(others),
 };
 
 static void every_number_is_as_it_was(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-        autobuf struct buf b = {0};
-        size_t i = 0;
-        parts[k].numbers(&b);
-        for (struct text rest = buf_text(&b), line; rest.n; i++) {
-            line = text_cut(&rest, '\n');
-            if (i < parts[k].n && !text_is(line, parts[k].expected[i]))
-                fail_msg("%s: '%.*s' where '%s' is expected", parts[k].name, TEXT_ARG(line),
-                         parts[k].expected[i]);
-        }
-        assert_int_equal(i, parts[k].n);
-    }
-}
-
-/* What numbers_expected.h is to hold. */
-static int write_expected(void)
-{
-    puts("/* numbers_expected.h - written by test_numbers; see there. */\n#pragma once");
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-        autobuf struct buf b = {0};
-        parts[k].numbers(&b);
-        printf("\nstatic const char *const expected_%s[] = {\n", parts[k].name);
-        for (struct text rest = buf_text(&b), line; rest.n;) {
-            line = text_cut(&rest, '\n');
-            printf("    \"%.*s\",\n", TEXT_ARG(line));
-        }
-        puts("};");
-    }
-    return 0;
+    numbers_compare(parts, sizeof parts / sizeof *parts);
 }
 
 int main(int argc, char **argv)
 {
     (void)argv;
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_number_is_as_it_was)};
-    return argc > 1 ? write_expected() : cmocka_run_group_tests(tests, NULL, NULL);
+    return argc > 1 ? numbers_write("numbers", parts, sizeof parts / sizeof *parts)
+                    : cmocka_run_group_tests(tests, NULL, NULL);
 }
