@@ -192,8 +192,8 @@ static struct profile *world_new(uint64_t shape, uint64_t run, size_t rows)
         struct row row = {.stack = w.stacks[i % 50 < 9 ? i / 50 % STACKS : at],
                           .thread = w.threads[random_below(&w.seed, 5)],
                           .has_time = shape % 3 != 2,
-                          .time_ns = 5000000 + i * 1000000 + random_below(&w.seed, 900000),
                           .values = values};
+        row.time_ns = 5000000 + i * 1000000 + random_below(&w.seed, 900000);
         assert_int_equal(profile_add_row(w.p, 0, &row, &err), 0);
     }
     make_meta(&w, (uint32_t)shape);

@@ -195,18 +195,20 @@ static void numbers_of_plans(struct buf *b)
     uint64_t seed = 5;
     for (size_t k = 0; k < 160; k++) {
         size_t n = 1 + random_below(&seed, 2);
-        char *given[2] = {lines[random_below(&seed, k % 5 ? 4 : 8)], lines[random_below(&seed, 4)]};
+        char *given[2];
+        given[0] = lines[random_below(&seed, k % 5 ? 4 : 8)];
+        given[1] = lines[random_below(&seed, 4)];
         struct plan_opts o = {.lines = given,
                               .n_lines = n,
-                              .names = &names[k % 3 ? 0 : random_below(&seed, 5)],
-                              .list = &lists[random_below(&seed, k % 4 ? 4 : 9)],
-                              .range = &ranges[random_below(&seed, k % 6 ? 3 : 8)],
                               .prepare = k % 5 == 1 ? "make {n}" : NULL,
                               .setup = k % 7 == 1 ? "./set up" : NULL,
                               .cleanup = k % 7 == 2 ? "rm -f x" : NULL,
                               .wrap = k % 11 == 3 ? wrap : NULL,
                               .shell = k % 9 == 4,
                               .aa = k % 8 == 5};
+        o.names = &names[k % 3 ? 0 : random_below(&seed, 5)];
+        o.list = &lists[random_below(&seed, k % 4 ? 4 : 9)];
+        o.range = &ranges[random_below(&seed, k % 6 ? 3 : 8)];
         struct plan p;
         struct err err;
         buf_printf(b, "plan %zu:", k);
