@@ -8,6 +8,7 @@
 #pragma once
 #include "base/buf.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 struct numbers_part {
@@ -66,3 +67,25 @@ static inline uint64_t numbers_hash(uint64_t hash, uint64_t value)
 }
 
 #define NUMBERS_HASH_START 14695981039346656037u
+
+/* 0 to N - 1, the same on every machine. One a statement: the order of calls within one is nobody's
+ * to know. */
+static inline uint32_t numbers_random(uint64_t *seed, uint32_t n)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((*seed >> 33) % n);
+}
+
+/* The numbers of a sentence, so that its words may change. */
+static inline void numbers_digits(struct buf *b, const char *words)
+{
+    bool before = false;
+    for (const char *c = words; *c; c++) {
+        bool is = isdigit((unsigned char)*c) || (*c == '.' && isdigit((unsigned char)c[1]));
+        if (is && !before)
+            buf_byte(b, ' ');
+        if (is)
+            buf_byte(b, (uint8_t)*c);
+        before = is;
+    }
+}

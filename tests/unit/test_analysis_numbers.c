@@ -20,7 +20,6 @@
 #include "model/append.h"
 #include "model/modules.h"
 
-#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -33,12 +32,6 @@
 #include "support_numbers.h"
 
 /* --- made-up profiles --- */
-
-static uint32_t random_below(uint64_t *seed, uint32_t n)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*seed >> 33) % n);
-}
 
 static const char *const user_names[] = {
     "main",
@@ -88,13 +81,13 @@ struct world {
 
 static struct line make_line(struct world *w, bool kernel)
 {
-    const char *name = kernel ? kernel_names[random_below(&w->seed, KERNEL)]
-                              : user_names[random_below(&w->seed, USER)];
+    const char *name = kernel ? kernel_names[numbers_random(&w->seed, KERNEL)]
+                              : user_names[numbers_random(&w->seed, USER)];
     struct function f = {
         .name = profile_add_str(w->p, text_of(name)),
-        .file = profile_add_str(w->p, text_of(random_below(&w->seed, 2) ? "a.c" : "b.c")),
+        .file = profile_add_str(w->p, text_of(numbers_random(&w->seed, 2) ? "a.c" : "b.c")),
         .line = 10};
-    return (struct line){profile_add_function(w->p, &f), 10 + random_below(&w->seed, 5), 0};
+    return (struct line){profile_add_function(w->p, &f), 10 + numbers_random(&w->seed, 5), 0};
 }
 
 static void make_frames(struct world *w)
@@ -111,12 +104,12 @@ static void make_frames(struct world *w)
     for (size_t i = 0; i < FRAMES; i++) {
         bool kernel = i % 6 == 5;
         struct line lines[3];
-        size_t n = i % 11 == 7 ? 0 : i % 4 == 1 ? 1 + random_below(&w->seed, 3) : 1;
+        size_t n = i % 11 == 7 ? 0 : i % 4 == 1 ? 1 + numbers_random(&w->seed, 3) : 1;
         for (size_t k = 0; k < n; k++)
             lines[k] = make_line(w, kernel);
         struct frame_key key = {.pc = i % 13 == 3 ? 0 : 0x1000 + i * 16,
                                 .mapping =
-                                    kernel ? mappings[3] : mappings[random_below(&w->seed, 3)],
+                                    kernel ? mappings[3] : mappings[numbers_random(&w->seed, 3)],
                                 .kind = kernel        ? FRAME_KERNEL
                                         : i % 17 == 2 ? FRAME_JIT
                                         : i % 19 == 4 ? FRAME_INLINED
@@ -130,11 +123,11 @@ static void make_frames(struct world *w)
 static void make_stacks(struct world *w)
 {
     for (size_t i = 1; i < STACKS; i++) {
-        struct stack_id s = w->stacks[random_below(&w->seed, (uint32_t)i)];
-        for (uint32_t n = 1 + random_below(&w->seed, 3); n-- > 0;) {
-            struct frame_id frame = w->frames[random_below(&w->seed, FRAMES)];
+        struct stack_id s = w->stacks[numbers_random(&w->seed, (uint32_t)i)];
+        for (uint32_t n = 1 + numbers_random(&w->seed, 3); n-- > 0;) {
+            struct frame_id frame = w->frames[numbers_random(&w->seed, FRAMES)];
             s = stacks_push(&w->p->stacks, s, frame);
-            if (random_below(&w->seed, 5) == 0)
+            if (numbers_random(&w->seed, 5) == 0)
                 s = stacks_push(&w->p->stacks, s, frame);
         }
         w->stacks[i] = s;
@@ -181,19 +174,19 @@ static struct profile *world_new(uint64_t shape, uint64_t run, size_t rows)
     make_threads(&w);
     uint32_t often[STACKS];
     for (size_t i = 0; i < STACKS; i++)
-        often[i] = random_below(&w.seed, 100);
+        often[i] = numbers_random(&w.seed, 100);
     w.seed = run;
     for (size_t i = 0; i < rows; i++) {
         struct err err;
-        int64_t values[] = {1, 900000 + random_below(&w.seed, 200000)};
-        uint32_t at = random_below(&w.seed, STACKS);
-        while (often[at] < random_below(&w.seed, 100))
-            at = random_below(&w.seed, STACKS);
+        int64_t values[] = {1, 900000 + numbers_random(&w.seed, 200000)};
+        uint32_t at = numbers_random(&w.seed, STACKS);
+        while (often[at] < numbers_random(&w.seed, 100))
+            at = numbers_random(&w.seed, STACKS);
         struct row row = {.stack = w.stacks[i % 50 < 9 ? i / 50 % STACKS : at],
-                          .thread = w.threads[random_below(&w.seed, 5)],
+                          .thread = w.threads[numbers_random(&w.seed, 5)],
                           .has_time = shape % 3 != 2,
                           .values = values};
-        row.time_ns = 5000000 + i * 1000000 + random_below(&w.seed, 900000);
+        row.time_ns = 5000000 + i * 1000000 + numbers_random(&w.seed, 900000);
         assert_int_equal(profile_add_row(w.p, 0, &row, &err), 0);
     }
     make_meta(&w, (uint32_t)shape);
@@ -211,20 +204,6 @@ static void add_share(struct buf *b, const struct flat_share *s)
 {
     buf_printf(b, " %.5g (%.5g %.5g %.5g)", s->share, s->interval.low, s->interval.high,
                s->n_effective);
-}
-
-/* The numbers of a sentence. */
-static void add_digits(struct buf *b, const char *words)
-{
-    bool before = false;
-    for (const char *c = words; *c; c++) {
-        bool is = isdigit((unsigned char)*c) || (*c == '.' && isdigit((unsigned char)c[1]));
-        if (is && !before)
-            buf_byte(b, ' ');
-        if (is)
-            buf_byte(b, (uint8_t)*c);
-        before = is;
-    }
 }
 
 /* Long ones as a hash. */
@@ -306,7 +285,7 @@ static void numbers_of_insights(struct buf *b)
             for (size_t k = 0; all.at.at[i].stacks && k < p->stacks.nodes.n; k++)
                 marked += all.at.at[i].stacks[k];
             buf_printf(b, "; %s", all.at.at[i].rule->id);
-            add_digits(b, all.at.at[i].evidence);
+            numbers_digits(b, all.at.at[i].evidence);
             buf_printf(b, " on %zu", marked);
         }
         buf_str(b, "\n");
@@ -426,7 +405,7 @@ static void numbers_of_diffs(struct buf *b)
                    (unsigned long long)shape, diff_verdict_names[d->verdict], d->n_tested,
                    d->functions.n, d->by_runs, d->apart, d->busy, d->has_samples, d->least_p,
                    d->band, d->scale, d->typical, d->common[0], d->common[1]);
-        add_digits(b, d->why);
+        numbers_digits(b, d->why);
         add_value(&all, &d->whole);
         for (size_t i = 0; i < d->functions.n; i++) {
             const struct diff_entry *e = &d->functions.at[i];
@@ -441,7 +420,7 @@ static void numbers_of_diffs(struct buf *b)
         const struct diff_entry *most = diff_most_grown(d);
         buf_printf(b, " most %.*s", TEXT_ARG(most ? diff_name(d, most) : text_of("none")));
         diff_unlike(&o, &unlike);
-        add_digits(b, buf_cstr(&unlike));
+        numbers_digits(b, buf_cstr(&unlike));
         add_hash(b, "", &all);
         diff_free(d);
         if (n == 10 && shape % 2 == 0) {

@@ -15,7 +15,6 @@
 #include "bench/verdict.h"
 #include "model/comparison.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -29,26 +28,6 @@
 #include "support_numbers.h"
 #include "support_series.h"
 
-static uint32_t random_below(uint64_t *seed, uint32_t n)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*seed >> 33) % n);
-}
-
-/* The numbers of a sentence. */
-static void add_digits(struct buf *b, const char *words)
-{
-    bool before = false;
-    for (const char *c = words; *c; c++) {
-        bool is = isdigit((unsigned char)*c) || (*c == '.' && isdigit((unsigned char)c[1]));
-        if (is && !before)
-            buf_byte(b, ' ');
-        if (is)
-            buf_byte(b, (uint8_t)*c);
-        before = is;
-    }
-}
-
 /* --- verdicts --- */
 
 /* Runs of blocks of which some are missing, with every measure; every so many one is slow. */
@@ -57,13 +36,13 @@ static struct series *made_series(struct series_set *set, const char *name, uint
 {
     struct series *s = series_add(set, name);
     for (size_t i = 0; i < n; i++) {
-        if (n > 8 && random_below(&seed, 19) == 0)
+        if (n > 8 && numbers_random(&seed, 19) == 0)
             continue;
         struct series_run *run = vec_push(&s->runs);
-        bool slow = random_below(&seed, 100) < (factor > 1.04 && factor < 1.06 ? 30 : 4);
+        bool slow = numbers_random(&seed, 100) < (factor > 1.04 && factor < 1.06 ? 30 : 4);
         run->block = (uint32_t)i;
         for (int k = 0; k < MEASURES; k++) {
-            double noise = 1 + (double)random_below(&seed, 1000) / 60000;
+            double noise = 1 + (double)numbers_random(&seed, 1000) / 60000;
             run->value[k] = 1e6 * (k + 1) * noise *
                             (k == MEASURE_CPU && factor > 1.2 ? 1 : factor) * (slow ? 1.8 : 1);
         }
@@ -88,7 +67,7 @@ static void add_comparison(struct buf *b, const struct comparison *c)
                c->has_tails, c->has_tails ? c->tails.slow_before : 0,
                c->has_tails ? c->tails.slow_after : 0, c->has_tails ? c->tails.mean_ratio : 0,
                c->has_tails ? c->tails.p : 0, c->same_work, c->unconfirmed);
-    add_digits(b, buf_cstr(&say));
+    numbers_digits(b, buf_cstr(&say));
     buf_str(b, "\n");
 }
 
@@ -105,8 +84,8 @@ static void numbers_of_verdicts(struct buf *b)
                 struct series_set sets[2] = {0};
                 struct series *before = made_series(&sets[0], "it", f * 100 + n, 1, sizes[n]);
                 struct series *after =
-                    made_series(&sets[1], random_below(&seed, 2) ? "it" : "other", f * 100 + n + 50,
-                                factors[f], sizes[n]);
+                    made_series(&sets[1], numbers_random(&seed, 2) ? "it" : "other",
+                                f * 100 + n + 50, factors[f], sizes[n]);
                 struct comparison c = {.before = before,
                                        .after = after,
                                        .measure = measures[m],
@@ -194,10 +173,10 @@ static void numbers_of_plans(struct buf *b)
     static const char *const wrap[] = {"valgrind", "-q", NULL};
     uint64_t seed = 5;
     for (size_t k = 0; k < 160; k++) {
-        size_t n = 1 + random_below(&seed, 2);
+        size_t n = 1 + numbers_random(&seed, 2);
         char *given[2];
-        given[0] = lines[random_below(&seed, k % 5 ? 4 : 8)];
-        given[1] = lines[random_below(&seed, 4)];
+        given[0] = lines[numbers_random(&seed, k % 5 ? 4 : 8)];
+        given[1] = lines[numbers_random(&seed, 4)];
         struct plan_opts o = {.lines = given,
                               .n_lines = n,
                               .prepare = k % 5 == 1 ? "make {n}" : NULL,
@@ -206,16 +185,16 @@ static void numbers_of_plans(struct buf *b)
                               .wrap = k % 11 == 3 ? wrap : NULL,
                               .shell = k % 9 == 4,
                               .aa = k % 8 == 5};
-        o.names = &names[k % 3 ? 0 : random_below(&seed, 5)];
-        o.list = &lists[random_below(&seed, k % 4 ? 4 : 9)];
-        o.range = &ranges[random_below(&seed, k % 6 ? 3 : 8)];
+        o.names = &names[k % 3 ? 0 : numbers_random(&seed, 5)];
+        o.list = &lists[numbers_random(&seed, k % 4 ? 4 : 9)];
+        o.range = &ranges[numbers_random(&seed, k % 6 ? 3 : 8)];
         struct plan p;
         struct err err;
         buf_printf(b, "plan %zu:", k);
         if (plan_build(&p, &o, &err) == 0)
             add_plan(b, &p);
         else
-            add_digits(b, err.text);
+            numbers_digits(b, err.text);
         buf_str(b, "\n");
         plan_done(&p);
     }
@@ -240,7 +219,7 @@ static void numbers_of_parameters(struct buf *b)
                          : parameter_range(&p, ranges[k - n_specs], &err);
         buf_printf(b, "parameter %s:", is_list ? specs[k] : ranges[k - n_specs]);
         if (rc != 0)
-            add_digits(b, err.text);
+            numbers_digits(b, err.text);
         else
             buf_printf(b, " %s numbers %d of %zu", p.name, p.numbers, p.values.at.n);
         for (size_t i = 0; rc == 0 && p.values.at.at[i] && i < 12; i++)
@@ -324,9 +303,10 @@ static void numbers_of_answers(struct buf *b)
         if (k % 9)
             buf_printf(&said, "%s\n", lines[0]);
         for (size_t i = 0; i < 1 + k % 4; i++)
-            buf_printf(&said, "%s%s",
-                       lines[k < 30 && !i ? k : random_below(&seed, sizeof lines / sizeof *lines)],
-                       k % 13 == 12 ? "" : "\n");
+            buf_printf(
+                &said, "%s%s",
+                lines[k < 30 && !i ? k : numbers_random(&seed, sizeof lines / sizeof *lines)],
+                k % 13 == 12 ? "" : "\n");
         program_read(&a, buf_text(&said));
         buf_printf(b, "answer %zu: %d %d, %zu proofs, %zu failures", k, a.greeted, a.ended,
                    a.proofs.n, a.failures.n);
@@ -335,9 +315,9 @@ static void numbers_of_answers(struct buf *b)
                        a.results.at[i].cpu_ns, a.results.at[i].is_empty, a.results.at[i].items,
                        a.results.at[i].bytes, a.results.at[i].parameter, a.results.at[i].size);
         for (size_t i = 0; i < a.proofs.n; i++)
-            add_digits(b, a.proofs.at[i]);
+            numbers_digits(b, a.proofs.at[i]);
         for (size_t i = 0; i < a.failures.n; i++)
-            add_digits(b, a.failures.at[i]);
+            numbers_digits(b, a.failures.at[i]);
         buf_str(b, "\n");
         program_answer_done(&a);
     }
@@ -368,7 +348,7 @@ static void numbers_of_troubles(struct buf *b)
         buf_printf(b, "trouble %zu: help %d '%s' in words %zu:", k, help, argv[0],
                    k % 4 ? strlen(err.text) : 0);
         if (k % 4) /* what is not found depends on what there is */
-            add_digits(b, err.text);
+            numbers_digits(b, err.text);
         buf_str(b, "\n");
         buf_done(&r.said);
     }

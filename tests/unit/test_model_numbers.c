@@ -23,39 +23,33 @@
 #include "support.h"
 #include "support_numbers.h"
 
-static uint32_t random_below(uint64_t *seed, uint32_t n)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*seed >> 33) % n);
-}
-
 /* --- profiles --- */
 
 static struct str_id word(struct profile *p, uint64_t *seed, const char *what, uint32_t n)
 {
-    autofree char *text = mem_printf("%s%u", what, random_below(seed, n));
+    autofree char *text = mem_printf("%s%u", what, numbers_random(seed, n));
     return profile_add_str(p, text_of(text));
 }
 
 static struct frame_id made_frame(struct profile *p, uint64_t *seed)
 {
     struct mapping m = {.path = word(p, seed, "/lib/lib", 3), .build_id = word(p, seed, "ab", 2)};
-    m.start = 4096 * random_below(seed, 3);
+    m.start = 4096 * numbers_random(seed, 3);
     m.end = m.start + 4096;
-    m.offset = 16 * random_below(seed, 2);
-    struct frame_key key = {.pc = random_below(seed, 40), .mapping = profile_add_mapping(p, &m)};
+    m.offset = 16 * numbers_random(seed, 2);
+    struct frame_key key = {.pc = numbers_random(seed, 40), .mapping = profile_add_mapping(p, &m)};
     struct line lines[2];
-    key.n_lines = random_below(seed, 3);
+    key.n_lines = numbers_random(seed, 3);
     key.lines = lines;
-    key.kind = (enum frame_kind)random_below(seed, 2);
+    key.kind = (enum frame_kind)numbers_random(seed, 2);
     for (size_t i = 0; i < key.n_lines; i++) {
         struct function f = {.name = word(p, seed, "f", 9)};
         f.system_name = word(p, seed, "_Z", 2);
         f.file = word(p, seed, "a.c", 2);
-        f.line = random_below(seed, 3);
+        f.line = numbers_random(seed, 3);
         lines[i].function = profile_add_function(p, &f);
-        lines[i].line = random_below(seed, 4);
-        lines[i].column = random_below(seed, 2);
+        lines[i].line = numbers_random(seed, 4);
+        lines[i].column = numbers_random(seed, 2);
     }
     return profile_add_frame(p, &key);
 }
@@ -63,11 +57,11 @@ static struct frame_id made_frame(struct profile *p, uint64_t *seed)
 static struct attrs_id made_attrs(struct profile *p, uint64_t *seed)
 {
     struct attrs_id id = {0};
-    for (uint32_t n = random_below(seed, 3); n-- > 0;) {
+    for (uint32_t n = numbers_random(seed, 3); n-- > 0;) {
         struct attr a = {.key = word(p, seed, "key", 3)};
-        a.is_number = random_below(seed, 2);
+        a.is_number = numbers_random(seed, 2);
         if (a.is_number) {
-            a.number = (int64_t)random_below(seed, 5) - 2;
+            a.number = (int64_t)numbers_random(seed, 5) - 2;
             a.unit = word(p, seed, "unit", 2);
         } else {
             a.text = word(p, seed, "text", 3);
@@ -80,24 +74,24 @@ static struct attrs_id made_attrs(struct profile *p, uint64_t *seed)
 static void add_rows(struct profile *p, int stream, uint64_t *seed, bool timed)
 {
     int types = profile_stream(p, stream)->n_types;
-    for (uint32_t n = 5 + random_below(seed, 30); n-- > 0;) {
+    for (uint32_t n = 5 + numbers_random(seed, 30); n-- > 0;) {
         struct err err;
         int64_t values[STREAM_MAX_TYPES];
         struct frame_id frames[4];
-        size_t depth = random_below(seed, 4);
+        size_t depth = numbers_random(seed, 4);
         for (size_t i = 0; i < depth; i++)
             frames[i] = made_frame(p, seed);
         for (int i = 0; i < types; i++)
-            values[i] = random_below(seed, 100);
+            values[i] = numbers_random(seed, 100);
         struct row r = {
             .stack = stacks_intern(&p->stacks, frames, depth), .has_time = timed, .values = values};
         struct thread_key t = {.name = word(p, seed, "thread", 3)};
-        t.pid = (int32_t)(10 + random_below(seed, 2));
-        t.tid = (int32_t)(100 + random_below(seed, 3));
+        t.pid = (int32_t)(10 + numbers_random(seed, 2));
+        t.tid = (int32_t)(100 + numbers_random(seed, 3));
         r.thread = profile_add_thread(p, &t);
         r.attrs = made_attrs(p, seed);
-        r.time_ns = timed ? 1000 + random_below(seed, 1000) : 0;
-        r.duration_ns = timed && stream ? random_below(seed, 50) : 0;
+        r.time_ns = timed ? 1000 + numbers_random(seed, 1000) : 0;
+        r.duration_ns = timed && stream ? numbers_random(seed, 50) : 0;
         assert_int_equal(profile_add_row(p, stream, &r, &err), 0);
     }
 }
@@ -370,14 +364,15 @@ static void numbers_of_heaps(struct buf *b)
             heap_tally_new_site(&t, &site);
         }
         for (size_t i = 0; i < 600; i++) {
-            struct heap_block block = {.address = 16 * (1 + random_below(&seed, 60)), .ticks = ns},
+            struct heap_block block = {.address = 16 * (1 + numbers_random(&seed, 60)),
+                                       .ticks = ns},
                               old;
-            ns += random_below(&seed, 900000);
+            ns += numbers_random(&seed, 900000);
             t.now = i;
             heap_tally_time(&t, ns);
-            block.size_bytes = 1 + random_below(&seed, 5000);
-            block.site = random_below(&seed, 5);
-            uint32_t what = random_below(&seed, 9);
+            block.size_bytes = 1 + numbers_random(&seed, 5000);
+            block.site = numbers_random(&seed, 5);
+            uint32_t what = numbers_random(&seed, 9);
             if (what < 4 && heap_live_add(&live, &block, &old))
                 heap_tally_alloc(&t, block.site, block.size_bytes);
             else if (what < 4)

@@ -20,12 +20,6 @@
 #include "support_numbers.h"
 #include "unwind_numbers_expected.h"
 
-static uint32_t random_below(uint64_t *seed, uint32_t n)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*seed >> 33) % n);
-}
-
 /* --- instructions --- */
 
 static uint64_t hash_insn(uint64_t hash, const uint8_t *at, size_t n)
@@ -172,17 +166,17 @@ static const struct {
 
 static void make_function(struct blob *f, uint64_t *seed)
 {
-    size_t n = 3 + random_below(seed, 24);
+    size_t n = 3 + numbers_random(seed, 24);
     f->n = f->n_starts = 0;
     while (f->n_starts < n) {
-        size_t k = random_below(seed, sizeof pieces / sizeof *pieces);
+        size_t k = numbers_random(seed, sizeof pieces / sizeof *pieces);
         f->starts[f->n_starts++] = f->n;
         for (size_t i = 0; i < pieces[k].n; i++) {
             uint8_t byte = (uint8_t)pieces[k].bytes[i];
             if (byte == 1 && i)
-                byte = (uint8_t)(8 * random_below(seed, 12));
+                byte = (uint8_t)(8 * numbers_random(seed, 12));
             else if (byte == 2 && i)
-                byte = (uint8_t)random_below(seed, 24);
+                byte = (uint8_t)numbers_random(seed, 24);
             f->at[f->n++] = byte;
         }
     }
@@ -265,20 +259,20 @@ static void add_op(struct buf *b, uint64_t *seed)
                                               "\x05\x76\x78\x06\x23\x10",
                                               "\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22",
                                               "\x01\x30"};
-    size_t k = random_below(seed, sizeof ops / sizeof *ops);
+    size_t k = numbers_random(seed, sizeof ops / sizeof *ops);
     buf_byte(b, ops[k].op);
     for (const char *o = ops[k].operands; *o; o++) {
         if (*o == 'u')
-            buf_byte(b, (uint8_t)random_below(seed, 64));
+            buf_byte(b, (uint8_t)numbers_random(seed, 64));
         else if (*o == 's')
-            buf_byte(b, (uint8_t)random_below(seed, 128));
+            buf_byte(b, (uint8_t)numbers_random(seed, 128));
         else if (*o == 'r')
-            buf_byte(b, registers[random_below(seed, sizeof registers)]);
+            buf_byte(b, registers[numbers_random(seed, sizeof registers)]);
         else if (*o == 'e')
-            add_bytes(b, expressions[random_below(seed, 7)]);
+            add_bytes(b, expressions[numbers_random(seed, 7)]);
         else
             for (int i = 0; i < *o - '0'; i++)
-                buf_byte(b, i ? 0 : (uint8_t)(1 + random_below(seed, 9)));
+                buf_byte(b, i ? 0 : (uint8_t)(1 + numbers_random(seed, 9)));
     }
 }
 
@@ -292,7 +286,7 @@ static void numbers_of_rules(struct buf *b)
         struct unwind_table table = {0};
         for (uint32_t i = 0; i < 40; i++) {
             autobuf struct buf program = {0}, first = {0};
-            for (uint32_t k = 1 + random_below(&seed, 12); k-- > 0;)
+            for (uint32_t k = 1 + numbers_random(&seed, 12); k-- > 0;)
                 add_op(&program, &seed);
             buf_byte(&first, 0x0c);
             buf_byte(&first, group % 3 ? 7 : 31);
@@ -305,10 +299,10 @@ static void numbers_of_rules(struct buf *b)
                                   .signal = i % 19 == 0};
             cie.program = cursor_of(first.at, first.n);
             struct cursor c = cursor_of(program.at, program.n);
-            uint32_t start = i * 64 + random_below(&seed, 80);
+            uint32_t start = i * 64 + numbers_random(&seed, 80);
             cfi_run(&rows, &cie, c,
                     (struct cfi_span){.start = start,
-                                      .end = start + 20 + random_below(&seed, 60),
+                                      .end = start + 20 + numbers_random(&seed, 60),
                                       .first = (uint32_t)rows.rows.n,
                                       .rank = i % 3});
         }
