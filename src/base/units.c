@@ -1,5 +1,6 @@
 #include "base/units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -66,6 +67,12 @@ char *units_share(char *s, double part, double whole)
 {
     snprintf(s, UNITS_MAX, "%.2f%%", whole > 0 ? 100 * part / whole : 0.0);
     return s;
+}
+
+double units_change(double ratio)
+{
+    double percent = 100 * (ratio - 1);
+    return fabs(percent) < 0.05 ? 0 : percent;
 }
 
 struct scale {

@@ -24,6 +24,9 @@ char *units_decimal_count(char *s, int64_t value, int decimals);
 /* "12.34%", of a part that may be zero; a whole of zero gives "0.00%". */
 char *units_share(char *s, double part, double whole);
 
+/* The percent to print with "%+.1f" for a change by RATIO: 1.0004 gives 0, and nothing gives -0. */
+double units_change(double ratio);
+
 /* A value in its unit, scaled for reading: nanoseconds "1.25 s", bytes "3.4 MiB", else a count. */
 char *units_scaled(char *s, double value, const char *unit);
 

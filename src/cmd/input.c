@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cmd/command.h"
 #include "source/sources.h"
+#include "suite/archive.h"
 #include "symbol/finder.h"
 #include "symbol/readable.h"
 #include "symbol/sidecar.h"
@@ -111,7 +112,11 @@ static void add_names(struct loading *l)
 
 static void input_read_profile(struct loading *l)
 {
-    l->rc = import_file(&l->im, l->path, &l->want, &l->profile, &l->err);
+    autofree char *kept = NULL;
+    if (*l->path == '@' && access(l->path, F_OK) != 0)
+        l->rc = archive_find(l->path + 1, &kept, &l->err);
+    if (l->rc == 0)
+        l->rc = import_file(&l->im, kept ? kept : l->path, &l->want, &l->profile, &l->err);
     if (l->rc != 0)
         return;
     add_names(l);
@@ -344,20 +349,33 @@ static int own_command_of(const struct profile *p, const struct stream *s)
     return -1;
 }
 
+/* Whether NAME is a column of the stream S only: then it chooses the event as well. */
+static bool names_stream(const struct profile *p, const struct stream *s, const char *name)
+{
+    bool here = false, elsewhere = false;
+    for (int i = 0; name && i < (int)p->streams.n; i++) {
+        const struct stream *other = profile_stream(p, i);
+        for (int k = 0; k < other->n_types; k++)
+            if (text_is(profile_str(p, other->types[k].name), name))
+                *(other == s ? &here : &elsewhere) = true;
+    }
+    return here && !elsewhere;
+}
+
 void input_tell_events(const struct input *in, const struct input_opts *opts)
 {
     const struct profile *p = in->profile;
     const struct stream *shown = in->selection.stream;
     size_t n = 1;
-    if (opts->event)
+    if (opts->event || names_stream(p, shown, opts->value))
         return;
     for (int i = 0; i < (int)p->streams.n; i++) {
         const struct stream *s = profile_stream(p, i);
         int own = own_command_of(p, s);
         n += s != shown && own < 0;
-        if (s != shown && own >= 0 && own_commands[own].command)
-            command_say("the %s in the input: see 'kelvin %s'", own_commands[own].event,
-                        own_commands[own].command);
+        if (s != shown && own >= 0 && own_commands[own].command && !opts->scopes.n)
+            command_say("'kelvin %s' shows the %s in the input", own_commands[own].command,
+                        own_commands[own].event);
     }
     if (n > 1)
         command_say("%zu events in the input; showing '%s' only (choose with --event)", n,

@@ -25,6 +25,15 @@ enum { COPY_BYTES = 4096 };
 
 /* --- making it --- */
 
+int shared_fail(struct err *err)
+{
+    if (errno == EFBIG) /* RLIMIT_FSIZE holds for files in memory, too */
+        return err_set(err, EXIT_ERROR,
+                       "cannot make memory to share with the command: the limit on file sizes is "
+                       "too low; raise it with 'ulimit -f unlimited'");
+    return err_set_errno(err, errno, "cannot make memory to share with the command");
+}
+
 /* A file in memory that keeps its size, whoever holds it. */
 int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct err *err)
 {
@@ -34,7 +43,7 @@ int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct 
     if (fd < 0 || ftruncate(fd, (off_t)size_bytes) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
         fstat(fd, &st) != 0)
-        return err_set_errno(err, errno, "cannot make memory to share with the command");
+        return shared_fail(err);
     void *at = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (at == MAP_FAILED)
         return err_set_errno(err, errno, "cannot map memory to share with the command");

@@ -141,7 +141,7 @@ int import_file(struct import *im, const char *path, const struct import_opts *o
         return err_set(err, EXIT_ERROR,
                        "'%s' is a directory, and not one of perf record: it has no file 'data'",
                        path);
-    if (reader_open(&in, inside ? inside : path, err) != 0)
+    if ((inside ? reader_open_file(&in, inside, err) : reader_open(&in, path, err)) != 0)
         return -1;
     int rc = import_reader(im, &in, name, &own, ret, err);
     reader_close(&in);

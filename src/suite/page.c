@@ -272,6 +272,11 @@ void page_absent(struct document *d, const struct suite_result *r)
             autofree char *what = mem_printf("absent: %s", collect_names[i]);
             document_item(d, what, r->absent[i], "");
         }
+    for (size_t i = 0; i < r->metrics.n; i++)
+        if (r->metrics.at[i].absent) {
+            autofree char *what = mem_printf("absent: metric %s", r->metrics.at[i].metric->name);
+            document_item(d, what, suite_why_no_metric(&r->metrics.at[i]), "");
+        }
 }
 
 /* The figures that matter most, in a sentence. */
@@ -285,7 +290,8 @@ static void add_lead(struct document *d, const struct suite *s, const struct sui
         meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns))
         buf_printf(&b, "CPU time %s", units_scaled(n, (double)cpu_ns, "nanoseconds"));
     if (r->has_report)
-        buf_printf(&b, " in %s samples", units_count(n, (uint64_t)r->report.quality.samples));
+        buf_printf(&b, " in %s sample%s", units_count(n, (uint64_t)r->report.quality.samples),
+                   r->report.quality.samples == 1 ? "" : "s");
     const char *pooled =
         r->recordings.n ? meta_find(&r->recordings.at[0].profile->meta, META_POOLED_RUNS) : NULL;
     if (pooled)
@@ -307,7 +313,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
 {
     static const char *const headings[] = {
         [SUITE_FAILED] = "It failed: this is not a result",
-        [SUITE_REGRESSED] = "It got slower",
+        [SUITE_REGRESSED] = "It regressed",
         [SUITE_RULES] = "It breaks the rules",
         [SUITE_INCOMPLETE] = "It is incomplete",
         [SUITE_INCONCLUSIVE] = "It is not decided",
@@ -323,8 +329,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (r->output)
         document_code(d, r->output);
     if (r->outcome == SUITE_REGRESSED)
-        document_text(d, "It takes more time or instructions than the baseline, and more so than "
-                         "the suite allows; see below.");
+        document_text(d, "It is worse than the baseline by more than the suite allows; see below.");
     if (r->has_check && r->check.n[CHECK_FAILS])
         document_text(d, "Failed rules: %zu (see below).", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)
@@ -423,6 +428,9 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
         document_heading(d, "Vector instructions");
         document_text(d, "Of the time: %s.", r->simd_line);
     }
+    page_metrics(d, r);
+    page_benchmarks(d, s, r);
+    page_variants(d, s, r);
     page_scopes(d, r);
     page_heap(d, r);
     page_cache(d, r);

@@ -115,7 +115,7 @@ static void take_findings(struct suite_result *w, enum collect what, const char 
     struct reader in;
     struct memcheck m;
     struct err err;
-    if (reader_open(&in, path, &err) != 0) {
+    if (reader_open_file(&in, path, &err) != 0) {
         suite_absent(w, what, err.text);
         return;
     }

@@ -478,7 +478,7 @@ static void the_same_program_is_unchanged(void **state)
     many_build(&m, same, same, "f");
     assert_int_equal(m.d->verdict, DIFF_UNCHANGED);
     assert_null(diff_most_grown(m.d));
-    assert_non_null(strstr(m.d->why, "within the 2 % that count as no change"));
+    assert_non_null(strstr(m.d->why, "within the 2% that count as no change"));
     many_done(&m);
 }
 
@@ -736,7 +736,7 @@ static void a_comparison_of_events_speaks_of_no_time(void **state)
     struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
     assert_false(d->has_cpu);
     assert_int_equal(d->verdict, DIFF_REGRESSED);
-    assert_non_null(strstr(d->why, "total 25000 -> 35000 (+40.0 %)"));
+    assert_non_null(strstr(d->why, "total 25000 -> 35000 (+40.0%)"));
     assert_null(strstr(d->why, "time"));
     diff_free(d);
     profile_stream(a, 0)->obtained = profile_stream(b, 0)->obtained = BY_SOFTWARE_CLOCK;
