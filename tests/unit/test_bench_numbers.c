@@ -42,7 +42,9 @@ static struct series *made_series(struct series_set *set, const char *name, uint
         bool slow = numbers_random(&seed, 100) < (factor > 1.04 && factor < 1.06 ? 30 : 4);
         run->block = (uint32_t)i;
         for (int k = 0; k < MEASURES; k++) {
-            double noise = 1 + (double)numbers_random(&seed, 1000) / 60000;
+            uint64_t own = seed + (uint64_t)k; /* one measure more must not change the others */
+            numbers_random(&own, 2);
+            double noise = 1 + (double)numbers_random(&own, 1000) / 60000;
             run->value[k] = 1e6 * (k + 1) * noise *
                             (k == MEASURE_CPU && factor > 1.2 ? 1 : factor) * (slow ? 1.8 : 1);
         }

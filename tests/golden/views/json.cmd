@@ -1,11 +1,8 @@
 report --format json --symfs IN/ --top 4 IN/shop.txt
 report --format json --symfs IN/ --top 3 tests/golden/callgrind/graph.out
 report --format md --top 3 --symfs IN/ IN/before1.folded
-diff --format json --top 2 IN/shop.txt IN/changed.txt.gz
-diff --format json --top 2 --before IN/before1.folded IN/before2.folded IN/before3.folded IN/before4.folded IN/before5.folded --after IN/after1.folded IN/after2.folded IN/after3.folded IN/after4.folded IN/after5.folded
 diff --format md --top 2 IN/before1.folded IN/after1.folded
 check --format json IN/shop.txt IN/rules --against IN/later.txt.gz
-check --format json --sizes 100,200,400 IN/size100.folded IN/size200.folded IN/size400.folded IN/growth-rules
 check --width 160 IN/shelves.kelvin IN/heap-rules
 check --width 160 --against IN/shelves.kelvin IN/shelves.kelvin IN/heap-change-rules
 heap --format json --top 2 IN/shelves.kelvin

@@ -14,7 +14,6 @@ flame --scopes --group none IN/scopes.kelvin
 flame --scopes IN/shop.txt
 diff --scopes --width 160 IN/scopes.kelvin IN/scopes2.kelvin
 diff --scopes --width 160 --before IN/scopes.kelvin IN/scopes.kelvin IN/scopes2.kelvin --after IN/scopes2.kelvin IN/scopes2.kelvin IN/scopes2.kelvin
-diff --scopes --format json IN/scopes.kelvin IN/scopes2.kelvin
 check --width 160 IN/scopes2.kelvin IN/scope-rules
 check --format junit IN/scopes2.kelvin IN/scope-rules
 info IN/scopes.kelvin
