@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 """Break the code in small ways, one at a time, and see whether a test notices.
 
-Usage: tools/mutate.py [-n N] [--seed S] [--jobs J] [--unit-only] [--no-bats] [--no-sanitized] [--files GLOB] [--again] [--log FILE] [--list]
+Usage: tools/mutate.py [-n N] [--seed S] [--jobs J] [--unit-only] [--no-bats] [--no-sanitized] [--files GLOB] [--again] [--log FILE]
+                       [--list] [--never]
 
 Mutants flip a comparison, swap && and ||, add one to a whole number, or drop a statement, in the
 rooms analysis, stats, bench, unwind and model. Which ones is decided by the seed alone. Each is
-compiled to an object of its own in a scratch folder, linked with the unit tests that use that file
-and, if these pass, with kelvin itself for the golden files and the command-line tests of its room.
-The first test that fails kills it; a failing command-line test must fail again with the mutant and
-pass without it, as a busy machine makes some fail too. A mutant that gives the same machine code is
-no mutant; one that does not compile is not counted either.
+compiled to an object of its own in a scratch folder and linked once with all unit tests, which are one
+program here, and, if those pass, with kelvin itself for the golden files and command-line tests.
+The first test that fails kills it; it must fail again with the mutant and pass without it, as a busy machine
+makes some fail too. A mutant that gives the same machine code is no mutant; one that does not
+compile is not counted either. A test that takes ten times its CPU time and 20 s more has noticed; such mutants are counted apart as well.
 
-The likely and quick tests come first: the file's own, the golden files, other unit tests. Survivors of
-these are compiled once more with AddressSanitizer and UndefinedBehaviorSanitizer and meet the same tests,
-as `make check` runs both builds: one element too many is read in silence without them. At last comes bats,
-with the plain build. Every result goes to a log at once, and a second call continues from there: results hold for one
-text of the mutated file.
-With --again the survivors in the log are tried once more, for tests that were written since.
+Only tests that run the mutated line are asked (tools/reached.py finds out which do), but for those of the file's
+own name, which always are. The likely and quick ones come first: the file's own, other quick unit tests, the golden files,
+slow unit tests. Survivors of these are compiled once more with AddressSanitizer and UndefinedBehaviorSanitizer and meet the same
+tests, as `make check` runs both builds: one element too many is read in silence without them. At last comes bats,
+with the plain build, for at most MOST_BATS_S of tests. Every result goes to a log at once, and a second call continues from there:
+results hold for one text of the mutated file.
+With --again the survivors in the log are tried once more, for tests that were written since. --never prints the lines that no test runs.
 
 tests/mutants/equivalent lists mutants that change nothing that a caller or user could see, each with
 its reason. They are printed and counted apart.
@@ -700,7 +702,8 @@ def sum_up(log, chosen, counts, listed):
             print(f"{'':10} {reason}")
         counts[verdict] += 1
     done = counts["killed"] + counts["survived"] + counts["left"]
-    print(f"{len(chosen)} mutants: {counts['killed']} killed, {counts['survived']} survived, "
+    timeouts = sum(log.find(m)[1].endswith(("(time)", "(time), sanitized")) for m in chosen)
+    print(f"{len(chosen)} mutants: {counts['killed']} killed ({timeouts} of them by running for too long), {counts['survived']} survived, "
           f"{counts['left']} left by the tests that were asked, {counts['equivalent']} equivalent; not counted: {counts['equal']} with equal code, "
           f"{counts['stillborn']} that do not compile")
     print(f"kill rate {100 * counts['killed'] / done if done else 0:.1f} % "
