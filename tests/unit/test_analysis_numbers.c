@@ -471,6 +471,13 @@ static void numbers_of_selections(struct buf *b)
         struct profile *p = world_new(shape, shape + 7, 300);
         struct selection s;
         struct err err;
+        s = world_all(p, shape);
+        struct profile *whole = extract_build(&s);
+        autobuf struct buf everything = {0};
+        add_profile(&everything, whole);
+        buf_printf(b, "%llu ", (unsigned long long)shape);
+        add_hash(b, "whole", &everything);
+        profile_free(whole);
         struct selection_opts o = {.time = times[shape % 3 == 2 ? 0 : shape % 5],
                                    .threads = threads[shape % 4],
                                    .focus = focus[shape / 4 % 4],

@@ -137,7 +137,14 @@ static void who_locks_for_others_is_not_named(void **state)
     assert_int_equal(lockstory_build(&s, m.p, &err), 0);
     autofree char *path = lockstory_path(&s, guard, 5);
     autofree char *none = lockstory_path(&s, (struct stack_id){0}, 5);
+    autofree char *one = lockstory_path(&s, guard, 1);
+    struct stack_id alone =
+        stacks_push(&m.p->stacks, (struct stack_id){0},
+                    profile_add_named_frame(m.p, text_of("std::mutex::lock"), FRAME_USER));
+    autofree char *wrapper = lockstory_path(&s, alone, 5);
     assert_string_equal(path, "app::pop < main");
+    assert_string_equal(one, "app::pop");
+    assert_string_equal(wrapper, "std::mutex::lock"); /* there is nobody else to name */
     assert_string_equal(none, "[unknown]");
     lockstory_done(&s);
     profile_free(m.p);

@@ -4,11 +4,13 @@
 #include "unwind/arch.h"
 #include "unwind/walk.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -551,6 +553,49 @@ static void every_end_has_a_name(void **state)
     assert_false(unwind_end_is_bottom(UNWIND_ELSEWHERE));
 }
 
+/* --- files --- */
+
+static const struct unwind_table *table_at(struct unwind_files *files, const char *path)
+{
+    struct unwind_space *space = unwind_space_new(files);
+    struct unwind_map map = {AT, AT + MADE_BYTES, 0, path, NULL, 0};
+    struct unwind_code code = {0};
+    unwind_space_map(space, &map);
+    assert_true(unwind_space_code(space, 0, &code));
+    assert_false(unwind_space_code(space, 1, &code));
+    unwind_space_free(space);
+    return code.table;
+}
+
+/* Tables are shared by all that map a file, and read anew when it has changed. */
+static void a_file_is_read_once_unless_it_changes(void **state)
+{
+    (void)state;
+    struct made m;
+    struct unwind_files *files = unwind_files_new();
+    autofree char *path = mem_printf("%s/shared", folder), *other = mem_printf("%s/other", folder);
+    autofree char *link_to = mem_printf("%s/link", folder);
+    made_all(&m);
+    made_write(&m, path);
+    made_write(&m, other);
+    assert_int_equal(link(path, link_to), 0);
+    const struct unwind_table *table = table_at(files, path);
+    assert_non_null(table);
+    assert_ptr_equal(table_at(files, path), table);
+    assert_ptr_equal(table_at(files, link_to), table);
+    assert_ptr_not_equal(table_at(files, other), table);
+    struct timespec times[2] = {{1000, 5}, {1000, 5}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    const struct unwind_table *again = table_at(files, path);
+    assert_ptr_not_equal(again, table);
+    times[1].tv_nsec = 6;
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_ptr_not_equal(table_at(files, path), again);
+    assert_null(table_at(files, "/nowhere/at/all"));
+    assert_null(table_at(files, folder)); /* no file */
+    unwind_files_free(files);
+}
+
 /* --- made-up stacks --- */
 
 /* Rules of every kind, and code without rules that says where its return address is. */
@@ -696,6 +741,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(handler_without_rules),
         cmocka_unit_test(frame_pointers_end_at_a_signal),
         cmocka_unit_test(every_end_has_a_name),
+        cmocka_unit_test(a_file_is_read_once_unless_it_changes),
         cmocka_unit_test(walks_of_made_up_stacks_are_as_they_were),
     };
     (void)argv;
