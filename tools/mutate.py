@@ -76,6 +76,8 @@ SANITIZER_ENV = {"ASAN_OPTIONS": "detect_leaks=1:exitcode=99", "UBSAN_OPTIONS": 
 
 # Groups of processes that are under way. A mutant may run for ever: none may outlive this program.
 running = set()
+# Folders to remove when it is told to stop.
+scratches = []
 
 
 def end_group(group):
@@ -96,6 +98,8 @@ def start(command, env, output):
 def stop(*_):
     for group in list(running):
         end_group(group)
+    for folder in scratches:
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(130)
 
 
@@ -726,6 +730,7 @@ def main():
     signal.signal(signal.SIGINT, stop)
     listed = read_equivalent()
     with tempfile.TemporaryDirectory(prefix="kelvin-mutants-") as scratch:
+        scratches.append(scratch)
         judge = Judge(args, pathlib.Path(scratch), files)
         log = Log(args.log or judge.plain.build / "mutants" / f"{args.seed}.log")
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
