@@ -525,6 +525,10 @@ class Judge:
                 or golden and judge_golden(bench, bench.link_program(folder, [mutated]))
                 or judge_unit(bench, self.tests, folder, slow))
 
+    def is_same(self, source, broken, folder):
+        """Whether the mutant gives the machine code that the source gives, optimised."""
+        return self.plain.compile(broken, folder / "optimised.o") and self.plain.same_code(source, folder / "optimised.o")
+
     def judge(self, number, m, asked):
         """A verdict and a word on it: ("killed", by whom), ("survived", ""), ("left", by what stages), ("equal", ""), ("stillborn", "").
         Stages in ASKED have left it before."""
@@ -535,14 +539,14 @@ class Judge:
         try:
             broken, mutated = folder / source.name, folder / "mutated.o"
             broken.write_text(text[: m.start] + m.new + text[m.end:])
-            if not self.plain.compile(broken, mutated):
+            if not self.plain.compile(broken, mutated, "-O0"):  # quick: most are noticed
                 return "stillborn", ""
-            if self.plain.same_code(source, mutated):
-                return "equal", ""
             for stage in self.stages:
                 by = stage not in asked and self.ask(stage, folder, broken, m)
                 if by:
                     return "killed", by
+                if stage == "quick" and self.is_same(source, broken, folder):
+                    return "equal", ""
             done = [s for s in STAGES if s in asked or s in self.stages]
             return ("survived", "") if done == STAGES else ("left", " ".join(done))
         finally:
