@@ -44,13 +44,13 @@ TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/
             $(if $(shell command -v rustc),tests/target/*.rs))))
 # Code that is loaded into the programs that are sampled: libc only, never instrumented.
 AGENT     := $(B)/libkelvin-agent.so
-AGENT_SRC := $(filter-out lib/heap% lib/scopes% lib/locks%,$(wildcard lib/*.c src/unwind/arch*.c))
+AGENT_SRC := $(filter-out lib/heap% lib/scopes% lib/locks% lib/stackwalk%,$(wildcard lib/*.c src/unwind/arch*.c))
 # The same for the heap: a library of its own, so that sampling leaves malloc alone.
 HEAP      := $(B)/libkelvin-heap.so
-HEAP_SRC  := $(wildcard lib/heap*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
-# The same for locks, with the heap's way to walk a stack.
+HEAP_SRC  := $(wildcard lib/heap*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+# The same for locks.
 LOCKS     := $(B)/libkelvin-locks.so
-LOCKS_SRC := $(wildcard lib/locks*.c lib/heap_*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+LOCKS_SRC := $(wildcard lib/locks*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
 # And for include/kelvin.h: programs that use it load it by themselves.
 SCOPES     := $(B)/libkelvin-scopes.so
 SCOPES_SRC := $(wildcard lib/scopes*.c lib/channel.c lib/proc.c)

@@ -15,9 +15,7 @@
 
 #define API __attribute__((visibility("default")))
 
-#define CALL HEAP_CALL
-
-const struct heap_task heap_task = {CHANNEL_ENV, CHANNEL_HEAP};
+#define CALL STACKWALK_CALL
 
 /* --- the functions behind --- */
 
@@ -101,7 +99,7 @@ static bool find_all(void)
 
 static inline bool can_pass(void)
 {
-    return HEAP_LIKELY(atomic_load_explicit(&found, memory_order_acquire)) || find_all();
+    return LIKELY(atomic_load_explicit(&found, memory_order_acquire)) || find_all();
 }
 
 /* --- allocating --- */
@@ -111,7 +109,7 @@ API void *malloc(size_t n)
     if (!can_pass())
         return pool_take(n);
     void *p = real.malloc(n);
-    if (HEAP_LIKELY(p))
+    if (LIKELY(p))
         heap_tell_alloc(p, n, &CALL);
     return p;
 }
@@ -121,7 +119,7 @@ API void *calloc(size_t n, size_t each)
     if (!can_pass())
         return pool_take(n * each); /* never used before: zero */
     void *p = real.calloc(n, each);
-    if (HEAP_LIKELY(p))
+    if (LIKELY(p))
         heap_tell_alloc(p, n * each, &CALL);
     return p;
 }
@@ -143,7 +141,7 @@ static inline bool before_realloc(void *old)
 }
 
 /* KEPT: the old block, if that was told of and is still there when there is no new one. */
-static inline void after_realloc(void *kept, void *p, size_t n, const struct heap_call *call)
+static inline void after_realloc(void *kept, void *p, size_t n, const struct stackwalk_call *call)
 {
     if (p)
         heap_tell_alloc(p, n, call);
@@ -267,8 +265,8 @@ static void *pool_block(const void *p)
 API void kelvin_pool_alloc(const void *block, size_t n)
 {
     const uintptr_t *frame = __builtin_frame_address(0);
-    struct heap_call call = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
-                             *frame};
+    struct stackwalk_call call = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+                                  *frame};
     if (block)
         heap_tell_alloc(pool_block(block), n, &call);
 }
@@ -286,15 +284,15 @@ void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes);
 /* What the calling thread has allocated so far. */
 API void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes)
 {
-    const struct heap_thread *t = heap_thread_get();
-    *blocks = t ? t->blocks : 0;
-    *bytes = t ? t->bytes : 0;
+    bool told = stackwalk_thread_get() != NULL;
+    *blocks = told ? heap_local.blocks : 0;
+    *bytes = told ? heap_local.bytes : 0;
 }
 
 /* Another library may come to lie where this one was. */
 API int dlclose(void *handle)
 {
     int rc = can_pass() && real.dlclose ? real.dlclose(handle) : -1;
-    heap_forget_modules();
+    stackwalk_forget_modules();
     return rc;
 }

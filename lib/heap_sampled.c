@@ -49,18 +49,18 @@ static double log_of(double x)
     return 2 * sum + exponent * 0.69314718055994530942;
 }
 
-static uint64_t random_next(struct heap_thread *t)
+static uint64_t random_next(void)
 {
-    uint64_t x = t->random += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = heap_local.random += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
 }
 
-void heap_sampled_draw(struct heap_thread *t)
+void heap_sampled_draw(void)
 {
-    double u = ((double)(random_next(t) >> 11) + 1) / 9007199254740992.0; /* (0, 1] */
-    t->next_sample = (uint64_t)(-log_of(u) * (double)heap_sample_bytes) + 1;
+    double u = ((double)(random_next() >> 11) + 1) / 9007199254740992.0; /* (0, 1] */
+    heap_local.next_sample = (uint64_t)(-log_of(u) * (double)heap_sample_bytes) + 1;
 }
 
 /* --- which --- */
@@ -103,7 +103,7 @@ bool heap_sampled_take(void *block)
 {
     uintptr_t p = (uintptr_t)block;
     _Atomic uint16_t *first = &filter[hash_of(p) >> (64 - FILTER_BITS)];
-    if (HEAP_LIKELY(!atomic_load_explicit(first, memory_order_relaxed)))
+    if (LIKELY(!atomic_load_explicit(first, memory_order_relaxed)))
         return false;
     long at = find_in_set(p, false);
     if (at < 0 || !atomic_compare_exchange_strong(&set[at], &p, GONE))

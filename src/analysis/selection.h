@@ -24,7 +24,8 @@ struct selection_opts {
         *threads; /* a tid, or a pattern for the name; NULL = all. Lists end with NULL */
     const char *const
         *processes; /* a pid, or a pattern for the executable or the first thread's name */
-    const char *const *where; /* "key=value", "key=~pattern": attributes of a row or its process */
+    const char *const *where; /* "key=value", "key=~pattern": attributes of a row or its process,
+                                 or a key of grouping.h */
     const char *const
         *scopes;              /* only what was in a scope of the program that matches one of them */
     const char *const *focus; /* only stacks with a function that matches one of them */

@@ -1,4 +1,5 @@
 /* selection_rows.c - rows by time, thread, process and attributes. */
+#include "analysis/grouping.h"
 #include "analysis/selection_inner.h"
 #include "base/units.h"
 
@@ -249,6 +250,13 @@ static int condition_init(struct selection_job *job, const char *word, struct co
     return c->is_pattern ? selection_pattern(job, ++c->value, &c->re) : 0;
 }
 
+static bool text_fits(const struct condition *c, const char *text)
+{
+    if (c->is_pattern)
+        return regexec(&c->re, text, 0, NULL, 0) == 0;
+    return strcmp(text, c->value) == 0;
+}
+
 static bool attr_fits(const struct profile *p, const struct condition *c, const struct attr *a)
 {
     char number[32];
@@ -257,9 +265,7 @@ static bool attr_fits(const struct profile *p, const struct condition *c, const 
         snprintf(number, sizeof number, "%lld", (long long)a->number);
         text = number;
     }
-    if (c->is_pattern)
-        return regexec(&c->re, text, 0, NULL, 0) == 0;
-    return strcmp(text, c->value) == 0;
+    return text_fits(c, text);
 }
 
 /* By set: 1 where the pair added last under the key fits, as that is what attrs_find() gives. */
@@ -320,19 +326,58 @@ static int no_attr(struct selection_job *job, const struct condition *c, const u
     return rc;
 }
 
-static int select_by_condition(struct selection_job *job, const char *word)
+static int select_by_label(struct selection_job *job, const struct condition *c)
 {
-    struct condition c;
-    if (condition_init(job, word, &c) != 0)
-        return -1;
-    autofree uint8_t *has = sets_with(job->p, &c);
+    autofree uint8_t *has = sets_with(job->p, c);
     size_t n = 0;
     for (size_t i = 0; i < job->stream->rows.n; i++) {
         bool in = row_has(job, i, has);
         job->out[i] |= !in;
         n += in;
     }
-    int rc = n ? 0 : no_attr(job, &c, has);
+    return n ? 0 : no_attr(job, c, has);
+}
+
+/* --- what every row has: process, thread, state --- */
+
+static bool has_key(const struct profile *p, const char *key)
+{
+    for (size_t i = 1; i < p->attrs.nodes.n; i++)
+        if (text_is(profile_str(p, p->attrs.nodes.at[i].attr.key), key))
+            return true;
+    return false;
+}
+
+static int select_by_group(struct selection_job *job, const struct condition *c, const char *key)
+{
+    struct grouping g;
+    size_t n = 0;
+    if (grouping_build(&g, job->p, job->stream, key, job->err) != 0)
+        return -1;
+    autofree bool *fits = mem_calloc(g.names.strings.n + 1, sizeof *fits);
+    for (uint32_t i = 1; i < g.names.strings.n; i++)
+        fits[i] = text_fits(c, intern_get(&g.names, i).at);
+    for (size_t i = 0; i < job->stream->rows.n; i++) {
+        job->out[i] |= !fits[g.of_row[i]];
+        n += fits[g.of_row[i]];
+    }
+    selection_names names = {0};
+    for (uint32_t i = 1; !n && i < g.names.strings.n; i++)
+        selection_add_name(&names, intern_get(&g.names, i).at);
+    int rc = n ? 0 : selection_none(job, key, c->value, &names);
+    vec_done(&names);
+    grouping_done(&g);
+    return rc;
+}
+
+static int select_by_condition(struct selection_job *job, const char *word)
+{
+    struct condition c;
+    if (condition_init(job, word, &c) != 0)
+        return -1;
+    autofree char *key = mem_strndup(c.key.at, c.key.n);
+    int rc = grouping_is_known(key) && !has_key(job->p, key) ? select_by_group(job, &c, key)
+                                                             : select_by_label(job, &c);
     if (c.is_pattern)
         regfree(&c.re);
     return rc;

@@ -134,6 +134,8 @@ static int session_keep_run(struct session *s, size_t item, long block,
                                    "thrown away"));
     if (block < 0)
         return 0;
+    if (s->opts.output)
+        s->opts.output(s->opts.output_to, item, (uint32_t)block, buf_text(&s->run.said));
     for (size_t i = 0; block == 0 && i < a->proofs.n; i++)
         session_note(s, mem_strdup(a->proofs.at[i]));
     if (a->greeted)

@@ -14,7 +14,7 @@ struct cmd_flame_opts {
     bool scopes;
     struct input_opts input;
     const char *output, *title, *subtitle, *font, *count_name, *notes, *colors, *theme, *group;
-    const char *min_width, *id;
+    const char *min_width, *id, *by;
     long width_px;
     double row_px, font_px, factor;
     bool flames, inverted, reverse, chart, no_script;
@@ -55,6 +55,9 @@ static const struct opt flame_table[] = {
     {0, "group", OPT_CHOICE, AT(group), "BY",
      "what to group stacks by: comm, pid, tid or none (default: comm; tid in charts)",
      "comm pid tid none"},
+    {0, "by", OPT_TEXT, AT(by), "LABEL",
+     "group stacks by a label instead: process, thread, state, reason, command, user, cgroup, "
+     "container..."},
     {0, "id", OPT_TEXT, AT(id), "NAME",
      "id of the drawing in an HTML page (default: from a hash of its content)"},
     {0, "no-script", OPT_FLAG, AT(no_script), NULL, "a still picture, without zoom and search"},
@@ -143,10 +146,18 @@ static int flame_check_name(const char *path, struct err *err)
 static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, double least,
                       struct err *err)
 {
+    struct grouping groups = {0};
+    if (o->by && grouping_build(&groups, in->profile, in->selection.stream, o->by, err) != 0) {
+        grouping_done(&groups);
+        return -1;
+    }
     struct calltree_opts tree_opts = {
-        .group = group_of(o->group   ? o->group
-                          : o->chart ? "tid"
-                                     : "comm"),
+        .by = o->by ? &groups : NULL,
+        .by_key = o->by,
+        .group = o->by ? GROUP_LABEL
+                       : group_of(o->group   ? o->group
+                                  : o->chart ? "tid"
+                                             : "comm"),
         .order = o->chart ? ORDER_TIME : ORDER_NAME,
         .callers_first = o->reverse,
         .min_share = least,
@@ -158,12 +169,15 @@ static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, do
         mem_printf("frames under %s%s not drawn", o->min_width, percent ? "" : " px");
     struct flame_opts view = view_opts(o, hidden, least);
     struct publish file;
-    if (publish_open(&file, o->output, err) != 0)
-        return -1;
-    struct calltree *tree = calltree_build(&in->selection, &tree_opts);
-    flame_print_selection(file.out, &in->selection, tree, &view);
-    calltree_free(tree);
-    return publish_commit(&file, err);
+    int rc = publish_open(&file, o->output, err);
+    if (rc == 0) {
+        struct calltree *tree = calltree_build(&in->selection, &tree_opts);
+        flame_print_selection(file.out, &in->selection, tree, &view);
+        calltree_free(tree);
+        rc = publish_commit(&file, err);
+    }
+    grouping_done(&groups);
+    return rc;
 }
 
 /* With the scopes that each sample was in above its functions. */

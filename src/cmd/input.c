@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cmd/command.h"
 #include "source/sources.h"
+#include "suite/archive.h"
 #include "symbol/finder.h"
 #include "symbol/readable.h"
 #include "symbol/sidecar.h"
@@ -111,7 +112,11 @@ static void add_names(struct loading *l)
 
 static void input_read_profile(struct loading *l)
 {
-    l->rc = import_file(&l->im, l->path, &l->want, &l->profile, &l->err);
+    autofree char *kept = NULL;
+    if (*l->path == '@' && access(l->path, F_OK) != 0)
+        l->rc = archive_find(l->path + 1, &kept, &l->err);
+    if (l->rc == 0)
+        l->rc = import_file(&l->im, kept ? kept : l->path, &l->want, &l->profile, &l->err);
     if (l->rc != 0)
         return;
     add_names(l);

@@ -1,5 +1,5 @@
 /*
- * record.c - sample a command or a running process.
+ * record.c - sample a command, a running process, or the machine.
  */
 #include "cmd/record.h"
 #include "base/words.h"
@@ -10,20 +10,29 @@
 
 #define LISTEN_TOKEN_ENV "KELVIN_LISTEN_TOKEN"
 
+/* A machine may have very many CPUs, and is looked at for long. */
+enum { RATE_HZ = 999, RATE_MACHINE_HZ = 99 };
+
 #define AT(field) offsetof(struct record_opts, field)
 
 static const struct opt record_table[] = {
     {'o', "output", OPT_TEXT, AT(output), "FILE",
      "write the recording to FILE (default: the command's name with .kelvin)"},
     {'F', "rate", OPT_NUMBER, AT(rate_hz), "HZ",
-     "samples per second of CPU time, or up to 10% more (default: 999)", .alias = "freq", .min = 1,
-     .max = 1000000},
+     "samples per second of CPU time, or up to 10% more (default: 999; 99 for the machine)",
+     .alias = "freq", .min = 1, .max = 1000000},
     {'e', "event", OPT_LIST, AT(events), "EVENT",
      "what to sample: cycles, cpu-clock, cache-misses, page-faults, GROUP:TRACEPOINT... "
      "several by commas or by repeating the option "
      "(default: cycles where there are any, else cpu-clock)"},
     {'p', "pid", OPT_INT, AT(pid), "PID", "attach to a running process, with all its threads",
      .min = 1, .max = 4194304},
+    {'a', "all", OPT_FLAG, AT(machine), NULL,
+     "the whole machine: every process that runs or starts, the kernel, containers"},
+    {0, "cpu", OPT_TEXT, AT(cpus), "LIST", "of the machine only these CPUs: 0-3,8"},
+    {0, "cgroup", OPT_TEXT, AT(cgroup), "NAME",
+     "of the machine only what is in this cgroup, service or container, or below it"},
+    {'u', "user", OPT_TEXT, AT(user), "USER", "of the machine only this user's processes"},
     {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
      .max = 1e7},
@@ -65,6 +74,8 @@ static const struct opt record_table[] = {
 /* "app.kelvin" of "./bin/app". */
 static char *default_output(const struct record_opts *o, char **command)
 {
+    if (o->machine)
+        return mem_strdup("machine.kelvin");
     if (!command)
         return mem_printf("%ld.kelvin", o->pid);
     const char *slash = strrchr(command[0], '/');
@@ -90,8 +101,18 @@ static int split_events(struct record_opts *o, struct words *words, struct err *
 static int record_check(const struct record_opts *o, char **command, struct err *err)
 {
     uint64_t ignored;
-    if (!command && !o->pid)
-        return err_set(err, EXIT_OWN, "record: what? 'kelvin record -- ./app', or -p PID");
+    if (o->machine && (command || o->pid))
+        return err_set(err, EXIT_OWN,
+                       "record: -a, --cpu, --cgroup and -u record what runs on the machine: leave "
+                       "out the %s; -d SECONDS ends the recording",
+                       command ? "command" : "process");
+    if (!command && !o->pid && !o->machine)
+        return err_set(err, EXIT_OWN,
+                       "record: what? 'kelvin record -- ./app', -p PID, or -a for the machine");
+    if (o->machine && (o->heap || o->locks))
+        return err_set(err, EXIT_OWN,
+                       "record: --heap and --locks work inside a program that they start, not on "
+                       "the whole machine");
     if (command && o->pid)
         return err_set(err, EXIT_OWN, "record: give a command or -p PID, not both");
     if (o->output && strcmp(o->output, "-") == 0)
@@ -166,8 +187,7 @@ static int record_command(const struct record_opts *o, char **command)
 
 static int record_run(const struct command *self, int n, char **args)
 {
-    struct record_opts o = {
-        .rate_hz = 999, .engine = "auto", .stack_bytes = RECORD_STACK_BYTES, .args = args};
+    struct record_opts o = {.engine = "auto", .stack_bytes = RECORD_STACK_BYTES, .args = args};
     struct opt_result operands;
     struct err err;
     o.n_args = opt_front(self->opts, n, args);
@@ -175,6 +195,9 @@ static int record_run(const struct command *self, int n, char **args)
     if (rc != 0)
         return rc < 0 ? EXIT_OWN : EXIT_OK;
     char **command = o.n_args < n ? args + o.n_args : NULL;
+    o.machine = o.machine || o.cpus || o.cgroup || o.user;
+    if (o.rate_hz == 0)
+        o.rate_hz = o.machine ? RATE_MACHINE_HZ : RATE_HZ;
     struct words events = {0};
     autofree char *token = NULL;
     if (record_check(&o, command, &err) != 0 || split_events(&o, &events, &err) != 0 ||
@@ -194,13 +217,18 @@ static int record_run(const struct command *self, int n, char **args)
 
 const struct command command_record = {
     .name = "record",
-    .summary = "sample a command or a running process",
+    .summary = "sample a command, a running process, or the whole machine",
     .operands = "[--] COMMAND [ARGUMENT...]",
     .about =
         "Runs the command and samples it and its children on CPU time, with the whole call stack, "
         "in the program and in the kernel. Programs need no frame pointers and no special build. "
         "With -p a running process is sampled instead, until it exits, --duration is over, or "
         "Ctrl-C.\n\n"
+        "With -a the whole machine is recorded: all processes, those that start meanwhile, the "
+        "kernel and interrupts. Processes get the labels command, user, cgroup and container, "
+        "which 'report --by', 'flame --by' and --where understand. Idle time gives no samples; how "
+        "busy the CPUs were is in the report. This needs root, or kernel.perf_event_paranoid at "
+        "most 0 (other users' programs then have names only if they start meanwhile).\n\n"
         "As root (CAP_BPF and CAP_PERFMON) the clocks that take samples are those of the CPUs, so "
         "that the shortest process has its share; samples of other programs are dropped in the "
         "kernel. Without these rights each thread has a clock of its own, which first sees what "
@@ -236,6 +264,7 @@ const struct command command_record = {
     .examples =
         "kelvin record -- ./app --args           # writes app.kelvin\n"
         "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
+        "kelvin record -a -d 10                  # the whole machine: machine.kelvin\n"
         "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
         "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
         "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"

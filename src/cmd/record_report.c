@@ -15,7 +15,7 @@
 void record_say_idle(const struct recorder *r)
 {
     enum { PATIENCE = 3 }; /* in beats, about a second each */
-    if (r->beats != PATIENCE || r->events[0].samples || r->waits)
+    if (r->beats != PATIENCE || r->events[0].samples || r->waits || r->opts.engine.machine)
         return;
     command_say("process %d has used no CPU time so far; kelvin waits for it (Ctrl-C ends that). "
                 "'kelvin record --waits -p %d' shows what it waits for",
@@ -110,6 +110,18 @@ static void print_head(const struct record_facts *f)
     putc('\n', stderr);
 }
 
+static void print_machine(const struct record_facts *f)
+{
+    char n[UNITS_MAX];
+    double whole_ns = f->wall_s * 1e9 * (double)f->cpus;
+    double busy = whole_ns > 0 ? 1 - (double)f->idle_ns / whole_ns : 0;
+    fprintf(stderr, "  %s process%s", units_count(n, f->processes), f->processes == 1 ? "" : "es");
+    if (f->cpus)
+        fprintf(stderr, "; %zu CPU%s, %.0f%% busy", f->cpus, f->cpus == 1 ? "" : "s",
+                100 * (busy > 0 ? busy : 0));
+    putc('\n', stderr);
+}
+
 static void print_others(const struct record_facts *f)
 {
     char n[UNITS_MAX];
@@ -179,8 +191,8 @@ static void print_few(const struct record_facts *f, const char *command)
         utf8_print(stderr, command);
         fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
     } else if (!f->samples)
-        fputs("  no samples: the program used hardly any CPU time; run longer, or raise -F\n",
-              stderr);
+        fprintf(stderr, "  no samples: %s used hardly any CPU time; run longer, or raise -F\n",
+                f->machine ? "what was recorded" : "the program");
     else
         fprintf(stderr, "  only %llu %s: shares are rough; run longer, or raise -F\n",
                 (unsigned long long)f->samples, f->samples == 1 ? "sample" : "samples");
@@ -316,10 +328,12 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
 {
     char bytes[UNITS_MAX];
     const char *out = o->output;
-    char **command = o->pid ? NULL : o->args + o->n_args;
+    char **command = o->pid || o->machine ? NULL : o->args + o->n_args;
     const char *suffix = strrchr(out, '.');
     int stem = suffix && strcmp(suffix, ".kelvin") == 0 ? (int)(suffix - out) : (int)strlen(out);
     print_head(f);
+    if (f->machine)
+        print_machine(f);
     print_others(f);
     print_top(f);
     if (f->samples)

@@ -25,8 +25,9 @@ struct cmd_report_opts {
 static const struct opt report_table[] = {
     OUTPUT_OPTS(struct cmd_report_opts, "text md json html", "text, md, json or html"),
     {0, "top", OPT_INT, AT(top), "N", "rows of each table (default: 15)", .min = 1, .max = 10000},
-    {0, "by", OPT_CHOICE, AT(by), "WHAT", "one table instead: by function, module, thread or line",
-     "function module thread line"},
+    {0, "by", OPT_TEXT, AT(by), "WHAT",
+     "one table instead: by function, module, thread, line, process, pid, tid, state, reason, or "
+     "the name of a label: command, user, cgroup, container"},
     {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
      "only this function: who calls it and what it calls"},
     {0, "waits", OPT_FLAG, AT(waits), NULL,
@@ -52,10 +53,11 @@ static void report_print(FILE *out, const struct cmd_report_opts *o, const struc
 
 static enum flat_by by_of(const char *name)
 {
-    return strcmp(name, "module") == 0   ? FLAT_MODULE
-           : strcmp(name, "thread") == 0 ? FLAT_THREAD
-           : strcmp(name, "line") == 0   ? FLAT_LINE
-                                         : FLAT_FUNCTION;
+    return strcmp(name, "module") == 0     ? FLAT_MODULE
+           : strcmp(name, "thread") == 0   ? FLAT_THREAD
+           : strcmp(name, "line") == 0     ? FLAT_LINE
+           : strcmp(name, "function") == 0 ? FLAT_FUNCTION
+                                           : FLAT_LABEL;
 }
 
 /* Functions below this share are not looked into: the code of large programs takes its time. */
@@ -104,6 +106,7 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
         .callers = o->callers,
         .has_by = o->by != NULL,
         .by = o->by ? by_of(o->by) : FLAT_FUNCTION,
+        .by_key = o->by,
         .runs = runs,
         .n_runs = n,
     };

@@ -67,12 +67,9 @@ static int open_conf(struct run *r, const struct cmd_run_opts *o, struct err *er
 static void run_explain(const struct conf *c)
 {
     for (const struct conf_key *k = conf_keys; k->section; k++) {
-        bool inputs = strcmp(k->section, "input") == 0;
-        size_t n = !conf_section_has_name(k->section) ? 1 : inputs ? c->inputs.n : c->workloads.n;
-        for (size_t i = 0; i < n; i++) {
-            const char *name = !conf_section_has_name(k->section) ? ""
-                               : inputs                           ? c->inputs.at[i]
-                                                                  : c->workloads.at[i];
+        const struct conf_names *names = conf_section_names(c, k->section);
+        for (size_t i = 0; i < (names ? names->at.n : 1); i++) {
+            const char *name = names ? names->at.at[i] : "";
             autofree char *dotted = mem_printf("%s.%s", k->section, k->key);
             autofree char *shown =
                 *name ? mem_printf("%s.%s.%s", k->section, name, k->key) : mem_strdup(dotted);

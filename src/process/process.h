@@ -22,6 +22,22 @@ void processes_set_live(struct processes *ps);
  */
 void processes_set_time(struct processes *ps, uint64_t time_ns);
 
+/* Which processes of a machine are recorded. */
+struct process_wish {
+    const char *cgroup; /* in this one, or below it; NULL = any */
+    bool of_user;
+    uid_t user;
+};
+
+/* Give each process labels: command, user, cgroup, container. Its first sample comes after this. */
+void processes_set_labels(struct processes *ps, const struct process_wish *w);
+
+/* Whether a process is one of those; what nobody has heard of is not. */
+bool processes_wants(struct processes *ps, int pid);
+
+/* Read comm and maps of all processes that run. Returns how many are wanted, or -1. */
+int processes_scan_all(struct processes *ps, struct err *err);
+
 /* Read comm and maps of a running process, for attaching and for what was before recording. */
 int processes_scan(struct processes *ps, int pid, struct err *err);
 

@@ -156,10 +156,10 @@ static int memory_open(struct heap *h, struct err *err)
 {
     struct rings_opts o = {.n_rings = RINGS, .ring_bytes = RING_BYTES, .tasks = CHANNEL_HEAP};
     if (rings_open(&h->rings, &o, err) != 0 ||
-        heap_stacks_open(&h->stacks, h->opts.profile, h->rings.channel, err) != 0)
+        stackwalk_open(&h->stacks, h->opts.profile, h->rings.channel, err) != 0)
         return -1;
     _Atomic uint64_t *params = h->rings.channel->params;
-    params[HEAP_PARAM_TICKS] = h->clock.counter;
+    params[STACKWALK_PARAM_TICKS] = h->clock.counter;
     params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
     return 0;
 }
@@ -181,7 +181,7 @@ int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
     h->opts = *o;
     if (!h->opts.blocks_max)
         h->opts.blocks_max = blocks_that_fit();
-    h->stacks = HEAP_STACKS_NONE;
+    h->stacks = STACKWALK_NONE;
     h->rings.memory.fd = -1;
     ticks_init(&h->clock);
     if (memory_open(h, err) != 0) {
@@ -274,10 +274,11 @@ bool heap_poll(struct heap *h)
 static void describe_stacks(struct heap *h)
 {
     struct stream *s = profile_stream(h->opts.profile, h->tally.stream);
-    for (int i = HEAP_END_WHOLE + 1; i < HEAP_ENDS; i++)
+    for (int i = STACKWALK_END_WHOLE + 1; i < STACKWALK_ENDS; i++)
         if (h->tally.unfinished[i])
             profile_set_unfinished(h->opts.profile, h->tally.stream,
-                                   heap_stacks_end_name((enum heap_end)i), h->tally.unfinished[i]);
+                                   stackwalk_end_name((enum stackwalk_end)i),
+                                   h->tally.unfinished[i]);
     s->unfinished_known = s->lost_known = true;
     s->lost = h->facts.lost;
 }
@@ -333,7 +334,7 @@ void heap_close(struct heap *h)
     for (size_t i = 0; i < h->programs.n; i++)
         heap_live_done(&h->programs.at[i].live);
     rings_close(&h->rings);
-    heap_stacks_close(&h->stacks);
+    stackwalk_close(&h->stacks);
     heap_tally_done(&h->tally);
     idmap_done(&h->sites);
     idmap_done(&h->thread_map);

@@ -5,8 +5,8 @@
  *     heap_take.c    what a record does
  *     heap_live.c    the blocks that a process holds
  *     heap_tally.c   sums by stack, thread and slice of time; rows of the profile
- *     heap_stacks.c  stacks that the agents walked themselves
- *     heap_images.c  unwind rules for that
+ *     stackwalk.c    stacks that the agents walked themselves
+ *     stackwalk_images.c  unwind rules for that
  *
  * An agent (lib/heap.c) is preloaded. In it a thread writes to a ring of its own, and waits while
  * that is full: nothing is lost while the recorder lives.

@@ -5,9 +5,10 @@
 #include "model/heap_live.h"
 #include "model/heap_tally.h"
 #include "record/heap.h"
-#include "record/heap_stacks.h"
 #include "record/preload.h"
+#include "record/stackwalk.h"
 #include "record/ticks.h"
+#include "wire/heap.h"
 
 /* A program in a process. */
 struct heap_program {
@@ -54,7 +55,7 @@ struct heap {
     struct heap_opts opts;
     struct heap_facts facts;
     struct rings rings;
-    struct heap_stacks stacks;
+    struct stackwalk stacks;
     struct heap_tally tally;
     struct preload preload;
     VEC(struct heap_program) programs;

@@ -49,15 +49,15 @@ static struct heap_program *program_of(struct heap *h, struct heap_ring *ring)
 
 static void take_maps(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
-    if (rec->words < HEAP_MAPS_WORDS)
+    if (rec->words < STACKWALK_MAPS_WORDS)
         return;
-    if (rec->kind == HEAP_START) {
+    if (rec->kind == STACKWALK_START) {
         h->facts.programs++;
         program_new(h, ring->pid);
         ring->program = 0;
         rings_close_older(&h->rings, ring->pid, ring->start_ns);
     }
-    heap_stacks_take_maps(&h->stacks, ring->pid, rec);
+    stackwalk_take_maps(&h->stacks, ring->pid, rec);
     rings_wake(&h->rings);
 }
 
@@ -65,7 +65,7 @@ static void take_fork(struct heap *h, struct heap_ring *ring, const struct recor
 {
     program_new(h, ring->pid);
     ring->program = 0;
-    heap_stacks_take_fork(&h->stacks, ring->pid, rec);
+    stackwalk_take_fork(&h->stacks, ring->pid, rec);
 }
 
 /* --- places --- */
@@ -79,7 +79,7 @@ static uint32_t find_site(struct heap *h, struct heap_ring *ring, uint32_t node)
             return i;
     }
     struct heap_site site = {.thread = ring->thread};
-    site.stack = heap_stacks_get(&h->stacks, ring->pid, node, &site.end);
+    site.stack = stackwalk_get(&h->stacks, ring->pid, node, &site.end);
     uint32_t id = heap_tally_new_site(&h->tally, &site);
     *vec_push(&h->site_keys) = (struct heap_site_key){node, ring->thread};
     idmap_add(&h->sites, hash, id);
@@ -170,9 +170,9 @@ static void take_kept(struct heap *h, struct heap_ring *ring)
 
 /* Words of each kind at least. */
 static const uint8_t record_words[] = {
-    [HEAP_START] = HEAP_MAPS_WORDS,
-    [HEAP_MAPS] = HEAP_MAPS_WORDS,
-    [HEAP_FORK] = 3,
+    [STACKWALK_START] = STACKWALK_MAPS_WORDS,
+    [STACKWALK_MAPS] = STACKWALK_MAPS_WORDS,
+    [STACKWALK_FORK] = 3,
     [HEAP_ALLOC] = 3,
     [HEAP_ALLOC_LARGE] = 4,
     [HEAP_FREE] = 2,
@@ -222,11 +222,11 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec,
         return;
     take_time(h, ring, ticks);
     switch (rec->kind) {
-    case HEAP_START:
-    case HEAP_MAPS:
+    case STACKWALK_START:
+    case STACKWALK_MAPS:
         take_maps(h, ring, rec);
         break;
-    case HEAP_FORK:
+    case STACKWALK_FORK:
         take_fork(h, ring, rec);
         break;
     case HEAP_ALLOC:

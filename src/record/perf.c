@@ -87,7 +87,7 @@ static int perf_probe(const struct engine_opts *o, struct err *err)
         if (perfattr_probe(&a, &want, &hidden, err) != 0)
             return -1;
     }
-    return 0;
+    return o->machine ? perfevents_probe_machine(&a, err) : 0;
 }
 
 __attribute__((format(printf, 2, 3))) static void add_note(struct perf_run *r, const char *fmt, ...)
@@ -205,18 +205,44 @@ static void open_filter(struct perf_run *r, int pid)
         perffilter_remove(&r->filter, pid);
 }
 
+/* Who runs already, and names for what has no process. */
+static int scan_machine(struct perf_run *r, uint64_t start_ns, struct err *err)
+{
+    struct processes *ps = r->to.processes;
+    const struct process_wish *w = &r->opts.machine->wish;
+    processes_comm(ps, 0, 0, "[interrupts]", false);
+    processes_comm(ps, -1, -1, "[ended]", false);
+    int n = processes_scan_all(ps, err);
+    if (n < 0)
+        return -1;
+    if (!n && w->cgroup)
+        return err_set(err, EXIT_ERROR,
+                       "no process is in the cgroup or container '%s': /proc/PID/cgroup says where "
+                       "one is",
+                       w->cgroup);
+    perfswitch_attach_all(&r->switches, start_ns);
+    return 0;
+}
+
 static int perf_attach(void *run, int pid, struct err *err)
 {
     struct perf_run *r = run;
-    open_filter(r, pid);
+    const struct engine_machine *machine = r->opts.machine;
+    if (machine)
+        pid = -1;
+    else
+        open_filter(r, pid);
     if (r->clocks)
-        r->facts->clocks = r->filtered ? "of CPUs" : "of threads";
+        r->facts->clocks = r->filtered || machine ? "of CPUs" : "of threads";
     struct perfevents_opts o = {r->opts.running,
                                 record_rate(r),
                                 (size_t)r->opts.stack_bytes,
                                 r->opts.stack_bytes > PART_BYTES ? PART_BYTES : 0,
                                 r->filtered ? &r->filter : NULL,
-                                r->switches.waits != NULL};
+                                r->switches.waits != NULL,
+                                machine != NULL,
+                                machine ? machine->cpus.at : NULL,
+                                machine ? machine->cpus.n : 0};
     size_t n = r->n_events + r->switches.stacks;
     uint64_t start_ns = clock_monotonic_ns();
     if (perfevents_open(&r->events, r->attrs, n, pid, &o, err) != 0)
@@ -230,6 +256,8 @@ static int perf_attach(void *run, int pid, struct err *err)
         perffilter_add(&r->filter, pid, r->events.tids.at[i]);
     if (perf_watch(r, err) != 0)
         return -1;
+    if (machine)
+        return scan_machine(r, start_ns, err);
     if (!r->opts.running)
         return 0;
     if (processes_scan(r->to.processes, pid, err) != 0)
@@ -297,6 +325,19 @@ static void read_sample(struct perf_run *r, const struct perf_event_header *h,
     *ret = s;
 }
 
+/* Whether a sample is to be kept: idle CPUs and others' processes are not. */
+static bool is_wanted(struct perf_run *r, const struct engine_sample *s)
+{
+    const struct engine_machine *m = r->opts.machine;
+    if (!m)
+        return !r->filtered || !r->attrs[s->event].clock ||
+               perffilter_take(&r->filter, s->at.pid, s->at.tid);
+    if (s->at.pid == 0 && !s->at.regs.pc &&
+        (!m->tick || m->tick(m->tick_arg, s->at.kernel_pcs, s->at.n_kernel_pcs) == TICK_IDLE))
+        return false;
+    return processes_wants(r->to.processes, s->at.pid);
+}
+
 static void perf_take_sample(struct perf_run *r, const struct perf_event_header *h)
 {
     struct engine_sample s;
@@ -305,7 +346,7 @@ static void perf_take_sample(struct perf_run *r, const struct perf_event_header 
         perfswitch_leave(&r->switches, &s);
         return;
     }
-    if (r->filtered && r->attrs[s.event].clock && !perffilter_take(&r->filter, s.at.pid, s.at.tid))
+    if (!is_wanted(r, &s))
         return;
     enum unwind_end end = r->to.sample(r->to.to, &s);
     r->samples++;
@@ -349,7 +390,8 @@ static void end_thread(struct perf_run *r, struct ending *e)
     if (e->tid < 0)
         return;
     processes_exit(r->to.processes, e->pid, e->tid);
-    perffilter_remove(&r->filter, e->tid);
+    if (r->filtered)
+        perffilter_remove(&r->filter, e->tid);
     e->tid = -1;
 }
 
@@ -363,15 +405,19 @@ static void settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
     for (size_t i = r->first_ending; tid >= 0 && i < r->endings.n; i++)
         if (r->endings.at[i].tid == tid)
             end_thread(r, &r->endings.at[i]);
-    if (r->first_ending == r->endings.n)
-        r->first_ending = r->endings.n = 0;
+    if (r->first_ending >= r->endings.n - r->first_ending) { /* most are settled */
+        r->endings.n -= r->first_ending;
+        memmove(r->endings.at, r->endings.at + r->first_ending,
+                r->endings.n * sizeof *r->endings.at);
+        r->first_ending = 0;
+    }
 }
 
 /* A clock of a thread ends with it, one of a CPU sees the rest. */
 static void take_exit_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
 {
     perfswitch_exit(&r->switches, (int)ids[2], at_ns);
-    if (r->filtered)
+    if (r->filtered || r->opts.machine)
         *vec_push(&r->endings) = (struct ending){(int)ids[0], (int)ids[2], at_ns};
     else
         processes_exit(r->to.processes, (int)ids[0], (int)ids[2]);
@@ -434,6 +480,7 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h, u
         take_lost(r, ((const uint64_t *)w)[0]);
         break;
     case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
         perfswitch_take(&r->switches, h, at_ns);
         break;
     case PERF_RECORD_THROTTLE:

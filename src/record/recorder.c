@@ -290,6 +290,29 @@ static int start_process(struct recorder *r, struct err *err)
     return rc;
 }
 
+/* Of the machine. */
+static uint64_t idle_so_far(const struct recorder *r, size_t *ret_cpus)
+{
+    const struct engine_machine *m = r->opts.engine.machine;
+    return cpulist_idle_now_ns(m->cpus.at, m->cpus.n, ret_cpus);
+}
+
+static int start_machine(struct recorder *r, struct err *err)
+{
+    size_t ignored;
+    urgent_begin();
+    int rc = r->engine->attach(r->run, -1, err);
+    r->start_ns = clock_monotonic_ns();
+    r->idle_ns = idle_so_far(r, &ignored);
+    return rc;
+}
+
+uint64_t recorder_idle_ns(const struct recorder *r, size_t *ret_cpus)
+{
+    uint64_t now_ns = idle_so_far(r, ret_cpus);
+    return now_ns > r->idle_ns ? now_ns - r->idle_ns : 0;
+}
+
 int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err *err)
 {
     *r = (struct recorder){.opts = *o, .epoll_fd = -1, .signals.fd = -1, .pid_fd = -1};
@@ -300,13 +323,17 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
+    if (o->engine.machine)
+        processes_set_labels(r->processes, &o->engine.machine->wish);
     if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
         start_locks(r, err) != 0 || start_listening(r, err) != 0)
         return -1;
     start_scopes(r);
     if (begin_file(r, o->output, err) != 0)
         return -1;
-    return o->command ? start_command(r, err) : start_process(r, err);
+    return o->engine.machine ? start_machine(r, err)
+           : o->command      ? start_command(r, err)
+                             : start_process(r, err);
 }
 
 /* --- the loop --- */
@@ -433,7 +460,8 @@ int recorder_run(struct recorder *r, struct err *err)
         /* The engine first: it hears of processes whose threads the heap asks for. */
         if (r->engine->poll(r->run, err) != 0)
             return recorder_give_up(r);
-        runqueue_look(&r->queue, r->profile);
+        if (!r->opts.engine.machine)
+            runqueue_look(&r->queue, r->profile);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
         if (r->locks)

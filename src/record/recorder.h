@@ -28,7 +28,7 @@ struct recorder;
 struct recorder_opts {
     struct engine_opts engine;
     const char *output; /* FILE */
-    char **command;     /* NULL-terminated; NULL = attach to pid */
+    char **command;     /* NULL-terminated; NULL = attach to pid, or to the machine */
     int pid;
     double duration_s;                        /* 0 = until the command or process ends */
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
@@ -69,9 +69,10 @@ struct recorder {
     struct recorder_opts opts;
     struct profile *profile;
     const struct engine *engine;
-    char engine_note[240];                           /* why not a better engine */
-    const struct engine_facts *facts;                /* one for each event */
-    uint64_t start_ns, end_ns;                       /* CLOCK_MONOTONIC */
+    char engine_note[240];            /* why not a better engine */
+    const struct engine_facts *facts; /* one for each event */
+    uint64_t start_ns, end_ns;        /* CLOCK_MONOTONIC */
+    uint64_t idle_ns;                 /* of the CPUs of a machine, when the file began */
     struct recorder_event events[ENGINE_EVENTS_MAX]; /* the first is the one that is shown */
     size_t n_events;
     unsigned beats;          /* calls of status */
@@ -117,6 +118,9 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
 
 /* Record until the end. Fails only when FILE.part cannot be written. */
 int recorder_run(struct recorder *r, struct err *err);
+
+/* How long the CPUs of a machine were idle since the file began, and how many they are. */
+uint64_t recorder_idle_ns(const struct recorder *r, size_t *ret_cpus);
 
 /* The first event summed up by stack: a stream in no profile. Free with tally_free_stream(). */
 struct stream *recorder_tally(const struct recorder *r);

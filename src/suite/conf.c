@@ -15,9 +15,24 @@
 enum { LINE_MAX_BYTES = 198, SECTION_MAX_BYTES = 49, FILE_MAX_BYTES = 1 << 20, NAMES_MAX = 1000 };
 enum { RANK_DEFAULT, RANK_FILE, RANK_ENVIRONMENT, RANK_OPTION };
 
+static const char *const named_sections[CONF_NAMED] = {
+    [CONF_WORKLOADS] = "workload",
+    [CONF_INPUTS] = "input",
+    [CONF_METRICS] = "metric",
+};
+
+/* CONF_NAMED where it has no name. */
+static int find_named(const char *section)
+{
+    int i = 0;
+    while (i < CONF_NAMED && strcmp(named_sections[i], section) != 0)
+        i++;
+    return i;
+}
+
 bool conf_section_has_name(const char *section)
 {
-    return strcmp(section, "workload") == 0 || strcmp(section, "input") == 0;
+    return find_named(section) < CONF_NAMED;
 }
 
 static void value_done(struct conf_value *v)
@@ -31,13 +46,12 @@ void conf_done(struct conf *c)
 {
     for (size_t i = 0; i < c->values.n; i++)
         value_done(&c->values.at[i]);
-    for (size_t i = 0; i < c->workloads.n; i++)
-        free(c->workloads.at[i]);
-    for (size_t i = 0; i < c->inputs.n; i++)
-        free(c->inputs.at[i]);
     vec_done(&c->values);
-    vec_done(&c->workloads);
-    vec_done(&c->inputs);
+    for (int k = 0; k < CONF_NAMED; k++) {
+        for (size_t i = 0; i < c->names[k].at.n; i++)
+            free(c->names[k].at.at[i]);
+        vec_done(&c->names[k].at);
+    }
     free(c->path);
     c->path = NULL;
 }
@@ -263,17 +277,12 @@ static bool split_section(struct file *f, const char *section, char *kind, char 
 
 static void note_name(struct conf *c, const char *kind, const char *name)
 {
-    char ***at = strcmp(kind, "workload") == 0 ? &c->workloads.at : &c->inputs.at;
-    size_t n = strcmp(kind, "workload") == 0 ? c->workloads.n : c->inputs.n;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp((*at)[i], name) == 0)
+    struct conf_names *names = &c->names[find_named(kind)];
+    for (size_t i = 0; i < names->at.n; i++)
+        if (strcmp(names->at.at[i], name) == 0)
             return;
-    if (n >= NAMES_MAX)
-        return;
-    if (strcmp(kind, "workload") == 0)
-        *vec_push(&c->workloads) = mem_strdup(name);
-    else
-        *vec_push(&c->inputs) = mem_strdup(name);
+    if (names->at.n < NAMES_MAX)
+        *vec_push(&names->at) = mem_strdup(name);
 }
 
 static void add_to_last(struct file *f, const char *text)
@@ -397,14 +406,11 @@ static void take_variable(struct conf *c, const struct conf_key *k, const char *
 static void take_environment(struct conf *c, struct buf *errors)
 {
     for (const struct conf_key *k = conf_keys; k->section; k++) {
-        if (!conf_section_has_name(k->section))
+        int named = find_named(k->section);
+        if (named == CONF_NAMED)
             take_variable(c, k, "", errors);
-        else if (strcmp(k->section, "workload") == 0)
-            for (size_t i = 0; i < c->workloads.n; i++)
-                take_variable(c, k, c->workloads.at[i], errors);
-        else
-            for (size_t i = 0; i < c->inputs.n; i++)
-                take_variable(c, k, c->inputs.at[i], errors);
+        for (size_t i = 0; named < CONF_NAMED && i < c->names[named].at.n; i++)
+            take_variable(c, k, c->names[named].at.at[i], errors);
     }
 }
 
@@ -514,6 +520,12 @@ bool conf_has(const struct conf *c, const char *name, const char *key, const cha
         found |= strcmp(w.at.at[i], word) == 0;
     words_done(&w);
     return found;
+}
+
+const struct conf_names *conf_section_names(const struct conf *c, const char *section)
+{
+    int i = find_named(section);
+    return i < CONF_NAMED ? &c->names[i] : NULL;
 }
 
 bool conf_overrules(const struct conf_value *v)

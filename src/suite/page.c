@@ -272,6 +272,11 @@ void page_absent(struct document *d, const struct suite_result *r)
             autofree char *what = mem_printf("absent: %s", collect_names[i]);
             document_item(d, what, r->absent[i], "");
         }
+    for (size_t i = 0; i < r->metrics.n; i++)
+        if (r->metrics.at[i].absent) {
+            autofree char *what = mem_printf("absent: metric %s", r->metrics.at[i].metric->name);
+            document_item(d, what, suite_why_no_metric(&r->metrics.at[i]), "");
+        }
 }
 
 /* The figures that matter most, in a sentence. */
@@ -308,7 +313,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
 {
     static const char *const headings[] = {
         [SUITE_FAILED] = "It failed: this is not a result",
-        [SUITE_REGRESSED] = "It got slower",
+        [SUITE_REGRESSED] = "It regressed",
         [SUITE_RULES] = "It breaks the rules",
         [SUITE_INCOMPLETE] = "It is incomplete",
         [SUITE_INCONCLUSIVE] = "It is not decided",
@@ -324,8 +329,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (r->output)
         document_code(d, r->output);
     if (r->outcome == SUITE_REGRESSED)
-        document_text(d, "It takes more time or instructions than the baseline, and more so than "
-                         "the suite allows; see below.");
+        document_text(d, "It is worse than the baseline by more than the suite allows; see below.");
     if (r->has_check && r->check.n[CHECK_FAILS])
         document_text(d, "Failed rules: %zu (see below).", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)
@@ -424,6 +428,8 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
         document_heading(d, "Vector instructions");
         document_text(d, "Of the time: %s.", r->simd_line);
     }
+    page_metrics(d, r);
+    page_benchmarks(d, s, r);
     page_scopes(d, r);
     page_heap(d, r);
     page_cache(d, r);

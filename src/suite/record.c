@@ -7,6 +7,7 @@
 #include "symbol/symbolize.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -66,6 +67,18 @@ static void note_others(struct record_facts *f, const struct recorder *r)
     }
 }
 
+/* Those of which there is a thread: others are there as parents. */
+static uint32_t count_processes(const struct profile *p)
+{
+    autofree bool *seen = mem_calloc(p->processes.n + 1, sizeof *seen);
+    uint32_t n = 0;
+    for (size_t i = 1; i < p->threads.n; i++) {
+        n += !seen[p->threads.at[i].process.i];
+        seen[p->threads.at[i].process.i] = true;
+    }
+    return n;
+}
+
 static void fill_facts(struct record_facts *f, const struct recorder *r)
 {
     const struct stream *s = profile_stream(r->profile, r->events[0].stream);
@@ -92,6 +105,10 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->bytes = r->writer.bytes;
     if (r->exited)
         f->cpu_ns = clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime);
+    f->machine = r->opts.engine.machine != NULL;
+    if (f->machine)
+        f->idle_ns = recorder_idle_ns(r, &f->cpus);
+    f->processes = count_processes(r->profile);
     f->has_waits = r->waits != NULL;
     f->waits_bare = r->facts->waits_bare;
     if (r->waits)
@@ -297,6 +314,37 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
     };
 }
 
+/* --- the machine --- */
+
+static int record_find_user(struct process_wish *w, const char *name, struct err *err)
+{
+    uint64_t number;
+    const struct passwd *found = getpwnam(name);
+    w->of_user = true;
+    if (found)
+        w->user = found->pw_uid;
+    else if (text_u64(text_of(name), 10, &number) && number < UINT32_MAX)
+        w->user = (uid_t)number;
+    else
+        return err_set(err, EXIT_ERROR, "no user '%s'", name);
+    return 0;
+}
+
+/* What is asked for of the machine. TICKS must outlive it. */
+static int machine_init(struct engine_machine *m, const struct record_opts *o,
+                        kallsyms_ranges *ticks, struct err *err)
+{
+    if (o->cpus && cpulist_parse(&m->cpus, o->cpus, err) != 0)
+        return -1;
+    if (o->user && record_find_user(&m->wish, o->user, err) != 0)
+        return -1;
+    m->wish.cgroup = o->cgroup;
+    record_ticks_init(ticks);
+    m->tick = record_tick;
+    m->tick_arg = ticks;
+    return 0;
+}
+
 int record_take(const struct record_opts *opts, char **command, struct record_facts *ret,
                 struct err *err)
 {
@@ -307,11 +355,17 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         opts->rotate_s > 0 ? numbered(opts->output, 1) : mem_strdup(opts->output);
     struct recorder_opts ro = recorder_opts_of(opts, output, command);
     struct datanames names = {0};
+    struct engine_machine machine = {0};
+    kallsyms_ranges ticks = {0};
     ro.name_lock_arg = &names;
+    ro.engine.machine = opts->machine ? &machine : NULL;
     *ret = (struct record_facts){0};
     fingerprint_read(&host.fingerprint, "");
     provenance_read(&host.provenance);
-    int rc = recorder_start(r, &ro, err);
+    int rc = opts->machine ? machine_init(&machine, opts, &ticks, err) : 0;
+    bool begun = rc == 0;
+    if (begun)
+        rc = recorder_start(r, &ro, err);
     if (rc == 0) {
         record_label_start(r, opts, &host);
         ret->started = true;
@@ -324,8 +378,11 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         snprintf(ret->part, sizeof ret->part, "%s", ret->part_left ? r->part.path : "");
     }
     ret->files = j.n_files + 1;
-    recorder_done(r, ret->part_left);
+    if (begun)
+        recorder_done(r, ret->part_left);
     datanames_done(&names);
+    vec_done(&machine.cpus);
+    vec_done(&ticks);
     if (!wait_for_files(&j) && rc == 0)
         rc = err_set(err, EXIT_ERROR,
                      "a file before the last could not be finished: see '%s.*.part'", opts->output);

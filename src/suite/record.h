@@ -27,6 +27,8 @@ struct record_opts {
     struct opt_list events; /* none = the best clock there is */
     double rate_hz, duration_s, rotate_s;
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
+    bool machine;                       /* all that runs, or what of it the next three leave */
+    const char *cpus, *cgroup, *user;   /* "0-3,8"; user: a name or number; NULL = all */
     bool strict, allow_partial, quiet, user_only, hide_arguments, waits;
     const char *listen, *listen_token;              /* as in recorder_opts */
     void (*listening)(const struct listen *listen); /* as there */
@@ -75,6 +77,10 @@ struct record_facts {
         char event[64]; /* "" = no more */
         uint64_t samples;
     } others[ENGINE_EVENTS_MAX]; /* events besides the first */
+    bool machine;                /* all that runs was recorded */
+    uint64_t idle_ns;            /* of its CPUs, all together */
+    size_t cpus;                 /* 0 = not known */
+    uint32_t processes;          /* that have samples */
     bool has_waits, waits_bare;  /* waits_bare: durations without stacks */
     struct waits_facts waits;
     bool has_heap;
@@ -93,9 +99,10 @@ struct record_facts {
 bool record_heap_bytes(const char *heap, uint64_t *ret);
 
 /*
- * Record COMMAND (NULL-terminated), or process opts->pid where it is NULL. Returns 0 when the
- * recording went through, whatever the command did and the gates say: see RET. Fails with what kept
- * it from starting or the file from being written; RET is filled in as far as it is known.
+ * Record COMMAND (NULL-terminated), or process opts->pid or the machine where it is NULL. Returns 0
+ * when the recording went through, whatever the command did and the gates say: see RET. Fails with
+ * what kept it from starting or the file from being written; RET is filled in as far as it is
+ * known.
  */
 int record_take(const struct record_opts *opts, char **command, struct record_facts *ret,
                 struct err *err);

@@ -153,7 +153,7 @@ int run_save_baseline(struct run *r, struct err *err)
     if (rc == 0)
         rc = save_recordings(r, &to, err);
     if (rc == 0)
-        rc = run_keep_program(r, &to, err);
+        rc = run_keep_programs(r, &to, err);
     if (rc == 0)
         rc = save_series(r, err);
     if (rc == 0)

@@ -44,8 +44,8 @@ int run_check_baselines(const struct run *r, struct err *err);
 /* Where the files of a baseline are. Free it. */
 char *run_baseline_folder(const struct run *r, const char *name);
 
-/* Keep the program in the folder of a baseline that is about to be saved. */
-int run_keep_program(const struct run *r, const struct folder *folder, struct err *err);
+/* Keep the programs in the folder of a baseline that is about to be saved. */
+int run_keep_programs(const struct run *r, const struct folder *folder, struct err *err);
 
 /* Fill in line_before of W, or why_apart: the two programs take turns where that proves something.
  */

@@ -10,6 +10,7 @@
 #include "analysis/heapstory.h"
 #include "analysis/scaling.h"
 #include "analysis/scopequantile.h"
+#include "bench/outcome.h"
 #include "host/fingerprint.h"
 #include "host/provenance.h"
 #include "model/series.h"
@@ -74,6 +75,30 @@ struct suite_scope {
     struct scope_quantile p50, p99;
 };
 
+/* A number that the program gives itself. */
+struct suite_metric {
+    const struct metric *metric; /* of the workload */
+    const struct series *runs;   /* of suite.series; NULL = none */
+    size_t missing;              /* runs that did not give it */
+    bool absent;                 /* none did */
+    struct comparison compared;
+    bool has_compared;
+};
+
+/* The benchmarks inside a workload's program. The session and its plan point into this. */
+struct suite_benchmarks {
+    struct plan plan;
+    struct outcome outcome;   /* `against` compares with the baseline */
+    struct series_set before; /* what the baseline has, under the names of benchmarks */
+    VEC(char *) gone;         /* names that only the baseline has */
+    char limit[32];           /* "5%" */
+    struct opt_list gates;
+    char *filter; /* what the program is asked for */
+    char *lines[2];
+};
+
+void suite_benchmarks_free(struct suite_benchmarks *b); /* NULL is fine */
+
 /* What came of one workload. */
 struct suite_result {
     struct workload workload;
@@ -99,6 +124,8 @@ struct suite_result {
     VEC(struct suite_scope) scopes;            /* those that take longest; none unless asked for */
     uint64_t scopes_lost;                      /* records */
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
+    VEC(struct suite_metric) metrics;
+    struct suite_benchmarks *benchmarks; /* NULL = none */
     struct suite_findings memcheck, helgrind;
 
     struct rules rules;
@@ -138,6 +165,7 @@ struct suite {
     char digest[33]; /* of the named sources, in hex; "" = none were named */
     size_t n_sources;
     VEC(char *) warnings; /* about the host, a sentence each */
+    char *notes;          /* of the project's own, for the index; NULL = none */
 
     struct series_set series; /* of all workloads */
     VEC(struct suite_result) results;
@@ -163,6 +191,21 @@ enum suite_outcome suite_outcome(const struct suite *s);
  * count of instructions speaks for itself.
  */
 bool suite_undecided(const struct suite_result *r);
+
+/* How many comparisons share the risk: wall and CPU time of each workload, and its metrics. */
+size_t suite_comparisons(const struct suite *s);
+
+/* How its benchmarks compare: "2 of 30 slower than allowed, 1 not decided". */
+void suite_say_benchmarks(struct buf *b, const struct suite_result *r);
+
+/* How much worse than the baseline R may be: 0.05 = 5 %. */
+double suite_max_regression(const struct suite *s, const struct suite_result *r);
+
+/* Why a metric is absent, a sentence without a full stop. */
+const char *suite_why_no_metric(const struct suite_metric *m);
+
+/* Whether one of R's metrics has such a gate. */
+bool suite_metrics_gate(const struct suite_result *r, enum gate gate);
 
 /* Whether R got slower with as many instructions as before: it does no more work. */
 bool suite_same_work(const struct suite_result *r);

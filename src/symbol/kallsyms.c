@@ -115,6 +115,41 @@ int kallsyms_name(struct lookup *l, const char *path)
     return shown ? 0 : -1;
 }
 
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct kallsyms_range *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+/* The kernel's own functions are listed by address: one ends where the next begins. */
+static void find_range(kallsyms_ranges *ret, struct text line, int (*kind_of)(struct text name))
+{
+    uint64_t start;
+    struct text address = text_cut(&line, ' '), type = text_cut(&line, ' ');
+    struct text name = text_cut(&line, '\t');
+    struct kallsyms_range *last = ret->n ? &ret->at[ret->n - 1] : NULL;
+    if (type.n != 1 || !is_code(type.at[0]) || !text_u64(address, 16, &start) || !start)
+        return;
+    if (last && !last->end && start > last->start)
+        last->end = start;
+    if (kind_of(name))
+        *vec_push(ret) = (struct kallsyms_range){.start = start, .kind = kind_of(name)};
+}
+
+void kallsyms_find(kallsyms_ranges *ret, const char *path, int (*kind_of)(struct text name))
+{
+    struct reader in;
+    struct text line;
+    autobuf struct buf cached = {0};
+    if (open_list(&in, path, &cached) != 0)
+        return;
+    while (reader_line(&in, &line))
+        find_range(ret, line, kind_of);
+    reader_close(&in);
+    if (ret->n)
+        qsort(ret->at, ret->n, sizeof *ret->at, compare_ranges);
+}
+
 uint64_t kallsyms_text(const char *path)
 {
     struct reader in;

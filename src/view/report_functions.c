@@ -282,12 +282,24 @@ static const struct document_column columns_thread[] = {
     {"thread", .wide = true},
 };
 
+static const struct document_column columns_label[] = {
+    {"share", .right = true},
+    {"time", .right = true},
+    {"samples", .right = true},
+    {"name", .wide = true},
+};
+
 void report_add_by(struct document *d, const struct report *r, const struct flat *f, size_t top)
 {
-    bool threads = f->row_of_thread != NULL;
+    bool threads = f->row_of_place != NULL;
     autofree uint32_t *rows = mem_calloc(top + 1, sizeof *rows);
     size_t n = flat_top(f, FLAT_SELF, top, rows), all = 0;
-    document_table(d, threads ? columns_thread : columns_by, threads ? 4 : 5);
+    bool by_thread = f == r->threads || (f == r->by && r->opts.by == FLAT_THREAD);
+    document_table(d,
+                   by_thread ? columns_thread
+                   : threads ? columns_label
+                             : columns_by,
+                   threads ? 4 : 5);
     for (size_t i = 0; i < n; i++) {
         const struct flat_row *row = &f->rows.at[rows[i]];
         struct flat_share self = flat_share_of_row(f, rows[i], FLAT_SELF);

@@ -285,6 +285,8 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v)
 static char *title_of_waits(const struct waitsum_view *v)
 {
     const char *command = meta_find(&v->sum->selection->profile->meta, META_COMMAND);
+    if (meta_find(&v->sum->selection->profile->meta, META_MACHINE))
+        command = "the whole machine";
     return mem_printf("Waits of %s", command ? command : v->subject);
 }
 

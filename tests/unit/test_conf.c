@@ -36,8 +36,8 @@ static void values_come_with_their_origin(void **state)
     assert_int_equal(p.rc, 0);
     assert_string_equal(conf_text(&p.conf, "", "build.command"), "make -j2");
     assert_string_equal(conf_find(&p.conf, "", "build.command").origin, "kelvin.conf:2");
-    assert_int_equal(p.conf.workloads.n, 1);
-    assert_string_equal(p.conf.workloads.at[0], "small");
+    assert_int_equal(p.conf.names[CONF_WORKLOADS].at.n, 1);
+    assert_string_equal(p.conf.names[CONF_WORKLOADS].at.at[0], "small");
     assert_true(conf_has(&p.conf, "small", "workload.collect", "bench"));
     assert_false(conf_has(&p.conf, "small", "workload.collect", "simd"));
     assert_true(conf_number(&p.conf, "small", "workload.runs") == 20);

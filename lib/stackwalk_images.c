@@ -1,12 +1,13 @@
 /*
- * heap_images.c - the unwind rules of what this process has mapped, as the recorder prepared them.
+ * stackwalk_images.c - the unwind rules of what this process has mapped, as the recorder prepared
+ * them.
  *
  * A process tells what it has mapped when it begins, and again when a walk meets an address that is
  * in no module: a library came by dlopen. Each answer becomes a list of modules that never changes;
  * old lists stay where they are, because a thread may be looking at them.
  */
-#include "heap.h"
 #include "proc.h"
+#include "stackwalk.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -21,34 +22,34 @@
 
 enum { MODULES_MAX = 4096, MAPS_WORDS = 8000 };
 
-static const struct heap_images *images;
+static const struct stackwalk_images *images;
 static uint64_t images_bytes;
 static uint32_t images_max;
-static _Atomic(struct heap_modules *) newest;
+static _Atomic(struct stackwalk_modules *) newest;
 static _Atomic uint32_t last_generation, last_ticket;
 
-bool heap_images_init(void)
+bool stackwalk_images_init(void)
 {
-    struct channel_file f = {(uint32_t)channel->params[HEAP_PARAM_IMAGES_FD],
-                             channel->params[HEAP_PARAM_IMAGES_INODE]};
+    struct channel_file f = {(uint32_t)channel->params[STACKWALK_PARAM_IMAGES_FD],
+                             channel->params[STACKWALK_PARAM_IMAGES_INODE]};
     if (images)
         return true;
-    const struct heap_images *i =
+    const struct stackwalk_images *i =
         channel_map((uint64_t)channel->recorder_pid, &f, false, &images_bytes);
-    if (!i || i->magic != HEAP_IMAGES_MAGIC || i->size_bytes != images_bytes ||
-        heap_images_rows_start(i->n_max) > images_bytes)
+    if (!i || i->magic != STACKWALK_IMAGES_MAGIC || i->size_bytes != images_bytes ||
+        stackwalk_images_rows_start(i->n_max) > images_bytes)
         return false;
     images_max = i->n_max;
     images = i;
     return true;
 }
 
-const struct heap_modules *heap_modules(void)
+const struct stackwalk_modules *stackwalk_modules(void)
 {
     return atomic_load_explicit(&newest, memory_order_acquire);
 }
 
-const struct heap_code *heap_modules_find(const struct heap_modules *m, uint64_t pc)
+const struct stackwalk_code *stackwalk_modules_find(const struct stackwalk_modules *m, uint64_t pc)
 {
     uint32_t from = 0, to = m ? m->n : 0;
     while (from < to) {
@@ -73,8 +74,8 @@ static uint32_t images_n(void)
 static uint32_t find_answer(uint32_t from, uint64_t ticket)
 {
     for (uint32_t i = from, n = images_n(); i < n; i++) {
-        const struct heap_module *m = heap_images_module(images, i);
-        if (m->pid == heap_process->pid && !m->end && m->start == ticket)
+        const struct stackwalk_module *m = stackwalk_images_module(images, i);
+        if (m->pid == stackwalk_process->pid && !m->end && m->start == ticket)
             return i;
     }
     return UINT32_MAX;
@@ -96,15 +97,15 @@ static uint32_t wait_for_answer(uint32_t from, uint64_t ticket)
     return at;
 }
 
-static uint64_t ask(struct heap_thread *t, enum heap_kind kind)
+static uint64_t ask(struct stackwalk_thread *t, enum stackwalk_record kind)
 {
     uint64_t ticket = atomic_fetch_add(&last_ticket, 1);
-    struct record *r = heap_reserve(t, (uint16_t)kind, MAPS_WORDS);
+    struct record *r = stackwalk_reserve(t, (uint16_t)kind, MAPS_WORDS);
     if (!r)
         return 0;
     uint32_t n = proc_read_maps((uint8_t *)&r->payload[3], (MAPS_WORDS - 4) * 8);
-    r->own = heap_process->root;
-    r->payload[0] = t->last_ticks = heap_ticks();
+    r->own = stackwalk_process->root;
+    r->payload[0] = t->last_ticks = stackwalk_ticks();
     r->payload[1] = ticket;
     r->payload[2] = n;
     ring_commit(&t->writer);
@@ -114,12 +115,12 @@ static uint64_t ask(struct heap_thread *t, enum heap_kind kind)
 /* --- taking the answer --- */
 
 /* What of an entry can be believed. */
-static bool take_module(const struct heap_module *m, struct heap_code *ret)
+static bool take_module(const struct stackwalk_module *m, struct stackwalk_code *ret)
 {
     uint64_t bytes = (uint64_t)m->n_rows * sizeof(struct unwind_row);
     if (m->end <= m->start || m->rows > images_bytes || bytes > images_bytes - m->rows)
         return false;
-    *ret = (struct heap_code){
+    *ret = (struct stackwalk_code){
         .start = m->start,
         .end = m->end,
         .base = m->base,
@@ -130,7 +131,7 @@ static bool take_module(const struct heap_module *m, struct heap_code *ret)
     return true;
 }
 
-static void insert_code(struct heap_modules *m, const struct heap_code *code)
+static void insert_code(struct stackwalk_modules *m, const struct stackwalk_code *code)
 {
     uint32_t i = m->n++;
     for (; i && m->at[i - 1].start > code->start; i--)
@@ -142,22 +143,22 @@ static void insert_code(struct heap_modules *m, const struct heap_code *code)
 static void take_answer(uint32_t from, uint32_t to)
 {
     uint32_t n = to - from < MODULES_MAX ? to - from : MODULES_MAX;
-    size_t bytes = sizeof(struct heap_modules) + (n + 1) * sizeof(struct heap_code);
-    struct heap_modules *m =
+    size_t bytes = sizeof(struct stackwalk_modules) + (n + 1) * sizeof(struct stackwalk_code);
+    struct stackwalk_modules *m =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct heap_code code;
+    struct stackwalk_code code;
     if (m == MAP_FAILED)
         return;
     m->generation = atomic_fetch_add(&last_generation, 1) + 1;
     for (uint32_t i = from; i < to && m->n < n; i++) {
-        const struct heap_module *in = heap_images_module(images, i);
-        if (in->pid == heap_process->pid && take_module(in, &code))
+        const struct stackwalk_module *in = stackwalk_images_module(images, i);
+        if (in->pid == stackwalk_process->pid && take_module(in, &code))
             insert_code(m, &code);
     }
     atomic_store_explicit(&newest, m, memory_order_release);
 }
 
-void heap_announce(struct heap_thread *t, enum heap_kind kind)
+void stackwalk_announce(struct stackwalk_thread *t, enum stackwalk_record kind)
 {
     int e = errno;
     uint32_t from = images_n();
@@ -185,19 +186,19 @@ static bool is_loaded(uint64_t pc)
  * Code of run-time compilers, or a walk that went wrong, would have us ask for ever: the time
  * between two questions doubles while they bring nothing.
  */
-bool heap_learn(struct heap_thread *t, uint64_t pc)
+bool stackwalk_learn(struct stackwalk_thread *t, uint64_t pc)
 {
-    struct heap_process *p = heap_process;
+    struct stackwalk_process *p = stackwalk_process;
     uint32_t nobody = 0;
     uint64_t now_ns = proc_now_ns();
     if ((now_ns < atomic_load(&p->quiet_until_ns) && !is_loaded(pc)) || t->writer.depth ||
         !atomic_compare_exchange_strong(&p->announcing, &nobody, 1))
         return false;
-    const struct heap_modules *before = heap_modules();
-    p->root = heap_trie_add(0, HEAP_ROOT | (uint64_t)p->pid << 32 | (uint32_t)now_ns);
-    heap_announce(t, HEAP_MAPS);
-    t->modules = heap_modules();
-    heap_walk_forget(t);
+    const struct stackwalk_modules *before = stackwalk_modules();
+    p->root = stackwalk_trie_add(0, STACKWALK_ROOT | (uint64_t)p->pid << 32 | (uint32_t)now_ns);
+    stackwalk_announce(t, STACKWALK_MAPS);
+    t->modules = stackwalk_modules();
+    stackwalk_forget(t);
     p->quiet_ns = p->quiet_ns ? p->quiet_ns * 2 : QUIET_MIN_NS;
     if (p->quiet_ns > QUIET_MAX_NS)
         p->quiet_ns = QUIET_MAX_NS;
@@ -208,9 +209,9 @@ bool heap_learn(struct heap_thread *t, uint64_t pc)
     return t->modules != before;
 }
 
-void heap_forget_modules(void)
+void stackwalk_forget_modules(void)
 {
-    if (heap_process)
-        atomic_store(&heap_process->quiet_until_ns, 0);
+    if (stackwalk_process)
+        atomic_store(&stackwalk_process->quiet_until_ns, 0);
     atomic_store_explicit(&newest, NULL, memory_order_release);
 }

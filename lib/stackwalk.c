@@ -1,5 +1,5 @@
 /*
- * heap_walk.c - the stack of a call to malloc, as a node of the shared trie.
+ * stackwalk.c - the stack of a call, as a node of the shared trie.
  *
  * The walk reads the thread's own stack, with the rows of src/unwind. It starts at a call, so it
  * needs only the rules that compilers make for calls; unwind/walk.c, which starts anywhere, has to
@@ -10,7 +10,7 @@
  * with what lies in their slots now: two loads a frame instead of a rule and a table of nodes. And
  * a call that came before, with the same stack pointer, is compared with its own last stack.
  */
-#include "heap.h"
+#include "stackwalk.h"
 #include "proc.h"
 #include "unwind/arch.h"
 
@@ -26,21 +26,21 @@ enum { FRESH_USES_FP = 1, FRESH_HAS_FP = 2, FRESH_EXACT = 4 };
 
 extern void *__libc_stack_end; /* somewhere in the main thread's stack, above all frames */
 
-static struct heap_trie *trie;
+static struct stackwalk_trie *trie;
 static uint32_t trie_max, trie_bits; /* copies: the memory may be scribbled on */
 
 /* --- the trie --- */
 
-bool heap_walk_init(void)
+bool stackwalk_init(void)
 {
     uint64_t n;
-    struct channel_file f = {(uint32_t)channel->params[HEAP_PARAM_TRIE_FD],
-                             channel->params[HEAP_PARAM_TRIE_INODE]};
+    struct channel_file f = {(uint32_t)channel->params[STACKWALK_PARAM_TRIE_FD],
+                             channel->params[STACKWALK_PARAM_TRIE_INODE]};
     if (trie)
         return true;
-    struct heap_trie *t = channel_map((uint64_t)channel->recorder_pid, &f, true, &n);
-    if (!t || t->magic != HEAP_TRIE_MAGIC || t->size_bytes != n || t->table_bits > 31 ||
-        heap_trie_size(t->n_max, t->table_bits) > n)
+    struct stackwalk_trie *t = channel_map((uint64_t)channel->recorder_pid, &f, true, &n);
+    if (!t || t->magic != STACKWALK_TRIE_MAGIC || t->size_bytes != n || t->table_bits > 31 ||
+        stackwalk_trie_size(t->n_max, t->table_bits) > n)
         return false;
     trie_max = t->n_max;
     trie_bits = t->table_bits;
@@ -58,17 +58,17 @@ static uint32_t trie_new(uint32_t parent, uint64_t pc)
         atomic_fetch_add_explicit(&trie->lost, 1, memory_order_relaxed);
         return 0;
     }
-    struct heap_node *node = heap_trie_node(trie, id);
+    struct stackwalk_node *node = stackwalk_trie_node(trie, id);
     node->pc = pc;
     node->parent = parent;
     return id;
 }
 
 /* An id that lost the race for its place stays unused: then a parent's is smaller always. */
-uint32_t heap_trie_add(uint32_t parent, uint64_t pc)
+uint32_t stackwalk_trie_add(uint32_t parent, uint64_t pc)
 {
-    _Atomic uint32_t *table = heap_trie_table(trie, trie_max);
-    uint64_t at = heap_trie_hash(parent, pc) >> (64 - trie_bits), mask = (1u << trie_bits) - 1;
+    _Atomic uint32_t *table = stackwalk_trie_table(trie, trie_max);
+    uint64_t at = stackwalk_trie_hash(parent, pc) >> (64 - trie_bits), mask = (1u << trie_bits) - 1;
     for (int i = 0; i < TRIE_TRIES; i++, at = (at + 1) & mask) {
         uint32_t id = atomic_load_explicit(&table[at], memory_order_acquire);
         if (!id) {
@@ -79,7 +79,7 @@ uint32_t heap_trie_add(uint32_t parent, uint64_t pc)
                                                         memory_order_acquire))
                 return new;
         }
-        const struct heap_node *node = heap_trie_node(trie, id < trie_max ? id : 0);
+        const struct stackwalk_node *node = stackwalk_trie_node(trie, id < trie_max ? id : 0);
         if (node->parent == parent && node->pc == pc)
             return id;
     }
@@ -89,7 +89,7 @@ uint32_t heap_trie_add(uint32_t parent, uint64_t pc)
 
 /* --- rules --- */
 
-static const struct unwind_row *row_find(const struct heap_code *code, uint64_t pc)
+static const struct unwind_row *row_find(const struct stackwalk_code *code, uint64_t pc)
 {
     uint64_t at = pc - code->base;
     if (pc < code->base || at > UINT32_MAX || !code->n_rows || at < code->rows[0].pc)
@@ -103,20 +103,21 @@ static const struct unwind_row *row_find(const struct heap_code *code, uint64_t 
     return row;
 }
 
-static void rule_look_up(struct heap_thread *t, uint64_t pc, struct heap_rule *rule)
+static void rule_look_up(struct stackwalk_thread *t, uint64_t pc, struct stackwalk_rule *rule)
 {
-    const struct heap_code *code = heap_modules_find(t->modules, pc);
-    if (!code && heap_learn(t, pc))
-        code = heap_modules_find(t->modules, pc);
+    const struct stackwalk_code *code = stackwalk_modules_find(t->modules, pc);
+    if (!code && stackwalk_learn(t, pc))
+        code = stackwalk_modules_find(t->modules, pc);
     const struct unwind_row *row = code ? row_find(code, pc) : NULL;
     rule->row = row ? *row : (struct unwind_row){.cfa = code ? CFA_GAP : CFA_NO_MAP};
     rule->pc = pc;
     rule->generation = t->modules ? t->modules->generation : 0;
 }
 
-static inline const struct unwind_row *rule_of(struct heap_thread *t, uint64_t pc)
+static inline const struct unwind_row *rule_of(struct stackwalk_thread *t, uint64_t pc)
 {
-    struct heap_rule *rule = &t->rules[pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HEAP_RULE_BITS)];
+    struct stackwalk_rule *rule =
+        &t->rules[pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - STACKWALK_RULE_BITS)];
     if (rule->pc != pc || !t->modules || rule->generation != t->modules->generation)
         rule_look_up(t, pc, rule);
     return &rule->row;
@@ -155,69 +156,70 @@ static bool restore_fp(struct walk *w, const struct unwind_row *row, uint64_t cf
     return true;
 }
 
-static enum heap_end heap_walk_to_caller(struct walk *w, const struct unwind_row *row, uint64_t cfa)
+static enum stackwalk_end stackwalk_to_caller(struct walk *w, const struct unwind_row *row,
+                                              uint64_t cfa)
 {
     uint64_t pc;
     if (cfa <= w->sp || !walk_word(w, cfa - WORD, &pc) || !restore_fp(w, row, cfa))
-        return HEAP_END_NO_SENSE;
+        return STACKWALK_END_NO_SENSE;
     w->slot = cfa - WORD;
     w->pc = pc;
     w->sp = cfa;
     w->exact = false;
-    return HEAP_ENDS;
+    return STACKWALK_ENDS;
 }
 
-static enum heap_end by_deref(struct walk *w, const struct unwind_row *row, uint64_t base)
+static enum stackwalk_end by_deref(struct walk *w, const struct unwind_row *row, uint64_t base)
 {
     uint64_t cfa;
     if (!walk_word(w, base + (uint64_t)(row->cfa_offset * (int64_t)WORD), &cfa))
-        return HEAP_END_NO_SENSE;
-    return heap_walk_to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_NUMBER_SHIFT) * WORD);
+        return STACKWALK_END_NO_SENSE;
+    return stackwalk_to_caller(w, row, cfa + (uint64_t)(row->flags >> ROW_NUMBER_SHIFT) * WORD);
 }
 
-static enum heap_end by_signal(struct walk *w)
+static enum stackwalk_end by_signal(struct walk *w)
 {
     const struct arch_regs *at = &arch_host()->signal;
     uint64_t frame = w->sp;
     if (!walk_word(w, frame + at->fp, &w->fp) || !walk_word(w, frame + at->pc, &w->pc) ||
         !walk_word(w, frame + at->sp, &w->sp))
-        return HEAP_END_NO_SENSE;
+        return STACKWALK_END_NO_SENSE;
     w->slot = frame + at->pc;
     w->exact = w->has_fp = true;
-    return HEAP_ENDS;
+    return STACKWALK_ENDS;
 }
 
 /* Code without rules: made by a compiler at run time that keeps frame pointers, or assembly. */
-static enum heap_end by_frame_pointer(struct heap_thread *t, struct walk *w)
+static enum stackwalk_end by_frame_pointer(struct stackwalk_thread *t, struct walk *w)
 {
     uint64_t fp = w->fp, next_fp, pc;
     if (fp == 0)
-        return HEAP_END_WHOLE; /* the ABI's mark of the outermost frame */
+        return STACKWALK_END_WHOLE; /* the ABI's mark of the outermost frame */
     if (fp < w->sp || !walk_word(w, fp, &next_fp) || !walk_word(w, fp + WORD, &pc))
-        return HEAP_END_NO_RULE;
+        return STACKWALK_END_NO_RULE;
     if (pc && rule_of(t, pc - 1)->cfa == CFA_NO_MAP)
-        return HEAP_END_NO_RULE;
+        return STACKWALK_END_NO_RULE;
     w->uses_fp = w->has_fp = true;
     w->slot = fp + WORD;
     w->pc = pc;
     w->sp = fp + 2 * WORD;
     w->fp = next_fp;
     w->exact = false;
-    return HEAP_ENDS;
+    return STACKWALK_ENDS;
 }
 
-/* To the caller, or HEAP_ENDS, which means on. */
-static enum heap_end walk_step(struct heap_thread *t, struct walk *w)
+/* To the caller, or STACKWALK_ENDS, which means on. */
+static enum stackwalk_end walk_step(struct stackwalk_thread *t, struct walk *w)
 {
     const struct unwind_row *row = rule_of(t, w->exact ? w->pc : w->pc - 1);
     uint64_t offset = (uint64_t)(row->cfa_offset * (int64_t)WORD);
     w->uses_fp = w->has_fp = false;
     switch (row->cfa) {
     case CFA_SP:
-        return heap_walk_to_caller(w, row, w->sp + offset);
+        return stackwalk_to_caller(w, row, w->sp + offset);
     case CFA_FP:
         w->uses_fp = true;
-        return heap_walk_to_caller(w, row, w->fp + offset);
+        return stackwalk_to_caller(w, row, w->fp + offset);
     case CFA_SP_DEREF:
         return by_deref(w, row, w->sp);
     case CFA_FP_DEREF:
@@ -226,13 +228,13 @@ static enum heap_end walk_step(struct heap_thread *t, struct walk *w)
     case CFA_SIGNAL:
         return by_signal(w);
     case CFA_BOTTOM:
-        return HEAP_END_WHOLE;
+        return STACKWALK_END_WHOLE;
     case CFA_GAP:
         return by_frame_pointer(t, w);
     case CFA_NO_MAP:
-        return HEAP_END_NO_MAP;
+        return STACKWALK_END_NO_MAP;
     default:
-        return HEAP_END_NO_SENSE;
+        return STACKWALK_END_NO_SENSE;
     }
 }
 
@@ -243,10 +245,10 @@ static enum heap_end walk_step(struct heap_thread *t, struct walk *w)
  * address does not lie where it lay: 0 when all outside of frame I are as they were. Four at a
  * time: nearly always all are, and the processor need not ask after each.
  */
-static inline uint32_t changed_outside(const struct heap_link *link, uint32_t i)
+static inline uint32_t changed_outside(const struct stackwalk_link *link, uint32_t i)
 {
     for (; i >= 4; i -= 4) {
-        const struct heap_link *l = &link[i - 4];
+        const struct stackwalk_link *l = &link[i - 4];
         if ((*(const uint64_t *)l[0].slot ^ l[0].pc) | (*(const uint64_t *)l[1].slot ^ l[1].pc) |
             (*(const uint64_t *)l[2].slot ^ l[2].pc) | (*(const uint64_t *)l[3].slot ^ l[3].pc))
             break;
@@ -260,7 +262,7 @@ static inline uint32_t changed_outside(const struct heap_link *link, uint32_t i)
  * The frame of the last walk that is the one of W, with all outside of it as it was; UINT32_MAX
  * when there is none. FROM is the first that may still be reached; frames go from there to 0.
  */
-static uint32_t find_old(const struct heap_frames *f, uint32_t *from, const struct walk *w)
+static uint32_t find_old(const struct stackwalk_frames *f, uint32_t *from, const struct walk *w)
 {
     while (*from > 0 && f->of[*from - 1].sp < w->sp)
         --*from;
@@ -277,14 +279,14 @@ static uint32_t find_old(const struct heap_frames *f, uint32_t *from, const stru
 
 /* --- stacks that came up before --- */
 
-void heap_walk_forget(struct heap_thread *t)
+void stackwalk_forget(struct stackwalk_thread *t)
 {
     t->frames.n = 0;
     t->generation++;
 }
 
 /* The return address of the function that called us, where a rule says so by itself; else 0. */
-static inline uint64_t caller_of(struct heap_thread *t, const struct heap_call *at)
+static inline uint64_t caller_of(struct stackwalk_thread *t, const struct stackwalk_call *at)
 {
     const struct unwind_row *row = rule_of(t, at->pc - 1);
     uint64_t base = row->cfa == CFA_SP ? at->sp : row->cfa == CFA_FP ? at->fp : 0;
@@ -293,36 +295,36 @@ static inline uint64_t caller_of(struct heap_thread *t, const struct heap_call *
     return may_read ? *(const uint64_t *)slot : 0;
 }
 
-static inline struct heap_seen *seen_of(struct heap_thread *t, const struct heap_call *at,
-                                        uint64_t caller)
+static inline struct stackwalk_seen *seen_of(struct stackwalk_thread *t,
+                                             const struct stackwalk_call *at, uint64_t caller)
 {
     uint64_t hash = (at->pc ^ at->sp << 20 ^ caller << 8) * UINT64_C(0x9e3779b97f4a7c15);
-    return &t->seen[hash >> (64 - HEAP_SEEN_BITS)];
+    return &t->seen[hash >> (64 - STACKWALK_SEEN_BITS)];
 }
 
-static inline bool seen_is_call(const struct heap_thread *t, const struct heap_seen *s,
-                                const struct heap_call *at)
+static inline bool seen_is_call(const struct stackwalk_thread *t, const struct stackwalk_seen *s,
+                                const struct stackwalk_call *at)
 {
     return s->pc == at->pc && s->sp == at->sp && s->generation == t->generation;
 }
 
-static inline bool seen_is_stack(const struct heap_seen *s, const struct heap_call *at)
+static inline bool seen_is_stack(const struct stackwalk_seen *s, const struct stackwalk_call *at)
 {
     return s->n && (!s->needs_fp || s->fp == at->fp) && !changed_outside(s->link, s->n);
 }
 
 /* Keep the walk that is in t->frames, if the call has come before. */
-static void seen_keep(struct heap_thread *t, struct heap_seen *s, const struct heap_call *at,
-                      uint64_t caller)
+static void seen_keep(struct stackwalk_thread *t, struct stackwalk_seen *s,
+                      const struct stackwalk_call *at, uint64_t caller)
 {
-    const struct heap_frames *f = &t->frames;
+    const struct stackwalk_frames *f = &t->frames;
     bool again = seen_is_call(t, s, at) && s->caller == caller;
     s->n = 0;
     s->pc = at->pc;
     s->sp = at->sp;
     s->caller = caller;
     s->generation = t->generation;
-    if (!again || f->n < 2 || f->n - 1 > HEAP_SEEN_DEPTH)
+    if (!again || f->n < 2 || f->n - 1 > STACKWALK_SEEN_DEPTH)
         return;
     s->fp = at->fp;
     s->node = f->of[f->n - 1].node;
@@ -334,22 +336,22 @@ static void seen_keep(struct heap_thread *t, struct heap_seen *s, const struct h
 /* --- all of it --- */
 
 /* Add the frame of W, and go to its caller. */
-static inline enum heap_end walk_frame(struct heap_thread *t, struct walk *w)
+static inline enum stackwalk_end walk_frame(struct stackwalk_thread *t, struct walk *w)
 {
-    struct heap_frames *f = &t->fresh;
+    struct stackwalk_frames *f = &t->fresh;
     uint32_t i = f->n++, exact = w->exact ? FRESH_EXACT : 0;
-    f->link[i] = (struct heap_link){w->slot, w->pc};
+    f->link[i] = (struct stackwalk_link){w->slot, w->pc};
     f->of[i].sp = w->sp;
     f->of[i].fp = w->fp;
-    enum heap_end end = walk_step(t, w);
+    enum stackwalk_end end = walk_step(t, w);
     f->of[i].node = exact | (w->uses_fp ? FRESH_USES_FP : 0) | (w->has_fp ? FRESH_HAS_FP : 0);
-    return end == HEAP_ENDS && !w->pc ? HEAP_END_WHOLE : end;
+    return end == STACKWALK_ENDS && !w->pc ? STACKWALK_END_WHOLE : end;
 }
 
 /* Put the new frames on top of the first KEPT old ones, and give them nodes. */
-static uint32_t keep_fresh(struct heap_thread *t, uint32_t kept, uint32_t node)
+static uint32_t keep_fresh(struct stackwalk_thread *t, uint32_t kept, uint32_t node)
 {
-    struct heap_frames *f = &t->frames, *fresh = &t->fresh;
+    struct stackwalk_frames *f = &t->frames, *fresh = &t->fresh;
     bool outside = kept && f->of[kept - 1].needs_fp;
     f->n = kept;
     for (uint32_t i = fresh->n; i-- > 0;) {
@@ -357,16 +359,16 @@ static uint32_t keep_fresh(struct heap_thread *t, uint32_t kept, uint32_t node)
         uint32_t flags = fresh->of[i].node;
         outside = (flags & FRESH_USES_FP) || (!(flags & FRESH_HAS_FP) && outside);
         /* A return address is one past its call; let that hold for what a signal interrupted. */
-        node = heap_trie_add(node, fresh->link[i].pc + (flags & FRESH_EXACT ? 1 : 0));
+        node = stackwalk_trie_add(node, fresh->link[i].pc + (flags & FRESH_EXACT ? 1 : 0));
         f->link[k] = fresh->link[i];
-        f->of[k] = (struct heap_frame){
+        f->of[k] = (struct stackwalk_frame){
             .sp = fresh->of[i].sp, .fp = fresh->of[i].fp, .node = node, .needs_fp = outside};
     }
     return node;
 }
 
 /* The stack, or what is below a signal handler's own, is not where this thread's was. */
-static bool find_stack(struct heap_thread *t, uintptr_t sp)
+static bool find_stack(struct stackwalk_thread *t, uintptr_t sp)
 {
     uintptr_t low, end;
     if (!proc_find_map(sp, &low, &end))
@@ -374,13 +376,13 @@ static bool find_stack(struct heap_thread *t, uintptr_t sp)
     bool is_main = (uintptr_t)__libc_stack_end >= low && (uintptr_t)__libc_stack_end < end;
     t->stack_low = is_main ? end - MAIN_STACK_BYTES : low;
     t->stack_end = end;
-    heap_walk_forget(t);
+    stackwalk_forget(t);
     return true;
 }
 
-static uint32_t walk_anew(struct heap_thread *t, const struct heap_call *at)
+static uint32_t walk_anew(struct stackwalk_thread *t, const struct stackwalk_call *at)
 {
-    struct heap_frames *fresh = &t->fresh;
+    struct stackwalk_frames *fresh = &t->fresh;
     struct walk w = {.pc = at->pc,
                      .sp = at->sp,
                      .fp = at->fp,
@@ -388,32 +390,32 @@ static uint32_t walk_anew(struct heap_thread *t, const struct heap_call *at)
                      .low = at->sp - WORD,
                      .end = t->stack_end};
     uint32_t from = t->frames.n;
-    enum heap_end end = HEAP_ENDS;
+    enum stackwalk_end end = STACKWALK_ENDS;
     fresh->n = 0;
-    while (end == HEAP_ENDS && fresh->n < HEAP_DEPTH_MAX) {
+    while (end == STACKWALK_ENDS && fresh->n < STACKWALK_DEPTH_MAX) {
         uint32_t old = find_old(&t->frames, &from, &w);
-        if (old != UINT32_MAX && old + fresh->n < HEAP_DEPTH_MAX)
+        if (old != UINT32_MAX && old + fresh->n < STACKWALK_DEPTH_MAX)
             return keep_fresh(t, old + 1, t->frames.of[old].node);
         end = walk_frame(t, &w);
     }
-    if (end == HEAP_ENDS)
-        end = HEAP_END_DEEP;
-    if (end == HEAP_END_NO_MAP && fresh->n > 1)
+    if (end == STACKWALK_ENDS)
+        end = STACKWALK_END_DEEP;
+    if (end == STACKWALK_END_NO_MAP && fresh->n > 1)
         fresh->n--;
-    uint32_t root = heap_process->root;
-    return keep_fresh(t, 0, end ? heap_trie_add(root, end) : root);
+    uint32_t root = stackwalk_process->root;
+    return keep_fresh(t, 0, end ? stackwalk_trie_add(root, end) : root);
 }
 
-uint32_t heap_walk(struct heap_thread *t, const struct heap_call *at)
+uint32_t stackwalk(struct stackwalk_thread *t, const struct stackwalk_call *at)
 {
-    const struct heap_modules *newest = heap_modules();
+    const struct stackwalk_modules *newest = stackwalk_modules();
     if (t->modules != newest) {
         t->modules = newest;
-        heap_walk_forget(t);
+        stackwalk_forget(t);
     }
     if ((at->sp < t->stack_low || at->sp >= t->stack_end) && !find_stack(t, at->sp))
-        return heap_trie_add(heap_process->root, HEAP_END_NO_SENSE);
-    struct heap_seen *last = &t->seen[t->last_seen], *seen;
+        return stackwalk_trie_add(stackwalk_process->root, STACKWALK_END_NO_SENSE);
+    struct stackwalk_seen *last = &t->seen[t->last_seen], *seen;
     if (seen_is_call(t, last, at) && seen_is_stack(last, at))
         return last->node;
     uint64_t caller = caller_of(t, at);
