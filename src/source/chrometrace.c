@@ -48,6 +48,7 @@ struct chrometrace {
     VEC(struct open_span) open;
     uint64_t others, sums; /* events that are no spans; sums that clang puts behind them */
     uint64_t unclosed, overlapping;
+    uint64_t sampled; /* pieces of what a sampling profiler of JavaScript saw */
 };
 
 /* --- one event --- */
@@ -213,7 +214,10 @@ static int chrometrace_add_event(struct chrometrace *c, const struct event *e, s
         return 0;
     }
     if (e->phase != 'X' && e->phase != 'B' && e->phase != 'E') {
-        c->others++;
+        struct text name = profile_str(c->im->profile, e->name);
+        bool sampled = text_is(name, "ProfileChunk") || text_is(name, "CpuProfile");
+        c->sampled += sampled;
+        c->others += !sampled;
         return 0;
     }
     if (e->has_average && text_starts(profile_str(c->im->profile, e->name), "Total ")) {
@@ -352,6 +356,12 @@ static void close_begun(struct chrometrace *c)
 
 static void chrometrace_tell(struct chrometrace *c)
 {
+    if (c->sampled)
+        import_note(
+            c->im,
+            "only spans are read, and not the samples of JavaScript that the trace has too, "
+            "in %llu piece%s; Node's --cpu-prof writes those as a .cpuprofile, which is read",
+            (unsigned long long)c->sampled, c->sampled == 1 ? "" : "s");
     if (c->others)
         import_note(c->im,
                     "left out as they are not spans of time on a thread (marks, counters, "
@@ -400,8 +410,10 @@ static int chrometrace_read_file(struct chrometrace *c, struct err *err)
         while (rc == 0 && json_member(&c->j, &key)) {
             if (text_is(key, "traceEvents"))
                 rc = read_events(c, err);
-            else
+            else {
+                c->sampled += text_is(key, "stackFrames");
                 json_skip(&c->j);
+            }
         }
     if (rc != 0)
         return -1;
@@ -436,7 +448,7 @@ static int chrometrace_probe(struct text head, bool whole)
     (void)whole;
     struct text start = text_trim(head);
     if (text_starts(start, "{") && chrometrace_has(head, "\"traceEvents\""))
-        return 90;
+        return 97; /* more than a CPU profile, which a trace may hold */
     return text_starts(start, "[") && chrometrace_has(head, "\"ph\"") &&
                    chrometrace_has(head, "\"ts\"")
                ? 85
