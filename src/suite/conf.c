@@ -19,6 +19,7 @@ static const char *const named_sections[CONF_NAMED] = {
     [CONF_WORKLOADS] = "workload",
     [CONF_INPUTS] = "input",
     [CONF_METRICS] = "metric",
+    [CONF_VARIANTS] = "variant",
 };
 
 /* CONF_NAMED where it has no name. */
