@@ -26,6 +26,7 @@ extern const struct command command_bench;
 extern const struct command command_convert;
 extern const struct command command_diff;
 extern const struct command command_doctor;
+extern const struct command command_top;
 extern const struct command command_flame;
 extern const struct command command_fold;
 extern const struct command command_heap;
