@@ -394,9 +394,9 @@ API int dlclose(void *handle)
 
 #endif
 
-/* A program may map memory before it asks for a block. */
+/* A program may map memory before it asks for a block, or ask for none. */
 __attribute__((constructor)) static void heap_start(void)
 {
-    if (can_pass())
-        stackwalk_thread_get();
+    if (can_pass() && !stackwalk_thread_get())
+        heap_count_init();
 }
