@@ -182,11 +182,11 @@ TARGET_FLAGS := -O2 -g -fomit-frame-pointer -Wall -Wextra -rdynamic -pthread
 
 targets: $(TARGET)
 
-$(B)/tests/target/%: tests/target/%.c $(wildcard tests/target/*.h)
+$(B)/tests/target/%: tests/target/%.c $(wildcard tests/target/*.h include/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) -std=gnu17 $(TARGET_FLAGS) -o $@ $<
 
-$(B)/tests/target/%: tests/target/%.cc $(wildcard tests/target/*.h)
+$(B)/tests/target/%: tests/target/%.cc $(wildcard tests/target/*.h include/*.h)
 	@mkdir -p $(@D)
 	$(call say,CXX) $(CXX) -std=c++17 $(TARGET_FLAGS) -o $@ $<
 

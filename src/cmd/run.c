@@ -87,13 +87,16 @@ static void say_phase(void *to, enum suite_phase phase)
     fprintf(stderr, "[%d/%d] %s\n", (int)phase + 1, PHASES, suite_phase_names[phase]);
 }
 
-/* Indented below the line of its phase. */
+/* Indented below the line of its phase; the end of a log has several lines. */
 static void say_line(void *to, const char *line)
 {
+    struct text rest = text_of(line);
     (void)to;
-    fputs("      ", stderr);
-    utf8_print(stderr, line);
-    putc('\n', stderr);
+    while (rest.n) {
+        autobuf struct buf one = {0};
+        utf8_plain(&one, text_cut(&rest, '\n'));
+        fprintf(stderr, "      %s\n", buf_cstr(&one));
+    }
 }
 
 /* From here on Ctrl-C is something to read: what is running is ended and nothing is left behind. */

@@ -1,5 +1,6 @@
 #include "record/timer_program.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/program.h"
 #include "wire/heap.h"
 
@@ -113,7 +114,7 @@ static int check_path(const char *path, int depth, struct err *err)
         ElfW(Ehdr) elf;
         char text[256];
     } head = {0};
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    autoclose int fd = path_open_file(path, 0, NULL);
     if (fd < 0 || read(fd, head.text, sizeof head.text - 1) <= 0)
         return 0;
     if (memcmp(head.text, ELFMAG, SELFMAG) == 0)

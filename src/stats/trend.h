@@ -30,11 +30,11 @@ void trend_done(struct trend *t);
 /* Fill in the changes. For shares a change counts in points: half a point is the least. */
 void trend_find_changes(struct trend *t);
 
-/* "12.3 ms", "4.5 %". TO holds at least UNITS_MAX bytes. */
+/* "12.3 ms", "4.5%". TO holds at least UNITS_MAX bytes. */
 char *trend_value(const struct trend *t, double value, char *to);
 
 /*
- * What happened at change I, a sentence: "rose by 10.2 % from 1.20 s to 1.32 s; first bad commit
+ * What happened at change I, a sentence: "rose by 10.2% from 1.20 s to 1.32 s; first bad commit
  * 3f9a1c2d04, last good 99aa00bb11 (p 0.001)". More is called bad, or less where more is better.
  * What is not proven "likely rose". Appended to B.
  */

@@ -6,18 +6,20 @@
  */
 #include "suite/conf.h"
 #include "base/opt.h"
+#include "base/path.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
 
-enum { LINE_MAX_BYTES = 198, FILE_MAX_BYTES = 1 << 20, NAMES_MAX = 1000 };
+enum { LINE_MAX_BYTES = 198, SECTION_MAX_BYTES = 49, FILE_MAX_BYTES = 1 << 20, NAMES_MAX = 1000 };
 enum { RANK_DEFAULT, RANK_FILE, RANK_ENVIRONMENT, RANK_OPTION };
 
 static const char *const named_sections[CONF_NAMED] = {
     [CONF_WORKLOADS] = "workload",
     [CONF_INPUTS] = "input",
     [CONF_METRICS] = "metric",
+    [CONF_VARIANTS] = "variant",
 };
 
 /* CONF_NAMED where it has no name. */
@@ -208,7 +210,20 @@ static void conf_complain(struct file *f, int line, const char *text)
     buf_printf(f->errors, "%s:%d: %s\n", f->path, line, text);
 }
 
-/* inih's fgets. A line that it could not hold is told and left out. */
+/* What inih could not hold of LINE, for which it has ROOM; NULL = nothing. */
+static const char *why_not_line(struct text line, int room)
+{
+    struct text t = text_trim(line);
+    if (memchr(line.at, '\0', line.n) || line.n > LINE_MAX_BYTES || (int)line.n + 2 > room)
+        return "the line is longer than 198 bytes or has a NUL: go on in the next line, behind a "
+               "blank";
+    if (text_starts(t, "[") && text_cut(&t, ']').n > 1 + SECTION_MAX_BYTES)
+        return "the name of a section is longer than 49 bytes";
+    return NULL;
+}
+
+/* inih's fgets. A line that it could not hold is told and left out; so are the keys of such a
+ * section. */
 static char *next_line(char *to, int room, void *ctx)
 {
     struct file *f = ctx;
@@ -217,14 +232,15 @@ static char *next_line(char *to, int room, void *ctx)
     struct text line = text_cut(&f->rest, '\n');
     f->line++;
     f->continues = f->in_value && line.n && (line.at[0] == ' ' || line.at[0] == '\t');
-    if (!f->continues && text_starts(text_trim(line), "["))
+    bool section = !f->continues && text_starts(text_trim(line), "[");
+    if (section)
         f->in_value = false;
-    if (memchr(line.at, '\0', line.n) || line.n > LINE_MAX_BYTES || (int)line.n + 2 > room) {
-        conf_complain(
-            f, f->line,
-            "the line is longer than 198 bytes or has a NUL: go on in the next line, behind "
-            "a blank");
-        line.n = 0;
+    const char *why = why_not_line(line, room);
+    if (why) {
+        conf_complain(f, f->line, why);
+        if (section)
+            strcpy(f->bad_section, "?");
+        line = text_of(section ? "[?]" : "");
     }
     memcpy(to, line.at, line.n);
     memcpy(to + line.n, "\n", 2);
@@ -248,8 +264,12 @@ static bool split_section(struct file *f, const char *section, char *kind, char 
                 kind);
     }
     for (const char *n = name; *n && !err.code; n++)
-        if (!isalnum((unsigned char)*n) && !strchr("-_.", *n))
-            err_set(&err, EXIT_ERROR, "'%s' cannot be a name: use letters, digits, - _ .", name);
+        if (!isalnum((unsigned char)*n) && !strchr(n == name ? "_" : "-_.", *n))
+            err_set(
+                &err, EXIT_ERROR,
+                "'%s' cannot be a name: use letters, digits, - _ ., the first a letter, a digit "
+                "or _",
+                name);
     if (err.code && strcmp(f->bad_section, section) != 0)
         conf_complain(f, f->line, err.text);
     snprintf(f->bad_section, sizeof f->bad_section, "%s", err.code ? section : "");
@@ -422,14 +442,16 @@ static int take_set(struct conf *c, const char *word, struct err *err)
 
 static int conf_read_file(const char *path, struct buf *b, struct err *err)
 {
-    autofclose FILE *in = fopen(path, "re");
+    autoclose int fd = path_open_file(path, 0, NULL);
     char chunk[4096];
-    size_t n;
-    if (!in)
+    ssize_t n;
+    if (fd < 0 && errno == EINVAL)
+        return err_set(err, EXIT_ERROR, "cannot read '%s': it is not a regular file", path);
+    if (fd < 0)
         return err_set_errno(err, errno, "cannot open '%s'", path);
-    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0 && b->n < FILE_MAX_BYTES)
-        buf_add(b, chunk, n);
-    if (ferror(in))
+    while ((n = read(fd, chunk, sizeof chunk)) > 0 && b->n < FILE_MAX_BYTES)
+        buf_add(b, chunk, (size_t)n);
+    if (n < 0)
         return err_set_errno(err, errno, "cannot read '%s'", path);
     if (b->n >= FILE_MAX_BYTES)
         return err_set(err, EXIT_ERROR, "'%s' is over 1 MB: is it a suite file?", path);

@@ -39,7 +39,7 @@ struct conf_key {
 extern const struct conf_key conf_keys[];
 
 /* Sections that have a name: "[workload small]". */
-enum conf_named { CONF_WORKLOADS, CONF_INPUTS, CONF_METRICS, CONF_NAMED };
+enum conf_named { CONF_WORKLOADS, CONF_INPUTS, CONF_METRICS, CONF_VARIANTS, CONF_NAMED };
 
 /* Whether SECTION is one of them. */
 bool conf_section_has_name(const char *section);

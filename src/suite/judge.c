@@ -111,8 +111,10 @@ void judge_compare(const struct suite *s, struct suite_result *r, bool force)
 static enum gate findings_gate(const struct suite *s, const struct suite_result *r)
 {
     struct conf_value most = conf_find(&s->conf, "", "check.max-findings");
-    bool unknown = r->absent[COLLECT_MEMCHECK] || r->absent[COLLECT_HELGRIND];
-    if ((double)(r->memcheck.n + r->helgrind.n) > strtod(most.text, NULL))
+    bool unknown = false;
+    for (int i = COLLECT_MEMCHECK; i <= COLLECT_TSAN; i++)
+        unknown |= r->absent[i] != NULL;
+    if ((double)suite_count_findings(r) > strtod(most.text, NULL))
         return GATE_BROKEN;
     return unknown && strcmp(most.origin, "default") != 0 ? GATE_UNDECIDED : GATE_HOLDS;
 }
@@ -177,6 +179,7 @@ static bool is_incomplete(const struct suite_result *r)
     bool lacks = false;
     for (int i = 0; i < COLLECTS; i++)
         lacks |= r->absent[i] && !r->workload.optional[i];
+    lacks |= r->variants && r->variants->absent.n;
     for (size_t i = 0; i < r->metrics.n; i++)
         lacks |= r->metrics.at[i].absent && !r->workload.optional[COLLECT_BENCH];
     return lacks;

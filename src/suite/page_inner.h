@@ -36,6 +36,10 @@ void receipt_metrics(struct json *j, const struct suite_result *r);
 void page_benchmarks(struct document *d, const struct suite *s, const struct suite_result *r);
 void receipt_benchmarks(struct json *j, const struct suite_result *r);
 
+/* Several builds of its program beside each other: page_variants.c. */
+void page_variants(struct document *d, const struct suite *s, const struct suite_result *r);
+void receipt_variants(struct json *j, const struct suite_result *r);
+
 /* Every measure of a series, null without one; and what came of a comparison, where there is one.
  */
 struct comparison;

@@ -124,8 +124,11 @@ int run_suite(struct run *r, char *const *names, size_t n, struct err *err)
     struct run_names wanted = {names, n};
     note_project(s);
     s->time_s = (int64_t)time(NULL);
+    const char *folder = conf_text(&s->conf, "", "publish.folder");
+    if (!*folder)
+        return err_set(err, EXIT_ERROR, "publish.folder is empty: name a folder, such as perf");
     if (run_check_baselines(r, err) != 0 || build_workloads(r, &wanted, err) != 0 ||
-        folder_open(&s->folder, conf_text(&s->conf, "", "publish.folder"), err) != 0)
+        folder_open(&s->folder, folder, err) != 0)
         return -1;
     r->log = folder_file(&s->folder, ".log");
     return run_phases(r, err);

@@ -25,8 +25,7 @@ int run_keep_programs(const struct run *r, const struct folder *folder, struct e
     return 0;
 }
 
-/* How many bytes of LINE are the program, if that is BINARY however it is written; else 0. */
-static size_t program_bytes(const char *line, const char *binary)
+size_t run_program_bytes(const char *line, const char *binary)
 {
     size_t n = strcspn(line, " \t");
     autofree char *word = mem_strndup(line, n), *path = NULL;
@@ -58,7 +57,7 @@ void run_find_beside(struct run *r, struct suite_result *w)
         return;
     autofree char *folder = run_baseline_folder(r, r->suite.against);
     autofree char *kept = kept_path(folder, binary);
-    size_t n = *binary ? program_bytes(line, binary) : 0;
+    size_t n = *binary ? run_program_bytes(line, binary) : 0;
     if (!then)
         why = "the baseline has nothing of this workload";
     else if (strcmp(then, line) != 0)

@@ -41,6 +41,12 @@ int run_grind(struct run *r, struct suite_result *w, struct err *err);
 /* Refuse names of baselines that are no plain names. */
 int run_check_baselines(const struct run *r, struct err *err);
 
+/* "NAME" beside the history. Free it. */
+char *run_home_folder(const struct run *r, const char *name);
+
+/* How many bytes of LINE are the program, if that is BINARY however it is written; else 0. */
+size_t run_program_bytes(const char *line, const char *binary);
+
 /* Where the files of a baseline are. Free it. */
 char *run_baseline_folder(const struct run *r, const char *name);
 

@@ -44,6 +44,25 @@ void suite_benchmarks_free(struct suite_benchmarks *b)
     free(b);
 }
 
+static void variants_free(struct suite_variants *v)
+{
+    if (!v)
+        return;
+    for (size_t i = 0; i < v->lines.n; i++)
+        free(v->lines.at[i]);
+    for (size_t i = 0; i < v->code.n; i++)
+        free(v->code.at[i]);
+    for (size_t i = 0; i < v->absent.n; i++)
+        free(v->absent.at[i]);
+    outcome_done(&v->outcome);
+    plan_done(&v->plan);
+    vec_done(&v->lines);
+    vec_done(&v->names);
+    vec_done(&v->code);
+    vec_done(&v->absent);
+    free(v);
+}
+
 static void result_done(struct suite_result *r)
 {
     if (r->has_report)
@@ -66,6 +85,7 @@ static void result_done(struct suite_result *r)
     vec_done(&r->scopes);
     vec_done(&r->metrics);
     suite_benchmarks_free(r->benchmarks);
+    variants_free(r->variants);
     suite_recording_done(&r->heap_before);
     for (int i = 0; i < COLLECTS; i++)
         free(r->absent[i]);
@@ -75,8 +95,8 @@ static void result_done(struct suite_result *r)
     profile_free(r->before_cache);
     free(r->cache_file);
     free(r->simd_line);
-    free(r->memcheck.text);
-    free(r->helgrind.text);
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        free(r->findings[i].text);
     free(r->rules_file);
     free(r->unlike);
     free(r->line_before);
@@ -98,6 +118,11 @@ void suite_done(struct suite *s)
         free(s->dirty_files[i]);
     for (size_t i = 0; i < s->warnings.n; i++)
         free(s->warnings.at[i]);
+    for (size_t i = 0; i < s->variants.n; i++) {
+        free(s->variants.at[i].folder);
+        free(s->variants.at[i].failure);
+    }
+    vec_done(&s->variants);
     vec_done(&s->results);
     vec_done(&s->warnings);
     series_set_done(&s->series);
@@ -127,6 +152,14 @@ enum suite_outcome suite_outcome(const struct suite *s)
 static bool has_gate(const struct suite_result *r, int which, enum gate gate)
 {
     return r->has_compared[which] && r->compared[which].gate == gate;
+}
+
+size_t suite_count_findings(const struct suite_result *r)
+{
+    size_t n = 0;
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        n += r->findings[i].n;
+    return n;
 }
 
 void suite_say_benchmarks(struct buf *b, const struct suite_result *r)

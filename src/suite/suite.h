@@ -47,7 +47,17 @@ struct suite_result;
 /* What rules are held against: the first CPU recording, else that of the heap; NULL = neither. */
 const struct suite_recording *suite_checked(const struct suite_result *r);
 
-/* A count of findings of valgrind, and the first ones. */
+/* Who finds errors. */
+enum suite_finder {
+    FOUND_MEMCHECK,
+    FOUND_HELGRIND,
+    FOUND_ASAN,
+    FOUND_UBSAN,
+    FOUND_TSAN,
+    SUITE_FINDERS,
+};
+
+/* A count of findings, and the first ones. */
 struct suite_findings {
     bool made;
     size_t n;
@@ -99,6 +109,26 @@ struct suite_benchmarks {
 
 void suite_benchmarks_free(struct suite_benchmarks *b); /* NULL is fine */
 
+/* Another build of the project. */
+struct suite_variant {
+    const char *name; /* of the conf */
+    char *folder;     /* where its programs were put aside */
+    char *failure;    /* why there are none; NULL = there are */
+};
+
+#define SUITE_OWN_BUILD "as built" /* no section can have this name */
+
+/* A workload under all builds, in turns. The session and its plan point into this. */
+struct suite_variants {
+    VEC(char *) lines;       /* the suite's own build first */
+    VEC(const char *) names; /* as many */
+    VEC(char *) code;        /* instructions of the hottest function, as many; NULL = not known */
+    VEC(char *) absent;      /* what could not run, a sentence each */
+    struct plan plan;
+    struct outcome outcome;
+    bool ran;
+};
+
 /* What came of one workload. */
 struct suite_result {
     struct workload workload;
@@ -126,7 +156,8 @@ struct suite_result {
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
     VEC(struct suite_metric) metrics;
     struct suite_benchmarks *benchmarks; /* NULL = none */
-    struct suite_findings memcheck, helgrind;
+    struct suite_variants *variants;     /* NULL = none */
+    struct suite_findings findings[SUITE_FINDERS];
 
     struct rules rules;
     struct check check;
@@ -167,6 +198,8 @@ struct suite {
     VEC(char *) warnings; /* about the host, a sentence each */
     char *notes;          /* of the project's own, for the index; NULL = none */
 
+    VEC(struct suite_variant) variants;
+    size_t n_variants;        /* of them that are sections of the suite file, the first ones */
     struct series_set series; /* of all workloads */
     VEC(struct suite_result) results;
     struct scaling scaling; /* over workloads with a size */
@@ -194,6 +227,9 @@ bool suite_undecided(const struct suite_result *r);
 
 /* How many comparisons share the risk: wall and CPU time of each workload, and its metrics. */
 size_t suite_comparisons(const struct suite *s);
+
+/* Findings of all finders. */
+size_t suite_count_findings(const struct suite_result *r);
 
 /* How its benchmarks compare: "2 of 30 slower than allowed, 1 not decided". */
 void suite_say_benchmarks(struct buf *b, const struct suite_result *r);

@@ -245,6 +245,23 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     [ ! -e app ] || fail "it was built all the same"
 }
 
+@test "a suite file that is a pipe or a device is refused, and no folder is no place to publish" {
+    mv kelvin.conf saved.conf
+    mkfifo kelvin.conf
+    run timeout "$(patience 20)" "$KELVIN" run
+    [ "$status" = 1 ] || fail "$status: $output"
+    [[ $output == *"kelvin.conf': it is not a regular file"* ]] || fail "$output"
+    ln -sf /dev/zero kelvin.conf
+    kelvin run --explain
+    exits 1
+    complains "not a regular file"
+    mv saved.conf kelvin.conf
+    kelvin run --set publish.folder=
+    exits 1
+    complains "publish.folder is empty"
+    [ ! -e app ] || fail "it was built all the same"
+}
+
 @test "files that differ from the commit are allowed and named" {
     echo '/* changed */' >>app.c
     kelvin run -q
@@ -831,4 +848,76 @@ CONF
     ! grep -q '<script>alert' perf/index.html
     kelvin run --set publish.notes=gone.md
     [[ $status = 0 && $stderr == *"no notes: cannot read 'gone.md'"* ]] || fail "$status $stderr"
+}
+
+@test "variants are built, run in turns and compared; one that does not build leaves the others" {
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc $CFLAGS -o app app.c
+env = CFLAGS="-O1 -DWORK=100"
+binary = app
+[workload small]
+command = ./app 300
+collect = bench
+runs = 6
+decide-time = 3
+[variant twice]
+env = CFLAGS="-O1 -DWORK=300"
+[variant same]
+env = OTHER=1
+CONF
+    kelvin run
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    [[ $stderr == *"small: variant same is the same program as the suite's own build"* ]]
+    has perf/small.md '| as built |'
+    [ "$(jq -c .workloads[0].variants.twice.against.verdict perf/run.json)" = '"slower"' ] ||
+        fail "$(jq -c .workloads[0].variants perf/run.json)"
+    [[ $(jq -c .workloads[0].variants.same.against.verdict perf/run.json) =~ same|inconclusive ]]
+    nm app | grep -q suspect # the suite's own build is what stays
+    printf '[variant broken]\nenv = CFLAGS=-nosuchflag\n' >>kelvin.conf
+    kelvin run
+    [ "$status" = 4 ] || fail "$status" "$stderr"
+    [[ $stderr == *$'\n        cc: error:'* ]] || fail "lines of the build: $stderr"
+    [[ $stderr == *"small: no variant broken: its build ended with exit code 1"* ]]
+    has perf-failed/small.md 'absent.*broken'
+    has perf-failed/small.md '| twice |'
+}
+
+@test "sanitizers make builds of their own, and what they find fails the run" {
+    cat >faulty.c <<'C'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    volatile int *xs = malloc(4 * sizeof *xs);
+    int n = argc > 1 ? atoi(argv[1]) : 3;
+    if (n < 1000)
+        xs[n] = 1;
+    volatile int sum = n + 2147483640;
+    return sum == 1;
+}
+C
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc $CFLAGS faulty.c -o faulty $LDFLAGS
+binary = faulty
+[workload small]
+command = ./faulty 3
+collect = asan ubsan
+CONF
+    : >empty.c
+    if ! cc -fsanitize=address,undefined -shared -o probe.so empty.c 2>/dev/null; then
+        skip "the compiler has no sanitizers"
+    fi
+    kelvin run
+    [ "$status" = 0 ] || fail "nothing to find: $status" "$stderr"
+    has perf/small.md 'Memory errors (AddressSanitizer)'
+    has perf/small.md 'No findings.'
+    kelvin run --set 'workload.small.command=./faulty 4'
+    [ "$status" = 3 ] || fail "one past the end: $status" "$stderr"
+    has perf-failed/small.md 'ERROR: AddressSanitizer: heap-buffer-overflow'
+    kelvin run --set 'workload.small.command=./faulty 100000000' --set workload.small.collect=ubsan
+    [ "$(jq -c '.workloads[0].ubsan_findings' perf-failed/run.json)" = 1 ] || fail "$(cat perf-failed/run.json)"
+    kelvin run --set 'build.command=cc faulty.c -o faulty'
+    [ "$status" = 4 ] || fail "a build that does not heed CFLAGS: $status" "$stderr"
+    [[ $stderr == *"small: no asan: the program that was built has no trace of it"* ]]
 }
