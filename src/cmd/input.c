@@ -1,4 +1,5 @@
 #include "cmd/input.h"
+#include "analysis/walljoin.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -324,6 +325,9 @@ static int take_profile(struct loading *l, const struct input_opts *opts, struct
         return command_fail(&l->err);
     print_warnings(&l->im);
     print_missing(l->profile, &ret->missing);
+    if (opts->value && strcmp(opts->value, WALL_VALUE) == 0 &&
+        walljoin_add(l->profile, &l->err) != 0)
+        return command_fail(&l->err);
     return input_select(ret, opts, &ret->selection, &l->err) == 0 ? EXIT_OK : command_fail(&l->err);
 }
 
@@ -333,7 +337,8 @@ static struct loading loading_of(const char *path, const struct input_opts *opts
     struct loading l = {.path = path, .opts = opts, .want = *want};
     l.want.format = opts->from;
     l.want.strict = opts->strict;
-    if (opts->time || opts->last || opts->scopes.n) /* merged rows have no times */
+    bool wall = opts->value && strcmp(opts->value, WALL_VALUE) == 0;
+    if (opts->time || opts->last || opts->scopes.n || wall) /* merged rows have no times */
         l.want.merge = false;
     l.want.bare_addresses = true; /* they may get names */
     return l;

@@ -400,8 +400,7 @@ static int record_find_user(struct process_wish *w, const char *name, struct err
     return 0;
 }
 
-/* What is asked for of the machine. TICKS must outlive it. */
-static int machine_init(struct engine_machine *m, const struct record_opts *o,
+int record_machine_init(struct engine_machine *m, const struct record_opts *o,
                         kallsyms_ranges *ticks, struct err *err)
 {
     if (o->cpus && cpulist_parse(&m->cpus, o->cpus, err) != 0)
@@ -440,7 +439,7 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
     ro.functions_least_ns = (uint64_t)(opts->functions_least_us * 1000);
     fingerprint_read(&host.fingerprint, "");
     provenance_read(&host.provenance);
-    int rc = opts->machine ? machine_init(&machine, opts, &ticks, err) : 0;
+    int rc = opts->machine ? record_machine_init(&machine, opts, &ticks, err) : 0;
     bool begun = rc == 0;
     if (begun)
         rc = recorder_start(r, &ro, err);
