@@ -499,3 +499,46 @@ SH
     [[ ${output//$'\n'/ } =~ slow\ +runs\ +come\ +more\ +often ]] || fail "$output"
     ! grep -q 'moody vs .*same' <<<"$output" || fail "called the same: $output"
 }
+
+@test "allocations are counted to the last block, in all processes of a command" {
+    cat >blocks.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < atoi(argv[1]); i++) {
+        char *volatile p = malloc(10 + (size_t)i);
+        p = realloc(p, 5000);
+        free(p);
+    }
+    if (argc > 2 && fork() == 0) {
+        for (int i = 0; i < 7; i++)
+            if (!calloc(1, 10))
+                return 1;
+        _exit(0); /* nobody tidies up */
+    }
+    wait(NULL);
+    return 0;
+}
+END
+    cc -O1 -fno-builtin -o blocks blocks.c
+    # Of libc's own there are as many in both.
+    bench --count allocations --runs 2 "./blocks 0" "./blocks 100" "./blocks 100 fork" --format json
+    [ "$status" = 0 ]
+    local none some more
+    none=$(jq '.benchmarks[0].measures.allocations.runs[0]' <<<"$output")
+    some=$(jq '.benchmarks[1].measures.allocations.runs[1]' <<<"$output")
+    more=$(jq '.benchmarks[2].measures.allocations.runs[0]' <<<"$output")
+    [ $((some - none)) = 200 ] || fail "$none $some"
+    [ $((more - some)) = 7 ] || fail "$some $more"
+    jq -e '.benchmarks[1].measures | has("time") | not' <<<"$output"
+}
+
+@test "where allocations cannot be counted, bench says so" {
+    echo 'int main(void) { return 0; }' >s.c
+    cc -static -o s s.c || skip "no static libc here"
+    bench --count allocations --runs 1 ./s
+    [ "$status" = 1 ] || fail "$status"
+    [[ $stderr == *"no count of allocations"*static* ]] || fail "$stderr"
+}
