@@ -4,6 +4,7 @@
 #include "view/flame.h"
 #include "analysis/calltree.h"
 #include "analysis/scopejoin.h"
+#include "analysis/walljoin.h"
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
@@ -42,8 +43,9 @@ static const struct opt flame_table[] = {
      "multiply the values shown; numbers of samples stay as they are (default: 1)", .min = 1e-12,
      .max = 1e12},
     {0, "notes", OPT_TEXT, AT(notes), "TEXT", "remarks to keep in the file, not drawn"},
-    {0, "colors", OPT_CHOICE, AT(colors), "PALETTE", "the palette (default: hot)",
-     "hot mem io java js wakeup chain red orange yellow green aqua blue purple", "palette"},
+    {0, "colors", OPT_CHOICE, AT(colors), "PALETTE",
+     "the palette (default: hot; state for --value wall)",
+     "hot state mem io java js wakeup chain red orange yellow green aqua blue purple", "palette"},
     {0, "theme", OPT_CHOICE, AT(theme), "THEME",
      "light, dark, or auto: as the reader's system prefers (default: auto)", "auto light dark"},
     {0, "flames", OPT_FLAG, AT(flames), NULL, "root at the bottom"},
@@ -105,6 +107,11 @@ static const char *default_title(const struct cmd_flame_opts *o)
     return o->chart ? "Flame chart" : o->reverse ? "Flame graph of callers" : "Flame graph";
 }
 
+static bool is_wall(const struct cmd_flame_opts *o)
+{
+    return o->input.value && strcmp(o->input.value, WALL_VALUE) == 0;
+}
+
 static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *hidden, double least)
 {
     return (struct flame_opts){
@@ -115,7 +122,9 @@ static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *h
         .count_name = o->count_name,
         .id = o->id,
         .hidden = hidden,
-        .palette = palette_find(o->colors),
+        .palette = palette_find(o->colors    ? o->colors
+                                : is_wall(o) ? "state"
+                                             : "hot"),
         .theme = theme_of(o->theme),
         .width_px = (double)o->width_px,
         .row_px = o->row_px,
@@ -204,7 +213,6 @@ static int flame_run(const struct command *self, int n, char **args)
         .font_px = 12,
         .factor = 1,
         .min_width = "0.1",
-        .colors = "hot",
         .theme = "auto",
     };
     struct opt_result operands;

@@ -176,7 +176,8 @@ static int write_waits(const struct cmd_report_opts *o, const struct input *in, 
     struct selection states;
     struct publish file;
     struct waitstream streams;
-    struct waitsum_view v = {&sum, subject, (size_t)o->top};
+    struct parallel parallel;
+    struct waitsum_view v = {&sum, subject, (size_t)o->top, &parallel};
     struct input_opts of_threads = {.event = NULL};
     of_threads.threads = o->input.threads;
     of_threads.processes = o->input.processes;
@@ -186,6 +187,7 @@ static int write_waits(const struct cmd_report_opts *o, const struct input *in, 
         0)
         return -1;
     int rc = waitsum_build(&sum, &in->selection, &states, err);
+    parallel_build(&parallel, in->profile);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         report_print_waits(file.out, o, &v);
         rc = publish_commit(&file, err);
@@ -263,7 +265,10 @@ const struct command command_report = {
         "by reason (lock, condition, sleep, poll, pipe, socket, file, fsync, page fault...), by "
         "thread, and the stacks that wait longest. Running, runnable, blocked and unknown add up "
         "to "
-        "the wall time of each thread. A thread is runnable when it was preempted or has not run "
+        "the wall time of each thread. A last part says how parallel the program was: how many "
+        "threads ran at once, which ran alone, and what the others waited for meanwhile. '--value "
+        "wall' shows running and waiting in one tree. A thread is runnable when it was preempted "
+        "or has not run "
         "yet; blocked time includes the wait for a CPU after waking up.\n\n"
         "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
         "a column sorts its table. Pages, markdown and JSON show the recorded program without its "

@@ -114,6 +114,12 @@ int perfevents_set(size_t event, enum perfcopy copy)
     return 1 + COPIES * (int)event + copy;
 }
 
+/* It begins with a small copy, and grows when that does not do. */
+static bool begins_small(const struct perfevents *e, size_t event)
+{
+    return e->attrs[event].stack_first && e->attrs[event].stack_first < e->stack_bytes;
+}
+
 /* Events that count each time cannot go from one set to another: some would be missed. */
 static bool has_part(const struct perfevents *e, size_t event)
 {
@@ -196,8 +202,10 @@ static struct perfattr sample_attr(const struct perfevents *e, size_t event, enu
     if (is_of_cpu(e, event))
         make_of_cpu(t, !(e->machine && e->attrs[event].clock));
     t->mmap = t->mmap2 = t->comm = t->comm_exec = t->task = t->build_id = 0;
-    if (copy == COPY_PART) {
-        t->sample_stack_user = (uint32_t)e->part_bytes;
+    bool small = begins_small(e, event);
+    if (copy == COPY_PART)
+        t->sample_stack_user = (uint32_t)(small ? s.stack_first : e->part_bytes);
+    if (small ? copy == COPY_WHOLE : copy == COPY_PART) {
         t->disabled = 1;
         t->enable_on_exec = 0;
     }
@@ -268,7 +276,7 @@ static int open_sets(struct perfevents *e, struct place at)
         if (is_of_cpu(e, i) && !first)
             continue;
         rc = open_copy(e, i, COPY_WHOLE, at);
-        if (rc == 0 && has_part(e, i))
+        if (rc == 0 && (has_part(e, i) || begins_small(e, i)))
             rc = open_copy(e, i, COPY_PART, at);
     }
     return rc;
@@ -372,7 +380,7 @@ uint32_t perfevents_event(const struct perfevents *e, uint64_t id)
 /* Those that share a rate start one after the other, so that the first samples are spread, too. */
 static void start_clocks_of(const struct perfevents *e, size_t event)
 {
-    int set = perfevents_set(event, COPY_WHOLE);
+    int set = perfevents_set(event, begins_small(e, event) ? COPY_PART : COPY_WHOLE);
     size_t n = perfevents_clocks(e, event);
     for (size_t k = 0; k < n; k++) {
         if (k > 0)
@@ -461,6 +469,8 @@ void perfevents_read(const struct perfevents *e, int set, uint64_t *ret_counted,
 /* What of EVENT is on when the recording asks for COPY. */
 static enum perfcopy copy_of(const struct perfevents *e, size_t event, enum perfcopy copy)
 {
+    if (begins_small(e, event))
+        return e->grown ? COPY_WHOLE : COPY_PART;
     if (copy == COPY_NONE && !e->attrs[event].clock)
         return COPY_WHOLE;
     return copy == COPY_PART && !has_part(e, event) ? COPY_WHOLE : copy;
@@ -483,6 +493,17 @@ void perfevents_sample(struct perfevents *e, enum perfcopy copy)
     for (size_t i = 0; copy != e->on && i < e->n_events; i++)
         change_copy(e, i, copy_of(e, i, e->on), copy_of(e, i, copy));
     e->on = copy;
+}
+
+void perfevents_grow(struct perfevents *e)
+{
+    for (size_t i = 0; !e->grown && i < e->n_events; i++) {
+        if (!begins_small(e, i))
+            continue;
+        ioctl_all(e, perfevents_set(i, COPY_WHOLE), PERF_EVENT_IOC_ENABLE);
+        ioctl_all(e, perfevents_set(i, COPY_PART), PERF_EVENT_IOC_DISABLE);
+    }
+    e->grown = true;
 }
 
 void perfevents_disable(struct perfevents *e)

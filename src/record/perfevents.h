@@ -53,6 +53,7 @@ struct perfevents {
     enum perfcopy on;                           /* what samples now */
     bool switches;                              /* the first set reports context switches, too */
     bool machine;                               /* all events are of CPUs, whoever runs there */
+    bool grown;                                 /* events that began with less copy all they may */
 };
 
 struct perfevents_opts {
@@ -100,3 +101,10 @@ size_t perfevents_clocks(const struct perfevents *e, size_t event);
 /* Sample with COPY from now on. COPY_NONE: clocks are off for a while, other events are not. */
 void perfevents_sample(struct perfevents *e, enum perfcopy copy);
 void perfevents_disable(struct perfevents *e);
+
+/*
+ * Events that began with a small copy of the stack (perfattr.stack_first) copy all they may from
+ * now on. The new ones are on before the old ones are off: one sample may come twice, none is
+ * missed.
+ */
+void perfevents_grow(struct perfevents *e);

@@ -60,14 +60,15 @@ static bool is_watched(const struct perfswitch *s, int pid)
     return s->waits && pid > 0 && processes_wants(s->processes, pid);
 }
 
-void perfswitch_leave(struct perfswitch *s, const struct engine_sample *sample)
+enum unwind_end perfswitch_leave(struct perfswitch *s, const struct engine_sample *sample)
 {
     enum unwind_end end;
     if (!is_watched(s, sample->at.pid))
-        return;
+        return UNWIND_WHOLE;
     struct waits_at at = switch_at(s, sample->at.pid, sample->at.tid, sample->time_ns);
     struct stack_id stack = processes_stack(s->processes, &sample->at, &end);
     waits_leave(s->waits, &at, stack, end);
+    return end;
 }
 
 /*

@@ -26,7 +26,8 @@ void perfswitch_attach(struct perfswitch *s, int pid, uint64_t start_ns, const i
 /* The same for all threads of the machine that are wanted. */
 void perfswitch_attach_all(struct perfswitch *s, uint64_t start_ns);
 
-void perfswitch_leave(struct perfswitch *s, const struct engine_sample *sample);
+/* How the walk of its stack ended. */
+enum unwind_end perfswitch_leave(struct perfswitch *s, const struct engine_sample *sample);
 void perfswitch_take(struct perfswitch *s, const struct perf_event_header *h, uint64_t at_ns);
 void perfswitch_exec(struct perfswitch *s, int pid, int tid, uint64_t at_ns);
 void perfswitch_fork(struct perfswitch *s, int pid, int tid, uint64_t at_ns);

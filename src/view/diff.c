@@ -341,6 +341,49 @@ static void add_clocks(struct document *doc, const struct diff *d, const struct 
     }
 }
 
+static int by_self_of_both(const void *a, const void *b)
+{
+    const struct diff_value *x = &(*(const struct diff_entry *const *)a)->self;
+    const struct diff_value *y = &(*(const struct diff_entry *const *)b)->self;
+    double p = x->before + x->after, q = y->before + y->after;
+    return p > q ? -1 : p < q ? 1 : x < y ? -1 : x > y;
+}
+
+/* A change of more than tenfold is no answer to "how small". */
+#define TOO_LARGE 10
+
+/* ", f 8.1 %, g 12 %": what could have been seen of the functions with the largest shares. */
+static void add_detectable_functions(struct buf *b, const struct diff *d)
+{
+    enum { SHOWN = 3 };
+    VEC(const struct diff_entry *) tested = {0};
+    for (size_t i = 0; i < d->functions.n; i++)
+        if (d->functions.at[i].self.detectable <= TOO_LARGE)
+            *vec_push(&tested) = &d->functions.at[i];
+    if (tested.n)
+        qsort(tested.at, tested.n, sizeof *tested.at, by_self_of_both);
+    for (size_t i = 0; i < tested.n && i < SHOWN; i++) {
+        struct text name = diff_name(d, tested.at[i]);
+        buf_printf(b, "%s'%.*s' %.2g%%", b->n ? ", " : "", name.n < 60 ? (int)name.n : 60, name.at,
+                   tested.at[i]->self.detectable * 100);
+    }
+    vec_done(&tested);
+}
+
+/* So that nobody takes "not proven" for "not there". */
+static void add_detectable(struct document *doc, const struct diff *d)
+{
+    autobuf struct buf b = {0};
+    if (!d->by_runs || d->least_p > 0.05)
+        return;
+    if (d->whole.detectable <= TOO_LARGE && d->scale != DIFF_BY_TYPICAL)
+        buf_printf(&b, "%s %.2g%%", d->has_cpu ? "CPU time" : "total", d->whole.detectable * 100);
+    add_detectable_functions(&b, d);
+    if (b.n)
+        document_text(doc, "Detectable growth (proven in nine of ten comparisons like this): %s.",
+                      buf_cstr(&b));
+}
+
 static void diff_add_head(struct document *doc, const struct diff *d, const struct diff_view *v)
 {
     autobuf struct buf basis = {0};
@@ -355,9 +398,12 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     add_scale(doc, d);
     document_text(doc,
                   "Tested: %zu functions with a share of %g%% or more; p is adjusted for that "
-                  "number (Benjamini-Hochberg, weighted by share).",
-                  d->n_tested, d->min_share * 100);
+                  "number (Benjamini-Hochberg, weighted by %s).",
+                  d->n_tested, d->min_share * 100,
+                  d->by_runs ? "the square root of the share, self and total each for themselves"
+                             : "share");
     add_band(doc, d);
+    add_detectable(doc, d);
 }
 
 /* --- where the runs come from --- */

@@ -128,6 +128,11 @@ called() { # N KERNEL
     [[ $output == "  Verdict: regressed: CPU 10.02 s -> 12.33 s (+23.0%,"*"'f' 9.72 s -> 12.03 s (+23.7%)."* ]]
     [[ $output =~ Grew,\ self[^G]*\*\ \+23\.7%[^G]*\ f ]]
     [[ $output != *"Shrank"*" f"* && $output != *" cause"* ]]
+    [[ $output == *"Detectable growth"*": CPU time "*"%, 'f' "*"%, '"*"%."* ]] || fail "$output"
+    kelvin diff --before before{1..5} --after after{1..5} --format json
+    jq -e '[.functions[].self | select(.p) | .detectable] | length > 1 and all(. > 0.02)' <<<"$output"
+    kelvin diff before1 after1
+    [[ $output != *"Detectable"* ]]
 }
 
 @test "runs of one program are unchanged, and a band can be given" {
