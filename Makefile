@@ -66,6 +66,22 @@ BENCHLIB_OBJ := $(BENCHLIB_SRC:%.c=$(B)/benchlib/%.o)
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h
 WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
 
+# The page's half in C, as WebAssembly: an archive of the rooms that page may include, of which the linker takes what is
+# needed. Without clang and wasi-libc (tools/setup.sh page) kelvin has no page, and `kelvin view` says so.
+WASM_CC      ?= clang
+WASM_INCLUDE := /usr/include/wasm32-wasi
+WASM_READY   := $(and $(wildcard $(WASM_INCLUDE)/stdio.h),$(wildcard /usr/lib/llvm-*/bin/wasm-ld),$(shell command -v $(WASM_CC)))
+WASM_FLAGS   := --target=wasm32-wasi --sysroot=/usr -isystem $(WASM_INCLUDE) -std=gnu17 -D_GNU_SOURCE -DXXH_INLINE_ALL \
+                -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen -include src/page/wasm_libc.h \
+                -O2 -ffunction-sections -fdata-sections
+# Of base and wire only what needs no system behind it.
+WASM_BASE    := arena buf clone csv cursor err idmap intern json jsonread mem opt path reader shortname text trie units utf8 vec words
+WASM_WIRE    := chunk column recording recording_read recording_read_streams recording_streams
+WASM_SRC     := $(filter-out src/page/wasm.c src/view/viewer.c, $(patsubst %,src/base/%.c,$(WASM_BASE)) \
+                  $(patsubst %,src/wire/%.c,$(WASM_WIRE)) \
+                  $(patsubst %,src/code/%.c,simd a64 x86) $(wildcard $(patsubst %,src/%/*.c,stats model analysis page view)))
+WASM_OBJ     := $(WASM_SRC:%.c=$(B)/wasm/%.o)
+
 # Short lines; whole ones with V=1, none with -s.
 QUIET := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
@@ -138,6 +154,25 @@ $(B)/%.o: %.c $(B)/.flags | $(B)/.libs $(WEB)
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# --- the page ---
+
+$(B)/wasm/%.o: %.c src/page/wasm_libc.h $(B)/.flags | $(WEB)
+	@mkdir -p $(@D)
+	$(call say,WASM) $(WASM_CC) $(WASM_FLAGS) $(WARN) -MMD -MP -c -o $@ $<
+
+$(B)/kelvin.wasm: $(WASM_OBJ) $(B)/wasm/src/page/wasm.o
+	$(call say,WASM) rm -f $(B)/wasm/rooms.a && $(dir $(lastword $(wildcard /usr/lib/llvm-*/bin/wasm-ld)))llvm-ar rcs $(B)/wasm/rooms.a $(WASM_OBJ) && \
+	  $(WASM_CC) --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -O2 -Wl,--gc-sections,--strip-all,-z,stack-size=1048576 \
+	  -o $@ $(B)/wasm/src/page/wasm.o $(B)/wasm/rooms.a
+
+# As C: an array of its gzipped bytes, or of none.
+$(B)/gen/kelvin_wasm.h: $(if $(WASM_READY),$(B)/kelvin.wasm)
+	@mkdir -p $(@D)
+	$(call say,EMBED) { echo 'static const unsigned char kelvin_wasm[] = {'; \
+	  $(if $(WASM_READY),gzip -9nc $<,printf '') | od -An -v -tu1 | sed 's/[0-9]\+/&,/g'; echo '0};'; } > $@.new && mv $@.new $@
+
+$(B)/src/view/viewer.o: $(B)/gen/kelvin_wasm.h
+
 define web_rule
 $(B)/gen/web_$(subst .,_,$(notdir $(1))).h: $(1) tools/embed.sh
 	@mkdir -p $$(@D)
@@ -161,7 +196,7 @@ $(B)/.libs:
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
 
--include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(HEAPLIB_OBJ:.o=.d) $(UNIT:=.d)
+-include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(HEAPLIB_OBJ:.o=.d) $(UNIT:=.d) $(WASM_OBJ:.o=.d) $(B)/wasm/src/page/wasm.d
 
 # --- tests ---
 
@@ -201,12 +236,17 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB) $(B)/.flags
 	@mkdir -p $(@D)
 	$(call say,FUZZ) $(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(LIB) $(LIBS)
 
+# What cannot be installed must not keep the rest from being built.
+PAGE_SETUP = tools/setup.sh page || echo "make: going on without the page of 'kelvin view'"
+
 check:
 	@tools/setup.sh build test
+	@$(PAGE_SETUP)
 	@$(MAKE) --no-print-directory tested
 
 check-all:
 	@tools/setup.sh build test more deb lintian
+	@$(PAGE_SETUP)
 	@$(MAKE) --no-print-directory tested
 
 # All tests, of which those are skipped that need something that is not installed. WERROR=1 where all objects are built here;
@@ -248,12 +288,14 @@ setup:
 
 demo:
 	@tools/setup.sh build
+	@$(PAGE_SETUP)
 	@$(SUBMAKE) all
 	@B=$(B) tools/demo.sh
 
 # One file without libraries: for containers that have none, or others. The agent needs the program's own C library, as ever.
 static:
 	@tools/setup.sh build
+	@$(PAGE_SETUP)
 	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so $(B)/static/libkelvin-heap.so $(B)/static/libkelvin-locks.so $(B)/static/libkelvin-scopes.so
 	@ls -sh $(B)/static/kelvin
 

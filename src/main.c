@@ -12,13 +12,11 @@
 #include <stdio.h>
 
 const struct command *const commands[] = {
-    &command_record,   &command_top,    &command_report,
-    &command_annotate, &command_flame,  &command_fold,
-    &command_convert,  &command_info,   &command_doctor,
-    &command_diff,     &command_check,  &command_heap,
-    &command_locks,    &command_scopes, &command_simd,
-    &command_bench,    &command_init,   &command_run,
-    &command_history,  &command_help,   NULL,
+    &command_record, &command_top,   &command_report,  &command_view,  &command_annotate,
+    &command_flame,  &command_fold,  &command_convert, &command_info,  &command_doctor,
+    &command_diff,   &command_check, &command_heap,    &command_locks, &command_scopes,
+    &command_simd,   &command_bench, &command_init,    &command_run,   &command_history,
+    &command_help,   NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -1,6 +1,7 @@
 /* insight_data.c - rules about the recording's worth, and about waiting. */
 #include "analysis/insight_inner.h"
 #include "base/units.h"
+#include "model/waitstream.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -293,6 +294,11 @@ INSIGHT_TEST(insight_test_waiting)
                has_several_threads(p) ? "at least " : "", 100 * waited);
     if (find_queued(in, &queued_ns) && queued_ns)
         buf_str(&ret->evidence, ", not counting the wait for a CPU");
+    if (waitstream_find(p, &(struct waitstream){0}))
+        buf_str(&ret->advice,
+                "CPU samples cannot show waiting, and all shares below are of the CPU "
+                "time. The waits were recorded, too: 'kelvin report --waits' shows "
+                "them by reason and call stack.");
     return true;
 }
 

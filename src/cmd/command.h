@@ -40,6 +40,7 @@ extern const struct command command_run;
 extern const struct command command_locks;
 extern const struct command command_scopes;
 extern const struct command command_simd;
+extern const struct command command_view;
 
 /* NULL-terminated, in the order help shows them. */
 extern const struct command *const commands[];

@@ -86,6 +86,8 @@ static const struct opt record_table[] = {
      "send spans to a collector by OTLP while they are recorded: http://127.0.0.1:4318"},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
      "label the recording with the program only: arguments may hold secrets"},
+    {0, "view", OPT_FLAG, AT(view), NULL,
+     "then show the recording in a browser, as 'kelvin view' does, until Ctrl-C"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
     OPT_END,
 };
@@ -141,6 +143,10 @@ static int record_check(const struct record_opts *o, char **command, struct err 
         return err_set(err, EXIT_OWN,
                        "record: --heap cannot attach to a running process: start it with 'kelvin "
                        "record --heap -- COMMAND'");
+    if (o->view && o->rotate_s > 0)
+        return err_set(err, EXIT_OWN,
+                       "record: --view shows one file: it cannot be combined with "
+                       "--rotate");
     if (o->heap && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
     if (o->waits && o->rotate_s > 0)
@@ -231,6 +237,13 @@ static int own_failure(struct err *err)
     return command_fail(err);
 }
 
+/* The command has ended: what it left is looked at. */
+static int record_view(const char *path)
+{
+    char *args[] = {(char *)(uintptr_t)path, NULL};
+    return command_view.run(&command_view, 1, args);
+}
+
 static int record_command(const struct record_opts *o, char **command)
 {
     struct record_facts facts;
@@ -249,7 +262,8 @@ static int record_command(const struct record_opts *o, char **command)
     }
     if (!o->quiet)
         record_summary(&facts, o);
-    return record_code(&facts, EXIT_OK);
+    int shown = o->view ? record_view(o->output) : EXIT_OK;
+    return record_code(&facts, shown);
 }
 
 static int record_run(const struct command *self, int n, char **args)
@@ -337,7 +351,8 @@ const struct command command_record = {
         "KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer TOKEN). Nothing "
         "is encrypted.\n\n"
         "With --functions each function of a program that was built with -finstrument-functions is "
-        "a scope: exact calls and times, at some 60 ns per call. --functions=REGEX and "
+        "a scope: exact calls and times. Each call costs two readings of the clock and more. "
+        "--functions=REGEX and "
         "--functions-min leave out others and short ones.\n\n"
         "With --otlp spans also go to a collector of OpenTelemetry (Jaeger, Tempo), as protobuf by "
         "HTTP without encryption. What it cannot take is sent again by the rules of OTLP; where it "
@@ -358,6 +373,7 @@ const struct command command_record = {
         "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
         "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
         "kelvin record --listen 9464 -- ./server # Prometheus scrapes 127.0.0.1:9464/metrics\n"
+        "kelvin record --view -- ./app           # record, then look at it in a browser\n"
         "kelvin record --waits -- ./app          # and what it waits for: kelvin report --waits\n"
         "kelvin record --locks -- ./app          # and every wait for a lock: kelvin locks "
         "app.kelvin",

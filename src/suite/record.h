@@ -40,6 +40,7 @@ struct record_opts {
     const char *otlp;          /* a collector's address; NULL = none */
     const char *heap;          /* NULL = no; else as in record_heap_read() */
     bool locks;                /* every wait for a lock */
+    bool view;                 /* the caller shows the recording later */
     char **args;               /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */

@@ -58,7 +58,7 @@ static bool is_time_ns(const struct selection *s)
 }
 
 /* From the column itself, from the one beside the samples, else from what the run used. */
-static double report_time_of(const struct selection *s)
+double report_time_of(const struct selection *s)
 {
     uint64_t ns;
     if (is_time_ns(s))

@@ -53,6 +53,9 @@ int report_build(struct report *r, const struct selection *s, const struct repor
                  struct err *err);
 void report_done(struct report *r);
 
+/* Nanoseconds that all of S stands for; 0 = not known, or it is no time. */
+double report_time_of(const struct selection *s);
+
 /* "report on COMMAND", for headings. Free it. */
 char *report_title(const struct report *r);
 
@@ -73,3 +76,6 @@ void report_print_text(FILE *out, const struct report *r, int width, bool colour
 void report_print_markdown(FILE *out, const struct report *r);
 void report_print_json(FILE *out, const struct report *r);
 void report_print_html(FILE *out, const struct report *r);
+
+/* The page without a script, and only what stands between <body> and </body>. */
+void report_print_still(FILE *out, const struct report *r);

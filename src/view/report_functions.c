@@ -3,9 +3,6 @@
 #include "view/caption.h"
 #include "view/report_inner.h"
 
-/* Below this many samples nothing is said about a row's place among others. */
-enum { FEW_FOR_ORDER = 10 };
-
 /* --- cells --- */
 
 static void report_functions_cell_count(struct document *d, const struct flat *f, int64_t n)
@@ -130,7 +127,7 @@ static void add_function_row(struct document *d, const struct report *r, uint32_
 
 static bool is_few(const struct flat *f, uint32_t row)
 {
-    return f->count_type >= 0 && f->rows.at[row].self_count < FEW_FOR_ORDER;
+    return f->count_type >= 0 && f->rows.at[row].self_count < REPORT_FEW_FOR_ORDER;
 }
 
 /* Rows that are there for their total may have few samples of their own: that is no fault. */
@@ -139,12 +136,12 @@ static void tell_few(struct document *d, size_t few, size_t by_total)
     const char *which = by_total > 1 ? " above them" : by_total ? " above it" : "";
     if (few == 1)
         document_text(d, "One row%s has fewer than %d samples; don't read anything into its place.",
-                      which, FEW_FOR_ORDER);
+                      which, REPORT_FEW_FOR_ORDER);
     else if (few)
         document_text(d,
                       "%zu rows%s have fewer than %d samples each; don't read anything into their "
                       "order.",
-                      few, which, FEW_FOR_ORDER);
+                      few, which, REPORT_FEW_FOR_ORDER);
 }
 
 /* Rows of the table: by self, then what is there for its total alone. */

@@ -160,7 +160,7 @@ static void put_calls(struct json *j, const struct report *r, const struct repor
     json_close(j, ']');
 }
 
-static void put_function(struct json *j, const struct report *r)
+void report_put_function(struct json *j, const struct report *r)
 {
     const struct flat *f = r->functions;
     uint32_t row = 0;
@@ -247,7 +247,7 @@ void report_print_json(FILE *out, const struct report *r)
     json_open(&j, '{');
     put_head(&j, r);
     if (r->of_callers)
-        put_function(&j, r);
+        report_put_function(&j, r);
     if (r->by)
         put_list(&j, r, r->opts.by == FLAT_LABEL ? "groups" : keys[r->opts.by], r->by, FLAT_SELF);
     if (r->paths)

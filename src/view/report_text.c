@@ -193,10 +193,8 @@ void report_print_markdown(FILE *out, const struct report *r)
     document_done(&d);
 }
 
-static void report_draw_figure(FILE *out, const void *ctx, size_t i)
+static void report_draw_graph(FILE *out, const struct report *r, bool still)
 {
-    const struct report *r = ctx;
-    (void)i;
     struct calltree_opts o = {
         .group = GROUP_COMM, .min_share = 0.002, .keep_up_to = FLAME_KEEP_UP_TO, .keep_rows = true};
     struct calltree *t = calltree_build(r->selection, &o);
@@ -204,8 +202,21 @@ static void report_draw_figure(FILE *out, const void *ctx, size_t i)
                           &(struct flame_opts){.title = "Flame graph",
                                                .min_share = 0.002,
                                                .hidden = "frames under 0.2% not drawn",
+                                               .still = still,
                                                .width_px = 1190});
     calltree_free(t);
+}
+
+static void report_draw_figure(FILE *out, const void *ctx, size_t i)
+{
+    (void)i;
+    report_draw_graph(out, ctx, false);
+}
+
+static void report_draw_still(FILE *out, const void *ctx, size_t i)
+{
+    (void)i;
+    report_draw_graph(out, ctx, true);
 }
 
 void report_print_html(FILE *out, const struct report *r)
@@ -214,5 +225,14 @@ void report_print_html(FILE *out, const struct report *r)
     autofree char *title = report_title(r);
     build_document(&d, r, true);
     document_print_html(out, &d, title, &(struct document_figures){report_draw_figure, r});
+    document_done(&d);
+}
+
+void report_print_still(FILE *out, const struct report *r)
+{
+    struct document d = {0};
+    autofree char *title = report_title(r);
+    build_document(&d, r, true);
+    document_print_still(out, &d, title, &(struct document_figures){report_draw_still, r});
     document_done(&d);
 }

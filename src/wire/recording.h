@@ -86,6 +86,9 @@ struct recording_mark {
 int recording_writer_init(struct recording_writer *w, FILE *out, struct err *err);
 void recording_writer_done(struct recording_writer *w);
 
+/* All of P at once. PLAIN: chunks are not packed, for a reader that has no zstd. */
+int recording_write(FILE *out, const struct profile *p, bool plain, struct err *err);
+
 /*
  * Write all that is new in P since MARK and move MARK. Not for a profile that merges rows, whose
  * old rows change: such a one can only be written once, in whole. After a failure the writer is of
@@ -117,3 +120,15 @@ struct recording_state {
  */
 int recording_read(struct reader *in, struct profile *p, struct recording_state *ret,
                    struct err *err);
+
+/*
+ * The same for who sums rows up as they come. TAKE is called after each chunk of rows, while names
+ * may still be missing, and answers whether it has taken all rows of the stream: they are given
+ * back then.
+ */
+struct recording_sink {
+    bool (*take)(void *to, const struct profile *p, int stream);
+    void *to;
+};
+int recording_read_into(struct reader *in, struct profile *p, const struct recording_sink *sink,
+                        struct recording_state *ret, struct err *err);

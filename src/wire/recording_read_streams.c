@@ -272,6 +272,8 @@ const char *recording_apply_rows(struct loader *l, struct cursor *c)
         return why;
     recording_add_rows(l, (int)stream, flags);
     l->stream_rows.at[stream] += n;
+    if (l->sink && l->sink->take && l->sink->take(l->sink->to, l->p, (int)stream))
+        profile_forget_rows_of(l->p, (int)stream);
     return NULL;
 }
 

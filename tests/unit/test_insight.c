@@ -76,6 +76,48 @@ static void functions_known_by_name(void **state)
         "that comes from load");
 }
 
+/* The advice of insight ID on STACKS has these words, and not those. */
+static void assert_advises(const char *stacks, bool clock, const char *id, const char *words,
+                           const char *not_those)
+{
+    struct profile *p = support_folded(stacks);
+    profile_stream(p, 0)->obtained = clock ? BY_SOFTWARE_CLOCK : BY_HARDWARE;
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    struct quality q = quality_of(SUPPORT_ALL(p, 0));
+    struct insights s = insights_build(&(struct insight_input){f, &q});
+    const char *advice = "";
+    for (size_t i = 0; i < s.at.n; i++)
+        if (strcmp(s.at.at[i].rule->id, id) == 0)
+            advice = s.at.at[i].advice;
+    if (!strstr(advice, words) || strstr(advice, not_those))
+        fail_msg("%s: '%s'", id, advice);
+    insights_done(&s);
+    flat_free(f);
+    profile_free(p);
+}
+
+static void what_helps_depends_on_how_the_kernel_was_entered(void **state)
+{
+    (void)state;
+    static const char calls[] = "For system calls", faults[] = "For page faults",
+                      off[] = "has interrupts off";
+    static const char by_call[] = PLAIN "main;read;do_syscall_64_[k];vfs_read_[k] 500\n";
+    static const char by_fault[] = PLAIN "main;asm_exc_page_fault_[k];clear_page_[k] 500\n";
+    static const char neither[] = PLAIN "main;x;something_[k] 500\n";
+    static const char both[] = PLAIN "main;read;do_syscall_64_[k];vfs_read_[k] "
+                                     "300\nmain;asm_exc_page_fault_[k];clear_page_[k] 300\n";
+    static const char switching[] =
+        PLAIN "main;read;do_syscall_64_[k];finish_task_switch_[k] 500\n";
+    assert_advises(by_call, true, "kernel", calls, faults);
+    assert_advises(by_call, true, "kernel", calls, off);
+    assert_advises(by_fault, true, "kernel", faults, calls);
+    assert_advises(neither, true, "kernel", calls, faults);
+    assert_advises(both, true, "kernel", calls, off);
+    assert_advises(both, true, "kernel", faults, off);
+    assert_advises(switching, true, "kernel", off, faults);
+    assert_advises(switching, false, "kernel", calls, off);
+}
+
 static void a_little_of_it_is_not_worth_a_word(void **state)
 {
     (void)state;
@@ -666,6 +708,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_said_of_a_plain_profile),
         cmocka_unit_test(functions_known_by_name),
+        cmocka_unit_test(what_helps_depends_on_how_the_kernel_was_entered),
         cmocka_unit_test(a_little_of_it_is_not_worth_a_word),
         cmocka_unit_test(shapes),
         cmocka_unit_test(mostly_is_more_than_half),
