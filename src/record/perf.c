@@ -419,7 +419,8 @@ static void settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
     for (size_t i = r->first_ending; tid >= 0 && i < r->endings.n; i++)
         if (r->endings.at[i].tid == tid)
             end_thread(r, &r->endings.at[i]);
-    if (r->first_ending >= r->endings.n - r->first_ending) { /* most are settled */
+    if (r->first_ending &&
+        r->first_ending >= r->endings.n - r->first_ending) { /* most are settled */
         r->endings.n -= r->first_ending;
         memmove(r->endings.at, r->endings.at + r->first_ending,
                 r->endings.n * sizeof *r->endings.at);
