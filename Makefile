@@ -48,6 +48,10 @@ AGENT_SRC := $(filter-out lib/heap% lib/scopes% lib/locks% lib/stackwalk%,$(wild
 # The same for the heap: a library of its own, so that sampling leaves malloc alone.
 HEAP      := $(B)/libkelvin-heap.so
 HEAP_SRC  := $(wildcard lib/heap*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+# The same to be linked into static programs, and the words for the linker that put it in the place of libc's functions.
+HEAPLIB     := $(B)/libkelvin-heap.a
+HEAPLIB_SRC := $(filter-out lib/heap_new.c,$(HEAP_SRC))
+HEAPLIB_OBJ := $(HEAPLIB_SRC:%.c=$(B)/heaplib/%.o)
 # The same for locks.
 LOCKS     := $(B)/libkelvin-locks.so
 LOCKS_SRC := $(wildcard lib/locks*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
@@ -70,7 +74,7 @@ JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
 .PHONY: mutants tsan fuzzers all help demo check check-all tested lint bench fuzz golden unit targets install uninstall clean setup deb static
-all: $(B)/kelvin $(AGENT) $(HEAP) $(LOCKS) $(SCOPES) $(BENCHLIB)
+all: $(B)/kelvin $(AGENT) $(HEAP) $(HEAPLIB) $(B)/kelvin-heap.link $(LOCKS) $(SCOPES) $(BENCHLIB)
 
 help:
 	@echo 'make            build $(B)/kelvin'
@@ -108,6 +112,19 @@ $(AGENT) $(HEAP) $(LOCKS) $(SCOPES): $(wildcard lib/*.h src/unwind/*.h) $(wildca
 	$(call say,AGENT) $(CC) -std=gnu17 -D_GNU_SOURCE -Isrc $(WARN) -g -O2 -fPIC -fvisibility=hidden \
 	  -ftls-model=initial-exec -shared -Wl,-z,now,-z,defs -o $@ $(filter %.c,$^)
 
+$(HEAPLIB): $(HEAPLIB_OBJ)
+	$(call say,AR) $(LD) -r -o $(@:.a=.o) $^ && $(OBJCOPY) --localize-hidden $(@:.a=.o) && \
+	  rm -f $@ && $(AR) rcs $@ $(@:.a=.o)
+
+$(B)/heaplib/%.o: %.c $(B)/.flags
+	@mkdir -p $(@D)
+	$(call say,CC) $(CC) -std=gnu17 -D_GNU_SOURCE -DHEAP_STATIC -include lib/heap_static.h -Isrc $(WARN) -g -O2 -fPIC \
+	  -fvisibility=hidden -ftls-model=initial-exec -MMD -MP -c -o $@ $<
+
+# The archive is looked for where the file of words is: whoever links says -L.
+$(B)/kelvin-heap.link: lib/heap_static.h
+	$(call say,GEN) mkdir -p $(@D) && sed -n 's/^#define \([a-z0-9_]*\) __wrap_.*/-Wl,--wrap=\1/p' $< >$@ && echo '-Wl,-u,__wrap_malloc -lkelvin-heap' >>$@
+
 # Joined into one object in which only kelvin_* can be seen from outside: programs have names too.
 $(BENCHLIB): $(BENCHLIB_OBJ)
 	$(call say,AR) $(LD) -r -o $(@:.a=.o) $^ && $(OBJCOPY) --localize-hidden $(@:.a=.o) && \
@@ -144,7 +161,7 @@ $(B)/.libs:
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
 
--include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(UNIT:=.d)
+-include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(HEAPLIB_OBJ:.o=.d) $(UNIT:=.d)
 
 # --- tests ---
 
@@ -165,11 +182,11 @@ TARGET_FLAGS := -O2 -g -fomit-frame-pointer -Wall -Wextra -rdynamic -pthread
 
 targets: $(TARGET)
 
-$(B)/tests/target/%: tests/target/%.c $(wildcard tests/target/*.h)
+$(B)/tests/target/%: tests/target/%.c $(wildcard tests/target/*.h include/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) -std=gnu17 $(TARGET_FLAGS) -o $@ $<
 
-$(B)/tests/target/%: tests/target/%.cc $(wildcard tests/target/*.h)
+$(B)/tests/target/%: tests/target/%.cc $(wildcard tests/target/*.h include/*.h)
 	@mkdir -p $(@D)
 	$(call say,CXX) $(CXX) -std=c++17 $(TARGET_FLAGS) -o $@ $<
 

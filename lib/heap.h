@@ -2,14 +2,17 @@
  * heap.h - the inside of the heap agent, a library that tells of every block a program allocates.
  *
  *     heap.c         stands in for malloc and its relatives
+ *     heap_new.c     for new and delete of C++
+ *     heap_maps.c    for mmap, where that is asked for
  *     heap_tell.c    writes records
  *     heap_sampled.c which blocks, where samples are enough
  *
  * Threads, their rings and the stacks of calls are in stackwalk.h. Frees of blocks that a child
  * inherited are counted as unknown and left out: the blocks are the parent's.
  *
- * Samples are drawn by bytes: a block of z bytes with the probability 1 - exp(-z / mean). Frees
- * look into a filter of 64 KB first, so that those of other blocks cost a load.
+ * Samples are drawn by bytes: a block of z bytes with the probability 1 - exp(-z / mean). Every
+ * other call has to cost next to nothing: an allocation counts bytes down, a free looks into a
+ * filter, and both go on to the function behind by a jump, without a frame.
  */
 #pragma once
 #include "stackwalk.h"
@@ -19,8 +22,11 @@
 struct heap_local {
     const void *last;       /* block that this thread allocated */
     uint64_t blocks, bytes; /* that it has allocated so far */
-    uint64_t next_sample;   /* bytes to go */
-    uint64_t random;
+    uint64_t left;          /* bytes that go by before the next sample; 0: every block is told */
+    uint64_t last_left;     /* when `last` was told: the same as long as nothing was allocated */
+    uint64_t random;        /* 0: nothing was drawn yet */
+    const void *deleting;   /* a block that is told of: its free() is not */
+    volatile bool finding;  /* the linker looks for a function: what it allocates is ours */
     uint32_t stamp_left;    /* records that may have the time of the one before */
     uint32_t stamp_records; /* from one reading of the clock to the next */
 };
@@ -38,25 +44,54 @@ void heap_tell_kept(void *p);
  */
 enum { HEAP_STAMP_EVERY = 16, HEAP_STAMP_TICKS = 512 };
 
+/* --- heap_maps.c --- */
+
+/* ALLOCATOR is a function of the one that works, whose library maps for itself; NULL: not known. */
+void heap_maps_init(bool wanted, const void *allocator);
+const void *heap_allocator(void);
+
 /* --- heap_sampled.c --- */
 
 extern uint64_t heap_sample_bytes; /* on average; 0: every block */
 
-bool heap_sampled_init(uint64_t mean_bytes);
+/*
+ * Samples by place: a count for each line of memory, of those that share it. Neighbours in memory
+ * are neighbours here, so the filter takes few lines of a processor's cache from the program.
+ */
+enum { HEAP_FILTER_BITS = 14, HEAP_FILTER_FULL = UINT8_MAX };
+extern _Atomic uint8_t heap_filter[1 << HEAP_FILTER_BITS];
+extern bool heap_filter_on; /* only then a free may pass by the filter alone */
 
-/* Draw the bytes up to the thread's next sample. */
-void heap_sampled_draw(void);
-
-/* Whether a block of SIZE bytes is a sample. */
-static inline bool heap_sampled(size_t size)
+static inline _Atomic uint8_t *heap_filter_of(const void *p)
 {
-    if (LIKELY(size < heap_local.next_sample)) {
-        heap_local.next_sample -= size;
+    uintptr_t at = (uintptr_t)p;
+    return &heap_filter[(at >> 6 ^ at >> 20) & ((1 << HEAP_FILTER_BITS) - 1)];
+}
+
+/* Whether P is no sample for sure, and nothing else of ours. */
+static inline bool heap_free_passes(const void *p)
+{
+    return LIKELY(heap_filter_on) &&
+           LIKELY(!atomic_load_explicit(heap_filter_of(p), memory_order_relaxed));
+}
+
+/* Count N bytes down; false when they are a sample, or may be (N of 0, a thread's first block). */
+static inline bool heap_alloc_passes(size_t n)
+{
+    uint64_t left = heap_local.left;
+    if (!LIKELY(n - 1 < left))
         return false;
-    }
-    heap_sampled_draw();
+    heap_local.left = left - n;
     return true;
 }
+
+/* Frees of what is near P do not pass from now on. */
+void heap_filter_mark(const void *p);
+
+bool heap_sampled_init(uint64_t mean_bytes);
+
+/* Whether a block of N bytes is a sample. */
+bool heap_sampled(size_t n);
 
 /* Remember a sample; false when there is no room. */
 bool heap_sampled_add(void *p);

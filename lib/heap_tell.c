@@ -9,18 +9,20 @@ __thread struct heap_local heap_local;
 
 static bool heap_process_begin(void)
 {
+    heap_maps_init(channel->params[HEAP_PARAM_MAPS], heap_allocator());
     return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
 }
 
-/* The child of a fork has its parent's numbers: it must not draw the same. */
+/* The child of a fork has its parent's numbers: it must not draw the same from now on. */
 static void heap_thread_begin(void)
 {
     struct heap_local *l = &heap_local;
-    *l = (struct heap_local){.random = stackwalk_ticks() ^ (uintptr_t)l << 20 ^
-                                       (uint64_t)stackwalk_process->pid << 44,
-                             .stamp_records = 1};
-    if (heap_sample_bytes)
-        heap_sampled_draw();
+    l->last = NULL;
+    l->blocks = l->bytes = 0;
+    l->stamp_left = 0;
+    l->stamp_records = 1;
+    if (l->random)
+        l->random ^= (uint64_t)stackwalk_process->pid << 44 ^ stackwalk_ticks();
 }
 
 const struct stackwalk_task stackwalk_task = {CHANNEL_ENV, CHANNEL_HEAP, heap_process_begin,
@@ -43,32 +45,96 @@ static inline uint64_t stamp(struct stackwalk_thread *t)
     return now;
 }
 
-void heap_tell_alloc(void *p, size_t size, const struct stackwalk_call *call)
+/* Nobody listens, or not any more: from now on nearly all calls of this thread pass. */
+static struct stackwalk_thread *tell_nobody(void)
 {
-    struct stackwalk_thread *t = stackwalk_thread_get();
-    if (!t)
-        return;
-    heap_local.last = p;
-    heap_local.blocks++;
-    heap_local.bytes += size;
-    if (heap_sample_bytes && (!heap_sampled(size) || !heap_sampled_add(p)))
-        return;
-    uint64_t at = (uintptr_t)p;
-    bool small = size < (1u << HEAP_SIZE_BITS) && !(at & 7);
-    uint32_t node = stackwalk_thread_stack_of(t, call);
-    uint64_t now = stamp(t);
-    bool same = small && now == t->last_ticks;
-    enum heap_kind kind = same ? HEAP_ALLOC_SAME : small ? HEAP_ALLOC : HEAP_ALLOC_LARGE;
-    struct record *r = stackwalk_reserve(t, (uint16_t)kind, same ? 2 : small ? 3 : 4);
+    if (stackwalk_process && atomic_load(&stackwalk_process->state) == STACKWALK_OFF) {
+        heap_local.left = UINT64_MAX / 2;
+        heap_filter_on = true;
+    }
+    return NULL;
+}
+
+/* The thread, if a block of SIZE bytes is to be told of. Threads without a sample have no ring. */
+static inline struct stackwalk_thread *thread_to_tell(size_t size)
+{
+    if (!heap_sample_bytes) {
+        struct stackwalk_thread *t = stackwalk_thread_get();
+        if (!heap_sample_bytes) /* the first call of all finds out */
+            return t ? t : tell_nobody();
+    }
+    return heap_sampled(size) ? stackwalk_thread_get() : NULL;
+}
+
+/* Of two words, at the time of the record before; of three. Apart: then their sizes are constants.
+ */
+static inline void write_same(struct stackwalk_thread *t, uint32_t node, uint64_t word)
+{
+    struct record *r = stackwalk_reserve(t, HEAP_ALLOC_SAME, 2);
     if (!r)
         return;
     r->own = node;
-    if (!same)
-        r->payload[0] = t->last_ticks = now;
-    r->payload[!same] = small ? at >> 3 << HEAP_SIZE_BITS | size : at;
-    if (!small)
-        r->payload[2] = size;
+    r->payload[0] = word;
     stackwalk_commit(t);
+}
+
+static inline void write_small(struct stackwalk_thread *t, uint64_t now, uint32_t node,
+                               uint64_t word)
+{
+    struct record *r = stackwalk_reserve(t, HEAP_ALLOC, 3);
+    if (!r)
+        return;
+    r->own = node;
+    r->payload[0] = t->last_ticks = now;
+    r->payload[1] = word;
+    stackwalk_commit(t);
+}
+
+__attribute__((noinline)) static void write_large(struct stackwalk_thread *t, uint32_t node,
+                                                  const void *p, size_t size)
+{
+    struct record *r = stackwalk_reserve(t, HEAP_ALLOC_LARGE, 4);
+    if (!r)
+        return;
+    r->own = node;
+    r->payload[0] = t->last_ticks = stackwalk_ticks();
+    r->payload[1] = (uintptr_t)p;
+    r->payload[2] = size;
+    stackwalk_commit(t);
+}
+
+void heap_tell_alloc(void *p, size_t size, const struct stackwalk_call *call)
+{
+    struct stackwalk_thread *t = thread_to_tell(size);
+    if (!t || (heap_sample_bytes && !heap_sampled_add(p)))
+        return;
+    heap_local.last = p;
+    heap_local.last_left = heap_local.left;
+    heap_local.blocks++;
+    heap_local.bytes += size;
+    uint32_t node = stackwalk(t, call);
+    if (size >= (1u << HEAP_SIZE_BITS) || (uintptr_t)p & 7) {
+        write_large(t, node, p, size);
+        return;
+    }
+    uint64_t word = (uintptr_t)p >> 3 << HEAP_SIZE_BITS | size, now = stamp(t);
+    if (now == t->last_ticks)
+        write_same(t, node, word);
+    else
+        write_small(t, now, node, word);
+}
+
+__attribute__((noinline)) static bool write_late(struct stackwalk_thread *t, uint64_t now,
+                                                 uint64_t word)
+{
+    struct record *r = stackwalk_reserve(t, HEAP_FREE_LATE, 3);
+    if (!r)
+        return false;
+    r->own = 0;
+    r->payload[0] = word;
+    r->payload[1] = t->last_ticks = now;
+    stackwalk_commit(t);
+    return true;
 }
 
 bool heap_tell_free(void *p, uint64_t flags)
@@ -78,17 +144,17 @@ bool heap_tell_free(void *p, uint64_t flags)
     struct stackwalk_thread *t = stackwalk_thread_get();
     if (!t)
         return false;
+    if (heap_local.last == p && heap_local.last_left == heap_local.left && !flags)
+        flags = HEAP_FREE_TEMPORARY;
     uint64_t now = stamp(t), delta = now - t->last_ticks;
-    bool late = delta > UINT32_MAX;
-    struct record *r = stackwalk_reserve(t, late ? HEAP_FREE_LATE : HEAP_FREE, late ? 3 : 2);
+    uint64_t word = (uintptr_t)p | flags << HEAP_FREE_SHIFT;
+    if (!LIKELY(delta <= UINT32_MAX))
+        return write_late(t, now, word);
+    struct record *r = stackwalk_reserve(t, HEAP_FREE, 2);
     if (!r)
         return false;
-    r->own = late ? 0 : (uint32_t)delta;
-    if (heap_local.last == p && !flags)
-        flags = HEAP_FREE_TEMPORARY;
-    r->payload[0] = (uintptr_t)p | flags << HEAP_FREE_SHIFT;
-    if (late)
-        r->payload[1] = now;
+    r->own = (uint32_t)delta;
+    r->payload[0] = word;
     t->last_ticks = now;
     stackwalk_commit(t);
     return true;

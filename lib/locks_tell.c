@@ -73,7 +73,7 @@ void locks_wait_begin(struct locks_wait *w, const void *lock, unsigned kind, int
     w->holder = (uint32_t)holder;
     w->start = stackwalk_ticks();
     atomic_store_explicit(locks_slot(lock), (uintptr_t)lock, memory_order_relaxed);
-    w->node = stackwalk_thread_stack_of(w->thread, call);
+    w->node = stackwalk(w->thread, call);
 }
 
 /* In the child of a fork the thread is wiped. */
@@ -100,7 +100,7 @@ void locks_tell_release(const void *lock, unsigned kind, uint64_t ticks,
     struct stackwalk_thread *t = listened_to();
     if (!t || !atomic_compare_exchange_strong(locks_slot(lock), &is, 0))
         return;
-    uint32_t node = stackwalk_thread_stack_of(t, call);
+    uint32_t node = stackwalk(t, call);
     struct record *r = locks_reserve(t, LOCKS_RELEASE, node, 3);
     if (!r)
         return;
@@ -139,7 +139,7 @@ void locks_tell_order(uint64_t lock, const struct stackwalk_call *call)
     struct stackwalk_thread *t = order_is_new(held, lock) ? listened_to() : NULL;
     if (!t)
         return;
-    uint32_t node = stackwalk_thread_stack_of(t, call);
+    uint32_t node = stackwalk(t, call);
     struct record *r = locks_reserve(t, LOCKS_ORDER, node, 4);
     if (!r)
         return;

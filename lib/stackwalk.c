@@ -406,7 +406,8 @@ static uint32_t walk_anew(struct stackwalk_thread *t, const struct stackwalk_cal
     return keep_fresh(t, 0, end ? stackwalk_trie_add(root, end) : root);
 }
 
-uint32_t stackwalk(struct stackwalk_thread *t, const struct stackwalk_call *at)
+__attribute__((noinline)) static uint32_t walk_or_find(struct stackwalk_thread *t,
+                                                       const struct stackwalk_call *at)
 {
     const struct stackwalk_modules *newest = stackwalk_modules();
     if (t->modules != newest) {
@@ -415,15 +416,26 @@ uint32_t stackwalk(struct stackwalk_thread *t, const struct stackwalk_call *at)
     }
     if ((at->sp < t->stack_low || at->sp >= t->stack_end) && !find_stack(t, at->sp))
         return stackwalk_trie_add(stackwalk_process->root, STACKWALK_END_NO_SENSE);
-    struct stackwalk_seen *last = &t->seen[t->last_seen], *seen;
-    if (seen_is_call(t, last, at) && seen_is_stack(last, at))
-        return last->node;
     uint64_t caller = caller_of(t, at);
-    seen = seen_of(t, at, caller);
-    t->last_seen = (uint32_t)(seen - t->seen);
+    struct stackwalk_seen *seen = seen_of(t, at, caller);
+    t->last_seen = seen;
     if (seen_is_call(t, seen, at) && seen->caller == caller && seen_is_stack(seen, at))
         return seen->node;
     uint32_t node = walk_anew(t, at);
     seen_keep(t, seen, at, caller);
+    return node;
+}
+
+/* What was seen in this generation lies on the stack that the thread has now. */
+uint32_t stackwalk(struct stackwalk_thread *t, const struct stackwalk_call *at)
+{
+    const struct stackwalk_seen *last = t->last_seen;
+    if (t->walking)
+        return stackwalk_trie_add(stackwalk_process->root, STACKWALK_END_HANDLER);
+    t->walking = true;
+    bool is_last = LIKELY(seen_is_call(t, last, at) && t->modules == stackwalk_modules()) &&
+                   seen_is_stack(last, at);
+    uint32_t node = is_last ? last->node : walk_or_find(t, at);
+    t->walking = false;
     return node;
 }

@@ -109,7 +109,7 @@ struct stackwalk_thread {
     const struct stackwalk_modules *modules;
     struct stackwalk_rule rules[1 << STACKWALK_RULE_BITS];
     uint32_t generation; /* of what was seen: another after the stack or the modules changed */
-    uint32_t last_seen;
+    struct stackwalk_seen *last_seen;
     struct stackwalk_seen seen[1 << STACKWALK_SEEN_BITS];
     struct stackwalk_frames frames; /* of the last walk */
     struct stackwalk_frames fresh;  /* of this one, innermost first, until they are known */
@@ -135,12 +135,6 @@ static inline struct stackwalk_thread *stackwalk_thread_get(void);
 struct stackwalk_thread *stackwalk_thread_begin(void);
 void stackwalk_thread_end(struct stackwalk_thread *t);
 
-/* The node of the stack of CALL. */
-uint32_t stackwalk_thread_stack_of(struct stackwalk_thread *t, const struct stackwalk_call *call);
-
-/* A record of this thread's, to be filled and committed; NULL when recording is over. */
-struct record *stackwalk_reserve(struct stackwalk_thread *t, uint16_t kind, uint16_t words);
-
 extern bool stackwalk_has_counter;
 extern __thread bool stackwalk_ended; /* the last destructor has run: libc tidies up */
 extern __thread struct stackwalk_thread *stackwalk_mine;
@@ -156,6 +150,20 @@ static inline struct stackwalk_thread *stackwalk_thread_get(void)
     return LIKELY(t && t->ready) ? t : stackwalk_thread_begin();
 }
 
+/* A record of this thread's, to be filled and committed; NULL when recording is over. */
+struct record *stackwalk_reserve_patiently(struct stackwalk_thread *t, uint16_t kind,
+                                           uint16_t words);
+
+static inline struct record *stackwalk_reserve(struct stackwalk_thread *t, uint16_t kind,
+                                               uint16_t words)
+{
+    struct record *r = ring_reserve(&t->writer, kind, words);
+    if (LIKELY(r))
+        return r;
+    ring_abandon(&t->writer);
+    return stackwalk_reserve_patiently(t, kind, words);
+}
+
 /* The record is whole. After the last destructor of a thread nobody would close its ring. */
 static inline void stackwalk_commit(struct stackwalk_thread *t)
 {
@@ -169,6 +177,7 @@ static inline void stackwalk_commit(struct stackwalk_thread *t)
 /* Find the trie; false when there is none. */
 bool stackwalk_init(void);
 uint32_t stackwalk_trie_add(uint32_t parent, uint64_t pc);
+/* The node of the stack of AT. */
 uint32_t stackwalk(struct stackwalk_thread *t, const struct stackwalk_call *at);
 void stackwalk_forget(struct stackwalk_thread *t); /* earlier walks */
 
@@ -189,8 +198,14 @@ struct stackwalk_modules {
 
 bool stackwalk_images_init(void);
 
+extern _Atomic(struct stackwalk_modules *) stackwalk_newest;
+
 /* The newest; NULL while nothing is known. */
-const struct stackwalk_modules *stackwalk_modules(void);
+static inline const struct stackwalk_modules *stackwalk_modules(void)
+{
+    return atomic_load_explicit(&stackwalk_newest, memory_order_acquire);
+}
+
 const struct stackwalk_code *stackwalk_modules_find(const struct stackwalk_modules *m, uint64_t pc);
 
 /* Tell what is mapped, and wait a bounded time for the rules. KIND is START or MAPS. */

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +24,7 @@ enum { MODULES_MAX = 4096, MAPS_WORDS = 8000 };
 static const struct stackwalk_images *images;
 static uint64_t images_bytes;
 static uint32_t images_max;
-static _Atomic(struct stackwalk_modules *) newest;
+_Atomic(struct stackwalk_modules *) stackwalk_newest;
 static _Atomic uint32_t last_generation, last_ticket;
 
 bool stackwalk_images_init(void)
@@ -42,11 +41,6 @@ bool stackwalk_images_init(void)
     images_max = i->n_max;
     images = i;
     return true;
-}
-
-const struct stackwalk_modules *stackwalk_modules(void)
-{
-    return atomic_load_explicit(&newest, memory_order_acquire);
 }
 
 const struct stackwalk_code *stackwalk_modules_find(const struct stackwalk_modules *m, uint64_t pc)
@@ -144,10 +138,9 @@ static void take_answer(uint32_t from, uint32_t to)
 {
     uint32_t n = to - from < MODULES_MAX ? to - from : MODULES_MAX;
     size_t bytes = sizeof(struct stackwalk_modules) + (n + 1) * sizeof(struct stackwalk_code);
-    struct stackwalk_modules *m =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct stackwalk_modules *m = proc_map(bytes);
     struct stackwalk_code code;
-    if (m == MAP_FAILED)
+    if (!m)
         return;
     m->generation = atomic_fetch_add(&last_generation, 1) + 1;
     for (uint32_t i = from; i < to && m->n < n; i++) {
@@ -155,7 +148,7 @@ static void take_answer(uint32_t from, uint32_t to)
         if (in->pid == stackwalk_process->pid && take_module(in, &code))
             insert_code(m, &code);
     }
-    atomic_store_explicit(&newest, m, memory_order_release);
+    atomic_store_explicit(&stackwalk_newest, m, memory_order_release);
 }
 
 void stackwalk_announce(struct stackwalk_thread *t, enum stackwalk_record kind)
@@ -213,5 +206,5 @@ void stackwalk_forget_modules(void)
 {
     if (stackwalk_process)
         atomic_store(&stackwalk_process->quiet_until_ns, 0);
-    atomic_store_explicit(&newest, NULL, memory_order_release);
+    atomic_store_explicit(&stackwalk_newest, NULL, memory_order_release);
 }

@@ -28,9 +28,8 @@ static pthread_key_t key;
 /* Memory that a child finds empty, so that it never writes to its parent's rings. */
 static void *map_wiped(size_t n)
 {
-    void *at =
-        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
+    void *at = proc_map(n);
+    if (!at)
         return NULL;
     madvise(at, n, MADV_WIPEONFORK);
     madvise(at, n, MADV_DONTDUMP);
@@ -98,6 +97,7 @@ static struct stackwalk_thread *thread_open(void)
         return NULL;
     }
     t->walking = false;
+    t->last_seen = t->seen;
     t->last_ticks = 0;
     atomic_fetch_add(&stackwalk_process->n_threads, 1);
     t->ready = true;
@@ -196,7 +196,8 @@ static struct record *stackwalk_thread_give_up(struct stackwalk_thread *t)
 }
 
 /* A full ring makes the thread wait, but for a handler above a record that is not finished. */
-struct record *stackwalk_reserve(struct stackwalk_thread *t, uint16_t kind, uint16_t words)
+struct record *stackwalk_reserve_patiently(struct stackwalk_thread *t, uint16_t kind,
+                                           uint16_t words)
 {
     struct record *r;
     while (!(r = ring_reserve(&t->writer, kind, words))) {
@@ -209,14 +210,4 @@ struct record *stackwalk_reserve(struct stackwalk_thread *t, uint16_t kind, uint
             return stackwalk_thread_give_up(t);
     }
     return r;
-}
-
-uint32_t stackwalk_thread_stack_of(struct stackwalk_thread *t, const struct stackwalk_call *call)
-{
-    if (t->walking)
-        return stackwalk_trie_add(stackwalk_process->root, STACKWALK_END_HANDLER);
-    t->walking = true;
-    uint32_t node = stackwalk(t, call);
-    t->walking = false;
-    return node;
 }

@@ -104,7 +104,7 @@ install_missing() {
     echo "setup: installed"
 }
 
-# The two npm packages of the browser tests. Without them those tests are skipped, and nothing else needs them.
+# The npm packages of the browser tests and of those with a collector. Without them these are skipped, and nothing else needs them.
 browser_packages() {
     tools/get-npm.py tests/browser ||
         echo "setup: the npm registry cannot be reached: the browser tests will be skipped" >&2

@@ -42,9 +42,10 @@ static bool heapwrapper_is_named(struct text name)
         "__strndup",    "vasprintf", "asprintf",    "g_malloc",        "g_realloc",
         "g_slice_",     "g_strdup",  "PyMem_",      "PyObject_Malloc", "_PyMem_",
     };
-    static const char *const allocators[] = {"malloc",         "calloc",        "realloc",
-                                             "reallocarray",   "aligned_alloc", "memalign",
-                                             "posix_memalign", "valloc",        NULL};
+    static const char *const allocators[] = {
+        "malloc",   "calloc",         "realloc", "reallocarray", "aligned_alloc",
+        "memalign", "posix_memalign", "valloc",  "mmap",         "mremap",
+        NULL};
     if (is_rust_builtin(name) || text_is_one_of(name, allocators) || is_named_allocator(name))
         return true;
     name = rust_type(name);

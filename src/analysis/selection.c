@@ -217,7 +217,7 @@ static bool has_row_filter(const struct selection_opts *o)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (lists[i] && lists[i][0])
             return true;
-    return o->time != NULL;
+    return o->time != NULL || o->last != NULL;
 }
 
 static void sum_rows(struct selection *s)

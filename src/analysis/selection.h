@@ -20,6 +20,7 @@
 struct selection_opts {
     const char
         *time; /* "1.5..3", "200ms..", "10%..20%": since the first row of the profile; NULL = all */
+    const char *last; /* "10m": only what happened so long before the end; NULL = all */
     const char *const
         *threads; /* a tid, or a pattern for the name; NULL = all. Lists end with NULL */
     const char *const

@@ -5,6 +5,7 @@
  * otherwise.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { UNITS_MAX = 48 };
@@ -20,6 +21,12 @@ char *units_decimal(char *s, int64_t value, int decimals);
 
 /* The same with thousands separated: (123456, 1) -> "12,345.6". */
 char *units_decimal_count(char *s, int64_t value, int decimals);
+
+/* "90", "60s", "500ms", "10m", "24h", "7d" in seconds; false for all else and below 0. */
+bool units_parse_time(const char *text, double *ret_s);
+
+/* "2G", "512 MiB", "100k", "1000" in bytes; units are powers of 1,024. False for all else. */
+bool units_parse_size(const char *text, uint64_t *ret_bytes);
 
 /* "12.34%", of a part that may be zero; a whole of zero gives "0.00%". */
 char *units_share(char *s, double part, double whole);

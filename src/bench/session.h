@@ -39,6 +39,8 @@ struct session_opts {
     bool count_valgrind;
     bool ignore_failure;
     bool unseen; /* standard output is thrown away */
+    const char
+        *results; /* where the commands write down their benchmarks (foreign.h); NULL = none */
     uint64_t seed;
     const struct opt_list *gates; /* "NAME=10%" or "10%"; NULL = none */
     bool gate_decides; /* stop when gates are decided, by CPU time too, whatever the verdict */

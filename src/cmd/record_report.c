@@ -262,8 +262,12 @@ static void print_heap(const struct heap_facts *h)
             units_scaled(size[1], (double)h->peak, "bytes"),
             units_scaled(size[2], (double)h->leaked, "bytes"));
     if (!h->programs)
-        fputs("  nothing came from the command: it has a malloc of its own, its environment was "
-              "cleared, or its loader ignores LD_PRELOAD\n",
+        fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
+              "LD_PRELOAD\n",
+              stderr);
+    else if (!h->allocations)
+        fputs("  no allocation was seen: the command makes none (or too few to be sampled), or it "
+              "has a malloc of its own\n",
               stderr);
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
@@ -314,6 +318,22 @@ static void print_locks(const struct locks_facts *l)
         fprintf(stderr, "  %s lock records were lost\n", units_count(n[0], l->lost));
 }
 
+/* Where a collector is asked for, what it did not take is a matter of interest. */
+static void print_sent(const struct spansend_facts *f, const char *url)
+{
+    char n[4][UNITS_MAX];
+    fprintf(stderr, "  otlp: %s spans sent to %s, %s not: %s dropped, as it was slow or gone",
+            units_count(n[0], f->sent - f->rejected), url,
+            units_count(n[1], f->dropped + f->failed + f->rejected), units_count(n[2], f->dropped));
+    fprintf(stderr, ", %s refused or given up", units_count(n[3], f->failed + f->rejected));
+    if (*f->why) {
+        fputs(" (", stderr);
+        utf8_print(stderr, f->why);
+        putc(')', stderr);
+    }
+    putc('\n', stderr);
+}
+
 /* Programs without scopes get no word about them. */
 static void print_scopes(const struct scopes_facts *f, const char *out)
 {
@@ -324,6 +344,16 @@ static void print_scopes(const struct scopes_facts *f, const char *out)
             f->spans == 1 ? "" : "s", units_count(n[1], f->lost));
     print_command("; see: ", (const char *[]){"kelvin", "scopes", out}, 3);
     putc('\n', stderr);
+}
+
+static void say_folder(const struct record_facts *f, const struct record_opts *o)
+{
+    command_say("wrote %u recording%s to the folder %s; see: kelvin report %s --last 10m", f->files,
+                f->files == 1 ? "" : "s", o->folder, o->folder);
+    if (f->gaps)
+        command_say("%u time%s a file could not be written: samples of about a second were lost "
+                    "each time",
+                    f->gaps, f->gaps == 1 ? "" : "s");
 }
 
 void record_summary(const struct record_facts *f, const struct record_opts *o)
@@ -351,6 +381,12 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     if (f->has_locks)
         print_locks(&f->locks);
     print_scopes(&f->scopes, out);
+    if (o->otlp)
+        print_sent(&f->sent, o->otlp);
+    if (o->folder) {
+        say_folder(f, o);
+        return;
+    }
     if (o->rotate_s > 0) {
         command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
         return;

@@ -96,6 +96,7 @@ void processes_free(struct processes *ps)
     vec_done(&ps->tasks);
     vec_done(&ps->frames);
     vec_done(&ps->owners);
+    vec_done(&ps->build_ids);
     vec_done(&ps->users);
     free(ps);
 }
@@ -103,6 +104,28 @@ void processes_free(struct processes *ps)
 void processes_set_live(struct processes *ps)
 {
     ps->live = true;
+}
+
+void processes_move(struct processes *ps, struct profile *to)
+{
+    for (size_t i = 0; i < ps->tasks.n; i++) {
+        struct task *t = &ps->tasks.at[i];
+        t->comm =
+            t->alive ? profile_add_str(to, profile_str(ps->profile, t->comm)) : (struct str_id){0};
+        t->thread.i = 0;
+    }
+    for (size_t i = 0; i < ps->held.n; i++)
+        close(ps->held.at[i].fd);
+    ps->held.n = 0;
+    for (size_t i = 0; i < ps->list.n; i++) {
+        struct process_state *proc = &ps->list.at[i];
+        proc->row.i = 0;
+        for (size_t k = 0; proc->space && k < proc->space->maps.n; k++)
+            proc->space->maps.at[k].mapping.i = 0;
+    }
+    memset(ps->cache, 0, sizeof ps->cache);
+    ps->kernel.i = 0;
+    ps->profile = to;
 }
 
 void processes_set_time(struct processes *ps, uint64_t time_ns)

@@ -17,9 +17,13 @@ struct code_map {
 
 /* A file with code that was sampled, held open until it was asked for names. */
 struct held_file {
-    uint32_t path; /* in processes.texts */
+    uint32_t path, build_id; /* in processes.texts: containers have other files of that path */
     int fd;
     char link[32];
+};
+
+struct known_build_id {
+    uint32_t path, build_id; /* in processes.texts; build_id 0 = it has none */
 };
 
 /* Whose process it was that made code at run time. */
@@ -94,7 +98,8 @@ struct processes {
     struct mapping_id kernel;
     uint64_t kernel_start, kernel_end, kernel_text; /* 0 where not told */
     VEC(struct jit_owner) owners;
-    bool labels; /* processes get them */
+    VEC(struct known_build_id) build_ids; /* of files that were mapped before anybody told */
+    bool labels;                          /* processes get them */
     struct process_wish wish;
     VEC(struct process_user) users;
     VEC(struct frame_id) frames; /* of the sample at hand, innermost first */

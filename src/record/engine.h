@@ -88,6 +88,7 @@ struct engine {
     const char *name;  /* "perf": for --engine */
     const char *title; /* "perf_event_open": for people */
     int poll_ms;
+    bool by_name; /* never picked by itself */
 
     int (*probe)(const struct engine_opts *o, struct err *err);
     int (*open)(const struct engine_opts *o, const struct engine_sink *to, void **ret,
@@ -103,6 +104,7 @@ struct engine {
 
 extern const struct engine engine_perf;
 extern const struct engine engine_timer;
+extern const struct engine engine_none;
 
 /* NULL-terminated, best first. */
 extern const struct engine *const engines[];

@@ -161,6 +161,7 @@ static int memory_open(struct heap *h, struct err *err)
     _Atomic uint64_t *params = h->rings.channel->params;
     params[STACKWALK_PARAM_TICKS] = h->clock.counter;
     params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
+    params[HEAP_PARAM_MAPS] = h->opts.maps;
     return 0;
 }
 
@@ -173,9 +174,11 @@ static uint64_t blocks_that_fit(void)
 
 int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
 {
-    static const char cannot[] = "its allocations cannot be recorded";
+    struct timer_static is = timer_program_static(o->command[0]);
+    const char *cannot = is.is_static ? "link libkelvin-heap.a into it (doc/heap.md)"
+                                      : "its allocations cannot be recorded";
     if (preload_check(HEAP_AGENT_FILE, err) != 0 ||
-        timer_program_check(o->command[0], cannot, err) != 0)
+        (!is.has_heap && timer_program_check(o->command[0], cannot, err) != 0))
         return -1;
     struct heap *h = mem_new(struct heap);
     h->opts = *o;
@@ -332,7 +335,7 @@ void heap_close(struct heap *h)
         return;
     preload_end(&h->preload);
     for (size_t i = 0; i < h->programs.n; i++)
-        heap_live_done(&h->programs.at[i].live);
+        heap_live_done(&h->programs.at[i].live), heap_areas_done(&h->programs.at[i].areas);
     rings_close(&h->rings);
     stackwalk_close(&h->stacks);
     heap_tally_done(&h->tally);

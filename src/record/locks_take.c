@@ -46,9 +46,10 @@ static char *symbol_of(struct locks *l, int pid, uint64_t address)
     struct frame_id frame = processes_frame(l->stacks.spaces, pid, below.start);
     struct mapping m = p->mappings.at[profile_frame(p, frame)->mapping.i];
     autofree char *path = mem_printf("%.*s", TEXT_ARG(profile_str(p, m.path)));
-    struct locks_place place = {.path = processes_locate(l->stacks.spaces, path),
-                                .build_id = profile_str(p, m.build_id),
-                                .address = address - below.bias};
+    struct locks_place place = {
+        .path = processes_locate(l->stacks.spaces, path, profile_str(p, m.build_id)),
+        .build_id = profile_str(p, m.build_id),
+        .address = address - below.bias};
     return l->opts.name(l->opts.name_arg, &place);
 }
 

@@ -35,6 +35,7 @@ struct recorder_opts {
     bool waits;                               /* context switches as well: see waits.h */
     bool heap;                                /* every allocation of the command as well */
     uint64_t heap_sample_bytes;               /* of heap: see heap_opts */
+    bool heap_maps;                           /* the same */
     bool locks;                               /* every wait for a lock as well */
     locks_namer *name_lock;                   /* see locks_opts */
     void *name_lock_arg;
@@ -43,7 +44,13 @@ struct recorder_opts {
     double rotate_s;
     const char *listen, *listen_token;              /* see listen.h; NULL = nobody may ask */
     void (*listening)(const struct listen *listen); /* called before the command runs; or NULL */
+    const char *functions;                          /* see scopes_opts; NULL = not asked for */
+    uint64_t functions_least_ns;
+    const char *otlp;                                   /* a collector's address; NULL = none */
     int (*rotate)(struct recorder *r, struct err *err); /* called when it is time to */
+    /* Called when the file cannot be written, ERR says why: to go on elsewhere. NULL = that is the
+     * end. */
+    int (*rescue)(struct recorder *r, struct err *err);
 };
 
 /* How recording ended. */
@@ -93,6 +100,7 @@ struct recorder {
     bool locks_busy;
     struct scopes *scopes; /* NULL = of a running process, or not installed */
     bool scopes_busy;
+    struct spansend *send; /* spans to a collector; NULL = not asked for */
     struct scopelive live; /* sums of scopes, where somebody may ask */
     struct listen *listen; /* NULL = nobody may */
     uint64_t first_start_ns;
@@ -136,6 +144,12 @@ int recorder_publish(struct recorder *r, struct err *err);
  */
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
                     struct err *err);
+
+/*
+ * Leave the present file as it is, with what could be written, and go on in OUTPUT. What was not
+ * written is gone.
+ */
+int recorder_skip(struct recorder *r, const char *output, struct err *err);
 
 /* Give everything back; FILE.part is removed unless it was published or KEEP_PART is true. */
 void recorder_done(struct recorder *r, bool keep_part);

@@ -5,13 +5,17 @@
 #include <sys/stat.h>
 
 const struct source *const import_sources[] = {
-    &source_speedscope,    &source_kelvin,     &source_perfdata,
-    &source_pprof,         &source_dtrace,     &source_bpftrace,
-    &source_perfscript,    &source_macsample,  &source_cpuprofile,
-    &source_firefox,       &source_callgrind,  &source_cachegrind,
-    &source_chrometrace,   &source_gperftools, &source_jemalloc,
-    &source_heaptrack,     &source_massif,     &source_dhat,
-    &source_leaksanitizer, &source_folded,     NULL,
+    &source_speedscope, &source_kelvin,
+    &source_perfdata,   &source_pprof,
+    &source_perfetto,   &source_dtrace,
+    &source_bpftrace,   &source_perfscript,
+    &source_macsample,  &source_cpuprofile,
+    &source_firefox,    &source_callgrind,
+    &source_cachegrind, &source_chrometrace,
+    &source_gperftools, &source_jemalloc,
+    &source_heaptrack,  &source_massif,
+    &source_dhat,       &source_leaksanitizer,
+    &source_folded,     NULL,
 };
 
 /* What a stream is, by the source that is surest of it. */

@@ -111,8 +111,10 @@ void judge_compare(const struct suite *s, struct suite_result *r, bool force)
 static enum gate findings_gate(const struct suite *s, const struct suite_result *r)
 {
     struct conf_value most = conf_find(&s->conf, "", "check.max-findings");
-    bool unknown = r->absent[COLLECT_MEMCHECK] || r->absent[COLLECT_HELGRIND];
-    if ((double)(r->memcheck.n + r->helgrind.n) > strtod(most.text, NULL))
+    bool unknown = false;
+    for (int i = COLLECT_MEMCHECK; i <= COLLECT_TSAN; i++)
+        unknown |= r->absent[i] != NULL;
+    if ((double)suite_count_findings(r) > strtod(most.text, NULL))
         return GATE_BROKEN;
     return unknown && strcmp(most.origin, "default") != 0 ? GATE_UNDECIDED : GATE_HOLDS;
 }

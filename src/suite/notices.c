@@ -78,6 +78,16 @@ static void add_rules(struct notes *n, const struct suite_result *r)
     }
 }
 
+/* How many, and the first ones of each finder. */
+static char *all_findings(const struct suite_result *r)
+{
+    autobuf struct buf b = {0};
+    buf_printf(&b, "%zu findings.\n", suite_count_findings(r));
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        buf_str(&b, r->findings[i].text ? r->findings[i].text : "");
+    return mem_strdup(buf_cstr(&b));
+}
+
 static void notices_add_result(struct notes *n, const struct suite *s, const struct suite_result *r)
 {
     if (r->failure)
@@ -86,9 +96,7 @@ static void notices_add_result(struct notes *n, const struct suite *s, const str
         add_regression(n, s, r);
     add_rules(n, r);
     if (r->too_many_findings)
-        notices_add(n, true, r, "has memory or thread errors")->text = mem_printf(
-            "%zu findings.\n%s%s", r->memcheck.n + r->helgrind.n,
-            r->memcheck.text ? r->memcheck.text : "", r->helgrind.text ? r->helgrind.text : "");
+        notices_add(n, true, r, "has memory or thread errors")->text = all_findings(r);
     if (suite_undecided(r))
         notices_add(n, false, r, "is not decided")->text =
             mem_strdup("Too few runs to decide whether it is slower than allowed.");

@@ -10,6 +10,7 @@
 #include "suite/judge.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
+#include "symbol/producer.h"
 #include "view/check.h"
 #include "view/document.h"
 #include "view/facts.h"
@@ -89,7 +90,7 @@ static void page_add_source(struct document *d, const struct suite *s)
         page_fact(d, "digest of the sources", text);
 }
 
-static void add_build(struct document *d, const struct suite *s)
+static void add_build(struct document *d, const struct suite *s, const char *binary)
 {
     const char *command = conf_text(&s->conf, "", "build.command");
     char text[64];
@@ -104,6 +105,10 @@ static void add_build(struct document *d, const struct suite *s)
         page_fact(d, "build in this run", text);
     }
     page_fact(d, "build environment", env.n ? buf_cstr(&env) : "nothing set by the suite");
+    if (*binary) {
+        autofree char *built_by = producer_read(binary);
+        page_fact(d, "the program was built by", built_by ? built_by : "");
+    }
     page_fact(d, "compiler on the path", s->compiler);
 }
 
@@ -162,7 +167,7 @@ static void page_add_provenance(struct document *d, const struct suite *s,
     page_fact(d, "memory layout", r->workload.fixed_layout ? "the same in every run" : "random");
     if (*conf_text(&s->conf, "", "determinism.cpus"))
         page_fact(d, "CPUs", conf_text(&s->conf, "", "determinism.cpus"));
-    add_build(d, s);
+    add_build(d, s, r->workload.binary);
     add_host(d, s);
 }
 
@@ -255,6 +260,14 @@ static void add_bench(struct document *d, const struct suite_result *r)
         add_measure(d, r->instructions, MEASURE_INSTRUCTIONS);
 }
 
+static const char *const finder_titles[SUITE_FINDERS] = {
+    [FOUND_MEMCHECK] = "Memory errors (memcheck)",
+    [FOUND_HELGRIND] = "Thread errors (helgrind)",
+    [FOUND_ASAN] = "Memory errors (AddressSanitizer)",
+    [FOUND_UBSAN] = "Undefined behaviour (UndefinedBehaviorSanitizer)",
+    [FOUND_TSAN] = "Thread errors (ThreadSanitizer)",
+};
+
 static void add_findings(struct document *d, const char *tool, const struct suite_findings *f)
 {
     if (!f->made)
@@ -333,8 +346,8 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (r->has_check && r->check.n[CHECK_FAILS])
         document_text(d, "Failed rules: %zu (see below).", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)
-        document_text(d, "There are %zu findings of valgrind; the suite allows %s.",
-                      r->memcheck.n + r->helgrind.n, conf_text(&s->conf, "", "check.max-findings"));
+        document_text(d, "There are %zu findings of memory or thread errors; the suite allows %s.",
+                      suite_count_findings(r), conf_text(&s->conf, "", "check.max-findings"));
     if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
         document_text(d, "Inconclusive rules at this number of samples: %zu (see below).",
                       r->check.n[CHECK_INCONCLUSIVE]);
@@ -435,8 +448,8 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
     page_heap(d, r);
     page_cache(d, r);
     add_bench(d, r);
-    add_findings(d, "Memory errors (memcheck)", &r->memcheck);
-    add_findings(d, "Thread errors (helgrind)", &r->helgrind);
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        add_findings(d, finder_titles[i], &r->findings[i]);
     if (r->recordings.n)
         add_sampling(d, r);
     page_add_provenance(d, s, r);

@@ -348,7 +348,7 @@ static void summary_note(FILE *out, const struct suite_result *r)
     else if (r->outcome == SUITE_REGRESSED && r->culprit)
         buf_str(&b, r->culprit);
     else if (r->too_many_findings)
-        buf_printf(&b, "%zu findings of valgrind", r->memcheck.n + r->helgrind.n);
+        buf_printf(&b, "%zu memory or thread errors", suite_count_findings(r));
     for (size_t i = 0; !b.n && r->has_check && i < r->check.results.n; i++)
         if (r->check.results.at[i].verdict == CHECK_FAILS)
             buf_printf(&b, "rule failed: %s", r->check.results.at[i].rule->text);

@@ -278,8 +278,11 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     receipt_benchmarks(j, r);
     receipt_variants(j, r);
     receipt_scopes(j, r);
-    put_findings(j, "memcheck_findings", &r->memcheck);
-    put_findings(j, "helgrind_findings", &r->helgrind);
+    put_findings(j, "memcheck_findings", &r->findings[FOUND_MEMCHECK]);
+    put_findings(j, "helgrind_findings", &r->findings[FOUND_HELGRIND]);
+    put_findings(j, "asan_findings", &r->findings[FOUND_ASAN]);
+    put_findings(j, "ubsan_findings", &r->findings[FOUND_UBSAN]);
+    put_findings(j, "tsan_findings", &r->findings[FOUND_TSAN]);
     put_absent(j, r);
     json_close(j, '}');
 }

@@ -4,6 +4,7 @@
 #include "suite/run_benchmarks.h"
 #include "suite/run_inner.h"
 #include "suite/run_metrics.h"
+#include "suite/run_sanitize.h"
 #include "suite/run_variants.h"
 
 /* Move series number I of a session into SET, under NAME. */
@@ -211,9 +212,9 @@ static int bench_workload(struct run *r, struct suite_result *w, struct err *err
     }
     if (w->workload.collect[COLLECT_BENCHMARKS] && bench_benchmarks(r, w, err) != 0)
         return -1;
-    if (w->workload.collect[COLLECT_BENCH] && r->suite.variants.n && run_variants(r, w, err) != 0)
+    if (w->workload.collect[COLLECT_BENCH] && r->suite.n_variants && run_variants(r, w, err) != 0)
         return -1;
-    return run_grind(r, w, err);
+    return run_grind(r, w, err) == 0 ? run_sanitize(r, w, err) : -1;
 }
 
 static void mark_absent(struct suite_result *w)

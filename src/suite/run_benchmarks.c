@@ -1,5 +1,6 @@
 /* run_benchmarks.c - see run_benchmarks.h. */
 #include "suite/run_benchmarks.h"
+#include "base/path.h"
 #include "suite/run_inner.h"
 
 #include <math.h>
@@ -81,16 +82,18 @@ static struct session_opts benchmarks_opts(const struct run *r, const struct sui
                                            bool beside)
 {
     bool decide = beside && w->workload.decide_s > 0;
-    return (struct session_opts){.runs = decide ? 0 : w->workload.runs,
-                                 .time_s = w->workload.decide_s,
-                                 .precision = 0.01,
-                                 .band = PAIRED_BAND,
-                                 .risk = PAIRED_RISK,
-                                 .seed = 1,
-                                 .measure = fingerprint_is_busy(&r->suite.host) ? MEASURE_CPU
-                                                                                : MEASURE_TIME,
-                                 .gates = beside ? &w->benchmarks->gates : NULL,
-                                 .gate_decides = decide};
+    bool no_cpu = path_kind(w->workload.results) == PATH_FOLDER; /* Criterion's */
+    return (struct session_opts){
+        .runs = decide ? 0 : w->workload.runs,
+        .time_s = w->workload.decide_s,
+        .precision = 0.01,
+        .band = PAIRED_BAND,
+        .risk = PAIRED_RISK,
+        .seed = 1,
+        .results = *w->workload.results ? w->workload.results : NULL,
+        .measure = fingerprint_is_busy(&r->suite.host) && !no_cpu ? MEASURE_CPU : MEASURE_TIME,
+        .gates = beside ? &w->benchmarks->gates : NULL,
+        .gate_decides = decide};
 }
 
 /* BEFORE is NULL where the command runs alone. */
@@ -156,8 +159,10 @@ int run_benchmarks(struct run *r, struct suite_result *w, struct err *err)
     if (run_go_on(r, err) != 0)
         return -1;
     if (rc == 0 && !has_benchmarks(w->benchmarks))
-        rc = err_set(&why, EXIT_ERROR,
-                     "the command is not a program of kelvin_bench.h, or has no such benchmark");
+        rc = err_set(
+            &why, EXIT_ERROR,
+            "the command is not a program of kelvin_bench.h, or has no such benchmark (those of "
+            "other libraries need 'results')");
     if (rc == 0) {
         conclude(r, w);
         return 0;

@@ -172,8 +172,11 @@ static void tell_rules(const struct run *r, const struct suite_result *w)
     if (w->has_check)
         run_say(r, "%s: rules: %zu passed, %zu failed, %zu inconclusive", w->workload.name,
                 w->check.n[CHECK_HOLDS], w->check.n[CHECK_FAILS], w->check.n[CHECK_INCONCLUSIVE]);
-    if (w->memcheck.made || w->helgrind.made)
-        run_say(r, "%s: %zu findings%s", w->workload.name, w->memcheck.n + w->helgrind.n,
+    bool made = false;
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        made |= w->findings[i].made;
+    if (made)
+        run_say(r, "%s: %zu findings%s", w->workload.name, suite_count_findings(w),
                 w->too_many_findings ? ": more than check.max-findings allows" : "");
 }
 

@@ -15,22 +15,20 @@ static bool sets_same(const char *a, const char *b)
     return strncmp(a, b, n) == 0 && b[n] == '=';
 }
 
-/* The words of build.env, those of the variant in place of the same names. */
-static struct words variant_env(const struct conf *c, const char *name)
+/* The words of build.env, those of OWN in place of the same names. */
+static struct words variant_env(const struct conf *c, const struct words *own)
 {
-    struct words all = {0}, base = conf_words(c, "", "build.env"),
-                 own = conf_words(c, name, "variant.env");
+    struct words all = {0}, base = conf_words(c, "", "build.env");
     for (size_t i = 0; i < base.at.n; i++) {
         bool replaced = false;
-        for (size_t k = 0; k < own.at.n; k++)
-            replaced |= sets_same(own.at.at[k], base.at.at[i]);
+        for (size_t k = 0; k < own->at.n; k++)
+            replaced |= sets_same(own->at.at[k], base.at.at[i]);
         if (!replaced)
             words_add(&all, text_of(base.at.at[i]));
     }
-    for (size_t k = 0; k < own.at.n; k++)
-        words_add(&all, text_of(own.at.at[k]));
+    for (size_t k = 0; k < own->at.n; k++)
+        words_add(&all, text_of(own->at.at[k]));
     words_done(&base);
-    words_done(&own);
     return all;
 }
 
@@ -56,11 +54,12 @@ static int put_aside(const struct run *r, struct suite_variant *v, struct err *e
     return rc;
 }
 
-static int build_variant(struct run *r, struct suite_variant *v, struct err *err)
+int run_build_variant(struct run *r, struct suite_variant *v, const struct words *own,
+                      struct err *err)
 {
     const struct conf *c = &r->suite.conf;
     char *argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)variant_command(c, v->name), NULL};
-    struct words env = variant_env(c, v->name);
+    struct words env = variant_env(c, own);
     struct exec_result done;
     struct exec_opts o = {.argv = argv,
                           .env = &env,
@@ -86,28 +85,44 @@ static int build_variant(struct run *r, struct suite_variant *v, struct err *err
     return 0;
 }
 
+struct suite_variant *run_variant_new(struct run *r, const char *name)
+{
+    struct suite_variant *v = vec_push(&r->suite.variants);
+    autofree char *home = run_home_folder(r, "variants");
+    *v = (struct suite_variant){.name = name, .folder = mem_printf("%s/%s", home, name)};
+    if (!*variant_command(&r->suite.conf, name))
+        v->failure = mem_strdup("there is no build.command");
+    return v;
+}
+
+const struct suite_variant *run_variant_find(const struct run *r, const char *name)
+{
+    for (size_t i = 0; i < r->suite.variants.n; i++)
+        if (strcmp(r->suite.variants.at[i].name, name) == 0)
+            return &r->suite.variants.at[i];
+    return NULL;
+}
+
 int run_build_variants(struct run *r, struct err *err)
 {
-    struct suite *s = &r->suite;
-    const struct conf_names *names = &s->conf.names[CONF_VARIANTS];
-    for (size_t i = 0; i < names->at.n; i++) {
-        struct suite_variant *v = vec_push(&s->variants);
-        autofree char *home = run_home_folder(r, "variants");
-        *v = (struct suite_variant){.name = names->at.at[i],
-                                    .folder = mem_printf("%s/%s", home, names->at.at[i])};
-        if (!*variant_command(&s->conf, v->name))
-            v->failure = mem_strdup("there is no build.command");
-        else if (!r->opts.skip_build && build_variant(r, v, err) != 0)
-            return -1;
+    const struct conf *c = &r->suite.conf;
+    const struct conf_names *names = &c->names[CONF_VARIANTS];
+    int rc = 0;
+    for (size_t i = 0; i < names->at.n && rc == 0; i++) {
+        struct suite_variant *v = run_variant_new(r, names->at.at[i]);
+        struct words own = conf_words(c, v->name, "variant.env");
+        if (!v->failure && !r->opts.skip_build)
+            rc = run_build_variant(r, v, &own, err);
+        words_done(&own);
     }
-    return 0;
+    r->suite.n_variants = r->suite.variants.n; /* those of sanitizers come behind */
+    return rc;
 }
 
 /* --- running --- */
 
-/* Why V cannot run W; NULL = LINE is its command, to be freed. */
-static const char *variant_line(const struct suite_variant *v, const struct suite_result *w,
-                                char **line)
+const char *run_variant_line(const struct suite_variant *v, const struct suite_result *w,
+                             char **line)
 {
     const char *binary = w->workload.binary;
     size_t n = *binary ? run_program_bytes(w->workload.line, binary) : 0;
@@ -135,10 +150,10 @@ static void find_lines(struct run *r, struct suite_result *w, struct suite_varia
 {
     *vec_push(&v->lines) = mem_strdup(w->workload.line);
     *vec_push(&v->names) = SUITE_OWN_BUILD;
-    for (size_t i = 0; i < r->suite.variants.n && v->lines.n < OPT_LIST_MAX; i++) {
+    for (size_t i = 0; i < r->suite.n_variants && v->lines.n < OPT_LIST_MAX; i++) {
         const struct suite_variant *it = &r->suite.variants.at[i];
         char *line;
-        const char *why = variant_line(it, w, &line);
+        const char *why = run_variant_line(it, w, &line);
         if (why) {
             *vec_push(&v->absent) = mem_printf("%s: %s", it->name, why);
             run_say(r, "%s: no variant %s: %s", w->workload.name, it->name, why);

@@ -20,6 +20,19 @@
  * on. */
 int run_build_variants(struct run *r, struct err *err);
 
+/* The parts of it, for builds that are not sections of the suite file: those of sanitizers. */
+struct suite_variant *run_variant_new(struct run *r, const char *name);
+const struct suite_variant *run_variant_find(const struct run *r, const char *name);
+
+/* Build V with OWN words in place of the same names in build.env. What does not build is noted in
+ * V. */
+int run_build_variant(struct run *r, struct suite_variant *v, const struct words *own,
+                      struct err *err);
+
+/* Why V cannot run W; NULL = LINE is its command, to be freed. */
+const char *run_variant_line(const struct suite_variant *v, const struct suite_result *w,
+                             char **line);
+
 /* Once there is a report: what the hottest function is made of in each build. */
 void run_describe_variants(struct suite_result *w);
 

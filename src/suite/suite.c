@@ -95,8 +95,8 @@ static void result_done(struct suite_result *r)
     profile_free(r->before_cache);
     free(r->cache_file);
     free(r->simd_line);
-    free(r->memcheck.text);
-    free(r->helgrind.text);
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        free(r->findings[i].text);
     free(r->rules_file);
     free(r->unlike);
     free(r->line_before);
@@ -152,6 +152,14 @@ enum suite_outcome suite_outcome(const struct suite *s)
 static bool has_gate(const struct suite_result *r, int which, enum gate gate)
 {
     return r->has_compared[which] && r->compared[which].gate == gate;
+}
+
+size_t suite_count_findings(const struct suite_result *r)
+{
+    size_t n = 0;
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        n += r->findings[i].n;
+    return n;
 }
 
 void suite_say_benchmarks(struct buf *b, const struct suite_result *r)

@@ -47,7 +47,17 @@ struct suite_result;
 /* What rules are held against: the first CPU recording, else that of the heap; NULL = neither. */
 const struct suite_recording *suite_checked(const struct suite_result *r);
 
-/* A count of findings of valgrind, and the first ones. */
+/* Who finds errors. */
+enum suite_finder {
+    FOUND_MEMCHECK,
+    FOUND_HELGRIND,
+    FOUND_ASAN,
+    FOUND_UBSAN,
+    FOUND_TSAN,
+    SUITE_FINDERS,
+};
+
+/* A count of findings, and the first ones. */
 struct suite_findings {
     bool made;
     size_t n;
@@ -147,7 +157,7 @@ struct suite_result {
     VEC(struct suite_metric) metrics;
     struct suite_benchmarks *benchmarks; /* NULL = none */
     struct suite_variants *variants;     /* NULL = none */
-    struct suite_findings memcheck, helgrind;
+    struct suite_findings findings[SUITE_FINDERS];
 
     struct rules rules;
     struct check check;
@@ -189,6 +199,7 @@ struct suite {
     char *notes;          /* of the project's own, for the index; NULL = none */
 
     VEC(struct suite_variant) variants;
+    size_t n_variants;        /* of them that are sections of the suite file, the first ones */
     struct series_set series; /* of all workloads */
     VEC(struct suite_result) results;
     struct scaling scaling; /* over workloads with a size */
@@ -216,6 +227,9 @@ bool suite_undecided(const struct suite_result *r);
 
 /* How many comparisons share the risk: wall and CPU time of each workload, and its metrics. */
 size_t suite_comparisons(const struct suite *s);
+
+/* Findings of all finders. */
+size_t suite_count_findings(const struct suite_result *r);
 
 /* How its benchmarks compare: "2 of 30 slower than allowed, 1 not decided". */
 void suite_say_benchmarks(struct buf *b, const struct suite_result *r);

@@ -18,6 +18,9 @@ const char *const collect_names[COLLECTS] = {
     [COLLECT_SIMD] = "simd",
     [COLLECT_MEMCHECK] = "memcheck",
     [COLLECT_HELGRIND] = "helgrind",
+    [COLLECT_ASAN] = "asan",
+    [COLLECT_UBSAN] = "ubsan",
+    [COLLECT_TSAN] = "tsan",
 };
 
 void workload_done(struct workload *w)
@@ -178,6 +181,7 @@ int workload_build(struct workload *w, const struct conf *c, size_t i, struct er
     w->timeout_s = conf_number(c, w->name, "workload.timeout");
     w->size = conf_number(c, w->name, "workload.size");
     w->input = conf_text(c, w->name, "workload.stdin");
+    w->results = conf_text(c, w->name, "workload.results");
     w->filter = conf_text(c, w->name, "workload.filter");
     w->binary = conf_text(c, w->name, "workload.binary");
     if (!*w->binary)

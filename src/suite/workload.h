@@ -18,19 +18,23 @@ enum collect {
     COLLECT_SIMD,
     COLLECT_MEMCHECK,
     COLLECT_HELGRIND,
+    COLLECT_ASAN,
+    COLLECT_UBSAN,
+    COLLECT_TSAN,
     COLLECTS,
 };
 
 extern const char *const collect_names[COLLECTS];
 
 struct workload {
-    const char *name;   /* of the conf */
-    char *line;         /* the command as one would type it */
-    struct words argv;  /* the same in words; a shell where asked for */
-    struct words env;   /* of the suite and of determinism */
-    const char *input;  /* "" = none */
-    const char *filter; /* of benchmarks; "" = all */
-    const char *binary; /* the program that a baseline keeps; "" = none */
+    const char *name;    /* of the conf */
+    char *line;          /* the command as one would type it */
+    struct words argv;   /* the same in words; a shell where asked for */
+    struct words env;    /* of the suite and of determinism */
+    const char *input;   /* "" = none */
+    const char *filter;  /* of benchmarks; "" = all */
+    const char *results; /* of other libraries' benchmarks; "" = none */
+    const char *binary;  /* the program that a baseline keeps; "" = none */
     bool collect[COLLECTS];
     bool optional[COLLECTS]; /* what may be absent */
     long recordings, rate_hz, runs, min_samples;

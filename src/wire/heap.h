@@ -11,6 +11,10 @@
  *     FREE_LATE    own 0          pointer | flags << 48, time
  *     KEPT         own 0          time: the block freed last by this thread is still there, because
  *                                 realloc could not move it
+ *     MAP          own node       time, pointer, size     anonymous memory, where it is asked for
+ *     UNMAP        own 0          time, pointer, size     any of it: a part, or more than one map
+ *     REMAP        own node       time, pointer, size     what this thread unmapped last is there
+ *                                                         now; node 0: it is where it was
  *
  * A free is told before it happens and an allocation after it has happened, so for each address the
  * times are in the order of what happened, whichever threads took part.
@@ -18,10 +22,16 @@
 #pragma once
 #include "wire/stackwalk.h"
 
-/* Of task CHANNEL_HEAP: bytes from one sample to the next on average; 0: every block. */
-enum { HEAP_PARAM_SAMPLE_BYTES = STACKWALK_PARAMS };
+/* Of task CHANNEL_HEAP. */
+enum {
+    HEAP_PARAM_SAMPLE_BYTES = STACKWALK_PARAMS, /* from one to the next on average; 0: every block */
+    HEAP_PARAM_MAPS,                            /* 1: anonymous maps as well */
+};
 
 #define HEAP_AGENT_FILE "libkelvin-heap.so"
+
+/* A program that libkelvin-heap.a is linked into has a note of this owner. */
+#define HEAP_NOTE_OWNER "kelvin-heap"
 
 enum heap_kind {
     HEAP_ALLOC = STACKWALK_RECORDS,
@@ -30,6 +40,9 @@ enum heap_kind {
     HEAP_FREE_LATE,
     HEAP_KEPT,
     HEAP_ALLOC_SAME,
+    HEAP_MAP,
+    HEAP_UNMAP,
+    HEAP_REMAP,
     HEAP_KINDS,
 };
 

@@ -882,3 +882,42 @@ CONF
     has perf-failed/small.md 'absent.*broken'
     has perf-failed/small.md '| twice |'
 }
+
+@test "sanitizers make builds of their own, and what they find fails the run" {
+    cat >faulty.c <<'C'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    volatile int *xs = malloc(4 * sizeof *xs);
+    int n = argc > 1 ? atoi(argv[1]) : 3;
+    if (n < 1000)
+        xs[n] = 1;
+    volatile int sum = n + 2147483640;
+    return sum == 1;
+}
+C
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc $CFLAGS faulty.c -o faulty $LDFLAGS
+binary = faulty
+[workload small]
+command = ./faulty 3
+collect = asan ubsan
+CONF
+    : >empty.c
+    if ! cc -fsanitize=address,undefined -shared -o probe.so empty.c 2>/dev/null; then
+        skip "the compiler has no sanitizers"
+    fi
+    kelvin run
+    [ "$status" = 0 ] || fail "nothing to find: $status" "$stderr"
+    has perf/small.md 'Memory errors (AddressSanitizer)'
+    has perf/small.md 'No findings.'
+    kelvin run --set 'workload.small.command=./faulty 4'
+    [ "$status" = 3 ] || fail "one past the end: $status" "$stderr"
+    has perf-failed/small.md 'ERROR: AddressSanitizer: heap-buffer-overflow'
+    kelvin run --set 'workload.small.command=./faulty 100000000' --set workload.small.collect=ubsan
+    [ "$(jq -c '.workloads[0].ubsan_findings' perf-failed/run.json)" = 1 ] || fail "$(cat perf-failed/run.json)"
+    kelvin run --set 'build.command=cc faulty.c -o faulty'
+    [ "$status" = 4 ] || fail "a build that does not heed CFLAGS: $status" "$stderr"
+    [[ $stderr == *"small: no asan: the program that was built has no trace of it"* ]]
+}
