@@ -71,10 +71,11 @@ const struct insight_rule insight_rules[] = {
      .about_data = true,
      .test = insight_test_unnamed,
      .least = 0.1,
-     .advice = "They are told apart by where they start, [file+0xstart], where unwind tables show "
-               "that; 'kelvin annotate' takes such a name. For real names, install the debug "
-               "symbols of that file (on Debian a -dbgsym "
-               "package), or set DEBUGINFOD_URLS, and record again."},
+     .advice =
+         "Where unwind tables show where a function starts, that is its name here, "
+         "[file+0xstart]; 'kelvin annotate' takes such a name. For real names, install the debug "
+         "symbols of that file (on Debian a -dbgsym "
+         "package), or set DEBUGINFOD_URLS, and record again."},
     {.id = "untrue-stacks",
      .about_data = true,
      .test = insight_test_strays,
