@@ -64,6 +64,16 @@ INSIGHT_TEST(insight_test_unfinished)
         return false;
     buf_printf(&ret->evidence, "%.1f%% of the stacks do not reach the program's start",
                100 * share);
+    const struct unfinished *most = NULL;
+    for (int i = 0; i < s->n_unfinished; i++)
+        if (!most || s->unfinished[i].n > most->n)
+            most = &s->unfinished[i];
+    if (most && most->n) {
+        struct text why = profile_str(in->functions->profile, most->why);
+        buf_printf(&ret->evidence, ", %s: %.*s",
+                   most->n == stream_unfinished(s) ? "all for one reason" : "most of them",
+                   TEXT_ARG(why));
+    }
     return true;
 }
 
@@ -160,11 +170,12 @@ INSIGHT_TEST(insight_test_unnamed)
     struct flat_share own = flat_share_of_set(f, in_set, FLAT_SELF);
     if (insight_surely(f, &total) < self->least)
         return false;
-    insight_share(&ret->evidence, &total);
-    buf_str(&ret->evidence, " goes to functions without a name and what they call (self ");
     insight_share(&ret->evidence, &own);
-    buf_str(&ret->evidence,
-            total_of_unnamed(f) - total.share > 0.01 ? ", pass-through functions excluded)" : ")");
+    buf_str(&ret->evidence, " goes to functions without a name, ");
+    insight_share(&ret->evidence, &total);
+    buf_str(&ret->evidence, " to them and what they call");
+    if (total_of_unnamed(f) - total.share > 0.01)
+        buf_str(&ret->evidence, " (pass-through functions excluded)");
     struct text module = unnamed_module(f, in_set, own.share >= self->least);
     if (text_is(module, "[anon]"))
         advise_on_jit(ret);

@@ -90,3 +90,7 @@ void meta_make_public(struct meta *m, bool arguments);
 /* NULL where not known. */
 const char *meta_find(const struct meta *m, const char *key);
 bool meta_find_u64(const struct meta *m, const char *key, uint64_t *ret);
+
+/* Whether there was more work than CPUs at the start, by the load of the last minute. False where
+ * that is not known. */
+bool meta_was_busy(const struct meta *m);
