@@ -26,6 +26,11 @@ void *mem_calloc(size_t n, size_t size_bytes)
     return mem_check(calloc(n, size_bytes), n * size_bytes);
 }
 
+void *mem_array(size_t n, size_t size_bytes)
+{
+    return mem_check(reallocarray(NULL, n, size_bytes), n * size_bytes);
+}
+
 enum { HUGE_PAGE_BYTES = 2 << 20 };
 
 void *mem_table(size_t size_bytes)

@@ -90,6 +90,8 @@ static int import_read_all(struct import *im, const char *name, struct err *err)
     if (import_choose(im, name, &source, err) != 0)
         return -1;
     im->format = source->name;
+    if (im->opts.names_only && source->no_mappings)
+        im->opts.bare_addresses = false;
     int rc = source->read(im, err);
     struct err broken;
     if (reader_failed(im->in, &broken))

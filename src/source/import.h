@@ -26,6 +26,7 @@ struct import_opts {
     bool merge;          /* time and order of samples do not matter: merge equal stacks */
     bool addresses;      /* keep each frame's address apart; false = same name, same frame */
     bool bare_addresses; /* keep the addresses of frames without a name, in any case */
+    bool names_only;     /* but only to name them, so not where the format leaves no hope of that */
     bool strict;         /* the first flaw in the input is an error */
     const char *folder;  /* set by import_file(): PATH is a folder, of which its "data" is read */
 };
@@ -56,6 +57,8 @@ struct source {
      * checked for: import_file() does that.
      */
     int (*read)(struct import *im, struct err *err);
+
+    bool no_mappings; /* says not where files were mapped, so none can name its addresses */
 };
 
 enum { IMPORT_HEAD_BYTES = 64 << 10 };
