@@ -289,8 +289,7 @@ int heapstory_build(struct heapstory *s, const struct profile *p,
     labels_init(&s->labels, p, &(struct label_opts){0});
     s->stream = find_heap_stream(p);
     if (s->stream < 0)
-        return err_set(err, EXIT_INPUT,
-                       "no heap in this profile: record with 'kelvin record --heap -- COMMAND'");
+        return err_set_hint(err, EXIT_INPUT, HINT_RECORD_HEAP, "no heap in this profile");
     s->sampled = find_column(p, s->stream, VALUE_SAMPLES) >= 0;
     struct place_map m = {.story = s};
     m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);

@@ -259,9 +259,7 @@ int lockstory_build(struct lockstory *s, const struct profile *p, struct err *er
     *s = (struct lockstory){.profile = p, .waits_stream = waits};
     labels_init(&s->labels, p, &(struct label_opts){0});
     if (!waits)
-        return err_set(err, EXIT_INPUT,
-                       "there are no locks in it: record them with 'kelvin record --locks -- "
-                       "COMMAND'");
+        return err_set_hint(err, EXIT_INPUT, HINT_RECORD_LOCKS, "there are no locks in it");
     struct lockstory_sums m = {.story = s,
                                .lock_key = lockstory_find_key(p, "lock"),
                                .kind_key = lockstory_find_key(p, "kind"),

@@ -57,15 +57,12 @@ static int check_target(const char *path, struct err *err)
     if (lstat(path, &st) != 0)
         return errno == ENOENT ? 0 : err_set_errno(err, errno, "cannot look at '%s'", path);
     if (!S_ISDIR(st.st_mode))
-        return err_set(err, EXIT_ERROR,
-                       "'%s' is not a folder: name another with --set publish.folder=NAME", path);
+        return err_set_hint(err, EXIT_ERROR, HINT_OTHER_FOLDER, "'%s' is not a folder", path);
     if (has_mark(path) || is_empty(path))
         return 0;
-    return err_set(
-        err, EXIT_ERROR,
-        "the folder '%s' was not made by kelvin and would be lost: move it away, or name "
-        "another with --set publish.folder=NAME",
-        path);
+    return err_set_hint(err, EXIT_ERROR, HINT_OTHER_FOLDER,
+                        "the folder '%s' was not made by kelvin and would be lost: move it away",
+                        path);
 }
 
 /* --- names --- */

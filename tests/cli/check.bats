@@ -145,7 +145,7 @@ setup() {
     exits 1
     complains "do not compare" "--force"
     kelvin check app.txt diff.rules --against cycles.txt --force
-    has "compared anyway (--force): the event differs"
+    has "compared anyway: the event differs"
 }
 
 @test "code that cannot be read is no verdict" {
