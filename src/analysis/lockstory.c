@@ -236,12 +236,8 @@ static void lockstory_find_times(struct lockstory *s)
 
 static const struct stream *lockstory_find_stream(const struct profile *p, const char *event)
 {
-    for (size_t i = 0; i < p->streams.n; i++) {
-        const struct stream *s = profile_stream(p, (int)i);
-        if (text_is(profile_str(p, s->event), event))
-            return s;
-    }
-    return NULL;
+    int stream = profile_find_stream(p, event);
+    return stream < 0 ? NULL : profile_stream(p, stream);
 }
 
 static struct str_id lockstory_find_key(const struct profile *p, const char *key)
