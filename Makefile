@@ -44,13 +44,17 @@ TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/
             $(if $(shell command -v rustc),tests/target/*.rs))))
 # Code that is loaded into the programs that are sampled: libc only, never instrumented.
 AGENT     := $(B)/libkelvin-agent.so
-AGENT_SRC := $(filter-out lib/heap% lib/scopes% lib/locks%,$(wildcard lib/*.c src/unwind/arch*.c))
+AGENT_SRC := $(filter-out lib/heap% lib/scopes% lib/locks% lib/stackwalk%,$(wildcard lib/*.c src/unwind/arch*.c))
 # The same for the heap: a library of its own, so that sampling leaves malloc alone.
 HEAP      := $(B)/libkelvin-heap.so
-HEAP_SRC  := $(wildcard lib/heap*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
-# The same for locks, with the heap's way to walk a stack.
+HEAP_SRC  := $(wildcard lib/heap*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+# The same to be linked into static programs, and the words for the linker that put it in the place of libc's functions.
+HEAPLIB     := $(B)/libkelvin-heap.a
+HEAPLIB_SRC := $(filter-out lib/heap_new.c,$(HEAP_SRC))
+HEAPLIB_OBJ := $(HEAPLIB_SRC:%.c=$(B)/heaplib/%.o)
+# The same for locks.
 LOCKS     := $(B)/libkelvin-locks.so
-LOCKS_SRC := $(wildcard lib/locks*.c lib/heap_*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+LOCKS_SRC := $(wildcard lib/locks*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
 # And for include/kelvin.h: programs that use it load it by themselves.
 SCOPES     := $(B)/libkelvin-scopes.so
 SCOPES_SRC := $(wildcard lib/scopes*.c lib/channel.c lib/proc.c)
@@ -62,6 +66,22 @@ BENCHLIB_OBJ := $(BENCHLIB_SRC:%.c=$(B)/benchlib/%.o)
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h
 WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
 
+# The page's half in C, as WebAssembly: an archive of the rooms that page may include, of which the linker takes what is
+# needed. Without clang and wasi-libc (tools/setup.sh page) kelvin has no page, and `kelvin view` says so.
+WASM_CC      ?= clang
+WASM_INCLUDE := /usr/include/wasm32-wasi
+WASM_READY   := $(and $(wildcard $(WASM_INCLUDE)/stdio.h),$(wildcard /usr/lib/llvm-*/bin/wasm-ld),$(shell command -v $(WASM_CC)))
+WASM_FLAGS   := --target=wasm32-wasi --sysroot=/usr -isystem $(WASM_INCLUDE) -std=gnu17 -D_GNU_SOURCE -DXXH_INLINE_ALL \
+                -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen -include src/page/wasm_libc.h \
+                -O2 -ffunction-sections -fdata-sections
+# Of base and wire only what needs no system behind it.
+WASM_BASE    := arena buf clone csv cursor err idmap intern json jsonread mem opt path reader shortname text trie units utf8 vec words
+WASM_WIRE    := chunk column recording recording_read recording_read_streams recording_streams
+WASM_SRC     := $(filter-out src/page/wasm.c src/view/viewer.c, $(patsubst %,src/base/%.c,$(WASM_BASE)) \
+                  $(patsubst %,src/wire/%.c,$(WASM_WIRE)) \
+                  $(patsubst %,src/code/%.c,simd a64 x86) $(wildcard $(patsubst %,src/%/*.c,stats model analysis page view)))
+WASM_OBJ     := $(WASM_SRC:%.c=$(B)/wasm/%.o)
+
 # Short lines; whole ones with V=1, none with -s.
 QUIET := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
@@ -70,7 +90,7 @@ JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
 .PHONY: mutants tsan fuzzers all help demo check check-all tested lint bench fuzz golden unit targets install uninstall clean setup deb static
-all: $(B)/kelvin $(AGENT) $(HEAP) $(LOCKS) $(SCOPES) $(BENCHLIB)
+all: $(B)/kelvin $(AGENT) $(HEAP) $(HEAPLIB) $(B)/kelvin-heap.link $(LOCKS) $(SCOPES) $(BENCHLIB)
 
 help:
 	@echo 'make            build $(B)/kelvin'
@@ -108,6 +128,19 @@ $(AGENT) $(HEAP) $(LOCKS) $(SCOPES): $(wildcard lib/*.h src/unwind/*.h) $(wildca
 	$(call say,AGENT) $(CC) -std=gnu17 -D_GNU_SOURCE -Isrc $(WARN) -g -O2 -fPIC -fvisibility=hidden \
 	  -ftls-model=initial-exec -shared -Wl,-z,now,-z,defs -o $@ $(filter %.c,$^)
 
+$(HEAPLIB): $(HEAPLIB_OBJ)
+	$(call say,AR) $(LD) -r -o $(@:.a=.o) $^ && $(OBJCOPY) --localize-hidden $(@:.a=.o) && \
+	  rm -f $@ && $(AR) rcs $@ $(@:.a=.o)
+
+$(B)/heaplib/%.o: %.c $(B)/.flags
+	@mkdir -p $(@D)
+	$(call say,CC) $(CC) -std=gnu17 -D_GNU_SOURCE -DHEAP_STATIC -include lib/heap_static.h -Isrc $(WARN) -g -O2 -fPIC \
+	  -fvisibility=hidden -ftls-model=initial-exec -MMD -MP -c -o $@ $<
+
+# The archive is looked for where the file of words is: whoever links says -L.
+$(B)/kelvin-heap.link: lib/heap_static.h
+	$(call say,GEN) mkdir -p $(@D) && sed -n 's/^#define \([a-z0-9_]*\) __wrap_.*/-Wl,--wrap=\1/p' $< >$@ && echo '-Wl,-u,__wrap_malloc -lkelvin-heap' >>$@
+
 # Joined into one object in which only kelvin_* can be seen from outside: programs have names too.
 $(BENCHLIB): $(BENCHLIB_OBJ)
 	$(call say,AR) $(LD) -r -o $(@:.a=.o) $^ && $(OBJCOPY) --localize-hidden $(@:.a=.o) && \
@@ -120,6 +153,25 @@ $(B)/benchlib/%.o: %.c $(B)/.flags
 $(B)/%.o: %.c $(B)/.flags | $(B)/.libs $(WEB)
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# --- the page ---
+
+$(B)/wasm/%.o: %.c src/page/wasm_libc.h $(B)/.flags | $(WEB)
+	@mkdir -p $(@D)
+	$(call say,WASM) $(WASM_CC) $(WASM_FLAGS) $(WARN) -MMD -MP -c -o $@ $<
+
+$(B)/kelvin.wasm: $(WASM_OBJ) $(B)/wasm/src/page/wasm.o
+	$(call say,WASM) rm -f $(B)/wasm/rooms.a && $(dir $(lastword $(wildcard /usr/lib/llvm-*/bin/wasm-ld)))llvm-ar rcs $(B)/wasm/rooms.a $(WASM_OBJ) && \
+	  $(WASM_CC) --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -O2 -Wl,--gc-sections,--strip-all,-z,stack-size=1048576 \
+	  -o $@ $(B)/wasm/src/page/wasm.o $(B)/wasm/rooms.a
+
+# As C: an array of its gzipped bytes, or of none.
+$(B)/gen/kelvin_wasm.h: $(if $(WASM_READY),$(B)/kelvin.wasm)
+	@mkdir -p $(@D)
+	$(call say,EMBED) { echo 'static const unsigned char kelvin_wasm[] = {'; \
+	  $(if $(WASM_READY),gzip -9nc $<,printf '') | od -An -v -tu1 | sed 's/[0-9]\+/&,/g'; echo '0};'; } > $@.new && mv $@.new $@
+
+$(B)/src/view/viewer.o: $(B)/gen/kelvin_wasm.h
 
 define web_rule
 $(B)/gen/web_$(subst .,_,$(notdir $(1))).h: $(1) tools/embed.sh
@@ -144,7 +196,7 @@ $(B)/.libs:
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
 
--include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(UNIT:=.d)
+-include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(HEAPLIB_OBJ:.o=.d) $(UNIT:=.d) $(WASM_OBJ:.o=.d) $(B)/wasm/src/page/wasm.d
 
 # --- tests ---
 
@@ -165,11 +217,11 @@ TARGET_FLAGS := -O2 -g -fomit-frame-pointer -Wall -Wextra -rdynamic -pthread
 
 targets: $(TARGET)
 
-$(B)/tests/target/%: tests/target/%.c $(wildcard tests/target/*.h)
+$(B)/tests/target/%: tests/target/%.c $(wildcard tests/target/*.h include/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) -std=gnu17 $(TARGET_FLAGS) -o $@ $<
 
-$(B)/tests/target/%: tests/target/%.cc $(wildcard tests/target/*.h)
+$(B)/tests/target/%: tests/target/%.cc $(wildcard tests/target/*.h include/*.h)
 	@mkdir -p $(@D)
 	$(call say,CXX) $(CXX) -std=c++17 $(TARGET_FLAGS) -o $@ $<
 
@@ -184,12 +236,17 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB) $(B)/.flags
 	@mkdir -p $(@D)
 	$(call say,FUZZ) $(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(LIB) $(LIBS)
 
+# What cannot be installed must not keep the rest from being built.
+PAGE_SETUP = tools/setup.sh page || echo "make: going on without the page of 'kelvin view'"
+
 check:
 	@tools/setup.sh build test
+	@$(PAGE_SETUP)
 	@$(MAKE) --no-print-directory tested
 
 check-all:
 	@tools/setup.sh build test more deb lintian
+	@$(PAGE_SETUP)
 	@$(MAKE) --no-print-directory tested
 
 # All tests, of which those are skipped that need something that is not installed. WERROR=1 where all objects are built here;
@@ -231,12 +288,14 @@ setup:
 
 demo:
 	@tools/setup.sh build
+	@$(PAGE_SETUP)
 	@$(SUBMAKE) all
 	@B=$(B) tools/demo.sh
 
 # One file without libraries: for containers that have none, or others. The agent needs the program's own C library, as ever.
 static:
 	@tools/setup.sh build
+	@$(PAGE_SETUP)
 	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so $(B)/static/libkelvin-heap.so $(B)/static/libkelvin-locks.so $(B)/static/libkelvin-scopes.so
 	@ls -sh $(B)/static/kelvin
 

@@ -2,7 +2,7 @@
 """The heap: kelvin next to heaptrack on the same programs, in turns, as ratios to the bare program.
 
 Wall time is what a user waits for; CPU time is that of the program alone, and of the program with
-its recorder. On a busy machine only CPU time says much. OLD=FOLDER compares with an older build as well.
+its recorder. On a busy machine only CPU time says much. OLD=FOLDER compares with an older build as well; ONLY=TOOL,TOOL leaves others out.
 """
 import os
 import resource
@@ -71,7 +71,9 @@ def main():
     os.makedirs(DATA, exist_ok=True)
     subprocess.run(["gcc", "-O2", "-static", "-o", CPUTIME, "bench/cputime.c"], check=True)
     subprocess.run(["g++", "-O2", "-g", "-pthread", "-o", WORK, "bench/heap_work.cc"], check=True)
+    only = os.environ.get("ONLY", "").split(",")
     tools = [t for t in TOOLS if t != "heaptrack" or shutil.which("heaptrack")]
+    tools = [t for t in tools if t == "none" or only == [""] or t in only]
     for name, command in PROGRAMS.items():
         if not shutil.which(command[0]):
             print("%s: not here" % command[0])
@@ -87,7 +89,7 @@ def main():
                 ratio = statistics.median(a[key] / b[key] for a, b in zip(runs[t], runs["none"]))
                 print("  %s %5.2f" % (key, ratio), end="")
             print()
-        if "heaptrack" in tools:
+        if "heaptrack" in tools and "kelvin" in tools:
             packed = os.path.join(DATA, "heaptrack.zst")
             if os.path.exists(packed):
                 raw = subprocess.run(["zstd", "-dc", packed], stdout=subprocess.PIPE,

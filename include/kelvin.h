@@ -16,8 +16,10 @@
  *
  * There is nothing to link. Under `kelvin record` the program loads a small library when it
  * starts; otherwise everything here costs a load and a branch, and arguments are not evaluated.
- * With -DKELVIN_OFF nothing is left. Safe in threads and in signal handlers; never blocks, never
- * allocates with malloc. Static programs and setuid programs are not recorded.
+ * `kelvin record -p PID` switches a running program on and off: the next scope loads the library
+ * then. With the variable KELVIN_OUTPUT=app.kelvin in its environment a program records itself, by
+ * a `kelvin` in PATH. With -DKELVIN_OFF nothing is left. Safe in threads and in signal handlers;
+ * never blocks, never allocates with malloc. Static programs and setuid programs are not recorded.
  */
 #ifndef KELVIN_H
 #define KELVIN_H
@@ -70,11 +72,37 @@ struct kelvin_hooks {
     kelvin_span (*span_begin)(const char *name);
     void (*span_end)(kelvin_span span);
     void (*thread_name)(const char *name);
+    int (*trace_take)(const char *traceparent);
+    int (*trace_give)(char *ret_traceparent);
 };
 
-#define KELVIN_HOOKS_VERSION 1
+#define KELVIN_HOOKS_VERSION 2
 #define KELVIN_HOOKS_SYMBOL "kelvin_get_hooks"
 #define KELVIN_SCOPES_ENV "KELVIN_SCOPES" /* "PID FD INODE LIBRARY" */
+#define KELVIN_OUTPUT_ENV "KELVIN_OUTPUT" /* a file: the program records itself */
+#define KELVIN_LIBRARY_FILE "libkelvin-scopes.so"
+
+/* Bytes of a W3C traceparent, "00-TRACE-SPAN-01", and the one that ends it. */
+enum { KELVIN_TRACEPARENT = 56 };
+
+#define KELVIN_DOOR_MAGIC "kelvin\0door\0\1\2\3"
+
+/*
+ * Where a recorder that attaches to a running program knocks. It finds the magic in the data of the
+ * program, fills in what is asked for, and then has *hooks point to `knock`: the next scope
+ * answers.
+ */
+struct kelvin_door {
+    char magic[16];
+    struct kelvin_door *self;
+    const struct kelvin_hooks **hooks; /* NULL in there: switched off */
+    const struct kelvin_hooks *knock;
+    uint64_t request; /* the recorder's process << 32 and a number of its own; 0 = it has left */
+    uint64_t answer;  /* the request that was answered */
+    int32_t fd;       /* of the rings, in this process; -1 = none, -2 = another recorder has them */
+    uint32_t ticks;   /* 1: times are ticks of the processor's counter */
+    char library[488];
+};
 
 #define KELVIN_JOIN2_(a, b) a##b
 #define KELVIN_JOIN_(a, b) KELVIN_JOIN2_(a, b)
@@ -113,10 +141,22 @@ KELVIN_INLINE_ void kelvin_lock_name(const void *lock, const char *name)
 {
     (void)lock, (void)name;
 }
+KELVIN_INLINE_ int kelvin_trace_take(const char *traceparent)
+{
+    (void)traceparent;
+    return 0;
+}
+KELVIN_INLINE_ int kelvin_trace_give(char *ret_traceparent)
+{
+    *ret_traceparent = '\0';
+    return 0;
+}
 
 #else
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -134,6 +174,15 @@ KELVIN_SHARED_ char kelvin_started_ = 0;
 /* Of libc, where it has them. dlopen() is asked for by name: static programs are warned of it. */
 extern void *kelvin_dlsym_(void *, const char *) __asm__("dlsym") __attribute__((weak));
 extern char *kelvin_getenv_(const char *) __asm__("secure_getenv") __attribute__((weak));
+extern int kelvin_unsetenv_(const char *) __asm__("unsetenv") __attribute__((weak));
+
+/* What is recorded by now, or NULL. It may change at any moment. */
+KELVIN_INLINE_ const struct kelvin_hooks *kelvin_get_(void)
+{
+    return __atomic_load_n(&kelvin_hooks_, __ATOMIC_ACQUIRE);
+}
+
+#define KELVIN_ON_ __builtin_expect(kelvin_get_() != NULL, 0)
 
 KELVIN_INLINE_ void kelvin_find_(void *from, const char *name, void *to)
 {
@@ -141,18 +190,161 @@ KELVIN_INLINE_ void kelvin_find_(void *from, const char *name, void *to)
     __builtin_memcpy(to, &found, sizeof found);
 }
 
-KELVIN_INLINE_ void kelvin_load_(const char *library)
+/* A function of the library, which is loaded if it is not yet; or NULL. */
+KELVIN_INLINE_ void kelvin_load_(const char *library, const char *name, void *to)
 {
-    const struct kelvin_hooks *(*get)(void) = NULL;
     void *(*open)(const char *, int) = NULL;
     kelvin_find_(NULL, "dlopen", (void *)&open);
     void *handle = open ? open(library, 0x1002) : NULL; /* RTLD_NOW | RTLD_NODELETE */
-    if (!handle)
-        return;
-    kelvin_find_(handle, KELVIN_HOOKS_SYMBOL, (void *)&get);
-    const struct kelvin_hooks *hooks = get ? get() : NULL;
+    if (handle)
+        kelvin_find_(handle, name, to);
+}
+
+KELVIN_INLINE_ void kelvin_use_(const struct kelvin_hooks *hooks)
+{
     if (hooks && hooks->version >= KELVIN_HOOKS_VERSION)
-        kelvin_hooks_ = hooks;
+        __atomic_store_n(&kelvin_hooks_, hooks, __ATOMIC_RELEASE);
+}
+
+/* --- a recorder comes while the program runs --- */
+
+extern struct kelvin_door kelvin_door_ KELVIN_SHARED_;
+
+/* One thread opens; what the others do meanwhile is not recorded. */
+KELVIN_INLINE_ void kelvin_answer_(void)
+{
+    const struct kelvin_hooks *(*answer)(struct kelvin_door *) = NULL;
+    const struct kelvin_hooks *knock = kelvin_door_.knock;
+    if (!__atomic_compare_exchange_n(&kelvin_hooks_, &knock, (const struct kelvin_hooks *)NULL, 0,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    uint64_t request = kelvin_door_.request;
+    if (kelvin_dlsym_)
+        kelvin_load_(kelvin_door_.library, "kelvin_answer", (void *)&answer);
+    kelvin_door_.fd = -1;
+    kelvin_use_(answer ? answer(&kelvin_door_) : NULL);
+    __atomic_store_n(&kelvin_door_.answer, request, __ATOMIC_RELEASE);
+    if (__atomic_load_n(&kelvin_door_.request, __ATOMIC_ACQUIRE) != request)
+        __atomic_store_n(&kelvin_hooks_, (const struct kelvin_hooks *)NULL, __ATOMIC_RELEASE);
+}
+
+KELVIN_INLINE_ void kelvin_knock_begin_(struct kelvin_scope *s, struct kelvin_site *site)
+{
+    (void)s, (void)site;
+    kelvin_answer_();
+}
+KELVIN_INLINE_ void kelvin_knock_with_(struct kelvin_scope *s, struct kelvin_site *site, int n,
+                                       const struct kelvin_attr *attrs)
+{
+    (void)s, (void)site, (void)n, (void)attrs;
+    kelvin_answer_();
+}
+KELVIN_INLINE_ void kelvin_knock_named_(struct kelvin_scope *s, const char *name)
+{
+    (void)s, (void)name;
+    kelvin_answer_();
+}
+KELVIN_INLINE_ void kelvin_knock_end_(struct kelvin_scope *s)
+{
+    (void)s;
+}
+KELVIN_INLINE_ void kelvin_knock_number_(struct kelvin_site *site, int64_t n)
+{
+    (void)site, (void)n;
+    kelvin_answer_();
+}
+KELVIN_INLINE_ void kelvin_knock_event_(struct kelvin_site *site)
+{
+    (void)site;
+    kelvin_answer_();
+}
+KELVIN_INLINE_ kelvin_span kelvin_knock_span_(const char *name)
+{
+    (void)name;
+    kelvin_answer_();
+    return 0;
+}
+KELVIN_INLINE_ void kelvin_knock_over_(kelvin_span span)
+{
+    (void)span;
+}
+KELVIN_INLINE_ void kelvin_knock_name_(const char *name)
+{
+    (void)name;
+}
+KELVIN_INLINE_ int kelvin_knock_take_(const char *traceparent)
+{
+    (void)traceparent;
+    return 0;
+}
+KELVIN_INLINE_ int kelvin_knock_give_(char *ret_traceparent)
+{
+    *ret_traceparent = '\0';
+    return 0;
+}
+
+KELVIN_SHARED_ struct kelvin_hooks kelvin_knock_ = {
+    KELVIN_HOOKS_VERSION, kelvin_knock_begin_,  kelvin_knock_with_,   kelvin_knock_named_,
+    kelvin_knock_end_,    kelvin_knock_number_, kelvin_knock_number_, kelvin_knock_event_,
+    kelvin_knock_span_,   kelvin_knock_over_,   kelvin_knock_name_,   kelvin_knock_take_,
+    kelvin_knock_give_,
+};
+
+KELVIN_SHARED_ __attribute__((used)) struct kelvin_door kelvin_door_ = {
+    KELVIN_DOOR_MAGIC, &kelvin_door_, &kelvin_hooks_, &kelvin_knock_, 0, 0, -1, 0, "",
+};
+
+/* --- a program that records itself --- */
+
+/* The library that belongs to the `kelvin` of PATH: beside it, or where it was installed. */
+KELVIN_INLINE_ int kelvin_library_(char *to, size_t size)
+{
+    static const char *const places[] = {"", "../lib/kelvin/"};
+    const char *at = kelvin_getenv_("PATH");
+    while (at && *at) {
+        const char *end = __builtin_strchr(at, ':');
+        int n = (int)(end ? (size_t)(end - at) : __builtin_strlen(at));
+        for (int i = 0; n && i < 2; i++) {
+            snprintf(to, size, "%.*s/kelvin", n, at);
+            if (access(to, X_OK) != 0)
+                break;
+            snprintf(to, size, "%.*s/%s" KELVIN_LIBRARY_FILE, n, at, places[i]);
+            if (access(to, R_OK) == 0)
+                return 1;
+        }
+        at = end ? end + 1 : NULL;
+    }
+    return 0;
+}
+
+/* What it starts is not recorded into the same file. */
+KELVIN_INLINE_ void kelvin_record_itself_(const char *output)
+{
+    static const char lost[] = "kelvin: KELVIN_OUTPUT is set, but there is no kelvin in PATH with "
+                               "its " KELVIN_LIBRARY_FILE ": nothing is recorded\n";
+    const struct kelvin_hooks *(*record)(const char *, const char *, struct kelvin_door *) = NULL;
+    char library[1024];
+    if (kelvin_library_(library, sizeof library)) {
+        kelvin_load_(library, "kelvin_record_itself", (void *)&record);
+        kelvin_use_(record ? record(output, library, &kelvin_door_) : NULL);
+    } else if (write(2, lost, sizeof lost - 1) < 0) {
+        (void)lost; /* nobody to tell */
+    }
+    if (kelvin_unsetenv_)
+        kelvin_unsetenv_(KELVIN_OUTPUT_ENV);
+}
+
+KELVIN_INLINE_ void kelvin_follow_(const char *address)
+{
+    const struct kelvin_hooks *(*get)(void) = NULL;
+    kelvin_door_.request = (uint64_t)strtoul(address, NULL, 10) << 32;
+    for (int words = 3; address && words; words--) {
+        address = __builtin_strchr(address, ' ');
+        address = address ? address + 1 : NULL;
+    }
+    if (address)
+        kelvin_load_(address, KELVIN_HOOKS_SYMBOL, (void *)&get);
+    kelvin_use_(get ? get() : NULL);
 }
 
 KELVIN_INLINE_ __attribute__((constructor(101))) void kelvin_start_(void)
@@ -160,13 +352,12 @@ KELVIN_INLINE_ __attribute__((constructor(101))) void kelvin_start_(void)
     if (kelvin_started_ || !kelvin_dlsym_ || !kelvin_getenv_)
         return;
     kelvin_started_ = 1;
-    const char *at = kelvin_getenv_(KELVIN_SCOPES_ENV);
-    for (int words = 3; at && words; words--) {
-        at = __builtin_strchr(at, ' ');
-        at = at ? at + 1 : NULL;
-    }
-    if (at)
-        kelvin_load_(at);
+    const char *recorder = kelvin_getenv_(KELVIN_SCOPES_ENV);
+    const char *output = kelvin_getenv_(KELVIN_OUTPUT_ENV);
+    if (recorder)
+        kelvin_follow_(recorder);
+    else if (output && *output)
+        kelvin_record_itself_(output);
     if (kelvin_getenv_("KELVIN_CHANNEL")) { /* the heap is recorded */
         kelvin_find_(NULL, "kelvin_pool_alloc", (void *)&kelvin_pool_alloc_);
         kelvin_find_(NULL, "kelvin_pool_free", (void *)&kelvin_pool_free_);
@@ -175,25 +366,45 @@ KELVIN_INLINE_ __attribute__((constructor(101))) void kelvin_start_(void)
         kelvin_find_(NULL, "kelvin_lock_named", (void *)&kelvin_lock_named_);
 }
 
-#define KELVIN_ON_ __builtin_expect(kelvin_hooks_ != NULL, 0)
-
 /* A span that begins here and ends wherever kelvin_end() is called with what this returns. */
 KELVIN_INLINE_ kelvin_span kelvin_begin(const char *name)
 {
-    return KELVIN_ON_ ? kelvin_hooks_->span_begin(name) : 0;
+    const struct kelvin_hooks *hooks = kelvin_get_();
+    return hooks ? hooks->span_begin(name) : 0;
 }
 
 KELVIN_INLINE_ void kelvin_end(kelvin_span span)
 {
-    if (span && KELVIN_ON_)
-        kelvin_hooks_->span_end(span);
+    const struct kelvin_hooks *hooks = kelvin_get_();
+    if (span && hooks)
+        hooks->span_end(span);
 }
 
 /* What the calling thread is called: as pthread_setname_np(), but only while recording. */
 KELVIN_INLINE_ void kelvin_thread_name(const char *name)
 {
-    if (KELVIN_ON_)
-        kelvin_hooks_->thread_name(name);
+    const struct kelvin_hooks *hooks = kelvin_get_();
+    if (hooks)
+        hooks->thread_name(name);
+}
+
+/*
+ * W3C trace context. TAKE: the innermost open scope continues the trace of a request that came with
+ * TRACEPARENT ("00-TRACE-SPAN-01"). GIVE: what to send along with a request made in the innermost
+ * open scope; KELVIN_TRACEPARENT bytes. Both return 0 where nothing is recorded, no scope is open
+ * or the text makes no sense; then "" is given.
+ */
+KELVIN_INLINE_ int kelvin_trace_take(const char *traceparent)
+{
+    const struct kelvin_hooks *hooks = kelvin_get_();
+    return hooks ? hooks->trace_take(traceparent) : 0;
+}
+
+KELVIN_INLINE_ int kelvin_trace_give(char *ret_traceparent)
+{
+    const struct kelvin_hooks *hooks = kelvin_get_();
+    *ret_traceparent = '\0';
+    return hooks ? hooks->trace_give(ret_traceparent) : 0;
 }
 
 /* A pool of your own hands out a block, or takes it back: for `kelvin record --heap`. */
@@ -219,19 +430,33 @@ KELVIN_INLINE_ void kelvin_lock_name(const void *lock, const char *name)
 
 KELVIN_INLINE_ void kelvin_scope_end_(struct kelvin_scope *s)
 {
-    if (__builtin_expect(s->depth != 0, 0))
-        kelvin_hooks_->end(s);
+    const struct kelvin_hooks *hooks;
+    if (__builtin_expect(s->depth != 0, 0) && (hooks = kelvin_get_()) != NULL)
+        hooks->end(s);
 }
 
 KELVIN_INLINE_ int kelvin_begin_0_(struct kelvin_scope *s, struct kelvin_site *site)
 {
-    kelvin_hooks_->begin(s, site);
+    const struct kelvin_hooks *hooks = kelvin_get_();
+    if (hooks)
+        hooks->begin(s, site);
     return 0;
 }
 
 KELVIN_INLINE_ int kelvin_begin_named_(struct kelvin_scope *s, const char *name)
 {
-    kelvin_hooks_->begin_named(s, name);
+    const struct kelvin_hooks *hooks = kelvin_get_();
+    if (hooks)
+        hooks->begin_named(s, name);
+    return 0;
+}
+
+KELVIN_INLINE_ int kelvin_begin_with_(struct kelvin_scope *s, struct kelvin_site *site, int n,
+                                      const struct kelvin_attr *attrs)
+{
+    const struct kelvin_hooks *hooks = kelvin_get_();
+    if (hooks)
+        hooks->begin_with(s, site, n, attrs);
     return 0;
 }
 
@@ -239,16 +464,14 @@ KELVIN_INLINE_ int kelvin_begin_1_(struct kelvin_scope *s, struct kelvin_site *s
                                    struct kelvin_value v1)
 {
     const struct kelvin_attr attrs[1] = {{k1, v1}};
-    kelvin_hooks_->begin_with(s, site, 1, attrs);
-    return 0;
+    return kelvin_begin_with_(s, site, 1, attrs);
 }
 
 KELVIN_INLINE_ int kelvin_begin_2_(struct kelvin_scope *s, struct kelvin_site *site, const char *k1,
                                    struct kelvin_value v1, const char *k2, struct kelvin_value v2)
 {
     const struct kelvin_attr attrs[2] = {{k1, v1}, {k2, v2}};
-    kelvin_hooks_->begin_with(s, site, 2, attrs);
-    return 0;
+    return kelvin_begin_with_(s, site, 2, attrs);
 }
 
 KELVIN_INLINE_ int kelvin_begin_3_(struct kelvin_scope *s, struct kelvin_site *site, const char *k1,
@@ -256,8 +479,7 @@ KELVIN_INLINE_ int kelvin_begin_3_(struct kelvin_scope *s, struct kelvin_site *s
                                    const char *k3, struct kelvin_value v3)
 {
     const struct kelvin_attr attrs[3] = {{k1, v1}, {k2, v2}, {k3, v3}};
-    kelvin_hooks_->begin_with(s, site, 3, attrs);
-    return 0;
+    return kelvin_begin_with_(s, site, 3, attrs);
 }
 
 KELVIN_INLINE_ int kelvin_begin_4_(struct kelvin_scope *s, struct kelvin_site *site, const char *k1,
@@ -266,8 +488,7 @@ KELVIN_INLINE_ int kelvin_begin_4_(struct kelvin_scope *s, struct kelvin_site *s
                                    struct kelvin_value v4)
 {
     const struct kelvin_attr attrs[4] = {{k1, v1}, {k2, v2}, {k3, v3}, {k4, v4}};
-    kelvin_hooks_->begin_with(s, site, 4, attrs);
-    return 0;
+    return kelvin_begin_with_(s, site, 4, attrs);
 }
 
 KELVIN_INLINE_ struct kelvin_value kelvin_integer_(int64_t x)
@@ -375,11 +596,12 @@ struct kelvin_scope_ : kelvin_scope {
 #define KELVIN_COUNT(name, n) KELVIN_TELL_(name, count(&kelvin_site_x, (n)))
 #define KELVIN_GAUGE(name, value) KELVIN_TELL_(name, gauge(&kelvin_site_x, (value)))
 #define KELVIN_EVENT(name) KELVIN_TELL_(name, event(&kelvin_site_x))
-#define KELVIN_TELL_(name, call)                             \
-    do {                                                     \
-        static struct kelvin_site kelvin_site_x = {name, 0}; \
-        if (KELVIN_ON_)                                      \
-            kelvin_hooks_->call;                             \
+#define KELVIN_TELL_(name, call)                                \
+    do {                                                        \
+        static struct kelvin_site kelvin_site_x = {name, 0};    \
+        const struct kelvin_hooks *kelvin_on_x = kelvin_get_(); \
+        if (__builtin_expect(kelvin_on_x != NULL, 0))           \
+            kelvin_on_x->call;                                  \
     } while (0)
 
 #endif /* KELVIN_OFF */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -70,6 +71,52 @@ void channel_find_in(const char *env)
     } else if (c) {
         munmap(c, n_bytes);
     }
+}
+
+/* --- making it --- */
+
+/* A file larger than the process may write is a signal, not only an error. */
+static bool may_be_so_large(uint64_t n_bytes)
+{
+    struct rlimit most;
+    return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur >= n_bytes;
+}
+
+/* Out of the way of programs that count on the number of their next file. */
+static int channel_file_out_of_the_way(int fd)
+{
+    enum { FIRST_FD = 210 };
+    int to = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
+    if (to < 0)
+        return fd;
+    syscall(SYS_close, fd);
+    return to;
+}
+
+int channel_make(uint32_t n, uint32_t bytes, uint32_t task)
+{
+    uint64_t n_bytes = channel_size(n, bytes);
+    int rights = PROT_READ | PROT_WRITE, seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    int fd = may_be_so_large(n_bytes)
+                 ? (int)syscall(SYS_memfd_create, "kelvin-scopes", MFD_CLOEXEC | MFD_ALLOW_SEALING)
+                 : -1;
+    void *at = MAP_FAILED;
+    if (fd >= 0 && ftruncate(fd, (off_t)n_bytes) == 0 && fcntl(fd, F_ADD_SEALS, seals) == 0)
+        at = mmap(NULL, n_bytes, rights, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (at == MAP_FAILED) {
+        if (fd >= 0)
+            syscall(SYS_close, fd);
+        return -1;
+    }
+    madvise(at, n_bytes, MADV_DONTDUMP);
+    struct channel *c = at;
+    c->size_bytes = n_bytes;
+    c->n_rings = n_rings = n;
+    c->ring_bytes = ring_bytes = bytes;
+    c->tasks = task;
+    c->magic = CHANNEL_MAGIC;
+    __atomic_store_n(&channel, c, __ATOMIC_RELEASE);
+    return channel_file_out_of_the_way(fd);
 }
 
 /* --- rings --- */

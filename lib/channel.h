@@ -12,6 +12,9 @@ extern struct channel *channel;
 /* Look for it in a variable of the environment. Again is harmless. */
 void channel_find_in(const char *env);
 
+/* Make one of our own. Its file, whose size cannot change, is for a recorder to find; -1 = none. */
+int channel_make(uint32_t n, uint32_t bytes, uint32_t task);
+
 /* A file of the recorder's: an inherited descriptor, or the same number in its own process. */
 struct channel_file {
     uint32_t fd;

@@ -2,11 +2,13 @@
  * heap.c - stands in for malloc and its relatives: passes every call on, and tells of it.
  *
  * The functions behind are found by the dynamic linker, so that an allocator that is preloaded or
- * linked is the one that works. C++'s new and delete come by malloc.
+ * linked is the one that works.
  */
 #include "heap.h"
 
+#if !defined HEAP_STATIC
 #include <dlfcn.h>
+#endif
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -15,9 +17,13 @@
 
 #define API __attribute__((visibility("default")))
 
-#define CALL HEAP_CALL
+#define NOINLINE __attribute__((noinline))
 
-const struct heap_task heap_task = {CHANNEL_ENV, CHANNEL_HEAP};
+/*
+ * The functions that a program calls have no frame where nothing is told: what tells is called in
+ * their place (a tail call), so that its caller is the program.
+ */
+#define CALL STACKWALK_CALL
 
 /* --- the functions behind --- */
 
@@ -42,8 +48,6 @@ enum { POOL_BYTES = 64 << 10 };
 static _Alignas(16) char pool[POOL_BYTES];
 static _Atomic size_t pool_used;
 static _Atomic bool found;
-/* volatile: libc's headers promise that dlsym does not call us. */
-static __thread volatile bool finding;
 
 static void *pool_take(size_t n)
 {
@@ -54,6 +58,7 @@ static void *pool_take(size_t n)
         return NULL;
     }
     *(size_t *)(void *)(pool + at) = n;
+    heap_filter_mark(pool + at + 16);
     return pool + at + 16;
 }
 
@@ -67,18 +72,55 @@ static size_t pool_size(const void *p)
     return *(const size_t *)(const void *)((const char *)p - 16);
 }
 
+#if defined HEAP_STATIC
+
+/* The names that the linker gives to libc's (--wrap). */
+void *__real_malloc(size_t);
+void __real_free(void *);
+void *__real_calloc(size_t, size_t);
+void *__real_realloc(void *, size_t);
+void *__real_reallocarray(void *, size_t, size_t);
+int __real_posix_memalign(void **, size_t, size_t);
+void *__real_aligned_alloc(size_t, size_t);
+void *__real_memalign(size_t, size_t);
+void *__real_valloc(size_t);
+void *__real_pvalloc(size_t);
+
+static bool find_all(void)
+{
+    real.malloc = __real_malloc;
+    real.calloc = __real_calloc;
+    real.realloc = __real_realloc;
+    real.reallocarray = __real_reallocarray;
+    real.posix_memalign = __real_posix_memalign;
+    real.aligned_alloc = __real_aligned_alloc;
+    real.memalign = __real_memalign;
+    real.valloc = __real_valloc;
+    real.pvalloc = __real_pvalloc;
+    real.free = __real_free;
+    atomic_store(&found, true);
+    return true;
+}
+
+/* By this note the recorder knows the program. */
+__asm__(".pushsection .note.kelvin, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 12, 0, 1\n"
+        ".asciz \"" HEAP_NOTE_OWNER "\"\n"
+        ".balign 4\n"
+        ".popsection\n");
+
+#else
+
 static void *heap_find(const char *name)
 {
     return dlsym(RTLD_NEXT, name);
 }
 
-/* True when calls can be passed on; false inside of the linker, when the pool must do. */
 static bool find_all(void)
 {
-    if (finding)
-        return false;
     int e = errno;
-    finding = true;
+    heap_local.finding = true;
     real.malloc = heap_find("malloc");
     real.calloc = heap_find("calloc");
     real.realloc = heap_find("realloc");
@@ -93,37 +135,65 @@ static bool find_all(void)
     real.dlclose = heap_find("dlclose");
     real.free = heap_find("free");
     dlerror(); /* forget what was not found */
-    finding = false;
+    heap_local.finding = false;
     errno = e;
     atomic_store(&found, true);
     return true;
 }
 
+#endif
+
+/* True when calls can be passed on; false inside of the linker, when the pool must do. */
 static inline bool can_pass(void)
 {
-    return HEAP_LIKELY(atomic_load_explicit(&found, memory_order_acquire)) || find_all();
+    if (heap_local.finding)
+        return false;
+    return LIKELY(atomic_load_explicit(&found, memory_order_acquire)) || find_all();
+}
+
+/* In a static program it lies among the program's own code. */
+const void *heap_allocator(void)
+{
+#if defined HEAP_STATIC
+    return NULL;
+#else
+    return (const void *)real.malloc;
+#endif
 }
 
 /* --- allocating --- */
 
-API void *malloc(size_t n)
+static NOINLINE void *malloc_told(size_t n)
 {
     if (!can_pass())
         return pool_take(n);
     void *p = real.malloc(n);
-    if (HEAP_LIKELY(p))
+    if (LIKELY(p))
         heap_tell_alloc(p, n, &CALL);
+    return p;
+}
+
+API void *malloc(size_t n)
+{
+    return heap_alloc_passes(n) ? real.malloc(n) : malloc_told(n);
+}
+
+static NOINLINE void *calloc_told(size_t n, size_t each)
+{
+    if (!can_pass())
+        return pool_take(n * each); /* never used before: zero */
+    void *p = real.calloc(n, each);
+    if (LIKELY(p))
+        heap_tell_alloc(p, n * each, &CALL);
     return p;
 }
 
 API void *calloc(size_t n, size_t each)
 {
-    if (!can_pass())
-        return pool_take(n * each); /* never used before: zero */
-    void *p = real.calloc(n, each);
-    if (HEAP_LIKELY(p))
-        heap_tell_alloc(p, n * each, &CALL);
-    return p;
+    size_t bytes;
+    if (!__builtin_mul_overflow(n, each, &bytes) && heap_alloc_passes(bytes))
+        return real.calloc(n, each);
+    return calloc_told(n, each);
 }
 
 /* From the linker's pool to the heap. */
@@ -143,7 +213,7 @@ static inline bool before_realloc(void *old)
 }
 
 /* KEPT: the old block, if that was told of and is still there when there is no new one. */
-static inline void after_realloc(void *kept, void *p, size_t n, const struct heap_call *call)
+static inline void after_realloc(void *kept, void *p, size_t n, const struct stackwalk_call *call)
 {
     if (p)
         heap_tell_alloc(p, n, call);
@@ -151,7 +221,7 @@ static inline void after_realloc(void *kept, void *p, size_t n, const struct hea
         heap_tell_kept(kept);
 }
 
-API void *realloc(void *old, size_t n)
+static NOINLINE void *realloc_told(void *old, size_t n)
 {
     if (old && in_pool(old)) {
         void *p = leave_pool(old, n);
@@ -165,6 +235,13 @@ API void *realloc(void *old, size_t n)
     void *p = real.realloc(old, n);
     after_realloc(told && n ? old : NULL, p, n, &CALL);
     return p;
+}
+
+API void *realloc(void *old, size_t n)
+{
+    if (heap_free_passes(old) && heap_alloc_passes(n))
+        return real.realloc(old, n);
+    return realloc_told(old, n);
 }
 
 API void *reallocarray(void *old, size_t n, size_t each)
@@ -226,13 +303,24 @@ API void *pvalloc(size_t n)
 
 /* --- giving back --- */
 
-API void free(void *p)
+static NOINLINE void free_told(void *p)
 {
     if (!p || in_pool(p) || !can_pass())
         return;
-    heap_tell_free(p, 0);
+    if (p != heap_local.deleting)
+        heap_tell_free(p, 0);
     real.free(p);
 }
+
+API void free(void *p)
+{
+    if (heap_free_passes(p))
+        real.free(p);
+    else
+        free_told(p);
+}
+
+#if !defined HEAP_STATIC
 
 /* C23's, where libc has them; else they are free(). */
 void free_sized(void *p, size_t n);
@@ -254,6 +342,8 @@ API void free_aligned_sized(void *p, size_t alignment, size_t n)
     real.free_aligned_sized ? real.free_aligned_sized(p, alignment, n) : real.free(p);
 }
 
+#endif
+
 /* --- pools of the program's own: include/kelvin.h --- */
 
 void kelvin_pool_alloc(const void *block, size_t n);
@@ -267,8 +357,8 @@ static void *pool_block(const void *p)
 API void kelvin_pool_alloc(const void *block, size_t n)
 {
     const uintptr_t *frame = __builtin_frame_address(0);
-    struct heap_call call = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
-                             *frame};
+    struct stackwalk_call call = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+                                  *frame};
     if (block)
         heap_tell_alloc(pool_block(block), n, &call);
 }
@@ -283,18 +373,30 @@ API void kelvin_pool_free(const void *block)
 
 void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes);
 
-/* What the calling thread has allocated so far. */
+/* What the calling thread has allocated so far; UINT64_MAX where only samples are told. */
 API void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes)
 {
-    const struct heap_thread *t = heap_thread_get();
-    *blocks = t ? t->blocks : 0;
-    *bytes = t ? t->bytes : 0;
+    bool told = stackwalk_thread_get() != NULL;
+    bool counted = !heap_sample_bytes;
+    *blocks = counted ? told ? heap_local.blocks : 0 : UINT64_MAX;
+    *bytes = counted ? told ? heap_local.bytes : 0 : UINT64_MAX;
 }
+
+#if !defined HEAP_STATIC
 
 /* Another library may come to lie where this one was. */
 API int dlclose(void *handle)
 {
     int rc = can_pass() && real.dlclose ? real.dlclose(handle) : -1;
-    heap_forget_modules();
+    stackwalk_forget_modules();
     return rc;
+}
+
+#endif
+
+/* A program may map memory before it asks for a block. */
+__attribute__((constructor)) static void heap_start(void)
+{
+    if (can_pass())
+        stackwalk_thread_get();
 }

@@ -4,18 +4,16 @@
  * A block of z bytes is a sample with the probability 1 - exp(-z / mean), as if every byte were
  * one with 1 / mean: the bytes to the next sample are drawn from the exponential distribution.
  *
- * Addresses of samples are kept in a table without a lock. A filter that fits a processor's cache
- * comes before it: a free of any other block costs one load there.
+ * Addresses of samples are kept in a table without a lock, behind the filter.
  */
 #include "heap.h"
 
-#include <sys/mman.h>
-
-enum { FILTER_BITS = 15, SET_BITS = 20, SET_TRIES = 64, GONE = 1 };
+enum { SET_BITS = 20, SET_TRIES = 64, GONE = 1 };
 
 uint64_t heap_sample_bytes;
 
-static _Atomic uint16_t filter[1 << FILTER_BITS];
+_Atomic uint8_t heap_filter[1 << HEAP_FILTER_BITS];
+bool heap_filter_on;
 static _Atomic uintptr_t *set; /* 0 = free, GONE = free again */
 
 bool heap_sampled_init(uint64_t mean_bytes)
@@ -23,12 +21,11 @@ bool heap_sampled_init(uint64_t mean_bytes)
     size_t n = sizeof(uintptr_t) << SET_BITS;
     if (!mean_bytes || set)
         return true;
-    void *at =
-        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
+    set = proc_map(n);
+    if (!set)
         return false;
-    set = at;
     heap_sample_bytes = mean_bytes;
+    heap_filter_on = true;
     return true;
 }
 
@@ -49,18 +46,50 @@ static double log_of(double x)
     return 2 * sum + exponent * 0.69314718055994530942;
 }
 
-static uint64_t random_next(struct heap_thread *t)
+static uint64_t random_next(void)
 {
-    uint64_t x = t->random += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = heap_local.random += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
 }
 
-void heap_sampled_draw(struct heap_thread *t)
+static void sampled_draw(void)
 {
-    double u = ((double)(random_next(t) >> 11) + 1) / 9007199254740992.0; /* (0, 1] */
-    t->next_sample = (uint64_t)(-log_of(u) * (double)heap_sample_bytes) + 1;
+    double u = ((double)(random_next() >> 11) + 1) / 9007199254740992.0; /* (0, 1] */
+    heap_local.left = (uint64_t)(-log_of(u) * (double)heap_sample_bytes);
+}
+
+/* What has no bytes is never one; but it is an allocation, after which no block is the last. */
+bool heap_sampled(size_t n)
+{
+    if (!heap_local.random) {
+        heap_local.random = stackwalk_ticks() ^ (uintptr_t)&heap_local << 20;
+        sampled_draw();
+    }
+    if (heap_alloc_passes(n))
+        return false;
+    heap_local.last = NULL;
+    if (n)
+        sampled_draw();
+    return n != 0;
+}
+
+/* --- by place --- */
+
+void heap_filter_mark(const void *p)
+{
+    atomic_store(heap_filter_of(p), HEAP_FILTER_FULL);
+}
+
+/* A count that is full stays so. */
+static void filter_count(const void *p, int change)
+{
+    _Atomic uint8_t *count = heap_filter_of(p);
+    uint8_t is = atomic_load(count);
+    while (is != HEAP_FILTER_FULL &&
+           !atomic_compare_exchange_weak(count, &is, (uint8_t)(is + change)))
+        ;
 }
 
 /* --- which --- */
@@ -93,7 +122,7 @@ bool heap_sampled_add(void *block)
             continue;
         if (!atomic_compare_exchange_strong(&set[at], &is, p))
             continue;
-        atomic_fetch_add(&filter[hash_of(p) >> (64 - FILTER_BITS)], 1);
+        filter_count(block, 1);
         return true;
     }
     return false;
@@ -102,12 +131,11 @@ bool heap_sampled_add(void *block)
 bool heap_sampled_take(void *block)
 {
     uintptr_t p = (uintptr_t)block;
-    _Atomic uint16_t *first = &filter[hash_of(p) >> (64 - FILTER_BITS)];
-    if (HEAP_LIKELY(!atomic_load_explicit(first, memory_order_relaxed)))
+    if (heap_free_passes(block))
         return false;
     long at = find_in_set(p, false);
     if (at < 0 || !atomic_compare_exchange_strong(&set[at], &p, GONE))
         return false;
-    atomic_fetch_sub(first, 1);
+    filter_count(block, -1);
     return true;
 }

@@ -13,7 +13,7 @@
 #define NOINLINE __attribute__((noinline))
 
 /* While the linker looks for libc's functions there is one thread, and nothing to wait for. */
-#define CAN_PASS(f) HEAP_LIKELY((f) != NULL)
+#define CAN_PASS(f) LIKELY((f) != NULL)
 
 /* Whether RC came after a wait. */
 static bool has_waited(int rc)
@@ -27,7 +27,7 @@ static bool is_taken(int rc)
 }
 
 /* The lock was taken by a call that may block. */
-static void locks_take(const void *lock, unsigned kind, const struct heap_call *call)
+static void locks_take(const void *lock, unsigned kind, const struct stackwalk_call *call)
 {
     uint64_t word = locks_word(lock, kind);
     if (!locks_order_is_told(word))
@@ -37,7 +37,7 @@ static void locks_take(const void *lock, unsigned kind, const struct heap_call *
 
 /* After a wait that ended with RC. */
 static int locks_waited(const struct locks_wait *w, int rc, const void *lock,
-                        const struct heap_call *call)
+                        const struct stackwalk_call *call)
 {
     if (has_waited(rc))
         locks_wait_end(w);
@@ -48,7 +48,7 @@ static int locks_waited(const struct locks_wait *w, int rc, const void *lock,
 
 /* --- mutexes --- */
 
-static int mutex_wait(pthread_mutex_t *m, const struct heap_call *call)
+static int mutex_wait(pthread_mutex_t *m, const struct stackwalk_call *call)
 {
     struct locks_wait w;
     locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, call);
@@ -58,9 +58,9 @@ static int mutex_wait(pthread_mutex_t *m, const struct heap_call *call)
 static NOINLINE int mutex_take(pthread_mutex_t *m, int rc)
 {
     if (rc == EBUSY)
-        return mutex_wait(m, &HEAP_CALL);
+        return mutex_wait(m, &STACKWALK_CALL);
     if (is_taken(rc))
-        locks_take(m, LOCKS_MUTEX, &HEAP_CALL);
+        locks_take(m, LOCKS_MUTEX, &STACKWALK_CALL);
     return rc;
 }
 
@@ -68,7 +68,7 @@ LOCKS_API int pthread_mutex_lock(pthread_mutex_t *m)
 {
     __typeof__(&pthread_mutex_trylock) try = LOCKS_NEXT(pthread_mutex_trylock);
     int rc = CAN_PASS(try) ? try(m) : 0;
-    if (!HEAP_LIKELY(rc == 0 && locks_order_is_told(locks_word(m, LOCKS_MUTEX))))
+    if (!LIKELY(rc == 0 && locks_order_is_told(locks_word(m, LOCKS_MUTEX))))
         return mutex_take(m, rc);
     locks_hold(m, LOCKS_MUTEX);
     return 0;
@@ -89,8 +89,8 @@ LOCKS_API int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec 
     int rc = pthread_mutex_trylock(m);
     if (rc != EBUSY)
         return rc;
-    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, &HEAP_CALL);
-    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_timedlock)(m, until), m, &HEAP_CALL);
+    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, &STACKWALK_CALL);
+    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_timedlock)(m, until), m, &STACKWALK_CALL);
 }
 
 /* A clock that makes no sense is refused before the lock is looked at. */
@@ -106,17 +106,18 @@ LOCKS_API int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
     int rc = is_clock(clock) ? pthread_mutex_trylock(m) : EBUSY;
     if (rc != EBUSY)
         return rc;
-    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, &HEAP_CALL);
-    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_clocklock)(m, clock, until), m, &HEAP_CALL);
+    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, &STACKWALK_CALL);
+    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_clocklock)(m, clock, until), m,
+                        &STACKWALK_CALL);
 }
 
 /* Once it is let go another thread may free its memory: only the address is used then. */
 static NOINLINE int mutex_release(pthread_mutex_t *m)
 {
-    uint64_t now = heap_ticks();
+    uint64_t now = stackwalk_ticks();
     int rc = LOCKS_NEXT(pthread_mutex_unlock)(m);
     if (rc == 0)
-        locks_tell_release(m, LOCKS_MUTEX, now, &HEAP_CALL);
+        locks_tell_release(m, LOCKS_MUTEX, now, &STACKWALK_CALL);
     return rc;
 }
 
@@ -126,7 +127,7 @@ LOCKS_API int pthread_mutex_unlock(pthread_mutex_t *m)
     locks_drop(m);
     if (!CAN_PASS(next))
         return 0;
-    return HEAP_LIKELY(!locks_is_waited_for(m)) ? next(m) : mutex_release(m);
+    return LIKELY(!locks_is_waited_for(m)) ? next(m) : mutex_release(m);
 }
 
 /* --- read-write locks --- */
@@ -162,12 +163,12 @@ static int rwlock_pass(const struct rwlock_call *c)
 }
 
 /* Trying said RC. */
-static int rwlock_take(const struct rwlock_call *c, int rc, const struct heap_call *call)
+static int rwlock_take(const struct rwlock_call *c, int rc, const struct stackwalk_call *call)
 {
     struct locks_wait w;
-    if (HEAP_LIKELY(rc == 0))
+    if (LIKELY(rc == 0))
         locks_take(c->lock, c->kind, call);
-    if (HEAP_LIKELY(rc != EBUSY))
+    if (LIKELY(rc != EBUSY))
         return rc;
     locks_wait_begin(&w, c->lock, c->kind, c->lock->__data.__cur_writer, call);
     return locks_waited(&w, rwlock_pass(c), c->lock, call);
@@ -176,27 +177,27 @@ static int rwlock_take(const struct rwlock_call *c, int rc, const struct heap_ca
 LOCKS_API int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
     struct rwlock_call c = {l, LOCKS_READ, .plain = LOCKS_NEXT(pthread_rwlock_rdlock)};
-    return rwlock_take(&c, try_read(l), &HEAP_CALL);
+    return rwlock_take(&c, try_read(l), &STACKWALK_CALL);
 }
 
 LOCKS_API int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
     struct rwlock_call c = {l, LOCKS_WRITE, .plain = LOCKS_NEXT(pthread_rwlock_wrlock)};
-    return rwlock_take(&c, try_write(l), &HEAP_CALL);
+    return rwlock_take(&c, try_write(l), &STACKWALK_CALL);
 }
 
 LOCKS_API int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
 {
     struct rwlock_call c = {l, LOCKS_READ, .timed = LOCKS_NEXT(pthread_rwlock_timedrdlock),
                             .until = until};
-    return rwlock_take(&c, try_read(l), &HEAP_CALL);
+    return rwlock_take(&c, try_read(l), &STACKWALK_CALL);
 }
 
 LOCKS_API int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
 {
     struct rwlock_call c = {l, LOCKS_WRITE, .timed = LOCKS_NEXT(pthread_rwlock_timedwrlock),
                             .until = until};
-    return rwlock_take(&c, try_write(l), &HEAP_CALL);
+    return rwlock_take(&c, try_write(l), &STACKWALK_CALL);
 }
 
 LOCKS_API int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
@@ -204,7 +205,7 @@ LOCKS_API int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
 {
     struct rwlock_call c = {l, LOCKS_READ, .clocked = LOCKS_NEXT(pthread_rwlock_clockrdlock),
                             .clock = clock, .until = until};
-    return rwlock_take(&c, is_clock(clock) ? try_read(l) : EBUSY, &HEAP_CALL);
+    return rwlock_take(&c, is_clock(clock) ? try_read(l) : EBUSY, &STACKWALK_CALL);
 }
 
 LOCKS_API int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
@@ -212,7 +213,7 @@ LOCKS_API int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
 {
     struct rwlock_call c = {l, LOCKS_WRITE, .clocked = LOCKS_NEXT(pthread_rwlock_clockwrlock),
                             .clock = clock, .until = until};
-    return rwlock_take(&c, is_clock(clock) ? try_write(l) : EBUSY, &HEAP_CALL);
+    return rwlock_take(&c, is_clock(clock) ? try_write(l) : EBUSY, &STACKWALK_CALL);
 }
 
 LOCKS_API int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
@@ -233,10 +234,10 @@ LOCKS_API int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 
 static NOINLINE int rwlock_release(pthread_rwlock_t *l)
 {
-    uint64_t now = heap_ticks();
+    uint64_t now = stackwalk_ticks();
     int rc = LOCKS_NEXT(pthread_rwlock_unlock)(l);
     if (rc == 0)
-        locks_tell_release(l, LOCKS_WRITE, now, &HEAP_CALL);
+        locks_tell_release(l, LOCKS_WRITE, now, &STACKWALK_CALL);
     return rc;
 }
 
@@ -246,5 +247,5 @@ LOCKS_API int pthread_rwlock_unlock(pthread_rwlock_t *l)
     locks_drop(l);
     if (!CAN_PASS(next))
         return 0;
-    return HEAP_LIKELY(!locks_is_waited_for(l)) ? next(l) : rwlock_release(l);
+    return LIKELY(!locks_is_waited_for(l)) ? next(l) : rwlock_release(l);
 }

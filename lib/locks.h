@@ -17,12 +17,12 @@
  * The functions that a program calls have no frame where nothing is told: what tells is called in
  * their place (a tail call), so that its caller is the program.
  *
- * Threads, stacks and rings are the heap agent's (heap.h), in a channel of our own. Nothing here
+ * Threads, stacks and rings are those of stackwalk.h, in a channel of our own. Nothing here
  * takes a lock, uses malloc or waits: what finds no room is counted. C11's mtx_lock(), and locks
  * made of futexes by other libraries and languages, do not come by here.
  */
 #pragma once
-#include "heap.h"
+#include "stackwalk.h"
 #include "wire/locks.h"
 
 #define LOCKS_API __attribute__((visibility("default")))
@@ -37,7 +37,7 @@ void *locks_find(const char *name);
     ({                                                                      \
         static __typeof__(&name) locks_at;                                  \
         __typeof__(&name) f = __atomic_load_n(&locks_at, __ATOMIC_RELAXED); \
-        if (!HEAP_LIKELY(f)) {                                              \
+        if (!LIKELY(f)) {                                                   \
             f = (__typeof__(&name))locks_find(#name);                       \
             __atomic_store_n(&locks_at, f, __ATOMIC_RELAXED);               \
         }                                                                   \
@@ -47,7 +47,7 @@ void *locks_find(const char *name);
 /* --- waits --- */
 
 struct locks_wait {
-    struct heap_thread *thread; /* NULL: it is not told */
+    struct stackwalk_thread *thread; /* NULL: it is not told */
     uint64_t lock, start;
     uint32_t node, holder;
     unsigned kind;
@@ -55,7 +55,7 @@ struct locks_wait {
 
 /* KIND is one of LOCKS_*; HOLDER a thread id or 0. Errno stays as it was. */
 void locks_wait_begin(struct locks_wait *w, const void *lock, unsigned kind, int holder,
-                      const struct heap_call *call);
+                      const struct stackwalk_call *call);
 void locks_wait_end(const struct locks_wait *w);
 
 enum { LOCKS_TABLE_BITS = 12 };
@@ -76,7 +76,7 @@ static inline bool locks_is_waited_for(const void *lock)
 /* LOCK was let go at TICKS, after locks_is_waited_for(). Only the address counts: it may be gone.
  */
 void locks_tell_release(const void *lock, unsigned kind, uint64_t ticks,
-                        const struct heap_call *call);
+                        const struct stackwalk_call *call);
 
 /* --- what this thread holds --- */
 
@@ -93,7 +93,7 @@ struct locks_held {
 extern __thread struct locks_held locks_held;
 
 /* The lock on top was held when LOCK was taken: told the first time. */
-void locks_tell_order(uint64_t lock, const struct heap_call *call);
+void locks_tell_order(uint64_t lock, const struct stackwalk_call *call);
 
 /* Whether there is nothing to tell when LOCK is taken now. */
 static inline bool locks_order_is_told(uint64_t lock)
@@ -115,7 +115,7 @@ static inline uint64_t locks_word(const void *lock, unsigned kind)
 static inline void locks_hold(const void *lock, unsigned kind)
 {
     uint32_t n = locks_held.n;
-    if (HEAP_LIKELY(n < LOCKS_HELD_MAX)) {
+    if (LIKELY(n < LOCKS_HELD_MAX)) {
         locks_held.at[n] = locks_word(lock, kind);
         locks_held.n = n + 1;
     }
@@ -124,7 +124,7 @@ static inline void locks_hold(const void *lock, unsigned kind)
 static inline void locks_drop(const void *lock)
 {
     uint32_t n = locks_held.n;
-    if (HEAP_LIKELY(n && (locks_held.at[n - 1] & LOCKS_ADDRESS_MASK) == (uintptr_t)lock))
+    if (LIKELY(n && (locks_held.at[n - 1] & LOCKS_ADDRESS_MASK) == (uintptr_t)lock))
         locks_held.n = n - 1;
     else if (n)
         locks_drop_inner((uintptr_t)lock);

@@ -13,12 +13,12 @@
 /* --- condition variables --- */
 
 static void condition_begin(struct locks_wait *w, pthread_cond_t *c, pthread_mutex_t *m,
-                            const struct heap_call *call)
+                            const struct stackwalk_call *call)
 {
     locks_wait_begin(w, c, LOCKS_CONDITION, 0, call);
     locks_drop(m);
     if (locks_is_waited_for(m)) /* waiting lets go of it */
-        locks_tell_release(m, LOCKS_MUTEX, heap_ticks(), call);
+        locks_tell_release(m, LOCKS_MUTEX, stackwalk_ticks(), call);
 }
 
 static int condition_end(const struct locks_wait *w, pthread_mutex_t *m, int rc)
@@ -32,7 +32,7 @@ static int condition_end(const struct locks_wait *w, pthread_mutex_t *m, int rc)
 LOCKS_API int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
     struct locks_wait w;
-    condition_begin(&w, c, m, &HEAP_CALL);
+    condition_begin(&w, c, m, &STACKWALK_CALL);
     return condition_end(&w, m, LOCKS_NEXT(pthread_cond_wait)(c, m));
 }
 
@@ -40,7 +40,7 @@ LOCKS_API int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
                                      const struct timespec *until)
 {
     struct locks_wait w;
-    condition_begin(&w, c, m, &HEAP_CALL);
+    condition_begin(&w, c, m, &STACKWALK_CALL);
     return condition_end(&w, m, LOCKS_NEXT(pthread_cond_timedwait)(c, m, until));
 }
 
@@ -48,7 +48,7 @@ LOCKS_API int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
                                      const struct timespec *until)
 {
     struct locks_wait w;
-    condition_begin(&w, c, m, &HEAP_CALL);
+    condition_begin(&w, c, m, &STACKWALK_CALL);
     return condition_end(&w, m, LOCKS_NEXT(pthread_cond_clockwait)(c, m, clock, until));
 }
 
@@ -56,10 +56,10 @@ LOCKS_API int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 #define WAKE(c, kind, call)                                      \
     do {                                                         \
         bool awaited = locks_is_waited_for(c);                   \
-        uint64_t now = HEAP_LIKELY(!awaited) ? 0 : heap_ticks(); \
+        uint64_t now = LIKELY(!awaited) ? 0 : stackwalk_ticks(); \
         int rc = call;                                           \
-        if (!HEAP_LIKELY(!awaited) && rc == 0)                   \
-            locks_tell_release(c, kind, now, &HEAP_CALL);        \
+        if (!LIKELY(!awaited) && rc == 0)                        \
+            locks_tell_release(c, kind, now, &STACKWALK_CALL);   \
         return rc;                                               \
     } while (0)
 
@@ -98,7 +98,7 @@ LOCKS_API int sem_wait(sem_t *s)
     struct locks_wait w;
     if (!semaphore_is_busy(s))
         return 0;
-    locks_wait_begin(&w, s, LOCKS_SEMAPHORE, 0, &HEAP_CALL);
+    locks_wait_begin(&w, s, LOCKS_SEMAPHORE, 0, &STACKWALK_CALL);
     return semaphore_end(&w, LOCKS_NEXT(sem_wait)(s));
 }
 
@@ -107,7 +107,7 @@ LOCKS_API int sem_timedwait(sem_t *s, const struct timespec *until)
     struct locks_wait w;
     if (!semaphore_is_busy(s))
         return 0;
-    locks_wait_begin(&w, s, LOCKS_SEMAPHORE, 0, &HEAP_CALL);
+    locks_wait_begin(&w, s, LOCKS_SEMAPHORE, 0, &STACKWALK_CALL);
     return semaphore_end(&w, LOCKS_NEXT(sem_timedwait)(s, until));
 }
 
@@ -116,7 +116,7 @@ LOCKS_API int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *un
     struct locks_wait w;
     if ((clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME) && !semaphore_is_busy(s))
         return 0;
-    locks_wait_begin(&w, s, LOCKS_SEMAPHORE, 0, &HEAP_CALL);
+    locks_wait_begin(&w, s, LOCKS_SEMAPHORE, 0, &STACKWALK_CALL);
     return semaphore_end(&w, LOCKS_NEXT(sem_clockwait)(s, clock, until));
 }
 
@@ -131,11 +131,11 @@ LOCKS_API int sem_post(sem_t *s)
 LOCKS_API int pthread_barrier_wait(pthread_barrier_t *b)
 {
     struct locks_wait w;
-    locks_wait_begin(&w, b, LOCKS_BARRIER, 0, &HEAP_CALL);
+    locks_wait_begin(&w, b, LOCKS_BARRIER, 0, &STACKWALK_CALL);
     int rc = LOCKS_NEXT(pthread_barrier_wait)(b);
     if (rc == 0)
         locks_wait_end(&w);
     else if (rc == PTHREAD_BARRIER_SERIAL_THREAD && w.thread)
-        locks_tell_release(b, LOCKS_BARRIER, w.start, &HEAP_CALL);
+        locks_tell_release(b, LOCKS_BARRIER, w.start, &STACKWALK_CALL);
     return rc;
 }

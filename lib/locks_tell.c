@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-const struct heap_task heap_task = {LOCKS_ENV, CHANNEL_LOCKS};
+const struct stackwalk_task stackwalk_task = {.env = LOCKS_ENV, .bit = CHANNEL_LOCKS};
 
 _Atomic uintptr_t locks_waited_for[1 << LOCKS_TABLE_BITS];
 __thread struct locks_held locks_held;
@@ -42,15 +42,15 @@ void *locks_find(const char *name)
 /* --- records --- */
 
 /* The thread, if there is somebody to tell. */
-static struct heap_thread *listened_to(void)
+static struct stackwalk_thread *listened_to(void)
 {
-    struct heap_thread *t = heap_thread_get();
+    struct stackwalk_thread *t = stackwalk_thread_get();
     return t && !atomic_load_explicit(&channel->stop, memory_order_relaxed) ? t : NULL;
 }
 
 /* Unlike the heap's this never waits: who is here may hold what others wait for. */
-static struct record *locks_reserve(struct heap_thread *t, enum locks_record kind, uint32_t node,
-                                    uint16_t words)
+static struct record *locks_reserve(struct stackwalk_thread *t, enum locks_record kind,
+                                    uint32_t node, uint16_t words)
 {
     struct record *r = ring_reserve(&t->writer, (uint16_t)kind, words);
     if (!r) {
@@ -63,7 +63,7 @@ static struct record *locks_reserve(struct heap_thread *t, enum locks_record kin
 }
 
 void locks_wait_begin(struct locks_wait *w, const void *lock, unsigned kind, int holder,
-                      const struct heap_call *call)
+                      const struct stackwalk_call *call)
 {
     w->thread = listened_to();
     w->kind = kind;
@@ -71,9 +71,9 @@ void locks_wait_begin(struct locks_wait *w, const void *lock, unsigned kind, int
         return;
     w->lock = locks_word(lock, kind);
     w->holder = (uint32_t)holder;
-    w->start = heap_ticks();
+    w->start = stackwalk_ticks();
     atomic_store_explicit(locks_slot(lock), (uintptr_t)lock, memory_order_relaxed);
-    w->node = heap_thread_stack_of(w->thread, call);
+    w->node = stackwalk(w->thread, call);
 }
 
 /* In the child of a fork the thread is wiped. */
@@ -81,7 +81,7 @@ void locks_wait_end(const struct locks_wait *w)
 {
     if (!w->thread || !w->thread->ready)
         return;
-    uint64_t now = heap_ticks();
+    uint64_t now = stackwalk_ticks();
     struct record *r = locks_reserve(w->thread, LOCKS_WAIT, w->node, 5);
     if (!r)
         return;
@@ -94,13 +94,13 @@ void locks_wait_end(const struct locks_wait *w)
 
 /* Of several that let go at once one tells. */
 void locks_tell_release(const void *lock, unsigned kind, uint64_t ticks,
-                        const struct heap_call *call)
+                        const struct stackwalk_call *call)
 {
     uintptr_t is = (uintptr_t)lock;
-    struct heap_thread *t = listened_to();
+    struct stackwalk_thread *t = listened_to();
     if (!t || !atomic_compare_exchange_strong(locks_slot(lock), &is, 0))
         return;
-    uint32_t node = heap_thread_stack_of(t, call);
+    uint32_t node = stackwalk(t, call);
     struct record *r = locks_reserve(t, LOCKS_RELEASE, node, 3);
     if (!r)
         return;
@@ -130,20 +130,20 @@ static bool order_is_new(uint64_t held, uint64_t taken)
     return false;
 }
 
-void locks_tell_order(uint64_t lock, const struct heap_call *call)
+void locks_tell_order(uint64_t lock, const struct stackwalk_call *call)
 {
     uint64_t held = locks_held.at[locks_held.n - 1];
     if ((held & LOCKS_ADDRESS_MASK) == (lock & LOCKS_ADDRESS_MASK))
         return; /* recursive */
     locks_held.told[locks_held.n - 1] = (struct locks_order){held, lock};
-    struct heap_thread *t = order_is_new(held, lock) ? listened_to() : NULL;
+    struct stackwalk_thread *t = order_is_new(held, lock) ? listened_to() : NULL;
     if (!t)
         return;
-    uint32_t node = heap_thread_stack_of(t, call);
+    uint32_t node = stackwalk(t, call);
     struct record *r = locks_reserve(t, LOCKS_ORDER, node, 4);
     if (!r)
         return;
-    r->payload[0] = heap_ticks();
+    r->payload[0] = stackwalk_ticks();
     r->payload[1] = held;
     r->payload[2] = lock;
     ring_commit(&t->writer);
@@ -168,12 +168,12 @@ void kelvin_lock_named(const void *lock, const char *name);
 
 LOCKS_API void kelvin_lock_named(const void *lock, const char *name)
 {
-    struct heap_thread *t = listened_to();
+    struct stackwalk_thread *t = listened_to();
     size_t n = name ? strnlen(name, LOCKS_NAME_MAX) : 0;
     struct record *r = t && n ? locks_reserve(t, LOCKS_NAME, 0, (uint16_t)(4 + (n + 7) / 8)) : NULL;
     if (!r)
         return;
-    r->payload[0] = heap_ticks();
+    r->payload[0] = stackwalk_ticks();
     r->payload[1] = (uintptr_t)lock;
     r->payload[2] = n;
     memcpy(&r->payload[3], name, n);
@@ -185,7 +185,7 @@ LOCKS_API void kelvin_lock_named(const void *lock, const char *name)
 /* What is mapped is told now: the first wait must not wait for the recorder. */
 __attribute__((constructor)) static void locks_start(void)
 {
-    heap_thread_get();
+    stackwalk_thread_get();
 }
 
 /* Another library may come to lie where this one was. */
@@ -193,6 +193,6 @@ LOCKS_API int dlclose(void *handle)
 {
     __typeof__(&dlclose) next = LOCKS_NEXT(dlclose);
     int rc = next ? next(handle) : -1;
-    heap_forget_modules();
+    stackwalk_forget_modules();
     return rc;
 }

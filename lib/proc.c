@@ -1,6 +1,8 @@
 #include "proc.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,4 +173,13 @@ bool proc_read_env(const char *name, char *to, size_t max)
     to[n] = '\0';
     syscall(SYS_close, f.fd);
     return found;
+}
+
+void *proc_map(size_t n_bytes)
+{
+    int e = errno;
+    void *at = (void *)syscall(SYS_mmap, NULL, n_bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    errno = e;
+    return at == MAP_FAILED ? NULL : at;
 }

@@ -21,3 +21,6 @@ bool proc_find_map(uintptr_t address, uintptr_t *ret_start, uintptr_t *ret_end);
 
 /* A variable of the environment into TO, from /proc: libc may not have begun. False: none. */
 bool proc_read_env(const char *name, char *to, size_t max);
+
+/* Empty memory of our own, past a stand-in for mmap; NULL when there is none. */
+void *proc_map(size_t n_bytes);

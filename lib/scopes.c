@@ -35,6 +35,11 @@ static inline void scopes_tell(struct scopes_thread *t, enum scopes_kind kind, u
     ring_commit(&t->writer);
 }
 
+void scopes_tell_span(struct scopes_thread *t, uint32_t path, uint64_t start, uint64_t length)
+{
+    scopes_tell(t, SCOPES_SPAN, path, start, length);
+}
+
 /* --- names --- */
 
 static _Atomic uint32_t n_sites;
@@ -88,7 +93,7 @@ static inline bool scopes_push(struct scopes_thread *t, struct kelvin_scope *s, 
         scopes_lose(t);
         return false;
     }
-    s->path = path;
+    s->path = scopes_pack(t, path);
     s->depth = t->depth + 1;
     t->open[s->depth] = (struct scopes_open){.at = (uintptr_t)s, .path = path};
     atomic_signal_fence(memory_order_seq_cst);
@@ -114,15 +119,17 @@ static void scopes_end(struct kelvin_scope *s)
 {
     uint64_t now = scopes_ticks();
     struct scopes_thread *t = scopes_mine;
-    if (!SCOPES_LIKELY(t && s->depth <= t->depth && t->open[s->depth].at == (uintptr_t)s)) {
-        scopes_trouble(SCOPES_PARAM_UNBALANCED, 1);
+    if (!SCOPES_LIKELY(t && scopes_is_of_now(s) && s->depth <= t->depth &&
+                       t->open[s->depth].at == (uintptr_t)s)) {
+        scopes_trouble(SCOPES_PARAM_UNBALANCED, scopes_is_of_now(s));
         return;
     }
     if (!SCOPES_LIKELY(s->depth == t->depth))
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - s->depth);
     bool with = t->open[s->depth].has_attrs;
     t->depth = s->depth - 1;
-    scopes_tell(t, with ? SCOPES_SPAN_WITH : SCOPES_SPAN, s->path, s->start, now - s->start);
+    scopes_tell(t, with ? SCOPES_SPAN_WITH : SCOPES_SPAN, (uint16_t)s->path, s->start,
+                now - s->start);
 }
 
 /* --- attributes --- */
@@ -149,7 +156,7 @@ static uint64_t *put_attr(uint64_t *to, const struct kelvin_attr *a, uint32_t ke
 }
 
 /* Texts may be gone when the scope ends, so they are told when it begins. */
-static bool tell_attrs(struct scopes_thread *t, struct kelvin_scope *s, int n,
+bool scopes_tell_attrs(struct scopes_thread *t, const struct kelvin_scope *s, int n,
                        const struct kelvin_attr *attrs)
 {
     uint32_t keys[SCOPES_ATTRS_MAX];
@@ -162,7 +169,7 @@ static bool tell_attrs(struct scopes_thread *t, struct kelvin_scope *s, int n,
         if (!keys[i])
             return false;
     }
-    struct record *r = scopes_reserve(t, SCOPES_ATTRS, s->path, words);
+    struct record *r = scopes_reserve(t, SCOPES_ATTRS, (uint16_t)s->path, words);
     if (!r)
         return false;
     uint64_t *at = r->payload;
@@ -181,7 +188,7 @@ static void scopes_begin_with(struct kelvin_scope *s, struct kelvin_site *site, 
         return;
     n = n < SCOPES_ATTRS_MAX ? n : SCOPES_ATTRS_MAX;
     s->start = scopes_ticks();
-    t->open[s->depth].has_attrs = tell_attrs(t, s, n, attrs);
+    t->open[s->depth].has_attrs = scopes_tell_attrs(t, s, n, attrs);
 }
 
 /* --- numbers and events --- */
@@ -242,8 +249,6 @@ static void scopes_thread_name(const char *name)
 
 /* --- for languages whose scopes have no place on the stack --- */
 
-#define SCOPES_EXPORT __attribute__((visibility("default")))
-
 /* Begin a scope in this thread; 1 when it is recorded, and kelvin_pop() must follow. */
 int kelvin_push(const char *name);
 void kelvin_pop(void);
@@ -268,7 +273,7 @@ SCOPES_EXPORT void kelvin_pop(void)
         return;
     uint64_t now = scopes_ticks();
     struct scopes_thread *t = scopes_mine;
-    uint32_t depth = t && t->ready ? t->depth : 0;
+    uint32_t depth = t && t->epoch == scopes_epoch ? t->depth : 0;
     while (depth && t->open[depth].at != SCOPES_PUSHED)
         depth--;
     if (!depth) {
@@ -300,7 +305,7 @@ SCOPES_EXPORT void kelvin_gauge(const char *name, int64_t value)
 
 /* --- what kelvin.h looks for --- */
 
-static const struct kelvin_hooks hooks = {
+const struct kelvin_hooks scopes_hooks = {
     .version = KELVIN_HOOKS_VERSION,
     .begin = scopes_begin,
     .begin_with = scopes_begin_with,
@@ -312,11 +317,13 @@ static const struct kelvin_hooks hooks = {
     .span_begin = scopes_span_begin,
     .span_end = scopes_span_end,
     .thread_name = scopes_thread_name,
+    .trace_take = scopes_trace_take,
+    .trace_give = scopes_trace_give,
 };
 
 const struct kelvin_hooks *kelvin_get_hooks(void);
 
 SCOPES_EXPORT const struct kelvin_hooks *kelvin_get_hooks(void)
 {
-    return channel && !atomic_load(&channel->stop) ? &hooks : NULL;
+    return channel && !atomic_load(&channel->stop) ? &scopes_hooks : NULL;
 }

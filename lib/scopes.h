@@ -3,6 +3,9 @@
  *
  *     scopes.c         what kelvin.h calls
  *     scopes_thread.c  a ring and a table of names for each thread
+ *     scopes_self.c    rings of our own: a recorder comes while the program runs, or is started
+ *     scopes_functions.c  functions of programs built with -finstrument-functions
+ *     scopes_trace.c   traces that span several programs
  *
  * It is loaded by the program itself: a constructor in kelvin.h calls dlopen where the environment
  * has KELVIN_SCOPES. So programs without the header take no notice, nothing is preloaded, and the
@@ -15,6 +18,7 @@
  * may be gone at its end.
  */
 #pragma once
+#define KELVIN_OFF /* the library itself has no scopes */
 #include "../include/kelvin.h"
 #include "channel.h"
 #include "proc.h"
@@ -22,6 +26,7 @@
 #include "wire/scopes.h"
 
 #define SCOPES_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SCOPES_EXPORT __attribute__((visibility("default")))
 
 enum { SCOPES_TABLE = 2 * SCOPES_PATHS_MAX };
 
@@ -39,21 +44,48 @@ struct scopes_name {
     uint32_t parent, path;
 };
 
+/* The trace of a scope that is open, and those around which it is. */
+struct scopes_trace {
+    uint32_t depth; /* 0 = none */
+    uint64_t scope; /* its start */
+    char id[33];
+};
+
 struct scopes_thread {
     struct ring_writer writer;
-    uint32_t depth;                                /* scopes that are open */
-    uint32_t n_paths;                              /* the last path that was given a number */
-    uint32_t ready;                                /* 0 = wiped by a fork */
-    uint32_t n_spans;                              /* of those that cross threads */
+    uint32_t depth;   /* scopes that are open */
+    uint32_t n_paths; /* the last path that was given a number */
+    uint32_t epoch;   /* of scopes_epoch; 0 = wiped by a fork */
+    uint32_t n_spans; /* of those that cross threads */
+    bool told_maps;
     volatile bool busy;                            /* with the table of names */
     struct scopes_open open[SCOPES_DEPTH_MAX + 1]; /* [0] = the root */
     struct scopes_name names[SCOPES_TABLE];
-    uint64_t pushed[SCOPES_DEPTH_MAX + 1]; /* when: of scopes that lie nowhere on the stack */
+    struct scopes_trace trace;
+    struct {
+        uint32_t depth;
+        uint64_t start, id;
+    } given;                                   /* the id of the last scope that asked for one */
+    uint32_t too_deep;                         /* functions that were begun and have no place */
+    uintptr_t functions[SCOPES_DEPTH_MAX + 1]; /* that are open */
+    uint64_t seed;                             /* of ids; 0 = none yet */
+    uint64_t pushed[SCOPES_DEPTH_MAX + 1];     /* when: of scopes that lie nowhere on the stack */
 };
 
 /* What is known about this thread, or NULL. */
 extern __thread struct scopes_thread *scopes_mine;
 extern bool scopes_has_ticks;
+
+/* From 1 on; changes when there are other rings. Scopes that began before then are not told. */
+extern uint32_t scopes_epoch;
+
+extern const struct kelvin_hooks scopes_hooks;
+
+/* There are rings: threads may begin. */
+void scopes_begin_now(void);
+
+/* The program ends by exit(). */
+void scopes_main_over(void);
 
 /* Begin with this thread; NULL when there is no ring for it. */
 struct scopes_thread *scopes_thread_open(void);
@@ -61,6 +93,20 @@ struct scopes_thread *scopes_thread_open(void);
 /* The path of NAME below PARENT, made if there is none; 0 = it could not be told. */
 uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t name,
                           const char *text);
+
+/* Attributes of a scope that is open, one call's or more. False: they could not be told. */
+bool scopes_tell_attrs(struct scopes_thread *t, const struct kelvin_scope *s, int n,
+                       const struct kelvin_attr *attrs);
+
+/* Of scopes_trace.c: see kelvin_hooks. */
+int scopes_trace_take(const char *traceparent);
+int scopes_trace_give(char *ret_traceparent);
+
+/* The same of a function. */
+uint32_t scopes_path_at(struct scopes_thread *t, uint32_t parent, uintptr_t function);
+
+void scopes_tell_span(struct scopes_thread *t, uint32_t path, uint64_t start, uint64_t length);
+void scopes_functions_start(void);
 
 /* One of SCOPES_PARAM_* happened N times. */
 void scopes_trouble(int param, uint64_t n);
@@ -73,7 +119,18 @@ static inline uint64_t scopes_ticks(void)
 static inline struct scopes_thread *scopes_thread_get(void)
 {
     struct scopes_thread *t = scopes_mine;
-    return SCOPES_LIKELY(t && t->ready) ? t : scopes_thread_open();
+    return SCOPES_LIKELY(t && t->epoch == scopes_epoch) ? t : scopes_thread_open();
+}
+
+/* In a scope: the path, and under which rings. Epochs come back after 65,536 recorders. */
+static inline uint32_t scopes_pack(const struct scopes_thread *t, uint32_t path)
+{
+    return path | t->epoch << 16;
+}
+
+static inline bool scopes_is_of_now(const struct kelvin_scope *s)
+{
+    return (uint16_t)(s->path >> 16) == (uint16_t)scopes_epoch;
 }
 
 static inline uint32_t scopes_slot(uint32_t parent, uint64_t name)

@@ -7,6 +7,10 @@
 
 __thread struct scopes_thread *scopes_mine;
 bool scopes_has_ticks;
+uint32_t scopes_epoch = 1;
+
+/* Names of functions, among those of sites and hashes. */
+#define OF_FUNCTIONS (UINT64_C(1) << 62)
 
 static __thread volatile bool opening; /* a signal handler may come here in between */
 static pthread_key_t key;
@@ -22,7 +26,7 @@ void scopes_trouble(int param, uint64_t n)
 static void scopes_thread_over(void *thread)
 {
     struct scopes_thread *t = thread;
-    if (t->ready && t->depth)
+    if (t->epoch == scopes_epoch && t->depth)
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth);
     channel_close_ring(&t->writer);
     scopes_mine = NULL;
@@ -41,15 +45,28 @@ static struct scopes_thread *scopes_thread_map(void)
     return at;
 }
 
+/* What was told to other rings is not known in these. The ring before belongs to nobody then. */
+static void scopes_thread_begin(struct scopes_thread *t, uint32_t epoch)
+{
+    if (t->epoch) {
+        t->depth = t->n_paths = 0;
+        t->busy = false;
+        memset(t->names, 0, sizeof t->names);
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    t->epoch = epoch;
+}
+
 struct scopes_thread *scopes_thread_open(void)
 {
+    uint32_t epoch = __atomic_load_n(&scopes_epoch, __ATOMIC_ACQUIRE);
     if (opening || atomic_load_explicit(&channel->stop, memory_order_relaxed))
         return NULL;
     int e = errno;
     opening = true;
     struct scopes_thread *t = scopes_mine ? scopes_mine : scopes_thread_map();
     if (t && channel_open_ring(&t->writer, CHANNEL_SCOPES)) {
-        t->ready = 1;
+        scopes_thread_begin(t, epoch);
         scopes_mine = t;
         if (has_key)
             pthread_setspecific(key, t);
@@ -83,6 +100,21 @@ static bool tell_path(struct scopes_thread *t, uint32_t path, uint32_t parent, c
     return true;
 }
 
+static bool tell_path_at(struct scopes_thread *t, uint32_t path, uint32_t parent,
+                         uintptr_t function)
+{
+    struct record *r = ring_reserve(&t->writer, SCOPES_PATH_AT, 3);
+    if (!r) {
+        ring_abandon(&t->writer);
+        return false;
+    }
+    r->own = path;
+    r->payload[0] = parent;
+    r->payload[1] = function;
+    ring_commit(&t->writer);
+    return true;
+}
+
 /* The last number is for all that find no place of their own. */
 static uint32_t path_of_the_rest(struct scopes_thread *t)
 {
@@ -95,6 +127,7 @@ static uint32_t path_of_the_rest(struct scopes_thread *t)
     return SCOPES_PATHS_MAX;
 }
 
+/* TEXT: NULL of a function, whose address is in NAME. */
 uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t name, const char *text)
 {
     uint32_t slot = scopes_slot(parent, name);
@@ -110,7 +143,8 @@ uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t nam
     uint32_t path = t->n_paths + 1;
     if (path >= SCOPES_PATHS_MAX) {
         path = path_of_the_rest(t);
-    } else if (!tell_path(t, path, parent, text)) {
+    } else if (!(text ? tell_path(t, path, parent, text)
+                      : tell_path_at(t, path, parent, (uintptr_t)(name & ~OF_FUNCTIONS)))) {
         path = 0;
     } else {
         t->n_paths = path;
@@ -122,20 +156,30 @@ uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t nam
     return path;
 }
 
+uint32_t scopes_path_at(struct scopes_thread *t, uint32_t parent, uintptr_t function)
+{
+    return scopes_path(t, parent, function | OF_FUNCTIONS, NULL);
+}
+
 /* --- start --- */
+
+void scopes_begin_now(void)
+{
+    scopes_has_ticks = atomic_load(&channel->params[SCOPES_PARAM_TICKS]);
+    has_key = has_key || pthread_key_create(&key, scopes_thread_over) == 0;
+}
 
 __attribute__((constructor)) static void scopes_start(void)
 {
     channel_find_in(KELVIN_SCOPES_ENV);
-    if (!channel)
-        return;
-    scopes_has_ticks = atomic_load(&channel->params[SCOPES_PARAM_TICKS]);
-    has_key = pthread_key_create(&key, scopes_thread_over) == 0;
+    if (channel)
+        scopes_begin_now();
+    scopes_functions_start();
 }
 
 /* The main thread ends by exit(), which knows nothing of keys. */
-__attribute__((destructor)) static void scopes_stop(void)
+void scopes_main_over(void)
 {
-    if (scopes_mine && scopes_mine->ready && scopes_mine->depth)
+    if (scopes_mine && scopes_mine->epoch == scopes_epoch && scopes_mine->depth)
         scopes_trouble(SCOPES_PARAM_ABANDONED, scopes_mine->depth);
 }

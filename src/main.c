@@ -12,10 +12,11 @@
 #include <stdio.h>
 
 const struct command *const commands[] = {
-    &command_record,  &command_report, &command_annotate, &command_flame, &command_fold,
-    &command_convert, &command_info,   &command_doctor,   &command_diff,  &command_check,
-    &command_heap,    &command_locks,  &command_scopes,   &command_simd,  &command_bench,
-    &command_init,    &command_run,    &command_history,  &command_help,  NULL,
+    &command_record, &command_top,   &command_report,  &command_view,  &command_annotate,
+    &command_flame,  &command_fold,  &command_convert, &command_info,  &command_doctor,
+    &command_diff,   &command_check, &command_heap,    &command_locks, &command_scopes,
+    &command_simd,   &command_bench, &command_init,    &command_run,   &command_history,
+    &command_help,   NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -31,8 +32,6 @@ static const struct {
     const char *name, *instead;
 } known_elsewhere[] = {
     {"stat", "'kelvin bench' times commands, and counts with --measure instructions"},
-    {"top",
-     "'kelvin record -p PID -d 10' samples a running process, then 'kelvin report' shows it"},
     {"script", "'kelvin fold' prints stacks, 'kelvin convert' writes other formats"},
     {"list", "'kelvin doctor' shows which events work here"},
     {"trace", "'kelvin record' samples; it does not trace system calls"},

@@ -20,6 +20,7 @@ WORDS = [
     (r"\bby force\b", "anyway (--force)"),
     (r"\bto the one before\b", "ratio"),
     (r"\bmiddle half\b", "IQR"),
+    (r"([0-9]|%[-+.0-9*]*(zu|[dfgsu])) %(%|[^-+#.*0-9a-zA-Z]|$)", "5%, without a space"),
 ]
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 TEXT = re.compile(LITERAL + r"(?:\s*" + LITERAL + r")*")

@@ -58,7 +58,8 @@ check_rights() {
 install_all() {
     local command
     install -D -m 755 "$kelvin" "$root/bin/kelvin"
-    install -D -m 644 -t "$agent" "${B:-build}/libkelvin-agent.so" "${B:-build}/libkelvin-heap.so" "${B:-build}/libkelvin-locks.so" "${B:-build}/libkelvin-scopes.so"
+    install -D -m 644 -t "$agent" "${B:-build}/libkelvin-agent.so" "${B:-build}/libkelvin-heap.so" "${B:-build}/libkelvin-locks.so" "${B:-build}/libkelvin-scopes.so" \
+        "${B:-build}/libkelvin-heap.a" "${B:-build}/kelvin-heap.link"
     install -D -m 644 -t "$archive" "${B:-build}/libkelvin_bench.a"
     install -D -m 644 -t "$include" include/kelvin.h include/kelvin_*.h
     pkg_config | put "$archive/pkgconfig/kelvin.pc"

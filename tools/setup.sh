@@ -13,6 +13,8 @@ declare -A groups=(
     # The program.
     [build]="gcc=gcc make=make libc6-dev libzstd-dev zlib1g-dev libxxhash-dev
         libelf-dev libdw-dev liblzma-dev libbz2-dev libiberty-dev libcapstone-dev libsqlite3-dev libinih-dev"
+    # The page of `kelvin view`: a part of the program compiled to WebAssembly. Without it the rest works.
+    [page]="clang=clang lld-$(clang_major) wasi-libc libclang-rt-$(clang_major)-dev-wasm32"
     # `make check`. clang makes the sanitized build and the fuzzers; with libc6-dbg the C library has names.
     [test]="libcmocka-dev libjansson-dev bats=bats clang=clang libclang-rt-$(clang_major)-dev g++=g++
         binutils=readelf libc6-dbg python3=python3 jq=jq libxml2-utils=xmllint pkgconf=pkg-config
@@ -104,7 +106,7 @@ install_missing() {
     echo "setup: installed"
 }
 
-# The two npm packages of the browser tests. Without them those tests are skipped, and nothing else needs them.
+# The npm packages of the browser tests and of those with a collector. Without them these are skipped, and nothing else needs them.
 browser_packages() {
     tools/get-npm.py tests/browser ||
         echo "setup: the npm registry cannot be reached: the browser tests will be skipped" >&2

@@ -122,7 +122,7 @@ static void say_head(struct session *s)
 {
     if (!s->has_head)
         session_say(s, "%-*s  %10s  %-22s  %10s  %-6s  %-10s  %s\n", s->name_width, "benchmark",
-                    "time", "95 % interval", "CPU time", "R^2", "outliers", "throughput");
+                    "time", "95% interval", "CPU time", "R^2", "outliers", "throughput");
     s->has_head = true;
 }
 
@@ -162,7 +162,7 @@ static void benchmark_finish(struct session *s)
 {
     if (s->rounds > 0 && s->disturbed > s->rounds / 4)
         session_say(s,
-                    "The machine was busy: in %.0f %% of all rounds another process took the CPU "
+                    "The machine was busy: in %.0f%% of all rounds another process took the CPU "
                     "for a while. The times are too long; CPU time leaves such waits out.\n",
                     100 * s->disturbed / s->rounds);
 }

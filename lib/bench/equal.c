@@ -54,7 +54,7 @@ static int check_slot(const struct slot *s, struct err *err)
                        s->name);
     if (s->tried && !s->noticed)
         return err_set(err, EXIT_ERROR,
-                       "refused: a candidate whose '%s' is wrong by 1 %% (whole numbers: by one) "
+                       "refused: a candidate whose '%s' is wrong by 1%% (whole numbers: by one) "
                        "would pass in all cases: the tolerance is too loose",
                        s->name);
     return 0;

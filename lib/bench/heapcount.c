@@ -19,9 +19,10 @@ static heapcount_function heapcount_find(void)
     return found;
 }
 
+/* An agent that only samples says UINT64_MAX. */
 bool heapcount_is_there(void)
 {
-    return heapcount_find() != NULL;
+    return heapcount_find() != NULL && heapcount_now().blocks != UINT64_MAX;
 }
 
 struct heapcount heapcount_now(void)

@@ -42,7 +42,7 @@ static void help(const char *program)
                o->letter ? "," : " ", left, o->help);
     }
     printf("\n"
-           "Times are per iteration, with a 95 %% interval. Options can also be set in the "
+           "Times are per iteration, with a 95%% interval. Options can also be set in the "
            "environment:\n" OPTIONS_ENV
            "='--quick'. Under 'kelvin bench' results are kept and compared.\n"
            "Exit codes: 0 all is well, 1 an error, 3 a gate failed.\n");

@@ -195,7 +195,7 @@ static void say_race(struct race *r)
         table_time(times[side], ns, ns / 100);
     }
     session_say(r->s,
-                "race  %-*s  %.3g times as fast, %.3g .. %.3g (%.4g %%); %s, was %s; %zu blocks",
+                "race  %-*s  %.3g times as fast, %.3g .. %.3g (%.4g%%); %s, was %s; %zu blocks",
                 equal_name_width(r->s), r->name, r->speedup, r->interval.low, r->interval.high,
                 100 * (1 - r->paired.miss), times[1], times[0], r->blocks);
     if (r->c->racing.min_speedup > 0)

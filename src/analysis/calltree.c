@@ -45,9 +45,29 @@ static void group_name(struct buf *s, const struct profile *p, const struct thre
         buf_printf(s, "/%d", t->tid);
 }
 
+static void blanks_to_underscores(char *s)
+{
+    for (; *s; s++)
+        *s = *s == ' ' ? '_' : *s;
+}
+
+static void label_labels(struct builder *b)
+{
+    for (uint32_t i = 0; i < b->o->by->names.strings.n; i++) {
+        autofree char *title = grouping_title(b->o->by, i, b->o->by_key);
+        if (b->o->underscores)
+            blanks_to_underscores(title);
+        *vec_push(&b->group_of_label) = labels_add(&b->t->labels, text_of(title), FRAME_USER) + 1;
+    }
+}
+
 static void label_groups(struct builder *b)
 {
     const struct profile *p = b->p;
+    if (b->o->group == GROUP_LABEL) {
+        label_labels(b);
+        return;
+    }
     for (size_t i = 0; i < p->threads.n; i++) {
         const struct thread *t = &p->threads.at[i];
         autobuf struct buf name = {0};
@@ -63,6 +83,8 @@ static void label_groups(struct builder *b)
 
 static bool has_groups(const struct builder *b)
 {
+    if (b->o->group == GROUP_LABEL)
+        return true;
     for (size_t i = 0; i < b->group_of_thread.n; i++)
         if (b->group_of_thread.at[i])
             return true;
@@ -462,6 +484,7 @@ struct calltree *calltree_build(const struct selection *s, const struct calltree
     vec_done(&b.extent);
     free(b.node_of_row);
     vec_done(&b.group_of_thread);
+    vec_done(&b.group_of_label);
     return t;
 }
 

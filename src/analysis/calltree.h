@@ -6,15 +6,17 @@
  * outlive the tree.
  */
 #pragma once
+#include "analysis/grouping.h"
 #include "analysis/label.h"
 #include "analysis/selection.h"
 
 /* What stands below the root, above a stack's first frame. */
 enum calltree_group {
     GROUP_NONE,
-    GROUP_COMM, /* the thread's name */
-    GROUP_PID,  /* name-pid */
-    GROUP_TID,  /* name-pid/tid */
+    GROUP_COMM,  /* the thread's name */
+    GROUP_PID,   /* name-pid */
+    GROUP_TID,   /* name-pid/tid */
+    GROUP_LABEL, /* of calltree_opts.by */
 };
 
 enum calltree_order {
@@ -28,6 +30,8 @@ enum calltree_order {
 
 struct calltree_opts {
     enum calltree_group group;
+    const struct grouping *by; /* of the same stream; NULL unless by label */
+    const char *by_key;
     enum calltree_order order;
     bool callers_first; /* the tree starts at the leaf and grows to its callers */
     double min_share;   /* leave out nodes below this share of the total, and what they call ... */

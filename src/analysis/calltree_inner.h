@@ -13,6 +13,7 @@ struct builder {
     struct idmap map;              /* (parent, label) -> node */
     uint32_t *node_of_row;         /* of the rows that count */
     VEC(uint32_t) group_of_thread; /* label + 1; 0 = none */
+    VEC(uint32_t) group_of_label;  /* the same, of groups by a label */
     VEC(int64_t) start;            /* of each node; charts only */
     VEC(int64_t) extent;           /* of each node; charts with times only */
 };
@@ -30,7 +31,10 @@ static inline size_t row_at(const struct builder *b, size_t i)
 
 static inline uint32_t group_at(const struct builder *b, size_t i)
 {
-    return b->group_of_thread.at[b->s->stream->rows.thread[row_at(b, i)].i];
+    size_t row = row_at(b, i);
+    if (b->o->group == GROUP_LABEL)
+        return b->group_of_label.at[b->o->by->of_row[row]];
+    return b->group_of_thread.at[b->s->stream->rows.thread[row].i];
 }
 
 uint32_t calltree_new_node(struct builder *b, uint32_t parent, uint32_t label);

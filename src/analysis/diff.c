@@ -67,6 +67,7 @@ static struct diff_value value_of(const struct diff_builder *b, enum diff_column
         .cost_high = NAN,
         .p = NAN,
         .q = NAN,
+        .detectable = NAN,
     };
     v.cost = v.after / v.before / b->d->typical;
     if (b->whole) {
@@ -85,6 +86,17 @@ static void add_test(const struct diff_builder *b, tests *list, const struct tes
     bool scatters = !b->d->by_runs || !all_alike(b, t->c, t->index);
     if (b->d->has_samples && matters && scatters && !b->uneven[t->name])
         *vec_push(list) = *t;
+}
+
+/*
+ * How much a test counts: more the more time it is about, as a dozen small functions must not hide
+ * a change of the one that is half of the program. By its square root, nor must that one hide a
+ * change of theirs; but one run per side says too little about the small ones.
+ */
+static double weight_of(const struct diff_builder *b, const struct test *t)
+{
+    double sum = t->v->before + t->v->after;
+    return b->d->by_runs ? sqrt(sum) : sum;
 }
 
 /* --- one run a side --- */
@@ -183,36 +195,55 @@ static double fill_row(const struct diff_builder *b, const struct test *t, doubl
 }
 
 static void set_runs_intervals(const struct diff_builder *b, const struct test *t,
-                               const double *logs)
+                               const struct difftest_effect *e)
 {
     size_t nb = b->o->n_before, n = b->o->n_runs;
     autofree double *shares = mem_calloc(n, sizeof *shares);
     for (size_t i = 0; i < n; i++)
         shares[i] = diff_share_of(b, i, t->c, t->index);
     struct interval points = difftest_runs_interval(shares, nb, n);
-    struct interval cost = difftest_runs_interval(logs, nb, n);
+    struct interval cost = difftest_effect_interval(e);
+    bool few = nb < 2 || n - nb < 2;
     t->v->low = points.low;
     t->v->high = points.high;
-    t->v->cost_low = t->v->after > 0 ? exp(cost.low) : 0;
-    t->v->cost_high = exp(cost.high);
+    t->v->cost_low = t->v->after > 0 && !few ? exp(cost.low) : 0;
+    t->v->cost_high = few ? INFINITY : exp(cost.high);
+}
+
+/* What a test of this weight would prove if it were the only one to prove anything. */
+static void set_detectable(const struct diff_builder *b, const struct test *t, double weights,
+                           const struct difftest_effect *e)
+{
+    double level = DIFF_LEVEL * weight_of(b, t) / weights;
+    t->v->detectable = exp(difftest_detectable(e, level, log1p(b->d->band))) - 1;
 }
 
 static void test_runs(const struct diff_builder *b, const struct test *at, size_t m)
 {
     size_t n = b->o->n_runs;
+    double weights = 0;
     autofree double *values = mem_calloc(m * n + 1, sizeof *values);
     autofree double *noise = mem_calloc(m + 1, sizeof *noise);
-    autofree double *p = mem_calloc(m + 1, sizeof *p), *fine = mem_calloc(m + 1, sizeof *fine);
+    autofree double *common = mem_calloc(n, sizeof *common);
+    autofree struct difftest_effect *effects = mem_calloc(m + 1, sizeof *effects);
     for (size_t i = 0; i < m; i++) {
         noise[i] = fill_row(b, &at[i], values + i * n);
-        set_runs_intervals(b, &at[i], values + i * n);
+        weights += weight_of(b, &at[i]);
     }
-    struct difftest_family f = {
-        .values = values, .noise = noise, .m = m, .n = n, .n_before = b->o->n_before};
-    difftest_runs(&f, p, fine);
+    for (size_t i = 0; i < n && b->whole; i++)
+        common[i] = log(b->whole[i]);
+    struct difftest_family f = {.values = values,
+                                .noise = noise,
+                                .common = common,
+                                .m = m,
+                                .n = n,
+                                .n_before = b->o->n_before};
+    difftest_runs(&f, effects);
     for (size_t i = 0; i < m; i++) {
-        at[i].v->p = p[i];
-        at[i].v->q = fine[i];
+        at[i].v->p = effects[i].p;
+        at[i].v->q = effects[i].fine;
+        set_runs_intervals(b, &at[i], &effects[i]);
+        set_detectable(b, &at[i], weights, &effects[i]);
     }
 }
 
@@ -233,7 +264,7 @@ static void diff_test_whole(struct diff_builder *b)
     double noise = 0;
     autofree double *logs = mem_calloc(n, sizeof *logs);
     *v = (struct diff_value){.low = NAN, .high = NAN, .cost_low = NAN, .cost_high = NAN};
-    v->p = v->q = NAN;
+    v->p = v->q = v->detectable = NAN;
     for (size_t i = 0; i < n; i++) {
         logs[i] = log(b->whole[i]);
         *(i < nb ? &v->before : &v->after) += b->whole[i] / (double)(i < nb ? nb : n - nb);
@@ -248,7 +279,10 @@ static void diff_test_whole(struct diff_builder *b)
     v->low = amounts.low, v->high = amounts.high;
     v->cost_low = exp(cost.low), v->cost_high = exp(cost.high);
     struct difftest_family f = {.values = logs, .noise = &noise, .m = 1, .n = n, .n_before = nb};
-    difftest_runs(&f, &v->p, &v->q);
+    struct difftest_effect e;
+    difftest_runs(&f, &e);
+    v->p = e.p, v->q = e.fine;
+    v->detectable = exp(difftest_detectable(&e, DIFF_WHOLE_LEVEL, log1p(b->d->band))) - 1;
     v->proven = v->p <= DEALS_LEVEL && v->q <= DIFF_WHOLE_LEVEL && diff_beyond_band(b->d, v);
 }
 
@@ -262,17 +296,14 @@ static bool is_proven(const struct diff_builder *b, const struct diff_value *v)
                          : diff_pair_is_far(b, v);
 }
 
-/*
- * What was put in q is adjusted for the number of tests, which weigh as much as the time they are
- * about: a dozen small functions must not hide a change of the one that is half of the program.
- */
+/* What was put in q is adjusted for the number of tests. */
 static void adjust(const struct diff_builder *b, const tests *list)
 {
     autofree double *q = mem_calloc(list->n + 1, sizeof *q);
     autofree double *weight = mem_calloc(list->n + 1, sizeof *weight);
     for (size_t i = 0; i < list->n; i++) {
         q[i] = list->at[i].v->q;
-        weight[i] = list->at[i].v->before + list->at[i].v->after;
+        weight[i] = weight_of(b, &list->at[i]);
     }
     difftest_adjust_weighted(q, weight, list->n);
     for (size_t i = 0; i < list->n; i++) {
@@ -306,10 +337,37 @@ static void copy_leaves(struct diff_entry *at, size_t n)
             at[i].total = at[i].self;
 }
 
+/*
+ * The parts that a program is made of, and the sums of parts: two families, as dozens of callers of
+ * everything would drown a change of one part. One family where there is one run per side: that
+ * is little to be sure by.
+ */
+struct families {
+    tests self, total;
+};
+
+static size_t families_add(const struct diff_builder *b, struct families *f, struct diff_entry *e,
+                           const struct test *self, const struct test *total)
+{
+    size_t n = f->self.n + f->total.n;
+    add_test(b, &f->self, self);
+    if (!is_leaf(e))
+        add_test(b, b->d->by_runs ? &f->total : &f->self, total);
+    return f->self.n + f->total.n - n;
+}
+
+static void families_test(struct families *f, const struct diff_builder *b, const struct worths *w)
+{
+    run_tests(b, &f->self, w);
+    run_tests(b, &f->total, w);
+    vec_done(&f->self);
+    vec_done(&f->total);
+}
+
 static void compare_functions(struct diff_builder *b, const struct worths *w)
 {
     struct diff *d = b->d;
-    tests list = {0};
+    struct families f = {0};
     for (uint32_t i = 0; i < b->lay.names.strings.n; i++) {
         struct diff_entry e = {.name = i,
                                .unnamed = b->uneven[i],
@@ -320,21 +378,18 @@ static void compare_functions(struct diff_builder *b, const struct worths *w)
     }
     for (size_t i = 0; i < d->functions.n; i++) {
         struct diff_entry *e = &d->functions.at[i];
-        size_t n = list.n;
-        add_test(b, &list, &(struct test){&e->self, FUN_SELF, e->name, e->name});
-        if (!is_leaf(e))
-            add_test(b, &list, &(struct test){&e->total, FUN_TOTAL, e->name, e->name});
-        d->n_tested += list.n > n;
+        struct test self = {&e->self, FUN_SELF, e->name, e->name};
+        struct test total = {&e->total, FUN_TOTAL, e->name, e->name};
+        d->n_tested += families_add(b, &f, e, &self, &total) > 0;
     }
-    run_tests(b, &list, w);
+    families_test(&f, b, w);
     copy_leaves(d->functions.at, d->functions.n);
-    vec_done(&list);
 }
 
 static void compare_paths(struct diff_builder *b, const struct worths *w)
 {
     struct diff *d = b->d;
-    tests list = {0};
+    struct families f = {0};
     for (size_t i = 0; i < b->lay.parent.n; i++)
         *vec_push(&d->paths) = (struct diff_entry){.name = b->lay.name.at[i],
                                                    .unnamed = b->uneven[b->lay.name.at[i]],
@@ -343,13 +398,12 @@ static void compare_paths(struct diff_builder *b, const struct worths *w)
                                                    .total = value_of(b, NODE_TOTAL, i)};
     for (size_t i = 1; i < d->paths.n; i++) {
         struct diff_entry *e = &d->paths.at[i];
-        add_test(b, &list, &(struct test){&e->self, NODE_SELF, i, e->name});
-        if (!is_leaf(e))
-            add_test(b, &list, &(struct test){&e->total, NODE_TOTAL, i, e->name});
+        struct test self = {&e->self, NODE_SELF, i, e->name};
+        struct test total = {&e->total, NODE_TOTAL, i, e->name};
+        families_add(b, &f, e, &self, &total);
     }
-    run_tests(b, &list, w);
+    families_test(&f, b, w);
     copy_leaves(d->paths.at, d->paths.n);
-    vec_done(&list);
 }
 
 /*

@@ -20,7 +20,9 @@
  * 5 % where the runs of one side were made first, as machines drift; 50 % where the machine was
  * busy then. An interval of the CPU time inside the band is "unchanged". The verdict is taken from
  * the CPU time where that is proven to have changed, else from the sum of the proven costs, if the
- * CPU time went the same way. bench/diff_truth.py counts how often all this is right.
+ * CPU time went the same way. bench/diff_truth.py counts how often all this is right. What is not
+ * proven may be there all the same: "detectable" is the growth that runs like these would prove
+ * in nine of ten comparisons.
  *
  * Functions of a module that has names on one side only are not compared, and the verdict then
  * rests on CPU time or is inconclusive. The floor below which nothing is tested does not look at
@@ -62,6 +64,8 @@ struct diff_value {
     double cost; /* factor from before to after; by scale next to the typical one's */
     double cost_low, cost_high; /* its 95 % interval; NAN where not tested */
     double p, q; /* that the cost is the same; q: with regard to the number of tests; or NAN */
+    double detectable; /* several runs: the smallest growth proven in nine of ten comparisons like
+                          this one, 0.04 = 4 %; or NAN */
     bool proven; /* beyond chance, beyond the band, and of a pair beyond what runs differ by */
 };
 

@@ -3,6 +3,8 @@
  */
 #include "analysis/diff_inner.h"
 
+#include "base/units.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,10 +58,10 @@ static void add_whole(struct buf *b, const struct diff *d)
     const struct diff_value *w = &d->whole;
     buf_str(b, d->has_cpu ? "CPU " : "total ");
     diff_add_costs(b, d, w->before, w->after);
-    buf_printf(b, " (%+.1f %%", (w->cost - 1) * 100);
+    buf_printf(b, " (%+.1f%%", units_change(w->cost));
     if (isfinite(w->cost_high))
-        buf_printf(b, ", 95 %% interval %+.1f to %+.1f %%", (w->cost_low - 1) * 100,
-                   (w->cost_high - 1) * 100);
+        buf_printf(b, ", 95%% interval %+.1f to %+.1f%%", units_change(w->cost_low),
+                   units_change(w->cost_high));
     buf_str(b, ")");
 }
 
@@ -70,11 +72,11 @@ static void add_change(struct buf *b, const struct diff *d, const struct diff_en
     const struct diff_value *v = &e->self;
     buf_printf(b, "'%.*s' ", name.n < 100 ? (int)name.n : 100, name.at);
     if (e->total.before <= 0)
-        buf_printf(b, "is new with %.2f %% of the %s", v->after * 100, d->noun);
+        buf_printf(b, "is new with %.2f%% of the %s", v->after * 100, d->noun);
     else if (e->total.after <= 0)
-        buf_printf(b, "is gone (it had %.2f %% of the %s)", v->before * 100, d->noun);
+        buf_printf(b, "is gone (it had %.2f%% of the %s)", v->before * 100, d->noun);
     else if (d->scale == DIFF_BY_TYPICAL)
-        buf_printf(b, "got %.1f %% %s relative to the rest of the program", fabs(v->cost - 1) * 100,
+        buf_printf(b, "got %.1f%% %s relative to the rest of the program", fabs(v->cost - 1) * 100,
                    v->cost > 1 ? "more expensive" : "cheaper");
     else {
         diff_add_costs(b, d, v->before_cost, v->after_cost);
@@ -83,7 +85,7 @@ static void add_change(struct buf *b, const struct diff *d, const struct diff_en
         if (v->cost >= 3)
             buf_printf(b, " (x%.3g)", v->cost);
         else
-            buf_printf(b, " (%+.1f %%)", (v->cost - 1) * 100);
+            buf_printf(b, " (%+.1f%%)", (v->cost - 1) * 100);
     }
 }
 
@@ -189,7 +191,7 @@ static void judge_sum(struct diff *d, const struct moved *m, const char *why)
     if (d->scale != DIFF_BY_TYPICAL)
         judge(d, v, "%s", why);
     else
-        judge(d, v, "%s; together %+.1f %% of the %s before", why, m->sum * 100, d->noun);
+        judge(d, v, "%s; together %+.1f%% of the %s before", why, m->sum * 100, d->noun);
 }
 
 static void judge_moved(struct diff *d, const struct moved *m)
@@ -201,17 +203,16 @@ static void judge_moved(struct diff *d, const struct moved *m)
     add_moved(&what, d, m);
     const char *why = buf_cstr(&what);
     if (known && d->by_runs && whole_is_same(d))
-        judge(d, DIFF_UNCHANGED, "%s; the whole is within the %g %% that count as no change", why,
+        judge(d, DIFF_UNCHANGED, "%s; the whole is within the %g%% that count as no change", why,
               fmin(d->band, DIFF_BAND_APART) * 100);
     else if (fabs(m->sum) < least)
-        judge(d, DIFF_INCONCLUSIVE,
-              "%s; together %+.1f %% of the %s before, less than the %g %% %s", why, m->sum * 100,
-              d->noun, least * 100,
+        judge(d, DIFF_INCONCLUSIVE, "%s; together %+.1f%% of the %s before, less than the %g%% %s",
+              why, m->sum * 100, d->noun, least * 100,
               d->by_runs ? "that count as no change"
                          : "that two runs of the same program can differ by");
     else if (!whole_agrees(d, m))
         judge(d, DIFF_INCONCLUSIVE,
-              "%s; these changes add up to %+.1f %%, which the %s does not confirm", why,
+              "%s; these changes add up to %+.1f%%, which the %s does not confirm", why,
               m->sum * 100, d->has_cpu ? "CPU time" : "total");
     else
         judge_sum(d, m, why);
@@ -244,8 +245,7 @@ static void judge_unproven(struct diff *d)
         buf_str(&b, "no function changed by more than two runs of the same program can differ by, "
                     "nor can one run per side show that nothing changed");
     else
-        buf_printf(&b,
-                   "no change beyond %g %% is proven, nor are these runs enough to rule one out",
+        buf_printf(&b, "no change beyond %g%% is proven, nor are these runs enough to rule one out",
                    d->band * 100);
     judge(d, DIFF_INCONCLUSIVE, "%s", buf_cstr(&b));
 }
@@ -255,7 +255,7 @@ static void judge_same(struct diff *d)
     autobuf struct buf b = {0};
     if (d->scale != DIFF_BY_TYPICAL) {
         add_whole(&b, d);
-        buf_printf(&b, " is within the %g %% that count as no change, and ",
+        buf_printf(&b, " is within the %g%% that count as no change, and ",
                    fmin(d->band, DIFF_BAND_APART) * 100);
     }
     if (d->scale == DIFF_BY_TYPICAL || !d->by_runs)

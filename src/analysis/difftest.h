@@ -6,10 +6,16 @@
  *
  * One run: a score test on the effective number of samples (stats.h), Fisher's where fewer than
  * five are expected. Several: Student's t on the logarithms of the runs' costs, adjusted by
- * Benjamini-Hochberg with weights, so that a test counts as much as the time it is about. A
+ * Benjamini-Hochberg with weights, so that a test counts more the more time it is about. A
  * permutation test has to agree at 5 %; alone it cannot prove anything about one of ten functions,
- * as five runs per side reach no p below 0.0079. The scatter of the runs counts at least as what
- * sampling alone would give.
+ * as five runs per side reach no p below 0.0079.
+ *
+ * Five runs per side say little about how much one function scatters: a test with eight degrees of
+ * freedom that has to hold among ten asks for a change of 5 standard errors, a test that knows the
+ * scatter for 3.3. So all functions are asked: each scatters as the whole does, plus what sampling
+ * gives, which is known, plus what functions have on top, which is one number for all. A
+ * function's own runs count next to that, and alone where they scatter more than twice as much.
+ * The scatter counts at least as what sampling alone would give.
  *
  * The typical function is the weighted mean of what functions of 0.5 to 50 % changed by, without
  * interrupts and without those that hold the extreme 30 % of the time at either end.
@@ -68,22 +74,38 @@ struct interval difftest_runs_interval(const double *values, size_t n_before, si
 
 /*
  * M quantities of N runs, row by row, the N_BEFORE runs of the first side in front. NOISE is how
- * much each would vary from sampling alone, a variance; 0 where not known.
+ * much each would vary from sampling alone, a variance; 0 where not known: such a quantity is
+ * judged by its own runs. COMMON is what all rows have in common, one value for each run, such as
+ * the log of the CPU time where they are logs of costs; NULL for nothing.
  */
 struct difftest_family {
-    const double *values, *noise;
+    const double *values, *noise, *common;
     size_t m, n, n_before;
 };
 
 /*
- * RET_P: a permutation test of each quantity, over all ways to deal out the runs, or DIFFTEST_DEALS
- * random ones (always the same) where there are more. Assumes nothing, but has a smallest p that is
- * too large to stand out of many tests: 2 / 252 for five runs a side.
- *
- * RET_FINE: Student's t test, which has no such step.
+ * What the runs say of one quantity. P: a permutation test, over all ways to deal out the runs, or
+ * DIFFTEST_DEALS random ones (always the same) where there are more. Assumes nothing, but has a
+ * smallest p that is too large to stand out of many tests: 2 / 252 for five runs a side. FINE:
+ * Student's t test, which has no such step.
  */
+struct difftest_effect {
+    double diff, error; /* mean of after - mean of before, and its standard error */
+    double dof;         /* degrees of freedom behind the error */
+    double p, fine;
+};
+
 enum { DIFFTEST_DEALS = 20000 };
-void difftest_runs(const struct difftest_family *f, double *ret_p, double *ret_fine);
+void difftest_runs(const struct difftest_family *f, struct difftest_effect *ret);
+
+/* 95 %. */
+struct interval difftest_effect_interval(const struct difftest_effect *e);
+
+/*
+ * The smallest true difference that would be proven in nine of ten comparisons like this one: at
+ * level P, and with an interval beyond BAND.
+ */
+double difftest_detectable(const struct difftest_effect *e, double p, double band);
 
 /* The smallest p that the test of one quantity can reach. */
 double difftest_least_p(size_t n_before, size_t n);

@@ -153,37 +153,173 @@ static double permutation_p(const struct row *r, const struct deals *d)
     return (double)reached / (double)d->n;
 }
 
-/*
- * Few runs may be close by chance, so their scatter counts at least as what sampling alone would
- * give: without that, the smallest functions would stand out. Knowing that much of the scatter is
- * worth KNOWN more runs.
- */
-enum { KNOWN = 4 };
-
-static double student_p(const struct row *r, double noise)
+/* Squares around the means of both sides, for each degree of freedom. */
+static double row_scatter(const struct row *r)
 {
     double nb = (double)r->n_before, na = (double)(r->n - r->n_before), sum = sum_of(r, NULL);
-    double dof = nb + na - 2, within = fmax(0, r->squares - sum * sum / nb - sum * sum / na);
-    if (dof < 1)
-        return 1;
-    double variance = fmax(within / dof, noise) * (1 / nb + 1 / na);
-    double error2 = variance + 1e-12 * r->squares + 1e-300;
-    return stats_t_p((sum / nb + sum / na) / sqrt(error2), noise > 0 ? dof + KNOWN : dof);
+    double within = fmax(0, r->squares - sum * sum / nb - sum * sum / na);
+    return nb + na > 2 ? within / (nb + na - 2) : 0;
 }
 
-void difftest_runs(const struct difftest_family *f, double *ret_p, double *ret_fine)
+/* --- how much quantities scatter --- */
+
+/*
+ * What all quantities together say about how much one scatters: FACTOR times the scatter of the
+ * whole, which all share, what sampling gives, and what quantities have on top of it. DOF is how
+ * many degrees of freedom that is worth.
+ */
+struct prior {
+    double common, on_top, factor, dof;
+};
+
+static double prior_of(const struct prior *p, double noise)
+{
+    return p->factor * (p->common + noise + p->on_top);
+}
+
+/* The mean of what is seen beyond sampling; what is sampled well counts most. */
+static double find_on_top(const double *apart, const double *noise, size_t m)
+{
+    double on_top = 0;
+    for (int round = 0; round < 3; round++) {
+        double sum = 0, weights = 0;
+        for (size_t i = 0; i < m; i++) {
+            double weight = noise[i] > 0 ? pow(noise[i] + on_top, -2) : 0;
+            sum += weight * (apart[i] - noise[i]);
+            weights += weight;
+        }
+        on_top = weights > 0 ? fmax(0, sum / weights) : 0;
+    }
+    return on_top;
+}
+
+/*
+ * How well the prior fits is seen in the ratios of what quantities scatter by to what it says. The
+ * log of a mean of D squares has a variance of about 2 / (D - 1); more than that is how much
+ * quantities differ (the first two moments, as Smyth's limma takes them). Two or fewer cannot say:
+ * KNOWN. That no two differ is never believed: MOST.
+ */
+enum { KNOWN = 4, MOST = 40 };
+
+static void fit_prior(struct prior *p, const double *within, const double *noise, size_t m,
+                      double dof)
+{
+    double n = 0, sum = 0, squares = 0;
+    for (size_t i = 0; i < m; i++)
+        if (noise[i] > 0) {
+            double x = log(fmax(within[i] / prior_of(p, noise[i]), 1e-6));
+            n++, sum += x, squares += x * x;
+        }
+    p->dof = KNOWN;
+    if (n < 3 || dof <= 1)
+        return;
+    double more = (squares - sum * sum / n) / (n - 1) - 2 / (dof - 1);
+    p->dof = more > 0 ? fmin(MOST, 1 + 2 / more) : MOST;
+    p->factor = fmax(1, exp(sum / n + 1 / dof));
+}
+
+struct scatter {
+    double variance, dof;
+};
+
+/*
+ * A quantity that scatters by more than the prior and chance would have it speaks for itself. Of
+ * one that has fewer than five samples per run the variance is not all that matters.
+ */
+#define UNLIKE 2
+#define FEW_SAMPLES 0.2
+
+/*
+ * Few runs may be close by chance, so the scatter counts at least as what sampling alone would
+ * give. The whole's scatter is known from these runs only, whatever else is known.
+ */
+static struct scatter find_scatter(const struct prior *p, double within, double noise, double dof)
+{
+    if (!(noise > 0))
+        return (struct scatter){within, dof};
+    double prior = prior_of(p, noise), more = within > UNLIKE * prior ? 0 : p->dof;
+    if (noise > FEW_SAMPLES)
+        more = fmin(more, KNOWN), prior = fmax(prior, within);
+    double v = fmax(noise, (more * prior + dof * within) / (more + dof));
+    double common = fmin(p->common, v), rest = v - common;
+    return (struct scatter){v, v * v / (common * common / dof + rest * rest / (dof + more))};
+}
+
+static struct difftest_effect effect_of(const struct row *r, struct scatter s)
+{
+    double nb = (double)r->n_before, na = (double)(r->n - r->n_before), sum = 0;
+    for (size_t k = 0; k < r->n_before; k++)
+        sum -= r->values[k];
+    struct difftest_effect e = {
+        .diff = sum / nb + sum / na,
+        .error = sqrt(s.variance * (1 / nb + 1 / na) + 1e-12 * r->squares + 1e-300),
+        .dof = s.dof,
+        .fine = 1,
+    };
+    if (nb + na > 2)
+        e.fine = stats_t_p(e.diff / e.error, e.dof);
+    return e;
+}
+
+/* The scatter of each row, of each without the whole, and of the whole. */
+struct scatters {
+    double *within, *apart, common;
+};
+
+static void scatters_find(struct scatters *s, const struct difftest_family *f, struct row *row)
+{
+    autofree double *values = mem_calloc(f->n, sizeof *values);
+    if (f->common) {
+        row_set(row, f->common);
+        s->common = row_scatter(row);
+    }
+    for (size_t i = 0; i < f->m; i++) {
+        for (size_t k = 0; k < f->n; k++)
+            values[k] = f->values[i * f->n + k] - (f->common ? f->common[k] : 0);
+        row_set(row, values);
+        s->apart[i] = row_scatter(row);
+        row_set(row, f->values + i * f->n);
+        s->within[i] = row_scatter(row);
+    }
+}
+
+void difftest_runs(const struct difftest_family *f, struct difftest_effect *ret)
 {
     if (!f->m)
         return;
     struct deals d = deal(f);
     autofree double *values = mem_calloc(f->n, sizeof *values);
+    autofree double *within = mem_calloc(f->m, sizeof *within);
+    autofree double *apart = mem_calloc(f->m, sizeof *apart);
     struct row row = {.values = values, .n = f->n, .n_before = f->n_before};
+    struct scatters s = {.within = within, .apart = apart};
+    double dof = fmax(1, (double)f->n - 2);
+    scatters_find(&s, f, &row);
+    struct prior prior = {
+        .common = s.common, .on_top = find_on_top(apart, f->noise, f->m), .factor = 1};
+    fit_prior(&prior, within, f->noise, f->m, dof);
     for (size_t i = 0; i < f->m; i++) {
         row_set(&row, f->values + i * f->n);
-        ret_p[i] = permutation_p(&row, &d);
-        ret_fine[i] = student_p(&row, f->noise[i]);
+        ret[i] = effect_of(&row, find_scatter(&prior, within[i], f->noise[i], dof));
+        ret[i].p = permutation_p(&row, &d);
     }
     vec_done(&d.runs);
+}
+
+struct interval difftest_effect_interval(const struct difftest_effect *e)
+{
+    double half = stats_t95(e->dof) * e->error;
+    return (struct interval){e->diff - half, e->diff + half};
+}
+
+/* Nine of ten lie above the mean less so many standard deviations. */
+#define NINE_OF_TEN 1.281552
+
+double difftest_detectable(const struct difftest_effect *e, double p, double band)
+{
+    double proven = stats_t_above(p, e->dof) * e->error;
+    double beyond = band + stats_t95(e->dof) * e->error;
+    return fmax(proven, beyond) + NINE_OF_TEN * e->error;
 }
 
 double difftest_least_p(size_t n_before, size_t n)

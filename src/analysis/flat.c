@@ -98,7 +98,7 @@ static void name_frames(struct flat *f, enum flat_by by)
 static void name_threads(struct flat *f)
 {
     const struct profile *p = f->profile;
-    f->row_of_thread = mem_calloc(p->threads.n, sizeof *f->row_of_thread);
+    f->row_of_place = mem_calloc(p->threads.n, sizeof *f->row_of_place);
     for (size_t i = 0; i < p->threads.n; i++) {
         const struct thread *t = &p->threads.at[i];
         struct text name = profile_str(p, t->name);
@@ -109,24 +109,33 @@ static void name_threads(struct flat *f)
             buf_printf(&b, " %d/%d", pid, t->tid);
         else if (pid >= 0 || t->tid >= 0)
             buf_printf(&b, " %d", pid >= 0 ? pid : t->tid);
-        f->row_of_thread[i] = flat_add_row(f, buf_text(&b), false, (struct mapping_id){0});
+        f->row_of_place[i] = flat_add_row(f, buf_text(&b), false, (struct mapping_id){0});
     }
 }
 
-static void sum_threads(struct flat *f)
+static void name_groups(struct flat *f, const struct grouping *g, const char *key)
+{
+    f->row_of_place = mem_calloc(f->n_places + 1, sizeof *f->row_of_place);
+    for (uint32_t i = 0; i < f->n_places; i++) {
+        autofree char *title = grouping_title(g, i, key);
+        f->row_of_place[i] = flat_add_row(f, text_of(title), false, (struct mapping_id){0});
+    }
+}
+
+static void sum_places(struct flat *f)
 {
     const struct selection *s = f->selection;
     const int64_t *value = selection_values(s);
     const int64_t *count = f->count_type >= 0 ? selection_counts(s) : NULL;
     for (size_t i = 0; i < s->n_rows; i++) {
         size_t at = selection_row(s, i);
-        uint32_t thread = s->stream->rows.thread[at].i;
-        struct flat_row *row = &f->rows.at[f->row_of_thread[thread]];
+        uint32_t place = f->place_of_row[at];
+        struct flat_row *row = &f->rows.at[f->row_of_place[place]];
         row->self += value[at];
         row->self_count += count ? count[at] : 0;
         row->total = row->self;
         row->total_count = row->self_count;
-        f->value_of_place[thread] += value[at];
+        f->value_of_place[place] += value[at];
     }
 }
 
@@ -266,10 +275,9 @@ static bool all_in_order(const struct flat *f)
 static void find_places(struct flat *f)
 {
     _Static_assert(sizeof(struct stack_id) == 4 && sizeof(struct thread_id) == 4, "numbers");
-    const struct rows *s = &f->selection->stream->rows;
+    const uint32_t *of_row = f->place_of_row;
     if (!f->time.n)
         return;
-    const uint32_t *of_row = f->row_of_thread ? &s->thread->i : &s->stack->i;
     f->place_in_time = of_row;
     if (all_in_order(f))
         return;
@@ -278,27 +286,46 @@ static void find_places(struct flat *f)
         f->own_places[i] = of_row[f->time.order[i]];
 }
 
-struct flat *flat_build(const struct selection *s, enum flat_by by)
+static struct flat *flat_new(const struct selection *s, size_t n_places,
+                             const uint32_t *place_of_row)
 {
-    const struct profile *p = s->profile;
     struct flat *f = mem_new(struct flat);
     f->selection = s;
-    f->profile = p;
+    f->profile = s->profile;
     f->type = s->type;
     f->time = sequence_build(s);
     f->count_type = f->time.count_type;
     f->whole = s->total;
-    f->n_places = by == FLAT_THREAD ? p->threads.n : p->stacks.nodes.n;
-    f->value_of_place = mem_calloc(f->n_places + 1, sizeof *f->value_of_place);
+    f->n_places = n_places;
+    f->place_of_row = place_of_row;
+    f->value_of_place = mem_calloc(n_places + 1, sizeof *f->value_of_place);
     intern_init(&f->names);
+    find_places(f);
+    return f;
+}
+
+struct flat *flat_build(const struct selection *s, enum flat_by by)
+{
+    const struct profile *p = s->profile;
+    const struct rows *rows = &s->stream->rows;
+    struct flat *f = by == FLAT_THREAD
+                         ? flat_new(s, p->threads.n, rows->n ? &rows->thread->i : NULL)
+                         : flat_new(s, p->stacks.nodes.n, rows->n ? &rows->stack->i : NULL);
     if (by == FLAT_THREAD) {
         name_threads(f);
-        sum_threads(f);
+        sum_places(f);
     } else {
         name_frames(f, by);
         sum_stacks(f);
     }
-    find_places(f);
+    return f;
+}
+
+struct flat *flat_build_groups(const struct selection *s, const struct grouping *g, const char *key)
+{
+    struct flat *f = flat_new(s, g->names.strings.n, g->of_row);
+    name_groups(f, g, key);
+    sum_places(f);
     return f;
 }
 
@@ -311,7 +338,7 @@ void flat_free(struct flat *f)
     vec_done(&f->rows);
     free(f->row_of_line);
     free(f->row_of_bare);
-    free(f->row_of_thread);
+    free(f->row_of_place);
     free(f->value_of_place);
     free(f->own_places);
     free(f->hidden);

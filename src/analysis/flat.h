@@ -1,5 +1,5 @@
 /*
- * flat.h - what is spent where, as a list: by function, module, thread or source line.
+ * flat.h - what is spent where, as a list: by function, module, thread, label or source line.
  *
  * A row's self is what was spent in it, its total what was spent in it and in all it called. A
  * sample counts once for a row however often the row is on its stack, so that the total of a
@@ -11,10 +11,11 @@
  * (stats.h). Without times, samples are taken as independent, and the report says so.
  */
 #pragma once
+#include "analysis/grouping.h"
 #include "analysis/sequence.h"
 #include "stats/stats.h"
 
-enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE };
+enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE, FLAT_LABEL };
 
 struct flat_row {
     uint32_t name; /* in flat.names */
@@ -34,17 +35,22 @@ struct flat {
     struct idmap map;
     VEC(struct flat_row) rows;
     uint32_t *row_of_line, *row_of_bare; /* of profile.lines; of frames without; NULL by thread */
-    uint32_t *row_of_thread;             /* by thread only */
+    uint32_t *row_of_place;              /* by thread or label only */
     struct sequence time;
-    /* A place is a stack; by thread, a thread. */
+    /* A place is a stack; by thread, a thread; by label, a group. */
     size_t n_places;
+    const uint32_t *place_of_row;  /* of the stream */
     int64_t *value_of_place;       /* sum of the samples there */
     const uint32_t *place_in_time; /* of the rows of time.order */
     bool *hidden;                  /* by frame: nothing of it is to be seen; NULL = none is */
     uint32_t *own_places;          /* what place_in_time points to, unless that is in the profile */
 };
 
-struct flat *flat_build(const struct selection *s, enum flat_by by);
+struct flat *flat_build(const struct selection *s, enum flat_by by); /* not by label */
+
+/* By the groups of a label, KEY; G must outlive the list. */
+struct flat *flat_build_groups(const struct selection *s, const struct grouping *g,
+                               const char *key);
 void flat_free(struct flat *f); /* NULL is fine */
 
 static inline struct text flat_name(const struct flat *f, uint32_t row)

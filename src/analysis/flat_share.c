@@ -68,12 +68,12 @@ bool *flat_mark_stacks(const struct flat *f, const bool *in_set, enum flat_what 
     return marked;
 }
 
-static bool *mark_threads(const struct flat *f, const bool *in_set)
+static bool *mark_places(const struct flat *f, const bool *in_set)
 {
-    size_t n = f->profile->threads.n;
+    size_t n = f->n_places;
     bool *marked = mem_calloc(n + 1, sizeof *marked);
     for (size_t i = 0; i < n; i++)
-        marked[i] = in_set[f->row_of_thread[i]];
+        marked[i] = in_set[f->row_of_place[i]];
     return marked;
 }
 
@@ -111,7 +111,7 @@ static struct flat_share share_of_places(const struct flat *f, const bool *marke
 struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what)
 {
     autofree bool *marked =
-        f->row_of_thread ? mark_threads(f, in_set) : flat_mark_stacks(f, in_set, what);
+        f->row_of_place ? mark_places(f, in_set) : flat_mark_stacks(f, in_set, what);
     return share_of_places(f, marked);
 }
 

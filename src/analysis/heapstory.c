@@ -62,9 +62,10 @@ static bool is_wrapper(struct text name)
         "__strndup",    "vasprintf", "asprintf",    "g_malloc",        "g_realloc",
         "g_slice_",     "g_strdup",  "PyMem_",      "PyObject_Malloc", "_PyMem_",
     };
-    static const char *const allocators[] = {"malloc",         "calloc",        "realloc",
-                                             "reallocarray",   "aligned_alloc", "memalign",
-                                             "posix_memalign", "valloc",        NULL};
+    static const char *const allocators[] = {
+        "malloc",   "calloc",         "realloc", "reallocarray", "aligned_alloc",
+        "memalign", "posix_memalign", "valloc",  "mmap",         "mremap",
+        NULL};
     if (is_rust_builtin(name) || text_is_one_of(name, allocators))
         return true;
     name = rust_type(name);

@@ -65,11 +65,12 @@ int selection_pattern(struct selection_job *job, const char *pattern, regex_t *r
 /* The functions that patterns match: by index in profile.lines, and by frame id without lines. */
 struct functions {
     uint8_t *line, *bare;
+    bool optional; /* a pattern may match none */
 };
 
 static struct functions functions_new(const struct profile *p)
 {
-    return (struct functions){mem_calloc(p->lines.n + 1, 1), mem_calloc(p->frames.n + 1, 1)};
+    return (struct functions){mem_calloc(p->lines.n + 1, 1), mem_calloc(p->frames.n + 1, 1), false};
 }
 
 static void functions_done(struct functions *f)
@@ -114,6 +115,8 @@ static int no_function(struct selection_job *job, const struct labels *l, const 
     return rc;
 }
 
+/* A pattern that matches nothing is a slip of the hand; but to hide what is not there is no harm.
+ */
 static int match_one(struct selection_job *job, const struct labels *l, const char *pattern,
                      struct functions *f)
 {
@@ -122,16 +125,17 @@ static int match_one(struct selection_job *job, const struct labels *l, const ch
         return -1;
     size_t n = mark_functions(job->p, l, &re, f);
     regfree(&re);
-    return n ? 0 : no_function(job, l, pattern);
+    return n || f->optional ? 0 : no_function(job, l, pattern);
 }
 
-/* The functions that any of the patterns matches; every pattern must match one. */
+/* The functions that any of the patterns matches; every pattern must match one, unless OPTIONAL. */
 static int match_functions(struct selection_job *job, const char *what, const char *const *patterns,
-                           struct functions *ret)
+                           bool optional, struct functions *ret)
 {
     struct labels l;
     int rc = 0;
     *ret = functions_new(job->p);
+    ret->optional = optional;
     labels_build(&l, job->p, &(struct label_opts){.merge_kinds = true});
     for (size_t i = 0; patterns[i] && rc == 0; i++)
         rc = match_one(job, &l, patterns[i], ret);
@@ -169,7 +173,7 @@ static int filter_stacks(struct selection_job *job, const char *what, const char
     struct functions f;
     if (!patterns || !patterns[0])
         return 0;
-    int rc = match_functions(job, what, patterns, &f);
+    int rc = match_functions(job, what, patterns, false, &f);
     autofree uint8_t *has = rc == 0 ? stacks_with(&f, job->p) : NULL;
     for (size_t i = 0; rc == 0 && i < job->stream->rows.n; i++)
         job->out[i] |= has[job->stream->rows.stack[i].i] == has_is_out;
@@ -182,7 +186,7 @@ static int hide_functions(struct selection_job *job, struct selection *s)
     struct functions f;
     if (!job->opts->hide || !job->opts->hide[0])
         return 0;
-    int rc = match_functions(job, "hide", job->opts->hide, &f);
+    int rc = match_functions(job, "hide", job->opts->hide, true, &f);
     s->hidden_line = f.line;
     s->hidden_bare = f.bare;
     return rc;
@@ -213,7 +217,7 @@ static bool has_row_filter(const struct selection_opts *o)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (lists[i] && lists[i][0])
             return true;
-    return o->time != NULL;
+    return o->time != NULL || o->last != NULL;
 }
 
 static void sum_rows(struct selection *s)

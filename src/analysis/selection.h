@@ -20,11 +20,13 @@
 struct selection_opts {
     const char
         *time; /* "1.5..3", "200ms..", "10%..20%": since the first row of the profile; NULL = all */
+    const char *last; /* "10m": only what happened so long before the end; NULL = all */
     const char *const
         *threads; /* a tid, or a pattern for the name; NULL = all. Lists end with NULL */
     const char *const
         *processes; /* a pid, or a pattern for the executable or the first thread's name */
-    const char *const *where; /* "key=value", "key=~pattern": attributes of a row or its process */
+    const char *const *where; /* "key=value", "key=~pattern": attributes of a row or its process,
+                                 or a key of grouping.h */
     const char *const
         *scopes;              /* only what was in a scope of the program that matches one of them */
     const char *const *focus; /* only stacks with a function that matches one of them */

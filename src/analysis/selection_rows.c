@@ -1,8 +1,11 @@
 /* selection_rows.c - rows by time, thread, process and attributes. */
+#include "analysis/grouping.h"
 #include "analysis/selection_inner.h"
 #include "base/units.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <time.h>
 
 /* --- time --- */
 
@@ -25,23 +28,93 @@ static bool span_of_profile(const struct profile *p, struct span *ret)
     return ret->first_ns <= ret->last_ns;
 }
 
-/* Nanoseconds of a unit as people write it; 0 = none. Without one it is seconds. */
-static double unit_ns(const char *unit)
+/* --- by the clock --- */
+
+static bool is_at_end(const char *s)
 {
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"min", 60e9}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(unit, units[i].name) == 0)
-            return units[i].ns;
-    return 0;
+    return *s == '\0' || strcmp(s, "Z") == 0;
+}
+
+/* Seconds since midnight of "14:30", "14:30:05" or "14:30:05.25", perhaps with a Z. */
+static bool parse_clock(const char *word, double *ret_s)
+{
+    unsigned hour, minute;
+    int n = 0;
+    double s = 0;
+    if (sscanf(word, "%2u:%2u%n", &hour, &minute, &n) != 2 || hour > 24 || minute > 59)
+        return false;
+    word += n;
+    if (*word == ':') {
+        char *end;
+        s = strtod(word + 1, &end);
+        if (end == word + 1 || !(s >= 0 && s < 61))
+            return false;
+        word = end;
+    }
+    *ret_s = 3600.0 * hour + 60.0 * minute + s;
+    return is_at_end(word);
+}
+
+static time_t midnight_of(struct tm day, bool utc)
+{
+    day.tm_hour = day.tm_min = day.tm_sec = 0;
+    day.tm_isdst = -1;
+    return utc ? timegm(&day) : mktime(&day);
+}
+
+/* How far MOMENT is from the span FROM..TO: 0 inside. */
+static double distance_from(double moment, double from, double to)
+{
+    return moment < from ? from - moment : moment > to ? moment - to : 0;
+}
+
+/*
+ * A moment of the clock, local unless there is a Z, in nanoseconds since the first row: with a date
+ * ("2026-11-17T14:30"), or of the day on which it is in the recording or nearest to it.
+ */
+static bool parse_wall(const struct profile *p, const struct span *span, const char *word,
+                       double *ret_ns)
+{
+    struct tm day = {0};
+    int n = 0;
+    double of_day_s, best_s = 0;
+    bool utc = text_ends(text_of(word), "Z");
+    double first_s = (double)p->clock.wall_ns / 1e9 +
+                     ((double)span->first_ns - (double)p->clock.monotonic_ns) / 1e9;
+    double last_s = first_s + (double)(span->last_ns - span->first_ns) / 1e9;
+    if (!p->clock.wall_ns)
+        return false;
+    if (sscanf(word, "%4d-%2d-%2d%n", &day.tm_year, &day.tm_mon, &day.tm_mday, &n) == 3) {
+        if ((word[n] != 'T' && word[n] != ' ') || !parse_clock(word + n + 1, &of_day_s))
+            return false;
+        day.tm_year -= 1900;
+        day.tm_mon -= 1;
+        *ret_ns = ((double)midnight_of(day, utc) + of_day_s - first_s) * 1e9;
+        return true;
+    }
+    if (!parse_clock(word, &of_day_s))
+        return false;
+    for (int shift = -1; shift <= 1; shift++) {
+        time_t about = (time_t)first_s + 86400 * shift;
+        if (utc)
+            gmtime_r(&about, &day);
+        else
+            localtime_r(&about, &day);
+        double moment_s = (double)midnight_of(day, utc) + of_day_s;
+        if (shift == -1 ||
+            distance_from(moment_s, first_s, last_s) < distance_from(best_s, first_s, last_s))
+            best_s = moment_s;
+    }
+    *ret_ns = (best_s - first_s) * 1e9;
+    return true;
 }
 
 /* One end of a range, in nanoseconds since the start; empty is FALLBACK. */
-static bool parse_moment(struct text t, double span_ns, double fallback, double *ret)
+static bool parse_moment(const struct profile *p, const struct span *span, struct text t,
+                         double fallback, double *ret)
 {
     char word[64], *end;
+    double span_ns = (double)(span->last_ns - span->first_ns), value;
     t = text_trim(t);
     *ret = fallback;
     if (!t.n)
@@ -50,28 +123,41 @@ static bool parse_moment(struct text t, double span_ns, double fallback, double 
         return false;
     memcpy(word, t.at, t.n);
     word[t.n] = '\0';
-    double value = strtod(word, &end);
-    while (*end == ' ')
-        end++;
-    double ns = strcmp(end, "%") == 0 ? span_ns / 100 : unit_ns(end);
-    *ret = value * ns;
-    return end != word && isfinite(value) && value >= 0 && (ns > 0 || *end == '%');
+    if (units_parse_time(word, &value)) {
+        *ret = value * 1e9;
+        return true;
+    }
+    value = strtod(word, &end);
+    *ret = value * span_ns / 100;
+    if (end != word && strcmp(end, "%") == 0)
+        return isfinite(value) && value >= 0;
+    return parse_wall(p, span, word, ret);
 }
 
 static int parse_range(struct selection_job *job, const struct span *span, double *ret_from,
                        double *ret_to)
 {
     const char *asked = job->opts->time, *dots = strstr(asked, "..");
-    double span_ns = (double)(span->last_ns - span->first_ns);
     if (!dots ||
-        !parse_moment((struct text){asked, (size_t)(dots - asked)}, span_ns, 0, ret_from) ||
-        !parse_moment(text_of(dots + 2), span_ns, INFINITY, ret_to))
+        !parse_moment(job->p, span, (struct text){asked, (size_t)(dots - asked)}, 0, ret_from) ||
+        !parse_moment(job->p, span, text_of(dots + 2), INFINITY, ret_to))
         return err_set(job->err, EXIT_ERROR,
-                       "'%s' is not a time range: write FROM..TO, such as 1.5..3, 200ms.. or "
-                       "10%%..20%%",
-                       asked);
+                       "'%s' is not a time range: write FROM..TO, such as 1.5..3, 200ms.., "
+                       "10%%..20%%%s",
+                       asked, job->p->clock.wall_ns ? " or 14:30..14:45" : "");
     if (*ret_from > *ret_to)
         return err_set(job->err, EXIT_ERROR, "the time range %s ends before it begins", asked);
+    return 0;
+}
+
+/* What is asked for of the end, besides. */
+static int parse_last(struct selection_job *job, const struct span *span, double *from)
+{
+    double s, span_ns = (double)(span->last_ns - span->first_ns);
+    if (!units_parse_time(job->opts->last, &s) || !(s > 0))
+        return err_set(job->err, EXIT_ERROR, "'%s' is not a time: write 30s, 10m or 2h",
+                       job->opts->last);
+    *from = fmax(*from, span_ns - s * 1e9);
     return 0;
 }
 
@@ -80,14 +166,16 @@ int selection_by_time(struct selection_job *job)
 {
     const struct rows *r = &job->stream->rows;
     struct span span;
-    double from, to;
+    double from = 0, to = INFINITY;
     char length[UNITS_MAX];
-    if (!job->opts->time)
+    if (!job->opts->time && !job->opts->last)
         return 0;
     if (!r->time_ns || !span_of_profile(job->p, &span))
         return err_set(job->err, EXIT_ERROR,
                        "a range of time cannot be selected: the input has no times");
-    if (parse_range(job, &span, &from, &to) != 0)
+    if (job->opts->time && parse_range(job, &span, &from, &to) != 0)
+        return -1;
+    if (job->opts->last && parse_last(job, &span, &from) != 0)
         return -1;
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
@@ -97,12 +185,15 @@ int selection_by_time(struct selection_job *job)
         job->out[i] |= !in;
         n += in;
     }
-    const char *list[] = {job->opts->time, NULL};
-    selection_add_words(job, "time", list);
+    if (job->opts->time)
+        selection_add_words(job, "time", (const char *const[]){job->opts->time, NULL});
+    if (job->opts->last)
+        selection_add_words(job, "the last", (const char *const[]){job->opts->last, NULL});
     if (n)
         return 0;
     return err_set(job->err, EXIT_ERROR,
-                   "nothing was recorded in the time range %s; it spans 0..%s", job->opts->time,
+                   "nothing was recorded in the time range %s; the recording spans 0..%s",
+                   job->opts->time ? job->opts->time : job->opts->last,
                    units_scaled(length, (double)(span.last_ns - span.first_ns), UNIT_TIME));
 }
 
@@ -248,6 +339,13 @@ static int condition_init(struct selection_job *job, const char *word, struct co
     return c->is_pattern ? selection_pattern(job, ++c->value, &c->re) : 0;
 }
 
+static bool text_fits(const struct condition *c, const char *text)
+{
+    if (c->is_pattern)
+        return regexec(&c->re, text, 0, NULL, 0) == 0;
+    return strcmp(text, c->value) == 0;
+}
+
 static bool attr_fits(const struct profile *p, const struct condition *c, const struct attr *a)
 {
     char number[32];
@@ -256,9 +354,7 @@ static bool attr_fits(const struct profile *p, const struct condition *c, const 
         snprintf(number, sizeof number, "%lld", (long long)a->number);
         text = number;
     }
-    if (c->is_pattern)
-        return regexec(&c->re, text, 0, NULL, 0) == 0;
-    return strcmp(text, c->value) == 0;
+    return text_fits(c, text);
 }
 
 /* By set: 1 where the pair added last under the key fits, as that is what attrs_find() gives. */
@@ -319,19 +415,58 @@ static int no_attr(struct selection_job *job, const struct condition *c, const u
     return rc;
 }
 
-static int select_by_condition(struct selection_job *job, const char *word)
+static int select_by_label(struct selection_job *job, const struct condition *c)
 {
-    struct condition c;
-    if (condition_init(job, word, &c) != 0)
-        return -1;
-    autofree uint8_t *has = sets_with(job->p, &c);
+    autofree uint8_t *has = sets_with(job->p, c);
     size_t n = 0;
     for (size_t i = 0; i < job->stream->rows.n; i++) {
         bool in = row_has(job, i, has);
         job->out[i] |= !in;
         n += in;
     }
-    int rc = n ? 0 : no_attr(job, &c, has);
+    return n ? 0 : no_attr(job, c, has);
+}
+
+/* --- what every row has: process, thread, state --- */
+
+static bool has_key(const struct profile *p, const char *key)
+{
+    for (size_t i = 1; i < p->attrs.nodes.n; i++)
+        if (text_is(profile_str(p, p->attrs.nodes.at[i].attr.key), key))
+            return true;
+    return false;
+}
+
+static int select_by_group(struct selection_job *job, const struct condition *c, const char *key)
+{
+    struct grouping g;
+    size_t n = 0;
+    if (grouping_build(&g, job->p, job->stream, key, job->err) != 0)
+        return -1;
+    autofree bool *fits = mem_calloc(g.names.strings.n + 1, sizeof *fits);
+    for (uint32_t i = 1; i < g.names.strings.n; i++)
+        fits[i] = text_fits(c, intern_get(&g.names, i).at);
+    for (size_t i = 0; i < job->stream->rows.n; i++) {
+        job->out[i] |= !fits[g.of_row[i]];
+        n += fits[g.of_row[i]];
+    }
+    selection_names names = {0};
+    for (uint32_t i = 1; !n && i < g.names.strings.n; i++)
+        selection_add_name(&names, intern_get(&g.names, i).at);
+    int rc = n ? 0 : selection_none(job, key, c->value, &names);
+    vec_done(&names);
+    grouping_done(&g);
+    return rc;
+}
+
+static int select_by_condition(struct selection_job *job, const char *word)
+{
+    struct condition c;
+    if (condition_init(job, word, &c) != 0)
+        return -1;
+    autofree char *key = mem_strndup(c.key.at, c.key.n);
+    int rc = grouping_is_known(key) && !has_key(job->p, key) ? select_by_group(job, &c, key)
+                                                             : select_by_label(job, &c);
     if (c.is_pattern)
         regfree(&c.re);
     return rc;

@@ -71,9 +71,10 @@ static bool test_locks(const struct waitsum *w, struct waitinsight *ret)
     ret->advice = "Hold the lock for a shorter time, split it, or let each thread collect its "
                   "results and take the lock once.";
     snprintf(ret->evidence, sizeof ret->evidence,
-             "%s of thread time (%.0f%%) goes to waiting for locks, %s waits%s%.*s",
+             "%s of thread time (%.0f%%) goes to waiting for locks, %s wait%s%s%.*s",
              units_scaled(n[0], (double)s->ns, UNIT_TIME), 100 * part_of(s->ns, w->wall_ns),
-             units_count(n[1], s->n), place.n ? ", longest in " : "", TEXT_ARG(place));
+             units_count(n[1], s->n), s->n == 1 ? "" : "s", place.n ? ", longest in " : "",
+             TEXT_ARG(place));
     return true;
 }
 

@@ -1,10 +1,12 @@
 #include "base/mem.h"
 
-#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __linux__
+#include <malloc.h>
 #include <sys/mman.h>
+#endif
 
 static void *mem_check(void *p, size_t size_bytes)
 {
@@ -28,9 +30,13 @@ void *mem_calloc(size_t n, size_t size_bytes)
 
 void *mem_array(size_t n, size_t size_bytes)
 {
-    return mem_check(reallocarray(NULL, n, size_bytes), n * size_bytes);
+    size_t all_bytes;
+    if (__builtin_mul_overflow(n, size_bytes, &all_bytes))
+        return mem_check(NULL, SIZE_MAX);
+    return mem_check(malloc(all_bytes), all_bytes);
 }
 
+#ifdef __linux__
 enum { HUGE_PAGE_BYTES = 2 << 20 };
 
 void *mem_table(size_t size_bytes)
@@ -66,6 +72,28 @@ void mem_keep_freed(void)
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
 }
+#else
+/* In a page there is one kind of memory. */
+void *mem_table(size_t size_bytes)
+{
+    return mem_calloc(1, size_bytes);
+}
+
+void mem_want_huge_pages(void *block, size_t size_bytes)
+{
+    (void)block, (void)size_bytes;
+}
+
+void mem_table_free(void *table, size_t size_bytes)
+{
+    (void)size_bytes;
+    free(table);
+}
+
+void mem_keep_freed(void)
+{
+}
+#endif
 
 char *mem_strdup(const char *s)
 {

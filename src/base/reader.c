@@ -1,5 +1,6 @@
 #include "base/reader.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/unpack.h"
 
 #include <errno.h>
@@ -191,6 +192,18 @@ static void detect_packing(struct reader *r)
     r->decoder = d;
 }
 
+static int reader_start(struct reader *r, const char *path, struct err *err)
+{
+    if (r->owns_fd)
+        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    detect_packing(r);
+    if (!r->err.code)
+        return 0;
+    err_set(err, r->err.code, "%s: %s", r->owns_fd ? path : "standard input", r->err.text);
+    reader_close(r);
+    return -1;
+}
+
 int reader_open(struct reader *r, const char *path, struct err *err)
 {
     *r = (struct reader){.fd = STDIN_FILENO};
@@ -199,14 +212,18 @@ int reader_open(struct reader *r, const char *path, struct err *err)
         if (r->fd < 0)
             return err_set_errno(err, errno, "cannot open '%s'", path);
         r->owns_fd = true;
-        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     }
-    detect_packing(r);
-    if (!r->err.code)
-        return 0;
-    err_set(err, r->err.code, "%s: %s", r->owns_fd ? path : "standard input", r->err.text);
-    reader_close(r);
-    return -1;
+    return reader_start(r, path, err);
+}
+
+int reader_open_file(struct reader *r, const char *path, struct err *err)
+{
+    *r = (struct reader){.fd = path_open_file(path, 0, NULL), .owns_fd = true};
+    if (r->fd < 0 && errno == EINVAL)
+        return err_set(err, EXIT_ERROR, "cannot read '%s': it is not a regular file", path);
+    if (r->fd < 0)
+        return err_set_errno(err, errno, "cannot open '%s'", path);
+    return reader_start(r, path, err);
 }
 
 void reader_open_memory(struct reader *r, const void *bytes, size_t n)

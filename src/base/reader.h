@@ -28,6 +28,12 @@ struct reader {
 /* Open PATH, "-" being standard input. Free with reader_close(). */
 int reader_open(struct reader *r, const char *path, struct err *err);
 
+/*
+ * The same for a file that nobody named but its place, such as one beside a profile. Only a regular
+ * one is opened: a pipe there would make us wait for whoever put it there.
+ */
+int reader_open_file(struct reader *r, const char *path, struct err *err);
+
 /* Read a copy of N plain bytes: for tests and fuzzing. */
 void reader_open_memory(struct reader *r, const void *bytes, size_t n);
 

@@ -1,6 +1,8 @@
 #include "base/units.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -68,6 +70,12 @@ char *units_share(char *s, double part, double whole)
     return s;
 }
 
+double units_change(double ratio)
+{
+    double percent = 100 * (ratio - 1);
+    return fabs(percent) < 0.05 ? 0 : percent;
+}
+
 struct scale {
     double from;
     const char *suffix;
@@ -105,4 +113,51 @@ char *units_utc(char *s, uint64_t since_1970_ns)
     if (!gmtime_r(&seconds, &tm) || !strftime(s, UNITS_MAX, "%Y-%m-%d %H:%M:%S UTC", &tm))
         snprintf(s, UNITS_MAX, "not known");
     return s;
+}
+
+/* The number at the start of TEXT, and the unit behind it; NULL where there is none. */
+static const char *units_parse_number(const char *text, double *ret)
+{
+    char *end;
+    *ret = strtod(text, &end);
+    if (end == text || !isfinite(*ret) || *ret < 0 || *text == '-' || *text == ' ')
+        return NULL;
+    while (*end == ' ')
+        end++;
+    return end;
+}
+
+bool units_parse_time(const char *text, double *ret_s)
+{
+    static const struct {
+        const char *name;
+        double s;
+    } units[] = {{"", 1},   {"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
+                 {"m", 60}, {"min", 60}, {"h", 3600},  {"d", 86400}};
+    double value;
+    const char *unit = units_parse_number(text, &value);
+    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].name) == 0) {
+            *ret_s = value * units[i].s;
+            return true;
+        }
+    return false;
+}
+
+bool units_parse_size(const char *text, uint64_t *ret_bytes)
+{
+    static const char letters[] = "kmgt";
+    double value;
+    const char *unit = units_parse_number(text, &value);
+    if (!unit)
+        return false;
+    const char *found = *unit ? strchr(letters, *unit | 0x20) : NULL;
+    for (const char *k = letters; found && k <= found; k++)
+        value *= 1024;
+    if (*unit && !found && strcmp(unit, "B") != 0)
+        return false;
+    if (found && unit[1] && strcmp(unit + 1, "B") != 0 && strcmp(unit + 1, "iB") != 0)
+        return false;
+    *ret_bytes = value < 0x1p63 ? (uint64_t)value : 0;
+    return value < 0x1p63;
 }

@@ -5,6 +5,7 @@
  * otherwise.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { UNITS_MAX = 48 };
@@ -21,8 +22,17 @@ char *units_decimal(char *s, int64_t value, int decimals);
 /* The same with thousands separated: (123456, 1) -> "12,345.6". */
 char *units_decimal_count(char *s, int64_t value, int decimals);
 
+/* "90", "60s", "500ms", "10m", "24h", "7d" in seconds; false for all else and below 0. */
+bool units_parse_time(const char *text, double *ret_s);
+
+/* "2G", "512 MiB", "100k", "1000" in bytes; units are powers of 1,024. False for all else. */
+bool units_parse_size(const char *text, uint64_t *ret_bytes);
+
 /* "12.34%", of a part that may be zero; a whole of zero gives "0.00%". */
 char *units_share(char *s, double part, double whole);
+
+/* The percent to print with "%+.1f" for a change by RATIO: 1.0004 gives 0, and nothing gives -0. */
+double units_change(double ratio);
 
 /* A value in its unit, scaled for reading: nanoseconds "1.25 s", bytes "3.4 MiB", else a count. */
 char *units_scaled(char *s, double value, const char *unit);

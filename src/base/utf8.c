@@ -188,6 +188,18 @@ void utf8_print(FILE *out, const char *s)
     fwrite(b.at, 1, b.n, out);
 }
 
+void utf8_valid(struct buf *b, struct text t)
+{
+    for (size_t i = 0; i < t.n;) {
+        int length = utf8_length(t.at + i, t.n - i);
+        if (length)
+            buf_add(b, t.at + i, (size_t)length);
+        else
+            buf_str(b, REPLACEMENT);
+        i += length ? (size_t)length : 1;
+    }
+}
+
 void utf8_xml(struct buf *b, struct text t)
 {
     escape(b, t, true);

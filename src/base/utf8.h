@@ -37,6 +37,9 @@ void utf8_xml(struct buf *b, struct text t);
 /* Append T to B as the inside of a JSON string; hidden characters are escaped. */
 void utf8_json(struct buf *b, struct text t);
 
+/* Append T to B; each bad byte becomes U+FFFD, all else stays: for readers that are not people. */
+void utf8_valid(struct buf *b, struct text t);
+
 /* Number of characters in T (bad bytes count as one each). */
 size_t utf8_count(struct text t);
 

@@ -25,13 +25,13 @@ static char *describe_design(const struct session *s, size_t comparisons)
     autobuf struct buf b = {0};
     describe_blocks(&b, s);
     if (comparisons > 0 && !s->opts.exact)
-        buf_printf(&b, "; overall false-alarm risk %g %%", s->opts.risk * 100);
+        buf_printf(&b, "; overall false-alarm risk %g%%", s->opts.risk * 100);
     if (s->opts.exact)
         buf_printf(&b, "; %s",
                    count_words(s->opts.count_valgrind ? COUNT_BY_VALGRIND : COUNT_BY_CPU));
     if (s->aa_tries > 0)
         buf_printf(&b,
-                   "; the first command against itself, %d blocks at 5 %% risk each: "
+                   "; the first command against itself, %d blocks at 5%% risk each: "
                    "%zu false alarm%s in %zu tries",
                    SESSION_AA_BLOCKS, s->aa_alarms, plural(s->aa_alarms), s->aa_tries);
     buf_printf(&b, "; took %.1f s", s->seconds);

@@ -39,11 +39,18 @@ struct session_opts {
     bool count_valgrind;
     bool ignore_failure;
     bool unseen; /* standard output is thrown away */
+    const char
+        *results; /* where the commands write down their benchmarks (foreign.h); NULL = none */
     uint64_t seed;
     const struct opt_list *gates; /* "NAME=10%" or "10%"; NULL = none */
     bool gate_decides; /* stop when gates are decided, by CPU time too, whatever the verdict */
     void (*progress)(void *to, const struct session_progress *p); /* NULL = none */
     void *progress_to;
+
+    /* After each run that counts: the end of what ITEM wrote, where the starter reads that. NULL =
+     * no matter */
+    void (*output)(void *to, size_t item, uint32_t block, struct text said);
+    void *output_to;
 };
 
 /* Where a series comes from. */

@@ -1,5 +1,6 @@
 /* session_run.c - one run: its values, or what is wrong with it. */
 #include "bench/count.h"
+#include "bench/foreign.h"
 #include "bench/program.h"
 #include "bench/session_inner.h"
 
@@ -134,6 +135,8 @@ static int session_keep_run(struct session *s, size_t item, long block,
                                    "thrown away"));
     if (block < 0)
         return 0;
+    if (s->opts.output)
+        s->opts.output(s->opts.output_to, item, (uint32_t)block, buf_text(&s->run.said));
     for (size_t i = 0; block == 0 && i < a->proofs.n; i++)
         session_note(s, mem_strdup(a->proofs.at[i]));
     if (a->greeted)
@@ -150,12 +153,16 @@ int session_measure(struct session *s, size_t item, size_t pad_bytes, long block
         return -1;
     if (s->stopped)
         return 0;
+    struct timespec since;
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of files */
     if (starter_run(s->starter, p->command, pad_bytes, &s->run, err) != 0)
         return -1;
     struct program_answer a = {0};
-    if (!s->opts.count_valgrind)
+    if (!s->opts.count_valgrind && !s->opts.results)
         program_read(&a, buf_text(&s->run.answer));
     int rc = session_check_run(s, item, block, &a, err);
+    if (rc == 0 && s->opts.results && !s->stopped)
+        rc = foreign_read(&a, s->opts.results, since, err);
     if (rc == 0 && !s->stopped)
         rc = session_keep_run(s, item, block, &a, err);
     program_answer_done(&a);

@@ -166,12 +166,12 @@ void starter_close(struct starter *s)
 
 /* --- while a command runs --- */
 
-static void keep_end(struct buf *b, const char *bytes, size_t n)
+static void keep_end(struct buf *b, struct text bytes, size_t kept)
 {
-    buf_add(b, bytes, n);
-    if (b->n > 2 * STARTER_KEPT_BYTES) {
-        memmove(b->at, b->at + b->n - STARTER_KEPT_BYTES, STARTER_KEPT_BYTES);
-        b->n = STARTER_KEPT_BYTES;
+    buf_add(b, bytes.at, bytes.n);
+    if (b->n > 2 * kept) {
+        memmove(b->at, b->at + b->n - kept, kept);
+        b->n = kept;
     }
 }
 
@@ -193,7 +193,7 @@ static void starter_keep(struct starter *s, struct starter_run *r, int source, s
     } else if (source == FROM_OUTPUT && s->opts.output == STARTER_FILE) {
         keep_in_file(s, r, bytes.at, bytes.n);
     } else {
-        keep_end(&r->said, bytes.at, bytes.n);
+        keep_end(&r->said, bytes, s->opts.kept_bytes ? s->opts.kept_bytes : STARTER_KEPT_BYTES);
     }
 }
 

@@ -39,6 +39,7 @@ struct starter_opts {
     enum starter_output output;
     const char *output_path; /* of STARTER_FILE */
     const char *ask;         /* KELVIN_BENCH_ASK for benchmark programs */
+    size_t kept_bytes;       /* of what is read; 0 = STARTER_KEPT_BYTES */
     double timeout_s;        /* 0 = none */
     int stop_fd;             /* becomes readable when the user wants to stop; -1 = none */
     bool count_instructions; /* with the CPU's counter */

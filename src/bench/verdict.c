@@ -12,7 +12,8 @@ static void pair_by_block(struct verdict_values *v, const struct comparison *c)
     const struct series *a = c->before, *b = c->after;
     for (size_t i = 0, k = 0; i < a->runs.n && k < b->runs.n;) {
         uint32_t x = a->runs.at[i].block, y = b->runs.at[k].block;
-        if (x == y) {
+        if (x == y && !isnan(a->runs.at[i].value[c->measure]) &&
+            !isnan(b->runs.at[k].value[c->measure])) {
             v->before[v->n_before++] = a->runs.at[i].value[c->measure];
             v->after[v->n_after++] = b->runs.at[k].value[c->measure];
         }
@@ -21,16 +22,27 @@ static void pair_by_block(struct verdict_values *v, const struct comparison *c)
     }
 }
 
+/* Of what is better the more there is, less is as bad as more of the others: what one costs. */
+static void invert(double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        values[i] = 1 / values[i];
+}
+
 struct verdict_values verdict_values(const struct comparison *c)
 {
     struct verdict_values v = {mem_calloc(c->before->runs.n + 1, sizeof(double)),
                                mem_calloc(c->after->runs.n + 1, sizeof(double)), 0, 0};
     if (!c->apart) {
         pair_by_block(&v, c);
-        return v;
+    } else {
+        v.n_before = series_values(c->before, c->measure, v.before);
+        v.n_after = series_values(c->after, c->measure, v.after);
     }
-    v.n_before = series_values(c->before, c->measure, v.before);
-    v.n_after = series_values(c->after, c->measure, v.after);
+    if (c->after->more_is_better) {
+        invert(v.before, v.n_before);
+        invert(v.after, v.n_after);
+    }
     return v;
 }
 

@@ -22,7 +22,7 @@
 #include "model/comparison.h"
 
 /* What is compared: of runs side by side those of blocks in which both ran, else all that there
- * are. Free with verdict_values_done(). */
+ * are; of what is better the more there is, 1 / value. Free with verdict_values_done(). */
 struct verdict_values {
     double *before, *after;
     size_t n_before, n_after;

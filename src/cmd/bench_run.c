@@ -34,8 +34,8 @@ static void add_estimate(struct buf *b, const struct session_progress *p)
     char text[UNITS_MAX];
     bool times = measure_infos[p->measure].unit == MEASURE_NS;
     if (!isnan(p->ratio) && p->high < INFINITY)
-        buf_printf(b, ", %+.1f%% (%+.1f to %+.1f)", (p->ratio - 1) * 100, (p->low - 1) * 100,
-                   (p->high - 1) * 100);
+        buf_printf(b, ", %+.1f%% (%+.1f to %+.1f)", units_change(p->ratio), units_change(p->low),
+                   units_change(p->high));
     else if (p->half < INFINITY && p->middle > 0)
         buf_printf(b, ", %s +-%.1f%%",
                    units_scaled(text, p->middle, times ? "nanoseconds" : "count"),

@@ -28,7 +28,6 @@ const char *command_hint(enum err_hint hint)
         [HINT_FORMAT] = "; see 'kelvin help formats', or name it with --from",
         [HINT_STRICT] = " (--strict)",
         [HINT_FORCE] = "; --force shows the code it has now",
-        [HINT_OTHER_FOLDER] = "; name another with --set publish.folder=NAME",
         [HINT_TIMER] = ", or use --engine timer",
         [HINT_CPU_CLOCK] = ": use -e cpu-clock",
         [HINT_RECORD_HEAP] = ": record with 'kelvin record --heap -- COMMAND'",

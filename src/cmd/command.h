@@ -26,6 +26,7 @@ extern const struct command command_bench;
 extern const struct command command_convert;
 extern const struct command command_diff;
 extern const struct command command_doctor;
+extern const struct command command_top;
 extern const struct command command_flame;
 extern const struct command command_fold;
 extern const struct command command_heap;
@@ -39,6 +40,7 @@ extern const struct command command_run;
 extern const struct command command_locks;
 extern const struct command command_scopes;
 extern const struct command command_simd;
+extern const struct command command_view;
 
 /* NULL-terminated, in the order help shows them. */
 extern const struct command *const commands[];

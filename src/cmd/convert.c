@@ -4,7 +4,8 @@
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
-#include "view/export/export.h"
+#include "view/export/otlp.h"
+#include "wire/collector.h"
 
 #include <unistd.h>
 
@@ -15,7 +16,8 @@ struct convert_opts {
 
 static const struct opt convert_table[] = {
     {'o', "output", OPT_TEXT, offsetof(struct convert_opts, output), "FILE",
-     "write to FILE (default: standard output)"},
+     "write to FILE (default: standard output), or send spans to http://HOST:PORT, a collector of "
+     "OTLP"},
     {'t', "to", OPT_TEXT, offsetof(struct convert_opts, to), "FORMAT",
      "the format to write (default: by the end of the output's name); 'kelvin help formats' "
      "lists them"},
@@ -25,9 +27,63 @@ static const struct opt convert_table[] = {
     OPT_END,
 };
 
+/* --- to a collector --- */
+
+/* Bodies of so many spans; a collector takes 64 MB or less. */
+enum { POST_BATCH = 1024 };
+
+/* A collector that is gone is gone soon: somebody waits. */
+#define POST_PATIENCE_S 30.0
+
+static bool is_url(const char *output)
+{
+    return strncmp(output, "http://", 7) == 0 || strncmp(output, "https://", 8) == 0;
+}
+
+static int post_batches(struct collector *c, const struct otlp_spans *all, const struct profile *p,
+                        struct err *err)
+{
+    for (size_t i = 0; i < all->n; i += POST_BATCH) {
+        size_t n = all->n - i < POST_BATCH ? all->n - i : POST_BATCH;
+        struct otlp_batch batch = {p, all->at + i, n};
+        autobuf struct buf body = {0};
+        otlp_add_protobuf(&body, &batch);
+        struct err why;
+        if (collector_post(c, buf_text(&body), &why) != 0)
+            return err_set(err, EXIT_ERROR, "%.160s; %zu of %zu spans were sent before", why.text,
+                           i, all->n);
+    }
+    return 0;
+}
+
+static int convert_post(const struct convert_opts *o, const struct input *in, struct err *err)
+{
+    struct collector c;
+    struct otlp_spans all;
+    if (o->to && strcmp(o->to, "otlp") != 0 && strcmp(o->to, "otlp-protobuf") != 0)
+        return err_set(err, EXIT_ERROR, "only OTLP goes to an address: '--to otlp', or -o FILE");
+    if (collector_init(&c, o->output, err) != 0 || otlp_spans_build(&all, &in->selection, err) != 0)
+        return -1;
+    c.patience_s = POST_PATIENCE_S;
+    int rc = post_batches(&c, &all, in->selection.profile, err);
+    size_t n = all.n;
+    vec_done(&all);
+    if (rc != 0)
+        return -1;
+    if (c.rejected)
+        return err_set(err, EXIT_ERROR, "the collector did not take %llu of %zu spans%s%s",
+                       (unsigned long long)c.rejected, n, *c.message ? ": " : "", c.message);
+    fprintf(stderr, "kelvin: %zu spans sent to %s\n", n, o->output);
+    return 0;
+}
+
 static int convert_choose(const struct convert_opts *o, const struct exporter **ret,
                           struct err *err)
 {
+    if (is_url(o->output)) {
+        *ret = &exporter_otlp;
+        return 0;
+    }
     *ret = o->to ? export_find(o->to) : export_for_path(o->output);
     if (!*ret && o->to)
         return err_set(err, EXIT_ERROR, "no format '%s' to write; see 'kelvin help formats'",
@@ -71,7 +127,7 @@ static int convert_run(const struct command *self, int n, char **args)
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_make_public(&in, &o.input);
-    rc = write_as(e, &o, &in, &err);
+    rc = is_url(o.output) ? convert_post(&o, &in, &err) : write_as(e, &o, &in, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
 }
@@ -88,7 +144,8 @@ const struct command command_convert = {
     .examples =
         "kelvin convert cpu.pb.gz --to speedscope -o cpu.speedscope.json   # for speedscope\n"
         "kelvin convert perf-script.txt -o app.pb.gz                       # for go tool pprof\n"
-        "kelvin convert app.folded -o app.kelvin                           # Kelvin's own file",
+        "kelvin convert app.folded -o app.kelvin                           # Kelvin's own file\n"
+        "kelvin convert app.kelvin -o http://127.0.0.1:4318                # spans to a collector",
     .opts = convert_table,
     .run = convert_run,
 };

@@ -4,6 +4,7 @@
 #include "view/flame.h"
 #include "analysis/calltree.h"
 #include "analysis/scopejoin.h"
+#include "analysis/walljoin.h"
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
@@ -14,7 +15,7 @@ struct cmd_flame_opts {
     bool scopes;
     struct input_opts input;
     const char *output, *title, *subtitle, *font, *count_name, *notes, *colors, *theme, *group;
-    const char *min_width, *id;
+    const char *min_width, *id, *by;
     long width_px;
     double row_px, font_px, factor;
     bool flames, inverted, reverse, chart, no_script;
@@ -42,8 +43,9 @@ static const struct opt flame_table[] = {
      "multiply the values shown; numbers of samples stay as they are (default: 1)", .min = 1e-12,
      .max = 1e12},
     {0, "notes", OPT_TEXT, AT(notes), "TEXT", "remarks to keep in the file, not drawn"},
-    {0, "colors", OPT_CHOICE, AT(colors), "PALETTE", "the palette (default: hot)",
-     "hot mem io java js wakeup chain red orange yellow green aqua blue purple", "palette"},
+    {0, "colors", OPT_CHOICE, AT(colors), "PALETTE",
+     "the palette (default: hot; state for --value wall)",
+     "hot state mem io java js wakeup chain red orange yellow green aqua blue purple", "palette"},
     {0, "theme", OPT_CHOICE, AT(theme), "THEME",
      "light, dark, or auto: as the reader's system prefers (default: auto)", "auto light dark"},
     {0, "flames", OPT_FLAG, AT(flames), NULL, "root at the bottom"},
@@ -55,6 +57,9 @@ static const struct opt flame_table[] = {
     {0, "group", OPT_CHOICE, AT(group), "BY",
      "what to group stacks by: comm, pid, tid or none (default: comm; tid in charts)",
      "comm pid tid none"},
+    {0, "by", OPT_TEXT, AT(by), "LABEL",
+     "group stacks by a label instead: process, thread, state, reason, command, user, cgroup, "
+     "container..."},
     {0, "id", OPT_TEXT, AT(id), "NAME",
      "id of the drawing in an HTML page (default: from a hash of its content)"},
     {0, "no-script", OPT_FLAG, AT(no_script), NULL, "a still picture, without zoom and search"},
@@ -102,6 +107,11 @@ static const char *default_title(const struct cmd_flame_opts *o)
     return o->chart ? "Flame chart" : o->reverse ? "Flame graph of callers" : "Flame graph";
 }
 
+static bool is_wall(const struct cmd_flame_opts *o)
+{
+    return o->input.value && strcmp(o->input.value, WALL_VALUE) == 0;
+}
+
 static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *hidden, double least)
 {
     return (struct flame_opts){
@@ -112,7 +122,9 @@ static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *h
         .count_name = o->count_name,
         .id = o->id,
         .hidden = hidden,
-        .palette = palette_find(o->colors),
+        .palette = palette_find(o->colors    ? o->colors
+                                : is_wall(o) ? "state"
+                                             : "hot"),
         .theme = theme_of(o->theme),
         .width_px = (double)o->width_px,
         .row_px = o->row_px,
@@ -143,10 +155,18 @@ static int flame_check_name(const char *path, struct err *err)
 static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, double least,
                       struct err *err)
 {
+    struct grouping groups = {0};
+    if (o->by && grouping_build(&groups, in->profile, in->selection.stream, o->by, err) != 0) {
+        grouping_done(&groups);
+        return -1;
+    }
     struct calltree_opts tree_opts = {
-        .group = group_of(o->group   ? o->group
-                          : o->chart ? "tid"
-                                     : "comm"),
+        .by = o->by ? &groups : NULL,
+        .by_key = o->by,
+        .group = o->by ? GROUP_LABEL
+                       : group_of(o->group   ? o->group
+                                  : o->chart ? "tid"
+                                             : "comm"),
         .order = o->chart ? ORDER_TIME : ORDER_NAME,
         .callers_first = o->reverse,
         .min_share = least,
@@ -158,12 +178,15 @@ static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, do
         mem_printf("frames under %s%s not drawn", o->min_width, percent ? "" : " px");
     struct flame_opts view = view_opts(o, hidden, least);
     struct publish file;
-    if (publish_open(&file, o->output, err) != 0)
-        return -1;
-    struct calltree *tree = calltree_build(&in->selection, &tree_opts);
-    flame_print_selection(file.out, &in->selection, tree, &view);
-    calltree_free(tree);
-    return publish_commit(&file, err);
+    int rc = publish_open(&file, o->output, err);
+    if (rc == 0) {
+        struct calltree *tree = calltree_build(&in->selection, &tree_opts);
+        flame_print_selection(file.out, &in->selection, tree, &view);
+        calltree_free(tree);
+        rc = publish_commit(&file, err);
+    }
+    grouping_done(&groups);
+    return rc;
 }
 
 /* With the scopes that each sample was in above its functions. */
@@ -190,7 +213,6 @@ static int flame_run(const struct command *self, int n, char **args)
         .font_px = 12,
         .factor = 1,
         .min_width = "0.1",
-        .colors = "hot",
         .theme = "auto",
     };
     struct opt_result operands;

@@ -8,7 +8,7 @@
 
 struct fold_opts {
     struct input_opts input;
-    const char *output;
+    const char *output, *by;
     bool pid, tid, kernel, jit, all, addrs;
 };
 
@@ -18,6 +18,9 @@ static const struct opt fold_table[] = {
     {0, "pid", OPT_FLAG, offsetof(struct fold_opts, pid), NULL, "add the process id to the name"},
     {0, "tid", OPT_FLAG, offsetof(struct fold_opts, tid), NULL,
      "add process and thread id to the name"},
+    {0, "by", OPT_TEXT, offsetof(struct fold_opts, by), "LABEL",
+     "begin each stack with a label instead: process, thread, state, reason, command, user, "
+     "cgroup, container..."},
     {0, "kernel", OPT_FLAG, offsetof(struct fold_opts, kernel), NULL,
      "mark kernel functions with _[k]"},
     {0, "jit", OPT_FLAG, offsetof(struct fold_opts, jit), NULL,
@@ -33,7 +36,8 @@ static const struct opt fold_table[] = {
 static struct folded_opts view_opts(const struct fold_opts *o)
 {
     return (struct folded_opts){
-        .group = o->tid   ? GROUP_TID
+        .group = o->by    ? GROUP_LABEL
+                 : o->tid ? GROUP_TID
                  : o->pid ? GROUP_PID
                           : GROUP_COMM,
         .mark_kernel = o->kernel || o->all,
@@ -57,11 +61,15 @@ static int fold_run(const struct command *self, int n, char **args)
     struct err err;
     struct publish file;
     struct folded_opts view = view_opts(&o);
-    rc = publish_open(&file, o.output, &err);
-    if (rc == 0) {
+    struct grouping groups = {0};
+    rc = o.by ? grouping_build(&groups, in.profile, in.selection.stream, o.by, &err) : 0;
+    view.by = &groups;
+    view.by_key = o.by;
+    if (rc == 0 && (rc = publish_open(&file, o.output, &err)) == 0) {
         folded_print(file.out, &in.selection, &view);
         rc = publish_commit(&file, &err);
     }
+    grouping_done(&groups);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
 }

@@ -92,6 +92,7 @@ static struct trend_point point_of(const struct history_run *r, const struct his
 struct metric_shown {
     const char *metric, *title;
     enum trend_unit unit;
+    bool more_is_better;
 };
 
 static const struct metric_shown metrics[] = {
@@ -116,7 +117,7 @@ static bool cmd_history_counts(const struct history_run *r)
 static void add_metric(struct shown *s, const char *workload, const struct history_runs *runs,
                        const struct metric_shown *which)
 {
-    struct trend t = {.unit = which->unit};
+    struct trend t = {.unit = which->unit, .more_is_better = which->more_is_better};
     for (size_t i = 0; i < runs->at.n; i++) {
         const struct history_run *r = &runs->at.at[i];
         for (size_t k = 0; k < r->metrics.n && cmd_history_counts(r); k++)
@@ -142,6 +143,32 @@ static void add_scopes_of_runs(struct shown *s, const char *workload,
         autofree char *title =
             mem_printf("p%.*s of scope %s", (int)(blank - name) - 7, name + 7, blank + 1);
         add_metric(s, workload, runs, &(struct metric_shown){name, title, TREND_NS});
+    }
+}
+
+/* "metric_higher tps" of each metric that the last run had. */
+static void add_own_metrics(struct shown *s, const char *workload, const struct history_runs *runs)
+{
+    const struct history_run *last = runs->at.n ? &runs->at.at[runs->at.n - 1] : NULL;
+    for (size_t i = 0; last && i < last->metrics.n; i++) {
+        const char *name = last->metrics.at[i].name, *blank = strchr(name, ' ');
+        if (text_starts(text_of(name), "metric_") && blank)
+            add_metric(s, workload, runs,
+                       &(struct metric_shown){name, blank + 1, TREND_PLAIN,
+                                              text_starts(text_of(name), "metric_higher")});
+    }
+}
+
+/* "benchmark dot/n=64" of each that the last run had. */
+static void add_benchmarks(struct shown *s, const char *workload, const struct history_runs *runs)
+{
+    static const char prefix[] = "benchmark ";
+    const struct history_run *last = runs->at.n ? &runs->at.at[runs->at.n - 1] : NULL;
+    for (size_t i = 0; last && i < last->metrics.n; i++) {
+        const char *name = last->metrics.at[i].name;
+        if (text_starts(text_of(name), prefix))
+            add_metric(s, workload, runs,
+                       &(struct metric_shown){name, name + strlen(prefix), TREND_NS});
     }
 }
 
@@ -213,6 +240,8 @@ static int add_workload(struct shown *s, struct store *store, const struct histo
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
         add_metric(s, f->workload, runs, &metrics[i]);
     add_scopes_of_runs(s, f->workload, runs);
+    add_own_metrics(s, f->workload, runs);
+    add_benchmarks(s, f->workload, runs);
     return cmd_history_add_functions(s, store, f, runs, detail == ALL_FUNCTIONS);
 }
 

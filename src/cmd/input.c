@@ -1,12 +1,17 @@
 #include "cmd/input.h"
+#include "analysis/walljoin.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/units.h"
 #include "cmd/command.h"
+#include "model/append.h"
 #include "source/sources.h"
+#include "suite/archive.h"
 #include "symbol/finder.h"
 #include "symbol/readable.h"
 #include "symbol/sidecar.h"
+#include "wire/keepdir.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -109,13 +114,105 @@ static void add_names(struct loading *l)
     arena_done(&arena);
 }
 
-static void input_read_profile(struct loading *l)
+static void input_read_file(struct loading *l)
 {
-    l->rc = import_file(&l->im, l->path, &l->want, &l->profile, &l->err);
+    autofree char *kept = NULL;
+    if (*l->path == '@' && access(l->path, F_OK) != 0)
+        l->rc = archive_find(l->path + 1, &kept, &l->err);
+    if (l->rc == 0)
+        l->rc = import_file(&l->im, kept ? kept : l->path, &l->want, &l->profile, &l->err);
     if (l->rc != 0)
         return;
     add_names(l);
     readable_rename(l->profile);
+}
+
+/* --- a folder of recordings that follow one another --- */
+
+/* The first that is needed for the last LAST seconds: one ends where the next begins. */
+static size_t first_needed(const keepdir_files *files, const char *last)
+{
+    enum { SLACK_S = 2 };
+    double s;
+    size_t first = 0;
+    if (!files->n || !last || !units_parse_time(last, &s))
+        return 0;
+    double from_ns = (double)files->at[files->n - 1].end_ns - (s + SLACK_S) * 1e9;
+    while (first + 1 < files->n && (double)files->at[first + 1].start_ns < from_ns)
+        first++;
+    return first;
+}
+
+/* Times of another boot, or from before the clock was set, as those of the first file. */
+static void align_times(const struct profile *to, struct profile *from)
+{
+    int64_t shift = (int64_t)(from->clock.wall_ns - from->clock.monotonic_ns) -
+                    (int64_t)(to->clock.wall_ns - to->clock.monotonic_ns);
+    if (shift > -CLOCK_SECOND_NS && shift < CLOCK_SECOND_NS)
+        return;
+    for (size_t i = 0; i < from->streams.n; i++) {
+        struct rows *r = &from->streams.at[i]->rows;
+        for (size_t k = 0; r->time_ns && k < r->n; k++)
+            r->time_ns[k] += (uint64_t)shift;
+    }
+}
+
+/* Facts that add up. */
+static void add_facts(struct meta *to, const struct meta *from)
+{
+    static const char *const keys[] = {META_DURATION_NS, META_IDLE_NS, META_SAMPLED_NS,
+                                       META_CPU_TIME_NS, META_RECORDER_NS};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        uint64_t a = 0, b = 0;
+        meta_find_u64(to, keys[i], &a);
+        if (meta_find_u64(from, keys[i], &b))
+            meta_set_u64(to, keys[i], a + b);
+    }
+}
+
+static int join_file(struct loading *l, struct loading *one, bool part)
+{
+    for (size_t i = 0; i < one->im.notes.n && !part; i++)
+        import_note(&l->im, "%s: %s", one->path, one->im.notes.at[i]);
+    if (!l->profile) {
+        l->profile = one->profile;
+        l->missing = one->missing;
+        l->im.format = one->im.format;
+        return 0;
+    }
+    align_times(l->profile, one->profile);
+    int rc = profile_append(l->profile, one->profile, &l->err);
+    add_facts(&l->profile->meta, &one->profile->meta);
+    profile_free(one->profile);
+    vec_done(&one->missing);
+    return rc;
+}
+
+/* Of one that grows nothing may be there yet. */
+static void read_folder(struct loading *l)
+{
+    keepdir_files files = {0};
+    l->rc = keepdir_list(l->path, &files, &l->err);
+    for (size_t i = first_needed(&files, l->opts->last); l->rc == 0 && i < files.n; i++) {
+        struct loading one = {.path = files.at[i].path, .opts = l->opts, .want = l->want};
+        input_read_file(&one);
+        if (one.rc == 0)
+            l->rc = join_file(l, &one, files.at[i].part);
+        else if (!files.at[i].part)
+            import_note(&l->im, "%s was left out", one.err.text);
+        import_done(&one.im);
+    }
+    keepdir_done(&files);
+    if (l->rc == 0 && !l->profile)
+        l->rc = err_set(&l->err, EXIT_INPUT, "'%s' has no recording with samples yet", l->path);
+}
+
+static void input_read_profile(struct loading *l)
+{
+    if (keepdir_is(l->path))
+        read_folder(l);
+    else
+        input_read_file(l);
 }
 
 /* --- modules without names --- */
@@ -196,6 +293,7 @@ int input_select_value(const struct input *in, const struct input_opts *o, struc
     struct words threads, processes, where, scopes, focus, ignore, hide;
     struct selection_opts opts = {
         .time = o->time,
+        .last = o->last,
         .threads = words_of(&threads, &o->threads),
         .processes = words_of(&processes, &o->processes),
         .where = words_of(&where, &o->where),
@@ -227,6 +325,9 @@ static int take_profile(struct loading *l, const struct input_opts *opts, struct
         return command_fail(&l->err);
     print_warnings(&l->im);
     print_missing(l->profile, &ret->missing);
+    if (opts->value && strcmp(opts->value, WALL_VALUE) == 0 &&
+        walljoin_add(l->profile, &l->err) != 0)
+        return command_fail(&l->err);
     return input_select(ret, opts, &ret->selection, &l->err) == 0 ? EXIT_OK : command_fail(&l->err);
 }
 
@@ -236,7 +337,8 @@ static struct loading loading_of(const char *path, const struct input_opts *opts
     struct loading l = {.path = path, .opts = opts, .want = *want};
     l.want.format = opts->from;
     l.want.strict = opts->strict;
-    if (opts->time || opts->scopes.n) /* merged rows have no times */
+    bool wall = opts->value && strcmp(opts->value, WALL_VALUE) == 0;
+    if (opts->time || opts->last || opts->scopes.n || wall) /* merged rows have no times */
         l.want.merge = false;
     l.want.bare_addresses = true; /* they may get names */
     return l;
@@ -344,20 +446,33 @@ static int own_command_of(const struct profile *p, const struct stream *s)
     return -1;
 }
 
+/* Whether NAME is a column of the stream S only: then it chooses the event as well. */
+static bool names_stream(const struct profile *p, const struct stream *s, const char *name)
+{
+    bool here = false, elsewhere = false;
+    for (int i = 0; name && i < (int)p->streams.n; i++) {
+        const struct stream *other = profile_stream(p, i);
+        for (int k = 0; k < other->n_types; k++)
+            if (text_is(profile_str(p, other->types[k].name), name))
+                *(other == s ? &here : &elsewhere) = true;
+    }
+    return here && !elsewhere;
+}
+
 void input_tell_events(const struct input *in, const struct input_opts *opts)
 {
     const struct profile *p = in->profile;
     const struct stream *shown = in->selection.stream;
     size_t n = 1;
-    if (opts->event)
+    if (opts->event || names_stream(p, shown, opts->value))
         return;
     for (int i = 0; i < (int)p->streams.n; i++) {
         const struct stream *s = profile_stream(p, i);
         int own = own_command_of(p, s);
         n += s != shown && own < 0;
-        if (s != shown && own >= 0 && own_commands[own].command)
-            command_say("the %s in the input: see 'kelvin %s'", own_commands[own].event,
-                        own_commands[own].command);
+        if (s != shown && own >= 0 && own_commands[own].command && !opts->scopes.n)
+            command_say("'kelvin %s' shows the %s in the input", own_commands[own].command,
+                        own_commands[own].event);
     }
     if (n > 1)
         command_say("%zu events in the input; showing '%s' only (choose with --event)", n,

@@ -16,7 +16,7 @@ struct input_opts {
     bool arguments; /* of commands that have PUBLIC_OPTS: keep those of the command line */
 
     /* What is selected, of commands that have SELECTION_OPTS. */
-    const char *time;
+    const char *time, *last;
     struct opt_list threads, processes, where, scopes, focus, ignore, hide;
     bool merge_recursion;
 };
@@ -61,8 +61,13 @@ struct input_opts {
      .kind = OPT_TEXT,                                                                             \
      .offset = offsetof(S, input.time),                                                            \
      .arg = "FROM..TO",                                                                            \
-     .help = "only this part of the recording: seconds since its start, 200ms, or 10%; either "    \
-             "end may be left out"},                                                               \
+     .help = "only this part of the recording: seconds since its start, 200ms, 10%, or the clock " \
+             "as 14:30:05; either end may be left out"},                                           \
+        {.name = "last",                                                                           \
+         .kind = OPT_TEXT,                                                                         \
+         .offset = offsetof(S, input.last),                                                        \
+         .arg = "TIME",                                                                            \
+         .help = "only the end of the recording: 30s, 10m, 2h"},                                   \
         {.name = "thread",                                                                         \
          .kind = OPT_LIST,                                                                         \
          .offset = offsetof(S, input.threads),                                                     \

@@ -1,7 +1,9 @@
 /*
- * record.c - sample a command or a running process.
+ * record.c - sample a command, a running process, or the machine.
  */
 #include "cmd/record.h"
+#include "base/path.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "cmd/command.h"
 
@@ -10,35 +12,49 @@
 
 #define LISTEN_TOKEN_ENV "KELVIN_LISTEN_TOKEN"
 
-#define AT(field) offsetof(struct record_opts, field)
+/* A machine may have very many CPUs, and is looked at for long. */
+enum { RATE_HZ = 999, RATE_MACHINE_HZ = 99 };
+
+struct cmd_record_opts {
+    struct record_opts take;
+    const char *rotate, *keep, *max_size;
+};
+
+#define AT(field) offsetof(struct cmd_record_opts, take.field)
+#define OWN(field) offsetof(struct cmd_record_opts, field)
 
 static const struct opt record_table[] = {
     {'o', "output", OPT_TEXT, AT(output), "FILE",
      "write the recording to FILE (default: the command's name with .kelvin)"},
     {'F', "rate", OPT_NUMBER, AT(rate_hz), "HZ",
-     "samples per second of CPU time, or up to 10% more (default: 999)", .alias = "freq", .min = 1,
-     .max = 1000000},
+     "samples per second of CPU time, or up to 10% more (default: 999; 99 for the machine)",
+     .alias = "freq", .min = 1, .max = 1000000},
     {'e', "event", OPT_LIST, AT(events), "EVENT",
      "what to sample: cycles, cpu-clock, cache-misses, page-faults, GROUP:TRACEPOINT... "
      "several by commas or by repeating the option "
      "(default: cycles where there are any, else cpu-clock)"},
     {'p', "pid", OPT_INT, AT(pid), "PID", "attach to a running process, with all its threads",
      .min = 1, .max = 4194304},
+    {'a', "all", OPT_FLAG, AT(machine), NULL,
+     "the whole machine: every process that runs or starts, the kernel, containers"},
+    {0, "cpu", OPT_TEXT, AT(cpus), "LIST", "of the machine only these CPUs: 0-3,8"},
+    {0, "cgroup", OPT_TEXT, AT(cgroup), "NAME",
+     "of the machine only what is in this cgroup, service or container, or below it"},
+    {'u', "user", OPT_TEXT, AT(user), "USER", "of the machine only this user's processes"},
     {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
      .max = 1e7},
     {0, "waits", OPT_FLAG, AT(waits), NULL,
      "record the time off-CPU as well: every wait, how long it lasts and where it happens"},
-    {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES]",
+    {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES][,mmap]",
      "record the heap as well: every allocation, or with =sampled one in BYTES on average "
-     "(default: "
-     "524288), for production"},
+     "(default: 524288), for production; with mmap anonymous maps, too"},
     {0, "locks", OPT_FLAG, AT(locks), NULL,
      "record waits for locks as well: which lock, who waited, who held it"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
-     "perf (perf_event_open), timer (inside the program), or auto: the first that works here "
-     "(default: auto)",
-     "auto perf timer"},
+     "perf (perf_event_open), timer (inside the program), none (no samples: scopes, heap or locks "
+     "alone), or auto: the first of perf and timer that works here (default: auto)",
+     "auto perf timer none"},
     {0, "user-only", OPT_FLAG, AT(user_only), NULL, "leave out the kernel's part"},
     {0, "stack-size", OPT_INT, AT(stack_bytes), "BYTES",
      "how much of each stack to copy at most; 16384 where that is enough (default: 65528)",
@@ -51,13 +67,27 @@ static const struct opt record_table[] = {
      "unnamed"},
     {0, "allow-partial", OPT_FLAG, AT(allow_partial), NULL,
      "publish anyway, with the label 'partial'"},
-    {0, "rotate", OPT_NUMBER, AT(rotate_s), "SECONDS",
-     "begin a new file every SECONDS: FILE.0001.kelvin, FILE.0002.kelvin...", .min = 1, .max = 1e7},
+    {0, "rotate", OPT_TEXT, OWN(rotate), "TIME",
+     "begin a new file so often (60s, 10m, 1h): FILE.0001.kelvin, FILE.0002.kelvin..., or in a "
+     "folder"},
+    {0, "keep", OPT_TEXT, OWN(keep), "TIME",
+     "with --rotate and a folder: remove recordings that are older than this (24h, 7d)"},
+    {0, "max-size", OPT_TEXT, OWN(max_size), "SIZE",
+     "with --rotate and a folder: remove the oldest until all take no more than this (2G, 500M)"},
     {0, "listen", OPT_TEXT, AT(listen), "[ADDRESS:]PORT",
      "serve the scopes so far by HTTP: /metrics for Prometheus, /scopes as JSON, / for people "
      "(default address: 127.0.0.1)"},
+    {0, "functions", OPT_OPTIONAL, AT(functions), "REGEX",
+     "functions of a program built with -finstrument-functions are scopes: all, or those whose "
+     "name matches"},
+    {0, "functions-min", OPT_NUMBER, AT(functions_least_us), "US",
+     "leave out functions that took fewer microseconds (default: 0)", .min = 0, .max = 1e9},
+    {0, "otlp", OPT_TEXT, AT(otlp), "URL",
+     "send spans to a collector by OTLP while they are recorded: http://127.0.0.1:4318"},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
      "label the recording with the program only: arguments may hold secrets"},
+    {0, "view", OPT_FLAG, AT(view), NULL,
+     "then show the recording in a browser, as 'kelvin view' does, until Ctrl-C"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
     OPT_END,
 };
@@ -65,6 +95,8 @@ static const struct opt record_table[] = {
 /* "app.kelvin" of "./bin/app". */
 static char *default_output(const struct record_opts *o, char **command)
 {
+    if (o->machine)
+        return mem_strdup("machine.kelvin");
     if (!command)
         return mem_printf("%ld.kelvin", o->pid);
     const char *slash = strrchr(command[0], '/');
@@ -89,9 +121,19 @@ static int split_events(struct record_opts *o, struct words *words, struct err *
 
 static int record_check(const struct record_opts *o, char **command, struct err *err)
 {
-    uint64_t ignored;
-    if (!command && !o->pid)
-        return err_set(err, EXIT_OWN, "record: what? 'kelvin record -- ./app', or -p PID");
+    struct record_heap ignored;
+    if (o->machine && (command || o->pid))
+        return err_set(err, EXIT_OWN,
+                       "record: -a, --cpu, --cgroup and -u record what runs on the machine: leave "
+                       "out the %s; -d SECONDS ends the recording",
+                       command ? "command" : "process");
+    if (!command && !o->pid && !o->machine)
+        return err_set(err, EXIT_OWN,
+                       "record: what? 'kelvin record -- ./app', -p PID, or -a for the machine");
+    if (o->machine && (o->heap || o->locks))
+        return err_set(err, EXIT_OWN,
+                       "record: --heap and --locks work inside a program that they start, not on "
+                       "the whole machine");
     if (command && o->pid)
         return err_set(err, EXIT_OWN, "record: give a command or -p PID, not both");
     if (o->output && strcmp(o->output, "-") == 0)
@@ -101,22 +143,74 @@ static int record_check(const struct record_opts *o, char **command, struct err 
         return err_set(err, EXIT_OWN,
                        "record: --heap cannot attach to a running process: start it with 'kelvin "
                        "record --heap -- COMMAND'");
+    if (o->view && o->rotate_s > 0)
+        return err_set(err, EXIT_OWN,
+                       "record: --view shows one file: it cannot be combined with "
+                       "--rotate");
     if (o->heap && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
     if (o->waits && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --waits and --rotate cannot be combined");
+    if (o->functions && !command)
+        return err_set(err, EXIT_OWN,
+                       "record: --functions cannot attach to a running process: start it with "
+                       "'kelvin record --functions -- COMMAND'");
     if (o->locks && !command)
         return err_set(err, EXIT_OWN,
                        "record: --locks cannot attach to a running process: start it with 'kelvin "
                        "record --locks -- COMMAND'");
     if (o->locks && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --locks and --rotate cannot be combined");
-    if (!record_heap_bytes(o->heap, &ignored))
+    if (!record_heap_read(o->heap, &ignored))
         return err_set(
             err, EXIT_OWN,
-            "record: --heap is '--heap', '--heap=sampled' or '--heap=sampled:BYTES', not "
-            "'--heap=%s'",
+            "record: --heap is '--heap', '--heap=sampled' or '--heap=sampled:BYTES', each with "
+            "',mmap' for anonymous maps as well, not '--heap=%s'",
             o->heap);
+    return 0;
+}
+
+/* A folder is one that is there, or has a '/' behind its name. */
+static bool is_folder(const char *output)
+{
+    return output && *output &&
+           (output[strlen(output) - 1] == '/' || path_kind(output) == PATH_FOLDER);
+}
+
+static int parse_limits(struct cmd_record_opts *c, struct err *err)
+{
+    struct record_opts *o = &c->take;
+    if (c->rotate &&
+        (!units_parse_time(c->rotate, &o->rotate_s) || o->rotate_s < 1 || o->rotate_s > 1e7))
+        return err_set(err, EXIT_OWN,
+                       "record: --rotate is '%s': give a time from 1s on, such as 60s or 10m",
+                       c->rotate);
+    if (c->keep && (!units_parse_time(c->keep, &o->keep_s) || o->keep_s < 1))
+        return err_set(err, EXIT_OWN, "record: --keep is '%s': give a time such as 24h or 7d",
+                       c->keep);
+    if (c->max_size && (!units_parse_size(c->max_size, &o->max_bytes) || !o->max_bytes))
+        return err_set(err, EXIT_OWN, "record: --max-size is '%s': give a size such as 2G or 500M",
+                       c->max_size);
+    return 0;
+}
+
+/* Of the machine the one operand is a folder: nothing else can be meant. */
+static int parse_rotation(struct cmd_record_opts *c, char ***command, struct err *err)
+{
+    struct record_opts *o = &c->take;
+    char **operand = *command;
+    if (parse_limits(c, err) != 0)
+        return -1;
+    if (o->machine && c->rotate && operand && !operand[1] && !o->output) {
+        o->folder = o->output = operand[0];
+        *command = NULL;
+    } else if (c->rotate && is_folder(o->output)) {
+        o->folder = o->output;
+    }
+    if ((c->keep || c->max_size) && !o->folder)
+        return err_set(err, EXIT_OWN,
+                       "record: --keep and --max-size remove old files of a folder: give --rotate, "
+                       "and the folder with -o DIR/");
     return 0;
 }
 
@@ -143,6 +237,13 @@ static int own_failure(struct err *err)
     return command_fail(err);
 }
 
+/* The command has ended: what it left is looked at. */
+static int record_view(const char *path)
+{
+    char *args[] = {(char *)(uintptr_t)path, NULL};
+    return command_view.run(&command_view, 1, args);
+}
+
 static int record_command(const struct record_opts *o, char **command)
 {
     struct record_facts facts;
@@ -161,46 +262,61 @@ static int record_command(const struct record_opts *o, char **command)
     }
     if (!o->quiet)
         record_summary(&facts, o);
-    return record_code(&facts, EXIT_OK);
+    int shown = o->view ? record_view(o->output) : EXIT_OK;
+    return record_code(&facts, shown);
 }
 
 static int record_run(const struct command *self, int n, char **args)
 {
-    struct record_opts o = {
-        .rate_hz = 999, .engine = "auto", .stack_bytes = RECORD_STACK_BYTES, .args = args};
+    struct cmd_record_opts c = {.take = {
+                                    .engine = "auto",
+                                    .stack_bytes = RECORD_STACK_BYTES,
+                                    .args = args,
+                                }};
+    struct record_opts *o = &c.take;
     struct opt_result operands;
     struct err err;
-    o.n_args = opt_front(self->opts, n, args);
-    int rc = command_parse(self, &o, o.n_args, args, &operands);
+    o->n_args = opt_front(self->opts, n, args);
+    int rc = command_parse(self, &c, o->n_args, args, &operands);
     if (rc != 0)
         return rc < 0 ? EXIT_OWN : EXIT_OK;
-    char **command = o.n_args < n ? args + o.n_args : NULL;
+    char **command = o->n_args < n ? args + o->n_args : NULL;
+    o->machine = o->machine || o->cpus || o->cgroup || o->user;
+    if (o->rate_hz == 0)
+        o->rate_hz = o->machine ? RATE_MACHINE_HZ : RATE_HZ;
     struct words events = {0};
     autofree char *token = NULL;
-    if (record_check(&o, command, &err) != 0 || split_events(&o, &events, &err) != 0 ||
-        take_token(&o, &token, &err) != 0) {
+    if (parse_rotation(&c, &command, &err) != 0 || record_check(o, command, &err) != 0 ||
+        split_events(o, &events, &err) != 0 || take_token(o, &token, &err) != 0) {
         words_done(&events);
         return own_failure(&err);
     }
-    autofree char *output = o.output ? mem_strdup(o.output) : default_output(&o, command);
-    o.output = output;
+    autofree char *output = o->output ? mem_strdup(o->output) : default_output(o, command);
+    o->output = output;
     /* A command writes to the same terminal: nothing may come between its lines. */
-    o.status = o.quiet || command ? NULL : isatty(STDERR_FILENO) ? record_status : record_say_idle;
-    o.listening = o.quiet ? NULL : record_say_listening;
-    rc = record_command(&o, command);
+    o->status = o->quiet || command     ? NULL
+                : isatty(STDERR_FILENO) ? record_status
+                                        : record_say_idle;
+    o->listening = o->quiet ? NULL : record_say_listening;
+    rc = record_command(o, command);
     words_done(&events);
     return rc;
 }
 
 const struct command command_record = {
     .name = "record",
-    .summary = "sample a command or a running process",
+    .summary = "sample a command, a running process, or the whole machine",
     .operands = "[--] COMMAND [ARGUMENT...]",
     .about =
         "Runs the command and samples it and its children on CPU time, with the whole call stack, "
         "in the program and in the kernel. Programs need no frame pointers and no special build. "
         "With -p a running process is sampled instead, until it exits, --duration is over, or "
         "Ctrl-C.\n\n"
+        "With -a the whole machine is recorded: all processes, those that start meanwhile, the "
+        "kernel and interrupts. Processes get the labels command, user, cgroup and container, "
+        "which 'report --by', 'flame --by' and --where understand. Idle time gives no samples; how "
+        "busy the CPUs were is in the report. This needs root, or kernel.perf_event_paranoid at "
+        "most 0 (other users' programs then have names only if they start meanwhile).\n\n"
         "As root (CAP_BPF and CAP_PERFMON) the clocks that take samples are those of the CPUs, so "
         "that the shortest process has its share; samples of other programs are dropped in the "
         "kernel. Without these rights each thread has a clock of its own, which first sees what "
@@ -220,12 +336,26 @@ const struct command command_record = {
         "fold take --value blocked or runnable. An ordinary user gets durations only. Stacks and "
         "reasons need the right to see the kernel: root, or kernel.perf_event_paranoid at most "
         "1.\n\n"
+        "Scopes that a program names with kelvin.h are recorded along with the samples, also those "
+        "of a running process; --engine none leaves the samples out. A program that is started "
+        "with KELVIN_OUTPUT=FILE in its environment records its scopes by itself.\n\n"
+        "With --rotate and a folder (-o DIR/, or behind -a) recordings follow one another there, "
+        "each called after its start, and --keep and --max-size remove the oldest. The folder must "
+        "be new, empty, or one of such recordings. 'kelvin report DIR --last 10m' reads across "
+        "them. If a file cannot be written, because the disk is full, the oldest recording is "
+        "removed and the next file begun.\n\n"
         "With --listen programs on this machine can ask meanwhile how long the scopes of kelvin.h "
         "took so far: Prometheus at /metrics, others at /scopes, people at /. An address that "
         "other "
         "machines can reach takes a token: at least 16 characters in the environment variable "
         "KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer TOKEN). Nothing "
         "is encrypted.\n\n"
+        "With --functions each function of a program that was built with -finstrument-functions is "
+        "a scope: exact calls and times, at some 60 ns per call. --functions=REGEX and "
+        "--functions-min leave out others and short ones.\n\n"
+        "With --otlp spans also go to a collector of OpenTelemetry (Jaeger, Tempo), as protobuf by "
+        "HTTP without encryption. What it cannot take is sent again by the rules of OTLP; where it "
+        "is slow or gone spans are dropped and counted, and the program never waits.\n\n"
         "With --locks a library that is preloaded also records every wait for a mutex, "
         "read-write lock, condition variable, semaphore or barrier of pthreads, with the call "
         "stacks of the thread that waited and of the one that held the lock: 'kelvin locks' shows "
@@ -236,10 +366,13 @@ const struct command command_record = {
     .examples =
         "kelvin record -- ./app --args           # writes app.kelvin\n"
         "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
+        "kelvin record -a -d 10                  # the whole machine: machine.kelvin\n"
+        "kelvin record -a --rotate 60s --keep 24h --max-size 2G DIR   # all the time\n"
         "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
         "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
         "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
         "kelvin record --listen 9464 -- ./server # Prometheus scrapes 127.0.0.1:9464/metrics\n"
+        "kelvin record --view -- ./app           # record, then look at it in a browser\n"
         "kelvin record --waits -- ./app          # and what it waits for: kelvin report --waits\n"
         "kelvin record --locks -- ./app          # and every wait for a lock: kelvin locks "
         "app.kelvin",

@@ -15,7 +15,7 @@
 void record_say_idle(const struct recorder *r)
 {
     enum { PATIENCE = 3 }; /* in beats, about a second each */
-    if (r->beats != PATIENCE || r->events[0].samples || r->waits)
+    if (r->beats != PATIENCE || r->events[0].samples || r->waits || r->opts.engine.machine)
         return;
     command_say("process %d has used no CPU time so far; kelvin waits for it (Ctrl-C ends that). "
                 "'kelvin record --waits -p %d' shows what it waits for",
@@ -56,9 +56,9 @@ void record_say_gate(const struct record_facts *f, const struct record_opts *o, 
     case GATE_FEW:
         if (f->samples)
             err_set(err, EXIT_FAILS,
-                    "only %llu samples, fewer than --min-samples %ld: run longer, raise -F, or "
+                    "only %llu sample%s, fewer than --min-samples %ld: run longer, raise -F, or "
                     "keep the recording with --allow-partial",
-                    (unsigned long long)f->samples, o->min_samples);
+                    (unsigned long long)f->samples, f->samples == 1 ? "" : "s", o->min_samples);
         else
             err_set(err, EXIT_FAILS,
                     "no samples (--min-samples %ld): the program used too little CPU time; run "
@@ -67,19 +67,19 @@ void record_say_gate(const struct record_facts *f, const struct record_opts *o, 
         break;
     case GATE_LOST:
         err_set(err, EXIT_FAILS,
-                "%.1f %% of the samples were lost (--strict allows %d %%): lower the rate with -F, "
+                "%.1f%% of the samples were lost (--strict allows %d%%): lower the rate with -F, "
                 "or --stack-size",
                 f->percent, STRICT_LOST);
         break;
     case GATE_UNFINISHED:
         err_set(err, EXIT_FAILS,
-                "%.1f %% of the stacks do not reach the bottom (--strict allows %d %%): 'kelvin "
+                "%.1f%% of the stacks do not reach the bottom (--strict allows %d%%): 'kelvin "
                 "info' shows why; --stack-size copies more of each",
                 f->percent, STRICT_UNFINISHED);
         break;
     case GATE_UNNAMED:
         err_set(err, EXIT_FAILS,
-                "%.1f %% of the frames have no name (--strict allows %d %%): install debug "
+                "%.1f%% of the frames have no name (--strict allows %d%%): install debug "
                 "symbols, or set DEBUGINFOD_URLS",
                 f->percent, STRICT_UNNAMED);
         break;
@@ -110,12 +110,24 @@ static void print_head(const struct record_facts *f)
     putc('\n', stderr);
 }
 
+static void print_machine(const struct record_facts *f)
+{
+    char n[UNITS_MAX];
+    double whole_ns = f->wall_s * 1e9 * (double)f->cpus;
+    double busy = whole_ns > 0 ? 1 - (double)f->idle_ns / whole_ns : 0;
+    fprintf(stderr, "  %s process%s", units_count(n, f->processes), f->processes == 1 ? "" : "es");
+    if (f->cpus)
+        fprintf(stderr, "; %zu CPU%s, %.0f%% busy", f->cpus, f->cpus == 1 ? "" : "s",
+                100 * (busy > 0 ? busy : 0));
+    putc('\n', stderr);
+}
+
 static void print_others(const struct record_facts *f)
 {
     char n[UNITS_MAX];
     for (int i = 0; i < ENGINE_EVENTS_MAX && *f->others[i].event; i++)
-        fprintf(stderr, "  %s samples of %s\n", units_count(n, f->others[i].samples),
-                f->others[i].event);
+        fprintf(stderr, "  %s sample%s of %s\n", units_count(n, f->others[i].samples),
+                f->others[i].samples == 1 ? "" : "s", f->others[i].event);
 }
 
 static void print_top(const struct record_facts *f)
@@ -179,8 +191,8 @@ static void print_few(const struct record_facts *f, const char *command)
         utf8_print(stderr, command);
         fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
     } else if (!f->samples)
-        fputs("  no samples: the program used hardly any CPU time; run longer, or raise -F\n",
-              stderr);
+        fprintf(stderr, "  no samples: %s used hardly any CPU time; run longer, or raise -F\n",
+                f->machine ? "what was recorded" : "the program");
     else
         fprintf(stderr, "  only %llu %s: shares are rough; run longer, or raise -F\n",
                 (unsigned long long)f->samples, f->samples == 1 ? "sample" : "samples");
@@ -217,16 +229,26 @@ static void print_interpreter(char **command)
                     interpreters[i].advice);
 }
 
-/* Who asked for the heap or for locks wants to see them. COMMAND is NULL for neither. */
-static void print_next(const char *out, int stem, const char *command)
+/* "; next: kelvin heap 'a b.kelvin'": WHY, then N words as a shell takes them. */
+static void print_command(const char *why, const char *const *words, size_t n)
+{
+    autobuf struct buf line = {0};
+    words_join(&line, (char **)(uintptr_t)words, n);
+    fputs(why, stderr);
+    utf8_print(stderr, buf_cstr(&line));
+}
+
+/* Who asked for the heap, for locks or for waits wants to see them. */
+static void print_next(const struct record_facts *f, const char *out, int stem)
 {
     autofree char *svg = mem_printf("%.*s.svg", stem, out);
-    char *next[] = {(char[]){"kelvin"}, (char *)(uintptr_t)(command ? command : "flame"),
-                    (char *)(uintptr_t)out, (char[]){"-o"}, svg};
-    autobuf struct buf line = {0};
-    words_join(&line, next, command ? 3 : sizeof next / sizeof *next);
-    fputs("; next: ", stderr);
-    utf8_print(stderr, buf_cstr(&line));
+    if (f->has_heap || f->has_locks)
+        print_command("; next: ", (const char *[]){"kelvin", f->has_heap ? "heap" : "locks", out},
+                      3);
+    else if (f->has_waits)
+        print_command("; next: ", (const char *[]){"kelvin", "report", out, "--waits"}, 4);
+    else
+        print_command("; next: ", (const char *[]){"kelvin", "flame", out, "-o", svg}, 5);
 }
 
 static void print_heap(const struct heap_facts *h)
@@ -238,8 +260,12 @@ static void print_heap(const struct heap_facts *h)
             units_scaled(size[1], (double)h->peak, "bytes"),
             units_scaled(size[2], (double)h->leaked, "bytes"));
     if (!h->programs)
-        fputs("  nothing came from the command: it has a malloc of its own, its environment was "
-              "cleared, or its loader ignores LD_PRELOAD\n",
+        fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
+              "LD_PRELOAD\n",
+              stderr);
+    else if (!h->allocations)
+        fputs("  no allocation was seen: the command makes none (or too few to be sampled), or it "
+              "has a malloc of its own\n",
               stderr);
     if (h->waits)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
@@ -263,9 +289,9 @@ static void print_heap(const struct heap_facts *h)
 static void print_waits(const struct record_facts *f, const char *out)
 {
     char n[3][UNITS_MAX];
-    fprintf(stderr, "  waits: %s, %s records lost; see: kelvin report --waits ",
-            units_count(n[0], f->waits.waits), units_count(n[1], f->waits.lost));
-    utf8_print(stderr, out);
+    fprintf(stderr, "  waits: %s, %s records lost", units_count(n[0], f->waits.waits),
+            units_count(n[1], f->waits.lost));
+    print_command("; see: ", (const char *[]){"kelvin", "report", out, "--waits"}, 4);
     putc('\n', stderr);
     if (f->waits.unknown_ends)
         fprintf(stderr, "  %s waits have an unknown end\n",
@@ -290,26 +316,54 @@ static void print_locks(const struct locks_facts *l)
         fprintf(stderr, "  %s lock records were lost\n", units_count(n[0], l->lost));
 }
 
+/* Where a collector is asked for, what it did not take is a matter of interest. */
+static void print_sent(const struct spansend_facts *f, const char *url)
+{
+    char n[4][UNITS_MAX];
+    fprintf(stderr, "  otlp: %s spans sent to %s, %s not: %s dropped, as it was slow or gone",
+            units_count(n[0], f->sent - f->rejected), url,
+            units_count(n[1], f->dropped + f->failed + f->rejected), units_count(n[2], f->dropped));
+    fprintf(stderr, ", %s refused or given up", units_count(n[3], f->failed + f->rejected));
+    if (*f->why) {
+        fputs(" (", stderr);
+        utf8_print(stderr, f->why);
+        putc(')', stderr);
+    }
+    putc('\n', stderr);
+}
+
 /* Programs without scopes get no word about them. */
 static void print_scopes(const struct scopes_facts *f, const char *out)
 {
     char n[2][UNITS_MAX];
     if (!f->spans && !f->lost)
         return;
-    fprintf(stderr, "  scopes: %s spans, %s lost; see: kelvin scopes ", units_count(n[0], f->spans),
-            units_count(n[1], f->lost));
-    utf8_print(stderr, out);
+    fprintf(stderr, "  scopes: %s span%s, %s lost", units_count(n[0], f->spans),
+            f->spans == 1 ? "" : "s", units_count(n[1], f->lost));
+    print_command("; see: ", (const char *[]){"kelvin", "scopes", out}, 3);
     putc('\n', stderr);
+}
+
+static void say_folder(const struct record_facts *f, const struct record_opts *o)
+{
+    command_say("wrote %u recording%s to the folder %s; see: kelvin report %s --last 10m", f->files,
+                f->files == 1 ? "" : "s", o->folder, o->folder);
+    if (f->gaps)
+        command_say("%u time%s a file could not be written: samples of about a second were lost "
+                    "each time",
+                    f->gaps, f->gaps == 1 ? "" : "s");
 }
 
 void record_summary(const struct record_facts *f, const struct record_opts *o)
 {
     char bytes[UNITS_MAX];
     const char *out = o->output;
-    char **command = o->pid ? NULL : o->args + o->n_args;
+    char **command = o->pid || o->machine ? NULL : o->args + o->n_args;
     const char *suffix = strrchr(out, '.');
     int stem = suffix && strcmp(suffix, ".kelvin") == 0 ? (int)(suffix - out) : (int)strlen(out);
     print_head(f);
+    if (f->machine)
+        print_machine(f);
     print_others(f);
     print_top(f);
     if (f->samples)
@@ -325,6 +379,12 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     if (f->has_locks)
         print_locks(&f->locks);
     print_scopes(&f->scopes, out);
+    if (o->otlp)
+        print_sent(&f->sent, o->otlp);
+    if (o->folder) {
+        say_folder(f, o);
+        return;
+    }
     if (o->rotate_s > 0) {
         command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
         return;
@@ -332,7 +392,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     fputs("kelvin: wrote ", stderr);
     utf8_print(stderr, out);
     fprintf(stderr, " (%s)", units_scaled(bytes, (double)f->bytes, "bytes"));
-    if (f->samples || f->has_heap || f->has_locks)
-        print_next(out, stem, f->has_heap ? "heap" : f->has_locks ? "locks" : NULL);
+    if (f->samples || f->has_heap || f->has_locks || f->has_waits)
+        print_next(f, out, stem);
     putc('\n', stderr);
 }

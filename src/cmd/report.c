@@ -25,8 +25,9 @@ struct cmd_report_opts {
 static const struct opt report_table[] = {
     OUTPUT_OPTS(struct cmd_report_opts, "text md json html", "text, md, json or html"),
     {0, "top", OPT_INT, AT(top), "N", "rows of each table (default: 15)", .min = 1, .max = 10000},
-    {0, "by", OPT_CHOICE, AT(by), "WHAT", "one table instead: by function, module, thread or line",
-     "function module thread line"},
+    {0, "by", OPT_TEXT, AT(by), "WHAT",
+     "one table instead: by function, module, thread, line, process, pid, tid, state, reason, or "
+     "the name of a label: command, user, cgroup, container"},
     {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
      "only this function: who calls it and what it calls"},
     {0, "waits", OPT_FLAG, AT(waits), NULL,
@@ -52,10 +53,11 @@ static void report_print(FILE *out, const struct cmd_report_opts *o, const struc
 
 static enum flat_by by_of(const char *name)
 {
-    return strcmp(name, "module") == 0   ? FLAT_MODULE
-           : strcmp(name, "thread") == 0 ? FLAT_THREAD
-           : strcmp(name, "line") == 0   ? FLAT_LINE
-                                         : FLAT_FUNCTION;
+    return strcmp(name, "module") == 0     ? FLAT_MODULE
+           : strcmp(name, "thread") == 0   ? FLAT_THREAD
+           : strcmp(name, "line") == 0     ? FLAT_LINE
+           : strcmp(name, "function") == 0 ? FLAT_FUNCTION
+                                           : FLAT_LABEL;
 }
 
 /* Functions below this share are not looked into: the code of large programs takes its time. */
@@ -130,6 +132,7 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
         .callers = o->callers,
         .has_by = o->by != NULL,
         .by = o->by ? by_of(o->by) : FLAT_FUNCTION,
+        .by_key = o->by,
         .runs = runs,
         .n_runs = n,
     };
@@ -201,7 +204,8 @@ static int write_waits(const struct cmd_report_opts *o, const struct input *in, 
     struct selection states;
     struct publish file;
     struct waitstream streams;
-    struct waitsum_view v = {&sum, subject, (size_t)o->top};
+    struct parallel parallel;
+    struct waitsum_view v = {&sum, subject, (size_t)o->top, &parallel};
     struct input_opts of_threads = {.event = NULL};
     of_threads.threads = o->input.threads;
     of_threads.processes = o->input.processes;
@@ -211,6 +215,7 @@ static int write_waits(const struct cmd_report_opts *o, const struct input *in, 
         0)
         return -1;
     int rc = waitsum_build(&sum, &in->selection, &states, err);
+    parallel_build(&parallel, in->profile);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         report_print_waits(file.out, o, &v);
         rc = publish_commit(&file, err);
@@ -288,7 +293,10 @@ const struct command command_report = {
         "by reason (lock, condition, sleep, poll, pipe, socket, file, fsync, page fault...), by "
         "thread, and the stacks that wait longest. Running, runnable, blocked and unknown add up "
         "to "
-        "the wall time of each thread. A thread is runnable when it was preempted or has not run "
+        "the wall time of each thread. A last part says how parallel the program was: how many "
+        "threads ran at once, which ran alone, and what the others waited for meanwhile. '--value "
+        "wall' shows running and waiting in one tree. A thread is runnable when it was preempted "
+        "or has not run "
         "yet; blocked time includes the wait for a CPU after waking up.\n\n"
         "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
         "a column sorts its table. Pages, markdown and JSON show the recorded program without its "

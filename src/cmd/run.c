@@ -68,12 +68,9 @@ static int open_conf(struct run *r, const struct cmd_run_opts *o, struct err *er
 static void run_explain(const struct conf *c)
 {
     for (const struct conf_key *k = conf_keys; k->section; k++) {
-        bool inputs = strcmp(k->section, "input") == 0;
-        size_t n = !conf_section_has_name(k->section) ? 1 : inputs ? c->inputs.n : c->workloads.n;
-        for (size_t i = 0; i < n; i++) {
-            const char *name = !conf_section_has_name(k->section) ? ""
-                               : inputs                           ? c->inputs.at[i]
-                                                                  : c->workloads.at[i];
+        const struct conf_names *names = conf_section_names(c, k->section);
+        for (size_t i = 0; i < (names ? names->at.n : 1); i++) {
+            const char *name = names ? names->at.at[i] : "";
             autofree char *dotted = mem_printf("%s.%s", k->section, k->key);
             autofree char *shown =
                 *name ? mem_printf("%s.%s.%s", k->section, name, k->key) : mem_strdup(dotted);
@@ -91,13 +88,16 @@ static void say_phase(void *to, enum suite_phase phase)
     fprintf(stderr, "[%d/%d] %s\n", (int)phase + 1, PHASES, suite_phase_names[phase]);
 }
 
-/* Indented below the line of its phase. */
+/* Indented below the line of its phase; the end of a log has several lines. */
 static void say_line(void *to, const char *line)
 {
+    struct text rest = text_of(line);
     (void)to;
-    fputs("      ", stderr);
-    utf8_print(stderr, line);
-    putc('\n', stderr);
+    while (rest.n) {
+        autobuf struct buf one = {0};
+        utf8_plain(&one, text_cut(&rest, '\n'));
+        fprintf(stderr, "      %s\n", buf_cstr(&one));
+    }
 }
 
 /* From here on Ctrl-C is something to read: what is running is ended and nothing is left behind. */

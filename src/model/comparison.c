@@ -1,6 +1,8 @@
 /* comparison.c - the one sentence about a comparison; see comparison.h. */
 #include "model/comparison.h"
 
+#include "base/units.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -58,10 +60,10 @@ static void say_figures(struct buf *b, const struct paired *p)
     if (isnan(p->ratio))
         buf_str(b, " (nothing to compare)");
     else if (!isfinite(p->interval.high))
-        buf_printf(b, " (%+.1f%%, too few runs for an interval)", 100 * (p->ratio - 1));
+        buf_printf(b, " (%+.1f%%, too few runs for an interval)", units_change(p->ratio));
     else
-        buf_printf(b, " (%+.1f%%, %+.1f to %+.1f%%)", 100 * (p->ratio - 1),
-                   100 * (p->interval.low - 1), 100 * (p->interval.high - 1));
+        buf_printf(b, " (%+.1f%%, %+.1f to %+.1f%%)", units_change(p->ratio),
+                   units_change(p->interval.low), units_change(p->interval.high));
 }
 
 /* "; 20% of the runs are slow, 5% before, and the mean is +19.0%" */
@@ -73,7 +75,7 @@ static void say_tails(struct buf *b, const struct comparison *c)
                    "; %.0f%% of its runs take more than %g times the median, %.0f%% of the others "
                    "do, and the mean is %+.1f%%",
                    100 * t->slow_after, TAILS_SLOW, 100 * t->slow_before,
-                   100 * (t->mean_ratio - 1));
+                   units_change(t->mean_ratio));
 }
 
 /* Whether it would take more than a hundred times as many runs: the error falls as their root. */

@@ -25,7 +25,7 @@ static inline bool quantity_is_time(enum quantity m)
     return m == QUANTITY_CPU_TIME || m == QUANTITY_ELAPSED;
 }
 
-/* "time", or "total" where it is none or not known: "5 % of the time". */
+/* "time", or "total" where it is none or not known: "5% of the time". */
 static inline const char *quantity_noun(enum quantity m)
 {
     return quantity_is_time(m) ? "time" : "total";

@@ -22,6 +22,7 @@ enum measure {
     MEASURE_SWITCHES_FREE, /* context switches: gave up the CPU by itself */
     MEASURE_SWITCHES_FORCED,
     MEASURE_INSTRUCTIONS,
+    MEASURE_METRIC, /* a number that the program gave itself, in a unit of its own */
     MEASURES,
 };
 
@@ -49,6 +50,7 @@ struct series {
     double items, bytes; /* done by one call, for throughput; 0 = not known */
     double size;         /* the parameter that a sweep varies, NAN = none */
     char *parameter;     /* its name, "" = none */
+    bool more_is_better; /* a rate or a score; else less is better. Not kept in baselines */
     VEC(struct series_run) runs;
 };
 

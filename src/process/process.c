@@ -96,12 +96,36 @@ void processes_free(struct processes *ps)
     vec_done(&ps->tasks);
     vec_done(&ps->frames);
     vec_done(&ps->owners);
+    vec_done(&ps->build_ids);
+    vec_done(&ps->users);
     free(ps);
 }
 
 void processes_set_live(struct processes *ps)
 {
     ps->live = true;
+}
+
+void processes_move(struct processes *ps, struct profile *to)
+{
+    for (size_t i = 0; i < ps->tasks.n; i++) {
+        struct task *t = &ps->tasks.at[i];
+        t->comm =
+            t->alive ? profile_add_str(to, profile_str(ps->profile, t->comm)) : (struct str_id){0};
+        t->thread.i = 0;
+    }
+    for (size_t i = 0; i < ps->held.n; i++)
+        close(ps->held.at[i].fd);
+    ps->held.n = 0;
+    for (size_t i = 0; i < ps->list.n; i++) {
+        struct process_state *proc = &ps->list.at[i];
+        proc->row.i = 0;
+        for (size_t k = 0; proc->space && k < proc->space->maps.n; k++)
+            proc->space->maps.at[k].mapping.i = 0;
+    }
+    memset(ps->cache, 0, sizeof ps->cache);
+    ps->kernel.i = 0;
+    ps->profile = to;
 }
 
 void processes_set_time(struct processes *ps, uint64_t time_ns)
@@ -136,7 +160,7 @@ static void process_clear(struct process_state *proc)
     space_drop(proc->space);
     proc->space = NULL;
     proc->executable = proc->jitdump = 0;
-    proc->asked_root = proc->moved = false;
+    proc->asked_root = proc->moved = proc->asked_labels = false;
 }
 
 /* What it ran stays known: samples of its last moments may still come. */
@@ -159,9 +183,28 @@ static void process_start(struct process_state *proc, int parent_pid, uint64_t s
     proc->parent_pid = parent_pid;
     proc->start_ns = start_ns;
     proc->end_ns = 0;
+    proc->belongs = (struct process_belongs){0};
+    proc->asked_labels = false;
 }
 
 /* --- rows of the profile --- */
+
+static struct task *task_find(const struct processes *ps, int tid)
+{
+    uint32_t hash = hash_pair((uint32_t)tid, 2);
+    for_each_match (&ps->by_tid, hash, i) {
+        if (ps->tasks.at[i].tid == tid)
+            return &ps->tasks.at[i];
+    }
+    return NULL;
+}
+
+/* "" where not known. */
+static struct str_id leader_name(const struct processes *ps, int pid)
+{
+    const struct task *leader = task_find(ps, pid);
+    return leader ? leader->comm : (struct str_id){0};
+}
 
 /* Of two processes that a pid had, the parent is not the one that started after its child. */
 static struct process_id parent_row(const struct processes *ps, const struct process_state *proc)
@@ -181,6 +224,7 @@ static void row_add(struct processes *ps, struct process_state *proc)
         .start_ns = proc->start_ns,
         .end_ns = proc->end_ns,
     };
+    row.attrs = process_labels(ps, proc, leader_name(ps, proc->pid));
     proc->row = profile_add_process(ps->profile, &row);
 }
 
@@ -204,16 +248,6 @@ static struct process_id row_of(struct processes *ps, int pid)
 }
 
 /* --- tasks --- */
-
-static struct task *task_find(const struct processes *ps, int tid)
-{
-    uint32_t hash = hash_pair((uint32_t)tid, 2);
-    for_each_match (&ps->by_tid, hash, i) {
-        if (ps->tasks.at[i].tid == tid)
-            return &ps->tasks.at[i];
-    }
-    return NULL;
-}
 
 static void task_end(struct processes *ps, struct task *t)
 {
@@ -254,8 +288,12 @@ void processes_comm(struct processes *ps, int pid, int tid, const char *comm, bo
     if (name.i != t->comm.i)
         t->thread.i = 0;
     t->comm = name;
-    if (exec)
-        process_clear(process_get(ps, pid));
+    if (!exec)
+        return;
+    struct process_state *proc = process_get(ps, pid);
+    process_clear(proc);
+    if (proc->row.i && ps->labels)
+        ps->profile->processes.at[proc->row.i].attrs = process_labels(ps, proc, name);
 }
 
 void processes_fork(struct processes *ps, int pid, int tid, int parent_pid, int parent_tid)
@@ -275,6 +313,7 @@ void processes_fork(struct processes *ps, int pid, int tid, int parent_pid, int 
     process_clear(to);
     to->executable = from->executable;
     to->jitdump = from->jitdump;
+    to->belongs = from->belongs;
     if ((to->space = from->space))
         to->space->refs++;
 }
@@ -289,9 +328,9 @@ void processes_exit(struct processes *ps, int pid, int tid)
 /* The name of a thread of which only the number is known: its process's, or ":1234". */
 static struct str_id comm_of(struct processes *ps, int pid, int tid)
 {
-    struct task *leader = task_find(ps, pid);
-    if (leader && leader->comm.i)
-        return leader->comm;
+    struct str_id leader = leader_name(ps, pid);
+    if (leader.i)
+        return leader;
     char name[24];
     snprintf(name, sizeof name, ":%d", tid);
     return profile_add_str(ps->profile, text_of(name));

@@ -17,10 +17,32 @@ void processes_free(struct processes *ps); /* NULL is fine */
 void processes_set_live(struct processes *ps);
 
 /*
+ * Go on in another profile, TO, which is empty: what runs and is mapped is known there, too. Nobody
+ * may use ids of the old one any more.
+ */
+void processes_move(struct processes *ps, struct profile *to);
+
+/*
  * When all that is told next happened, in the clock of the rows; 0 = not known. Processes that
  * start or end get their times from it.
  */
 void processes_set_time(struct processes *ps, uint64_t time_ns);
+
+/* Which processes of a machine are recorded. */
+struct process_wish {
+    const char *cgroup; /* in this one, or below it; NULL = any */
+    bool of_user;
+    uid_t user;
+};
+
+/* Give each process labels: command, user, cgroup, container. Its first sample comes after this. */
+void processes_set_labels(struct processes *ps, const struct process_wish *w);
+
+/* Whether a process is one of those; what nobody has heard of is not. */
+bool processes_wants(struct processes *ps, int pid);
+
+/* Read comm and maps of all processes that run. Returns how many are wanted, or -1. */
+int processes_scan_all(struct processes *ps, struct err *err);
 
 /* Read comm and maps of a running process, for attaching and for what was before recording. */
 int processes_scan(struct processes *ps, int pid, struct err *err);
@@ -74,10 +96,10 @@ bool processes_code(struct processes *ps, int pid, size_t i, struct unwind_code 
 enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s);
 
 /*
- * Where the file that a process mapped as PATH can be read, though it was deleted or replaced since
+ * Where the file of that build-id that a process mapped as PATH can be read, though it was deleted or replaced since
  * or the process sees other folders than we do; PATH itself unless live. For symbolize_opts.locate.
  */
-const char *processes_locate(const void *processes, const char *path);
+const char *processes_locate(const void *processes, const char *path, struct text build_id);
 
 /*
  * The user of a process that made code at run time, as seen when that code was first sampled;

@@ -6,29 +6,40 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { HELD_MAX = 256 };
+enum { HELD_MAX = 1024 };
 
 #define SERIAL_KERNEL UINT32_MAX /* the others count from 1 */
 
 /* --- files --- */
 
-/* The build-id of a file that was mapped before anybody told. */
-static struct str_id read_build_id(struct processes *ps, const struct code_map *m)
+/*
+ * The build-id of a file that was mapped before anybody told. Libraries are mapped by every
+ * process, and reading one takes milliseconds: each is read once.
+ */
+static uint32_t read_build_id(struct processes *ps, const struct code_map *m)
 {
     struct unwind_table *t = NULL;
     struct err ignored;
-    const char *path = intern_get(&ps->texts, m->open_path ? m->open_path : m->path).at;
-    if (!ps->live || path[0] != '/' || unwind_table_load(path, &t, &ignored) != 0)
-        return (struct str_id){0};
-    struct str_id id = profile_add_str(ps->profile, text_of(t->build_id));
-    unwind_table_free(t);
-    return id;
+    uint32_t id = m->open_path ? m->open_path : m->path;
+    const char *path = intern_get(&ps->texts, id).at;
+    if (!ps->live || path[0] != '/')
+        return 0;
+    for (size_t i = 0; i < ps->build_ids.n; i++)
+        if (ps->build_ids.at[i].path == id)
+            return ps->build_ids.at[i].build_id;
+    uint32_t found = 0;
+    if (unwind_table_load(path, &t, &ignored) == 0) {
+        found = intern_add(&ps->texts, text_of(t->build_id));
+        unwind_table_free(t);
+    }
+    *vec_push(&ps->build_ids) = (struct known_build_id){id, found};
+    return found;
 }
 
-static bool is_held(const struct processes *ps, uint32_t path)
+static bool is_held(const struct processes *ps, const struct code_map *m)
 {
     for (size_t i = 0; i < ps->held.n; i++)
-        if (ps->held.at[i].path == path)
+        if (ps->held.at[i].path == m->path && ps->held.at[i].build_id == m->build_id)
             return true;
     return false;
 }
@@ -37,24 +48,31 @@ static bool is_held(const struct processes *ps, uint32_t path)
 static void hold(struct processes *ps, const struct code_map *m)
 {
     const char *path = intern_get(&ps->texts, m->open_path ? m->open_path : m->path).at;
-    if (!ps->live || path[0] != '/' || ps->held.n == HELD_MAX || is_held(ps, m->path))
+    if (!ps->live || path[0] != '/' || ps->held.n == HELD_MAX || is_held(ps, m))
         return;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return;
     struct held_file *h = vec_push(&ps->held);
-    *h = (struct held_file){.path = m->path, .fd = fd};
+    *h = (struct held_file){.path = m->path, .build_id = m->build_id, .fd = fd};
     snprintf(h->link, sizeof h->link, "/proc/self/fd/%d", fd);
 }
 
-const char *processes_locate(const void *processes, const char *path)
+const char *processes_locate(const void *processes, const char *path, struct text build_id)
 {
     const struct processes *ps = processes;
     uint32_t id = intern_find(&ps->texts, text_of(path));
-    for (size_t i = 0; i < ps->held.n; i++)
-        if (ps->held.at[i].path == id)
-            return ps->held.at[i].link;
-    return path;
+    uint32_t build = intern_find(&ps->texts, build_id);
+    const char *found = path;
+    for (size_t i = 0; i < ps->held.n; i++) {
+        const struct held_file *h = &ps->held.at[i];
+        if (h->path != id)
+            continue;
+        if (h->build_id == build)
+            return h->link;
+        found = found == path ? h->link : found;
+    }
+    return found;
 }
 
 /*
@@ -65,10 +83,12 @@ static struct mapping_id file_mapping(struct processes *ps, struct code_map *m, 
 {
     if (m->mapping.i)
         return m->mapping;
+    if (!m->build_id)
+        m->build_id = read_build_id(ps, m);
     hold(ps, m);
     struct mapping key = {
         .path = process_str(ps, m->path),
-        .build_id = m->build_id ? process_str(ps, m->build_id) : read_build_id(ps, m),
+        .build_id = process_str(ps, m->build_id),
         .start = start,
         .end = start + (m->end - m->start),
         .offset = m->offset,

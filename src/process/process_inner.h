@@ -17,15 +17,31 @@ struct code_map {
 
 /* A file with code that was sampled, held open until it was asked for names. */
 struct held_file {
-    uint32_t path; /* in processes.texts */
+    uint32_t path, build_id; /* in processes.texts: containers have other files of that path */
     int fd;
     char link[32];
+};
+
+struct known_build_id {
+    uint32_t path, build_id; /* in processes.texts; build_id 0 = it has none */
 };
 
 /* Whose process it was that made code at run time. */
 struct jit_owner {
     int pid;
     uid_t uid;
+};
+
+/* Whose a process is, as it was when somebody looked. */
+struct process_belongs {
+    bool known;
+    uid_t uid;
+    uint32_t cgroup; /* path, in processes.texts */
+};
+
+struct process_user {
+    uid_t uid;
+    uint32_t name; /* in processes.texts */
 };
 
 /* What a process has mapped. Shared after a fork until one side changes it. */
@@ -47,6 +63,8 @@ struct process_state {
     bool asked_root, moved; /* moved: its root folder is not ours */
     uint64_t start_ns, end_ns;
     struct process_id row; /* 0 = none yet */
+    bool asked_labels;     /* else what it belongs to is that of the process that started it */
+    struct process_belongs belongs;
     struct address_space *space;
 };
 
@@ -80,6 +98,10 @@ struct processes {
     struct mapping_id kernel;
     uint64_t kernel_start, kernel_end, kernel_text; /* 0 where not told */
     VEC(struct jit_owner) owners;
+    VEC(struct known_build_id) build_ids; /* of files that were mapped before anybody told */
+    bool labels;                          /* processes get them */
+    struct process_wish wish;
+    VEC(struct process_user) users;
     VEC(struct frame_id) frames; /* of the sample at hand, innermost first */
     uint64_t pcs[PROCESS_PCS_MAX];
     struct known_pc cache[PROCESS_CACHE_SLOTS];
@@ -90,6 +112,20 @@ struct process_state *process_find(const struct processes *ps, int pid);
 
 /* One of `texts` as a string of the profile. */
 struct str_id process_str(struct processes *ps, uint32_t text);
+
+/* The labels of a process whose first thread is called COMM; none unless asked for. */
+struct attrs_id process_labels(struct processes *ps, struct process_state *proc,
+                               struct str_id comm);
+
+/* Look now whose it is: what it starts inherits that. */
+void process_ask(struct processes *ps, int pid);
+
+/* The path in /proc/PID/cgroup that says most, and the container that a path is of; "" = none. */
+struct text process_cgroup(struct text lines);
+struct text process_container(struct text cgroup);
+
+/* Whether NAME is the cgroup, one above it, or its container. */
+bool process_cgroup_is(struct text cgroup, const char *name);
 
 /* Memory that has no file behind it, where code is made at run time. */
 bool process_is_anonymous(struct text path);

@@ -1,7 +1,7 @@
 /*
  * process_scan.c - what is known of a process that runs already, from /proc.
  */
-#include "process/process.h"
+#include "process/process_inner.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -68,4 +68,23 @@ int processes_scan(struct processes *ps, int pid, struct err *err)
             scan_comm(ps, pid, atoi(e->d_name));
     closedir(d);
     return scan_maps(ps, pid, err);
+}
+
+int processes_scan_all(struct processes *ps, struct err *err)
+{
+    DIR *d = opendir("/proc");
+    int n = 0;
+    if (!d)
+        return err_set_errno(err, errno, "cannot read '/proc'");
+    for (struct dirent *e; (e = readdir(d));) {
+        struct err gone; /* meanwhile, or another user's */
+        int pid = atoi(e->d_name);
+        if (pid <= 0)
+            continue;
+        processes_scan(ps, pid, &gone);
+        process_ask(ps, pid);
+        n += processes_wants(ps, pid);
+    }
+    closedir(d);
+    return n;
 }

@@ -1,6 +1,6 @@
 #include "record/engine.h"
 
-const struct engine *const engines[] = {&engine_perf, &engine_timer, NULL};
+const struct engine *const engines[] = {&engine_perf, &engine_timer, &engine_none, NULL};
 
 static int pick_named(const struct engine_opts *o, const struct engine **ret, struct err *err)
 {
@@ -22,6 +22,8 @@ int engine_pick(const struct engine_opts *o, const struct engine **ret, char *no
         return pick_named(o, ret, err);
     for (int i = 0; engines[i]; i++) {
         struct err why;
+        if (engines[i]->by_name)
+            continue;
         if (engines[i]->probe(o, &why) == 0) {
             if (i)
                 snprintf(note, note_bytes, "%s", first.text);

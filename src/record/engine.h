@@ -14,9 +14,26 @@
  */
 #pragma once
 #include "process/process.h"
+#include "record/cpulist.h"
 #include "record/waits.h"
 
 enum { ENGINE_EVENTS_MAX = 8 };
+
+/* What a CPU did when it was looked at and no process ran. */
+enum engine_tick {
+    TICK_IDLE,      /* nothing */
+    TICK_INTERRUPT, /* it served an interrupt that came while it was idle */
+    TICK_OTHER,     /* it ran a process that has no number here: of another container */
+};
+
+/* All that runs on some CPUs, not one program. */
+struct engine_machine {
+    cpulist cpus; /* none = all */
+    struct process_wish wish;
+    /* By the kernel's call chain, innermost first. NULL = always idle. */
+    enum engine_tick (*tick)(const void *arg, const uint64_t *pcs, size_t n);
+    const void *tick_arg;
+};
 
 struct engine_opts {
     double rate_hz;            /* samples asked for in a second of CPU time */
@@ -25,6 +42,7 @@ struct engine_opts {
     long stack_bytes;          /* of each stack to copy at most */
     bool user_only;            /* leave out the kernel's part */
     bool waits;                /* record context switches as well, for the sink's waits */
+    const struct engine_machine *machine; /* NULL = one program */
     bool running;       /* attach to a process that runs; else to a command before its exec */
     int epoll_fd;       /* the engine adds its file descriptors here */
     const char *engine; /* "auto" or a name */
@@ -70,11 +88,12 @@ struct engine {
     const char *name;  /* "perf": for --engine */
     const char *title; /* "perf_event_open": for people */
     int poll_ms;
+    bool by_name; /* never picked by itself */
 
     int (*probe)(const struct engine_opts *o, struct err *err);
     int (*open)(const struct engine_opts *o, const struct engine_sink *to, void **ret,
                 struct err *err);
-    int (*attach)(void *run, int pid, struct err *err);
+    int (*attach)(void *run, int pid, struct err *err); /* of a machine: PID is not looked at */
     int (*poll)(void *run, struct err *err);
     /* One for each event; the first has the note and the CPU time of the whole. */
     const struct engine_facts *(*facts)(void *run);
@@ -85,6 +104,7 @@ struct engine {
 
 extern const struct engine engine_perf;
 extern const struct engine engine_timer;
+extern const struct engine engine_none;
 
 /* NULL-terminated, best first. */
 extern const struct engine *const engines[];

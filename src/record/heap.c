@@ -156,11 +156,12 @@ static int memory_open(struct heap *h, struct err *err)
 {
     struct rings_opts o = {.n_rings = RINGS, .ring_bytes = RING_BYTES, .tasks = CHANNEL_HEAP};
     if (rings_open(&h->rings, &o, err) != 0 ||
-        heap_stacks_open(&h->stacks, h->opts.profile, h->rings.channel, err) != 0)
+        stackwalk_open(&h->stacks, h->opts.profile, h->rings.channel, err) != 0)
         return -1;
     _Atomic uint64_t *params = h->rings.channel->params;
-    params[HEAP_PARAM_TICKS] = h->clock.counter;
+    params[STACKWALK_PARAM_TICKS] = h->clock.counter;
     params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
+    params[HEAP_PARAM_MAPS] = h->opts.maps;
     return 0;
 }
 
@@ -173,15 +174,17 @@ static uint64_t blocks_that_fit(void)
 
 int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
 {
-    static const char cannot[] = "its allocations cannot be recorded";
+    struct timer_static is = timer_program_static(o->command[0]);
+    const char *cannot = is.is_static ? "link libkelvin-heap.a into it (doc/heap.md)"
+                                      : "its allocations cannot be recorded";
     if (preload_check(HEAP_AGENT_FILE, err) != 0 ||
-        timer_program_check(o->command[0], cannot, err) != 0)
+        (!is.has_heap && timer_program_check(o->command[0], cannot, err) != 0))
         return -1;
     struct heap *h = mem_new(struct heap);
     h->opts = *o;
     if (!h->opts.blocks_max)
         h->opts.blocks_max = blocks_that_fit();
-    h->stacks = HEAP_STACKS_NONE;
+    h->stacks = STACKWALK_NONE;
     h->rings.memory.fd = -1;
     ticks_init(&h->clock);
     if (memory_open(h, err) != 0) {
@@ -274,10 +277,11 @@ bool heap_poll(struct heap *h)
 static void describe_stacks(struct heap *h)
 {
     struct stream *s = profile_stream(h->opts.profile, h->tally.stream);
-    for (int i = HEAP_END_WHOLE + 1; i < HEAP_ENDS; i++)
+    for (int i = STACKWALK_END_WHOLE + 1; i < STACKWALK_ENDS; i++)
         if (h->tally.unfinished[i])
             profile_set_unfinished(h->opts.profile, h->tally.stream,
-                                   heap_stacks_end_name((enum heap_end)i), h->tally.unfinished[i]);
+                                   stackwalk_end_name((enum stackwalk_end)i),
+                                   h->tally.unfinished[i]);
     s->unfinished_known = s->lost_known = true;
     s->lost = h->facts.lost;
 }
@@ -331,9 +335,9 @@ void heap_close(struct heap *h)
         return;
     preload_end(&h->preload);
     for (size_t i = 0; i < h->programs.n; i++)
-        heap_live_done(&h->programs.at[i].live);
+        heap_live_done(&h->programs.at[i].live), heap_areas_done(&h->programs.at[i].areas);
     rings_close(&h->rings);
-    heap_stacks_close(&h->stacks);
+    stackwalk_close(&h->stacks);
     heap_tally_done(&h->tally);
     idmap_done(&h->sites);
     idmap_done(&h->thread_map);

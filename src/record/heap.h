@@ -3,10 +3,11 @@
  *
  *     heap.c         rings of all threads, joined by time
  *     heap_take.c    what a record does
+ *     heap_maps.c    the same of anonymous maps
  *     heap_live.c    the blocks that a process holds
  *     heap_tally.c   sums by stack, thread and slice of time; rows of the profile
- *     heap_stacks.c  stacks that the agents walked themselves
- *     heap_images.c  unwind rules for that
+ *     stackwalk.c    stacks that the agents walked themselves
+ *     stackwalk_images.c  unwind rules for that
  *
  * An agent (lib/heap.c) is preloaded. In it a thread writes to a ring of its own, and waits while
  * that is full: nothing is lost while the recorder lives.
@@ -30,6 +31,7 @@ struct heap_opts {
     struct processes *processes; /* for names of threads */
     uint64_t blocks_max;         /* followed at once; 0 = as half of this machine's memory holds */
     uint64_t sample_bytes;       /* one sample in so many bytes, on average; 0 = every block */
+    bool maps;                   /* anonymous maps as well */
 };
 
 struct heap_facts {

@@ -2,18 +2,21 @@
  * heap_inner.h - what heap.c and heap_take.c share.
  */
 #pragma once
+#include "model/heap_areas.h"
 #include "model/heap_live.h"
 #include "model/heap_tally.h"
 #include "record/heap.h"
-#include "record/heap_stacks.h"
 #include "record/preload.h"
+#include "record/stackwalk.h"
 #include "record/ticks.h"
+#include "wire/heap.h"
 
 /* A program in a process. */
 struct heap_program {
     int pid;
     bool over;
     struct heap_live live;
+    struct heap_areas areas;
     int rss_counter; /* -1 = none yet */
     unsigned censuses;
 };
@@ -30,6 +33,7 @@ struct heap_ring {
     uint64_t per_record; /* ticks, as it was lately */
     bool realloc_pending;
     struct heap_block pending; /* freed by a realloc that is under way */
+    struct heap_area unmapped; /* last, as a whole; start 0: it was no map that is known */
 };
 
 struct heap_thread {
@@ -54,7 +58,7 @@ struct heap {
     struct heap_opts opts;
     struct heap_facts facts;
     struct rings rings;
-    struct heap_stacks stacks;
+    struct stackwalk stacks;
     struct heap_tally tally;
     struct preload preload;
     VEC(struct heap_program) programs;
@@ -72,6 +76,15 @@ struct heap {
 
 /* Take the record at the front of a ring; TICKS as heap_record_ticks() has it. */
 void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec, uint64_t ticks);
+
+/* Records of maps: heap_maps.c. */
+void heap_take_map(struct heap *h, struct heap_ring *ring, const struct record *rec);
+void heap_take_unmap(struct heap *h, struct heap_ring *ring, const struct record *rec);
+void heap_take_remap(struct heap *h, struct heap_ring *ring, const struct record *rec);
+
+/* The place of a stack; what its program holds. */
+uint32_t heap_site_of(struct heap *h, struct heap_ring *ring, uint32_t node);
+struct heap_program *heap_program_of(struct heap *h, struct heap_ring *ring);
 
 /* When that record was written; 0 when it makes no sense. */
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec);

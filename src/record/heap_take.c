@@ -19,8 +19,12 @@ void heap_program_end(struct heap *h, struct heap_program *p)
     size_t at = 0;
     while (heap_live_next(&p->live, &at, &b))
         heap_tally_leak(&h->tally, b.site, b.size_bytes);
-    h->n_live -= p->live.n;
+    for (size_t i = 0; i < p->areas.at.n; i++)
+        if (p->areas.at.at[i].told_bytes)
+            heap_tally_leak(&h->tally, p->areas.at.at[i].site, p->areas.at.at[i].told_bytes);
+    h->n_live -= p->live.n + p->areas.at.n;
     heap_live_done(&p->live);
+    heap_areas_done(&p->areas);
     p->over = true;
 }
 
@@ -34,7 +38,7 @@ static struct heap_program *program_new(struct heap *h, int pid)
     return p;
 }
 
-static struct heap_program *program_of(struct heap *h, struct heap_ring *ring)
+struct heap_program *heap_program_of(struct heap *h, struct heap_ring *ring)
 {
     if (!ring->program) {
         struct heap_program *p = program_find(h, ring->pid);
@@ -49,15 +53,15 @@ static struct heap_program *program_of(struct heap *h, struct heap_ring *ring)
 
 static void take_maps(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
-    if (rec->words < HEAP_MAPS_WORDS)
+    if (rec->words < STACKWALK_MAPS_WORDS)
         return;
-    if (rec->kind == HEAP_START) {
+    if (rec->kind == STACKWALK_START) {
         h->facts.programs++;
         program_new(h, ring->pid);
         ring->program = 0;
         rings_close_older(&h->rings, ring->pid, ring->start_ns);
     }
-    heap_stacks_take_maps(&h->stacks, ring->pid, rec);
+    stackwalk_take_maps(&h->stacks, ring->pid, rec);
     rings_wake(&h->rings);
 }
 
@@ -65,7 +69,7 @@ static void take_fork(struct heap *h, struct heap_ring *ring, const struct recor
 {
     program_new(h, ring->pid);
     ring->program = 0;
-    heap_stacks_take_fork(&h->stacks, ring->pid, rec);
+    stackwalk_take_fork(&h->stacks, ring->pid, rec);
 }
 
 /* --- places --- */
@@ -79,14 +83,14 @@ static uint32_t find_site(struct heap *h, struct heap_ring *ring, uint32_t node)
             return i;
     }
     struct heap_site site = {.thread = ring->thread};
-    site.stack = heap_stacks_get(&h->stacks, ring->pid, node, &site.end);
+    site.stack = stackwalk_get(&h->stacks, ring->pid, node, &site.end);
     uint32_t id = heap_tally_new_site(&h->tally, &site);
     *vec_push(&h->site_keys) = (struct heap_site_key){node, ring->thread};
     idmap_add(&h->sites, hash, id);
     return id;
 }
 
-static inline uint32_t site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
+uint32_t heap_site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
 {
     struct heap_late_site *late = &h->late_sites[(node ^ ring->thread << 6) % HEAP_LATE_SITES];
     if (!late->site_plus_1 || late->key.node != node || late->key.thread != ring->thread)
@@ -115,8 +119,8 @@ static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, ui
     struct heap_block new = {.address = address,
                              .size_bytes = size_bytes,
                              .ticks = ring->ticks,
-                             .site = site_of(h, ring, node)};
-    struct heap_program *p = program_of(h, ring);
+                             .site = heap_site_of(h, ring, node)};
+    struct heap_program *p = heap_program_of(h, ring);
     ring->realloc_pending = false;
     if (!(address & HEAP_POINTER_MASK))
         return;
@@ -142,7 +146,7 @@ static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
 {
     struct heap_block b;
     uint64_t address = word & HEAP_POINTER_MASK;
-    if (!heap_live_take(&program_of(h, ring)->live, address, &b)) {
+    if (!heap_live_take(&heap_program_of(h, ring)->live, address, &b)) {
         h->facts.unknown++;
         ring->realloc_pending = false;
         return;
@@ -162,7 +166,7 @@ static void take_kept(struct heap *h, struct heap_ring *ring)
     if (!ring->realloc_pending)
         return;
     ring->realloc_pending = false;
-    h->n_live += heap_live_add(&program_of(h, ring)->live, &ring->pending, &old);
+    h->n_live += heap_live_add(&heap_program_of(h, ring)->live, &ring->pending, &old);
     heap_tally_unfree(&h->tally, ring->pending.site, ring->pending.size_bytes);
 }
 
@@ -170,15 +174,18 @@ static void take_kept(struct heap *h, struct heap_ring *ring)
 
 /* Words of each kind at least. */
 static const uint8_t record_words[] = {
-    [HEAP_START] = HEAP_MAPS_WORDS,
-    [HEAP_MAPS] = HEAP_MAPS_WORDS,
-    [HEAP_FORK] = 3,
+    [STACKWALK_START] = STACKWALK_MAPS_WORDS,
+    [STACKWALK_MAPS] = STACKWALK_MAPS_WORDS,
+    [STACKWALK_FORK] = 3,
     [HEAP_ALLOC] = 3,
     [HEAP_ALLOC_LARGE] = 4,
     [HEAP_FREE] = 2,
     [HEAP_FREE_LATE] = 3,
     [HEAP_KEPT] = 2,
     [HEAP_ALLOC_SAME] = 2,
+    [HEAP_MAP] = 4,
+    [HEAP_UNMAP] = 4,
+    [HEAP_REMAP] = 4,
 };
 
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec)
@@ -222,11 +229,11 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec,
         return;
     take_time(h, ring, ticks);
     switch (rec->kind) {
-    case HEAP_START:
-    case HEAP_MAPS:
+    case STACKWALK_START:
+    case STACKWALK_MAPS:
         take_maps(h, ring, rec);
         break;
-    case HEAP_FORK:
+    case STACKWALK_FORK:
         take_fork(h, ring, rec);
         break;
     case HEAP_ALLOC:
@@ -244,6 +251,15 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec,
         break;
     case HEAP_KEPT:
         take_kept(h, ring);
+        break;
+    case HEAP_MAP:
+        heap_take_map(h, ring, rec);
+        break;
+    case HEAP_UNMAP:
+        heap_take_unmap(h, ring, rec);
+        break;
+    case HEAP_REMAP:
+        heap_take_remap(h, ring, rec);
         break;
     }
 }

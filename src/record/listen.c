@@ -18,27 +18,26 @@ struct listen_body {
     uint64_t made_ns;
     size_t n;
     char *at;
+    bool borrowed; /* `at` is the page's own */
 };
 
 struct listen_client {
     int fd; /* -1 = free */
     uint64_t since_ns;
     struct buf in;
-    char head[256];
+    char head[1024];
     size_t n_head, sent;      /* sent: of head and body */
     struct listen_body *body; /* NULL = none */
     bool answered;            /* there is a head */
     bool ended;               /* nothing more comes from it */
 };
 
-enum { PAGES_MAX = 8 };
-
 struct listen {
     struct listen_opts opts;
     int fd, epoll_fd;
     char address[96];
     struct listen_client clients[LISTEN_CLIENTS];
-    struct listen_body *fresh[PAGES_MAX]; /* the last of each page */
+    struct listen_body *fresh[LISTEN_PAGES_MAX]; /* the last of each page */
 };
 
 /* --- the address --- */
@@ -153,16 +152,23 @@ static void body_release(struct listen_body *b)
 {
     if (!b || --b->users)
         return;
-    free(b->at);
+    if (!b->borrowed)
+        free(b->at);
     free(b);
 }
 
 static struct listen_body *body_new(const struct listen *l, const struct listen_page *page)
 {
     struct listen_body *b = mem_new(struct listen_body);
-    FILE *out = open_memstream(&b->at, &b->n);
     b->users = 1;
     b->made_ns = clock_monotonic_ns();
+    if (!page->write) {
+        b->at = (char *)(uintptr_t)page->bytes.at;
+        b->n = page->bytes.n;
+        b->borrowed = true;
+        return b;
+    }
+    FILE *out = open_memstream(&b->at, &b->n);
     if (out) {
         page->write(l->opts.to, out);
         fclose(out);
@@ -194,12 +200,12 @@ static void client_answer(struct listen *l, struct listen_client *c)
         n = c->body->n;
     }
     snprintf(c->head, sizeof c->head,
-             "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s"
+             "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s%s"
              "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
              "Connection: close\r\n\r\n",
              listen_status(r.status), r.status == 200 ? r.page->type : "text/plain", n,
              r.status == 401 ? "WWW-Authenticate: Bearer\r\n" : "",
-             r.status == 405 ? "Allow: GET, HEAD\r\n" : "");
+             r.status == 405 ? "Allow: GET, HEAD\r\n" : "", l->opts.head ? l->opts.head : "");
     c->n_head = strlen(c->head);
     if (r.head) {
         body_release(c->body);
@@ -298,7 +304,8 @@ static void client_write(struct listen *l, struct listen_client *c)
 
 static void client_poll(struct listen *l, struct listen_client *c)
 {
-    if (c->fd >= 0 && clock_monotonic_ns() - c->since_ns > LISTEN_CLIENT_NS)
+    uint64_t most_ns = l->opts.client_ns ? l->opts.client_ns : LISTEN_CLIENT_NS;
+    if (c->fd >= 0 && clock_monotonic_ns() - c->since_ns > most_ns)
         client_close(c);
     if (c->fd >= 0 && !c->ended)
         client_read(c);
@@ -323,7 +330,7 @@ void listen_close(struct listen *l)
         return;
     for (int i = 0; i < LISTEN_CLIENTS; i++)
         client_close(&l->clients[i]);
-    for (int i = 0; i < PAGES_MAX; i++)
+    for (int i = 0; i < LISTEN_PAGES_MAX; i++)
         body_release(l->fresh[i]);
     if (l->fd >= 0) {
         shutdown(l->fd, SHUT_RDWR);

@@ -10,7 +10,8 @@
  *
  * Only addresses of this machine itself are listened to, unless there is a token, which each
  * request must then bear. A name in a request's Host line that is not this machine's address is
- * refused: a page in a browser could have itself sent here by a name server of its own.
+ * refused: a page in a browser could have itself sent here by a name server of its own. So is a
+ * request whose Origin line names another page than ours.
  */
 #pragma once
 #include "base/buf.h"
@@ -19,7 +20,12 @@
 
 #include <stdbool.h>
 
-enum { LISTEN_CLIENTS = 16, LISTEN_REQUEST_MAX = 8192, LISTEN_TOKEN_MIN = 16 };
+enum {
+    LISTEN_CLIENTS = 64,
+    LISTEN_PAGES_MAX = 32,
+    LISTEN_REQUEST_MAX = 8192,
+    LISTEN_TOKEN_MIN = 16
+};
 #define LISTEN_CLIENT_NS UINT64_C(5000000000)
 #define LISTEN_FRESH_NS UINT64_C(100000000)
 
@@ -28,13 +34,16 @@ struct listen_page {
     const char *path; /* "/metrics"; NULL = no more */
     const char *type; /* of its content */
     void (*write)(void *to, FILE *out);
+    struct text bytes; /* the content itself, where write is NULL; must outlive the listener */
 };
 
 struct listen_opts {
-    const char *address; /* "9464", "127.0.0.1:9464", "[::1]:9464"; port 0 = any */
-    const char *token;   /* NULL = none */
-    const struct listen_page *pages;
-    void *to; /* of pages */
+    const char *address;             /* "9464", "127.0.0.1:9464", "[::1]:9464"; port 0 = any */
+    const char *token;               /* NULL = none */
+    const struct listen_page *pages; /* at most LISTEN_PAGES_MAX */
+    void *to;                        /* of pages */
+    const char *head;                /* more lines for the head of answers, each with its "\r\n" */
+    uint64_t client_ns;              /* how long a client may take; 0 = LISTEN_CLIENT_NS */
 };
 
 struct listen;

@@ -100,11 +100,20 @@ static void parse_first(struct listen_request *r, struct text line, const struct
         }
 }
 
+/* "http://127.0.0.1:9464" of a page that came from here. */
+static bool origin_is_ours(struct text origin, struct text host)
+{
+    static const char scheme[] = "http://";
+    size_t n = sizeof scheme - 1;
+    return origin.n == n + host.n && memcmp(origin.at, scheme, n) == 0 &&
+           strncasecmp(origin.at + n, host.at, host.n) == 0;
+}
+
 struct listen_request listen_parse(struct text in, const struct listen_opts *o)
 {
     struct listen_request r = {0};
     bool is_known = !o->token;
-    struct text all = in, line;
+    struct text all = in, line, host = {0}, origin = {0};
     if (in.n >= LISTEN_REQUEST_MAX)
         return (struct listen_request){.status = 431};
     parse_first(&r, cut_line(&all), o);
@@ -112,10 +121,16 @@ struct listen_request listen_parse(struct text in, const struct listen_opts *o)
         struct text name = text_cut(&line, ':'), value = trim(line);
         if (is_field(name, "Host") && !o->token && !host_is_ours(value))
             return (struct listen_request){.status = 403};
+        if (is_field(name, "Host"))
+            host = value;
+        if (is_field(name, "Origin"))
+            origin = value;
         if (o->token && is_field(name, "Authorization"))
             is_known = bears(value, o->token);
     }
     if (!is_known)
         return (struct listen_request){.status = 401};
+    if (!o->token && origin.n && !origin_is_ours(origin, host))
+        return (struct listen_request){.status = 403};
     return r;
 }

@@ -134,7 +134,7 @@ static void put_scopes(FILE *out, const struct recorder *r)
         put_seconds(out, l->sums.at[i].self_ns);
     }
     put_family(out, "kelvin_scope_latency_seconds", "summary",
-               "The same, as quantiles of all spans since the recording began, good to 1 %.");
+               "The same, as quantiles of all spans since the recording began, good to 1%.");
     for (size_t i = 0; i < l->sums.n; i++)
         put_quantile_lines(out, profile_str(r->profile, l->sums.at[i].name), &l->sums.at[i]);
 }

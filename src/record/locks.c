@@ -19,9 +19,9 @@ static int locks_open_memory(struct locks *l, struct err *err)
 {
     struct rings_opts o = {.n_rings = RINGS, .ring_bytes = RING_BYTES, .tasks = CHANNEL_LOCKS};
     if (rings_open(&l->rings, &o, err) != 0 ||
-        heap_stacks_open(&l->stacks, l->opts.profile, l->rings.channel, err) != 0)
+        stackwalk_open(&l->stacks, l->opts.profile, l->rings.channel, err) != 0)
         return -1;
-    l->rings.channel->params[HEAP_PARAM_TICKS] = l->ticks.counter;
+    l->rings.channel->params[STACKWALK_PARAM_TICKS] = l->ticks.counter;
     return 0;
 }
 
@@ -32,7 +32,7 @@ int locks_open(const struct locks_opts *o, struct locks **ret, struct err *err)
         timer_program_check(o->command[0], cannot, err) != 0)
         return -1;
     struct locks *l = mem_new(struct locks);
-    *l = (struct locks){.opts = *o, .stacks = HEAP_STACKS_NONE, .rings.memory.fd = -1};
+    *l = (struct locks){.opts = *o, .stacks = STACKWALK_NONE, .rings.memory.fd = -1};
     ticks_init(&l->ticks);
     if (locks_open_memory(l, err) != 0) {
         locks_close(l);
@@ -74,7 +74,7 @@ static size_t locks_take_ring(struct locks *l, struct ring_reader *rr)
     const struct record *rec;
     size_t n = 0;
     while ((rec = ring_peek(rr))) {
-        if (rec->kind == HEAP_START)
+        if (rec->kind == STACKWALK_START)
             locks_take_older(l, rr);
         locks_take(l, rr, rec);
         ring_take(rr);
@@ -115,9 +115,9 @@ static void locks_describe(struct locks *l)
         s->lost_known = s->unfinished_known = true;
         s->lost = i == 0 ? rings_lost(&l->rings) : 0;
     }
-    for (int i = HEAP_END_WHOLE + 1; i < HEAP_ENDS; i++)
+    for (int i = STACKWALK_END_WHOLE + 1; i < STACKWALK_ENDS; i++)
         if (l->unfinished[i])
-            profile_set_unfinished(p, l->waits, heap_stacks_end_name((enum heap_end)i),
+            profile_set_unfinished(p, l->waits, stackwalk_end_name((enum stackwalk_end)i),
                                    l->unfinished[i]);
 }
 
@@ -147,7 +147,7 @@ void locks_close(struct locks *l)
         return;
     preload_end(&l->preload);
     rings_close(&l->rings);
-    heap_stacks_close(&l->stacks);
+    stackwalk_close(&l->stacks);
     for (size_t i = 0; i < l->locks.n; i++)
         vec_done(&l->locks.at[i].releases);
     vec_done(&l->locks);

@@ -3,7 +3,7 @@
  *
  *     locks.c        rings of all threads, in any order
  *     locks_take.c   what a record does
- *     heap_stacks.c  stacks that the agents walked themselves
+ *     stackwalk.c    stacks that the agents walked themselves
  *
  * An agent (lib/locks.c) is preloaded: only threads that have to wait tell something, and threads
  * that let go of what another waits for. Nothing there waits for the recorder; what finds no room

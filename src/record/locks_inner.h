@@ -3,9 +3,9 @@
  */
 #pragma once
 #include "base/idmap.h"
-#include "record/heap_stacks.h"
 #include "record/locks.h"
 #include "record/preload.h"
+#include "record/stackwalk.h"
 #include "record/ticks.h"
 #include "wire/locks.h"
 
@@ -49,12 +49,12 @@ struct locks {
     struct locks_opts opts;
     struct locks_facts facts;
     struct rings rings;
-    struct heap_stacks stacks;
+    struct stackwalk stacks;
     struct ticks ticks;
     struct preload preload;
     bool stopped, draining;
     int waits, holders, orders; /* streams of the profile */
-    uint64_t unfinished[HEAP_ENDS];
+    uint64_t unfinished[STACKWALK_ENDS];
     VEC(struct locks_lock) locks;
     struct idmap by_address;
     VEC(struct locks_pending) pending;

@@ -46,9 +46,10 @@ static char *symbol_of(struct locks *l, int pid, uint64_t address)
     struct frame_id frame = processes_frame(l->stacks.spaces, pid, below.start);
     struct mapping m = p->mappings.at[profile_frame(p, frame)->mapping.i];
     autofree char *path = mem_printf("%.*s", TEXT_ARG(profile_str(p, m.path)));
-    struct locks_place place = {.path = processes_locate(l->stacks.spaces, path),
-                                .build_id = profile_str(p, m.build_id),
-                                .address = address - below.bias};
+    struct locks_place place = {
+        .path = processes_locate(l->stacks.spaces, path, profile_str(p, m.build_id)),
+        .build_id = profile_str(p, m.build_id),
+        .address = address - below.bias};
     return l->opts.name(l->opts.name_arg, &place);
 }
 
@@ -102,9 +103,9 @@ static struct attrs_id attrs_of_lock(struct locks *l, uint32_t lock, unsigned ki
 
 static struct stack_id locks_stack(struct locks *l, const struct ring_reader *rr, uint32_t node)
 {
-    uint8_t end = HEAP_END_WHOLE;
-    struct stack_id stack = heap_stacks_get(&l->stacks, rr->pid, node, &end);
-    if (end && end < HEAP_ENDS)
+    uint8_t end = STACKWALK_END_WHOLE;
+    struct stack_id stack = stackwalk_get(&l->stacks, rr->pid, node, &end);
+    if (end && end < STACKWALK_ENDS)
         l->unfinished[end]++;
     return stack;
 }
@@ -210,23 +211,23 @@ static void locks_take_name(struct locks *l, const struct ring_reader *rr, const
 static void locks_take_start(struct locks *l, const struct ring_reader *rr,
                              const struct record *rec)
 {
-    l->facts.programs += rec->kind == HEAP_START;
-    heap_stacks_take_maps(&l->stacks, rr->pid, rec);
+    l->facts.programs += rec->kind == STACKWALK_START;
+    stackwalk_take_maps(&l->stacks, rr->pid, rec);
     rings_wake(&l->rings);
 }
 
 static void locks_take_fork(struct locks *l, const struct ring_reader *rr, const struct record *rec)
 {
-    heap_stacks_take_fork(&l->stacks, rr->pid, rec);
+    stackwalk_take_fork(&l->stacks, rr->pid, rec);
 }
 
 static const struct {
     uint16_t words; /* at least */
     void (*take)(struct locks *l, const struct ring_reader *rr, const struct record *rec);
 } takers[] = {
-    [HEAP_START] = {HEAP_MAPS_WORDS, locks_take_start},
-    [HEAP_MAPS] = {HEAP_MAPS_WORDS, locks_take_start},
-    [HEAP_FORK] = {3, locks_take_fork},
+    [STACKWALK_START] = {STACKWALK_MAPS_WORDS, locks_take_start},
+    [STACKWALK_MAPS] = {STACKWALK_MAPS_WORDS, locks_take_start},
+    [STACKWALK_FORK] = {3, locks_take_fork},
     [LOCKS_WAIT] = {5, locks_take_wait},
     [LOCKS_RELEASE] = {3, locks_take_release},
     [LOCKS_ORDER] = {4, locks_take_order},

@@ -90,6 +90,11 @@ static void allow_many_files(void)
 
 static int open_failed(int pid, int errnum, struct err *err)
 {
+    if (pid < 0 && (errnum == ENODEV || errnum == EINVAL))
+        return err_set(err, EXIT_ERROR,
+                       "not all of these CPUs are there: see /sys/devices/system/cpu/online");
+    if (pid < 0 && errnum != EMFILE && errnum != ENFILE)
+        return err_set_errno(err, errnum, "perf_event_open does not record the whole machine");
     if (errnum == ESRCH)
         return err_set(err, EXIT_ERROR, "process %d is gone", pid);
     if (errnum == EACCES || errnum == EPERM)
@@ -109,6 +114,12 @@ int perfevents_set(size_t event, enum perfcopy copy)
     return 1 + COPIES * (int)event + copy;
 }
 
+/* It begins with a small copy, and grows when that does not do. */
+static bool begins_small(const struct perfevents *e, size_t event)
+{
+    return e->attrs[event].stack_first && e->attrs[event].stack_first < e->stack_bytes;
+}
+
 /* Events that count each time cannot go from one set to another: some would be missed. */
 static bool has_part(const struct perfevents *e, size_t event)
 {
@@ -119,7 +130,8 @@ static struct perfattr watch_attr(const struct perfevents *e)
 {
     struct perfattr s = e->attrs[0];
     s.attr.type = PERF_TYPE_SOFTWARE;
-    s.attr.config = PERF_COUNT_SW_TASK_CLOCK;
+    s.attr.config = e->machine ? PERF_COUNT_SW_DUMMY : PERF_COUNT_SW_TASK_CLOCK;
+    s.attr.inherit = !e->machine;
     s.attr.freq = 0;
     s.attr.sample_period = 0;
     s.attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
@@ -130,13 +142,14 @@ static struct perfattr watch_attr(const struct perfevents *e)
 /* Of a CPU: it ticks from the start to the end, whatever runs. */
 static bool is_of_cpu(const struct perfevents *e, size_t event)
 {
-    return e->filter && e->attrs[event].clock;
+    return e->machine || (e->filter && e->attrs[event].clock);
 }
 
-static void make_of_cpu(struct perf_event_attr *t)
+/* EXCLUDE_IDLE: a clock of the machine also sees interrupts that are served by an idle CPU. */
+static void make_of_cpu(struct perf_event_attr *t, bool exclude_idle)
 {
     t->inherit = 0;
-    t->exclude_idle = 1;
+    t->exclude_idle = exclude_idle;
     t->disabled = 1;
     t->enable_on_exec = 0;
 }
@@ -145,9 +158,25 @@ bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f)
 {
     struct perfattr s = *a;
     int cpu = sched_getcpu();
-    make_of_cpu(&s.attr);
+    make_of_cpu(&s.attr, true);
     autoclose int fd = perfattr_open(&s, -1, cpu < 0 ? 0 : cpu);
     return fd >= 0 && perffilter_apply(f, fd) == 0;
+}
+
+int perfevents_probe_machine(const struct perfattr *a, struct err *err)
+{
+    struct perfattr s = *a;
+    int cpu = sched_getcpu();
+    make_of_cpu(&s.attr, true);
+    autoclose int fd = perfattr_open(&s, -1, cpu < 0 ? 0 : cpu);
+    if (fd >= 0)
+        return 0;
+    if (errno != EACCES && errno != EPERM)
+        return err_set_errno(err, errno, "perf_event_open does not record the whole machine");
+    return err_set(err, EXIT_ERROR,
+                   "no right to record the whole machine: kernel.perf_event_paranoid is %ld; run "
+                   "as root, or 'sysctl kernel.perf_event_paranoid=0'",
+                   perfattr_sysctl("perf_event_paranoid"));
 }
 
 /* How long each clock of a CPU takes, of what one alone would: together they are as many. */
@@ -158,7 +187,7 @@ enum { CPU_CLOCKS = sizeof clock_factors / sizeof *clock_factors };
 size_t perfevents_clocks(const struct perfevents *e, size_t event)
 {
     bool soon = e->attrs[event].attr.sample_period * CPU_CLOCKS < CLOCKS_START_NS;
-    return is_of_cpu(e, event) && soon ? CPU_CLOCKS : 1;
+    return is_of_cpu(e, event) && e->attrs[event].clock && soon ? CPU_CLOCKS : 1;
 }
 
 static uint64_t shared_period(uint64_t period_ns, size_t clock)
@@ -171,10 +200,12 @@ static struct perfattr sample_attr(const struct perfevents *e, size_t event, enu
     struct perfattr s = e->attrs[event];
     struct perf_event_attr *t = &s.attr;
     if (is_of_cpu(e, event))
-        make_of_cpu(t);
+        make_of_cpu(t, !(e->machine && e->attrs[event].clock));
     t->mmap = t->mmap2 = t->comm = t->comm_exec = t->task = t->build_id = 0;
-    if (copy == COPY_PART) {
-        t->sample_stack_user = (uint32_t)e->part_bytes;
+    bool small = begins_small(e, event);
+    if (copy == COPY_PART)
+        t->sample_stack_user = (uint32_t)(small ? s.stack_first : e->part_bytes);
+    if (small ? copy == COPY_WHOLE : copy == COPY_PART) {
         t->disabled = 1;
         t->enable_on_exec = 0;
     }
@@ -217,7 +248,7 @@ static int open_clock(struct perfevents *e, const struct perfattr *a, size_t eve
     int fd = rc == 0 ? e->fds[set].at[e->fds[set].n - 1] : -1;
     if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id.id) == 0)
         *vec_push(&e->ids) = id;
-    return rc == 0 && at.tid < 0 && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
+    return rc == 0 && e->filter && at.tid < 0 && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
 }
 
 static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, struct place at)
@@ -245,7 +276,7 @@ static int open_sets(struct perfevents *e, struct place at)
         if (is_of_cpu(e, i) && !first)
             continue;
         rc = open_copy(e, i, COPY_WHOLE, at);
-        if (rc == 0 && has_part(e, i))
+        if (rc == 0 && (has_part(e, i) || begins_small(e, i)))
             rc = open_copy(e, i, COPY_PART, at);
     }
     return rc;
@@ -263,6 +294,19 @@ static int open_thread(struct perfevents *e, int tid)
             return rc;
     }
     *vec_push(&e->tids) = tid;
+    return 0;
+}
+
+/* The events of the machine, whoever runs. Returns an errno. */
+static int open_machine(struct perfevents *e, const struct perfevents_opts *o)
+{
+    size_t n = o->n_cpus ? o->n_cpus : (size_t)sysconf(_SC_NPROCESSORS_CONF);
+    for (size_t i = 0; i < n; i++) {
+        int cpu = o->n_cpus ? o->cpus[i] : (int)i;
+        int rc = open_sets(e, (struct place){-1, cpu, e->rings.n});
+        if (rc != 0 && (rc != ENODEV || o->n_cpus))
+            return rc;
+    }
     return 0;
 }
 
@@ -336,7 +380,7 @@ uint32_t perfevents_event(const struct perfevents *e, uint64_t id)
 /* Those that share a rate start one after the other, so that the first samples are spread, too. */
 static void start_clocks_of(const struct perfevents *e, size_t event)
 {
-    int set = perfevents_set(event, COPY_WHOLE);
+    int set = perfevents_set(event, begins_small(e, event) ? COPY_PART : COPY_WHOLE);
     size_t n = perfevents_clocks(e, event);
     for (size_t k = 0; k < n; k++) {
         if (k > 0)
@@ -365,6 +409,7 @@ int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
     e->part_bytes = o->part_bytes;
     e->filter = o->filter;
     e->switches = o->switches;
+    e->machine = o->machine;
     for (size_t i = 0; i < n; i++) {
         a[i].attr.disabled = !o->running;
         a[i].attr.enable_on_exec = !o->running;
@@ -376,7 +421,9 @@ int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
             e->part_bytes = 0;
         for (size_t i = 0; i < n; i++)
             perfattr_set_sizes(&a[i], e->stack_bytes, ring / 4);
-        int rc = o->running ? open_running(e, pid) : open_thread(e, pid);
+        int rc = o->machine   ? open_machine(e, o)
+                 : o->running ? open_running(e, pid)
+                              : open_thread(e, pid);
         if (rc == 0) {
             qsort(e->ids.at, e->ids.n, sizeof *e->ids.at, compare_ids);
             start_cpu_clocks(e);
@@ -422,6 +469,8 @@ void perfevents_read(const struct perfevents *e, int set, uint64_t *ret_counted,
 /* What of EVENT is on when the recording asks for COPY. */
 static enum perfcopy copy_of(const struct perfevents *e, size_t event, enum perfcopy copy)
 {
+    if (begins_small(e, event))
+        return e->grown ? COPY_WHOLE : COPY_PART;
     if (copy == COPY_NONE && !e->attrs[event].clock)
         return COPY_WHOLE;
     return copy == COPY_PART && !has_part(e, event) ? COPY_WHOLE : copy;
@@ -444,6 +493,17 @@ void perfevents_sample(struct perfevents *e, enum perfcopy copy)
     for (size_t i = 0; copy != e->on && i < e->n_events; i++)
         change_copy(e, i, copy_of(e, i, e->on), copy_of(e, i, copy));
     e->on = copy;
+}
+
+void perfevents_grow(struct perfevents *e)
+{
+    for (size_t i = 0; !e->grown && i < e->n_events; i++) {
+        if (!begins_small(e, i))
+            continue;
+        ioctl_all(e, perfevents_set(i, COPY_WHOLE), PERF_EVENT_IOC_ENABLE);
+        ioctl_all(e, perfevents_set(i, COPY_PART), PERF_EVENT_IOC_DISABLE);
+    }
+    e->grown = true;
 }
 
 void perfevents_disable(struct perfevents *e)

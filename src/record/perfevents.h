@@ -52,6 +52,8 @@ struct perfevents {
     size_t stack_bytes, ring_bytes, part_bytes; /* part_bytes: 0 = there is no COPY_PART */
     enum perfcopy on;                           /* what samples now */
     bool switches;                              /* the first set reports context switches, too */
+    bool machine;                               /* all events are of CPUs, whoever runs there */
+    bool grown;                                 /* events that began with less copy all they may */
 };
 
 struct perfevents_opts {
@@ -61,14 +63,20 @@ struct perfevents_opts {
     size_t part_bytes;               /* of COPY_PART; 0 = without it */
     const struct perffilter *filter; /* for clocks of CPUs; NULL = clocks of threads */
     bool switches;                   /* report context switches as well */
+    bool machine;                    /* all that runs, not one process */
+    const int *cpus;                 /* of a machine: n_cpus of them; none = all */
+    size_t n_cpus;
 };
+
+/* Whether this user may have events of CPUs for all that runs there. Fails with what would help. */
+int perfevents_probe_machine(const struct perfattr *a, struct err *err);
 
 /* Whether this user may have clocks of CPUs, with the filter F. */
 bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f);
 
 /*
- * Open the N events A for process PID. Rings become smaller until they fit what this user may lock,
- * and so does the copy of the stack: see e->stack_bytes.
+ * Open the N events A for process PID, or for the machine. Rings become smaller until they fit what
+ * this user may lock, and so does the copy of the stack: see e->stack_bytes.
  */
 int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
                     const struct perfevents_opts *o, struct err *err);
@@ -93,3 +101,10 @@ size_t perfevents_clocks(const struct perfevents *e, size_t event);
 /* Sample with COPY from now on. COPY_NONE: clocks are off for a while, other events are not. */
 void perfevents_sample(struct perfevents *e, enum perfcopy copy);
 void perfevents_disable(struct perfevents *e);
+
+/*
+ * Events that began with a small copy of the stack (perfattr.stack_first) copy all they may from
+ * now on. The new ones are on before the old ones are off: one sample may come twice, none is
+ * missed.
+ */
+void perfevents_grow(struct perfevents *e);

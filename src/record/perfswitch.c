@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 
+#include <dirent.h>
+
 static struct waits_at switch_at(struct perfswitch *s, int pid, int tid, uint64_t time_ns)
 {
     return (struct waits_at){pid, tid, time_ns, processes_thread(s->processes, pid, tid)};
@@ -28,21 +30,56 @@ void perfswitch_attach(struct perfswitch *s, int pid, uint64_t start_ns, const i
     }
 }
 
-void perfswitch_leave(struct perfswitch *s, const struct engine_sample *sample)
+static void attach_process(struct perfswitch *s, int pid, uint64_t start_ns)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *d = processes_wants(s->processes, pid) ? opendir(path) : NULL;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        int tid = atoi(e->d_name);
+        if (tid > 0)
+            perfswitch_attach(s, pid, start_ns, &tid, 1);
+    }
+    if (d)
+        closedir(d);
+}
+
+void perfswitch_attach_all(struct perfswitch *s, uint64_t start_ns)
+{
+    DIR *d = s->waits ? opendir("/proc") : NULL;
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (atoi(e->d_name) > 0)
+            attach_process(s, atoi(e->d_name), start_ns);
+    if (d)
+        closedir(d);
+}
+
+/* A CPU that idles, and who is not asked for, have no waits. */
+static bool is_watched(const struct perfswitch *s, int pid)
+{
+    return s->waits && pid > 0 && processes_wants(s->processes, pid);
+}
+
+enum unwind_end perfswitch_leave(struct perfswitch *s, const struct engine_sample *sample)
 {
     enum unwind_end end;
-    if (!s->waits)
-        return;
+    if (!is_watched(s, sample->at.pid))
+        return UNWIND_WHOLE;
     struct waits_at at = switch_at(s, sample->at.pid, sample->at.tid, sample->time_ns);
     struct stack_id stack = processes_stack(s->processes, &sample->at, &end);
     waits_leave(s->waits, &at, stack, end);
+    return end;
 }
 
-/* Behind the header there is what all records end with: pid tid | time | cpu | identifier. */
+/*
+ * Behind the header there is what all records end with: pid tid | time | cpu | identifier. Of a CPU
+ * there is first who came before or comes next.
+ */
 void perfswitch_take(struct perfswitch *s, const struct perf_event_header *h, uint64_t at_ns)
 {
     const uint32_t *ids = (const void *)(h + 1);
-    if (!s->waits)
+    ids += h->type == PERF_RECORD_SWITCH_CPU_WIDE ? 2 : 0;
+    if (!is_watched(s, (int)ids[0]))
         return;
     struct waits_at at = switch_at(s, (int)ids[0], (int)ids[1], at_ns);
     if (h->misc & PERF_RECORD_MISC_SWITCH_OUT)
@@ -54,7 +91,7 @@ void perfswitch_take(struct perfswitch *s, const struct perf_event_header *h, ui
 /* Who calls exec runs. */
 void perfswitch_exec(struct perfswitch *s, int pid, int tid, uint64_t at_ns)
 {
-    if (!s->waits)
+    if (!is_watched(s, pid))
         return;
     struct waits_at at = switch_at(s, pid, tid, at_ns);
     waits_begin(s->waits, &at, THREAD_RUNNING);
@@ -63,7 +100,7 @@ void perfswitch_exec(struct perfswitch *s, int pid, int tid, uint64_t at_ns)
 /* Who is born waits for its first CPU. */
 void perfswitch_fork(struct perfswitch *s, int pid, int tid, uint64_t at_ns)
 {
-    if (!s->waits)
+    if (!is_watched(s, pid))
         return;
     struct waits_at at = switch_at(s, pid, tid, at_ns);
     waits_begin(s->waits, &at, THREAD_RUNNABLE);

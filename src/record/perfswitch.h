@@ -4,7 +4,8 @@
  * Two kinds of records tell of one switch, the first right before the second:
  *
  *     a sample of context-switches, with the stack, where this user may see the kernel
- *     PERF_RECORD_SWITCH, which has a time, and a flag where the thread could have gone on
+ *     PERF_RECORD_SWITCH, or SWITCH_CPU_WIDE where a CPU is watched, which has a time, and a flag
+ *         where the thread could have gone on
  *
  * All calls are fine, and do nothing, where waits are not asked for.
  */
@@ -22,7 +23,11 @@ struct perfswitch {
 /* N threads of a process that runs, watched since START_NS. */
 void perfswitch_attach(struct perfswitch *s, int pid, uint64_t start_ns, const int *tids, size_t n);
 
-void perfswitch_leave(struct perfswitch *s, const struct engine_sample *sample);
+/* The same for all threads of the machine that are wanted. */
+void perfswitch_attach_all(struct perfswitch *s, uint64_t start_ns);
+
+/* How the walk of its stack ended. */
+enum unwind_end perfswitch_leave(struct perfswitch *s, const struct engine_sample *sample);
 void perfswitch_take(struct perfswitch *s, const struct perf_event_header *h, uint64_t at_ns);
 void perfswitch_exec(struct perfswitch *s, int pid, int tid, uint64_t at_ns);
 void perfswitch_fork(struct perfswitch *s, int pid, int tid, uint64_t at_ns);

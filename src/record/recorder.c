@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "record/live.h"
 #include "record/urgent.h"
+#include "wire/scopes.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,6 +18,9 @@ enum { HEAP_POLL_MS = 4 };
 
 /* So many spans in memory are written before it is time to. */
 enum { SPANS_MAX = 1 << 19 };
+
+/* What a collector has not taken by then is given up. */
+#define SEND_END_S 5.0
 
 /* Where a command catches Ctrl-C and goes on, the third one ends the recording without it. */
 enum { INTERRUPTS_MAX = 3 };
@@ -72,6 +76,13 @@ struct stream *recorder_tally(const struct recorder *r)
     return tally_stream(&r->events[0].tally, profile_stream(r->profile, r->events[0].stream));
 }
 
+/* Of the machine. */
+static uint64_t idle_so_far(const struct recorder *r, size_t *ret_cpus)
+{
+    const struct engine_machine *m = r->opts.engine.machine;
+    return cpulist_idle_now_ns(m->cpus.at, m->cpus.n, ret_cpus);
+}
+
 /* --- the file --- */
 
 static int begin_file(struct recorder *r, const char *output, struct err *err)
@@ -111,6 +122,8 @@ static void describe_stream(struct recorder *r, size_t i)
 static int recorder_flush(struct recorder *r, struct err *err)
 {
     r->last_flush_ns = clock_monotonic_ns();
+    if (!r->writing)
+        return err_set(err, EXIT_ERROR, "there is no file to write to");
     for (size_t i = 0; i < r->n_events; i++)
         describe_stream(r, i);
     if (r->waits)
@@ -135,19 +148,64 @@ int recorder_publish(struct recorder *r, struct err *err)
 
 /* --- the next file --- */
 
-/* The same tables, and streams that have nothing in them yet. */
-static void start_over(struct recorder *r, size_t i)
+/* A stream that has nothing in it yet. */
+static void clear_stream(struct stream *s)
 {
-    struct recorder_event *e = &r->events[i];
-    struct stream *s = profile_stream(r->profile, e->stream);
     s->rows.forgotten = s->rows.n = 0;
     for (int k = 0; k < s->n_types; k++)
         s->types[k].total = 0;
     s->n_unfinished = 0;
+}
+
+static void start_over(struct recorder *r, size_t i)
+{
+    struct recorder_event *e = &r->events[i];
     tally_done(&e->tally);
     *e = (struct recorder_event){.stream = e->stream,
                                  .lost_before = r->facts[i].lost,
                                  .samples_before = e->samples_before + e->samples};
+}
+
+/*
+ * Where nothing inside the program knows ids of the profile, the next file has one of its own: what
+ * was called long ago is then neither in memory nor in every file.
+ */
+static void begin_profile(struct recorder *r)
+{
+    struct profile *old = r->profile;
+    r->profile = profile_new();
+    r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
+    processes_move(r->processes, r->profile);
+    for (size_t i = 0; i < r->n_events; i++)
+        recorder_add_stream(r, i);
+    profile_free(old);
+}
+
+static void start_all_over(struct recorder *r)
+{
+    size_t ignored;
+    for (size_t i = 0; i < r->n_events; i++)
+        start_over(r, i);
+    if (!r->opts.command)
+        begin_profile(r);
+    for (size_t i = 0; r->opts.command && i < r->n_events; i++)
+        clear_stream(profile_stream(r->profile, r->events[i].stream));
+    if (r->scopes)
+        scopes_start_over(r->scopes);
+    r->kernel_samples = r->saved_samples = 0;
+    r->start_ns = r->end_ns;
+    if (r->opts.engine.machine)
+        r->idle_ns = idle_so_far(r, &ignored);
+}
+
+int recorder_skip(struct recorder *r, const char *output, struct err *err)
+{
+    bool any = r->saved_samples > 0;
+    r->end_ns = clock_monotonic_ns();
+    end_file(r);
+    partfile_close(&r->part, any);
+    start_all_over(r);
+    return begin_file(r, output, err);
 }
 
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
@@ -164,12 +222,7 @@ int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct
         _exit(finish(r));
     end_file(r);
     partfile_close(&r->part, true);
-    for (size_t i = 0; i < r->n_events; i++)
-        start_over(r, i);
-    if (r->scopes)
-        scopes_start_over(r->scopes);
-    r->kernel_samples = r->saved_samples = 0;
-    r->start_ns = r->end_ns;
+    start_all_over(r);
     return begin_file(r, output, err) == 0 ? pid : -1;
 }
 
@@ -230,7 +283,8 @@ static int start_heap(struct recorder *r, struct err *err)
     struct heap_opts o = {.command = r->opts.command,
                           .profile = r->profile,
                           .processes = r->processes,
-                          .sample_bytes = r->opts.heap_sample_bytes};
+                          .sample_bytes = r->opts.heap_sample_bytes,
+                          .maps = r->opts.heap_maps};
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 
@@ -250,9 +304,16 @@ static void start_scopes(struct recorder *r)
 {
     struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
     o.live = r->opts.listen ? &r->live : NULL;
+    o.send = r->send;
+    o.functions = r->opts.functions;
+    o.least_ns = r->opts.functions_least_ns;
+    o.pid = r->opts.command ? 0 : r->opts.pid;
+    o.self = getenv(SCOPES_SELF_ENV);
     struct err err;
-    if (r->opts.command && scopes_open(&o, &r->scopes, &err) != 0)
+    if (scopes_open(&o, &r->scopes, &err) != 0)
         snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", err.text);
+    if (r->scopes)
+        recorder_watch(r, scopes_self_fd(r->scopes));
 }
 
 /* The command waits while sampling is set up for it. */
@@ -263,12 +324,12 @@ static int start_command(struct recorder *r, struct err *err)
     if (launch_fork(&r->launch, argv, &r->signals.before, err) != 0)
         return -1;
     urgent_begin();
-    if (r->locks) /* the last to be preloaded is the first to be taken back */
+    if (r->scopes) /* the last to be preloaded is the first to be taken back */
+        scopes_attach(r->scopes);
+    if (r->locks)
         locks_attach(r->locks);
     if (r->heap)
         heap_attach(r->heap);
-    if (r->scopes)
-        scopes_attach(r->scopes);
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)
@@ -287,7 +348,25 @@ static int start_process(struct recorder *r, struct err *err)
     urgent_begin();
     int rc = r->engine->attach(r->run, pid, err);
     r->start_ns = clock_monotonic_ns();
+    if (rc == 0 && r->scopes)
+        scopes_attach(r->scopes);
     return rc;
+}
+
+static int start_machine(struct recorder *r, struct err *err)
+{
+    size_t ignored;
+    urgent_begin();
+    int rc = r->engine->attach(r->run, -1, err);
+    r->start_ns = clock_monotonic_ns();
+    r->idle_ns = idle_so_far(r, &ignored);
+    return rc;
+}
+
+uint64_t recorder_idle_ns(const struct recorder *r, size_t *ret_cpus)
+{
+    uint64_t now_ns = idle_so_far(r, ret_cpus);
+    return now_ns > r->idle_ns ? now_ns - r->idle_ns : 0;
 }
 
 int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err *err)
@@ -300,13 +379,18 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
+    if (o->engine.machine)
+        processes_set_labels(r->processes, &o->engine.machine->wish);
     if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
-        start_locks(r, err) != 0 || start_listening(r, err) != 0)
+        start_locks(r, err) != 0 || start_listening(r, err) != 0 ||
+        (o->otlp && spansend_open(o->otlp, r->profile, &r->send, err) != 0))
         return -1;
     start_scopes(r);
     if (begin_file(r, o->output, err) != 0)
         return -1;
-    return o->command ? start_command(r, err) : start_process(r, err);
+    return o->engine.machine ? start_machine(r, err)
+           : o->command      ? start_command(r, err)
+                             : start_process(r, err);
 }
 
 /* --- the loop --- */
@@ -347,7 +431,7 @@ static bool take_signals(struct recorder *r)
 /* The time of a command is over: ask it to end, and record until it does. */
 static bool take_duration(struct recorder *r)
 {
-    double seconds = (double)(clock_monotonic_ns() - r->start_ns) / CLOCK_SECOND_NS;
+    double seconds = (double)(clock_monotonic_ns() - r->first_start_ns) / CLOCK_SECOND_NS;
     if (r->opts.duration_s <= 0 || seconds < r->opts.duration_s)
         return false;
     r->end = END_DURATION;
@@ -365,10 +449,19 @@ static int wait_ms(const struct recorder *r)
         left_ms = fmin(left_ms, r->scopes_busy ? 0 : scopes_poll_ms(r->scopes));
     if (r->opts.duration_s > 0) {
         double end_ms =
-            r->opts.duration_s * 1000 - (double)(clock_monotonic_ns() - r->start_ns) / 1e6;
+            r->opts.duration_s * 1000 - (double)(clock_monotonic_ns() - r->first_start_ns) / 1e6;
         left_ms = end_ms < left_ms ? end_ms : left_ms;
     }
     return left_ms <= 0 ? 0 : (int)ceil(left_ms);
+}
+
+/* It ends, or it has closed files that it does not know: then its end is seen otherwise. */
+static bool program_ends(struct recorder *r)
+{
+    if (scopes_self_ends(r->scopes))
+        return true;
+    epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, scopes_self_fd(r->scopes), NULL);
+    return false;
 }
 
 /* Wait for something to happen; true when that was the last. */
@@ -376,9 +469,12 @@ static bool wait_for_end(struct recorder *r)
 {
     struct epoll_event events[16];
     int n = epoll_wait(r->epoll_fd, events, 16, wait_ms(r));
-    for (int i = 0; i < n; i++)
-        if (r->pid_fd >= 0 && events[i].data.fd == r->pid_fd)
+    int self_fd = r->scopes ? scopes_self_fd(r->scopes) : -1;
+    for (int i = 0; i < n; i++) {
+        int fd = events[i].data.fd;
+        if (fd >= 0 && (fd == r->pid_fd || (fd == self_fd && program_ends(r))))
             return true;
+    }
     bool interrupted = take_signals(r);
     return reap(r) || interrupted || take_duration(r);
 }
@@ -389,13 +485,29 @@ static int beat(struct recorder *r, struct err *err)
     if (!early && clock_monotonic_ns() - r->last_flush_ns < FLUSH_NS)
         return 0;
     if (recorder_flush(r, err) != 0)
-        return -1;
+        return r->opts.rescue ? r->opts.rescue(r, err) : -1;
     r->beats++;
+    if (r->send)
+        spansend_flush(r->send);
     if (r->opts.status)
         r->opts.status(r);
     bool full = r->opts.rotate_s > 0 &&
                 (double)(clock_monotonic_ns() - r->file_start_ns) >= r->opts.rotate_s * 1e9;
-    return full ? r->opts.rotate(r, err) : 0;
+    if (!full || r->opts.rotate(r, err) == 0)
+        return 0;
+    return r->opts.rescue ? r->opts.rescue(r, err) : -1;
+}
+
+static void stop_scopes(struct recorder *r)
+{
+    if (!r->scopes)
+        return;
+    scopes_stop(r->scopes);
+    if (r->send)
+        spansend_stop(r->send, SEND_END_S);
+    const char *why = scopes_why_none(r->scopes);
+    if (why)
+        snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", why);
 }
 
 /* Nobody is answered any more; who asks must not wait while names are looked up. */
@@ -417,8 +529,7 @@ static int recorder_give_up(struct recorder *r)
         heap_stop(r->heap, r->end_ns);
     if (r->locks)
         locks_stop(r->locks);
-    if (r->scopes)
-        scopes_stop(r->scopes);
+    stop_scopes(r);
     if (r->opts.command && !r->exited)
         take_end(r, true);
     return -1;
@@ -433,7 +544,8 @@ int recorder_run(struct recorder *r, struct err *err)
         /* The engine first: it hears of processes whose threads the heap asks for. */
         if (r->engine->poll(r->run, err) != 0)
             return recorder_give_up(r);
-        runqueue_look(&r->queue, r->profile);
+        if (!r->opts.engine.machine)
+            runqueue_look(&r->queue, r->profile);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
         if (r->locks)
@@ -453,8 +565,7 @@ int recorder_run(struct recorder *r, struct err *err)
         heap_stop(r->heap, r->end_ns);
     if (r->locks)
         locks_stop(r->locks);
-    if (r->scopes)
-        scopes_stop(r->scopes);
+    stop_scopes(r);
     return recorder_flush(r, err);
 }
 
@@ -465,6 +576,7 @@ void recorder_done(struct recorder *r, bool keep_part)
     heap_close(r->heap);
     waits_free(r->waits);
     scopes_close(r->scopes);
+    spansend_close(r->send);
     scopelive_done(&r->live);
     runqueue_done(&r->queue);
     if (r->engine)

@@ -28,13 +28,14 @@ struct recorder;
 struct recorder_opts {
     struct engine_opts engine;
     const char *output; /* FILE */
-    char **command;     /* NULL-terminated; NULL = attach to pid */
+    char **command;     /* NULL-terminated; NULL = attach to pid, or to the machine */
     int pid;
     double duration_s;                        /* 0 = until the command or process ends */
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
     bool waits;                               /* context switches as well: see waits.h */
     bool heap;                                /* every allocation of the command as well */
     uint64_t heap_sample_bytes;               /* of heap: see heap_opts */
+    bool heap_maps;                           /* the same */
     bool locks;                               /* every wait for a lock as well */
     locks_namer *name_lock;                   /* see locks_opts */
     void *name_lock_arg;
@@ -43,7 +44,13 @@ struct recorder_opts {
     double rotate_s;
     const char *listen, *listen_token;              /* see listen.h; NULL = nobody may ask */
     void (*listening)(const struct listen *listen); /* called before the command runs; or NULL */
+    const char *functions;                          /* see scopes_opts; NULL = not asked for */
+    uint64_t functions_least_ns;
+    const char *otlp;                                   /* a collector's address; NULL = none */
     int (*rotate)(struct recorder *r, struct err *err); /* called when it is time to */
+    /* Called when the file cannot be written, ERR says why: to go on elsewhere. NULL = that is the
+     * end. */
+    int (*rescue)(struct recorder *r, struct err *err);
 };
 
 /* How recording ended. */
@@ -69,9 +76,10 @@ struct recorder {
     struct recorder_opts opts;
     struct profile *profile;
     const struct engine *engine;
-    char engine_note[240];                           /* why not a better engine */
-    const struct engine_facts *facts;                /* one for each event */
-    uint64_t start_ns, end_ns;                       /* CLOCK_MONOTONIC */
+    char engine_note[240];            /* why not a better engine */
+    const struct engine_facts *facts; /* one for each event */
+    uint64_t start_ns, end_ns;        /* CLOCK_MONOTONIC */
+    uint64_t idle_ns;                 /* of the CPUs of a machine, when the file began */
     struct recorder_event events[ENGINE_EVENTS_MAX]; /* the first is the one that is shown */
     size_t n_events;
     unsigned beats;          /* calls of status */
@@ -92,6 +100,7 @@ struct recorder {
     bool locks_busy;
     struct scopes *scopes; /* NULL = of a running process, or not installed */
     bool scopes_busy;
+    struct spansend *send; /* spans to a collector; NULL = not asked for */
     struct scopelive live; /* sums of scopes, where somebody may ask */
     struct listen *listen; /* NULL = nobody may */
     uint64_t first_start_ns;
@@ -118,6 +127,9 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
 /* Record until the end. Fails only when FILE.part cannot be written. */
 int recorder_run(struct recorder *r, struct err *err);
 
+/* How long the CPUs of a machine were idle since the file began, and how many they are. */
+uint64_t recorder_idle_ns(const struct recorder *r, size_t *ret_cpus);
+
 /* The first event summed up by stack: a stream in no profile. Free with tally_free_stream(). */
 struct stream *recorder_tally(const struct recorder *r);
 
@@ -132,6 +144,12 @@ int recorder_publish(struct recorder *r, struct err *err);
  */
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
                     struct err *err);
+
+/*
+ * Leave the present file as it is, with what could be written, and go on in OUTPUT. What was not
+ * written is gone.
+ */
+int recorder_skip(struct recorder *r, const char *output, struct err *err);
 
 /* Give everything back; FILE.part is removed unless it was published or KEEP_PART is true. */
 void recorder_done(struct recorder *r, bool keep_part);

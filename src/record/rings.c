@@ -20,10 +20,22 @@ enum { FIRST_FD = 210 };
 /* Every so many looks it is asked whether the threads of silent rings still live. */
 enum { LOOKS_PER_ROLL_CALL = 8 };
 
+/* Of a program's own rings. */
+enum { ADOPT_RINGS_MAX = 1 << 16 };
+
 /* Copied at once, where there is so much. */
 enum { COPY_BYTES = 4096 };
 
 /* --- making it --- */
+
+int shared_fail(struct err *err)
+{
+    if (errno == EFBIG) /* RLIMIT_FSIZE holds for files in memory, too */
+        return err_set(err, EXIT_ERROR,
+                       "cannot make memory to share with the command: the limit on file sizes is "
+                       "too low; raise it with 'ulimit -f unlimited'");
+    return err_set_errno(err, errno, "cannot make memory to share with the command");
+}
 
 /* A file in memory that keeps its size, whoever holds it. */
 int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct err *err)
@@ -34,7 +46,7 @@ int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct 
     if (fd < 0 || ftruncate(fd, (off_t)size_bytes) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
         fstat(fd, &st) != 0)
-        return err_set_errno(err, errno, "cannot make memory to share with the command");
+        return shared_fail(err);
     void *at = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (at == MAP_FAILED)
         return err_set_errno(err, errno, "cannot map memory to share with the command");
@@ -72,6 +84,51 @@ int rings_open(struct rings *r, const struct rings_opts *o, struct err *err)
     for (uint32_t i = 0; i < o->n_rings; i++)
         *vec_push(&r->reader_of_ring) = 0;
     return 0;
+}
+
+/* Of a size that nobody can change, or to look would be to die. */
+static int shared_adopt(struct shared *m, int fd, struct err *err)
+{
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
+    struct stat st;
+    *m = (struct shared){.fd = fd};
+    if (fstat(fd, &st) != 0 || (fcntl(fd, F_GET_SEALS) & seals) != seals ||
+        st.st_size < CHANNEL_PAGE)
+        return err_set(err, EXIT_ERROR, "the program's rings make no sense");
+    m->size_bytes = (uint64_t)st.st_size;
+    m->inode = st.st_ino;
+    void *at = mmap(NULL, m->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (at == MAP_FAILED)
+        return err_set_errno(err, errno, "cannot map the program's rings");
+    m->at = at;
+    return 0;
+}
+
+int rings_adopt(struct rings *r, int fd, struct err *err)
+{
+    *r = (struct rings){.memory.fd = -1};
+    if (shared_adopt(&r->memory, fd, err) != 0)
+        return -1;
+    struct channel *c = r->memory.at;
+    r->n_rings = c->n_rings;
+    r->ring_bytes = c->ring_bytes;
+    if (c->magic != CHANNEL_MAGIC || !r->n_rings || r->n_rings > ADOPT_RINGS_MAX ||
+        r->ring_bytes < CHANNEL_PAGE || (r->ring_bytes & (r->ring_bytes - 1)) ||
+        channel_size(r->n_rings, r->ring_bytes) != r->memory.size_bytes)
+        return err_set(err, EXIT_ERROR, "the program's rings make no sense");
+    r->channel = c;
+    c->recorder_pid = getpid();
+    for (uint32_t i = 0; i < r->n_rings; i++)
+        *vec_push(&r->reader_of_ring) = 0;
+    return 0;
+}
+
+void rings_empty(struct rings *r)
+{
+    uint64_t start = channel_rings_end(r->n_rings);
+    if (r->channel)
+        fallocate(r->memory.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start,
+                  (off_t)(r->memory.size_bytes - start));
 }
 
 void rings_close(struct rings *r)

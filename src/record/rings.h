@@ -40,6 +40,9 @@ struct shared {
 int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct err *err);
 void shared_close(struct shared *m);
 
+/* What errno says of memory that could not be had. Always returns -1. */
+int shared_fail(struct err *err);
+
 struct rings {
     struct shared memory;
     struct channel *channel;
@@ -55,7 +58,13 @@ struct rings_opts {
 };
 
 int rings_open(struct rings *r, const struct rings_opts *o, struct err *err);
+
+/* Rings that a program made: FD is given away. */
+int rings_adopt(struct rings *r, int fd, struct err *err);
 void rings_close(struct rings *r);
+
+/* Give back the memory of rings that nobody will read, while programs still have them mapped. */
+void rings_empty(struct rings *r);
 
 /* The value of CHANNEL_ENV. Free it. */
 char *rings_address(const struct rings *r);

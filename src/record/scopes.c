@@ -2,10 +2,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "record/preload.h"
 
-/* A ring holds what a thread tells in a few milliseconds, however busy it is. */
-enum { RINGS = 4096, RING_BYTES = 1 << 20 };
+#include <sys/socket.h>
 
 /* The variable that include/kelvin.h looks at. */
 #define SCOPES_ENV "KELVIN_SCOPES"
@@ -36,28 +34,48 @@ static void set_environment(struct scopes *s, char *library)
     s->env_set = setenv(SCOPES_ENV, value, 1) == 0;
 }
 
+static int make_command_rings(struct scopes *s, char *library, struct err *err)
+{
+    struct rings_opts ro = {
+        .n_rings = SCOPES_RINGS, .ring_bytes = SCOPES_RING_BYTES, .tasks = CHANNEL_SCOPES};
+    if (rings_open(&s->rings, &ro, err) != 0)
+        return -1;
+    s->rings.channel->params[SCOPES_PARAM_TICKS] = s->ticks.counter;
+    set_environment(s, library);
+    if (!s->opts.functions)
+        return 0;
+    double least = (double)s->opts.least_ns / s->ticks.ns_per_tick;
+    s->rings.channel->params[SCOPES_PARAM_LEAST] = (uint64_t)least;
+    if (preload_check(SCOPES_AGENT_FILE, err) != 0)
+        return -1;
+    preload_begin(&s->preload, SCOPES_AGENT_FILE, PRELOAD_LAST, SCOPES_FUNCTIONS_ENV,
+                  mem_strdup(s->opts.functions));
+    return 0;
+}
+
 int scopes_open(const struct scopes_opts *o, struct scopes **ret, struct err *err)
 {
-    struct rings_opts ro = {.n_rings = RINGS, .ring_bytes = RING_BYTES, .tasks = CHANNEL_SCOPES};
     autofree char *library = preload_find(SCOPES_AGENT_FILE);
+    bool none = false;
     *ret = NULL;
     if (!library)
         return 0;
     struct scopes *s = mem_new(struct scopes);
-    *s = (struct scopes){.opts = *o, .stream = -1, .events = -1, .rings.memory.fd = -1};
+    *s = (struct scopes){
+        .opts = *o, .stream = -1, .events = -1, .rings.memory.fd = -1, .self_fd = -1};
     ticks_init(&s->ticks);
-    if (rings_open(&s->rings, &ro, err) != 0) {
+    int rc = o->pid ? scopes_find_own(s, library, &none, err) : make_command_rings(s, library, err);
+    if (rc != 0 || none) {
         scopes_close(s);
-        return -1;
+        return rc;
     }
-    s->rings.channel->params[SCOPES_PARAM_TICKS] = s->ticks.counter;
-    set_environment(s, library);
     *ret = s;
     return 0;
 }
 
-void scopes_attach(struct scopes *s)
+static void restore_environment(struct scopes *s)
 {
+    preload_end(&s->preload);
     if (!s->env_set)
         return;
     if (s->env_before)
@@ -65,6 +83,13 @@ void scopes_attach(struct scopes *s)
     else
         unsetenv(SCOPES_ENV);
     s->env_set = false;
+}
+
+void scopes_attach(struct scopes *s)
+{
+    restore_environment(s);
+    if (s->self_fd >= 0)
+        send(s->self_fd, "", 1, MSG_NOSIGNAL);
 }
 
 /* --- rings --- */
@@ -127,7 +152,9 @@ static size_t take_rings(struct scopes *s)
 
 bool scopes_poll(struct scopes *s)
 {
-    if (s->stopped)
+    if (s->opts.pid && !s->rings.channel)
+        scopes_await_own(s);
+    if (s->stopped || !s->rings.channel)
         return false;
     if (s->seen)
         ticks_look(&s->ticks);
@@ -217,6 +244,10 @@ void scopes_stop(struct scopes *s)
 {
     if (s->stopped)
         return;
+    scopes_leave_own(s);
+    s->stopped = true;
+    if (!s->rings.channel)
+        return;
     if (s->seen)
         ticks_look(&s->ticks);
     for (int i = 0; i < STOP_POLLS && take_rings(s); i++)
@@ -227,7 +258,19 @@ void scopes_stop(struct scopes *s)
     note_trouble(s);
     if (s->seen && s->ticks.counter)
         meta_set_u64(&s->opts.profile->meta, META_SCOPES_OFF_NS, (uint64_t)s->ticks.off_ns);
-    s->stopped = true;
+    if (s->opts.pid)
+        rings_empty(&s->rings);
+}
+
+int scopes_self_fd(const struct scopes *s)
+{
+    return s->self_fd;
+}
+
+bool scopes_self_ends(const struct scopes *s)
+{
+    char byte;
+    return recv(s->self_fd, &byte, 1, MSG_DONTWAIT) == 1;
 }
 
 bool scopes_number(const struct scopes *s, size_t i, struct scopes_number *ret)
@@ -249,6 +292,8 @@ uint64_t scopes_lost(const struct scopes *s)
 
 const struct scopes_facts *scopes_facts(struct scopes *s)
 {
+    if (!s->rings.channel)
+        return &s->facts;
     const _Atomic uint64_t *params = s->rings.channel->params;
     s->facts.lost = rings_lost(&s->rings) - s->lost_before;
     s->facts.ringless = s->rings.channel->no_ring;
@@ -264,8 +309,10 @@ void scopes_close(struct scopes *s)
 {
     if (!s)
         return;
-    scopes_attach(s);
+    restore_environment(s);
+    scopes_leave_own(s);
     rings_close(&s->rings);
+    /* self_fd is closed when we end: then all is written, and said. */
     for (size_t i = 0; i < s->by_ring.n; i++) {
         if (s->by_ring.at[i])
             vec_done(&s->by_ring.at[i]->paths);

@@ -6,7 +6,11 @@
  * stream "scopes", whose stacks are the scopes around them; streams and counters are made when the
  * first of their kind comes.
  *
+ * A program that runs is asked to make rings of its own (door.h); one that records itself has made
+ * them and hands them over (wire/scopes.h, SCOPES_SELF_ENV).
+ *
  *     scopes.c       rings of all threads, in any order
+ *     scopes_own.c   rings that the program made
  *     scopes_take.c  what a record does
  *     ticks.c        the processor's counter, held against the clock
  *
@@ -19,6 +23,7 @@
 #pragma once
 #include "process/process.h"
 #include "record/scopelive.h"
+#include "record/spansend.h"
 
 struct scopes;
 
@@ -26,6 +31,11 @@ struct scopes_opts {
     struct profile *profile;
     struct processes *processes; /* for names of threads */
     struct scopelive *live;      /* sums that are kept; NULL = none */
+    const char *functions;       /* as SCOPES_FUNCTIONS_ENV; NULL = not asked for */
+    uint64_t least_ns;           /* shorter functions are left out */
+    struct spansend *send;       /* to a collector; NULL = to none */
+    int pid;                     /* of a program that runs; 0 = a command that is forked later */
+    const char *self;            /* the value of SCOPES_SELF_ENV; NULL = nobody's */
 };
 
 struct scopes_facts {
@@ -42,9 +52,19 @@ struct scopes_facts {
     uint64_t bad;        /* records that make no sense */
 };
 
-/* Before the command is forked. NULL where the agent is not installed. */
+/*
+ * Before the command is forked. NULL where the agent is not installed, or where the program that
+ * runs has no scopes.
+ */
 int scopes_open(const struct scopes_opts *o, struct scopes **ret, struct err *err);
-void scopes_attach(struct scopes *s); /* the command is forked */
+
+/* Why a program that runs told nothing, a sentence; NULL where it could have. */
+const char *scopes_why_none(const struct scopes *s);
+
+/* Of a program that records itself: readable when it ends by exit(), or closes it. -1 = none. */
+int scopes_self_fd(const struct scopes *s);
+bool scopes_self_ends(const struct scopes *s);
+void scopes_attach(struct scopes *s); /* the command is forked, or the process attached to */
 
 /* Take what came. True when there is more. */
 bool scopes_poll(struct scopes *s);

@@ -3,6 +3,8 @@
  */
 #pragma once
 #include "base/idmap.h"
+#include "record/door.h"
+#include "record/preload.h"
 #include "record/rings.h"
 #include "record/scopes.h"
 #include "record/ticks.h"
@@ -19,14 +21,16 @@ struct scopes_path {
 /* What is known at a depth while the scope there is open. */
 struct scopes_level {
     uint64_t children_ticks;
-    uint64_t attrs_start; /* of the scope whose attributes these are */
+    uint64_t attrs_start; /* of the scope whose attributes these are; 0 = none */
     struct attrs_id attrs;
+    uint64_t span_id; /* of the scope that is open, for a collector; 0 = none yet */
 };
 
 struct scopes_ring {
     uint64_t start_ns;
     int32_t pid, tid;
     struct thread_id thread;
+    bool scanned;                  /* the maps of its process were read, for addresses */
     VEC(struct scopes_path) paths; /* [0] = the root */
     struct scopes_level levels[SCOPES_DEPTH_MAX + 2];
 };
@@ -57,14 +61,24 @@ struct scopes {
     struct scopes_facts facts;
     struct rings rings;
     struct ticks ticks;
+    struct doors doors;      /* of a program that runs */
+    enum door_answer answer; /* DOOR_SILENT while there are no rings yet */
+    int self_fd;             /* to a program that records itself; -1 = none */
+    struct preload preload;  /* for functions */
     char *env_before;
     bool env_set, stopped, seen;
     int stream, events; /* of the profile; -1 = none yet */
     uint64_t last_points_ns, lost_before;
+    uint64_t n_ids; /* of spans, for a collector */
     VEC(struct scopes_ring *) by_ring;
     VEC(struct scopes_counter) counters;
     struct scopes_half *halves; /* SCOPES_HALVES, by id, linear probing over a few */
 };
+
+/* Of scopes_own.c. No door in the program: *ret_none. */
+int scopes_find_own(struct scopes *s, const char *library, bool *ret_none, struct err *err);
+void scopes_await_own(struct scopes *s); /* has a door been opened? */
+void scopes_leave_own(struct scopes *s);
 
 /* Take one record of a ring. */
 void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec);

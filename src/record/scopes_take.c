@@ -22,15 +22,66 @@ static struct scopes_path *path_find_scope(struct scopes_ring *ring, uint32_t i)
     return path && path->depth <= SCOPES_DEPTH_MAX ? path : NULL;
 }
 
-/* Where the parent is not known, a name stands at the root. A number is given once. */
+/* A number is given once. */
+static void add_path(struct scopes_ring *ring, uint32_t id, const struct scopes_path *new)
+{
+    while (ring->paths.n <= id)
+        *vec_push(&ring->paths) = (struct scopes_path){0};
+    ring->paths.at[id] = *new;
+}
+
+static bool path_makes_sense(struct scopes_ring *ring, uint32_t id,
+                             const struct scopes_path *parent)
+{
+    return id && id <= SCOPES_PATHS_MAX && !path_find(ring, id) &&
+           !(parent && parent->depth >= EVENT_DEPTH_MAX);
+}
+
+/* An engine that samples knows what is mapped; else it is looked up, while the process lives. */
+static void take_path_at(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    struct profile *p = s->opts.profile;
+    const struct scopes_path *parent = path_find(ring, (uint32_t)rec->payload[0]);
+    char text[24];
+    struct err ignored;
+    if (!path_makes_sense(ring, rec->own, parent)) {
+        s->facts.bad++;
+        return;
+    }
+    snprintf(text, sizeof text, "[%llx]", (unsigned long long)rec->payload[1]);
+    struct frame_id frame = processes_frame(s->opts.processes, ring->pid, rec->payload[1]);
+    if (!profile_frame(p, frame)->mapping.i && !ring->scanned) {
+        ring->scanned = processes_scan(s->opts.processes, ring->pid, &ignored) == 0;
+        frame = processes_frame(s->opts.processes, ring->pid, rec->payload[1]);
+    }
+    if (!profile_frame(p, frame)->mapping.i)
+        frame = profile_add_named_frame(p, text_of(text), FRAME_USER);
+    struct scopes_path new = {
+        .stack = stacks_push(&p->stacks, parent ? parent->stack : (struct stack_id){0}, frame),
+        .name = profile_add_str(p, text_of(text)),
+        .depth = parent ? parent->depth + 1 : 1,
+    };
+    add_path(ring, rec->own, &new);
+}
+
+static void take_maps(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    uint64_t n = rec->payload[0];
+    if (n > (rec->words - 2u) * 8)
+        s->facts.bad++;
+    else
+        processes_maps(s->opts.processes, ring->pid,
+                       (struct text){(const char *)&rec->payload[1], n});
+}
+
+/* Where the parent is not known, a name stands at the root. */
 static void take_path(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
     struct profile *p = s->opts.profile;
     uint32_t id = rec->own, parent_id = (uint32_t)rec->payload[0];
     size_t n = rec->payload[0] >> 32;
     const struct scopes_path *parent = path_find(ring, parent_id);
-    if (!id || id > SCOPES_PATHS_MAX || n > SCOPES_NAME_MAX || n > (rec->words - 2u) * 8 ||
-        path_find(ring, id) || (parent && parent->depth >= EVENT_DEPTH_MAX)) {
+    if (!path_makes_sense(ring, id, parent) || n > SCOPES_NAME_MAX || n > (rec->words - 2u) * 8) {
         s->facts.bad++;
         return;
     }
@@ -43,9 +94,7 @@ static void take_path(struct scopes *s, struct scopes_ring *ring, const struct r
         .name = profile_add_str(p, name),
         .depth = parent ? parent->depth + 1 : 1,
     };
-    while (ring->paths.n <= id)
-        *vec_push(&ring->paths) = (struct scopes_path){0};
-    ring->paths.at[id] = new;
+    add_path(ring, id, &new);
 }
 
 /* --- attributes --- */
@@ -74,7 +123,8 @@ static void scopes_add_attr(struct scopes *s, struct attrs_id *set, struct str_i
 static void take_attrs(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
     const struct scopes_path *path = path_find_scope(ring, rec->own);
-    struct attrs_id set = {0};
+    bool more = path && ring->levels[path->depth].attrs_start == rec->payload[0];
+    struct attrs_id set = more ? ring->levels[path->depth].attrs : (struct attrs_id){0};
     const uint64_t *at = rec->payload + 1, *end = rec->payload + rec->words - 1;
     for (int n = 0; at + 1 <= end; n++) {
         const struct scopes_path *key = path_find(ring, (uint32_t)at[0]);
@@ -94,6 +144,68 @@ static void take_attrs(struct scopes *s, struct scopes_ring *ring, const struct 
     }
     ring->levels[path->depth].attrs_start = rec->payload[0];
     ring->levels[path->depth].attrs = set;
+}
+
+/* --- ids, for a collector --- */
+
+/*
+ * Spans come when they end, those inside before those around them. So a scope that is still open
+ * gets its id when the first one inside of it ends.
+ */
+static uint64_t level_id(struct scopes *s, struct scopes_level *level, const struct otlp_context *c)
+{
+    if (!level->span_id)
+        level->span_id =
+            c->has_span ? c->span : otlp_id(s->opts.profile->clock.wall_ns, ++s->n_ids, 4);
+    return level->span_id;
+}
+
+/* The trace is that of the nearest scope around it that names one, else the outermost's own. */
+static void set_ids(struct scopes *s, struct scopes_ring *ring, uint32_t depth,
+                    struct otlp_span *to)
+{
+    const struct profile *p = s->opts.profile;
+    bool traced = false;
+    for (uint32_t at = depth; at; at--) {
+        struct scopes_level *level = &ring->levels[at];
+        struct otlp_context c;
+        otlp_context_of(p, level->attrs, &c);
+        uint64_t id = level_id(s, level, &c);
+        if (at == depth) {
+            to->span = id;
+            to->parent = c.parent;
+        } else if (at == depth - 1 && !to->parent) {
+            to->parent = id;
+        }
+        if (!traced && c.has_trace) {
+            to->trace_high = c.trace_high;
+            to->trace_low = c.trace_low;
+            traced = true;
+        }
+    }
+    if (!traced) {
+        to->trace_high = otlp_id(p->clock.wall_ns, ring->levels[1].span_id, 1);
+        to->trace_low = otlp_id(p->clock.wall_ns, ring->levels[1].span_id, 2);
+    }
+}
+
+/* DEPTH 0: it crosses threads. */
+static void scopes_send(struct scopes *s, struct scopes_ring *ring, uint32_t depth,
+                        struct str_id name, const struct row *row)
+{
+    struct otlp_span span = {.thread = row->thread,
+                             .attrs = row->attrs,
+                             .start_ns = row->time_ns,
+                             .duration_ns = row->duration_ns};
+    if (depth) {
+        set_ids(s, ring, depth, &span);
+    } else {
+        uint64_t of = s->opts.profile->clock.wall_ns, id = ++s->n_ids;
+        span.span = otlp_id(of, id, 4);
+        span.trace_high = otlp_id(of, span.span, 1);
+        span.trace_low = otlp_id(of, span.span, 2);
+    }
+    spansend_add(s->opts.send, name, &span);
 }
 
 /* --- spans --- */
@@ -142,7 +254,7 @@ static void take_span(struct scopes *s, struct scopes_ring *ring, const struct r
     uint64_t length_ns = ticks_length_ns(&s->ticks, length);
     uint64_t self_ns = ticks_length_ns(&s->ticks, take_self(ring, path->depth, length));
     int64_t values[2] = {1, (int64_t)(self_ns < length_ns ? self_ns : length_ns)};
-    const struct scopes_level *level = &ring->levels[path->depth];
+    struct scopes_level *level = &ring->levels[path->depth];
     bool with = rec->kind == SCOPES_SPAN_WITH && level->attrs_start == start;
     struct row row = {.stack = path->stack,
                       .thread = ring->thread,
@@ -152,6 +264,10 @@ static void take_span(struct scopes *s, struct scopes_ring *ring, const struct r
                       .duration_ns = length_ns,
                       .values = values};
     scopes_add_span(s, path->name, &row);
+    if (s->opts.send)
+        scopes_send(s, ring, path->depth, path->name, &row);
+    level->span_id = level->attrs_start = 0;
+    level->attrs = (struct attrs_id){0};
 }
 
 /* --- events --- */
@@ -222,6 +338,8 @@ static void join_halves(struct scopes *s, struct scopes_half *h, uint64_t start,
                       .duration_ns = ticks_length_ns(&s->ticks, length),
                       .values = values};
     scopes_add_span(s, h->name, &row);
+    if (s->opts.send)
+        scopes_send(s, NULL, 0, h->name, &row);
     h->state = 0;
 }
 
@@ -320,6 +438,8 @@ static const struct {
     [SCOPES_EVENT] = {3, take_event},
     [SCOPES_BEGIN] = {3, take_half},
     [SCOPES_END] = {3, take_half},
+    [SCOPES_PATH_AT] = {3, take_path_at},
+    [SCOPES_MAPS] = {2, take_maps},
 };
 
 void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec)

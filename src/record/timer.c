@@ -51,6 +51,9 @@ static int check_timer(struct err *err)
 
 static int timer_probe(const struct engine_opts *o, struct err *err)
 {
+    if (o->machine)
+        return err_set(err, EXIT_ERROR,
+                       "the engine 'timer' works inside one program: it cannot record the machine");
     if (o->running)
         return err_set(err, EXIT_ERROR,
                        "the timer engine cannot attach to a running process: start it with "

@@ -1,5 +1,7 @@
 #include "record/timer_mail.h"
 
+#include "record/rings.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -29,7 +31,7 @@ static int open_file(struct mail *m, struct err *err)
     if (fd < 0 || ftruncate(fd, (off_t)m->size_bytes) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
         fstat(fd, &st) != 0)
-        return err_set_errno(err, errno, "cannot make memory to share with the command");
+        return shared_fail(err);
     m->inode = st.st_ino;
     m->fd = fcntl(fd, F_DUPFD, FIRST_FD);
     if (m->fd < 0)

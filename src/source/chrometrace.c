@@ -5,59 +5,54 @@
  *                       "args": {"detail": "app.h"}}, ...]}
  *     [{"name": "run", "ph": "B", "ts": us, ...}, {"ph": "E", "ts": us, ...}, ...
  *
- * "X" is a whole span of time, "B" and "E" its two ends, "M" names a thread. Spans of a thread
- * that lie in one another are calls: each stretch of time between two ends becomes a row of the
- * stack that is open. The closing bracket of the second form may be missing.
+ * "X" is a whole span of time, "B" and "E" its two ends, "b" and "e" those of one that belongs to
+ * an id, not to a thread; "i" is a moment, "C" a counter, "M" names a thread. Spans of a thread
+ * that lie in one another are calls: see spanlanes.h. The closing bracket of the second form may be
+ * missing.
  */
 #include "base/jsonread.h"
 #include "source/import.h"
 #include "source/sources.h"
+#include "source/spanlanes.h"
 
-enum { DEPTH_MAX = 100000 };
+/* Attributes of a span that are kept, and members of a counter's. */
+enum { ARGS_MAX = 16 };
 
-struct span {
-    uint64_t start_ns, end_ns;
-    uint32_t lane, order; /* the thread; its place in the file */
-    struct frame_id frame;
-};
-
-struct begun {
-    uint64_t start_ns;
-    struct frame_id frame;
-};
-
-/* A thread. */
-struct lane {
-    int64_t pid, tid;
-    struct str_id name, process_name;
-    VEC(struct begun) begun;
-    uint64_t last_ns;
-};
-
-struct open_span {
-    uint64_t end_ns;
-    struct stack_id stack;
+/* A span of an id that has begun. */
+struct trace_async {
+    uint64_t key[2];
+    bool open;
+    uint32_t lane;
+    struct span_begun begun;
 };
 
 struct chrometrace {
     struct import *im;
     struct jsonread j;
-    VEC(struct lane) lanes;
-    struct idmap lane_map;
-    VEC(struct span) spans;
-    VEC(struct open_span) open;
-    uint64_t others, sums; /* events that are no spans; sums that clang puts behind them */
-    uint64_t unclosed, overlapping;
+    struct spanlanes lanes;
+    VEC(struct trace_async) async;
+    struct idmap async_map;
+    uint64_t others, sums; /* events that are not read; sums that clang puts behind them */
 };
 
 /* --- one event --- */
 
+/* A member of "args" that is a number. */
+struct trace_number {
+    struct str_id key;
+    int64_t value;
+};
+
 struct event {
-    struct str_id name, detail, args_name;
+    struct str_id name, detail, args_name, category, id;
     char phase;
     bool has_time, has_average;
     uint64_t time_ns, duration_ns;
     int64_t pid, tid;
+    struct attrs_id attrs;
+    int n_attrs;
+    struct trace_number numbers[ARGS_MAX];
+    int n_numbers;
 };
 
 /* Microseconds, with fractions or not, as whole nanoseconds. */
@@ -98,6 +93,64 @@ static struct str_id read_str(struct chrometrace *c)
     return (struct str_id){0};
 }
 
+/* The id of an asynchronous event: a text, a number, or {"local": ...}. */
+static struct str_id read_async_id(struct chrometrace *c)
+{
+    char digits[24];
+    struct text key;
+    struct str_id id = {0};
+    if (json_peek(&c->j) == JSON_NUMBER) {
+        snprintf(digits, sizeof digits, "%lld", (long long)read_id(&c->j));
+        return profile_add_str(c->im->profile, text_of(digits));
+    }
+    if (json_peek(&c->j) != JSON_OBJECT)
+        return read_str(c);
+    json_enter(&c->j, JSON_OBJECT);
+    while (json_member(&c->j, &key))
+        id = read_str(c);
+    return id;
+}
+
+/* 2.50 is a text for us: attributes are whole numbers or texts. */
+static void read_number_arg(struct chrometrace *c, struct event *e, struct str_id key)
+{
+    struct profile *p = c->im->profile;
+    double value = json_get_double(&c->j);
+    bool fits = value > -9e15 && value < 9e15;
+    int64_t whole = fits ? (int64_t)value : 0;
+    struct attr a = {.key = key, .is_number = true, .number = whole};
+    if (e->n_numbers < ARGS_MAX && fits)
+        e->numbers[e->n_numbers++] = (struct trace_number){key, whole};
+    if (!fits || (double)whole != value) {
+        char text[48];
+        snprintf(text, sizeof text, "%.15g", value);
+        a = (struct attr){.key = key, .text = profile_add_str(p, text_of(text))};
+    }
+    e->attrs = attrs_add(&p->attrs, e->attrs, &a);
+}
+
+static void read_arg(struct chrometrace *c, struct event *e, struct text name)
+{
+    struct profile *p = c->im->profile;
+    if (c->im->opts.merge || e->n_attrs == ARGS_MAX) {
+        json_skip(&c->j);
+        return;
+    }
+    struct str_id key = profile_add_str(p, name); /* before the text that holds it is gone */
+    enum json_token kind = json_peek(&c->j);
+    if (kind != JSON_STRING && kind != JSON_NUMBER) {
+        json_skip(&c->j);
+        return;
+    }
+    e->n_attrs++;
+    if (kind == JSON_NUMBER) {
+        read_number_arg(c, e, key);
+        return;
+    }
+    struct attr a = {.key = key, .text = read_str(c)};
+    e->attrs = attrs_add(&p->attrs, e->attrs, &a);
+}
+
 static void read_args(struct chrometrace *c, struct event *e)
 {
     struct text key;
@@ -107,14 +160,13 @@ static void read_args(struct chrometrace *c, struct event *e)
     }
     json_enter(&c->j, JSON_OBJECT);
     while (json_member(&c->j, &key)) {
+        e->has_average |= text_is(key, "avg ms");
         if (text_is(key, "detail"))
             e->detail = read_str(c);
         else if (text_is(key, "name"))
             e->args_name = read_str(c);
-        else {
-            e->has_average |= text_is(key, "avg ms");
-            json_skip(&c->j);
-        }
+        else
+            read_arg(c, e, key);
     }
 }
 
@@ -133,6 +185,10 @@ static void event_member(struct chrometrace *c, struct text key, struct event *e
         e->pid = read_id(&c->j);
     else if (text_is(key, "tid"))
         e->tid = read_id(&c->j);
+    else if (text_is(key, "cat"))
+        e->category = read_str(c);
+    else if (text_is(key, "id") || text_is(key, "id2"))
+        e->id = read_async_id(c);
     else if (text_is(key, "args"))
         read_args(c, e);
     else
@@ -141,19 +197,11 @@ static void event_member(struct chrometrace *c, struct text key, struct event *e
 
 /* --- threads and spans --- */
 
-static uint32_t hash_lane(const struct event *e)
-{
-    return hash_pair((uint32_t)e->pid, (uint32_t)e->tid);
-}
-
 static uint32_t lane_of(struct chrometrace *c, const struct event *e)
 {
-    for_each_match (&c->lane_map, hash_lane(e), i)
-        if (c->lanes.at[i].pid == e->pid && c->lanes.at[i].tid == e->tid)
-            return i;
-    uint32_t i = (uint32_t)c->lanes.n;
-    idmap_add(&c->lane_map, hash_lane(e), i);
-    *vec_push(&c->lanes) = (struct lane){.pid = e->pid, .tid = e->tid};
+    uint32_t i = spanlanes_lane(&c->lanes, (uint64_t)e->pid, (uint64_t)e->tid);
+    c->lanes.lanes.at[i].pid = e->pid;
+    c->lanes.lanes.at[i].tid = e->tid;
     return i;
 }
 
@@ -172,20 +220,11 @@ static struct frame_id chrometrace_frame_of(struct chrometrace *c, const struct 
     return profile_add_named_frame(p, buf_text(&b), FRAME_USER);
 }
 
-static void add_span(struct chrometrace *c, uint32_t lane, struct begun b, uint64_t end_ns)
-{
-    *vec_push(&c->spans) = (struct span){.start_ns = b.start_ns,
-                                         .end_ns = end_ns > b.start_ns ? end_ns : b.start_ns,
-                                         .lane = lane,
-                                         .order = (uint32_t)c->spans.n,
-                                         .frame = b.frame};
-}
-
 static void name_thread(struct chrometrace *c, const struct event *e)
 {
     struct text name = profile_str(c->im->profile, e->name);
     uint32_t lane = lane_of(c, e);
-    struct lane *l = &c->lanes.at[lane];
+    struct span_lane *l = &c->lanes.lanes.at[lane];
     if (text_is(name, "thread_name"))
         l->name = e->args_name;
     else if (text_is(name, "process_name"))
@@ -197,13 +236,55 @@ static int event_flaw(struct chrometrace *c, struct err *err, const char *why)
     return import_skip_byte(c->im, reader_offset(c->im->in), err, "%s", why);
 }
 
-static int end_span(struct chrometrace *c, uint32_t lane, uint64_t time_ns, struct err *err)
+/* --- spans of an id --- */
+
+static struct trace_async *async_find(struct chrometrace *c, const struct event *e)
 {
-    struct lane *l = &c->lanes.at[lane];
-    if (!l->begun.n)
+    const uint64_t key[2] = {(uint64_t)e->pid << 32 | e->category.i,
+                             (uint64_t)e->name.i << 32 | e->id.i};
+    uint32_t hash = hash_pair((uint32_t)(key[0] ^ key[0] >> 32), (uint32_t)(key[1] ^ key[1] >> 32));
+    for_each_match (&c->async_map, hash, i)
+        if (c->async.at[i].key[0] == key[0] && c->async.at[i].key[1] == key[1])
+            return &c->async.at[i];
+    idmap_add(&c->async_map, hash, (uint32_t)c->async.n);
+    struct trace_async *new = vec_push(&c->async);
+    *new = (struct trace_async){.key = {key[0], key[1]}};
+    return new;
+}
+
+static int async_event(struct chrometrace *c, const struct event *e, struct err *err)
+{
+    uint32_t lane = lane_of(c, e);
+    struct trace_async *a = async_find(c, e);
+    if (e->phase == 'b' || e->phase == 'S') {
+        a->open = true;
+        a->lane = lane;
+        a->begun = (struct span_begun){e->time_ns, chrometrace_frame_of(c, e), e->attrs};
+        return 0;
+    }
+    if (!a->open)
         return event_flaw(c, err, "a span ends that did not begin");
-    add_span(c, lane, l->begun.at[--l->begun.n], time_ns);
+    a->open = false;
+    spanlanes_add_async(&c->lanes, a->lane, &a->begun, e->time_ns);
     return 0;
+}
+
+/* --- all kinds --- */
+
+/* "name", or "name.member" where a counter has several. */
+static void counter_event(struct chrometrace *c, const struct event *e)
+{
+    struct profile *p = c->im->profile;
+    for (int i = 0; i < e->n_numbers; i++) {
+        autobuf struct buf name = {0};
+        struct text own = profile_str(p, e->name), key = profile_str(p, e->numbers[i].key);
+        buf_add(&name, own.at, own.n);
+        if (e->n_numbers > 1) {
+            buf_byte(&name, '.');
+            buf_add(&name, key.at, key.n);
+        }
+        spanlanes_add_point(&c->lanes, buf_text(&name), e->pid, e->time_ns, e->numbers[i].value);
+    }
 }
 
 static int chrometrace_add_event(struct chrometrace *c, const struct event *e, struct err *err)
@@ -212,7 +293,7 @@ static int chrometrace_add_event(struct chrometrace *c, const struct event *e, s
         name_thread(c, e);
         return 0;
     }
-    if (e->phase != 'X' && e->phase != 'B' && e->phase != 'E') {
+    if (!strchr("XBEbeSFiIC", e->phase)) {
         c->others++;
         return 0;
     }
@@ -222,17 +303,25 @@ static int chrometrace_add_event(struct chrometrace *c, const struct event *e, s
     }
     if (!e->has_time)
         return event_flaw(c, err, "an event without a time that makes sense");
+    if (strchr("beSF", e->phase))
+        return async_event(c, e, err);
+    if (e->phase == 'C') {
+        counter_event(c, e);
+        return 0;
+    }
     uint32_t lane = lane_of(c, e);
-    uint64_t end_ns = e->time_ns + e->duration_ns;
-    struct lane *l = &c->lanes.at[lane];
-    l->last_ns = end_ns > l->last_ns ? end_ns : l->last_ns;
+    struct span_begun b = {e->time_ns, {0}, e->attrs};
     if (e->phase == 'E')
-        return end_span(c, lane, e->time_ns, err);
-    struct begun b = {e->time_ns, chrometrace_frame_of(c, e)};
+        return spanlanes_end(&c->lanes, lane, e->time_ns, e->attrs)
+                   ? 0
+                   : event_flaw(c, err, "a span ends that did not begin");
+    b.frame = chrometrace_frame_of(c, e);
     if (e->phase == 'B')
-        *vec_push(&l->begun) = b;
+        spanlanes_begin(&c->lanes, lane, &b);
+    else if (e->phase == 'X')
+        spanlanes_add(&c->lanes, lane, &b, e->time_ns + e->duration_ns);
     else
-        add_span(c, lane, b, end_ns);
+        spanlanes_add_moment(&c->lanes, lane, b.frame, e->time_ns);
     return 0;
 }
 
@@ -254,132 +343,18 @@ static int read_events(struct chrometrace *c, struct err *err)
     return rc;
 }
 
-/* --- from spans to rows --- */
-
-static int by_nesting(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    if (x->lane != y->lane)
-        return x->lane < y->lane ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns > y->end_ns ? -1 : 1;
-    return x->order > y->order ? -1 : 1; /* of equal spans the outer one is written last */
-}
-
-static struct thread_id chrometrace_thread_of(struct chrometrace *c, const struct lane *l)
-{
-    struct thread_key key = {
-        .name = l->name.i ? l->name : l->process_name,
-        .pid = l->pid >= 0 && l->pid <= INT32_MAX ? (int32_t)l->pid : THREAD_NO_ID,
-        .tid = l->tid >= 0 && l->tid <= INT32_MAX ? (int32_t)l->tid : THREAD_NO_ID,
-    };
-    return profile_add_thread(c->im->profile, &key);
-}
-
-/* Time passes until UNTIL in the innermost open span. */
-static int pass_time(struct chrometrace *c, struct thread_id thread, uint64_t *now, uint64_t until,
-                     struct err *err)
-{
-    int rc = 0;
-    if (c->open.n && until > *now) {
-        int64_t value = (int64_t)(until - *now);
-        struct row row = {.stack = c->open.at[c->open.n - 1].stack,
-                          .thread = thread,
-                          .has_time = !c->im->opts.merge,
-                          .time_ns = *now,
-                          .values = &value};
-        rc = profile_add_row(c->im->profile, 0, &row, err);
-    }
-    *now = until > *now ? until : *now;
-    return rc;
-}
-
-static int close_until(struct chrometrace *c, struct thread_id thread, uint64_t *now,
-                       uint64_t until, struct err *err)
-{
-    while (c->open.n && c->open.at[c->open.n - 1].end_ns <= until) {
-        if (pass_time(c, thread, now, c->open.at[c->open.n - 1].end_ns, err) != 0)
-            return -1;
-        c->open.n--;
-    }
-    return 0;
-}
-
-static int open_span(struct chrometrace *c, const struct span *s, struct err *err)
-{
-    enum { ROUNDING_NS = 2000 }; /* times are often whole microseconds */
-    struct stack_id parent = {0};
-    uint64_t end_ns = s->end_ns;
-    if (c->open.n == DEPTH_MAX)
-        return event_flaw(c, err, "more than 100000 spans in one another");
-    if (c->open.n) {
-        const struct open_span *outer = &c->open.at[c->open.n - 1];
-        parent = outer->stack;
-        c->overlapping += end_ns > outer->end_ns + ROUNDING_NS;
-        end_ns = end_ns < outer->end_ns ? end_ns : outer->end_ns;
-    }
-    *vec_push(&c->open) =
-        (struct open_span){end_ns, stacks_push(&c->im->profile->stacks, parent, s->frame)};
-    return 0;
-}
-
-/* The spans FROM up to END are those of one thread. */
-static int build_lane(struct chrometrace *c, size_t from, size_t end, struct err *err)
-{
-    struct thread_id thread = chrometrace_thread_of(c, &c->lanes.at[c->spans.at[from].lane]);
-    uint64_t now = 0;
-    c->open.n = 0;
-    for (size_t i = from; i < end; i++) {
-        const struct span *s = &c->spans.at[i];
-        if (close_until(c, thread, &now, s->start_ns, err) != 0 ||
-            pass_time(c, thread, &now, s->start_ns, err) != 0 || open_span(c, s, err) != 0)
-            return -1;
-    }
-    return close_until(c, thread, &now, UINT64_MAX, err);
-}
-
-static void close_begun(struct chrometrace *c)
-{
-    for (uint32_t i = 0; i < c->lanes.n; i++) {
-        struct lane *l = &c->lanes.at[i];
-        c->unclosed += l->begun.n;
-        while (l->begun.n)
-            add_span(c, i, l->begun.at[--l->begun.n], l->last_ns);
-    }
-}
-
-static void chrometrace_tell(struct chrometrace *c)
-{
-    if (c->others)
-        import_note(c->im,
-                    "left out as they are not spans of time on a thread (marks, counters, "
-                    "asynchronous events): %llu",
-                    (unsigned long long)c->others);
-    if (c->unclosed)
-        import_note(c->im, "spans without an end, which last until their thread's last event: %llu",
-                    (unsigned long long)c->unclosed);
-    if (c->overlapping)
-        import_note(c->im, "spans that end after the one around them, and were cut there: %llu",
-                    (unsigned long long)c->overlapping);
-}
-
 static int chrometrace_build(struct chrometrace *c, struct err *err)
 {
-    struct profile *p = c->im->profile;
-    profile_add_value(p, profile_add_stream(p, "", BY_TRACE), "duration", UNIT_TIME);
-    close_begun(c);
-    if (c->spans.n)
-        qsort(c->spans.at, c->spans.n, sizeof *c->spans.at, by_nesting);
-    for (size_t from = 0, end; from < c->spans.n; from = end) {
-        for (end = from; end < c->spans.n && c->spans.at[end].lane == c->spans.at[from].lane;)
-            end++;
-        if (build_lane(c, from, end, err) != 0)
-            return -1;
-    }
-    chrometrace_tell(c);
-    return 0;
+    uint64_t open = 0;
+    if (c->others)
+        import_note(c->im, "left out as they are neither spans of time, moments nor counters: %llu",
+                    (unsigned long long)c->others);
+    for (size_t i = 0; i < c->async.n; i++)
+        open += c->async.at[i].open;
+    if (open)
+        import_note(c->im, "asynchronous spans without an end, which were left out: %llu",
+                    (unsigned long long)open);
+    return spanlanes_build(&c->lanes, err);
 }
 
 /* --- the file --- */
@@ -411,18 +386,15 @@ static int chrometrace_read_file(struct chrometrace *c, struct err *err)
 
 static int chrometrace_read(struct import *im, struct err *err)
 {
-    struct chrometrace c = {.im = im};
+    struct chrometrace c = {.im = im, .lanes.im = im};
     jsonread_init(&c.j, im->in);
     int rc = chrometrace_read_file(&c, err);
     if (rc == 0)
         rc = chrometrace_build(&c, err);
     jsonread_done(&c.j);
-    for (size_t i = 0; i < c.lanes.n; i++)
-        vec_done(&c.lanes.at[i].begun);
-    vec_done(&c.lanes);
-    vec_done(&c.spans);
-    vec_done(&c.open);
-    idmap_done(&c.lane_map);
+    spanlanes_done(&c.lanes);
+    vec_done(&c.async);
+    idmap_done(&c.async_map);
     return rc;
 }
 

@@ -5,13 +5,17 @@
 #include <sys/stat.h>
 
 const struct source *const import_sources[] = {
-    &source_speedscope,    &source_kelvin,     &source_perfdata,
-    &source_pprof,         &source_dtrace,     &source_bpftrace,
-    &source_perfscript,    &source_macsample,  &source_cpuprofile,
-    &source_firefox,       &source_callgrind,  &source_cachegrind,
-    &source_chrometrace,   &source_gperftools, &source_jemalloc,
-    &source_heaptrack,     &source_massif,     &source_dhat,
-    &source_leaksanitizer, &source_folded,     NULL,
+    &source_speedscope, &source_kelvin,
+    &source_perfdata,   &source_pprof,
+    &source_perfetto,   &source_dtrace,
+    &source_bpftrace,   &source_perfscript,
+    &source_macsample,  &source_cpuprofile,
+    &source_firefox,    &source_callgrind,
+    &source_cachegrind, &source_chrometrace,
+    &source_gperftools, &source_jemalloc,
+    &source_heaptrack,  &source_massif,
+    &source_dhat,       &source_leaksanitizer,
+    &source_folded,     NULL,
 };
 
 /* What a stream is, by the source that is surest of it. */
@@ -145,7 +149,7 @@ int import_file(struct import *im, const char *path, const struct import_opts *o
         return err_set(err, EXIT_ERROR,
                        "'%s' is a directory, and not one of perf record: it has no file 'data'",
                        path);
-    if (reader_open(&in, inside ? inside : path, err) != 0)
+    if ((inside ? reader_open_file(&in, inside, err) : reader_open(&in, path, err)) != 0)
         return -1;
     int rc = import_reader(im, &in, name, &own, ret, err);
     reader_close(&in);

@@ -459,7 +459,7 @@ static int open_sides(struct perfdata *d, side_list *ret, struct err *err)
             return 0;
         struct side *side = vec_push(ret);
         *side = (struct side){0};
-        if (reader_open(&side->in, path, err) != 0) {
+        if (reader_open_file(&side->in, path, err) != 0) {
             ret->n--;
             return -1;
         }

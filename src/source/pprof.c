@@ -13,8 +13,8 @@
  * A file with the comment "kelvin-export=1" is one of ours, see view/export/pprof.c: it holds a few
  * things that others have no field for.
  */
+#include "base/protofield.h"
 #include "source/pprof_header.h"
-#include "source/protofield.h"
 #include "source/sources.h"
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
 #include "source/pprof_tables.h"
-#include "source/protofield.h"
+#include "base/protofield.h"
 
 static void ids_done(struct pprof_ids *ids)
 {

@@ -22,6 +22,7 @@ extern const struct source source_leaksanitizer;
 extern const struct source source_macsample;
 extern const struct source source_massif;
 extern const struct source source_perfdata;
+extern const struct source source_perfetto;
 extern const struct source source_perfscript;
 extern const struct source source_pprof;
 extern const struct source source_speedscope;

@@ -283,3 +283,15 @@ double stats_t_p(double t, double dof)
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
+
+double stats_t_above(double p, double dof)
+{
+    double low = 0, high = 1;
+    while (stats_t_p(high, dof) > p && high < 1e15)
+        high *= 2;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        *(stats_t_p(middle, dof) > p ? &low : &high) = middle;
+    }
+    return high;
+}

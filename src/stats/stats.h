@@ -75,3 +75,6 @@ double stats_t95(double dof);
 
 /* Student's t, two-sided: how often chance alone gives T or more, with DOF degrees of freedom. */
 double stats_t_p(double t, double dof);
+
+/* The other way round: what chance alone reaches with probability P, two-sided; 0 < P < 1. */
+double stats_t_above(double p, double dof);

@@ -60,6 +60,8 @@ char *trend_value(const struct trend *t, double value, char *to)
         return strcpy(to, "-");
     if (t->unit == TREND_SHARE)
         snprintf(to, UNITS_MAX, "%.1f%%", 100 * value);
+    else if (t->unit == TREND_PLAIN)
+        snprintf(to, UNITS_MAX, "%.4g", value);
     else
         units_scaled(to, value, t->unit == TREND_COUNT ? "count" : units[t->unit]);
     return to;
@@ -78,8 +80,8 @@ void trend_say(const struct trend *t, size_t i, struct buf *b)
 {
     const struct changepoint *c = &t->changes[i];
     char from[UNITS_MAX], to[UNITS_MAX];
-    bool worse = c->after > c->before;
-    buf_printf(b, "%s%s by ", c->likely ? "likely " : "", worse ? "rose" : "fell");
+    bool more = c->after > c->before, worse = more != t->more_is_better;
+    buf_printf(b, "%s%s by ", c->likely ? "likely " : "", more ? "rose" : "fell");
     if (t->unit == TREND_SHARE)
         buf_printf(b, "%.1f points", 100 * fabs(c->after - c->before));
     else

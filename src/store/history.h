@@ -9,7 +9,7 @@
 #include "store/store.h"
 
 struct history_metric {
-    char name[40];
+    char name[128];
     double value, low, high; /* NAN = not known */
 };
 

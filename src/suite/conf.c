@@ -6,17 +6,34 @@
  */
 #include "suite/conf.h"
 #include "base/opt.h"
+#include "base/path.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
 
-enum { LINE_MAX_BYTES = 198, FILE_MAX_BYTES = 1 << 20, NAMES_MAX = 1000 };
+enum { LINE_MAX_BYTES = 198, SECTION_MAX_BYTES = 49, FILE_MAX_BYTES = 1 << 20, NAMES_MAX = 1000 };
 enum { RANK_DEFAULT, RANK_FILE, RANK_ENVIRONMENT, RANK_OPTION };
+
+static const char *const named_sections[CONF_NAMED] = {
+    [CONF_WORKLOADS] = "workload",
+    [CONF_INPUTS] = "input",
+    [CONF_METRICS] = "metric",
+    [CONF_VARIANTS] = "variant",
+};
+
+/* CONF_NAMED where it has no name. */
+static int find_named(const char *section)
+{
+    int i = 0;
+    while (i < CONF_NAMED && strcmp(named_sections[i], section) != 0)
+        i++;
+    return i;
+}
 
 bool conf_section_has_name(const char *section)
 {
-    return strcmp(section, "workload") == 0 || strcmp(section, "input") == 0;
+    return find_named(section) < CONF_NAMED;
 }
 
 static void value_done(struct conf_value *v)
@@ -30,13 +47,12 @@ void conf_done(struct conf *c)
 {
     for (size_t i = 0; i < c->values.n; i++)
         value_done(&c->values.at[i]);
-    for (size_t i = 0; i < c->workloads.n; i++)
-        free(c->workloads.at[i]);
-    for (size_t i = 0; i < c->inputs.n; i++)
-        free(c->inputs.at[i]);
     vec_done(&c->values);
-    vec_done(&c->workloads);
-    vec_done(&c->inputs);
+    for (int k = 0; k < CONF_NAMED; k++) {
+        for (size_t i = 0; i < c->names[k].at.n; i++)
+            free(c->names[k].at.at[i]);
+        vec_done(&c->names[k].at);
+    }
     free(c->path);
     c->path = NULL;
 }
@@ -194,7 +210,20 @@ static void conf_complain(struct file *f, int line, const char *text)
     buf_printf(f->errors, "%s:%d: %s\n", f->path, line, text);
 }
 
-/* inih's fgets. A line that it could not hold is told and left out. */
+/* What inih could not hold of LINE, for which it has ROOM; NULL = nothing. */
+static const char *why_not_line(struct text line, int room)
+{
+    struct text t = text_trim(line);
+    if (memchr(line.at, '\0', line.n) || line.n > LINE_MAX_BYTES || (int)line.n + 2 > room)
+        return "the line is longer than 198 bytes or has a NUL: go on in the next line, behind a "
+               "blank";
+    if (text_starts(t, "[") && text_cut(&t, ']').n > 1 + SECTION_MAX_BYTES)
+        return "the name of a section is longer than 49 bytes";
+    return NULL;
+}
+
+/* inih's fgets. A line that it could not hold is told and left out; so are the keys of such a
+ * section. */
 static char *next_line(char *to, int room, void *ctx)
 {
     struct file *f = ctx;
@@ -203,14 +232,15 @@ static char *next_line(char *to, int room, void *ctx)
     struct text line = text_cut(&f->rest, '\n');
     f->line++;
     f->continues = f->in_value && line.n && (line.at[0] == ' ' || line.at[0] == '\t');
-    if (!f->continues && text_starts(text_trim(line), "["))
+    bool section = !f->continues && text_starts(text_trim(line), "[");
+    if (section)
         f->in_value = false;
-    if (memchr(line.at, '\0', line.n) || line.n > LINE_MAX_BYTES || (int)line.n + 2 > room) {
-        conf_complain(
-            f, f->line,
-            "the line is longer than 198 bytes or has a NUL: go on in the next line, behind "
-            "a blank");
-        line.n = 0;
+    const char *why = why_not_line(line, room);
+    if (why) {
+        conf_complain(f, f->line, why);
+        if (section)
+            strcpy(f->bad_section, "?");
+        line = text_of(section ? "[?]" : "");
     }
     memcpy(to, line.at, line.n);
     memcpy(to + line.n, "\n", 2);
@@ -234,8 +264,12 @@ static bool split_section(struct file *f, const char *section, char *kind, char 
                 kind);
     }
     for (const char *n = name; *n && !err.code; n++)
-        if (!isalnum((unsigned char)*n) && !strchr("-_.", *n))
-            err_set(&err, EXIT_ERROR, "'%s' cannot be a name: use letters, digits, - _ .", name);
+        if (!isalnum((unsigned char)*n) && !strchr(n == name ? "_" : "-_.", *n))
+            err_set(
+                &err, EXIT_ERROR,
+                "'%s' cannot be a name: use letters, digits, - _ ., the first a letter, a digit "
+                "or _",
+                name);
     if (err.code && strcmp(f->bad_section, section) != 0)
         conf_complain(f, f->line, err.text);
     snprintf(f->bad_section, sizeof f->bad_section, "%s", err.code ? section : "");
@@ -244,17 +278,12 @@ static bool split_section(struct file *f, const char *section, char *kind, char 
 
 static void note_name(struct conf *c, const char *kind, const char *name)
 {
-    char ***at = strcmp(kind, "workload") == 0 ? &c->workloads.at : &c->inputs.at;
-    size_t n = strcmp(kind, "workload") == 0 ? c->workloads.n : c->inputs.n;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp((*at)[i], name) == 0)
+    struct conf_names *names = &c->names[find_named(kind)];
+    for (size_t i = 0; i < names->at.n; i++)
+        if (strcmp(names->at.at[i], name) == 0)
             return;
-    if (n >= NAMES_MAX)
-        return;
-    if (strcmp(kind, "workload") == 0)
-        *vec_push(&c->workloads) = mem_strdup(name);
-    else
-        *vec_push(&c->inputs) = mem_strdup(name);
+    if (names->at.n < NAMES_MAX)
+        *vec_push(&names->at) = mem_strdup(name);
 }
 
 static void add_to_last(struct file *f, const char *text)
@@ -378,14 +407,11 @@ static void take_variable(struct conf *c, const struct conf_key *k, const char *
 static void take_environment(struct conf *c, struct buf *errors)
 {
     for (const struct conf_key *k = conf_keys; k->section; k++) {
-        if (!conf_section_has_name(k->section))
+        int named = find_named(k->section);
+        if (named == CONF_NAMED)
             take_variable(c, k, "", errors);
-        else if (strcmp(k->section, "workload") == 0)
-            for (size_t i = 0; i < c->workloads.n; i++)
-                take_variable(c, k, c->workloads.at[i], errors);
-        else
-            for (size_t i = 0; i < c->inputs.n; i++)
-                take_variable(c, k, c->inputs.at[i], errors);
+        for (size_t i = 0; named < CONF_NAMED && i < c->names[named].at.n; i++)
+            take_variable(c, k, c->names[named].at.at[i], errors);
     }
 }
 
@@ -416,14 +442,16 @@ static int take_set(struct conf *c, const char *word, const char *origin, struct
 
 static int conf_read_file(const char *path, struct buf *b, struct err *err)
 {
-    autofclose FILE *in = fopen(path, "re");
+    autoclose int fd = path_open_file(path, 0, NULL);
     char chunk[4096];
-    size_t n;
-    if (!in)
+    ssize_t n;
+    if (fd < 0 && errno == EINVAL)
+        return err_set(err, EXIT_ERROR, "cannot read '%s': it is not a regular file", path);
+    if (fd < 0)
         return err_set_errno(err, errno, "cannot open '%s'", path);
-    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0 && b->n < FILE_MAX_BYTES)
-        buf_add(b, chunk, n);
-    if (ferror(in))
+    while ((n = read(fd, chunk, sizeof chunk)) > 0 && b->n < FILE_MAX_BYTES)
+        buf_add(b, chunk, (size_t)n);
+    if (n < 0)
         return err_set_errno(err, errno, "cannot read '%s'", path);
     if (b->n >= FILE_MAX_BYTES)
         return err_set(err, EXIT_ERROR, "'%s' is over 1 MB: is it a suite file?", path);
@@ -493,6 +521,12 @@ bool conf_has(const struct conf *c, const char *name, const char *key, const cha
         found |= strcmp(w.at.at[i], word) == 0;
     words_done(&w);
     return found;
+}
+
+const struct conf_names *conf_section_names(const struct conf *c, const char *section)
+{
+    int i = find_named(section);
+    return i < CONF_NAMED ? &c->names[i] : NULL;
 }
 
 bool conf_overrules(const struct conf_value *v)

@@ -38,8 +38,15 @@ struct conf_key {
 /* Section NULL at the end. */
 extern const struct conf_key conf_keys[];
 
-/* Sections that have a name: "workload", "input". */
+/* Sections that have a name: "[workload small]". */
+enum conf_named { CONF_WORKLOADS, CONF_INPUTS, CONF_METRICS, CONF_VARIANTS, CONF_NAMED };
+
+/* Whether SECTION is one of them. */
 bool conf_section_has_name(const char *section);
+
+struct conf_names {
+    VEC(char *) at; /* in the order of the file */
+};
 
 struct conf_value {
     const struct conf_key *key;
@@ -52,7 +59,7 @@ struct conf_value {
 struct conf {
     char *path;
     VEC(struct conf_value) values; /* one for each key and section, in the order of the file */
-    VEC(char *) workloads, inputs; /* names, in the order of the file */
+    struct conf_names names[CONF_NAMED];
 };
 
 void conf_done(struct conf *c);
@@ -83,6 +90,9 @@ bool conf_has(const struct conf *c, const char *name, const char *key, const cha
 
 /* The words of a value, quotes undone. Free with words_done(). */
 struct words conf_words(const struct conf *c, const char *name, const char *key);
+
+/* The names of sections such as "workload"; NULL for those that have none. */
+const struct conf_names *conf_section_names(const struct conf *c, const char *section);
 
 /* Whether the value comes from the environment or an option. */
 bool conf_overrules(const struct conf_value *v);

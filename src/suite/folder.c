@@ -3,6 +3,7 @@
  */
 #include "suite/folder.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -57,12 +58,15 @@ static int check_target(const char *path, struct err *err)
     if (lstat(path, &st) != 0)
         return errno == ENOENT ? 0 : err_set_errno(err, errno, "cannot look at '%s'", path);
     if (!S_ISDIR(st.st_mode))
-        return err_set_hint(err, EXIT_ERROR, HINT_OTHER_FOLDER, "'%s' is not a folder", path);
+        return err_set(err, EXIT_ERROR,
+                       "'%s' is not a folder: move it away, or choose another name", path);
     if (has_mark(path) || is_empty(path))
         return 0;
-    return err_set_hint(err, EXIT_ERROR, HINT_OTHER_FOLDER,
-                        "the folder '%s' was not made by kelvin and would be lost: move it away",
-                        path);
+    return err_set(
+        err, EXIT_ERROR,
+        "the folder '%s' was not made by kelvin and would be lost: move it away, or choose "
+        "another name",
+        path);
 }
 
 /* --- names --- */
@@ -80,7 +84,7 @@ static void folder_split(const char *path, char **ret_parent, char **ret_name)
 static void remove_if_stale(const char *staging)
 {
     autofree char *mark = mem_printf("%s/" MARK, staging);
-    autoclose int fd = open(mark, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    autoclose int fd = path_open_file(mark, O_NOFOLLOW, NULL);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
         remove_tree(staging);
 }

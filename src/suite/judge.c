@@ -45,13 +45,13 @@ static void compare_series(const struct suite *s, const struct suite_result *r,
 {
     struct verdict_opts opts = {.band = PAIRED_BAND,
                                 .risk = PAIRED_RISK,
-                                .comparisons = 2 * s->results.n, /* wall and CPU time of each */
+                                .comparisons = suite_comparisons(s),
                                 .look = PAIRED_ONLY_LOOK,
                                 .busy = fingerprint_is_busy(&s->host)};
     c->apart = !series_find(&s->beside, c->after->name);
-    c->limit =
-        is_gated(s, c->measure) ? conf_number(&s->conf, "", "check.max-regression") / 100 : NAN;
-    if (r->looks && c->after == r->bench && !c->apart)
+    if (c->measure != MEASURE_METRIC)
+        c->limit = is_gated(s, c->measure) ? suite_max_regression(s, r) : NAN;
+    if (r->looks && (c->after == r->bench || c->measure == MEASURE_METRIC) && !c->apart)
         opts.look = (int)r->looks - 1;
     verdict_compare(c, &opts);
 }
@@ -63,6 +63,25 @@ static void drop_few(struct suite_result *r)
     bool other = r->has_compared[BY_TIME] || r->has_compared[BY_INSTRUCTIONS];
     if (r->has_compared[BY_CPU] && other && c->gate == GATE_UNDECIDED && !has_least_runs(c))
         r->has_compared[BY_CPU] = false;
+}
+
+/* Of what is better the more there is, 5 % less is a cost of 5.3 % more; see verdict_values(). */
+static double cost_limit(const struct metric *m)
+{
+    return m->more_is_better && m->limit < 1 ? 1 / (1 - m->limit) - 1 : m->limit;
+}
+
+static void compare_metrics(const struct suite *s, struct suite_result *r, bool force)
+{
+    for (size_t i = 0; i < r->metrics.n; i++) {
+        struct suite_metric *m = &r->metrics.at[i];
+        const struct series *before = m->absent ? NULL : find_before(s, r, m->runs, force);
+        m->compared = (struct comparison){before, m->runs, MEASURE_METRIC};
+        m->compared.limit = cost_limit(m->metric);
+        m->has_compared = before != NULL;
+        if (before)
+            compare_series(s, r, &m->compared);
+    }
 }
 
 void judge_compare(const struct suite *s, struct suite_result *r, bool force)
@@ -80,6 +99,7 @@ void judge_compare(const struct suite *s, struct suite_result *r, bool force)
             compare_series(s, r, &r->compared[i]);
     }
     drop_few(r);
+    compare_metrics(s, r, force);
 }
 
 /* --- findings --- */
@@ -91,8 +111,10 @@ void judge_compare(const struct suite *s, struct suite_result *r, bool force)
 static enum gate findings_gate(const struct suite *s, const struct suite_result *r)
 {
     struct conf_value most = conf_find(&s->conf, "", "check.max-findings");
-    bool unknown = r->absent[COLLECT_MEMCHECK] || r->absent[COLLECT_HELGRIND];
-    if ((double)(r->memcheck.n + r->helgrind.n) > strtod(most.text, NULL))
+    bool unknown = false;
+    for (int i = COLLECT_MEMCHECK; i <= COLLECT_TSAN; i++)
+        unknown |= r->absent[i] != NULL;
+    if ((double)suite_count_findings(r) > strtod(most.text, NULL))
         return GATE_BROKEN;
     return unknown && strcmp(most.origin, "default") != 0 ? GATE_UNDECIDED : GATE_HOLDS;
 }
@@ -112,7 +134,7 @@ const char *judge_rules_path(const struct suite *s, const struct suite_result *r
 static enum gate recordings_gate(const struct suite *s, const struct suite_result *r)
 {
     const struct diff *d = r->diff;
-    double limit = conf_number(&s->conf, "", "check.max-regression") / 100;
+    double limit = suite_max_regression(s, r);
     if (!d || !r->before_beside || !is_gated(s, MEASURE_CPU))
         return GATE_NONE;
     if (d->has_cpu && d->cpu_s.proven && d->cpu_s.low > limit * d->cpu_s.before)
@@ -120,9 +142,16 @@ static enum gate recordings_gate(const struct suite *s, const struct suite_resul
     return d->verdict == DIFF_REGRESSED ? GATE_UNDECIDED : GATE_NONE;
 }
 
+static enum gate benchmarks_gate(const struct suite_result *r)
+{
+    const struct outcome *o = r->benchmarks ? &r->benchmarks->outcome : NULL;
+    return o ? verdict_worst(o->against.at, o->against.n) : GATE_NONE;
+}
+
 static bool has_regressed(const struct suite *s, const struct suite_result *r)
 {
-    bool broken = recordings_gate(s, r) == GATE_BROKEN;
+    bool broken = recordings_gate(s, r) == GATE_BROKEN || suite_metrics_gate(r, GATE_BROKEN) ||
+                  benchmarks_gate(r) == GATE_BROKEN;
     for (int i = 0; i < COMPARISONS; i++)
         broken |= r->has_compared[i] && r->compared[i].gate == GATE_BROKEN;
     return broken;
@@ -138,7 +167,8 @@ static bool is_in_doubt(const struct suite *s, const struct suite_result *r)
     }
     if (recordings_gate(s, r) == GATE_UNDECIDED && !holds)
         return true;
-    if (suite_undecided(r) || (r->unlike && !compared))
+    if (suite_undecided(r) || suite_metrics_gate(r, GATE_UNDECIDED) ||
+        benchmarks_gate(r) == GATE_UNDECIDED || (r->unlike && !compared))
         return true;
     return r->has_check ? r->check.verdict == CHECK_INCONCLUSIVE : *judge_rules_path(s, r) != '\0';
 }
@@ -149,6 +179,9 @@ static bool is_incomplete(const struct suite_result *r)
     bool lacks = false;
     for (int i = 0; i < COLLECTS; i++)
         lacks |= r->absent[i] && !r->workload.optional[i];
+    lacks |= r->variants && r->variants->absent.n;
+    for (size_t i = 0; i < r->metrics.n; i++)
+        lacks |= r->metrics.at[i].absent && !r->workload.optional[COLLECT_BENCH];
     return lacks;
 }
 

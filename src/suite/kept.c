@@ -64,7 +64,7 @@ int kept_copy(const char *folder, const char *binary, struct err *err)
 {
     autofree char *below = mem_printf("%s/program", folder), *to = kept_path(folder, binary);
     struct stat st;
-    if (stat(binary, &st) != 0 || mkdir(below, 0700) != 0)
+    if (stat(binary, &st) != 0 || (mkdir(below, 0700) != 0 && errno != EEXIST))
         return err_set_errno(err, errno, "cannot make the folder '%s'", below);
     if (folder_copy_file(binary, to, err) != 0)
         return -1;

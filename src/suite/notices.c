@@ -40,10 +40,20 @@ static struct note *notices_add(struct notes *n, bool error, const struct suite_
 static void add_regression(struct notes *n, const struct suite *s, const struct suite_result *r)
 {
     autobuf struct buf b = {0};
-    struct note *to = notices_add(n, true, r, "got slower");
+    struct note *to = notices_add(n, true, r, "regressed");
     for (int i = 0; i < COMPARISONS; i++)
         if (r->has_compared[i] && r->compared[i].gate == GATE_BROKEN) {
             suite_say_comparison(&b, s, r, &r->compared[i]);
+            buf_str(&b, ". ");
+        }
+    for (size_t i = 0; r->benchmarks && i < r->benchmarks->outcome.against.n; i++)
+        if (r->benchmarks->outcome.against.at[i].gate == GATE_BROKEN) {
+            suite_say_comparison(&b, s, r, &r->benchmarks->outcome.against.at[i]);
+            buf_str(&b, ". ");
+        }
+    for (size_t i = 0; i < r->metrics.n; i++)
+        if (r->metrics.at[i].has_compared && r->metrics.at[i].compared.gate == GATE_BROKEN) {
+            metric_say(&b, r->metrics.at[i].metric, &r->metrics.at[i].compared);
             buf_str(&b, ". ");
         }
     if (r->culprit)
@@ -68,6 +78,16 @@ static void add_rules(struct notes *n, const struct suite_result *r)
     }
 }
 
+/* How many, and the first ones of each finder. */
+static char *all_findings(const struct suite_result *r)
+{
+    autobuf struct buf b = {0};
+    buf_printf(&b, "%zu findings.\n", suite_count_findings(r));
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        buf_str(&b, r->findings[i].text ? r->findings[i].text : "");
+    return mem_strdup(buf_cstr(&b));
+}
+
 static void notices_add_result(struct notes *n, const struct suite *s, const struct suite_result *r)
 {
     if (r->failure)
@@ -76,12 +96,16 @@ static void notices_add_result(struct notes *n, const struct suite *s, const str
         add_regression(n, s, r);
     add_rules(n, r);
     if (r->too_many_findings)
-        notices_add(n, true, r, "has memory or thread errors")->text = mem_printf(
-            "%zu findings.\n%s%s", r->memcheck.n + r->helgrind.n,
-            r->memcheck.text ? r->memcheck.text : "", r->helgrind.text ? r->helgrind.text : "");
+        notices_add(n, true, r, "has memory or thread errors")->text = all_findings(r);
     if (suite_undecided(r))
         notices_add(n, false, r, "is not decided")->text =
             mem_strdup("Too few runs to decide whether it is slower than allowed.");
+    for (size_t i = 0; i < r->metrics.n && !r->failure; i++)
+        if (r->metrics.at[i].absent) {
+            autofree char *what = mem_printf("has no metric %s", r->metrics.at[i].metric->name);
+            notices_add(n, false, r, what)->text =
+                mem_strdup(suite_why_no_metric(&r->metrics.at[i]));
+        }
     for (int i = 0; i < COLLECTS && !r->failure; i++)
         if (r->absent[i]) {
             autofree char *what = mem_printf("has no %s", collect_names[i]);

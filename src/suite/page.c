@@ -10,6 +10,7 @@
 #include "suite/judge.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
+#include "symbol/producer.h"
 #include "view/check.h"
 #include "view/document.h"
 #include "view/facts.h"
@@ -89,7 +90,7 @@ static void page_add_source(struct document *d, const struct suite *s)
         page_fact(d, "digest of the sources", text);
 }
 
-static void add_build(struct document *d, const struct suite *s)
+static void add_build(struct document *d, const struct suite *s, const char *binary)
 {
     const char *command = conf_text(&s->conf, "", "build.command");
     char text[64];
@@ -104,6 +105,10 @@ static void add_build(struct document *d, const struct suite *s)
         page_fact(d, "build in this run", text);
     }
     page_fact(d, "build environment", env.n ? buf_cstr(&env) : "nothing set by the suite");
+    if (*binary) {
+        autofree char *built_by = producer_read(binary);
+        page_fact(d, "the program was built by", built_by ? built_by : "");
+    }
     page_fact(d, "compiler on the path", s->compiler);
 }
 
@@ -162,7 +167,7 @@ static void page_add_provenance(struct document *d, const struct suite *s,
     page_fact(d, "memory layout", r->workload.fixed_layout ? "the same in every run" : "random");
     if (*conf_text(&s->conf, "", "determinism.cpus"))
         page_fact(d, "CPUs", conf_text(&s->conf, "", "determinism.cpus"));
-    add_build(d, s);
+    add_build(d, s, r->workload.binary);
     add_host(d, s);
 }
 
@@ -255,6 +260,14 @@ static void add_bench(struct document *d, const struct suite_result *r)
         add_measure(d, r->instructions, MEASURE_INSTRUCTIONS);
 }
 
+static const char *const finder_titles[SUITE_FINDERS] = {
+    [FOUND_MEMCHECK] = "Memory errors (memcheck)",
+    [FOUND_HELGRIND] = "Thread errors (helgrind)",
+    [FOUND_ASAN] = "Memory errors (AddressSanitizer)",
+    [FOUND_UBSAN] = "Undefined behaviour (UndefinedBehaviorSanitizer)",
+    [FOUND_TSAN] = "Thread errors (ThreadSanitizer)",
+};
+
 static void add_findings(struct document *d, const char *tool, const struct suite_findings *f)
 {
     if (!f->made)
@@ -272,6 +285,11 @@ void page_absent(struct document *d, const struct suite_result *r)
             autofree char *what = mem_printf("absent: %s", collect_names[i]);
             document_item(d, what, r->absent[i], "");
         }
+    for (size_t i = 0; i < r->metrics.n; i++)
+        if (r->metrics.at[i].absent) {
+            autofree char *what = mem_printf("absent: metric %s", r->metrics.at[i].metric->name);
+            document_item(d, what, suite_why_no_metric(&r->metrics.at[i]), "");
+        }
 }
 
 /* The figures that matter most, in a sentence. */
@@ -285,7 +303,8 @@ static void add_lead(struct document *d, const struct suite *s, const struct sui
         meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns))
         buf_printf(&b, "CPU time %s", units_scaled(n, (double)cpu_ns, "nanoseconds"));
     if (r->has_report)
-        buf_printf(&b, " in %s samples", units_count(n, (uint64_t)r->report.quality.samples));
+        buf_printf(&b, " in %s sample%s", units_count(n, (uint64_t)r->report.quality.samples),
+                   r->report.quality.samples == 1 ? "" : "s");
     const char *pooled =
         r->recordings.n ? meta_find(&r->recordings.at[0].profile->meta, META_POOLED_RUNS) : NULL;
     if (pooled)
@@ -307,7 +326,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
 {
     static const char *const headings[] = {
         [SUITE_FAILED] = "It failed: this is not a result",
-        [SUITE_REGRESSED] = "It got slower",
+        [SUITE_REGRESSED] = "It regressed",
         [SUITE_RULES] = "It breaks the rules",
         [SUITE_INCOMPLETE] = "It is incomplete",
         [SUITE_INCONCLUSIVE] = "It is not decided",
@@ -323,13 +342,12 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (r->output)
         document_code(d, r->output);
     if (r->outcome == SUITE_REGRESSED)
-        document_text(d, "It takes more time or instructions than the baseline, and more so than "
-                         "the suite allows; see below.");
+        document_text(d, "It is worse than the baseline by more than the suite allows; see below.");
     if (r->has_check && r->check.n[CHECK_FAILS])
         document_text(d, "Failed rules: %zu (see below).", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)
-        document_text(d, "There are %zu findings of valgrind; the suite allows %s.",
-                      r->memcheck.n + r->helgrind.n, conf_text(&s->conf, "", "check.max-findings"));
+        document_text(d, "There are %zu findings of memory or thread errors; the suite allows %s.",
+                      suite_count_findings(r), conf_text(&s->conf, "", "check.max-findings"));
     if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
         document_text(d, "Inconclusive rules at this number of samples: %zu (see below).",
                       r->check.n[CHECK_INCONCLUSIVE]);
@@ -423,12 +441,15 @@ void page_workload(struct document *d, const struct suite *s, const struct suite
         document_heading(d, "Vector instructions");
         document_text(d, "Of the time: %s.", r->simd_line);
     }
+    page_metrics(d, r);
+    page_benchmarks(d, s, r);
+    page_variants(d, s, r);
     page_scopes(d, r);
     page_heap(d, r);
     page_cache(d, r);
     add_bench(d, r);
-    add_findings(d, "Memory errors (memcheck)", &r->memcheck);
-    add_findings(d, "Thread errors (helgrind)", &r->helgrind);
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        add_findings(d, finder_titles[i], &r->findings[i]);
     if (r->recordings.n)
         add_sampling(d, r);
     page_add_provenance(d, s, r);

@@ -121,7 +121,7 @@ static void add_trust(struct document *d, const struct comparison *c)
         return;
     document_text(
         d,
-        "Based on %zu runs before and %zu now, %s, with a %.1f%% interval. These runs would detect "
+        "Based on %zu runs before and %zu now, %s, with a %.4g%% interval. These runs would detect "
         "a change of %.1f%% or more with 80%% power. A change up to %.0f%% counts as none.",
         c->before->runs.n, c->after->runs.n,
         c->apart ? "made at different times" : "by both programs in turns", 100 * (1 - p->miss),
@@ -134,7 +134,7 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
         return;
     autofree char *title = mem_printf("Against the baseline '%s'", s->against);
     document_heading(d, title);
-    bool any = r->diff || r->unlike;
+    bool any = r->diff || r->unlike || (r->benchmarks && r->benchmarks->outcome.against.n);
     for (int i = 0; i < COMPARISONS; i++) {
         if (!r->has_compared[i])
             continue;
@@ -143,6 +143,18 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
         if (i != BY_INSTRUCTIONS)
             add_trust(d, &r->compared[i]);
     }
+    if (r->benchmarks) {
+        autobuf struct buf b = {0};
+        suite_say_benchmarks(&b, r);
+        document_text(d, "Benchmarks: %s. The table below has each of them.", buf_cstr(&b));
+    }
+    for (size_t i = 0; i < r->metrics.n; i++)
+        if (r->metrics.at[i].has_compared) {
+            autobuf struct buf b = {0};
+            any = true;
+            metric_say(&b, r->metrics.at[i].metric, &r->metrics.at[i].compared);
+            document_text(d, "%s.", buf_cstr(&b));
+        }
     if (r->unlike)
         document_text(d, "What was measured differs in more than the program: %s.", r->unlike);
     if (suite_same_work(r))
@@ -251,6 +263,10 @@ void page_index(struct document *d, const struct suite *s, const char *ending)
     document_table(d, index_columns, sizeof index_columns / sizeof *index_columns);
     for (size_t i = 0; i < s->results.n; i++)
         index_add_row(d, &s->results.at[i], ending);
+    if (s->notes) {
+        document_heading(d, "Notes");
+        document_code(d, s->notes);
+    }
     if (s->has_scaling)
         check_add_growth(d, &s->scaling);
     for (size_t i = 0; i < s->results.n; i++) {
@@ -285,6 +301,21 @@ static void summary_change(FILE *out, const struct suite_result *r)
                     comparison_word(c), 100 * (c->paired.ratio - 1));
             any = true;
         }
+    if (r->benchmarks && r->benchmarks->outcome.against.n) {
+        autobuf struct buf b = {0};
+        suite_say_benchmarks(&b, r);
+        fprintf(out, "%sbenchmarks: %s", any ? "; " : "", buf_cstr(&b));
+        any = true;
+    }
+    for (size_t i = 0; i < r->metrics.n; i++) {
+        const struct suite_metric *m = &r->metrics.at[i];
+        if (!m->has_compared || m->compared.gate == GATE_HOLDS)
+            continue;
+        autobuf struct buf b = {0};
+        metric_say(&b, m->metric, &m->compared);
+        fprintf(out, "%s%s", any ? "; " : "", buf_cstr(&b));
+        any = true;
+    }
     if (r->diff && r->before_beside && r->diff->verdict == DIFF_REGRESSED) {
         fprintf(out, "%srecordings in turns regressed", any ? "; " : "");
         any = true;
@@ -317,7 +348,7 @@ static void summary_note(FILE *out, const struct suite_result *r)
     else if (r->outcome == SUITE_REGRESSED && r->culprit)
         buf_str(&b, r->culprit);
     else if (r->too_many_findings)
-        buf_printf(&b, "%zu findings of valgrind", r->memcheck.n + r->helgrind.n);
+        buf_printf(&b, "%zu memory or thread errors", suite_count_findings(r));
     for (size_t i = 0; !b.n && r->has_check && i < r->check.results.n; i++)
         if (r->check.results.at[i].verdict == CHECK_FAILS)
             buf_printf(&b, "rule failed: %s", r->check.results.at[i].rule->text);

@@ -28,5 +28,23 @@ struct json;
 void page_scopes(struct document *d, const struct suite_result *r);
 void receipt_scopes(struct json *j, const struct suite_result *r);
 
+/* The numbers that the program gives itself: page_metrics.c. */
+void page_metrics(struct document *d, const struct suite_result *r);
+void receipt_metrics(struct json *j, const struct suite_result *r);
+
+/* The benchmarks inside its program: page_benchmarks.c. */
+void page_benchmarks(struct document *d, const struct suite *s, const struct suite_result *r);
+void receipt_benchmarks(struct json *j, const struct suite_result *r);
+
+/* Several builds of its program beside each other: page_variants.c. */
+void page_variants(struct document *d, const struct suite *s, const struct suite_result *r);
+void receipt_variants(struct json *j, const struct suite_result *r);
+
+/* Every measure of a series, null without one; and what came of a comparison, where there is one.
+ */
+struct comparison;
+void receipt_series(struct json *j, const char *key, const struct series *s);
+void receipt_compared(struct json *j, const char *key, bool known, const struct comparison *c);
+
 /* Peak, leaks and allocations, where they were recorded: page_heap.c. */
 void page_heap(struct document *d, const struct suite_result *r);

@@ -140,7 +140,7 @@ static void receipt_put_values(struct json *j, const struct series *s, enum meas
     json_close(j, '}');
 }
 
-static void put_series(struct json *j, const char *key, const struct series *s)
+void receipt_series(struct json *j, const char *key, const struct series *s)
 {
     json_key(j, key);
     if (!s) {
@@ -176,7 +176,7 @@ static void put_check(struct json *j, const struct suite_result *r)
     json_close(j, ']');
 }
 
-static void put_compared(struct json *j, const char *key, bool known, const struct comparison *c)
+void receipt_compared(struct json *j, const char *key, bool known, const struct comparison *c)
 {
     const struct paired *p = &c->paired;
     json_key(j, key);
@@ -206,7 +206,11 @@ static void put_comparison(struct json *j, const struct suite *s, const struct s
     json_open(j, '{');
     receipt_put_str(j, "baseline", s->against);
     for (int i = 0; i < COMPARISONS; i++)
-        put_compared(j, keys[i], r->has_compared[i], &r->compared[i]);
+        receipt_compared(j, keys[i], r->has_compared[i], &r->compared[i]);
+    for (size_t i = 0; i < r->metrics.n; i++) {
+        autofree char *key = mem_printf("metric %s", r->metrics.at[i].metric->name);
+        receipt_compared(j, key, r->metrics.at[i].has_compared, &r->metrics.at[i].compared);
+    }
     receipt_put_str(j, "unlike", r->unlike);
     if (r->diff)
         receipt_put_str(j, "recordings", diff_verdict_names[r->diff->verdict]);
@@ -261,8 +265,8 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     put_path(j, "command", buf_cstr(&line));
     json_put_number(j, "size", r->workload.size > 0 ? r->workload.size : NAN);
     put_recordings(j, r);
-    put_series(j, "bench", r->bench);
-    put_series(j, "instructions", r->instructions);
+    receipt_series(j, "bench", r->bench);
+    receipt_series(j, "instructions", r->instructions);
     put_check(j, r);
     put_comparison(j, s, r);
     receipt_put_str(j, "simd", r->simd_line);
@@ -270,9 +274,15 @@ static void put_result(struct json *j, const struct suite *s, const struct suite
     if (r->has_cache_report)
         report_put_misses(j, &r->misses_report);
     put_heap(j, r);
+    receipt_metrics(j, r);
+    receipt_benchmarks(j, r);
+    receipt_variants(j, r);
     receipt_scopes(j, r);
-    put_findings(j, "memcheck_findings", &r->memcheck);
-    put_findings(j, "helgrind_findings", &r->helgrind);
+    put_findings(j, "memcheck_findings", &r->findings[FOUND_MEMCHECK]);
+    put_findings(j, "helgrind_findings", &r->findings[FOUND_HELGRIND]);
+    put_findings(j, "asan_findings", &r->findings[FOUND_ASAN]);
+    put_findings(j, "ubsan_findings", &r->findings[FOUND_UBSAN]);
+    put_findings(j, "tsan_findings", &r->findings[FOUND_TSAN]);
     put_absent(j, r);
     json_close(j, '}');
 }

@@ -11,8 +11,8 @@
 
 static const struct document_column scope_columns[] = {
     {"scope", .wide = true}, {"calls", .right = true}, {"total", .right = true},
-    {"p50", .right = true},  {"95 %", .right = true},  {"p99", .right = true},
-    {"95 %", .right = true}, {"max", .right = true}};
+    {"p50", .right = true},  {"95%", .right = true},   {"p99", .right = true},
+    {"95%", .right = true},  {"max", .right = true}};
 
 static void page_scopes_ns(struct document *d, double ns)
 {

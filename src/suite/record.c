@@ -1,12 +1,16 @@
 #include "suite/record_inner.h"
 
+#include "suite/functions.h"
+
 #include "analysis/label.h"
 #include "base/clock.h"
 #include "base/shortname.h"
 #include "symbol/dataname.h"
 #include "symbol/symbolize.h"
+#include "wire/keepdir.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -66,6 +70,18 @@ static void note_others(struct record_facts *f, const struct recorder *r)
     }
 }
 
+/* Those of which there is a thread: others are there as parents. */
+static uint32_t count_processes(const struct profile *p)
+{
+    autofree bool *seen = mem_calloc(p->processes.n + 1, sizeof *seen);
+    uint32_t n = 0;
+    for (size_t i = 1; i < p->threads.n; i++) {
+        n += !seen[p->threads.at[i].process.i];
+        seen[p->threads.at[i].process.i] = true;
+    }
+    return n;
+}
+
 static void fill_facts(struct record_facts *f, const struct recorder *r)
 {
     const struct stream *s = profile_stream(r->profile, r->events[0].stream);
@@ -92,6 +108,10 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->bytes = r->writer.bytes;
     if (r->exited)
         f->cpu_ns = clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime);
+    f->machine = r->opts.engine.machine != NULL;
+    if (f->machine)
+        f->idle_ns = recorder_idle_ns(r, &f->cpus);
+    f->processes = count_processes(r->profile);
     f->has_waits = r->waits != NULL;
     f->waits_bare = r->facts->waits_bare;
     if (r->waits)
@@ -104,6 +124,8 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
         f->locks = *locks_facts(r->locks);
     if (r->scopes)
         f->scopes = *scopes_facts(r->scopes);
+    if (r->send)
+        spansend_facts(r->send, &f->sent);
 }
 
 /* --- is it good enough --- */
@@ -194,8 +216,12 @@ static int record_finish(struct recorder *r, const struct record_opts *o, struct
 
 struct job {
     const struct record_opts *opts;
-    unsigned n_files;
+    const struct record_host *host;
+    unsigned n_files, n_gaps;
+    uint64_t rescued_ns;      /* when room was made last */
+    char *output;             /* of a folder: the present file */
     VEC(pid_t) finishing;     /* processes that give names to files that are closed */
+    bool failed;              /* one of them could not */
     struct recorder recorder; /* last: a rotation finds the job around it */
 };
 
@@ -221,44 +247,102 @@ static int finish_file(struct recorder *r)
     return record_finish(r, job_of(r)->opts, &facts, &err) == 0 ? 0 : 1;
 }
 
+/* Take the end of a process that finishes a file; false while it is not there, unless BLOCK. */
+static bool reap_file(struct job *j, size_t i, bool block)
+{
+    int status, pid;
+    while ((pid = waitpid(j->finishing.at[i], &status, block ? 0 : WNOHANG)) < 0 && errno == EINTR)
+        ;
+    if (pid == 0)
+        return false;
+    j->failed |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    return true;
+}
+
+static void reap_files(struct job *j, bool block)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < j->finishing.n; i++)
+        if (!reap_file(j, i, block))
+            j->finishing.at[n++] = j->finishing.at[i];
+    j->finishing.n = n;
+}
+
+/* The name of the next file; in a folder, the oldest make room for it. Owned by the job. */
+static const char *name_next(struct job *j)
+{
+    const struct record_opts *o = j->opts;
+    free(j->output);
+    if (!o->folder)
+        return j->output = numbered(o->output, j->n_files + 1);
+    uint64_t now_ns = clock_wall_ns();
+    struct keepdir_limits limits = {o->keep_s, o->max_bytes};
+    j->output = keepdir_name(o->folder, now_ns);
+    keepdir_trim(o->folder, &limits, now_ns, j->output, 0);
+    return j->output;
+}
+
 static int next_file(struct recorder *r, struct err *err)
 {
     struct job *j = job_of(r);
-    autofree char *output = numbered(j->opts->output, ++j->n_files + 1);
-    int pid = recorder_rotate(r, output, finish_file, err);
+    j->n_files++;
+    int pid = recorder_rotate(r, name_next(j), finish_file, err);
     if (pid < 0)
         return -1;
     *vec_push(&j->finishing) = pid;
+    reap_files(j, false);
+    record_label_start(r, j->opts, j->host);
     return 0;
 }
 
-/* True when all files that were closed before are whole. */
-static bool wait_for_files(struct job *j)
+/*
+ * The disk is full, or the folder is gone. What lasts for days goes on with a new file, for which
+ * the oldest one makes room: at most one in the time that a file takes, as others may fill the disk
+ * faster than we can empty it.
+ */
+static int rescue_folder(struct recorder *r, struct err *err)
 {
-    bool good = true;
-    for (size_t i = 0; i < j->finishing.n; i++) {
-        int status;
-        while (waitpid(j->finishing.at[i], &status, 0) < 0 && errno == EINTR)
-            ;
-        good &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    }
-    vec_done(&j->finishing);
-    return good;
+    struct job *j = job_of(r);
+    uint64_t now_ns = clock_monotonic_ns();
+    struct keepdir_limits limits = {j->opts->keep_s, j->opts->max_bytes};
+    bool again = (double)(now_ns - j->rescued_ns) < j->opts->rotate_s * 1e9 && j->n_gaps;
+    keepdir_trim(j->opts->folder, &limits, clock_wall_ns(), NULL, again ? 0 : 1);
+    if (!again)
+        j->rescued_ns = now_ns;
+    j->n_gaps++;
+    keepdir_open(j->opts->folder, err);
+    j->n_files++;
+    recorder_skip(r, name_next(j), err); /* where that fails, too, there is a next time */
+    record_label_start(r, j->opts, j->host);
+    return 0;
 }
 
-bool record_heap_bytes(const char *heap, uint64_t *ret)
+static bool heap_bytes_read(const char *digits, uint64_t *ret)
 {
     char *end;
-    *ret = 0;
-    if (!heap || !*heap || strcmp(heap, "exact") == 0)
-        return true;
-    *ret = RECORD_HEAP_BYTES;
-    if (strcmp(heap, "sampled") == 0)
-        return true;
-    if (strncmp(heap, "sampled:", 8) != 0)
-        return false;
-    *ret = strtoull(heap + 8, &end, 10);
-    return end != heap + 8 && !*end && *ret && *ret <= UINT64_C(1) << 40;
+    *ret = strtoull(digits, &end, 10);
+    return *digits >= '0' && *digits <= '9' && !*end && *ret && *ret <= UINT64_C(1) << 40;
+}
+
+bool record_heap_read(const char *words, struct record_heap *ret)
+{
+    autofree char *copy = mem_strdup(words ? words : "");
+    bool good = true, has_how = false;
+    *ret = (struct record_heap){0};
+    for (char *rest = copy, *word; *copy && (word = strsep(&rest, ",")) && good;) {
+        bool is_how = strcmp(word, "mmap") != 0;
+        good = is_how ? !has_how : !ret->maps;
+        if (!is_how)
+            ret->maps = true;
+        else if (strcmp(word, "sampled") == 0)
+            ret->sample_bytes = RECORD_HEAP_BYTES;
+        else if (strncmp(word, "sampled:", 8) == 0)
+            good &= heap_bytes_read(word + 8, &ret->sample_bytes);
+        else
+            good &= strcmp(word, "exact") == 0;
+        has_how |= is_how;
+    }
+    return good;
 }
 
 static char *record_name_lock(void *names, const struct locks_place *place)
@@ -269,8 +353,8 @@ static char *record_name_lock(void *names, const struct locks_place *place)
 static struct recorder_opts recorder_opts_of(const struct record_opts *o, const char *output,
                                              char **command)
 {
-    uint64_t heap_bytes;
-    record_heap_bytes(o->heap, &heap_bytes);
+    struct record_heap heap;
+    record_heap_read(o->heap, &heap);
     return (struct recorder_opts){
         .engine = {.rate_hz = o->rate_hz,
                    .events = o->events.at,
@@ -285,33 +369,80 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .status = o->status,
         .waits = o->waits,
         .heap = o->heap != NULL,
-        .heap_sample_bytes = heap_bytes,
+        .heap_sample_bytes = heap.sample_bytes,
+        .heap_maps = heap.maps,
         .locks = o->locks,
         .name_lock = record_name_lock,
         .keep_old = true,
         .rotate_s = o->rotate_s,
         .rotate = next_file,
+        .rescue = o->folder ? rescue_folder : NULL,
         .listen = o->listen,
         .listen_token = o->listen_token,
         .listening = o->listening,
+        .otlp = o->otlp,
     };
+}
+
+/* --- the machine --- */
+
+static int record_find_user(struct process_wish *w, const char *name, struct err *err)
+{
+    uint64_t number;
+    const struct passwd *found = getpwnam(name);
+    w->of_user = true;
+    if (found)
+        w->user = found->pw_uid;
+    else if (text_u64(text_of(name), 10, &number) && number < UINT32_MAX)
+        w->user = (uid_t)number;
+    else
+        return err_set(err, EXIT_ERROR, "no user '%s'", name);
+    return 0;
+}
+
+int record_machine_init(struct engine_machine *m, const struct record_opts *o,
+                        kallsyms_ranges *ticks, struct err *err)
+{
+    if (o->cpus && cpulist_parse(&m->cpus, o->cpus, err) != 0)
+        return -1;
+    if (o->user && record_find_user(&m->wish, o->user, err) != 0)
+        return -1;
+    m->wish.cgroup = o->cgroup;
+    record_ticks_init(ticks);
+    m->tick = record_tick;
+    m->tick_arg = ticks;
+    return 0;
 }
 
 int record_take(const struct record_opts *opts, char **command, struct record_facts *ret,
                 struct err *err)
 {
-    struct job j = {.opts = opts};
+    struct job j = {.opts = opts, .n_files = 0};
     struct recorder *r = &j.recorder;
     struct record_host host;
-    autofree char *output =
-        opts->rotate_s > 0 ? numbered(opts->output, 1) : mem_strdup(opts->output);
+    if (opts->folder && keepdir_open(opts->folder, err) != 0)
+        return -1;
+    const char *output = opts->rotate_s > 0 ? name_next(&j) : opts->output;
     struct recorder_opts ro = recorder_opts_of(opts, output, command);
+    j.host = &host;
     struct datanames names = {0};
+    struct engine_machine machine = {0};
+    kallsyms_ranges ticks = {0};
     ro.name_lock_arg = &names;
+    ro.engine.machine = opts->machine ? &machine : NULL;
     *ret = (struct record_facts){0};
+    autofree char *functions = NULL;
+    if (opts->functions && command &&
+        functions_list(command[0], opts->functions, &functions, err) != 0)
+        return -1;
+    ro.functions = functions;
+    ro.functions_least_ns = (uint64_t)(opts->functions_least_us * 1000);
     fingerprint_read(&host.fingerprint, "");
     provenance_read(&host.provenance);
-    int rc = recorder_start(r, &ro, err);
+    int rc = opts->machine ? record_machine_init(&machine, opts, &ticks, err) : 0;
+    bool begun = rc == 0;
+    if (begun)
+        rc = recorder_start(r, &ro, err);
     if (rc == 0) {
         record_label_start(r, opts, &host);
         ret->started = true;
@@ -324,9 +455,17 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         snprintf(ret->part, sizeof ret->part, "%s", ret->part_left ? r->part.path : "");
     }
     ret->files = j.n_files + 1;
-    recorder_done(r, ret->part_left);
+    ret->gaps = j.n_gaps;
+    if (begun)
+        recorder_done(r, ret->part_left);
     datanames_done(&names);
-    if (!wait_for_files(&j) && rc == 0)
+    vec_done(&machine.cpus);
+    vec_done(&ticks);
+    reap_files(&j, true);
+    vec_done(&j.finishing);
+    free(j.output);
+    /* In a folder one may have been removed meanwhile, or the disk was full: its .part is read. */
+    if (j.failed && !opts->folder && rc == 0)
         rc = err_set(err, EXIT_ERROR,
                      "a file before the last could not be finished: see '%s.*.part'", opts->output);
     return rc;

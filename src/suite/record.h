@@ -26,13 +26,22 @@ struct record_opts {
     const char *output, *engine;
     struct opt_list events; /* none = the best clock there is */
     double rate_hz, duration_s, rotate_s;
+    const char *folder; /* of recordings that follow one another; NULL = output is a file's name */
+    double keep_s;      /* how long they are kept there; 0 = for ever */
+    uint64_t max_bytes; /* of all in there; 0 = any */
     long pid, min_samples, stack_bytes; /* min_samples: 0 = no gate */
+    bool machine;                       /* all that runs, or what of it the next three leave */
+    const char *cpus, *cgroup, *user;   /* "0-3,8"; user: a name or number; NULL = all */
     bool strict, allow_partial, quiet, user_only, hide_arguments, waits;
     const char *listen, *listen_token;              /* as in recorder_opts */
     void (*listening)(const struct listen *listen); /* as there */
-    const char *heap; /* NULL = no; "" or "exact", "sampled", "sampled:BYTES" */
-    bool locks;       /* every wait for a lock */
-    char **args;      /* the caller's own options, for the label */
+    const char *functions;     /* NULL = no; "" = all, else those that match it */
+    double functions_least_us; /* shorter ones are left out */
+    const char *otlp;          /* a collector's address; NULL = none */
+    const char *heap;          /* NULL = no; else as in record_heap_read() */
+    bool locks;                /* every wait for a lock */
+    bool view;                 /* the caller shows the recording later */
+    char **args;               /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
 };
@@ -53,6 +62,7 @@ enum record_gate {
 struct record_facts {
     bool started;   /* the command or process was found and could be sampled */
     unsigned files; /* with rotate_s: how many */
+    unsigned gaps; /* of folder: times that the disk was full, or the like, and samples were lost */
     bool published; /* the file is in its place */
     bool part_left; /* what was recorded is in PART, because FILE could not be written */
     char part[PATH_MAX];
@@ -75,6 +85,10 @@ struct record_facts {
         char event[64]; /* "" = no more */
         uint64_t samples;
     } others[ENGINE_EVENTS_MAX]; /* events besides the first */
+    bool machine;                /* all that runs was recorded */
+    uint64_t idle_ns;            /* of its CPUs, all together */
+    size_t cpus;                 /* 0 = not known */
+    uint32_t processes;          /* that have samples */
     bool has_waits, waits_bare;  /* waits_bare: durations without stacks */
     struct waits_facts waits;
     bool has_heap;
@@ -82,6 +96,7 @@ struct record_facts {
     bool has_locks;
     struct locks_facts locks;
     struct scopes_facts scopes; /* spans 0 = none */
+    struct spansend_facts sent; /* to a collector */
     double unnamed_share;
     struct {
         char name[RECORD_NAME_BYTES];
@@ -89,13 +104,23 @@ struct record_facts {
     } top[RECORD_TOP]; /* functions by self time; share 0 = no more */
 };
 
-/* What "sampled:BYTES" asks for; 0 = every block. False when it makes no sense. */
-bool record_heap_bytes(const char *heap, uint64_t *ret);
+/* What is asked for of the heap. */
+struct record_heap {
+    uint64_t sample_bytes; /* 0 = every block */
+    bool maps;             /* anonymous maps as well */
+};
 
 /*
- * Record COMMAND (NULL-terminated), or process opts->pid where it is NULL. Returns 0 when the
- * recording went through, whatever the command did and the gates say: see RET. Fails with what kept
- * it from starting or the file from being written; RET is filled in as far as it is known.
+ * Read words with commas in between: "exact", "sampled" or "sampled:BYTES", and "mmap". None is
+ * exact; NULL is fine. False when they make no sense.
+ */
+bool record_heap_read(const char *words, struct record_heap *ret);
+
+/*
+ * Record COMMAND (NULL-terminated), or process opts->pid or the machine where it is NULL. Returns 0
+ * when the recording went through, whatever the command did and the gates say: see RET. Fails with
+ * what kept it from starting or the file from being written; RET is filled in as far as it is
+ * known.
  */
 int record_take(const struct record_opts *opts, char **command, struct record_facts *ret,
                 struct err *err);

@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "suite/record.h"
+#include "symbol/kallsyms.h"
 
 /* Where and on what the command runs: looked up before it starts, as that takes a while. */
 struct record_host {
@@ -16,6 +17,14 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
 
 /* What is known when all is done. */
 void record_label_end(struct recorder *r, const struct quality *q);
+
+/* What is asked for of the machine. TICKS must outlive it; both are the caller's to free. */
+int record_machine_init(struct engine_machine *m, const struct record_opts *o,
+                        kallsyms_ranges *ticks, struct err *err);
+
+/* What the kernel's functions say about a CPU on which no process runs: for engine_machine.tick. */
+void record_ticks_init(kallsyms_ranges *ret);
+enum engine_tick record_tick(const void *ranges, const uint64_t *pcs, size_t n);
 
 /* The CPU time that samples could see; 0 = not known. */
 uint64_t record_cpu_ns(const struct recorder *r);

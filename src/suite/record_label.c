@@ -65,7 +65,9 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
     meta_set_str(m, META_KERNEL_HIDDEN, f->kernel_hidden ? "yes" : "no");
     if (f->clocks)
         meta_set_str(m, META_CLOCKS, f->clocks);
-    if (r->opts.command)
+    if (r->opts.engine.machine)
+        meta_set_str(m, META_MACHINE, "yes");
+    else if (r->opts.command)
         set_command(m, r->opts.command);
     else
         set_process(m, r->opts.pid);
@@ -154,6 +156,19 @@ static void set_waits(struct meta *m, const struct recorder *r)
         meta_set_u64(m, META_WAITS_UNKNOWN_ENDS, n);
 }
 
+/* How busy the machine was. */
+static void set_idle(struct meta *m, const struct recorder *r)
+{
+    size_t cpus;
+    if (!r->opts.engine.machine)
+        return;
+    uint64_t idle_ns = recorder_idle_ns(r, &cpus);
+    if (cpus) {
+        meta_set_u64(m, META_IDLE_NS, idle_ns);
+        meta_set_u64(m, META_IDLE_CPUS, cpus);
+    }
+}
+
 void record_label_end(struct recorder *r, const struct quality *q)
 {
     struct meta *m = &r->profile->meta;
@@ -163,6 +178,7 @@ void record_label_end(struct recorder *r, const struct quality *q)
     meta_set_u64(m, META_DURATION_NS, r->end_ns - r->start_ns);
     set_status(m, r);
     set_sampled(m, r);
+    set_idle(m, r);
     set_queued(m, r);
     set_waits(m, r);
     set_achieved(r);

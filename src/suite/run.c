@@ -47,9 +47,9 @@ static bool is_wanted(const struct run_names *names, const char *name)
 
 static int no_workload(const struct conf *c, const char *name, struct err *err)
 {
-    autofree const char **list = mem_calloc(c->workloads.n + 1, sizeof *list);
-    for (size_t i = 0; i < c->workloads.n; i++)
-        list[i] = c->workloads.at[i];
+    autofree const char **list = mem_calloc(c->names[CONF_WORKLOADS].at.n + 1, sizeof *list);
+    for (size_t i = 0; i < c->names[CONF_WORKLOADS].at.n; i++)
+        list[i] = c->names[CONF_WORKLOADS].at.at[i];
     const char *near = opt_nearest(name, list);
     return err_set(err, EXIT_ERROR, "no workload '%s'%s%s%s", name, near ? "; did you mean '" : "",
                    near ? near : "", near ? "'?" : "");
@@ -57,13 +57,13 @@ static int no_workload(const struct conf *c, const char *name, struct err *err)
 
 static int check_names(const struct conf *c, const struct run_names *names, struct err *err)
 {
-    if (!c->workloads.n)
+    if (!c->names[CONF_WORKLOADS].at.n)
         return err_set(err, EXIT_ERROR, "'%s' has no [workload NAME]: there is nothing to run",
                        c->path);
     for (size_t i = 0; i < names->n; i++) {
         bool found = false;
-        for (size_t k = 0; k < c->workloads.n; k++)
-            found |= strcmp(names->at[i], c->workloads.at[k]) == 0;
+        for (size_t k = 0; k < c->names[CONF_WORKLOADS].at.n; k++)
+            found |= strcmp(names->at[i], c->names[CONF_WORKLOADS].at.at[k]) == 0;
         if (!found)
             return no_workload(c, names->at[i], err);
     }
@@ -76,8 +76,8 @@ static int build_workloads(struct run *r, const struct run_names *names, struct 
     struct suite *s = &r->suite;
     if (check_names(&s->conf, names, err) != 0)
         return -1;
-    for (size_t i = 0; i < s->conf.workloads.n; i++) {
-        if (!is_wanted(names, s->conf.workloads.at[i]))
+    for (size_t i = 0; i < s->conf.names[CONF_WORKLOADS].at.n; i++) {
+        if (!is_wanted(names, s->conf.names[CONF_WORKLOADS].at.at[i]))
             continue;
         struct suite_result *w = vec_push(&s->results);
         *w = (struct suite_result){0};
@@ -124,8 +124,11 @@ int run_suite(struct run *r, char *const *names, size_t n, struct err *err)
     struct run_names wanted = {names, n};
     note_project(s);
     s->time_s = (int64_t)time(NULL);
+    const char *folder = conf_text(&s->conf, "", "publish.folder");
+    if (!*folder)
+        return err_set(err, EXIT_ERROR, "publish.folder is empty: name a folder, such as perf");
     if (run_check_baselines(r, err) != 0 || build_workloads(r, &wanted, err) != 0 ||
-        folder_open(&s->folder, conf_text(&s->conf, "", "publish.folder"), err) != 0)
+        folder_open(&s->folder, folder, err) != 0)
         return -1;
     r->log = folder_file(&s->folder, ".log");
     return run_phases(r, err);

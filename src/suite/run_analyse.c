@@ -1,6 +1,7 @@
 /* run_analyse.c - the phase of a run that makes sense of what was measured. */
 #include "suite/hotcode.h"
 #include "suite/run_inner.h"
+#include "suite/run_variants.h"
 
 /* Hot code, where it was asked for or insights can use it. What it points into stays open. */
 static void look_at_code(struct suite_result *w, struct hotcode *code)
@@ -161,6 +162,8 @@ int run_analyse(struct run *r, struct err *err)
         if (w->workload.collect[COLLECT_SCOPES])
             suite_absent(w, COLLECT_SCOPES, "there is no recording: collect cpu as well");
     }
+    for (size_t i = 0; i < r->suite.results.n; i++)
+        run_describe_variants(&r->suite.results.at[i]);
     build_scaling(&r->suite);
     return 0;
 }

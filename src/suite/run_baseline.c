@@ -1,4 +1,5 @@
 /* run_baseline.c - the figures, recordings and program of a baseline, loaded and saved. */
+#include "base/path.h"
 #include "source/import.h"
 #include "store/store.h"
 #include "suite/run_inner.h"
@@ -31,13 +32,16 @@ int run_check_baselines(const struct run *r, struct err *err)
     return r->opts.save ? check_name(r->opts.save, err) : 0;
 }
 
+char *run_home_folder(const struct run *r, const char *name)
+{
+    autofree char *home = path_folder(conf_text(&r->suite.conf, "", "history.store"));
+    return mem_printf("%s/%s", home, name);
+}
+
 char *run_baseline_folder(const struct run *r, const char *name)
 {
-    autofree char *store = mem_strdup(conf_text(&r->suite.conf, "", "history.store"));
-    char *slash = strrchr(store, '/');
-    if (slash)
-        *slash = '\0';
-    return mem_printf("%s/baselines/%s", slash ? store : ".", name);
+    autofree char *all = run_home_folder(r, "baselines");
+    return mem_printf("%s/%s", all, name);
 }
 
 /* NULL where it cannot be read; then that is said. */
@@ -153,7 +157,7 @@ int run_save_baseline(struct run *r, struct err *err)
     if (rc == 0)
         rc = save_recordings(r, &to, err);
     if (rc == 0)
-        rc = run_keep_program(r, &to, err);
+        rc = run_keep_programs(r, &to, err);
     if (rc == 0)
         rc = save_series(r, err);
     if (rc == 0)

@@ -1,7 +1,11 @@
 /* run_bench.c - the phase of a run that measures whole runs of its workloads. */
 #include "bench/count.h"
 #include "bench/session.h"
+#include "suite/run_benchmarks.h"
 #include "suite/run_inner.h"
+#include "suite/run_metrics.h"
+#include "suite/run_sanitize.h"
+#include "suite/run_variants.h"
 
 /* Move series number I of a session into SET, under NAME. */
 static const struct series *take_series(struct series_set *set, struct session *from, size_t i,
@@ -88,17 +92,32 @@ static void want_decision(struct bench_job *j, const struct run *r, const struct
         return;
     j->with.runs = 0;
     j->with.time_s = w->workload.decide_s;
-    j->with.risk = PAIRED_RISK / (2 * (double)r->suite.results.n);
+    j->with.risk = PAIRED_RISK / (double)suite_comparisons(&r->suite);
     j->with.gates = gates;
     j->with.gate_decides = true;
 }
 
+/* What the runs gave: W's own, and where two took turns the baseline's. */
+static int take_metrics(struct run *r, const struct bench_job *j, struct run_metrics *from,
+                        struct err *err)
+{
+    if (j->what != COLLECT_BENCH)
+        return 0;
+    if (j->plan.n_lines > 1)
+        run_metrics_give(from, &r->suite.beside, 0);
+    run_metrics_give(from, &r->suite.series, j->plan.n_lines - 1);
+    return run_metrics_keep_output(from, &r->suite.folder, err);
+}
+
 /* Run the lines of J in turns; the last is W's own, one before it the baseline's. */
-static int bench_lines(struct run *r, struct suite_result *w, const struct bench_job *j,
-                       struct err *err)
+static int bench_lines(struct run *r, struct suite_result *w, struct bench_job *j, struct err *err)
 {
     struct plan plan = {0};
     struct session session = {0};
+    struct run_metrics metrics;
+    run_metrics_open(&metrics, w);
+    if (j->what == COLLECT_BENCH)
+        run_metrics_ask(&metrics, &j->with, &j->start);
     autofree char *name =
         mem_printf(j->what == COLLECT_BENCH ? "%s" : "%s instructions", w->workload.name);
     int rc = plan_build(&plan, &j->plan, err);
@@ -113,6 +132,9 @@ static int bench_lines(struct run *r, struct suite_result *w, const struct bench
         bench_failed(w, j->what, &session, err);
     else if (rc == 0 && !take_series(&r->suite.series, &session, j->plan.n_lines - 1, name))
         suite_absent(w, j->what, "nothing was measured");
+    else if (rc == 0)
+        rc = take_metrics(r, j, &metrics, err);
+    run_metrics_close(&metrics);
     session_done(&session);
     plan_done(&plan);
     return rc;
@@ -137,8 +159,7 @@ static void bench_one(struct run *r, struct suite_result *w, enum collect what)
         return;
     }
     struct bench_job alone = j;
-    autofree char *limit =
-        mem_printf("%g%%", conf_number(&r->suite.conf, "", "check.max-regression"));
+    autofree char *limit = mem_printf("%g%%", 100 * suite_max_regression(&r->suite, w));
     struct opt_list gates = {.at = {limit}, .n = 1};
     if (before)
         want_decision(&j, r, w, &gates);
@@ -157,12 +178,22 @@ static void find_series(struct suite *s)
         struct suite_result *w = &s->results.at[i];
         autofree char *counted = mem_printf("%s instructions", w->workload.name);
         w->bench = series_find(&s->series, w->workload.name);
+        run_metrics_find(s, w);
         w->instructions = series_find(&s->series, counted);
         if (!w->instructions) {
             autofree char *simulated = mem_printf("%s simulated", w->workload.name);
             w->instructions = series_find(&s->series, simulated);
         }
     }
+}
+
+static int bench_benchmarks(struct run *r, struct suite_result *w, struct err *err)
+{
+    if (run_benchmarks(r, w, err) != 0)
+        return -1;
+    if (w->absent[COLLECT_BENCHMARKS])
+        run_say(r, "%s: no benchmarks: %s", w->workload.name, w->absent[COLLECT_BENCHMARKS]);
+    return 0;
 }
 
 static int bench_workload(struct run *r, struct suite_result *w, struct err *err)
@@ -179,7 +210,11 @@ static int bench_workload(struct run *r, struct suite_result *w, struct err *err
             run_say(r, "%s: no %s: %s", w->workload.name, collect_names[timed[i]],
                     w->absent[timed[i]]);
     }
-    return run_grind(r, w, err);
+    if (w->workload.collect[COLLECT_BENCHMARKS] && bench_benchmarks(r, w, err) != 0)
+        return -1;
+    if (w->workload.collect[COLLECT_BENCH] && r->suite.n_variants && run_variants(r, w, err) != 0)
+        return -1;
+    return run_grind(r, w, err) == 0 ? run_sanitize(r, w, err) : -1;
 }
 
 static void mark_absent(struct suite_result *w)
@@ -187,6 +222,17 @@ static void mark_absent(struct suite_result *w)
     for (int i = 0; i < COLLECTS; i++)
         if (w->workload.collect[i])
             suite_absent(w, (enum collect)i, "the workload failed");
+}
+
+static void say_absent_metrics(const struct run *r)
+{
+    for (size_t i = 0; i < r->suite.results.n; i++) {
+        const struct suite_result *w = &r->suite.results.at[i];
+        for (size_t k = 0; k < w->metrics.n && !w->failure; k++)
+            if (w->metrics.at[k].absent)
+                run_say(r, "%s: no metric %s: %s", w->workload.name, w->metrics.at[k].metric->name,
+                        suite_why_no_metric(&w->metrics.at[k]));
+    }
 }
 
 int run_bench(struct run *r, struct err *err)
@@ -200,5 +246,6 @@ int run_bench(struct run *r, struct err *err)
             rc = bench_workload(r, w, err);
     }
     find_series(&r->suite);
+    say_absent_metrics(r);
     return rc;
 }

@@ -5,14 +5,27 @@
 
 #include <sys/stat.h>
 
-int run_keep_program(const struct run *r, const struct folder *folder, struct err *err)
+/* Whether a workload before number I runs the same program. */
+static bool is_kept(const struct run *r, size_t i, const char *binary)
 {
-    const char *binary = conf_text(&r->suite.conf, "", "build.binary");
-    return *binary && !kept_refuses(binary) ? kept_copy(folder->staging, binary, err) : 0;
+    bool found = false;
+    for (size_t k = 0; k < i; k++)
+        found |= strcmp(r->suite.results.at[k].workload.binary, binary) == 0;
+    return found;
 }
 
-/* How many bytes of LINE are the program, if that is BINARY however it is written; else 0. */
-static size_t program_bytes(const char *line, const char *binary)
+int run_keep_programs(const struct run *r, const struct folder *folder, struct err *err)
+{
+    for (size_t i = 0; i < r->suite.results.n; i++) {
+        const char *binary = r->suite.results.at[i].workload.binary;
+        if (*binary && !is_kept(r, i, binary) && !kept_refuses(binary) &&
+            kept_copy(folder->staging, binary, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+size_t run_program_bytes(const char *line, const char *binary)
 {
     size_t n = strcspn(line, " \t");
     autofree char *word = mem_strndup(line, n), *path = NULL;
@@ -26,29 +39,34 @@ static size_t program_bytes(const char *line, const char *binary)
 static const char *command_then(const struct run *r, const struct suite_result *w)
 {
     autofree char *recorded = mem_printf("%s recorded", w->workload.name);
+    autofree char *benchmark = mem_printf("%s benchmark ", w->workload.name);
     const struct series *s = series_find(&r->suite.before, w->workload.name);
     if (!s)
         s = series_find(&r->suite.before, recorded);
+    for (size_t i = 0; !s && i < r->suite.before.series.n; i++)
+        if (text_starts(text_of(r->suite.before.series.at[i].name), benchmark))
+            s = &r->suite.before.series.at[i];
     return s ? s->command : NULL;
 }
 
 void run_find_beside(struct run *r, struct suite_result *w)
 {
-    const char *binary = conf_text(&r->suite.conf, "", "build.binary"), *line = w->workload.line;
+    const char *binary = w->workload.binary, *line = w->workload.line;
     const char *then = command_then(r, w), *why = NULL;
     if (!r->suite.against)
         return;
     autofree char *folder = run_baseline_folder(r, r->suite.against);
     autofree char *kept = kept_path(folder, binary);
-    size_t n = *binary ? program_bytes(line, binary) : 0;
+    size_t n = *binary ? run_program_bytes(line, binary) : 0;
     if (!then)
         why = "the baseline has nothing of this workload";
     else if (strcmp(then, line) != 0)
         why = "the baseline ran another command";
     else if (!*binary)
-        why = "build.binary does not name the program, so the baseline has no copy of it";
+        why = "neither build.binary nor its own binary names the program, so the baseline has no "
+              "copy of it";
     else if (!n)
-        why = "the command does not begin with build.binary";
+        why = "the command does not begin with build.binary or its own binary";
     else if (access(kept, X_OK) != 0 || kept_refuses(binary))
         why = "the baseline has not kept the program, as for one with libraries of the project";
     if (why)

@@ -1,5 +1,7 @@
 /* run_build.c - the phase of a run that builds, and how commands of a suite are run. */
 #include "suite/run_inner.h"
+#include "suite/run_sanitize.h"
+#include "suite/run_variants.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -60,8 +62,12 @@ int run_build(struct run *r, struct err *err)
     struct exec_result done;
     if (r->opts.skip_build || !*command) {
         run_say(r, *command ? "skipped" : "nothing to build (build.command is empty)");
+        if (run_build_variants(r, err) != 0 || run_build_sanitized(r, err) != 0)
+            return -1;
         return check_binary(r, err);
     }
+    if (run_build_variants(r, err) != 0 || run_build_sanitized(r, err) != 0)
+        return -1;
     struct words env = conf_words(&s->conf, "", "build.env");
     struct exec_opts o = {.argv = argv,
                           .env = &env,

@@ -47,7 +47,7 @@ static int read_rules(struct run *r, struct suite_result *w, const char *path)
 {
     struct reader in;
     struct err err;
-    if (reader_open(&in, path, &err) != 0) {
+    if (reader_open_file(&in, path, &err) != 0) {
         suite_fail(w, err.text, NULL);
         return -1;
     }
@@ -112,8 +112,35 @@ static void tell_comparison(const struct run *r, const struct suite_result *w,
     run_say(r, "%s", buf_cstr(&b));
 }
 
+static void tell_metrics(const struct run *r, const struct suite_result *w)
+{
+    for (size_t i = 0; i < w->metrics.n; i++) {
+        autobuf struct buf b = {0};
+        if (!w->metrics.at[i].has_compared)
+            continue;
+        metric_say(&b, w->metrics.at[i].metric, &w->metrics.at[i].compared);
+        run_say(r, "%s: %s", w->workload.name, buf_cstr(&b));
+    }
+}
+
+/* Only what is not as it was: there may be hundreds. */
+static void tell_benchmarks(const struct run *r, const struct suite_result *w)
+{
+    const struct suite_benchmarks *b = w->benchmarks;
+    for (size_t i = 0; b && i < b->outcome.against.n; i++) {
+        const struct comparison *c = &b->outcome.against.at[i];
+        if (c->gate == GATE_BROKEN || c->gate == GATE_UNDECIDED)
+            tell_comparison(r, w, c);
+    }
+    for (size_t i = 0; b && i < b->gone.n; i++)
+        run_say(r, "%s: no benchmark '%s' any more; '%s' has one", w->workload.name, b->gone.at[i],
+                r->suite.against);
+}
+
 static void tell_against(const struct run *r, const struct suite_result *w)
 {
+    tell_metrics(r, w);
+    tell_benchmarks(r, w);
     if (w->unlike)
         run_say(r, "%s: not compared with '%s': %s", w->workload.name, r->suite.against, w->unlike);
     for (int i = 0; i < COMPARISONS; i++)
@@ -145,8 +172,11 @@ static void tell_rules(const struct run *r, const struct suite_result *w)
     if (w->has_check)
         run_say(r, "%s: rules: %zu passed, %zu failed, %zu inconclusive", w->workload.name,
                 w->check.n[CHECK_HOLDS], w->check.n[CHECK_FAILS], w->check.n[CHECK_INCONCLUSIVE]);
-    if (w->memcheck.made || w->helgrind.made)
-        run_say(r, "%s: %zu findings%s", w->workload.name, w->memcheck.n + w->helgrind.n,
+    bool made = false;
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        made |= w->findings[i].made;
+    if (made)
+        run_say(r, "%s: %zu findings%s", w->workload.name, suite_count_findings(w),
                 w->too_many_findings ? ": more than check.max-findings allows" : "");
 }
 

@@ -110,12 +110,13 @@ static void say_findings(const struct memcheck *m, struct buf *b)
 
 static void take_findings(struct suite_result *w, enum collect what, const char *path)
 {
-    struct suite_findings *to = what == COLLECT_MEMCHECK ? &w->memcheck : &w->helgrind;
+    struct suite_findings *to =
+        &w->findings[what == COLLECT_MEMCHECK ? FOUND_MEMCHECK : FOUND_HELGRIND];
     autobuf struct buf text = {0};
     struct reader in;
     struct memcheck m;
     struct err err;
-    if (reader_open(&in, path, &err) != 0) {
+    if (reader_open_file(&in, path, &err) != 0) {
         suite_absent(w, what, err.text);
         return;
     }

@@ -74,6 +74,7 @@ int run_host(struct run *r, struct err *err)
     for (size_t i = 0; i < s->warnings.n; i++)
         run_say(r, "note: %s", s->warnings.at[i]);
     if (s->git.dirty)
-        run_say(r, "note: %zu files differ from the commit; the pages say so", s->n_dirty);
+        run_say(r, "note: %zu file%s from the commit; the pages say so", s->n_dirty,
+                s->n_dirty == 1 ? " differs" : "s differ");
     return run_load_baseline(r, err);
 }

@@ -41,11 +41,17 @@ int run_grind(struct run *r, struct suite_result *w, struct err *err);
 /* Refuse names of baselines that are no plain names. */
 int run_check_baselines(const struct run *r, struct err *err);
 
+/* "NAME" beside the history. Free it. */
+char *run_home_folder(const struct run *r, const char *name);
+
+/* How many bytes of LINE are the program, if that is BINARY however it is written; else 0. */
+size_t run_program_bytes(const char *line, const char *binary);
+
 /* Where the files of a baseline are. Free it. */
 char *run_baseline_folder(const struct run *r, const char *name);
 
-/* Keep the program in the folder of a baseline that is about to be saved. */
-int run_keep_program(const struct run *r, const struct folder *folder, struct err *err);
+/* Keep the programs in the folder of a baseline that is about to be saved. */
+int run_keep_programs(const struct run *r, const struct folder *folder, struct err *err);
 
 /* Fill in line_before of W, or why_apart: the two programs take turns where that proves something.
  */

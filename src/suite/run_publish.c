@@ -4,6 +4,7 @@
 #include "analysis/misses.h"
 #include "base/path.h"
 #include "store/history.h"
+#include "suite/archive.h"
 #include "suite/page.h"
 #include "suite/run_inner.h"
 
@@ -117,6 +118,27 @@ static void add_scopes(struct history_run *h, const struct suite_result *w)
     }
 }
 
+/* "metric_higher tps": what is better stands in the name, as trends must know it. */
+static void add_metrics(struct history_run *h, const struct suite_result *w)
+{
+    for (size_t i = 0; i < w->metrics.n; i++) {
+        const struct metric *m = w->metrics.at[i].metric;
+        autofree char *name =
+            mem_printf("metric_%s %s", m->more_is_better ? "higher" : "lower", m->name);
+        add_series(h, w->metrics.at[i].runs, MEASURE_METRIC, name);
+    }
+}
+
+/* "benchmark dot/n=64" */
+static void add_benchmarks(struct history_run *h, const struct suite_result *w)
+{
+    for (size_t i = 0; w->benchmarks && i < w->benchmarks->outcome.session.set.series.n; i++) {
+        const struct series *s = &w->benchmarks->outcome.session.set.series.at[i];
+        autofree char *name = mem_printf("benchmark %s", s->name);
+        add_series(h, s, w->benchmarks->outcome.session.opts.measure, name);
+    }
+}
+
 static int remember_workload(struct run *r, struct store *store, const struct suite_result *w,
                              struct err *err)
 {
@@ -135,6 +157,8 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     add_cache(&h, w);
     add_heap(&h, w);
     add_scopes(&h, w);
+    add_metrics(&h, w);
+    add_benchmarks(&h, w);
     if (w->has_report) {
         history_add_metric(&h, "samples", (double)w->report.quality.samples, NAN, NAN);
         run_publish_add_functions(&h, w->report.functions);
@@ -160,6 +184,17 @@ static void run_publish_remember(struct run *r)
         run_say(r, "not added to the history: %s", err.text);
 }
 
+/* As with the history, what cannot be kept costs no more than itself. */
+static void run_publish_archive(const struct run *r)
+{
+    const struct suite *s = &r->suite;
+    struct err err;
+    if (*conf_text(&s->conf, "", "history.store") &&
+        archive_add(s, conf_text(&s->conf, "", "publish.folder"),
+                    (long)conf_number(&s->conf, "", "history.keep"), &err) != 0)
+        run_say(r, "the recordings were not added to the archive: %s", err.text);
+}
+
 /* --- the folder --- */
 
 /* What is not a result must not take the place of one: it goes beside it. */
@@ -177,12 +212,32 @@ static int redirect(struct run *r, struct err *err)
     return 0;
 }
 
+/* A hand-written file stays where it is: so no run can lose it. */
+static void read_notes(struct run *r)
+{
+    enum { MOST = 256 << 10 };
+    const char *path = conf_text(&r->suite.conf, "", "publish.notes");
+    autobuf struct buf b = {0};
+    char chunk[4096];
+    ssize_t n = 0;
+    if (!*path)
+        return;
+    autoclose int fd = path_open_file(path, 0, NULL);
+    while (fd >= 0 && b.n < MOST && (n = read(fd, chunk, sizeof chunk)) > 0)
+        buf_add(&b, chunk, (size_t)n);
+    if (fd < 0 || n < 0)
+        run_say(r, "no notes: cannot read '%s': %s", path, strerror(errno));
+    else if (b.n)
+        r->suite.notes = mem_strdup(buf_cstr(&b));
+}
+
 int run_publish(struct run *r, struct err *err)
 {
     struct suite *s = &r->suite;
     enum suite_outcome outcome = suite_outcome(s);
     bool good = outcome == SUITE_OK || outcome == SUITE_INCONCLUSIVE;
     digest_sources(s);
+    read_notes(r);
     unlink(r->log);
     if (!good && redirect(r, err) != 0)
         return -1;
@@ -198,5 +253,7 @@ int run_publish(struct run *r, struct err *err)
     if (good)
         folder_remove(failed); /* of a run before: it is not what is now */
     run_publish_remember(r);
+    if (good)
+        run_publish_archive(r);
     return 0;
 }

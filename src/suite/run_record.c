@@ -194,10 +194,11 @@ static int load_pool(const struct take *t, struct pool *pool, struct suite_recor
 {
     if (pool->samples < pool->enough)
         return err_set(err, EXIT_INCONCLUSIVE,
-                       "only %llu samples in %llu %s, fewer than min-samples (%ld): make the "
+                       "only %llu sample%s in %llu %s, fewer than min-samples (%ld): make the "
                        "workload longer, raise its rate, or give it more pool-time",
-                       (unsigned long long)pool->samples, (unsigned long long)pool->runs,
-                       pool->runs == 1 ? "run" : "runs", t->w->workload.min_samples);
+                       (unsigned long long)pool->samples, pool->samples == 1 ? "" : "s",
+                       (unsigned long long)pool->runs, pool->runs == 1 ? "run" : "runs",
+                       t->w->workload.min_samples);
     if (pool->runs > 1 && pool_write(pool, t->path, err) != 0)
         return -1;
     return run_load_recording(ret, t->path, err);

@@ -30,6 +30,39 @@ const struct suite_recording *suite_checked(const struct suite_result *r)
     return r->recordings.n ? &r->recordings.at[0] : r->has_heap ? &r->heap : NULL;
 }
 
+void suite_benchmarks_free(struct suite_benchmarks *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->gone.n; i++)
+        free(b->gone.at[i]);
+    vec_done(&b->gone);
+    outcome_done(&b->outcome);
+    plan_done(&b->plan);
+    series_set_done(&b->before);
+    free(b->filter);
+    free(b);
+}
+
+static void variants_free(struct suite_variants *v)
+{
+    if (!v)
+        return;
+    for (size_t i = 0; i < v->lines.n; i++)
+        free(v->lines.at[i]);
+    for (size_t i = 0; i < v->code.n; i++)
+        free(v->code.at[i]);
+    for (size_t i = 0; i < v->absent.n; i++)
+        free(v->absent.at[i]);
+    outcome_done(&v->outcome);
+    plan_done(&v->plan);
+    vec_done(&v->lines);
+    vec_done(&v->names);
+    vec_done(&v->code);
+    vec_done(&v->absent);
+    free(v);
+}
+
 static void result_done(struct suite_result *r)
 {
     if (r->has_report)
@@ -50,6 +83,9 @@ static void result_done(struct suite_result *r)
     for (size_t i = 0; i < r->scopes.n; i++)
         free(r->scopes.at[i].name);
     vec_done(&r->scopes);
+    vec_done(&r->metrics);
+    suite_benchmarks_free(r->benchmarks);
+    variants_free(r->variants);
     suite_recording_done(&r->heap_before);
     for (int i = 0; i < COLLECTS; i++)
         free(r->absent[i]);
@@ -59,8 +95,8 @@ static void result_done(struct suite_result *r)
     profile_free(r->before_cache);
     free(r->cache_file);
     free(r->simd_line);
-    free(r->memcheck.text);
-    free(r->helgrind.text);
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        free(r->findings[i].text);
     free(r->rules_file);
     free(r->unlike);
     free(r->line_before);
@@ -82,12 +118,18 @@ void suite_done(struct suite *s)
         free(s->dirty_files[i]);
     for (size_t i = 0; i < s->warnings.n; i++)
         free(s->warnings.at[i]);
+    for (size_t i = 0; i < s->variants.n; i++) {
+        free(s->variants.at[i].folder);
+        free(s->variants.at[i].failure);
+    }
+    vec_done(&s->variants);
     vec_done(&s->results);
     vec_done(&s->warnings);
     series_set_done(&s->series);
     series_set_done(&s->before);
     series_set_done(&s->beside);
     free(s->dirty_files);
+    free(s->notes);
     free(s->compiler);
     free(s->project);
     folder_drop(&s->folder);
@@ -112,6 +154,62 @@ static bool has_gate(const struct suite_result *r, int which, enum gate gate)
     return r->has_compared[which] && r->compared[which].gate == gate;
 }
 
+size_t suite_count_findings(const struct suite_result *r)
+{
+    size_t n = 0;
+    for (int i = 0; i < SUITE_FINDERS; i++)
+        n += r->findings[i].n;
+    return n;
+}
+
+void suite_say_benchmarks(struct buf *b, const struct suite_result *r)
+{
+    const struct comparisons *all = &r->benchmarks->outcome.against;
+    size_t n[GATE_BROKEN + 1] = {0};
+    for (size_t i = 0; i < all->n; i++)
+        n[all->at[i].gate]++;
+    if (!all->n)
+        buf_str(b, "the baseline has none of them");
+    else if (!n[GATE_BROKEN] && !n[GATE_UNDECIDED])
+        buf_printf(b, "none of %zu slower than allowed", all->n);
+    if (n[GATE_BROKEN])
+        buf_printf(b, "%zu of %zu slower than allowed", n[GATE_BROKEN], all->n);
+    if (n[GATE_UNDECIDED])
+        buf_printf(b, "%s%zu of %zu not decided", n[GATE_BROKEN] ? ", " : "", n[GATE_UNDECIDED],
+                   all->n);
+}
+
+double suite_max_regression(const struct suite *s, const struct suite_result *r)
+{
+    const char *own = conf_text(&s->conf, r->workload.name, "workload.max-regression");
+    return (*own ? strtod(own, NULL) : conf_number(&s->conf, "", "check.max-regression")) / 100;
+}
+
+size_t suite_comparisons(const struct suite *s)
+{
+    size_t n = 2 * s->results.n;
+    for (size_t i = 0; i < s->results.n; i++)
+        n += s->results.at[i].workload.metrics.at.n;
+    return n;
+}
+
+const char *suite_why_no_metric(const struct suite_metric *m)
+{
+    if (!m->runs || !m->runs->runs.n)
+        return "nothing was measured";
+    return m->metric->pattern ? "its pattern matched a number in the output of no run"
+           : *m->metric->file ? "no run wrote a file with that number"
+                              : "no run was timed";
+}
+
+bool suite_metrics_gate(const struct suite_result *r, enum gate gate)
+{
+    bool found = false;
+    for (size_t i = 0; i < r->metrics.n; i++)
+        found |= r->metrics.at[i].has_compared && r->metrics.at[i].compared.gate == gate;
+    return found;
+}
+
 bool suite_undecided(const struct suite_result *r)
 {
     bool told = has_gate(r, BY_TIME, GATE_HOLDS) || has_gate(r, BY_CPU, GATE_HOLDS);
@@ -130,15 +228,26 @@ bool suite_same_work(const struct suite_result *r)
            (has_verdict(r, BY_TIME, VERDICT_SLOWER) || has_verdict(r, BY_CPU, VERDICT_SLOWER));
 }
 
+static bool is_benchmark(const struct suite_result *r, const struct comparison *c)
+{
+    const struct comparisons *all = r->benchmarks ? &r->benchmarks->outcome.against : NULL;
+    return all && c >= all->at && c < all->at + all->n;
+}
+
 void suite_say_comparison(struct buf *b, const struct suite *s, const struct suite_result *r,
                           const struct comparison *c)
 {
     autofree char *than = mem_printf("in '%s'", s->against ? s->against : "the baseline");
+    bool benchmark = is_benchmark(r, c);
+    autofree char *whole = mem_printf("%s: %s", r->workload.name, c->after->name);
     struct comparison_words words = {
-        .name = r->workload.name,
+        .name = benchmark ? whole : r->workload.name,
         .than = than,
-        .limit = "check.max-regression",
-        .more = c->after == r->bench && r->looks
+        .limit = *conf_text(&s->conf, r->workload.name, "workload.max-regression")
+                     ? "its max-regression"
+                     : "check.max-regression",
+        .more = benchmark ? "raise its 'decide-time', or use a quieter machine"
+                : c->after == r->bench && r->looks
                     ? "raise its 'decide-time', or use a quieter machine"
                 : c->after == r->bench ? "raise its 'runs', or use a quieter machine"
                                        : "collect bench, or make at least 6 recordings"};

@@ -10,6 +10,7 @@
 #include "analysis/heapstory.h"
 #include "analysis/scaling.h"
 #include "analysis/scopequantile.h"
+#include "bench/outcome.h"
 #include "host/fingerprint.h"
 #include "host/provenance.h"
 #include "model/series.h"
@@ -46,7 +47,17 @@ struct suite_result;
 /* What rules are held against: the first CPU recording, else that of the heap; NULL = neither. */
 const struct suite_recording *suite_checked(const struct suite_result *r);
 
-/* A count of findings of valgrind, and the first ones. */
+/* Who finds errors. */
+enum suite_finder {
+    FOUND_MEMCHECK,
+    FOUND_HELGRIND,
+    FOUND_ASAN,
+    FOUND_UBSAN,
+    FOUND_TSAN,
+    SUITE_FINDERS,
+};
+
+/* A count of findings, and the first ones. */
 struct suite_findings {
     bool made;
     size_t n;
@@ -74,6 +85,50 @@ struct suite_scope {
     struct scope_quantile p50, p99;
 };
 
+/* A number that the program gives itself. */
+struct suite_metric {
+    const struct metric *metric; /* of the workload */
+    const struct series *runs;   /* of suite.series; NULL = none */
+    size_t missing;              /* runs that did not give it */
+    bool absent;                 /* none did */
+    struct comparison compared;
+    bool has_compared;
+};
+
+/* The benchmarks inside a workload's program. The session and its plan point into this. */
+struct suite_benchmarks {
+    struct plan plan;
+    struct outcome outcome;   /* `against` compares with the baseline */
+    struct series_set before; /* what the baseline has, under the names of benchmarks */
+    VEC(char *) gone;         /* names that only the baseline has */
+    char limit[32];           /* "5%" */
+    struct opt_list gates;
+    char *filter; /* what the program is asked for */
+    char *lines[2];
+};
+
+void suite_benchmarks_free(struct suite_benchmarks *b); /* NULL is fine */
+
+/* Another build of the project. */
+struct suite_variant {
+    const char *name; /* of the conf */
+    char *folder;     /* where its programs were put aside */
+    char *failure;    /* why there are none; NULL = there are */
+};
+
+#define SUITE_OWN_BUILD "as built" /* no section can have this name */
+
+/* A workload under all builds, in turns. The session and its plan point into this. */
+struct suite_variants {
+    VEC(char *) lines;       /* the suite's own build first */
+    VEC(const char *) names; /* as many */
+    VEC(char *) code;        /* instructions of the hottest function, as many; NULL = not known */
+    VEC(char *) absent;      /* what could not run, a sentence each */
+    struct plan plan;
+    struct outcome outcome;
+    bool ran;
+};
+
 /* What came of one workload. */
 struct suite_result {
     struct workload workload;
@@ -99,7 +154,10 @@ struct suite_result {
     VEC(struct suite_scope) scopes;            /* those that take longest; none unless asked for */
     uint64_t scopes_lost;                      /* records */
     const struct series *bench, *instructions; /* of suite.series; NULL = none */
-    struct suite_findings memcheck, helgrind;
+    VEC(struct suite_metric) metrics;
+    struct suite_benchmarks *benchmarks; /* NULL = none */
+    struct suite_variants *variants;     /* NULL = none */
+    struct suite_findings findings[SUITE_FINDERS];
 
     struct rules rules;
     struct check check;
@@ -138,7 +196,10 @@ struct suite {
     char digest[33]; /* of the named sources, in hex; "" = none were named */
     size_t n_sources;
     VEC(char *) warnings; /* about the host, a sentence each */
+    char *notes;          /* of the project's own, for the index; NULL = none */
 
+    VEC(struct suite_variant) variants;
+    size_t n_variants;        /* of them that are sections of the suite file, the first ones */
     struct series_set series; /* of all workloads */
     VEC(struct suite_result) results;
     struct scaling scaling; /* over workloads with a size */
@@ -163,6 +224,24 @@ enum suite_outcome suite_outcome(const struct suite *s);
  * count of instructions speaks for itself.
  */
 bool suite_undecided(const struct suite_result *r);
+
+/* How many comparisons share the risk: wall and CPU time of each workload, and its metrics. */
+size_t suite_comparisons(const struct suite *s);
+
+/* Findings of all finders. */
+size_t suite_count_findings(const struct suite_result *r);
+
+/* How its benchmarks compare: "2 of 30 slower than allowed, 1 not decided". */
+void suite_say_benchmarks(struct buf *b, const struct suite_result *r);
+
+/* How much worse than the baseline R may be: 0.05 = 5 %. */
+double suite_max_regression(const struct suite *s, const struct suite_result *r);
+
+/* Why a metric is absent, a sentence without a full stop. */
+const char *suite_why_no_metric(const struct suite_metric *m);
+
+/* Whether one of R's metrics has such a gate. */
+bool suite_metrics_gate(const struct suite_result *r, enum gate gate);
 
 /* Whether R got slower with as many instructions as before: it does no more work. */
 bool suite_same_work(const struct suite_result *r);

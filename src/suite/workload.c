@@ -10,6 +10,7 @@
 const char *const collect_names[COLLECTS] = {
     [COLLECT_CPU] = "cpu",
     [COLLECT_BENCH] = "bench",
+    [COLLECT_BENCHMARKS] = "benchmarks",
     [COLLECT_INSTRUCTIONS] = "instructions",
     [COLLECT_CACHE] = "cache",
     [COLLECT_HEAP] = "heap",
@@ -17,6 +18,9 @@ const char *const collect_names[COLLECTS] = {
     [COLLECT_SIMD] = "simd",
     [COLLECT_MEMCHECK] = "memcheck",
     [COLLECT_HELGRIND] = "helgrind",
+    [COLLECT_ASAN] = "asan",
+    [COLLECT_UBSAN] = "ubsan",
+    [COLLECT_TSAN] = "tsan",
 };
 
 void workload_done(struct workload *w)
@@ -24,6 +28,7 @@ void workload_done(struct workload *w)
     free(w->line);
     words_done(&w->argv);
     words_done(&w->env);
+    metrics_done(&w->metrics);
     w->line = NULL;
 }
 
@@ -50,8 +55,8 @@ static int add_input(struct buf *b, const struct conf *c, const char *name, stru
 
 static bool is_input(const struct conf *c, const char *name)
 {
-    for (size_t i = 0; i < c->inputs.n; i++)
-        if (strcmp(c->inputs.at[i], name) == 0)
+    for (size_t i = 0; i < c->names[CONF_INPUTS].at.n; i++)
+        if (strcmp(c->names[CONF_INPUTS].at.at[i], name) == 0)
             return true;
     return false;
 }
@@ -160,7 +165,7 @@ static int check_name(const char *name, struct err *err)
 
 int workload_build(struct workload *w, const struct conf *c, size_t i, struct err *err)
 {
-    *w = (struct workload){.name = c->workloads.at[i]};
+    *w = (struct workload){.name = c->names[CONF_WORKLOADS].at.at[i]};
     if (check_name(w->name, err) != 0)
         return -1;
     for (int k = 0; k < COLLECTS; k++) {
@@ -176,8 +181,15 @@ int workload_build(struct workload *w, const struct conf *c, size_t i, struct er
     w->timeout_s = conf_number(c, w->name, "workload.timeout");
     w->size = conf_number(c, w->name, "workload.size");
     w->input = conf_text(c, w->name, "workload.stdin");
+    w->results = conf_text(c, w->name, "workload.results");
+    w->filter = conf_text(c, w->name, "workload.filter");
+    w->binary = conf_text(c, w->name, "workload.binary");
+    if (!*w->binary)
+        w->binary = conf_text(c, "", "build.binary");
     w->shell = conf_has(c, w->name, "workload.shell", "yes");
     w->fixed_layout = conf_has(c, "", "determinism.aslr", "off");
     build_env(w, c);
+    if (metrics_build(&w->metrics, c, w->name, err) != 0)
+        return -1;
     return build_command(w, c, err);
 }

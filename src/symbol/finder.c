@@ -113,7 +113,7 @@ static bool find_named(struct finder *f, struct elffile *ret, const char *name, 
 static bool find_main(struct finder *f, struct elffile *ret, const char *path, struct text id)
 {
     const struct finder_opts *o = &f->opts;
-    const char *at = o->locate ? o->locate(o->locate_arg, path) : path;
+    const char *at = o->locate ? o->locate(o->locate_arg, path, id) : path;
     char *first = o->symfs ? mem_printf("%s%s", o->symfs, path) : mem_strdup(at);
     if (try_file(ret, first, id))
         return true;
@@ -150,11 +150,11 @@ static bool find_debug(struct finder *f, struct finder_files *files, const char 
 
 /* --- together --- */
 
-static enum finder_end why_not(const struct finder *f, const char *path)
+static enum finder_end why_not(const struct finder *f, const char *path, struct text id)
 {
     struct elffile other;
     const struct finder_opts *o = &f->opts;
-    const char *at = o->locate ? o->locate(o->locate_arg, path) : path;
+    const char *at = o->locate ? o->locate(o->locate_arg, path, id) : path;
     autofree char *first = o->symfs ? mem_printf("%s%s", o->symfs, path) : mem_strdup(at);
     if (access(first, F_OK) != 0)
         return FINDER_GONE;
@@ -172,7 +172,7 @@ enum finder_end finder_open(struct finder *f, struct finder_files *ret, const ch
     ret->has_main = find_main(f, &ret->main, path, build_id);
     if (!(ret->has_main && ret->main.has_dwarf))
         ret->has_debug = find_debug(f, ret, path, build_id);
-    return ret->has_main || ret->has_debug ? FINDER_FOUND : why_not(f, path);
+    return ret->has_main || ret->has_debug ? FINDER_FOUND : why_not(f, path, build_id);
 }
 
 void finder_close(struct finder_files *files)

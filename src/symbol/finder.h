@@ -24,7 +24,7 @@ struct finder_opts {
     const char *cache_folder; /* perf's, NULL = .debug in the home folder */
     bool ask_servers;
     /* Where to read the file that a mapping calls PATH; NULL = there. */
-    const char *(*locate)(const void *locate_arg, const char *path);
+    const char *(*locate)(const void *locate_arg, const char *path, struct text build_id);
     const void *locate_arg;
 };
 

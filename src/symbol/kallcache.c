@@ -9,7 +9,7 @@ static bool kallcache_read_file(const char *path, struct buf *ret)
 {
     struct reader in;
     struct err err;
-    if (reader_open(&in, path, &err) != 0)
+    if (reader_open_file(&in, path, &err) != 0)
         return false;
     for (struct text t; (t = reader_peek(&in, 1)).n; reader_take(&in, t.n))
         buf_add(ret, t.at, t.n);

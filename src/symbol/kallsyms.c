@@ -1,5 +1,7 @@
 #include "symbol/kallsyms.h"
 
+#include "symbol/kallcache.h"
+
 #include <elf.h>
 
 enum {
@@ -89,6 +91,38 @@ int kallsyms_name(struct lookup *l, struct text list)
     name_all(l, nearest);
     free(nearest);
     return shown ? 0 : -1;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct kallsyms_range *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+/* The kernel's own functions are listed by address: one ends where the next begins. */
+static void find_range(kallsyms_ranges *ret, struct text line, int (*kind_of)(struct text name))
+{
+    uint64_t start;
+    struct text address = text_cut(&line, ' '), type = text_cut(&line, ' ');
+    struct text name = text_cut(&line, '\t');
+    struct kallsyms_range *last = ret->n ? &ret->at[ret->n - 1] : NULL;
+    if (type.n != 1 || !is_code(type.at[0]) || !text_u64(address, 16, &start) || !start)
+        return;
+    if (last && !last->end && start > last->start)
+        last->end = start;
+    if (kind_of(name))
+        *vec_push(ret) = (struct kallsyms_range){.start = start, .kind = kind_of(name)};
+}
+
+void kallsyms_find(kallsyms_ranges *ret, const char *path, int (*kind_of)(struct text name))
+{
+    autobuf struct buf cached = {0};
+    if (!kallcache_read(path, &cached))
+        return;
+    for (struct text list = buf_text(&cached); list.n;)
+        find_range(ret, text_cut(&list, '\n'), kind_of);
+    if (ret->n)
+        qsort(ret->at, ret->n, sizeof *ret->at, compare_ranges);
 }
 
 uint64_t kallsyms_text(struct text list)

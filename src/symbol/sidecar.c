@@ -207,7 +207,7 @@ int64_t sidecar_name(struct profile *p, const char *path, struct err *err)
     struct sidecar s = {0};
     struct reader in;
     struct jsonread j;
-    if (reader_open(&in, path, err) != 0)
+    if (reader_open_file(&in, path, err) != 0)
         return -1;
     intern_init(&s.texts);
     jsonread_init(&j, &in);

@@ -65,7 +65,7 @@ struct symbolize_opts {
     const char *map_folder;   /* where perf-PID.map files are; NULL = where their mapping says */
     const char *kallsyms;     /* the kernel's symbols; NULL = /proc/kallsyms */
     /* Where to read the file that a mapping calls PATH; NULL = there. */
-    const char *(*locate)(const void *locate_arg, const char *path);
+    const char *(*locate)(const void *locate_arg, const char *path, struct text build_id);
     const void *locate_arg;
     /* The user that process PID belonged to; NULL = not known. Gets locate_arg. */
     bool (*owner)(const void *locate_arg, uint64_t pid, uid_t *ret);

@@ -4,7 +4,8 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-enum { HOTTEST_SHOWN = 10, LEAST_SHARE_WIDTH = 13 };
+/* CODE_WIDTH: address, instruction and class. */
+enum { HOTTEST_SHOWN = 10, LEAST_SHARE_WIDTH = 13, CODE_WIDTH = 8 + 2 + 30 + 1 + 10 };
 
 struct sheet {
     FILE *out;
@@ -90,6 +91,24 @@ static int annotate_share_width(const struct annotate *a)
     return width;
 }
 
+/* The lines of T, wrapped at blanks. */
+static void put_lines(const struct sheet *s, struct text t)
+{
+    while (t.n) {
+        struct text line = text_cut(&t, '\n');
+        while (utf8_count(line) > (size_t)s->width) {
+            struct text head = utf8_head(line, (size_t)s->width + 1);
+            const char *blank = memrchr(head.at, ' ', head.n);
+            if (!blank)
+                break;
+            fprintf(s->out, "%.*s\n", (int)(blank - line.at), line.at);
+            line.n -= (size_t)(blank + 1 - line.at);
+            line.at = blank + 1;
+        }
+        fprintf(s->out, "%.*s\n", (int)line.n, line.at);
+    }
+}
+
 static void print_head(const struct sheet *s)
 {
     autobuf struct buf b = {0};
@@ -97,8 +116,9 @@ static void print_head(const struct sheet *s)
     utf8_print(s->out, s->a->function);
     fputs(" (", s->out);
     utf8_print(s->out, s->a->module);
-    fprintf(s->out, ")\n%s%s", buf_cstr(&b),
-            annotate_has_inlined(s->a) ? "'i' marks inlined code.\n" : "");
+    fputs(")\n", s->out);
+    put_lines(s, buf_text(&b));
+    fputs(annotate_has_inlined(s->a) ? "'i' marks inlined code.\n" : "", s->out);
 }
 
 static void print_hottest(const struct sheet *s, uint32_t number)
@@ -185,11 +205,13 @@ static void print_insn(const struct sheet *s, struct asmtext *t, const struct li
     struct annotate_place at;
     autobuf struct buf b = {0}, target = {0};
     annotate_target(&target, s->a, i);
-    buf_printf(&b, "%8llx  %-30s %-10s", (unsigned long long)i->pc, asmtext_of(t, i),
-               annotate_class(&i->x));
-    if (target.n) {
+    buf_printf(&b, target.n ? "%8llx  %s" : "%8llx  %-30s %-10s", (unsigned long long)i->pc,
+               asmtext_of(t, i), annotate_class(&i->x));
+    if (target.n) { /* a jump is no arithmetic: its target stands where others have a class */
         buf_str(&b, " \xe2\x86\x92 ");
         add_text(&b, buf_text(&target));
+        size_t n = utf8_count(buf_text(&b));
+        buf_printf(&b, "%*s", n < CODE_WIDTH ? (int)(CODE_WIDTH - n) : 0, "");
     }
     if (annotate_place(s->a, i, &at)) {
         buf_printf(&b, " %c%6u  ", at.inlined ? 'i' : ' ', at.line);

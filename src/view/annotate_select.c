@@ -23,7 +23,8 @@ void annotate_words(const struct annotate *a, struct buf *b)
                of * (double)a->whole,
                annotate_has_inlined(a) ? ", inlined functions included" : "");
     if (a->samples >= 0)
-        buf_printf(b, "; %s samples", units_count(n, (uint64_t)a->samples));
+        buf_printf(b, "; %s sample%s", units_count(n, (uint64_t)a->samples),
+                   a->samples == 1 ? "" : "s");
     buf_str(b, ".\n");
     if (a->warning)
         buf_printf(b, "Warning: %s.\n", a->warning);

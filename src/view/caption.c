@@ -233,6 +233,7 @@ void caption_others(struct buf *b, const struct selection *s)
         return;
     struct text shown =
         by_column ? profile_str(p, selection_value(s)->name) : name_of_stream(p, s->stream);
-    buf_printf(b, "shown: %.*s; also in the input: %s%s", TEXT_ARG(shown), buf_cstr(&others),
-               n > OTHERS_SHOWN ? ", ..." : "");
+    buf_printf(b, "shown: %.*s; also in the input: %s", TEXT_ARG(shown), buf_cstr(&others));
+    if (n > OTHERS_SHOWN)
+        buf_printf(b, " and %zu more", n - OTHERS_SHOWN);
 }

@@ -31,7 +31,7 @@ void diff_cost(struct buf *b, const struct diff_entry *e, const struct diff_valu
     else if (v->cost >= 3)
         buf_printf(b, "x%.3g", v->cost);
     else
-        buf_printf(b, "%+.1f %%", (v->cost - 1) * 100);
+        buf_printf(b, "%+.1f%%", units_change(v->cost));
 }
 
 static const char *runs_word(size_t n)
@@ -97,7 +97,7 @@ struct picked {
 };
 
 /*
- * What moved by less than 0.05 % of the whole is not shown, nor are paths that prove nothing, nor
+ * What moved by less than 0.05% of the whole is not shown, nor are paths that prove nothing, nor
  * where tests are made what was not tested: it has too few samples, or nearly all of them. Grown is
  * what costs more, even if its share fell.
  */
@@ -143,15 +143,15 @@ static void add_path(struct buf *b, const struct diff *d, const struct diff_entr
 
 /* --- rows --- */
 
-/* "+12.1 to +15.0 %", of the cost; "x2.12 to x5.04" beside a factor. */
+/* "+12.1 to +15.0%", of the cost; "x2.12 to x5.04" beside a factor. */
 static void cell_interval(struct document *doc, const struct diff_value *v)
 {
     char s[UNITS_MAX] = "-";
-    double low = (v->cost_low - 1) * 100, high = (v->cost_high - 1) * 100;
+    double low = units_change(v->cost_low), high = units_change(v->cost_high);
     if (v->before > 0 && !isnan(v->p) && isfinite(high) && v->cost >= 3)
         snprintf(s, sizeof s, "x%.3g to x%.3g", v->cost_low, v->cost_high);
     else if (!isnan(v->p) && isfinite(high) && high < 1000)
-        snprintf(s, sizeof s, "%+.1f to %+.1f %%", low, high);
+        snprintf(s, sizeof s, "%+.1f to %+.1f%%", low, high);
     document_cell(doc, text_of(s), 0);
 }
 
@@ -160,7 +160,7 @@ static void cell_cost(struct document *doc, const struct diff *d, double cost, d
 {
     char s[UNITS_MAX];
     if (d->scale == DIFF_BY_TYPICAL)
-        snprintf(s, sizeof s, "%.2f %%", share * 100);
+        snprintf(s, sizeof s, "%.2f%%", share * 100);
     else if (d->has_cpu)
         snprintf(s, sizeof s, "%.4f s", cost);
     else
@@ -203,11 +203,11 @@ static void diff_add_row(struct document *doc, const struct diff *d, const struc
     document_cell(doc, buf_text(&name), 0);
 }
 
-#define COLUMNS(NAME, TAIL)                                                                     \
-    {                                                                                           \
-        {"change", .right = true}, {"95 % interval", .right = true}, {"before", .right = true}, \
-            {"after", .right = true}, {"points", .right = true}, {"p", .right = true},          \
-            {NAME, .wide = true, .tail = TAIL},                                                 \
+#define COLUMNS(NAME, TAIL)                                                                    \
+    {                                                                                          \
+        {"change", .right = true}, {"95% interval", .right = true}, {"before", .right = true}, \
+            {"after", .right = true}, {"points", .right = true}, {"p", .right = true},         \
+            {NAME, .wide = true, .tail = TAIL},                                                \
     }
 
 static const struct document_column function_columns[] = COLUMNS("function", false);
@@ -269,9 +269,9 @@ static void add_scale(struct document *doc, const struct diff *d)
     else if (d->n_tested)
         document_text(
             doc,
-            "The CPU time of these runs is not known, only shares, which must add to 100 "
-            "%% and so move together. \"change\" corrects for that: it compares each "
-            "function with the typical one, whose share changed by %+.1f %%. p and * refer "
+            "The CPU time of these runs is not known, only shares, which must add to "
+            "100%% and so move together. \"change\" corrects for that: it compares each "
+            "function with the typical one, whose share changed by %+.1f%%. p and * refer "
             "to that.",
             (d->typical - 1) * 100);
 }
@@ -283,7 +283,7 @@ static void add_band(struct document *doc, const struct diff *d)
             doc, "Proven (*): changed by more than two runs of the same program can differ by.");
     else
         document_text(doc,
-                      "Proven (*): p is at most %g, and the interval lies beyond the %g %% that "
+                      "Proven (*): p is at most %g, and the interval lies beyond the %g%% that "
                       "count as no change.",
                       DIFF_LEVEL, d->band * 100);
     if (d->apart)
@@ -308,7 +308,7 @@ static void add_others(struct document *doc, const struct diff *d)
 {
     if (diff_is_of_others(d))
         document_text(doc,
-                      "Of the %s, %.1f %% before and %.1f %% after is in functions that both sides "
+                      "Of the %s, %.1f%% before and %.1f%% after is in functions that both sides "
                       "have: they may be different programs.",
                       d->noun, d->common[0] * 100, d->common[1] * 100);
 }
@@ -339,6 +339,49 @@ static void add_clocks(struct document *doc, const struct diff *d, const struct 
     }
 }
 
+static int by_self_of_both(const void *a, const void *b)
+{
+    const struct diff_value *x = &(*(const struct diff_entry *const *)a)->self;
+    const struct diff_value *y = &(*(const struct diff_entry *const *)b)->self;
+    double p = x->before + x->after, q = y->before + y->after;
+    return p > q ? -1 : p < q ? 1 : x < y ? -1 : x > y;
+}
+
+/* A change of more than tenfold is no answer to "how small". */
+#define TOO_LARGE 10
+
+/* ", f 8.1 %, g 12 %": what could have been seen of the functions with the largest shares. */
+static void add_detectable_functions(struct buf *b, const struct diff *d)
+{
+    enum { SHOWN = 3 };
+    VEC(const struct diff_entry *) tested = {0};
+    for (size_t i = 0; i < d->functions.n; i++)
+        if (d->functions.at[i].self.detectable <= TOO_LARGE)
+            *vec_push(&tested) = &d->functions.at[i];
+    if (tested.n)
+        qsort(tested.at, tested.n, sizeof *tested.at, by_self_of_both);
+    for (size_t i = 0; i < tested.n && i < SHOWN; i++) {
+        struct text name = diff_name(d, tested.at[i]);
+        buf_printf(b, "%s'%.*s' %.2g%%", b->n ? ", " : "", name.n < 60 ? (int)name.n : 60, name.at,
+                   tested.at[i]->self.detectable * 100);
+    }
+    vec_done(&tested);
+}
+
+/* So that nobody takes "not proven" for "not there". */
+static void add_detectable(struct document *doc, const struct diff *d)
+{
+    autobuf struct buf b = {0};
+    if (!d->by_runs || d->least_p > 0.05)
+        return;
+    if (d->whole.detectable <= TOO_LARGE && d->scale != DIFF_BY_TYPICAL)
+        buf_printf(&b, "%s %.2g%%", d->has_cpu ? "CPU time" : "total", d->whole.detectable * 100);
+    add_detectable_functions(&b, d);
+    if (b.n)
+        document_text(doc, "Detectable growth (proven in nine of ten comparisons like this): %s.",
+                      buf_cstr(&b));
+}
+
 static void diff_add_head(struct document *doc, const struct diff *d, const struct diff_view *v)
 {
     autobuf struct buf basis = {0};
@@ -352,10 +395,13 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     add_scale(doc, d);
     document_text(doc,
-                  "Tested: %zu functions with a share of %g %% or more; p is adjusted for that "
-                  "number (Benjamini-Hochberg, weighted by share).",
-                  d->n_tested, d->min_share * 100);
+                  "Tested: %zu functions with a share of %g%% or more; p is adjusted for that "
+                  "number (Benjamini-Hochberg, weighted by %s).",
+                  d->n_tested, d->min_share * 100,
+                  d->by_runs ? "the square root of the share, self and total each for themselves"
+                             : "share");
     add_band(doc, d);
+    add_detectable(doc, d);
 }
 
 /* --- where the runs come from --- */

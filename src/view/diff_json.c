@@ -21,6 +21,7 @@ static void json_value(struct json *j, const char *key, const struct diff_value 
     json_put_number(j, "cost_high", v->cost_high);
     json_put_number(j, "p", v->p);
     json_put_number(j, "p_adjusted", v->q);
+    json_put_number(j, "detectable", v->detectable);
     json_key(j, "proven");
     json_bool(j, v->proven);
     json_close(j, '}');

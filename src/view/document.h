@@ -83,3 +83,8 @@ struct document_figures {
 
 void document_print_html(FILE *out, const struct document *d, const char *title,
                          const struct document_figures *figures);
+
+/* The same without a script, and only what stands between <body> and </body>. */
+void document_print_still(FILE *out, const struct document *d, const char *title,
+                          const struct document_figures *figures);
+void document_print_style(FILE *out);

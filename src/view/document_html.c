@@ -150,14 +150,9 @@ static void html_block(FILE *out, const struct document_block *b)
     }
 }
 
-void document_print_html(FILE *out, const struct document *d, const char *title,
-                         const struct document_figures *figures)
+void document_print_still(FILE *out, const struct document *d, const char *title,
+                          const struct document_figures *figures)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-          out);
-    html_element(out, "title", text_of(title));
-    fprintf(out, "<style>%s</style>\n</head>\n<body>\n", page_style);
     html_element(out, "h1", text_of(title));
     size_t n_figures = 0;
     for (size_t i = 0; i < d->blocks.n; i++) {
@@ -169,5 +164,21 @@ void document_print_html(FILE *out, const struct document *d, const char *title,
             html_block(out, &d->blocks.at[i]);
         }
     }
+}
+
+void document_print_style(FILE *out)
+{
+    fputs(page_style, out);
+}
+
+void document_print_html(FILE *out, const struct document *d, const char *title,
+                         const struct document_figures *figures)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+          out);
+    html_element(out, "title", text_of(title));
+    fprintf(out, "<style>%s</style>\n</head>\n<body>\n", page_style);
+    document_print_still(out, d, title, figures);
     fprintf(out, "<script>%s</script>\n</body>\n</html>\n", page_script);
 }

@@ -160,8 +160,9 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
                 units_count(n, (uint64_t)q->samples), q->samples == 1 ? "" : "s");
     else
         fprintf(out, "  %s samples\n", units_count(n, (uint64_t)q->samples));
-    fprintf(out, "  %s distinct stacks, depth %.1f on average, %zu at most\n",
-            units_count(n, q->distinct_stacks), q->mean_depth, q->max_depth);
+    fprintf(out, "  %s distinct stack%s, depth %.1f on average, %zu at most\n",
+            units_count(n, q->distinct_stacks), q->distinct_stacks == 1 ? "" : "s", q->mean_depth,
+            q->max_depth);
     fprintf(out, "  frames without a name: %.1f%%; samples without a stack: %.1f%%\n",
             100 * q->unnamed_share, 100 * q->empty_share);
     if (q->sampled_share < 1)

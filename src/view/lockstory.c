@@ -106,7 +106,7 @@ static void add_lock(struct document *d, const struct lockstory_view *v,
     if (lockstory_is_address(profile_str(p, l->name)))
         document_text(d, "First waited for in %s.", first);
     if (l->excludes && l->held_known < l->waits)
-        document_text(d, "The holder's stack is known for %.0f %% of the waits.",
+        document_text(d, "The holder's stack is known for %.0f%% of the waits.",
                       100 * (double)l->held_known / (double)l->waits);
 }
 

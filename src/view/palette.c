@@ -141,6 +141,15 @@ static enum palette_family by_chain(struct text name, enum frame_kind kind)
     return kind == FRAME_WAKER ? FAMILY_AQUA : FAMILY_BLUE;
 }
 
+/* Of wall time: the innermost frame of a wait says what it is. */
+static enum palette_family by_state(struct text name, enum frame_kind kind)
+{
+    return text_starts(name, "[blocked") ? FAMILY_BLUE
+           : text_is(name, "[runnable]") ? FAMILY_PURPLE
+           : kind == FRAME_KERNEL        ? FAMILY_ORANGE
+                                         : FAMILY_HOT;
+}
+
 #define PLAIN(NAME, FAMILY)                                                         \
     static enum palette_family plain_##NAME(struct text name, enum frame_kind kind) \
     {                                                                               \
@@ -162,6 +171,9 @@ const struct palette palettes[] = {
     {"hot", "warm; kernel, JIT and waker frames in their own hues", by_kind,
      {[FAMILY_HOT] = "user", [FAMILY_BLUE] = "kernel", [FAMILY_GREEN] = "JIT",
       [FAMILY_PURPLE] = "waker"}},
+    {"state", "of wall time: running, blocked and runnable in their own hues", by_state,
+     {[FAMILY_HOT] = "running", [FAMILY_ORANGE] = "running in the kernel",
+      [FAMILY_BLUE] = "blocked", [FAMILY_PURPLE] = "runnable"}},
     {"mem", "greens, for memory", plain_green, {NULL}},
     {"io", "blues, for I/O", plain_blue, {NULL}},
     {"java", "Java, C++, kernel and other code in different colours", by_java,

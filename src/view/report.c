@@ -22,6 +22,10 @@ static void build_whole(struct report *r)
 {
     r->modules = flat_build(r->selection, FLAT_MODULE);
     r->threads = flat_build(r->selection, FLAT_THREAD);
+    struct err ignored;
+    if (meta_find(&r->profile->meta, META_MACHINE) &&
+        grouping_build(&r->by_process, r->profile, r->selection->stream, "process", &ignored) == 0)
+        r->processes = flat_build_groups(r->selection, &r->by_process, "process");
     r->insights = insights_build(
         &(struct insight_input){r->functions, &r->quality, r->opts.code, r->opts.n_code});
     find_paths(r);
@@ -53,7 +57,7 @@ static bool is_time_ns(const struct selection *s)
 }
 
 /* From the column itself, from the one beside the samples, else from what the run used. */
-static double report_time_of(const struct selection *s)
+double report_time_of(const struct selection *s)
 {
     uint64_t ns;
     if (is_time_ns(s))
@@ -138,8 +142,13 @@ int report_build(struct report *r, const struct selection *s, const struct repor
     r->quality = quality_of(s);
     r->time_ns = report_time_of(s);
     r->functions = flat_build(s, FLAT_FUNCTION);
-    if (opts->has_by)
+    if (opts->has_by && opts->by == FLAT_LABEL) {
+        if (grouping_build(&r->groups, s->profile, s->stream, opts->by_key, err) != 0)
+            return -1;
+        r->by = flat_build_groups(s, &r->groups, opts->by_key);
+    } else if (opts->has_by) {
         r->by = flat_build(s, opts->by);
+    }
     if (opts->callers) {
         r->of_callers = mem_calloc(r->functions->rows.n + 1, sizeof *r->of_callers);
         return flat_find(r->functions, opts->callers, r->of_callers, err);
@@ -159,6 +168,9 @@ void report_done(struct report *r)
     flat_free(r->modules);
     flat_free(r->threads);
     flat_free(r->by);
+    flat_free(r->processes);
+    grouping_done(&r->groups);
+    grouping_done(&r->by_process);
     runshares_free(r->runs);
     calltree_free(r->paths);
     insights_done(&r->insights);
@@ -169,6 +181,8 @@ void report_done(struct report *r)
 char *report_title(const struct report *r)
 {
     const char *what = meta_find(&r->profile->meta, META_COMMAND);
+    if (meta_find(&r->profile->meta, META_MACHINE))
+        what = "the whole machine";
     if (!what)
         what = meta_find(&r->profile->meta, META_SOURCE);
     return mem_printf("Report on %s", what ? what : "a profile");

@@ -18,6 +18,7 @@ struct report_opts {
     const char *callers; /* only this function with its callers and callees; NULL = the whole */
     bool has_by;         /* one table by this instead of functions and paths */
     enum flat_by by;
+    const char *by_key; /* of FLAT_LABEL: see grouping.h */
     const struct simd_row *code; /* hot functions whose code is at hand, hottest first */
     size_t n_code;
     const struct selection *const *runs; /* all recordings, the first too; NULL = one */
@@ -34,6 +35,9 @@ struct report {
     struct runshares *runs; /* with several recordings, else NULL */
     struct flat *functions, *modules, *threads; /* modules and threads in the whole report only */
     struct flat *by;                            /* with has_by only */
+    struct grouping groups;                     /* of it, by label */
+    struct flat *processes; /* of a whole machine; NULL = of one program */
+    struct grouping by_process;
     struct calltree *paths;                     /* pruned */
     double paths_least;                         /* the share below which paths are left out */
     uint32_t *node_of_stack;                    /* for each stack the last node of paths on it */
@@ -48,6 +52,9 @@ struct report {
 int report_build(struct report *r, const struct selection *s, const struct report_opts *opts,
                  struct err *err);
 void report_done(struct report *r);
+
+/* Nanoseconds that all of S stands for; 0 = not known, or it is no time. */
+double report_time_of(const struct selection *s);
 
 /* "report on COMMAND", for headings. Free it. */
 char *report_title(const struct report *r);
@@ -69,3 +76,6 @@ void report_print_text(FILE *out, const struct report *r, int width, bool colour
 void report_print_markdown(FILE *out, const struct report *r);
 void report_print_json(FILE *out, const struct report *r);
 void report_print_html(FILE *out, const struct report *r);
+
+/* The page without a script, and only what stands between <body> and </body>. */
+void report_print_still(FILE *out, const struct report *r);

@@ -3,9 +3,6 @@
 #include "view/caption.h"
 #include "view/report_inner.h"
 
-/* Below this many samples nothing is said about a row's place among others. */
-enum { FEW_FOR_ORDER = 10 };
-
 /* --- cells --- */
 
 static void report_functions_cell_count(struct document *d, const struct flat *f, int64_t n)
@@ -130,7 +127,7 @@ static void add_function_row(struct document *d, const struct report *r, uint32_
 
 static bool is_few(const struct flat *f, uint32_t row)
 {
-    return f->count_type >= 0 && f->rows.at[row].self_count < FEW_FOR_ORDER;
+    return f->count_type >= 0 && f->rows.at[row].self_count < REPORT_FEW_FOR_ORDER;
 }
 
 /* Rows that are there for their total may have few samples of their own: that is no fault. */
@@ -139,12 +136,12 @@ static void tell_few(struct document *d, size_t few, size_t by_total)
     const char *which = by_total > 1 ? " above them" : by_total ? " above it" : "";
     if (few == 1)
         document_text(d, "One row%s has fewer than %d samples; don't read anything into its place.",
-                      which, FEW_FOR_ORDER);
+                      which, REPORT_FEW_FOR_ORDER);
     else if (few)
         document_text(d,
                       "%zu rows%s have fewer than %d samples each; don't read anything into their "
                       "order.",
-                      few, which, FEW_FOR_ORDER);
+                      few, which, REPORT_FEW_FOR_ORDER);
 }
 
 /* Rows of the table: by self, then what is there for its total alone. */
@@ -282,12 +279,24 @@ static const struct document_column columns_thread[] = {
     {"thread", .wide = true},
 };
 
+static const struct document_column columns_label[] = {
+    {"share", .right = true},
+    {"time", .right = true},
+    {"samples", .right = true},
+    {"name", .wide = true},
+};
+
 void report_add_by(struct document *d, const struct report *r, const struct flat *f, size_t top)
 {
-    bool threads = f->row_of_thread != NULL;
+    bool threads = f->row_of_place != NULL;
     autofree uint32_t *rows = mem_calloc(top + 1, sizeof *rows);
     size_t n = flat_top(f, FLAT_SELF, top, rows), all = 0;
-    document_table(d, threads ? columns_thread : columns_by, threads ? 4 : 5);
+    bool by_thread = f == r->threads || (f == r->by && r->opts.by == FLAT_THREAD);
+    document_table(d,
+                   by_thread ? columns_thread
+                   : threads ? columns_label
+                             : columns_by,
+                   threads ? 4 : 5);
     for (size_t i = 0; i < n; i++) {
         const struct flat_row *row = &f->rows.at[rows[i]];
         struct flat_share self = flat_share_of_row(f, rows[i], FLAT_SELF);

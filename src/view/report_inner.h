@@ -25,6 +25,12 @@ void report_put_runs(struct json *j, const struct report *r);
 void report_put_share(struct json *j, const char *key, const struct flat_share *s);
 void report_put_row(struct json *j, const struct report *r, const struct flat *f, uint32_t row);
 
+/* The member "function": the rows of r->of_callers with their callers and callees. */
+void report_put_function(struct json *j, const struct report *r);
+
+/* Below this many samples nothing is said about a row's place among others. */
+enum { REPORT_FEW_FOR_ORDER = 10 };
+
 /* The time that a share stands for; 0 where that is not known. */
 double report_time_ns(const struct report *r, double share);
 

@@ -65,7 +65,7 @@ void report_put_row(struct json *j, const struct report *r, const struct flat *f
     json_text(j, flat_name(f, i));
     json_key(j, "module");
     json_text(j, profile_module_name(f->profile, row->mapping));
-    if (!f->row_of_thread)
+    if (!f->row_of_place)
         put_modules(j, f, i);
     json_key(j, "kernel");
     json_bool(j, row->kernel);
@@ -160,7 +160,7 @@ static void put_calls(struct json *j, const struct report *r, const struct repor
     json_close(j, ']');
 }
 
-static void put_function(struct json *j, const struct report *r)
+void report_put_function(struct json *j, const struct report *r)
 {
     const struct flat *f = r->functions;
     uint32_t row = 0;
@@ -234,6 +234,8 @@ static void put_whole(struct json *j, const struct report *r)
     put_list(j, r, "by_total", r->functions, FLAT_TOTAL);
     put_list(j, r, "modules", r->modules, FLAT_SELF);
     put_list(j, r, "threads", r->threads, FLAT_SELF);
+    if (r->processes)
+        put_list(j, r, "processes", r->processes, FLAT_SELF);
     put_paths(j, r);
     report_put_misses(j, r);
 }
@@ -245,9 +247,9 @@ void report_print_json(FILE *out, const struct report *r)
     json_open(&j, '{');
     put_head(&j, r);
     if (r->of_callers)
-        put_function(&j, r);
+        report_put_function(&j, r);
     if (r->by)
-        put_list(&j, r, keys[r->opts.by], r->by, FLAT_SELF);
+        put_list(&j, r, r->opts.by == FLAT_LABEL ? "groups" : keys[r->opts.by], r->by, FLAT_SELF);
     if (r->paths)
         put_whole(&j, r);
     json_close(&j, '}');

@@ -19,12 +19,11 @@ void report_cell_share(struct document *d, const struct flat_share *s)
 static void report_add_provenance(struct document *d, const struct report *r)
 {
     static const char *const keys[] = {
-        META_COMMAND,       META_EXIT_STATUS,      META_TIME_NS,
-        META_DURATION_NS,   META_CPU_TIME_NS,      META_SAMPLED_NS,
-        META_SAMPLED_OF_NS, META_POOLED_RUNS,      META_QUEUED_NS,
-        META_ENGINE,        META_ENGINE_NOTE,      META_CLOCKS,
-        FACT_RATE_HZ,       FACT_RATE_ACHIEVED_HZ, FACT_THROTTLED,
-        META_KEYS_COMMIT,   META_KEYS_HOST,        META_TOOL,
+        META_COMMAND,     META_EXIT_STATUS, META_TIME_NS,       META_DURATION_NS,
+        META_CPU_TIME_NS, META_SAMPLED_NS,  META_SAMPLED_OF_NS, META_POOLED_RUNS,
+        META_QUEUED_NS,   META_IDLE_NS,     META_IDLE_CPUS,     META_ENGINE,
+        META_ENGINE_NOTE, META_CLOCKS,      FACT_RATE_HZ,       FACT_RATE_ACHIEVED_HZ,
+        FACT_THROTTLED,   META_KEYS_COMMIT, META_KEYS_HOST,     META_TOOL,
         META_COMMENT,
     };
     static const struct document_column columns[] = {{"what"}, {"value", .wide = true}};
@@ -56,6 +55,20 @@ static void report_add_warnings(struct document *d, const struct report *r)
     }
 }
 
+/* How busy the CPUs were; shares are of what they did. */
+static void report_add_machine(struct document *d, const struct report *r)
+{
+    const struct meta *m = &r->profile->meta;
+    uint64_t idle_ns, cpus, wall_ns;
+    if (!meta_find_u64(m, META_IDLE_NS, &idle_ns) || !meta_find_u64(m, META_IDLE_CPUS, &cpus) ||
+        !meta_find_u64(m, META_DURATION_NS, &wall_ns) || !cpus || !wall_ns)
+        return;
+    double idle = (double)idle_ns / ((double)wall_ns * (double)cpus);
+    idle = idle < 1 ? idle : 1;
+    document_text(d, "%llu CPU%s, busy for %.1f%% of the time. Idle time is in none of the shares.",
+                  (unsigned long long)cpus, cpus == 1 ? "" : "s", 100 * (1 - idle));
+}
+
 static void report_add_head(struct document *d, const struct report *r)
 {
     autobuf struct buf b = {0}, others = {0};
@@ -64,6 +77,7 @@ static void report_add_head(struct document *d, const struct report *r)
     caption_others(&others, r->selection);
     if (others.n)
         document_text(d, "S%s.", buf_cstr(&others) + 1);
+    report_add_machine(d, r);
     report_add_warnings(d, r);
 }
 
@@ -101,7 +115,7 @@ static void add_insights(struct document *d, const struct report *r)
 
 /* --- all of it --- */
 
-static const char *by_title(enum flat_by by)
+static const char *by_title(enum flat_by by, const char *key)
 {
     static const char *const titles[] = {
         [FLAT_FUNCTION] = "Functions",
@@ -109,7 +123,7 @@ static const char *by_title(enum flat_by by)
         [FLAT_THREAD] = "Threads",
         [FLAT_LINE] = "Source lines",
     };
-    return titles[by];
+    return by == FLAT_LABEL ? key : titles[by];
 }
 
 void report_add(struct document *d, const struct report *r, bool figure)
@@ -117,6 +131,10 @@ void report_add(struct document *d, const struct report *r, bool figure)
     enum { SHORT_LIST = 8 };
     size_t top = r->opts.top < SHORT_LIST ? r->opts.top : SHORT_LIST;
     add_insights(d, r);
+    if (r->processes) {
+        document_heading(d, "Processes");
+        report_add_by(d, r, r->processes, r->opts.top);
+    }
     if (figure)
         document_figure(d);
     if (r->runs) {
@@ -127,10 +145,10 @@ void report_add(struct document *d, const struct report *r, bool figure)
     }
     report_add_paths(d, r);
     report_add_misses(d, r);
-    document_heading(d, by_title(FLAT_MODULE));
+    document_heading(d, by_title(FLAT_MODULE, NULL));
     report_add_by(d, r, r->modules, top);
     if (r->profile->threads.n > 2) {
-        document_heading(d, by_title(FLAT_THREAD));
+        document_heading(d, by_title(FLAT_THREAD, NULL));
         report_add_by(d, r, r->threads, top);
     }
 }
@@ -141,7 +159,8 @@ static void build_document(struct document *d, const struct report *r, bool figu
     if (r->opts.callers)
         report_add_function(d, r);
     if (r->by) {
-        document_heading(d, by_title(r->opts.by));
+        autofree char *title = mem_printf("By %s", r->opts.by_key ? r->opts.by_key : "");
+        document_heading(d, by_title(r->opts.by, title));
         report_add_by(d, r, r->by, r->opts.top);
     }
     if (r->opts.callers || r->by)
@@ -174,10 +193,8 @@ void report_print_markdown(FILE *out, const struct report *r)
     document_done(&d);
 }
 
-static void report_draw_figure(FILE *out, const void *ctx, size_t i)
+static void report_draw_graph(FILE *out, const struct report *r, bool still)
 {
-    const struct report *r = ctx;
-    (void)i;
     struct calltree_opts o = {
         .group = GROUP_COMM, .min_share = 0.002, .keep_up_to = FLAME_KEEP_UP_TO, .keep_rows = true};
     struct calltree *t = calltree_build(r->selection, &o);
@@ -185,8 +202,21 @@ static void report_draw_figure(FILE *out, const void *ctx, size_t i)
                           &(struct flame_opts){.title = "Flame graph",
                                                .min_share = 0.002,
                                                .hidden = "frames under 0.2% not drawn",
+                                               .still = still,
                                                .width_px = 1190});
     calltree_free(t);
+}
+
+static void report_draw_figure(FILE *out, const void *ctx, size_t i)
+{
+    (void)i;
+    report_draw_graph(out, ctx, false);
+}
+
+static void report_draw_still(FILE *out, const void *ctx, size_t i)
+{
+    (void)i;
+    report_draw_graph(out, ctx, true);
 }
 
 void report_print_html(FILE *out, const struct report *r)
@@ -195,5 +225,14 @@ void report_print_html(FILE *out, const struct report *r)
     autofree char *title = report_title(r);
     build_document(&d, r, true);
     document_print_html(out, &d, title, &(struct document_figures){report_draw_figure, r});
+    document_done(&d);
+}
+
+void report_print_still(FILE *out, const struct report *r)
+{
+    struct document d = {0};
+    autofree char *title = report_title(r);
+    build_document(&d, r, true);
+    document_print_still(out, &d, title, &(struct document_figures){report_draw_still, r});
     document_done(&d);
 }

@@ -51,7 +51,7 @@ static void cell_calls(struct document *d, double calls)
     document_cell(d, text_of(units_count(s, (uint64_t)(calls + 0.5))), 0);
 }
 
-/* "+12.3 %", or "x3.10" where that reads better. */
+/* "+12.3%", or "x3.10" where that reads better. */
 static void put_change(char *s, size_t n, double change)
 {
     if (isinf(change))
@@ -59,7 +59,7 @@ static void put_change(char *s, size_t n, double change)
     else if (change >= 1)
         snprintf(s, n, "x%.2f", 1 + change);
     else
-        snprintf(s, n, "%+.1f %%", fabs(change) < 0.0005 ? 0 : 100 * change);
+        snprintf(s, n, "%+.1f%%", units_change(1 + change));
 }
 
 static void cells_of_change(struct document *d, const struct scope_change *c)
@@ -68,7 +68,7 @@ static void cells_of_change(struct document *d, const struct scope_change *c)
     put_change(is, sizeof is, c->change);
     put_change(low, sizeof low, c->interval.low);
     put_change(high, sizeof high, c->interval.high);
-    snprintf(both, sizeof both, "%s to %s", c->interval.low <= -1 ? "-100 %" : low, high);
+    snprintf(both, sizeof both, "%s to %s", c->interval.low <= -1 ? "-100%" : low, high);
     bool none = isnan(c->change), open = c->interval.low <= -1 && isinf(c->interval.high);
     document_cell(d, text_of(none ? "-" : is), 0);
     document_cell(d, text_of(none || open ? "-" : both), 0);
@@ -83,7 +83,7 @@ static void add_quantiles(struct document *d, const struct scopediff *s)
         {"before", .right = true},
         {"after", .right = true},
         {"change", .right = true},
-        {"95 % interval", .right = true},
+        {"95% interval", .right = true},
         {"p", .right = true, .spare = 1},
         {"verdict"},
         {"", .right = true},
@@ -149,7 +149,7 @@ static void add_method(struct document *d, const struct scopediff *s)
     if (s->n_tested)
         document_text(d, "p is adjusted for %zu comparisons.", s->n_tested);
     document_text(d,
-                  "Percentiles are good to 1 %%; one that needs more spans than there are is left "
+                  "Percentiles are good to 1%%; one that needs more spans than there are is left "
                   "out.");
 }
 

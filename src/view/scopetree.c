@@ -128,8 +128,9 @@ static void add_head(struct document *d, const struct scopetree_view *v)
     const struct stream *s = t->selection->stream;
     const char *note = meta_find(&p->meta, META_SCOPES_NOTE);
     char n[3][UNITS_MAX];
-    document_text(d, "%s spans of %s scopes in %.2f s. %s", units_count(n[0], t->spans),
-                  units_count(n[1], t->flat.n), scopetree_seconds(t),
+    document_text(d, "%s span%s of %s scope%s in %.2f s. %s", units_count(n[0], t->spans),
+                  t->spans == 1 ? "" : "s", units_count(n[1], t->flat.n), t->flat.n == 1 ? "" : "s",
+                  scopetree_seconds(t),
                   !s->lost_known ? "Losses are not known."
                   : s->lost      ? ""
                                  : "None lost.");
@@ -158,7 +159,7 @@ static void scopetree_fill(struct document *d, const struct scopetree_view *v, b
     scopetree_add_slowest(d, v);
     counters_add(d, v->tree->selection->profile, scopetree_seconds(v->tree));
     document_text(d, "Total: all spans of a scope. Self: without the scopes inside. Quantiles are "
-                     "good to 1 %%; one that needs more spans than there are is left out.");
+                     "good to 1%%; one that needs more spans than there are is left out.");
 }
 
 static char *title_of_scopes(const struct scopetree_view *v)

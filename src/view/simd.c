@@ -102,11 +102,11 @@ static void print_totals(FILE *out, const struct simd_view *v)
     char n[UNITS_MAX];
     const struct simd_mix *m = &v->all;
     fprintf(out, "code      %s instructions in ", units_count(n, m->n));
-    fprintf(out, "%s functions:", units_count(n, v->n));
+    fprintf(out, "%s function%s:", units_count(n, v->n), v->n == 1 ? "" : "s");
     const char *comma = "";
     for (int i = 0; simd_isa_name(m->machine, i); i++)
         if (m->isa[i]) {
-            fprintf(out, "%s %s %.1f %%", comma, simd_isa_name(m->machine, i),
+            fprintf(out, "%s %s %.1f%%", comma, simd_isa_name(m->machine, i),
                     simd_view_share((double)m->isa[i], (double)m->n));
             comma = ",";
         }
@@ -118,7 +118,7 @@ static void print_totals(FILE *out, const struct simd_view *v)
             x86 ? " (ss, sd, x87)" : "");
     fprintf(out, "%s packed%s; ", units_count(n, m->kind[X86_PACKED_FP]), x86 ? " (ps, pd)" : "");
     if (m->packed_math + m->scalar_math)
-        fprintf(out, "of those that compute %.1f %% packed\n", 100 * simd_packed_part(m));
+        fprintf(out, "of those that compute %.1f%% packed\n", 100 * simd_packed_part(m));
     else
         fputs("none of them computes\n", out);
     if (m->bad)
@@ -136,14 +136,14 @@ static void print_weights(FILE *out, const struct simd_view *v)
     size_t n_weights = simd_weigh(v, weights);
     for (size_t i = 0; i < n_weights; i++) {
         const struct simd_weight *w = &weights[i];
-        fprintf(out, "  %6.2f %%  in %s%s%s\n", simd_view_share((double)w->self, (double)v->total),
+        fprintf(out, "  %6.2f%%  in %s%s%s\n", simd_view_share((double)w->self, (double)v->total),
                 words[w->verdict], w->isa >= 0 ? ", " : "",
                 w->isa >= 0 ? simd_isa_name(v->all.machine, w->isa) : "");
     }
     if (v->elsewhere)
         fprintf(
             out,
-            "  %6.2f %%  in code that cannot be read here: the kernel, JITs, files that are gone\n",
+            "  %6.2f%%  in code that cannot be read here: the kernel, JITs, files that are gone\n",
             simd_view_share((double)v->elsewhere, (double)v->total));
     if (v->samples >= 0 && v->samples < 200)
         fprintf(out, "  only %s sample%s: these shares are rough\n",

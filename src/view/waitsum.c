@@ -267,6 +267,74 @@ static void waitsum_add_insights(struct document *d, const struct waitsum *w)
         document_item(d, list[i].id, list[i].evidence, list[i].advice);
 }
 
+/* --- how parallel --- */
+
+static void add_others(struct document *d, const struct parallel *q)
+{
+    autobuf struct buf b = {0};
+    double sum = 0;
+    for (int i = 0; i <= WAIT_REASONS; i++)
+        sum += (double)q->others_ns[i];
+    for (int i = 0; i <= WAIT_REASONS && sum > 0; i++) {
+        double share = (double)q->others_ns[i] / sum;
+        const char *name = i == WAIT_REASONS ? "a CPU" : waitreason_name((enum wait_reason)i);
+        if (share >= 0.01)
+            buf_printf(&b, "%s%s %.0f%%", b.n ? ", " : "", name, 100 * share);
+    }
+    if (b.n)
+        document_text(d, "Meanwhile the others waited for: %s.", buf_cstr(&b));
+}
+
+static void add_alone(struct document *d, const struct parallel *q)
+{
+    static const struct document_column columns[] = {{"alone", .right = true},
+                                                     {"of the serial time", .right = true},
+                                                     {"tid", .right = true},
+                                                     {"thread", .wide = true}};
+    autobuf struct buf names = {0};
+    char s[UNITS_MAX];
+    document_table(d, columns, 4);
+    for (int i = 0; i < PARALLEL_NAMES && q->threads[i].ns; i++) {
+        waitsum_cell_ns(d, q->threads[i].ns);
+        waitsum_cell_share(d, q->threads[i].ns, q->serial_ns);
+        snprintf(s, sizeof s, "%d", q->threads[i].tid);
+        document_cell(d, text_of(s), 0);
+        document_cell(d, text_of(q->threads[i].name), 0);
+    }
+    for (int i = 0; i < PARALLEL_NAMES && q->functions[i].samples; i++)
+        buf_printf(&names, "%s%s %.0f%%", names.n ? ", " : "", q->functions[i].name,
+                   100 * (double)q->functions[i].samples / (double)q->samples);
+    if (names.n)
+        document_text(d, "It ran, by %s sample%s: %s.", units_count(s, q->samples),
+                      q->samples == 1 ? "" : "s", buf_cstr(&names));
+}
+
+static void waitsum_add_parallel(struct document *d, const struct parallel *q)
+{
+    char n[3][UNITS_MAX];
+    int64_t busy_ns = parallel_busy_ns(q);
+    autobuf struct buf over_time = {0};
+    if (!q->known || q->threads_most < 2 || busy_ns <= 0)
+        return;
+    document_heading(d, "How parallel it was");
+    document_text(d,
+                  "%.2f threads ran at once on average over %s; at most %zu lived at once. For %s "
+                  "(%.1f%%) none ran.",
+                  q->mean, units_scaled(n[0], (double)q->wall_ns, UNIT_TIME), q->threads_most,
+                  units_scaled(n[1], (double)(q->wall_ns - busy_ns), UNIT_TIME),
+                  100 * (double)(q->wall_ns - busy_ns) / (double)q->wall_ns);
+    for (int i = 0; i < PARALLEL_SLICES; i++)
+        buf_printf(&over_time, "%s%.1f", i ? " " : "", q->slice[i]);
+    document_text(d, "Over time, in %d equal parts: %s.", PARALLEL_SLICES, buf_cstr(&over_time));
+    if (q->serial_ns <= 0)
+        return;
+    document_text(d, "One thread ran alone for %s: %.1f%% of the time in which any ran.",
+                  units_scaled(n[2], (double)q->serial_ns, UNIT_TIME),
+                  100 * (double)q->serial_ns / (double)busy_ns);
+    add_others(d, q);
+    add_alone(d, q);
+}
+
 static void waitsum_fill(struct document *d, const struct waitsum_view *v)
 {
     waitsum_add_head(d, v->sum);
@@ -275,6 +343,8 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v)
     waitsum_add_threads(d, v);
     if (waitsum_has_stacks(v->sum))
         waitsum_add_stacks(d, v);
+    if (v->parallel)
+        waitsum_add_parallel(d, v->parallel);
     document_text(d, "Runnable: preempted, or born and not on a CPU yet. Blocked time contains the "
                      "wait for a CPU after waking up. The states of a thread add up to its wall "
                      "time.");
@@ -285,6 +355,8 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v)
 static char *title_of_waits(const struct waitsum_view *v)
 {
     const char *command = meta_find(&v->sum->selection->profile->meta, META_COMMAND);
+    if (meta_find(&v->sum->selection->profile->meta, META_MACHINE))
+        command = "the whole machine";
     return mem_printf("Waits of %s", command ? command : v->subject);
 }
 

@@ -2,14 +2,16 @@
  * waitsum.h - the time that a program did not run, for people and for programs.
  */
 #pragma once
+#include "analysis/parallel.h"
 #include "analysis/waitsum.h"
 
 #include <stdio.h>
 
 struct waitsum_view {
     const struct waitsum *sum;
-    const char *subject; /* the file */
-    size_t top;          /* rows of each table */
+    const char *subject;             /* the file */
+    size_t top;                      /* rows of each table */
+    const struct parallel *parallel; /* of the whole recording; NULL = not asked for */
 };
 
 void waitsum_print_text(FILE *out, const struct waitsum_view *v, int width, bool colour);

@@ -120,6 +120,52 @@ static void put_wait_insights(struct json *j, const struct waitsum *w)
     json_close(j, ']');
 }
 
+static void put_alone(struct json *j, const char *key, const struct parallel_alone *list)
+{
+    json_key(j, key);
+    json_open(j, '[');
+    for (int i = 0; i < PARALLEL_NAMES && (list[i].ns || list[i].samples); i++) {
+        json_open(j, '{');
+        json_put_str(j, "name", list[i].name);
+        if (list[i].ns) {
+            json_key(j, "tid");
+            json_int(j, list[i].tid);
+            put_ns(j, "ns", list[i].ns);
+        } else {
+            json_put_uint(j, "samples", list[i].samples);
+        }
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void put_parallel(struct json *j, const struct parallel *q)
+{
+    json_key(j, "parallel");
+    json_open(j, '{');
+    put_ns(j, "wall_ns", q->wall_ns);
+    put_ns(j, "busy_ns", parallel_busy_ns(q));
+    put_ns(j, "serial_ns", q->serial_ns);
+    json_put_number(j, "threads_running", q->mean);
+    json_put_uint(j, "threads_most", q->threads_most);
+    json_key(j, "over_time");
+    json_open(j, '[');
+    for (int i = 0; i < PARALLEL_SLICES; i++)
+        json_double(j, q->slice[i]);
+    json_close(j, ']');
+    json_key(j, "others_waited_ns");
+    json_open(j, '{');
+    for (int i = 0; i <= WAIT_REASONS; i++)
+        if (q->others_ns[i])
+            put_ns(j, i < WAIT_REASONS ? waitreason_name((enum wait_reason)i) : "runnable",
+                   q->others_ns[i]);
+    json_close(j, '}');
+    put_alone(j, "alone", q->threads);
+    put_alone(j, "functions_alone", q->functions);
+    json_put_uint(j, "samples_alone", q->samples);
+    json_close(j, '}');
+}
+
 void waitsum_print_json(FILE *out, const struct waitsum_view *v)
 {
     const struct waitsum *w = v->sum;
@@ -146,6 +192,8 @@ void waitsum_print_json(FILE *out, const struct waitsum_view *v)
         put_thread(&j, w->selection->profile, &w->threads.at[i]);
     json_close(&j, ']');
     put_stacks(&j, v);
+    if (v->parallel && v->parallel->known)
+        put_parallel(&j, v->parallel);
     json_close(&j, '}');
     putc('\n', out);
 }

@@ -1,9 +1,9 @@
 /*
  * locks.h - what agents tell of a program's locks: records of the rings of task CHANNEL_LOCKS.
  *
- * The memory beside the rings, its parameters and the kinds START, MAPS and FORK are those of the
- * heap (wire/heap.h): stacks are nodes of a trie, walked inside the program. The channel is one of
- * its own, so that both can be recorded at once. `own` is the node of a stack.
+ * The memory beside the rings, its parameters and the kinds START, MAPS and FORK are those of
+ * wire/stackwalk.h: stacks are nodes of a trie, walked inside the program. The channel is one of
+ * its own, so that the heap can be recorded at once. `own` is the node of a stack.
  *
  *     WAIT       start, duration, lock, holder       a thread had to wait: 40 bytes
  *     RELEASE    time, lock                          a thread let go of what another waits for
@@ -15,13 +15,13 @@
  * known. Times are ticks.
  */
 #pragma once
-#include "wire/heap.h"
+#include "wire/stackwalk.h"
 
 /* Where the channel is: "PID FD INODE"; see CHANNEL_ENV. */
 #define LOCKS_ENV "KELVIN_LOCKS"
 #define LOCKS_AGENT_FILE "libkelvin-locks.so"
 
-/* Beyond the heap's START, MAPS and FORK. */
+/* Beyond wire/stackwalk.h's START, MAPS and FORK. */
 enum locks_record {
     LOCKS_WAIT = 32,
     LOCKS_RELEASE,

@@ -395,3 +395,21 @@ int recording_end(struct recording_writer *w, const struct profile *p, struct er
     recording_put_totals(&w->raw, p);
     return recording_write_chunk(w, "END.", err);
 }
+
+int recording_write(FILE *out, const struct profile *p, bool plain, struct err *err)
+{
+    struct recording_writer w;
+    struct recording_mark mark = {0};
+    int rc = recording_writer_init(&w, out, err);
+    if (plain) {
+        ZSTD_freeCCtx(w.chunks.pack);
+        w.chunks.pack = NULL;
+    }
+    if (rc == 0)
+        rc = recording_append(&w, p, &mark, err);
+    if (rc == 0)
+        rc = recording_end(&w, p, err);
+    recording_mark_done(&mark);
+    recording_writer_done(&w);
+    return rc;
+}

@@ -86,6 +86,9 @@ struct recording_mark {
 int recording_writer_init(struct recording_writer *w, FILE *out, struct err *err);
 void recording_writer_done(struct recording_writer *w);
 
+/* All of P at once. PLAIN: chunks are not packed, for a reader that has no zstd. */
+int recording_write(FILE *out, const struct profile *p, bool plain, struct err *err);
+
 /*
  * Write all that is new in P since MARK and move MARK. Not for a profile that merges rows, whose
  * old rows change: such a one can only be written once, in whole. After a failure the writer is of

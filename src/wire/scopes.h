@@ -6,7 +6,8 @@
  * header of a record; `own` is its third field. Times are ticks.
  *
  *     PATH         own path     parent | bytes << 32, bytes of the name
- *     SPAN         own path     start, duration                  when the scope ends: 24 bytes
+ *     PATH_AT      own path     parent, address                  of a function, named by the
+ * recorder SPAN         own path     start, duration                  when the scope ends: 24 bytes
  *     SPAN_WITH    own path     the same, of a scope with attributes
  *     ATTRS        own path     start; for each: key | kind << 32 | bytes << 40, value or bytes
  *     COUNT        own path     time, how much more
@@ -15,8 +16,9 @@
  *     BEGIN        own path     time, id                         of a span that may cross threads
  *     END          own 0        time, id
  *
- * ATTRS come when the scope begins: its start is the one of the SPAN_WITH that follows when it
- * ends. Keys are paths below the root.
+ * ATTRS come when the scope begins, and more of them while it is open: their start is the one of
+ * the SPAN_WITH that follows when it ends. Keys are paths below the root. Those of a trace that
+ * spans several programs are texts in hex with these keys.
  */
 #pragma once
 #include "wire/channel.h"
@@ -31,7 +33,14 @@ enum scopes_kind {
     SCOPES_EVENT,
     SCOPES_BEGIN,
     SCOPES_END,
+    SCOPES_PATH_AT,
+    SCOPES_MAPS,
 };
+
+/* Of W3C's trace context: of the span, the one that called it from another program, its own. */
+#define SCOPES_TRACE_ID "trace_id"
+#define SCOPES_PARENT_ID "parent_span_id"
+#define SCOPES_SPAN_ID "span_id"
 
 /* Kinds of an attribute's value, as in kelvin.h. */
 enum { SCOPES_INTEGER = 1, SCOPES_REAL, SCOPES_TEXT };
@@ -43,6 +52,7 @@ enum {
     SCOPES_PARAM_UNBALANCED, /* ends of what this thread did not begin */
     SCOPES_PARAM_DEEP,       /* scopes nested too deeply */
     SCOPES_PARAM_NAMELESS,   /* scopes that share a name, because the thread had too many */
+    SCOPES_PARAM_LEAST,      /* functions that took fewer ticks are not told */
     SCOPES_PARAM_REENTERED,  /* scopes of a signal handler that interrupted the agent */
 };
 
@@ -55,6 +65,19 @@ enum {
     SCOPES_ATTRS_MAX = 4,
     SCOPES_TEXT_MAX = 256, /* bytes of an attribute's text */
 };
+
+/* Rings of a channel for scopes, and how large: what a thread tells in a few milliseconds. */
+enum { SCOPES_RINGS = 4096, SCOPES_RING_BYTES = 1 << 20 };
+
+/*
+ * A program that records itself starts a recorder with this variable: "CHANNEL SOCKET", files that
+ * it inherits. The recorder writes a byte to the socket when it listens, the program one when it
+ * ends; the recorder closes it when the recording is whole.
+ */
+#define SCOPES_SELF_ENV "KELVIN_SELF"
+
+/* Functions of programs built with -finstrument-functions: "all", or "only" and places in hex. */
+#define SCOPES_FUNCTIONS_ENV "KELVIN_FUNCTIONS"
 
 /* Scopes of a thread that has too many paths. */
 #define SCOPES_MORE "[more scopes]"

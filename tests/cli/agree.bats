@@ -45,7 +45,7 @@ agrees() { # METHOD JSON-OPTION VIEW...
 @test "every figure of a comparison and of a check is in its JSON" {
     printf "main;work 900\nmain;rest 100\n" >a.txt
     printf "main;work 700\nmain;rest 300\n" >b.txt
-    agrees "95 % interval" "--format json" diff a.txt b.txt
+    agrees "95% interval" "--format json" diff a.txt b.txt
     printf 'samples >= 200\ntotal main 50..100%%\nself memcpy <= 10%%\n' >r.rules
     agrees "nothing" "--format json" check "$examples/clang.perf.txt.gz" r.rules
 }

@@ -59,6 +59,13 @@ SOURCE
     [[ $output != *"left out"* ]]
 }
 
+@test "no sentence is wider than the terminal, and a jump keeps its target" {
+    kelvin annotate app.kelvin churn --width 80
+    exits 0
+    [ "$(head -n 8 <<<"$output" | awk 'length > 80')" = "" ] || fail "$output"
+    [[ $output =~ j[a-z]+" 0x"[0-9a-f]+" → block "[0-9]+ ]] || fail "$output"
+}
+
 @test "where nothing is known to be inlined, nothing is said of it" {
     strip -g app
     "$KELVIN" record -q --min-samples 0 --allow-partial -o plain.kelvin -- ./app >/dev/null

@@ -72,7 +72,7 @@ json() { # PATH, as Python would write it after the document
     exits 3
     has slower
     has " interleaved blocks of 2 runs in random order"
-    has "overall false-alarm risk 0.5 %"
+    has "overall false-alarm risk 0.5%"
     says "'sleep 0.05' is"
     says "more than the 50% that --max-regression allows"
     bench --max-regression 50% 'sleep 0.05' 'sleep 0.005'
@@ -441,7 +441,7 @@ END
     has_not "(A/A)"
 }
 
-@test "instructions repeat within 0.01 %" {
+@test "instructions repeat within 0.01%" {
     command -v valgrind >/dev/null || skip "no valgrind here"
     [ -z "${KELVIN_SANITIZED:-}" ] || skip "the same in the plain build"
     local first

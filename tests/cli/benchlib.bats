@@ -115,7 +115,7 @@ END
     "$CC" -O2 $STRICT $FLAGS -I"$ROOT/include" "$ROOT/examples/bench_sum.c" "$LIB" -lm -pthread -o bench
     bench
     exits 0
-    [[ ${lines[0]} == benchmark*time*"95 % interval"*"CPU time"*R^2*outliers*throughput ]]
+    [[ ${lines[0]} == benchmark*time*"95% interval"*"CPU time"*R^2*outliers*throughput ]]
     [[ ${lines[1]} == "sum/n=1000 "*" .. "*" of 20"*B/s*/s ]] || fail "${lines[1]}"
     [[ ${lines[4]} == "sum_lanes/n=100000 "* ]] || fail "${lines[4]}"
 }

@@ -23,14 +23,14 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     script 800 600 >after
     kelvin diff before after
     exits 0
-    [[ $output == "  Verdict: regressed: CPU 1.000 s -> 1.400 s (+40.0 %); 'f' 0.400 s -> 0.800 s (+100.0 %)."* ]]
+    [[ $output == "  Verdict: regressed: CPU 1.000 s -> 1.400 s (+40.0%); 'f' 0.400 s -> 0.800 s (+100.0%)."* ]]
     [[ $output == *"intervals cover sampling error, not run-to-run variation"* ]]
-    [[ $output =~ \*\ *\+100\.0\ %\ .*0\.4000\ s\ *0\.8000\ s\ *\+17\.14\ .*\ f ]]
+    [[ $output =~ \*\ *\+100\.0%\ .*0\.4000\ s\ *0\.8000\ s\ *\+17\.14\ .*\ f ]]
     [[ $output != *"Shrank"* ]] # the shares of the others fell, not what they cost
     [ "$(grep -c '^ *\* ' <<<"$output")" = 3 ] # self, total, and its path
     kelvin diff after before
     exits 0
-    [[ $output == "  Verdict: improved: CPU 1.400 s -> 1.000 s (-28.6 %); 'f' 0.800 s -> 0.400 s (-50.0 %)."* ]]
+    [[ $output == "  Verdict: improved: CPU 1.400 s -> 1.000 s (-28.6%); 'f' 0.800 s -> 0.400 s (-50.0%)."* ]]
 }
 
 @test "a small change is shown and not proven" {
@@ -49,7 +49,7 @@ script() { # A B [SUFFIX [EVENT [LEAF]]]
     kelvin diff before after
     exits 0
     [[ $output == "  Verdict: inconclusive: CPU 10.00 s -> 10.40 s"*"two runs"*"of the same program can differ by"* ]]
-    [[ $output =~ \+10\.0\ %\ .*\ f ]]
+    [[ $output =~ \+10\.0%\ .*\ f ]]
     if grep -q '^ *\* ' <<<"$output"; then fail "$output"; fi
 }
 
@@ -99,7 +99,7 @@ called() { # N KERNEL
     called 800 rare >after
     kelvin diff before after
     exits 0
-    [[ $output =~ \*\ -100\.0\ %\ .*\ f$'\n' ]] || fail "$output"
+    [[ $output =~ \*\ -100\.0%\ .*\ f$'\n' ]] || fail "$output"
     [[ $output != *"f (gone)"* && $output != *"'f' is gone"* && $output == *"inner (new)"* ]] || fail "$output"
     [[ $output != *"rare (new)"* ]] || fail "$output"
 }
@@ -125,9 +125,14 @@ called() { # N KERNEL
     done
     kelvin diff --before before{1..5} --after after{1..5}
     exits 0
-    [[ $output == "  Verdict: regressed: CPU 10.02 s -> 12.33 s (+23.0 %,"*"'f' 9.72 s -> 12.03 s (+23.7 %)."* ]]
-    [[ $output =~ Grew,\ self[^G]*\*\ \+23\.7\ %[^G]*\ f ]]
+    [[ $output == "  Verdict: regressed: CPU 10.02 s -> 12.33 s (+23.0%,"*"'f' 9.72 s -> 12.03 s (+23.7%)."* ]]
+    [[ $output =~ Grew,\ self[^G]*\*\ \+23\.7%[^G]*\ f ]]
     [[ $output != *"Shrank"*" f"* && $output != *" cause"* ]]
+    [[ $output == *"Detectable growth"*": CPU time "*"%, 'f' "*"%, '"*"%."* ]] || fail "$output"
+    kelvin diff --before before{1..5} --after after{1..5} --format json
+    jq -e '[.functions[].self | select(.p) | .detectable] | length > 1 and all(. > 0.02)' <<<"$output"
+    kelvin diff before1 after1
+    [[ $output != *"Detectable"* ]]
 }
 
 @test "runs of one program are unchanged, and a band can be given" {
@@ -138,7 +143,7 @@ called() { # N KERNEL
     done
     kelvin diff --before before{1..5} --after after{1..5}
     exits 0
-    [[ $output == "  Verdict: unchanged: CPU 10.06 s -> 10.06 s (+0.0 %,"*"that count as no change"* ]]
+    [[ $output == "  Verdict: unchanged: CPU 10.06 s -> 10.06 s (+0.0%,"*"that count as no change"* ]]
     kelvin diff --before before{1..5} --after after{1..5} --band 0.1
     exits 0
     [[ $output == "  Verdict: inconclusive: "* ]]
@@ -149,7 +154,7 @@ called() { # N KERNEL
     sed 's/\t1000 f (/\t1000 [unknown] (/; s/\t2000 main/\t2000 [unknown]/; s/\t1000 g[0-9]/\t1000 [unknown]/' before >after
     kelvin diff before after
     exits 0
-    [[ $output == "  Verdict: inconclusive: CPU 10.00 s -> 10.00 s (+0.0 %); app has no function names after, so"* ]]
+    [[ $output == "  Verdict: inconclusive: CPU 10.00 s -> 10.00 s (+0.0%); app has no function names after, so"* ]]
     [[ $output != *"(gone)"* && $output != *"(new)"* ]]
     if grep -q '^ *\* ' <<<"$output"; then fail "$output"; fi
 }
@@ -252,7 +257,7 @@ called() { # N KERNEL
     script 800 600 >after
     kelvin diff before after --format md
     exits 0
-    [[ $output == *'| \* +100.0 % |'*'| 0.4000 s | 0.8000 s | +17.14 |'*' f |'* ]]
+    [[ $output == *'| \* +100.0% |'*'| 0.4000 s | 0.8000 s | +17.14 |'*' f |'* ]]
 }
 
 @test "counts that are not known to be samples are compared but not tested" {

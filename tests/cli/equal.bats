@@ -199,7 +199,7 @@ END
 @test "proofs that could not fail are refused" {
     refused same "same function"
     refused constant "same for all inputs"
-    refused loose "'sum' is wrong by 1 %"
+    refused loose "'sum' is wrong by 1%"
     refused uncalled "never calls"
     refused unreported "no results"
     refused sideless "does not use KELVIN_SIDE"

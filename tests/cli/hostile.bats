@@ -97,3 +97,15 @@ print(';'.join('g' for i in range(100000)), 2)" >deep.folded
     kelvin fold --strict deep.folded
     exits 3
 }
+
+@test "pipes in the place of files that nobody named are not waited for" {
+    write_speedscope a.json
+    mkfifo a.syms.json
+    run timeout "$(patience 20)" "$KELVIN" info a.json
+    [ "$status" = 0 ] || fail "$status: $output"
+    mkdir folder
+    mkfifo folder/data
+    run timeout "$(patience 20)" "$KELVIN" info folder
+    [ "$status" = 1 ] || fail "$status: $output"
+    [[ $output == *"'folder/data': it is not a regular file"* ]] || fail "$output"
+}

@@ -58,6 +58,8 @@ worker;main;write 4000000'
     fold --hide '^read$' --process 10
     prints 'app;main;parse 3000000
 worker;main;write 4000000'
+    fold --hide '^std::' --process 20 # what is not there is hidden already
+    prints 'helper;idle 8000000'
     fold --focus parse --merge-recursion
     prints 'app;main;parse;read 3000000'
 }

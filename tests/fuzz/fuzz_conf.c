@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     int rc = conf_parse(&c, "kelvin.conf", (struct text){(const char *)bytes, n}, &errors, &err);
     if ((rc == 0) != (errors.n == 0))
         abort();
-    for (size_t i = 0; i < c.workloads.n; i++) {
-        struct words w = conf_words(&c, c.workloads.at[i], "workload.collect");
+    for (size_t i = 0; i < c.names[CONF_WORKLOADS].at.n; i++) {
+        struct words w = conf_words(&c, c.names[CONF_WORKLOADS].at.at[i], "workload.collect");
         words_done(&w);
     }
     conf_done(&c);

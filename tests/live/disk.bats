@@ -49,6 +49,16 @@ print(json.loads(text)["quality"]["samples"] if text else 0)'
     [ "$some" = 1 ] || fail "no limit left a part: $stderr"
 }
 
+@test "a file limit that leaves no room for shared memory is named" {
+    local kind
+    for kind in --heap --locks "--engine timer"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr bash -c 'ulimit -f 8; exec "$@"' - "$KELVIN" record $kind -o x.kelvin -- "$TARGET/split" 0.1
+        exits 125
+        complains "limit on file sizes" "ulimit -f"
+    done
+}
+
 @test "what lies at FILE.part is not touched, and Ctrl-C is not needed to get past a pipe" {
     echo precious >victim
     ln -s victim x.kelvin.part

@@ -270,12 +270,159 @@ END
     [ "$found" ] || skip "no other allocator is installed here"
 }
 
+# Of the C++ program, by function.
+cxx_agrees() {
+    local value
+    for value in allocations allocated freed; do
+        [ "$(sum $value 'part_(vector|map|aligned)')" = "$(told $value)" ] ||
+            fail "$value: $(sum $value 'part_(vector|map|aligned)'), the program counted $(told $value)"
+    done
+    [ "$(sum leaked 'part_(vector|map|aligned)')" = 0 ]
+    [ "$(sum allocations 'part_thrown;.*allocate_exception')" = 50 ] # a static program's unwinder sorts its rules once
+}
+
+@test "an allocator with a new and delete of its own, which do not call malloc" {
+    local found=
+    for lib in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4 /usr/lib/*/libmimalloc.so.2; do
+        [ -e "$lib" ] || continue
+        found=1
+        run --separate-stderr env LD_PRELOAD="$lib" "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap_cxx" 50
+        exits 0
+        cxx_agrees
+    done
+    [ "$found" ] || skip "no other allocator is installed here"
+}
+
+@test "a library whose new and delete call malloc and free counts each block once" {
+    cat >own.cc <<'END'
+#include <cstdlib>
+#include <new>
+void *operator new(std::size_t n)
+{
+    if (void *p = std::malloc(n))
+        return p;
+    throw std::bad_alloc();
+}
+void operator delete(void *p) noexcept { std::free(p); }
+void operator delete(void *p, std::size_t) noexcept { std::free(p); }
+END
+    c++ -shared -fPIC -o libown.so own.cc
+    run --separate-stderr env LD_PRELOAD="$PWD/libown.so" "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap_cxx" 50
+    exits 0
+    cxx_agrees
+    [[ $("$KELVIN" heap r.kelvin) != *"nobody was seen"* ]]
+}
+
+@test "C++ that a C program loads finds its own library's new" {
+    cat >plugin.cc <<'END'
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+extern "C" __attribute__((visibility("default"))) int part_plugin(int n)
+{
+    std::vector<std::string *> all;
+    all.reserve(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; i++)
+        all.push_back(new std::string(100, 'x'));
+    for (std::string *s : all)
+        delete s;
+    try {
+        volatile std::size_t huge = ~std::size_t{0} >> 2;
+        delete[] new char[huge];
+    } catch (const std::bad_alloc &) {
+        return n;
+    }
+    return -1;
+}
+END
+    cat >host.c <<'END'
+#include <dlfcn.h>
+int main(void)
+{
+    void *lib = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+    int (*call)(int) = lib ? (int (*)(int))dlsym(lib, "part_plugin") : 0;
+    return call && call(1000) == 1000 ? 0 : 1;
+}
+END
+    c++ -shared -fPIC -g -o plugin.so plugin.cc
+    cc -g -o host host.c -ldl
+    record ./host
+    [ "$(sum allocations "part_plugin.*(operator new|exception)")" = 2002 ] # a vector, two for each string, an exception
+    [ "$(sum leaked "part_plugin.*operator new")" = 0 ]
+}
+
+@test "anonymous maps, and parts of them, equal the program's own count where they are asked for" {
+    kelvin record --heap=mmap -o r.kelvin -- "$TARGET/heap_maps"
+    exits 0
+    local value
+    for value in allocations allocated frees freed leaked; do
+        [ "$(sum $value 'part_.*;(mmap|mremap) ')" = "$(told $value)" ] ||
+            fail "$value: $(sum $value 'part_.*;(mmap|mremap) '), the program counted $(told $value)"
+    done
+    [ "$(sum allocations 'part_leaked ')" = 1 ] # malloc's, not its map
+    [[ $("$KELVIN" heap r.kelvin) == *take* ]]
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap_maps"
+    exits 0
+    [ "$(sum allocations 'mmap|mremap')" = 0 ]
+}
+
+@test "an allocator's own maps are no maps of the program" {
+    local lib=
+    for lib in /usr/lib/*/libjemalloc.so.2; do
+        [ -e "$lib" ] || skip "jemalloc is not installed here"
+        run --separate-stderr env LD_PRELOAD="$lib" "$KELVIN" record --heap=mmap -o r.kelvin -- "$TARGET/heap" plain 2000
+        exits 0
+        agrees
+        [ "$(sum allocations 'mmap|mremap')" = 0 ]
+    done
+}
+
+@test "samples of maps stand for their bytes" {
+    kelvin record --heap=sampled:8192,mmap -o r.kelvin -- "$TARGET/heap_maps"
+    exits 0
+    local seen all
+    seen=$(sum allocated 'part_whole.*;mmap ') all=$((3999 * 4096)) # pages of 1000 maps
+    [ "$seen" -gt $((all * 8 / 10)) ]
+    [ "$seen" -lt $((all * 12 / 10)) ]
+}
+
 @test "a static program is refused with a reason" {
     echo 'int main(void) { return 0; }' >s.c
     cc -static -o s s.c || skip "no static libc here"
     kelvin record --heap -o r.kelvin -- ./s
     exits 125
-    complains "static program"
+    complains "static program" "libkelvin-heap.a"
+    no_file r.kelvin
+}
+
+@test "a static program that the archive is linked into: every block" {
+    echo 'int main(void) { return 0; }' >s.c
+    cc -static -o s s.c || skip "no static libc here"
+    local b=${KELVIN%/*}
+    cc -O2 -g -static -pthread -o heap "${BATS_TEST_DIRNAME}/../target/heap.c" -L "$b" "@$b/kelvin-heap.link"
+    c++ -O2 -g -static -pthread -o cxx "${BATS_TEST_DIRNAME}/../target/heap_cxx.cc" -L "$b" "@$b/kelvin-heap.link"
+    cc -O2 -g -static -o maps "${BATS_TEST_DIRNAME}/../target/heap_maps.c" -L "$b" "@$b/kelvin-heap.link"
+    ./heap plain 100 # without a recorder
+    record ./heap plain 2000
+    agrees
+    record ./heap threads 2000
+    agrees
+    record ./cxx 50
+    cxx_agrees
+    kelvin record --heap=mmap -o r.kelvin -- ./maps
+    exits 0
+    [ "$(sum allocated 'part_.*map ')" = "$(told allocated)" ]
+    [ "$(sum leaked 'part_.*map ')" = "$(told leaked)" ]
+}
+
+@test "a program for another machine is refused with a reason" {
+    printf '\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0\x01\0\0\0%0100d' 0 >small
+    chmod +x small
+    kelvin record --heap -o r.kelvin -- ./small
+    exits 125
+    complains "32-bit"
+    [[ $stderr != *libkelvin-heap.a* ]]
     no_file r.kelvin
 }
 
@@ -429,7 +576,12 @@ END
     cc -O0 -fno-builtin own.c -o own
     kelvin record --heap -o r.kelvin -- ./own
     exits 0
-    [[ $stderr == *"it has a malloc of its own"* ]] || fail "$stderr"
+    [[ $stderr == *"has a malloc of its own"* ]] || fail "$stderr"
+    kelvin record --heap -o r.kelvin -- env -i "$PWD/own"
+    exits 0
+    kelvin record --heap -o r.kelvin -- "$TARGET/heap" plain 10
+    exits 0
+    [[ $stderr != *"malloc of its own"* ]] || fail "$stderr"
 }
 
 @test "a setuid program is refused with a reason" {

@@ -20,6 +20,13 @@ scopes() { # EXPRESSION [OPTION...]
     "$KELVIN" scopes --format json "${@:2}" r.kelvin | jq -r "$1"
 }
 
+@test "suggested commands can be pasted whatever the file is called" {
+    kelvin record --waits -o 'a b.kelvin' -- "$TARGET/scopes" 1 1
+    exits 0
+    [[ $stderr == *"; see: kelvin scopes 'a b.kelvin'"* ]] || fail "$stderr"
+    [[ $stderr == *"; next: kelvin report 'a b.kelvin' --waits"* ]] || fail "$stderr"
+}
+
 @test "every span is there, under the scopes around it" {
     record "$TARGET/scopes" 200 3
     [[ $stderr == *"scopes: 1,400 spans, 0 lost; see: kelvin scopes r.kelvin"* ]]
@@ -443,7 +450,7 @@ END
     record "$TARGET/scopes" 300 3
     "$KELVIN" scopes --by index r.kelvin >text
     "$KELVIN" scopes --by index --format json r.kelvin >json
-    python3 "$BATS_TEST_DIRNAME/../lib/figures-agree.py" text json 'good to 1 %' >missing || fail "$(cat missing)"
+    python3 "$BATS_TEST_DIRNAME/../lib/figures-agree.py" text json 'good to 1%' >missing || fail "$(cat missing)"
     # Each is that of the figures beside it, not another that happens to be there.
     jq -e '. as $all | [.slowest[] | .scope as $scope | ($all.flat[] | select(.scope == $scope)) as $sum |
         .duration_ns == $sum.max_ns and (.x_median - $sum.max_ns / $sum.p50.ns | fabs) < 1e-9

@@ -245,6 +245,23 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     [ ! -e app ] || fail "it was built all the same"
 }
 
+@test "a suite file that is a pipe or a device is refused, and no folder is no place to publish" {
+    mv kelvin.conf saved.conf
+    mkfifo kelvin.conf
+    run timeout "$(patience 20)" "$KELVIN" run
+    [ "$status" = 1 ] || fail "$status: $output"
+    [[ $output == *"kelvin.conf': it is not a regular file"* ]] || fail "$output"
+    ln -sf /dev/zero kelvin.conf
+    kelvin run --explain
+    exits 1
+    complains "not a regular file"
+    mv saved.conf kelvin.conf
+    kelvin run --set publish.folder=
+    exits 1
+    complains "publish.folder is empty"
+    [ ! -e app ] || fail "it was built all the same"
+}
+
 @test "files that differ from the commit are allowed and named" {
     echo '/* changed */' >>app.c
     kelvin run -q
@@ -292,7 +309,7 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
         --set 'workload.small.collect=cpu bench' --set workload.small.runs=12
     exits 3
     said "suspect"
-    [[ $output =~ ^::error\ file=app.c,line=1[0-9],title=small\ got\ slower::.*suspect ]] || fail "annotation: $output"
+    [[ $output =~ ^::error\ file=app.c,line=1[0-9],title=small\ regressed::.*suspect ]] || fail "annotation: $output"
     has perf-failed/small.md suspect
     has perf-failed/small.md 'by both programs in turns'
     [ "$(wc -l <perf-failed/summary.md)" -le 24 ] || fail "the summary is longer than a screen"
@@ -466,7 +483,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     kelvin run --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=2000"' --format github
     exits 3
     said "more than the 5% that check.max-regression allows"
-    [[ $output == "::error "*"small got slower"* ]] || fail "annotation: $output"
+    [[ $output == "::error "*"small regressed"* ]] || fail "annotation: $output"
     has perf-failed/summary.md regressed
 }
 
@@ -649,4 +666,258 @@ CONF
     exits 4
     jq -e '.workloads[0].absent.scopes | contains("no scopes in the recording")' perf-failed/run.json >/dev/null ||
         fail "$(cat perf-failed/run.json)"
+}
+
+# A program that prints a rate of its own, 1000 / WORK, and writes it to a file, too.
+with_metrics() {
+    cat >score.c <<'C'
+#include <stdio.h>
+int main(void)
+{
+    FILE *out = fopen("score.json", "w");
+    printf("rate 1\n");
+    printf("rate %g\n", 1000.0 / WORK);
+    fprintf(out, "{\"eval\": {\"loss\": %d}}\n", WORK);
+    return fclose(out);
+}
+C
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc -DWORK=$WORK -o score score.c
+binary = score
+[workload small]
+command = ./score
+collect = bench
+runs = 24
+items = 50 tokens
+decide-time = 0
+[metric rate]
+pattern = "rate ([0-9.]+)"
+unit = points
+better = higher
+[metric loss]
+json = score.json
+field = eval.loss
+[check]
+gates = instructions
+CONF
+}
+
+@test "numbers that a program prints or writes are measured, kept and gated" {
+    with_metrics
+    WORK=10 kelvin run --save main
+    [ "$status" = 0 ]
+    has perf/small.md '| rate | 100 points | 100 to 100 |'
+    has perf/small.md '| loss | 10 | 10 to 10 |'
+    has perf/small.md 'tokens/s'
+    has perf/small.output.txt 'rate 100'
+    [ "$(jq -c '.workloads[0].metrics.rate | [.median, .better, .missing]' perf/run.json)" = '[100,"higher",0]' ]
+    kelvin history
+    [[ $output == *"small: rate"* && $output == *"small: tokens/s"* ]]
+    WORK=11 kelvin run --against main
+    [ "$status" = 3 ] || fail "a rate that fell by 9 %: $status" "$stderr"
+    [[ $stderr == *"rate 100 -> 90.91 points (-9.1%, -9.1 to -9.1%): worse by more than the 5% allowed"* ]]
+    [[ $stderr == *"loss 10 -> 11 (+10.0%, +10.0 to +10.0%): worse by more than the 5% allowed"* ]]
+    has perf-failed/summary.md 'rate 100'
+    WORK=9 kelvin run --against main
+    [ "$status" = 0 ] || fail "a rate that rose: $status" "$stderr"
+    [[ $stderr == *"rate 100 -> 111.1 points (+11.1%, "*": better"* ]]
+    WORK=11 kelvin run --against main --set metric.rate.max-regression=20% --set metric.loss.gate=no
+    [ "$status" = 0 ] || fail "within its own limit: $status" "$stderr"
+}
+
+@test "a number that no run gives makes the run incomplete, and is named" {
+    with_metrics
+    printf '[metric lost]\npattern = nowhere ([0-9]+)\n' >>kelvin.conf
+    WORK=10 kelvin run
+    [ "$status" = 4 ]
+    [[ $stderr == *"small: no metric lost: its pattern matched a number in the output of no run"* ]]
+    has perf-failed/small.md 'absent: metric lost'
+}
+
+# A program of kelvin_bench.h with two benchmarks, of which one does REPEAT times the work; and one that uses the same code.
+with_benchmarks() {
+    cat >kernels.c <<'C'
+#include <kelvin_bench.h>
+static float xs[1024];
+__attribute__((noinline)) static float dot(const float *x, size_t n)
+{
+    float s = 0;
+    for (int r = 0; r < REPEAT; r++)
+        for (size_t i = 0; i < n; i++)
+            s += x[i] * x[i];
+    return s;
+}
+BENCH_OVER(dot, n, 256, 1024) { BENCH_LOOP { KELVIN_KEEP(dot(xs, n)); } }
+#ifndef NO_SUM
+static float sum(const float *x, size_t n)
+{
+    float s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += x[i];
+    return s;
+}
+BENCH(sum) { BENCH_LOOP { KELVIN_KEEP(sum(xs, 512)); } }
+#endif
+BENCH_MAIN
+C
+    local lib
+    lib=$(dirname "$KELVIN")/libkelvin_bench.a
+    cat >Makefile <<MAKE
+all:
+	cc -O1 \$(FLAGS) -I$ROOT/include kernels.c -o kernels $lib -lm
+MAKE
+    cat >kelvin.conf <<'CONF'
+[build]
+command = make -B FLAGS="$FLAGS"
+[workload kernels]
+command = ./kernels
+binary = ./kernels
+collect = benchmarks
+runs = 8
+decide-time = 20
+max-regression = 30%
+CONF
+}
+
+@test "each benchmark of a program is measured, compared in turns and gated" {
+    with_benchmarks
+    FLAGS=-DREPEAT=1 kelvin run --save main
+    [ "$status" = 0 ] || fail "$stderr"
+    has perf/kernels.md '| dot/n=256 |'
+    has perf/kernels.md '| sum |'
+    kelvin history
+    [[ $output == *"kernels: dot/n=1024"* ]]
+    FLAGS="-DREPEAT=3 -DNO_SUM" kelvin run --against main
+    [ "$status" = 3 ] || fail "three times the work: $status" "$stderr"
+    [[ $stderr == *"'kernels: dot/n=256'"*"more than the 30% that its max-regression allows"* ]]
+    [[ $stderr == *"no benchmark 'sum' any more; 'main' has one"* ]]
+    has perf-failed/kernels.md "In turns with the baseline's program"
+    has perf-failed/summary.md '2 of 2 slower than allowed'
+    [ "$(jq -c '.workloads[0].benchmarks_against["dot/n=256"].broken' perf-failed/run.json)" = true ]
+    FLAGS=-DREPEAT=1 kelvin run --against main
+    [ "$status" = 0 ] || [ "$status" = 4 ] || fail "the same program: $status" "$stderr"
+}
+
+@test "a command that is no benchmark program is told, and the run is incomplete" {
+    with_benchmarks
+    FLAGS=-DREPEAT=1 kelvin run --set workload.kernels.command=true
+    [ "$status" = 4 ]
+    [[ $stderr == *"kernels: no benchmarks: the command is not a program of kelvin_bench.h, or has no such benchmark"* ]]
+    FLAGS=-DREPEAT=1 kelvin run --set workload.kernels.filter=nosuch
+    [ "$status" = 4 ] || fail "$status" "$stderr"
+}
+
+@test "recordings of earlier runs have names: @last, a baseline, a commit" {
+    kelvin run -q --save main
+    [ "$status" = 0 ] || fail "$stderr"
+    git -c user.name=t -c user.email=t@t commit -q --allow-empty -m two
+    kelvin run -q
+    [ "$status" = 0 ]
+    kelvin fold @last
+    [ "$status" = 0 ]
+    [[ $output == *suspect* ]]
+    for name in @main @HEAD @HEAD~1 @last:small "@$(git rev-parse --short HEAD)"; do
+        kelvin info "$name"
+        [ "$status" = 0 ] || fail "$name: $stderr"
+    done
+    kelvin diff @HEAD~1 @HEAD
+    [ "$status" = 0 ] || fail "$stderr"
+    kelvin info @last:other
+    [[ $status = 1 && $stderr == *"'@last' has no recording of 'other'"* ]]
+    kelvin info @nosuch
+    [[ $status = 1 && $stderr == *"'@nosuch' is neither @last nor a baseline nor a commit that git knows"* ]]
+    kelvin info @../../etc
+    [ "$status" = 1 ]
+    git -c user.name=t -c user.email=t@t commit -q --allow-empty -m three
+    kelvin info @HEAD
+    [[ $stderr == *"of which no run is in the archive"* ]]
+    mkdir .kelvin/archive/mine
+    kelvin run -q --set history.keep=1
+    kelvin info @HEAD~1
+    [ "$status" = 1 ] || fail "more than history.keep runs are kept"
+    [ -d .kelvin/archive/mine ] || fail "a folder that is not ours is gone"
+}
+
+@test "notes that a person wrote are on the index, and a missing file is told" {
+    printf 'Read **this** first.\n<script>alert(1)</script>\n' >NOTES.md
+    kelvin run -q --set publish.notes=NOTES.md
+    [ "$status" = 0 ] || fail "$stderr"
+    has perf/README.md 'Read \*\*this\*\* first.'
+    has perf/index.html 'Read \*\*this\*\* first.'
+    ! grep -q '<script>alert' perf/index.html
+    kelvin run --set publish.notes=gone.md
+    [[ $status = 0 && $stderr == *"no notes: cannot read 'gone.md'"* ]] || fail "$status $stderr"
+}
+
+@test "variants are built, run in turns and compared; one that does not build leaves the others" {
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc $CFLAGS -o app app.c
+env = CFLAGS="-O1 -DWORK=100"
+binary = app
+[workload small]
+command = ./app 300
+collect = bench
+runs = 6
+decide-time = 3
+[variant twice]
+env = CFLAGS="-O1 -DWORK=300"
+[variant same]
+env = OTHER=1
+CONF
+    kelvin run
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    [[ $stderr == *"small: variant same is the same program as the suite's own build"* ]]
+    has perf/small.md '| as built |'
+    [ "$(jq -c .workloads[0].variants.twice.against.verdict perf/run.json)" = '"slower"' ] ||
+        fail "$(jq -c .workloads[0].variants perf/run.json)"
+    [[ $(jq -c .workloads[0].variants.same.against.verdict perf/run.json) =~ same|inconclusive ]]
+    nm app | grep -q suspect # the suite's own build is what stays
+    printf '[variant broken]\nenv = CFLAGS=-nosuchflag\n' >>kelvin.conf
+    kelvin run
+    [ "$status" = 4 ] || fail "$status" "$stderr"
+    [[ $stderr == *$'\n        cc: error:'* ]] || fail "lines of the build: $stderr"
+    [[ $stderr == *"small: no variant broken: its build ended with exit code 1"* ]]
+    has perf-failed/small.md 'absent.*broken'
+    has perf-failed/small.md '| twice |'
+}
+
+@test "sanitizers make builds of their own, and what they find fails the run" {
+    cat >faulty.c <<'C'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    volatile int *xs = malloc(4 * sizeof *xs);
+    int n = argc > 1 ? atoi(argv[1]) : 3;
+    if (n < 1000)
+        xs[n] = 1;
+    volatile int sum = n + 2147483640;
+    return sum == 1;
+}
+C
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc $CFLAGS faulty.c -o faulty $LDFLAGS
+binary = faulty
+[workload small]
+command = ./faulty 3
+collect = asan ubsan
+CONF
+    : >empty.c
+    if ! cc -fsanitize=address,undefined -shared -o probe.so empty.c 2>/dev/null; then
+        skip "the compiler has no sanitizers"
+    fi
+    kelvin run
+    [ "$status" = 0 ] || fail "nothing to find: $status" "$stderr"
+    has perf/small.md 'Memory errors (AddressSanitizer)'
+    has perf/small.md 'No findings.'
+    kelvin run --set 'workload.small.command=./faulty 4'
+    [ "$status" = 3 ] || fail "one past the end: $status" "$stderr"
+    has perf-failed/small.md 'ERROR: AddressSanitizer: heap-buffer-overflow'
+    kelvin run --set 'workload.small.command=./faulty 100000000' --set workload.small.collect=ubsan
+    [ "$(jq -c '.workloads[0].ubsan_findings' perf-failed/run.json)" = 1 ] || fail "$(cat perf-failed/run.json)"
+    kelvin run --set 'build.command=cc faulty.c -o faulty'
+    [ "$status" = 4 ] || fail "a build that does not heed CFLAGS: $status" "$stderr"
+    [[ $stderr == *"small: no asan: the program that was built has no trace of it"* ]]
 }

@@ -193,3 +193,37 @@ agrees() { # REASON ROUNDS
         [[ $output != *dominating* ]] || fail "$output"
     done
 }
+
+@test "running and waiting in one tree add up to the wall time of each thread" {
+    record_target lock 20 5000
+    need_stacks
+    run "$KELVIN" fold --value wall r.kelvin
+    [[ $output == *"want_lock;lock_here;"*"[blocked:_lock] "* || $output == *"want_lock;lock_here;"*"[blocked: lock] "* ]] || fail "$output"
+    sum=$(awk '{ s += $NF } END { printf "%d", s }' <<<"$output")
+    wall=$(waits '.wall_ns - .unknown_ns')
+    [ $((sum > wall ? sum - wall : wall - sum)) -le 1000 ] || fail "$sum ns of $wall"
+    kelvin flame --value wall -o wall.svg r.kelvin
+    exits 0
+    grep -q 'blocked: lock' wall.svg
+    kelvin record -q -o plain.kelvin -- true
+    kelvin report --value wall plain.kelvin
+    exits 1
+    complains "no waits"
+}
+
+@test "a report says how parallel the program was" {
+    record_target lock 20 5000
+    [ "$(waits '.parallel.threads_most')" = 3 ] || fail "$(waits .parallel)"
+    [ "$(waits '.parallel.serial_ns <= .parallel.busy_ns and .parallel.busy_ns <= .parallel.wall_ns')" = true ]
+    kelvin report --waits r.kelvin
+    [[ $output == *"How parallel it was"*"ran alone"*"the others waited for"* ]] || fail "$output"
+}
+
+@test "where stacks of waits are deep, more of them is copied" {
+    kelvin record --waits -o r.kelvin -- "$TARGET/waits_deep" 400
+    exits 0
+    need_stacks
+    run "$KELVIN" fold --value blocked r.kelvin
+    awk '/usleep|nanosleep/ { all += $NF; if (/;main;go_down;/ && !/\[unfinished\]/) whole += $NF }
+        END { if (whole < 0.8 * all) { print whole " of " all; exit 1 } }' <<<"$output" || fail "$output"
+}

@@ -36,8 +36,8 @@ static void values_come_with_their_origin(void **state)
     assert_int_equal(p.rc, 0);
     assert_string_equal(conf_text(&p.conf, "", "build.command"), "make -j2");
     assert_string_equal(conf_find(&p.conf, "", "build.command").origin, "kelvin.conf:2");
-    assert_int_equal(p.conf.workloads.n, 1);
-    assert_string_equal(p.conf.workloads.at[0], "small");
+    assert_int_equal(p.conf.names[CONF_WORKLOADS].at.n, 1);
+    assert_string_equal(p.conf.names[CONF_WORKLOADS].at.at[0], "small");
     assert_true(conf_has(&p.conf, "small", "workload.collect", "bench"));
     assert_false(conf_has(&p.conf, "small", "workload.collect", "simd"));
     assert_true(conf_number(&p.conf, "small", "workload.runs") == 20);
@@ -86,6 +86,37 @@ static void line_that_is_too_long_is_refused(void **state)
     assert_int_equal(p.rc, -1);
     assert_non_null(strstr(p.errors.at, "kelvin.conf:2: the line is longer"));
     done(&p);
+}
+
+/* inih cuts longer names: two workloads would become one, and keys fall to the section before. */
+static void section_that_is_too_long_is_refused_with_its_keys(void **state)
+{
+    char text[400] = "[build]\n[workload a";
+    (void)state;
+    for (int n = 40; n <= 41; n++) {
+        char *end = text + strlen("[build]\n[workload ");
+        memset(end, 'a', (size_t)n);
+        strcpy(end + n, "]\ncommand = x\nrate = 3\n");
+        struct parsed p = parse(text);
+        assert_int_equal(p.rc, n == 40 ? 0 : -1);
+        if (n == 41)
+            assert_string_equal(p.errors.at,
+                                "kelvin.conf:2: the name of a section is longer than 49 bytes\n");
+        done(&p);
+    }
+}
+
+static void name_that_hides_its_files_is_refused(void **state)
+{
+    (void)state;
+    const char *const names[] = {".", ".a", "-rf", "a.b-c", "_a", "9"};
+    for (int i = 0; i < 6; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "[workload %s]\ncommand = x\n", names[i]);
+        struct parsed p = parse(text);
+        assert_int_equal(p.rc, i < 3 ? -1 : 0);
+        done(&p);
+    }
 }
 
 static void line_without_meaning_is_refused(void **state)
@@ -156,6 +187,8 @@ int main(void)
         cmocka_unit_test(line_behind_a_blank_goes_on),
         cmocka_unit_test(every_fault_is_told_with_its_line),
         cmocka_unit_test(line_that_is_too_long_is_refused),
+        cmocka_unit_test(section_that_is_too_long_is_refused_with_its_keys),
+        cmocka_unit_test(name_that_hides_its_files_is_refused),
         cmocka_unit_test(line_without_meaning_is_refused),
         cmocka_unit_test(environment_overrules_the_file_and_options_both),
         cmocka_unit_test(wrong_option_names_the_key_that_was_meant),

@@ -1,7 +1,7 @@
 /* The recorder's side of the heap: live blocks, sums and the peak, against slow and simple ones. */
 #include "model/heap_live.h"
 #include "model/heap_tally.h"
-#include "record/heap_images.h"
+#include "record/stackwalk_images.h"
 
 #include <math.h>
 #include <string.h>
@@ -260,20 +260,20 @@ static void a_sample_stands_for_its_kind(void **state)
 static void a_process_gets_the_rules_of_all_it_has_mapped(void **state)
 {
     (void)state;
-    struct heap_images_writer w = {0};
+    struct stackwalk_images_writer w = {0};
     struct err err;
     struct profile *p = profile_new();
     struct processes *ps = processes_new(p);
     processes_set_live(ps);
     assert_int_equal(processes_scan(ps, getpid(), &err), 0);
-    assert_int_equal(heap_images_open(&w, &err), 0);
-    heap_images_answer(&w, ps, getpid(), 42);
-    const struct heap_images *images = w.memory.at;
+    assert_int_equal(stackwalk_images_open(&w, &err), 0);
+    stackwalk_images_answer(&w, ps, getpid(), 42);
+    const struct stackwalk_images *images = w.memory.at;
     assert_true(images->n > 2);
     uint64_t here = (uintptr_t)random_number;
     bool found = false;
     for (uint32_t i = 0; i + 1 < images->n; i++) {
-        const struct heap_module *m = heap_images_module(images, i);
+        const struct stackwalk_module *m = stackwalk_images_module(images, i);
         assert_int_equal(m->pid, getpid());
         if (here < m->start || here >= m->end)
             continue;
@@ -281,12 +281,12 @@ static void a_process_gets_the_rules_of_all_it_has_mapped(void **state)
         found = m->n_rows > 100 && rows[0].pc + m->base <= here;
     }
     assert_true(found);
-    const struct heap_module *last = heap_images_module(images, images->n - 1);
+    const struct stackwalk_module *last = stackwalk_images_module(images, images->n - 1);
     assert_true(last->end == 0 && last->start == 42);
     uint64_t rows_end = w.rows_end;
-    heap_images_answer(&w, ps, getpid(), 43);
+    stackwalk_images_answer(&w, ps, getpid(), 43);
     assert_true(w.rows_end == rows_end); /* the same files: their rows are there */
-    heap_images_close(&w);
+    stackwalk_images_close(&w);
     processes_free(ps);
     profile_free(p);
 }

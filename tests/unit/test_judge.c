@@ -331,10 +331,10 @@ static void findings_beyond_what_is_allowed_fail(void **state)
     (void)state;
     make_suite(&s, 1);
     struct suite_result *r = &s.results.at[0];
-    r->memcheck = (struct suite_findings){.made = true, .n = 1};
+    r->findings[FOUND_MEMCHECK] = (struct suite_findings){.made = true, .n = 1};
     assert_int_equal(judge(&s, false), SUITE_RULES);
     assert_true(r->too_many_findings);
-    r->memcheck.n = 0;
+    r->findings[FOUND_MEMCHECK].n = 0;
     assert_int_equal(judge(&s, false), SUITE_OK);
     suite_absent(r, COLLECT_MEMCHECK, "no valgrind");
     assert_int_equal(judge(&s, false), SUITE_INCOMPLETE);

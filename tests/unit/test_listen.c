@@ -51,6 +51,23 @@ static void a_name_that_is_not_this_machine_is_refused(void **state)
     assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", NULL), 200);
 }
 
+static void other_pages_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:80\r\n"
+                               "Origin: http://127.0.0.1:80\r\n\r\n",
+                               NULL),
+                     200);
+    static const char *const others[] = {"http://127.0.0.1:81", "https://127.0.0.1:80",
+                                         "http://evil.example", "null",
+                                         "http://127.0.0.1:80.evil.example"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        autofree char *request = mem_printf(
+            "GET /metrics HTTP/1.1\r\nOrigin: %s\r\nHost: 127.0.0.1:80\r\n\r\n", others[i]);
+        assert_int_equal(status_of(request, NULL), 403);
+    }
+}
+
 static void a_token_is_asked_for(void **state)
 {
     const char *token = "0123456789abcdef";
@@ -125,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_asked_for),
         cmocka_unit_test(a_name_that_is_not_this_machine_is_refused),
+        cmocka_unit_test(other_pages_are_refused),
         cmocka_unit_test(a_token_is_asked_for),
         cmocka_unit_test(any_bytes_are_a_request_or_none),
         cmocka_unit_test(addresses),

@@ -20,7 +20,7 @@ static void make_suite(struct suite *s)
     suite_fail(r, "was killed\nby 100% of us", NULL);
     r = vec_push(&s->results);
     *r = (struct suite_result){.workload.name = "leaky", .too_many_findings = true};
-    r->memcheck = (struct suite_findings){true, 2, mem_strdup("one\ntwo\n")};
+    r->findings[FOUND_MEMCHECK] = (struct suite_findings){true, 2, mem_strdup("one\ntwo\n")};
 }
 
 static char *annotate(const char *why, enum notices_format format)

@@ -279,9 +279,9 @@ static struct heap *open_heap(struct profile *p)
     *h = (struct heap){
         .opts = {.profile = p, .processes = processes_new(p), .blocks_max = UINT64_MAX}};
     open_few_rings(&h->rings);
-    uint64_t size_bytes = heap_trie_nodes_end(NODES);
+    uint64_t size_bytes = stackwalk_trie_nodes_end(NODES);
     assert_int_equal(shared_open(&h->stacks.trie, "test", size_bytes, &err), 0);
-    assert_int_equal(heap_images_open(&h->stacks.images, &err), 0);
+    assert_int_equal(stackwalk_images_open(&h->stacks.images, &err), 0);
     h->stacks.spaces = processes_new(p);
     h->stacks.profile = p;
     heap_tally_init(&h->tally, p, 0);
@@ -375,14 +375,15 @@ static void a_scribbled_heap_is_survived(void **state)
     pthread_t threads[2];
     for (int round = 0; round < 200; round++) {
         struct ring_writer w[] = {take_scribbled(&h->rings, 0), take_scribbled(&h->rings, 1)};
-        ((struct heap_trie *)h->stacks.trie.at)->n = round % 7 ? NODES : (uint32_t)draw_number();
+        ((struct stackwalk_trie *)h->stacks.trie.at)->n =
+            round % 7 ? NODES : (uint32_t)draw_number();
         for (int i = 0; i < RINGS; i++)
             w[i].reserved = w[i].ring->tail;
         for (int i = 0; i < 400; i++)
             tell_nonsense(&w[i % 2], HEAP_KINDS);
         for (uint32_t i = 1; i < NODES; i++)
-            *heap_trie_node(h->stacks.trie.at, i) =
-                (struct heap_node){.pc = draw_number(), .parent = i - 1};
+            *stackwalk_trie_node(h->stacks.trie.at, i) =
+                (struct stackwalk_node){.pc = draw_number(), .parent = i - 1};
         data.stop = nodes.stop = round % 2 == 0;
         pthread_create(&threads[0], NULL, scribble, &data);
         pthread_create(&threads[1], NULL, scribble, &nodes);
@@ -409,12 +410,13 @@ static struct locks *open_locks(struct profile *p)
     struct err err;
     struct locks *l = mem_new(struct locks);
     *l = (struct locks){.opts = {.profile = p, .processes = processes_new(p)},
-                        .stacks = HEAP_STACKS_NONE};
+                        .stacks = STACKWALK_NONE};
     open_few_rings(&l->rings);
     l->stacks.profile = p;
     l->stacks.spaces = processes_new(p);
-    assert_int_equal(shared_open(&l->stacks.trie, "test", heap_trie_nodes_end(NODES), &err), 0);
-    assert_int_equal(heap_images_open(&l->stacks.images, &err), 0);
+    assert_int_equal(shared_open(&l->stacks.trie, "test", stackwalk_trie_nodes_end(NODES), &err),
+                     0);
+    assert_int_equal(stackwalk_images_open(&l->stacks.images, &err), 0);
     ticks_init(&l->ticks);
     locks_add_streams(l);
     return l;
@@ -485,14 +487,15 @@ static void scribbled_locks_are_survived(void **state)
     pthread_t thread;
     for (int round = 0; round < 200; round++) {
         struct ring_writer w[] = {take_scribbled(&l->rings, 0), take_scribbled(&l->rings, 1)};
-        ((struct heap_trie *)l->stacks.trie.at)->n = round % 7 ? NODES : (uint32_t)draw_number();
+        ((struct stackwalk_trie *)l->stacks.trie.at)->n =
+            round % 7 ? NODES : (uint32_t)draw_number();
         for (int i = 0; i < RINGS; i++)
             w[i].reserved = w[i].ring->tail;
         for (int i = 0; i < 400; i++)
             tell_nonsense(&w[i % 2], LOCKS_NAME);
         for (uint32_t i = 1; i < NODES; i++)
-            *heap_trie_node(l->stacks.trie.at, i) =
-                (struct heap_node){.pc = draw_number(), .parent = i - 1};
+            *stackwalk_trie_node(l->stacks.trie.at, i) =
+                (struct stackwalk_node){.pc = draw_number(), .parent = i - 1};
         data.stop = round % 2 == 0;
         pthread_create(&thread, NULL, scribble, &data);
         for (int i = 0; i < 3; i++)

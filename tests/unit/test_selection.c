@@ -149,6 +149,50 @@ static void times_are_since_the_first_row(void **state)
     refuses(&(struct selection_opts){.time = "-1.."}, "not a time range");
 }
 
+static void the_end_is_selected_by_its_length(void **state)
+{
+    (void)state;
+    leaves(&(struct selection_opts){.last = "2s"}, 24, "the last 2s");
+    leaves(&(struct selection_opts){.last = "1h"}, 31, "the last 1h");
+    leaves(&(struct selection_opts){.last = "2500ms", .time = "..3.5"}, 8,
+           "time ..3.5, the last 2500ms");
+    refuses(&(struct selection_opts){.last = "soon"}, "not a time");
+    refuses(&(struct selection_opts){.last = "0"}, "not a time");
+    refuses(&(struct selection_opts){.time = "14:30.."}, "not a time range");
+}
+
+/* The first row at 23:59:58 UTC, the last five seconds later on the next day. */
+static void times_are_those_of_the_clock(void **state)
+{
+    static const struct {
+        const char *time;
+        int64_t total;
+    } cases[] = {
+        {"23:59:58Z..23:59:59Z", 3},
+        {"23:59Z..", 31},
+        {"00:00Z..", 28},
+        {"00:00:00.5Z..00:00:01Z", 8},
+        {"..00:00Z", 7},
+        {"2026-11-17T23:59:58Z..2026-11-17T23:59:59Z", 3},
+        {"2026-11-18 00:00:02Z..", 16},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *p = rich();
+        struct selection s;
+        struct err err = {0};
+        p->clock = (struct clock_pair){500000000, UINT64_C(1794959997500000000)};
+        struct selection_opts o = {.time = cases[i].time};
+        if (selection_build(&s, p, (struct value_ref){0, 1}, &o, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(s.total, cases[i].total);
+        selection_done(&s);
+        o.time = "25:00..";
+        assert_int_equal(selection_build(&s, p, (struct value_ref){0, 1}, &o, &err), -1);
+        profile_free(p);
+    }
+}
+
 static void what_lasts_counts_where_any_of_it_is_inside(void **state)
 {
     (void)state;
@@ -512,6 +556,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_asked_for_is_everything),
         cmocka_unit_test(times_are_since_the_first_row),
+        cmocka_unit_test(the_end_is_selected_by_its_length),
+        cmocka_unit_test(times_are_those_of_the_clock),
         cmocka_unit_test(what_lasts_counts_where_any_of_it_is_inside),
         cmocka_unit_test(without_times_no_range_can_be_selected),
         cmocka_unit_test(threads_and_processes_by_name_or_number),

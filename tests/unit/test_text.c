@@ -54,6 +54,9 @@ static void units_read_well(void **state)
     assert_string_equal(units_count(s, 1234567), "1,234,567");
     assert_string_equal(units_count(s, UINT64_MAX), "18,446,744,073,709,551,615");
     assert_string_equal(units_decimal(s, 1250, 2), "12.5");
+    snprintf(s, sizeof s, "%+.1f %+.1f %+.1f %+.1f", units_change(0.99999), units_change(1.0004),
+             units_change(0.999), units_change(2));
+    assert_string_equal(s, "+0.0 +0.0 -0.1 +100.0");
     assert_string_equal(units_decimal(s, -5, 2), "-0.05");
     assert_string_equal(units_decimal(s, INT64_MIN, 0), "-9223372036854775808");
     assert_string_equal(units_decimal_count(s, -123456, 1), "-12,345.6");

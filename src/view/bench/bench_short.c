@@ -20,11 +20,11 @@ static void say_faster(struct buf *b, const struct comparison *c)
     else
         buf_printf(b, "'%s' ran", winner);
     if (past && slower)
-        buf_printf(b, " %.1f %% slower than in the baseline", 100 * (factor - 1));
+        buf_printf(b, " %.1f%% slower than in the baseline", 100 * (factor - 1));
     else if (large)
         buf_printf(b, " %.2f times as fast as", factor);
     else
-        buf_printf(b, " %.1f %% faster than", 100 * (factor - 1));
+        buf_printf(b, " %.1f%% faster than", 100 * (factor - 1));
     if (!past)
         buf_printf(b, " '%s'", loser);
     else if (!slower)

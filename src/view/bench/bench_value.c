@@ -106,7 +106,7 @@ char *bench_change(char *to, double ratio)
 {
     if (!isfinite(ratio))
         return strcpy(to, "?");
-    snprintf(to, BENCH_VALUE_MAX, fabs(ratio - 1) < 1 ? "%+.1f%%" : "%+.0f%%", 100 * (ratio - 1));
+    snprintf(to, BENCH_VALUE_MAX, fabs(ratio - 1) < 1 ? "%+.1f%%" : "%+.0f%%", units_change(ratio));
     return to;
 }
 

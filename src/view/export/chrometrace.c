@@ -121,7 +121,8 @@ static void put_trace_counter(struct trace *t, const struct counter *c)
 /* What happened at a moment: of a trace, without durations. */
 static void put_moments(struct trace *t, const struct stream *s)
 {
-    if (s == t->spans || s->obtained != BY_TRACE || s->rows.duration_ns || !s->rows.time_ns)
+    if (s == t->spans || !text_is(profile_str(t->p, s->event), "events") || s->rows.duration_ns ||
+        !s->rows.time_ns)
         return;
     for (size_t i = 0; i < s->rows.n; i++) {
         uint64_t ns = s->rows.time_ns[i];

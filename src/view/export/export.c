@@ -1,19 +1,18 @@
 #include "view/export/export.h"
 #include "analysis/extract.h"
 
-const struct exporter
-    *const
-        export_formats[] =
-            {
-                &exporter_kelvin,
-                &exporter_folded,
-                &exporter_pprof,
-                &exporter_speedscope, /* before json: their suffixes are longer */
-                &exporter_chrometrace,
-                &exporter_otlp,
-                &exporter_firefox,
-                &exporter_json,
-                NULL,
+const struct exporter *const export_formats[] = {
+    &exporter_kelvin,
+    &exporter_folded,
+    &exporter_pprof,
+    &exporter_speedscope, /* before json: their suffixes are longer */
+    &exporter_chrometrace,
+    &exporter_perfetto,
+    &exporter_otlp,
+    &exporter_otlp_protobuf,
+    &exporter_firefox,
+    &exporter_json,
+    NULL,
 };
 
 const struct exporter *export_find(const char *name)

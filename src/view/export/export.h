@@ -32,6 +32,8 @@ extern const struct exporter exporter_folded;
 extern const struct exporter exporter_json;
 extern const struct exporter exporter_kelvin;
 extern const struct exporter exporter_otlp;
+extern const struct exporter exporter_otlp_protobuf;
+extern const struct exporter exporter_perfetto;
 extern const struct exporter exporter_pprof;
 extern const struct exporter exporter_speedscope;
 

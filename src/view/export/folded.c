@@ -90,6 +90,8 @@ void folded_print(FILE *out, const struct selection *s, const struct folded_opts
 {
     struct calltree_opts tree = {
         .group = o->group,
+        .by = o->by,
+        .by_key = o->by_key,
         .underscores = true,
         .labels = {.mark_kernel = o->mark_kernel,
                    .mark_jit = o->mark_jit,

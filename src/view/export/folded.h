@@ -8,6 +8,8 @@
 
 struct folded_opts {
     enum calltree_group group; /* dropped when the profile has no threads */
+    const struct grouping *by; /* with GROUP_LABEL */
+    const char *by_key;
     bool mark_kernel, mark_jit, mark_inlined_frames, addresses;
 };
 

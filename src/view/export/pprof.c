@@ -25,7 +25,7 @@
  * samples goes first in its stream, as tools expect. Strings are numbered as they are met and come
  * last; ids are dense. Same profile, same bytes.
  */
-#include "base/buf.h"
+#include "base/protoput.h"
 #include "base/publish.h"
 #include "view/export/export.h"
 #include "view/export/streamfacts.h"
@@ -50,27 +50,7 @@ struct out {
     size_t program; /* the mapping that goes first; 0 = none in particular */
 };
 
-/* --- fields into a message; zero is what a missing field means, so it is left out --- */
-
-static void put_tag(struct buf *b, uint32_t number, int wire)
-{
-    buf_varint(b, number << 3 | (uint32_t)wire);
-}
-
-static void put_number(struct buf *b, uint32_t number, uint64_t v)
-{
-    if (!v)
-        return;
-    put_tag(b, number, 0);
-    buf_varint(b, v);
-}
-
-static void put_bytes(struct buf *b, uint32_t number, struct text t)
-{
-    put_tag(b, number, 2);
-    buf_varint(b, t.n);
-    buf_add(b, t.at, t.n);
-}
+/* --- strings --- */
 
 static uint32_t string(struct out *o, struct text t)
 {
@@ -79,7 +59,7 @@ static uint32_t string(struct out *o, struct text t)
 
 static void put_string(struct out *o, struct buf *b, uint32_t number, struct str_id s)
 {
-    put_number(b, number, string(o, profile_str(o->p, s)));
+    protoput_number(b, number, string(o, profile_str(o->p, s)));
 }
 
 /* --- fields of the Profile itself --- */
@@ -101,7 +81,7 @@ static void write_message(struct out *o, uint32_t number, const struct buf *mess
 static void write_number(struct out *o, uint32_t number, uint64_t v)
 {
     o->message.n = 0;
-    put_number(&o->message, number, v);
+    protoput_number(&o->message, number, v);
     if (o->message.n)
         fwrite(o->message.at, 1, o->message.n, o->f);
 }
@@ -179,8 +159,8 @@ static uint32_t write_type(struct out *o, struct value_ref value)
         buf_printf(&unit, "/1%0*d", t->decimals, 0);
     o->message.n = 0;
     uint32_t name_id = string(o, buf_text(&name));
-    put_number(&o->message, 1, name_id);
-    put_number(&o->message, 2, string(o, buf_text(&unit)));
+    protoput_number(&o->message, 1, name_id);
+    protoput_number(&o->message, 2, string(o, buf_text(&unit)));
     write_message(o, 1, &o->message);
     return name_id;
 }
@@ -264,8 +244,8 @@ static void write_period(struct out *o)
     if (!period)
         return;
     o->message.n = 0;
-    put_number(&o->message, 1, type);
-    put_number(&o->message, 2, unit);
+    protoput_number(&o->message, 1, type);
+    protoput_number(&o->message, 2, unit);
     write_message(o, 11, &o->message);
     write_number(o, 12, period);
 }
@@ -292,11 +272,11 @@ static void put_label(struct out *o, const char *key, struct text str, uint64_t 
                       const char *unit)
 {
     o->nested.n = 0;
-    put_number(&o->nested, 1, string(o, text_of(key)));
-    put_number(&o->nested, 2, string(o, str));
-    put_number(&o->nested, 3, num);
-    put_number(&o->nested, 4, string(o, text_of(unit)));
-    put_bytes(&o->message, 3, buf_text(&o->nested));
+    protoput_number(&o->nested, 1, string(o, text_of(key)));
+    protoput_number(&o->nested, 2, string(o, str));
+    protoput_number(&o->nested, 3, num);
+    protoput_number(&o->nested, 4, string(o, text_of(unit)));
+    protoput_bytes(&o->message, 3, buf_text(&o->nested));
 }
 
 static void put_thread(struct out *o, struct thread_id id)
@@ -335,7 +315,7 @@ static void pprof_out_put_values(struct out *o, int stream, const struct rows *r
         bool own = o->types.at[i].stream == stream;
         buf_varint(&o->nested, own ? (uint64_t)r->value[o->types.at[i].type][row] : 0);
     }
-    put_bytes(&o->message, 2, buf_text(&o->nested));
+    protoput_bytes(&o->message, 2, buf_text(&o->nested));
 }
 
 static void write_row(struct out *o, int stream, size_t row)
@@ -346,7 +326,7 @@ static void write_row(struct out *o, int stream, size_t row)
     for (uint32_t at = r->stack[row].i; at; at = nodes[at].parent.i)
         buf_varint(&o->nested, o->location_of_frame[nodes[at].frame.i]);
     if (o->nested.n)
-        put_bytes(&o->message, 1, buf_text(&o->nested));
+        protoput_bytes(&o->message, 1, buf_text(&o->nested));
     pprof_out_put_values(o, stream, r, row);
     put_thread(o, r->thread[row]);
     if (r->time_ns)
@@ -458,15 +438,15 @@ static void write_mapping(struct out *o, size_t i)
     const struct mapping *m = &o->p->mappings.at[i];
     struct buf *b = &o->message;
     b->n = 0;
-    put_number(b, 1, o->mapping_of[i]);
-    put_number(b, 2, m->start);
-    put_number(b, 3, m->end);
-    put_number(b, 4, m->offset);
+    protoput_number(b, 1, o->mapping_of[i]);
+    protoput_number(b, 2, m->start);
+    protoput_number(b, 3, m->end);
+    protoput_number(b, 4, m->offset);
     put_string(o, b, 5, m->path);
     put_string(o, b, 6, m->build_id);
     for (uint32_t field = 7; field <= 9; field++)
-        put_number(b, field, o->mapping_flags[i] & 1);
-    put_number(b, 10, o->mapping_flags[i] >> 1);
+        protoput_number(b, field, o->mapping_flags[i] & 1);
+    protoput_number(b, 10, o->mapping_flags[i] >> 1);
     write_message(o, 3, b);
 }
 
@@ -476,18 +456,18 @@ static void write_location(struct out *o, size_t i)
     const struct line *lines = f->n_lines ? profile_lines(o->p, f) : NULL;
     struct buf *b = &o->message;
     b->n = 0;
-    put_number(b, 1, o->location_of_frame[i]);
-    put_number(b, 2, o->mapping_of[f->mapping.i]);
-    put_number(b, 3, f->pc);
+    protoput_number(b, 1, o->location_of_frame[i]);
+    protoput_number(b, 2, o->mapping_of[f->mapping.i]);
+    protoput_number(b, 3, f->pc);
     for (int j = f->n_lines; j-- > 0;) { /* pprof has the innermost first */
         o->nested.n = 0;
-        put_number(&o->nested, 1, o->function_of[lines[j].function.i]);
-        put_number(&o->nested, 2, lines[j].line);
-        put_number(&o->nested, 3, lines[j].column);
-        put_bytes(b, 4, buf_text(&o->nested));
+        protoput_number(&o->nested, 1, o->function_of[lines[j].function.i]);
+        protoput_number(&o->nested, 2, lines[j].line);
+        protoput_number(&o->nested, 3, lines[j].column);
+        protoput_bytes(b, 4, buf_text(&o->nested));
     }
     if (f->kind != FRAME_USER || f->mapping.i) /* else it is what a reader would guess */
-        put_number(b, LOCATION_KIND, f->kind + 1u);
+        protoput_number(b, LOCATION_KIND, f->kind + 1u);
     write_message(o, 4, b);
 }
 
@@ -496,11 +476,11 @@ static void write_function(struct out *o, size_t i)
     const struct function *f = &o->p->functions.at[i];
     struct buf *b = &o->message;
     b->n = 0;
-    put_number(b, 1, o->function_of[i]);
+    protoput_number(b, 1, o->function_of[i]);
     put_string(o, b, 2, f->name);
     put_string(o, b, 3, f->system_name.i ? f->system_name : f->name);
     put_string(o, b, 4, f->file);
-    put_number(b, 5, f->line);
+    protoput_number(b, 5, f->line);
     write_message(o, 5, b);
 }
 

@@ -1,0 +1,174 @@
+/*
+ * heap_tell.c - what is told of a block: records of the calling thread's ring.
+ */
+#include "heap.h"
+
+__thread struct heap_local heap_local;
+
+/* --- life --- */
+
+static bool heap_process_begin(void)
+{
+    heap_maps_init(channel->params[HEAP_PARAM_MAPS], heap_allocator());
+    return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
+}
+
+/* The child of a fork has its parent's numbers: it must not draw the same from now on. */
+static void heap_thread_begin(void)
+{
+    struct heap_local *l = &heap_local;
+    l->last = NULL;
+    l->blocks = l->bytes = 0;
+    l->stamp_left = 0;
+    l->stamp_records = 1;
+    if (l->random)
+        l->random ^= (uint64_t)stackwalk_process->pid << 44 ^ stackwalk_ticks();
+}
+
+const struct stackwalk_task stackwalk_task = {CHANNEL_ENV, CHANNEL_HEAP, heap_process_begin,
+                                              heap_thread_begin};
+
+/* --- records --- */
+
+/* The time of a record: not before that of the one before. */
+static inline uint64_t stamp(struct stackwalk_thread *t)
+{
+    if (heap_local.stamp_left &&
+        atomic_load_explicit(&stackwalk_process->n_threads, memory_order_relaxed) == 1) {
+        heap_local.stamp_left--;
+        return t->last_ticks;
+    }
+    uint64_t now = stackwalk_ticks();
+    bool often = now - t->last_ticks < heap_local.stamp_records * (uint64_t)HEAP_STAMP_TICKS;
+    heap_local.stamp_records = often ? HEAP_STAMP_EVERY : 1;
+    heap_local.stamp_left = heap_local.stamp_records - 1;
+    return now;
+}
+
+/* Nobody listens, or not any more: from now on nearly all calls of this thread pass. */
+static struct stackwalk_thread *tell_nobody(void)
+{
+    if (stackwalk_process && atomic_load(&stackwalk_process->state) == STACKWALK_OFF) {
+        heap_local.left = UINT64_MAX / 2;
+        heap_filter_on = true;
+    }
+    return NULL;
+}
+
+/* The thread, if a block of SIZE bytes is to be told of. Threads without a sample have no ring. */
+static inline struct stackwalk_thread *thread_to_tell(size_t size)
+{
+    if (!heap_sample_bytes) {
+        struct stackwalk_thread *t = stackwalk_thread_get();
+        if (!heap_sample_bytes) /* the first call of all finds out */
+            return t ? t : tell_nobody();
+    }
+    return heap_sampled(size) ? stackwalk_thread_get() : NULL;
+}
+
+/* Of two words, at the time of the record before; of three. Apart: then their sizes are constants.
+ */
+static inline void write_same(struct stackwalk_thread *t, uint32_t node, uint64_t word)
+{
+    struct record *r = stackwalk_reserve(t, HEAP_ALLOC_SAME, 2);
+    if (!r)
+        return;
+    r->own = node;
+    r->payload[0] = word;
+    stackwalk_commit(t);
+}
+
+static inline void write_small(struct stackwalk_thread *t, uint64_t now, uint32_t node,
+                               uint64_t word)
+{
+    struct record *r = stackwalk_reserve(t, HEAP_ALLOC, 3);
+    if (!r)
+        return;
+    r->own = node;
+    r->payload[0] = t->last_ticks = now;
+    r->payload[1] = word;
+    stackwalk_commit(t);
+}
+
+__attribute__((noinline)) static void write_large(struct stackwalk_thread *t, uint32_t node,
+                                                  const void *p, size_t size)
+{
+    struct record *r = stackwalk_reserve(t, HEAP_ALLOC_LARGE, 4);
+    if (!r)
+        return;
+    r->own = node;
+    r->payload[0] = t->last_ticks = stackwalk_ticks();
+    r->payload[1] = (uintptr_t)p;
+    r->payload[2] = size;
+    stackwalk_commit(t);
+}
+
+void heap_tell_alloc(void *p, size_t size, const struct stackwalk_call *call)
+{
+    struct stackwalk_thread *t = thread_to_tell(size);
+    if (!t || (heap_sample_bytes && !heap_sampled_add(p)))
+        return;
+    heap_local.last = p;
+    heap_local.last_left = heap_local.left;
+    heap_local.blocks++;
+    heap_local.bytes += size;
+    uint32_t node = stackwalk(t, call);
+    if (size >= (1u << HEAP_SIZE_BITS) || (uintptr_t)p & 7) {
+        write_large(t, node, p, size);
+        return;
+    }
+    uint64_t word = (uintptr_t)p >> 3 << HEAP_SIZE_BITS | size, now = stamp(t);
+    if (now == t->last_ticks)
+        write_same(t, node, word);
+    else
+        write_small(t, now, node, word);
+}
+
+__attribute__((noinline)) static bool write_late(struct stackwalk_thread *t, uint64_t now,
+                                                 uint64_t word)
+{
+    struct record *r = stackwalk_reserve(t, HEAP_FREE_LATE, 3);
+    if (!r)
+        return false;
+    r->own = 0;
+    r->payload[0] = word;
+    r->payload[1] = t->last_ticks = now;
+    stackwalk_commit(t);
+    return true;
+}
+
+bool heap_tell_free(void *p, uint64_t flags)
+{
+    if (heap_sample_bytes && !heap_sampled_take(p))
+        return false;
+    struct stackwalk_thread *t = stackwalk_thread_get();
+    if (!t)
+        return false;
+    if (heap_local.last == p && heap_local.last_left == heap_local.left && !flags)
+        flags = HEAP_FREE_TEMPORARY;
+    uint64_t now = stamp(t), delta = now - t->last_ticks;
+    uint64_t word = (uintptr_t)p | flags << HEAP_FREE_SHIFT;
+    if (!LIKELY(delta <= UINT32_MAX))
+        return write_late(t, now, word);
+    struct record *r = stackwalk_reserve(t, HEAP_FREE, 2);
+    if (!r)
+        return false;
+    r->own = (uint32_t)delta;
+    r->payload[0] = word;
+    t->last_ticks = now;
+    stackwalk_commit(t);
+    return true;
+}
+
+void heap_tell_kept(void *p)
+{
+    if (heap_sample_bytes)
+        heap_sampled_add(p);
+    struct stackwalk_thread *t = stackwalk_thread_get();
+    struct record *r = t ? stackwalk_reserve(t, HEAP_KEPT, 2) : NULL;
+    if (!r)
+        return;
+    r->own = 0;
+    r->payload[0] = t->last_ticks = stackwalk_ticks();
+    stackwalk_commit(t);
+}

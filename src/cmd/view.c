@@ -1,0 +1,257 @@
+/*
+ * view.c - a profile in a browser.
+ */
+#include "base/program.h"
+#include "base/publish.h"
+#include "base/signals.h"
+#include "base/subprocess.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+#include "record/listen.h"
+#include "view/viewer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+struct cmd_view_opts {
+    struct input_opts input;
+    const char *output;
+    long port;
+    bool no_open;
+};
+
+#define AT(field) offsetof(struct cmd_view_opts, field)
+
+static const struct opt view_table[] = {
+    {'o', "output", OPT_TEXT, AT(output), "FILE",
+     "write one HTML file that needs nothing else, and serve nothing"},
+    {0, "port", OPT_INT, AT(port), "N", "listen on this port of 127.0.0.1 (default: a free one)",
+     .min = 1, .max = 65535},
+    {0, "no-open", OPT_FLAG, AT(no_open), NULL, "print the address, start no browser"},
+    PUBLIC_OPTS(struct cmd_view_opts),
+    SELECTION_OPTS(struct cmd_view_opts),
+    INPUT_OPTS(struct cmd_view_opts),
+    OPT_END,
+};
+
+/* --- what is selected, as the page's address has it --- */
+
+static void view_add_part(struct buf *b, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    buf_printf(b, "%s%s=", b->n ? "&" : "", key);
+    for (const char *c = value; *c; c++)
+        if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+            *c == '.' || *c == '_' || *c == '-')
+            buf_byte(b, (uint8_t)*c);
+        else
+            buf_printf(b, "%%%02X", (unsigned char)*c);
+}
+
+static void view_add_parts(struct buf *b, const char *key, const struct opt_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        view_add_part(b, key, list->at[i]);
+}
+
+static void view_add_start(struct buf *b, const struct input_opts *o)
+{
+    view_add_part(b, "event", o->event);
+    view_add_part(b, "value", o->value);
+    view_add_part(b, "time", o->time);
+    view_add_parts(b, "thread", &o->threads);
+    view_add_parts(b, "process", &o->processes);
+    view_add_parts(b, "where", &o->where);
+    view_add_parts(b, "scope", &o->scopes);
+    view_add_parts(b, "focus", &o->focus);
+    view_add_parts(b, "ignore", &o->ignore);
+    view_add_parts(b, "hide", &o->hide);
+    if (o->merge_recursion)
+        view_add_part(b, "merge-recursion", "1");
+}
+
+/* --- the server --- */
+
+static const char view_head[] =
+    "Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src "
+    "'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n";
+
+enum { TOKEN_BYTES = 16 };
+
+/* Whoever does not know the address sees nothing, other users of this machine included. */
+static int view_token(char token[2 * TOKEN_BYTES + 1], struct err *err)
+{
+    uint8_t random[TOKEN_BYTES];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return err_set_errno(err, errno, "no random numbers for the address");
+    for (int i = 0; i < TOKEN_BYTES; i++)
+        snprintf(token + 2 * i, 3, "%02x", random[i]);
+    return 0;
+}
+
+/* A browser, where there is a screen for it. */
+static void view_open_browser(const char *address)
+{
+    char program[] = "xdg-open";
+    char *argv[] = {program, (char *)(uintptr_t)address, NULL};
+    struct subprocess browser = SUBPROCESS_NONE;
+    struct err ignored;
+    if ((!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) || !program_exists(argv[0]))
+        return;
+    if (subprocess_start(&browser, &(struct subprocess_opts){.argv = argv}, &ignored) == 0)
+        subprocess_reap(&browser, true); /* it hands over to the browser and ends */
+    subprocess_done(&browser);
+}
+
+static int view_listen(struct listen *l, struct err *err)
+{
+    struct signals signals;
+    if (signals_open(&signals, false) != 0)
+        return err_set_errno(err, errno, "cannot wait for signals");
+    struct pollfd wait[] = {{listen_fd(l), POLLIN, 0}, {signals.fd, POLLIN, 0}};
+    while (!signals_take(&signals)) {
+        poll(wait, 2, 1000); /* clients that take too long are looked at as well */
+        listen_poll(l);
+    }
+    signals_close(&signals);
+    return 0;
+}
+
+/* A page for each part, below the token. PATHS holds their names. */
+static void view_list_pages(const struct viewer *v, const char *token, struct arena *paths,
+                            struct listen_page *ret)
+{
+    struct viewer_part parts[VIEWER_PARTS_MAX];
+    size_t n = viewer_parts(v, parts);
+    for (size_t i = 0; i < n; i++) {
+        autofree char *path = mem_printf("/%s/%s", token, parts[i].name);
+        ret[i] = (struct listen_page){.path = arena_text(paths, text_of(path)).at,
+                                      .type = parts[i].type,
+                                      .bytes = parts[i].bytes};
+    }
+}
+
+static int view_serve(const struct cmd_view_opts *o, const struct viewer *v, struct err *err)
+{
+    char token[2 * TOKEN_BYTES + 1], address[32];
+    struct listen_page pages[VIEWER_PARTS_MAX + 1] = {0};
+    struct listen *l = NULL;
+    struct arena paths = {0};
+    if (view_token(token, err) != 0)
+        return -1;
+    view_list_pages(v, token, &paths, pages);
+    snprintf(address, sizeof address, "127.0.0.1:%ld", o->port);
+    struct listen_opts opts = {
+        .address = address, .pages = pages, .head = view_head, .client_ns = UINT64_C(300000000000)};
+    int rc = listen_open(&opts, &l, err);
+    if (rc == 0) {
+        autofree char *url = mem_printf("http://%s/%s/", listen_address(l), token);
+        printf("%s\n", url);
+        fflush(stdout);
+        command_say("open this address in a browser; Ctrl-C ends");
+        if (!o->no_open)
+            view_open_browser(url);
+        rc = view_listen(l, err);
+    }
+    listen_close(l);
+    arena_done(&paths);
+    return rc;
+}
+
+/* --- all of it --- */
+
+static int view_write(const struct cmd_view_opts *o, const struct viewer *v, struct err *err)
+{
+    struct publish file;
+    if (publish_open(&file, o->output, err) != 0)
+        return -1;
+    viewer_print(file.out, v);
+    return publish_commit(&file, err);
+}
+
+static int view_files(const struct cmd_view_opts *o, struct input *in, size_t n, struct err *err)
+{
+    autobuf struct buf start = {0};
+    struct viewer_opts opts = {.n = n};
+    view_add_start(&start, &o->input);
+    opts.start = buf_cstr(&start);
+    for (size_t i = 0; i < n; i++) {
+        opts.files[i] = &in[i].selection;
+        if (o->output)
+            input_make_public(&in[i], &o->input);
+    }
+    struct viewer *v = viewer_new(&opts, err);
+    if (!v)
+        return -1;
+    int rc = o->output ? view_write(o, v, err) : view_serve(o, v, err);
+    viewer_free(v);
+    return rc;
+}
+
+static int view_check(const struct cmd_view_opts *o, const struct opt_result *operands,
+                      struct err *err)
+{
+    if (!viewer_is_built())
+        return err_set(err, EXIT_ERROR,
+                       "view: this kelvin was built without the page, which takes clang, lld, "
+                       "wasi-libc and libclang-rt-dev-wasm32: install them with 'tools/setup.sh "
+                       "page' and build again; 'kelvin report -o report.html' works without");
+    if (operands->n_operands < 1 || operands->n_operands > VIEWER_FILES)
+        return err_set(err, EXIT_ERROR,
+                       operands->n_operands
+                           ? "view: one profile, or two to compare"
+                           : "view: which profile? name a file ('-' reads standard input)");
+    if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
+        return err_set(err, EXIT_ERROR, "view: a page is not for a terminal: -o FILE.html");
+    return 0;
+}
+
+static int view_run(const struct command *self, int n, char **args)
+{
+    struct cmd_view_opts o = {.port = 0};
+    struct opt_result operands;
+    struct input in[VIEWER_FILES] = {0};
+    struct err err = {0};
+    int rc = command_parse(self, &o, n, args, &operands);
+    if (rc != 0)
+        return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    if (view_check(&o, &operands, &err) != 0)
+        return command_fail(&err);
+    size_t n_files = (size_t)operands.n_operands;
+    struct import_opts want = {.addresses = true};
+    rc = input_load_all(in, operands.operands, n_files, &o.input, &want);
+    if (rc == EXIT_OK && view_files(&o, in, n_files, &err) != 0)
+        rc = command_fail(&err);
+    for (size_t i = 0; i < n_files; i++)
+        input_done(&in[i]);
+    return rc;
+}
+
+const struct command command_view = {
+    .name = "view",
+    .summary = "explore a profile in the browser, or write it as one page",
+    .operands = "PROFILE [PROFILE]",
+    .about =
+        "Prints an address on 127.0.0.1 and serves a page there until Ctrl-C; a browser is started "
+        "where there is one. The page shows a timeline with a lane for each thread, flame graph, "
+        "functions, call tree, callers and callees, insights, and heap, locks, scopes and waits "
+        "where they were recorded. All follow one selection (time, threads, functions), which is "
+        "kept in the address and can be copied as a command line. With two profiles it compares "
+        "them.\n\n"
+        "The page computes with the same code as the other commands, so that it shows the same "
+        "numbers and the same intervals. Nobody can open it without the token in the address.\n\n"
+        "With -o it is one file to send, which works offline. Such a file shows the recorded "
+        "program without its arguments, unless --arguments asks for them. Without scripts it "
+        "shows the still flame graph and the tables.",
+    .examples = "kelvin view app.kelvin                    # serve, and start a browser\n"
+                "kelvin view app.kelvin -o app.html        # one file to send\n"
+                "kelvin view before.kelvin after.kelvin    # compare\n"
+                "kelvin view app.kelvin --time 1..2        # start with a part of it",
+    .opts = view_table,
+    .run = view_run,
+};

@@ -1,0 +1,358 @@
+/* core_lanes.c - what happened when: a lane for each thread, states, counters, scopes. */
+#include "analysis/scopetree.h"
+#include "base/idmap.h"
+#include "model/waitstream.h"
+#include "page/core_inner.h"
+
+enum { LANES_MAX = 64, BINS_MAX = 4096, POINTS_MAX = 2000, SPANS_MAX = 4000 };
+
+struct lanes {
+    const struct profile *p;
+    uint32_t *same;             /* by thread: see lanes_same() */
+    uint64_t first_ns, last_ns; /* of all rows of the profile */
+    double from_ns, to_ns;      /* since first_ns: what is seen */
+    size_t bins;
+};
+
+/* As a range of time is understood everywhere (selection.h): since the first row of all streams. */
+static bool lanes_span(const struct profile *p, uint64_t *ret_first, uint64_t *ret_last)
+{
+    *ret_first = UINT64_MAX;
+    *ret_last = 0;
+    for (size_t i = 0; i < p->streams.n; i++) {
+        const struct rows *r = &p->streams.at[i]->rows;
+        for (size_t k = 0; r->time_ns && k < r->n; k++) {
+            uint64_t end = r->time_ns[k] + (r->duration_ns ? r->duration_ns[k] : 0);
+            *ret_first = r->time_ns[k] < *ret_first ? r->time_ns[k] : *ret_first;
+            *ret_last = end > *ret_last ? end : *ret_last;
+        }
+    }
+    return *ret_first <= *ret_last;
+}
+
+/* Add VALUE, spread over FROM..TO (nanoseconds since the first row), to the bins. */
+static void lanes_spread(const struct lanes *l, double *bins, double from, double to, double value)
+{
+    double width = (l->to_ns - l->from_ns) / (double)l->bins;
+    if (to < l->from_ns || from > l->to_ns || !(width > 0))
+        return;
+    double a = (from - l->from_ns) / width, b = (to - l->from_ns) / width;
+    double last = (double)l->bins - 1;
+    if (b - a < 1e-9) {
+        size_t at = (size_t)(a < 0 ? 0 : a > last ? last : a);
+        bins[at] += value;
+        return;
+    }
+    double start = a < 0 ? 0 : a, end = b > last + 1 ? last + 1 : b;
+    for (size_t i = (size_t)start; i < l->bins && (double)i < end; i++) {
+        double low = (double)i > a ? (double)i : a, high = (double)i + 1 < b ? (double)i + 1 : b;
+        if (high > low)
+            bins[i] += value * (high - low) / (b - a);
+    }
+}
+
+static void put_bins(struct json *j, const char *key, const double *bins, size_t n)
+{
+    json_key(j, key);
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        if (bins[i] >= 1e15 || bins[i] < 0.5)
+            json_double(j, bins[i] > 0 ? bins[i] : 0);
+        else
+            json_int(j, (int64_t)(bins[i] + 0.5));
+    json_close(j, ']');
+}
+
+/* --- threads --- */
+
+/* By thread: the last of its process with its number. A thread that changes its name stays one. */
+static uint32_t *lanes_same(const struct profile *p)
+{
+    struct idmap last = {0};
+    uint32_t *same = mem_calloc(p->threads.n + 1, sizeof *same);
+    for (uint32_t i = (uint32_t)p->threads.n; i-- > 0;) {
+        const struct thread *t = &p->threads.at[i];
+        uint32_t hash = hash_pair(t->process.i, (uint32_t)t->tid);
+        same[i] = i;
+        if (t->tid == THREAD_NO_ID)
+            continue;
+        for_each_match (&last, hash, id)
+            if (p->threads.at[id].process.i == t->process.i && p->threads.at[id].tid == t->tid)
+                same[i] = id;
+        if (same[i] == i)
+            idmap_add(&last, hash, i);
+    }
+    idmap_done(&last);
+    return same;
+}
+
+struct lane {
+    uint32_t thread;
+    int64_t total, samples;
+};
+
+static int lane_by_total(const void *a, const void *b)
+{
+    const struct lane *x = a, *y = b;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* All threads of the rows that count, busiest first. */
+static struct lane *list_lanes(const struct lanes *l, const struct selection *s, size_t *ret_n)
+{
+    size_t all = s->profile->threads.n, n = 0;
+    struct lane *lanes = mem_calloc(all + 1, sizeof *lanes);
+    autofree bool *seen = mem_calloc(all + 1, sizeof *seen);
+    const int64_t *value = selection_values(s), *count = selection_counts(s);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        uint32_t t = l->same[s->stream->rows.thread[row].i];
+        seen[t] = true;
+        lanes[t].total += value[row];
+        lanes[t].samples += count ? count[row] : 0;
+    }
+    for (uint32_t t = 0; t < all; t++)
+        if (seen[t])
+            lanes[n++] = (struct lane){t, lanes[t].total, lanes[t].samples};
+    qsort(lanes, n, sizeof *lanes, lane_by_total);
+    *ret_n = n;
+    return lanes;
+}
+
+static void lanes_put_thread(struct json *j, const struct profile *p, uint32_t thread)
+{
+    const struct thread *t = &p->threads.at[thread];
+    json_key(j, "name");
+    json_text(j, profile_str(p, t->name));
+    json_key(j, "pid");
+    json_int(j, profile_pid(p, t));
+    json_key(j, "tid");
+    json_int(j, t->tid);
+}
+
+/* A sample of CPU time stands for the time before it. */
+static void lanes_fill(const struct lanes *l, const struct selection *s, const uint32_t *lane_of,
+                       double *bins)
+{
+    const struct rows *r = &s->stream->rows;
+    const struct value_type *type = selection_value(s);
+    bool is_time = type->dimension == DIM_TIME && type->role == ROLE_FLOW && !type->decimals;
+    const int64_t *value = selection_values(s);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        uint32_t lane = lane_of[l->same[r->thread[row].i]];
+        if (lane == UINT32_MAX)
+            continue;
+        double at = (double)(r->time_ns[row] - l->first_ns), v = (double)value[row];
+        double length = r->duration_ns ? (double)r->duration_ns[row] : 0;
+        if (length > 0)
+            lanes_spread(l, bins + lane * l->bins, at, at + length, v);
+        else
+            lanes_spread(l, bins + lane * l->bins, is_time ? at - v : at, at, v);
+    }
+}
+
+static void put_lanes(struct json *j, const struct lanes *l, const struct selection *s)
+{
+    size_t n;
+    autofree struct lane *list = list_lanes(l, s, &n);
+    autofree uint32_t *lane_of = mem_calloc(l->p->threads.n + 1, sizeof *lane_of);
+    size_t shown = n < LANES_MAX ? n : LANES_MAX;
+    bool timed = stream_has_time(s->stream) && l->bins;
+    autofree double *bins = mem_calloc(shown * l->bins + 1, sizeof *bins);
+    memset(lane_of, 0xff, l->p->threads.n * sizeof *lane_of);
+    for (uint32_t i = 0; i < shown; i++)
+        lane_of[list[i].thread] = i;
+    if (timed)
+        lanes_fill(l, s, lane_of, bins);
+    json_put_uint(j, "threads", n);
+    json_key(j, "lanes");
+    json_open(j, '[');
+    for (size_t i = 0; i < shown; i++) {
+        json_open(j, '{');
+        lanes_put_thread(j, l->p, list[i].thread);
+        json_key(j, "total");
+        json_decimal(j, list[i].total, selection_value(s)->decimals);
+        json_key(j, "samples");
+        json_int(j, list[i].samples);
+        if (timed)
+            put_bins(j, "bins", bins + i * l->bins, l->bins);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+/* --- states of threads --- */
+
+/* The lane of each thread that has states, in the order they are met; returns how many. */
+static uint32_t list_state_lanes(const struct lanes *l, const struct rows *r, uint32_t *lane_of,
+                                 uint32_t threads[LANES_MAX])
+{
+    uint32_t n = 0;
+    memset(lane_of, 0xff, l->p->threads.n * sizeof *lane_of);
+    for (size_t i = 0; i < r->n && n < LANES_MAX; i++) {
+        uint32_t t = l->same[r->thread[i].i];
+        if (lane_of[t] != UINT32_MAX)
+            continue;
+        threads[n] = t;
+        lane_of[t] = n++;
+    }
+    return n;
+}
+
+static void put_state_lanes(struct json *j, const struct lanes *l, const struct waitstream *w)
+{
+    const struct rows *r = &profile_stream(l->p, w->states)->rows;
+    uint32_t threads[LANES_MAX];
+    autofree uint32_t *lane_of = mem_calloc(l->p->threads.n + 1, sizeof *lane_of);
+    uint32_t n = list_state_lanes(l, r, lane_of, threads);
+    size_t each = l->bins * THREAD_STATES;
+    autofree double *bins = mem_calloc(n * each + 1, sizeof *bins);
+    for (size_t i = 0; r->time_ns && r->duration_ns && i < r->n; i++) {
+        uint32_t lane = lane_of[l->same[r->thread[i].i]];
+        double at = (double)(r->time_ns[i] - l->first_ns);
+        for (int k = 0; lane != UINT32_MAX && k < THREAD_STATES; k++)
+            lanes_spread(l, bins + lane * each + (size_t)k * l->bins, at,
+                         at + (double)r->duration_ns[i], (double)r->value[w->state_column[k]][i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        json_open(j, '{');
+        lanes_put_thread(j, l->p, threads[i]);
+        for (int k = 0; k < THREAD_STATES; k++)
+            put_bins(j, thread_state_name((enum thread_state)k),
+                     bins + i * each + (size_t)k * l->bins, l->bins);
+        json_close(j, '}');
+    }
+}
+
+static void put_states(struct json *j, const struct lanes *l)
+{
+    struct waitstream w;
+    json_key(j, "states");
+    json_open(j, '[');
+    if (l->bins && waitstream_find(l->p, &w) && w.states >= 0)
+        put_state_lanes(j, l, &w);
+    json_close(j, ']');
+}
+
+/* --- counters --- */
+
+/* Of more points than fit, the last in each bin. */
+static void put_points(struct json *j, const struct lanes *l, const struct counter *c)
+{
+    size_t step = c->points.n / POINTS_MAX + 1;
+    json_key(j, "points");
+    json_open(j, '[');
+    for (size_t i = 0; i < c->points.n; i += step) {
+        const struct counter_point *at = &c->points.at[i];
+        json_open(j, '[');
+        json_double(j, at->time_ns > l->first_ns ? (double)(at->time_ns - l->first_ns) / 1e9 : 0);
+        json_int(j, at->value);
+        json_close(j, ']');
+    }
+    json_close(j, ']');
+}
+
+static void put_counters(struct json *j, const struct lanes *l)
+{
+    json_key(j, "counters");
+    json_open(j, '[');
+    for (size_t i = 0; i < l->p->counters.n && i < LANES_MAX; i++) {
+        const struct counter *c = &l->p->counters.at[i];
+        if (c->points.n < 2)
+            continue;
+        json_open(j, '{');
+        json_key(j, "name");
+        json_text(j, profile_str(l->p, c->name));
+        json_key(j, "unit");
+        json_text(j, profile_str(l->p, c->unit));
+        json_put_bool(j, "bytes", c->dimension == DIM_BYTES);
+        json_key(j, "pid");
+        json_int(j, l->p->processes.at[c->process.i].pid);
+        put_points(j, l, c);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+/* --- scopes --- */
+
+static bool span_is_seen(const struct lanes *l, const struct rows *r, size_t row, double *ret_start)
+{
+    double at = (double)(r->time_ns[row] - l->first_ns), end = at + (double)r->duration_ns[row];
+    *ret_start = at;
+    return end >= l->from_ns && at <= l->to_ns &&
+           (double)r->duration_ns[row] >= (l->to_ns - l->from_ns) / 2000;
+}
+
+static void put_span(struct json *j, const struct lanes *l, const struct stream *s, size_t row)
+{
+    const struct profile *p = l->p;
+    size_t depth = 0;
+    for (struct stack_id at = s->rows.stack[row]; at.i; at = p->stacks.nodes.at[at.i].parent)
+        depth++;
+    json_open(j, '[');
+    json_int(j, p->threads.at[s->rows.thread[row].i].tid);
+    json_double(j, (double)(s->rows.time_ns[row] - l->first_ns) / 1e9);
+    json_double(j, (double)s->rows.duration_ns[row] / 1e9);
+    json_uint(j, depth);
+    json_text(j, profile_str(p, scopetree_name(p, s->rows.stack[row])));
+    json_close(j, ']');
+}
+
+/* [tid, start, duration, depth, name]; what is narrower than half a pixel is not there. */
+static void put_spans(struct json *j, const struct lanes *l)
+{
+    int stream = scopetree_stream(l->p);
+    size_t n = 0;
+    double start;
+    json_key(j, "spans");
+    json_open(j, '[');
+    if (stream >= 0) {
+        const struct stream *s = profile_stream(l->p, stream);
+        for (size_t i = 0; s->rows.time_ns && s->rows.duration_ns && i < s->rows.n; i++)
+            if (n < SPANS_MAX && span_is_seen(l, &s->rows, i, &start)) {
+                put_span(j, l, s, i);
+                n++;
+            }
+    }
+    json_close(j, ']');
+}
+
+/* Samples of CPU time are shown as the time they stand for, where that is recorded. */
+static struct selection lanes_shown(const struct selection *s)
+{
+    for (int i = 0; selection_value(s)->role == ROLE_SAMPLES && i < s->stream->n_types; i++)
+        if (s->stream->types[i].dimension == DIM_TIME && s->stream->types[i].role == ROLE_FLOW)
+            return selection_of_type(s, i);
+    return selection_of_type(s, s->type);
+}
+
+int core_lanes(struct core *c, const struct question *q, struct json *j, struct err *err)
+{
+    struct core_view *v = core_view(c, q, err);
+    if (!v)
+        return -1;
+    autofree uint32_t *same = lanes_same(v->selection.profile);
+    struct lanes l = {.p = v->selection.profile, .same = same};
+    bool timed = lanes_span(l.p, &l.first_ns, &l.last_ns);
+    double all_ns = timed ? (double)(l.last_ns - l.first_ns) : 0;
+    l.from_ns = q->from_s > 0 ? q->from_s * 1e9 : 0;
+    l.to_ns = q->to_s > 0 ? q->to_s * 1e9 : all_ns > 0 ? all_ns : 1;
+    l.bins = !timed || q->bins < 0 ? 0 : q->bins > BINS_MAX ? BINS_MAX : (size_t)q->bins;
+    struct selection shown = lanes_shown(&v->selection);
+    const struct value_type *type = selection_value(&shown);
+    json_put_bool(j, "timed", timed && stream_has_time(v->selection.stream));
+    json_put_number(j, "span_s", all_ns / 1e9);
+    json_put_number(j, "from_s", l.from_ns / 1e9);
+    json_put_number(j, "to_s", l.to_ns / 1e9);
+    json_put_uint(j, "bins", l.bins);
+    json_put_bool(j, "is_time", type->dimension == DIM_TIME && type->role == ROLE_FLOW);
+    put_lanes(j, &l, &shown);
+    put_states(j, &l);
+    put_counters(j, &l);
+    put_spans(j, &l);
+    return 0;
+}

@@ -1,0 +1,208 @@
+/* core_lists.c - functions, modules, threads and lines; callers and callees; searches. */
+#include "base/units.h"
+#include "page/core_inner.h"
+#include "view/caption.h"
+#include "view/report_inner.h"
+
+#include <regex.h>
+
+enum { ROWS_MAX = 10000 };
+
+/* --- a list --- */
+
+struct ranked {
+    const struct flat *f;
+    const char *sort;
+};
+
+static int ranked_by_name(const void *a, const void *b, void *ctx)
+{
+    const struct ranked *r = ctx;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int names = strcmp(flat_name(r->f, x).at, flat_name(r->f, y).at);
+    return names ? names : (x > y) - (x < y);
+}
+
+static size_t rank_rows(const struct flat *f, const char *sort, uint32_t *ret)
+{
+    enum flat_what what = sort && strcmp(sort, "self") == 0 ? FLAT_SELF : FLAT_TOTAL;
+    size_t n = flat_top(f, what, f->rows.n, ret);
+    if (sort && strcmp(sort, "name") == 0)
+        qsort_r(ret, n, sizeof *ret, ranked_by_name, &(struct ranked){f, sort});
+    if (what == FLAT_TOTAL)
+        return n;
+    /* Behind those with samples of their own, the others by total. */
+    autofree uint32_t *rest = mem_calloc(f->rows.n + 1, sizeof *rest);
+    size_t all = flat_top(f, FLAT_TOTAL, f->rows.n, rest);
+    for (size_t i = 0; i < all; i++)
+        if (f->rows.at[rest[i]].self <= 0)
+            ret[n++] = rest[i];
+    return n;
+}
+
+static int keep_matching(const struct flat *f, const char *pattern, uint32_t *rows, size_t *n,
+                         struct err *err)
+{
+    regex_t re;
+    size_t kept = 0;
+    if (!pattern || !*pattern)
+        return 0;
+    if (regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB | REG_ICASE) != 0)
+        return err_set(err, EXIT_ERROR, "'%s' is not a regular expression", pattern);
+    for (size_t i = 0; i < *n; i++)
+        if (regexec(&re, flat_name(f, rows[i]).at, 0, NULL, 0) == 0)
+            rows[kept++] = rows[i];
+    regfree(&re);
+    *n = kept;
+    return 0;
+}
+
+/* By row: where it was met first. Not by thread. */
+static struct core_place *places_of_rows(const struct flat *f)
+{
+    const struct profile *p = f->profile;
+    struct core_place *at = mem_calloc(f->rows.n + 1, sizeof *at);
+    for (uint32_t i = 0; !f->row_of_place && i < p->frames.n; i++) {
+        const struct frame *frame = &p->frames.at[i];
+        const struct line *lines = profile_lines(p, frame);
+        for (size_t k = 0; k < flat_count(frame); k++) {
+            uint32_t row = flat_row_of(f, (struct frame_id){i}, k);
+            if (row != FLAT_NOBODY && !at[row].met)
+                at[row] = (struct core_place){
+                    frame->mapping, lines ? lines[k].function : (struct function_id){0}, true};
+        }
+    }
+    return at;
+}
+
+/* A share as the terminal prints it, and what it stands for. */
+static void list_put_share(struct json *j, const struct report *r, const struct flat *f,
+                           uint32_t row, enum flat_what what)
+{
+    struct flat_share share = flat_share_of_row(f, row, what);
+    int64_t value = what == FLAT_SELF ? f->rows.at[row].self : f->rows.at[row].total;
+    autobuf struct buf b = {0};
+    char s[UNITS_MAX];
+    insight_share(&b, &share);
+    json_put_str(j, what == FLAT_SELF ? "self" : "total", buf_cstr(&b));
+    b.n = 0;
+    if (r->time_ns > 0)
+        buf_str(&b, units_scaled(s, report_time_ns(r, share.share), UNIT_TIME));
+    else
+        caption_value(&b, r->profile, selection_value(r->selection), value);
+    json_put_str(j, what == FLAT_SELF ? "self_time" : "total_time", buf_cstr(&b));
+}
+
+static void list_put_words(struct json *j, const struct report *r, const struct flat *f,
+                           const uint32_t *rows, size_t n)
+{
+    autofree struct core_place *at = places_of_rows(f);
+    json_key(j, "words");
+    json_open(j, '[');
+    for (size_t i = 0; i < n; i++) {
+        json_open(j, '{');
+        core_put_place(j, f->profile, &at[rows[i]]);
+        list_put_share(j, r, f, rows[i], FLAT_SELF);
+        list_put_share(j, r, f, rows[i], FLAT_TOTAL);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+/* Rows SKIP to SKIP + TOP of a list, each as `kelvin report --format json` has it. */
+int core_list(struct core *c, const struct question *q, struct json *j, struct err *err)
+{
+    struct core_view *v = core_view(c, q, err);
+    if (!v)
+        return -1;
+    const struct flat *f = core_flat_by(v, q->by, err);
+    if (!f)
+        return -1;
+    struct report r = {.selection = &v->selection, .profile = v->selection.profile};
+    autofree uint32_t *rows = mem_calloc(2 * f->rows.n + 1, sizeof *rows);
+    size_t n = rank_rows(f, q->sort, rows);
+    if (keep_matching(f, q->pattern, rows, &n, err) != 0)
+        return -1;
+    size_t skip = q->skip < 0 ? 0 : (size_t)q->skip < n ? (size_t)q->skip : n;
+    size_t top = q->top < 0 ? 0 : q->top < ROWS_MAX ? (size_t)q->top : ROWS_MAX;
+    top = top < n - skip ? top : n - skip;
+    r.time_ns = report_time_of(&v->selection);
+    json_put_uint(j, "n", n);
+    json_put_uint(j, "few", REPORT_FEW_FOR_ORDER);
+    json_put_bool(j, "counted", f->count_type >= 0);
+    json_key(j, "rows");
+    json_open(j, '[');
+    for (size_t i = 0; i < top; i++)
+        report_put_row(j, &r, f, rows[skip + i]);
+    json_close(j, ']');
+    list_put_words(j, &r, f, rows + skip, top);
+    return 0;
+}
+
+/* --- callers and callees, searches --- */
+
+static bool *match_rows(const struct flat *f, const char *pattern, size_t *ret_n, struct err *err)
+{
+    regex_t re;
+    bool *in = mem_calloc(f->rows.n + 1, sizeof *in);
+    *ret_n = 0;
+    if (regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB) != 0) {
+        err_set(err, EXIT_ERROR, "'%s' is not a regular expression", pattern);
+        free(in);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < f->rows.n; i++) {
+        in[i] = regexec(&re, flat_name(f, i).at, 0, NULL, 0) == 0;
+        *ret_n += in[i];
+    }
+    regfree(&re);
+    return in;
+}
+
+/* The share of the samples with a function that PATTERN matches on their stack. */
+int core_search(struct core *c, const struct question *q, struct json *j, struct err *err)
+{
+    struct core_view *v = core_view(c, q, err);
+    size_t n;
+    if (!v || !q->pattern)
+        return v ? err_set(err, EXIT_ERROR, "a search needs a pattern") : -1;
+    const struct flat *f = core_flat(v, FLAT_FUNCTION);
+    autofree bool *in = match_rows(f, q->pattern, &n, err);
+    if (!in)
+        return -1;
+    struct flat_share total = flat_share_of_set(f, in, FLAT_TOTAL);
+    struct flat_share self = flat_share_of_set(f, in, FLAT_SELF);
+    json_put_uint(j, "functions", n);
+    report_put_share(j, "total", &total);
+    report_put_share(j, "self", &self);
+    return 0;
+}
+
+/* Who calls what: of one FUNCTION by its name, or of all that PATTERN matches. */
+int core_calls(struct core *c, const struct question *q, struct json *j, struct err *err)
+{
+    struct core_view *v = core_view(c, q, err);
+    size_t n;
+    if (!v)
+        return -1;
+    if (!q->function && !q->pattern)
+        return err_set(err, EXIT_ERROR, "callers of what?");
+    struct report r = {.selection = &v->selection,
+                       .profile = v->selection.profile,
+                       .functions = core_flat(v, FLAT_FUNCTION),
+                       .opts = {.top = q->top > 0 && q->top < ROWS_MAX ? (size_t)q->top : 50}};
+    autofree bool *in = NULL;
+    r.time_ns = report_time_of(&v->selection);
+    if (q->pattern) {
+        in = match_rows(r.functions, q->pattern, &n, err);
+        if (!in || !n)
+            return in ? err_set(err, EXIT_ERROR, "no function matches '%s'", q->pattern) : -1;
+    } else {
+        in = mem_calloc(r.functions->rows.n + 1, sizeof *in);
+        if (flat_find(r.functions, q->function, in, err) != 0)
+            return -1;
+    }
+    r.of_callers = in;
+    report_put_function(j, &r);
+    return 0;
+}

@@ -1,0 +1,254 @@
+/* archive.c - recordings by commit; see archive.h. */
+#include "suite/archive.h"
+#include "base/path.h"
+#include "host/ask.h"
+#include "suite/suite.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The folder that the history of C is in. Free it. */
+static char *archive_home(const struct conf *c)
+{
+    const char *store = conf_text(c, "", "history.store");
+    return path_folder(*store ? store : ".kelvin/history.db");
+}
+
+/* --- names of folders --- */
+
+enum { COMMIT_DIGITS = 12, NAMES_MAX = 100000 };
+
+struct entries {
+    VEC(char *) at; /* oldest first */
+};
+
+static void entries_done(struct entries *e)
+{
+    for (size_t i = 0; i < e->at.n; i++)
+        free(e->at.at[i]);
+    vec_done(&e->at);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "20261117T081500Z-3f9a1c2d04ab": what stands in the archive under any other name is not ours. */
+static bool is_entry(const char *name)
+{
+    return strlen(name) > 17 && strspn(name, "0123456789") == 8 && name[8] == 'T' &&
+           strspn(name + 9, "0123456789") == 6 && name[15] == 'Z' && name[16] == '-';
+}
+
+static struct entries archive_list(const char *archive)
+{
+    struct entries e = {0};
+    DIR *d = opendir(archive);
+    for (struct dirent *it; d && e.at.n < NAMES_MAX && (it = readdir(d));)
+        if (is_entry(it->d_name))
+            *vec_push(&e.at) = mem_strdup(it->d_name);
+    if (d)
+        closedir(d);
+    if (e.at.n)
+        qsort(e.at.at, e.at.n, sizeof *e.at.at, by_name);
+    return e;
+}
+
+/* --- keeping --- */
+
+static char *entry_name(const struct suite *s)
+{
+    char when[32];
+    time_t t = (time_t)s->time_s;
+    struct tm utc;
+    gmtime_r(&t, &utc);
+    strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &utc);
+    return mem_printf("%s-%.*s%s", when, COMMIT_DIGITS, *s->git.commit ? s->git.commit : "none",
+                      s->n_dirty ? "-changed" : "");
+}
+
+static int copy_recordings(const struct suite *s, const char *from, const struct folder *to,
+                           struct err *err)
+{
+    for (size_t i = 0; i < s->results.n; i++) {
+        const struct suite_result *w = &s->results.at[i];
+        const char *files[] = {w->recordings.n ? w->recordings.at[0].file : NULL,
+                               w->has_heap ? w->heap.file : NULL};
+        for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+            if (!files[k])
+                continue;
+            autofree char *source = mem_printf("%s/%s", from, files[k]);
+            autofree char *target = folder_file(to, files[k]);
+            if (folder_copy_file(source, target, err) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static void forget_old(const char *archive, size_t keep)
+{
+    struct entries e = archive_list(archive);
+    for (size_t i = 0; i + keep < e.at.n; i++) {
+        autofree char *path = mem_printf("%s/%s", archive, e.at.at[i]);
+        folder_remove(path);
+    }
+    entries_done(&e);
+}
+
+int archive_add(const struct suite *s, const char *folder, long keep, struct err *err)
+{
+    struct folder to = {.lock = -1};
+    if (keep <= 0)
+        return 0;
+    autofree char *home = archive_home(&s->conf), *archive = mem_printf("%s/archive", home);
+    autofree char *name = entry_name(s), *path = mem_printf("%s/%s", archive, name);
+    int rc = folder_make(archive, err);
+    if (rc == 0)
+        rc = folder_open(&to, path, err);
+    if (rc == 0)
+        rc = copy_recordings(s, folder, &to, err);
+    if (rc == 0)
+        rc = folder_commit(&to, err);
+    folder_drop(&to);
+    if (rc == 0)
+        forget_old(archive, (size_t)keep);
+    return rc;
+}
+
+/* --- finding --- */
+
+/* All digits of the commit that git knows as NAME; false where it knows none. */
+static bool ask_commit(const char *name, char ret[65])
+{
+    autobuf struct buf said = {0};
+    autofree char *commit = mem_printf("%s^{commit}", name);
+    const char *argv[] = {"git",  "rev-parse", "--verify", "--quiet", "--end-of-options",
+                          commit, NULL};
+    struct ask ask = {.ms_left = 2000};
+    if (*name == '-' || !ask_program(&ask, argv, &said))
+        return false;
+    struct text line = text_trim(buf_text(&said));
+    while (line.n && line.at[line.n - 1] == '\n')
+        line.n--;
+    snprintf(ret, 65, "%.*s", TEXT_ARG(line));
+    return strspn(ret, "0123456789abcdef") >= COMMIT_DIGITS;
+}
+
+/* The newest entry that is of COMMIT, or of any ("" ); NULL = none. Free it. */
+static char *newest(const char *archive, const char *commit)
+{
+    struct entries e = archive_list(archive);
+    char *found = NULL;
+    for (size_t i = e.at.n; i-- > 0 && !found;)
+        if (!*commit || strncmp(e.at.at[i] + 17, commit, COMMIT_DIGITS) == 0)
+            found = mem_printf("%s/%s", archive, e.at.at[i]);
+    entries_done(&e);
+    return found;
+}
+
+/* The folder that REF means; NULL with ERR. */
+static char *find_folder(const char *home, const char *ref, struct err *err)
+{
+    autofree char *archive = mem_printf("%s/archive", home);
+    autofree char *baseline = mem_printf("%s/baselines/%s", home, ref);
+    char commit[65];
+    bool plain = *ref != '.' && !strchr(ref, '/');
+    if (strcmp(ref, "last") == 0) {
+        char *found = newest(archive, "");
+        if (!found)
+            err_set(err, EXIT_ERROR, "no run of the suite is in the archive yet (history.keep)");
+        return found;
+    }
+    if (plain && path_kind(baseline) == PATH_FOLDER)
+        return mem_strdup(baseline);
+    if (!ask_commit(ref, commit)) {
+        err_set(err, EXIT_ERROR,
+                "'@%s' is neither @last nor a baseline nor a commit that git knows", ref);
+        return NULL;
+    }
+    char *found = newest(archive, commit);
+    if (!found)
+        err_set(err, EXIT_ERROR,
+                "'@%s' is commit %.*s, of which no run is in the archive (history.keep)", ref,
+                COMMIT_DIGITS, commit);
+    return found;
+}
+
+/* "small.kelvin", not "small.2.kelvin" or "small.heap.kelvin". */
+static bool is_first(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return dot && strcmp(dot, ".kelvin") == 0;
+}
+
+/* The one recording in FOLDER. */
+static int find_only(const char *folder, const char *ref, char **ret, struct err *err)
+{
+    autobuf struct buf names = {0};
+    DIR *d = opendir(folder);
+    size_t n = 0;
+    *ret = NULL;
+    for (struct dirent *it; d && (it = readdir(d));) {
+        if (!is_first(it->d_name))
+            continue;
+        buf_printf(&names, "%s@%s:%.*s", n++ ? ", " : "", ref, (int)strcspn(it->d_name, "."),
+                   it->d_name);
+        if (n == 1)
+            *ret = mem_printf("%s/%s", folder, it->d_name);
+    }
+    if (d)
+        closedir(d);
+    if (n == 1)
+        return 0;
+    free(*ret);
+    *ret = NULL;
+    if (!n)
+        return err_set(err, EXIT_ERROR, "'@%s' has no recordings", ref);
+    return err_set(err, EXIT_ERROR, "'@%s' has %zu recordings: which is it? %s", ref, n,
+                   buf_cstr(&names));
+}
+
+static int find_file(const char *folder, const char *ref, const char *workload, char **ret,
+                     struct err *err)
+{
+    if (!*workload)
+        return find_only(folder, ref, ret, err);
+    *ret = strchr(workload, '/') ? mem_strdup("") : mem_printf("%s/%s.kelvin", folder, workload);
+    if (path_kind(*ret) == PATH_FILE)
+        return 0;
+    free(*ret);
+    *ret = NULL;
+    return err_set(err, EXIT_ERROR, "'@%s' has no recording of '%s'", ref, workload);
+}
+
+/* Where the suite is, and its history. Free it. */
+static char *find_home(void)
+{
+    autobuf struct buf errors = {0};
+    autofree char *conf = conf_locate();
+    struct conf c;
+    struct err err;
+    if (!conf)
+        return mem_strdup(".kelvin");
+    conf_read(&c, conf, (struct conf_sets){0}, &errors,
+              &err); /* what is wrong does not matter here */
+    autofree char *home = archive_home(&c), *folder = path_folder(conf);
+    conf_done(&c);
+    return *home == '/' ? mem_strdup(home) : mem_printf("%s/%s", folder, home);
+}
+
+int archive_find(const char *name, char **ret, struct err *err)
+{
+    autofree char *home = find_home();
+    autofree char *ref = mem_strdup(name), *folder = NULL;
+    char *colon = strrchr(ref, ':');
+    *ret = NULL;
+    if (colon)
+        *colon = '\0';
+    folder = find_folder(home, ref, err);
+    return folder ? find_file(folder, ref, colon ? colon + 1 : "", ret, err) : -1;
+}

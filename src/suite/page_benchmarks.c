@@ -1,0 +1,141 @@
+/* page_benchmarks.c - the benchmarks of a workload's program, on its page and in its receipt. */
+#include "base/json.h"
+#include "base/units.h"
+#include "stats/repeats.h"
+#include "suite/page_inner.h"
+#include "suite/suite.h"
+#include "view/document.h"
+
+#include <math.h>
+
+static const struct document_column benchmark_columns[] = {{"benchmark", .wide = true},
+                                                           {"median", .right = true},
+                                                           {"95% interval", .right = true},
+                                                           {"scatter", .right = true},
+                                                           {"runs", .right = true},
+                                                           {"against the baseline"},
+                                                           {"in a workload"}};
+
+/* The measure that is judged, where it is known; else wall time. */
+static enum measure judged(const struct suite_benchmarks *b, const struct series *s)
+{
+    enum measure m = b->outcome.session.opts.measure;
+    return isnan(page_median(s, m)) ? MEASURE_TIME : m;
+}
+
+static const struct comparison *find_comparison(const struct suite_benchmarks *b,
+                                                const struct series *s)
+{
+    for (size_t i = 0; i < b->outcome.against.n; i++)
+        if (b->outcome.against.at[i].after == s)
+            return &b->outcome.against.at[i];
+    return NULL;
+}
+
+static void verdict_cell(struct document *d, const struct suite_benchmarks *b,
+                         const struct series *s)
+{
+    const struct comparison *c = find_comparison(b, s);
+    char text[120] = "-";
+    if (!c && b->outcome.has_baseline)
+        snprintf(text, sizeof text, "new");
+    else if (c && isfinite(c->paired.interval.high))
+        snprintf(text, sizeof text, "%s%s, %+.1f%% (%+.1f to %+.1f)", comparison_word(c),
+                 c->gate == GATE_BROKEN ? " than allowed" : "", 100 * (c->paired.ratio - 1),
+                 100 * (c->paired.interval.low - 1), 100 * (c->paired.interval.high - 1));
+    else if (c)
+        snprintf(text, sizeof text, "too few runs");
+    document_cell(d, text_of(text), 0);
+}
+
+/* "dot/n=64" measures the function dot: its share of a workload says what a faster one would gain
+ * there. */
+static void share_cell(struct document *d, const struct suite *s, const char *benchmark)
+{
+    autobuf struct buf b = {0};
+    struct text name = {benchmark, strcspn(benchmark, "/")};
+    for (size_t i = 0; i < s->results.n; i++) {
+        const struct suite_result *r = &s->results.at[i];
+        const struct flat *f = r->has_report ? r->report.functions : NULL;
+        autofree bool *in_set = mem_calloc(f ? f->rows.n + 1 : 1, sizeof *in_set);
+        if (!f || !flat_find_canonical(f, name, in_set))
+            continue;
+        struct flat_share share = flat_share_of_set(f, in_set, FLAT_TOTAL);
+        buf_str(&b, b.n ? "; " : "");
+        insight_share(&b, &share);
+        buf_printf(&b, " of %s", r->workload.name);
+    }
+    document_cell(d, b.n ? buf_text(&b) : text_of("-"), 0);
+}
+
+static void benchmark_row(struct document *d, const struct suite *s,
+                          const struct suite_benchmarks *b, const struct series *series)
+{
+    autofree double *values = mem_calloc(series->runs.n + 1, sizeof *values);
+    size_t n = series_values(series, judged(b, series), values);
+    struct repeats_summary sum;
+    char low[UNITS_MAX], high[UNITS_MAX], range[2 * UNITS_MAX + 8] = "too few runs", scatter[32];
+    if (!n)
+        return;
+    repeats_summarize(&sum, values, n);
+    document_cell(d, text_of(series->name), 0);
+    document_cell(d, text_of(units_scaled(low, sum.median, UNIT_TIME)), 0);
+    if (isfinite(sum.median_interval.low))
+        snprintf(range, sizeof range, "%s to %s",
+                 units_scaled(low, sum.median_interval.low, UNIT_TIME),
+                 units_scaled(high, sum.median_interval.high, UNIT_TIME));
+    document_cell(d, text_of(range), 0);
+    snprintf(scatter, sizeof scatter, "%.1f%%", 100 * sum.sd / sum.mean);
+    document_cell(d, text_of(sum.mean > 0 ? scatter : "-"), 0);
+    document_cell(d, text_of(units_count(low, n)), 0);
+    verdict_cell(d, b, series);
+    share_cell(d, s, series->name);
+}
+
+static void say_gone(struct document *d, const struct suite_benchmarks *b)
+{
+    autobuf struct buf list = {0};
+    for (size_t i = 0; i < b->gone.n; i++)
+        buf_printf(&list, "%s%s", i ? ", " : "", b->gone.at[i]);
+    if (list.n)
+        document_text(d, "In the baseline and not here: %s. That is no regression.",
+                      buf_cstr(&list));
+}
+
+void page_benchmarks(struct document *d, const struct suite *s, const struct suite_result *r)
+{
+    const struct suite_benchmarks *b = r->benchmarks;
+    if (!b)
+        return;
+    document_heading(d, "Benchmarks of the program");
+    document_table(d, benchmark_columns, sizeof benchmark_columns / sizeof *benchmark_columns);
+    for (size_t i = 0; i < b->outcome.session.set.series.n; i++)
+        benchmark_row(d, s, b, &b->outcome.session.set.series.at[i]);
+    document_text(
+        d, "%s. Each run is a process of its own. Scatter is the standard deviation of the runs.",
+        b->outcome.session.opts.measure == MEASURE_CPU
+            ? "CPU time per iteration, as the machine was busy"
+            : "Wall time per iteration");
+    document_text(d, "%s%s.", b->outcome.is_beside ? "In turns with the baseline's program: " : "",
+                  b->outcome.design);
+    say_gone(d, b);
+}
+
+void receipt_benchmarks(struct json *j, const struct suite_result *r)
+{
+    if (!r->benchmarks)
+        return;
+    const struct suite_benchmarks *b = r->benchmarks;
+    json_key(j, "benchmarks");
+    json_open(j, '{');
+    for (size_t i = 0; i < b->outcome.session.set.series.n; i++) {
+        const struct series *s = &b->outcome.session.set.series.at[i];
+        receipt_series(j, s->name, s);
+    }
+    json_close(j, '}');
+    json_key(j, "benchmarks_against");
+    json_open(j, '{');
+    for (size_t i = 0; i < b->outcome.against.n; i++)
+        receipt_compared(j, b->outcome.against.at[i].after->name, true, &b->outcome.against.at[i]);
+    json_close(j, '}');
+}

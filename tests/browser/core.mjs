@@ -1,0 +1,26 @@
+// The page's core outside of a page: node core.mjs PAGE.html [QUESTION...] prints an answer a line. PAGE.html is what
+// `kelvin view -o` wrote: core and recording are taken from it. With --times the milliseconds of each step go to standard error.
+import { readFileSync } from 'node:fs';
+import { Core, unzip } from '../../web/view_wasm.js';
+
+const times = process.argv[2] === '--times';
+const [page, ...questions] = process.argv.slice(times ? 3 : 2);
+const html = readFileSync(page, 'latin1');
+
+const inside = id => {
+    const found = new RegExp(`<script type="text/plain" id="${id}">([^<]*)`).exec(html);
+    return found && Buffer.from(found[1], 'base64');
+};
+const step = async (name, work) => {
+    const start = performance.now(), result = await work();
+    if (times) console.error(`${name}: ${(performance.now() - start).toFixed(1)} ms`);
+    return result;
+};
+
+const core = await step('start', async () => Core.start(await unzip(inside('core'))));
+for (let i = 0; inside('data' + i); i++) {
+    const bytes = await step('unpack', () => unzip(inside('data' + i)));
+    await step('load', () => core.load(i, bytes));
+}
+for (const q of questions) console.log(await step(q, () => core.ask(JSON.parse(q))));
+if (times) console.error(`memory: ${(core.c.memory.buffer.byteLength / 2 ** 20).toFixed(0)} MB`);

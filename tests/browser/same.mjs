@@ -1,0 +1,20 @@
+// node same.mjs A.json B.json: fails where the two differ by more than the last digits of a number. C libraries may give another
+// last bit for a logarithm, and a browser has a C library of its own.
+import { readFileSync } from 'node:fs';
+
+const differ = (a, b, at) => {
+    if (typeof a === 'number' && typeof b === 'number') return Math.abs(a - b) <= 1e-13 * Math.max(Math.abs(a), Math.abs(b)) ? null : `${at}: ${a} and ${b}`;
+    if (typeof a !== 'object' || typeof b !== 'object' || !a || !b) return a === b ? null : `${at}: ${JSON.stringify(a)} and ${JSON.stringify(b)}`;
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+        const found = differ(a[key], b[key], `${at}.${key}`);
+        if (found) return found;
+    }
+    return null;
+};
+
+const [a, b] = process.argv.slice(2).map(f => JSON.parse(readFileSync(f, 'utf8')));
+const found = a === null ? 'nothing to compare' : differ(a, b, '');
+if (found) {
+    console.error(found);
+    process.exit(1);
+}

@@ -1,0 +1,294 @@
+// The page of `kelvin view` in a real browser: node view.mjs CASE ADDRESS [ARG...]. With SHOTS=FOLDER pictures are kept.
+// The page's policy forbids to evaluate texts, so nothing here waits with functions: only with selectors.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chromium } from 'playwright-core';
+
+const [, , name, url, ...args] = process.argv;
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const own = url.startsWith('file:') ? null : new URL(url).origin;
+
+// Run TEST with a page; fails when the console says anything, the page throws, or asks for what is not its own.
+async function withPage(options, test) {
+    const browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: FLAGS});
+    try {
+        const context = await browser.newContext({viewport: {width: options.width || 1280, height: options.height || 800}, colorScheme: options.dark ? 'dark' : 'light',
+            javaScriptEnabled: options.scripts !== false, permissions: []});
+        if (options.init) await context.addInitScript(options.init);
+        const page = await context.newPage(), faults = [];
+        page.on('console', m => faults.push(`console: ${m.text()}`));
+        page.on('pageerror', e => faults.push(`error: ${e.message}`));
+        page.on('request', r => { if (!/^(file|data|blob):/.test(r.url()) && !(own && r.url().startsWith(own + '/'))) faults.push(`request: ${r.url()}`); });
+        await page.goto(url + (options.hash || ''));
+        if (options.scripts !== false && !options.dead) await settled(page, 1);
+        await test(page);
+        if (faults.length) throw new Error(faults.join('\n'));
+    } finally {
+        await browser.close();
+    }
+}
+
+const patience = 60000;
+const count = async page => +await page.locator('#app').getAttribute('data-settled') || 0;
+async function settled(page, n) {
+    const end = Date.now() + patience;
+    while (await count(page) < n) {
+        if (Date.now() > end) throw new Error('the page does not settle: ' + await page.locator('body').innerText());
+        await page.waitForTimeout(20);
+    }
+}
+// Do something that changes what is shown, and wait until it is shown.
+async function then(page, action) {
+    const before = await count(page);
+    await action();
+    await settled(page, before + 1);
+}
+const shot = async (page, what) => { if (process.env.SHOTS) await page.screenshot({path: `${process.env.SHOTS}/view-${name}-${what}.png`}); };
+const tab = (page, text) => then(page, () => page.getByRole('tab', {name: text, exact: true}).click());
+const crumbs = page => page.locator('.crumb').evaluateAll(all => all.map(c => c.textContent.replace('×', '')));
+const selected = page => page.locator('.crumbs .note').innerText();
+const drag = async (page, from, to, shift) => {
+    const box = await page.locator('.time canvas').boundingBox();
+    const x = part => box.x + 190 + part * (box.width - 198);
+    if (shift) await page.keyboard.down('Shift');
+    await page.mouse.move(x(from), box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(x((from + to) / 2), box.y + 40);
+    await page.mouse.move(x(to), box.y + 40);
+    await page.mouse.up();
+    if (shift) await page.keyboard.up('Shift');
+};
+const rows = page => page.locator('main tbody tr');
+const cells = (page, n) => rows(page).nth(n).locator('td').evaluateAll(all => all.map(c => c.textContent));
+
+const cases = {
+    async panes() {
+        for (const options of [{}, {dark: true}, {width: 800}])
+            await withPage(options, async page => {
+                const look = (options.dark ? 'dark' : 'light') + (options.width || 1280);
+                assert.equal(await page.title(), 'timed.json - Kelvin');
+                for (const text of ['Flame graph', 'Functions', 'Call tree', 'Callers', 'Insights', 'About']) {
+                    if (text !== 'Flame graph') await tab(page, text);
+                    assert.equal(await page.getByRole('tab', {name: text, exact: true}).getAttribute('aria-selected'), 'true');
+                    await page.waitForTimeout(100);
+                    await shot(page, look + '-' + text.replace(' ', '-'));
+                    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= (options.width || 1280), 'no sideways scrolling');
+                }
+                assert.match(await page.locator('main').innerText(), /How this was obtained/);
+                await tab(page, 'Functions');
+                const first = await cells(page, 0);
+                assert.match(first[0], /^\d+\.\d% ±\d+\.\d$/);
+                assert.equal(await page.locator('main .bar i').count() > 4, true, 'whiskers');
+                for (const by of ['module', 'line', 'thread', 'function']) await then(page, () => page.getByLabel('Group by').selectOption(by));
+                await then(page, () => page.getByRole('button', {name: 'total', exact: true}).click());
+                assert.equal((await cells(page, 0))[7], 'main');
+                await tab(page, 'Flame graph');
+                for (const order of ['By name', 'By time', 'Left-heavy', 'Callers first', 'Root below']) {
+                    await then(page, () => page.getByRole('button', {name: order}).click());
+                    await shot(page, look + '-' + order.replace(' ', '-'));
+                }
+            });
+    },
+    async selection() {
+        await withPage({}, async page => {
+            assert.equal(await selected(page), '2,000 samples · 4.00 s');
+            await then(page, () => drag(page, 0.25, 0.5));
+            const [range] = await crumbs(page);
+            assert.match(range, /^time0\.[45]\d*\.\.(0\.99|1|1\.0)\d*$/);
+            const part = await selected(page);
+            assert.match(part, /^(49\d|50\d) samples · (99\d\.\d+ ms|1\.0\d s)$/);
+            const address = page.url();
+            assert.match(address, /#time=/);
+            await tab(page, 'Functions');
+            await then(page, () => rows(page).first().click().then(() => page.keyboard.press('f')));
+            assert.equal((await crumbs(page)).length, 2);
+            assert.ok((await crumbs(page))[1].startsWith('focus'));
+            await shot(page, 'focused');
+            const link = page.url(), now = await selected(page);
+            await then(page, () => page.goBack());
+            assert.equal((await crumbs(page)).length, 1);
+            await then(page, () => page.goForward());
+            assert.equal(await selected(page), now);
+            await page.goto('about:blank');
+            await page.goto(link);
+            await settled(page, 1);
+            assert.equal(await selected(page), now, 'a link shows the same');
+            await then(page, () => page.locator('.crumb button').first().click());
+            assert.equal((await crumbs(page)).length, 1);
+            await then(page, () => page.getByRole('button', {name: 'All', exact: true}).click());
+            assert.equal(await selected(page), '2,000 samples · 4.00 s');
+            // A thread by its lane, a search with its share, a second range to compare.
+            const box = await page.locator('.time canvas').boundingBox();
+            await then(page, () => page.mouse.click(box.x + 40, box.y + 35));
+            assert.equal(await selected(page), '1,000 samples · 2.00 s');
+            await then(page, () => page.keyboard.press('r'));
+            await page.keyboard.press('/');
+            await then(page, () => page.keyboard.type('^read$', {delay: 1}));
+            await page.waitForSelector('.tabs .note:has-text("matched")');
+            assert.match(await page.locator('.tabs .note').innerText(), /^\d+\.\d% ±\d\.\d matched · 1 function$/);
+            await page.keyboard.press('Escape');
+            await then(page, () => drag(page, 0.1, 0.3));
+            await then(page, () => drag(page, 0.6, 0.8, true));
+            assert.equal((await crumbs(page)).length, 2);
+            assert.match(await page.locator('.verdict').innerText(), /^(Improved|Regressed|Unchanged|Inconclusive): /);
+            await shot(page, 'ranges');
+            // Pointing at a frame shows its card and lights up its samples.
+            await then(page, () => page.keyboard.press('r'));
+            await tab(page, 'Flame graph');
+            const flame = await page.locator('main canvas').boundingBox();
+            await page.mouse.move(flame.x + 100, flame.y + 50);
+            await page.waitForSelector('.card');
+            assert.match(await page.locator('.card').innerText(), /total\n100\.0%|total\n\d+\.\d% [±(]/);
+            await page.waitForTimeout(400);
+            await shot(page, 'card');
+            await then(page, () => page.mouse.click(flame.x + 100, flame.y + 70));
+            assert.match(page.url(), /zoom=/);
+        });
+    },
+    async keyboard() {
+        await withPage({}, async page => {
+            await page.keyboard.press('?');
+            await page.waitForSelector('[role=dialog]');
+            await shot(page, 'keys');
+            await page.keyboard.press('Escape');
+            assert.equal(await page.locator('[role=dialog]').count(), 0);
+            for (const key of ['2', '3', '4', '5', '6', '1']) await then(page, () => page.keyboard.press(key));
+            await page.keyboard.press('ArrowDown');
+            await page.keyboard.press('ArrowDown');
+            await page.waitForSelector('.chosen code');
+            await page.locator('main canvas').focus();
+            await page.keyboard.press('ArrowDown');
+            const chosen = await page.locator('.chosen code').innerText();
+            assert.ok(chosen.length > 2);
+            await then(page, () => page.keyboard.press('Enter'));
+            assert.match(page.url(), /zoom=/);
+            await then(page, () => page.keyboard.press('Escape'));
+            await then(page, () => page.keyboard.press('i'));
+            assert.ok((await crumbs(page))[0].startsWith('ignore'));
+            await then(page, () => page.keyboard.press('Backspace'));
+            assert.equal((await crumbs(page)).length, 0);
+            await then(page, () => page.keyboard.press('h'));
+            assert.ok((await crumbs(page))[0].startsWith('hide'));
+            await then(page, () => page.keyboard.press('m'));
+            assert.equal((await crumbs(page)).length, 2);
+            await then(page, () => page.keyboard.press('r'));
+            await then(page, () => page.keyboard.press('t'));
+            assert.equal(await page.getByRole('button', {name: 'Callers first'}).getAttribute('aria-pressed'), 'true');
+            await then(page, () => page.keyboard.press('t'));
+            await page.locator('.time').focus();
+            await then(page, () => page.keyboard.press('Shift+ArrowRight'));
+            assert.ok((await crumbs(page))[0].startsWith('time'));
+            await page.keyboard.press('+');
+            await page.waitForTimeout(300);
+            await tab(page, 'Call tree');
+            await page.locator('main .scroll').focus();
+            await page.keyboard.press('ArrowDown');
+            await page.keyboard.press('ArrowLeft');
+            await page.keyboard.press('*');
+            assert.ok(await rows(page).count() > 2);
+            await tab(page, 'Functions');
+            await page.locator('main .scroll').focus();
+            await page.keyboard.press('ArrowDown');
+            await page.keyboard.press('ArrowDown');
+            assert.equal(await page.locator('main tr[aria-selected=true]').count(), 1);
+            await then(page, () => page.keyboard.press('Enter'));
+            assert.equal(await page.getByRole('tab', {name: 'Callers'}).getAttribute('aria-selected'), 'true');
+        });
+    },
+    // The terminal is asked what the page offers, and must have the same share for the first function.
+    async command() {
+        await withPage({hash: '#tab=functions&time=0.5..1.5&thread=worker-a&hide=%5Emain%24'}, async page => {
+            await page.keyboard.press('y');
+            await page.waitForSelector('.toast');
+            const line = (await page.locator('.toast').innerText()).replace(/^.*?: /, '');
+            assert.match(line, /^kelvin report timed\.json --by function --time 0\.5\.\.1\.5 --thread worker-a --hide '\^main\$'$/);
+            const words = line.split(' ').slice(1).map(w => w.replace(/^'|'$/g, ''));
+            const report = JSON.parse(execFileSync(args[0], [...words, '--format', 'json'], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}));
+            const text = execFileSync(args[0], words, {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']});
+            const first = await cells(page, 0);
+            assert.equal(first[7], report.functions[0].name);
+            assert.ok(text.includes(first[0]), `the terminal prints ${first[0]}`);
+        });
+    },
+    async compare() {
+        await withPage({}, async page => {
+            assert.match(await page.locator('.verdict').innerText(), /^(Improved|Regressed|Unchanged|Inconclusive): /);
+            assert.ok(await rows(page).count() > 3);
+            await shot(page, 'table');
+            await page.locator('main').getByRole('button', {name: 'Flame graph'}).click();
+            await page.waitForTimeout(100);
+            await shot(page, 'flame');
+            await then(page, () => page.getByLabel('Which file').selectOption('1'));
+            await tab(page, 'Functions');
+            assert.match(await page.locator('main').innerText(), /parse2/);
+        });
+    },
+    async hostile() {
+        await withPage({}, async page => {
+            for (const text of ['Functions', 'Call tree', 'Callers', 'Insights', 'About', 'Flame graph']) {
+                await tab(page, text);
+                assert.equal(await page.locator('#app img').count(), 0, text);
+                if (text === 'Functions') {
+                    await then(page, () => rows(page).first().click().then(() => page.keyboard.press('f')));
+                    assert.match((await crumbs(page))[0], /onerror/);
+                    await then(page, () => page.keyboard.press('r'));
+                }
+            }
+            const flame = await page.locator('main canvas').boundingBox();
+            await page.mouse.move(flame.x + 100, flame.y + 50);
+            await page.waitForSelector('.card');
+            assert.equal(await page.locator('#app img, #app script').count(), 0);
+            await shot(page, 'card');
+            assert.ok((await page.title()) !== 'pwned');
+        });
+    },
+    async odd() {
+        const file = args[0];
+        await withPage({}, async page => {
+            const warned = await page.locator('.warnings').innerText().catch(() => '');
+            if (file === 'one.folded') assert.match(await page.locator('.status').innerText(), /1 sample|not recorded/);
+            if (file === 'cut.kelvin') assert.match(warned, /cut/);
+            if (file !== 'cut.kelvin') assert.equal(await page.locator('.time').isVisible(), false, 'no times, no timeline');
+            for (const text of ['Functions', 'Call tree', 'Callers', 'Insights', 'About', 'Flame graph']) await tab(page, text);
+            await shot(page, file);
+            for (const order of ['By time', 'Callers first', 'Root below']) {
+                const b = page.getByRole('button', {name: order});
+                if (await b.isEnabled()) await then(page, () => b.click());
+            }
+        });
+    },
+    async drop() {
+        const { readFileSync } = await import('node:fs');
+        await withPage({}, async page => {
+            const dropped = async (bytes, file) => page.locator('#app').evaluate((app, [text, called]) => {
+                const raw = atob(text), list = new Uint8Array(raw.length);
+                for (let i = 0; i < raw.length; i++) list[i] = raw.charCodeAt(i);
+                const data = new DataTransfer();
+                data.items.add(new File([list], called));
+                app.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+            }, [bytes.toString('base64'), file]);
+            await then(page, () => dropped(readFileSync(args[0]), 'clang.kelvin'));
+            await tab(page, 'Functions');
+            assert.match(await page.locator('main').innerText(), /clang|llvm/);
+            await dropped(Buffer.from('no recording at all'), 'x.kelvin');
+            await page.waitForSelector('.toast:has-text("x.kelvin: ")');
+        });
+    },
+    async still() {
+        await withPage({scripts: false}, async page => {
+            if (own) await page.getByRole('link', {name: /still picture/}).click();
+            assert.match(await page.locator('body').innerText(), /Functions: self/);
+            assert.ok(await page.locator('svg').first().isVisible());
+            await shot(page, 'no-script');
+        });
+        await withPage({dead: true, init: () => { delete globalThis.WebAssembly; }}, async page => {
+            await page.waitForSelector('[role=alert]');
+            assert.match(await page.locator('[role=alert]').innerText(), /WebAssembly is switched off/);
+            if (own) await page.getByRole('link', {name: /Still picture/}).click();
+            await page.waitForSelector('svg');
+            assert.match(await page.locator('body').innerText(), /Functions: self/);
+        });
+    },
+};
+
+await cases[name]();

@@ -1,0 +1,259 @@
+#!/usr/bin/env bats
+# The page of `kelvin view`: served and as one file, its answers next to those of the terminal, and in a browser.
+load ../lib/helpers
+
+need_page() {
+    kelvin view --no-open
+    # shellcheck disable=SC2154
+    [[ $stderr != *"built without the page"* ]] || skip "this build has no page ('tools/setup.sh page' installs what it needs)"
+}
+
+teardown() {
+    [ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true
+    remove_open_folders
+}
+
+# Start `kelvin view ARG...`; $ADDRESS is what it prints.
+serve() { # ARG...
+    "$KELVIN" view --no-open "$@" >address.txt 2>server.txt 3>&- &
+    SERVER=$!
+    wait_until 20 has_bytes address.txt 20
+    ADDRESS=$(<address.txt)
+}
+
+get() { # PATH CURL-OPTION...
+    curl -s -o body -w '%{http_code}' "${@:2}" "${ADDRESS%/*/}$1"
+}
+
+profile() {
+    cp "$ROOT/examples/clang.perf.txt.gz" .
+}
+
+# A few seconds of two threads, at known places and times.
+timed() {
+    python3 - >timed.json <<'END'
+import json
+frames = [{"name": n, "file": f"src/{n}.c", "line": 10 + i} for i, n in enumerate(["main", "parse", "read", "write", "idle"])]
+stacks = [[0, 1, 2], [0, 1], [0, 3], [0, 1, 2, 2]]
+def thread(name, shift):
+    samples = [stacks[(i // 50 + shift + (i % 7 == 0)) % 4] for i in range(1000)]
+    return {"type": "sampled", "name": name, "unit": "nanoseconds", "startValue": 0, "endValue": 2000000000,
+            "samples": samples, "weights": [2000000] * 1000}
+print(json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": frames},
+                  "profiles": [thread("worker-a", 0), thread("worker-b", 1)], "name": "timed"}))
+END
+}
+
+# Names made of markup in every field that takes one.
+hostile() {
+    python3 - >hostile.json <<'END'
+import json
+bad = "</script><img src=x onerror=document.title='pwned'>"
+frames = [{"name": bad + str(i), "file": bad, "line": 1} for i in range(4)]
+print(json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": frames}, "name": bad,
+                  "profiles": [{"type": "sampled", "name": bad, "unit": "nanoseconds", "startValue": 0, "endValue": 40000000,
+                                "samples": [[0, 1], [0, 2], [0, 3], [0]] * 10, "weights": [1000000] * 40}]}))
+END
+    cp hostile.json "<img src=x onerror=document.title='pwned'>.json"
+}
+
+@test "view: what is missing or too much is said" {
+    need_page
+    kelvin view
+    exits 1
+    complains "which profile?"
+    kelvin view a b c
+    exits 1
+    complains "one profile, or two to compare"
+    kelvin view nosuch.kelvin
+    exits 1
+    complains "nosuch.kelvin"
+    kelvin record --view --rotate 1 -- true
+    complains "--view" "--rotate"
+}
+
+@test "view: the page is served to who knows the address, and to nobody else" {
+    need_page
+    command -v curl >/dev/null || skip "needs curl"
+    timed
+    serve timed.json
+    [[ $ADDRESS =~ ^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/$ ]] || fail "printed: $ADDRESS"
+    local token
+    token=$(basename "$ADDRESS")
+    [ "$(get "/$token/")" = 200 ]
+    grep -q 'view.js' body
+    [ "$(get "/$token/view.js")" = 200 ]
+    [ "$(get "/$token/data0.gz")" = 200 ]
+    gzip -dc <body >data.kelvin
+    kelvin info data.kelvin
+    exits 0
+    [ "$(get "/$token/data1.gz")" = 404 ]
+    [ "$(get "/")" = 404 ]
+    [ "$(get "/view.js")" = 404 ]
+    [ "$(get "/${token//[0-9]/0}/view.js")" = 404 ]
+    [ "$(get "/$token/../../etc/passwd" --path-as-is)" = 404 ]
+    [ "$(get "/$token/" -H 'Host: evil.example')" = 403 ]
+    [ "$(get "/$token/" -H 'Origin: http://evil.example')" = 403 ]
+    [ "$(get "/$token/" -X POST -d x=y)" = 405 ]
+    curl -sI "$ADDRESS" >head.txt
+    grep -q "Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval';" head.txt
+    run ! grep -i "script-src[^;]*unsafe-inline" head.txt
+    grep -qi 'Cache-Control: no-store' head.txt
+}
+
+@test "view: Ctrl-C ends it, with success" {
+    need_page
+    timed
+    serve timed.json
+    kill -INT "$SERVER"
+    local code=0
+    wait "$SERVER" || code=$?
+    SERVER=
+    [ "$code" -eq 0 ] || fail "exit code $code"
+}
+
+@test "view: one file is the same for the same input, hides arguments, and is small without data" {
+    need_page
+    timed
+    kelvin view timed.json -o a.html
+    exits 0
+    kelvin view timed.json -o b.html
+    cmp a.html b.html
+    gzip -9c a.html | wc -c >size
+    [ "$(<size)" -lt 400000 ] || fail "$(<size) bytes packed"
+    "$KELVIN" record -q -o true.kelvin -- /bin/true secret-argument || true
+    [ ! -f true.kelvin ] || kelvin view true.kelvin -o c.html
+    [ ! -f c.html ] || ! grep -q secret-argument c.html
+}
+
+@test "view: WebAssembly and the terminal give the same answers, to thirteen digits" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    timed
+    profile
+    local file
+    for file in timed.json clang.perf.txt.gz; do
+        kelvin view "$file" -o page.html
+        same() { # QUESTION-MEMBERS PATH TERMINAL-FILTER ARG...
+            node "$ROOT/tests/browser/core.mjs" page.html "{\"ask\":$1}" | jq -S "$2" >page.json
+            "$KELVIN" "${@:4}" 2>/dev/null | jq -S "$3" >terminal.json
+            [ -s terminal.json ]
+            node "$ROOT/tests/browser/same.mjs" page.json terminal.json || fail "$file $1 differs"
+        }
+        same '"report"' .report . report "$file" --format json
+        same '"about"' '.info|del(.meta.source)' 'del(.meta.source)' info "$file" --json
+        same '"list","by":"module","sort":"self","top":15' '[.rows[]|select(.self_weight>0)]' .modules report "$file" --by module --format json
+        same '"report","focus":["[Pp]arse"]' .report . report "$file" --focus '[Pp]arse' --format json
+        same '"report","hide":["^main$"],"merge-recursion":true' .report . report "$file" --hide '^main$' --merge-recursion --format json
+    done
+    kelvin view timed.json -o page.html
+    same '"report","time":"0.5..1.25","thread":["worker-a"]' .report . report timed.json --time 0.5..1.25 --thread worker-a --format json
+    same '"calls","function":"parse"' .function .function report timed.json --callers parse --format json
+}
+
+@test "view: heap, locks, scopes and comparisons are those of the commands" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    local target=$ROOT/build/tests/target
+    "$KELVIN" record -q --heap -o heap.kelvin -- "$target/heap" plain >/dev/null || skip "cannot record here"
+    "$KELVIN" view heap.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"heap"}' | jq -S '.heap|del(.source,.places)' >page.json
+    "$KELVIN" heap heap.kelvin --format json | jq -S 'del(.source,.places)' >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    "$KELVIN" record -q -o scopes.kelvin -- "$target/scopes" 200 3 >/dev/null
+    "$KELVIN" view scopes.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"scopes"}' | jq -S .scopes.tree >page.json
+    "$KELVIN" scopes scopes.kelvin --format json | jq -S .tree >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    "$KELVIN" view scopes.kelvin scopes.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare"}' | jq -S '.diff|del(.before,.after)' >page.json
+    "$KELVIN" diff scopes.kelvin scopes.kelvin --format json | jq -S 'del(.before,.after)' >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+}
+
+in_page() { # CASE ADDRESS ARG...
+    need_browser
+    node "$ROOT/tests/browser/view.mjs" "$@"
+}
+
+@test "view in a browser: every pane, light and dark, wide and narrow" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page panes "file://$PWD/page.html"
+}
+
+@test "view in a browser: a selection is followed by all panes, kept in the address, undone by Back" {
+    need_page
+    timed
+    serve timed.json
+    in_page selection "$ADDRESS"
+}
+
+@test "view in a browser: the keyboard does everything" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page keyboard "file://$PWD/page.html"
+}
+
+@test "view in a browser: what is copied as a command shows the same in the terminal" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page command "file://$PWD/page.html" "$KELVIN"
+}
+
+@test "view in a browser: two files are compared, unlike ones are refused with the reason" {
+    need_page
+    timed
+    sed 's/"parse"/"parse2"/' timed.json >other.json
+    kelvin view timed.json other.json -o page.html
+    in_page compare "file://$PWD/page.html"
+}
+
+@test "view in a browser: names made of markup do nothing" {
+    need_page
+    hostile
+    local file
+    for file in hostile.json "<img src=x onerror=document.title='pwned'>.json"; do
+        kelvin view "$file" -o page.html
+        in_page hostile "file://$PWD/page.html"
+        serve "$file"
+        in_page hostile "$ADDRESS"
+        kill "$SERVER"
+        SERVER=
+    done
+}
+
+@test "view in a browser: odd profiles: one sample, no times, deep stacks, a cut file" {
+    need_page
+    echo 'main;only 1' >one.folded
+    awk 'BEGIN { for (i = 0; i < 20000; i++) printf "f%d;", i; print "end 5"; print "f0;x 3" }' >deep.folded
+    "$KELVIN" convert "$ROOT/examples/clang.perf.txt.gz" -o whole.kelvin
+    head -c -10 whole.kelvin >cut.kelvin
+    local file
+    for file in one.folded deep.folded cut.kelvin; do
+        kelvin view "$file" -o page.html
+        exits 0
+        in_page odd "file://$PWD/page.html" "$file"
+    done
+}
+
+@test "view in a browser: a file that is dropped on the page is opened" {
+    need_page
+    timed
+    profile
+    kelvin view timed.json -o page.html
+    "$KELVIN" convert clang.perf.txt.gz -o clang.kelvin
+    in_page drop "file://$PWD/page.html" "$PWD/clang.kelvin"
+}
+
+@test "view in a browser: without scripts or WebAssembly picture and tables remain" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page still "file://$PWD/page.html"
+    serve timed.json
+    in_page still "$ADDRESS"
+}

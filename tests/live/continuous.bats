@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# Recordings that follow one another in a folder: rotation, limits, a crash, a full disk, reading across files.
+# shellcheck disable=SC2154,SC2016  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+setup() {
+    local why
+    cd "$BATS_TEST_TMPDIR" || return
+    why=$("$KELVIN" record -a -d 0.1 -q -o probe.kelvin 2>&1) || skip "$why"
+    rm -f probe.kelvin*
+    timeout 60 sh -c 'while :; do :; done' &
+    busy=$!
+}
+
+teardown() {
+    [ -z "$busy" ] || kill "$busy" 2>/dev/null || :
+    [ ! -d small ] || umount small 2>/dev/null || :
+}
+
+recordings() { # DIR
+    find "$1" -name '2*Z.kelvin' | sort
+}
+
+has_recordings() { # DIR N
+    [ "$(recordings "$1" | wc -l)" -ge "$2" ]
+}
+
+samples_in() { # FILE-OR-DIR [OPTION...]
+    "$KELVIN" report --format json --top 1 "$@" 2>/dev/null | jq .samples
+}
+
+@test "files follow one another in a folder, and are read as one" {
+    "$KELVIN" record -a --rotate 1s -q d &
+    recorder=$!
+    wait_until 30 has_recordings d 3
+    kill -INT "$recorder"
+    wait "$recorder" || fail "exit code $?"
+    sum=0
+    while read -r file; do
+        sum=$((sum + $(samples_in "$file")))
+    done < <(recordings d)
+    [ "$(samples_in d)" = "$sum" ] || fail "$(samples_in d) of $sum samples"
+    [ "$(samples_in d --last 1s)" -lt "$sum" ]
+    kelvin report d --last 1s
+    exits 0
+    [[ $output == *"the last 1s"* ]] || fail "$output"
+    # What is in one file only is a file's worth: names and stacks of all the others are not in it.
+    kelvin flame d --by process -o d.svg
+    exits 0
+}
+
+@test "old recordings are removed, by age and by size" {
+    "$KELVIN" record -a --rotate 1s --keep 3s -q d &
+    recorder=$!
+    wait_until 30 has_recordings d 2
+    first=$(recordings d | head -1)
+    gone() { [ ! -e "$first" ]; }
+    wait_until 30 gone
+    kill -INT "$recorder"
+    wait "$recorder" || fail "exit code $?"
+    "$KELVIN" record -a --rotate 1s --max-size 20K -d 6 -q e
+    [ "$(recordings e | wc -l)" -ge 1 ]
+    [ "$(du -cb e/*.kelvin | awk 'END { print $1 }')" -lt 200000 ] || fail "$(ls -l e)"
+}
+
+@test "a recorder that is killed loses about a second, and its folder goes on" {
+    "$KELVIN" record -a --rotate 60s -q d &
+    recorder=$!
+    sleep 4
+    kill -9 "$recorder"
+    wait "$recorder" || :
+    part=$(find d -name '*.part')
+    [ -n "$part" ] || fail "$(ls d)"
+    ns=$("$KELVIN" info --json "$part" 2>/dev/null | jq '.quality.samples')
+    [ "$ns" -gt 100 ] || fail "$ns samples"
+    "$KELVIN" record -a --rotate 60s -d 1 -q d
+    [ "$(samples_in d)" -gt "$ns" ] || fail "$(samples_in d) samples"
+}
+
+@test "a disk that fills up does not end it: the oldest file makes room" {
+    [ "$(id -u)" = 0 ] || skip "needs root: a small disk"
+    mkdir small
+    mount -t tmpfs -o size=600k tmpfs small 2>/dev/null || skip "cannot mount a small disk here"
+    "$KELVIN" record -a --rotate 1s small/d 2>err &
+    recorder=$!
+    wait_until 30 has_recordings small/d 2
+    head -c 10M /dev/zero >small/filler 2>/dev/null || :
+    sleep 3
+    kill -0 "$recorder" || fail "it has ended: $(cat err)"
+    rm small/filler
+    before=$(recordings small/d | tail -1)
+    newer() { [ "$(recordings small/d | tail -1)" != "$before" ]; }
+    wait_until 30 newer
+    kill -INT "$recorder"
+    wait "$recorder" || fail "exit code $?: $(cat err)"
+    grep -q "could not be written" err || fail "$(cat err)"
+    [ "$(samples_in small/d)" -gt 0 ]
+}
+
+@test "a folder of another program is refused, and so are limits without one" {
+    mkdir others
+    echo precious >others/20261117T075512.123Z.kelvin
+    kelvin record -a --rotate 1s --keep 1s others
+    exits 125
+    complains "empty folder"
+    [ "$(cat others/20261117T075512.123Z.kelvin)" = precious ]
+    kelvin record -a --keep 1s -o x.kelvin
+    exits 125
+    complains "--rotate"
+    kelvin record -a --rotate soon d
+    exits 125
+    complains "--rotate is 'soon'"
+    kelvin record -a --rotate 5s --max-size 3X d
+    exits 125
+    complains "--max-size is '3X'"
+    mkdir empty
+    kelvin report empty
+    exits 1
+    complains "'empty' is a directory"
+}

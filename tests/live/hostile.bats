@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# A program whose names are meant for the terminal of whoever measures it.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    local why
+    why=$("$KELVIN" record -q -o probe.kelvin -- true 2>&1) || skip "$why"
+}
+
+# Escape sequences and a mark that turns the direction, as names of a function, a thread, a lock, a scope, a key, the program.
+evil_program() {
+    cat >evil.c <<'SOURCE'
+#define _GNU_SOURCE
+#include <kelvin.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#define EVIL "\033]0;x\007\033[31m\n\xe2\x80\xae<script>"
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) int busy(void)
+{
+    KELVIN_SCOPE("scope" EVIL, "key" EVIL, 7);
+    volatile char *p = malloc(5000000);
+    for (int i = 0; i < 5000000; i++)
+        p[i] = 1;
+    usleep(20000);
+    return p[3];
+}
+static void *work(void *x)
+{
+    pthread_setname_np(pthread_self(), "t\033[31m\xe2\x80\xae");
+    pthread_mutex_lock(&lock);
+    busy();
+    pthread_mutex_unlock(&lock);
+    return x;
+}
+int main(void)
+{
+    pthread_t t[2];
+    prctl(PR_SET_NAME, "p\033[5m\n");
+    kelvin_lock_name(&lock, "lock" EVIL);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, work, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    return 0;
+}
+SOURCE
+    gcc -O1 -pthread -I"$BATS_TEST_DIRNAME/../../include" -c evil.c -o evil.o
+    objcopy --redefine-sym busy=$'busy\e[31m\xe2\x80\xae' evil.o
+    gcc -pthread evil.o -o $'evil\e[31m'
+}
+
+# Nothing in FILE... that a terminal acts on, nor a tag of the program's in a page.
+is_harmless() { # FILE...
+    ! LC_ALL=C grep -aqP '\x1b|\x07|\xe2\x80\xae' "$@" || fail "$(LC_ALL=C grep -aP '\x1b|\x07|\xe2\x80\xae' "$@" | head -n 3 | cat -v)"
+}
+
+@test "names of functions, threads, locks, scopes and the program reach no terminal and no page" {
+    evil_program
+    "$KELVIN" record --heap --locks --waits -o evil.kelvin -- $'./evil\e[31m' $'\e[31m' 2>err
+    is_harmless err
+    local command format
+    for command in report 'report --waits' heap locks scopes 'scopes --by key' info fold simd 'report --thread no' 'report --scope no'; do
+        # shellcheck disable=SC2086
+        "$KELVIN" $command evil.kelvin >out 2>err || true
+        is_harmless out err
+    done
+    for command in report 'report --waits' heap locks scopes; do
+        for format in md html json; do
+            # shellcheck disable=SC2086
+            "$KELVIN" $command evil.kelvin --format $format >out.$format 2>err
+            is_harmless out.$format err
+        done
+        ! grep -qE '(lock|scope|key)[^<]*<script>' out.html || fail "$command: $(grep -E '(lock|scope|key)[^<]*<script>' out.html | head -c 300)"
+        python3 -m json.tool out.json >/dev/null
+    done
+    "$KELVIN" flame evil.kelvin --value lock-wait -o out.svg
+    xmllint --noout out.svg
+    is_harmless out.svg
+    grep -q lock out.md
+}

@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# The whole machine: processes that ran before and those that come, their labels, idle CPUs, rights.
+# shellcheck disable=SC2154,SC2016  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+need_rights() {
+    local why
+    why=$("$KELVIN" record -a -d 0.1 -q -o probe.kelvin 2>&1) || skip "$why"
+    rm -f probe.kelvin*
+}
+
+# The share of the samples that a process has, in percent, of the JSON of a report.
+share_of() { # NAME
+    "$KELVIN" report --by process --format json --top 1000 r.kelvin |
+        jq -r "[.groups[] | select(.name == \"$1\") | .self.share * 100 | floor] | add // 0"
+}
+
+@test "a process that ran before and one that comes are both recorded, with their labels" {
+    need_rights
+    cp "$(command -v dash || command -v sh)" ./earlybird
+    cp ./earlybird ./latecomer
+    timeout 30 ./earlybird -c 'while :; do :; done' &
+    early=$!
+    wait_until 10 has_run "$early" 0
+    (sleep 0.7; timeout 20 ./latecomer -c 'while :; do :; done') &
+    late=$!
+    kelvin record -a -d 2.5 -o r.kelvin
+    kill "$early" "$late"
+    exits 0
+    [[ $stderr == *" process"*"CPU"*"busy"* ]] || fail "$stderr"
+    [ "$(share_of earlybird)" -ge 1 ] || fail "no earlybird: $("$KELVIN" report --by process r.kelvin)"
+    [ "$(share_of latecomer)" -ge 1 ] || fail "no latecomer: $("$KELVIN" report --by process r.kelvin)"
+    # The functions of both have names or a place in their file, and the program is on the stacks.
+    kelvin fold --by process --where command=earlybird r.kelvin
+    exits 0
+    [[ $output == *"earlybird;"* && $output != *"latecomer;"* ]] || fail "$output"
+    user=$(id -un)
+    kelvin report --by user r.kelvin
+    exits 0
+    [[ $output == *"$user"* ]] || fail "no user '$user'" "$output"
+    kelvin report --by cgroup r.kelvin
+    exits 0
+    [[ $output == *" /"* ]] || fail "no cgroup" "$output"
+    kelvin report r.kelvin
+    exits 0
+    [[ $output == *"the whole machine"*"Idle time is in none of the shares"*"Processes"*"earlybird"* ]] || fail "$output"
+    kelvin flame --by process -o r.svg r.kelvin
+    exits 0
+    grep -q earlybird r.svg
+}
+
+@test "one user's processes and one cgroup's are all that is recorded where that is asked for" {
+    need_rights
+    [ "$(id -u)" = 0 ] || skip "needs root: processes of two users"
+    folder=$(open_folder)
+    cp "$(command -v dash || command -v sh)" "$folder/nobodys"
+    cp "$(command -v dash || command -v sh)" "$folder/roots"
+    setpriv --reuid=65534 --regid=65534 --clear-groups timeout 30 "$folder/nobodys" -c 'while :; do :; done' &
+    one=$!
+    timeout 30 "$folder/roots" -c 'while :; do :; done' &
+    two=$!
+    kelvin record -u 65534 -d 1.5 -o r.kelvin
+    exits 0
+    [ "$(share_of nobodys)" -ge 1 ] || fail "$("$KELVIN" report --by process r.kelvin)"
+    [ "$(share_of roots)" = 0 ] || fail "$("$KELVIN" report --by process r.kelvin)"
+    # All but the last folder of its path would be a cgroup above it.
+    cgroup=$(awk -F: '{ if (length($3) > length(best)) best = $3 } END { print best }' "/proc/$two/cgroup")
+    kelvin record --cgroup "$cgroup" -d 1 -o r.kelvin
+    exits 0
+    kelvin report --by cgroup r.kelvin
+    [[ $output == *"$cgroup"* ]] || fail "$output"
+    kill "$one" "$two"
+}
+
+@test "a CPU that idles has no samples, and the report says how long" {
+    need_rights
+    kelvin record --cpu 0 -d 1 -F 500 -o r.kelvin
+    exits 0
+    [ "$("$KELVIN" info r.kelvin | awk '$1 == "idle_cpus" { print $2 }')" = 1 ]
+    # No stack of the idle task: what is left of it are interrupts.
+    run "$KELVIN" fold --by process r.kelvin
+    ! grep -E 'do_idle;' <<<"$output" | grep -vE 'sysvec|softirq|common_interrupt' || fail "$output"
+}
+
+@test "waits of the whole machine have threads, reasons and stacks" {
+    need_rights
+    cp "$TARGET/waits" ./sleeper
+    (sleep 0.3; ./sleeper sleep 40 20000) &
+    kelvin record -a --waits -d 2 -o r.kelvin
+    exits 0
+    wait
+    kelvin report --waits --process sleeper --format json r.kelvin
+    exits 0
+    [ "$(jq '[.threads[] | .blocked_by_reason_ns.sleep // 0] | add > 300000000' <<<"$output")" = true ] ||
+        fail "$output"
+    kelvin fold --value blocked --where reason=sleep --where process=sleeper --by reason r.kelvin
+    exits 0
+    [[ $output == "sleep;"* ]] || fail "$output"
+}
+
+@test "what cannot be recorded is refused with what would help" {
+    kelvin record -a -- true
+    exits 125
+    complains "leave out the command"
+    kelvin record -a -p 1
+    exits 125
+    complains "leave out the process"
+    kelvin record -a --heap
+    exits 125
+    complains "--heap"
+    kelvin record --cpu 0-
+    exits 125
+    complains "'0-' is not a list of CPUs"
+    kelvin record -u nosuchuser
+    exits 125
+    complains "no user 'nosuchuser'"
+    need_rights
+    kelvin record --cpu 4095 -d 1
+    exits 125
+    complains "not all of these CPUs are there"
+    kelvin record --cgroup nosuch -d 1
+    exits 125
+    complains "no process is in the cgroup or container 'nosuch'"
+    [ ! -e machine.kelvin ] && [ ! -e machine.kelvin.part ]
+}
+
+@test "without rights the refusal names the line that gives them" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to give up its rights"
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] || skip "everybody may here"
+    folder=$(open_folder)
+    run_as_nobody "$folder/kelvin" record -a -d 1 -o /dev/null
+    exits 125
+    complains "no right to record the whole machine" "sysctl kernel.perf_event_paranoid=0"
+}
+
+@test "thousands of processes that come and go are recorded in little memory, and none is unnamed" {
+    need_rights
+    (for ((i = 0; i < 2000; i++)); do /bin/true; done) &
+    many=$!
+    "$KELVIN" record -a -F 99 -q -o r.kelvin &
+    recorder=$!
+    sleep 4
+    kill "$many" 2>/dev/null || :
+    peak=$(awk '$1 == "VmHWM:" { print $2 }' "/proc/$recorder/status")
+    kill -INT "$recorder"
+    wait "$recorder" || fail "exit code $?"
+    [ -n "$KELVIN_SANITIZED" ] || [ "$peak" -lt 150000 ] || fail "$peak kB"
+    # A name that is only a number is one of a process nobody has heard of.
+    run "$KELVIN" fold --by process r.kelvin
+    ! grep -E '^:[0-9]+;' <<<"$output" || fail "$output"
+    [ "$("$KELVIN" info r.kelvin | awk '/samples lost/ { print $3 }')" = 0 ]
+}

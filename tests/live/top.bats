@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# kelvin top: screens, keys, a narrow terminal, and the terminal as it was.
+# shellcheck disable=SC2154,SC2016  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+setup() {
+    local why
+    cd "$BATS_TEST_TMPDIR" || return
+    why=$("$KELVIN" record --engine perf -q -o probe.kelvin -- true 2>&1) || skip "$why"
+    rm -f probe.kelvin*
+    "$TARGET/split" 120 >/dev/null &
+    busy=$!
+    wait_until 10 has_run "$busy" 1
+}
+
+teardown() {
+    [ -z "$busy" ] || kill "$busy" 2>/dev/null || :
+}
+
+# Press KEYS in a terminal of COLUMNS x ROWS; what came of it is in $output.
+press() { # COLUMNS ROWS KEYS COMMAND...
+    run python3 "$BATS_TEST_DIRNAME/../lib/terminal.py" "$1" "$2" "$3" -- "${@:4}"
+}
+
+@test "a screen as text shows the functions of a process with self and total" {
+    kelvin top -p "$busy" -n 1 -d 2
+    exits 0
+    [[ $output == *"process $busy: "*"CPUs used"*"self*"*"total"*"function"* ]] || fail "$output"
+    [[ $output == *"part_sixty"* ]] || fail "$output"
+    kelvin top -p "$busy" -n 1 -d 2 --sort total
+    exits 0
+    [[ $output == *"total*"*" main"*"part_sixty"* ]] || fail "$output"
+    kelvin top -p "$busy" -n 2 -d 1 --by thread
+    exits 0
+    [[ $output == *"split $busy/$busy"* ]] || fail "$output"
+    kelvin top -p "$busy" -n 1 -d 2 --filter nosuchfunction
+    [[ $output == *"nothing"* ]] || fail "$output"
+}
+
+@test "keys sort, filter, show callers, pause and save, and q leaves the terminal as it was" {
+    press 80 24 "wait:part s t wait:split f wait:part / part Enter wait:part c wait:caller c p wait:paused w wait:saved q" \
+        "$KELVIN" top -p "$busy" -d 1
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    [ "$(jq .restored <<<"$output")" = true ] || fail "$output"
+    seen() { # TEXT
+        jq -r '.screens[][]' <<<"$output" | grep -qF -- "$1" || fail "never seen: $1" "$output"
+    }
+    seen "total*"
+    seen "with 'part'"
+    seen "caller of part"
+    seen "[paused]"
+    seen "saved as top.kelvin"
+    kelvin report top.kelvin
+    exits 0
+    [[ $output == *"part_"* ]] || fail "$output"
+}
+
+@test "a terminal of 40 columns is enough, and Ctrl-C gives it back" {
+    press 40 12 "wait:part Down Down Ctrl-C" "$KELVIN" top -p "$busy" -d 1
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    [ "$(jq .restored <<<"$output")" = true ] || fail "$output"
+    [ "$(jq '[.screens[][] | length] | max' <<<"$output")" -le 40 ] || fail "$output"
+    [ "$(jq '.screens[0] | length' <<<"$output")" -le 12 ] || fail "$output"
+}
+
+@test "the end of the process ends it, and without a terminal it says what to do" {
+    sleep 1000 &
+    other=$!
+    (sleep 1.5; kill "$other") &
+    kelvin top -p "$other" -n 100 -d 0.5
+    exits 0
+    [[ $stderr == *"process $other has ended"* ]] || fail "$stderr"
+    kelvin top -p "$busy" </dev/null
+    exits 1
+    complains "-n 1"
+    kelvin top -p 4194304
+    exits 1
+    complains "4194304"
+    kelvin top something
+    exits 1
+    complains "not an option"
+}
+
+@test "the whole machine has processes" {
+    why=$("$KELVIN" record -a -d 0.1 -q -o probe.kelvin 2>&1) || skip "$why"
+    kelvin top -n 1 -d 2 --by process
+    exits 0
+    [[ $output == "machine, "*"busy"*"share process"*"split-$busy"* ]] || fail "$output"
+}

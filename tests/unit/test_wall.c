@@ -1,0 +1,184 @@
+/* Running and waiting in one stream, and how parallel threads were. */
+#include "analysis/parallel.h"
+#include "analysis/selection.h"
+#include "analysis/walljoin.h"
+#include "model/waitstream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct waiting {
+    struct profile *p;
+    struct waitstream w;
+    struct thread_id a, b;
+    struct stack_id work, lock;
+};
+
+static void add_states(struct waiting *x, struct thread_id t, int64_t running, int64_t blocked,
+                       int64_t runnable)
+{
+    int64_t values[THREAD_STATES] = {
+        [THREAD_RUNNING] = running, [THREAD_RUNNABLE] = runnable, [THREAD_BLOCKED] = blocked};
+    struct err err;
+    struct row row = {.thread = t,
+                      .has_time = true,
+                      .time_ns = 1000,
+                      .duration_ns = (uint64_t)(running + blocked + runnable),
+                      .values = values};
+    assert_int_equal(profile_add_row(x->p, x->w.states, &row, &err), 0);
+}
+
+static void add_wait(struct waiting *x, struct thread_id t, uint64_t at, int64_t ns, bool runnable)
+{
+    int64_t values[WAIT_COLUMNS] = {[WAIT_COUNT] = 1};
+    struct err err;
+    values[runnable ? WAIT_RUNNABLE : WAIT_BLOCKED] = ns;
+    struct row row = {.stack = x->lock,
+                      .thread = t,
+                      .has_time = true,
+                      .time_ns = at,
+                      .duration_ns = (uint64_t)ns,
+                      .values = values};
+    assert_int_equal(profile_add_row(x->p, x->w.waits, &row, &err), 0);
+}
+
+static void add_sample(struct waiting *x, struct thread_id t, uint64_t at, int64_t ns)
+{
+    int64_t values[] = {1, ns};
+    struct err err;
+    struct row row = {
+        .stack = x->work, .thread = t, .has_time = true, .time_ns = at, .values = values};
+    assert_int_equal(profile_add_row(x->p, 0, &row, &err), 0);
+}
+
+/*
+ * From 1000 to 2000, thread A runs, with two samples. B waits for a lock for 600, has no CPU for
+ * 100, and runs for 300 without a sample.
+ */
+static struct waiting two_threads(void)
+{
+    struct waiting x = {.p = profile_new()};
+    struct profile *p = x.p;
+    profile_add_stream(p, "cpu-clock", BY_SOFTWARE_CLOCK);
+    profile_add_value(p, 0, VALUE_SAMPLES, UNIT_COUNT);
+    profile_add_value(p, 0, "cpu", UNIT_TIME);
+    p->default_value = (struct value_ref){0, 0};
+    assert_true(waitstream_add(p, &x.w));
+    struct frame_id main_frame = profile_add_named_frame(p, text_of("main"), FRAME_USER);
+    struct frame_id work = profile_add_named_frame(p, text_of("work"), FRAME_USER);
+    struct frame_id lock = profile_add_named_frame(p, text_of("pthread_mutex_lock"), FRAME_USER);
+    struct frame_id kernel = profile_add_named_frame(p, text_of("futex_wait"), FRAME_KERNEL);
+    struct stack_id root = stacks_push(&p->stacks, (struct stack_id){0}, main_frame);
+    x.work = stacks_push(&p->stacks, root, work);
+    x.lock = stacks_push(&p->stacks, stacks_push(&p->stacks, root, lock), kernel);
+    x.a = profile_add_thread(p, &(struct thread_key){profile_add_str(p, text_of("a")), 10, 10});
+    x.b = profile_add_thread(p, &(struct thread_key){profile_add_str(p, text_of("b")), 10, 11});
+    add_states(&x, x.a, 1000, 0, 0);
+    add_states(&x, x.b, 300, 600, 100);
+    add_wait(&x, x.b, 1000, 600, false);
+    add_wait(&x, x.b, 1600, 100, true);
+    add_sample(&x, x.a, 1100, 400);
+    add_sample(&x, x.a, 1900, 400);
+    return x;
+}
+
+static int64_t wall_of(const struct profile *p, const char *thread, const char *leaf)
+{
+    struct value_ref v;
+    struct err err;
+    int64_t sum = 0;
+    assert_int_equal(profile_pick_value(p, NULL, WALL_VALUE, &v, &err), 0);
+    const struct rows *r = &profile_stream(p, v.stream)->rows;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct frame *f = profile_frame(p, p->stacks.nodes.at[r->stack[i].i].frame);
+        struct text name = profile_function_name(p, profile_lines(p, f)->function);
+        if (text_is(profile_str(p, p->threads.at[r->thread[i].i].name), thread) &&
+            (!leaf || text_is(name, leaf)))
+            sum += r->value[v.type][i];
+    }
+    return sum;
+}
+
+static void test_rows_of_a_thread_add_up_to_its_wall_time(void **state)
+{
+    struct waiting x = two_threads();
+    struct err err;
+    (void)state;
+    assert_int_equal(walljoin_add(x.p, &err), 0);
+    size_t n = x.p->streams.n;
+    assert_int_equal(walljoin_add(x.p, &err), 0); /* there already */
+    assert_int_equal(x.p->streams.n, n);
+    assert_int_equal(wall_of(x.p, "a", NULL), 1000);
+    assert_int_equal(wall_of(x.p, "a", "work"), 1000);
+    assert_int_equal(wall_of(x.p, "b", NULL), 1000);
+    assert_int_equal(wall_of(x.p, "b", "[blocked: lock]"), 600);
+    assert_int_equal(wall_of(x.p, "b", "[runnable]"), 100);
+    assert_int_equal(wall_of(x.p, "b", "[running, not seen]"), 300);
+    profile_free(x.p);
+}
+
+static void test_without_waits_there_is_no_wall_time(void **state)
+{
+    struct profile *p = profile_new();
+    struct err err;
+    (void)state;
+    assert_int_equal(walljoin_add(p, &err), -1);
+    assert_non_null(strstr(err.text, "no waits"));
+    profile_free(p);
+}
+
+static void test_who_ran_alone_and_what_the_others_waited_for(void **state)
+{
+    struct waiting x = two_threads();
+    struct parallel q;
+    (void)state;
+    parallel_build(&q, x.p);
+    assert_true(q.known);
+    assert_int_equal(q.wall_ns, 1000);
+    assert_int_equal(q.level_ns[1], 700);
+    assert_int_equal(q.level_ns[2], 300);
+    assert_int_equal(q.serial_ns, 700);
+    assert_int_equal(parallel_busy_ns(&q), 1000);
+    assert_int_equal(q.threads_most, 2);
+    assert_true(q.mean > 1.299 && q.mean < 1.301);
+    assert_int_equal(q.others_ns[WAIT_LOCK], 600);
+    assert_int_equal(q.others_ns[WAIT_REASONS], 100);
+    assert_string_equal(q.threads[0].name, "a");
+    assert_int_equal(q.threads[0].ns, 700);
+    assert_int_equal(q.threads[1].ns, 0);
+    assert_string_equal(q.functions[0].name, "work");
+    assert_int_equal(q.functions[0].samples, 1); /* the other one is when both ran */
+    assert_true(q.slice[0] > 0.99 && q.slice[0] < 1.01);
+    assert_true(q.slice[PARALLEL_SLICES - 1] > 1.99);
+    profile_free(x.p);
+}
+
+static void test_unknown_time_is_not_taken_for_running(void **state)
+{
+    struct waiting x = two_threads();
+    struct parallel q;
+    struct err err;
+    (void)state;
+    int64_t values[THREAD_STATES] = {[THREAD_UNKNOWN] = 500};
+    struct row row = {
+        .thread = x.b, .has_time = true, .time_ns = 2000, .duration_ns = 500, .values = values};
+    assert_int_equal(profile_add_row(x.p, x.w.states, &row, &err), 0);
+    parallel_build(&q, x.p);
+    assert_false(q.known);
+    profile_free(x.p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_of_a_thread_add_up_to_its_wall_time),
+        cmocka_unit_test(test_without_waits_there_is_no_wall_time),
+        cmocka_unit_test(test_who_ran_alone_and_what_the_others_waited_for),
+        cmocka_unit_test(test_unknown_time_is_not_taken_for_running),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

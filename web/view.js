@@ -1,0 +1,378 @@
+// The page: one selection that every pane follows, kept in the address.
+import { el, button, share, time, bytes, count, quoted, exactly, copy, toast } from './view_text.js';
+import { Link } from './view_core.js';
+import { onTheme } from './view_charts.js';
+import { Lanes } from './view_lanes.js';
+import { FlamePane } from './view_flame.js';
+import { TablePane } from './view_table.js';
+import { TreePane, CallersPane } from './view_trees.js';
+import { InsightsPane, HeapPane, LocksPane, ScopesPane, WaitsPane } from './view_stories.js';
+import { ComparePane } from './view_compare.js';
+import { AboutPane, showKeys } from './view_about.js';
+
+const LISTS = ['thread', 'process', 'where', 'scope', 'focus', 'ignore', 'hide'];
+const DEFAULTS = {tab: '', event: null, value: null, time: null, other: null, merge: false, order: 'heavy', inverted: false, flames: false, zoom: [], by: 'function', sort: 'self', filter: '', fn: '', search: '', file: 0};
+
+const TABS = [
+    ['compare', 'Compare', ComparePane, a => a.files > 1 || a.state.other],
+    ['flame', 'Flame graph', FlamePane, () => true],
+    ['functions', 'Functions', TablePane, () => true],
+    ['tree', 'Call tree', TreePane, () => true],
+    ['callers', 'Callers', CallersPane, () => true],
+    ['insights', 'Insights', InsightsPane, () => true],
+    ['heap', 'Heap', HeapPane, a => a.about.panes.heap],
+    ['locks', 'Locks', LocksPane, a => a.about.panes.locks],
+    ['scopes', 'Scopes', ScopesPane, a => a.about.panes.scopes],
+    ['waits', 'Waits', WaitsPane, a => a.about.panes.waits],
+    ['about', 'About', AboutPane, () => true],
+];
+
+// --- the address ---
+
+function read(hash) {
+    const s = {...DEFAULTS, zoom: []}, p = new URLSearchParams(hash);
+    for (const key of LISTS) s[key] = p.getAll(key);
+    for (const key of ['tab', 'event', 'value', 'time', 'other', 'order', 'by', 'sort', 'filter', 'fn', 'search']) if (p.has(key)) s[key] = p.get(key);
+    s.merge = p.has('merge-recursion');
+    s.inverted = p.has('inverted');
+    s.flames = p.has('flames');
+    s.file = p.get('file') === '1' ? 1 : 0;
+    s.zoom = p.getAll('zoom');
+    return s;
+}
+
+function write(s) {
+    const p = new URLSearchParams();
+    for (const key of ['tab', 'event', 'value', 'time', 'other', 'order', 'by', 'sort', 'filter', 'fn', 'search']) if (s[key] && s[key] !== DEFAULTS[key]) p.set(key, s[key]);
+    for (const key of LISTS) for (const v of s[key]) p.append(key, v);
+    for (const [key, on] of [['merge-recursion', s.merge], ['inverted', s.inverted], ['flames', s.flames]]) if (on) p.set(key, '1');
+    if (s.file) p.set('file', '1');
+    for (const name of s.zoom) p.append('zoom', name);
+    return p.toString();
+}
+
+class App {
+    constructor(root) {
+        this.root = root;
+        this.link = new Link();
+        this.files = Math.max(1, Math.min(2, +document.body.dataset.files || 1));
+        this.state = read(location.hash.slice(1) || document.body.dataset.start || '');
+        this.chosen = null;
+        this.panes = {};
+    }
+    ask(channel, question) { return this.link.ask(channel, question); }
+    // What is selected, as a question: without time and threads for the lanes, which show all.
+    base() {
+        const s = this.state, q = {file: s.file};
+        if (s.event) q.event = s.event;
+        if (s.value) q.value = s.value;
+        if (s.process.length) q.process = s.process;
+        return q;
+    }
+    selection() {
+        const s = this.state, q = this.base();
+        const range = this.previewed || s.time;
+        if (range) q.time = range;
+        for (const key of LISTS) if (s[key].length) q[key] = s[key];
+        if (s.merge) q['merge-recursion'] = true;
+        return q;
+    }
+    amount(value) {
+        const a = this.about, v = value / 10 ** a.decimals;
+        if (a.time_ns && a.whole) return time(value / a.whole * a.time_ns);
+        if (a.unit === 'bytes') return bytes(v);
+        if (a.unit === 'nanoseconds') return time(v);
+        return count(v) + ' ' + (a.value || a.unit || '');
+    }
+    range(text, span) {
+        const m = /^([\d.]*)(ms|us|ns|s|%)?\.\.([\d.]*)(ms|us|ns|s|%)?$/.exec(text || '');
+        if (!m) return null;
+        const of = (v, unit, none) => v === '' ? none : unit === '%' ? v / 100 * span : v * ({ms: 1e-3, us: 1e-6, ns: 1e-9}[unit] || 1);
+        return [of(m[1], m[2], 0), of(m[3], m[4], span)];
+    }
+    timeOf([a, b]) {
+        const digits = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(1e-9, b - a)))));
+        return `${+Math.max(0, a).toFixed(digits)}..${+b.toFixed(digits)}`;
+    }
+    matcher() {
+        if (!this.state.search) return null;
+        try {
+            const re = new RegExp(this.state.search);
+            return name => re.test(name);
+        } catch {
+            return null;
+        }
+    }
+
+    // --- changes ---
+
+    change(to, how) {
+        this.previewed = null;
+        this.state = {...this.state, ...to};
+        const hash = '#' + write(this.state);
+        if (hash !== location.hash) history[how && how.replace ? 'replaceState' : 'pushState'](null, '', hash);
+        this.update();
+    }
+    toggle(list, value) {
+        const now = this.state[list];
+        this.change({[list]: now.includes(value) ? now.filter(v => v !== value) : [...now, value]});
+    }
+    add(list, name) {
+        const pattern = exactly(name);
+        if (!this.state[list].includes(pattern)) this.change({[list]: [...this.state[list], pattern], zoom: []});
+    }
+    // While a range is dragged: the pane follows, the address does not.
+    preview(range) {
+        this.previewed = range;
+        const pane = this.panes[this.tab()];
+        if (pane && !pane.still) pane.update();
+    }
+    choose(name) {
+        this.chosen = name;
+        this.showChosen();
+    }
+    light(pattern) { this.lanes.light(pattern); }
+    tab() {
+        const open = TABS.filter(([, , , has]) => has(this));
+        return open.some(([id]) => id === this.state.tab) ? this.state.tab : open[0][0];
+    }
+
+    // --- what is shown ---
+
+    build() {
+        this.subject = el('span.subject');
+        this.values = el('select', {'aria-label': 'Event and value', onchange: () => this.pickValue()});
+        this.whichFile = el('select', {'aria-label': 'Which file', onchange: () => this.change({file: +this.whichFile.value})}, el('option', {value: 0}, 'before'), el('option', {value: 1}, 'after'));
+        this.whichFile.hidden = this.files < 2;
+        this.warnings = el('div.warnings', {role: 'note', hidden: true});
+        this.crumbs = el('div.crumbs', {role: 'navigation', 'aria-label': 'Selection'});
+        this.lanes = new Lanes(this);
+        this.tabList = el('div', {role: 'tablist', 'aria-label': 'Panes'});
+        this.search = el('input', {type: 'search', placeholder: 'Search functions', 'aria-label': 'Search functions (regular expression)', oninput: () => this.searchSoon(), onkeydown: e => { if (e.key === 'Escape') { this.search.value = ''; this.change({search: ''}); this.focusPane(); } if (e.key === 'Enter') this.focusPane(); e.stopPropagation(); }});
+        this.found = el('span.note', {role: 'status'});
+        this.chosenBar = el('div.chosen');
+        this.main = el('main.pane', {role: 'tabpanel', 'aria-label': 'Pane'});
+        this.status = el('div.status', {role: 'contentinfo'});
+        this.root.replaceChildren(
+            el('header.head', null, el('span.mark', null, 'Kelvin'), this.subject, this.whichFile, this.values,
+                button('Copy command', 'The same in a terminal (y)', () => this.copyCommand()), button('Copy link', 'This address (l)', () => copy(location.href, 'Link'), {class: 'wide'}), button('?', 'Keys', showKeys)),
+            this.warnings, this.crumbs, this.lanes.box,
+            el('div.tabs', null, this.tabList, el('span.gap'), this.found, this.search), el('div.tools', {hidden: true}, this.chosenBar), this.main, this.status);
+        this.tabs = {};
+        document.addEventListener('keydown', e => this.key(e));
+        addEventListener('popstate', () => { this.state = read(location.hash.slice(1)); this.previewed = null; this.update(); });
+        this.root.addEventListener('dragover', e => { e.preventDefault(); this.root.classList.add('drop'); });
+        this.root.addEventListener('dragleave', () => this.root.classList.remove('drop'));
+        this.root.addEventListener('drop', e => this.drop(e));
+        onTheme(() => this.update());
+    }
+    showTabs() {
+        const tab = this.tab(), open = TABS.filter(([, , , has]) => has(this));
+        this.tabList.replaceChildren(...open.map(([id, text], i) => el('button', {type: 'button', role: 'tab', id: 'tab-' + id, 'aria-selected': id === tab, tabindex: id === tab ? 0 : -1, title: i < 9 ? `${text} (${i + 1})` : text,
+            onclick: () => this.change({tab: id}), onkeydown: e => {
+                const to = {ArrowLeft: i - 1, ArrowRight: i + 1}[e.key];
+                if (to === undefined || !open[to]) return;
+                e.stopPropagation();
+                this.change({tab: open[to][0]});
+                document.getElementById('tab-' + open[to][0]).focus();
+            }}, text)));
+    }
+    showCrumbs() {
+        const s = this.state, list = [];
+        const crumb = (kind, text, away) => list.push(el('span.crumb', {title: `${kind} ${text}`}, el('i', null, kind), el('span', null, text), button('×', `Take away ${kind} ${text}`, away, {'aria-label': `Take away ${kind} ${text}`})));
+        if (s.time) crumb('time', s.time, () => this.change({time: null, other: null}));
+        if (s.other) crumb('compared with', s.other, () => this.change({other: null}));
+        for (const key of LISTS) for (const v of s[key]) crumb(key, /^\^.*\$$/.test(v) ? v.slice(1, -1).replace(/\\(.)/g, '$1') : v, () => this.change({[key]: s[key].filter(x => x !== v)}));
+        if (s.merge) crumb('', 'merge recursion', () => this.change({merge: false}));
+        const n = list.length, a = this.about;
+        this.crumbs.replaceChildren(button(n ? 'All' : 'All of the recording', 'Select everything again (r)', () => this.reset(), {class: 'all'}), ...list, el('span.gap'),
+            el('span.note', {title: 'what is selected'}, a.samples === null ? this.amount(a.whole) : `${count(a.samples)} sample${a.samples === 1 ? '' : 's'}` + (a.time_ns ? ' · ' + time(a.time_ns) : '')));
+    }
+    showChosen() {
+        const box = this.chosenBar.parentNode, name = this.chosen;
+        box.hidden = !name;
+        if (!name) return;
+        this.chosenBar.replaceChildren(el('code', {title: name}, name), button('Focus', 'Only stacks with it (f)', () => this.add('focus', name)), button('Ignore', 'No stacks with it (i)', () => this.add('ignore', name)),
+            button('Hide', 'Leave it out; its time goes to its callers (h)', () => this.add('hide', name)), button('Callers', 'Callers and callees (c)', () => this.change({tab: 'callers', fn: name})), button('Copy name', 'Copy', () => copy(name, 'Name')));
+    }
+    problem(element, text) {
+        let message = element.querySelector(':scope > .message');
+        for (const child of element.children) if (child !== message) child.classList.toggle('hide', !!text);
+        if (message) message.remove();
+        if (text) element.append(message = el('p.message', {role: 'alert'}, text));
+    }
+    async update() {
+        const about = await this.ask('about', {...this.selection(), ask: 'about'});
+        if (!about) return;
+        if (about.error) {
+            if (!this.about) throw new Error(about.error);
+            this.showCrumbs();
+            this.main.replaceChildren(el('p.message', {role: 'alert'}, about.error));
+            return;
+        }
+        this.about = about;
+        const command = about.info.meta.command || '';
+        this.subject.title = [about.subject, command].join('\n');
+        this.subject.replaceChildren(el('b', null, about.subject), command ? ' · ' + command : '');
+        document.title = about.subject + ' - Kelvin';
+        this.warnings.textContent = about.warnings.trim().split('\n').join(' ');
+        this.warnings.hidden = !about.warnings;
+        this.status.replaceChildren(el('span', {title: about.caption}, about.caption));
+        this.whichFile.value = this.state.file;
+        this.showValues();
+        this.showTabs();
+        this.showCrumbs();
+        if (document.activeElement !== this.search) this.search.value = this.state.search;
+        this.showFound();
+        const tab = this.tab(), [, , Pane] = TABS.find(([id]) => id === tab);
+        if (!this.panes[tab]) this.panes[tab] = new Pane(this);
+        const pane = this.panes[tab];
+        if (this.main.firstChild !== pane.element) this.main.replaceChildren(pane.element);
+        const lanesKey = JSON.stringify([this.base(), this.state.focus, this.state.ignore, this.state.scope, this.state.where]);
+        await pane.update();
+        if (lanesKey !== this.lanesKey) {
+            this.lanesKey = lanesKey;
+            await this.lanes.ask();
+        } else {
+            this.lanes.draw();
+        }
+        performance.mark('settled');
+        this.root.dataset.settled = (+this.root.dataset.settled || 0) + 1;
+    }
+    showValues() {
+        const key = v => `${v.event}\n${v.name}`, list = this.about.info.values;
+        this.values.replaceChildren(...list.map(v => el('option', {value: key(v)}, v.event && v.event !== v.name ? `${v.event}: ${v.name}` : v.name)));
+        this.values.value = `${this.about.event}\n${this.about.value}`;
+        this.values.hidden = list.length < 2;
+    }
+    pickValue() {
+        const [event, value] = this.values.value.split('\n');
+        this.change({event: event || null, value, zoom: []});
+    }
+    reset() {
+        const empty = {time: null, other: null, merge: false, zoom: [], search: ''};
+        for (const key of LISTS) empty[key] = [];
+        this.change(empty);
+    }
+    searchSoon() {
+        clearTimeout(this.later);
+        this.later = setTimeout(() => this.change({search: this.search.value}, {replace: true}), 120);
+    }
+    async showFound() {
+        const pattern = this.state.search;
+        if (!pattern) {
+            this.found.textContent = '';
+            return;
+        }
+        const answer = await this.ask('search', {...this.selection(), ask: 'search', pattern});
+        if (!answer || pattern !== this.state.search) return;
+        this.found.textContent = answer.error || `${share(answer.total.share, answer.total.low, answer.total.high)} matched · ${count(answer.functions)} function${answer.functions === 1 ? '' : 's'}`;
+    }
+    focusPane() {
+        const target = this.main.querySelector('canvas[tabindex],.scroll[tabindex]');
+        if (target) target.focus();
+    }
+
+    // --- as a command ---
+
+    command() {
+        const s = this.state, tab = this.tab(), words = ['kelvin'], file = this.about.subject;
+        const selected = [];
+        if (s.event) selected.push('--event', s.event);
+        if (s.value) selected.push('--value', s.value);
+        if (s.time) selected.push('--time', s.time);
+        for (const key of LISTS) for (const v of s[key]) selected.push('--' + key, v);
+        if (s.merge) selected.push('--merge-recursion');
+        if (tab === 'compare' && this.files > 1) words.push('diff', 'BEFORE', 'AFTER', ...selected);
+        else if (tab === 'flame') words.push('flame', file, ...selected, ...(s.order === 'time' ? ['--flame-chart'] : s.inverted ? ['--reverse'] : []), ...(s.flames ? ['--flames'] : []), '-o', 'flame.svg');
+        else if (tab === 'functions') words.push('report', file, '--by', s.by, ...selected);
+        else if (tab === 'callers') words.push('report', file, ...(s.fn && !/^\//.test(s.fn) ? ['--callers', s.fn] : []), ...selected);
+        else if (tab === 'heap' || tab === 'locks') words.push(tab, file);
+        else if (tab === 'scopes') words.push('scopes', file, ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
+        else if (tab === 'waits') words.push('report', file, '--waits', ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
+        else if (tab === 'about') words.push('info', file);
+        else words.push('report', file, ...selected);
+        return words.map(quoted).join(' ');
+    }
+    copyCommand() { copy(this.command(), 'Command'); }
+    copy(text, what) { copy(text, what); }
+    save(name, text, type) {
+        const url = URL.createObjectURL(new Blob([text], {type}));
+        const a = el('a', {href: url, download: name});
+        this.root.append(a);
+        a.click();
+        a.remove();
+        setTimeout(() => URL.revokeObjectURL(url), 1000);
+    }
+
+    // --- keys and files ---
+
+    key(e) {
+        if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+        const open = TABS.filter(([, , , has]) => has(this)), name = this.chosen;
+        const act = {
+            '/': () => { this.search.focus(); this.search.select(); },
+            '?': showKeys,
+            Escape: () => this.change({search: '', zoom: []}),
+            f: () => name && this.add('focus', name),
+            i: () => name && this.add('ignore', name),
+            h: () => name && this.add('hide', name),
+            c: () => name && this.change({tab: 'callers', fn: name}),
+            m: () => this.change({merge: !this.state.merge}),
+            t: () => this.change({inverted: !this.state.inverted, zoom: []}),
+            r: () => this.reset(),
+            y: () => this.copyCommand(),
+            l: () => copy(location.href, 'Link'),
+            Backspace: () => { const last = this.crumbs.querySelectorAll('.crumb button'); if (last.length) last[last.length - 1].click(); },
+        }[e.key] || (/^[1-9]$/.test(e.key) && open[e.key - 1] && (() => this.change({tab: open[e.key - 1][0]})));
+        const pane = this.panes[this.tab()];
+        if (!act) {
+            if (e.target === document.body && pane) (pane.flame && this.tab() === 'flame' ? pane.flame : pane).key?.(e);
+            return;
+        }
+        e.preventDefault();
+        act();
+    }
+    async drop(e) {
+        e.preventDefault();
+        this.root.classList.remove('drop');
+        const file = e.dataTransfer.files[0];
+        if (!file) return;
+        try {
+            await this.link.load(0, await file.arrayBuffer());
+        } catch (problem) {
+            toast(`${file.name}: ${problem.message}`);
+            return;
+        }
+        this.files = 1;
+        this.panes = {};
+        this.lanesKey = null;
+        this.lanes.view = null;
+        this.state = read('');
+        this.change({});
+        toast(`Opened ${file.name}`);
+    }
+    async start() {
+        this.build();
+        await this.link.start(this.files);
+        this.palette = await this.ask('palette', {ask: 'palette'});
+        await this.update();
+    }
+}
+
+function failed(root, e) {
+    const still = document.getElementById('still');
+    if (still) {
+        document.documentElement.className = '';
+        root.remove();
+        still.prepend(el('p', {role: 'alert'}, `The page cannot be explored here (${e.message}); this is the still picture.`));
+        return;
+    }
+    root.replaceChildren(el('p.message', {role: 'alert'}, el('b', null, 'This page cannot be explored: '), e.message, '. ', el('a', {href: 'still.html'}, 'Still picture and tables')));
+}
+
+document.documentElement.className = 'scripted';
+const root = el('div', {id: 'app'}, el('p.message', {role: 'status'}, 'Reading the recording…'));
+document.body.append(root);
+if (typeof WebAssembly !== 'object') failed(root, new Error('WebAssembly is switched off'));
+else new App(root).start().catch(e => failed(root, e));

@@ -1,0 +1,69 @@
+// What the drawings share: sharp canvases, the theme's colours, the card at the pointer.
+import { el } from './view_text.js';
+
+let theme = null;
+const dark = matchMedia('(prefers-color-scheme: dark)');
+dark.addEventListener('change', () => { theme = null; });
+export const isDark = () => dark.matches;
+export const onTheme = action => dark.addEventListener('change', action);
+
+export function colour(name) {
+    if (!theme) theme = getComputedStyle(document.documentElement);
+    return theme.getPropertyValue('--' + name).trim();
+}
+
+export const fontOf = (px, weight) => `${weight || 400} ${px}px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif`;
+
+// A canvas of WIDTH x HEIGHT CSS pixels, cleared; returns its context.
+export function paper(canvas, width, height) {
+    const dense = window.devicePixelRatio || 1;
+    const w = Math.max(1, Math.round(width * dense)), h = Math.max(1, Math.round(height * dense));
+    if (canvas.width !== w || canvas.height !== h) {
+        canvas.width = w;
+        canvas.height = h;
+        canvas.style.height = height + 'px';
+    }
+    const c = canvas.getContext('2d');
+    c.setTransform(dense, 0, 0, dense, 0, 0);
+    c.clearRect(0, 0, width, height);
+    return c;
+}
+
+// TEXT cut to WIDTH pixels; '' where not even two letters fit.
+export function fit(c, text, width) {
+    if (width < 14) return '';
+    if (c.measureText(text).width <= width) return text;
+    let low = 0, high = text.length;
+    while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if (c.measureText(text.slice(0, middle) + '…').width <= width) low = middle;
+        else high = middle - 1;
+    }
+    return low < 2 ? '' : text.slice(0, low) + '…';
+}
+
+// Round steps of 1, 2 and 5 for an axis with about N marks.
+export function steps(from, to, n) {
+    const rough = (to - from) / Math.max(1, n), power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].find(s => s * power >= rough) * power;
+    const marks = [];
+    for (let x = Math.ceil(from / step) * step; x <= to && marks.length < 100; x += step) marks.push(x);
+    return {step, marks};
+}
+
+// The card at the pointer: a title and pairs of words.
+let card = null;
+export function showCard(x, y, title, facts) {
+    hideCard();
+    const list = el('dl');
+    for (const [name, value] of facts) if (value) list.append(el('dt', null, name), el('dd', null, value));
+    card = el('div.card', {role: 'tooltip'}, el('h3', null, title), list);
+    document.getElementById('app').append(card);
+    const box = card.getBoundingClientRect();
+    card.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 8)) + 'px';
+    card.style.top = (y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 10) : y + 18) + 'px';
+}
+export function hideCard() {
+    if (card) card.remove();
+    card = null;
+}

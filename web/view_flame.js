@@ -1,0 +1,310 @@
+// Flame graph, icicle, callers first, left-heavy, by name, or by time: a call tree on a canvas.
+import { el, button, share, time, count, exactly } from './view_text.js';
+import { colour, paper, fit, fontOf, isDark, showCard, hideCard, onTheme } from './view_charts.js';
+
+const ROW = 20, FEW = 10;
+
+// Parents come before their children; x and width as shares of the root, or of the time.
+export function layout(tree, order) {
+    const n = tree.n, children = Array.from({length: n}, () => []);
+    for (let i = 1; i < n; i++) children[tree.parent[i]].push(i);
+    const x = new Float64Array(n), w = new Float64Array(n), depth = new Uint32Array(n);
+    const chart = !!tree.start;
+    const whole = chart ? tree.span : Math.max(1, tree.total[0]);
+    const name = i => tree.labels[tree.label[i]].name;
+    w[0] = 1;
+    for (let i = 0; i < n; i++) {
+        const list = children[i];
+        if (order === 'heavy' && !chart) list.sort((a, b) => tree.total[b] - tree.total[a]);
+        else if (!chart) list.sort((a, b) => name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b);
+        let at = x[i];
+        for (const child of list) {
+            depth[child] = depth[i] + 1;
+            if (chart) {
+                x[child] = tree.start[child] / whole;
+                w[child] = (tree.extent ? tree.extent[child] : tree.total[child]) / whole;
+            } else {
+                x[child] = at;
+                w[child] = tree.total[child] / whole;
+                at += w[child];
+            }
+        }
+    }
+    let deepest = 0;
+    for (let i = 0; i < n; i++) deepest = Math.max(deepest, depth[i]);
+    return {children, x, w, depth, deepest};
+}
+
+// What the app gives: palette, state, value texts. PAINT(i) may give a colour of its own.
+export class Flame {
+    constructor(app, options) {
+        this.app = app;
+        this.options = options || {};
+        this.canvas = el('canvas', {tabindex: 0, role: 'application',
+            'aria-label': 'Flame graph. Arrows walk, Enter zooms, Escape zooms out.'});
+        this.live = el('div.hide', {'aria-live': 'polite'});
+        this.box = el('div.scroll', null, this.canvas, this.live);
+        this.zoom = 0;
+        this.chosen = -1;
+        this.hover = -1;
+        this.canvas.addEventListener('pointermove', e => this.move(e));
+        this.canvas.addEventListener('pointerleave', () => this.point(-1));
+        this.canvas.addEventListener('click', e => this.click(e));
+        this.canvas.addEventListener('keydown', e => this.key(e));
+        this.box.addEventListener('scroll', () => { hideCard(); this.draw(); });
+        new ResizeObserver(() => this.draw()).observe(this.box);
+        onTheme(() => this.draw());
+    }
+    show(tree, order, flames) {
+        this.tree = tree;
+        this.flames = flames;
+        this.place = layout(tree, order);
+        this.groups = new Set(tree.groups);
+        this.shares = null;
+        this.chosen = -1;
+        this.hover = -1;
+        this.zoom = this.nodeOf(this.app.state.zoom || []);
+        this.draw();
+        if (flames) this.box.scrollTop = this.box.scrollHeight;
+    }
+    name(i) { return i === 0 ? this.options.root || 'all' : this.tree.labels[this.tree.label[i]].name; }
+    pathOf(i) {
+        const names = [];
+        for (; i > 0; i = this.tree.parent[i]) names.unshift(this.name(i));
+        return names;
+    }
+    nodeOf(names) {
+        let at = 0;
+        for (const name of names) {
+            const next = this.place.children[at].find(c => this.name(c) === name);
+            if (next === undefined) break;
+            at = next;
+        }
+        return at;
+    }
+    shade(i) {
+        if (i === 0 || this.groups.has(i)) return colour('line');
+        if (this.options.paint) return this.options.paint(i);
+        const l = this.tree.labels[this.tree.label[i]];
+        return this.app.palette.families[l.family][l.step][isDark() ? 1 : 0];
+    }
+    rowY(depth) { return this.flames ? this.height - (depth + 1) * ROW : depth * ROW; }
+    // Only what is in sight is drawn: of a stack 100,000 deep, a screen.
+    draw() {
+        if (!this.tree) return;
+        const width = this.box.clientWidth, p = this.place;
+        this.height = Math.max(this.box.clientHeight - 2, (p.deepest + 1) * ROW + 4);
+        const tall = Math.min(this.height, this.box.clientHeight), top = this.box.scrollTop;
+        this.canvas.style.width = width + 'px';
+        this.canvas.style.position = 'sticky';
+        this.canvas.style.top = '0';
+        this.canvas.style.marginBottom = Math.max(0, this.height - tall) + 'px';
+        const c = paper(this.canvas, width, tall);
+        c.font = fontOf(12);
+        c.textBaseline = 'middle';
+        const zx = p.x[this.zoom], zw = p.w[this.zoom] || 1;
+        const match = this.app.matcher();
+        this.width = width;
+        this.drawn = [];
+        const stack = [0];
+        while (stack.length) {
+            const i = stack.pop();
+            let left = (p.x[i] - zx) / zw * width, w = p.w[i] / zw * width;
+            if (left + w <= 0 || left >= width || w < 0.35) continue;
+            for (const child of p.children[i]) stack.push(child);
+            const y = this.rowY(p.depth[i]) - top;
+            if (y + ROW < 0 || y > tall) continue;
+            const above = p.depth[i] < p.depth[this.zoom];
+            if (left < 0) { w += left; left = 0; }
+            w = Math.min(w, width - left);
+            this.drawn.push([i, left, y, w]);
+            this.drawFrame(c, i, left, y, w, above, match);
+        }
+    }
+    drawFrame(c, i, left, y, w, above, match) {
+        const t = this.tree, few = t.total_samples && t.total_samples[i] < FEW && i > 0 && !this.groups.has(i);
+        const hit = match && i > 0 && match(this.name(i));
+        c.globalAlpha = above || (match && !hit) ? 0.45 : few ? 0.55 : 1;
+        c.fillStyle = hit ? colour('hit') : this.shade(i);
+        c.fillRect(left, y, Math.max(0.4, w - (w > 2 ? 0.7 : 0)), ROW - 1);
+        c.globalAlpha = above ? 0.7 : 1;
+        if (w > 22) {
+            c.fillStyle = hit ? colour('bg') : i > 0 && !this.groups.has(i) && !this.options.paint ? this.app.palette.text[isDark() ? 1 : 0] : colour('fg');
+            const kind = i > 0 && t.labels[t.label[i]].kind;
+            c.font = (kind === 3 ? 'italic ' : '') + fontOf(12, i === this.chosen ? 600 : 400);
+            c.fillText(fit(c, this.name(i), w - 9), left + 5, y + ROW / 2 - 0.5);
+        }
+        // Not known to be larger than the next: a dashed edge between the two.
+        if (this.unsure && this.unsure.has(i) && w > 6) {
+            c.strokeStyle = colour('fg');
+            c.setLineDash([2, 3]);
+            c.lineWidth = 1;
+            c.beginPath();
+            c.moveTo(left + w - 0.5, y + 1);
+            c.lineTo(left + w - 0.5, y + ROW - 2);
+            c.stroke();
+            c.setLineDash([]);
+        }
+        if (i === this.chosen || i === this.hover) {
+            c.strokeStyle = colour('fg');
+            c.lineWidth = i === this.chosen ? 2 : 1;
+            c.strokeRect(left + 0.75, y + 0.75, Math.max(1, w - 2), ROW - 2.5);
+        }
+        c.globalAlpha = 1;
+    }
+    // Intervals come later than the picture. Siblings whose intervals overlap have no certain order.
+    setShares(shares) {
+        this.shares = shares;
+        this.unsure = new Set();
+        if (shares && !this.tree.start)
+            for (const list of this.place.children)
+                for (let k = 0; k + 1 < list.length; k++) {
+                    const a = shares[list[k]], b = shares[list[k + 1]];
+                    if (a && b && a[0] < b[1] && b[0] < a[1]) this.unsure.add(list[k]);
+                }
+        this.draw();
+    }
+    find(e) {
+        const box = this.canvas.getBoundingClientRect(), x = e.clientX - box.left, y = e.clientY - box.top;
+        for (const [i, left, top, w] of this.drawn || []) if (x >= left && x < left + w && y >= top && y < top + ROW) return i;
+        return -1;
+    }
+    facts(i) {
+        if (this.options.facts) return this.options.facts(i);
+        const t = this.tree, whole = t.total[0] || 1, s = this.shares && this.shares[i], l = i > 0 ? t.labels[t.label[i]] : {};
+        const parent = i > 0 ? t.parent[i] : 0, up = t.total[parent] || 1;
+        const samples = t.total_samples && t.total_samples[i];
+        return [
+            ['total', `${share(t.total[i] / whole, s && s[0], s && s[1])} · ${this.app.amount(t.total[i])}`],
+            ['self', `${share(t.self[i] / whole, s && s[2], s && s[3])} · ${this.app.amount(t.self[i])}`],
+            ['samples', t.total_samples ? count(samples) + (samples < FEW && i > 0 ? ' (too few to rely on)' : '') : ''],
+            ['of its caller', i > 0 && !t.start ? share(t.total[i] / up) + ' of ' + this.name(parent) : ''],
+            ['time', t.start && t.extent ? `${time(t.start[i])} to ${time(t.start[i] + t.extent[i])}` : ''],
+            ['module', l.module], ['file', l.file ? l.file + (l.line ? ':' + l.line : '') : ''],
+            ['kind', ['', 'kernel', 'compiled at run time', 'inlined', 'of the waking thread'][l.kind || 0]],
+        ];
+    }
+    point(i, e) {
+        if (i !== this.hover) {
+            this.hover = i;
+            this.draw();
+            clearTimeout(this.later);
+            this.later = setTimeout(() => this.app.light(i > 0 && !this.groups.has(i) ? exactly(this.name(i)) : null), 140);
+        }
+        if (i < 0) hideCard();
+        else if (e) showCard(e.clientX, e.clientY, this.name(i), this.facts(i));
+    }
+    move(e) { this.point(this.find(e), e); }
+    click(e) {
+        const i = this.find(e);
+        if (i < 0) return;
+        this.choose(i);
+        this.zoomTo(i);
+    }
+    choose(i) {
+        this.chosen = i;
+        this.app.choose(i > 0 && !this.groups.has(i) ? this.name(i) : null);
+        this.live.textContent = this.name(i) + ', ' + this.facts(i).slice(0, 3).map(f => f.join(' ')).join(', ');
+        const y = this.rowY(this.place.depth[i]), box = this.box;
+        if (y < box.scrollTop) box.scrollTop = y;
+        else if (y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + ROW - box.clientHeight;
+        this.draw();
+    }
+    zoomTo(i) {
+        hideCard();
+        this.zoom = i;
+        this.draw();
+        this.app.change({zoom: this.pathOf(i)}, {quiet: true});
+    }
+    key(e) {
+        if (e.ctrlKey || e.metaKey || e.altKey || !this.tree) return;
+        const at = this.chosen < 0 ? this.zoom : this.chosen, p = this.place;
+        const siblings = at > 0 ? p.children[this.tree.parent[at]] : [0], k = siblings.indexOf(at);
+        const up = () => { if (at > 0) this.choose(this.tree.parent[at]); };
+        const down = () => { const list = p.children[at]; if (list.length) this.choose(list.reduce((a, b) => p.w[b] > p.w[a] ? b : a)); };
+        const act = {
+            ArrowUp: this.flames ? down : up,
+            ArrowDown: this.flames ? up : down,
+            ArrowLeft: () => { if (k > 0) this.choose(siblings[k - 1]); },
+            ArrowRight: () => { if (k + 1 < siblings.length) this.choose(siblings[k + 1]); },
+            Enter: () => this.zoomTo(at),
+            Escape: () => this.zoomTo(0),
+            Home: () => this.choose(0),
+        }[e.key];
+        if (!act) return;
+        e.preventDefault();
+        e.stopPropagation();
+        act();
+    }
+    // What is seen, as a drawing for other programs.
+    svg() {
+        const esc = s => s.replace(/[<>&"]/g, ch => ({'<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;'})[ch]);
+        const c = this.canvas.getContext('2d'), parts = [];
+        for (const [i, left, y, w] of this.drawn) {
+            parts.push(`<g><title>${esc(this.name(i) + ' ' + this.facts(i).slice(0, 3).map(f => f.join(' ')).join(', '))}</title>` +
+                `<rect x="${left.toFixed(1)}" y="${y}" width="${Math.max(0.4, w - 0.7).toFixed(1)}" height="${ROW - 1}" fill="${this.shade(i)}"/>` +
+                (w > 22 ? `<text x="${(left + 5).toFixed(1)}" y="${y + 14}">${esc(fit(c, this.name(i), w - 9))}</text>` : '') + '</g>');
+        }
+        return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.box.clientHeight}" font-family="sans-serif" font-size="12" fill="${colour('fg')}"><rect width="100%" height="100%" fill="${colour('bg')}"/>${parts.join('')}</svg>`;
+    }
+}
+
+export class FlamePane {
+    constructor(app) {
+        this.app = app;
+        this.flame = new Flame(app);
+        this.orders = [['heavy', 'Left-heavy', 'Largest first'], ['name', 'By name', 'Sorted as in kelvin flame'], ['time', 'By time', 'A flame chart: each thread, in time order']];
+        this.buttons = {};
+        this.tools = el('div.tools');
+        for (const [id, text, title] of this.orders)
+            this.tools.append(this.buttons[id] = button(text, title, () => app.change({order: id, zoom: []})));
+        this.tools.append(
+            this.buttons.invert = button('Callers first', 'Start at the functions that ran (t)', () => app.change({inverted: !app.state.inverted, zoom: []})),
+            this.buttons.flames = button('Root below', 'Flames instead of icicles', () => app.change({flames: !app.state.flames})),
+            this.buttons.out = button('Zoom out', 'Escape', () => this.flame.zoomTo(0)),
+            el('span.gap'), this.legend = el('span.legend'),
+            button('Save SVG', 'What is seen, as a file', () => app.save('flame.svg', this.flame.svg(), 'image/svg+xml')));
+        this.element = el('div.pane', null, this.tools, this.flame.box);
+    }
+    async update() {
+        const s = this.app.state, chart = s.order === 'time';
+        for (const [id] of this.orders) this.buttons[id].setAttribute('aria-pressed', s.order === id);
+        this.buttons.invert.setAttribute('aria-pressed', s.inverted);
+        this.buttons.invert.disabled = chart;
+        this.buttons.flames.setAttribute('aria-pressed', s.flames);
+        this.buttons.out.disabled = !s.zoom.length;
+        const question = {...this.app.selection(), ask: 'tree', least: 0.0003, group: chart ? 'tid' : s.inverted ? 'none' : 'comm', inverted: s.inverted && !chart, chart};
+        const key = JSON.stringify([question, s.order, s.flames]);
+        if (key === this.asked) {
+            this.flame.zoom = this.flame.nodeOf(s.zoom);
+            this.flame.draw();
+            return;
+        }
+        const tree = await this.app.ask('tree', question);
+        if (!tree) return;
+        if (tree.error) {
+            this.app.problem(this.element, tree.error);
+            this.asked = null;
+            return;
+        }
+        this.app.problem(this.element, null);
+        this.asked = key;
+        if (chart) tree.span = Math.max(1, ...tree.start.map((a, i) => a + (tree.extent ? tree.extent[i] : tree.total[i])));
+        this.flame.show(tree, s.order, s.flames);
+        this.showLegend(tree);
+        performance.mark('flame');
+        if (chart) return;
+        const shares = await this.app.ask('shares', {...question, ask: 'tree_shares'});
+        if (shares && !shares.error && this.asked === key) this.flame.setShares(shares.shares);
+    }
+    showLegend(tree) {
+        const families = new Set(tree.labels.filter(l => l).map(l => l.family)), p = this.app.palette;
+        this.legend.replaceChildren();
+        p.legend.forEach((word, f) => {
+            if (!word || !families.has(f) || families.size < 2) return;
+            const box = el('b');
+            box.style.background = p.families[f][8][isDark() ? 1 : 0];
+            this.legend.append(el('span.wide', null, box, word));
+        });
+    }
+}

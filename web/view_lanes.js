@@ -1,0 +1,342 @@
+// The timeline: a lane for each thread, busiest first; states, scopes, counters. Drag selects a range.
+import { el, time, bytes, count } from './view_text.js';
+import { colour, paper, fit, fontOf, steps, showCard, hideCard, onTheme } from './view_charts.js';
+
+const LABEL = 190, AXIS = 20, LANE = 30, BAND = 4, SPAN = 11, COUNTER = 34;
+
+export class Lanes {
+    constructor(app) {
+        this.app = app;
+        this.canvas = el('canvas', {'aria-hidden': 'true'});
+        this.box = el('div.time', {tabindex: 0, role: 'group',
+            'aria-label': 'Timeline. Drag to select a range; plus and minus zoom, left and right move.'}, this.canvas);
+        this.view = null;
+        this.all = null;
+        this.part = null;
+        this.lit = null;
+        this.drag = null;
+        const c = this.canvas;
+        c.addEventListener('pointerdown', e => this.press(e));
+        c.addEventListener('pointermove', e => this.move(e));
+        c.addEventListener('pointerup', e => this.release(e));
+        c.addEventListener('pointerleave', () => { hideCard(); });
+        c.addEventListener('dblclick', () => { this.view = null; this.ask(); });
+        this.box.addEventListener('wheel', e => this.wheel(e), {passive: false});
+        this.box.addEventListener('keydown', e => this.key(e));
+        new ResizeObserver(() => this.resized()).observe(this.box);
+        onTheme(() => this.draw());
+    }
+    get width() { return this.box.clientWidth; }
+    get plot() { return Math.max(50, this.width - LABEL - 8); }
+    resized() {
+        if (this.width === this.drawn) return;
+        this.drawn = this.width;
+        this.draw();
+        clearTimeout(this.later);
+        this.later = setTimeout(() => this.ask(), 150);
+    }
+    // The lanes of everything; over them, those of what is selected by function.
+    async ask() {
+        const s = this.app.state, question = {...this.app.base(), ask: 'lanes', bins: Math.min(1600, Math.ceil(this.plot / 3))};
+        if (this.view) [question.from_s, question.to_s] = this.view;
+        const filtered = s.focus.length || s.ignore.length || s.scope.length || s.where.length;
+        const all = await this.app.ask('lanes', question);
+        if (!all) return;
+        this.all = all.error ? null : all;
+        this.part = null;
+        this.draw();
+        if (!filtered || !this.all) return;
+        const part = await this.app.ask('part', {...question, focus: s.focus, ignore: s.ignore, scope: s.scope, where: s.where});
+        if (part && !part.error) this.part = part;
+        this.draw();
+    }
+    // Light up the samples of one function.
+    async light(pattern) {
+        if (this.litOf === pattern) return;
+        this.litOf = pattern;
+        if (!pattern || !this.all || !this.all.timed) {
+            if (this.lit) { this.lit = null; this.draw(); }
+            return;
+        }
+        const question = {...this.app.base(), ask: 'lanes', bins: this.all.bins, focus: [pattern]};
+        if (this.view) [question.from_s, question.to_s] = this.view;
+        const lit = await this.app.ask('lit', question);
+        if (!lit || this.litOf !== pattern) return;
+        this.lit = lit.error ? null : lit;
+        this.draw();
+    }
+    rows() {
+        const rows = [], a = this.all;
+        for (const lane of a.lanes) {
+            const spans = a.spans.filter(s => s[0] === lane.tid);
+            const depth = Math.min(4, spans.reduce((d, s) => Math.max(d, s[3]), 0));
+            const states = a.states.find(s => s.tid === lane.tid && s.pid === lane.pid);
+            rows.push({lane, spans, states, height: LANE + (states ? BAND + 2 : 0) + depth * SPAN});
+        }
+        for (const states of a.states)
+            if (!a.lanes.some(l => l.tid === states.tid && l.pid === states.pid))
+                rows.push({lane: {...states, total: 0, samples: 0, bins: []}, spans: a.spans.filter(s => s[0] === states.tid), states, height: LANE});
+        for (const counter of a.counters) rows.push({counter, height: COUNTER});
+        let y = AXIS;
+        for (const row of rows) { row.y = y; y += row.height; }
+        return rows;
+    }
+    x(seconds) { return LABEL + (seconds - this.all.from_s) / (this.all.to_s - this.all.from_s) * this.plot; }
+    seconds(x) { return this.all.from_s + (x - LABEL) / this.plot * (this.all.to_s - this.all.from_s); }
+    draw() {
+        const a = this.all;
+        if (!a || !a.timed) {
+            this.box.hidden = true;
+            return;
+        }
+        this.box.hidden = false;
+        this.list = this.rows();
+        const last = this.list[this.list.length - 1], height = last ? last.y + last.height + 4 : AXIS + 4;
+        this.canvas.style.width = this.width + 'px';
+        const c = paper(this.canvas, this.width, height);
+        this.drawAxis(c, height);
+        const most = a.is_time ? 0 : Math.max(1, ...a.lanes.map(l => Math.max(...l.bins)));
+        for (const row of this.list) row.counter ? this.drawCounter(c, row) : this.drawLane(c, row, most);
+        this.drawRange(c, height);
+        if (a.threads > a.lanes.length) {
+            c.fillStyle = colour('dim');
+            c.font = fontOf(11);
+            c.fillText(`${count(a.threads - a.lanes.length)} more threads`, 12, 14);
+        }
+    }
+    drawAxis(c, height) {
+        const {step, marks} = steps(this.all.from_s, this.all.to_s, this.plot / 110);
+        c.font = fontOf(11);
+        c.textBaseline = 'middle';
+        for (const s of marks) {
+            const x = this.x(s);
+            c.fillStyle = colour('line');
+            c.fillRect(Math.round(x), AXIS - 5, 1, height);
+            c.fillStyle = colour('dim');
+            const unit = this.all.to_s > 1 && step >= 1e-4 ? [1, 's'] : step < 1e-6 ? [1e9, 'ns'] : step < 1e-3 ? [1e6, 'µs'] : [1e3, 'ms'];
+            const text = s === 0 ? '0' : +(s * unit[0]).toFixed(4) + ' ' + unit[1];
+            if (x < this.width - 40) c.fillText(text, Math.round(x) + 4, AXIS / 2);
+        }
+    }
+    drawArea(c, lane, row, most, fill) {
+        const bins = lane.bins, n = bins.length, ns = (this.all.to_s - this.all.from_s) * 1e9 / Math.max(1, n);
+        if (!n) return;
+        const height = LANE - 6, floor = row.y + LANE - 2;
+        c.fillStyle = fill;
+        c.beginPath();
+        c.moveTo(LABEL, floor);
+        for (let i = 0; i < n; i++) {
+            const share = Math.min(1, most ? bins[i] / most : bins[i] / ns), y = floor - share * height;
+            c.lineTo(LABEL + i / n * this.plot, y);
+            c.lineTo(LABEL + (i + 1) / n * this.plot, y);
+        }
+        c.lineTo(LABEL + this.plot, floor);
+        c.fill();
+    }
+    drawLane(c, row, most) {
+        const {lane} = row, chosen = this.app.state.thread, on = !chosen.length || chosen.includes(String(lane.tid)) || chosen.includes(lane.name);
+        c.fillStyle = colour('line');
+        c.fillRect(0, row.y + row.height - 1, this.width, 1);
+        c.globalAlpha = on ? 1 : 0.35;
+        c.font = fontOf(12, chosen.length && on ? 600 : 400);
+        c.textBaseline = 'middle';
+        c.fillStyle = colour('fg');
+        const name = lane.name || 'thread';
+        const id = lane.tid >= 0 ? ' ' + lane.tid : '';
+        c.fillText(fit(c, name, LABEL - 70), 12, row.y + LANE / 2);
+        c.fillStyle = colour('faint');
+        c.font = fontOf(11);
+        const used = Math.min(LABEL - 66, c.measureText(name).width * 1.12 + 14);
+        c.fillText(fit(c, id, LABEL - used - 4), 4 + used, row.y + LANE / 2 + 0.5);
+        const filtered = this.part || this.lit;
+        this.drawArea(c, lane, row, most, filtered ? colour('blocked') : colour('run'));
+        const same = l => l.tid === lane.tid && l.pid === lane.pid;
+        const part = this.part && this.part.lanes.find(same), lit = this.lit && this.lit.lanes.find(same);
+        if (part) this.drawArea(c, part, row, most, colour('run'));
+        if (lit) this.drawArea(c, lit, row, most, colour('hit'));
+        if (row.states) this.drawStates(c, row);
+        this.drawSpans(c, row);
+        c.globalAlpha = 1;
+    }
+    drawStates(c, row) {
+        const n = this.all.bins, y = row.y + LANE, s = row.states;
+        for (let i = 0; i < n; i++) {
+            const parts = [[s.running[i], 'run'], [s.runnable[i], 'runnable'], [s.blocked[i], 'blocked']];
+            const all = parts.reduce((sum, p) => sum + p[0], 0);
+            if (!all) continue;
+            const [, name] = parts.reduce((a, b) => b[0] > a[0] ? b : a);
+            c.fillStyle = colour(name);
+            c.fillRect(LABEL + i / n * this.plot, y, this.plot / n + 0.5, BAND);
+        }
+    }
+    drawSpans(c, row) {
+        const top = row.y + LANE + (row.states ? BAND + 2 : 0);
+        c.font = fontOf(9.5);
+        for (const [, start, length, depth, name] of row.spans) {
+            if (depth > 4) continue;
+            const x = Math.max(LABEL, this.x(start)), end = Math.min(LABEL + this.plot, this.x(start + length));
+            if (end <= x) continue;
+            c.fillStyle = colour('accent-soft');
+            c.fillRect(x, top + (depth - 1) * SPAN, Math.max(1, end - x - 0.5), SPAN - 1);
+            c.fillStyle = colour('fg');
+            c.fillText(fit(c, name, end - x - 6), x + 3, top + (depth - 1) * SPAN + SPAN / 2);
+        }
+    }
+    drawCounter(c, row) {
+        const {counter} = row, points = counter.points, floor = row.y + COUNTER - 3, height = COUNTER - 8;
+        const most = points.reduce((m, p) => Math.max(m, p[1]), 1);
+        c.fillStyle = colour('fg');
+        c.font = fontOf(12);
+        c.fillText(fit(c, counter.name, LABEL - 20), 12, row.y + 11);
+        c.fillStyle = colour('faint');
+        c.font = fontOf(11);
+        c.fillText('max ' + (counter.bytes ? bytes(most) : count(most)), 12, row.y + 25);
+        c.strokeStyle = colour('runnable');
+        c.lineWidth = 1.3;
+        c.save();
+        c.beginPath();
+        c.rect(LABEL, row.y, this.plot, COUNTER);
+        c.clip();
+        c.beginPath();
+        points.forEach(([s, v], i) => {
+            const x = this.x(s), y = floor - Math.max(0, v) / most * height;
+            if (i) { c.lineTo(x, floor - Math.max(0, points[i - 1][1]) / most * height); c.lineTo(x, y); } else c.moveTo(x, y);
+        });
+        c.stroke();
+        c.restore();
+        c.fillStyle = colour('line');
+        c.fillRect(0, row.y + row.height - 1, this.width, 1);
+    }
+    range() {
+        if (this.drag && Math.abs(this.drag.to - this.drag.from) > 3) return [this.seconds(this.drag.from), this.seconds(this.drag.to)].sort((a, b) => a - b);
+        return this.app.range(this.app.state.time, this.all.span_s);
+    }
+    drawRange(c, height) {
+        const paint = (range, name) => {
+            const a = Math.max(LABEL, this.x(range[0])), b = Math.min(LABEL + this.plot, this.x(range[1]));
+            c.fillStyle = colour('shade');
+            if (name === 'accent') {
+                c.fillRect(LABEL, 0, Math.max(0, a - LABEL), height);
+                c.fillRect(b, 0, Math.max(0, LABEL + this.plot - b), height);
+            }
+            c.fillStyle = colour(name);
+            c.fillRect(a - 1, 0, 1.5, height);
+            c.fillRect(b, 0, 1.5, height);
+            c.font = fontOf(11, 600);
+            const text = time((range[1] - range[0]) * 1e9), w = c.measureText(text).width + 8;
+            if (b - a > w) {
+                c.fillRect((a + b - w) / 2, 3, w, 14);
+                c.fillStyle = colour('bg');
+                c.fillText(text, (a + b - w) / 2 + 4, 10);
+            }
+        };
+        const range = this.range(), other = this.app.range(this.app.state.other, this.all.span_s);
+        if (range) paint(range, 'accent');
+        if (other) paint(other, 'grown');
+    }
+    at(e) {
+        const box = this.canvas.getBoundingClientRect();
+        return {x: e.clientX - box.left, y: e.clientY - box.top};
+    }
+    press(e) {
+        const {x, y} = this.at(e);
+        const row = this.list && this.list.find(r => y >= r.y && y < r.y + r.height);
+        if (x < LABEL) {
+            if (row && row.lane) this.app.toggle('thread', String(row.lane.tid >= 0 ? row.lane.tid : row.lane.name));
+            return;
+        }
+        this.canvas.setPointerCapture(e.pointerId);
+        this.drag = {from: x, to: x, other: e.shiftKey};
+    }
+    move(e) {
+        const {x, y} = this.at(e);
+        if (this.drag) {
+            this.drag.to = Math.max(LABEL, Math.min(LABEL + this.plot, x));
+            this.draw();
+            const range = this.range();
+            if (range && !this.drag.other && Math.abs(this.drag.to - this.drag.from) > 3) this.app.preview(this.app.timeOf(range));
+            return;
+        }
+        const row = this.list && this.list.find(r => y >= r.y && y < r.y + r.height);
+        if (!row || !row.lane) { hideCard(); return; }
+        const facts = [['total', this.all.is_time ? time(row.lane.total) : count(row.lane.total)],
+            ['samples', row.lane.samples ? count(row.lane.samples) : ''], ['thread', row.lane.tid >= 0 ? `${row.lane.tid} of process ${row.lane.pid}` : '']];
+        if (x >= LABEL) {
+            const s = this.seconds(x);
+            facts.unshift(['at', time(s * 1e9)]);
+            const span = row.spans.filter(p => s >= p[1] && s <= p[1] + p[2]).sort((p, q) => q[3] - p[3])[0];
+            if (span) facts.push(['scope', `${span[4]}, ${time(span[2] * 1e9)}`]);
+            if (row.states) {
+                const i = Math.min(this.all.bins - 1, Math.floor((x - LABEL) / this.plot * this.all.bins));
+                const parts = ['running', 'runnable', 'blocked'].map(k => [k, row.states[k][i]]).sort((p, q) => q[1] - p[1]);
+                if (parts[0][1]) facts.push(['mostly', parts[0][0]]);
+            }
+        }
+        showCard(e.clientX, e.clientY, row.lane.name || 'thread', facts);
+    }
+    release() {
+        const drag = this.drag;
+        if (!drag) return;
+        const range = this.range();
+        this.drag = null;
+        if (Math.abs(drag.to - drag.from) <= 3) {
+            this.app.preview(null);
+            if (this.app.state.time) this.app.change({time: null, other: null});
+            else this.draw();
+        } else if (drag.other && this.app.state.time) {
+            this.app.change({other: this.app.timeOf(range), tab: 'compare'});
+        } else {
+            this.app.change({time: this.app.timeOf(range)});
+        }
+    }
+    zoom(factor, at) {
+        if (!this.all) return;
+        const {from_s: from, to_s: to, span_s: span} = this.all;
+        const a = at - (at - from) * factor, b = at + (to - at) * factor;
+        this.view = b - a >= span ? null : [Math.max(1e-9, a), Math.min(span, b)];
+        if (this.view && this.view[1] - this.view[0] < span / 1e6) return;
+        [this.all.from_s, this.all.to_s] = this.view || [0, span];
+        this.all.lanes.forEach(l => { l.bins = []; });
+        this.all.states = [];
+        this.ask();
+    }
+    pan(part) {
+        if (!this.view) return;
+        const length = this.view[1] - this.view[0], from = Math.max(1e-9, Math.min(this.all.span_s - length, this.view[0] + part * length));
+        this.view = [from, from + length];
+        this.ask();
+    }
+    wheel(e) {
+        if (!this.all || !this.all.timed) return;
+        if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+            e.preventDefault();
+            this.pan((e.deltaX || e.deltaY) / 600);
+        } else if (e.ctrlKey || e.metaKey || this.box.scrollHeight <= this.box.clientHeight) {
+            e.preventDefault();
+            this.zoom(e.deltaY > 0 ? 1.25 : 0.8, this.seconds(Math.max(LABEL, this.at(e).x)));
+        }
+    }
+    key(e) {
+        if (!this.all || e.ctrlKey || e.metaKey || e.altKey) return;
+        const {from_s: a, to_s: b, span_s: span} = this.all, step = (b - a) / 20;
+        const range = this.app.range(this.app.state.time, span);
+        const act = {
+            '+': () => this.zoom(0.5, range ? (range[0] + range[1]) / 2 : (a + b) / 2),
+            '-': () => this.zoom(2, (a + b) / 2),
+            ArrowLeft: () => e.shiftKey ? this.nudge(range, -step) : this.pan(-0.2),
+            ArrowRight: () => e.shiftKey ? this.nudge(range, step) : this.pan(0.2),
+            Enter: () => { if (range) { this.view = [Math.max(1e-9, range[0]), range[1]]; this.ask(); } },
+        }[e.key];
+        if (!act) return;
+        e.preventDefault();
+        e.stopPropagation();
+        act();
+    }
+    // A range by keyboard: the first arrow makes one, the others move its end.
+    nudge(range, by) {
+        const {from_s: a, to_s: b, span_s: span} = this.all;
+        const now = range || [a, a + (b - a) / 10];
+        const end = Math.max(now[0] + (b - a) / 200, Math.min(span, now[1] + (range ? by : 0)));
+        this.app.change({time: this.app.timeOf([now[0], end])});
+    }
+}

@@ -1,0 +1,108 @@
+// Functions, modules, threads or lines with self and total, each with its interval.
+import { el, button, whisker, count } from './view_text.js';
+
+const PAGE = 60;
+
+export class TablePane {
+    constructor(app) {
+        this.app = app;
+        this.by = el('select', {'aria-label': 'Group by', onchange: () => app.change({by: this.by.value})},
+            ...[['function', 'by function'], ['module', 'by module'], ['line', 'by source line'], ['thread', 'by thread'], ['process', 'by process']].map(([v, t]) => el('option', {value: v}, t)));
+        this.filter = el('input', {type: 'search', placeholder: 'Filter names (regular expression)', 'aria-label': 'Filter names',
+            oninput: () => { clearTimeout(this.later); this.later = setTimeout(() => app.change({filter: this.filter.value}, {replace: true}), 150); }});
+        this.note = el('span.note', {role: 'status'});
+        this.head = el('tr');
+        this.rows = el('tbody');
+        this.table = el('table', {'aria-label': 'Functions'}, el('thead', null, this.head), this.rows);
+        this.box = el('div.scroll', {tabindex: 0, onscroll: () => this.more(), onkeydown: e => this.key(e)}, this.table);
+        this.element = el('div.pane', null,
+            el('div.tools', null, this.by, this.filter, this.note, el('span.gap'), button('Copy table', 'As tab-separated text', () => this.copy())), this.box);
+    }
+    columns() {
+        const s = this.app.state, noun = this.app.about.noun === 'time' ? 'time' : 'value';
+        const sorted = (id, text) => el('th.r', {'aria-sort': s.sort === id ? (id === 'name' ? 'ascending' : 'descending') : null},
+            button(text, 'Sort by ' + text, () => this.app.change({sort: id})));
+        this.head.replaceChildren(sorted('self', 'self'), el('th'), el('th.r', null, noun), sorted('total', 'total'), el('th'), el('th.r', null, noun),
+            el('th.r', null, 'samples'), el('th', {'aria-sort': s.sort === 'name' ? 'ascending' : null}, button(s.by, 'Sort by name', () => this.app.change({sort: 'name'}))),
+            el('th', null, s.by === 'function' ? 'module' : ''), el('th', null, s.by === 'function' ? 'file' : ''));
+    }
+    question(skip) {
+        const s = this.app.state;
+        return {...this.app.selection(), ask: 'list', by: s.by, sort: s.sort, pattern: s.filter || null, skip, top: PAGE};
+    }
+    async update() {
+        const s = this.app.state;
+        this.by.value = s.by;
+        if (document.activeElement !== this.filter) this.filter.value = s.filter;
+        const key = JSON.stringify(this.question(0));
+        if (key === this.asked) { this.mark(); return; }
+        this.asked = key;
+        const list = await this.app.ask('list', this.question(0));
+        if (!list) return;
+        this.columns();
+        this.rows.replaceChildren();
+        this.shown = 0;
+        this.n = 0;
+        this.texts = [];
+        if (list.error) {
+            this.note.textContent = list.error;
+            this.asked = null;
+            return;
+        }
+        this.full = Math.max(1e-9, ...list.rows.map(r => r.total.high || r.total.share));
+        this.add(list);
+        this.box.scrollTop = 0;
+        this.note.textContent = `${count(list.n)} ${s.by}${list.n === 1 ? '' : 's'}` + (list.counted ? ` · grey: fewer than ${list.few} samples` : ' · the input does not count samples: no intervals');
+    }
+    add(list) {
+        const s = this.app.state;
+        this.n = list.n;
+        list.rows.forEach((r, i) => {
+            const w = list.words[i], few = list.counted && r.total_samples < list.few;
+            const none = r.self.share === 0;
+            const row = el('tr', {'data-name': r.name, tabindex: -1, 'aria-selected': 'false', title: few ? `${r.name}\nfewer than ${list.few} samples: don't read anything into its place` : r.name,
+                onclick: () => this.choose(row), ondblclick: () => s.by === 'function' && this.app.change({tab: 'callers', fn: r.name})},
+                el('td.r', null, none ? '' : w.self), el('td.w', null, none ? null : whisker(r.self.share, r.self.low, r.self.high, this.full)),
+                el('td.r', null, none ? '' : w.self_time), el('td.r', null, w.total),
+                el('td.w', null, whisker(r.total.share, r.total.low, r.total.high, this.full)), el('td.r', null, w.total_time),
+                el('td.r', {title: 'samples of its own'}, none ? '' : count(r.self_samples)), el('td.n', null, r.name),
+                el('td.m', {title: (r.modules || []).join('\n')}, s.by === 'function' ? w.module || (r.kernel ? '[kernel]' : '') : ''),
+                el('td.m', {title: w.file}, s.by === 'function' && w.file ? w.file.split('/').pop() + (w.line ? ':' + w.line : '') : ''));
+            if (few) row.classList.add('few');
+            this.rows.append(row);
+            this.texts.push([w.self, w.self_time, w.total, w.total_time, r.self_samples, r.name, w.module, w.file]);
+        });
+        this.shown += list.rows.length;
+        this.mark();
+    }
+    async more() {
+        if (this.loading || this.shown >= this.n || this.box.scrollTop + this.box.clientHeight < this.box.scrollHeight - 400) return;
+        this.loading = true;
+        const key = this.asked, list = await this.app.ask('more', this.question(this.shown));
+        this.loading = false;
+        if (list && !list.error && key === this.asked) this.add(list);
+    }
+    mark() {
+        for (const row of this.rows.children) row.setAttribute('aria-selected', row.dataset.name === this.app.chosen);
+    }
+    choose(row) {
+        this.app.choose(this.app.state.by === 'function' ? row.dataset.name : null);
+        this.mark();
+        row.focus({preventScroll: true});
+        row.scrollIntoView({block: 'nearest'});
+    }
+    key(e) {
+        const now = document.activeElement.closest && document.activeElement.closest('tr');
+        const step = {ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling'}[e.key];
+        if (step) {
+            const row = now && now.parentNode === this.rows ? now[step] : this.rows.firstElementChild;
+            if (row) this.choose(row);
+            e.preventDefault();
+        } else if (e.key === 'Enter' && now && this.app.state.by === 'function') {
+            this.app.change({tab: 'callers', fn: now.dataset.name});
+        }
+    }
+    copy() {
+        this.app.copy(['self\tself amount\ttotal\ttotal amount\tsamples\tname\tmodule\tfile', ...this.texts.map(t => t.join('\t'))].join('\n'), 'Table');
+    }
+}

@@ -1,0 +1,29 @@
+// The worker: one core, questions in the order they come.
+import { Core, unzip } from './view_wasm.js';
+
+let core;
+
+const work = {
+    async start({wasm}) {
+        core = await Core.start(await unzip(wasm));
+    },
+    async load({file, bytes}) {
+        bytes = new Uint8Array(bytes);
+        core.load(file, bytes[0] === 0x1f && bytes[1] === 0x8b ? await unzip(bytes) : bytes);
+    },
+    ask({question}) {
+        return JSON.parse(core.ask(question));
+    },
+};
+
+// One after the other: a question must not overtake the file it is about.
+let last = Promise.resolve();
+self.onmessage = ({data}) => {
+    last = last.then(async () => {
+        try {
+            self.postMessage({id: data.id, answer: await work[data.what](data)});
+        } catch (e) {
+            self.postMessage({id: data.id, failed: e.message || String(e)});
+        }
+    });
+};
