@@ -4,10 +4,13 @@
 Usage: python3 bench/versions.py OLD NEW [ROUNDS]     two kelvin programs
 
 The two take turns on the same inputs, and the least CPU time of each counts: on a busy machine wall time says more about the
-others. Each reads recordings that it wrote itself. Data goes to build/bench.
+others. Where valgrind is installed, instructions are counted too, which no other program disturbs. Each reads recordings that it
+wrote itself. Data goes to build/bench.
 """
 import os
+import re
 import resource
+import shutil
 import subprocess
 import sys
 
@@ -26,6 +29,13 @@ def cpu_seconds(command):
     if done.returncode != 0:
         raise SystemExit("bench: %s: %s" % (" ".join(command), done.stderr.decode()))
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def instructions(command):
+    """Millions of instructions of one run of COMMAND."""
+    done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"] + command,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+    return int(re.search(rb"I +refs: +([0-9,]+)", done.stderr).group(1).replace(b",", b"")) / 1e6
 
 
 def perfdata(name, seconds, *options):
@@ -66,7 +76,11 @@ def main():
     for title, old, new in rows():
         times = [(cpu_seconds([OLD] + old), cpu_seconds([NEW] + new)) for _ in range(ROUNDS)]
         before, now = (min(column) for column in zip(*times))
-        print("  %-40s %7.3f s before, %7.3f s now: %.2f" % (title, before, now, now / before), flush=True)
+        line = "  %-40s %7.3f s before, %7.3f s now: %.2f" % (title, before, now, now / before)
+        if shutil.which("valgrind"):
+            before, now = instructions([OLD] + old), instructions([NEW] + new)
+            line += "   %7.1f, %7.1f M instructions: %.2f" % (before, now, now / before)
+        print(line, flush=True)
 
 
 main()

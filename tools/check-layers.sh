@@ -1,7 +1,8 @@
 #!/bin/bash
-# Every #include between rooms must be allowed by the table in DESIGN.md. Prints what is not;
-# with --tap as a test for each room. A room is a folder of src/ with all that is below it; lib/
-# and lib/bench/ are rooms of their own.
+# Every #include between rooms must be allowed by the table in DESIGN.md, and only cmd may name an
+# option of the command line in a sentence. Prints what is not so; with --tap as a test for each
+# room. A room is a folder of src/ with all that is below it; lib/ and lib/bench/ are rooms of
+# their own.
 set -euo pipefail
 cd "$(dirname "$0")/.." || exit
 shopt -s nullglob
@@ -29,6 +30,34 @@ offences() { # ROOM MAY FILE...
         }' /dev/null "$@"
 }
 
+# "--store|--top|...": the options of all commands, from their tables.
+own_options() {
+    sed -nE 's/^ *\{(0|.[^"]*), "([a-z][a-z-]+)", OPT_.*/--\2/p' src/cmd/*.[ch] | sort -u | paste -sd'|'
+}
+options=$(own_options)
+[ -n "$options" ] || { echo "check-layers: no option found in the tables of src/cmd" >&2; exit 1; }
+
+# Lines of files with a text that names one of them. A text that is nothing but an option is a word
+# for another program, or one that was read; where a whole command line is printed to be copied, the
+# line says so in a comment. Benchmarks of lib/bench/ have options of their own.
+names_options() { # ROOM FILE...
+    local room=$1
+    shift
+    [[ $room == cmd || $room == lib/bench ]] && return
+    awk -v options="$options" -v room="$room" '
+        /^ *(\/\*|\*|\/\/)/ || /\/\* command line \*\// { next }
+        {
+            line = $0
+            sub(/\/\*.*/, "", line)
+            while (match(line, /"([^"\\]|\\.)*"/)) {
+                text = substr(line, RSTART + 1, RLENGTH - 2)
+                line = substr(line, RSTART + RLENGTH)
+                if (text ~ "(^|[^a-z0-9-])(" options ")([^a-z-]|$)" && text !~ /^(--[a-z-]+=?|sudo .*)$/)
+                    print FILENAME ":" FNR ": " room " names an option: " text
+            }
+        }' "$@"
+}
+
 declare -A allowed
 while IFS='|' read -r room may; do
     allowed[$room]=$may
@@ -43,7 +72,7 @@ for folder in src/*/ lib/ lib/*/; do
     else
         mapfile -t files < <(find "$folder" -name '*.[ch]' -not -path 'lib/bench/*' | sort)
         [ "$folder" = lib/bench/ ] && files=(lib/bench/*.[ch])
-        found=$(offences "$room" "${allowed[$room]}" "${files[@]}")
+        found=$(offences "$room" "${allowed[$room]}" "${files[@]}" && names_options "$room" "${files[@]}")
     fi
     if [ -n "$found" ]; then
         bad=1

@@ -146,14 +146,18 @@ static uint32_t descend(struct builder *b, uint32_t root, uint32_t node, struct 
     return node;
 }
 
-/* The rows that count sorted by their group, by counting. */
+/* The rows that count sorted by their group, by counting; NULL if all have the same. Free it. */
 static uint32_t *rows_by_group(const struct builder *b)
 {
     size_t n = b->s->n_rows, n_groups = b->t->labels.at.n + 1;
     uint32_t *start = mem_calloc(n_groups + 1, sizeof *start);
-    uint32_t *rows = mem_calloc(n + 1, sizeof *rows);
     for (size_t i = 0; i < n; i++)
         start[group_at(b, i) + 1]++;
+    if (n == 0 || start[group_at(b, 0) + 1] == n) {
+        free(start);
+        return NULL;
+    }
+    uint32_t *rows = mem_array(n, sizeof *rows);
     for (size_t g = 0; g < n_groups; g++)
         start[g + 1] += start[g];
     for (size_t i = 0; i < n; i++)
@@ -193,7 +197,7 @@ static void merge_by_name(struct builder *b)
     struct memos memos = {.memo = mem_calloc(b->p->stacks.nodes.n, sizeof *memos.memo)};
     uint32_t *order = rows_by_group(b), group = 0, root = 0;
     for (size_t i = 0; i < b->s->n_rows; i++) {
-        uint32_t at = order[i];
+        uint32_t at = order ? order[i] : (uint32_t)i;
         if (group_at(b, at) != group) {
             group = group_at(b, at);
             root = child_of(b, 0, group - 1); /* those without a group come first */
@@ -246,14 +250,20 @@ static void merge_from_leaf(struct builder *b)
 
 /* --- values and children --- */
 
-/* Everything at or below each node, before any is left out. */
-static void sum_totals(const struct builder *b, const int64_t *value, int64_t *total)
+/* What is at each node, and at or below it, before any is left out. */
+struct sums {
+    int64_t *self, *total;
+};
+
+static void sum_column(const struct builder *b, const int64_t *value, struct sums *s)
 {
-    memset(total, 0, b->n_nodes * sizeof *total);
+    size_t size_bytes = b->n_nodes * sizeof *s->self;
+    memset(s->self, 0, size_bytes);
     for (size_t i = 0; i < b->s->n_rows; i++)
-        total[b->node_of_row[i]] += value[row_at(b, i)];
+        s->self[b->node_of_row[i]] += value[row_at(b, i)];
+    memcpy(s->total, s->self, size_bytes);
     for (size_t i = b->n_nodes - 1; i > 0; i--)
-        total[parent_of(b, i)] += total[i];
+        s->total[parent_of(b, i)] += s->total[i];
 }
 
 #define LEFT_OUT UINT32_MAX
@@ -301,18 +311,16 @@ static void copy_nodes(const struct builder *b, const uint32_t *new_id)
     }
 }
 
-static void copy_column(const struct builder *b, const int64_t *value, const uint32_t *new_id,
-                        const int64_t *all, int64_t **ret_self, int64_t **ret_total)
+static void copy_column(const struct builder *b, const struct sums *s, const uint32_t *new_id,
+                        int64_t **ret_self, int64_t **ret_total)
 {
     int64_t *self = *ret_self = mem_calloc(b->t->n, sizeof *self);
     int64_t *total = *ret_total = mem_calloc(b->t->n, sizeof *total);
-    for (size_t i = 0; i < b->n_nodes; i++)
-        if (new_id[i] != LEFT_OUT)
-            total[new_id[i]] = all[i];
-    for (size_t i = 0; i < b->s->n_rows; i++) {
-        uint32_t id = new_id[b->node_of_row[i]];
-        if (id != LEFT_OUT)
-            self[id] += value[row_at(b, i)];
+    for (size_t i = 0; i < b->n_nodes; i++) {
+        if (new_id[i] == LEFT_OUT)
+            continue;
+        self[new_id[i]] = s->self[i];
+        total[new_id[i]] = s->total[i];
     }
 }
 
@@ -330,14 +338,14 @@ static void mark_groups(const struct builder *b, const uint32_t *new_id)
     }
     for (size_t i = 0; i < b->s->n_rows; i++) {
         uint32_t id = new_id[outermost[b->node_of_row[i]]];
-        if (group_at(b, i) && id != LEFT_OUT && t->label[id] == group_at(b, i) - 1)
-            t->group[id] = true;
+        if (id != LEFT_OUT && !t->group[id])
+            t->group[id] = group_at(b, i) && t->label[id] == group_at(b, i) - 1;
     }
 }
 
 static void copy_rows(const struct builder *b, const uint32_t *new_id)
 {
-    b->t->node_of_row = mem_calloc(b->s->n_rows + 1, sizeof *b->t->node_of_row);
+    b->t->node_of_row = mem_array(b->s->n_rows + 1, sizeof *b->t->node_of_row);
     for (size_t i = 0; i < b->s->n_rows; i++) {
         uint32_t node = b->node_of_row[i];
         while (node && new_id[node] == LEFT_OUT)
@@ -351,20 +359,21 @@ static void sum_and_prune(struct builder *b)
     struct calltree *t = b->t;
     size_t size_bytes = b->n_nodes * sizeof(int64_t);
     const int64_t *value = selection_values(b->s), *count = selection_counts(b->s);
-    int64_t *total = mem_table(size_bytes);
-    sum_totals(b, value, total);
-    uint32_t *new_id = choose_nodes(b, total);
+    struct sums sums = {mem_table(size_bytes), mem_table(size_bytes)};
+    sum_column(b, value, &sums);
+    uint32_t *new_id = choose_nodes(b, sums.total);
     copy_nodes(b, new_id);
     mark_groups(b, new_id);
     if (b->o->keep_rows)
         copy_rows(b, new_id);
-    copy_column(b, value, new_id, total, &t->self, &t->total);
+    copy_column(b, &sums, new_id, &t->self, &t->total);
     if (count) {
-        sum_totals(b, count, total);
-        copy_column(b, count, new_id, total, &t->self_count, &t->total_count);
+        sum_column(b, count, &sums);
+        copy_column(b, &sums, new_id, &t->self_count, &t->total_count);
     }
     mem_table_free(new_id, b->n_nodes * sizeof *new_id);
-    mem_table_free(total, size_bytes);
+    mem_table_free(sums.self, size_bytes);
+    mem_table_free(sums.total, size_bytes);
 }
 
 /*
@@ -464,7 +473,7 @@ struct calltree *calltree_build(const struct selection *s, const struct calltree
     struct calltree *t = mem_new(struct calltree);
     struct builder b = {.s = s, .p = s->profile, .o = opts, .t = t};
     labels_init(&t->labels, s->profile, &opts->labels);
-    b.node_of_row = mem_calloc(s->n_rows + 1, sizeof *b.node_of_row);
+    b.node_of_row = mem_array(s->n_rows + 1, sizeof *b.node_of_row);
     label_groups(&b);
     make_nodes(&b);
     sum_and_prune(&b);

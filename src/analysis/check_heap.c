@@ -76,8 +76,7 @@ static int heap_value_of(struct check_job *job, const struct rule *rule, const s
     struct err err;
     *ret = (struct heap_value){.below = {1, true, true}};
     if (!find_heap(p, column_of_rule(rule->kind), &ref))
-        return check_fail(job, rule,
-                          "there is no heap in the profile: record with 'kelvin record --heap'");
+        return check_fail(job, rule, "there is no heap in the profile: record it with its heap");
     struct selection s = selection_all(p, ref);
     if (rule->function)
         ret->below = share_below(job, &s, rule->function, &err);

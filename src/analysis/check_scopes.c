@@ -51,8 +51,7 @@ static bool counter_sum(const struct profile *p, const char *name, double *ret)
     *ret = 0;
     for (size_t i = 0; i < p->counters.n; i++) {
         const struct counter *c = &p->counters.at[i];
-        if (!text_is(profile_str(p, c->name), name) ||
-            !text_is(profile_str(p, c->unit), UNIT_COUNT))
+        if (!text_is(profile_str(p, c->name), name) || !profile_counts(p, c))
             continue;
         found = true;
         *ret += c->points.n ? (double)c->points.at[c->points.n - 1].value : 0;
@@ -85,7 +84,7 @@ static int no_such_scope(struct check_job *job, const struct rule *rule, const c
         buf_printf(&b, "%s%.*s", n++ ? ", " : "",
                    TEXT_ARG(profile_str(p, job->scopes.flat.at[i].name)));
     for (size_t i = 0; counters && i < p->counters.n && n < 12; i++)
-        if (text_is(profile_str(p, p->counters.at[i].unit), UNIT_COUNT))
+        if (profile_counts(p, &p->counters.at[i]))
             buf_printf(&b, "%s%.*s", n++ ? ", " : "",
                        TEXT_ARG(profile_str(p, p->counters.at[i].name)));
     return check_fail(job, rule, buf_cstr(&b));

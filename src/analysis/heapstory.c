@@ -17,20 +17,11 @@ static const char *const column_names[STORY_VALUES] = {
     [STORY_LEAKED_BLOCKS] = "leaked_blocks",
 };
 
-static int find_column(const struct profile *p, int stream, const char *name)
-{
-    const struct stream *s = profile_stream(p, stream);
-    for (int i = 0; i < s->n_types; i++)
-        if (text_is(profile_str(p, s->types[i].name), name))
-            return i;
-    return -1;
-}
-
 static int find_stream(const struct profile *p, const char *event, const char *column)
 {
     for (int i = 0; i < (int)p->streams.n; i++)
         if (text_is(profile_str(p, profile_stream(p, i)->event), event) &&
-            find_column(p, i, column) >= 0)
+            profile_find_column(p, i, column) >= 0)
             return i;
     return -1;
 }
@@ -165,7 +156,7 @@ static void take_rows(struct heapstory *s, struct place_map *m)
     const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
     int column[STORY_VALUES];
     for (int v = 0; v < STORY_VALUES; v++)
-        s->has[v] = (column[v] = find_column(s->profile, s->stream, column_names[v])) >= 0;
+        s->has[v] = (column[v] = profile_find_column(s->profile, s->stream, column_names[v])) >= 0;
     s->timed = rows->time_ns != NULL;
     find_times(s, rows);
     for (size_t i = 0; i < rows->n; i++)
@@ -237,9 +228,8 @@ int heapstory_build(struct heapstory *s, const struct profile *p,
     labels_init(&s->labels, p, &(struct label_opts){0});
     s->stream = find_heap_stream(p);
     if (s->stream < 0)
-        return err_set(err, EXIT_INPUT,
-                       "no heap in this profile: record with 'kelvin record --heap -- COMMAND'");
-    s->sampled = find_column(p, s->stream, VALUE_SAMPLES) >= 0;
+        return err_set_hint(err, EXIT_INPUT, HINT_RECORD_HEAP, "no heap in this profile");
+    s->sampled = profile_find_column(p, s->stream, VALUE_SAMPLES) >= 0;
     struct place_map m = {.story = s};
     m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);
     m.known = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.known);

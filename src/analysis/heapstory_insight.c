@@ -53,8 +53,8 @@ static void find_leak(struct heapstory *s)
                heapstory_left(p->value) == 1 ? "" : "s",
                heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]));
     say(s, "leak", &b,
-        "Look for the owner of these blocks: 'kelvin flame --value leaked' shows who asked for "
-        "them. Memory that is kept until the end on purpose counts too.");
+        "Look for the owner of these blocks: a flame graph of what was leaked shows who asked "
+        "for them. Memory that is kept until the end on purpose counts too.");
 }
 
 static void find_growth(struct heapstory *s)

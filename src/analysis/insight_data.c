@@ -230,9 +230,8 @@ static uint64_t cpu_time_ns(const struct insight_input *in)
     uint64_t ns;
     if (meta_find_u64(&s->profile->meta, META_CPU_TIME_NS, &ns))
         return ns;
-    bool sampled = selection_quantity(s) == QUANTITY_CPU_TIME && t->dimension == DIM_TIME;
-    bool known = sampled && s->stream->lost_known && !s->stream->lost && t->total > 0 &&
-                 text_is(profile_str(s->profile, t->unit), "nanoseconds") && !t->decimals;
+    bool sampled = selection_quantity(s) == QUANTITY_CPU_TIME && profile_is_ns(s->profile, t);
+    bool known = sampled && s->stream->lost_known && !s->stream->lost && t->total > 0;
     return known ? (uint64_t)t->total : 0;
 }
 

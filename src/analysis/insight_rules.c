@@ -13,8 +13,8 @@ const struct insight_rule insight_rules[] = {
      .test = insight_test_waiting,
      .advice =
          "CPU samples cannot show waiting (I/O, locks, sleeps, or a busy CPU), and all shares "
-         "below are of the CPU time. Find the waits first: record with --waits, then 'kelvin "
-         "report --waits' shows them by reason and call stack."},
+         "below are of the CPU time. Find the waits first: record waits too, and 'kelvin "
+         "report' shows them by reason and call stack."},
     {.id = "off-cpu",
      .about_data = true,
      .fits = ON_CPU,
@@ -34,12 +34,12 @@ const struct insight_rule insight_rules[] = {
     {.id = "few-samples",
      .about_data = true,
      .test = insight_test_few,
-     .advice = "Record longer, or with a higher --rate, before acting on small shares."},
+     .advice = "Record longer, or at a higher rate, before acting on small shares."},
     {.id = "lost-samples",
      .about_data = true,
      .test = insight_test_lost,
      .least = 0.01,
-     .advice = "Busy moments lose the most, so shares may be shifted. Lower --rate."},
+     .advice = "Busy moments lose the most, so shares may be shifted. Record at a lower rate."},
     {.id = "failed-run",
      .about_data = true,
      .test = insight_test_failed,
@@ -48,17 +48,18 @@ const struct insight_rule insight_rules[] = {
      .about_data = true,
      .test = insight_test_unfinished,
      .least = 0.02,
-     .advice = "Totals of the outer functions are too small by that much. Unwind tables in the "
-               "program (-fasynchronous-unwind-tables) help where rules are missing; a lower "
-               "--stack-size than the default, 65528, copies too little, and the kernel copies no "
-               "more than that."},
+     .advice =
+         "Totals of the outer functions are too small by that much. Unwind tables in the "
+         "program (-fasynchronous-unwind-tables) help where rules are missing. A larger copy of "
+         "stacks helps where less than the default, 65528 bytes, was asked for; the kernel copies "
+         "no more."},
     {.id = "bursts",
      .about_data = true,
      .fits = RUNNING,
      .test = insight_test_bursts,
      .least = 0.3,
      .advice = "What such threads do in bursts of a few milliseconds may be seen several times too "
-               "often or too seldom. Another --rate shows whether that is so; as root, outside of "
+               "often or too seldom. Another rate shows whether that is so; as root, outside of "
                "containers, the clocks of the CPUs see it as it is."},
     {.id = "heap-recorded",
      .about_data = true,
@@ -66,7 +67,7 @@ const struct insight_rule insight_rules[] = {
      .test = insight_test_agent,
      .least = 0.01,
      .advice = "Allocating looks slower than it is, and all else smaller. Record again without "
-               "--heap to see where the CPU time goes."},
+               "the heap to see where the CPU time goes."},
     {.id = "unnamed",
      .about_data = true,
      .test = insight_test_unnamed,
@@ -126,12 +127,13 @@ const struct insight_rule insight_rules[] = {
      .fits = RUNNING,
      .test = insight_test_hot,
      .least = 0.1,
-     .advice = "'kelvin annotate' shows the hottest code in a function, --callers what calls it."},
+     .advice = "'kelvin annotate' shows the hottest code in a function, a report on its callers "
+               "what calls it."},
     {.id = "flat-profile",
      .fits = RUNNING,
      .test = insight_test_flat,
      .advice = "No single function is worth tuning. Look for what all paths share: the hot paths "
-               "and --by module show larger units; fewer calls beat faster ones."},
+               "and a report by module show larger units; fewer calls beat faster ones."},
     {.id = "deep-recursion",
      .fits = RUNNING,
      .test = insight_test_recursion,

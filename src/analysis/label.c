@@ -2,20 +2,23 @@
 
 #include "base/buf.h"
 
+/* N entries of 0. */
+#define labels_zero(vec, count)                                            \
+    do {                                                                   \
+        (vec).n = (vec).cap = (count);                                     \
+        (vec).at = (count) ? mem_calloc((count), sizeof *(vec).at) : NULL; \
+    } while (0)
+
 void labels_init(struct labels *l, const struct profile *p, const struct label_opts *opts)
 {
     *l = (struct labels){.opts = *opts};
     intern_init(&l->texts);
     if (!p)
         return;
-    vec_reserve(&l->of_line, p->lines.n);
-    vec_reserve(&l->of_bare, p->frames.n);
-    l->of_line.n = p->lines.n;
-    l->of_bare.n = p->frames.n;
-    if (p->lines.n)
-        memset(l->of_line.at, 0, p->lines.n * sizeof *l->of_line.at);
-    if (p->frames.n)
-        memset(l->of_bare.at, 0, p->frames.n * sizeof *l->of_bare.at);
+    labels_zero(l->of_line, p->lines.n);
+    labels_zero(l->of_bare, p->frames.n);
+    labels_zero(l->of_function, p->functions.n);
+    labels_zero(l->of_mapping, p->mappings.n);
 }
 
 void labels_done(struct labels *l)
@@ -25,6 +28,8 @@ void labels_done(struct labels *l)
     vec_done(&l->at);
     vec_done(&l->of_line);
     vec_done(&l->of_bare);
+    vec_done(&l->of_function);
+    vec_done(&l->of_mapping);
 }
 
 uint32_t labels_add(struct labels *l, struct text text, enum frame_kind kind)
@@ -86,6 +91,14 @@ static uint32_t add_for(struct labels *l, const struct profile *p, const struct 
     return labels_add(l, buf_text(&b), kind);
 }
 
+/* Where the label of a frame like F is kept, or NULL: addresses are different in each. */
+static struct label_memo *memo_of(struct labels *l, const struct frame *f, const struct line *line)
+{
+    if (line)
+        return &l->of_function.at[line->function.i];
+    return l->opts.addresses ? NULL : &l->of_mapping.at[f->mapping.i];
+}
+
 uint32_t labels_of_frame(struct labels *l, const struct profile *p, struct frame_id id, size_t i)
 {
     const struct frame *f = profile_frame(p, id);
@@ -93,14 +106,16 @@ uint32_t labels_of_frame(struct labels *l, const struct profile *p, struct frame
     if (*slot)
         return *slot - 1;
     enum frame_kind kind = f->n_lines && i > 0 ? FRAME_INLINED : (enum frame_kind)f->kind;
-    struct text name = {"", 0};
-    if (f->n_lines) {
-        struct function_id function = profile_lines(p, f)[i].function;
-        name = profile_function_name(p, function);
-    }
-    uint32_t label = add_for(l, p, f, name, kind);
-    *slot = label + 1;
-    return label;
+    const struct line *line = f->n_lines ? &profile_lines(p, f)[i] : NULL;
+    struct text name = line ? profile_function_name(p, line->function) : (struct text){"", 0};
+    struct label_memo *memo = memo_of(l, f, name.n ? line : NULL);
+    uint32_t what = (uint32_t)kind << 8 | f->kind; /* all that a label depends on besides */
+    if (memo && memo->label_plus_1 && memo->what == what)
+        return (*slot = memo->label_plus_1) - 1;
+    *slot = add_for(l, p, f, name, kind) + 1;
+    if (memo)
+        *memo = (struct label_memo){*slot, what};
+    return *slot - 1;
 }
 
 void labels_build(struct labels *l, const struct profile *p, const struct label_opts *opts)

@@ -21,6 +21,11 @@ struct label {
     uint8_t kind;  /* enum frame_kind */
 };
 
+/* The label that frames of a function or module got last, and for which kind of them. */
+struct label_memo {
+    uint32_t label_plus_1, what;
+};
+
 struct labels {
     struct label_opts opts;
     struct intern texts;
@@ -28,6 +33,7 @@ struct labels {
     VEC(struct label) at;
     VEC(uint32_t) of_line; /* profile.lines index -> label + 1; 0 = not asked for yet */
     VEC(uint32_t) of_bare; /* frame id -> label + 1 of frames without lines */
+    VEC(struct label_memo) of_function, of_mapping; /* many frames share one */
 };
 
 /* Labels are made as they are asked for (P may be NULL: then only by labels_add()) ... */

@@ -236,12 +236,8 @@ static void lockstory_find_times(struct lockstory *s)
 
 static const struct stream *lockstory_find_stream(const struct profile *p, const char *event)
 {
-    for (size_t i = 0; i < p->streams.n; i++) {
-        const struct stream *s = profile_stream(p, (int)i);
-        if (text_is(profile_str(p, s->event), event))
-            return s;
-    }
-    return NULL;
+    int stream = profile_find_stream(p, event);
+    return stream < 0 ? NULL : profile_stream(p, stream);
 }
 
 static struct str_id lockstory_find_key(const struct profile *p, const char *key)
@@ -259,9 +255,7 @@ int lockstory_build(struct lockstory *s, const struct profile *p, struct err *er
     *s = (struct lockstory){.profile = p, .waits_stream = waits};
     labels_init(&s->labels, p, &(struct label_opts){0});
     if (!waits)
-        return err_set(err, EXIT_INPUT,
-                       "there are no locks in it: record them with 'kelvin record --locks -- "
-                       "COMMAND'");
+        return err_set_hint(err, EXIT_INPUT, HINT_RECORD_LOCKS, "there are no locks in it");
     struct lockstory_sums m = {.story = s,
                                .lock_key = lockstory_find_key(p, "lock"),
                                .kind_key = lockstory_find_key(p, "kind"),

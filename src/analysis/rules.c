@@ -641,12 +641,14 @@ int rules_require(struct rules *r, bool has_before, bool has_sizes)
 {
     for (size_t i = 0; i < r->at.n; i++) {
         const struct rule *rule = &r->at.at[i];
+        r->lacks_before |= compares(rule) && !has_before;
+        r->lacks_sizes |= is_growth(rule) && !has_sizes;
         if (compares(rule) && !has_before)
             rules_fail(r, rule->line, 1,
-                       "a diff rule compares with another profile: name it with --against");
+                       "a diff rule compares with another profile, and there is none");
         if (is_growth(rule) && !has_sizes)
             rules_fail(r, rule->line, 1,
-                       "a growth rule needs profiles of several sizes: name them with --sizes");
+                       "a growth rule needs profiles of several sizes, and there are none");
     }
     return r->errors.n ? -1 : 0;
 }

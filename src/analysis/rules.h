@@ -96,7 +96,8 @@ enum { RULES_MAX = 10000, RULES_MAX_BYTES = 1 << 20 };
 struct rules {
     VEC(struct rule) at;
     VEC(struct rule_error) errors;
-    struct arena arena; /* of all texts */
+    bool lacks_before, lacks_sizes; /* rules_require() met a rule that needs them */
+    struct arena arena;             /* of all texts */
 };
 
 /*

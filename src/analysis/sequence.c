@@ -26,7 +26,7 @@ static void find_order(struct sequence *t, const struct selection *s)
     if (!rows->time_ns || t->count_type < 0)
         return;
     const int64_t *count = rows->value[t->count_type];
-    t->order = mem_calloc(s->n_rows + 1, sizeof *t->order);
+    t->order = mem_array(s->n_rows + 1, sizeof *t->order);
     for (size_t i = 0; i < s->n_rows; i++) {
         size_t row = selection_row(s, i);
         if (count[row] > 1) { /* many samples at one time: no series */

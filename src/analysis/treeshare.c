@@ -44,7 +44,7 @@ static void number_nodes(struct treesamples *w, const struct calltree *t)
 static uint32_t *numbers_of_rows(const struct treesamples *w, const struct calltree *t,
                                  const struct selection *s)
 {
-    uint32_t *number = mem_calloc(s->stream->rows.n + 1, sizeof *number);
+    uint32_t *number = mem_array(s->stream->rows.n + 1, sizeof *number);
     for (size_t i = 0; i < s->n_rows; i++)
         number[selection_row(s, i)] = w->number[t->node_of_row[i]];
     return number;
@@ -55,14 +55,15 @@ static void sort_samples(struct treesamples *w, const struct calltree *t, const 
     autofree uint32_t *number = numbers_of_rows(w, t, s);
     autofree uint32_t *at = mem_calloc(t->n + 1, sizeof *at);
     w->first = mem_calloc(t->n + 1, sizeof *w->first);
-    w->sum_of = mem_calloc(w->time.n + 1, sizeof *w->sum_of);
+    w->sum_of = mem_array(w->time.n + 1, sizeof *w->sum_of);
     for (size_t i = 0; i < w->time.n; i++)
         w->first[number[w->time.order[i]] + 1]++;
     for (size_t i = 0; i < t->n; i++)
         w->first[i + 1] += w->first[i];
     memcpy(at, w->first, (t->n + 1) * sizeof *at);
-    for (size_t i = 0; i < w->time.n; i++)
-        w->sum_of[at[number[w->time.order[i]]]++] = (uint32_t)(i / w->per);
+    for (size_t sum = 0, i = 0; i < w->time.n; sum++)
+        for (size_t end = i + w->per; i < end && i < w->time.n; i++)
+            w->sum_of[at[number[w->time.order[i]]]++] = (uint32_t)sum;
 }
 
 /* The last samples may be too few for a sum; there is room for one more. */

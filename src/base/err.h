@@ -21,8 +21,25 @@ enum exit_code {
     EXIT_NOBODY_READS = 141, /* the pipe was closed: 128 + SIGPIPE; nothing is said about it */
 };
 
+/* A way out that a program may offer: how it is taken there is for the one who prints to say. */
+enum err_hint {
+    HINT_NONE,
+    HINT_OTHER_STORE,   /* another store */
+    HINT_SAVE_BASELINE, /* a baseline is to be saved first */
+    HINT_FORMAT,        /* the format can be named */
+    HINT_STRICT,        /* it is an error because strictness was asked for */
+    HINT_FORCE,         /* it can be had all the same */
+    HINT_TIMER,         /* samples can be taken without the kernel's help */
+    HINT_CPU_CLOCK,     /* an event that every machine has */
+    HINT_RECORD_HEAP,   /* it is to be recorded with its heap */
+    HINT_RECORD_LOCKS,  /* ... with its locks */
+    HINT_SCOPES,        /* scopes can be chosen */
+    ERR_HINTS
+};
+
 struct err {
     int code; /* an enum exit_code: what the program should exit with */
+    enum err_hint hint;
     char text[240];
 };
 
@@ -32,3 +49,10 @@ int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format
 /* The same, with ": " and the text of ERRNUM at the end; the code is EXIT_ERROR. */
 int err_set_errno(struct err *e, int errnum, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same as err_set() with a hint. */
+int err_set_hint(struct err *e, int code, enum err_hint hint, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Add a hint to what was described. Always returns -1. */
+int err_hint(struct err *e, enum err_hint hint);

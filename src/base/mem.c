@@ -28,6 +28,14 @@ void *mem_calloc(size_t n, size_t size_bytes)
     return mem_check(calloc(n, size_bytes), n * size_bytes);
 }
 
+void *mem_array(size_t n, size_t size_bytes)
+{
+    size_t all_bytes;
+    if (__builtin_mul_overflow(n, size_bytes, &all_bytes))
+        return mem_check(NULL, SIZE_MAX);
+    return mem_check(malloc(all_bytes), all_bytes);
+}
+
 #ifdef __linux__
 enum { HUGE_PAGE_BYTES = 2 << 20 };
 

@@ -12,6 +12,7 @@
 
 void *mem_realloc(void *old, size_t size_bytes); /* old may be NULL */
 void *mem_calloc(size_t n, size_t size_bytes);
+void *mem_array(size_t n, size_t size_bytes); /* not zeroed: for what is filled at once */
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -32,17 +32,38 @@ struct text text_cut(struct text *t, char sep)
     return head;
 }
 
-static int digit_of(char c)
+/* 255 where it is none. */
+static uint8_t digit_of(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+    static const uint8_t plus_1[] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+        ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16, [255] = 0,
+    };
+    return (uint8_t)(plus_1[(uint8_t)c] - 1);
+}
+
+/* So many digits fit in any base up to 16. */
+static bool short_u64(struct text t, uint64_t base, uint64_t *ret)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < t.n; i++) {
+        uint8_t d = digit_of(t.at[i]);
+        if (d >= base)
+            return false;
+        v = v * base + d;
+    }
+    *ret = v;
+    return t.n > 0;
 }
 
 bool text_u64(struct text t, int base, uint64_t *ret)
 {
+    enum { ALWAYS_FIT = 16 };
     uint64_t v = 0;
+    if (t.n <= ALWAYS_FIT)
+        return base == 16 ? short_u64(t, 16, ret) : short_u64(t, (uint64_t)base, ret);
     for (size_t i = 0; i < t.n; i++) {
         int d = digit_of(t.at[i]);
         if (d >= base || __builtin_mul_overflow(v, (uint64_t)base, &v) ||

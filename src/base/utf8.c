@@ -41,14 +41,27 @@ static bool turns_direction(const uint8_t *s, int length)
            (mark >= 0x81a6 && mark <= 0x81a9);
 }
 
+/* Eight bytes at a time: each test leaves the high bit of a byte that has it, or of a later one. */
+static const uint64_t each_byte = 0x0101010101010101u, high_bits = 0x8080808080808080u;
+
+static uint64_t have_byte(uint64_t w, uint8_t c)
+{
+    uint64_t differ = w ^ each_byte * c;
+    return (differ - each_byte) & ~differ;
+}
+
+/* Those that are no ASCII or a control character. */
+static uint64_t have_unprintable(uint64_t w)
+{
+    return w | (w - each_byte * 0x20) | have_byte(w, 0x7f);
+}
+
 size_t utf8_printable(struct text t)
 {
-    const uint64_t each = 0x0101010101010101u, high = each * 0x80;
     size_t n = 0;
     for (uint64_t w; t.n - n >= sizeof w; n += sizeof w) {
         memcpy(&w, t.at + n, sizeof w);
-        uint64_t low = w - each * 0x20, del = (w ^ each * 0x7f) - each;
-        if ((w | low | del) & high)
+        if (have_unprintable(w) & high_bits)
             break;
     }
     while (n < t.n && (uint8_t)t.at[n] >= 0x20 && (uint8_t)t.at[n] < 0x7f)
@@ -109,10 +122,22 @@ static const char *json_escape(const char *s, int length, char *space)
     return space;
 }
 
+/* Those that XML or JSON escapes: & and ' differ in one bit, as do < and >. */
+static uint64_t have_special(uint64_t w)
+{
+    return have_byte(w | each_byte, '\'') | have_byte(w | each_byte * 2, '>') | have_byte(w, '"') |
+           have_byte(w, '\\');
+}
+
 /* How many bytes at the start are ASCII that neither XML nor JSON escapes. */
 static size_t plain_run(const char *s, size_t n)
 {
     size_t i = 0;
+    for (uint64_t w; n - i >= sizeof w; i += sizeof w) {
+        memcpy(&w, s + i, sizeof w);
+        if ((have_unprintable(w) | have_special(w)) & high_bits)
+            break;
+    }
     for (; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
         if (c < 0x20 || c >= 0x7f || c == '"' || c == '&' || c == '\'' || c == '<' || c == '>' ||

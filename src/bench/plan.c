@@ -81,7 +81,7 @@ static int split_line(struct words *w, const char *line, const struct plan_opts 
     bool empty = own.at.n == 0;
     words_done(&own);
     if (rc == 0 && empty)
-        return err_set(err, EXIT_ERROR, "a command is empty: kelvin bench './app --n 1000'");
+        return err_set(err, EXIT_ERROR, "a command is empty: give its words in quotes");
     return rc;
 }
 

@@ -85,7 +85,7 @@ static void second_opinion(struct session *s, const struct session_pair *pair)
     struct paired p = session_by_cpu(s, pair).paired;
     if (p.verdict != VERDICT_INCONCLUSIVE)
         session_note(s, mem_printf("by CPU time, which does not see waiting, '%s' is %s: %+.1f%% "
-                                   "(%+.1f to %+.1f%%); --measure cpu judges by that",
+                                   "(%+.1f to %+.1f%%); a comparison of CPU times judges by that",
                                    s->set.series.at[pair->after].name, verdict_names[p.verdict],
                                    (p.ratio - 1) * 100, (p.interval.low - 1) * 100,
                                    (p.interval.high - 1) * 100));

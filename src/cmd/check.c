@@ -125,6 +125,10 @@ static int tell_errors(const struct check_job *job)
                     r->errors.at[i].text);
     if (r->errors.n > ERRORS_SHOWN)
         command_say("%s: and %zu errors more", job->rules_path, r->errors.n - ERRORS_SHOWN);
+    if (r->lacks_before)
+        command_say("name the profile to compare with by --against");
+    if (r->lacks_sizes)
+        command_say("name the profiles of several sizes by --sizes");
     return EXIT_ERROR;
 }
 

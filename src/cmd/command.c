@@ -19,10 +19,28 @@ void command_say(const char *fmt, ...)
     va_end(ap);
 }
 
+const char *command_hint(enum err_hint hint)
+{
+    static const char *const hints[ERR_HINTS] = {
+        [HINT_NONE] = "",
+        [HINT_OTHER_STORE] = "; name another file with --store",
+        [HINT_SAVE_BASELINE] = "; 'kelvin bench --save NAME' saves one",
+        [HINT_FORMAT] = "; see 'kelvin help formats', or name it with --from",
+        [HINT_STRICT] = " (--strict)",
+        [HINT_FORCE] = "; --force shows the code it has now",
+        [HINT_TIMER] = ", or use --engine timer",
+        [HINT_CPU_CLOCK] = ": use -e cpu-clock",
+        [HINT_RECORD_HEAP] = ": record with 'kelvin record --heap -- COMMAND'",
+        [HINT_RECORD_LOCKS] = ": record them with 'kelvin record --locks -- COMMAND'",
+        [HINT_SCOPES] = "; a part of them is selected together with --event scopes",
+    };
+    return hints[hint];
+}
+
 int command_fail(const struct err *err)
 {
     if (err->code != EXIT_NOBODY_READS)
-        command_say("%s", err->text);
+        command_say("%s%s", err->text, command_hint(err->hint));
     return err->code ? err->code : EXIT_ERROR;
 }
 

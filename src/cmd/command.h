@@ -57,5 +57,8 @@ int command_parse(const struct command *self, void *to, int n, char **args, stru
 /* Print "kelvin: TEXT" to standard error; returns the exit code in ERR. */
 int command_fail(const struct err *err);
 
+/* What a hint means on the command line: the end of the sentence in err.text. */
+const char *command_hint(enum err_hint hint);
+
 /* Print "kelvin: ..." to standard error. */
 void command_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

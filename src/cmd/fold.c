@@ -54,7 +54,7 @@ static int fold_run(const struct command *self, int n, char **args)
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
     struct input in;
-    struct import_opts want = {.merge = true, .bare_addresses = o.addrs};
+    struct import_opts want = {.merge = true, .names_only = !o.addrs};
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&in, &o.input);

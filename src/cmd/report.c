@@ -93,6 +93,32 @@ static int compare_recordings(const struct input *in, const struct selection *co
                    (int)strcspn(buf_cstr(&reasons), "\n"), buf_cstr(&reasons));
 }
 
+/* What to type for it, behind advice that says what to do. */
+static void end_advice(struct report *r)
+{
+    static const struct {
+        const char *id, *end;
+    } ends[] = {
+        {"waiting", "Use 'kelvin record --waits', then 'kelvin report --waits'."},
+        {"few-samples", "'kelvin record --rate' sets it."},
+        {"lost-samples", "'kelvin record --rate' sets it."},
+        {"unfinished-stacks", "'kelvin record --stack-size' sets the most."},
+        {"bursts", "'kelvin record --rate' sets it."},
+        {"hot", "--callers FUNCTION prints it."},
+        {"flat-profile", "--by module prints it."},
+    };
+    for (size_t i = 0; i < r->insights.at.n; i++) {
+        struct insight *in = &r->insights.at.at[i];
+        for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+            if (strcmp(in->rule->id, ends[k].id) != 0)
+                continue;
+            char *whole = mem_printf("%s %s", in->advice, ends[k].end);
+            free(in->advice);
+            in->advice = whole;
+        }
+    }
+}
+
 static int write_report(const struct cmd_report_opts *o, const struct input *in, size_t n,
                         struct err *err)
 {
@@ -121,6 +147,8 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
     struct report r;
     struct publish file;
     int rc = report_build(&r, &in->selection, &opts, err);
+    if (rc == 0)
+        end_advice(&r);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         report_print(file.out, o, &r);
         rc = publish_commit(&file, err);

@@ -49,7 +49,8 @@ static int open_conf(struct run *r, const struct cmd_run_opts *o, struct err *er
     if (!path)
         return err_set(err, EXIT_ERROR,
                        "no kelvin.conf here or above: 'kelvin init' writes one to start from");
-    int rc = conf_read(&r->suite.conf, path, (struct conf_sets){set->at, set->n}, &errors, err);
+    int rc =
+        conf_read(&r->suite.conf, path, (struct conf_sets){set->at, set->n, "--set"}, &errors, err);
     struct text rest = buf_text(&errors);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');

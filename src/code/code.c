@@ -222,10 +222,9 @@ static int cannot_open(const char *path, struct text build_id, struct err *err)
         return err_set(err, EXIT_INPUT, "'%s' is not an ELF file", path);
     elffile_build_id(other.elf, id);
     elffile_close(&other);
-    return err_set(err, EXIT_INPUT,
-                   "'%s' has changed since: its build-id is %.12s, that of the profile %.12s; "
-                   "--force shows the code it has now",
-                   path, id[0] ? id : "none", build_id.at);
+    return err_set_hint(err, EXIT_INPUT, HINT_FORCE,
+                        "'%s' has changed since: its build-id is %.12s, that of the profile %.12s",
+                        path, id[0] ? id : "none", build_id.at);
 }
 
 int code_open(struct code *c, const char *path, struct text build_id, struct err *err)

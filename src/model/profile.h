@@ -270,6 +270,14 @@ bool profile_name_is_place(struct text name);
 /* Last part of a mapping's path; "" where not known. */
 struct text profile_module_name(const struct profile *p, struct mapping_id id);
 
+/* The first stream of an event, and a column of a stream, by name; -1 = there is none. */
+int profile_find_stream(const struct profile *p, const char *event);
+int profile_find_column(const struct profile *p, int stream, const char *name);
+
+/* Whether a column is a time in whole nanoseconds, and whether a counter counts things. */
+bool profile_is_ns(const struct profile *p, const struct value_type *t);
+bool profile_counts(const struct profile *p, const struct counter *c);
+
 static inline struct stream *profile_stream(const struct profile *p, int stream)
 {
     return p->streams.at[stream];

@@ -82,6 +82,33 @@ void profile_set_unfinished(struct profile *p, int stream, const char *why, uint
         s->unfinished[s->n_unfinished++] = (struct unfinished){id, n};
 }
 
+int profile_find_stream(const struct profile *p, const char *event)
+{
+    for (size_t i = 0; i < p->streams.n; i++)
+        if (text_is(profile_str(p, p->streams.at[i]->event), event))
+            return (int)i;
+    return -1;
+}
+
+int profile_find_column(const struct profile *p, int stream, const char *name)
+{
+    const struct stream *s = p->streams.at[stream];
+    for (int i = 0; i < s->n_types; i++)
+        if (text_is(profile_str(p, s->types[i].name), name))
+            return i;
+    return -1;
+}
+
+bool profile_is_ns(const struct profile *p, const struct value_type *t)
+{
+    return t->dimension == DIM_TIME && !t->decimals && text_is(profile_str(p, t->unit), UNIT_TIME);
+}
+
+bool profile_counts(const struct profile *p, const struct counter *c)
+{
+    return text_is(profile_str(p, c->unit), UNIT_COUNT);
+}
+
 /* --- rows --- */
 
 static void *grow_column(void *old, size_t size_bytes)

@@ -238,10 +238,10 @@ static int perfattr_refused(const struct perfattr *a, int errnum, struct err *er
     long paranoid = perfattr_sysctl("perf_event_paranoid");
     bool rights = errnum == EACCES || errnum == EPERM;
     if (rights && paranoid > 2)
-        return err_set(err, EXIT_ERROR,
-                       "kernel.perf_event_paranoid is %ld: run 'sysctl "
-                       "kernel.perf_event_paranoid=2' as root, or use --engine timer",
-                       paranoid);
+        return err_set_hint(err, EXIT_ERROR, HINT_TIMER,
+                            "kernel.perf_event_paranoid is %ld: run 'sysctl "
+                            "kernel.perf_event_paranoid=2' as root",
+                            paranoid);
     if (rights && a->attr.type == PERF_TYPE_TRACEPOINT)
         return err_set(err, EXIT_ERROR, "no right to use the tracepoint '%s': run as root",
                        a->event);
@@ -251,14 +251,14 @@ static int perfattr_refused(const struct perfattr *a, int errnum, struct err *er
                        "root, or 'sysctl kernel.perf_event_paranoid=1'",
                        a->event);
     if (rights || errnum == ENOSYS)
-        return err_set(err, EXIT_ERROR,
-                       "perf_event_open is blocked, as a container's seccomp filter does: start "
-                       "the container with --cap-add PERFMON, or use --engine timer");
+        return err_set_hint(
+            err, EXIT_ERROR, HINT_TIMER,
+            "perf_event_open is blocked, as a container's seccomp filter does: start "
+            "the container with --cap-add PERFMON");
     if (errnum == ENOENT || errnum == EOPNOTSUPP || errnum == ENODEV)
-        return err_set(err, EXIT_ERROR,
-                       "this machine has no event '%s' (virtual machines rarely have counters): "
-                       "use -e cpu-clock",
-                       a->event);
+        return err_set_hint(
+            err, EXIT_ERROR, HINT_CPU_CLOCK,
+            "this machine has no event '%s' (virtual machines rarely have counters)", a->event);
     return err_set_errno(err, errnum, "perf_event_open does not take the event '%s'", a->event);
 }
 

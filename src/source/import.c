@@ -60,11 +60,12 @@ static int import_choose(struct import *im, const char *name, const struct sourc
     bool whole = head.n < IMPORT_HEAD_BYTES;
     head.n = whole ? head.n : IMPORT_HEAD_BYTES;
     *ret = recognise(head, whole);
-    return *ret ? 0
-                : err_set(err, EXIT_INPUT,
-                          "%s: not a profile in any format known to kelvin (looked at the first "
-                          "%zu bytes); see 'kelvin help formats', or name it with --from",
-                          name, head.n);
+    if (*ret)
+        return 0;
+    return err_set_hint(
+        err, EXIT_INPUT, HINT_FORMAT,
+        "%s: not a profile in any format known to kelvin (looked at the first %zu bytes)", name,
+        head.n);
 }
 
 static void import_label(struct import *im, const char *name)
@@ -97,6 +98,8 @@ static int import_read_all(struct import *im, const char *name, struct err *err)
     if (import_choose(im, name, &source, err) != 0)
         return -1;
     im->format = source->name;
+    if (im->opts.names_only && source->no_mappings)
+        im->opts.bare_addresses = false;
     int rc = source->read(im, err);
     struct err broken;
     if (reader_failed(im->in, &broken))
@@ -104,6 +107,7 @@ static int import_read_all(struct import *im, const char *name, struct err *err)
     else if (rc != 0) {
         struct err inner = *err;
         err_set(err, inner.code, "%s: %s", name, inner.text);
+        err_hint(err, inner.hint);
     }
     if (rc != 0 || check_not_empty(im, name, source, err) != 0)
         return -1;
@@ -165,9 +169,10 @@ void import_done(struct import *im)
 static int import_skip(struct import *im, const char *what, uint64_t place, const char *why,
                        struct err *err)
 {
-    if (im->opts.strict)
-        return err_set(err, EXIT_FAILS, "%s %llu: %s (--strict)", what, (unsigned long long)place,
-                       why);
+    if (im->opts.strict) {
+        return err_set_hint(err, EXIT_FAILS, HINT_STRICT, "%s %llu: %s", what,
+                            (unsigned long long)place, why);
+    }
     if (im->skipped++ == 0)
         snprintf(im->first_skip, sizeof im->first_skip, "%s %llu: %s", what,
                  (unsigned long long)place, why);

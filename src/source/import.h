@@ -23,11 +23,12 @@
 
 /* What the caller has a use for; the rest need not be kept. */
 struct import_opts {
-    const char *format;         /* a source's name, or NULL to recognise it by content */
-    bool merge;                 /* time and order of samples do not matter: merge equal stacks */
-    bool addresses;             /* keep each frame's address apart; false = same name, same frame */
-    bool bare_addresses;        /* keep the addresses of frames without a name, in any case */
-    bool strict;                /* the first flaw in the input is an error */
+    const char *format;  /* a source's name, or NULL to recognise it by content */
+    bool merge;          /* time and order of samples do not matter: merge equal stacks */
+    bool addresses;      /* keep each frame's address apart; false = same name, same frame */
+    bool bare_addresses; /* keep the addresses of frames without a name, in any case */
+    bool names_only;     /* but only to name them, so not where the format leaves no hope of that */
+    bool strict;         /* the first flaw in the input is an error */
     struct recording_sink rows; /* of our own recordings: see wire/recording.h */
     const char *folder; /* set by import_file(): PATH is a folder, of which its "data" is read */
 };
@@ -58,6 +59,8 @@ struct source {
      * checked for: import_file() does that.
      */
     int (*read)(struct import *im, struct err *err);
+
+    bool no_mappings; /* says not where files were mapped, so none can name its addresses */
 };
 
 enum { IMPORT_HEAD_BYTES = 64 << 10 };

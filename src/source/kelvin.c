@@ -18,8 +18,9 @@ static int kelvin_read(struct import *im, struct err *err)
         import_note(im, "bytes behind the end of the recording were ignored");
     if (state.complete)
         return 0;
-    if (im->opts.strict)
-        return err_set(err, EXIT_FAILS, "the recording is %s (--strict)", state.why);
+    if (im->opts.strict) {
+        return err_set_hint(err, EXIT_FAILS, HINT_STRICT, "the recording is %s", state.why);
+    }
     if (profile_count_rows(p) == 0)
         return err_set(err, EXIT_INPUT, "the recording is %s; there is no sample before that",
                        state.why);

@@ -564,8 +564,9 @@ static int tell_cut(struct perfdata *d, struct err *err)
                  (unsigned long long)reader_offset(d->in));
     if (!d->cut[0])
         return 0;
-    if (d->im->opts.strict)
-        return err_set(err, EXIT_FAILS, "the file is %s (--strict)", d->cut);
+    if (d->im->opts.strict) {
+        return err_set_hint(err, EXIT_FAILS, HINT_STRICT, "the file is %s", d->cut);
+    }
     meta_set_str(&d->im->profile->meta, META_CUT, d->cut);
     import_note(d->im, "the file is %s; everything before that is kept", d->cut);
     return 0;

@@ -625,4 +625,5 @@ const struct source source_perfscript = {
     .title = "perf script text",
     .probe = perfscript_probe,
     .read = perfscript_read,
+    .no_mappings = true,
 };

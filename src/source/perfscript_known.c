@@ -213,7 +213,7 @@ static inline struct recent_line *recent_find(const struct known *k, struct text
     struct recent_line *r = slot_of(k, head);
     if (r->tag != (uint8_t)(head >> 32) || !r->n || r->n > at.n || r->java != java)
         return NULL;
-    return XXH3_64bits_withSeed(at.at, r->n, hash_seeds[0]) == r->hash ? r : NULL;
+    return XXH3_64bits(at.at, r->n) == r->hash ? r : NULL;
 }
 
 /*
@@ -236,7 +236,7 @@ static void recent_set(struct known *k, struct text line, bool java, struct fram
     *r = (struct recent_line){.frame = frame, .tag = tag, .java = java};
     if (!again)
         return;
-    r->hash = XXH3_64bits_withSeed(line.at, line.n, hash_seeds[0]);
+    r->hash = XXH3_64bits(line.at, line.n);
     r->n = (uint16_t)line.n & RECENT_MAX;
 }
 
@@ -282,7 +282,7 @@ void known_read_chain(struct known *k, struct reader *in, bool java)
 struct recent_chain *known_chain(const struct known *k, uint64_t who, uint64_t *ret_hash)
 {
     size_t bytes = k->chain.n * sizeof *k->chain.at;
-    uint64_t hash = bytes ? XXH3_64bits_withSeed(k->chain.at, bytes, hash_seeds[0]) : 0;
+    uint64_t hash = bytes ? XXH3_64bits(k->chain.at, bytes) : 0;
     hash ^= who * 0x9e3779b97f4a7c15u;
     *ret_hash = hash;
     return &k->chains[hash >> (64 - CHAIN_BITS)];

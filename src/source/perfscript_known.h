@@ -34,7 +34,8 @@ struct known_frame {
 /*
  * A line, its newline included, and the frame it stands for. Looked up by its first bytes, the pc,
  * and then held to be the same when a 64-bit hash of all its bytes is: comparing with a copy would
- * be a cache miss a line.
+ * be a cache miss a line. The hash needs no seed: a key has one slot, so none can be made slow, and
+ * a file whose lines are made to have one hash is untrue about itself only.
  */
 struct recent_line {
     uint64_t hash;

@@ -25,10 +25,10 @@ double stats_log_choose(double n, double k)
     return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
 }
 
-/* A window of many samples can as well be moved by several at a time: a 64th of the shortest. */
+/* A window of many samples can as well be moved by several at a time: a 16th of the shortest. */
 size_t stats_samples_per_sum(size_t n)
 {
-    double per = sqrt((double)n) / 64;
+    double per = sqrt((double)n) / 16;
     return per < 1 ? 1 : per > UINT8_MAX ? UINT8_MAX : (size_t)per;
 }
 
@@ -78,33 +78,47 @@ static double squares_of_sums(const struct stats_series *s, size_t length)
     return squares;
 }
 
-/* The next place at which a hit enters or leaves a window that ends REACH behind the place. */
-static size_t next_place(const struct stats_series *s, size_t hit, size_t reach)
+/* The hits that come before sum END. */
+static size_t hits_before(const struct stats_series *s, size_t end)
+{
+    size_t n = 0;
+    while (n < s->n_hits && s->hits[n] < end)
+        n++;
+    return n;
+}
+
+/* The place at which HIT enters or leaves a window that ends REACH behind the place. */
+static size_t place_of_hit(const struct stats_series *s, size_t hit, size_t reach)
 {
     return hit < s->n_hits ? s->hits[hit] + 1 - reach : SIZE_MAX;
 }
 
-/* The same, from place to place at which the difference changes. */
+/* The same, from place to place at which a hit enters the second window, the first, or leaves. */
 static double squares_of_hits(const struct stats_series *s, size_t length)
 {
-    size_t places = s->n - 2 * length + 1, second = 0, first = 0, gone = 0, next;
-    double squares = 0;
-    for (size_t i = 0; i < places; i = next) {
-        while (second < s->n_hits && s->hits[second] < i + 2 * length)
-            second++;
-        while (first < s->n_hits && s->hits[first] < i + length)
-            first++;
-        while (gone < s->n_hits && s->hits[gone] < i)
-            gone++;
-        double difference = (double)(second - first) - (double)(first - gone);
-        next = next_place(s, second, 2 * length);
-        size_t other = next_place(s, first, length), left = next_place(s, gone, 0);
-        next = next < other ? next : other;
-        next = next < left ? next : left;
+    size_t places = s->n - 2 * length + 1, place = 0;
+    size_t second = hits_before(s, 2 * length), first = hits_before(s, length), gone = 0;
+    size_t enters = place_of_hit(s, second, 2 * length), moves = place_of_hit(s, first, length),
+           leaves = place_of_hit(s, gone, 0);
+    int64_t difference = (int64_t)(second - first) - (int64_t)first;
+    uint64_t squares = 0;
+    for (size_t next; place < places; place = next) {
+        next = enters < moves ? enters : moves;
+        next = next < leaves ? next : leaves;
         next = next < places ? next : places;
-        squares += difference * difference * (double)(next - i);
+        squares += (uint64_t)(difference * difference) * (next - place);
+        if (next == enters) {
+            difference++;
+            enters = place_of_hit(s, ++second, 2 * length);
+        } else if (next == moves) {
+            difference -= 2;
+            moves = place_of_hit(s, ++first, length);
+        } else {
+            difference++;
+            leaves = place_of_hit(s, ++gone, 0);
+        }
     }
-    return squares;
+    return (double)squares;
 }
 
 /* How much more the sums of LENGTH places in a row spread than those of independent samples. */
@@ -165,18 +179,22 @@ static uint32_t *list_places(const struct stats_series *s, size_t ones)
 
 /*
  * Windows must be much longer than runs of alike samples, or their spread is too small; and there
- * must be some of them. N / LENGTH windows tell the spread about as well as if they were
- * independent.
+ * must be some of them.
  */
-static double series_effective_n(const struct stats_series *s, size_t ones)
+static bool is_too_short(const struct stats_series *s, size_t length, double factor)
 {
     enum { WINDOW_IN_RUNS = 8, MIN_WINDOWS = 8 };
+    return (double)(length * s->per) < WINDOW_IN_RUNS * factor && 2 * length * MIN_WINDOWS <= s->n;
+}
+
+/* N / LENGTH windows tell the spread about as well as if they were independent. */
+static double series_effective_n(const struct stats_series *s, size_t ones)
+{
     size_t n = s->n * s->per, length = (size_t)sqrt((double)n) / s->per;
     double mean = (double)ones / (double)n;
     double factor = inflation(s, length, mean);
-    bool once = comes_once(s, length, mean);
-    while (!once && (double)(length * s->per) < WINDOW_IN_RUNS * factor &&
-           2 * length * MIN_WINDOWS <= s->n) {
+    size_t longest = is_too_short(s, length, factor) && comes_once(s, length, mean) ? length : s->n;
+    while (length < longest && is_too_short(s, length, factor)) {
         length *= 2;
         factor = fmax(factor, inflation(s, length, mean));
     }
@@ -186,7 +204,7 @@ static double series_effective_n(const struct stats_series *s, size_t ones)
 
 double stats_effective_n_of_sums(const struct stats_series *s)
 {
-    enum { PLACES_PER_HIT = 16 }; /* from there on, hits are fewer steps than places */
+    enum { PLACES_PER_HIT = 10 }; /* from there on, hits are fewer steps than places */
     size_t ones = s->n_hits || !s->sums ? s->n_hits : sum_of_bytes(s->sums, s->n);
     size_t n = s->n * s->per;
     if (n < STATS_MIN_SERIES || ones == 0 || ones == n)

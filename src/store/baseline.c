@@ -42,9 +42,9 @@ static int no_baseline(struct store *s, const char *name, struct err *err)
     for (size_t i = 0; i < n && b.n < 100; i++)
         buf_printf(&b, "%s%s", i ? ", " : "", list[i].name);
     free(list);
-    return err_set(err, EXIT_ERROR, "there is no baseline '%s'%s%s%s", name,
-                   n ? ": there are " : "", buf_cstr(&b),
-                   n ? "" : ": 'kelvin bench --save NAME' saves one");
+    err_set(err, EXIT_ERROR, "there is no baseline '%s'%s%s", name, n ? ": there are " : "",
+            buf_cstr(&b));
+    return n ? -1 : err_hint(err, HINT_SAVE_BASELINE);
 }
 
 /* --- saving --- */

@@ -54,7 +54,7 @@ static const char *advice(int code)
         return "the disk is full, and nothing was changed: make room and try again";
     case SQLITE_READONLY:
     case SQLITE_PERM:
-        return "it or its folder may not be written: name another file with --store";
+        return "it or its folder may not be written";
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return "the file is damaged: export what can be read, move it away and start a new one";
@@ -71,8 +71,10 @@ int store_fail(struct store *s, const char *doing, struct err *err)
     int code = sqlite3_extended_errcode(s->db), base = code & 0xff;
     const char *text = advice(code);
     bool damaged = base == SQLITE_CORRUPT || base == SQLITE_NOTADB;
-    return err_set(err, damaged ? EXIT_INPUT : EXIT_ERROR, "cannot %s in '%s': %s", doing, s->path,
-                   text ? text : sqlite3_errmsg(s->db));
+    bool locked = base == SQLITE_READONLY || base == SQLITE_PERM;
+    return err_set_hint(err, damaged ? EXIT_INPUT : EXIT_ERROR,
+                        locked ? HINT_OTHER_STORE : HINT_NONE, "cannot %s in '%s': %s", doing,
+                        s->path, text ? text : sqlite3_errmsg(s->db));
 }
 
 static void bind(sqlite3_stmt *st, const char *fmt, va_list ap)
@@ -222,21 +224,19 @@ static int check_header(const char *path, struct err *err)
     if (fd < 0)
         return err_set_errno(err, errno, "cannot open the store '%s'", path);
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return err_set(err, EXIT_ERROR, "'%s' is not a file: name one with --store", path);
+        return err_set_hint(err, EXIT_ERROR, HINT_OTHER_STORE, "'%s' is not a file", path);
     if (st.st_size == 0)
         return 0;
     ssize_t n = pread(fd, head, sizeof head, 0);
     if (n < 16 || memcmp(head, "SQLite format 3", 16) != 0)
-        return err_set(err, EXIT_INPUT,
-                       "'%s' is not a store: name another file with --store, or move this away",
-                       path);
+        return err_set_hint(err, EXIT_INPUT, HINT_OTHER_STORE, "'%s' is not a store: move it away",
+                            path);
     uint32_t id = n < HEADER_BYTES ? 0
                                    : (uint32_t)head[ID_AT] << 24 | (uint32_t)head[ID_AT + 1] << 16 |
                                          (uint32_t)head[ID_AT + 2] << 8 | head[ID_AT + 3];
     if (id != STORE_APPLICATION_ID)
-        return err_set(err, EXIT_INPUT,
-                       "'%s' is a database of another program: name another file with --store",
-                       path);
+        return err_set_hint(err, EXIT_INPUT, HINT_OTHER_STORE,
+                            "'%s' is a database of another program", path);
     return 0;
 }
 
@@ -304,8 +304,7 @@ int store_open(struct store **ret, const char *path, enum store_mode mode, struc
 {
     *ret = NULL;
     if (mode == STORE_READ && access(path, F_OK) != 0)
-        return err_set(err, EXIT_ERROR,
-                       "there is no store '%s': 'kelvin bench --save NAME' makes one", path);
+        return err_set_hint(err, EXIT_ERROR, HINT_SAVE_BASELINE, "there is no store '%s'", path);
     if (mode == STORE_WRITE && make_folder(path, err) != 0)
         return -1;
     if (check_header(path, err) != 0)

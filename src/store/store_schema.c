@@ -58,9 +58,8 @@ const int store_version = sizeof store_migrations / sizeof *store_migrations;
 
 static int refuse_foreign(const struct store *s, struct err *err)
 {
-    return err_set(err, EXIT_INPUT,
-                   "'%s' is a database of another program: name another file with --store",
-                   s->path);
+    return err_set_hint(err, EXIT_INPUT, HINT_OTHER_STORE, "'%s' is a database of another program",
+                        s->path);
 }
 
 /* What the file is: its version, 0 for a file that has nothing in it yet. */
@@ -75,11 +74,12 @@ static int read_version(struct store *s, int64_t *ret, struct err *err)
         return 0;
     if (id != STORE_APPLICATION_ID)
         return refuse_foreign(s, err);
-    if (*ret > store_version)
-        return err_set(err, EXIT_INPUT,
-                       "'%s' was written by a newer kelvin (format %lld, this one knows %d): use "
-                       "that one, or another file with --store",
-                       s->path, (long long)*ret, store_version);
+    if (*ret > store_version) {
+        return err_set_hint(
+            err, EXIT_INPUT, HINT_OTHER_STORE,
+            "'%s' was written by a newer kelvin (format %lld, this one knows %d): use that one",
+            s->path, (long long)*ret, store_version);
+    }
     return *ret >= 1 ? 0 : err_set(err, EXIT_INPUT, "'%s' is damaged: it has no version", s->path);
 }
 

@@ -416,7 +416,7 @@ static void take_environment(struct conf *c, struct buf *errors)
 }
 
 /* "workload.small.runs=20": the section up to the first point, the key from the last on. */
-static int take_set(struct conf *c, const char *word, struct err *err)
+static int take_set(struct conf *c, const char *word, const char *origin, struct err *err)
 {
     const char *equals = strchr(word, '=');
     struct text path = {word, equals ? (size_t)(equals - word) : 0};
@@ -430,13 +430,13 @@ static int take_set(struct conf *c, const char *word, struct err *err)
     if (!found || conf_section_has_name(s) != (*n != '\0')) {
         const char *near = nearest_key(s, k);
         return err_set(err, EXIT_ERROR,
-                       "--set takes SECTION.KEY=VALUE or workload.NAME.KEY=VALUE, not '%s'%s%s%s",
-                       word, near ? "; did you mean the key '" : "", near ? near : "",
+                       "%s takes SECTION.KEY=VALUE or workload.NAME.KEY=VALUE, not '%s'%s%s%s",
+                       origin, word, near ? "; did you mean the key '" : "", near ? near : "",
                        near ? "'?" : "");
     }
     if (conf_section_has_name(s))
         note_name(c, s, n);
-    struct setting setting = {found, n, equals + 1, "--set", RANK_OPTION};
+    struct setting setting = {found, n, equals + 1, origin, RANK_OPTION};
     return set_value(c, &setting, err);
 }
 
@@ -469,7 +469,7 @@ int conf_read(struct conf *c, const char *path, struct conf_sets sets, struct bu
     parse(c, path, buf_text(&text), errors);
     take_environment(c, errors);
     for (size_t i = 0; i < sets.n; i++)
-        if (take_set(c, sets.at[i], &one) != 0)
+        if (take_set(c, sets.at[i], sets.origin, &one) != 0)
             buf_printf(errors, "%s\n", one.text);
     return first_error(errors, err);
 }

@@ -67,6 +67,7 @@ void conf_done(struct conf *c);
 struct conf_sets {
     const char *const *at; /* "build.command=make" */
     size_t n;
+    const char *origin; /* "--set": where they come from */
 };
 
 /*

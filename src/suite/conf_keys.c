@@ -48,9 +48,8 @@ const struct conf_key conf_keys[] = {
     {"workload", "rate", CONF_INT, "999", "samples per second", .min = 1, .max = 100000},
     {"workload", "runs", CONF_INT, "20", "repetitions for bench", .min = 2, .max = 100000},
     {"workload", "decide-time", CONF_NUMBER, "60",
-     "seconds for each of two programs that take turns (--against), until it is decided whether "
-     "one "
-     "is slower than allowed; 0 = just so many runs",
+     "seconds for each of two programs that take turns, until it is decided whether one is slower "
+     "than allowed; 0 = just so many runs",
      .min = 0, .max = 1e6},
     {"workload", "timeout", CONF_NUMBER, "300", "seconds one run may take", .min = 0.1, .max = 1e6},
     {"workload", "rules", CONF_TEXT, "", "file of rules for this workload (see 'kelvin check')"},

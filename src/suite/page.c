@@ -397,7 +397,7 @@ static void add_overruled(struct buf *b, const struct suite *s, const char *work
         autobuf struct buf word = {0};
         buf_printf(&word, "%s.%s%s%s=", v->key->section, v->name, *v->name ? "." : "", v->key->key);
         page_add_value(&word, s, v);
-        buf_str(b, " \\\n    --set ");
+        buf_str(b, " \\\n    --set "); /* command line */
         words_quote(b, buf_cstr(&word));
     }
 }

@@ -161,10 +161,10 @@ static bool record_judge(struct record_facts *f, const struct record_opts *o)
 static const char *gate_label(enum record_gate gate)
 {
     static const char *const labels[] = {
-        [GATE_FEW] = "fewer samples than --min-samples asks for",
-        [GATE_LOST] = "too many samples lost for --strict",
-        [GATE_UNFINISHED] = "too many stacks unfinished for --strict",
-        [GATE_UNNAMED] = "too many frames without a name for --strict",
+        [GATE_FEW] = "fewer samples than were asked for",
+        [GATE_LOST] = "too many samples lost",
+        [GATE_UNFINISHED] = "too many stacks unfinished",
+        [GATE_UNNAMED] = "too many frames without a name",
     };
     return labels[gate];
 }

@@ -42,8 +42,10 @@ static bool is_hidden(const struct buf *text)
     return !text_u64(first, 16, &address) || !address;
 }
 
-bool kallcache_read(struct buf *ret)
+bool kallcache_read(const char *path, struct buf *ret)
 {
+    if (strcmp(path, KALLSYMS_RUNNING) != 0)
+        return kallcache_read_file(path, ret);
     autobuf struct buf key = {0};
     bool has_key = make_key(&key);
     if (has_key && cachefile_read("kallsyms", ret) && ret->n > key.n &&

@@ -9,6 +9,8 @@
 
 #define KALLSYMS_RUNNING "/proc/kallsyms"
 
-/* The text of /proc/kallsyms, from the cache or else read and kept. False if addresses are hidden
- * or it cannot be read. */
-bool kallcache_read(struct buf *ret);
+/*
+ * The list of symbols at PATH: that of KALLSYMS_RUNNING from the cache, or else read and kept.
+ * False if it cannot be read, or is the running kernel's and hides addresses.
+ */
+bool kallcache_read(const char *path, struct buf *ret);

@@ -1,6 +1,5 @@
 #include "symbol/kallsyms.h"
 
-#include "base/reader.h"
 #include "symbol/kallcache.h"
 
 #include <elf.h>
@@ -83,33 +82,12 @@ static void name_all(struct lookup *l, const struct nearest *nearest)
     }
 }
 
-static size_t take_lines(struct lookup *l, struct nearest *nearest, struct reader *in)
+int kallsyms_name(struct lookup *l, struct text list)
 {
-    struct text line;
-    size_t shown = 0;
-    while (reader_line(in, &line))
-        shown += take_line(l, nearest, line);
-    return shown;
-}
-
-static int open_list(struct reader *in, const char *path, struct buf *cached)
-{
-    struct err err;
-    if (strcmp(path, KALLSYMS_RUNNING) != 0 || !kallcache_read(cached))
-        return reader_open(in, path, &err);
-    reader_open_memory(in, cached->at, cached->n);
-    return 0;
-}
-
-int kallsyms_name(struct lookup *l, const char *path)
-{
-    struct reader in;
-    autobuf struct buf cached = {0};
-    if (open_list(&in, path, &cached) != 0)
-        return -1;
     struct nearest *nearest = mem_calloc(l->n, sizeof *nearest);
-    size_t shown = take_lines(l, nearest, &in);
-    reader_close(&in);
+    size_t shown = 0;
+    while (list.n)
+        shown += take_line(l, nearest, text_cut(&list, '\n'));
     name_all(l, nearest);
     free(nearest);
     return shown ? 0 : -1;
@@ -138,35 +116,25 @@ static void find_range(kallsyms_ranges *ret, struct text line, int (*kind_of)(st
 
 void kallsyms_find(kallsyms_ranges *ret, const char *path, int (*kind_of)(struct text name))
 {
-    struct reader in;
-    struct text line;
     autobuf struct buf cached = {0};
-    if (open_list(&in, path, &cached) != 0)
+    if (!kallcache_read(path, &cached))
         return;
-    while (reader_line(&in, &line))
-        find_range(ret, line, kind_of);
-    reader_close(&in);
+    for (struct text list = buf_text(&cached); list.n;)
+        find_range(ret, text_cut(&list, '\n'), kind_of);
     if (ret->n)
         qsort(ret->at, ret->n, sizeof *ret->at, compare_ranges);
 }
 
-uint64_t kallsyms_text(const char *path)
+uint64_t kallsyms_text(struct text list)
 {
-    struct reader in;
-    struct text line;
-    autobuf struct buf cached = {0};
     uint64_t start = 0;
-    if (open_list(&in, path, &cached) != 0)
-        return 0;
-    for (bool found = false; !found && reader_line(&in, &line);) {
-        struct text address = text_cut(&line, ' ');
+    while (list.n) {
+        struct text line = text_cut(&list, '\n'), address = text_cut(&line, ' ');
         text_cut(&line, ' ');
-        found = text_is(line, "_text");
-        if (!found || !text_u64(address, 16, &start))
-            start = 0;
+        if (text_is(line, "_text"))
+            return text_u64(address, 16, &start) ? start : 0;
     }
-    reader_close(&in);
-    return start;
+    return 0;
 }
 
 /* One ELF note: name and contents follow the header, each filled up to 4 bytes. */

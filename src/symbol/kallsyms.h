@@ -9,8 +9,8 @@
 #pragma once
 #include "symbol/lookup.h"
 
-/* Name addresses of the kernel from the list at PATH. -1 if there is none or it hides addresses. */
-int kallsyms_name(struct lookup *l, const char *path);
+/* Name addresses of the kernel from a list, as read from a file. -1 if it hides addresses. */
+int kallsyms_name(struct lookup *l, struct text list);
 
 /* The code of a function that is of a kind. */
 struct kallsyms_range {
@@ -26,8 +26,8 @@ typedef VEC(struct kallsyms_range) kallsyms_ranges;
  */
 void kallsyms_find(kallsyms_ranges *ret, const char *path, int (*kind_of)(struct text name));
 
-/* Where the list at PATH says that _text is; 0 if it does not, or hides addresses. */
-uint64_t kallsyms_text(const char *path);
+/* Where a list says that _text is; 0 if it does not, or hides addresses. */
+uint64_t kallsyms_text(struct text list);
 
 /* The running kernel's build-id in hex; "" where it is not shown. */
 void kallsyms_build_id(char *ret, size_t size_bytes);

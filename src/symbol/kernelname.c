@@ -2,6 +2,7 @@
 
 #include "symbol/alias.h"
 #include "symbol/dwarf.h"
+#include "symbol/kallcache.h"
 #include "symbol/kallsyms.h"
 
 #include <sys/utsname.h>
@@ -96,17 +97,17 @@ static bool name_from_files(struct lookup *l, struct finder *f, const struct ker
 }
 
 /* The running kernel's list; the profile may be from before the last boot. */
-static bool name_from_list(struct lookup *l, const char *kallsyms, uint64_t text, uint64_t text_now)
+static bool name_from_list(struct lookup *l, struct text list, uint64_t text, uint64_t text_now)
 {
     const uint64_t *before;
     uint64_t by = text && text_now ? text - text_now : 0;
     if (!by)
-        return kallsyms_name(l, kallsyms) == 0;
+        return kallsyms_name(l, list) == 0;
     if (!may_shift(l, by))
         return false;
     autofree uint64_t *shifted = shift(l, by, &before);
     (void)shifted;
-    bool good = kallsyms_name(l, kallsyms) == 0;
+    bool good = kallsyms_name(l, list) == 0;
     l->pcs = before;
     return good;
 }
@@ -115,12 +116,15 @@ enum kernelname_end kernelname_name(struct lookup *l, struct finder *f,
                                     const struct kernelname_facts *k, const char *kallsyms)
 {
     bool running = is_running(k);
-    uint64_t text_now = running ? kallsyms_text(kallsyms) : 0;
+    autobuf struct buf list = {0};
+    if (running && !kallcache_read(kallsyms, &list))
+        list.n = 0;
+    uint64_t text_now = kallsyms_text(buf_text(&list));
     uint64_t text = k->text ? k->text : text_now;
     bool named = name_from_files(l, f, k, text, true);
     /* Modules are in no vmlinux. */
     if (running && (!named || lookup_count_unnamed(l)))
-        named |= name_from_list(l, kallsyms, k->text, text_now);
+        named |= name_from_list(l, buf_text(&list), k->text, text_now);
     if (!named && !running)
         named = name_from_files(l, f, k, text, false);
     return named ? KERNELNAME_FOUND : running ? KERNELNAME_HIDDEN : KERNELNAME_OTHER;

@@ -163,7 +163,6 @@ bool annotate_left_out(const struct annotate *a, struct buf *b)
     if (!blocks)
         return false;
     buf_printf(b, "%s block%s with ", units_count(n, blocks), blocks == 1 ? "" : "s");
-    buf_printf(b, "%s instructions, never seen running, left out; --all shows them.",
-               units_count(n, insns));
+    buf_printf(b, "%s instructions, never seen running, left out.", units_count(n, insns));
     return true;
 }

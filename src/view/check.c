@@ -200,7 +200,7 @@ static void check_add_warnings(struct document *d, const char *unlike)
     struct text rest = text_of(unlike);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
-        document_text(d, "Careful, compared anyway (--force): %.*s.", TEXT_ARG(line));
+        document_text(d, "Careful, compared anyway: %.*s.", TEXT_ARG(line));
     }
 }
 

@@ -14,7 +14,7 @@ struct counter_range {
 static struct counter_range counter_range_get(const struct profile *p, const struct counter *c,
                                               double seconds)
 {
-    struct counter_range r = {.is_count = text_is(profile_str(p, c->unit), UNIT_COUNT)};
+    struct counter_range r = {.is_count = profile_counts(p, c)};
     for (size_t k = 0; k < c->points.n; k++) {
         r.last = c->points.at[k].value;
         r.min = !k || r.last < r.min ? r.last : r.min;

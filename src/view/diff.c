@@ -299,9 +299,7 @@ static void add_unnamed(struct document *doc, const struct diff *d)
     struct text rest = buf_text(&d->unnamed);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
-        document_text(doc,
-                      "%.*s: its functions are not compared. Give the program of that side with "
-                      "--symbols.",
+        document_text(doc, "%.*s: its functions are not compared. Give the program of that side.",
                       TEXT_ARG(line));
     }
 }
@@ -320,7 +318,7 @@ static void add_unlike(struct document *doc, const char *unlike)
     struct text rest = text_of(unlike);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
-        document_text(doc, "Profiles differ, compared anyway (--force): %.*s.", TEXT_ARG(line));
+        document_text(doc, "Profiles differ, compared anyway: %.*s.", TEXT_ARG(line));
     }
 }
 

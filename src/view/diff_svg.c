@@ -100,7 +100,7 @@ static void diff_svg_add_warnings(struct buf *b, const char *unlike)
     struct text rest = text_of(unlike);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
-        buf_printf(b, "profiles differ, compared anyway (--force): %.*s\n", TEXT_ARG(line));
+        buf_printf(b, "profiles differ, compared anyway: %.*s\n", TEXT_ARG(line));
     }
 }
 

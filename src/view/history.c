@@ -72,7 +72,7 @@ static void add_runs(struct document *d, const struct history_view *v)
     for (size_t i = from; i < v->n_rows; i++)
         history_add_row(d, &v->rows[i], !*v->host);
     if (from)
-        document_text(d, "%zu older runs are not listed; --format csv has them all.", from);
+        document_text(d, "%zu older runs are not listed; as CSV there are all.", from);
 }
 
 /* --- trends --- */

@@ -56,7 +56,7 @@ static void add_locks(struct document *d, const struct lockstory_view *v, bool e
         document_cell(d, profile_str(s->profile, l->name), 0);
     }
     if (shown < n)
-        document_text(d, "%zu more; --top shows more.", n - shown);
+        document_text(d, "%zu more are not shown.", n - shown);
 }
 
 /* "worker", or "worker and 3 more". */

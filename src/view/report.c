@@ -53,8 +53,7 @@ struct flat_share report_share_of_path(const struct report *r, uint32_t node)
 static bool is_time_ns(const struct selection *s)
 {
     const struct value_type *t = selection_value(s);
-    return t->dimension == DIM_TIME && t->role == ROLE_FLOW && !t->decimals &&
-           text_is(profile_str(s->profile, t->unit), "nanoseconds");
+    return t->role == ROLE_FLOW && profile_is_ns(s->profile, t);
 }
 
 /* From the column itself, from the one beside the samples, else from what the run used. */

@@ -122,7 +122,7 @@ static void scopediff_add_calls(struct document *d, const struct scopediff *s)
         document_cell(d, r->name, 0);
     }
     if (s->n_left_out)
-        document_text(d, "%zu more scopes are not compared; --top compares more.", s->n_left_out);
+        document_text(d, "%zu more scopes are not compared.", s->n_left_out);
 }
 
 /* --- the method --- */
@@ -158,7 +158,7 @@ static void scopediff_fill(struct document *d, const struct scopediff_view *v)
     char n[UNITS_MAX];
     scopediff_add_verdict(d, v->diff);
     if (*v->unlike)
-        document_text(d, "Profiles differ; compared anyway (--force): %s", v->unlike);
+        document_text(d, "Profiles differ; compared anyway: %s", v->unlike);
     if (v->diff->lost)
         document_text(d, "%s records were lost: percentiles describe the spans that were kept.",
                       units_count(n, v->diff->lost));

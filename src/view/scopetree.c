@@ -76,7 +76,7 @@ static void add_tree(struct document *d, const struct scopetree_view *v)
         shown++;
     }
     if (shown < t->tree.n)
-        document_text(d, "%zu more; --top shows more.", t->tree.n - shown);
+        document_text(d, "%zu more are not shown.", t->tree.n - shown);
 }
 
 static void add_flat(struct document *d, const struct scopetree_view *v)

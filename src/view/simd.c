@@ -179,7 +179,7 @@ static void print_rows(FILE *out, const struct simd_view *v)
     for (size_t i = 0; i < shown; i++)
         print_row(out, v, &v->rows[i]);
     if (shown < v->n)
-        fprintf(out, "and %s more; --top shows them\n", units_count(n, v->n - shown));
+        fprintf(out, "and %s more\n", units_count(n, v->n - shown));
 }
 
 /* Vectors save time and instructions, not page faults. */

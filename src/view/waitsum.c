@@ -189,7 +189,7 @@ static void waitsum_add_threads(struct document *d, const struct waitsum_view *v
     }
     document_drop_empty(d);
     if (w->threads.n > v->top)
-        document_text(d, "%zu more; --top shows more.", w->threads.n - v->top);
+        document_text(d, "%zu more are not shown.", w->threads.n - v->top);
 }
 
 /*
@@ -254,7 +254,7 @@ static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v)
         document_cell(d, buf_text(&path), 0);
     }
     if (w->stacks.n > v->top)
-        document_text(d, "%zu more; --top shows more.", w->stacks.n - v->top);
+        document_text(d, "%zu more are not shown.", w->stacks.n - v->top);
 }
 
 static void waitsum_add_insights(struct document *d, const struct waitsum *w)

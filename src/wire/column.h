@@ -45,11 +45,24 @@ static inline const uint64_t *columns_get(const struct columns *c, size_t k)
     return c->cells.at + k * c->n;
 }
 
+/* Read a column of N cells to CELL. False when IN holds fewer. */
+bool column_read(struct cursor *in, uint64_t *cell, size_t n);
+
+/* Whether all N cells are below LIMIT. */
+bool column_below(const uint64_t *cell, size_t n, uint64_t limit);
+
+/* Sum of N cells. False when it passes LIMIT. */
+bool column_sum(const uint64_t *cell, size_t n, uint64_t limit, uint64_t *ret);
+
 /* Read N rows of K columns. False when IN holds fewer. */
 bool columns_read(struct columns *c, struct cursor *in, uint64_t n, size_t k);
 
-/* Whether all cells of column K are below LIMIT. */
-bool columns_below(const struct columns *c, size_t k, uint64_t limit);
+static inline bool columns_below(const struct columns *c, size_t k, uint64_t limit)
+{
+    return column_below(columns_get(c, k), c->n, limit);
+}
 
-/* Sum of column K. False when it passes LIMIT. */
-bool columns_sum(const struct columns *c, size_t k, uint64_t limit, uint64_t *ret);
+static inline bool columns_sum(const struct columns *c, size_t k, uint64_t limit, uint64_t *ret)
+{
+    return column_sum(columns_get(c, k), c->n, limit, ret);
+}

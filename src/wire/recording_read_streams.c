@@ -147,6 +147,21 @@ const char *recording_apply_streams(struct loader *l, struct cursor *c)
 
 /* --- rows --- */
 
+#define SUM_TOO_LARGE "the sum of its values does not fit 64 bits"
+
+/* A chunk of rows, as its head describes it. */
+struct row_chunk {
+    struct cursor *c;
+    size_t n;
+    uint64_t flags;
+    int stream;
+};
+
+static size_t row_columns(const struct row_chunk *chunk, const struct stream *s)
+{
+    return 2 + (size_t)__builtin_popcountll(chunk->flags) + (size_t)s->n_types;
+}
+
 /* Where each column of a chunk of rows is; NULL where it is not there. */
 struct row_columns {
     const uint64_t *stack, *thread, *time, *duration, *attrs, *value;
@@ -166,6 +181,11 @@ static struct row_columns find_columns(const struct loader *l, uint64_t flags)
     return at;
 }
 
+static uint64_t room_for(const struct stream *s, int type)
+{
+    return (uint64_t)(INT64_MAX - s->types[type].total);
+}
+
 static const char *check_rows(const struct loader *l, const struct stream *s, uint64_t flags)
 {
     size_t k = 2 + (size_t)__builtin_popcountll(flags);
@@ -174,82 +194,157 @@ static const char *check_rows(const struct loader *l, const struct stream *s, ui
     if ((flags & ROWS_ATTRS) && !columns_below(&l->rows, k - 1, l->attrs.n))
         return LOADER_BAD_ID;
     for (int t = 0; t < s->n_types; t++) {
-        uint64_t sum, room = (uint64_t)(INT64_MAX - s->types[t].total);
-        if (!columns_sum(&l->rows, k + (size_t)t, room, &sum))
-            return "the sum of its values does not fit 64 bits";
+        uint64_t sum;
+        if (!columns_sum(&l->rows, k + (size_t)t, room_for(s, t), &sum))
+            return SUM_TOO_LARGE;
     }
     return NULL;
 }
 
 /* One by one: rows are merged with others that are alike. */
-static void recording_merge_rows(struct loader *l, int stream, const struct row_columns *at)
+static const char *recording_merge_rows(struct loader *l, const struct row_chunk *chunk)
 {
     int64_t values[STREAM_MAX_TYPES];
     struct err never; /* check_rows() has summed them */
-    size_t n_types = (size_t)l->p->streams.at[stream]->n_types;
-    for (size_t i = 0; i < l->rows.n; i++) {
-        for (size_t t = 0; t < n_types; t++)
-            values[t] = (int64_t)at->value[t * l->rows.n + i];
+    const struct stream *s = l->p->streams.at[chunk->stream];
+    if (!columns_read(&l->rows, chunk->c, chunk->n, row_columns(chunk, s)))
+        return LOADER_CUT_SHORT;
+    const char *why = cursor_left(chunk->c) ? LOADER_TOO_LONG : check_rows(l, s, chunk->flags);
+    if (why)
+        return why;
+    struct row_columns at = find_columns(l, chunk->flags);
+    for (size_t i = 0; i < chunk->n; i++) {
+        for (size_t t = 0; t < (size_t)s->n_types; t++)
+            values[t] = (int64_t)at.value[t * chunk->n + i];
         struct row r = {
-            .stack.i = l->stacks.at[at->stack[i]].id,
-            .thread.i = l->threads.at[at->thread[i]],
-            .attrs.i = at->attrs ? l->attrs.at[at->attrs[i]] : 0,
-            .has_time = at->time,
-            .time_ns = at->time ? at->time[i] : 0,
-            .duration_ns = at->duration ? at->duration[i] : 0,
+            .stack.i = l->stacks.at[at.stack[i]].id,
+            .thread.i = l->threads.at[at.thread[i]],
+            .attrs.i = at.attrs ? l->attrs.at[at.attrs[i]] : 0,
+            .has_time = at.time,
+            .time_ns = at.time ? at.time[i] : 0,
+            .duration_ns = at.duration ? at.duration[i] : 0,
             .values = values,
         };
-        profile_add_row(l->p, stream, &r, &never);
+        profile_add_row(l->p, chunk->stream, &r, &never);
     }
-}
-
-static void recording_add_values(struct stream *s, size_t first, const uint64_t *value, size_t n)
-{
-    for (int t = 0; t < s->n_types; t++, value += n) {
-        int64_t *to = s->rows.value[t] + first, total = s->types[t].total;
-        for (size_t i = 0; i < n; i++)
-            total += to[i] = (int64_t)value[i];
-        s->types[t].total = total;
-    }
+    return NULL;
 }
 
 static bool has_any(const uint64_t *cell, size_t n)
 {
-    for (size_t i = 0; cell && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (cell[i])
             return true;
     return false;
 }
 
-/* Column by column, which takes a third of the time. */
-static void recording_append_rows(struct loader *l, int stream, const struct row_columns *at)
+/* The next column, of ids below LIMIT; NULL with a reason. Good until the next one. */
+static const uint64_t *read_ids(struct loader *l, const struct row_chunk *chunk, size_t limit,
+                                const char **ret_why)
 {
-    struct stream *s = l->p->streams.at[stream];
-    struct rows *rows = &s->rows;
-    size_t n = l->rows.n;
-    bool durations = has_any(at->duration, n), attrs = has_any(at->attrs, n);
-    size_t first =
-        profile_make_rows(l->p, stream, n, (struct row_extras){at->time, durations, attrs});
-    for (size_t i = 0; i < n; i++)
-        rows->stack[first + i].i = l->stacks.at[at->stack[i]].id;
-    for (size_t i = 0; i < n; i++)
-        rows->thread[first + i].i = l->threads.at[at->thread[i]];
-    for (size_t i = 0; attrs && i < n; i++)
-        rows->attrs[first + i].i = l->attrs.at[at->attrs[i]];
-    if (at->time)
-        memcpy(rows->time_ns + first, at->time, n * sizeof *at->time);
-    if (durations)
-        memcpy(rows->duration_ns + first, at->duration, n * sizeof *at->duration);
-    recording_add_values(s, first, at->value, n);
+    if (!columns_read(&l->rows, chunk->c, chunk->n, 1))
+        *ret_why = LOADER_CUT_SHORT;
+    else if (!columns_below(&l->rows, 0, limit))
+        *ret_why = LOADER_BAD_ID;
+    else
+        return columns_get(&l->rows, 0);
+    return NULL;
 }
 
-static void recording_add_rows(struct loader *l, int stream, uint64_t flags)
+static const char *fill_ids(struct loader *l, const struct row_chunk *chunk, size_t first)
 {
-    struct row_columns at = find_columns(l, flags);
-    if (l->p->merge_rows)
-        recording_merge_rows(l, stream, &at);
-    else if (l->rows.n)
-        recording_append_rows(l, stream, &at);
+    struct rows *rows = &l->p->streams.at[chunk->stream]->rows;
+    const char *why = NULL;
+    const uint64_t *stack = read_ids(l, chunk, l->stacks.n, &why);
+    for (size_t i = 0; stack && i < chunk->n; i++)
+        rows->stack[first + i].i = l->stacks.at[stack[i]].id;
+    const uint64_t *thread = stack ? read_ids(l, chunk, l->threads.n, &why) : NULL;
+    for (size_t i = 0; thread && i < chunk->n; i++)
+        rows->thread[first + i].i = l->threads.at[thread[i]];
+    return why;
+}
+
+/* Columns of nothing but zeros are not made. */
+static const char *fill_extras(struct loader *l, const struct row_chunk *chunk, size_t first)
+{
+    struct rows *rows = &l->p->streams.at[chunk->stream]->rows;
+    const char *why = NULL;
+    size_t n = chunk->n;
+    if ((chunk->flags & ROWS_TIME) && !column_read(chunk->c, rows->time_ns + first, n))
+        return LOADER_CUT_SHORT;
+    if (chunk->flags & ROWS_DURATION) {
+        if (!columns_read(&l->rows, chunk->c, n, 1))
+            return LOADER_CUT_SHORT;
+        const uint64_t *duration = columns_get(&l->rows, 0);
+        if (has_any(duration, n)) {
+            profile_make_rows(l->p, chunk->stream, 0, (struct row_extras){.duration = true});
+            memcpy(rows->duration_ns + first, duration, n * sizeof *duration);
+        }
+    }
+    if (chunk->flags & ROWS_ATTRS) {
+        const uint64_t *attrs = read_ids(l, chunk, l->attrs.n, &why);
+        bool any = attrs && has_any(attrs, n);
+        if (any)
+            profile_make_rows(l->p, chunk->stream, 0, (struct row_extras){.attrs = true});
+        for (size_t i = 0; any && i < n; i++)
+            rows->attrs[first + i].i = l->attrs.at[attrs[i]];
+    }
+    return why;
+}
+
+/* Totals are added to when all columns are good. */
+static const char *fill_values(const struct row_chunk *chunk, struct stream *s, size_t first)
+{
+    uint64_t sum[STREAM_MAX_TYPES];
+    for (int t = 0; t < s->n_types; t++) {
+        uint64_t *cell = (uint64_t *)s->rows.value[t] + first;
+        if (!column_read(chunk->c, cell, chunk->n))
+            return LOADER_CUT_SHORT;
+        if (!column_sum(cell, chunk->n, room_for(s, t), &sum[t]))
+            return SUM_TOO_LARGE;
+    }
+    if (cursor_left(chunk->c))
+        return LOADER_TOO_LONG;
+    for (int t = 0; t < s->n_types; t++)
+        s->types[t].total += (int64_t)sum[t];
+    return NULL;
+}
+
+/* As if there had been no rows from FIRST on, which are bad, nor columns that only they made. */
+static void take_back(struct rows *now, const struct rows *before, size_t first)
+{
+    now->n = first;
+    if (!before->time_ns) {
+        free(now->time_ns);
+        now->time_ns = NULL;
+    }
+    if (!before->duration_ns) {
+        free(now->duration_ns);
+        now->duration_ns = NULL;
+    }
+    if (!before->attrs) {
+        free(now->attrs);
+        now->attrs = NULL;
+    }
+}
+
+/* Column by column and right to their place, which takes a third of the time. */
+static const char *recording_append_rows(struct loader *l, const struct row_chunk *chunk)
+{
+    struct stream *s = l->p->streams.at[chunk->stream];
+    struct rows before = s->rows;
+    if (row_columns(chunk, s) > cursor_left(chunk->c) / chunk->n) /* a cell takes a byte or more */
+        return LOADER_CUT_SHORT;
+    struct row_extras with = {.time = chunk->flags & ROWS_TIME};
+    size_t first = profile_make_rows(l->p, chunk->stream, chunk->n, with);
+    const char *why = fill_ids(l, chunk, first);
+    if (!why)
+        why = fill_extras(l, chunk, first);
+    if (!why)
+        why = fill_values(chunk, s, first);
+    if (why)
+        take_back(&s->rows, &before, first);
+    return why;
 }
 
 const char *recording_apply_rows(struct loader *l, struct cursor *c)
@@ -263,14 +358,16 @@ const char *recording_apply_rows(struct loader *l, struct cursor *c)
         return LOADER_BAD_VALUE;
     if (n > RECORDING_MAX_ROWS || n >= IDMAP_NONE - l->stream_rows.at[stream])
         return LOADER_TOO_MANY;
-    if (!columns_read(&l->rows, c, n, 2 + (size_t)__builtin_popcountll(flags) + n_types))
+    if (c->bad)
         return LOADER_CUT_SHORT;
-    if (cursor_left(c))
-        return LOADER_TOO_LONG;
-    const char *why = check_rows(l, s, flags);
+    struct row_chunk chunk = {.c = c, .n = n, .flags = flags, .stream = (int)stream};
+    const char *why = NULL;
+    if (n)
+        why = l->p->merge_rows ? recording_merge_rows(l, &chunk) : recording_append_rows(l, &chunk);
+    else if (cursor_left(c))
+        why = LOADER_TOO_LONG;
     if (why)
         return why;
-    recording_add_rows(l, (int)stream, flags);
     l->stream_rows.at[stream] += n;
     if (l->sink && l->sink->take && l->sink->take(l->sink->to, l->p, (int)stream))
         profile_forget_rows_of(l->p, (int)stream);

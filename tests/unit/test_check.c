@@ -286,8 +286,8 @@ static void a_change_needs_something_to_change_from(void **state)
     (void)state;
     struct profile *p = split(100);
     struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
-    is_refused(&in, "diff self ten <= +10%", 1, "--against");
-    is_refused(&in, "growth ten <= 1", 1, "--sizes");
+    is_refused(&in, "diff self ten <= +10%", 1, "compares with another profile, and there is none");
+    is_refused(&in, "growth ten <= 1", 1, "profiles of several sizes, and there are none");
     profile_free(p);
 }
 

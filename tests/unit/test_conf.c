@@ -150,7 +150,7 @@ static void environment_overrules_the_file_and_options_both(void **state)
     char *path = write_conf("[workload a]\nruns = 10\nrate = 50\n[publish]\nfolder = perf\n");
     setenv("KELVIN_WORKLOAD_A_RUNS", "20", 1);
     setenv("KELVIN_WORKLOAD_A_RATE", "60", 1);
-    int rc = conf_read(&c, path, (struct conf_sets){sets, 2}, &errors, &err);
+    int rc = conf_read(&c, path, (struct conf_sets){sets, 2, "--set"}, &errors, &err);
     unsetenv("KELVIN_WORKLOAD_A_RUNS");
     unsetenv("KELVIN_WORKLOAD_A_RATE");
     unlink(path);
@@ -172,7 +172,7 @@ static void wrong_option_names_the_key_that_was_meant(void **state)
     struct err err;
     (void)state;
     char *path = write_conf("[project]\nname = x\n");
-    int rc = conf_read(&c, path, (struct conf_sets){sets, 1}, &errors, &err);
+    int rc = conf_read(&c, path, (struct conf_sets){sets, 1, "--set"}, &errors, &err);
     unlink(path);
     assert_int_equal(rc, -1);
     assert_non_null(strstr(err.text, "'command'"));

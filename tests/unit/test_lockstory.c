@@ -182,7 +182,7 @@ static void a_profile_without_locks_is_refused(void **state)
     struct err err;
     struct profile *p = profile_new();
     assert_int_equal(lockstory_build(&s, p, &err), -1);
-    assert_non_null(strstr(err.text, "--locks"));
+    assert_int_equal(err.hint, HINT_RECORD_LOCKS);
     lockstory_done(&s);
     profile_free(p);
 }

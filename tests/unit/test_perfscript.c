@@ -119,6 +119,10 @@ static void bare_frames_keep_their_address(void **state)
     assert_int_equal(p->frames.at[1].n_lines, 0);
     assert_int_equal(p->frames.at[2].pc, 0);
     profile_free(p);
+    /* Text does not say where files were mapped: nothing could name them. */
+    p = read_str(text, (struct import_opts){.bare_addresses = true, .names_only = true});
+    assert_int_equal(p->frames.n, 2);
+    profile_free(p);
 }
 
 static void an_inline_chain_is_one_frame(void **state)

@@ -512,15 +512,17 @@ static void senseless_chunks_are_refused_whole(void **state)
         const char *type, *raw;
         size_t n;
     } bad[] = {
-        {"ROWS", "\0\2\1\0\2\4\0\0\2\0", 10},     /* second stack is 3 */
-        {"ROWS", "\0\2\1\0\2\2\0\2\2\0", 10},     /* second thread is 1 */
-        {"ROWS", "\0\2\1\0\2\2\0\0\2\3", 10},     /* second value is -1 */
-        {"ROWS", "\0\2\1\0\2\2\0\0\2", 9},        /* too short */
-        {"ROWS", "\0\2\1\0\2\2\0\0\2\0\0", 11},   /* too long */
-        {"ROWS", "\0\2\2\0\2\2\0\0\2\0\0\0", 12}, /* two columns of values */
-        {"ROWS", "\1\2\1\0\2\2\0\0\2\0", 10},     /* stream 1 */
-        {"ROWS", "\0\1\1\10\2\0\0\2", 8},         /* a flag that there is not */
-        {"ROWS", "\0\1\1\4\2\0\2\2", 8},          /* attributes 1 */
+        {"ROWS", "\0\2\1\0\2\4\0\0\2\0", 10},         /* second stack is 3 */
+        {"ROWS", "\0\2\1\0\2\2\0\2\2\0", 10},         /* second thread is 1 */
+        {"ROWS", "\0\2\1\0\2\2\0\0\2\3", 10},         /* second value is -1 */
+        {"ROWS", "\0\2\1\0\2\2\0\0\2", 9},            /* too short */
+        {"ROWS", "\0\2\1\0\2\2\0\0\2\0\0", 11},       /* too long */
+        {"ROWS", "\0\2\2\0\2\2\0\0\2\0\0\0", 12},     /* two columns of values */
+        {"ROWS", "\1\2\1\0\2\2\0\0\2\0", 10},         /* stream 1 */
+        {"ROWS", "\0\1\1\10\2\0\0\2", 8},             /* a flag that there is not */
+        {"ROWS", "\0\1\1\4\2\0\2\2", 8},              /* attributes 1 */
+        {"ROWS", "\0\2\1\1\2\0\0\0\2\2\2\3", 12},     /* times, and the second value is -1 */
+        {"ROWS", "\0\2\1\3\2\0\0\0\2\2\2\2\2\3", 14}, /* times and durations, the same */
         {"ROWS", "\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1\0\2\2\0", 16}, /* rows */
         {"ROWS", "\0\1\1\0\2\0\xfe\xff\xff\xff\xff\xff\xff\xff\xff\1", 16}, /* 2^63 - 1 */
         {"STCK", "\2\0\10\0\0", 5},                                         /* parent is itself */
@@ -580,6 +582,8 @@ static void senseless_chunks_are_refused_whole(void **state)
         assert_non_null(strstr(how.why, "damaged in a chunk at byte"));
         assert_int_equal(rows_of_first(p), 2);
         assert_int_equal(profile_stream(p, 0)->types[0].total, 2);
+        assert_null(profile_stream(p, 0)->rows.time_ns);
+        assert_null(profile_stream(p, 0)->rows.duration_ns);
         assert_int_equal(p->streams.n, 1);
         assert_int_equal(p->processes.n, 1);
         assert_int_equal(p->attrs.nodes.n, 1);

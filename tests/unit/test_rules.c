@@ -214,9 +214,9 @@ static void what_rules_need_is_known(void **state)
     assert_int_equal(rules_require(&r, false, false), -1);
     assert_int_equal(r.errors.n, 2);
     assert_int_equal(r.errors.at[0].line, 1);
-    assert_non_null(strstr(r.errors.at[0].text, "--against"));
+    assert_non_null(strstr(r.errors.at[0].text, "with another profile"));
     assert_int_equal(r.errors.at[1].line, 3);
-    assert_non_null(strstr(r.errors.at[1].text, "--sizes"));
+    assert_non_null(strstr(r.errors.at[1].text, "several sizes"));
     rules_done(&r);
 }
 

@@ -373,7 +373,7 @@ static void a_missing_store_is_explained(void **state)
     struct store *s;
     struct err err;
     assert_int_equal(store_open(&s, path, STORE_READ, &err), -1);
-    assert_non_null(strstr(err.text, "--save"));
+    assert_int_equal(err.hint, HINT_SAVE_BASELINE);
     assert_int_equal(access(path, F_OK), -1);
 }
 

@@ -510,7 +510,7 @@ static void benchdoc_add_head(struct document *d, const struct bench_report *r, 
     if (r->busy && measure_infos[r->measure].unit == MEASURE_NS)
         document_text(d, "Careful: %s.", r->busy);
     if (r->forced)
-        document_text(d, "Careful: compared anyway (--force) although %s.", r->forced);
+        document_text(d, "Careful: compared anyway although %s.", r->forced);
 }
 
 void bench_document(struct document *d, const struct bench_report *r, bool figures, bool system)

@@ -11,9 +11,9 @@ const struct stream *export_spans(const struct selection *s, const char *format,
     if (scopes >= 0)
         return profile_stream(s->profile, scopes);
     err_set(err, EXIT_ERROR,
-            "%s holds spans, and there are none: scopes come from programs that use kelvin.h; a "
-            "part of them is selected together with --event scopes",
+            "%s holds spans, and there are none: scopes come from programs that use kelvin.h",
             format);
+    err_hint(err, HINT_SCOPES);
     return NULL;
 }
 
