@@ -1,12 +1,15 @@
 /*
- * tiny_lm.c - a small language model with scopes: a transformer that makes tokens one after the other.
+ * tiny_lm.c - a small language model with scopes: a transformer that makes tokens one after the
+ * other.
  *
  *     cc -O2 -g tiny_lm.c $(pkg-config --cflags kelvin) -lm -o tiny_lm
  *     ./tiny_lm --make model.bin                  # a checkpoint of random weights
  *     kelvin record -- ./tiny_lm model.bin 200
- *     kelvin scopes tiny_lm.kelvin --by layer     # time of each layer, p99 of a token, tokens per second
+ *     kelvin scopes tiny_lm.kelvin --by layer     # time of each layer, p99 of a token, tokens per
+ * second
  *
- * Its words make no sense, as nobody trained it; its layers, caches and products are those of real ones.
+ * Its words make no sense, as nobody trained it; its layers, caches and products are those of real
+ * ones.
  */
 #include <kelvin.h>
 
@@ -41,7 +44,8 @@ static size_t layer_size(const struct shape *s)
 
 static size_t model_size(const struct shape *s)
 {
-    return (size_t)s->vocabulary * (size_t)s->dim + (size_t)s->dim + (size_t)s->layers * layer_size(s);
+    return (size_t)s->vocabulary * (size_t)s->dim + (size_t)s->dim +
+           (size_t)s->layers * layer_size(s);
 }
 
 static float random_weight(uint64_t *seed, float scale)
@@ -194,7 +198,8 @@ static void feed_forward(struct model *m, const struct layer *l)
         m->x[i] += m->normed[i];
 }
 
-/* Somebody forgot that words may be reused: one allocation for each token, for kelvin heap to find. */
+/* Somebody forgot that words may be reused: one allocation for each token, for kelvin heap to find.
+ */
 static char *spell(int token)
 {
     KELVIN_SCOPE("spell");
@@ -218,7 +223,8 @@ static int choose(struct model *m)
 static int decode(struct model *m, int token, int position)
 {
     KELVIN_SCOPE("token", "position", position);
-    memcpy(m->x, m->embedding + (size_t)token * (size_t)m->shape.dim, (size_t)m->shape.dim * sizeof *m->x);
+    memcpy(m->x, m->embedding + (size_t)token * (size_t)m->shape.dim,
+           (size_t)m->shape.dim * sizeof *m->x);
     for (int i = 0; i < m->shape.layers; i++) {
         KELVIN_SCOPE("layer", "layer", i);
         attend(m, &m->layers[i], i, position);
@@ -239,7 +245,9 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--make") == 0)
         return make_model(argv[2]);
     if (argc < 2 || load_model(&m, argv[1]) != 0)
-        return argc < 2 ? fprintf(stderr, "usage: tiny_lm MODEL [TOKENS], or tiny_lm --make MODEL\n"), 2 : 1;
+        return argc < 2
+               ? fprintf(stderr, "usage: tiny_lm MODEL [TOKENS], or tiny_lm --make MODEL\n"),
+               2 : 1;
     int n = argc > 2 ? atoi(argv[2]) : 200, token = 1;
     for (int i = 0; i < n; i++)
         token = decode(&m, token, i % m.shape.length);

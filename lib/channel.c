@@ -55,15 +55,24 @@ void *channel_map(uint64_t pid, const struct channel_file *f, bool writable, uin
 }
 
 /* Before libc has begun there is no environment but the kernel's. */
-void channel_find_in(const char *env)
+bool channel_read_address(const char *env, uint64_t *ret_pid, struct channel_file *ret)
 {
     char early[80], *at = environ ? getenv(env) : early;
-    if (channel || !at || (at == early && !proc_read_env(env, early, sizeof early)))
+    if (!at || (at == early && !proc_read_env(env, early, sizeof early)))
+        return false;
+    *ret_pid = strtoul(at, &at, 10);
+    ret->fd = (uint32_t)strtoul(at, &at, 10);
+    ret->inode = strtoul(at, &at, 10);
+    return true;
+}
+
+void channel_find_in(const char *env)
+{
+    struct channel_file f;
+    uint64_t pid, n_bytes;
+    if (channel || !channel_read_address(env, &pid, &f))
         return;
-    uint64_t pid = strtoul(at, &at, 10), fd = strtoul(at, &at, 10), inode = strtoul(at, &at, 10);
-    uint64_t n_bytes;
-    struct channel *c =
-        channel_map(pid, &(struct channel_file){(uint32_t)fd, inode}, true, &n_bytes);
+    struct channel *c = channel_map(pid, &f, true, &n_bytes);
     if (c && is_sane(c, n_bytes)) {
         n_rings = c->n_rings;
         ring_bytes = c->ring_bytes;

@@ -21,6 +21,9 @@ struct channel_file {
     uint64_t inode;
 };
 
+/* What a variable of the environment says: "PID FD INODE". False: there is none. */
+bool channel_read_address(const char *env, uint64_t *ret_pid, struct channel_file *ret);
+
 /* Map one of process PID; NULL when it cannot be had. */
 void *channel_map(uint64_t pid, const struct channel_file *f, bool writable, uint64_t *ret_bytes);
 

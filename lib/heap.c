@@ -373,13 +373,12 @@ API void kelvin_pool_free(const void *block)
 
 void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes);
 
-/* What the calling thread has allocated so far; UINT64_MAX where only samples are told. */
+/* What the calling thread has allocated so far; UINT64_MAX where not every block is told. */
 API void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes)
 {
-    bool told = stackwalk_thread_get() != NULL;
-    bool counted = !heap_sample_bytes;
-    *blocks = counted ? told ? heap_local.blocks : 0 : UINT64_MAX;
-    *bytes = counted ? told ? heap_local.bytes : 0 : UINT64_MAX;
+    bool counted = stackwalk_thread_get() && !heap_sample_bytes;
+    *blocks = counted ? heap_local.blocks : UINT64_MAX;
+    *bytes = counted ? heap_local.bytes : UINT64_MAX;
 }
 
 #if !defined HEAP_STATIC
@@ -394,9 +393,9 @@ API int dlclose(void *handle)
 
 #endif
 
-/* A program may map memory before it asks for a block. */
+/* A program may map memory before it asks for a block, or ask for none. */
 __attribute__((constructor)) static void heap_start(void)
 {
-    if (can_pass())
-        stackwalk_thread_get();
+    if (can_pass() && !stackwalk_thread_get())
+        heap_count_init();
 }

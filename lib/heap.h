@@ -5,6 +5,7 @@
  *     heap_new.c     for new and delete of C++
  *     heap_maps.c    for mmap, where that is asked for
  *     heap_tell.c    writes records
+ *     heap_count.c   adds up, where only numbers are asked for
  *     heap_sampled.c which blocks, where samples are enough
  *
  * Threads, their rings and the stacks of calls are in stackwalk.h. Frees of blocks that a child
@@ -49,6 +50,12 @@ enum { HEAP_STAMP_EVERY = 16, HEAP_STAMP_TICKS = 512 };
 /* ALLOCATOR is a function of the one that works, whose library maps for itself; NULL: not known. */
 void heap_maps_init(bool wanted, const void *allocator);
 const void *heap_allocator(void);
+
+/* --- heap_count.c --- */
+
+/* Whether blocks are to be added up in this process. */
+bool heap_count_init(void);
+void heap_count_add(size_t n_bytes);
 
 /* --- heap_sampled.c --- */
 

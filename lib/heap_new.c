@@ -50,8 +50,8 @@ static void *find_for_caller(const char *name, const void *caller)
     return at;
 }
 
-/* OTHERWISE: where there is none, which must do. */
-static void *cxx_find(struct cxx_function *f, const void *caller, void *otherwise)
+/* OTHERWISE: where there is none, which must do. Not inlined: the fast way has no frame. */
+static NOINLINE void *cxx_find(struct cxx_function *f, const void *caller, void *otherwise)
 {
     void *at = atomic_load(&f->next);
     if (at || heap_local.finding)
@@ -95,43 +95,63 @@ static void *plain_new(size_t n)
     return malloc(n ? n : 1);
 }
 
+static void *plain_new_nothrow(size_t n, const void *tag)
+{
+    (void)tag;
+    return plain_new(n);
+}
+
 static void *aligned_new(size_t n, size_t alignment)
 {
     return memalign(alignment, n ? n : 1);
 }
 
-/* FUNCTION with PARAMS, the first of them N, passed on as ARGS. */
-#define CXX_NEW(function, symbol, otherwise, params, args)                                      \
-    API void *function params __asm__(symbol);                                                  \
-    static struct cxx_function function##_is = {.name = symbol};                                \
-    static NOINLINE void *function##_told params                                                \
-    {                                                                                           \
-        void *(*next)params = cxx_find(&function##_is, __builtin_return_address(0), otherwise); \
-        struct cxx_mark before = mark_now();                                                    \
-        void *p = next args;                                                                    \
-        if (p && mark_is(&before))                                                              \
-            heap_tell_alloc(p, n, &STACKWALK_CALL);                                             \
-        return p;                                                                               \
-    }                                                                                           \
-    API void *function params                                                                   \
-    {                                                                                           \
-        void *(*passing)params =                                                                \
-            atomic_load_explicit(&function##_is.passing, memory_order_relaxed);                 \
-        return LIKELY(passing) ? passing args : function##_told args;                           \
+static void *aligned_new_nothrow(size_t n, size_t alignment, const void *tag)
+{
+    (void)tag;
+    return aligned_new(n, alignment);
+}
+
+/*
+ * FUNCTION with PARAMS, the first of them N, passed on as ARGS. What is passed on is jumped to, the
+ * first time as well, so that nothing of ours is on the stack.
+ */
+#define CXX_NEW(function, symbol, otherwise, params, args)                      \
+    API void *function params __asm__(symbol);                                  \
+    static struct cxx_function function##_is = {.name = symbol};                \
+    static NOINLINE void *function##_told params                                \
+    {                                                                           \
+        void *(*next)params = atomic_load(&function##_is.next);                 \
+        struct cxx_mark before = mark_now();                                    \
+        void *p = next ? next args : otherwise args;                            \
+        if (p && mark_is(&before))                                              \
+            heap_tell_alloc(p, n, &STACKWALK_CALL);                             \
+        return p;                                                               \
+    }                                                                           \
+    API void *function params                                                   \
+    {                                                                           \
+        void *(*passing)params =                                                \
+            atomic_load_explicit(&function##_is.passing, memory_order_relaxed); \
+        if (!LIKELY(passing)) {                                                 \
+            cxx_find(&function##_is, __builtin_return_address(0), otherwise);   \
+            passing = atomic_load(&function##_is.passing);                      \
+        }                                                                       \
+        return passing ? passing args : function##_told args;                   \
     }
 
 CXX_NEW(cxx_new, "_Znwm", plain_new, (size_t n), (n))
 CXX_NEW(cxx_new_array, "_Znam", plain_new, (size_t n), (n))
-CXX_NEW(cxx_new_nothrow, "_ZnwmRKSt9nothrow_t", plain_new, (size_t n, const void *tag), (n, tag))
-CXX_NEW(cxx_new_array_nothrow, "_ZnamRKSt9nothrow_t", plain_new, (size_t n, const void *tag),
+CXX_NEW(cxx_new_nothrow, "_ZnwmRKSt9nothrow_t", plain_new_nothrow, (size_t n, const void *tag),
         (n, tag))
+CXX_NEW(cxx_new_array_nothrow, "_ZnamRKSt9nothrow_t", plain_new_nothrow,
+        (size_t n, const void *tag), (n, tag))
 CXX_NEW(cxx_new_aligned, "_ZnwmSt11align_val_t", aligned_new, (size_t n, size_t alignment),
         (n, alignment))
 CXX_NEW(cxx_new_array_aligned, "_ZnamSt11align_val_t", aligned_new, (size_t n, size_t alignment),
         (n, alignment))
-CXX_NEW(cxx_new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", aligned_new,
+CXX_NEW(cxx_new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", aligned_new_nothrow,
         (size_t n, size_t alignment, const void *tag), (n, alignment, tag))
-CXX_NEW(cxx_new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", aligned_new,
+CXX_NEW(cxx_new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", aligned_new_nothrow,
         (size_t n, size_t alignment, const void *tag), (n, alignment, tag))
 
 /* --- delete --- */

@@ -45,13 +45,18 @@ static inline uint64_t stamp(struct stackwalk_thread *t)
     return now;
 }
 
-/* Nobody listens, or not any more: from now on nearly all calls of this thread pass. */
-static struct stackwalk_thread *tell_nobody(void)
+/* Nobody listens, or not any more: blocks are added up, or from now on nearly all calls pass. */
+static struct stackwalk_thread *tell_nobody(size_t size)
 {
-    if (stackwalk_process && atomic_load(&stackwalk_process->state) == STACKWALK_OFF) {
+    if (!stackwalk_process || atomic_load(&stackwalk_process->state) != STACKWALK_OFF)
+        return NULL;
+    if (heap_count_init()) {
+        heap_local.blocks++; /* heap_new.c looks at it */
+        heap_count_add(size);
+    } else {
         heap_local.left = UINT64_MAX / 2;
-        heap_filter_on = true;
     }
+    heap_filter_on = true;
     return NULL;
 }
 
@@ -61,7 +66,7 @@ static inline struct stackwalk_thread *thread_to_tell(size_t size)
     if (!heap_sample_bytes) {
         struct stackwalk_thread *t = stackwalk_thread_get();
         if (!heap_sample_bytes) /* the first call of all finds out */
-            return t ? t : tell_nobody();
+            return t ? t : tell_nobody(size);
     }
     return heap_sampled(size) ? stackwalk_thread_get() : NULL;
 }

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 """Break the code in small ways, one at a time, and see whether a test notices.
 
-Usage: tools/mutate.py [-n N] [--seed S] [--jobs J] [--unit-only] [--no-bats] [--no-sanitized] [--files GLOB] [--again] [--log FILE] [--list]
+Usage: tools/mutate.py [-n N] [--seed S] [--jobs J] [--unit-only] [--no-bats] [--no-sanitized] [--files GLOB] [--again] [--log FILE]
+                       [--list] [--never]
 
 Mutants flip a comparison, swap && and ||, add one to a whole number, or drop a statement, in the
 rooms analysis, stats, bench, unwind and model. Which ones is decided by the seed alone. Each is
-compiled to an object of its own in a scratch folder, linked with the unit tests that use that file
-and, if these pass, with kelvin itself for the golden files and the command-line tests of its room.
-The first test that fails kills it; a failing command-line test must fail again with the mutant and
-pass without it, as a busy machine makes some fail too. A mutant that gives the same machine code is
-no mutant; one that does not compile is not counted either.
+compiled to an object of its own in a scratch folder and linked once with all unit tests, which are one
+program here, and, if those pass, with kelvin itself for the golden files and command-line tests.
+The first test that fails kills it; it must fail again with the mutant and pass without it, as a busy machine
+makes some fail too. A mutant that gives the same machine code is no mutant; one that does not
+compile is not counted either. A test that takes ten times its CPU time and 20 s more has noticed; such mutants are counted apart as well.
 
-The likely and quick tests come first: the file's own, the golden files, other unit tests. Survivors of
-these are compiled once more with AddressSanitizer and UndefinedBehaviorSanitizer and meet the same tests,
-as `make check` runs both builds: one element too many is read in silence without them. At last comes bats,
-with the plain build. Every result goes to a log at once, and a second call continues from there: results hold for one
-text of the mutated file.
-With --again the survivors in the log are tried once more, for tests that were written since.
+Only tests that run the mutated line are asked (tools/reached.py finds out which do), but for those of the file's
+own name, which always are. The likely and quick ones come first: the file's own, other quick unit tests, the golden files,
+slow unit tests. Survivors of these are compiled once more with AddressSanitizer and UndefinedBehaviorSanitizer and meet the same
+tests, as `make check` runs both builds: one element too many is read in silence without them. At last comes bats,
+with the plain build, for at most MOST_BATS_S of tests. Every result goes to a log at once, and a second call continues from there:
+results hold for one text of the mutated file.
+With --again the survivors in the log are tried once more, for tests that were written since. --never prints the lines that no test runs.
 
 tests/mutants/equivalent lists mutants that change nothing that a caller or user could see, each with
 its reason. They are printed and counted apart.
@@ -40,11 +42,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
+
+import reached
 
 ROOMS = ["analysis", "stats", "bench", "unwind", "model"]
-# Command-line tests that lead through a file, those that are most likely to notice first. Fewer than
-# there are, for time: a mutant that only others would notice counts as a survivor.
+# Command-line tests that are most likely to notice.
 CLI = [
     (r"analysis/(calltree|treeshare|label|overlay)", ["flame"]),
     (r"analysis/(diff|difftest|runcost|runshares|canon)", ["diff"]),
@@ -62,8 +64,10 @@ CLI = [
     (r"model/(comparison|series)", ["baseline"]),
     (r"model/", ["report", "pprof"]),
 ]
-# Unit tests of other files that are asked, for time; like CLI.
-MOST_OTHERS = 12
+# How many seconds of command-line tests are asked about one mutant; a mutant that only others would notice counts as a survivor.
+MOST_BATS_S = 40
+# Command-line tests that are about other programs, or about the repository.
+NOT_ASKED = ["benchlib", "flame-browser", "house", "run-tests"]
 EQUIVALENT = "tests/mutants/equivalent"
 # Who is asked, in this order; "quick" is the plain build's unit tests and golden files.
 STAGES = ["quick", "sanitized", "bats"]
@@ -72,6 +76,8 @@ SANITIZER_ENV = {"ASAN_OPTIONS": "detect_leaks=1:exitcode=99", "UBSAN_OPTIONS": 
 
 # Groups of processes that are under way. A mutant may run for ever: none may outlive this program.
 running = set()
+# Folders to remove when it is told to stop.
+scratches = []
 
 
 def end_group(group):
@@ -92,6 +98,8 @@ def start(command, env, output):
 def stop(*_):
     for group in list(running):
         end_group(group)
+    for folder in scratches:
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(130)
 
 
@@ -182,19 +190,15 @@ class Bench:
         flags = shlex.split((self.build / ".flags").read_text())
         self.cc = [f for f in flags if f != "-g"] + ["-w"]
         self.linker = ["-fuse-ld=mold"] if shutil.which("mold") else []
-        self.lib = self.build / "libkelvin.a"
-        self.lib_stamp = hashlib.sha256(self.lib.read_bytes()).digest()
-        self.kept = self.build / "mutants" / "tests"  # for the next call
-        self.kept.mkdir(parents=True, exist_ok=True)
+        self.lib = scratch / "libkelvin.a"
+        subprocess.run(["objcopy", "--strip-debug", str(build / "libkelvin.a"), str(self.lib)], check=True)
         self.front = sorted(map(str, [*(self.build / "src/cmd").glob("*.o"), self.build / "src/main.o"]))
-        self.tests = {}  # name: (object, names of archive members, seconds)
         self.whole = {}  # source: what it compiles to without a mutant
         self.passing = {}  # name: whether a test passes without a mutant, where that was asked
         self.lock = threading.Lock()
-        self.locks = {}  # name: held while a test is compiled
 
-    def compile(self, source, target):
-        done = subprocess.run([*self.cc, "-c", "-o", str(target), str(source)],
+    def compile(self, source, target, *more):
+        done = subprocess.run([*self.cc, *more, "-c", "-o", str(target), str(source)],
                               capture_output=True, text=True)
         return done.returncode == 0
 
@@ -207,66 +211,48 @@ class Bench:
                 self.whole[source] = code_of(target)
         return self.whole[source] == code_of(mutated)
 
-    def prepare_test(self, source):
-        """Compile a test once, and note which files of the library it uses and how long it takes."""
-        name = pathlib.Path(source).stem
-        text = pathlib.Path(source).read_bytes()
-        stamp = hashlib.sha256(self.lib_stamp + text).hexdigest()[:16]
-        target, notes = self.kept / f"{name}-{stamp}.o", self.kept / f"{name}-{stamp}.json"
-        if notes.exists():
-            members, took_s = json.loads(notes.read_text())
-            self.tests[name] = target, set(members), took_s
-            self.passing[name] = True
-            return
-        program, linkmap = self.scratch / name, self.scratch / (name + ".map")
-        if not self.compile(source, target):
-            sys.exit(f"mutate: {source} does not compile")
-        self.link(program, [target], self.test_libs, [f"-Wl,-Map,{linkmap}"])
-        members = set(re.findall(r"libkelvin\.a\((\S+?)\.o\)", linkmap.read_text()))
-        linkmap.unlink()
-        before_s = time.monotonic()
-        if self.run([str(program)], 300) != 0:
-            sys.exit(f"mutate: {name} fails without a mutant in {self.build}")
-        program.unlink()
-        took_s = time.monotonic() - before_s
-        self.tests[name] = target, members, took_s
-        self.passing[name] = True
-        notes.write_text(json.dumps([sorted(members), took_s]))
-
-    def take_tests(self, other):
-        """The tests of another build of the same sources; each is compiled when it is first asked."""
-        for name, (target, members, took_s) in other.tests.items():
-            self.tests[name] = self.kept / target.name, members, 5 * took_s
-
-    def object_of(self, name):
-        target = self.tests[name][0]
-        with self.lock:
-            lock = self.locks.setdefault(name, threading.Lock())
-        with lock:
-            if not target.exists():
-                half = self.scratch / target.name
-                if not self.compile(f"tests/unit/{name}.c", half):
-                    raise RuntimeError(f"{name} does not compile in {self.build}")
-                shutil.move(half, target)
-        return target
-
-    def passes(self, name):
-        """Whether a test passes without a mutant: one that was not prepared is asked once."""
+    def passes(self, tests, name):
+        """Whether a test passes without a mutant."""
         with self.lock:
             if name not in self.passing:
-                self.passing[name] = self.run([str(self.build / "tests/unit" / name)], 600) == 0
+                folder = self.scratch / "whole"
+                if not folder.exists():
+                    folder.mkdir()
+                    self.link_tests(folder, tests, [])
+                self.passing[name] = self.run_test(folder, tests, name) == 0
             return self.passing[name]
 
     def link(self, program, objects, libs, more=()):
-        subprocess.run([*self.cc, *self.linker, *more, "-o", str(program), *map(str, objects), str(self.lib), *libs,
-                        *self.libs], check=True, capture_output=True)
+        done = subprocess.run([*self.cc, *self.linker, *more, "-o", str(program), *map(str, objects), str(self.lib), *libs,
+                               *self.libs], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{program.name} does not link: " + done.stderr[-1000:])
+
+    def link_tests(self, folder, tests, objects, more=()):
+        """All unit tests as one program, which is the one by whose name it is called."""
+        self.link(folder / "tests.all", [*tests.objects(), *objects], self.test_libs, more)
+        for name in tests.names:
+            (folder / name).symlink_to("tests.all")
+
+    def link_program(self, folder, objects, more=()):
+        kelvin = folder / "kelvin"
+        self.link(kelvin, [*self.front, *objects], [], more)
+        for path in [*self.build.glob("libkelvin-*.so"), self.build / "libkelvin_bench.a", self.build / "tests"]:
+            if not (folder / path.name).exists():
+                (folder / path.name).symlink_to(path.resolve())
+        return kelvin
+
+    def run_test(self, folder, tests, name, env=None):
+        return self.run([str(folder / name)], 20 + 10 * tests.reached.seconds(name), env)
 
     @staticmethod
-    def run(command, limit_s, env=None):
-        """The exit code; a test that does not end in time has noticed too."""
-        process = start(command, {**SANITIZER_ENV, **(env or {})}, subprocess.DEVNULL)
+    def run(command, cpu_s, env=None):
+        """The exit code; a test that takes far too long has noticed too. CPU time counts, as the machine may be busy."""
+        limits = ["prlimit", f"--cpu={int(cpu_s) + 1}", "--"]
+        process = start([*limits, *command], {**SANITIZER_ENV, **(env or {})}, subprocess.DEVNULL)
         try:
-            return process.wait(limit_s)
+            code = process.wait(120 + 10 * cpu_s)
+            return "time" if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
         except subprocess.TimeoutExpired:
             return "time"
         finally:
@@ -281,35 +267,192 @@ def code_of(path):
     return image.read_bytes()
 
 
+class Tests:
+    """The tests, as objects that are compiled once, and which lines each runs."""
+
+    def __init__(self, bench, files):
+        self.bench, self.files = bench, [str(f) for f in files]
+        self.kept = bench.build / "mutants" / "tests"  # for the next call
+        self.kept.mkdir(parents=True, exist_ok=True)
+        self.names = sorted({pathlib.Path(p).stem for p in glob.glob("tests/unit/test_*.c")} - {"test_benchlib"})  # of its own library
+        headers = sorted(map(str, [*pathlib.Path("src").rglob("*.h"), *pathlib.Path("tests/unit").glob("*.h")]))
+        self.headers = hashlib.sha256("".join(map(reached.text_hash, headers)).encode()).hexdigest()
+        self.stamps = {}  # of the texts as they were at the start: somebody may go on writing
+        self.reached = reached.Reached(bench.build / "mutants" / "reached.json")
+
+    def stamp(self, path):
+        if path not in self.stamps:
+            self.stamps[path] = hashlib.sha256((self.headers + reached.text_hash(path)).encode()).hexdigest()[:16]
+        return self.stamps[path]
+
+    def object_of(self, name):
+        return self.kept / f"{name}-{self.stamp(f'tests/unit/{name}.c')}.o"
+
+    def objects(self):
+        return [self.kept / "main.o", *map(self.object_of, self.names)]
+
+    def compile(self, name):
+        """A test's object, with main() named after it; no time is spent on optimising."""
+        target = self.object_of(name)
+        if not target.exists():
+            half = self.bench.scratch / target.name
+            if not self.bench.compile(f"tests/unit/{name}.c", half, "-O0"):
+                sys.exit(f"mutate: {name} does not compile")
+            subprocess.run(["objcopy", f"--redefine-sym=main=main_of_{name}", str(half)], check=True)
+            for old in self.kept.glob(f"{name}-*"):
+                old.unlink()
+            shutil.move(half, target)
+
+    def compile_all(self, pool):
+        list(pool.map(self.compile, self.names))
+        main = self.bench.scratch / "main.c"
+        main.write_text("#include <string.h>\n" + "".join(f"int main_of_{n}(int, char **);\n" for n in self.names)
+                        + "int main(int argc, char **argv)\n{\n"
+                        + "\tconst char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];\n"
+                        + "".join(f'\tif (!strcmp(name, "{n}"))\n\t\treturn main_of_{n}(argc, argv);\n' for n in self.names)
+                        + "\treturn 127;\n}\n")
+        self.bench.compile(main, self.kept / "main.o")
+
+    # --- which lines they run ---
+
+    def trace(self, pool, with_bats):
+        """Find out what every test runs, where that is not known for its text."""
+        unit = [n for n in self.names if not self.reached.is_known(n, self.stamp(f"tests/unit/{n}.c"))]
+        bats = [p for p in cli_files() if not self.reached.is_known(p, reached.text_hash(p))] if with_bats else []
+        golden = golden_stamp()
+        if not unit and not bats and self.reached.is_known("golden", golden):
+            return
+        folder = self.bench.scratch / "reached"
+        folder.mkdir()
+        sources = sorted(str(p) for room in ROOMS for p in pathlib.Path("src", room).rglob("*.c"))
+        objects = list(pool.map(lambda s: self.compile_traced(folder, s), sources))
+        if unit:
+            self.trace_unit(pool, folder, objects, sources, unit)
+        self.trace_program(folder, objects, sources, golden, bats)
+
+    def compile_traced(self, folder, source):
+        target = folder / (source.replace("/", "-") + ".o")
+        if source == "tools/reached.c":
+            self.bench.compile(source, target)
+        elif not self.bench.compile(source, target, "-O0", "-g", "-fsanitize-coverage=trace-pc"):
+            sys.exit(f"mutate: {source} does not compile")
+        return target
+
+    def trace_unit(self, pool, folder, objects, sources, names):
+        self.bench.link_tests(folder, self, [*objects, self.compile_traced(folder, "tools/reached.c")])
+        blocks = reached.Blocks(folder / "tests.all", sources)
+        self.reached.lines = {f: [self.reached.hash(f), sorted(lines)] for f, lines in blocks.all().items()}
+
+        def one(name):
+            took_s = cpu_of([str(folder / name)], {"KELVIN_REACHED": str(folder / (name + ".ran"))})
+            return name, took_s
+
+        for name, took_s in pool.map(one, names):
+            ran = folder / (name + ".ran")
+            self.reached.add(name, self.stamp(f"tests/unit/{name}.c"), took_s, blocks.read(ran))
+            ran.unlink(missing_ok=True)
+        self.reached.keep()
+
+    def trace_program(self, folder, objects, sources, golden, bats):
+        kelvin = self.bench.link_program(folder, [*objects, self.compile_traced(folder, "tools/reached.c")])
+        blocks = reached.Blocks(kelvin, sources)
+        ran = folder / "golden.ran"
+        took_s = cpu_of(["tools/golden.sh"], {"KELVIN": str(kelvin), "KELVIN_REACHED": str(ran)})
+        self.reached.add("golden", golden, took_s, blocks.read(ran))
+        self.reached.keep()
+        kelvin.rename(folder / "kelvin-traced")
+        kelvin.write_text("#!/bin/sh\nKELVIN_REACHED=" + str(folder / "bats.") + "$BATS_TEST_NUMBER "
+                          + "exec " + str(folder / "kelvin-traced") + ' "$@"\n')
+        kelvin.chmod(0o755)
+        for path in bats:
+            self.trace_bats(folder, blocks, path, kelvin)
+
+    def trace_bats(self, folder, blocks, path, kelvin):
+        for old in [t for t in self.reached.tests if t.startswith(path)]:
+            del self.reached.tests[old]
+        command = ["bats", "--tap", "--timing", path]
+        process = start(command, {"KELVIN": str(kelvin), "LC_ALL": "C.UTF-8"}, subprocess.PIPE)
+        text = process.communicate()[0]
+        end_group(process.pid)
+        everything = collections.defaultdict(set)
+        for number, name, ms in re.findall(r"^(?:not )?ok (\d+) (.*) in (\d+)ms", text, re.M):
+            ran = folder / f"bats.{number}"
+            files = blocks.read(ran)
+            ran.unlink(missing_ok=True)
+            self.reached.add(f"{path} {name}", "", int(ms) / 1000, files)
+            for file, lines in files.items():
+                everything[file] |= lines
+        self.reached.add(path, reached.text_hash(path), 0, everything)
+        self.reached.keep()
+
+    # --- which are asked ---
+
+    def units_for(self, m):
+        """Unit tests of the file's name, family or room, and others that run the line; the quick ones first."""
+        stem, room = pathlib.Path(m.file).stem, pathlib.Path(m.file).parts[1]
+        place = self.place_of(m)
+        names = ["test_" + stem, "test_" + stem.split("_")[0], "test_" + room]
+        running = [n for n in self.names if self.reached.runs(n, m.file, place)]
+        own = [n for n in self.names if n == names[0] or n.startswith(names[1]) and self.reached.runs(n, m.file, None)]
+        asked = sorted({*own, *running}, key=lambda n: (not n.startswith(tuple(names)), self.reached.seconds(n)))
+        first = [n for n in asked if n in own or self.reached.seconds(n) < 1]
+        return first, [n for n in asked if n not in first]
+
+    def place_of(self, m):
+        line = pathlib.Path(m.file).read_text().splitlines()[m.line - 1].strip()
+        return None if line.startswith(("case ", "default")) else self.reached.place(m.file, m.line)
+
+    def bats_for(self, m):
+        """{file: names} of command-line tests that run the line, for at most MOST_BATS_S of time: those of likely files first."""
+        place = self.place_of(m)
+        likely = next(names for pattern, names in CLI if re.match("src/" + pattern, m.file))
+        rank = {f"tests/cli/{name}.bats": i for i, name in enumerate(likely)}
+        found = [t.split(" ", 1) for t in self.reached.tests
+                 if t.startswith("tests/cli/") and " " in t and self.reached.runs(t, m.file, place)]
+        found.sort(key=lambda t: (rank.get(t[0], 99), self.reached.seconds(" ".join(t))))
+        left_s, chosen = MOST_BATS_S, collections.defaultdict(list)
+        for path, name in found:
+            left_s -= self.reached.seconds(f"{path} {name}") + (0 if path in chosen else 0.5)
+            if left_s < 0:
+                break
+            chosen[path].append(name)
+        return chosen
+
+
+def cli_files():
+    return [p for p in sorted(glob.glob("tests/cli/*.bats")) if pathlib.Path(p).stem not in NOT_ASKED]
+
+
+def golden_stamp():
+    texts = [reached.text_hash(p) for p in sorted(glob.glob("tests/golden/**/*", recursive=True)) if os.path.isfile(p)]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
+
+
+def cpu_of(command, env):
+    """Run it; seconds of CPU time."""
+    process = start(command, env, subprocess.DEVNULL)
+    usage = os.wait4(process.pid, 0)[2]
+    end_group(process.pid)
+    process.returncode = 0
+    return usage.ru_utime + usage.ru_stime
+
+
 # --- judging ---
 
 
-def judge_unit(bench, folder, mutated, names):
+def judge_unit(bench, tests, folder, names):
     for name in names:
-        took_s = bench.tests[name][2]
-        program = folder / name
-        bench.link(program, [bench.object_of(name), mutated], bench.test_libs)
-        code = bench.run([str(program)], 60 + 10 * took_s)
-        program.unlink()
-        if code != 0 and bench.passes(name):
+        code = bench.run_test(folder, tests, name)
+        if code != 0 and bench.passes(tests, name) and (code == "time" or bench.run_test(folder, tests, name) != 0):
             return name + (" (time)" if code == "time" else "")
     return None
 
 
-def users_of(bench, source):
-    """The unit tests that link the file: those of its name, family or room first, then the quick ones."""
-    users = [n for n, (_, members, _) in bench.tests.items() if source.stem in members]
-    names = ["test_" + source.stem, "test_" + source.stem.split("_")[0], "test_" + source.parts[1]]
-    own = [n for n in users if n.startswith(tuple(names))]
-    own.sort(key=lambda n: (n != names[0], not n.startswith(names[1]), bench.tests[n][2]))
-    others = sorted(set(users) - set(own), key=lambda n: bench.tests[n][2])
-    return own, others[:MOST_OTHERS]
-
-
 def first_failure(path, env, limit_s, only=None):
-    """Run a bats file up to its first failing test: the test's name, or None."""
-    command = ["bats", "--tap", *(["--filter", "^" + re.escape(only) + "$"] if only else []), str(path)]
-    process = start(command, env, subprocess.PIPE)
+    """Run a bats file, or those of its tests that ONLY names, up to the first failing one: its name, or None."""
+    chosen = "^(" + "|".join(map(re.escape, only)) + ")$" if only else ""
+    command = ["bats", "--tap", *(["--filter", chosen] if only else []), str(path)]
+    process = start(command, {**env, "LC_ALL": "C.UTF-8"}, subprocess.PIPE)
     watch = threading.Timer(limit_s, end_group, [process.pid])
     watch.start()
     failed = ended = None
@@ -325,67 +468,72 @@ def first_failure(path, env, limit_s, only=None):
     return failed
 
 
+def golden_passes(bench, kelvin):
+    return bench.run(["sh", "-c", "! tools/golden.sh | grep -q '^not ok'"], 120, {"KELVIN": str(kelvin)}) == 0
+
+
 def judge_golden(bench, kelvin):
-    passes = ["sh", "-c", "! tools/golden.sh | grep -q '^not ok'"]
-    return "golden" if bench.run(passes, 120, {"KELVIN": str(kelvin)}) != 0 else None
+    with bench.lock:
+        if "golden" not in bench.passing:
+            bench.passing["golden"] = golden_passes(bench, (bench.build / "kelvin").resolve())
+    return "golden" if bench.passing["golden"] and not golden_passes(bench, kelvin) else None
 
 
-def judge_program(bench, kelvin, source):
+def judge_bats(bench, kelvin, chosen):
     broken, whole = {"KELVIN": str(kelvin)}, {"KELVIN": str((bench.build / "kelvin").resolve())}
-    for name in next(names for pattern, names in CLI if re.match("src/" + pattern, source)):
-        path = f"tests/cli/{name}.bats"
-        failed = first_failure(path, broken, 1200)
-        if failed and first_failure(path, broken, 600, failed) and not first_failure(path, whole, 600, failed):
-            return f"{name}.bats: {failed}"
+    for path, names in chosen.items():
+        failed = first_failure(path, broken, 1200, names)
+        if failed and first_failure(path, broken, 600, [failed]) and not first_failure(path, whole, 600, [failed]):
+            return f"{pathlib.Path(path).name}: {failed}"
     return None
-
-
-def link_program(bench, folder, mutated):
-    kelvin = folder / "kelvin"
-    bench.link(kelvin, [*bench.front, mutated], [])
-    for name in ("libkelvin-agent.so", "libkelvin-heap.so", "libkelvin-locks.so", "libkelvin_bench.a", "tests"):
-        (folder / name).symlink_to((bench.build / name).resolve())
-    return kelvin
-
-
-def judge_by_library(bench, folder, mutated, source, programs):
-    """Ask the unit tests and golden files of one build; without PROGRAMS the former alone."""
-    own, others = users_of(bench, source)
-    return (judge_unit(bench, folder, mutated, own)
-            or programs and judge_golden(bench, link_program(bench, folder, mutated))
-            or judge_unit(bench, folder, mutated, others))
 
 
 class Judge:
     """Both builds, and which stages are asked."""
 
-    def __init__(self, args, scratch):
+    def __init__(self, args, scratch, files):
         build = pathlib.Path(os.environ.get("B", "build"))
         self.args, self.scratch = args, scratch
         self.plain = Bench(build, scratch / "plain")
+        self.tests = Tests(self.plain, files)
         self.sanitized = None if args.no_sanitized else Bench(build / "sanitize", scratch / "sanitized")
         skipped = {"bats": args.no_bats or args.unit_only, "sanitized": args.no_sanitized}
         self.stages = [s for s in STAGES if not skipped.get(s)]
 
     def prepare(self, pool):
-        list(pool.map(self.plain.prepare_test, sorted(glob.glob("tests/unit/test_*.c"))))
-        if self.sanitized:
-            self.sanitized.take_tests(self.plain)
+        self.tests.compile_all(pool)
+        self.tests.trace(pool, "bats" in self.stages)
 
-    def ask(self, stage, folder, broken, mutated, source):
+    def ask(self, stage, folder, broken, m):
         """By whom a mutant is noticed in a stage, or None."""
         if stage == "quick":
-            return judge_by_library(self.plain, folder, mutated, source, not self.args.unit_only)
+            return self.ask_library(self.plain, folder, broken, m)
         if stage == "bats":
-            if not (folder / "kelvin").exists():
-                link_program(self.plain, folder, mutated)
-            return judge_program(self.plain, folder / "kelvin", str(source))
+            chosen = self.tests.bats_for(m)
+            if chosen and not (folder / "kelvin").exists():
+                self.plain.link_program(folder, [folder / "mutated.o"])
+            return judge_bats(self.plain, folder / "kelvin", chosen)
         inner = folder / "sanitized"
         inner.mkdir()
-        if not self.sanitized.compile(broken, inner / "mutated.o"):
-            return None
-        by = judge_by_library(self.sanitized, inner, inner / "mutated.o", source, not self.args.unit_only)
+        by = self.ask_library(self.sanitized, inner, broken, m)
         return by and by + ", sanitized"
+
+    def ask_library(self, bench, folder, broken, m):
+        """Ask the unit tests and golden files of one build."""
+        mutated = folder / "mutated.o"
+        quick, slow = self.tests.units_for(m)
+        golden = not self.args.unit_only and self.tests.reached.runs("golden", m.file, self.tests.place_of(m))
+        if not (quick or slow or golden) or not mutated.exists() and not bench.compile(broken, mutated):
+            return None
+        if quick or slow:
+            bench.link_tests(folder, self.tests, [mutated])
+        return (judge_unit(bench, self.tests, folder, quick)
+                or golden and judge_golden(bench, bench.link_program(folder, [mutated]))
+                or judge_unit(bench, self.tests, folder, slow))
+
+    def is_same(self, source, broken, folder):
+        """Whether the mutant gives the machine code that the source gives, optimised."""
+        return self.plain.compile(broken, folder / "optimised.o") and self.plain.same_code(source, folder / "optimised.o")
 
     def judge(self, number, m, asked):
         """A verdict and a word on it: ("killed", by whom), ("survived", ""), ("left", by what stages), ("equal", ""), ("stillborn", "").
@@ -397,14 +545,14 @@ class Judge:
         try:
             broken, mutated = folder / source.name, folder / "mutated.o"
             broken.write_text(text[: m.start] + m.new + text[m.end:])
-            if not self.plain.compile(broken, mutated):
+            if not self.plain.compile(broken, mutated, "-O0"):  # quick: most are noticed
                 return "stillborn", ""
-            if self.plain.same_code(source, mutated):
-                return "equal", ""
             for stage in self.stages:
-                by = stage not in asked and self.ask(stage, folder, broken, mutated, source)
+                by = stage not in asked and self.ask(stage, folder, broken, m)
                 if by:
                     return "killed", by
+                if stage == "quick" and self.is_same(source, broken, folder):
+                    return "equal", ""
             done = [s for s in STAGES if s in asked or s in self.stages]
             return ("survived", "") if done == STAGES else ("left", " ".join(done))
         finally:
@@ -445,6 +593,7 @@ ALWAYS_EQUIVALENT = [
     (r"(?:vec|buf)_reserve\([^;]*«\d", "more room ahead of time"),
     (r"\? -«1» : (?:1|\S+ [<>] \S+);", "only the sign counts"),
     (r"return (\S+) «<» (\S+) \? -1 : \1 > \2;", "equal ones keep their order: the C library's sort is stable"),
+    (r"([\w.>()-]+) «[<>]=?» ([\w.>()-]+) \? (?:\1 : \2|\2 : \1)[;,)]", "the larger or smaller of two: of equal ones either will do"),
     (r"fd = -«1»", "no descriptor either way"),
     (r"made\(INSN_(?:PLAIN|NOP|STOP|SYSCALL), «0»", "such an instruction has no register that is asked for"),
 ]
@@ -500,6 +649,14 @@ def show(m, verdict, by):
           + (f"  by {by}" if by and verdict == "killed" else ""), flush=True)
 
 
+def show_never(known, files):
+    for file, lines in sorted(known.never().items()):
+        if pathlib.Path(file) in files:
+            text = pathlib.Path(file).read_text().splitlines()
+            for n in lines:
+                print(f"{file}:{n}: {text[n - 1].strip()}")
+
+
 def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("-n", type=int, default=200, help="mutants that compile and differ (200)")
@@ -511,6 +668,7 @@ def parse_args():
     parser.add_argument("--files", help="only files that match, such as 'src/bench/ver*.c'")
     parser.add_argument("--log", help="where results are kept (build/mutants/SEED.log)")
     parser.add_argument("--again", action="store_true", help="try the survivors in the log once more")
+    parser.add_argument("--never", action="store_true", help="print the lines that no test runs, break nothing")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
     return parser.parse_args()
 
@@ -558,7 +716,8 @@ def sum_up(log, chosen, counts, listed):
             print(f"{'':10} {reason}")
         counts[verdict] += 1
     done = counts["killed"] + counts["survived"] + counts["left"]
-    print(f"{len(chosen)} mutants: {counts['killed']} killed, {counts['survived']} survived, "
+    timeouts = sum(log.find(m)[1].endswith(("(time)", "(time), sanitized")) for m in chosen)
+    print(f"{len(chosen)} mutants: {counts['killed']} killed ({timeouts} of them by running for too long), {counts['survived']} survived, "
           f"{counts['left']} left by the tests that were asked, {counts['equivalent']} equivalent; not counted: {counts['equal']} with equal code, "
           f"{counts['stillborn']} that do not compile")
     print(f"kill rate {100 * counts['killed'] / done if done else 0:.1f} % "
@@ -576,15 +735,19 @@ def main():
         for m in queue[: args.n]:
             show(m, "mutant", "")
         return 0
-    os.nice(10)
+    os.nice(5)
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
     listed = read_equivalent()
     with tempfile.TemporaryDirectory(prefix="kelvin-mutants-") as scratch:
-        judge = Judge(args, pathlib.Path(scratch))
+        scratches.append(scratch)
+        judge = Judge(args, pathlib.Path(scratch), files)
         log = Log(args.log or judge.plain.build / "mutants" / f"{args.seed}.log")
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             judge.prepare(pool)
+        if args.never:
+            show_never(judge.tests.reached, files)
+            return 0
         chosen, counts = judge_all(judge, log, queue, args.n, listed)
     sum_up(log, chosen, counts, listed)
     return 0

@@ -275,8 +275,10 @@ class App {
 
     // --- as a command ---
 
+    // Null where no command shows the same.
     command() {
         const s = this.state, tab = this.tab(), words = ['kelvin'], file = this.about.subject;
+        if ((tab === 'compare' && s.other) || (tab === 'callers' && /^\/.*\/$/.test(s.fn))) return null;
         const selected = [];
         if (s.event) selected.push('--event', s.event);
         if (s.value) selected.push('--value', s.value);
@@ -284,9 +286,9 @@ class App {
         for (const key of LISTS) for (const v of s[key]) selected.push('--' + key, v);
         if (s.merge) selected.push('--merge-recursion');
         if (tab === 'compare' && this.files > 1) words.push('diff', 'BEFORE', 'AFTER', ...selected);
-        else if (tab === 'flame') words.push('flame', file, ...selected, ...(s.order === 'time' ? ['--flame-chart'] : s.inverted ? ['--reverse'] : []), ...(s.flames ? ['--flames'] : []), '-o', 'flame.svg');
+        else if (tab === 'flame') words.push('flame', file, ...selected, ...(s.order === 'time' ? ['--flame-chart'] : s.inverted ? ['--reverse', '--group', 'none'] : []), ...(s.flames ? ['--flames'] : []), '-o', 'flame.svg');
         else if (tab === 'functions') words.push('report', file, '--by', s.by, ...selected);
-        else if (tab === 'callers') words.push('report', file, ...(s.fn && !/^\//.test(s.fn) ? ['--callers', s.fn] : []), ...selected);
+        else if (tab === 'callers') words.push('report', file, ...(this.panes.callers && this.panes.callers.input.value ? ['--callers', this.panes.callers.input.value] : []), ...selected);
         else if (tab === 'heap' || tab === 'locks') words.push(tab, file);
         else if (tab === 'scopes') words.push('scopes', file, ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
         else if (tab === 'waits') words.push('report', file, '--waits', ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
@@ -294,7 +296,11 @@ class App {
         else words.push('report', file, ...selected);
         return words.map(quoted).join(' ');
     }
-    copyCommand() { copy(this.command(), 'Command'); }
+    copyCommand() {
+        const line = this.command();
+        if (line) copy(line, 'Command');
+        else toast('No command of the terminal shows this: it compares files, not ranges, and takes one function at a time.');
+    }
     copy(text, what) { copy(text, what); }
     save(name, text, type) {
         const url = URL.createObjectURL(new Blob([text], {type}));

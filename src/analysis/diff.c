@@ -449,18 +449,10 @@ static bool made_apart(const struct diff_opts *o)
     return 10 * in_order >= 9 * n || 10 * in_order <= n;
 }
 
-/* The load of the last minute, "11.95 12.09 11.00", held against "2 online, 2 usable". */
-static bool was_busy(const struct meta *m)
-{
-    const char *load = meta_find(m, META_LOAD), *cpus = meta_find(m, META_CPUS);
-    double n = cpus ? strtod(cpus, NULL) : 0;
-    return load && n > 0 && strtod(load, NULL) > n;
-}
-
 static bool any_busy(const struct diff_opts *o)
 {
     for (size_t i = 0; i < o->n_runs; i++)
-        if (was_busy(&o->runs[i]->profile->meta))
+        if (meta_was_busy(&o->runs[i]->profile->meta))
             return true;
     return false;
 }

@@ -1,6 +1,7 @@
 #include "analysis/grouping.h"
 
 #include "analysis/waitreason.h"
+#include "analysis/walljoin.h"
 #include "base/buf.h"
 #include "model/waitstream.h"
 
@@ -82,13 +83,35 @@ static enum thread_state state_of_row(const struct stream *s, const struct waits
     return runnable > blocked ? THREAD_RUNNABLE : THREAD_BLOCKED;
 }
 
+/* Of wall time (walljoin.h) the innermost frame says it: "[blocked: lock]", "[runnable]". */
+static uint32_t name_wall(struct grouping *g, const struct profile *p, struct stack_id stack,
+                          bool reasons)
+{
+    static const char front[] = "[blocked: ";
+    const struct frame *f = stack.i ? profile_frame(p, p->stacks.nodes.at[stack.i].frame) : NULL;
+    struct text leaf = f && f->n_lines ? profile_function_name(p, profile_lines(p, f)->function)
+                                       : (struct text){"", 0};
+    size_t n = sizeof front - 1;
+    enum thread_state state = text_starts(leaf, front)      ? THREAD_BLOCKED
+                              : text_is(leaf, "[runnable]") ? THREAD_RUNNABLE
+                                                            : THREAD_RUNNING;
+    if (reasons && state == THREAD_BLOCKED)
+        return intern_add(&g->names, (struct text){leaf.at + n, leaf.n - n - 1});
+    return intern_add(&g->names, text_of(thread_state_name(state)));
+}
+
 static void group_states(struct grouping *g, const struct profile *p, const struct stream *s,
                          bool reasons)
 {
     struct waitstream w;
     bool is_wait = waitstream_find(p, &w) && profile_stream(p, w.waits) == s;
     autofree uint32_t *of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *of_stack);
+    bool wall = text_is(profile_str(p, s->event), WALL_VALUE);
     for (size_t i = 0; i < s->rows.n; i++) {
+        if (wall) {
+            g->of_row[i] = name_wall(g, p, s->rows.stack[i], reasons);
+            continue;
+        }
         enum thread_state state = state_of_row(s, &w, is_wait, i);
         uint32_t *known = &of_stack[s->rows.stack[i].i];
         const char *name = thread_state_name(state);

@@ -1,4 +1,5 @@
 #include "analysis/heapstory.h"
+#include "analysis/heapwrappers.h"
 
 #include <stdlib.h>
 
@@ -37,64 +38,10 @@ static int find_heap_stream(const struct profile *p)
 
 /* --- places --- */
 
-/* "<&mut alloc::string::String as core::fmt::Write>::write_str" without what is before "alloc". */
-static struct text rust_type(struct text name)
-{
-    while (text_starts(name, "<") || text_starts(name, "&") || text_starts(name, "mut "))
-        text_cut(&name, *name.at == 'm' ? ' ' : *name.at);
-    return name;
-}
-
-/* "<u64 as core::fmt::Display>::fmt", "<T as ..": a type without a path is the language's own. */
-static bool is_rust_builtin(struct text name)
-{
-    const char *as = name.n ? memmem(name.at, name.n, " as ", 4) : NULL;
-    return text_starts(name, "<") && as && !memmem(name.at, (size_t)(as - name.at), "::", 2);
-}
-
-/* Functions that allocate for whoever calls them. */
-static bool is_wrapper(struct text name)
-{
-    static const char *const starts[] = {
-        "operator new", "std::",     "__gnu_cxx::", "void std::",      "alloc::",
-        "__rust_",      "core::",    "hashbrown::", "xmalloc",         "xcalloc",
-        "xrealloc",     "xstrdup",   "strdup",      "strndup",         "__strdup",
-        "__strndup",    "vasprintf", "asprintf",    "g_malloc",        "g_realloc",
-        "g_slice_",     "g_strdup",  "PyMem_",      "PyObject_Malloc", "_PyMem_",
-    };
-    static const char *const allocators[] = {
-        "malloc",   "calloc",         "realloc", "reallocarray", "aligned_alloc",
-        "memalign", "posix_memalign", "valloc",  "mmap",         "mremap",
-        NULL};
-    if (is_rust_builtin(name) || text_is_one_of(name, allocators))
-        return true;
-    name = rust_type(name);
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (text_starts(name, starts[i]))
-            return true;
-    return name.n == 0;
-}
-
-/* The label of the place of a stack; the innermost function where all are wrappers. */
-static uint32_t place_label(struct heapstory *s, struct stack_id stack)
-{
-    const struct profile *p = s->profile;
-    uint32_t first = LABEL_NONE;
-    for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
-        struct frame_id id = p->stacks.nodes.at[stack.i].frame;
-        for (size_t n = labels_count(profile_frame(p, id)); n-- > 0;) {
-            uint32_t label = labels_of_frame(&s->labels, p, id, n);
-            if (!is_wrapper(labels_text(&s->labels, label)))
-                return label;
-            first = first == LABEL_NONE ? label : first;
-        }
-    }
-    return first != LABEL_NONE ? first : labels_add(&s->labels, text_of("[no stack]"), FRAME_USER);
-}
-
 /* From stacks to places. */
 struct place_map {
     struct heapstory *story;
+    struct heapwrappers wrappers;
     uint32_t *of_stack; /* place + 1 */
     uint8_t *known;     /* of each stack, whether its leaks are: 0 = not looked, 1 = no, 2 = yes */
     VEC(uint32_t) of_label; /* place + 1 */
@@ -104,7 +51,7 @@ static uint32_t heapstory_place_of(struct place_map *m, struct stack_id stack)
 {
     if (m->of_stack[stack.i])
         return m->of_stack[stack.i] - 1;
-    uint32_t label = place_label(m->story, stack);
+    uint32_t label = heapwrappers_place(&m->wrappers, &m->story->labels, m->story->profile, stack);
     while (m->of_label.n <= label)
         *vec_push(&m->of_label) = 0;
     if (!m->of_label.at[label]) {
@@ -286,12 +233,14 @@ int heapstory_build(struct heapstory *s, const struct profile *p,
     struct place_map m = {.story = s};
     m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);
     m.known = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.known);
+    heapwrappers_find(&m.wrappers, &s->labels, p, &profile_stream(p, s->stream)->rows);
     take_rows(s, &m);
     take_classes(s, &m, "heap-sizes", s->size);
     take_classes(s, &m, "heap-lifetimes", s->lifetime);
     free(m.of_stack);
     free(m.known);
     vec_done(&m.of_label);
+    heapwrappers_done(&m.wrappers);
     find_counters(s);
     heapstory_find_insights(s);
     return 0;

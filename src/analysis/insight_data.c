@@ -1,6 +1,7 @@
 /* insight_data.c - rules about the recording's worth, and about waiting. */
 #include "analysis/insight_inner.h"
 #include "base/units.h"
+#include "model/waitstream.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,6 +64,16 @@ INSIGHT_TEST(insight_test_unfinished)
         return false;
     buf_printf(&ret->evidence, "%.1f%% of the stacks do not reach the program's start",
                100 * share);
+    const struct unfinished *most = NULL;
+    for (int i = 0; i < s->n_unfinished; i++)
+        if (!most || s->unfinished[i].n > most->n)
+            most = &s->unfinished[i];
+    if (most && most->n) {
+        struct text why = profile_str(in->functions->profile, most->why);
+        buf_printf(&ret->evidence, ", %s: %.*s",
+                   most->n == stream_unfinished(s) ? "all for one reason" : "most of them",
+                   TEXT_ARG(why));
+    }
     return true;
 }
 
@@ -159,11 +170,12 @@ INSIGHT_TEST(insight_test_unnamed)
     struct flat_share own = flat_share_of_set(f, in_set, FLAT_SELF);
     if (insight_surely(f, &total) < self->least)
         return false;
-    insight_share(&ret->evidence, &total);
-    buf_str(&ret->evidence, " goes to functions without a name and what they call (self ");
     insight_share(&ret->evidence, &own);
-    buf_str(&ret->evidence,
-            total_of_unnamed(f) - total.share > 0.01 ? ", pass-through functions excluded)" : ")");
+    buf_str(&ret->evidence, " goes to functions without a name, ");
+    insight_share(&ret->evidence, &total);
+    buf_str(&ret->evidence, " to them and what they call");
+    if (total_of_unnamed(f) - total.share > 0.01)
+        buf_str(&ret->evidence, " (pass-through functions excluded)");
     struct text module = unnamed_module(f, in_set, own.share >= self->least);
     if (text_is(module, "[anon]"))
         advise_on_jit(ret);
@@ -292,6 +304,11 @@ INSIGHT_TEST(insight_test_waiting)
                has_several_threads(p) ? "at least " : "", 100 * waited);
     if (find_queued(in, &queued_ns) && queued_ns)
         buf_str(&ret->evidence, ", not counting the wait for a CPU");
+    if (waitstream_find(p, &(struct waitstream){0}))
+        buf_str(&ret->advice,
+                "CPU samples cannot show waiting, and all shares below are of the CPU "
+                "time. The waits were recorded, too: the report on waits shows "
+                "them by reason and call stack.");
     return true;
 }
 

@@ -48,8 +48,11 @@ const struct insight_rule insight_rules[] = {
      .about_data = true,
      .test = insight_test_unfinished,
      .least = 0.02,
-     .advice = "Totals of the outer functions are too small by that much. A larger copy of stacks, "
-               "or unwind tables in the program (-fasynchronous-unwind-tables), fixes it."},
+     .advice =
+         "Totals of the outer functions are too small by that much. Unwind tables in the "
+         "program (-fasynchronous-unwind-tables) help where rules are missing; a smaller "
+         "copy of stacks than the default, 65528 bytes, holds too little, and the kernel copies no "
+         "more than that."},
     {.id = "bursts",
      .about_data = true,
      .fits = RUNNING,
@@ -69,7 +72,11 @@ const struct insight_rule insight_rules[] = {
      .about_data = true,
      .test = insight_test_unnamed,
      .least = 0.1,
-     .advice = "Install the debug symbols of that file, or set DEBUGINFOD_URLS, and record again."},
+     .advice =
+         "Where unwind tables show where a function starts, that is its name here, "
+         "[file+0xstart]; 'kelvin annotate' takes such a name. For real names, install the debug "
+         "symbols of that file (on Debian a -dbgsym "
+         "package), or set DEBUGINFOD_URLS, and record again."},
     {.id = "untrue-stacks",
      .about_data = true,
      .test = insight_test_strays,

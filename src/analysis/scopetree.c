@@ -20,25 +20,45 @@ int scopetree_stream(const struct profile *p)
 
 struct scope_span {
     uint64_t ns, self_ns;
-    uint32_t row;
-    bool outermost; /* of its name */
+    struct scope_slowest where;
 };
 
-static void sum_add(struct scope_sum *s, const struct scope_span *span, bool all)
+static void sum_add(struct scope_sum *s, const struct scope_span *span)
 {
     double from_mean = (double)span->ns - s->mean_ns;
     s->calls++;
     s->self_ns += span->self_ns;
-    s->total_ns += all || span->outermost ? span->ns : 0;
+    s->total_ns += span->ns;
     s->mean_ns += from_mean / (double)s->calls;
     s->square_ns += from_mean * ((double)span->ns - s->mean_ns);
     if (s->calls == 1 || span->ns < s->min_ns)
         s->min_ns = span->ns;
     if (s->calls == 1 || span->ns > s->max_ns) {
         s->max_ns = span->ns;
-        s->slowest = span->row;
+        s->slowest = span->where;
     }
     histogram_add(&s->times, span->ns, 1);
+}
+
+/* OUTERMOST: of its name, else its time is in that of one around it. */
+static void sum_merge(struct scope_sum *to, const struct scope_sum *from, bool outermost)
+{
+    double n = (double)to->calls, m = (double)from->calls, apart = from->mean_ns - to->mean_ns;
+    if (!from->calls)
+        return;
+    if (!to->calls || from->min_ns < to->min_ns)
+        to->min_ns = from->min_ns;
+    if (!to->calls || from->max_ns > to->max_ns ||
+        (from->max_ns == to->max_ns && from->slowest.time_ns < to->slowest.time_ns)) {
+        to->max_ns = from->max_ns;
+        to->slowest = from->slowest;
+    }
+    to->calls += from->calls;
+    to->self_ns += from->self_ns;
+    to->total_ns += outermost ? from->total_ns : 0;
+    to->mean_ns += apart * m / (n + m);
+    to->square_ns += from->square_ns + apart * apart * n * m / (n + m);
+    histogram_merge(&to->times, &from->times);
 }
 
 double scope_sum_sd_ns(const struct scope_sum *s)
@@ -68,70 +88,47 @@ struct str_id scopetree_name(const struct profile *p, struct stack_id stack)
 
 /* --- building --- */
 
+/* Spans of a value of the attribute: first by stack, and by name when all names are known. */
 struct scope_group {
-    struct str_id name;
+    uint32_t of; /* a stack or a name */
     struct attr attr;
 };
 
-struct scope_index {
-    struct str_id by;        /* 0 = nothing asked for */
-    uint32_t *node_of_stack; /* + 1; 0 = none yet */
-    uint32_t *flat_of_name;  /* + 1 */
-    struct idmap groups;
-    VEC(struct scope_group) group_keys;
+struct scope_groups {
+    struct idmap map;
+    VEC(struct scope_group) keys;
 };
 
-struct scope_job {
-    struct scopetree *t;
-    const struct profile *p;
-    struct scope_index *index;
-    uint8_t *is_outermost; /* by stack: 0 not known, 1 yes, 2 no */
-    VEC(uint32_t) chain;
+struct scope_index {
+    char *by_text;               /* NULL = nothing asked for */
+    struct str_id by;            /* 0 = not met yet */
+    VEC(uint32_t) node_of_stack; /* + 1; 0 = none yet */
+    VEC(uint32_t) stack_of_node;
+    VEC(uint32_t) chain;    /* scratch */
+    uint32_t *flat_of_name; /* + 1 */
+    struct scope_groups stack_groups, groups;
+    scope_nodes by_stack; /* sums of the first */
 };
 
 /* The node of a stack; those around it are made first. */
-static uint32_t node_get(struct scope_job *job, struct stack_id stack)
+static uint32_t node_make(struct scopetree *t, const struct profile *p, struct stack_id stack)
 {
-    const struct stack_node *nodes = job->p->stacks.nodes.at;
-    scope_nodes *tree = &job->t->tree;
-    job->chain.n = 0;
-    for (; stack.i && !job->index->node_of_stack[stack.i]; stack = nodes[stack.i].parent)
-        *vec_push(&job->chain) = stack.i;
-    uint32_t node = job->index->node_of_stack[stack.i];
-    while (job->chain.n) {
-        struct stack_id at = {job->chain.at[--job->chain.n]};
-        struct scope_node new = {.name = scopetree_name(job->p, at),
-                                 .parent = node,
-                                 .depth = node ? tree->at[node - 1].depth + 1 : 0,
-                                 .id = (uint32_t)tree->n};
-        *vec_push(tree) = new;
-        node = job->index->node_of_stack[at.i] = (uint32_t)tree->n;
+    struct scope_index *x = t->index;
+    const struct stack_node *nodes = p->stacks.nodes.at;
+    x->chain.n = 0;
+    for (; stack.i && !x->node_of_stack.at[stack.i]; stack = nodes[stack.i].parent)
+        *vec_push(&x->chain) = stack.i;
+    uint32_t node = x->node_of_stack.at[stack.i];
+    while (x->chain.n) {
+        uint32_t at = x->chain.at[--x->chain.n];
+        struct scope_node new = {.parent = node,
+                                 .depth = node ? t->tree.at[node - 1].depth + 1 : 0,
+                                 .id = (uint32_t)t->tree.n};
+        *vec_push(&t->tree) = new;
+        *vec_push(&x->stack_of_node) = at;
+        node = x->node_of_stack.at[at] = (uint32_t)t->tree.n;
     }
     return node;
-}
-
-static bool outermost(struct scope_job *job, struct stack_id stack)
-{
-    uint8_t *known = &job->is_outermost[stack.i];
-    if (!*known) {
-        struct str_id name = scopetree_name(job->p, stack);
-        struct stack_id at = job->p->stacks.nodes.at[stack.i].parent;
-        while (at.i && scopetree_name(job->p, at).i != name.i)
-            at = job->p->stacks.nodes.at[at.i].parent;
-        *known = at.i ? 2 : 1;
-    }
-    return *known == 1;
-}
-
-static struct scope_sum *flat_get(struct scope_job *job, struct str_id name)
-{
-    uint32_t *known = &job->index->flat_of_name[name.i];
-    if (!*known) {
-        struct scope_node new = {.name = name, .id = (uint32_t)job->t->flat.n};
-        *vec_push(&job->t->flat) = new;
-        *known = (uint32_t)job->t->flat.n;
-    }
-    return &job->t->flat.at[*known - 1].sum;
 }
 
 static bool same_value(const struct attr *a, const struct attr *b)
@@ -140,69 +137,111 @@ static bool same_value(const struct attr *a, const struct attr *b)
            (a->is_number ? a->number == b->number : a->text.i == b->text.i);
 }
 
-static uint32_t group_hash(struct str_id name, const struct attr *a)
+static uint32_t group_hash(uint32_t of, const struct attr *a)
 {
     uint64_t value = a->is_number ? (uint64_t)a->number : a->text.i;
-    return hash_pair(name.i, (uint32_t)(value ^ value >> 32) + a->is_number);
+    return hash_pair(of, (uint32_t)(value ^ value >> 32) + a->is_number);
 }
 
 /* + 1; 0 = none */
-static uint32_t group_find(const struct scope_index *x, struct str_id name, const struct attr *a)
+static uint32_t group_find(const struct scope_groups *g, uint32_t of, const struct attr *a)
 {
-    for_each_match (&x->groups, group_hash(name, a), i) {
-        const struct scope_group *g = &x->group_keys.at[i];
-        if (g->name.i == name.i && same_value(&g->attr, a))
+    for_each_match (&g->map, group_hash(of, a), i)
+        if (g->keys.at[i].of == of && same_value(&g->keys.at[i].attr, a))
             return i + 1;
-    }
     return 0;
 }
 
-static struct scope_sum *group_get(struct scope_job *job, struct str_id name, const struct attr *a)
+static struct scope_node *group_get(struct scope_groups *g, scope_nodes *nodes, uint32_t of,
+                                    const struct attr *a)
 {
-    struct scope_index *x = job->index;
-    uint32_t i = group_find(x, name, a);
+    uint32_t i = group_find(g, of, a);
     if (i)
-        return &job->t->groups.at[i - 1].sum;
-    i = (uint32_t)x->group_keys.n;
-    *vec_push(&x->group_keys) = (struct scope_group){name, *a};
-    *vec_push(&job->t->groups) = (struct scope_node){.name = name, .attr = *a, .id = i};
-    idmap_add(&x->groups, group_hash(name, a), i);
-    return &job->t->groups.at[i].sum;
+        return &nodes->at[i - 1];
+    i = (uint32_t)g->keys.n;
+    *vec_push(&g->keys) = (struct scope_group){of, *a};
+    *vec_push(nodes) = (struct scope_node){.attr = *a, .id = i};
+    idmap_add(&g->map, group_hash(of, a), i);
+    return &nodes->at[i];
 }
 
 /* The value of the attribute that was asked for, or NULL. */
-static const struct attr *group_attr(const struct scopetree *t, size_t row)
+static const struct attr *group_attr(const struct scopetree *t, const struct selection *s,
+                                     size_t row)
 {
-    const struct rows *rows = &t->selection->stream->rows;
+    const struct rows *rows = &s->stream->rows;
     struct str_id by = t->index->by;
-    return by.i && rows->attrs ? attrs_find(&t->selection->profile->attrs, rows->attrs[row], by)
-                               : NULL;
+    return by.i && rows->attrs ? attrs_find(&s->profile->attrs, rows->attrs[row], by) : NULL;
 }
 
-static void add_row_spans(struct scope_job *job, size_t row)
+static void add_span_row(struct scopetree *t, const struct selection *s, size_t row)
 {
-    const struct selection *s = job->t->selection;
+    struct scope_index *x = t->index;
     const struct rows *rows = &s->stream->rows;
     struct stack_id stack = rows->stack[row];
     uint64_t start_ns = rows->time_ns ? rows->time_ns[row] : 0;
     struct scope_span span = {.ns = rows->duration_ns[row],
                               .self_ns = (uint64_t)selection_values(s)[row],
-                              .row = (uint32_t)row,
-                              .outermost = outermost(job, stack)};
-    uint32_t node = node_get(job, stack);
-    struct str_id name = scopetree_name(job->p, stack);
-    if (!node)
+                              .where = {start_ns, rows->thread[row],
+                                        rows->attrs ? rows->attrs[row] : (struct attrs_id){0}}};
+    uint32_t node = x->node_of_stack.at[stack.i];
+    if (!node && !(node = node_make(t, s->profile, stack)))
         return;
-    job->t->spans++;
-    if (job->t->spans == 1 || start_ns < job->t->start_ns)
-        job->t->start_ns = start_ns;
-    if (start_ns + span.ns > job->t->end_ns)
-        job->t->end_ns = start_ns + span.ns;
-    sum_add(&job->t->tree.at[node - 1].sum, &span, true);
-    sum_add(flat_get(job, name), &span, false);
-    const struct attr *a = group_attr(job->t, row);
+    t->spans++;
+    if (t->spans == 1 || start_ns < t->start_ns)
+        t->start_ns = start_ns;
+    if (start_ns + span.ns > t->end_ns)
+        t->end_ns = start_ns + span.ns;
+    sum_add(&t->tree.at[node - 1].sum, &span);
+    const struct attr *a = x->by.i ? group_attr(t, s, row) : NULL;
     if (a)
-        sum_add(group_get(job, name, a), &span, false);
+        sum_add(&group_get(&x->stack_groups, &x->by_stack, stack.i, a)->sum, &span);
+}
+
+/* --- names --- */
+
+static bool outermost(const struct profile *p, struct stack_id stack)
+{
+    struct str_id name = scopetree_name(p, stack);
+    struct stack_id at = p->stacks.nodes.at[stack.i].parent;
+    while (at.i && scopetree_name(p, at).i != name.i)
+        at = p->stacks.nodes.at[at.i].parent;
+    return !at.i;
+}
+
+static struct scope_sum *flat_get(struct scopetree *t, struct str_id name)
+{
+    uint32_t *known = &t->index->flat_of_name[name.i];
+    if (!*known) {
+        struct scope_node new = {.name = name, .id = (uint32_t)t->flat.n};
+        *vec_push(&t->flat) = new;
+        *known = (uint32_t)t->flat.n;
+    }
+    return &t->flat.at[*known - 1].sum;
+}
+
+static void name_nodes(struct scopetree *t, const struct profile *p)
+{
+    for (size_t i = 0; i < t->tree.n; i++) {
+        struct stack_id stack = {t->index->stack_of_node.at[i]};
+        struct scope_node *node = &t->tree.at[i];
+        node->name = scopetree_name(p, stack);
+        if (node->sum.calls)
+            sum_merge(flat_get(t, node->name), &node->sum, outermost(p, stack));
+    }
+}
+
+static void name_groups(struct scopetree *t, const struct profile *p)
+{
+    struct scope_index *x = t->index;
+    for (size_t i = 0; i < x->by_stack.n; i++) {
+        struct stack_id stack = {x->stack_groups.keys.at[i].of};
+        struct str_id name = scopetree_name(p, stack);
+        struct scope_node *g =
+            group_get(&x->groups, &t->groups, name.i, &x->stack_groups.keys.at[i].attr);
+        g->name = name;
+        sum_merge(&g->sum, &x->by_stack.at[i].sum, outermost(p, stack));
+    }
 }
 
 /* --- order --- */
@@ -289,67 +328,73 @@ static void order_tree(struct scopetree *t)
 
 /* --- all of it --- */
 
-static void find_key(struct scope_job *job, const char *by)
+static struct str_id find_key(const struct profile *p, const char *by)
 {
-    const struct attrs *attrs = &job->p->attrs;
-    for (size_t i = 1; by && i < attrs->nodes.n; i++)
-        if (text_is(profile_str(job->p, attrs->nodes.at[i].attr.key), by))
-            job->index->by = attrs->nodes.at[i].attr.key;
+    for (size_t i = 1; by && i < p->attrs.nodes.n; i++)
+        if (text_is(profile_str(p, p->attrs.nodes.at[i].attr.key), by))
+            return p->attrs.nodes.at[i].attr.key;
+    return (struct str_id){0};
 }
 
-static void job_run(struct scope_job *job)
+void scopetree_begin(struct scopetree *t, const char *by)
 {
-    const struct selection *s = job->t->selection;
-    struct profile *names = (struct profile *)(uintptr_t)job->p; /* qsort_r() takes no const */
-    for (size_t i = 0; i < s->n_rows; i++)
-        add_row_spans(job, selection_row(s, i));
-    order_tree(job->t);
-    if (job->t->flat.n)
-        qsort_r(job->t->flat.at, job->t->flat.n, sizeof *job->t->flat.at, compare_nodes, names);
-    if (job->t->groups.n)
-        qsort_r(job->t->groups.at, job->t->groups.n, sizeof *job->t->groups.at, compare_groups,
-                names);
+    *t = (struct scopetree){.index = mem_new(struct scope_index)};
+    *t->index = (struct scope_index){.by_text = by ? mem_strdup(by) : NULL};
 }
 
-static struct scope_index *index_new(const struct profile *p)
+void scopetree_add(struct scopetree *t, const struct selection *s)
 {
-    struct scope_index *x = mem_new(struct scope_index);
-    *x = (struct scope_index){
-        .node_of_stack = mem_calloc(p->stacks.nodes.n, sizeof *x->node_of_stack),
-        .flat_of_name = mem_calloc(p->strings.strings.n, sizeof *x->flat_of_name),
-    };
-    return x;
+    struct scope_index *x = t->index;
+    if (!x->by.i)
+        x->by = find_key(s->profile, x->by_text);
+    while (x->node_of_stack.n < s->profile->stacks.nodes.n)
+        *vec_push(&x->node_of_stack) = 0;
+    for (size_t i = 0; s->stream->rows.duration_ns && i < s->n_rows; i++)
+        add_span_row(t, s, selection_row(s, i));
+}
+
+int scopetree_end(struct scopetree *t, const struct selection *s, struct err *err)
+{
+    struct scope_index *x = t->index;
+    struct profile *names = (struct profile *)(uintptr_t)s->profile; /* qsort_r() takes no const */
+    t->selection = s;
+    if (x->by_text && !find_key(s->profile, x->by_text).i)
+        return err_set(err, EXIT_ERROR, "no scope has an attribute '%s'", x->by_text);
+    x->flat_of_name = mem_calloc(s->profile->strings.strings.n, sizeof *x->flat_of_name);
+    name_nodes(t, s->profile);
+    name_groups(t, s->profile);
+    order_tree(t);
+    if (t->flat.n)
+        qsort_r(t->flat.at, t->flat.n, sizeof *t->flat.at, compare_nodes, names);
+    if (t->groups.n)
+        qsort_r(t->groups.at, t->groups.n, sizeof *t->groups.at, compare_groups, names);
+    if (x->by_text && !t->groups.n)
+        return err_set(err, EXIT_ERROR, "no scope that is selected has an attribute '%s'",
+                       x->by_text);
+    return 0;
 }
 
 int scopetree_build(struct scopetree *t, const struct selection *s, const char *by, struct err *err)
 {
-    struct scope_job job = {.t = t, .p = s->profile};
-    *t = (struct scopetree){.selection = s};
+    scopetree_begin(t, by);
+    t->selection = s;
     if (!s->stream->rows.duration_ns)
         return err_set(err, EXIT_ERROR, "nothing here has a duration");
-    t->index = job.index = index_new(s->profile);
-    find_key(&job, by);
-    if (by && !job.index->by.i)
-        return err_set(err, EXIT_ERROR, "no scope has an attribute '%s'", by);
-    job.is_outermost = mem_calloc(job.p->stacks.nodes.n, sizeof *job.is_outermost);
-    job_run(&job);
-    free(job.is_outermost);
-    vec_done(&job.chain);
-    if (by && !t->groups.n)
-        return err_set(err, EXIT_ERROR, "no scope that is selected has an attribute '%s'", by);
-    return 0;
+    scopetree_add(t, s);
+    return scopetree_end(t, s, err);
 }
 
 struct scope_ids scopetree_ids(const struct scopetree *t, size_t row)
 {
-    struct stack_id stack = t->selection->stream->rows.stack[row];
-    struct str_id name = scopetree_name(t->selection->profile, stack);
-    const struct attr *a = group_attr(t, row);
-    if (!t->index->node_of_stack[stack.i])
+    const struct selection *s = t->selection;
+    struct stack_id stack = s->stream->rows.stack[row];
+    struct str_id name = scopetree_name(s->profile, stack);
+    const struct attr *a = group_attr(t, s, row);
+    if (!t->index->node_of_stack.at[stack.i])
         return (struct scope_ids){0};
-    return (struct scope_ids){.tree = t->index->node_of_stack[stack.i],
+    return (struct scope_ids){.tree = t->index->node_of_stack.at[stack.i],
                               .flat = t->index->flat_of_name[name.i],
-                              .group = a ? group_find(t->index, name, a) : 0};
+                              .group = a ? group_find(&t->index->groups, name.i, a) : 0};
 }
 
 static void nodes_done(scope_nodes *nodes)
@@ -359,14 +404,24 @@ static void nodes_done(scope_nodes *nodes)
     vec_done(nodes);
 }
 
+static void groups_done(struct scope_groups *g)
+{
+    idmap_done(&g->map);
+    vec_done(&g->keys);
+}
+
 static void index_free(struct scope_index *x)
 {
     if (!x)
         return;
-    free(x->node_of_stack);
+    free(x->by_text);
     free(x->flat_of_name);
-    idmap_done(&x->groups);
-    vec_done(&x->group_keys);
+    vec_done(&x->node_of_stack);
+    vec_done(&x->stack_of_node);
+    vec_done(&x->chain);
+    groups_done(&x->stack_groups);
+    groups_done(&x->groups);
+    nodes_done(&x->by_stack);
     free(x);
 }
 

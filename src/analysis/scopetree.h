@@ -9,11 +9,18 @@
 #include "analysis/selection.h"
 #include "stats/histogram.h"
 
+/* The span that took longest, the first of them. */
+struct scope_slowest {
+    uint64_t time_ns;
+    struct thread_id thread;
+    struct attrs_id attrs;
+};
+
 struct scope_sum {
     uint64_t calls, total_ns, self_ns;
     uint64_t min_ns, max_ns;
     double mean_ns, square_ns; /* square_ns: sum of squared distances from the mean */
-    uint32_t slowest;          /* row of the stream */
+    struct scope_slowest slowest;
     struct histogram times;
 };
 
@@ -51,6 +58,15 @@ struct scopetree {
  */
 int scopetree_build(struct scopetree *t, const struct selection *s, const char *by,
                     struct err *err);
+
+/*
+ * The same in parts, for spans that are read one chunk after the other and not kept: begin, add the
+ * rows of a stream any number of times, end. Names are looked up at the end; ids of rows
+ * (scopetree_ids) are then those of S.
+ */
+void scopetree_begin(struct scopetree *t, const char *by);
+void scopetree_add(struct scopetree *t, const struct selection *s);
+int scopetree_end(struct scopetree *t, const struct selection *s, struct err *err);
 void scopetree_done(struct scopetree *t);
 
 /* The nodes that a row of the selection was summed up in. */

@@ -38,7 +38,9 @@ static int match_scopes(struct selection_job *job, int scopes, uint8_t *has)
             if (lines)
                 selection_add_name(&names, profile_function_name(job->p, lines[0].function).at);
         }
-        return selection_none(job, "scope", *at, &names);
+        int rc = selection_none(job, "scope", *at, &names);
+        vec_done(&names);
+        return rc;
     }
     return 0;
 }

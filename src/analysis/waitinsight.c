@@ -50,8 +50,11 @@ static bool test_no_cpu(const struct waitsum *w, struct waitinsight *ret)
     if (queued_ns < LEAST_NS || part_of(queued_ns, wanted_ns) < LEAST_NO_CPU)
         return false;
     ret->id = "no-cpu";
-    ret->advice = "More threads are ready than there are CPUs for them: use fewer threads, or give "
-                  "the program more CPUs. On a busy machine other processes hold the CPUs.";
+    ret->advice = meta_was_busy(&w->selection->profile->meta)
+                      ? "Other processes wanted the CPUs too: the machine had more work than CPUs "
+                        "when this began. Record on a quieter one before you change the program."
+                      : "More threads are ready than there are CPUs for them: use fewer threads, "
+                        "or give the program more CPUs. Other processes may hold some.";
     snprintf(ret->evidence, sizeof ret->evidence,
              "threads wanted a CPU for %s and had none for %s of it (%.0f%%)",
              units_scaled(n[0], (double)wanted_ns, UNIT_TIME),

@@ -14,11 +14,12 @@ struct walljoin {
     size_t n_stacks; /* of those two */
 };
 
-static bool wall_add_row(struct walljoin *w, struct row *row, double ns, struct err *err)
+static bool wall_add_row(struct walljoin *w, const struct row *like, double ns, struct err *err)
 {
     int64_t value = (int64_t)llround(ns);
-    row->values = &value;
-    return value <= 0 || profile_add_row(w->p, w->stream, row, err) == 0;
+    struct row row = *like;
+    row.values = &value;
+    return value <= 0 || profile_add_row(w->p, w->stream, &row, err) == 0;
 }
 
 /* --- running --- */

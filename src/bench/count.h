@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 
-enum count_by { COUNT_BY_CPU, COUNT_BY_VALGRIND };
+enum count_by { COUNT_BY_CPU, COUNT_BY_VALGRIND, COUNT_ALLOCATIONS };
 
 /* How it can be done here; fails when there is neither. */
 int count_find(enum count_by *ret, struct err *err);

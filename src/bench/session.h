@@ -37,6 +37,11 @@ struct session_opts {
     enum measure measure;
     bool exact; /* the measure repeats almost exactly: a few runs will do */
     bool count_valgrind;
+
+    /* Blocks that a run allocates: told before it, asked after it. NAN = not known. NULL = no
+     * matter */
+    double (*allocations)(void *to, bool before);
+    void *allocations_to;
     bool ignore_failure;
     bool unseen; /* standard output is thrown away */
     const char

@@ -118,6 +118,27 @@ static int session_check_run(struct session *s, size_t number, long block,
     return 0;
 }
 
+static int keep_allocations(struct session *s, size_t item, const struct program_answer *a,
+                            struct err *err)
+{
+    const char *line = s->plan->items.at[item].line;
+    double n = s->opts.allocations(s->opts.allocations_to, false);
+    if (a->greeted)
+        return err_set(err, EXIT_ERROR,
+                       "'%s' is a benchmark program, which decides by time how often it runs what "
+                       "it measures: its allocations are no measure of it",
+                       line);
+    if (isnan(n))
+        return err_set(err, EXIT_ERROR,
+                       "no count of allocations of '%s': no library can be preloaded into it (is "
+                       "it static or setuid?)",
+                       line);
+    for (int m = 0; m < MEASURES; m++)
+        s->run.value[m] = NAN; /* with the library's own, not the command's */
+    s->run.value[MEASURE_ALLOCATIONS] = n;
+    return 0;
+}
+
 static int session_keep_run(struct session *s, size_t item, long block,
                             const struct program_answer *a, struct err *err)
 {
@@ -130,6 +151,8 @@ static int session_keep_run(struct session *s, size_t item, long block,
         return err_set(err, EXIT_ERROR, "no count of instructions of '%s': %.*s",
                        s->plan->items.at[item].line,
                        TEXT_ARG(buf_text(s->run.said.n ? &s->run.said : &s->run.answer)));
+    if (s->opts.allocations && keep_allocations(s, item, a, err) != 0)
+        return -1;
     if (s->run.output_cut)
         session_note(s, mem_strdup("output beyond 64 MiB, or for which the disk had no room, was "
                                    "thrown away"));
@@ -153,6 +176,8 @@ int session_measure(struct session *s, size_t item, size_t pad_bytes, long block
         return -1;
     if (s->stopped)
         return 0;
+    if (s->opts.allocations)
+        s->opts.allocations(s->opts.allocations_to, true);
     struct timespec since;
     clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of files */
     if (starter_run(s->starter, p->command, pad_bytes, &s->run, err) != 0)

@@ -45,9 +45,10 @@ static const struct opt bench_table[] = {
      "end a run that takes longer, and fail (default: none)", .min = 0.001, .max = 1e6},
     {0, "measure", OPT_CHOICE, AT(measure), "WHAT",
      "what is judged (default: time); on a busy machine cpu is steadier, but does not see waiting",
-     "time cpu user system peak_rss instructions"},
+     "time cpu user system peak_rss instructions allocations"},
     {0, "count", OPT_CHOICE, AT(count), "WHAT",
-     "count by the CPU or by valgrind, and judge by that", "instructions"},
+     "count instructions (by the CPU or by valgrind) or allocations, and judge by that",
+     "instructions allocations"},
     {0, "band", OPT_NUMBER, AT(band), "PERCENT", "changes up to this do not matter (default: 1)",
      .min = 0, .max = 1000},
     {0, "risk", OPT_NUMBER, AT(risk), "PERCENT",
@@ -209,7 +210,9 @@ const struct command command_bench = {
         "is up first, the verdict is inconclusive. Results are checked at planned points; the "
         "false-alarm risk covers all of them.\n\n"
         "Counting instructions needs a CPU's counter, or else valgrind, which is 30 to 80 times "
-        "slower and counts the first process only.\n\n"
+        "slower and counts the first process only. Allocations are counted by a preloaded library, "
+        "in all processes of a command, and are the same in every run of a program that does the "
+        "same.\n\n"
         "--save keeps what was measured as a baseline, in a file of the project's folder, and the "
         "program with it. --against runs that in turns with the program of today. Where it was not "
         "kept (scripts, programs of the system, several commands, other arguments), the stored "
@@ -225,6 +228,7 @@ const struct command command_bench = {
         "kelvin bench --max-regression 5% ./old ./new              # exit 3 if it is slower\n"
         "kelvin bench --list n=1000,2000,4000,8000 './app --n {n}' # how does it grow?\n"
         "kelvin bench --count instructions ./old ./new             # free of noise\n"
+        "kelvin bench --count allocations ./old ./new              # every block, exactly\n"
         "kelvin bench --save main ./mybench                        # keep a baseline\n"
         "kelvin bench --against main --max-regression 10% ./mybench # compare with it\n"
         "kelvin bench --compare main feature                       # any two, or more",

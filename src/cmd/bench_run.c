@@ -10,6 +10,7 @@
 #include "bench/gates.h"
 #include "cmd/bench.h"
 #include "cmd/command.h"
+#include "record/heap_count.h"
 
 #include <errno.h>
 #include <math.h>
@@ -127,6 +128,18 @@ static bool bench_run_counts(const struct cmd_bench_opts *o)
     return bench_store_measure(o) == MEASURE_INSTRUCTIONS;
 }
 
+static bool counts_allocations(const struct cmd_bench_opts *o)
+{
+    return bench_store_measure(o) == MEASURE_ALLOCATIONS;
+}
+
+static double bench_allocations(void *count, bool before)
+{
+    if (before)
+        heap_count_reset(count);
+    return before ? NAN : heap_count_blocks(count);
+}
+
 static struct plan_opts plan_opts_of(const struct cmd_bench_opts *o, char **lines, size_t n)
 {
     return (struct plan_opts){.lines = lines,
@@ -177,7 +190,7 @@ static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const
         .band = o->band / 100,
         .risk = o->risk / 100,
         .measure = bench_store_measure(o),
-        .exact = bench_run_counts(o),
+        .exact = bench_run_counts(o) || counts_allocations(o),
         .ignore_failure = o->ignore_failure,
         .unseen = output_of(o) == STARTER_NULL,
         .seed = o->seed ? (uint64_t)o->seed : clock_monotonic_ns(),
@@ -278,7 +291,16 @@ int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts 
         with.progress = bench_draw_progress;
         with.progress_to = &bar;
     }
+    struct heap_count count = HEAP_COUNT_NONE;
+    if (counts_allocations(o)) {
+        if (heap_count_open(&count, err) != 0)
+            return -1;
+        with.allocations = bench_allocations;
+        with.allocations_to = &count;
+        start.fixed_layout = true;
+    }
     int rc = run_session(s, plan, &with, &start, err);
+    heap_count_close(&count);
     bench_run_wipe(&bar);
     return rc;
 }

@@ -164,8 +164,8 @@ int bench_store_begin(struct bench_store *b, const struct cmd_bench_opts *o,
 
 enum measure bench_store_measure(const struct cmd_bench_opts *o)
 {
-    int m = o->measure ? measure_find(o->measure) : MEASURE_TIME;
-    return o->count ? MEASURE_INSTRUCTIONS : (enum measure)m;
+    const char *name = o->count ? o->count : o->measure;
+    return name ? (enum measure)measure_find(name) : MEASURE_TIME;
 }
 
 int bench_store_pasts(struct pasts *to, const struct cmd_bench_opts *o,

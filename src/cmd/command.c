@@ -52,9 +52,7 @@ static const struct {
     {"record", "--call-graph",
      "--call-graph is not needed: whole call stacks are always recorded, "
      "without frame pointers too"},
-    {"record", "-a", "there is no -a: kelvin samples a command, or a running process with -p PID"},
-    {"record", "--all-cpus",
-     "there is no --all-cpus: kelvin samples a command, or a running process with -p PID"},
+    {"record", "--all-cpus", "--all-cpus is called -a here, and -d SECONDS ends the recording"},
     {"record", "-c", "-c is not there: -F HZ sets how often to sample"},
     {"record", "-t",
      "-t is not there: -p PID samples all threads of a process; 'kelvin report "

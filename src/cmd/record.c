@@ -27,7 +27,8 @@ static const struct opt record_table[] = {
     {'o', "output", OPT_TEXT, AT(output), "FILE",
      "write the recording to FILE (default: the command's name with .kelvin)"},
     {'F', "rate", OPT_NUMBER, AT(rate_hz), "HZ",
-     "samples per second of CPU time, or up to 10% more (default: 999; 99 for the machine)",
+     "samples per second of CPU time; clocks take about 10% more, so as not to fall in step with "
+     "programs that work in milliseconds (default: 999; 99 for the machine)",
      .alias = "freq", .min = 1, .max = 1000000},
     {'e', "event", OPT_LIST, AT(events), "EVENT",
      "what to sample: cycles, cpu-clock, cache-misses, page-faults, GROUP:TRACEPOINT... "
@@ -351,7 +352,8 @@ const struct command command_record = {
         "KELVIN_LISTEN_TOKEN, which each request must bear (Authorization: Bearer TOKEN). Nothing "
         "is encrypted.\n\n"
         "With --functions each function of a program that was built with -finstrument-functions is "
-        "a scope: exact calls and times, at some 60 ns per call. --functions=REGEX and "
+        "a scope: exact calls and times. Each call costs two readings of the clock and more. "
+        "--functions=REGEX and "
         "--functions-min leave out others and short ones.\n\n"
         "With --otlp spans also go to a collector of OpenTelemetry (Jaeger, Tempo), as protobuf by "
         "HTTP without encryption. What it cannot take is sent again by the rules of OTLP; where it "

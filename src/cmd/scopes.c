@@ -10,6 +10,8 @@ struct cmd_scopes_opts {
     struct output_opts output;
     const char *by;
     long top;
+    struct scopetree tree;
+    bool begun, in_parts; /* spans are summed up while the file is read */
 };
 
 static const struct opt scopes_table[] = {
@@ -47,18 +49,50 @@ static void print_scopes(FILE *out, const struct cmd_scopes_opts *o, const struc
         scopetree_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
 }
 
-static int write_scopes(const struct cmd_scopes_opts *o, const struct input *in,
-                        const char *subject, struct err *err)
+/* --- a recording of any length in little memory --- */
+
+/* Intervals and selections look at spans again: then they stay in memory. */
+static bool may_be_summed_at_once(const struct cmd_scopes_opts *o)
 {
-    struct scopetree tree;
+    const struct input_opts *in = &o->input;
+    return strcmp(output_format(&o->output), "json") != 0 && !in->time && !in->threads.n &&
+           !in->processes.n && !in->where.n && !in->scopes.n && !in->focus.n && !in->ignore.n &&
+           !in->hide.n && !in->merge_recursion && strcmp(in->event, "scopes") == 0;
+}
+
+static bool take_scopes(void *to, const struct profile *p, int stream)
+{
+    struct cmd_scopes_opts *o = to;
+    struct value_ref self = {stream, 1};
+    const struct stream *s = profile_stream(p, stream);
+    if (scopetree_stream(p) != stream || s->n_types != 2 || !may_be_summed_at_once(o))
+        return false;
+    if (!o->begun)
+        scopetree_begin(&o->tree, o->by);
+    o->begun = o->in_parts = true;
+    struct selection all = selection_all(p, self);
+    scopetree_add(&o->tree, &all);
+    return true;
+}
+
+static int sum_up(struct cmd_scopes_opts *o, const struct input *in, struct err *err)
+{
+    if (o->in_parts)
+        return scopetree_end(&o->tree, &in->selection, err);
+    o->begun = true;
+    return scopetree_build(&o->tree, &in->selection, o->by, err);
+}
+
+static int write_scopes(struct cmd_scopes_opts *o, const struct input *in, const char *subject,
+                        struct err *err)
+{
     struct publish file;
-    struct scopetree_view v = {&tree, subject, o->by, (size_t)o->top};
-    int rc = scopetree_build(&tree, &in->selection, o->by, err);
+    struct scopetree_view v = {&o->tree, subject, o->by, (size_t)o->top};
+    int rc = sum_up(o, in, err);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         print_scopes(file.out, o, &v);
         rc = publish_commit(&file, err);
     }
-    scopetree_done(&tree);
     return rc;
 }
 
@@ -73,12 +107,16 @@ static int scopes_run(const struct command *self, int n, char **args)
             "program, and record it with 'kelvin record -- COMMAND'",
         .top = 30,
     };
-    struct story_opts with = {&o, &o.input, &o.output};
+    struct story_opts with = {&o, &o.input, &o.output, {.rows = {take_scopes, &o}}};
     struct opt_result operands;
     struct input in;
     struct err err;
     int rc = story_open(self, &with, n, args, &operands, &in);
-    return rc >= 0 ? rc : story_close(&in, write_scopes(&o, &in, operands.operands[0], &err), &err);
+    if (rc < 0)
+        rc = story_close(&in, write_scopes(&o, &in, operands.operands[0], &err), &err);
+    if (o.begun)
+        scopetree_done(&o.tree);
+    return rc;
 }
 
 const struct command command_scopes = {

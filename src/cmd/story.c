@@ -6,7 +6,7 @@ int story_open(const struct command *self, const struct story_opts *o, int n, ch
     int rc = command_parse(self, o->all, n, args, ret_operands);
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
-    rc = input_load(ret, ret_operands, o->input, &(struct import_opts){0});
+    rc = input_load(ret, ret_operands, o->input, &o->want);
     if (rc != EXIT_OK)
         return rc;
     if (strcmp(output_format(o->output), "text") != 0)

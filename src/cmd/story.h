@@ -10,6 +10,7 @@ struct story_opts {
     void *all; /* the command's own struct, which has the other two */
     struct input_opts *input;
     const struct output_opts *output;
+    struct import_opts want;
 };
 
 /*

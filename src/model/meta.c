@@ -71,3 +71,11 @@ void meta_make_public(struct meta *m, bool arguments)
         e->value = mem_strdup(buf_cstr(&shown));
     }
 }
+
+/* "11.95 12.09 11.00", held against "2 online, 2 usable". */
+bool meta_was_busy(const struct meta *m)
+{
+    const char *load = meta_find(m, META_LOAD), *cpus = meta_find(m, META_CPUS);
+    double n = cpus ? strtod(cpus, NULL) : 0;
+    return load && n > 0 && strtod(load, NULL) > n;
+}

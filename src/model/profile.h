@@ -234,6 +234,7 @@ int profile_scale_value(struct profile *p, struct value_ref ref, int64_t value, 
 
 /* Give back the rows of all streams; totals and the number of rows stay known. */
 void profile_forget_rows(struct profile *p);
+void profile_forget_rows_of(struct profile *p, int stream);
 
 /* A new counter; returns its index, or -1 past PROFILE_MAX_COUNTERS. */
 int profile_add_counter(struct profile *p, const char *name, const char *unit,
@@ -292,7 +293,7 @@ static inline int32_t profile_pid(const struct profile *p, const struct thread *
     return p->processes.at[t->process.i].pid;
 }
 
-/* Rows of all streams. */
+/* Rows of all streams, those that were given back included. */
 size_t profile_count_rows(const struct profile *p);
 
 /*

@@ -18,6 +18,7 @@ const struct measure_info measure_infos[MEASURES] = {
     [MEASURE_SWITCHES_FREE] = {"switches_voluntary", "voluntary switches", MEASURE_COUNT},
     [MEASURE_SWITCHES_FORCED] = {"switches_forced", "forced switches", MEASURE_COUNT},
     [MEASURE_INSTRUCTIONS] = {"instructions", "instructions", MEASURE_COUNT},
+    [MEASURE_ALLOCATIONS] = {"allocations", "allocations", MEASURE_COUNT},
     [MEASURE_METRIC] = {"metric", "metric", MEASURE_COUNT},
 };
 

@@ -22,7 +22,8 @@ enum measure {
     MEASURE_SWITCHES_FREE, /* context switches: gave up the CPU by itself */
     MEASURE_SWITCHES_FORCED,
     MEASURE_INSTRUCTIONS,
-    MEASURE_METRIC, /* a number that the program gave itself, in a unit of its own */
+    MEASURE_ALLOCATIONS, /* blocks of the heap */
+    MEASURE_METRIC,      /* a number that the program gave itself, in a unit of its own */
     MEASURES,
 };
 

@@ -280,13 +280,17 @@ int profile_scale_value(struct profile *p, struct value_ref ref, int64_t value, 
     return 0;
 }
 
+void profile_forget_rows_of(struct profile *p, int stream)
+{
+    struct rows *r = &p->streams.at[stream]->rows;
+    r->forgotten += r->n;
+    r->n = 0;
+}
+
 void profile_forget_rows(struct profile *p)
 {
-    for (size_t i = 0; i < p->streams.n; i++) {
-        struct rows *r = &p->streams.at[i]->rows;
-        r->forgotten += r->n;
-        r->n = 0;
-    }
+    for (size_t i = 0; i < p->streams.n; i++)
+        profile_forget_rows_of(p, (int)i);
 }
 
 size_t profile_count_rows(const struct profile *p)

@@ -290,6 +290,7 @@ static void learn_fit(struct perf_run *r, const struct engine_sample *s, uint64_
         stackfit_add(&r->fit, end != UNWIND_STACK_CUT);
     } else if (stackfit_asks(&r->fit)) {
         at.stack.n = part;
+        at.stack.ends = false;
         stackfit_add(&r->fit, processes_walk(r->to.processes, &at) != UNWIND_STACK_CUT);
     }
 }
@@ -327,7 +328,8 @@ static void read_sample(struct perf_run *r, const struct perf_event_header *h,
     }
     uint64_t size = at < end ? *at++ : 0;
     if (size && at + size / 8 < end)
-        s.at.stack = (struct unwind_stack){s.at.regs.sp, (const uint8_t *)at, at[size / 8]};
+        s.at.stack = (struct unwind_stack){s.at.regs.sp, (const uint8_t *)at, at[size / 8],
+                                           at[size / 8] < size};
     *ret = s;
 }
 
@@ -419,7 +421,8 @@ static void settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
     for (size_t i = r->first_ending; tid >= 0 && i < r->endings.n; i++)
         if (r->endings.at[i].tid == tid)
             end_thread(r, &r->endings.at[i]);
-    if (r->first_ending >= r->endings.n - r->first_ending) { /* most are settled */
+    if (r->first_ending &&
+        r->first_ending >= r->endings.n - r->first_ending) { /* most are settled */
         r->endings.n -= r->first_ending;
         memmove(r->endings.at, r->endings.at + r->first_ending,
                 r->endings.n * sizeof *r->endings.at);

@@ -187,7 +187,7 @@ static void timer_take_sample(struct timer_run *r, const struct mail_item *item,
     s.at.pid = l->pid;
     s.at.tid = l->tid;
     memcpy(&s.at.regs, l->regs, sizeof s.at.regs);
-    s.at.stack = (struct unwind_stack){s.at.regs.sp, item->bytes, l->n_bytes};
+    s.at.stack = (struct unwind_stack){s.at.regs.sp, item->bytes, l->n_bytes, false};
     follow_thread(&r->follow, l->pid, l->tid, l->comm, now_ns);
     if (is_lost(processes_walk(r->to.processes, &s.at)) && !told_later(r, item))
         follow_look(&r->follow, l->pid, now_ns);

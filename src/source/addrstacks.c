@@ -64,14 +64,42 @@ static bool is_allocator(struct text path)
     return text_starts(name, "libjemalloc") || text_starts(name, "libtcmalloc");
 }
 
+/* "source=/home": the start of paths that are written "$source/..." from there on. */
+struct addrvar {
+    char *name, *value;
+};
+typedef VEC(struct addrvar) addrvars;
+
+static void addrstacks_set(addrvars *vars, struct text line)
+{
+    enum { VARS_MAX = 16 };
+    struct text value = text_trim(line), name = text_cut(&value, '=');
+    if (name.n && value.n && vars->n < VARS_MAX)
+        *vec_push(vars) =
+            (struct addrvar){mem_printf("$%.*s/", TEXT_ARG(name)), mem_strndup(value.at, value.n)};
+}
+
+/* PATH with what its variable stands for. Free it; NULL = it has none. */
+static char *addrstacks_expand(const addrvars *vars, struct text path)
+{
+    for (size_t i = 0; i < vars->n; i++) {
+        size_t n = strlen(vars->at[i].name);
+        if (text_starts(path, vars->at[i].name))
+            return mem_printf("%s/%.*s", vars->at[i].value, (int)(path.n - n), path.at + n);
+    }
+    return NULL;
+}
+
 /* Take a line of /proc/PID/maps, or "START-END: PATH". False if it is neither. */
-static bool addrstacks_map(struct addrstacks *a, struct text line)
+static bool addrstacks_map(struct addrstacks *a, const addrvars *vars, struct text line)
 {
     struct profile *p = a->im->profile;
     struct mapping m = {0};
     struct text path;
     if (!parse_map(line, &m, &path))
         return false;
+    autofree char *whole = addrstacks_expand(vars, path);
+    path = whole ? text_of(whole) : path;
     bool jit = path.n == 0 || text_starts(path, "[anon") || text_starts(path, "//anon");
     m.path = profile_add_str(p, path);
     *vec_push(&a->maps) = (struct addrmap){
@@ -84,8 +112,15 @@ static bool addrstacks_map(struct addrstacks *a, struct text line)
 void addrstacks_read_maps(struct addrstacks *a)
 {
     struct text line;
+    addrvars vars = {0};
     while (reader_line(a->im->in, &line))
-        addrstacks_map(a, line);
+        if (!addrstacks_map(a, &vars, line))
+            addrstacks_set(&vars, line);
+    for (size_t i = 0; i < vars.n; i++) {
+        free(vars.at[i].name);
+        free(vars.at[i].value);
+    }
+    vec_done(&vars);
 }
 
 void addrstacks_name(struct addrstacks *a, uint64_t pc, struct text name)

@@ -33,6 +33,7 @@ struct chrometrace {
     VEC(struct trace_async) async;
     struct idmap async_map;
     uint64_t others, sums; /* events that are not read; sums that clang puts behind them */
+    uint64_t sampled;      /* pieces of what a sampling profiler of JavaScript saw */
 };
 
 /* --- one event --- */
@@ -294,7 +295,9 @@ static int chrometrace_add_event(struct chrometrace *c, const struct event *e, s
         return 0;
     }
     if (!strchr("XBEbeSFiIC", e->phase)) {
-        c->others++;
+        struct text name = profile_str(c->im->profile, e->name);
+        bool sampled = text_is(name, "ProfileChunk") || text_is(name, "CpuProfile");
+        *(sampled ? &c->sampled : &c->others) += 1;
         return 0;
     }
     if (e->has_average && text_starts(profile_str(c->im->profile, e->name), "Total ")) {
@@ -346,6 +349,11 @@ static int read_events(struct chrometrace *c, struct err *err)
 static int chrometrace_build(struct chrometrace *c, struct err *err)
 {
     uint64_t open = 0;
+    if (c->sampled)
+        import_note(c->im,
+                    "only spans are read, and not the samples of JavaScript that the trace has "
+                    "too, in %llu piece%s; Node's --cpu-prof writes those as a .cpuprofile",
+                    (unsigned long long)c->sampled, c->sampled == 1 ? "" : "s");
     if (c->others)
         import_note(c->im, "left out as they are neither spans of time, moments nor counters: %llu",
                     (unsigned long long)c->others);
@@ -375,8 +383,10 @@ static int chrometrace_read_file(struct chrometrace *c, struct err *err)
         while (rc == 0 && json_member(&c->j, &key)) {
             if (text_is(key, "traceEvents"))
                 rc = read_events(c, err);
-            else
+            else {
+                c->sampled += text_is(key, "stackFrames");
                 json_skip(&c->j);
+            }
         }
     if (rc != 0)
         return -1;
@@ -408,7 +418,7 @@ static int chrometrace_probe(struct text head, bool whole)
     (void)whole;
     struct text start = text_trim(head);
     if (text_starts(start, "{") && chrometrace_has(head, "\"traceEvents\""))
-        return 90;
+        return 97; /* more than a CPU profile, which a trace may hold */
     return text_starts(start, "[") && chrometrace_has(head, "\"ph\"") &&
                    chrometrace_has(head, "\"ts\"")
                ? 85

@@ -398,7 +398,8 @@ static bool cpuprofile_has(struct text head, const char *word)
 static int cpuprofile_probe(struct text head, bool whole)
 {
     (void)whole;
-    if (!text_starts(text_trim(head), "{"))
+    if (!text_starts(text_trim(head), "{") ||
+        cpuprofile_has(head, "\"selfSize\"")) /* of the heap */
         return 0;
     if (cpuprofile_has(head, "\"callFrame\"") && cpuprofile_has(head, "\"functionName\""))
         return cpuprofile_has(head, "\"nodes\"") ? 95 : 60;

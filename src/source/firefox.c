@@ -454,9 +454,21 @@ static void read_processes(struct firefox *f)
     f->process = parent;
 }
 
+/* A recording of the developer tools, until Firefox 91, holds a raw profile and lists of its own.
+ */
+static void read_wrapped(struct firefox *f)
+{
+    struct text key;
+    if (firefox_enter(f, JSON_OBJECT))
+        while (json_member(&f->j, &key))
+            top_member(f, key);
+}
+
 static void top_member(struct firefox *f, struct text key)
 {
-    if (text_is(key, "meta") && f->process != f->processes.at[0])
+    if (text_is(key, "profile"))
+        read_wrapped(f);
+    else if (text_is(key, "meta") && f->process != f->processes.at[0])
         read_child_meta(f);
     else if (text_is(key, "meta"))
         read_meta(f);
@@ -733,7 +745,8 @@ static int firefox_probe(struct text head, bool whole)
                 firefox_has(head, "\"funcTable\"") + firefox_has(head, "\"stringArray\"") +
                 firefox_has(head, "\"pausedRanges\"") + firefox_has(head, "\"debugName\"") +
                 firefox_has(head, "\"stackwalk\"") + firefox_has(head, "\"gcpoison\"") +
-                firefox_has(head, "\"breakpadId\"") + firefox_has(head, "\"processType\"");
+                firefox_has(head, "\"breakpadId\"") + firefox_has(head, "\"processType\"") +
+                firefox_has(head, "\"isOffMainThread\"") + firefox_has(head, "\"endStack\"");
     return words > 1 ? 80 : 0;
 }
 

@@ -151,6 +151,9 @@ static bool location_script(struct text t, struct location *ret)
     if (!gecko_cut_number(&place, &ret->line))
         return false;
     gecko_cut_number(&place, &ret->line); /* the first of two is the line, the last the column */
+    ssize_t loaded = gecko_last_place(place, " -> "); /* after the script that loaded it */
+    if (loaded >= 0)
+        place = gecko_text_from(place, (size_t)loaded + 4);
     if (!place.n || (!name.n && gecko_last_place(place, "/") < 0))
         return false;
     ret->name = name;

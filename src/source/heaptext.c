@@ -185,7 +185,7 @@ static int heaptext_read_lines(struct heaptext *h, bool jemalloc, struct err *er
     int rc = 0;
     while (rc == 0 && reader_line(h->a->im->in, &line)) {
         line = text_trim(line);
-        if (text_is(line, "MAPPED_LIBRARIES:")) {
+        if (text_is(line, "MAPPED_LIBRARIES:") || text_is(line, "--- Memory map: ---")) {
             addrstacks_read_maps(h->a);
             break;
         }

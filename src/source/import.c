@@ -86,6 +86,9 @@ static int check_not_empty(struct import *im, const char *name, const struct sou
     if (im->skipped)
         return err_set(err, EXIT_INPUT, "%s: no stack could be read as %s; %s", name, source->title,
                        im->first_skip);
+    if (im->notes.n)
+        return err_set(err, EXIT_INPUT, "%s: no stack in it (read as %s); %s", name, source->title,
+                       im->notes.at[0]);
     return err_set(err, EXIT_INPUT, "%s: no stack in it (read as %s)", name, source->title);
 }
 

@@ -19,16 +19,18 @@
 #pragma once
 #include "base/reader.h"
 #include "model/profile.h"
+#include "wire/recording.h"
 
 /* What the caller has a use for; the rest need not be kept. */
 struct import_opts {
-    const char *format;  /* a source's name, or NULL to recognise it by content */
-    bool merge;          /* time and order of samples do not matter: merge equal stacks */
-    bool addresses;      /* keep each frame's address apart; false = same name, same frame */
-    bool bare_addresses; /* keep the addresses of frames without a name, in any case */
-    bool names_only;     /* but only to name them, so not where the format leaves no hope of that */
-    bool strict;         /* the first flaw in the input is an error */
-    const char *folder;  /* set by import_file(): PATH is a folder, of which its "data" is read */
+    const char *format;         /* a source's name, or NULL to recognise it by content */
+    bool merge;                 /* time and order of samples do not matter: merge equal stacks */
+    bool addresses;             /* keep each frame's address apart; false = same name, same frame */
+    bool bare_addresses;        /* keep the addresses of frames without a name, in any case */
+    bool names_only;            /* but only to name them: not where the format leaves no hope */
+    bool strict;                /* the first flaw in the input is an error */
+    struct recording_sink rows; /* of our own recordings: see wire/recording.h */
+    const char *folder; /* set by import_file(): PATH is a folder, of which its "data" is read */
 };
 
 /* What a source works with, and tells. */

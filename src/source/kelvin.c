@@ -9,7 +9,7 @@ static int kelvin_read(struct import *im, struct err *err)
 {
     struct profile *p = im->profile;
     struct recording_state state;
-    if (recording_read(im->in, p, &state, err) != 0)
+    if (recording_read_into(im->in, p, &im->opts.rows, &state, err) != 0)
         return -1;
     if (state.unknown_chunks)
         import_note(im, "%llu parts of the recording were skipped: they need a newer kelvin",

@@ -164,7 +164,7 @@ static bool set_regs(const struct perfdata_event *e, const struct perfdata_sampl
     if (s->regs_abi != PERF_SAMPLE_REGS_ABI_64 ||
         !unwind_regs_from_mask(0, mask, values, &ps->regs))
         return false;
-    ps->stack = (struct unwind_stack){ps->regs.sp, (const uint8_t *)s->stack.at, s->stack.n};
+    ps->stack = (struct unwind_stack){ps->regs.sp, (const uint8_t *)s->stack.at, s->stack.n, false};
     return true;
 }
 

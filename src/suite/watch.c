@@ -159,7 +159,7 @@ static void drop_old(struct watch *w, uint64_t from_ns)
 {
     while (w->first < w->samples.n && w->samples.at[w->first].time_ns < from_ns)
         w->first++;
-    if (w->first < w->samples.n / 2)
+    if (!w->first || w->first < w->samples.n / 2)
         return;
     w->samples.n -= w->first;
     memmove(w->samples.at, w->samples.at + w->first, w->samples.n * sizeof *w->samples.at);

@@ -49,6 +49,7 @@ struct unwind_stack {
     uint64_t start; /* address of bytes[0]: the stack pointer */
     const uint8_t *bytes;
     size_t n;
+    bool ends; /* there was no more to copy: what lies above is no stack. False where not known */
 };
 
 /* Why a walk ended. */

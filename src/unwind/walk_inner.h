@@ -41,7 +41,8 @@ static inline bool walk_read(const struct walk *w, uint64_t address, uint64_t *r
 /* Why ADDRESS could not be read. */
 static inline int walk_unreadable(const struct walk *w, uint64_t address)
 {
-    return address - w->stack->start < STACK_MAX_BYTES ? UNWIND_STACK_CUT : UNWIND_NO_SENSE;
+    bool near = address - w->stack->start < STACK_MAX_BYTES;
+    return near && !w->stack->ends ? UNWIND_STACK_CUT : UNWIND_NO_SENSE;
 }
 
 /* What is looked up for where we are: a return address may be the first byte of the next function.

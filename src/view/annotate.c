@@ -92,7 +92,7 @@ static int annotate_share_width(const struct annotate *a)
 }
 
 /* The lines of T, wrapped at blanks. */
-static void put_lines(const struct sheet *s, struct text t)
+static void annotate_put_lines(const struct sheet *s, struct text t)
 {
     while (t.n) {
         struct text line = text_cut(&t, '\n');
@@ -117,7 +117,7 @@ static void print_head(const struct sheet *s)
     fputs(" (", s->out);
     utf8_print(s->out, s->a->module);
     fputs(")\n", s->out);
-    put_lines(s, buf_text(&b));
+    annotate_put_lines(s, buf_text(&b));
     fputs(annotate_has_inlined(s->a) ? "'i' marks inlined code.\n" : "", s->out);
 }
 

@@ -18,7 +18,7 @@ struct report_opts {
     const char *callers; /* only this function with its callers and callees; NULL = the whole */
     bool has_by;         /* one table by this instead of functions and paths */
     enum flat_by by;
-    const char *by_key; /* of FLAT_LABEL: see grouping.h */
+    const char *by_key;          /* of FLAT_LABEL: see grouping.h */
     const struct simd_row *code; /* hot functions whose code is at hand, hottest first */
     size_t n_code;
     const struct selection *const *runs; /* all recordings, the first too; NULL = one */
@@ -36,11 +36,11 @@ struct report {
     struct flat *functions, *modules, *threads; /* modules and threads in the whole report only */
     struct flat *by;                            /* with has_by only */
     struct grouping groups;                     /* of it, by label */
-    struct flat *processes; /* of a whole machine; NULL = of one program */
+    struct flat *processes;                     /* of a whole machine; NULL = of one program */
     struct grouping by_process;
-    struct calltree *paths;                     /* pruned */
-    double paths_least;                         /* the share below which paths are left out */
-    uint32_t *node_of_stack;                    /* for each stack the last node of paths on it */
+    struct calltree *paths;  /* pruned */
+    double paths_least;      /* the share below which paths are left out */
+    uint32_t *node_of_stack; /* for each stack the last node of paths on it */
     struct insights insights;
     bool *of_callers; /* the function that was asked for, by row of functions */
 };

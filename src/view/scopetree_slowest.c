@@ -14,15 +14,15 @@ struct slowest_span {
 static struct slowest_span slowest_span_get(const struct scopetree *t, const struct scope_node *n)
 {
     const struct profile *p = t->selection->profile;
-    const struct rows *rows = &t->selection->stream->rows;
-    uint64_t median = scope_sum_quantile_ns(&n->sum, 0.5), row = n->sum.slowest;
+    const struct scope_slowest *slowest = &n->sum.slowest;
+    uint64_t median = scope_sum_quantile_ns(&n->sum, 0.5);
     return (struct slowest_span){
         .scope = profile_str(p, n->name),
-        .thread = profile_str(p, p->threads.at[rows->thread[row].i].name),
+        .thread = profile_str(p, p->threads.at[slowest->thread.i].name),
         .duration_ns = n->sum.max_ns,
         .x_median = median ? (double)n->sum.max_ns / (double)median : NAN,
-        .at_seconds = rows->time_ns ? (double)(rows->time_ns[row] - t->start_ns) / 1e9 : NAN,
-        .attrs = rows->attrs ? rows->attrs[row] : (struct attrs_id){0},
+        .at_seconds = slowest->time_ns ? (double)(slowest->time_ns - t->start_ns) / 1e9 : NAN,
+        .attrs = slowest->attrs,
     };
 }
 

@@ -120,3 +120,15 @@ struct recording_state {
  */
 int recording_read(struct reader *in, struct profile *p, struct recording_state *ret,
                    struct err *err);
+
+/*
+ * The same for who sums rows up as they come. TAKE is called after each chunk of rows, while names
+ * may still be missing, and answers whether it has taken all rows of the stream: they are given
+ * back then.
+ */
+struct recording_sink {
+    bool (*take)(void *to, const struct profile *p, int stream);
+    void *to;
+};
+int recording_read_into(struct reader *in, struct profile *p, const struct recording_sink *sink,
+                        struct recording_state *ret, struct err *err);

@@ -44,6 +44,7 @@ struct loader {
     struct columns rows, lines;
     VEC(struct line) frame_lines; /* scratch for one frame */
     bool ended;
+    const struct recording_sink *sink; /* NULL = rows stay */
 };
 
 /*

@@ -428,11 +428,17 @@ static void read_chunks(struct loader *l, struct chunk_reader *r, struct recordi
 int recording_read(struct reader *in, struct profile *p, struct recording_state *ret,
                    struct err *err)
 {
+    return recording_read_into(in, p, NULL, ret, err);
+}
+
+int recording_read_into(struct reader *in, struct profile *p, const struct recording_sink *sink,
+                        struct recording_state *ret, struct err *err)
+{
     struct chunk_reader r;
     *ret = (struct recording_state){0};
     if (chunk_reader_init(&r, in, err) != 0)
         return -1;
-    struct loader l = {.p = p};
+    struct loader l = {.p = p, .sink = sink};
     *vec_push(&l.strings) = 0;
     *vec_push(&l.mappings) = 0;
     *vec_push(&l.functions) = 0;

@@ -366,9 +366,12 @@ const char *recording_apply_rows(struct loader *l, struct cursor *c)
         why = l->p->merge_rows ? recording_merge_rows(l, &chunk) : recording_append_rows(l, &chunk);
     else if (cursor_left(c))
         why = LOADER_TOO_LONG;
-    if (!why)
-        l->stream_rows.at[stream] += n;
-    return why;
+    if (why)
+        return why;
+    l->stream_rows.at[stream] += n;
+    if (l->sink && l->sink->take && l->sink->take(l->sink->to, l->p, (int)stream))
+        profile_forget_rows_of(l->p, (int)stream);
+    return NULL;
 }
 
 /* --- counters --- */

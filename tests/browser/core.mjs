@@ -1,5 +1,6 @@
 // The page's core outside of a page: node core.mjs PAGE.html [QUESTION...] prints an answer a line. PAGE.html is what
-// `kelvin view -o` wrote: core and recording are taken from it. With --times the milliseconds of each step go to standard error.
+// `kelvin view -o` wrote: core and recording are taken from it. With --times the milliseconds of each step, and those of CPU time, go
+// to standard error.
 import { readFileSync } from 'node:fs';
 import { Core, unzip } from '../../web/view_wasm.js';
 
@@ -12,8 +13,8 @@ const inside = id => {
     return found && Buffer.from(found[1], 'base64');
 };
 const step = async (name, work) => {
-    const start = performance.now(), result = await work();
-    if (times) console.error(`${name}: ${(performance.now() - start).toFixed(1)} ms`);
+    const start = performance.now(), cpu = process.cpuUsage(), result = await work(), used = process.cpuUsage(cpu);
+    if (times) console.error(`${name}: ${(performance.now() - start).toFixed(1)} ms, CPU ${((used.user + used.system) / 1000).toFixed(1)} ms`);
     return result;
 };
 

@@ -208,6 +208,14 @@ const cases = {
             const first = await cells(page, 0);
             assert.equal(first[7], report.functions[0].name);
             assert.ok(text.includes(first[0]), `the terminal prints ${first[0]}`);
+            await page.waitForSelector('.toast', {state: 'detached'});
+            await tab(page, 'Callers');
+            await page.keyboard.press('y');
+            assert.match(await page.locator('.toast').innerText(), / --callers \w+ --time /);
+            await page.waitForSelector('.toast', {state: 'detached'});
+            await then(page, async () => { await page.getByLabel('Function', {exact: true}).fill('/read|write/'); await page.keyboard.press('Enter'); });
+            await page.getByRole('button', {name: 'Copy command'}).click();
+            assert.match(await page.locator('.toast').innerText(), /^No command/);
         });
     },
     async compare() {

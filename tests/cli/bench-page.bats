@@ -4,7 +4,7 @@
 load ../lib/helpers
 
 measure() { # RUNS
-    kelvin bench --runs "$1" --name old --name 'new & <b>' -o page.html 'sleep 0.02' 'sleep 0.05'
+    kelvin bench --runs "$1" --name old --name 'new & <b>' -o page.html 'sleep 0.02' 'sleep 0.12'
 }
 
 @test "bench page: the verdict comes first, in words, with the user's names" {

@@ -341,3 +341,25 @@ sums() {
     exits 0
     grep -q ';main;leak;.*strdup 72$' <<<"$output" || fail "$output"
 }
+
+@test "a trace's samples of JavaScript are not read, and that is said; it is no CPU profile for holding one" {
+    cat >trace.json <<'EOF'
+{"traceEvents": [
+{"ph":"M","pid":1,"tid":1,"name":"thread_name","args":{"name":"Main"}},
+{"ph":"P","pid":1,"tid":1,"ts":5,"id":"0x1","name":"ProfileChunk","args":{"data":{"cpuProfile":{"nodes":[{"callFrame":{"functionName":"f"},"id":1}],"samples":[1]},"timeDeltas":[5]}}}
+EOF
+    cp trace.json bare.json
+    echo ']}' >>bare.json
+    echo ',{"ph":"X","pid":1,"tid":1,"ts":5,"dur":10,"name":"run"}]}' >>trace.json
+    kelvin fold trace.json
+    exits 0
+    prints 'Main;run 10000'
+    [[ $stderr == *"not the samples of JavaScript"*"in 1 piece"* ]] || fail "$stderr"
+    kelvin fold bare.json
+    exits 5
+    complains "no stack in it (read as Chrome trace events)" "not the samples of JavaScript"
+    echo '{"head":{"callFrame":{"functionName":"(root)"},"selfSize":12,"children":[]},"samples":[]}' >x.heapprofile
+    kelvin info x.heapprofile
+    exits 5
+    complains "not a profile in any format known"
+}

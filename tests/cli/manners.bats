@@ -47,7 +47,7 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w).returncode)' "$KELVIN" $how x.fo
     kelvin record --call-graph=dwarf -- true
     complains "--call-graph is not needed"
     kelvin record -F 99 -a -- true
-    complains "-p PID"
+    complains "leave out the command" "-d SECONDS"
     kelvin report --stdio x.folded
     exits 1
     complains "--stdio is not needed"

@@ -111,6 +111,28 @@ END
     [ "$(sum leaked 'main.*;block ')" = 1000000 ]
 }
 
+@test "a program that crashes leaves what it held" {
+    cat >crash.c <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void part_held(void)
+{
+    for (int i = 0; i < 500; i++)
+        *(char *volatile *)malloc(1000) = NULL;
+}
+int main(void)
+{
+    part_held();
+    *(volatile int *)8 = 1;
+    return 0;
+}
+END
+    cc -O1 -g -fno-builtin -o crash crash.c
+    kelvin record --heap -o r.kelvin -- ./crash
+    exits 139
+    [ "$(sum leaked part_held)" = 500000 ]
+    [ "$(sum allocations part_held)" = 500 ]
+}
+
 @test "CPU samples stay the default beside the heap" {
     record "$TARGET/heap" plain 200000
     kelvin report r.kelvin
@@ -601,7 +623,7 @@ END
     [[ $stderr == *"next: kelvin heap r.kelvin"* ]] || fail "$stderr"
     kelvin report r.kelvin
     exits 0
-    [[ $stderr == *"see 'kelvin heap'"* && $stderr != *"events in the input"* ]] || fail "$stderr"
+    [[ $stderr == *"'kelvin heap' shows the heap"* && $stderr != *"events in the input"* ]] || fail "$stderr"
     [[ $output == *"heap-recorded: "*"%"*" goes to allocations with kelvin's own counting of them"* ]] || fail "$output"
 }
 

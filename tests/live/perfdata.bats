@@ -127,7 +127,7 @@ CPP
     perf record -q -F 999 -e cpu-clock -g -o - xz -kc food 2>/dev/null >pipe.data
     kelvin info - <pipe.data
     exits 0
-    [[ $output == *"software clock"* && $output == *"rate asked for, Hz 999"* ]] || fail "$output"
+    [[ $output == *"software clock"* && $output == *"samples per second asked for 999"* ]] || fail "$output"
     [[ $output != *"
 cut "* ]] || fail "$output"
     kelvin fold --value samples pipe.data

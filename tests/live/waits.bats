@@ -202,6 +202,8 @@ agrees() { # REASON ROUNDS
     sum=$(awk '{ s += $NF } END { printf "%d", s }' <<<"$output")
     wall=$(waits '.wall_ns - .unknown_ns')
     [ $((sum > wall ? sum - wall : wall - sum)) -le 1000 ] || fail "$sum ns of $wall"
+    blocked=$("$KELVIN" fold --value wall --where state=blocked r.kelvin | awk '{ s += $NF } END { printf "%d", s }')
+    [ "$blocked" = "$(waits .blocked_ns)" ] || fail "$blocked ns blocked"
     kelvin flame --value wall -o wall.svg r.kelvin
     exits 0
     grep -q 'blocked: lock' wall.svg

@@ -35,6 +35,19 @@ static void results_are_read_with_their_parameters(void **state)
     program_answer_done(&a);
 }
 
+static void no_cpu_time_at_all_is_a_time(void **state)
+{
+    (void)state;
+    struct program_answer a;
+    program_read(
+        &a,
+        text_of(GREETING "{\"name\":\"a\",\"ns\":5,\"cpu_ns\":0}\n{\"name\":\"b\",\"ns\":5}\n"));
+    assert_int_equal(a.results.n, 2);
+    assert_true(a.results.at[0].cpu_ns == 0);
+    assert_true(isnan(a.results.at[1].cpu_ns));
+    program_answer_done(&a);
+}
+
 static void proofs_that_fail_are_told(void **state)
 {
     (void)state;
@@ -112,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_read_with_their_parameters),
+        cmocka_unit_test(no_cpu_time_at_all_is_a_time),
         cmocka_unit_test(proofs_that_fail_are_told),
         cmocka_unit_test(proofs_that_hold_are_told),
         cmocka_unit_test(what_makes_no_sense_is_left_alone),

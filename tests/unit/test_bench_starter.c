@@ -94,6 +94,35 @@ static void what_cannot_be_run_says_why(void **state)
     starter_run_done(&r);
 }
 
+/* A starter serves many runs: nothing of one is left in the next. */
+static void a_run_is_not_told_by_the_one_before(void **state)
+{
+    (void)state;
+    const char *none[] = {"no-such-command-anywhere", NULL};
+    char *const *commands[] = {(char *const *)none, (char *const *)SH("echo one >&2; exit 3"),
+                               (char *const *)SH("exit 0")};
+    struct starter_opts o = {.commands = commands, .n_commands = 3, .stop_fd = -1};
+    struct starter_run r = {0};
+    struct starter *s;
+    struct err err;
+    assert_int_equal(starter_open(&s, &o, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(starter_run(s, 0, 0, &r, &err), 0);
+        assert_int_equal(r.end, STARTER_NOT_RUN);
+        assert_int_equal(r.status, ENOENT);
+        assert_int_equal(starter_run(s, 1, 0, &r, &err), 0);
+        assert_int_equal(r.end, STARTER_EXITED);
+        assert_int_equal(r.status, 3);
+        assert_true(text_is(buf_text(&r.said), "one\n"));
+        assert_int_equal(starter_run(s, 2, 0, &r, &err), 0);
+        assert_int_equal(r.end, STARTER_EXITED);
+        assert_int_equal(r.status, 0);
+        assert_int_equal(r.said.n, 0);
+    }
+    starter_run_done(&r);
+    starter_close(s);
+}
+
 static void a_run_without_end_is_ended_with_all_it_started(void **state)
 {
     (void)state;
@@ -237,6 +266,7 @@ int main(void)
         cmocka_unit_test(commands_start_with_no_signal_blocked),
         cmocka_unit_test(nothing_is_missing_within_the_end_that_is_kept),
         cmocka_unit_test(what_cannot_be_run_says_why),
+        cmocka_unit_test(a_run_is_not_told_by_the_one_before),
         cmocka_unit_test(a_run_without_end_is_ended_with_all_it_started),
         cmocka_unit_test(the_user_can_stop_a_run),
         cmocka_unit_test(answers_arrive_whatever_is_open),

@@ -69,8 +69,8 @@ static void every_fault_is_told_with_its_line(void **state)
         "kelvin.conf:5: no key 'comand' in [build]; did you mean 'command'?\n"
         "kelvin.conf:6: 'timeout' takes a number from 0.1 to 1e+06, not 'soon'\n"
         "kelvin.conf:8: '[workload]' needs a name\n"
-        "kelvin.conf:10: 'collect' is made of: cpu bench instructions cache heap scopes simd "
-        "memcheck helgrind; not 'hep'\n"
+        "kelvin.conf:10: 'collect' is made of: cpu bench benchmarks instructions cache heap scopes "
+        "simd memcheck helgrind asan ubsan tsan; not 'hep'\n"
         "kelvin.conf:11: 'runs' takes a whole number from 2 to 100000, not '1'\n"
         "kelvin.conf:14: 'rate' is given twice, first at kelvin.conf:13\n");
     assert_string_equal(p.err.text, "kelvin.conf:2: no section '[biuld]'; did you mean '[build]'?");

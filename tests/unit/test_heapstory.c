@@ -279,6 +279,29 @@ static void memory_beside_the_heap_is_told_from_64_mib_and_as_much_again_on(void
     story_says(resident(200 * MIB, 101 * MIB), "beside the heap", NULL);
 }
 
+/* Leaks that a file lists are counted apart, and are in no other number of leaks. */
+static void known_leaks_are_counted_apart(void **state)
+{
+    (void)state;
+    struct suppressions known = {0};
+    struct heapstory s;
+    struct err err;
+    struct profile *p = new_heap();
+    heap_took(p, &(struct heap_row){"load", 0, .allocations = 3, .allocated = 300, .leaked = 100});
+    heap_took(p, &(struct heap_row){"save", 1, .allocations = 1, .allocated = 50, .leaked = 40});
+    heap_took(p, &(struct heap_row){"load", 2, .leaked = 7});
+    assert_int_equal(suppressions_parse(&known, text_of("leak:load\n"), &err), 0);
+    assert_int_equal(heapstory_build(&s, p, &known, &err), 0);
+    assert_int_equal(s.known_bytes, 107);
+    int64_t left = 0;
+    for (size_t i = 0; i < s.places.n; i++)
+        left += s.places.at[i].value[STORY_LEAKED];
+    assert_int_equal(left, 40);
+    heapstory_done(&s);
+    suppressions_done(&known);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +314,7 @@ int main(void)
         cmocka_unit_test(churn_is_told_from_10000_per_second_and_three_tenths_on),
         cmocka_unit_test(one_size_is_told_of_50000_small_blocks_on),
         cmocka_unit_test(memory_beside_the_heap_is_told_from_64_mib_and_as_much_again_on),
+        cmocka_unit_test(known_leaks_are_counted_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,48 @@ static void functions_known_by_name(void **state)
         "that comes from load");
 }
 
+/* The advice of insight ID on STACKS has these words, and not those. */
+static void assert_advises(const char *stacks, bool clock, const char *id, const char *words,
+                           const char *not_those)
+{
+    struct profile *p = support_folded(stacks);
+    profile_stream(p, 0)->obtained = clock ? BY_SOFTWARE_CLOCK : BY_HARDWARE;
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    struct quality q = quality_of(SUPPORT_ALL(p, 0));
+    struct insights s = insights_build(&(struct insight_input){f, &q});
+    const char *advice = "";
+    for (size_t i = 0; i < s.at.n; i++)
+        if (strcmp(s.at.at[i].rule->id, id) == 0)
+            advice = s.at.at[i].advice;
+    if (!strstr(advice, words) || strstr(advice, not_those))
+        fail_msg("%s: '%s'", id, advice);
+    insights_done(&s);
+    flat_free(f);
+    profile_free(p);
+}
+
+static void what_helps_depends_on_how_the_kernel_was_entered(void **state)
+{
+    (void)state;
+    static const char calls[] = "For system calls", faults[] = "For page faults",
+                      off[] = "has interrupts off";
+    static const char by_call[] = PLAIN "main;read;do_syscall_64_[k];vfs_read_[k] 500\n";
+    static const char by_fault[] = PLAIN "main;asm_exc_page_fault_[k];clear_page_[k] 500\n";
+    static const char neither[] = PLAIN "main;x;something_[k] 500\n";
+    static const char both[] = PLAIN "main;read;do_syscall_64_[k];vfs_read_[k] "
+                                     "300\nmain;asm_exc_page_fault_[k];clear_page_[k] 300\n";
+    static const char switching[] =
+        PLAIN "main;read;do_syscall_64_[k];finish_task_switch_[k] 500\n";
+    assert_advises(by_call, true, "kernel", calls, faults);
+    assert_advises(by_call, true, "kernel", calls, off);
+    assert_advises(by_fault, true, "kernel", faults, calls);
+    assert_advises(neither, true, "kernel", calls, faults);
+    assert_advises(both, true, "kernel", calls, off);
+    assert_advises(both, true, "kernel", faults, off);
+    assert_advises(switching, true, "kernel", off, faults);
+    assert_advises(switching, false, "kernel", calls, off);
+}
+
 static void a_little_of_it_is_not_worth_a_word(void **state)
 {
     (void)state;
@@ -147,7 +189,9 @@ static void recordings_of_little_worth(void **state)
     profile_set_unfinished(p, 0, "no rules", 100);
     ask(p, &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "lost-samples unfinished-stacks");
-    assert_non_null(strstr(buf_cstr(&evidence), "10.0% of the stacks"));
+    assert_non_null(strstr(buf_cstr(&evidence),
+                           "10.0% of the stacks do not reach the program's start, "
+                           "all for one reason: no rules"));
 }
 
 static void shares_below_the_noise_give_no_advice(void **state)
@@ -371,7 +415,8 @@ static void unnamed_code_counts_with_what_it_calls(void **state)
     assert_says(PLAIN "main;[libx.so+0x5e30];p 100\nmain;[libx.so+0x5e30];q 100\n"
                       "main;[libx.so+0x5e30];r 100\nmain;[libx.so+0x5e30];s 100\n"
                       "main;[libx.so+0x5e30] 14\n",
-                "unnamed", "29.3% goes to functions without a name and what they call (self 1.0%)");
+                "unnamed",
+                "1.0% goes to functions without a name, 29.3% to them and what they call");
 }
 
 /* A stripped main() has all of it as its total: a reader who adds up must know why it is not in. */
@@ -385,7 +430,8 @@ static void unnamed_callers_that_are_left_out_are_told(void **state)
     autobuf struct buf evidence = {0}, advice = {0};
     find_insight("[app+0x10];[libx.so+0x20] 300\n[app+0x10];a 400\n[app+0x10];b 400\n", "unnamed",
                  0, &evidence, &advice);
-    assert_non_null(strstr(buf_cstr(&evidence), ", pass-through functions excluded)"));
+    assert_non_null(strstr(buf_cstr(&evidence),
+                           " to them and what they call (pass-through functions excluded)"));
 }
 
 static void gains_are_of_what_was_seen(void **state)
@@ -666,6 +712,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_said_of_a_plain_profile),
         cmocka_unit_test(functions_known_by_name),
+        cmocka_unit_test(what_helps_depends_on_how_the_kernel_was_entered),
         cmocka_unit_test(a_little_of_it_is_not_worth_a_word),
         cmocka_unit_test(shapes),
         cmocka_unit_test(mostly_is_more_than_half),

@@ -124,6 +124,31 @@ static void waits_are_summed_by_lock_and_place(void **state)
     profile_free(m.p);
 }
 
+/* Equal waits: in the order in which locks were seen first, then kinds. */
+static void locks_waited_for_as_long_have_an_order(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "c"}, *const kinds[] = {"mutex", "mutex",
+                                                                               "mutex",
+                                                                               "semaphore"};
+    struct made m;
+    struct lockstory s;
+    struct err err;
+    made_init(&m);
+    for (size_t i = 0; i < 4; i++) /* so that the names are known in this order */
+        made_add_wait(&m, &(struct made_wait){names[i], kinds[i], "f", 0, 10 * i, 5});
+    for (size_t i = 4; i-- > 0;)
+        made_add_wait(&m, &(struct made_wait){names[i], kinds[i], "f", 0, 1000 - 10 * i, 5});
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    assert_int_equal(s.locks.n, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(profile_str(m.p, s.locks.at[i].name).at, names[i]);
+        assert_string_equal(profile_str(m.p, s.locks.at[i].kind).at, kinds[i]);
+    }
+    lockstory_done(&s);
+    profile_free(m.p);
+}
+
 static void who_locks_for_others_is_not_named(void **state)
 {
     (void)state;
@@ -137,7 +162,14 @@ static void who_locks_for_others_is_not_named(void **state)
     assert_int_equal(lockstory_build(&s, m.p, &err), 0);
     autofree char *path = lockstory_path(&s, guard, 5);
     autofree char *none = lockstory_path(&s, (struct stack_id){0}, 5);
+    autofree char *one = lockstory_path(&s, guard, 1);
+    struct stack_id alone =
+        stacks_push(&m.p->stacks, (struct stack_id){0},
+                    profile_add_named_frame(m.p, text_of("std::mutex::lock"), FRAME_USER));
+    autofree char *wrapper = lockstory_path(&s, alone, 5);
     assert_string_equal(path, "app::pop < main");
+    assert_string_equal(one, "app::pop");
+    assert_string_equal(wrapper, "std::mutex::lock"); /* there is nobody else to name */
     assert_string_equal(none, "[unknown]");
     lockstory_done(&s);
     profile_free(m.p);
@@ -250,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_summed_by_lock_and_place),
+        cmocka_unit_test(locks_waited_for_as_long_have_an_order),
         cmocka_unit_test(who_locks_for_others_is_not_named),
         cmocka_unit_test(a_profile_without_locks_is_refused),
         cmocka_unit_test(a_convoy_needs_many_waits_for_a_lock_that_excludes),

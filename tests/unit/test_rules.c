@@ -132,6 +132,9 @@ static void changes_are_relative_or_in_points(void **state)
     assert_int_equal(rule.kind, RULE_DIFF_TOTAL);
     is_range(rule.range, RULE_RELATIVE, -INFINITY, 0.05);
     rules_done(&r);
+    rule = one(&r, "diff self matmul -100..+100 points");
+    is_range(rule.range, RULE_POINTS, -1, 1);
+    rules_done(&r);
     rule = one(&r, "diff self matmul -2..+2 points tolerance 1");
     assert_int_equal(rule.kind, RULE_DIFF_SELF);
     is_range(rule.range, RULE_POINTS, -0.02, 0.02);
@@ -261,6 +264,8 @@ static const struct {
     {"present f g", 11, "unexpected 'g' here"},
     {"diff f <= 5%", 6, "'total' or 'self'"},
     {"diff total f <= +5", 19, "'+5 points'"},
+    {"diff total f <= +100.5 points", 14, "-100 to +100 points"},
+    {"diff total f >= -100.5 points", 14, "-100 to +100 points"},
     {"diff total f <= -101%", 14, "shrink by more than 100%"},
     {"simd f", 7, "what of its code"},
     {"simd f packed", 14, "a range is missing"},

@@ -84,6 +84,16 @@ static void blocks_about_other_errors_are_passed_over(void **state)
     assert_false(suppresses("{\nx\nMemcheck:Param\nwrite(buf)\nfun:*\n}\n"));
 }
 
+/* Nor does one take part because a leak stands before it. */
+static void a_block_about_leaks_says_nothing_about_the_next(void **state)
+{
+    (void)state;
+    assert_false(
+        suppresses("{\na\nMemcheck:Leak\nfun:other\n}\n{\nb\nMemcheck:Cond\nfun:*strdup*\n}\n"));
+    assert_true(
+        suppresses("{\na\nMemcheck:Cond\nfun:other\n}\n{\nb\nMemcheck:Leak\nfun:*strdup*\n}\n"));
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
     (void)state;
@@ -100,6 +110,7 @@ int main(void)
         cmocka_unit_test(a_pattern_of_leaksanitizer_is_found_anywhere_on_the_stack),
         cmocka_unit_test(frames_of_valgrind_are_the_innermost_ones),
         cmocka_unit_test(blocks_about_other_errors_are_passed_over),
+        cmocka_unit_test(a_block_about_leaks_says_nothing_about_the_next),
         cmocka_unit_test(what_makes_no_sense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* The numbers of registers against the kernel's and the C library's headers. */
 #include "unwind/arch.h"
+#include "unwind/walk.h"
 
 #include <elf.h>
 #include <setjmp.h>
@@ -7,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <ucontext.h>
 
 #include <cmocka.h>
@@ -62,9 +64,75 @@ static void processors_are_found_by_their_elf_number(void **state)
     assert_null(arch_find(EM_386));
 }
 
+#ifdef __x86_64__
+/* Every register of perf's mask has its place; those that were not asked for are 0. */
+static void registers_of_a_sample_are_those_of_its_mask(void **state)
+{
+    (void)state;
+    uint64_t values[24], mask = 0;
+    struct unwind_regs regs;
+    for (int i = 0; i < ARCH_OTHERS; i++)
+        mask |= 1ull << perf_numbers[i];
+    mask |= 1ull << PERF_REG_X86_IP;
+    for (size_t i = 0, bit = 0; bit < 24; bit++)
+        if (mask >> bit & 1)
+            values[i++] = 100 + bit;
+    assert_true(unwind_regs_from_mask(EM_X86_64, mask, values, &regs));
+    assert_int_equal(regs.pc, 100 + PERF_REG_X86_IP);
+    assert_int_equal(regs.sp, 100 + PERF_REG_X86_SP);
+    assert_int_equal(regs.fp, 100 + PERF_REG_X86_BP);
+    assert_int_equal(regs.extra, 100 + PERF_REG_X86_BX);
+    for (int i = 0; i < ARCH_OTHERS; i++)
+        assert_int_equal(regs.others[i], 100 + perf_numbers[i]);
+    uint64_t few = 1ull << PERF_REG_X86_IP | 1ull << PERF_REG_X86_SP;
+    assert_true(unwind_regs_from_mask(EM_X86_64, few, (uint64_t[]){7, 8}, &regs));
+    assert_true(regs.sp == 7 && regs.pc == 8 && regs.fp == 0 && regs.others[0] == 0);
+    assert_false(unwind_regs_from_mask(EM_X86_64, 1ull << PERF_REG_X86_IP, values, &regs));
+    assert_false(unwind_regs_from_mask(EM_X86_64, 1ull << PERF_REG_X86_SP, values, &regs));
+    assert_false(unwind_regs_from_mask(EM_386, mask, values, &regs));
+}
+#endif
+
+/* --- in a signal handler --- */
+
+static struct unwind_regs seen;
+static ucontext_t context;
+
+static void look(int number, siginfo_t *info, void *ucontext)
+{
+    (void)number;
+    (void)info;
+    memcpy(&context, ucontext, sizeof context);
+    unwind_regs_from_ucontext(ucontext, &seen);
+}
+
+static void a_handler_sees_the_registers_of_what_it_interrupted(void **state)
+{
+    (void)state;
+    struct sigaction old, with = {.sa_sigaction = look, .sa_flags = SA_SIGINFO};
+    memset(&seen, 0xff, sizeof seen);
+    assert_int_equal(sigaction(SIGUSR1, &with, &old), 0);
+    raise(SIGUSR1);
+    sigaction(SIGUSR1, &old, NULL);
+#ifdef __x86_64__
+    const greg_t *regs = context.uc_mcontext.gregs;
+    assert_int_equal(seen.pc, regs[REG_RIP]);
+    assert_int_equal(seen.sp, regs[REG_RSP]);
+    assert_int_equal(seen.fp, regs[REG_RBP]);
+    assert_int_equal(seen.extra, regs[REG_RBX]);
+    for (int i = 0; i < ARCH_OTHERS; i++)
+        assert_int_equal(seen.others[i], regs[signal_numbers[i]]);
+#endif
+    assert_true(seen.pc && seen.sp);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#ifdef __x86_64__
+        cmocka_unit_test(registers_of_a_sample_are_those_of_its_mask),
+#endif
+        cmocka_unit_test(a_handler_sees_the_registers_of_what_it_interrupted),
         cmocka_unit_test(registers_have_the_numbers_of_the_headers),
         cmocka_unit_test(processors_are_found_by_their_elf_number),
     };

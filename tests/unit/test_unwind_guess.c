@@ -4,17 +4,21 @@
 #include "unwind/arch.h"
 #include "unwind/walk.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "made_elf.h"
 #include "support.h"
+#include "support_numbers.h"
+#include "unwind_guess_expected.h"
 
 /* Where the file is mapped, where the stack begins, and where code made at run time is. */
 enum { AT = 0x100000, STACK = 0x7000, JIT = 0x300000, WORDS = 4096 };
@@ -74,6 +78,7 @@ struct scene {
     uint64_t words[WORDS];
     uint64_t pcs[16];
     size_t n;
+    bool ends; /* with the words */
     enum unwind_end end;
 };
 
@@ -109,7 +114,7 @@ static void scene_free(struct scene *s)
 
 static void walk_words(struct scene *s, size_t n)
 {
-    struct unwind_stack stack = {STACK, (const uint8_t *)s->words, n * 8};
+    struct unwind_stack stack = {STACK, (const uint8_t *)s->words, n * 8, s->ends};
     s->n = unwind_walk(s->space, &s->regs, &stack, s->pcs, 16, &s->end);
 }
 
@@ -186,6 +191,9 @@ static void handler_on_a_stack_of_its_own(void **state)
     put_signal(s, 1, AT + CALLER, STACK + 200 * 8, 0); /* not far: the copy is too small */
     walk_words(s, 150);
     assert_true(s->n == 3 && s->end == UNWIND_STACK_CUT);
+    s->ends = true; /* or there is no more stack to copy: then it is not the copy's fault */
+    walk_words(s, 150);
+    assert_true(s->n == 3 && s->end != UNWIND_STACK_CUT);
     scene_free(s);
 }
 
@@ -549,6 +557,153 @@ static void every_end_has_a_name(void **state)
     assert_false(unwind_end_is_bottom(UNWIND_ELSEWHERE));
 }
 
+/* --- files --- */
+
+static const struct unwind_table *table_at(struct unwind_files *files, const char *path)
+{
+    struct unwind_space *space = unwind_space_new(files);
+    struct unwind_map map = {AT, AT + MADE_BYTES, 0, path, NULL, 0};
+    struct unwind_code code = {0};
+    unwind_space_map(space, &map);
+    assert_true(unwind_space_code(space, 0, &code));
+    assert_false(unwind_space_code(space, 1, &code));
+    unwind_space_free(space);
+    return code.table;
+}
+
+/* Tables are shared by all that map a file, and read anew when it has changed. */
+static void a_file_is_read_once_unless_it_changes(void **state)
+{
+    (void)state;
+    struct made m;
+    struct unwind_files *files = unwind_files_new();
+    autofree char *path = mem_printf("%s/shared", folder), *other = mem_printf("%s/other", folder);
+    autofree char *link_to = mem_printf("%s/link", folder);
+    made_all(&m);
+    made_write(&m, path);
+    made_write(&m, other);
+    assert_int_equal(link(path, link_to), 0);
+    const struct unwind_table *table = table_at(files, path);
+    assert_non_null(table);
+    assert_ptr_equal(table_at(files, path), table);
+    assert_ptr_equal(table_at(files, link_to), table);
+    assert_ptr_not_equal(table_at(files, other), table);
+    struct timespec times[2] = {{1000, 5}, {1000, 5}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    const struct unwind_table *again = table_at(files, path);
+    assert_ptr_not_equal(again, table);
+    times[1].tv_nsec = 6;
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_ptr_not_equal(table_at(files, path), again);
+    assert_null(table_at(files, "/nowhere/at/all"));
+    assert_null(table_at(files, folder)); /* no file */
+    unwind_files_free(files);
+}
+
+/* --- made-up stacks --- */
+
+/* Rules of every kind, and code without rules that says where its return address is. */
+static void made_more(struct made *m)
+{
+    static const struct {
+        uint16_t at;
+        struct text rules;
+    } functions[] = {
+        {0x1700, {"\x41\x0e\x10\x86\x02\x43\x0d\x06", 8}}, /* push rbp; then rbp + 16 */
+        {0x1740, {"\x0c\x06\x10\x86\x02\x83\x03", 7}},     /* rbp + 16, rbx saved */
+        {0x1780, {"\x0c\x03\x08", 3}},                     /* rbx + 8 */
+        {0x17c0, {"\x0c\x0c\x10", 3}},                     /* r12 + 16 */
+        {0x1800, {"\x0f\x03\x77\x08\x06", 5}},             /* *(rsp + 8) */
+        {0x1840, {"\x0f\x05\x77\x18\x06\x23\x08", 7}},     /* *(rsp + 24) + 8 */
+        {0x1880, {"\x0f\x03\x76\x78\x06", 5}},             /* *(rbp - 8) */
+        {0x18c0, {"\x0e\x20\x86\x03\x83\x04", 6}},         /* rsp + 32, both saved */
+        {0x1900, {"\x0e\x18\x07\x06", 4}},                 /* rbp is lost */
+        {0x1940, {"\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", 13}}, /* a PLT */
+    };
+    made_all(m);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        made_fde(m, m->plain, functions[i].at, 0x30, functions[i].rules);
+        made_code(m, functions[i].at + 3, call, 5);
+        made_code(m, functions[i].at + 0x2b, call, 5);
+    }
+    made_code(m, 0x1a00, "\x55\x48\x89\xe5\xe8\0\0\0\0\x5d\xc3", 11);
+    made_code(m, 0x1a20, "\x53\x48\x83\xec\x10\xe8\0\0\0\0\x48\x83\xc4\x10\x5b\xc3", 16);
+    made_code(m, 0x1a40, "\xe8\0\0\0\0\x74\x02\x5d\xc3\x5b\x5d\xc3", 12);
+    made_code(m, 0x1a60, "\xe8\0\0\0\0\x0f\x0b", 7);
+    made_code(m, 0x1a80, "\x0f\x05", 2);
+    made_code(m, 0x1aa0, "\x31\xed\xe8\0\0\0\0\xf4", 8);
+}
+
+static uint64_t made_pc(uint64_t *seed)
+{
+    static const uint16_t into[] = {0, 1, 5, 8, 0x30, 0x40, 10, 4, 9, 7};
+    static const uint16_t starts[] = {BOTTOM, CALLER, CALLER, NEXT,   PADDED, START,  TRAMP,
+                                      BARE,   VFORK,  0x1700, 0x1740, 0x1780, 0x17c0, 0x1800,
+                                      0x1840, 0x1880, 0x18c0, 0x1900, 0x1940, 0x1a00, 0x1a20,
+                                      0x1a40, 0x1a60, 0x1a80, 0x1aa0};
+    uint32_t start = starts[numbers_random(seed, sizeof starts / sizeof *starts)];
+    return AT + start + into[numbers_random(seed, sizeof into / sizeof *into)];
+}
+
+static uint64_t made_word(uint64_t *seed, uint32_t i)
+{
+    switch (numbers_random(seed, 8)) {
+    case 0:
+        return STACK + 8 * (i + numbers_random(seed, 12));
+    case 1:
+        return numbers_random(seed, 3);
+    case 2:
+        return JIT + numbers_random(seed, 64);
+    case 3:
+        return AT + BOTTOM + 5;
+    default:
+        return made_pc(seed);
+    }
+}
+
+static void numbers_of_walks(struct buf *b)
+{
+    struct made m;
+    made_more(&m);
+    struct scene *s = scene_of(&m);
+    uint64_t seed = 1;
+    for (size_t group = 0; group < 100; group++) {
+        uint64_t hash = NUMBERS_HASH_START;
+        size_t ends[UNWIND_ENDS] = {0}, frames = 0;
+        for (size_t k = 0; k < 60; k++) {
+            size_t n = k % 9 == 8 ? numbers_random(&seed, 40) : 300;
+            for (uint32_t i = 0; i < 300; i++)
+                s->words[i] = made_word(&seed, i);
+            s->regs = (struct unwind_regs){.sp = STACK};
+            s->regs.pc = k % 7 == 6 ? JIT + 8 : made_pc(&seed);
+            s->regs.fp = k % 5 == 4 ? numbers_random(&seed, 2) * 0x7013
+                                    : STACK + 8 * numbers_random(&seed, 20);
+            s->regs.extra = made_word(&seed, 3);
+            for (size_t i = 0; i < 16; i++)
+                s->regs.others[i] = made_word(&seed, 2);
+            walk_words(s, n);
+            ends[s->end]++;
+            frames += s->n;
+            hash = numbers_hash(hash, s->end);
+            for (size_t i = 0; i < s->n; i++)
+                hash = numbers_hash(hash, s->pcs[i]);
+        }
+        buf_printf(b, "walks %zu: %zu frames, ends", group, frames);
+        for (size_t i = 0; i < UNWIND_ENDS; i++)
+            buf_printf(b, " %zu", ends[i]);
+        buf_printf(b, ", %016llx\n", (unsigned long long)hash);
+    }
+    scene_free(s);
+}
+
+static const struct numbers_part parts[] = {NUMBERS_PART(walks)};
+
+static void walks_of_made_up_stacks_are_as_they_were(void **state)
+{
+    (void)state;
+    numbers_compare(parts, 1);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -562,7 +717,7 @@ static int tear_down(void **state)
     return support_remove(folder);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signal_frame_is_where_it_came_in),
@@ -590,6 +745,14 @@ int main(void)
         cmocka_unit_test(handler_without_rules),
         cmocka_unit_test(frame_pointers_end_at_a_signal),
         cmocka_unit_test(every_end_has_a_name),
+        cmocka_unit_test(a_file_is_read_once_unless_it_changes),
+        cmocka_unit_test(walks_of_made_up_stacks_are_as_they_were),
     };
+    (void)argv;
+    if (argc > 1) {
+        set_up(NULL);
+        numbers_write("unwind_guess", parts, 1);
+        return tear_down(NULL);
+    }
     return cmocka_run_group_tests_name("stacks without rules", tests, set_up, tear_down);
 }

@@ -360,6 +360,39 @@ static void only_waits_that_matter_make_insights(void **state)
     }
 }
 
+/* What is advised to a thread that has a CPU for half of the time it wants one. */
+static char *advice_at_load(const char *load)
+{
+    struct stage s = stage_open();
+    struct waitsum w;
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    struct err err;
+    begins(&s, 7, 0, THREAD_RUNNING);
+    is_preempted(&s, 7, 100000000);
+    runs(&s, 7, 200000000);
+    waits_stop(s.waits, 200000000);
+    meta_set_str(&s.profile->meta, META_CPUS, "2 online, 2 usable");
+    meta_set_str(&s.profile->meta, META_LOAD, load);
+    struct selection waits = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
+    struct selection states = selection_all(s.profile, (struct value_ref){s.streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    assert_int_equal(waitinsight_find(&w, list), 1);
+    char *advice = mem_strdup(list[0].advice);
+    waitsum_done(&w);
+    stage_close(&s);
+    return advice;
+}
+
+static void a_busy_machine_is_no_reason_for_fewer_threads(void **state)
+{
+    (void)state;
+    autofree char *busy = advice_at_load("24.10 20.00 10.00");
+    autofree char *quiet = advice_at_load("0.30 20.00 10.00");
+    assert_non_null(strstr(busy, "Other processes wanted the CPUs too"));
+    assert_null(strstr(busy, "fewer threads"));
+    assert_non_null(strstr(quiet, "fewer threads"));
+}
+
 static void a_profile_without_waits_has_none(void **state)
 {
     (void)state;
@@ -384,6 +417,7 @@ int main(void)
         cmocka_unit_test(a_number_that_is_used_again_is_another_thread),
         cmocka_unit_test(sums_are_by_reason_by_thread_and_by_function),
         cmocka_unit_test(only_waits_that_matter_make_insights),
+        cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
         cmocka_unit_test(a_profile_without_waits_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

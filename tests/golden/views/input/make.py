@@ -2,6 +2,10 @@
 """Write the profiles beside this file: a small shop, before and after changes. Same bytes each time.
 
 perf's text has times, threads, lines and inlined frames; folded stacks are runs of before and after.
+
+The .kelvin files are recordings of tests/target/{locks,waits,scopes}: 'record --locks --waits -- ./locks convoy', 'record --locks --
+./locks kinds' and 'inversion', 'record -F 4000 -- ./scopes 12 6' and '12 7', 'record --waits -- ./waits KIND 20 3000'. shelves.kelvin has
+a heap.
 """
 import gzip
 import pathlib

@@ -1,0 +1,251 @@
+/* test_check_heap.c - rules about the heap, of one profile and against another. */
+#include "analysis/check.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+
+enum { CPU, HEAP };
+
+/* --- heaps --- */
+
+/* A profile of CPU time of main, render and idle, with a stream of the heap behind it. */
+static struct profile *heap_new(enum obtained obtained)
+{
+    static const char *const columns[][2] = {{"samples", "count"},   {"allocations", "count"},
+                                             {"allocated", "bytes"}, {"temporary", "count"},
+                                             {"leaked", "bytes"},    {"peak", "bytes"}};
+    struct profile *p = support_folded("main;render 50\nmain;idle 50\n");
+    assert_int_equal(profile_add_stream(p, "heap", obtained), HEAP);
+    for (size_t i = obtained == BY_EXACT_COUNT; i < sizeof columns / sizeof *columns; i++)
+        profile_add_value(p, HEAP, columns[i][0], columns[i][1]);
+    return p;
+}
+
+struct blocks {
+    const char *function;
+    int64_t samples, allocations, allocated, temporary, leaked, peak;
+};
+
+static void add_blocks(struct profile *p, const struct blocks *b)
+{
+    struct err err;
+    int64_t values[] = {b->samples, b->allocations, b->allocated, b->temporary, b->leaked, b->peak};
+    bool exact = profile_stream(p, HEAP)->obtained == BY_EXACT_COUNT;
+    struct stack_id stack = {0};
+    stack = stacks_push(&p->stacks, stack, profile_add_named_frame(p, text_of("main"), FRAME_USER));
+    stack = stacks_push(&p->stacks, stack,
+                        profile_add_named_frame(p, text_of(b->function), FRAME_USER));
+    struct row row = {.stack = stack, .values = values + exact};
+    assert_int_equal(profile_add_row(p, HEAP, &row, &err), 0);
+}
+
+/* --- rules --- */
+
+static void comes_out(struct profile *before, struct profile *now, const char *rule,
+                      enum check_verdict verdict, const char *words)
+{
+    struct rules rules;
+    struct check c;
+    struct selection old =
+        before ? selection_all(before, (struct value_ref){CPU, 0}) : (struct selection){0};
+    struct check_input in = {
+        .selection = SUPPORT_ALL(now, 0), .before = before ? &old : NULL, .no_code = ""};
+    if (rules_parse(&rules, text_of(rule)) != 0)
+        fail_msg("'%s': %s", rule, rules.errors.at[0].text);
+    if (check_build(&c, &rules, &in) != 0)
+        fail_msg("'%s': %s", rule, rules.errors.at[0].text);
+    const struct check_result *r = &c.results.at[0];
+    autofree char *all = mem_printf("%s | %s | %s", r->expected, r->observed, r->why);
+    if (r->verdict != verdict || !strstr(all, words))
+        fail_msg("'%s' %s: %s", rule, check_verdict_names[r->verdict], all);
+    check_done(&c);
+    rules_done(&rules);
+}
+
+static void is_refused(struct profile *before, struct profile *now, const char *rule,
+                       const char *words)
+{
+    struct rules rules;
+    struct check c = {0};
+    struct selection old =
+        before ? selection_all(before, (struct value_ref){CPU, 0}) : (struct selection){0};
+    struct check_input in = {
+        .selection = SUPPORT_ALL(now, 0), .before = before ? &old : NULL, .no_code = ""};
+    if (rules_parse(&rules, text_of(rule)) == 0)
+        assert_int_equal(check_build(&c, &rules, &in), -1);
+    if (!strstr(rules.errors.at[0].text, words))
+        fail_msg("'%s': %s", rule, rules.errors.at[0].text);
+    check_done(&c);
+    rules_done(&rules);
+}
+
+static void each_word_has_its_column(void **state)
+{
+    (void)state;
+    struct profile *p = heap_new(BY_EXACT_COUNT);
+    add_blocks(p, &(struct blocks){"render", 0, 10, 1000, 3, 70, 500});
+    add_blocks(p, &(struct blocks){"parse", 0, 5, 200, 1, 30, 100});
+    comes_out(NULL, p, "peak == 600", CHECK_HOLDS, "600 B");
+    comes_out(NULL, p, "peak <= 599", CHECK_FAILS, "600 B");
+    comes_out(NULL, p, "leaked == 100", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated == 1200", CHECK_HOLDS, "");
+    comes_out(NULL, p, "temporary == 4", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocations == 15", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocs render == 10", CHECK_HOLDS, "10");
+    comes_out(NULL, p, "allocs(parse) == 5", CHECK_HOLDS, "5");
+    comes_out(NULL, p, "allocs main <= 14", CHECK_FAILS, "15");
+    comes_out(NULL, p, "leaked render == 70", CHECK_HOLDS, "");
+    comes_out(NULL, p, "peak <= 1 KiB", CHECK_HOLDS, "1 KiB");
+    comes_out(NULL, p, "peak >= 0.7 kB", CHECK_FAILS, "");
+    profile_free(p);
+}
+
+/* idle has samples, so it is no misspelled name; it allocates nothing. */
+static void what_allocates_nothing_has_nothing(void **state)
+{
+    (void)state;
+    struct profile *p = heap_new(BY_EXACT_COUNT);
+    add_blocks(p, &(struct blocks){"render", 0, 10, 1000, 3, 70, 500});
+    comes_out(NULL, p, "allocations idle == 0", CHECK_HOLDS,
+              "idle is on no stack of an allocation");
+    comes_out(NULL, p, "allocations idle >= 1", CHECK_FAILS,
+              "idle is on no stack of an allocation");
+    is_refused(NULL, p, "allocations rendr == 0", "rendr");
+    profile_free(p);
+}
+
+static void without_a_heap_there_is_nothing_to_check(void **state)
+{
+    (void)state;
+    struct profile *p = support_folded("main;render 50\n");
+    is_refused(NULL, p, "peak <= 1", "there is no heap in the profile");
+    profile_free(p);
+    p = profile_new();
+    support_value(p, "other", "peak", "bytes"); /* a column of that name is not enough */
+    is_refused(NULL, p, "peak <= 1", "there is no heap in the profile");
+    profile_free(p);
+}
+
+/* 100 blocks were sampled: 1.96 / 10 is 19.6 % on either side. */
+static void sampled_heaps_have_intervals(void **state)
+{
+    (void)state;
+    struct profile *p = heap_new(BY_BYTES);
+    add_blocks(p, &(struct blocks){"render", 100, 100, 100000, 0, 0, 100000});
+    comes_out(NULL, p, "allocated <= 120 kB", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated <= 119 kB", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated <= 81 kB", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated <= 80 kB", CHECK_FAILS, "");
+    comes_out(NULL, p, "allocated idle == 0", CHECK_INCONCLUSIVE,
+              "no sampled block was allocated below it, which does not show that none was");
+    profile_free(p);
+
+    p = heap_new(BY_BYTES); /* half of the blocks: 1.96 / sqrt(50) is 27.7 % */
+    add_blocks(p, &(struct blocks){"render", 50, 50, 50000, 0, 0, 50000});
+    add_blocks(p, &(struct blocks){"parse", 50, 50, 50000, 0, 0, 50000});
+    comes_out(NULL, p, "allocated render <= 64 kB", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated render <= 63 kB", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated render >= 36 kB", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated render >= 37 kB", CHECK_INCONCLUSIVE, "");
+    profile_free(p);
+
+    p = heap_new(BY_BYTES); /* one block bounds nothing from below, and not by less than three */
+    add_blocks(p, &(struct blocks){"render", 1, 1, 1000, 0, 0, 1000});
+    comes_out(NULL, p, "allocated >= 0 B", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated >= 1 B", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated <= 2961 B", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated <= 2959 B", CHECK_INCONCLUSIVE, "");
+    profile_free(p);
+}
+
+static void changes_are_parts_of_what_was(void **state)
+{
+    (void)state;
+    struct profile *old = heap_new(BY_EXACT_COUNT), *now = heap_new(BY_EXACT_COUNT);
+    add_blocks(old, &(struct blocks){"render", 0, 10, 1000, 0, 0, 1000});
+    add_blocks(now, &(struct blocks){"render", 0, 12, 900, 0, 50, 900});
+    add_blocks(now, &(struct blocks){"fresh", 0, 1, 200, 1, 0, 150});
+    comes_out(old, now, "diff peak <= +5%", CHECK_HOLDS, "from 1000 B to 1.03 KiB: ");
+    comes_out(old, now, "diff peak <= +4%", CHECK_FAILS, "");
+    comes_out(old, now, "diff allocations <= +30%", CHECK_HOLDS, "from 10");
+    comes_out(old, now, "diff allocs(render) <= +20%", CHECK_HOLDS, "from 10");
+    comes_out(old, now, "diff allocs render <= +19%", CHECK_FAILS, "");
+    comes_out(old, now, "diff allocated render <= -10%", CHECK_HOLDS, "");
+    comes_out(old, now, "diff allocated render <= -11%", CHECK_FAILS, "");
+    comes_out(old, now, "diff leaked <= +1000%", CHECK_FAILS, "there was none before");
+    comes_out(old, now, "diff temporary fresh <= +1000%", CHECK_FAILS, "there was none before");
+    comes_out(now, old, "diff allocated fresh <= -100%", CHECK_HOLDS, "to 0");
+    comes_out(old, now, "diff allocs idle <= 0%", CHECK_HOLDS, "from 0");
+    is_refused(old, now, "diff allocs nobody <= 0%", "nobody");
+    is_refused(NULL, now, "diff peak <= +5%", "compares with another profile");
+    is_refused(old, now, "diff peak <= 5 MiB", "");
+    is_refused(old, now, "diff peak render", "");
+    is_refused(old, now, "diff peak", "");
+    profile_free(old);
+    old = support_folded("main;render 50\n");
+    is_refused(old, now, "diff peak <= +5%", "there is no heap in the profile");
+    profile_free(old);
+    profile_free(now);
+}
+
+/* 400 blocks on either side: 9.8 % each, so 0.902 / 1.098 and 1.098 / 0.902. */
+static void changes_of_sampled_heaps_have_intervals(void **state)
+{
+    (void)state;
+    struct profile *old = heap_new(BY_BYTES), *now = heap_new(BY_BYTES);
+    add_blocks(old, &(struct blocks){"render", 400, 400, 40000, 0, 0, 0});
+    add_blocks(now, &(struct blocks){"render", 400, 400, 40000, 0, 0, 0});
+    comes_out(old, now, "diff allocated <= +22%", CHECK_HOLDS, "");
+    comes_out(old, now, "diff allocated <= +21%", CHECK_INCONCLUSIVE, "");
+    comes_out(old, now, "diff allocated >= -18%", CHECK_HOLDS, "");
+    comes_out(old, now, "diff allocated >= -17%", CHECK_INCONCLUSIVE, "");
+    comes_out(old, now, "diff allocated <= -19%", CHECK_FAILS, "");
+    comes_out(old, now, "diff allocated idle <= 0%", CHECK_INCONCLUSIVE, "no sampled block");
+    profile_free(old);
+    profile_free(now);
+}
+
+/* The heap may be in a profile of its own, on either side. */
+static void the_heap_may_come_from_another_profile(void **state)
+{
+    (void)state;
+    struct profile *cpu = support_folded("main;render 50\n");
+    struct profile *old = heap_new(BY_EXACT_COUNT), *now = heap_new(BY_EXACT_COUNT);
+    struct rules rules;
+    struct check c;
+    add_blocks(old, &(struct blocks){"render", 0, 10, 1000, 0, 0, 0});
+    add_blocks(now, &(struct blocks){"render", 0, 30, 3000, 0, 0, 0});
+    struct check_input in = {.selection = SUPPORT_ALL(cpu, 0),
+                             .before = SUPPORT_ALL(cpu, 0),
+                             .heap = now,
+                             .heap_before = old,
+                             .no_code = ""};
+    assert_int_equal(
+        rules_parse(&rules, text_of("allocations == 30\ndiff allocated +200..+200%\n")), 0);
+    assert_int_equal(check_build(&c, &rules, &in), 0);
+    assert_int_equal(c.n[CHECK_HOLDS], 2);
+    check_done(&c);
+    rules_done(&rules);
+    profile_free(cpu);
+    profile_free(old);
+    profile_free(now);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_word_has_its_column),
+        cmocka_unit_test(what_allocates_nothing_has_nothing),
+        cmocka_unit_test(without_a_heap_there_is_nothing_to_check),
+        cmocka_unit_test(sampled_heaps_have_intervals),
+        cmocka_unit_test(changes_are_parts_of_what_was),
+        cmocka_unit_test(changes_of_sampled_heaps_have_intervals),
+        cmocka_unit_test(the_heap_may_come_from_another_profile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
