@@ -307,7 +307,7 @@ INSIGHT_TEST(insight_test_waiting)
     if (waitstream_find(p, &(struct waitstream){0}))
         buf_str(&ret->advice,
                 "CPU samples cannot show waiting, and all shares below are of the CPU "
-                "time. The waits were recorded, too: 'kelvin report --waits' shows "
+                "time. The waits were recorded, too: the report on waits shows "
                 "them by reason and call stack.");
     return true;
 }
