@@ -31,7 +31,7 @@ static void entries_done(struct entries *e)
     vec_done(&e->at);
 }
 
-static int by_name(const void *a, const void *b)
+static int archive_by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -53,7 +53,7 @@ static struct entries archive_list(const char *archive)
     if (d)
         closedir(d);
     if (e.at.n)
-        qsort(e.at.at, e.at.n, sizeof *e.at.at, by_name);
+        qsort(e.at.at, e.at.n, sizeof *e.at.at, archive_by_name);
     return e;
 }
 

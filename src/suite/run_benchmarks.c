@@ -55,7 +55,7 @@ static void say_benchmarks(const struct run *r, const struct suite_result *w)
 }
 
 /* After the session. */
-static void conclude(struct run *r, struct suite_result *w)
+static void benchmarks_conclude(struct run *r, struct suite_result *w)
 {
     struct suite_benchmarks *b = w->benchmarks;
     outcome_build(&b->outcome);
@@ -164,7 +164,7 @@ int run_benchmarks(struct run *r, struct suite_result *w, struct err *err)
             "the command is not a program of kelvin_bench.h, or has no such benchmark (those of "
             "other libraries need 'results')");
     if (rc == 0) {
-        conclude(r, w);
+        benchmarks_conclude(r, w);
         return 0;
     }
     suite_absent(w, COLLECT_BENCHMARKS, why.text);

@@ -122,7 +122,7 @@ static void print_streams(FILE *out, const struct selection *shown)
 {
     for (int i = 0; i < (int)shown->profile->streams.n; i++)
         print_stream(out, shown, i);
-    fprintf(out, "  * is what report, flame and fold show unless told otherwise\n");
+    fprintf(out, "  * is what report, flame and fold show by default\n");
 }
 
 static void print_counters(FILE *out, const struct profile *p)
