@@ -23,7 +23,8 @@ static bool url_put(char *to, size_t size, struct text t)
 {
     if (t.n >= size)
         return false;
-    memcpy(to, t.at, t.n);
+    if (t.n)
+        memcpy(to, t.at, t.n);
     to[t.n] = '\0';
     return true;
 }

@@ -52,8 +52,8 @@ const char *count_words(enum count_by by)
 {
     static const char *const words[] = {
         [COUNT_BY_CPU] = "instructions in user code, by the CPU's counter",
-        [COUNT_BY_VALGRIND] = "instructions in user code, by valgrind: of the first process only, "
-                              "and without the newest vector instructions",
+        [COUNT_BY_VALGRIND] = ("instructions in user code, by valgrind: of the first process only, "
+                               "and without the newest vector instructions"),
         [COUNT_ALLOCATIONS] = "blocks of the command and all it starts, by a preloaded library",
     };
     return words[by];

@@ -387,11 +387,11 @@ static void spans_are_grouped_by_the_value_of_an_attribute(void **state)
     /* Ids are in the order in which things were seen first. */
     struct scope_ids ids = scopetree_ids(&t, 1);
     assert_int_equal(ids.tree, 2);
-    assert_int_equal(ids.flat, 1);
+    assert_int_equal(ids.flat, 2);
     assert_int_equal(ids.group, 2);
     ids = scopetree_ids(&t, 4);
     assert_int_equal(ids.tree, 1);
-    assert_int_equal(ids.flat, 2);
+    assert_int_equal(ids.flat, 1);
     assert_int_equal(ids.group, 0); /* it has another attribute */
     ids = scopetree_ids(&t, 7);
     assert_int_equal(ids.group, scopetree_ids(&t, 6).group);
