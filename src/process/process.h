@@ -96,8 +96,9 @@ bool processes_code(struct processes *ps, int pid, size_t i, struct unwind_code 
 enum unwind_end processes_walk(struct processes *ps, const struct process_sample *s);
 
 /*
- * Where the file of that build-id that a process mapped as PATH can be read, though it was deleted or replaced since
- * or the process sees other folders than we do; PATH itself unless live. For symbolize_opts.locate.
+ * Where the file of that build-id that a process mapped as PATH can be read, though it was deleted
+ * or replaced since or the process sees other folders than we do; PATH itself unless live. For
+ * symbolize_opts.locate.
  */
 const char *processes_locate(const void *processes, const char *path, struct text build_id);
 

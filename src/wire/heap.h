@@ -24,8 +24,9 @@
 
 /* Of task CHANNEL_HEAP. */
 enum {
-    HEAP_PARAM_SAMPLE_BYTES = STACKWALK_PARAMS, /* from one to the next on average; 0: every block */
-    HEAP_PARAM_MAPS,                            /* 1: anonymous maps as well */
+    HEAP_PARAM_SAMPLE_BYTES =
+        STACKWALK_PARAMS, /* from one to the next on average; 0: every block */
+    HEAP_PARAM_MAPS,      /* 1: anonymous maps as well */
 };
 
 #define HEAP_AGENT_FILE "libkelvin-heap.so"

@@ -845,7 +845,7 @@ CONF
     [ "$status" = 0 ] || fail "$stderr"
     has perf/README.md 'Read \*\*this\*\* first.'
     has perf/index.html 'Read \*\*this\*\* first.'
-    ! grep -q '<script>alert' perf/index.html
+    run ! grep -q '<script>alert' perf/index.html
     kelvin run --set publish.notes=gone.md
     [[ $status = 0 && $stderr == *"no notes: cannot read 'gone.md'"* ]] || fail "$status $stderr"
 }
