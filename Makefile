@@ -161,9 +161,8 @@ $(B)/wasm/%.o: %.c src/page/wasm_libc.h $(B)/.flags | $(WEB)
 	$(call say,WASM) $(WASM_CC) $(WASM_FLAGS) $(WARN) -MMD -MP -c -o $@ $<
 
 $(B)/kelvin.wasm: $(WASM_OBJ) $(B)/wasm/src/page/wasm.o
-	$(call say,WASM) rm -f $(B)/wasm/rooms.a && $(dir $(lastword $(wildcard /usr/lib/llvm-*/bin/wasm-ld)))llvm-ar rcs $(B)/wasm/rooms.a $(WASM_OBJ) && \
-	  $(WASM_CC) --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -O2 -Wl,--gc-sections,--strip-all,-z,stack-size=1048576 \
-	  -o $@ $(B)/wasm/src/page/wasm.o $(B)/wasm/rooms.a
+	$(call say,WASM) $(WASM_CC) --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -O2 \
+	  -Wl,--gc-sections,--strip-all,-z,stack-size=1048576 -o $@ $^
 
 # As C: an array of its gzipped bytes, or of none.
 $(B)/gen/kelvin_wasm.h: $(if $(WASM_READY),$(B)/kelvin.wasm)
