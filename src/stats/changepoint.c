@@ -221,6 +221,14 @@ struct stretch {
     size_t from, to;
 };
 
+/* Whether the level changes by so little at C that no neighbours could make it count. */
+static bool is_too_small(const double *v, size_t n, struct cut c, const struct changepoint_opts *o)
+{
+    if (!(o->least > 0))
+        return false;
+    return fabs(repeats_median(v, c.at) - repeats_median(v + c.at, n - c.at)) < o->least / 2;
+}
+
 /* Cut FROM..TO again and again, as long as there is proof. */
 static void divide(const double *v, struct stretch whole, const struct changepoint_opts *o,
                    struct points *ret)
@@ -234,7 +242,8 @@ static void divide(const double *v, struct stretch whole, const struct changepoi
             continue;
         struct bag b = bag_of(v + s.from, n);
         struct cut c = best_cut(&b);
-        double p = c.q > 0 ? chance(&b, (struct cut){0, c.q}, o) : 1;
+        bool counts = c.q > 0 && !is_too_small(v + s.from, n, c, o);
+        double p = counts ? chance(&b, (struct cut){0, c.q}, o) : 1;
         bag_done(&b);
         if (p > weakest(o))
             continue;
@@ -280,7 +289,7 @@ static struct changepoint changepoint_judge(const double *v, const struct points
     struct stretch s = around(p, i, n);
     size_t at = p->at.at[i].at, a = at - s.from, b = s.to - at;
     struct changepoint c = {at, repeats_median(v + s.from, a), repeats_median(v + at, b), 1, false};
-    if (a < 2 || b < 2 || fabs(c.after - c.before) < o->min_change * fabs(c.before))
+    if (a < 2 || b < 2 || fabs(c.after - c.before) < fmax(o->least, o->min_change * fabs(c.before)))
         return c;
     struct bag bag = bag_of(v + s.from, a + b);
     c.p = fmax(p->at.at[i].p, chance(&bag, (struct cut){a, energy_at(&bag, a)}, o));

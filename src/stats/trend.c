@@ -28,15 +28,6 @@ static bool moves(const struct trend *t)
     return high - low >= LEAST_POINTS;
 }
 
-static void drop_small(struct trend *t)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < t->n_changes; i++)
-        if (fabs(t->changes[i].after - t->changes[i].before) >= LEAST_POINTS)
-            t->changes[kept++] = t->changes[i];
-    t->n_changes = kept;
-}
-
 void trend_find_changes(struct trend *t)
 {
     autofree double *values = mem_calloc(t->points.n, sizeof *values);
@@ -48,9 +39,9 @@ void trend_find_changes(struct trend *t)
     t->n_changes = 0;
     if (t->unit == TREND_SHARE && !moves(t))
         return;
-    t->n_changes = changepoint_find(values, t->points.n, &opts, &t->changes);
     if (t->unit == TREND_SHARE)
-        drop_small(t);
+        opts.least = LEAST_POINTS;
+    t->n_changes = changepoint_find(values, t->points.n, &opts, &t->changes);
 }
 
 char *trend_value(const struct trend *t, double value, char *to)

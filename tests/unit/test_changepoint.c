@@ -202,9 +202,31 @@ static void few_runs_of_one_level_are_hardly_ever_likely_to_have_two(void **stat
     assert_true(alarms <= 4);
 }
 
+static void a_step_below_what_counts_is_none(void **state)
+{
+    double values[40];
+    struct changepoint_opts o = CHANGEPOINT_DEFAULTS;
+    struct changepoint *points;
+    (void)state;
+    o.min_change = 0;
+    for (size_t i = 0; i < 40; i++)
+        values[i] = (i < 20 ? 0.100 : 0.104) + 0.0001 * (double)(i % 3);
+    assert_int_equal(changepoint_find(values, 40, &o, &points), 1);
+    free(points);
+    o.least = 0.005;
+    assert_int_equal(changepoint_find(values, 40, &o, &points), 0);
+    free(points);
+    for (size_t i = 20; i < 40; i++)
+        values[i] += 0.002;
+    assert_int_equal(changepoint_find(values, 40, &o, &points), 1);
+    assert_int_equal(points[0].at, 20);
+    free(points);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_below_what_counts_is_none),
         cmocka_unit_test(step_is_found_at_its_place),
         cmocka_unit_test(unlike_scatter_does_not_move_a_step),
         cmocka_unit_test(step_up_and_down_are_two_points),
