@@ -565,7 +565,7 @@ END
     command -v dpkg-shlibdeps >/dev/null || skip "needs dpkg-dev ('make check-all' installs it)"
     [ -z "${KELVIN_SANITIZED:-}" ] || skip "nobody packages the checked build"
     local part
-    mkdir out && cp "$KELVIN" "$(dirname "$KELVIN")"/libkelvin* out
+    mkdir out && cp "$KELVIN" "$(dirname "$KELVIN")"/{libkelvin*,kelvin-heap.link} out
     DEBFULLNAME="A Packager" DEBEMAIL=packager@kelvin.invalid B=$PWD/out VERSION=0.1.0 "$ROOT/tools/deb.sh"
     dpkg-deb --fsys-tarfile out/*.deb | tar -t >list
     for part in bin/kelvin lib/kelvin/libkelvin-agent.so include/kelvin_bench.h 'lib/.*/libkelvin_bench.a' \
