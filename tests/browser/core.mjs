@@ -2,7 +2,10 @@
 // `kelvin view -o` wrote: core and recording are taken from it. With --times the milliseconds of each step, and those of CPU time, go
 // to standard error.
 import { readFileSync } from 'node:fs';
-import { Core, unzip } from '../../web/view_wasm.js';
+
+// Node.js 18 takes a .js file for CommonJS unless a package says otherwise.
+const source = readFileSync(new URL('../../web/view_wasm.js', import.meta.url));
+const { Core, unzip } = await import(`data:text/javascript;base64,${source.toString('base64')}`);
 
 const times = process.argv[2] === '--times';
 const [page, ...questions] = process.argv.slice(times ? 3 : 2);
