@@ -6,6 +6,8 @@
 
 bool listen_is_whole(struct text in)
 {
+    if (!in.n)
+        return false;
     return in.n >= LISTEN_REQUEST_MAX || memmem(in.at, in.n, "\r\n\r\n", 4) ||
            memmem(in.at, in.n, "\n\n", 2);
 }
