@@ -23,6 +23,7 @@ struct alone_span {
 struct parallel_job {
     struct parallel *ret;
     const struct profile *p;
+    const struct selection *hiding; /* NULL = nothing is hidden */
     struct waitstream streams;
     VEC(struct life) lives;
     VEC(struct moment) moments;
@@ -220,12 +221,16 @@ static const struct alone_span *span_at(const struct parallel_job *j, uint64_t t
 }
 
 /* The innermost function that has a name and is not the C library's. */
-static uint32_t function_of(const struct profile *p, struct labels *labels, struct stack_id stack)
+static uint32_t function_of(const struct parallel_job *j, struct labels *labels,
+                            struct stack_id stack)
 {
+    const struct profile *p = j->p;
     uint32_t first = LABEL_NONE;
     for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
         struct frame_id id = p->stacks.nodes.at[stack.i].frame;
         const struct frame *f = profile_frame(p, id);
+        if (j->hiding && selection_hides(j->hiding, id, labels_count(f) - 1))
+            continue;
         uint32_t label = labels_of_frame(labels, p, id, labels_count(f) - 1);
         first = first == LABEL_NONE ? label : first;
         if (f->kind != FRAME_KERNEL && f->n_lines && !waitsum_is_libc(p, f))
@@ -247,7 +252,7 @@ static void name_functions_alone(struct parallel_job *j, struct idmap *map)
         uint32_t thread = life_of(j, map, s->rows.thread[i]);
         if (!span || thread >= n_lives || span->thread != thread)
             continue;
-        uint32_t label = function_of(j->p, &labels, s->rows.stack[i]);
+        uint32_t label = function_of(j, &labels, s->rows.stack[i]);
         while (counts.n <= label && label != LABEL_NONE)
             *vec_push(&counts) = 0;
         if (label != LABEL_NONE)
@@ -291,9 +296,9 @@ static void parallel_measure(struct parallel_job *j, struct idmap *map)
     j->ret->known = j->ret->wall_ns > 0;
 }
 
-void parallel_build(struct parallel *ret, const struct profile *p)
+void parallel_build(struct parallel *ret, const struct profile *p, const struct selection *s)
 {
-    struct parallel_job j = {.ret = ret, .p = p};
+    struct parallel_job j = {.ret = ret, .p = p, .hiding = s};
     struct idmap map = {0};
     *ret = (struct parallel){0};
     if (waitstream_find(p, &j.streams) && find_lives(&j, &map))

@@ -33,8 +33,9 @@ struct parallel {
     uint64_t samples;                                /* of CPU time, while one ran alone */
 };
 
-/* Of the streams of waits and states of P. */
-void parallel_build(struct parallel *ret, const struct profile *p);
+/* Of the streams of waits and states of P. Functions that S hides are not named; NULL = none is
+ * hidden. */
+void parallel_build(struct parallel *ret, const struct profile *p, const struct selection *s);
 
 /* The time in which at least one thread ran. */
 int64_t parallel_busy_ns(const struct parallel *q);

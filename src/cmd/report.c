@@ -215,7 +215,7 @@ static int write_waits(const struct cmd_report_opts *o, const struct input *in, 
         0)
         return -1;
     int rc = waitsum_build(&sum, &in->selection, &states, err);
-    parallel_build(&parallel, in->profile);
+    parallel_build(&parallel, in->profile, &in->selection);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         report_print_waits(file.out, o, &v);
         rc = publish_commit(&file, err);

@@ -46,8 +46,8 @@ calls() { # FILE
     [ "$("$KELVIN" scopes --format json r.kelvin | jq -r '.note')" = null ]
     # Without the option nothing is told, and the program is left alone.
     kelvin record -q -o none.kelvin -- ./app
-    kelvin scopes none.kelvin
-    exits 1
+    kelvin scopes none.kelvin # which may have no sample at all
+    [ "$status" != 0 ]
 }
 
 @test "names are there without samples, too" {

@@ -94,7 +94,7 @@ decode() { # FILE...
     exits 0
     [ "$(find bodies -name '*.pb' | wc -l)" = 3 ]
     cmp bodies/0001.503.pb bodies/0003.200.pb
-    [ "$(awk 'NR == 2 { from = $1 } NR == 3 { print $1 - from >= 1.9 }' bodies/times)" = 1 ]
+    [ "$(awk 'NR == 2 { from = $1 } NR == 3 { print ($1 - from >= 1.9) }' bodies/times)" = 1 ]
 }
 
 # A recording of 25 spans.

@@ -207,7 +207,7 @@ agrees() { # REASON ROUNDS
     kelvin flame --value wall -o wall.svg r.kelvin
     exits 0
     grep -q 'blocked: lock' wall.svg
-    kelvin record -q -o plain.kelvin -- true
+    kelvin record -q -o plain.kelvin -- "$TARGET/split" 0.2
     kelvin report --value wall plain.kelvin
     exits 1
     complains "no waits"

@@ -136,7 +136,7 @@ static void test_who_ran_alone_and_what_the_others_waited_for(void **state)
     struct waiting x = two_threads();
     struct parallel q;
     (void)state;
-    parallel_build(&q, x.p);
+    parallel_build(&q, x.p, NULL);
     assert_true(q.known);
     assert_int_equal(q.wall_ns, 1000);
     assert_int_equal(q.level_ns[1], 700);
@@ -167,7 +167,7 @@ static void test_unknown_time_is_not_taken_for_running(void **state)
     struct row row = {
         .thread = x.b, .has_time = true, .time_ns = 2000, .duration_ns = 500, .values = values};
     assert_int_equal(profile_add_row(x.p, x.w.states, &row, &err), 0);
-    parallel_build(&q, x.p);
+    parallel_build(&q, x.p, NULL);
     assert_false(q.known);
     profile_free(x.p);
 }
