@@ -118,3 +118,21 @@ int path_open_file(const char *path, int more, struct stat *ret)
     errno = e;
     return -1;
 }
+
+static bool is_before(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
+bool path_read_fresh(struct buf *b, const char *path, struct timespec since, size_t most)
+{
+    struct stat st;
+    char chunk[65536];
+    ssize_t n = 0;
+    autoclose int fd = path_open_file(path, 0, &st);
+    if (fd < 0 || is_before(st.st_mtim, since))
+        return false;
+    while (b->n <= most && (n = read(fd, chunk, sizeof chunk)) > 0)
+        buf_add(b, chunk, (size_t)n);
+    return n == 0 && b->n > 0 && b->n <= most;
+}

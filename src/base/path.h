@@ -35,3 +35,9 @@ void path_shorten(struct buf *b, struct text t);
  * are further flags of open(), such as O_NOFOLLOW. -1 = there is none, with errno. RET may be NULL.
  */
 int path_open_file(const char *path, int more, struct stat *ret);
+
+/*
+ * Append a plain file to B, if it was written at SINCE or later and has at most MOST bytes. False
+ * where there is none, an older or a larger one.
+ */
+bool path_read_fresh(struct buf *b, const char *path, struct timespec since, size_t most);

@@ -6,28 +6,8 @@
 
 #include <fts.h>
 #include <math.h>
-#include <unistd.h>
 
 enum { FOREIGN_FILE_MAX = 64 << 20, FOREIGN_DEPTH_MAX = 16 };
-
-static bool is_older(struct timespec a, struct timespec b)
-{
-    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-}
-
-/* False where there is none, or an old one. */
-static bool read_fresh(struct buf *b, const char *path, struct timespec since)
-{
-    struct stat st;
-    char chunk[65536];
-    ssize_t n = 0;
-    autoclose int fd = path_open_file(path, 0, &st);
-    if (fd < 0 || is_older(st.st_mtim, since))
-        return false;
-    while (b->n < FOREIGN_FILE_MAX && (n = read(fd, chunk, sizeof chunk)) > 0)
-        buf_add(b, chunk, (size_t)n);
-    return n == 0 && b->n;
-}
 
 /* Results as they come: how many values each is the mean of. */
 struct foreign {
@@ -203,9 +183,9 @@ static void criterion_add(struct foreign *f, const char *folder, size_t root_byt
     autofree char *benchmark = mem_printf("%s/benchmark.json", folder);
     autobuf struct buf numbers = {0}, about = {0}, name = {0};
     struct timespec ever = {0};
-    if (!read_fresh(&numbers, estimates, since))
+    if (!path_read_fresh(&numbers, estimates, since, FOREIGN_FILE_MAX))
         return;
-    if (read_fresh(&about, benchmark, ever))
+    if (path_read_fresh(&about, benchmark, ever, FOREIGN_FILE_MAX))
         criterion_field(buf_text(&about), "full_id", NULL, &name);
     size_t all = strlen(folder), end = strlen("/new");
     if (!name.n && all > root_bytes + 1 + end)
@@ -244,7 +224,8 @@ int foreign_read(struct program_answer *a, const char *path, struct timespec sin
     a->greeted = a->ended = true;
     if (path_kind(path) == PATH_FOLDER) {
         criterion_read(a, path, since);
-    } else if (read_fresh(&b, path, since) && foreign_parse_google(a, buf_text(&b), &why) != 0) {
+    } else if (path_read_fresh(&b, path, since, FOREIGN_FILE_MAX) &&
+               foreign_parse_google(a, buf_text(&b), &why) != 0) {
         return err_set(err, EXIT_ERROR, "'%s': %s", path, why.text);
     }
     if (a->failures.n)

@@ -6,7 +6,6 @@
 #include "stats/repeats.h"
 
 #include <math.h>
-#include <unistd.h>
 
 enum { METRIC_FILE_MAX = 16 << 20 };
 
@@ -217,23 +216,11 @@ static double json_field(struct text document, const char *field)
     return v;
 }
 
-static bool is_before(struct timespec a, struct timespec b)
-{
-    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-}
-
 double metric_in_file(const struct metric *m, struct timespec since)
 {
     autobuf struct buf b = {0};
-    struct stat st;
-    char chunk[65536];
-    ssize_t n;
-    autoclose int fd = path_open_file(m->file, 0, &st);
-    if (fd < 0 || is_before(st.st_mtim, since))
-        return NAN;
-    while (b.n < METRIC_FILE_MAX && (n = read(fd, chunk, sizeof chunk)) > 0)
-        buf_add(&b, chunk, (size_t)n);
-    return b.n && b.n < METRIC_FILE_MAX ? json_field(buf_text(&b), m->field) : NAN;
+    return path_read_fresh(&b, m->file, since, METRIC_FILE_MAX) ? json_field(buf_text(&b), m->field)
+                                                                : NAN;
 }
 
 /* --- in words --- */
