@@ -21,7 +21,9 @@ static const struct {
 /* Exact streams have no samples: their column is left out. */
 static bool has_column(const struct heap_tally *t, int column)
 {
-    return column != HEAP_SAMPLES || t->sample_bytes;
+    return column == HEAP_SAMPLES     ? t->sample_bytes > 0
+           : column == HEAP_TEMPORARY ? !t->no_temporary
+                                      : true;
 }
 
 static void tally_add_columns(struct heap_tally *t)
@@ -37,16 +39,18 @@ static void tally_add_columns(struct heap_tally *t)
     }
 }
 
-void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_bytes)
+void heap_tally_init(struct heap_tally *t, struct profile *p, const struct heap_tally_opts *o)
 {
-    *t = (struct heap_tally){
-        .profile = p, .sample_bytes = sample_bytes, .block_unit = sample_bytes ? 1000 : 1};
-    t->stream = profile_add_stream(p, "heap", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    enum obtained how = o->sample_bytes ? BY_BYTES : BY_EXACT_COUNT;
+    *t = (struct heap_tally){.profile = p,
+                             .sample_bytes = o->sample_bytes,
+                             .no_temporary = o->no_temporary,
+                             .block_unit = o->sample_bytes ? 1000 : 1};
+    t->stream = profile_add_stream(p, "heap", how);
     tally_add_columns(t);
-    t->sizes_stream = profile_add_stream(p, "heap-sizes", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    t->sizes_stream = profile_add_stream(p, "heap-sizes", how);
     profile_add_value(p, t->sizes_stream, "blocks", UNIT_COUNT);
-    t->lifetimes_stream =
-        profile_add_stream(p, "heap-lifetimes", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    t->lifetimes_stream = profile_add_stream(p, "heap-lifetimes", how);
     profile_add_value(p, t->lifetimes_stream, "blocks", UNIT_COUNT);
     t->live_counter = profile_add_counter(p, "heap live", UNIT_BYTES, (struct process_id){0});
     t->blocks_counter = profile_add_counter(p, "heap blocks", UNIT_COUNT, (struct process_id){0});
