@@ -1,7 +1,6 @@
 /* insight_program.c - rules about what the program does. */
 #include "analysis/insight_inner.h"
 #include "analysis/insight_names.h"
-#include "analysis/walljoin.h"
 #include "model/waitstream.h"
 
 /* --- functions known by name --- */
@@ -196,7 +195,7 @@ static bool *mark_row(const struct flat *f, uint32_t row)
 static bool is_about_waits(const struct selection *s)
 {
     struct waitstream streams;
-    bool wall = text_is(profile_str(s->profile, s->stream->event), WALL_VALUE);
+    bool wall = stream_kind_of(s->profile, s->stream) == STREAM_WALL;
     return waitstream_find(s->profile, &streams) &&
            (wall || s->value.stream == streams.waits || s->value.stream == streams.states);
 }

@@ -130,3 +130,13 @@ int simulated_find(const struct profile *p, const struct stream *s, enum simulat
             return i;
     return -1;
 }
+
+bool simulated_pick(const struct profile *p, enum simulated figure, struct value_ref *ret)
+{
+    for (int i = 0; i < (int)p->streams.n; i++) {
+        *ret = (struct value_ref){i, simulated_find(p, profile_stream(p, i), figure)};
+        if (ret->type >= 0)
+            return true;
+    }
+    return false;
+}

@@ -12,9 +12,7 @@
  * Nobody else looks at the names of these streams and columns.
  */
 #pragma once
-#include "model/profile.h"
-
-#define WAITSTREAM_EVENT "waits"
+#include "model/streamkind.h"
 
 enum wait_column { WAIT_COUNT, WAIT_BLOCKED, WAIT_RUNNABLE, WAIT_COLUMNS };
 
