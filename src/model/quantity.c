@@ -123,14 +123,6 @@ enum simulated simulated_of(const struct profile *p, const struct value_type *t)
     return SIMULATED_OTHER;
 }
 
-int simulated_find(const struct profile *p, const struct stream *s, enum simulated figure)
-{
-    for (int i = 0; i < s->n_types; i++)
-        if (simulated_of(p, &s->types[i]) == figure)
-            return i;
-    return -1;
-}
-
 bool simulated_pick(const struct profile *p, enum simulated figure, struct value_ref *ret)
 {
     for (int i = 0; i < (int)p->streams.n; i++) {
@@ -139,4 +131,12 @@ bool simulated_pick(const struct profile *p, enum simulated figure, struct value
             return true;
     }
     return false;
+}
+
+int simulated_find(const struct profile *p, const struct stream *s, enum simulated figure)
+{
+    for (int i = 0; i < s->n_types; i++)
+        if (simulated_of(p, &s->types[i]) == figure)
+            return i;
+    return -1;
 }
