@@ -1,5 +1,7 @@
 #include "model/streamkind.h"
 
+#include "model/waitstream.h"
+
 static const char *const kind_events[STREAM_KINDS] = {
     [STREAM_OTHER] = "",
     [STREAM_HEAP] = "heap",
@@ -10,7 +12,7 @@ static const char *const kind_events[STREAM_KINDS] = {
     [STREAM_LOCKS] = "locks",
     [STREAM_LOCK_HOLDERS] = "lock-holders",
     [STREAM_LOCK_ORDER] = "lock-order",
-    [STREAM_WAITS] = "waits",
+    [STREAM_WAITS] = WAITSTREAM_EVENT,
     [STREAM_THREAD_STATES] = "thread-states",
     [STREAM_WALL] = "wall",
 };

@@ -1,5 +1,6 @@
 #include "model/waitstream.h"
 
+#define STATES_EVENT "thread-states"
 #define PART_KEY "seen"
 #define NO_STACK "[no stack recorded]"
 
@@ -30,8 +31,8 @@ const char *thread_state_name(enum thread_state s)
 
 bool waitstream_add(struct profile *p, struct waitstream *ret)
 {
-    ret->waits = stream_kind_add(p, STREAM_WAITS, BY_TRACE);
-    ret->states = ret->waits < 0 ? -1 : stream_kind_add(p, STREAM_THREAD_STATES, BY_TRACE);
+    ret->waits = profile_add_stream(p, WAITSTREAM_EVENT, BY_TRACE);
+    ret->states = ret->waits < 0 ? -1 : profile_add_stream(p, STATES_EVENT, BY_TRACE);
     if (ret->states < 0)
         return false;
     for (int i = 0; i < WAIT_COLUMNS; i++)
@@ -53,10 +54,10 @@ static int column_called(const struct profile *p, const struct stream *s, const 
     return -1;
 }
 
-/* Whether a stream is of KIND and was traced: others may use the name for something else. */
-static bool is_trace_of(const struct profile *p, const struct stream *s, enum stream_kind kind)
+/* Whether a stream is called EVENT and was traced: others may use the name for something else. */
+static bool is_trace_of(const struct profile *p, const struct stream *s, const char *event)
 {
-    return s->obtained == BY_TRACE && stream_kind_of(p, s) == kind;
+    return s->obtained == BY_TRACE && text_is(profile_str(p, s->event), event);
 }
 
 static bool find_wait_columns(const struct profile *p, const struct stream *s,
@@ -87,10 +88,9 @@ bool waitstream_find(const struct profile *p, struct waitstream *ret)
     *ret = (struct waitstream){.waits = -1, .states = -1};
     for (int i = 0; i < (int)p->streams.n; i++) {
         const struct stream *s = p->streams.at[i];
-        if (ret->waits < 0 && is_trace_of(p, s, STREAM_WAITS) && find_wait_columns(p, s, ret))
+        if (ret->waits < 0 && is_trace_of(p, s, WAITSTREAM_EVENT) && find_wait_columns(p, s, ret))
             ret->waits = i;
-        if (ret->states < 0 && is_trace_of(p, s, STREAM_THREAD_STATES) &&
-            find_state_columns(p, s, ret))
+        if (ret->states < 0 && is_trace_of(p, s, STATES_EVENT) && find_state_columns(p, s, ret))
             ret->states = i;
     }
     return ret->waits >= 0 && ret->states >= 0;

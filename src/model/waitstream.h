@@ -14,6 +14,8 @@
 #pragma once
 #include "model/streamkind.h"
 
+#define WAITSTREAM_EVENT "waits"
+
 enum wait_column { WAIT_COUNT, WAIT_BLOCKED, WAIT_RUNNABLE, WAIT_COLUMNS };
 
 enum thread_state {
