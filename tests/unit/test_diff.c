@@ -1,6 +1,5 @@
-/* Comparing profiles: names, tests, and what is called proven. */
+/* test_diff.c - comparing profiles: what is called proven, and what is not. */
 #include "analysis/diff.h"
-#include "analysis/difftest.h"
 #include "view/diff.h"
 
 #include <math.h>
