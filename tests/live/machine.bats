@@ -6,7 +6,7 @@ load ../lib/helpers
 TARGET=${KELVIN%/*}/tests/target
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 setup() {
@@ -14,9 +14,7 @@ setup() {
 }
 
 need_rights() {
-    local why
-    why=$("$KELVIN" record -a -d 0.1 -q -o probe.kelvin 2>&1) || skip "$why"
-    rm -f probe.kelvin*
+    need_record -a -d 0.1
 }
 
 # The share of the samples that a process has, in percent, of the JSON of a report.
