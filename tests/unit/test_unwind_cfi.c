@@ -382,6 +382,28 @@ static void signal_frames_have_no_rules_of_their_own(void **state)
     unwind_table_free(t);
 }
 
+/* Letters announce data that is not there: nothing of such a CIE can be believed. */
+static void a_cie_whose_data_is_cut_gives_no_rules(void **state)
+{
+    static const char *const letters[] = {"zR", "zPR", "zL", "zRS"};
+    const struct text two = {"\0\0", 2};
+    (void)state;
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
+        struct made m;
+        struct unwind_table *t;
+        struct err err;
+        made_init(&m);
+        size_t cut = made_cie(&m, letters[i], strlen(letters[i]));
+        made_fde(&m, cut, FUNCTION, 0x10, two);
+        made_fde(&m, m.plain, FUNCTION + 0x10, 0x10, two);
+        assert_int_equal(unwind_table_parse(m.bytes, MADE_BYTES, &t, &err), 0);
+        const struct unwind_row *row = unwind_table_find(t, FUNCTION);
+        assert_true(!row || row->cfa == CFA_GAP);
+        assert_int_equal(unwind_table_find(t, FUNCTION + 0x10)->cfa, CFA_SP);
+        unwind_table_free(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +416,7 @@ int main(void)
         cmocka_unit_test(encoded_pointers),
         cmocka_unit_test(overlapping_functions),
         cmocka_unit_test(signal_frames_have_no_rules_of_their_own),
+        cmocka_unit_test(a_cie_whose_data_is_cut_gives_no_rules),
     };
     return cmocka_run_group_tests_name("call frame information", tests, NULL, NULL);
 }
