@@ -287,6 +287,24 @@ static void a_pipe_stays_clear_of_the_answers_and_leaves_nothing_open(void **sta
     assert_int_equal(open_descriptors(), before);
 }
 
+static void a_starter_leaves_nothing_open_whatever_becomes_of_the_output(void **state)
+{
+    static const enum starter_output kinds[] = {STARTER_NULL, STARTER_PIPE, STARTER_FILE};
+    const char *argv[] = {"true", NULL};
+    char path[] = "/tmp/kelvin-test.XXXXXX";
+    close(mkstemp(path));
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t before = open_descriptors();
+        struct starter_run r;
+        struct starter_opts o = {.output = kinds[i], .output_path = path};
+        run(o, argv, &r);
+        starter_run_done(&r);
+        assert_int_equal(open_descriptors(), before);
+    }
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +322,7 @@ int main(void)
         cmocka_unit_test(a_file_has_the_output_of_the_last_run),
         cmocka_unit_test(nothing_runs_in_another_folder_than_asked_for),
         cmocka_unit_test(a_pipe_stays_clear_of_the_answers_and_leaves_nothing_open),
+        cmocka_unit_test(a_starter_leaves_nothing_open_whatever_becomes_of_the_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,6 +93,23 @@ static void the_order_of_columns_does_not_matter(void **state)
     }
 }
 
+static void a_function_with_any_of_the_events_is_listed(void **state)
+{
+    (void)state;
+    struct profile *p = make_profile(N);
+    add(p, "runs", (const int64_t[]){10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    add(p, "reads", (const int64_t[]){0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    add(p, "writes", (const int64_t[]){0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0});
+    add(p, "branches", (const int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0});
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    struct misses c = misses_build(f);
+    assert_int_equal(c.rows.n, 4); /* main has nothing of its own */
+    assert_null(find(&c, f, "main"));
+    misses_done(&c);
+    flat_free(f);
+    profile_free(p);
+}
+
 static void small_functions_are_not_flagged(void **state)
 {
     (void)state;
@@ -126,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_of_what_could_miss),
         cmocka_unit_test(the_order_of_columns_does_not_matter),
+        cmocka_unit_test(a_function_with_any_of_the_events_is_listed),
         cmocka_unit_test(small_functions_are_not_flagged),
         cmocka_unit_test(without_the_events_nothing_is_known),
     };
