@@ -200,13 +200,19 @@ static bool is_about_waits(const struct selection *s)
            (wall || s->value.stream == streams.waits || s->value.stream == streams.states);
 }
 
+/* "[libz.so.1+0x4970]" is a function, "[unknown]" is not. */
+static bool is_no_function(struct text name)
+{
+    return text_starts(name, "[") && text_ends(name, "]") && !memmem(name.at, name.n, "+0x", 3);
+}
+
 INSIGHT_TEST(insight_test_dominating)
 {
     uint32_t row;
     const struct flat *f = in->functions;
     if (!flat_top(f, FLAT_SELF, 1, &row) ||
         names_match(names_interpreters, flat_name(f, row), f->rows.at[row].kernel) ||
-        is_about_waits(f->selection))
+        is_about_waits(f->selection) || is_no_function(flat_name(f, row)))
         return false; /* no interpreter's loop is to blame for what it is given */
     struct flat_share s = flat_share_of_row(f, row, FLAT_SELF);
     if (insight_surely(f, &s) < self->least)
@@ -225,12 +231,6 @@ INSIGHT_TEST(insight_test_dominating)
         buf_str(&ret->advice, "Compile with optimization first, then record again.");
     ret->stacks = mark_row(f, row);
     return true;
-}
-
-/* "[libz.so.1+0x4970]" is a function, "[unknown]" is not. */
-static bool is_no_function(struct text name)
-{
-    return text_starts(name, "[") && text_ends(name, "]") && !memmem(name.at, name.n, "+0x", 3);
 }
 
 /* Known by name or the kernel's: other rules speak of it. */

@@ -141,6 +141,22 @@ share_of() { # NAME
     complains "no right to record the whole machine" "sysctl kernel.perf_event_paranoid=0"
 }
 
+@test "in a PID namespace what runs outside of it is one process, and borrows no name" {
+    need_rights
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "cannot make a namespace of process numbers"
+    # Outside: one that runs, and others that start meanwhile and would lend it their names.
+    timeout 60 sh -c 'while :; do :; done' &
+    busy=$!
+    (while kill -0 "$busy" 2>/dev/null; do /bin/true; done) &
+    others=$!
+    run --separate-stderr unshare --pid --fork --mount-proc "$KELVIN" record -a -d 2 -o r.kelvin
+    kill "$busy" "$others"
+    exits 0
+    [[ $stderr == *"outside of this PID namespace"* ]] || fail "$stderr"
+    names=$("$KELVIN" report --by process --format json --top 1000 r.kelvin | jq -r '.groups[].name' | sort -u | paste -sd' ')
+    [[ $names == "[outside]" || $names == "[outside] kelvin" ]] || fail "$names"
+}
+
 @test "thousands of processes that come and go are recorded in little memory, and none is unnamed" {
     need_rights
     (for ((i = 0; i < 2000; i++)); do /bin/true; done) &

@@ -154,6 +154,14 @@ static void an_interpreters_loop_is_not_to_blame(void **state)
                 "75.0% goes to the main loop of an interpreter, all in _PyEval_EvalFrameDefault");
 }
 
+/* What has no name is no function: it cannot be annotated, nor made faster by itself. */
+static void unnamed_code_does_not_dominate(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;[unknown] 3000\n", "unnamed", "75.0% goes to functions without a name");
+    assert_says(PLAIN "main;[app] 3000\n", "unnamed", "75.0% goes to functions without a name");
+}
+
 static void shapes(void **state)
 {
     (void)state;
@@ -743,6 +751,7 @@ int main(void)
         cmocka_unit_test(functions_known_by_name),
         cmocka_unit_test(what_helps_depends_on_how_the_kernel_was_entered),
         cmocka_unit_test(a_little_of_it_is_not_worth_a_word),
+        cmocka_unit_test(unnamed_code_does_not_dominate),
         cmocka_unit_test(shapes),
         cmocka_unit_test(mostly_is_more_than_half),
         cmocka_unit_test(unnamed_code_that_all_passes_through_is_not_told),
