@@ -67,10 +67,12 @@ static void add_results(struct session *s, size_t item, long block, const struct
             value[m] = NAN;
         value[MEASURE_TIME] = r->ns;
         value[MEASURE_CPU] = r->cpu_ns;
+        value[MEASURE_R2] = r->r2;
         size_t at = add_series(s, item, r->name);
         struct series *series = &s->set.series.at[at];
         series->items = r->items;
         series->bytes = r->bytes;
+        series->flops = r->flops;
         if (*r->parameter && !*series->parameter) {
             free(series->parameter);
             series->parameter = mem_strdup(r->parameter);

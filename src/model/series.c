@@ -19,6 +19,7 @@ const struct measure_info measure_infos[MEASURES] = {
     [MEASURE_SWITCHES_FORCED] = {"switches_forced", "forced switches", MEASURE_COUNT},
     [MEASURE_INSTRUCTIONS] = {"instructions", "instructions", MEASURE_COUNT},
     [MEASURE_ALLOCATIONS] = {"allocations", "allocations", MEASURE_COUNT},
+    [MEASURE_R2] = {"r2", "R2 of the fit", MEASURE_COUNT},
     [MEASURE_METRIC] = {"metric", "metric", MEASURE_COUNT},
 };
 
