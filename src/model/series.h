@@ -22,6 +22,9 @@ enum measure {
     MEASURE_SWITCHES_FREE, /* context switches: gave up the CPU by itself */
     MEASURE_SWITCHES_FORCED,
     MEASURE_INSTRUCTIONS,
+    MEASURE_CYCLES,
+    MEASURE_CACHE_MISSES, /* of the last level */
+    MEASURE_BRANCH_MISSES,
     MEASURE_ALLOCATIONS, /* blocks of the heap */
     MEASURE_R2,          /* how well rounds of a benchmark lie on a line: 1 = all do */
     MEASURE_METRIC,      /* a number that the program gave itself, in a unit of its own */

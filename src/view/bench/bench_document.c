@@ -183,6 +183,58 @@ static void add_resources(struct document *d, const struct bench_report *r)
     }
 }
 
+/* --- what was counted --- */
+
+static const enum measure counts[] = {MEASURE_INSTRUCTIONS, MEASURE_CYCLES, MEASURE_CACHE_MISSES,
+                                      MEASURE_BRANCH_MISSES};
+static const struct document_column columns_counts[] = {
+    {"benchmark", .wide = true},      {"instructions", .right = true}, {"cycles", .right = true},
+    {"per cycle", .right = true},     {"cache misses", .right = true}, {"per 1000", .right = true},
+    {"branch misses", .right = true}, {"per 1000", .right = true},
+};
+
+/* Instructions alone have their column among the resources. */
+static bool has_counts(const struct series_set *set)
+{
+    for (size_t i = 0; i < set->series.n; i++)
+        for (int k = 1; k < 4; k++)
+            if (!isnan(bench_median(&set->series.at[i], counts[k])))
+                return true;
+    return false;
+}
+
+static void cell_ratio(struct document *d, double above, double below)
+{
+    char text[BENCH_VALUE_MAX] = "-";
+    if (isfinite(above) && below > 0)
+        snprintf(text, sizeof text, "%.3g", above / below);
+    benchdoc_cell(d, text);
+}
+
+static void add_counts(struct document *d, const struct bench_report *r)
+{
+    char text[BENCH_VALUE_MAX];
+    if (!has_counts(r->now))
+        return;
+    document_heading(d, "Counts, medians");
+    document_table(d, columns_counts, sizeof columns_counts / sizeof *columns_counts);
+    for (size_t i = 0; i < r->now->series.n; i++) {
+        const struct series *s = &r->now->series.at[i];
+        double n[4];
+        for (int k = 0; k < 4; k++)
+            n[k] = bench_median(s, counts[k]);
+        benchdoc_cell(d, s->name);
+        benchdoc_cell(d, bench_value(text, counts[0], n[0]));
+        benchdoc_cell(d, bench_value(text, counts[1], n[1]));
+        cell_ratio(d, n[0], n[1]);
+        benchdoc_cell(d, bench_value(text, counts[2], n[2]));
+        cell_ratio(d, 1000 * n[2], n[0]);
+        benchdoc_cell(d, bench_value(text, counts[3], n[3]));
+        cell_ratio(d, 1000 * n[3], n[0]);
+    }
+    document_text(d, "Misses per 1000 instructions.");
+}
+
 /* --- comparisons --- */
 
 static const struct document_column columns_comparisons[] = {
@@ -568,6 +620,7 @@ void bench_document(struct document *d, const struct bench_report *r, bool figur
     add_pasts(d, r, figures);
     if (!r->table)
         add_resources(d, r);
+    add_counts(d, r);
     if (system)
         add_system(d, r);
     bench_add_short(d, r);
