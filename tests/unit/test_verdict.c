@@ -696,6 +696,40 @@ static void the_reference_measured_once_more_is_no_result(void **state)
     plan_done(&plan);
 }
 
+/* The program that a baseline kept runs first: what it gave is the baseline, not a result. */
+static void the_kept_program_beside_is_the_baseline(void **state)
+{
+    char *lines[] = {ANSWERS(100), ANSWERS(120)};
+    static const struct opt_list none;
+    struct plan_opts wanted = {
+        .lines = lines, .n_lines = 2, .names = &none, .list = &none, .range = &none};
+    struct session_opts with = {.runs = 9,
+                                .band = PAIRED_BAND,
+                                .risk = PAIRED_RISK,
+                                .seed = 7,
+                                .unseen = true,
+                                .gates = &none};
+    struct outcome o = {.is_beside = true};
+    struct plan plan = {0};
+    struct err err;
+    (void)state;
+    assert_int_equal(plan_build(&plan, &wanted, &err), 0);
+    assert_int_equal(session_run(&o.session, &plan, &with,
+                                 &(struct starter_opts){.stop_fd = -1, .ask = "measure_ms=1"},
+                                 &err),
+                     0);
+    outcome_build(&o);
+    assert_int_equal(o.beside.series.n, 1);
+    assert_int_equal(o.session.set.series.n, 1);
+    assert_int_equal(o.session.comparisons.n, 0); /* said once, as one with the baseline */
+    assert_true(o.has_baseline);
+    assert_int_equal(o.against.n, 1);
+    assert_ptr_equal(o.against.at[0].before, &o.beside.series.at[0]);
+    assert_ptr_equal(o.against.at[0].after, &o.session.set.series.at[0]);
+    outcome_done(&o);
+    plan_done(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -721,6 +755,7 @@ int main(void)
         cmocka_unit_test(runs_that_fail_end_a_session_unless_that_is_allowed),
         cmocka_unit_test(series_of_a_sweep_know_their_parameter_and_size),
         cmocka_unit_test(the_reference_measured_once_more_is_no_result),
+        cmocka_unit_test(the_kept_program_beside_is_the_baseline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
