@@ -40,6 +40,7 @@ static const char *suffix_of(enum rule_unit unit)
            : unit == RULE_BLOCKS                       ? " blocks"
            : unit == RULE_SPANS                        ? " calls"
            : unit == RULE_PER_SECOND                   ? "/s"
+           : unit == RULE_PER_OP                       ? " blocks per iteration"
                                                        : "";
 }
 
@@ -69,7 +70,7 @@ static void add_digits(struct buf *b, double value, enum rule_unit unit)
         buf_str(b, units_count(s, (uint64_t)value));
     else if (unit == RULE_BYTES || unit == RULE_TIME)
         buf_str(b, units_scaled(s, value, unit == RULE_TIME ? UNIT_TIME : UNIT_BYTES));
-    else if (unit == RULE_PER_SECOND)
+    else if (unit == RULE_PER_SECOND || unit == RULE_PER_OP)
         buf_printf(b, "%.4g", value);
     else if (unit == RULE_BITS)
         buf_printf(b, "%.0f", value);
@@ -403,6 +404,7 @@ static evaluate_fn *const evaluators[] = {
     [RULE_GROWTH_SELF] = check_growth, [RULE_PEAK] = check_heap,
     [RULE_LEAKED] = check_heap,        [RULE_ALLOCATED] = check_heap,
     [RULE_ALLOCATIONS] = check_heap,   [RULE_TEMPORARY] = check_heap,
+    [RULE_ALLOCS_PER_OP] = check_heap, [RULE_BYTES_PER_OP] = check_heap,
     [RULE_QUANTILE] = check_scopes,    [RULE_MEAN] = check_scopes,
     [RULE_MAX] = check_scopes,         [RULE_CALLS] = check_scopes,
     [RULE_RATE] = check_scopes,

@@ -199,6 +199,7 @@ static const struct unit_limits {
     [RULE_TIME] = {"a time is from 0 up", 0, 1e18, 1},
     [RULE_SPANS] = {"a number of calls is from 0 up", 0, 1e18, 1},
     [RULE_PER_SECOND] = {"a rate is from 0 up", 0, 1e18, 1},
+    [RULE_PER_OP] = {"a number of blocks is from 0 up", 0, 1e18, 1},
 };
 
 static const struct measure {
@@ -282,7 +283,7 @@ static int check_range(struct line *l, const char *at, struct rule_range *r)
 /* Of what can be counted to the last one, and of bytes. */
 static bool may_be_equal(enum rule_unit unit)
 {
-    return unit == RULE_BYTES || unit == RULE_BLOCKS || unit == RULE_SPANS;
+    return unit == RULE_BYTES || unit == RULE_BLOCKS || unit == RULE_SPANS || unit == RULE_PER_OP;
 }
 
 /* "<= 5%", ">= 5%", "5..10%"; where may_be_equal() also "== 0" */
@@ -410,9 +411,13 @@ static int parse_growth(struct line *l, struct rule *rule)
 /* "peak <= 200 MiB", "allocations render_frame == 0" */
 static int parse_heap(struct line *l, struct rule *rule)
 {
-    bool blocks = rule->kind == RULE_ALLOCATIONS || rule->kind == RULE_TEMPORARY;
-    rule->range.unit = blocks ? RULE_BLOCKS : RULE_BYTES;
-    if (!rule->function && !range_follows(l) && take_function(l, rule) != 0)
+    bool per_op = rule->kind == RULE_ALLOCS_PER_OP || rule->kind == RULE_BYTES_PER_OP;
+    rule->range.unit = rule->kind == RULE_ALLOCATIONS || rule->kind == RULE_TEMPORARY ? RULE_BLOCKS
+                       : rule->kind == RULE_ALLOCS_PER_OP                             ? RULE_PER_OP
+                                                                                      : RULE_BYTES;
+    if (per_op)
+        l->noun = "benchmark";
+    if (!rule->function && (per_op || !range_follows(l)) && take_function(l, rule) != 0)
         return -1;
     return take_range(l, &rule->range);
 }
@@ -480,6 +485,8 @@ static const struct form {
     {"allocations", RULE_ALLOCATIONS, parse_heap},
     {"allocs", RULE_ALLOCATIONS, parse_heap},
     {"temporary", RULE_TEMPORARY, parse_heap},
+    {"allocs_per_op", RULE_ALLOCS_PER_OP, parse_heap},
+    {"bytes_per_op", RULE_BYTES_PER_OP, parse_heap},
     {"mean", RULE_MEAN, parse_scope},
     {"max", RULE_MAX, parse_scope},
     {"calls", RULE_CALLS, parse_scope},

@@ -1,5 +1,6 @@
 /* test_check_heap.c - rules about the heap, of one profile and against another. */
 #include "analysis/check.h"
+#include "model/meta.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -236,9 +237,35 @@ static void the_heap_may_come_from_another_profile(void **state)
     profile_free(now);
 }
 
+/* As a benchmark told the recorder. */
+static void benchmarks_have_rules_per_iteration(void **state)
+{
+    (void)state;
+    struct profile *old = heap_new(BY_EXACT_COUNT), *now = heap_new(BY_EXACT_COUNT);
+    is_refused(NULL, now, "allocs_per_op parse == 0", "no benchmark of kelvin_bench.h told");
+    meta_set_str(&old->meta, "allocs_per_op parse/n=8", "2");
+    meta_set_str(&now->meta, "allocs_per_op parse/n=8", "2.5");
+    meta_set_str(&now->meta, "bytes_per_op parse/n=8", "300");
+    meta_set_str(&now->meta, "allocs_per_op scan", "0");
+    comes_out(NULL, now, "allocs_per_op parse/n=8 <= 2.5", CHECK_HOLDS, "2.5 blocks per iteration");
+    comes_out(NULL, now, "allocs_per_op(parse/n=8) == 2", CHECK_FAILS,
+              "exactly 2 blocks per iteration | 2.5 blocks per iteration");
+    comes_out(NULL, now, "allocs_per_op scan == 0", CHECK_HOLDS, "");
+    comes_out(NULL, now, "bytes_per_op parse/n=8 <= 299 B", CHECK_FAILS, "300 B");
+    comes_out(old, now, "diff allocs_per_op parse/n=8 <= +25%", CHECK_HOLDS, "+25");
+    comes_out(old, now, "diff allocs_per_op(parse/n=8) <= 0%", CHECK_FAILS,
+              "from 2 blocks per iteration to 2.5");
+    is_refused(NULL, now, "allocs_per_op pars == 0", "there are: parse/n=8, scan");
+    is_refused(NULL, now, "allocs_per_op == 0", "benchmark");
+    is_refused(old, now, "diff bytes_per_op parse/n=8 <= 0%", "no benchmark 'parse/n=8' told");
+    profile_free(old);
+    profile_free(now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(benchmarks_have_rules_per_iteration),
         cmocka_unit_test(each_word_has_its_column),
         cmocka_unit_test(what_allocates_nothing_has_nothing),
         cmocka_unit_test(without_a_heap_there_is_nothing_to_check),
