@@ -1,23 +1,24 @@
 /* check_heap.c - rules about the heap: bytes and blocks, of all of it or below a function. */
 #include "analysis/check_inner.h"
+#include "model/heapstream.h"
 #include "model/meta.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const char *column_of_rule(enum rule_kind kind)
+static enum heap_column column_of_rule(enum rule_kind kind)
 {
     switch (kind) {
     case RULE_PEAK:
-        return "peak";
+        return HEAP_PEAK;
     case RULE_LEAKED:
-        return "leaked";
+        return HEAP_LEAKED;
     case RULE_ALLOCATED:
-        return "allocated";
+        return HEAP_ALLOCATED;
     case RULE_TEMPORARY:
-        return "temporary";
+        return HEAP_TEMPORARY;
     default:
-        return "allocations";
+        return HEAP_ALLOCATIONS;
     }
 }
 
@@ -26,20 +27,6 @@ static enum rule_unit unit_of_rule(enum rule_kind kind)
     return kind == RULE_ALLOCATIONS || kind == RULE_TEMPORARY ? RULE_BLOCKS
            : kind == RULE_ALLOCS_PER_OP                       ? RULE_PER_OP
                                                               : RULE_BYTES;
-}
-
-/* The column of the stream "heap". */
-static bool find_heap(const struct profile *p, const char *column, struct value_ref *ret)
-{
-    for (int i = 0; i < (int)p->streams.n; i++) {
-        const struct stream *s = profile_stream(p, i);
-        for (int k = 0; text_is(profile_str(p, s->event), "heap") && k < s->n_types; k++) {
-            *ret = (struct value_ref){i, k};
-            if (text_is(profile_str(p, s->types[k].name), column))
-                return true;
-        }
-    }
-    return false;
 }
 
 /* What of the column is below a function. */
@@ -63,12 +50,14 @@ static struct below share_below(struct check_job *job, const struct selection *s
     return b;
 }
 
-/* Blocks are sampled one by one: the error of a sum goes with the root of their number. */
+/* Blocks are sampled one by one: their number is that of a Poisson distribution, few or many. */
 static struct interval interval_of(const struct selection *s, double value, double share)
 {
     double n = (double)s->n_samples * share;
-    double half = n > 0 ? 1.96 / sqrt(n) : INFINITY;
-    return (struct interval){value * fmax(0, 1 - half), n > 0 ? value * (1 + half) : INFINITY};
+    if (!(n > 0))
+        return (struct interval){0, INFINITY};
+    struct interval seen = stats_poisson(n, STATS_Z95);
+    return (struct interval){value * seen.low / n, value * seen.high / n};
 }
 
 /* What a rule is about, in one profile. */
@@ -122,7 +111,7 @@ static int heap_value_of(struct check_job *job, const struct rule *rule, const s
     if (rule->kind == RULE_ALLOCS_PER_OP || rule->kind == RULE_BYTES_PER_OP)
         return value_per_op(job, rule, p, ret);
     *ret = (struct heap_value){.below = {1, true, true}};
-    if (!find_heap(p, column_of_rule(rule->kind), &ref))
+    if (!heapstream_find(p, column_of_rule(rule->kind), &ref))
         return check_fail(job, rule, "there is no heap in the profile: record it with its heap");
     struct selection s = selection_all(p, ref);
     if (rule->function)

@@ -415,9 +415,11 @@ static int parse_heap(struct line *l, struct rule *rule)
     rule->range.unit = rule->kind == RULE_ALLOCATIONS || rule->kind == RULE_TEMPORARY ? RULE_BLOCKS
                        : rule->kind == RULE_ALLOCS_PER_OP                             ? RULE_PER_OP
                                                                                       : RULE_BYTES;
+    if (per_op && !rule->function && range_follows(l))
+        return fail(l, l->rest.at, "of which benchmark? write 'allocs_per_op parse/n=64 == 0'");
     if (per_op)
         l->noun = "benchmark";
-    if (!rule->function && (per_op || !range_follows(l)) && take_function(l, rule) != 0)
+    if (!rule->function && !range_follows(l) && take_function(l, rule) != 0)
         return -1;
     return take_range(l, &rule->range);
 }
