@@ -67,7 +67,7 @@ struct heap_value {
 };
 
 /* Benchmarks whose figures P has: "parse/n=64, scan". */
-static void add_benchmarks(struct buf *b, const struct profile *p)
+static void add_counting_benchmarks(struct buf *b, const struct profile *p)
 {
     struct text prefix = text_of(META_ALLOCS_PER_OP " ");
     for (size_t i = 0; i < p->meta.entries.n; i++) {
@@ -92,7 +92,7 @@ static int value_per_op(struct check_job *job, const struct rule *rule, const st
         ret->v.interval = (struct interval){ret->v.value, ret->v.value};
         return 0;
     }
-    add_benchmarks(&others, p);
+    add_counting_benchmarks(&others, p);
     return check_fail(job, rule,
                       others.n ? check_text(job,
                                             "no benchmark '%s' told what it allocates; there "
