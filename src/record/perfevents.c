@@ -142,7 +142,8 @@ static struct perfattr watch_attr(const struct perfevents *e)
 /* Of a CPU: it ticks from the start to the end, whatever runs. */
 static bool is_of_cpu(const struct perfevents *e, size_t event)
 {
-    return e->machine || (e->filter && e->attrs[event].clock);
+    const struct perfattr *a = &e->attrs[event];
+    return e->machine || a->of_cpu || (e->filter && a->clock);
 }
 
 /* EXCLUDE_IDLE: a clock of the machine also sees interrupts that are served by an idle CPU. */
@@ -248,7 +249,8 @@ static int open_clock(struct perfevents *e, const struct perfattr *a, size_t eve
     int fd = rc == 0 ? e->fds[set].at[e->fds[set].n - 1] : -1;
     if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id.id) == 0)
         *vec_push(&e->ids) = id;
-    return rc == 0 && e->filter && at.tid < 0 && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
+    bool filtered = e->filter && e->attrs[event].clock && at.tid < 0;
+    return rc == 0 && filtered && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
 }
 
 static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, struct place at)
@@ -504,6 +506,12 @@ void perfevents_grow(struct perfevents *e)
         ioctl_all(e, perfevents_set(i, COPY_PART), PERF_EVENT_IOC_DISABLE);
     }
     e->grown = true;
+}
+
+void perfevents_switch(struct perfevents *e, size_t event, bool on)
+{
+    enum perfcopy copy = copy_of(e, event, e->on);
+    change_copy(e, event, on ? COPY_NONE : copy, on ? copy : COPY_NONE);
 }
 
 void perfevents_disable(struct perfevents *e)
