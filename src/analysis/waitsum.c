@@ -192,7 +192,7 @@ struct waitsum_span {
     uint64_t from_ns, to_ns;
 };
 
-static struct waitsum_span span_of(const struct selection *s)
+static struct waitsum_span waits_span(const struct selection *s)
 {
     struct waitsum_span span = {0, UINT64_MAX};
     const struct rows *rows = &s->stream->rows;
@@ -215,7 +215,7 @@ static void add_wakers(struct waitsum *w, struct idmap *map, const struct waitst
 {
     const struct profile *p = w->selection->profile;
     const struct rows *rows = streams->wakes < 0 ? NULL : &profile_stream(p, streams->wakes)->rows;
-    struct waitsum_span span = span_of(w->selection);
+    struct waitsum_span span = waits_span(w->selection);
     for (size_t i = 0; rows && i < rows->n; i++) {
         uint64_t at_ns = rows->time_ns ? rows->time_ns[i] : 0;
         int64_t n = rows->value[streams->wake_column[WAKE_COUNT]][i];

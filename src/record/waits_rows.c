@@ -79,7 +79,7 @@ static struct waits_share *share_of(struct waits *w, uint32_t waiter, const stru
     return new;
 }
 
-static void add_share(struct waits *w, const struct waiter *t, const int64_t *values)
+static void add_wait_share(struct waits *w, const struct waiter *t, const int64_t *values)
 {
     struct waits_share *s = share_of(w, (uint32_t)(t - w->threads.at), t);
     s->n++;
@@ -140,7 +140,7 @@ void waits_write_wait(struct waits *w, struct waiter *t, uint64_t end_ns, enum w
     w->facts.open += part == WAIT_NO_END;
     add_wakeup(w, t, values[WAIT_BLOCKED]);
     if (w->thin_from_ns && t->has_stack)
-        add_share(w, t, values);
+        add_wait_share(w, t, values);
 }
 
 /* --- waits that are shared out --- */
