@@ -152,8 +152,10 @@ static void waitsum_add_wait(struct waitsum *w, struct waitpaths *paths, struct 
         like.reason = reason_of(w, paths, stack);
     wait_sum_add(sum_of_path(&w->stacks, &paths->map, paths, &like), row->n, row->ns);
     wait_sum_add(row->runnable ? &w->runnable : &w->by_reason[like.reason], row->n, row->ns);
-    if (!row->runnable)
-        t->reason_ns[like.reason] += row->ns;
+    if (row->runnable)
+        return;
+    t->reason_ns[like.reason] += row->ns;
+    t->reason_waits[like.reason] += (uint64_t)row->n;
 }
 
 static void add_waits(struct waitsum *w, struct idmap *map, const struct waitstream *streams,

@@ -25,6 +25,7 @@ struct waitsum_thread {
     int64_t wall_ns, state_ns[THREAD_STATES];
     uint64_t waits;
     int64_t reason_ns[WAIT_REASONS]; /* of the waits in which it was blocked */
+    uint64_t reason_waits[WAIT_REASONS];
 };
 
 /* Waits at one path of the program's functions, for one reason. */
