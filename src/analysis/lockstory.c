@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/idmap.h"
+#include "model/streamkind.h"
 
 #include <stdlib.h>
 
@@ -302,9 +303,9 @@ static void lockstory_find_times(struct lockstory *s)
         s->start_ns = s->end_ns;
 }
 
-static const struct stream *lockstory_find_stream(const struct profile *p, const char *event)
+static const struct stream *lockstory_find_stream(const struct profile *p, enum stream_kind kind)
 {
-    int stream = profile_find_stream(p, event);
+    int stream = stream_kind_find(p, kind);
     return stream < 0 ? NULL : profile_stream(p, stream);
 }
 
@@ -317,9 +318,9 @@ static struct str_id lockstory_find_key(const struct profile *p, const char *key
 int lockstory_build(struct lockstory *s, const struct profile *p, struct err *err)
 {
     static const struct rows none;
-    const struct stream *waits = lockstory_find_stream(p, "locks"),
-                        *holders = lockstory_find_stream(p, "lock-holders");
-    const struct stream *orders = lockstory_find_stream(p, "lock-order");
+    const struct stream *waits = lockstory_find_stream(p, STREAM_LOCKS),
+                        *holders = lockstory_find_stream(p, STREAM_LOCK_HOLDERS);
+    const struct stream *orders = lockstory_find_stream(p, STREAM_LOCK_ORDER);
     *s = (struct lockstory){.profile = p, .waits_stream = waits};
     labels_init(&s->labels, p, &(struct label_opts){0});
     if (!waits)
@@ -335,8 +336,8 @@ int lockstory_build(struct lockstory *s, const struct profile *p, struct err *er
         add_wait(&m, held, i, true);
     for (size_t i = 0; orders && i < orders->rows.n; i++)
         add_order(&m, &orders->rows, i);
-    const struct stream *holds = lockstory_find_stream(p, "lock-holds"),
-                        *created = lockstory_find_stream(p, "lock-created");
+    const struct stream *holds = lockstory_find_stream(p, STREAM_LOCK_HOLDS),
+                        *created = lockstory_find_stream(p, STREAM_LOCK_CREATED);
     for (size_t i = 0; holds && i < holds->rows.n; i++)
         add_hold(&m, &holds->rows, i);
     for (size_t i = 0; created && i < created->rows.n; i++)
