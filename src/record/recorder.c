@@ -283,6 +283,8 @@ static int start_listening(struct recorder *r, struct err *err)
 static int start_heap(struct recorder *r, struct err *err)
 {
     struct heap_opts o = {.command = r->opts.command,
+                          .pid = r->opts.pid,
+                          .stack_bytes = (size_t)r->opts.engine.stack_bytes,
                           .profile = r->profile,
                           .processes = r->processes,
                           .sample_bytes = r->opts.heap_sample_bytes,
@@ -330,8 +332,8 @@ static int start_command(struct recorder *r, struct err *err)
         scopes_attach(r->scopes);
     if (r->locks)
         locks_attach(r->locks);
-    if (r->heap)
-        heap_attach(r->heap);
+    if (r->heap && heap_attach(r->heap, err) != 0)
+        return -1;
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)
@@ -352,6 +354,8 @@ static int start_process(struct recorder *r, struct err *err)
     r->start_ns = clock_monotonic_ns();
     if (rc == 0 && r->scopes)
         scopes_attach(r->scopes);
+    if (rc == 0 && r->heap)
+        rc = heap_attach(r->heap, err);
     return rc;
 }
 

@@ -284,7 +284,7 @@ static struct heap *open_heap(struct profile *p)
     assert_int_equal(stackwalk_images_open(&h->stacks.images, &err), 0);
     h->stacks.spaces = processes_new(p);
     h->stacks.profile = p;
-    heap_tally_init(&h->tally, p, 0);
+    heap_tally_init(&h->tally, p, &(struct heap_tally_opts){0});
     ticks_init(&h->clock);
     return h;
 }
@@ -348,7 +348,7 @@ static void a_free_taken_back_in_the_next_slice_can_be_read(void **state)
     const uint64_t slice_ns = UINT64_C(1000000) * HEAP_SLICE_MS;
     struct profile *p = profile_new();
     struct heap_tally t;
-    heap_tally_init(&t, p, 0);
+    heap_tally_init(&t, p, &(struct heap_tally_opts){0});
     uint32_t site = heap_tally_new_site(&t, &(struct heap_site){0});
     heap_tally_time(&t, 1);
     heap_tally_alloc(&t, site, 100);
