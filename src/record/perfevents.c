@@ -237,11 +237,18 @@ struct place {
  * Counters of a thread on a CPU are one group: the kernel has all of them on or none, so that their
  * ratios are of the same time however often it must take turns. Clocks are no counters.
  */
+static bool is_counter(const struct perfevents *e, size_t event)
+{
+    const struct perfattr *a = &e->attrs[event];
+    bool switches = begins_small(e, event) || a->attr.sample_type & PERF_SAMPLE_RAW; /* or wakes */
+    return !a->clock && !switches;
+}
+
 static int leader_of(const struct perfevents *e, size_t event)
 {
-    for (size_t i = 0; i < event && !e->attrs[event].clock && !begins_small(e, event); i++) {
+    for (size_t i = 0; i < event && is_counter(e, event); i++) {
         int set = perfevents_set(i, COPY_WHOLE);
-        if (!e->attrs[i].clock && !begins_small(e, i) && e->fds[set].n)
+        if (is_counter(e, i) && e->fds[set].n)
             return e->fds[set].at[e->fds[set].n - 1];
     }
     return -1;

@@ -270,7 +270,7 @@ static void add_path_text(struct buf *b, const struct waitsum *w, struct stack_i
 static void add_end_text(struct buf *b, const struct waitsum *w, struct stack_id stack,
                          struct stack_id bottom)
 {
-    enum { SHOWN = 3 };
+    enum { SHOWN = 2 };
     waitsum_names names = {0};
     collect_names(&names, w, stack, bottom);
     for (size_t i = 0; i < names.n && i < SHOWN; i++)
