@@ -185,6 +185,7 @@ static void print_quality(const struct record_facts *f)
 /* Few samples are kept: a short program has no more. But nobody must take them for a result. */
 static void print_few(const struct record_facts *f, const char *command)
 {
+    enum { FEW_NS = 20000000 }; /* twenty samples by default */
     const char *hidden = command && !f->samples ? program_hidden(command) : NULL;
     if (f->samples >= QUALITY_FEW_SAMPLES)
         return;
@@ -192,7 +193,13 @@ static void print_few(const struct record_facts *f, const char *command)
         fputs("  no samples: ", stderr);
         utf8_print(stderr, command);
         fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
-    } else if (!f->samples)
+    } else if (!f->samples && f->cpu_ns > FEW_NS)
+        fprintf(
+            stderr,
+            "  no samples of %.2f s CPU time: processes and threads were too short-lived; raise "
+            "the rate with -F\n",
+            (double)f->cpu_ns / 1e9);
+    else if (!f->samples)
         fprintf(stderr, "  no samples: %s used hardly any CPU time; run longer, or raise -F\n",
                 f->machine ? "what was recorded" : "the program");
     else

@@ -45,7 +45,9 @@ static int open_conf(struct run *r, const struct cmd_run_opts *o, struct err *er
 {
     autobuf struct buf errors = {0};
     const struct opt_list *set = &o->set;
-    autofree char *path = o->conf ? mem_strdup(o->conf) : conf_locate();
+    autofree char *path = o->conf ? mem_strdup(o->conf) : NULL;
+    if (!path && conf_locate(&path, err) != 0)
+        return -1;
     if (!path)
         return err_set(err, EXIT_ERROR,
                        "no kelvin.conf here or above: 'kelvin init' writes one to start from");

@@ -216,7 +216,8 @@ static int scan_machine(struct perf_run *r, uint64_t start_ns, struct err *err)
 {
     struct processes *ps = r->to.processes;
     const struct process_wish *w = &r->opts.machine->wish;
-    processes_comm(ps, 0, 0, "[interrupts]", false);
+    bool all_have_numbers = perffilter_is_first_namespace();
+    processes_comm(ps, 0, 0, all_have_numbers ? "[interrupts]" : "[outside]", false);
     processes_comm(ps, -1, -1, "[ended]", false);
     int n = processes_scan_all(ps, err);
     if (n < 0)
@@ -471,9 +472,20 @@ static void take_lost(struct perf_run *r, uint64_t n)
     perfswitch_lose(&r->switches, n);
 }
 
+/* Processes outside of our namespace are all called 0: they are not one that begins and ends. */
+static bool is_of_nobody(const struct perf_event_header *h)
+{
+    const int32_t *w = (const int32_t *)(h + 1);
+    bool of_process = h->type == PERF_RECORD_MMAP2 || h->type == PERF_RECORD_COMM ||
+                      h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT;
+    return of_process && w[0] == 0;
+}
+
 static void take_record(struct perf_run *r, const struct perf_event_header *h, uint64_t at_ns)
 {
     const uint32_t *w = (const void *)(h + 1);
+    if (is_of_nobody(h))
+        return;
     switch (h->type) {
     case PERF_RECORD_SAMPLE:
         perf_take_sample(r, h);

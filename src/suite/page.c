@@ -217,8 +217,8 @@ static void add_sampling(struct document *d, const struct suite_result *r)
 /* --- figures --- */
 
 static const struct document_column bench_columns[] = {
-    {"what", .wide = true},   {"median", .right = true}, {"95% interval", .right = true},
-    {"least", .right = true}, {"most", .right = true},   {"runs", .right = true}};
+    {"what", .wide = true}, {"median", .right = true}, {"95% interval", .right = true},
+    {"min", .right = true}, {"max", .right = true},    {"runs", .right = true}};
 
 static const char *unit_name(enum measure_unit u)
 {

@@ -66,6 +66,7 @@ env = PASSWORD=hunter2-all
 [workload w]
 command = ./app 0.3 5 hunter2-word
 collect = cpu bench cache
+optional = cache
 runs = 2
 [publish]
 environment = CFLAGS
