@@ -22,7 +22,7 @@ struct perffilter {
     uint8_t *others;  /* processes that the kernel's filter drops */
 };
 
-/* Whether processes have the kernel's own numbers here. In other namespaces those outside are 0. */
+/* Whether numbers of processes mean the same to the kernel; in a container they mostly do not. */
 bool perffilter_is_first_namespace(void);
 
 /*
