@@ -77,7 +77,9 @@ static void run_explain(const struct conf *c)
             autofree char *shown =
                 *name ? mem_printf("%s.%s.%s", k->section, name, k->key) : mem_strdup(dotted);
             struct conf_value v = conf_find(c, name, dotted);
-            printf("%-28s = %-30s # %s\n", shown, v.text, v.origin);
+            autobuf struct buf text = {0};
+            utf8_plain(&text, text_of(v.text));
+            printf("%-28s = %-30s # %s\n", shown, buf_cstr(&text), v.origin);
         }
     }
 }

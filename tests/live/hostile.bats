@@ -102,3 +102,15 @@ is_harmless() { # FILE...
         done
     done
 }
+
+@test "what a suite file says reaches no terminal and no page as it stands" {
+    printf '[project]\nname = p\e[31m\xe2\x80\xae\n[build]\ncommand = echo "\e[31m\xe2\x80\xae"; false\n[workload w]\ncommand = true\n' >kelvin.conf
+    kelvin run --explain
+    exits 0
+    printf '%s' "$output" >out
+    kelvin run
+    exits 1
+    printf '%s' "$output$stderr" >said
+    is_harmless out said perf-failed/*.md perf-failed/*.html
+    grep -q 'p?' out perf-failed/summary.md || fail "the name is gone"
+}
