@@ -1,5 +1,5 @@
 /*
- * conf.c - reading kelvin.conf and what overrules it.
+ * conf.c - reading kelvin.conf and what overrides it.
  *
  * inih as Debian builds it takes lines of up to 198 bytes and tells no line numbers, so the lines
  * go through a reader of ours that counts them and refuses longer ones.
@@ -379,7 +379,7 @@ int conf_parse(struct conf *c, const char *path, struct text text, struct buf *e
     return first_error(errors, err);
 }
 
-/* --- what overrules the file --- */
+/* --- what overrides the file --- */
 
 /* The environment variable over a key: "KELVIN_WORKLOAD_SMALL_RUNS". */
 static void conf_variable(struct buf *b, const struct conf_key *key, const char *name)

@@ -53,7 +53,7 @@ struct conf_value {
     char *name; /* of the section; "" where it has none */
     char *text;
     char *origin; /* "kelvin.conf:12", "KELVIN_BUILD_COMMAND", "--set", "default" */
-    int rank;     /* later origins are not overruled by earlier ones */
+    int rank;     /* later origins are not overridden by earlier ones */
 };
 
 struct conf {
