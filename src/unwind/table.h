@@ -76,6 +76,10 @@ struct unwind_table {
     uint64_t base; /* address of pc 0 */
     struct unwind_row *rows;
     size_t n_rows;
+    /* By 4 KiB of code: how many rows are before it. NULL = a small table has none. The search for
+     * a row in the million of a compiler would miss the caches twenty times. */
+    uint32_t *before;
+    size_t n_before;
     struct unwind_segment *segments;
     size_t n_segments;
     uint16_t machine;          /* EM_X86_64 or EM_AARCH64 */
