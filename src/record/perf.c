@@ -646,7 +646,7 @@ static void note_multiplexed(struct perf_run *r)
     for (size_t i = 0; i < r->n_events; i++) {
         const struct engine_facts *f = &r->facts[i];
         double share = f->enabled_ns ? (double)f->running_ns / (double)f->enabled_ns : 1;
-        if (share < 0.99) {
+        if (f->obtained == BY_HARDWARE && share < 0.95) {
             add_note(r, "the CPU has too few counters: %s counted %.0f%% of the time", f->event,
                      100 * share);
             return;
@@ -670,9 +670,10 @@ static void read_counts(struct perf_run *r)
                                part = perfevents_read(&r->events, perfevents_set(i, COPY_PART));
         f->cpu_used_ns = cpu_ns;
         f->counted = r->attrs[i].clock ? cpu_ns : whole.value + part.value;
-        /* An event of a thread is enabled wherever that runs, and counts on its own CPU only. */
-        size_t cpus = r->opts.machine || !r->events.cpus.n ? 1 : r->events.cpus.n;
-        f->enabled_ns = r->attrs[i].clock ? 0 : whole.enabled_ns / cpus;
+        /* An event of a thread is enabled wherever that runs, and counts on its own CPU only: on
+         * all of them together it should count as long as the thread has a CPU. */
+        uint64_t wanted_ns = r->opts.machine ? whole.enabled_ns : cpu_ns;
+        f->enabled_ns = r->attrs[i].clock ? 0 : wanted_ns;
         f->running_ns = r->attrs[i].clock ? 0 : whole.running_ns;
         if (f->obtained == BY_HARDWARE && !r->attrs[i].attr.exclude_kernel)
             f->sampled_ns = sampled_by_counter(f);
