@@ -350,7 +350,13 @@ static int by_self_of_both(const void *a, const void *b)
 /* A change of more than tenfold is no answer to "how small". */
 #define TOO_LARGE 10
 
-/* ", f 8.1 %, g 12 %": what could have been seen of the functions with the largest shares. */
+/* "8.1%", "12%", "160%" */
+static void add_growth(struct buf *b, double growth)
+{
+    buf_printf(b, "%.*f%%", growth < 0.0995, growth * 100);
+}
+
+/* ", f 8.1%, g 12%": what could have been seen of the functions with the largest shares. */
 static void add_detectable_functions(struct buf *b, const struct diff *d)
 {
     enum { SHOWN = 3 };
@@ -362,8 +368,8 @@ static void add_detectable_functions(struct buf *b, const struct diff *d)
         qsort(tested.at, tested.n, sizeof *tested.at, by_self_of_both);
     for (size_t i = 0; i < tested.n && i < SHOWN; i++) {
         struct text name = diff_name(d, tested.at[i]);
-        buf_printf(b, "%s'%.*s' %.2g%%", b->n ? ", " : "", name.n < 60 ? (int)name.n : 60, name.at,
-                   tested.at[i]->self.detectable * 100);
+        buf_printf(b, "%s'%.*s' ", b->n ? ", " : "", name.n < 60 ? (int)name.n : 60, name.at);
+        add_growth(b, tested.at[i]->self.detectable);
     }
     vec_done(&tested);
 }
@@ -374,8 +380,10 @@ static void add_detectable(struct document *doc, const struct diff *d)
     autobuf struct buf b = {0};
     if (!d->by_runs || d->least_p > 0.05)
         return;
-    if (d->whole.detectable <= TOO_LARGE && d->scale != DIFF_BY_TYPICAL)
-        buf_printf(&b, "%s %.2g%%", d->has_cpu ? "CPU time" : "total", d->whole.detectable * 100);
+    if (d->whole.detectable <= TOO_LARGE && d->scale != DIFF_BY_TYPICAL) {
+        buf_str(&b, d->has_cpu ? "CPU time " : "total ");
+        add_growth(&b, d->whole.detectable);
+    }
     add_detectable_functions(&b, d);
     if (b.n)
         document_text(doc, "Detectable growth (proven in nine of ten comparisons like this): %s.",
