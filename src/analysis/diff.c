@@ -290,7 +290,7 @@ static void diff_test_whole(struct diff_builder *b)
 
 static bool is_proven(const struct diff_builder *b, const struct diff_value *v)
 {
-    if (!(v->q <= DIFF_LEVEL))
+    if (!(v->q <= DIFF_LEVEL) || b->d->same)
         return false;
     return b->d->by_runs ? v->p <= DEALS_LEVEL && diff_beyond_band(b->d, v)
                          : diff_pair_is_far(b, v);
@@ -472,6 +472,7 @@ static void diff_init(struct diff_builder *b)
     d->n_after = o->n_runs - o->n_before;
     d->by_runs = o->n_runs > 2;
     d->apart = d->by_runs && made_apart(o);
+    d->same = o->n_runs == 2 && diff_is_same_program(o->runs[0], o->runs[1]);
     d->busy = any_busy(o);
     d->band = band_of(d, o);
     d->has_samples = d->by_runs || samples_known(b);

@@ -33,6 +33,12 @@ void diff_find_uneven(struct diff_builder *b);
 /* Pair functions that went with such that came, and take back what was called proven of them. */
 void diff_find_renamed(struct diff_builder *b);
 
+/*
+ * Whether both are runs of one build of a program and its libraries, with the same arguments. False
+ * where that is not known.
+ */
+bool diff_is_same_program(const struct selection *before, const struct selection *after);
+
 /* Whether one run a side shows more than runs of one program differ by. */
 bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v);
 

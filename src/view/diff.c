@@ -278,7 +278,12 @@ static void add_scale(struct document *doc, const struct diff *d)
 
 static void add_band(struct document *doc, const struct diff *d)
 {
-    if (!d->by_runs)
+    if (d->same)
+        document_text(doc,
+                      "Proven (*): nothing, as one run per side of the same program can differ by "
+                      "anything that happens on the machine. Record at least four per side to "
+                      "compare its inputs or settings.");
+    else if (!d->by_runs)
         document_text(
             doc, "Proven (*): changed by more than two runs of the same program can differ by.");
     else
@@ -337,6 +342,25 @@ static void add_clocks(struct document *doc, const struct diff *d, const struct 
             first, other);
         return;
     }
+}
+
+static bool run_failed(const struct selection *run)
+{
+    static const char *const fine[] = {"0", "signal 2", "signal 15", NULL};
+    const char *status = meta_find(&run->profile->meta, META_EXIT_STATUS);
+    return status && !text_is_one_of(text_of(status), fine);
+}
+
+/* What a command did before it failed is not its work. */
+static void add_failed(struct document *doc, const struct diff *d, const struct diff_view *v)
+{
+    size_t n[2] = {0}, of[2] = {d->n_before, d->n_after};
+    for (size_t i = 0; i < of[0] + of[1]; i++)
+        n[i >= of[0]] += run_failed(v->runs[i]);
+    for (int side = 0; side < 2; side++)
+        if (n[side])
+            document_text(doc, "Careful: the command failed in %zu of %zu run%s %s.", n[side],
+                          of[side], of[side] == 1 ? "" : "s", side ? "after" : "before");
 }
 
 static int by_self_of_both(const void *a, const void *b)
@@ -400,6 +424,7 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     add_unnamed(doc, d);
     add_others(doc, d);
     add_clocks(doc, d, v);
+    add_failed(doc, d, v);
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     add_scale(doc, d);
     document_text(doc,
