@@ -284,8 +284,10 @@ static void add_band(struct document *doc, const struct diff *d)
                       "anything that happens on the machine. Record at least four per side to "
                       "compare its inputs or settings.");
     else if (!d->by_runs)
-        document_text(
-            doc, "Proven (*): changed by more than two runs of the same program can differ by.");
+        document_text(doc,
+                      "Proven (*): changed by more than two runs of the same program can differ "
+                      "by. One run per side proves nothing about functions of the kernel, which "
+                      "depend on the state of the machine.");
     else
         document_text(doc,
                       "Proven (*): p is at most %g, and the interval lies beyond the %g%% that "

@@ -113,6 +113,38 @@ static void one_run_each_of_the_same_program_proves_nothing(void **state)
     }
 }
 
+static struct profile *with_copying(int64_t n, enum frame_kind kind)
+{
+    struct profile *p = profile_of(1000, 1000);
+    struct err err;
+    add(p, "main;h", 1000);
+    add(p, "main;i", 1000);
+    struct stack_id stack = stacks_push(&p->stacks, (struct stack_id){0},
+                                        profile_add_named_frame(p, text_of("main"), FRAME_USER));
+    stack = stacks_push(&p->stacks, stack, profile_add_named_frame(p, text_of("copy"), kind));
+    assert_int_equal(profile_add_row(p, 0, &(struct row){.stack = stack, .values = &n}, &err), 0);
+    return p;
+}
+
+/* Files that were cached in one run and not in the other are no change of the program. */
+static void one_run_each_proves_nothing_about_the_kernel(void **state)
+{
+    (void)state;
+    for (int kernel = 0; kernel < 2; kernel++) {
+        enum frame_kind kind = kernel ? FRAME_KERNEL : FRAME_USER;
+        struct profile *a = with_copying(20, kind), *b = with_copying(1400, kind);
+        const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+        const struct diff_entry *copy = find(d, "copy");
+        assert_int_equal(copy->self.proven, !kernel);
+        assert_int_equal(copy->total.proven, !kernel);
+        assert_int_equal(d->verdict, kernel ? DIFF_INCONCLUSIVE : DIFF_REGRESSED);
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
 static char *print_diff(struct profile *a, struct profile *b)
 {
     const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
@@ -597,6 +629,7 @@ int main(void)
         cmocka_unit_test(a_large_change_is_proven_and_recursion_counts_once),
         cmocka_unit_test(the_same_profile_is_unchanged_only_with_enough_samples),
         cmocka_unit_test(one_run_each_of_the_same_program_proves_nothing),
+        cmocka_unit_test(one_run_each_proves_nothing_about_the_kernel),
         cmocka_unit_test(a_command_that_failed_is_told),
         cmocka_unit_test(unlike_clocks_are_told),
         cmocka_unit_test(three_runs_a_side_prove_nothing),
