@@ -96,7 +96,7 @@ struct diff {
     bool busy;        /* more work than CPUs when one of the runs began */
     bool same;        /* one run a side, of the same program with the same arguments */
     bool has_samples; /* else nothing could be tested */
-    double least_p;   /* that so many runs can reach; 0 for one run a side */
+    double least_p;   /* that so many runs can reach; 0 for one run per side */
     double min_share, band;
     enum diff_scale scale;
     double typical; /* factor by which the share of what did not change changed */

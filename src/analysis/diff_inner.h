@@ -43,7 +43,7 @@ void diff_find_renamed(struct diff_builder *b);
  */
 bool diff_is_same_program(const struct selection *before, const struct selection *after);
 
-/* Whether one run a side shows more than runs of one program differ by. */
+/* Whether one run per side shows more than runs of one program differ by. */
 bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v);
 
 /* Fill verdict and why. */
