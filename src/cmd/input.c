@@ -290,7 +290,7 @@ static const char *const *words_of(struct words *w, const struct opt_list *list)
 int input_select_value(const struct input *in, const struct input_opts *o, struct value_ref value,
                        struct selection *ret, struct err *err)
 {
-    struct words threads, processes, where, scopes, focus, ignore, hide;
+    struct words threads, processes, where, scopes, focus, ignore, hide, modules, recursion;
     struct selection_opts opts = {
         .time = o->time,
         .last = o->last,
@@ -302,6 +302,9 @@ int input_select_value(const struct input *in, const struct input_opts *o, struc
         .ignore = words_of(&ignore, &o->ignore),
         .hide = words_of(&hide, &o->hide),
         .merge_recursion = o->merge_recursion,
+        .collapse_modules = words_of(&modules, &o->collapse_modules),
+        .collapse_recursion = words_of(&recursion, &o->collapse_recursion),
+        .subtree = o->subtree,
     };
     return selection_build(ret, in->profile, value, &opts, err);
 }

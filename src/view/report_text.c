@@ -122,6 +122,7 @@ static const char *by_title(enum flat_by by, const char *key)
         [FLAT_MODULE] = "Modules",
         [FLAT_THREAD] = "Threads",
         [FLAT_LINE] = "Source lines",
+        [FLAT_FILE] = "Source files",
     };
     return by == FLAT_LABEL ? key : titles[by];
 }

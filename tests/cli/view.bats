@@ -126,7 +126,7 @@ END
     [ ! -f c.html ] || ! grep -q secret-argument c.html
 }
 
-@test "view: WebAssembly and the terminal give the same answers, to thirteen digits" {
+@test "view: WebAssembly and the terminal give the same answers, to the last digit" {
     need_page
     command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
     timed
