@@ -154,9 +154,9 @@ class App {
     }
     light(pattern) { this.lanes.light(pattern); }
     // The stack at the pointer in the lanes, or null: lit in the flame graph.
-    lightStack(stack) {
+    lightStack(stack, thread) {
         const pane = this.panes[this.tab()];
-        if (pane && pane.flame && pane.flame.lightStack && (stack || pane.flame.lit && pane.flame.lit.size)) pane.flame.lightStack(stack);
+        if (pane && pane.flame && pane.flame.lightStack && (stack || pane.flame.lit && pane.flame.lit.size)) pane.flame.lightStack(stack, thread);
     }
     tab() {
         const open = TABS.filter(([, , , has]) => has(this));

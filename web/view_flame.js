@@ -82,11 +82,11 @@ export class Flame {
         return names;
     }
     // Outline the frames of one stack, innermost first; null ends it.
-    lightStack(stack) {
+    lightStack(stack, thread) {
         this.lit = new Set();
         if (stack && this.tree && !this.tree.start) {
             const names = this.app.state.inverted ? stack : [...stack].reverse();
-            const tops = this.place.children[0].flatMap(c => this.groups.has(c) ? this.place.children[c] : [c]);
+            const tops = this.place.children[0].flatMap(c => !this.groups.has(c) ? [c] : this.name(c) === thread ? this.place.children[c] : []);
             for (const top of tops) this.lightFrom(top, names);
         }
         this.draw();

@@ -245,6 +245,8 @@ export class Lanes {
             if (row && row.lane) this.app.toggle('thread', String(row.lane.tid >= 0 ? row.lane.tid : row.lane.name));
             return;
         }
+        hideCard();
+        this.noMoment();
         this.canvas.setPointerCapture(e.pointerId);
         this.drag = {from: x, to: x, other: e.shiftKey};
     }
@@ -284,7 +286,7 @@ export class Lanes {
             const answer = await this.app.ask('moment', {...this.app.selection(), ask: 'moment', pid: lane.pid, tid: lane.tid, from_s: Math.max(0, s)});
             if (!answer || answer.error || mine !== this.asking) return;
             const near = answer.stack.length && answer.off_s <= Math.max(reach, 0.003);
-            this.app.lightStack(near ? answer.stack : null);
+            this.app.lightStack(near ? answer.stack : null, lane.name);
             if (near) addToCard('stack', answer.stack.slice(0, 9).join('\n') + (answer.stack.length > 9 ? `\n… ${answer.stack.length - 9} more` : ''));
         }, 60);
     }

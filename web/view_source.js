@@ -59,7 +59,8 @@ export class SourcePane {
         this.note.title = code.words;
         this.source.replaceChildren(...code.parts.map(p => this.part(p)));
         if (!code.parts.length) this.source.append(el('p.message', null, 'No line of this function is known: the program has no debug information here.'));
-        this.insns.replaceChildren(...code.blocks.map(b => this.block(b)), ...(code.left_out ? [el('p.message', null, code.left_out)] : []));
+        this.insns.replaceChildren(el('table.listing', {'aria-label': 'Instructions, hottest block first'}, el('thead', null, el('tr', null, el('th.r', null, 'self'), el('th.r', null, 'total'), el('th.r', null, 'address'), el('th', null, 'instruction'), el('th.r', null, 'line'))),
+            ...code.blocks.map(b => this.block(b))), ...(code.left_out ? [el('p.message', null, code.left_out)] : []));
         const hot = [...this.source.querySelectorAll('tr[data-heat]')].sort((a, b) => b.dataset.heat - a.dataset.heat)[0];
         if (hot) hot.scrollIntoView({block: 'center'});
         this.source.scrollLeft = 0;
@@ -85,12 +86,11 @@ export class SourcePane {
             el('table.listing', {'aria-label': `Source of ${p.function}`}, el('thead', null, el('tr', null, el('th.r', null, 'self'), el('th.r', null, 'total'), el('th.r', null, 'line'), el('th', null, leaf(file.path)))), el('tbody', null, ...rows)));
     }
     block(b) {
-        return el('section.part', null, el('h2', null, `Block ${b.block}${b.loop ? ', a loop' : ''}`, el('span.note', null, b.self_share ? ` self ${b.self_share}` : '')),
-            el('table.listing', {'aria-label': `Block ${b.block}`}, el('thead', null, el('tr', null, el('th.r', null, 'self'), el('th.r', null, 'total'), el('th.r', null, 'address'), el('th', null, 'instruction'), el('th.r', null, 'line'))), el('tbody', null, ...b.insns.map(i => {
+        return el('tbody', null, el('tr.block', null, el('td.r', null, b.self_share), el('td', {colspan: 4}, `block ${b.block}${b.loop ? ', a loop' : ''}`)), ...b.insns.map(i => {
                 const target = i.target && !/^block \d+$/.test(i.target) ? el('a', {href: '#', onclick: e => { e.preventDefault(); this.app.change({fn: i.target}); }}, i.target) : i.target ? el('span.note', null, i.target) : null;
                 return el('tr', {'data-line': i.line || null, 'data-file': i.file || null, title: (i.inlined ? `inlined ${i.inlined}: ` : '') + (i.source || ''), tabindex: -1, onclick: () => i.line && this.light(i.file, i.line)},
                     ...this.times(i), el('td.r.num', null, i.pc), el('td.src', null, i.text, target ? ' → ' : null, target, i.class ? el('span.note', null, ' ' + i.class) : null), el('td.r.num', null, i.line ? String(i.line) : ''));
-            }))));
+            }));
     }
     // A line and the instructions it became, or an instruction and its line.
     light(file, line) {

@@ -76,6 +76,11 @@ void restack_free(struct restack *r)
     free(r);
 }
 
+bool restack_is_module(const struct restack *r, struct mapping_id mapping)
+{
+    return r && r->unit_of_mapping[mapping.i];
+}
+
 const struct profile *restack_profile(const struct restack *r)
 {
     return &r->profile;
@@ -198,7 +203,7 @@ struct descent {
     uint32_t *node; /* by old stack: the new one, below the path */
 };
 
-static void descend(struct descent *d, uint32_t stack, struct frame_id frame, size_t k)
+static void restack_descend(struct descent *d, uint32_t stack, struct frame_id frame, size_t k)
 {
     uint32_t label = labels_get(&d->labels, d->s->profile, frame, k);
     bool merged = d->s->merge_recursion && label == d->last[stack];
@@ -226,7 +231,7 @@ static void descend_all(struct descent *d)
         d->last[i] = d->last[n.parent.i];
         d->node[i] = d->node[n.parent.i];
         for (size_t k = 0; k < labels_count(profile_frame(p, n.frame)); k++)
-            descend(d, i, n.frame, k);
+            restack_descend(d, i, n.frame, k);
     }
 }
 

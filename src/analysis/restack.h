@@ -41,5 +41,8 @@ struct restack_path {
 struct restack *restack_subtree(const struct selection *s, const struct restack_path *path,
                                 uint8_t *out);
 
+/* Whether MAPPING stands for a module that is one frame. NULL is fine. */
+bool restack_is_module(const struct restack *r, struct mapping_id mapping);
+
 const struct profile *restack_profile(const struct restack *r);
 void restack_free(struct restack *r); /* NULL is fine */

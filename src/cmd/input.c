@@ -465,7 +465,7 @@ static bool names_stream(const struct profile *p, const struct stream *s, const 
 void input_tell_events(const struct input *in, const struct input_opts *opts)
 {
     const struct profile *p = in->profile;
-    const struct stream *shown = in->selection.stream;
+    const struct stream *shown = profile_stream(p, in->selection.value.stream);
     size_t n = 1;
     if (opts->event || names_stream(p, shown, opts->value))
         return;

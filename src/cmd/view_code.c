@@ -117,7 +117,7 @@ static void packing_add_file(struct packing *k, size_t first, struct code *code)
 
 /* --- as JSON --- */
 
-static void put_hex(struct json *j, const struct listing *l, size_t first, size_t n)
+static void packing_put_hex(struct json *j, const struct listing *l, size_t first, size_t n)
 {
     autobuf struct buf b = {0};
     for (size_t i = first; i < first + n; i++)
@@ -141,7 +141,7 @@ static void put_runs(struct json *j, const struct listing *l)
             n++;
         json_open(j, '[');
         json_uint(j, l->insns.at[i].pc);
-        put_hex(j, l, i, n);
+        packing_put_hex(j, l, i, n);
         json_close(j, ']');
     }
     json_close(j, ']');

@@ -3,7 +3,8 @@
 #include "base/json.h"
 #include "view/annotate.h"
 
-static void put_share(struct json *j, const char *key, const struct annotate *a, int64_t part)
+static void annotate_put_share(struct json *j, const char *key, const struct annotate *a,
+                               int64_t part)
 {
     autobuf struct buf b = {0};
     annotate_share(&b, a, part);
@@ -11,14 +12,15 @@ static void put_share(struct json *j, const char *key, const struct annotate *a,
 }
 
 /* Self and total of a place, as numbers and as the terminal prints them. */
-static void put_times(struct json *j, const struct annotate *a, int64_t self, int64_t total)
+static void annotate_put_times(struct json *j, const struct annotate *a, int64_t self,
+                               int64_t total)
 {
     json_key(j, "self");
     json_int(j, self);
     json_key(j, "total");
     json_int(j, total);
-    put_share(j, "self_share", a, self);
-    put_share(j, "total_share", a, total);
+    annotate_put_share(j, "self_share", a, self);
+    annotate_put_share(j, "total_share", a, total);
     json_put_number(j, "heat", annotate_heat(a, self, total));
 }
 
@@ -44,23 +46,37 @@ static void put_files(struct json *j, const struct annotate *a)
     json_close(j, ']');
 }
 
+/* The function as it stands in its file, if that is here and it is no larger; else what is hot, and
+ * a little around it. */
+enum { WHOLE_LINES = 600, AFTER = 3 };
+
 static void annotate_put_row(struct json *j, const struct annotate *a,
                              const struct annotate_part *p, const struct annotate_line *line,
                              uint32_t number)
 {
-    bool own = number == line->line;
+    bool own = line && number == line->line;
     json_open(j, '{');
     json_put_uint(j, "line", number);
     annotate_put_text(j, "text", annotate_row(a, p->file, number));
-    put_times(j, a, own ? line->self : 0, own ? line->total : 0);
+    annotate_put_times(j, a, own ? line->self : 0, own ? line->total : 0);
     json_close(j, '}');
 }
 
-static void put_rows(struct json *j, const struct annotate *a, const struct annotate_part *p)
+static void put_whole(struct json *j, const struct annotate *a, const struct annotate_part *p)
+{
+    uint32_t first = p->lines.at[0].line, last = p->lines.at[p->lines.n - 1].line + AFTER;
+    uint32_t most = (uint32_t)a->files[p->file].rows.n;
+    size_t at = 0;
+    for (uint32_t k = first > AFTER ? first - AFTER : 1; k <= last && k <= most; k++) {
+        while (at + 1 < p->lines.n && p->lines.at[at].line < k)
+            at++;
+        annotate_put_row(j, a, p, &p->lines.at[at], k);
+    }
+}
+
+static void put_ranges(struct json *j, const struct annotate *a, const struct annotate_part *p)
 {
     uint32_t shown = 0;
-    json_key(j, "rows");
-    json_open(j, '[');
     for (size_t i = 0; i < p->lines.n; i++) {
         struct annotate_range r = annotate_around(a, p, i, shown);
         for (uint32_t k = r.from; k <= r.to; k++) {
@@ -68,6 +84,16 @@ static void put_rows(struct json *j, const struct annotate *a, const struct anno
             shown = k;
         }
     }
+}
+
+static void annotate_put_rows(struct json *j, const struct annotate *a,
+                              const struct annotate_part *p)
+{
+    uint32_t lines = (uint32_t)a->files[p->file].rows.n, last = p->lines.at[p->lines.n - 1].line;
+    bool whole = last <= lines && last - p->lines.at[0].line <= WHOLE_LINES;
+    json_key(j, "rows");
+    json_open(j, '[');
+    (whole ? put_whole : put_ranges)(j, a, p);
     json_close(j, ']');
 }
 
@@ -83,8 +109,8 @@ static void put_parts(struct json *j, const struct annotate *a)
         annotate_put_text(j, "function", p->function);
         json_put_bool(j, "inlined", p->inlined);
         json_put_uint(j, "file", p->file);
-        put_times(j, a, p->self, p->total);
-        put_rows(j, a, p);
+        annotate_put_times(j, a, p->self, p->total);
+        annotate_put_rows(j, a, p);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -118,7 +144,7 @@ static void annotate_put_insn(struct json *j, const struct annotate *a, size_t i
     json_put_str(j, "class", annotate_class(&i->x));
     if (target.n)
         annotate_put_text(j, "target", buf_text(&target));
-    put_times(j, a, i->self, i->total);
+    annotate_put_times(j, a, i->self, i->total);
     annotate_put_place(j, a, i);
     json_close(j, '}');
 }
@@ -137,7 +163,7 @@ static void put_blocks(struct json *j, const struct annotate *a)
         json_put_bool(j, "loop", b->loop);
         json_key(j, "self");
         json_int(j, b->self);
-        put_share(j, "self_share", a, b->self);
+        annotate_put_share(j, "self_share", a, b->self);
         json_key(j, "insns");
         json_open(j, '[');
         for (size_t k = 0; k < b->n; k++)
