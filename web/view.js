@@ -250,7 +250,7 @@ class App {
         this.subject.title = [about.subject, command].join('\n');
         this.subject.replaceChildren(el('b', null, about.subject), command ? ' · ' + command : '');
         document.title = about.subject + ' - Kelvin';
-        this.warnings.textContent = about.warnings.trim().split('\n').join(' ');
+        this.warnings.textContent = about.warnings.trim().split('\n').join(' · ');
         this.warnings.hidden = !about.warnings;
         this.status.replaceChildren(el('span', {title: about.caption}, about.caption));
         this.whichFile.value = this.state.file;

@@ -35,7 +35,7 @@ static bool packing_has_file(const struct profile *p, const struct frame *f)
 struct hot {
     struct str_id name;
     struct mapping_id mapping;
-    int64_t self;
+    double self; /* shares of the streams it is in, added up */
 };
 
 static int hot_by_self(const void *a, const void *b)
@@ -48,7 +48,7 @@ static int hot_by_self(const void *a, const void *b)
 
 /* A function's time with that of the code inlined into it: by a frame's outermost name. Callers
  * count a little: who looks at a hot function looks at what leads there next. */
-static void add_hot(const struct profile *p, struct stack_id at, int64_t value, struct hot *of)
+static void add_hot(const struct profile *p, struct stack_id at, double share, struct hot *of)
 {
     for (int depth = 0; at.i && depth < 8; depth++, at = p->stacks.nodes.at[at.i].parent) {
         const struct frame *f = profile_frame(p, p->stacks.nodes.at[at.i].frame);
@@ -57,19 +57,31 @@ static void add_hot(const struct profile *p, struct stack_id at, int64_t value, 
         struct str_id name = p->functions.at[profile_lines(p, f)->function.i].name;
         of[name.i].name = name;
         of[name.i].mapping = f->mapping;
-        of[name.i].self += depth ? value / 64 : value;
+        of[name.i].self += depth ? share / 64 : share;
     }
 }
 
+/* By its first column that has anything. */
+static void add_hot_stream(const struct profile *p, const struct stream *s, struct hot *of)
+{
+    for (int type = 0; type < s->n_types; type++) {
+        double total = (double)s->types[type].total;
+        if (!(total > 0))
+            continue;
+        for (size_t i = 0; i < s->rows.n; i++)
+            add_hot(p, s->rows.stack[i], (double)s->rows.value[type][i] / total, of);
+        return;
+    }
+}
+
+/* Of all streams: whoever looks at the heap or at waits wants the code behind those. */
 static void list_hottest(struct packing *k)
 {
     const struct profile *p = k->in->profile;
-    const struct value_ref value = k->in->selection.value;
-    const struct rows *rows = &profile_stream(p, value.stream)->rows;
     autofree struct hot *of = mem_calloc(p->strings.strings.n + 1, sizeof *of);
     size_t n = 0;
-    for (size_t i = 0; i < rows->n; i++)
-        add_hot(p, rows->stack[i], rows->value[value.type][i], of);
+    for (size_t i = 0; i < p->streams.n; i++)
+        add_hot_stream(p, p->streams.at[i], of);
     for (size_t i = 0; i < p->strings.strings.n; i++)
         if (of[i].self > 0)
             of[n++] = of[i];
