@@ -1,14 +1,14 @@
-/* difftest.c - tests of one run a side, and of many things at once; see difftest.h. */
+/* difftest.c - tests of one run per side, and of many things at once; see difftest.h. */
 #include "analysis/difftest.h"
 #include "base/vec.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-/* --- one run a side --- */
+/* --- one run per side --- */
 
 struct table {
-    double n1, n2, hits; /* samples a side, and hits on both together */
+    double n1, n2, hits; /* samples per side, and hits on both together */
 };
 
 static double log_probability(const struct table *t, double k)
