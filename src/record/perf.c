@@ -14,6 +14,7 @@
 #include "record/perfswitch.h"
 #include "record/perfthin.h"
 #include "record/stackfit.h"
+#include "record/stackhole.h"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -327,6 +328,12 @@ static void read_sample(struct perf_run *r, const struct perf_event_header *h,
     ret->s.period /= perfevents_clocks(&r->events, event);
 }
 
+static void learn_end(const struct perf_run *r, const struct engine_sample *s, enum unwind_end end)
+{
+    if (end == UNWIND_ABSENT)
+        stackhole_fill(s->at.pid, &s->at.stack, r->events.stack_bytes);
+}
+
 static void learn_switch(struct perf_run *r, enum unwind_end end)
 {
     r->n_switches++;
@@ -354,7 +361,9 @@ static void perf_take_sample(struct perf_run *r, const struct perf_event_header 
     read_sample(r, h, &whole);
     struct engine_sample s = whole.s;
     if (s.event == r->n_events) {
-        learn_switch(r, perfswitch_leave(&r->switches, &s));
+        enum unwind_end end = perfswitch_leave(&r->switches, &s);
+        learn_end(r, &s, end);
+        learn_switch(r, end);
         return;
     }
     if (s.event > r->n_events) {
@@ -364,6 +373,7 @@ static void perf_take_sample(struct perf_run *r, const struct perf_event_header 
     if (!is_wanted(r, &s))
         return;
     enum unwind_end end = r->to.sample(r->to.to, &s);
+    learn_end(r, &s, end);
     r->samples++;
     r->facts[s.event].sampled += s.period;
     if (r->attrs[s.event].clock)
