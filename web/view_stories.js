@@ -66,7 +66,7 @@ export class HeapPane extends Story {
             ...fact('allocated', `${bytes(h.allocated)} in ${count(h.allocations)} allocations`), ...fact('temporary', h.temporary_share ? share(h.temporary_share) + ' of the allocations' : ''),
             ...fact('RSS, max', h.rss_max ? bytes(h.rss_max) : ''), ...fact('seen', h.sampled ? `a sample: ${count(h.samples)} blocks` : 'every block'))),
             ...insights(h.insights, this.app), el('h2', null, 'Places that allocate'),
-            table('Places', ['>at the peak', '', '>never freed', '>allocated', '>allocations', 'function', ''], h.places.map(p => el('tr', {title: p.function},
+            table('Places', ['>at the peak', '', '>never freed', '>allocated', '>allocations', 'function', ''], [...h.places].sort((a, b) => b.peak - a.peak || b.allocated - a.allocated).map(p => el('tr', {title: p.function, tabindex: 0, onclick: () => this.app.choose(p.function)},
                 ...cells([bytes(p.peak), el('td.w', null, whisker(p.peak_share || 0, null, null, 1)), bytes(p.leaked), bytes(p.allocated), count(p.allocations), name(p.function), el('td.m', null, p.grows ? 'keeps growing' : '')]))))];
     }
 }

@@ -7,7 +7,7 @@
  * search. Tables are kept on disk by build-id, so that the next recording starts at once.
  *
  *     0        4         6        8        10       11
- *     | pc u32 | cfa s16 | fp s16 | extra s16 | cfa u8 | flags u8 |     12 bytes a row
+ *     | pc u32 | cfa s16 | fp s16 | extra s16 | cfa u8 | flags u8 |     12 bytes per row
  *                offset    offset   offset      kind
  *
  * pc counts from the table's base, the lowest address of the file's code. Offsets count words of
