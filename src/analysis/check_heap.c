@@ -1,5 +1,6 @@
 /* check_heap.c - rules about the heap: bytes and blocks, of all of it or below a function. */
 #include "analysis/check_inner.h"
+#include "base/calc.h"
 #include "model/heapstream.h"
 #include "model/meta.h"
 
@@ -118,7 +119,7 @@ static int heap_value_of(struct check_job *job, const struct rule *rule, const s
         ret->below = share_below(job, &s, rule->function, &err);
     /* Before a change a function may not have been there yet. */
     bool known = ret->below.found || ret->below.elsewhere || rule->change;
-    double whole = (double)s.total / pow(10, profile_value(p, ref)->decimals);
+    double whole = (double)s.total / calc_ten_to(profile_value(p, ref)->decimals);
     double value = round(ret->below.share * whole);
     ret->v = (struct check_value){.value = value, .exact = check_is_exact(&s)};
     ret->v.interval = interval_of(&s, value, ret->below.share);
@@ -176,6 +177,6 @@ int check_heap(struct check_job *job, const struct rule *rule, struct check_resu
         return check_heap_change(job, rule, &now, ret);
     check_decide(job, &now.v, rule_bounds(rule), ret);
     if (!now.below.found && now.v.exact)
-        ret->why = check_text(job, "%s is on no stack of an allocation", rule->function);
+        ret->why = check_text(job, "%s was never seen allocating", rule->function);
     return 0;
 }

@@ -102,7 +102,7 @@ static void loaded_done(struct loaded *l)
     free(l->runs);
 }
 
-/* One run a side keeps the samples' times, which tell how many of them are independent. */
+/* One run per side keeps the samples' times, which tell how many of them are independent. */
 static int diff_load_all(struct loaded *l, const struct sides *s, const struct input_opts *o,
                          bool merge)
 {
@@ -306,7 +306,8 @@ const struct command command_diff = {
         "shares add to 100%: when one grows, the others shrink.\n"
         "\n"
         "One run per side shows sampling error, but not how much runs differ. Such a pair counts "
-        "only changes by more than a fifth, which must add up to 5% of the time. With several "
+        "only changes by more than a fifth, which must add up to 5% of the time, and none where "
+        "both runs are of the same program with the same arguments. With several "
         "runs per side the runs show how much they differ. A change is proven when its p is at "
         "most 0.01 (0.005 for the whole) and its interval lies beyond --band; the whole is "
         "unchanged when the interval "

@@ -156,7 +156,8 @@ static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, do
                       struct err *err)
 {
     struct grouping groups = {0};
-    if (o->by && grouping_build(&groups, in->profile, in->selection.stream, o->by, err) != 0) {
+    if (o->by &&
+        grouping_build(&groups, in->selection.profile, in->selection.stream, o->by, err) != 0) {
         grouping_done(&groups);
         return -1;
     }
@@ -230,6 +231,7 @@ static int flame_run(const struct command *self, int n, char **args)
         return command_fail(&err);
     struct input in;
     struct import_opts want = {.merge = o.no_script && !o.chart && !o.scopes};
+    o.input.overloads = true;
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&in, &o.input);

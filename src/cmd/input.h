@@ -12,12 +12,15 @@ struct input_opts {
     const char *no_event;    /* what to say where there is no such event; NULL = what there is */
     struct opt_list symbols; /* folders, or lists of folders separated by colons */
     const char *symfs;
-    bool strict;
+    bool strict, signatures;
+    bool overloads; /* not an option: C++ overloads that are hot get their parameters */
     bool arguments; /* of commands that have PUBLIC_OPTS: keep those of the command line */
 
     /* What is selected, of commands that have SELECTION_OPTS. */
     const char *time, *last;
     struct opt_list threads, processes, where, scopes, focus, ignore, hide;
+    struct opt_list collapse_modules, collapse_recursion;
+    const char *subtree;
     bool merge_recursion;
 };
 
@@ -50,6 +53,10 @@ struct input_opts {
          .offset = offsetof(S, input.symfs),                                                \
          .arg = "DIR",                                                                      \
          .help = "look for programs below DIR instead of /"},                               \
+        {.name = "signatures",                                                              \
+         .kind = OPT_FLAG,                                                                  \
+         .offset = offsetof(S, input.signatures),                                           \
+         .help = "C++ functions with their parameters; by itself where overloads are hot"}, \
     {                                                                                       \
         .name = "strict", .kind = OPT_FLAG, .offset = offsetof(S, input.strict),            \
         .help = "fail on the first line or record that makes no sense"                      \
@@ -109,6 +116,23 @@ struct input_opts {
          .arg = "PATTERN",                                                                         \
          .help = "leave functions that match out of the stacks; what they took goes to their "     \
                  "callers; may be repeated"},                                                      \
+        {.name = "collapse-module",                                                                \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.collapse_modules),                                            \
+         .arg = "PATTERN",                                                                         \
+         .help = "show functions of a module that matches as one frame; may be repeated"},         \
+        {.name = "collapse-recursion",                                                             \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.collapse_recursion),                                          \
+         .arg = "PATTERN",                                                                         \
+         .help = "show functions that match once per stack: leave out what is between their "      \
+                 "first and their last call; may be repeated"},                                    \
+        {.name = "subtree",                                                                        \
+         .kind = OPT_TEXT,                                                                         \
+         .offset = offsetof(S, input.subtree),                                                     \
+         .arg = "PATH",                                                                            \
+         .help = "only what is called from this call path, root first: 'main;parse'; a "           \
+                 "backslash keeps a ';' or a backslash of a name"},                                \
     {                                                                                              \
         .name = "merge-recursion", .kind = OPT_FLAG, .offset = offsetof(S, input.merge_recursion), \
         .help = "show a function that calls itself directly once"                                  \

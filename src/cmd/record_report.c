@@ -335,10 +335,18 @@ static void print_waits(const struct record_facts *f, const char *out)
     if (f->waits.unknown_ends)
         fprintf(stderr, "  %s waits have an unknown end\n",
                 units_count(n[2], f->waits.unknown_ends));
+    if (f->waits.summed)
+        fprintf(stderr,
+                "  switches came too fast for a stack each: %s waits are counted and timed, and "
+                "share the stacks of the others\n",
+                units_count(n[2], f->waits.summed));
     if (f->waits_bare)
-        fputs("  waits have durations but no stacks and no reasons, because the kernel is hidden: "
-              "run as root, or 'sysctl kernel.perf_event_paranoid=1', without --user-only\n",
+        fputs("  waits have durations but no stacks of their own and no reasons, because the "
+              "kernel is hidden: run as root, or 'sysctl kernel.perf_event_paranoid=1', without "
+              "--user-only\n",
               stderr);
+    else if (*f->no_wakers)
+        fprintf(stderr, "  who ended the waits is not known: %s\n", f->no_wakers);
 }
 
 static void print_locks(const struct locks_facts *l)

@@ -19,7 +19,7 @@
  * written, so there is no lock and no global counter. Leaked and peak are levels, the other columns
  * flows; live bytes and RSS are counters.
  *
- * The table takes at most 60 bytes a block, and while it grows half as much again. Blocks beyond
+ * The table takes at most 60 bytes per block, and while it grows half as much again. Blocks beyond
  * half of the machine's memory are left out, with their frees, and told.
  */
 #pragma once

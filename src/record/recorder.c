@@ -49,6 +49,8 @@ static enum unwind_end recorder_take_sample(void *to, const struct engine_sample
         e->refused++; /* after 292 years of CPU time */
         return end;
     }
+    if (r->waits && r->facts->waits_bare)
+        waits_near(r->waits, s->at.tid, row.stack);
     tally_add(&e->tally, row.stack, values[1]);
     e->samples++;
     e->ends[end]++;

@@ -150,8 +150,11 @@ static void set_achieved(struct recorder *r)
 static void set_waits(struct meta *m, const struct recorder *r)
 {
     uint64_t n = r->waits ? waits_facts(r->waits)->unknown_ends : 0;
-    if (r->waits)
+    const char *no_wakers = r->facts->no_wakers;
+    if (r->waits) {
         meta_set_str(m, META_WAITS_STACKS, r->facts->waits_bare ? "no" : "yes");
+        meta_set_str(m, META_WAITS_WAKERS, *no_wakers ? no_wakers : "yes");
+    }
     if (n)
         meta_set_u64(m, META_WAITS_UNKNOWN_ENDS, n);
 }
@@ -175,9 +178,10 @@ static void set_running(struct meta *m, const struct recorder *r)
     autobuf struct buf b = {0};
     for (size_t i = 0; i < r->n_events; i++) {
         const struct engine_facts *f = &r->facts[i];
+        double share = f->enabled_ns ? (double)f->running_ns / (double)f->enabled_ns : 0;
         if (f->enabled_ns)
             buf_printf(&b, "%s%s %.0f%% of the time", b.n ? ", " : "", f->event,
-                       100 * (double)f->running_ns / (double)f->enabled_ns);
+                       100 * (share < 1 ? share : 1));
     }
     if (b.n)
         meta_set(m, META_RUNNING, buf_text(&b));

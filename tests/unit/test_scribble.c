@@ -445,9 +445,13 @@ static void a_wait_meets_the_release_that_comes_later(void **state)
     tell(&waiter, LOCKS_WAIT, 0, (uint64_t[]){now + 100, 500, mutex_at(4096), 0}, 4);
     tell(&waiter, LOCKS_WAIT, 0, (uint64_t[]){now + 700, 50, mutex_at(4096), 0}, 4);
     locks_poll(l);
-    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 300, mutex_at(8192)}, 2);
-    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 400, mutex_at(4096)}, 2);
-    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 50, mutex_at(4096)}, 2);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 300, mutex_at(8192), 0}, 3);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 400, mutex_at(4096), 380}, 3);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 50, mutex_at(4096), 0}, 3);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){1000, mutex_at(4096), 2000}, 3); /* nonsense */
+    tell(&holder, LOCKS_CREATE, 0, (uint64_t[]){now + 10, mutex_at(4096)}, 2);
+    tell(&holder, LOCKS_CREATE, 0, (uint64_t[]){now + 20, mutex_at(4096)}, 2); /* once more */
+    tell(&holder, LOCKS_CREATE, 0, (uint64_t[]){now + 30, mutex_at(12288)}, 2);
     locks_stop(l);
     assert_int_equal(locks_facts(l)->waits, 2);
     assert_int_equal(locks_facts(l)->locks, 1);
@@ -455,6 +459,11 @@ static void a_wait_meets_the_release_that_comes_later(void **state)
     assert_int_equal(profile_stream(p, l->holders)->rows.n, 1);
     assert_int_equal(profile_stream(p, l->holders)->rows.value[1][0],
                      profile_stream(p, l->waits)->rows.value[1][0]);
+    assert_int_equal(profile_stream(p, l->holds)->rows.n, 1);
+    assert_int_equal(profile_stream(p, l->holds)->rows.duration_ns[0],
+                     ticks_length_ns(&l->ticks, 380));
+    assert_int_equal(profile_stream(p, l->created)->rows.n, 1); /* of what was waited for */
+    assert_int_equal(l->facts.bad, 1);
     close_locks(l);
     profile_free(p);
 }
