@@ -129,6 +129,6 @@ int check_heap(struct check_job *job, const struct rule *rule, struct check_resu
         return check_heap_change(job, rule, &now, ret);
     check_decide(job, &now.v, rule_bounds(rule), ret);
     if (!now.below.found && now.v.exact)
-        ret->why = check_text(job, "%s is on no stack of an allocation", rule->function);
+        ret->why = check_text(job, "%s was never seen allocating", rule->function);
     return 0;
 }

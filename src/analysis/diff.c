@@ -100,7 +100,7 @@ static double weight_of(const struct diff_builder *b, const struct test *t)
     return b->d->by_runs ? sqrt(sum) : sum;
 }
 
-/* --- one run a side --- */
+/* --- one run per side --- */
 
 /* The effective number of samples of functions, by name and side, which their paths share. */
 struct worths {
@@ -181,7 +181,7 @@ static void test_pair(const struct diff_builder *b, const struct worths *w, cons
     set_pair_cost(t->v, n, b->change);
 }
 
-/* --- several runs a side --- */
+/* --- several runs per side --- */
 
 /* The logs of a test's costs in all runs, and how much they would vary from sampling alone. */
 static double fill_row(const struct diff_builder *b, const struct test *t, double *ret)

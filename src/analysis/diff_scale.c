@@ -160,7 +160,7 @@ void diff_find_scale(struct diff_builder *b)
 }
 
 /*
- * One run a side does not show how much runs differ. On shared machines functions that wait for
+ * One run per side does not show how much runs differ. On shared machines functions that wait for
  * memory cost a tenth to a fifth more in one run than in the next, and a neighbour on the same core
  * slows all code by a third. So a cost has to change by more than RUNS_DIFFER, at the near end of
  * its interval, by itself and next to the rest of the program; where there is no rest to speak of,

@@ -1,4 +1,4 @@
-/* difftest.c - tests of one run a side, and of many things at once; see difftest.h. */
+/* difftest.c - tests of one run per side, and of many things at once; see difftest.h. */
 #include "analysis/difftest.h"
 #include "base/calc.h"
 #include "base/vec.h"
@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* --- one run a side --- */
+/* --- one run per side --- */
 
 struct table {
-    double n1, n2, hits; /* samples a side, and hits on both together */
+    double n1, n2, hits; /* samples per side, and hits on both together */
 };
 
 static double log_probability(const struct table *t, double k)

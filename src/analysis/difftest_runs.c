@@ -1,4 +1,4 @@
-/* difftest_runs.c - permutation tests over several runs a side; see difftest.h. */
+/* difftest_runs.c - permutation tests over several runs per side; see difftest.h. */
 #include "analysis/difftest.h"
 #include "base/calc.h"
 #include "base/vec.h"

@@ -55,6 +55,10 @@ int selection_by_scope(struct selection_job *job)
                        "there are no scopes in it: the program must use kelvin.h");
     bool own = profile_stream(job->p, scopes) == job->stream;
     autofree struct stack_id *in = own ? NULL : scopejoin_build(job->p, scopes, job->stream);
+    if (!own && !job->stream->rows.n)
+        return err_set(job->err, EXIT_ERROR,
+                       "there are no samples to select by scope: only scopes were recorded, which "
+                       "'kelvin scopes' shows");
     if (!own && !in)
         return err_set(job->err, EXIT_ERROR, "a scope cannot be selected: the input has no times");
     autofree uint8_t *has = mem_calloc(job->p->stacks.nodes.n, 1);

@@ -441,7 +441,7 @@ static const struct {
     [STREAM_HEAP] = {true, "heap"},   [STREAM_HEAP_SIZES] = {true},
     [STREAM_HEAP_LIFETIMES] = {true}, [STREAM_SCOPES] = {true, "scopes"},
     [STREAM_MOMENTS] = {true},        [STREAM_WAITS] = {true, "report --waits"},
-    [STREAM_THREAD_STATES] = {true},
+    [STREAM_THREAD_STATES] = {true},  [STREAM_WAKEUPS] = {true},
 };
 
 void input_tell_events(const struct input *in, const struct input_opts *opts)

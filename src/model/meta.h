@@ -42,6 +42,7 @@
 #define META_ENGINE "engine"           /* "perf", "timer" */
 #define META_ENGINE_NOTE "engine_note" /* what it could not do, and why */
 #define META_CLOCKS "clocks"           /* whose CPU time they count: "of threads", "of CPUs" */
+#define META_RUNNING "counters_running" /* of their time: "cycles 100%, instructions 62%" */
 #define META_UNNAMED_SHARE "unnamed"   /* of frames met while walking all stacks, "1.25%" */
 #define META_NAMED "named" /* "yes" where no file was missing when names were looked up */
 #define META_KERNEL_HIDDEN "kernel_hidden" /* "yes" where no right to see it hid the kernel */
@@ -60,9 +61,12 @@
 #define META_SCOPES_OFF_NS \
     "scopes_clock_off_ns" /* how far the processor's counter was from the clock, at most */
 #define META_WAITS_STACKS "waits_stacks"             /* "no" where waits have durations only */
+#define META_WAITS_WAKERS "waits_wakers"             /* "yes", or why wakers are not known */
 #define META_WAITS_UNKNOWN_ENDS "waits_unknown_ends" /* waits whose end was lost */
 #define META_UNKNOWN_FREES "unknown_frees" /* of blocks that nobody was seen to allocate */
 #define META_MISSED_FREES "missed_frees"   /* blocks whose address was handed out again */
+#define META_HEAP_SINCE "heap_since"       /* "attach" where blocks from before it are not known */
+#define META_HEAP_END_S "heap_end_s"       /* the heap was followed for so long, not to the end */
 #define META_OPTIONS "options"             /* of the recorder */
 #define META_PARTIAL "partial"             /* present when a gate failed; says which */
 

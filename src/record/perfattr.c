@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/meta.h"
+#include "record/tracefs.h"
 #include "unwind/walk.h"
 
 #include <errno.h>
@@ -56,7 +57,12 @@ long perfattr_sysctl(const char *name)
 
 int perfattr_open(const struct perfattr *a, int pid, int cpu)
 {
-    return (int)syscall(SYS_perf_event_open, &a->attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return perfattr_open_in(a, pid, cpu, -1);
+}
+
+int perfattr_open_in(const struct perfattr *a, int pid, int cpu, int leader)
+{
+    return (int)syscall(SYS_perf_event_open, &a->attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* --- the event --- */
@@ -89,23 +95,16 @@ static bool set_raw(struct perfattr *a, struct text name)
 /* "sched:sched_switch": a tracepoint, whose number is in a file. */
 static bool set_tracepoint(struct perfattr *a, struct text name)
 {
-    static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     struct text event = name;
     struct text group = text_cut(&event, ':');
     if (!event.n || memchr(name.at, '/', name.n))
         return false;
-    for (size_t i = 0; i < 2; i++) {
-        autofree char *path =
-            mem_printf("%s/events/%.*s/%.*s/id", roots[i], TEXT_ARG(group), TEXT_ARG(event));
-        autofclose FILE *f = fopen(path, "re");
-        unsigned long long id;
-        if (!f || fscanf(f, "%llu", &id) != 1)
-            continue;
-        a->attr.type = PERF_TYPE_TRACEPOINT;
-        a->attr.config = id;
-        return true;
-    }
-    return false;
+    uint64_t id;
+    if (!tracefs_id(group, event, &id))
+        return false;
+    a->attr.type = PERF_TYPE_TRACEPOINT;
+    a->attr.config = id;
+    return true;
 }
 
 /* ":u" and ":k" behind a name, of which both together mean neither. */
@@ -162,6 +161,8 @@ static void set_rate(struct perfattr *a, double rate_hz)
     }
 }
 
+#define READ_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
 static void set_records(struct perfattr *a)
 {
     struct perf_event_attr *t = &a->attr;
@@ -180,7 +181,7 @@ static void set_records(struct perfattr *a)
     t->exclude_callchain_user = 1;
     t->use_clockid = 1;
     t->clockid = CLOCK_MONOTONIC;
-    t->read_format = PERF_FORMAT_LOST;
+    t->read_format = READ_TIMES | PERF_FORMAT_LOST;
     t->watermark = 1;
 }
 
@@ -209,7 +210,7 @@ static bool drop_feature(struct perfattr *a)
 {
     switch (a->dropped++) {
     case 0:
-        a->attr.read_format = 0; /* before 6.0 */
+        a->attr.read_format = READ_TIMES; /* before 6.0 */
         return true;
     case 1:
         a->attr.build_id = 0; /* before 5.12 */

@@ -142,7 +142,8 @@ static struct perfattr watch_attr(const struct perfevents *e)
 /* Of a CPU: it ticks from the start to the end, whatever runs. */
 static bool is_of_cpu(const struct perfevents *e, size_t event)
 {
-    return e->machine || (e->filter && e->attrs[event].clock);
+    const struct perfattr *a = &e->attrs[event];
+    return e->machine || a->of_cpu || (e->filter && a->clock);
 }
 
 /* EXCLUDE_IDLE: a clock of the machine also sees interrupts that are served by an idle CPU. */
@@ -229,11 +230,37 @@ static int give_ring(struct perfevents *e, int fd, int cpu, size_t ring)
 struct place {
     int tid, cpu;
     size_t ring;
+    int leader; /* of the group; -1 = none */
 };
+
+/*
+ * Counters of a thread on a CPU are one group: the kernel has all of them on or none, so that their
+ * ratios are of the same time however often it must take turns. Clocks are no counters.
+ */
+static bool is_counter(const struct perfevents *e, size_t event)
+{
+    const struct perfattr *a = &e->attrs[event];
+    bool switches = begins_small(e, event) || a->attr.sample_type & PERF_SAMPLE_RAW; /* or wakes */
+    return !a->clock && !switches;
+}
+
+static int leader_of(const struct perfevents *e, size_t event)
+{
+    for (size_t i = 0; i < event && is_counter(e, event); i++) {
+        int set = perfevents_set(i, COPY_WHOLE);
+        if (is_counter(e, i) && e->fds[set].n)
+            return e->fds[set].at[e->fds[set].n - 1];
+    }
+    return -1;
+}
 
 static int open_set(struct perfevents *e, const struct perfattr *a, int set, struct place at)
 {
-    int fd = perfattr_open(a, at.tid, at.cpu);
+    int fd = perfattr_open_in(a, at.tid, at.cpu, at.leader);
+    if (fd < 0 && errno == EINVAL && at.leader >= 0) {
+        fd = perfattr_open(a, at.tid, at.cpu);
+        e->ungrouped |= fd >= 0;
+    }
     if (fd < 0)
         return errno;
     *vec_push(&e->fds[set]) = fd;
@@ -248,7 +275,8 @@ static int open_clock(struct perfevents *e, const struct perfattr *a, size_t eve
     int fd = rc == 0 ? e->fds[set].at[e->fds[set].n - 1] : -1;
     if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id.id) == 0)
         *vec_push(&e->ids) = id;
-    return rc == 0 && e->filter && at.tid < 0 && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
+    bool filtered = e->filter && e->attrs[event].clock && at.tid < 0;
+    return rc == 0 && filtered && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
 }
 
 static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, struct place at)
@@ -258,6 +286,7 @@ static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, str
     uint64_t period = a.attr.sample_period;
     int rc = 0;
     at.tid = is_of_cpu(e, event) ? -1 : at.tid;
+    at.leader = copy == COPY_WHOLE ? leader_of(e, event) : -1;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (n > 1)
             a.attr.sample_period = shared_period(period, i);
@@ -289,7 +318,7 @@ static int open_thread(struct perfevents *e, int tid)
     int n_cpus = first ? (int)sysconf(_SC_NPROCESSORS_CONF) : (int)e->cpus.n;
     for (int i = 0; i < n_cpus; i++) {
         int cpu = first ? i : e->cpus.at[i];
-        int rc = open_sets(e, (struct place){tid, cpu, first ? e->rings.n : (size_t)i});
+        int rc = open_sets(e, (struct place){tid, cpu, first ? e->rings.n : (size_t)i, -1});
         if (rc != 0 && rc != ENODEV) /* this CPU is off */
             return rc;
     }
@@ -303,7 +332,7 @@ static int open_machine(struct perfevents *e, const struct perfevents_opts *o)
     size_t n = o->n_cpus ? o->n_cpus : (size_t)sysconf(_SC_NPROCESSORS_CONF);
     for (size_t i = 0; i < n; i++) {
         int cpu = o->n_cpus ? o->cpus[i] : (int)i;
-        int rc = open_sets(e, (struct place){-1, cpu, e->rings.n});
+        int rc = open_sets(e, (struct place){-1, cpu, e->rings.n, -1});
         if (rc != 0 && (rc != ENODEV || o->n_cpus))
             return rc;
     }
@@ -453,17 +482,19 @@ int perfevents_watch(const struct perfevents *e, int epoll_fd)
     return 0;
 }
 
-void perfevents_read(const struct perfevents *e, int set, uint64_t *ret_counted, uint64_t *ret_lost)
+struct perfattr_counts perfevents_read(const struct perfevents *e, int set)
 {
-    *ret_counted = *ret_lost = 0;
+    struct perfattr_counts sum = {0};
     for (size_t i = 0; i < e->fds[set].n; i++) {
-        uint64_t v[2] = {0};
-        if (read(e->fds[set].at[i], v, sizeof v) <= 0)
+        struct perfattr_counts one = {0};
+        if (read(e->fds[set].at[i], &one, sizeof one) <= 0)
             continue;
-        *ret_counted += v[0];
-        if (e->attrs[0].attr.read_format & PERF_FORMAT_LOST)
-            *ret_lost += v[1];
+        sum.value += one.value;
+        sum.enabled_ns += one.enabled_ns;
+        sum.running_ns += one.running_ns;
+        sum.lost += one.lost;
     }
+    return sum;
 }
 
 /* What of EVENT is on when the recording asks for COPY. */
@@ -504,6 +535,12 @@ void perfevents_grow(struct perfevents *e)
         ioctl_all(e, perfevents_set(i, COPY_PART), PERF_EVENT_IOC_DISABLE);
     }
     e->grown = true;
+}
+
+void perfevents_switch(struct perfevents *e, size_t event, bool on)
+{
+    enum perfcopy copy = copy_of(e, event, e->on);
+    change_copy(e, event, on ? COPY_NONE : copy, on ? copy : COPY_NONE);
 }
 
 void perfevents_disable(struct perfevents *e)
