@@ -40,6 +40,12 @@ void scopes_tell_span(struct scopes_thread *t, uint32_t path, uint64_t start, ui
     scopes_tell(t, SCOPES_SPAN, path, start, length);
 }
 
+void scopes_tell_heap(struct scopes_thread *t, uint32_t depth)
+{
+    const struct inscope_open *o = &t->open[depth];
+    scopes_tell(t, SCOPES_HEAP, o->path, t->heap->blocks - o->blocks, t->heap->bytes - o->bytes);
+}
+
 /* --- names --- */
 
 static _Atomic uint32_t n_sites;
@@ -95,7 +101,10 @@ static inline bool scopes_push(struct scopes_thread *t, struct kelvin_scope *s, 
     }
     s->path = scopes_pack(t, path);
     s->depth = t->depth + 1;
-    t->open[s->depth] = (struct scopes_open){.at = (uintptr_t)s, .path = path};
+    t->open[s->depth].at = (uintptr_t)s;
+    t->open[s->depth].path = path;
+    t->open[s->depth].has_attrs = 0;
+    scopes_note_heap(t, &t->open[s->depth]);
     atomic_signal_fence(memory_order_seq_cst);
     t->depth = s->depth;
     return true;
@@ -128,6 +137,7 @@ static void scopes_end(struct kelvin_scope *s)
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - s->depth);
     bool with = t->open[s->depth].has_attrs;
     t->depth = s->depth - 1;
+    scopes_end_heap(t, s->depth);
     scopes_tell(t, with ? SCOPES_SPAN_WITH : SCOPES_SPAN, (uint16_t)s->path, s->start,
                 now - s->start);
 }
@@ -261,7 +271,7 @@ SCOPES_EXPORT int kelvin_push(const char *name)
     struct kelvin_scope s;
     if (!t || !scopes_push(t, &s, hash_of(name), name))
         return 0;
-    t->open[s.depth].at = SCOPES_PUSHED;
+    t->open[s.depth].at = INSCOPE_PUSHED;
     t->pushed[s.depth] = scopes_ticks();
     return 1;
 }
@@ -274,7 +284,7 @@ SCOPES_EXPORT void kelvin_pop(void)
     uint64_t now = scopes_ticks();
     struct scopes_thread *t = scopes_mine;
     uint32_t depth = t && t->epoch == scopes_epoch ? t->depth : 0;
-    while (depth && t->open[depth].at != SCOPES_PUSHED)
+    while (depth && t->open[depth].at != INSCOPE_PUSHED)
         depth--;
     if (!depth) {
         scopes_trouble(SCOPES_PARAM_UNBALANCED, 1);
@@ -282,6 +292,7 @@ SCOPES_EXPORT void kelvin_pop(void)
     }
     scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - depth);
     t->depth = depth - 1;
+    scopes_end_heap(t, depth);
     scopes_tell(t, SCOPES_SPAN, t->open[depth].path, t->pushed[depth], now - t->pushed[depth]);
 }
 

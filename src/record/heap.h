@@ -22,6 +22,7 @@
  */
 #pragma once
 #include "process/process.h"
+#include "record/scopes.h"
 
 struct heap;
 
@@ -32,6 +33,11 @@ struct heap_opts {
     uint64_t blocks_max;         /* followed at once; 0 = as half of this machine's memory holds */
     uint64_t sample_bytes;       /* one sample in so many bytes, on average; 0 = every block */
     bool maps;                   /* anonymous maps as well */
+
+    /* The scopes that a path of a thread's ring of scopes stands for, as labels (scopes_labels());
+     * NULL = not known. */
+    struct attrs_id (*scopes_of)(void *arg, const struct scopes_place *place);
+    void *arg;
 };
 
 struct heap_facts {
@@ -45,6 +51,7 @@ struct heap_facts {
     uint64_t lost;    /* records, those without room included */
     uint64_t no_room; /* blocks that came when as many as can be were followed */
     uint64_t waits;   /* times that a thread waited for the recorder */
+    bool scoped;      /* blocks know the scopes that they were allocated in */
     int stream;       /* of the profile */
 };
 

@@ -278,13 +278,21 @@ static int start_listening(struct recorder *r, struct err *err)
     return 0;
 }
 
+static struct attrs_id labels_of_place(void *recorder, const struct scopes_place *place)
+{
+    struct recorder *r = recorder;
+    return r->scopes ? scopes_labels(r->scopes, place) : (struct attrs_id){0};
+}
+
 static int start_heap(struct recorder *r, struct err *err)
 {
     struct heap_opts o = {.command = r->opts.command,
                           .profile = r->profile,
                           .processes = r->processes,
                           .sample_bytes = r->opts.heap_sample_bytes,
-                          .maps = r->opts.heap_maps};
+                          .maps = r->opts.heap_maps,
+                          .scopes_of = labels_of_place,
+                          .arg = r};
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 
@@ -309,6 +317,8 @@ static void start_scopes(struct recorder *r)
     o.least_ns = r->opts.functions_least_ns;
     o.pid = r->opts.command ? 0 : r->opts.pid;
     o.self = getenv(SCOPES_SELF_ENV);
+    o.heap = r->opts.heap;
+    o.blocks = r->opts.heap && !r->opts.heap_sample_bytes;
     struct err err;
     if (scopes_open(&o, &r->scopes, &err) != 0)
         snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", err.text);

@@ -320,6 +320,8 @@ void scopes_close(struct scopes *s)
     }
     vec_done(&s->by_ring);
     vec_done(&s->counters);
+    vec_done(&s->kept);
+    idmap_done(&s->places);
     free(s->halves);
     free(s->env_before);
     free(s);
