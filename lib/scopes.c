@@ -107,6 +107,7 @@ static inline bool scopes_push(struct scopes_thread *t, struct kelvin_scope *s, 
     scopes_note_heap(t, &t->open[s->depth]);
     atomic_signal_fence(memory_order_seq_cst);
     t->depth = s->depth;
+    scopes_show_depth(t);
     return true;
 }
 
@@ -137,6 +138,7 @@ static void scopes_end(struct kelvin_scope *s)
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - s->depth);
     bool with = t->open[s->depth].has_attrs;
     t->depth = s->depth - 1;
+    scopes_show_depth(t);
     scopes_end_heap(t, s->depth);
     scopes_tell(t, with ? SCOPES_SPAN_WITH : SCOPES_SPAN, (uint16_t)s->path, s->start,
                 now - s->start);
@@ -292,6 +294,7 @@ SCOPES_EXPORT void kelvin_pop(void)
     }
     scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - depth);
     t->depth = depth - 1;
+    scopes_show_depth(t);
     scopes_end_heap(t, depth);
     scopes_tell(t, SCOPES_SPAN, t->open[depth].path, t->pushed[depth], now - t->pushed[depth]);
 }

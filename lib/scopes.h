@@ -130,6 +130,12 @@ static inline bool scopes_is_of_now(const struct kelvin_scope *s)
     return (uint16_t)(s->path >> 16) == (uint16_t)scopes_epoch;
 }
 
+/* The thread is in so many scopes: for who looks on. The line is written for each span anyway. */
+static inline void scopes_show_depth(struct scopes_thread *t)
+{
+    atomic_store_explicit(&t->writer.ring->open, t->depth, memory_order_relaxed);
+}
+
 /* A scope begins: what was allocated up to now is not its own. */
 static inline void scopes_note_heap(struct scopes_thread *t, struct inscope_open *o)
 {

@@ -145,6 +145,7 @@ SCOPES_EXPORT void __cyg_profile_func_enter(void *function, void *site)
     scopes_note_heap(t, &t->open[depth]);
     atomic_signal_fence(memory_order_seq_cst);
     t->depth = depth;
+    scopes_show_depth(t);
     t->pushed[depth] = scopes_ticks();
 }
 
@@ -172,6 +173,7 @@ SCOPES_EXPORT void __cyg_profile_func_exit(void *function, void *site)
     if (t->depth != depth)
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - depth);
     t->depth = depth - 1;
+    scopes_show_depth(t);
     uint64_t length = now - t->pushed[depth];
     if (length < functions.least || !t->open[depth].path)
         return;

@@ -73,6 +73,7 @@ static void scopes_thread_begin(struct scopes_thread *t, uint32_t epoch)
     }
     atomic_signal_fence(memory_order_seq_cst);
     t->epoch = epoch;
+    scopes_show_depth(t);
 }
 
 struct scopes_thread *scopes_thread_open(void)

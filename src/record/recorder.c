@@ -562,6 +562,8 @@ int recorder_run(struct recorder *r, struct err *err)
             r->locks_busy = locks_poll(r->locks);
         if (r->scopes)
             r->scopes_busy = scopes_poll(r->scopes);
+        if (r->listen && r->scopes)
+            threadstates_look(&r->states, r->scopes, clock_monotonic_ns());
         if (r->listen)
             listen_poll(r->listen);
         if (beat(r, err) != 0)
@@ -588,6 +590,7 @@ void recorder_done(struct recorder *r, bool keep_part)
     scopes_close(r->scopes);
     spansend_close(r->send);
     scopelive_done(&r->live);
+    threadstates_done(&r->states);
     runqueue_done(&r->queue);
     if (r->engine)
         r->engine->close(r->run);

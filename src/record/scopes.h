@@ -92,6 +92,15 @@ struct scopes_number {
 };
 bool scopes_number(const struct scopes *s, size_t i, struct scopes_number *ret);
 
+/* A thread that has scopes and lives; false past the last. */
+struct scopes_thread_now {
+    int32_t pid, tid;
+    const char *name;
+    uint64_t start_ns; /* of its ring: numbers of threads are used again */
+    uint32_t open;     /* scopes that it is in */
+};
+bool scopes_thread_now(const struct scopes *s, size_t i, struct scopes_thread_now *ret);
+
 /* A path of a thread's ring. */
 struct scopes_place {
     int32_t pid, tid;
