@@ -89,7 +89,7 @@ say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
-.PHONY: mutants tsan fuzzers all help demo check check-all tested lint bench fuzz golden unit targets install uninstall clean setup deb static
+.PHONY: mutants tsan fuzzers all help demo check check-all check-rest tested lint bench fuzz golden unit targets install uninstall clean setup deb static
 all: $(B)/kelvin $(AGENT) $(HEAP) $(HEAPLIB) $(B)/kelvin-heap.link $(LOCKS) $(SCOPES) $(BENCHLIB)
 
 help:
@@ -97,6 +97,7 @@ help:
 	@echo 'make demo       install what the build needs, build, draw an example'
 	@echo 'make check      install what the tests need, build, test the program'
 	@echo 'make check-all  the same, and the tests that need more tools: a browser, Go, Rust, valgrind, perf'
+	@echo 'make check-rest after make check: install those tools, run what was skipped for want of them'
 	@echo 'make lint       formatting, layers, warnings as errors, static analysis'
 	@echo 'make tsan       read one profile from two threads under ThreadSanitizer'
 	@echo 'make fuzz       fuzz every format for FUZZ_SECONDS=$(FUZZ_SECONDS) each'
@@ -247,6 +248,13 @@ check-all:
 	@tools/setup.sh build test more deb lintian
 	@$(PAGE_SETUP)
 	@$(MAKE) --no-print-directory tested
+
+# After `make check`: what it skipped for want of the tools that check-all installs.
+check-rest:
+	@tools/setup.sh build test more deb lintian
+	@$(SUBMAKE) all unit targets
+	@$(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit targets
+	@B=$(B) tools/run-tests.sh rest
 
 # All tests, of which those are skipped that need something that is not installed. WERROR=1 where all objects are built here;
 # those of the plain build may be older, and are `make lint`'s to judge.

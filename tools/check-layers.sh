@@ -1,6 +1,7 @@
 #!/bin/bash
-# Every #include between rooms must be allowed by the table in DESIGN.md, and only cmd may name an
-# option of the command line in a sentence. Prints what is not so; with --tap as a test for each
+# Every #include between rooms must be allowed by the table in DESIGN.md, only cmd may name an
+# option of the command line in a sentence, and only model decides by the name of an event, a column
+# or a unit what it means. Prints what is not so; with --tap as a test for each
 # room. A room is a folder of src/ with all that is below it; lib/ and lib/bench/ are rooms of
 # their own.
 set -euo pipefail
@@ -58,6 +59,29 @@ names_options() { # ROOM FILE...
         }' "$@"
 }
 
+# Lines that ask whether an event, a column or a unit has a certain name. Sources compare the words of
+# their format, before these become columns, and a column that a user asked for is found by its name in
+# model (profile_pick_value); nobody else does either.
+compares_names() { # ROOM FILE...
+    local room=$1
+    shift
+    [[ $room == model ]] && return
+    awk -v room="$room" '
+        /^ *(\/\*|\*|\/\/)/ { next }
+        function of_data(text) {
+            return text ~ /profile_str\([^"]*(->|\.)(event|unit)\)/ || text ~ /profile_str\([^"]*(types\[[^]]*\]\.|profile_value\([^)]*\)->|selection_value\([^)]*\)->)name\)/ ||
+                   text ~ /selection_event\(/
+        }
+        function is_word(text) { return text ~ /, *("|[a-z_]+(\[|->|\.)|UNIT_|VALUE_|WALL_VALUE)/ }
+        /profile_find_(stream|column)\(/ || /profile_pick_value\([^,]*, *"/ ||
+        /profile_pick_value\([^,]*, *[^,]*, *"/ || /str(case)?cmp\(.*(UNIT_[A-Z]+|VALUE_SAMPLES)/ ||
+        /(text_is|text_is_one_of|text_starts|strcmp)\(/ && of_data($0) && is_word($0) {
+            if (room == "source" && !/"/ && !/UNIT_|VALUE_/) next
+            sub(/^ */, "")
+            print FILENAME ":" FNR ": " room " decides by a name what a stream or column means: " $0
+        }' /dev/null "$@"
+}
+
 declare -A allowed
 while IFS='|' read -r room may; do
     allowed[$room]=$may
@@ -72,7 +96,8 @@ for folder in src/*/ lib/ lib/*/; do
     else
         mapfile -t files < <(find "$folder" -name '*.[ch]' -not -path 'lib/bench/*' | sort)
         [ "$folder" = lib/bench/ ] && files=(lib/bench/*.[ch])
-        found=$(offences "$room" "${allowed[$room]}" "${files[@]}" && names_options "$room" "${files[@]}")
+        found=$(offences "$room" "${allowed[$room]}" "${files[@]}" && names_options "$room" "${files[@]}" &&
+            compares_names "$room" "${files[@]}")
     fi
     if [ -n "$found" ]; then
         bad=1

@@ -2,7 +2,7 @@
 """Break the code in small ways, one at a time, and see whether a test notices.
 
 Usage: tools/mutate.py [-n N] [--seed S] [--jobs J] [--unit-only] [--no-bats] [--no-sanitized] [--files GLOB] [--again] [--log FILE]
-                       [--list] [--never]
+                       [--list] [--never] [--faults]
 
 Mutants flip a comparison, swap && and ||, add one to a whole number, or drop a statement, in the
 rooms analysis, stats, bench, unwind and model. Which ones is decided by the seed alone. Each is
@@ -22,6 +22,9 @@ With --again the survivors in the log are tried once more, for tests that were w
 
 tests/mutants/equivalent lists mutants that change nothing that a caller or user could see, each with
 its reason. They are printed and counted apart.
+
+tests/mutants/faults lists faults of any room that were thought of, each with the test that must notice it; --faults tries those, and
+fails where one passes unnoticed.
 
 Needs what `make all unit targets` builds, in B and with SANITIZE=1 in B/sanitize; `make mutants` does that first.
 """
@@ -69,6 +72,7 @@ MOST_BATS_S = 40
 # Command-line tests that are about other programs, or about the repository.
 NOT_ASKED = ["benchlib", "flame-browser", "house", "run-tests"]
 EQUIVALENT = "tests/mutants/equivalent"
+FAULTS = "tests/mutants/faults"
 # Who is asked, in this order; "quick" is the plain build's unit tests and golden files.
 STAGES = ["quick", "sanitized", "bats"]
 # As in tools/run-tests.sh: leaks are errors too.
@@ -500,10 +504,6 @@ class Judge:
         skipped = {"bats": args.no_bats or args.unit_only, "sanitized": args.no_sanitized}
         self.stages = [s for s in STAGES if not skipped.get(s)]
 
-    def prepare(self, pool):
-        self.tests.compile_all(pool)
-        self.tests.trace(pool, "bats" in self.stages)
-
     def ask(self, stage, folder, broken, m):
         """By whom a mutant is noticed in a stage, or None."""
         if stage == "quick":
@@ -644,6 +644,64 @@ def places_of(m):
         yield f"{m.file}: {two}"
 
 
+# --- faults that were thought of ---
+
+
+def place_fault(file, code):
+    """Where a line, or two together, of a file's code begin and end."""
+    text = pathlib.Path(file).read_text()
+    pattern = r"\s+".join(map(re.escape, code.split()))
+    found = list(re.finditer(pattern, text))
+    if len(found) != 1:
+        sys.exit(f"mutate: {FAULTS}: there {len(found)} times in {file}: {code}")
+    return text, found[0].start(), found[0].end()
+
+
+def read_faults():
+    """The list: FILE: LINE OF CODE | OLD -> NEW | TEST | FAULT."""
+    for line in pathlib.Path(FAULTS).read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            place, change, test, fault = line.rsplit(" | ", 3)
+            file, code = place.split(": ", 1)
+            old, new = change.split(" -> ")
+            text, start_at, end_at = place_fault(file, code)
+            if text.count(old, start_at, end_at) != 1:
+                sys.exit(f"mutate: {FAULTS}: not once in its line: {old}")
+            at = text.index(old, start_at)
+            yield Mutant("fault", file, text.count("\n", 0, at) + 1, at, at + len(old), old, new), test, fault
+
+
+def notices(judge, folder, m, test):
+    """Whether TEST passes without the fault and fails with it."""
+    bench, tests, source = judge.plain, judge.tests, pathlib.Path(m.file)
+    text = source.read_text()
+    (folder / source.name).write_text(text[: m.start] + m.new + text[m.end:])
+    if not bench.compile(folder / source.name, folder / "mutated.o", "-O0"):
+        sys.exit(f"mutate: {m.file}:{m.line} does not compile with {m.new}")
+    if test.startswith("test_"):
+        bench.link_tests(folder, tests, [folder / "mutated.o"])
+        return bench.passes(tests, test) and bench.run_test(folder, tests, test) != 0
+    kelvin = bench.link_program(folder, [folder / "mutated.o"])
+    if test == "golden":
+        return judge_golden(bench, kelvin) is not None
+    path, _, name = test.partition(": ")
+    return judge_bats(bench, kelvin, {f"tests/cli/{path}": [name] if name else None}) is not None
+
+
+def try_faults(judge, scratch):
+    """The exit code."""
+    silent = 0
+    for number, (m, test, fault) in enumerate(read_faults()):
+        folder = scratch / f"fault-{number}"
+        folder.mkdir()
+        noticed = notices(judge, folder, m, test)
+        shutil.rmtree(folder)
+        silent += not noticed
+        print(f"{'noticed' if noticed else 'UNNOTICED':10} {fault}: {m.file}:{m.line}, {test}", flush=True)
+    print(f"{number + 1} faults, {silent} unnoticed")
+    return 1 if silent else 0
+
+
 def show(m, verdict, by):
     print(f"{verdict.upper() if verdict in ('survived', 'left') else verdict:10} {m.file}:{m.line}: {change_of(m)}"
           + (f"  by {by}" if by and verdict == "killed" else ""), flush=True)
@@ -669,6 +727,7 @@ def parse_args():
     parser.add_argument("--log", help="where results are kept (build/mutants/SEED.log)")
     parser.add_argument("--again", action="store_true", help="try the survivors in the log once more")
     parser.add_argument("--never", action="store_true", help="print the lines that no test runs, break nothing")
+    parser.add_argument("--faults", action="store_true", help=f"try the faults of {FAULTS} instead")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
     return parser.parse_args()
 
@@ -744,7 +803,10 @@ def main():
         judge = Judge(args, pathlib.Path(scratch), files)
         log = Log(args.log or judge.plain.build / "mutants" / f"{args.seed}.log")
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            judge.prepare(pool)
+            judge.tests.compile_all(pool)
+            if args.faults:
+                return try_faults(judge, pathlib.Path(scratch))
+            judge.tests.trace(pool, "bats" in judge.stages)
         if args.never:
             show_never(judge.tests.reached, files)
             return 0

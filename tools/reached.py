@@ -90,6 +90,9 @@ class Blocks:
                 lines[file].add(line)
         return lines
 
+# What a test is taken to cost that was not traced.
+UNKNOWN_S = 30
+
 
 class Reached:
     """What every test ran, kept in a file between calls: {test: {stamp, seconds, files: {file: [text hash, lines]}}}.
@@ -139,7 +142,7 @@ class Reached:
         return line is None or entry[0] != self.hash(file) or line in entry[1]
 
     def seconds(self, test):
-        return self.tests[test]["seconds"]
+        return self.tests[test]["seconds"] if test in self.tests else UNKNOWN_S
 
     def never(self):
         """Lines with code that no test runs: {file: sorted lines}."""

@@ -2,7 +2,8 @@
 # Run the tests and end with one line: "N passed, N failed, N skipped".
 #
 # Usage: tools/run-tests.sh [SUITE...]; without a word, all of them. Every suite prints TAP; this
-# script shows what failed and what was skipped and why, and counts.
+# script shows what failed and what was skipped and why, and counts. With the word "rest": of the run before what was skipped,
+# because it may have what it needs by now; the counts are then those of both.
 #
 # unit, golden and cli run with both builds, side by side: cli takes two minutes of CPU time, and hostile input is where a sanitizer
 # earns them. Tests that learn nothing from it (a browser, another tool, races) skip themselves there. live is left to the plain
@@ -12,7 +13,7 @@ cd "$(dirname "$0")/.." || exit
 export B=${B:-build}
 export LC_ALL=C.UTF-8
 logs=$B/test-logs
-rm -rf "$logs"
+[ "$*" = rest ] || rm -rf "$logs"
 mkdir -p "$logs"
 # Leaks are errors too, and a report must not hide behind a test's own exit code.
 export ASAN_OPTIONS=detect_leaks=1:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
@@ -60,13 +61,18 @@ unit() { # FOLDER
     done
 }
 
-# Run the tests of FOLDER. What failed beside all the others is run once more by itself: on a machine that others use too, what
+# A name as a regular expression that matches nothing else.
+as_pattern() {
+    sed 's/[][\.*^$+?(){}|]/\\&/g'
+}
+
+# Run the tests of FOLDER, or those that FILTER names. What failed beside all the others is run once more by itself: on a machine that others use too, what
 # measures can fail by chance. A second failure is one, and a test that needed its second chance is named. More than
 # four failures are no chance.
 bats_folder() { # FOLDER
     local held number name pattern again code
     held=$(mktemp -d "$logs/held.XXXXXX")
-    patient 300 bats --tap -r "$1" | awk -v held="$held" '
+    patient 300 bats --tap ${FILTER:+-f "$FILTER"} -r "$1" | awk -v held="$held" '
         /^(ok|not ok|1\.\.) ?/ { file = "" }
         /^not ok/ { file = held "/" $3; print > file; next }
         file != "" { print > file; next }
@@ -75,7 +81,7 @@ bats_folder() { # FOLDER
     again=$(find "$held" -type f | wc -l)
     for number in $(find "$held" -type f -printf '%f\n' | sort -n); do
         name=$(sed -n '1s/^not ok [0-9]* //p' "$held/$number")
-        pattern=$(sed 's/[][\.*^$+?(){}|]/\\&/g' <<<"$name")
+        pattern=$(as_pattern <<<"$name")
         if [ "$again" -le 4 ] && patient 300 bats --tap -f "^$pattern\$" -r "$1" | grep -q '^ok 1 '; then
             echo "ok $number $name"
             echo "passed by itself, not beside the others: $name"
@@ -150,8 +156,31 @@ run() { # NAME COMMAND...
     echo "$name took $SECONDS s" >>"$logs/times"
 }
 
+# What SUITE of the run before skipped, once more. Its counts become those of both runs.
+run_skipped() { # NAME COMMAND...
+    local name=$1 filter passed failed again
+    filter=$(sed -n 's/^ok [0-9]* \(.*\) # skip.*/\1/p' "$logs/$name.tap" | as_pattern | paste -sd'|')
+    [ -n "$filter" ] || return 0
+    read -r passed failed _ <"$logs/$name.counts"
+    FILTER="^($filter)\$" run "$@"
+    read -r -a again <"$logs/$name.counts"
+    echo $((passed + again[0])) $((failed + again[1])) "${again[2]}" >"$logs/$name.counts"
+}
+
+rest() {
+    [ -s "$logs/live.counts" ] || { echo "run-tests: nothing ran before in $logs: 'make check' does" >&2; exit 1; }
+    # One program holds many unit tests: all of them, if one was skipped.
+    ! grep -q '# SKIP' "$logs/unit.tap" || suite unit
+    run_skipped cli cli "$B" >"$logs/shown" &
+    run_skipped cli-sanitized cli "$B/sanitize"
+    wait
+    cat "$logs/shown"
+    run_skipped live live
+}
+
 suite() {
     case $1 in
+    rest) rest ;;
     unit | cli | golden)
         run "$1" "$1" "$B" >"$logs/shown" &
         run "$1-sanitized" "$1" "$B/sanitize"
@@ -159,7 +188,7 @@ suite() {
         cat "$logs/shown"
         ;;
     layers | docs | live | fuzz) run "$1" "$1" ;;
-    *) echo "no suite '$1'; there are unit cli golden live layers docs fuzz" >&2; exit 1 ;;
+    *) echo "no suite '$1'; there are unit cli golden live layers docs fuzz rest" >&2; exit 1 ;;
     esac
 }
 

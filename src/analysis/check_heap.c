@@ -1,38 +1,25 @@
 /* check_heap.c - rules about the heap: bytes and blocks, of all of it or below a function. */
 #include "analysis/check_inner.h"
 #include "analysis/scopejoin.h"
+#include "model/heapstream.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *column_of_rule(enum rule_kind kind)
+static enum heap_column column_of_rule(enum rule_kind kind)
 {
     switch (kind) {
     case RULE_PEAK:
-        return "peak";
+        return HEAP_PEAK;
     case RULE_LEAKED:
-        return "leaked";
+        return HEAP_LEAKED;
     case RULE_ALLOCATED:
-        return "allocated";
+        return HEAP_ALLOCATED;
     case RULE_TEMPORARY:
-        return "temporary";
+        return HEAP_TEMPORARY;
     default:
-        return "allocations";
+        return HEAP_ALLOCATIONS;
     }
-}
-
-/* The column of the stream "heap". */
-static bool find_heap(const struct profile *p, const char *column, struct value_ref *ret)
-{
-    for (int i = 0; i < (int)p->streams.n; i++) {
-        const struct stream *s = profile_stream(p, i);
-        for (int k = 0; text_is(profile_str(p, s->event), "heap") && k < s->n_types; k++) {
-            *ret = (struct value_ref){i, k};
-            if (text_is(profile_str(p, s->types[k].name), column))
-                return true;
-        }
-    }
-    return false;
 }
 
 /* What of the column is below a function. */
@@ -96,7 +83,7 @@ static int heap_value_of(struct check_job *job, const struct rule *rule, const s
     struct value_ref ref;
     struct err err;
     *ret = (struct heap_value){.below = {1, true, true}};
-    if (!find_heap(p, column_of_rule(rule->kind), &ref))
+    if (!heapstream_find(p, column_of_rule(rule->kind), &ref))
         return check_fail(job, rule, "there is no heap in the profile: record it with its heap");
     struct selection s = selection_all(p, ref);
     ret->in_scope =

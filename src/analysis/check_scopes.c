@@ -15,13 +15,6 @@ void check_scopes_done(struct check_job *job)
     selection_done(&job->all_scopes);
 }
 
-/* The column of self times of the stream of scopes, as 'kelvin scopes' has it. */
-static bool find_scopes(const struct profile *p, struct value_ref *ret)
-{
-    struct err err;
-    return scopetree_stream(p) >= 0 && profile_pick_value(p, "scopes", "self", ret, &err) == 0;
-}
-
 /* Sum the spans up, the first time that a rule is about them. */
 static int sum_scopes(struct check_job *job, const struct rule *rule)
 {
@@ -30,7 +23,7 @@ static int sum_scopes(struct check_job *job, const struct rule *rule)
     struct err err;
     if (job->has_scopes)
         return 0;
-    if (!s && !find_scopes(job->in->selection->profile, &ref))
+    if (!s && !scopetree_find(job->in->selection->profile, &ref))
         return check_fail(job, rule,
                           "there are no scopes in the profile: put KELVIN_SCOPE(\"name\") of "
                           "kelvin.h into the program");

@@ -1,7 +1,6 @@
 #include "analysis/grouping.h"
 
 #include "analysis/waitreason.h"
-#include "analysis/walljoin.h"
 #include "base/buf.h"
 #include "model/waitstream.h"
 
@@ -83,7 +82,6 @@ static enum thread_state state_of_row(const struct stream *s, const struct waits
     return runnable > blocked ? THREAD_RUNNABLE : THREAD_BLOCKED;
 }
 
-/* Of wall time (walljoin.h) the innermost frame says it: "[blocked: lock]", "[runnable]". */
 static uint32_t name_wall(struct grouping *g, const struct profile *p, struct stack_id stack,
                           bool reasons)
 {
@@ -106,7 +104,7 @@ static void group_states(struct grouping *g, const struct profile *p, const stru
     struct waitstream w;
     bool is_wait = waitstream_find(p, &w) && profile_stream(p, w.waits) == s;
     autofree uint32_t *of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *of_stack);
-    bool wall = text_is(profile_str(p, s->event), WALL_VALUE);
+    bool wall = stream_kind_of(p, s) == STREAM_WALL;
     for (size_t i = 0; i < s->rows.n; i++) {
         if (wall) {
             g->of_row[i] = name_wall(g, p, s->rows.stack[i], reasons);

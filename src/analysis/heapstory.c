@@ -1,39 +1,32 @@
 #include "analysis/heapstory.h"
 #include "analysis/heapwrappers.h"
+#include "model/heapstream.h"
 
 #include <stdlib.h>
 
 /* --- columns --- */
 
-static const char *const column_names[STORY_VALUES] = {
-    [STORY_ALLOCATIONS] = "allocations",
-    [STORY_ALLOCATED] = "allocated",
-    [STORY_FREES] = "frees",
-    [STORY_FREED] = "freed",
-    [STORY_TEMPORARY] = "temporary",
-    [STORY_SAMPLES] = VALUE_SAMPLES,
-    [STORY_LEAKED] = "leaked",
-    [STORY_PEAK] = "peak",
-    [STORY_LEAKED_BLOCKS] = "leaked_blocks",
+static const enum heap_column story_columns[STORY_VALUES] = {
+    [STORY_ALLOCATIONS] = HEAP_ALLOCATIONS,
+    [STORY_ALLOCATED] = HEAP_ALLOCATED,
+    [STORY_FREES] = HEAP_FREES,
+    [STORY_FREED] = HEAP_FREED,
+    [STORY_TEMPORARY] = HEAP_TEMPORARY,
+    [STORY_SAMPLES] = HEAP_SAMPLES,
+    [STORY_LEAKED] = HEAP_LEAKED,
+    [STORY_PEAK] = HEAP_PEAK,
+    [STORY_LEAKED_BLOCKS] = HEAP_LEAKED_BLOCKS,
 };
-
-static int find_stream(const struct profile *p, const char *event, const char *column)
-{
-    for (int i = 0; i < (int)p->streams.n; i++)
-        if (text_is(profile_str(p, profile_stream(p, i)->event), event) &&
-            profile_find_column(p, i, column) >= 0)
-            return i;
-    return -1;
-}
 
 /* Other tools know less than a recording: only what was held, or only what leaked. */
 static int find_heap_stream(const struct profile *p)
 {
-    static const enum heapstory_value any[] = {STORY_ALLOCATED, STORY_PEAK, STORY_LEAKED};
-    int stream = -1;
-    for (size_t i = 0; i < sizeof any / sizeof *any && stream < 0; i++)
-        stream = find_stream(p, "heap", column_names[any[i]]);
-    return stream;
+    static const enum heap_column any[] = {HEAP_ALLOCATED, HEAP_PEAK, HEAP_LEAKED};
+    struct value_ref found;
+    for (size_t i = 0; i < sizeof any / sizeof *any; i++)
+        if (heapstream_find(p, any[i], &found))
+            return found.stream;
+    return -1;
 }
 
 /* --- places --- */
@@ -156,7 +149,8 @@ static void take_rows(struct heapstory *s, struct place_map *m)
     const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
     int column[STORY_VALUES];
     for (int v = 0; v < STORY_VALUES; v++)
-        s->has[v] = (column[v] = profile_find_column(s->profile, s->stream, column_names[v])) >= 0;
+        s->has[v] =
+            (column[v] = heapstream_find_column(s->profile, s->stream, story_columns[v])) >= 0;
     s->timed = rows->time_ns != NULL;
     find_times(s, rows);
     for (size_t i = 0; i < rows->n; i++)
@@ -185,9 +179,10 @@ static int class_of(const struct profile *p, const struct rows *rows, size_t i)
     return largest ? 64 - __builtin_clzll(largest) : 0;
 }
 
-static void take_classes(struct heapstory *s, struct place_map *m, const char *event, int64_t *to)
+static void take_classes(struct heapstory *s, struct place_map *m, enum stream_kind kind,
+                         int64_t *to)
 {
-    int stream = find_stream(s->profile, event, "blocks");
+    int stream = stream_kind_find(s->profile, kind);
     const struct rows *rows = stream >= 0 ? &profile_stream(s->profile, stream)->rows : NULL;
     for (size_t i = 0; rows && rows->attrs && i < rows->n; i++) {
         int k = class_of(s->profile, rows, i);
@@ -208,10 +203,10 @@ static void find_counters(struct heapstory *s)
 {
     for (size_t i = 0; i < s->profile->counters.n; i++) {
         const struct counter *c = &s->profile->counters.at[i];
-        struct text name = profile_str(s->profile, c->name);
-        if (text_is(name, "heap live"))
+        enum heap_counter counts = heapstream_counter_of(s->profile, c);
+        if (counts == HEAP_COUNTER_LIVE)
             s->live = c;
-        for (size_t k = 0; text_is(name, "RSS") && k < c->points.n; k++)
+        for (size_t k = 0; counts == HEAP_COUNTER_RSS && k < c->points.n; k++)
             if (c->points.at[k].value > s->rss_max) {
                 s->rss_max = c->points.at[k].value;
                 s->rss = c;
@@ -229,14 +224,14 @@ int heapstory_build(struct heapstory *s, const struct profile *p,
     s->stream = find_heap_stream(p);
     if (s->stream < 0)
         return err_set_hint(err, EXIT_INPUT, HINT_RECORD_HEAP, "no heap in this profile");
-    s->sampled = profile_find_column(p, s->stream, VALUE_SAMPLES) >= 0;
+    s->sampled = heapstream_find_column(p, s->stream, HEAP_SAMPLES) >= 0;
     struct place_map m = {.story = s};
     m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);
     m.known = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.known);
     heapwrappers_find(&m.wrappers, &s->labels, p, &profile_stream(p, s->stream)->rows);
     take_rows(s, &m);
-    take_classes(s, &m, "heap-sizes", s->size);
-    take_classes(s, &m, "heap-lifetimes", s->lifetime);
+    take_classes(s, &m, STREAM_HEAP_SIZES, s->size);
+    take_classes(s, &m, STREAM_HEAP_LIFETIMES, s->lifetime);
     free(m.of_stack);
     free(m.known);
     vec_done(&m.of_label);

@@ -1,7 +1,6 @@
 /* insight_program.c - rules about what the program does. */
 #include "analysis/insight_inner.h"
 #include "analysis/insight_names.h"
-#include "analysis/walljoin.h"
 #include "model/waitstream.h"
 
 /* --- functions known by name --- */
@@ -196,9 +195,15 @@ static bool *mark_row(const struct flat *f, uint32_t row)
 static bool is_about_waits(const struct selection *s)
 {
     struct waitstream streams;
-    bool wall = text_is(profile_str(s->profile, s->stream->event), WALL_VALUE);
+    bool wall = stream_kind_of(s->profile, s->stream) == STREAM_WALL;
     return waitstream_find(s->profile, &streams) &&
            (wall || s->value.stream == streams.waits || s->value.stream == streams.states);
+}
+
+/* "[libz.so.1+0x4970]" is a function, "[unknown]" is not. */
+static bool is_no_function(struct text name)
+{
+    return text_starts(name, "[") && text_ends(name, "]") && !memmem(name.at, name.n, "+0x", 3);
 }
 
 INSIGHT_TEST(insight_test_dominating)
@@ -207,7 +212,7 @@ INSIGHT_TEST(insight_test_dominating)
     const struct flat *f = in->functions;
     if (!flat_top(f, FLAT_SELF, 1, &row) ||
         names_match(names_interpreters, flat_name(f, row), f->rows.at[row].kernel) ||
-        is_about_waits(f->selection))
+        is_about_waits(f->selection) || is_no_function(flat_name(f, row)))
         return false; /* no interpreter's loop is to blame for what it is given */
     struct flat_share s = flat_share_of_row(f, row, FLAT_SELF);
     if (insight_surely(f, &s) < self->least)
@@ -226,12 +231,6 @@ INSIGHT_TEST(insight_test_dominating)
         buf_str(&ret->advice, "Compile with optimization first, then record again.");
     ret->stacks = mark_row(f, row);
     return true;
-}
-
-/* "[libz.so.1+0x4970]" is a function, "[unknown]" is not. */
-static bool is_no_function(struct text name)
-{
-    return text_starts(name, "[") && text_ends(name, "]") && !memmem(name.at, name.n, "+0x", 3);
 }
 
 /* Known by name or the kernel's: other rules speak of it. */

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/idmap.h"
+#include "model/streamkind.h"
 
 #include <stdlib.h>
 
@@ -234,9 +235,9 @@ static void lockstory_find_times(struct lockstory *s)
         s->start_ns = s->end_ns;
 }
 
-static const struct stream *lockstory_find_stream(const struct profile *p, const char *event)
+static const struct stream *lockstory_find_stream(const struct profile *p, enum stream_kind kind)
 {
-    int stream = profile_find_stream(p, event);
+    int stream = stream_kind_find(p, kind);
     return stream < 0 ? NULL : profile_stream(p, stream);
 }
 
@@ -249,9 +250,9 @@ static struct str_id lockstory_find_key(const struct profile *p, const char *key
 int lockstory_build(struct lockstory *s, const struct profile *p, struct err *err)
 {
     static const struct rows none;
-    const struct stream *waits = lockstory_find_stream(p, "locks"),
-                        *holders = lockstory_find_stream(p, "lock-holders");
-    const struct stream *orders = lockstory_find_stream(p, "lock-order");
+    const struct stream *waits = lockstory_find_stream(p, STREAM_LOCKS),
+                        *holders = lockstory_find_stream(p, STREAM_LOCK_HOLDERS);
+    const struct stream *orders = lockstory_find_stream(p, STREAM_LOCK_ORDER);
     *s = (struct lockstory){.profile = p, .waits_stream = waits};
     labels_init(&s->labels, p, &(struct label_opts){0});
     if (!waits)

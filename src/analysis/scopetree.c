@@ -2,6 +2,7 @@
 
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "model/streamkind.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,10 +11,22 @@
 int scopetree_stream(const struct profile *p)
 {
     for (size_t i = 0; i < p->streams.n; i++)
-        if (text_is(profile_str(p, p->streams.at[i]->event), "scopes") &&
+        if (stream_kind_of(p, p->streams.at[i]) == STREAM_SCOPES &&
             p->streams.at[i]->obtained == BY_TRACE && p->streams.at[i]->rows.duration_ns)
             return (int)i;
     return -1;
+}
+
+bool scopetree_find(const struct profile *p, struct value_ref *ret)
+{
+    int stream = scopetree_stream(p);
+    const struct stream *s = stream < 0 ? NULL : profile_stream(p, stream);
+    for (int i = 0; s && i < s->n_types; i++)
+        if (profile_is_ns(p, &s->types[i])) {
+            *ret = (struct value_ref){stream, i};
+            return true;
+        }
+    return false;
 }
 
 /* --- sums --- */

@@ -80,6 +80,9 @@ struct scope_ids scopetree_ids(const struct scopetree *t, size_t row);
 /* The stream of scopes of a profile, or -1. */
 int scopetree_stream(const struct profile *p);
 
+/* Its column of self times; false where there is none. */
+bool scopetree_find(const struct profile *p, struct value_ref *ret);
+
 /* The name of the scope that a stack of the stream of scopes ends with. */
 struct str_id scopetree_name(const struct profile *p, struct stack_id stack);
 

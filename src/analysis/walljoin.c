@@ -168,7 +168,7 @@ int walljoin_add(struct profile *p, struct err *err)
         return 0;
     if (!waitstream_find(p, &w.waits))
         return err_set(err, EXIT_ERROR, "there are no waits in this profile, so no wall time");
-    w.stream = profile_add_stream(p, WALL_VALUE, BY_TRACE);
+    w.stream = stream_kind_add(p, STREAM_WALL, BY_TRACE);
     if (w.stream < 0)
         return err_set(err, EXIT_ERROR, "the profile has too many events for one more");
     profile_add_value(p, w.stream, WALL_VALUE, UNIT_TIME);

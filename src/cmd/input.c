@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cmd/command.h"
 #include "model/append.h"
+#include "model/streamkind.h"
 #include "source/sources.h"
 #include "suite/archive.h"
 #include "symbol/finder.h"
@@ -431,48 +432,29 @@ int input_load_all(struct input *ins, char **paths, size_t n, const struct input
 
 /* Streams that a command of its own shows; parts of them have none. */
 static const struct {
-    const char *event, *command;
-} own_commands[] = {{"heap", "heap"},       {"heap-sizes", NULL}, {"heap-lifetimes", NULL},
-                    {"scopes", "scopes"},   {"events", NULL},     {"waits", "report --waits"},
-                    {"thread-states", NULL}};
-
-/* An index into own_commands, or -1. */
-static int own_command_of(const struct profile *p, const struct stream *s)
-{
-    struct text event = profile_str(p, s->event);
-    for (size_t i = 0; i < sizeof own_commands / sizeof *own_commands; i++)
-        if (text_is(event, own_commands[i].event))
-            return (int)i;
-    return -1;
-}
-
-/* Whether NAME is a column of the stream S only: then it chooses the event as well. */
-static bool names_stream(const struct profile *p, const struct stream *s, const char *name)
-{
-    bool here = false, elsewhere = false;
-    for (int i = 0; name && i < (int)p->streams.n; i++) {
-        const struct stream *other = profile_stream(p, i);
-        for (int k = 0; k < other->n_types; k++)
-            if (text_is(profile_str(p, other->types[k].name), name))
-                *(other == s ? &here : &elsewhere) = true;
-    }
-    return here && !elsewhere;
-}
+    bool is_own;
+    const char *command;
+} own_commands[STREAM_KINDS] = {
+    [STREAM_HEAP] = {true, "heap"},   [STREAM_HEAP_SIZES] = {true},
+    [STREAM_HEAP_LIFETIMES] = {true}, [STREAM_SCOPES] = {true, "scopes"},
+    [STREAM_MOMENTS] = {true},        [STREAM_WAITS] = {true, "report --waits"},
+    [STREAM_THREAD_STATES] = {true},
+};
 
 void input_tell_events(const struct input *in, const struct input_opts *opts)
 {
     const struct profile *p = in->profile;
     const struct stream *shown = in->selection.stream;
     size_t n = 1;
-    if (opts->event || names_stream(p, shown, opts->value))
+    if (opts->event || (opts->value && profile_value_chooses(p, opts->value, shown)))
         return;
     for (int i = 0; i < (int)p->streams.n; i++) {
         const struct stream *s = profile_stream(p, i);
-        int own = own_command_of(p, s);
-        n += s != shown && own < 0;
-        if (s != shown && own >= 0 && own_commands[own].command && !opts->scopes.n)
-            command_say("'kelvin %s' shows the %s in the input", own_commands[own].command,
-                        own_commands[own].event);
+        enum stream_kind kind = stream_kind_of(p, s);
+        n += s != shown && !own_commands[kind].is_own;
+        if (s != shown && own_commands[kind].command && !opts->scopes.n)
+            command_say("'kelvin %s' shows the %s in the input", own_commands[kind].command,
+                        stream_kind_event(kind));
     }
     if (n > 1)
         command_say("%zu events in the input; showing '%s' only (choose with --event)", n,

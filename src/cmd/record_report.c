@@ -182,6 +182,23 @@ static void print_quality(const struct record_facts *f)
     print_note(f);
 }
 
+/* No sample where at least this many were due: what ran was there, but each part of it too short.
+ */
+enum { SAMPLES_DUE = 5 };
+
+static void print_none(const struct record_facts *f)
+{
+    double used_s = (double)f->seen_ns / 1e9;
+    if (used_s * f->rate_hz >= SAMPLES_DUE)
+        fprintf(stderr,
+                "  no samples of %.2f s CPU time: processes and threads that live for less than a "
+                "period are hardly seen; raise -F\n",
+                used_s);
+    else
+        fprintf(stderr, "  no samples: %s used hardly any CPU time; run longer, or raise -F\n",
+                f->machine ? "what was recorded" : "the program");
+}
+
 /* Few samples are kept: a short program has no more. But nobody must take them for a result. */
 static void print_few(const struct record_facts *f, const char *command)
 {
@@ -193,8 +210,7 @@ static void print_few(const struct record_facts *f, const char *command)
         utf8_print(stderr, command);
         fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
     } else if (!f->samples)
-        fprintf(stderr, "  no samples: %s used hardly any CPU time; run longer, or raise -F\n",
-                f->machine ? "what was recorded" : "the program");
+        print_none(f);
     else
         fprintf(stderr, "  only %llu %s: shares are rough; run longer, or raise -F\n",
                 (unsigned long long)f->samples, f->samples == 1 ? "sample" : "samples");

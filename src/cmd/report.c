@@ -234,7 +234,7 @@ static int report_on_waits(struct cmd_report_opts *o, const struct opt_result *o
                 "--waits cannot be combined with --by, --callers, --event or --value");
         return command_fail(&err);
     }
-    o->input.event = WAITSTREAM_EVENT;
+    o->input.event = stream_kind_event(STREAM_WAITS);
     o->input.no_event = "there are no waits in it: record them with 'kelvin record --waits -- "
                         "COMMAND'";
     int rc = input_load(&in, operands, &o->input, &(struct import_opts){0});

@@ -2,6 +2,7 @@
 
 #include "base/clone.h"
 #include "base/cursor.h"
+#include "base/search.h"
 #include "symbol/debugfile.h"
 #include "symbol/demangle.h"
 #include "symbol/elfsym.h"
@@ -258,15 +259,7 @@ void code_close(struct code *c)
 
 const struct code_function *code_find(const struct code *c, uint64_t pc)
 {
-    size_t low = 0, high = c->functions.n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->functions.at[middle].start <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct code_function *f = low ? &c->functions.at[low - 1] : NULL;
+    const struct code_function *f = search_last(&c->functions, start, pc);
     return f && pc - f->start < f->size_bytes ? f : NULL;
 }
 

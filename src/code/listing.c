@@ -1,5 +1,7 @@
 #include "code/listing.h"
 
+#include "base/search.h"
+
 void listing_add(struct listing *l, uint64_t start, struct text code)
 {
     const uint8_t *bytes = (const uint8_t *)code.at;
@@ -12,17 +14,10 @@ void listing_add(struct listing *l, uint64_t start, struct text code)
 
 size_t listing_find(const struct listing *l, uint64_t pc)
 {
-    size_t low = 0, high = l->insns.n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (l->insns.at[middle].pc <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || pc - l->insns.at[low - 1].pc >= l->insns.at[low - 1].x.length)
+    const struct listing_insn *i = search_last(&l->insns, pc, pc);
+    if (!i || pc - i->pc >= i->x.length)
         return SIZE_MAX;
-    return low - 1;
+    return (size_t)(i - l->insns.at);
 }
 
 void listing_heat(struct listing *l, uint64_t pc, int64_t self)

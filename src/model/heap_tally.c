@@ -4,20 +4,6 @@
 
 #define SLICE_NS (UINT64_C(1000000) * HEAP_SLICE_MS)
 
-static const struct {
-    const char *name, *unit;
-} columns[HEAP_COLUMNS] = {
-    [HEAP_ALLOCATIONS] = {"allocations", UNIT_COUNT},
-    [HEAP_ALLOCATED] = {"allocated", UNIT_BYTES},
-    [HEAP_FREES] = {"frees", UNIT_COUNT},
-    [HEAP_FREED] = {"freed", UNIT_BYTES},
-    [HEAP_TEMPORARY] = {"temporary", UNIT_COUNT},
-    [HEAP_SAMPLES] = {VALUE_SAMPLES, UNIT_COUNT},
-    [HEAP_LEAKED] = {"leaked", UNIT_BYTES},
-    [HEAP_LEAKED_BLOCKS] = {"leaked_blocks", UNIT_COUNT},
-    [HEAP_PEAK] = {"peak", UNIT_BYTES},
-};
-
 /* Exact streams have no samples: their column is left out. */
 static bool has_column(const struct heap_tally *t, int column)
 {
@@ -30,7 +16,7 @@ static void tally_add_columns(struct heap_tally *t)
     for (int i = 0; i < HEAP_COLUMNS; i++) {
         if (!has_column(t, i))
             continue;
-        int type = profile_add_value(p, t->stream, columns[i].name, columns[i].unit);
+        int type = heapstream_add_column(p, t->stream, (enum heap_column)i);
         struct value_type *v = &profile_stream(p, t->stream)->types[type];
         if (t->sample_bytes && v->dimension == DIM_COUNT && i != HEAP_SAMPLES)
             v->decimals = HEAP_SAMPLED_DECIMALS;
@@ -41,15 +27,16 @@ void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_by
 {
     *t = (struct heap_tally){
         .profile = p, .sample_bytes = sample_bytes, .block_unit = sample_bytes ? 1000 : 1};
-    t->stream = profile_add_stream(p, "heap", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    enum obtained obtained = sample_bytes ? BY_BYTES : BY_EXACT_COUNT;
+    struct process_id nobody = {0};
+    t->stream = stream_kind_add(p, STREAM_HEAP, obtained);
     tally_add_columns(t);
-    t->sizes_stream = profile_add_stream(p, "heap-sizes", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    t->sizes_stream = stream_kind_add(p, STREAM_HEAP_SIZES, obtained);
     profile_add_value(p, t->sizes_stream, "blocks", UNIT_COUNT);
-    t->lifetimes_stream =
-        profile_add_stream(p, "heap-lifetimes", sample_bytes ? BY_BYTES : BY_EXACT_COUNT);
+    t->lifetimes_stream = stream_kind_add(p, STREAM_HEAP_LIFETIMES, obtained);
     profile_add_value(p, t->lifetimes_stream, "blocks", UNIT_COUNT);
-    t->live_counter = profile_add_counter(p, "heap live", UNIT_BYTES, (struct process_id){0});
-    t->blocks_counter = profile_add_counter(p, "heap blocks", UNIT_COUNT, (struct process_id){0});
+    t->live_counter = heapstream_add_counter(p, HEAP_COUNTER_LIVE, nobody);
+    t->blocks_counter = heapstream_add_counter(p, HEAP_COUNTER_BLOCKS, nobody);
 }
 
 void heap_tally_done(struct heap_tally *t)

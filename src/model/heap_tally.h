@@ -16,20 +16,7 @@
  */
 #pragma once
 #include "base/vec.h"
-#include "model/profile.h"
-
-enum heap_column {
-    HEAP_ALLOCATIONS,
-    HEAP_ALLOCATED,
-    HEAP_FREES,
-    HEAP_FREED,
-    HEAP_TEMPORARY,
-    HEAP_SAMPLES, /* where not every block is seen */
-    HEAP_LEAKED,
-    HEAP_LEAKED_BLOCKS,
-    HEAP_PEAK,
-    HEAP_COLUMNS,
-};
+#include "model/heapstream.h"
 
 enum { HEAP_SLICE_MS = 100, HEAP_FLOWS = HEAP_LEAKED };
 

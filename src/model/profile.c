@@ -314,3 +314,16 @@ int profile_pick_value(const struct profile *p, const char *event, const char *v
                            : "",
                    buf_cstr(&list));
 }
+
+bool profile_value_chooses(const struct profile *p, const char *value, const struct stream *s)
+{
+    bool here = false;
+    for (int i = 0; i < (int)p->streams.n; i++) {
+        if (profile_find_column(p, i, value) < 0)
+            continue;
+        if (profile_stream(p, i) != s)
+            return false;
+        here = true;
+    }
+    return here;
+}

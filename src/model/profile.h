@@ -304,3 +304,6 @@ size_t profile_count_rows(const struct profile *p);
  */
 int profile_pick_value(const struct profile *p, const char *event, const char *value,
                        struct value_ref *ret, struct err *err);
+
+/* Whether S is the only stream with a column of that name: then VALUE chooses the event as well. */
+bool profile_value_chooses(const struct profile *p, const char *value, const struct stream *s);

@@ -123,6 +123,16 @@ enum simulated simulated_of(const struct profile *p, const struct value_type *t)
     return SIMULATED_OTHER;
 }
 
+bool simulated_pick(const struct profile *p, enum simulated figure, struct value_ref *ret)
+{
+    for (int i = 0; i < (int)p->streams.n; i++) {
+        *ret = (struct value_ref){i, simulated_find(p, profile_stream(p, i), figure)};
+        if (ret->type >= 0)
+            return true;
+    }
+    return false;
+}
+
 int simulated_find(const struct profile *p, const struct stream *s, enum simulated figure)
 {
     for (int i = 0; i < s->n_types; i++)

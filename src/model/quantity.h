@@ -56,5 +56,8 @@ enum simulated {
 
 enum simulated simulated_of(const struct profile *p, const struct value_type *t);
 
+/* The first column of P that counts FIGURE; false where there is none. */
+bool simulated_pick(const struct profile *p, enum simulated figure, struct value_ref *ret);
+
 /* The column of a stream that counts FIGURE, or -1. */
 int simulated_find(const struct profile *p, const struct stream *s, enum simulated figure);

@@ -12,7 +12,7 @@
  * Nobody else looks at the names of these streams and columns.
  */
 #pragma once
-#include "model/profile.h"
+#include "model/streamkind.h"
 
 #define WAITSTREAM_EVENT "waits"
 

@@ -189,7 +189,7 @@ static struct question of_stream(const struct question *q, const char *event, co
 
 int core_scopes(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
-    struct question spans = of_stream(q, "scopes", "self");
+    struct question spans = of_stream(q, stream_kind_event(STREAM_SCOPES), "self");
     struct core_view *v = core_view(c, &spans, err);
     struct scopetree tree;
     struct printed out;
@@ -209,7 +209,7 @@ int core_scopes(struct core *c, const struct question *q, struct json *j, struct
 
 int core_waits(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
-    struct question waits = of_stream(q, WAITSTREAM_EVENT, NULL);
+    struct question waits = of_stream(q, stream_kind_event(STREAM_WAITS), NULL);
     struct core_view *v = core_view(c, &waits, err);
     struct waitstream streams;
     struct waitsum sum;

@@ -235,7 +235,8 @@ static void add_rss(struct heap *h, struct heap_program *p, uint64_t now_ns, int
     struct profile *to = h->opts.profile;
     if (p->rss_counter < 0) {
         struct thread_id main = processes_thread(h->opts.processes, p->pid, p->pid);
-        p->rss_counter = profile_add_counter(to, "RSS", UNIT_BYTES, to->threads.at[main.i].process);
+        p->rss_counter =
+            heapstream_add_counter(to, HEAP_COUNTER_RSS, to->threads.at[main.i].process);
     }
     if (p->rss_counter >= 0 && bytes > 0)
         profile_add_point(to, p->rss_counter, now_ns, bytes);

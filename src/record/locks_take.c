@@ -1,6 +1,7 @@
 /*
  * locks_take.c - what a record of a lock agent does. Any number in it may be nonsense.
  */
+#include "model/streamkind.h"
 #include "record/locks_inner.h"
 
 #include <stdlib.h>
@@ -17,14 +18,15 @@ void locks_add_streams(struct locks *l)
     struct profile *p = l->opts.profile;
     const struct {
         int *stream;
-        const char *name, *count, *time;
+        enum stream_kind kind;
+        const char *count, *time;
     } list[] = {
-        {&l->waits, "locks", "lock-waits", "lock-wait"},
-        {&l->holders, "lock-holders", "lock-blocks", "lock-blocked"},
-        {&l->orders, "lock-order", "lock-orders", NULL},
+        {&l->waits, STREAM_LOCKS, "lock-waits", "lock-wait"},
+        {&l->holders, STREAM_LOCK_HOLDERS, "lock-blocks", "lock-blocked"},
+        {&l->orders, STREAM_LOCK_ORDER, "lock-orders", NULL},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        *list[i].stream = profile_add_stream(p, list[i].name, BY_TRACE);
+        *list[i].stream = stream_kind_add(p, list[i].kind, BY_TRACE);
         profile_add_value(p, *list[i].stream, list[i].count, UNIT_COUNT);
         if (list[i].time)
             profile_add_value(p, *list[i].stream, list[i].time, UNIT_TIME);

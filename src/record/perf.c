@@ -216,7 +216,12 @@ static int scan_machine(struct perf_run *r, uint64_t start_ns, struct err *err)
 {
     struct processes *ps = r->to.processes;
     const struct process_wish *w = &r->opts.machine->wish;
-    processes_comm(ps, 0, 0, "[interrupts]", false);
+    bool first = perffilter_is_first_namespace();
+    processes_comm(ps, 0, 0, first ? "[interrupts]" : "[outside]", false);
+    if (!first)
+        add_note(
+            r, "processes outside of this PID namespace (container) have no number here: "
+               "together they are [outside], without names; record on the host to tell them apart");
     processes_comm(ps, -1, -1, "[ended]", false);
     int n = processes_scan_all(ps, err);
     if (n < 0)
@@ -471,9 +476,22 @@ static void take_lost(struct perf_run *r, uint64_t n)
     perfswitch_lose(&r->switches, n);
 }
 
+/*
+ * Records of births, names and maps begin with the number of a process. It is 0 for all that run
+ * outside of our PID namespace, as it is for the idle task, which has no such records.
+ */
+static bool is_of_outside(const struct perf_event_header *h)
+{
+    bool of_process = h->type == PERF_RECORD_MMAP2 || h->type == PERF_RECORD_COMM ||
+                      h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT;
+    return of_process && *(const uint32_t *)(h + 1) == 0;
+}
+
 static void take_record(struct perf_run *r, const struct perf_event_header *h, uint64_t at_ns)
 {
     const uint32_t *w = (const void *)(h + 1);
+    if (is_of_outside(h))
+        return;
     switch (h->type) {
     case PERF_RECORD_SAMPLE:
         perf_take_sample(r, h);

@@ -110,11 +110,16 @@ static int tell_of_all(struct perffilter *f)
 
 /* --- --- */
 
-int perffilter_open(struct perffilter *f)
+bool perffilter_is_first_namespace(void)
 {
     struct stat ns;
+    return stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == FIRST_NAMESPACE;
+}
+
+int perffilter_open(struct perffilter *f)
+{
     *f = (struct perffilter){.map_fd = -1, .program_fd = -1};
-    if (stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino != FIRST_NAMESPACE)
+    if (!perffilter_is_first_namespace())
         return -1;
     f->threads = mem_calloc(NUMBERS / 8, 1);
     f->own = mem_calloc(NUMBERS / 8, 1);

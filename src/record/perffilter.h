@@ -22,6 +22,9 @@ struct perffilter {
     uint8_t *others;  /* processes that the kernel's filter drops */
 };
 
+/* Whether numbers of processes mean the same to the kernel; in a container they mostly do not. */
+bool perffilter_is_first_namespace(void);
+
 /*
  * Start with all processes of the machine as others. -1 where that cannot be had: it takes
  * CAP_BPF and CAP_PERFMON, and numbers of processes that mean the same to the kernel.

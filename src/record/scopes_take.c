@@ -1,6 +1,7 @@
 /*
  * scopes_take.c - what a record of the rings does. Any program may have written it.
  */
+#include "model/streamkind.h"
 #include "record/scopes_inner.h"
 
 #include <string.h>
@@ -217,7 +218,7 @@ static int scopes_stream(struct scopes *s)
 {
     struct profile *p = s->opts.profile;
     if (s->stream < 0) {
-        s->stream = profile_add_stream(p, "scopes", BY_TRACE);
+        s->stream = stream_kind_add(p, STREAM_SCOPES, BY_TRACE);
         profile_add_value(p, s->stream, "spans", UNIT_COUNT);
         profile_add_value(p, s->stream, "self", UNIT_TIME);
         for (int i = 0; s->opts.blocks && i < 2; i++)
@@ -309,7 +310,7 @@ static void take_event(struct scopes *s, struct scopes_ring *ring, const struct 
     struct profile *p = s->opts.profile;
     struct err ignored;
     if (s->events < 0) {
-        s->events = profile_add_stream(p, "events", BY_TRACE);
+        s->events = stream_kind_add(p, STREAM_MOMENTS, BY_TRACE);
         profile_add_value(p, s->events, "events", UNIT_COUNT);
     }
     struct row row = {.stack = path ? path->stack : (struct stack_id){0},

@@ -1,5 +1,7 @@
 #include "source/addrstacks.h"
 
+#include "base/search.h"
+
 void addrstacks_done(struct addrstacks *a)
 {
     vec_done(&a->pcs);
@@ -148,15 +150,7 @@ static int by_pc(const void *a, const void *b)
 
 static const struct addrmap *find_map(const struct addrstacks *a, uint64_t pc)
 {
-    size_t low = 0, high = a->maps.n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (a->maps.at[mid].start <= pc)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    const struct addrmap *m = low ? &a->maps.at[low - 1] : NULL;
+    const struct addrmap *m = search_last(&a->maps, start, pc);
     return m && pc < m->end ? m : NULL;
 }
 

@@ -16,6 +16,7 @@
  * ever held. In the modes "copy" and "ad-hoc" only "tb" and "tbk" mean something.
  */
 #include "base/jsonread.h"
+#include "model/streamkind.h"
 #include "source/import.h"
 #include "source/sources.h"
 #include "source/vgframe.h"
@@ -213,7 +214,8 @@ static void choose_dhat_columns(struct dhat *d, struct dhat_columns *c)
     struct profile *p = d->im->profile;
     struct text mode = profile_str(p, d->mode);
     bool copy = text_is(mode, "copy"), heap = !copy && !text_is(mode, "ad-hoc");
-    c->stream = profile_add_stream(p, heap ? "heap" : copy ? "copy" : "ad-hoc", BY_EXACT_COUNT);
+    c->stream = heap ? stream_kind_add(p, STREAM_HEAP, BY_EXACT_COUNT)
+                     : profile_add_stream(p, copy ? "copy" : "ad-hoc", BY_EXACT_COUNT);
     if (heap)
         ADD_DHAT_COLUMNS(d, c, heap_columns);
     else if (copy)

@@ -33,6 +33,17 @@ void firefox_tables_done(struct firefox_tables *t)
 
 /* --- reading --- */
 
+/* The number that comes next; FIREFOX_NONE where it is none, or below 0. */
+static int64_t read_place(struct jsonread *j)
+{
+    int64_t v = FIREFOX_NONE;
+    if (json_peek(j) == JSON_NUMBER)
+        v = json_get_int(j);
+    else
+        json_skip(j);
+    return v >= 0 ? v : FIREFOX_NONE;
+}
+
 static void read_column(struct jsonread *j, firefox_column *ret)
 {
     if (json_peek(j) != JSON_ARRAY || !json_enter(j, JSON_ARRAY)) {
@@ -41,12 +52,8 @@ static void read_column(struct jsonread *j, firefox_column *ret)
     }
     ret->n = 0;
     while (json_element(j)) {
-        int64_t v = FIREFOX_NONE;
-        if (json_peek(j) == JSON_NUMBER)
-            v = json_get_int(j);
-        else
-            json_skip(j);
-        *vec_push(ret) = v >= 0 && v <= INT32_MAX ? (int32_t)v : FIREFOX_NONE;
+        int64_t v = read_place(j);
+        *vec_push(ret) = v <= INT32_MAX ? (int32_t)v : FIREFOX_NONE;
     }
 }
 
@@ -57,14 +64,8 @@ static void read_addresses(struct firefox_tables *t, struct jsonread *j)
         return;
     }
     t->frame_address.n = 0;
-    while (json_element(j)) {
-        int64_t v = FIREFOX_NONE;
-        if (json_peek(j) == JSON_NUMBER)
-            v = json_get_int(j);
-        else
-            json_skip(j);
-        *vec_push(&t->frame_address) = v >= 0 ? v : FIREFOX_NONE;
-    }
+    while (json_element(j))
+        *vec_push(&t->frame_address) = read_place(j);
 }
 
 static void read_strings(struct firefox_tables *t, struct import *im, struct jsonread *j)

@@ -1,5 +1,7 @@
 #include "source/gecko.h"
 
+#include "base/search.h"
+
 #include <math.h>
 
 /* --- rows --- */
@@ -198,15 +200,7 @@ static int gecko_lib_by_start(const void *a, const void *b)
 /* The library that is mapped at ADDRESS, or NULL. */
 static const struct firefox_lib *gecko_lib_at(const struct firefox_tables *t, uint64_t address)
 {
-    size_t low = 0, high = t->lib_ranges.n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->lib_ranges.at[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct firefox_lib *l = low ? &t->lib_ranges.at[low - 1] : NULL;
+    const struct firefox_lib *l = search_last(&t->lib_ranges, start, address);
     return l && address < l->end ? l : NULL;
 }
 

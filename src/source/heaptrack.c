@@ -333,7 +333,7 @@ static int rss_line(struct heaptrack *h, struct text line, struct err *err)
         __builtin_mul_overflow(h->numbers.at[0], h->page_bytes, &bytes) || bytes > INT64_MAX)
         return heaptrack_skip(h, err, "no number of pages");
     if (h->rss_counter < 0)
-        h->rss_counter = profile_add_counter(p, "RSS", UNIT_BYTES, (struct process_id){0});
+        h->rss_counter = heapstream_add_counter(p, HEAP_COUNTER_RSS, (struct process_id){0});
     if (h->rss_counter >= 0)
         profile_add_point(p, h->rss_counter, h->time_ns, (int64_t)bytes);
     return 0;

@@ -14,6 +14,7 @@
  * A direct leak is a block that nothing points to; an indirect one is pointed to by leaked blocks
  * only. Both are leaked: the attribute "leak" keeps them apart.
  */
+#include "model/heapstream.h"
 #include "source/import.h"
 #include "source/sources.h"
 
@@ -267,9 +268,9 @@ static int leaksanitizer_read(struct import *im, struct err *err)
     struct leaks l = {.im = im};
     struct text line;
     int rc = 0;
-    l.stream = profile_add_stream(im->profile, "heap", BY_EXACT_COUNT);
-    profile_add_value(im->profile, l.stream, "leaked", UNIT_BYTES);
-    profile_add_value(im->profile, l.stream, "leaked_blocks", UNIT_COUNT);
+    l.stream = stream_kind_add(im->profile, STREAM_HEAP, BY_EXACT_COUNT);
+    heapstream_add_column(im->profile, l.stream, HEAP_LEAKED);
+    heapstream_add_column(im->profile, l.stream, HEAP_LEAKED_BLOCKS);
     while (rc == 0 && reader_line(im->in, &line))
         rc = leak_line(&l, line, err);
     if (rc == 0)

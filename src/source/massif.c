@@ -18,6 +18,7 @@
  * The snapshot "peak" becomes the column peak, the last one that has a tree the column live. Each
  * is of one moment: they are never added up.
  */
+#include "model/heapstream.h"
 #include "source/import.h"
 #include "source/sources.h"
 #include "source/vgframe.h"
@@ -145,7 +146,7 @@ static void add_massif_point(struct massif *m)
     if (!m->in_ms || m->heap_bytes > INT64_MAX)
         return;
     if (m->live_counter < 0)
-        m->live_counter = profile_add_counter(p, "heap live", UNIT_BYTES, (struct process_id){0});
+        m->live_counter = heapstream_add_counter(p, HEAP_COUNTER_LIVE, (struct process_id){0});
     if (m->live_counter >= 0)
         profile_add_point(p, m->live_counter, m->time_ns, (int64_t)m->heap_bytes);
 }
@@ -236,7 +237,7 @@ static int massif_build(struct massif *m, struct err *err)
 {
     static const char *const names[] = {"peak", "live"};
     struct profile *p = m->im->profile;
-    int stream = profile_add_stream(p, "heap", BY_EXACT_COUNT), type[MASSIF_COLUMNS] = {0};
+    int stream = stream_kind_add(p, STREAM_HEAP, BY_EXACT_COUNT), type[MASSIF_COLUMNS] = {0};
     for (int c = 0; c < MASSIF_COLUMNS; c++)
         if (m->seen[c])
             type[c] = profile_add_value(p, stream, names[c], UNIT_BYTES);

@@ -1,5 +1,7 @@
 #include "source/spanlanes.h"
 
+#include "model/streamkind.h"
+
 #include <stdlib.h>
 
 enum { DEPTH_MAX = 100000 };
@@ -282,7 +284,7 @@ static int build_moments(struct spanlanes *l, struct err *err)
     static const int64_t one[] = {1};
     if (!l->moments.n)
         return 0;
-    int stream = profile_add_stream(p, "events", BY_TRACE);
+    int stream = stream_kind_add(p, STREAM_MOMENTS, BY_TRACE);
     profile_add_value(p, stream, "events", UNIT_COUNT);
     for (size_t i = 0; i < l->moments.n; i++) {
         const struct span_moment *m = &l->moments.at[i];
@@ -307,7 +309,7 @@ static void add_streams(struct spanlanes *l)
     l->scopes = -1;
     if (!l->spans.n && !l->async.n)
         return;
-    l->scopes = profile_add_stream(p, "scopes", BY_TRACE);
+    l->scopes = stream_kind_add(p, STREAM_SCOPES, BY_TRACE);
     profile_add_value(p, l->scopes, "spans", UNIT_COUNT);
     profile_add_value(p, l->scopes, "self", UNIT_TIME);
     p->default_value = (struct value_ref){l->calls, 0};

@@ -1,6 +1,8 @@
 /* culprit.c - the function behind a regression; see culprit.h. */
 #include "suite/culprit.h"
 
+#include "model/quantity.h"
+
 /* Forges know files by their place in the repository. */
 static void locate_culprit(struct suite_result *w, struct text name)
 {
@@ -43,10 +45,9 @@ static int64_t *self_by_name(const struct flat *f)
 
 void culprit_by_count(struct suite_result *w)
 {
-    struct err err;
     struct value_ref value;
     if (!w->has_cache_report || !w->before_cache ||
-        profile_pick_value(w->before_cache, "Ir", NULL, &value, &err) != 0)
+        !simulated_pick(w->before_cache, SIMULATED_INSTRUCTIONS, &value))
         return;
     const struct flat *now = w->misses_report.functions;
     struct selection then_all = selection_all(w->before_cache, value);

@@ -83,7 +83,7 @@ static void analyse_scopes(struct suite_result *w)
     struct value_ref ref;
     struct scopetree t;
     struct err err;
-    if (scopetree_stream(p) < 0 || profile_pick_value(p, "scopes", "self", &ref, &err) != 0) {
+    if (!scopetree_find(p, &ref)) {
         suite_absent(w, COLLECT_SCOPES,
                      "there are no scopes in the recording: put KELVIN_SCOPE(\"name\") of kelvin.h "
                      "into the program");

@@ -1,6 +1,7 @@
 /* run_grind.c - what valgrind counts and finds in a workload: caches, memory, threads. */
 #include "base/publish.h"
 #include "base/words.h"
+#include "model/quantity.h"
 #include "suite/memcheck.h"
 #include "suite/run_inner.h"
 
@@ -39,9 +40,8 @@ static void grind_words(struct words *argv, const struct grind *g, const struct 
 static void note_simulated(struct suite *s, const struct suite_result *w)
 {
     const struct profile *p = w->cache;
-    struct err err;
     struct value_ref value;
-    if (profile_pick_value(p, "Ir", NULL, &value, &err) != 0)
+    if (!simulated_pick(p, SIMULATED_INSTRUCTIONS, &value))
         return;
     autofree char *name = mem_printf("%s simulated", w->workload.name);
     struct series *to = series_add(&s->series, name);

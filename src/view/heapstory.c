@@ -28,7 +28,7 @@ static void heapstory_cell_figure(struct document *d, const struct heapstory *s,
         heapstory_cell(d, "-", 0);
     else if (!unit)
         heapstory_cell_share(d, value);
-    else if (strcmp(unit, UNIT_COUNT) == 0)
+    else if (dimension_of_unit(text_of(unit)) == DIM_COUNT)
         heapstory_cell(d, units_count(n, (uint64_t)(value > 0 ? value : 0)), 0);
     else
         heapstory_cell(d, units_scaled(n, value, unit), 0);

@@ -6,8 +6,7 @@ load ../lib/helpers
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
     [ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
-    local why
-    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
+    need_record -- true
     compile -O2
     "$KELVIN" record -q --min-samples 0 --allow-partial -o app.kelvin -- ./app >/dev/null
 }

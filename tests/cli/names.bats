@@ -10,9 +10,7 @@ setup() {
 }
 
 can_record() {
-    local why
-    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
-    rm -f probe.kelvin
+    need_record -- true
 }
 
 # A program that spends its time in NAME, with a comment that makes its build-id differ by TEXT.

@@ -5,9 +5,7 @@ load ../lib/helpers
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    local why
-    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
-    rm -f probe.kelvin
+    need_record -- true
 }
 
 record() { # COMMAND...

@@ -17,6 +17,18 @@ kelvin() {
     run --separate-stderr "$KELVIN" "$@"
 }
 
+# Where `kelvin record OPTION...` does not work the test is skipped, with what it says.
+need_record() { # OPTION... [-- COMMAND]
+    local why
+    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin "$@" 2>&1) || skip "$why"
+    rm -f probe.kelvin*
+}
+
+# Build the programs of tests/target, for setup_file.
+build_targets() {
+    make -s -C "$ROOT" B="${KELVIN%/*}" targets >&2
+}
+
 # SECONDS, more of them the busier the machine: for `timeout`, where a limit only tells a hang from work.
 patience() { # SECONDS
     awk -v seconds="$1" -v cpus="$(nproc)" '{ n = $1 / cpus; print int(seconds * (n > 1 ? 2 * n : 2)) }' /proc/loadavg

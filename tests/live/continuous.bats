@@ -4,10 +4,8 @@
 load ../lib/helpers
 
 setup() {
-    local why
     cd "$BATS_TEST_TMPDIR" || return
-    why=$("$KELVIN" record -a -d 0.1 -q -o probe.kelvin 2>&1) || skip "$why"
-    rm -f probe.kelvin*
+    need_record -a -d 0.1
     timeout 60 sh -c 'while :; do :; done' &
     busy=$!
 }

@@ -6,14 +6,12 @@ load ../lib/helpers
 TARGET=${KELVIN%/*}/tests/target
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    local why
-    why=$("$KELVIN" record -q -o probe.kelvin -- true 2>&1) || skip "$why"
-    rm -f probe.kelvin*
+    need_record -- true
 }
 
 # How many samples are in FILE, 0 where it does not open.

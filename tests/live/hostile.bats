@@ -5,8 +5,7 @@ load ../lib/helpers
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    local why
-    why=$("$KELVIN" record -q -o probe.kelvin -- true 2>&1) || skip "$why"
+    need_record -- true
 }
 
 # Escape sequences and a mark that turns the direction, as names of a function, a thread, a lock, a scope, a key, the program.

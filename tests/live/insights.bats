@@ -77,9 +77,7 @@ EOF
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    local why
-    why=$("$KELVIN" record -q -o probe.kelvin -- true 2>&1) || skip "$why"
-    rm -f probe.kelvin
+    need_record -- true
 }
 
 # The insights of a command, a line each: its id, a colon, its evidence.

@@ -8,7 +8,7 @@ INCLUDE=$BATS_TEST_DIRNAME/../../include
 PROMETHEUS=$BATS_TEST_DIRNAME/../lib/prometheus.py
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 teardown() {

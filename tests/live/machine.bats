@@ -6,7 +6,7 @@ load ../lib/helpers
 TARGET=${KELVIN%/*}/tests/target
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 setup() {
@@ -14,9 +14,7 @@ setup() {
 }
 
 need_rights() {
-    local why
-    why=$("$KELVIN" record -a -d 0.1 -q -o probe.kelvin 2>&1) || skip "$why"
-    rm -f probe.kelvin*
+    need_record -a -d 0.1
 }
 
 # The share of the samples that a process has, in percent, of the JSON of a report.
@@ -141,6 +139,22 @@ share_of() { # NAME
     run_as_nobody "$folder/kelvin" record -a -d 1 -o /dev/null
     exits 125
     complains "no right to record the whole machine" "sysctl kernel.perf_event_paranoid=0"
+}
+
+@test "in a PID namespace what runs outside of it is one process, and borrows no name" {
+    need_rights
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "cannot make a namespace of process numbers"
+    # Outside: one that runs, and others that start meanwhile and would lend it their names.
+    timeout 60 sh -c 'while :; do :; done' &
+    busy=$!
+    (while kill -0 "$busy" 2>/dev/null; do /bin/true; done) &
+    others=$!
+    run --separate-stderr unshare --pid --fork --mount-proc "$KELVIN" record -a -d 2 -o r.kelvin
+    kill "$busy" "$others"
+    exits 0
+    [[ $stderr == *"outside of this PID namespace"* ]] || fail "$stderr"
+    names=$("$KELVIN" report --by process --format json --top 1000 r.kelvin | jq -r '.groups[].name' | sort -u | paste -sd' ')
+    [[ $names == "[outside]" || $names == "[outside] kelvin" ]] || fail "$names"
 }
 
 @test "thousands of processes that come and go are recorded in little memory, and none is unnamed" {

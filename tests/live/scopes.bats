@@ -7,7 +7,7 @@ TARGET=${KELVIN%/*}/tests/target
 INCLUDE=$BATS_TEST_DIRNAME/../../include
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 record() { # COMMAND...

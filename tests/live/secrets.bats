@@ -6,7 +6,7 @@ load ../lib/helpers
 TARGET=${KELVIN%/*}/tests/target
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 setup() {
@@ -14,9 +14,7 @@ setup() {
     export HOME=$BATS_TEST_TMPDIR/my-home
     mkdir -p "$HOME/bin"
     cp "$TARGET/split" "$HOME/bin/split"
-    local why
-    why=$("$KELVIN" record -q -o probe.kelvin -- true 2>&1) || skip "$why"
-    rm -f probe.kelvin*
+    need_record -- true
 }
 
 # No FILE below the folders and files named says hunter2, packed or not.
@@ -66,6 +64,7 @@ env = PASSWORD=hunter2-all
 [workload w]
 command = ./app 0.3 5 hunter2-word
 collect = cpu bench cache
+optional = cache
 runs = 2
 [publish]
 environment = CFLAGS

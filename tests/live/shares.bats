@@ -7,14 +7,12 @@ load ../lib/helpers
 TARGET=${KELVIN%/*}/tests/target
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    local why
-    why=$("$KELVIN" record --engine perf -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
-    rm -f probe.kelvin
+    need_record --engine perf -- true
 }
 
 # Of the samples of r.kelvin, those that match PATTERN have the share TRUE percent: within five
@@ -151,14 +149,21 @@ time.sleep(60)' "$TARGET/split"
 }
 
 # As somebody without the right to clocks of CPUs. The recording is then r.kelvin here.
-record_as_nobody() { # PROGRAM ARG...
-    local folder program=$1
+record_as_nobody() { # [-F RATE] PROGRAM ARG...
+    local folder program rate=999
+    [ "$1" != -F ] || { rate=$2; shift 2; }
+    program=$1
     folder=$(open_folder "$program")
     chmod 777 "$folder"
     shift
-    run_as_nobody "$folder/kelvin" record --engine perf --min-samples 0 -o "$folder/r.kelvin" -- "$folder/${program##*/}" "$@"
+    run_as_nobody "$folder/kelvin" record --engine perf -F "$rate" --min-samples 0 -o "$folder/r.kelvin" -- "$folder/${program##*/}" "$@"
     exits 0
     cp "$folder/r.kelvin" .
+}
+
+@test "no sample of processes shorter than a period: that is said, and not that they used no CPU time" {
+    record_as_nobody -F 49 "$TARGET/storm" 600 200 400
+    [[ $stderr == *"no samples of "*" s CPU time: processes and threads that live for less than a period"* ]] || fail "$stderr"
 }
 
 @test "short processes that clocks of threads hardly see: every report says what share was sampled" {

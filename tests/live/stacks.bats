@@ -9,14 +9,12 @@ SOURCE=$ROOT/tests/target
 ELSEWHERE="goes on in a stack that was not copied (signal handler on its own stack)"
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    local why
-    why=$("$KELVIN" record --engine perf -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
-    rm -f probe.kelvin
+    need_record --engine perf -- true
 }
 
 # The share of samples, in percent, that has PATTERN (of awk) in its folded line.

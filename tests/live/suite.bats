@@ -6,9 +6,7 @@ load ../lib/helpers
 # A project with one program and one workload, committed.
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    local why
-    why=$("$KELVIN" record -q --min-samples 0 -o probe.kelvin -- true 2>&1) || skip "$why"
-    rm -f probe.kelvin
+    need_record -- true
     mkdir project
     cd project || return
     cat >app.c <<'C'

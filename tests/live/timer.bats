@@ -6,7 +6,7 @@ load ../lib/helpers
 TARGET=${KELVIN%/*}/tests/target
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 # Sample a command from within; its own output is $output.

@@ -6,14 +6,12 @@ load ../lib/helpers
 TARGET=${KELVIN%/*}/tests/target
 
 setup_file() {
-    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+    build_targets
 }
 
 setup() {
-    local why
     cd "$BATS_TEST_TMPDIR" || return
-    why=$("$KELVIN" record --engine perf -q -o probe.kelvin -- true 2>&1) || skip "$why"
-    rm -f probe.kelvin*
+    need_record --engine perf -- true
     "$TARGET/split" 120 >/dev/null &
     busy=$!
     wait_until 10 has_run "$busy" 1
@@ -88,7 +86,7 @@ press() { # COLUMNS ROWS KEYS COMMAND...
 }
 
 @test "the whole machine has processes" {
-    why=$("$KELVIN" record -a -d 0.1 -q -o probe.kelvin 2>&1) || skip "$why"
+    need_record -a -d 0.1
     kelvin top -n 1 -d 2 --by process
     exits 0
     [[ $output == "machine, "*"busy"*"share process"*"split-$busy"* ]] || fail "$output"

@@ -549,16 +549,8 @@ static const struct numbers_part parts[] = {NUMBERS_PART(lists),      NUMBERS_PA
                                             NUMBERS_PART(trees),      NUMBERS_PART(diffs),
                                             NUMBERS_PART(selections), NUMBERS_PART(scaling)};
 
-static void every_number_is_as_it_was(void **state)
-{
-    (void)state;
-    numbers_compare(parts, sizeof parts / sizeof *parts);
-}
-
 int main(int argc, char **argv)
 {
     (void)argv;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_number_is_as_it_was)};
-    return argc > 1 ? numbers_write("analysis_numbers", parts, sizeof parts / sizeof *parts)
-                    : cmocka_run_group_tests(tests, NULL, NULL);
+    return numbers_main(argc, "analysis_numbers", parts, sizeof parts / sizeof *parts);
 }

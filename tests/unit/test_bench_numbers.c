@@ -414,16 +414,8 @@ static const struct numbers_part parts[] = {
     NUMBERS_PART(gates),    NUMBERS_PART(answers), NUMBERS_PART(troubles), NUMBERS_PART(sweeps),
 };
 
-static void every_number_is_as_it_was(void **state)
-{
-    (void)state;
-    numbers_compare(parts, sizeof parts / sizeof *parts);
-}
-
 int main(int argc, char **argv)
 {
     (void)argv;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_number_is_as_it_was)};
-    return argc > 1 ? numbers_write("bench_numbers", parts, sizeof parts / sizeof *parts)
-                    : cmocka_run_group_tests(tests, NULL, NULL);
+    return numbers_main(argc, "bench_numbers", parts, sizeof parts / sizeof *parts);
 }

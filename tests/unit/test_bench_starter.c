@@ -1,8 +1,10 @@
 /* test_bench_starter.c - commands are started, measured, limited and ended. */
 #include "bench/counter.h"
 #include "bench/starter.h"
+#include "bench/starter_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -258,6 +260,51 @@ static void nothing_runs_in_another_folder_than_asked_for(void **state)
     }
 }
 
+static size_t open_descriptors(void)
+{
+    size_t n = 0;
+    for (int fd = 0; fd < 1000; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* The command finds the descriptor of its answers where it was told to, so nothing else may be
+ * there. */
+static void a_pipe_stays_clear_of_the_answers_and_leaves_nothing_open(void **state)
+{
+    size_t before = open_descriptors();
+    int from, to;
+    char c = 0;
+    (void)state;
+    assert_int_equal(starter_pipe(&from, &to), 0);
+    assert_int_equal(open_descriptors(), before + 2);
+    assert_true(from > STARTER_ANSWER_FD && to > STARTER_ANSWER_FD);
+    assert_int_equal(write(to, "x", 1), 1);
+    assert_int_equal(read(from, &c, 1), 1);
+    assert_int_equal(c, 'x');
+    close(from);
+    close(to);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void a_starter_leaves_nothing_open_whatever_becomes_of_the_output(void **state)
+{
+    static const enum starter_output kinds[] = {STARTER_NULL, STARTER_PIPE, STARTER_FILE};
+    const char *argv[] = {"true", NULL};
+    char path[] = "/tmp/kelvin-test.XXXXXX";
+    close(mkstemp(path));
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t before = open_descriptors();
+        struct starter_run r;
+        struct starter_opts o = {.output = kinds[i], .output_path = path};
+        run(o, argv, &r);
+        starter_run_done(&r);
+        assert_int_equal(open_descriptors(), before);
+    }
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +321,8 @@ int main(void)
         cmocka_unit_test(counting_runs_end_as_others_do),
         cmocka_unit_test(a_file_has_the_output_of_the_last_run),
         cmocka_unit_test(nothing_runs_in_another_folder_than_asked_for),
+        cmocka_unit_test(a_pipe_stays_clear_of_the_answers_and_leaves_nothing_open),
+        cmocka_unit_test(a_starter_leaves_nothing_open_whatever_becomes_of_the_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

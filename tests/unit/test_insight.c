@@ -1,8 +1,7 @@
 /*
  * Insights: each rule speaks on a profile made for it, and none on one that is unremarkable.
  */
-#include "analysis/insight.h"
-
+#include "analysis/insight_inner.h"
 #include "analysis/insight_names.h"
 #include "source/import.h"
 
@@ -155,6 +154,14 @@ static void an_interpreters_loop_is_not_to_blame(void **state)
                 "75.0% goes to the main loop of an interpreter, all in _PyEval_EvalFrameDefault");
 }
 
+/* What has no name is no function: it cannot be annotated, nor made faster by itself. */
+static void unnamed_code_does_not_dominate(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;[unknown] 3000\n", "unnamed", "75.0% goes to functions without a name");
+    assert_says(PLAIN "main;[app] 3000\n", "unnamed", "75.0% goes to functions without a name");
+}
+
 static void shapes(void **state)
 {
     (void)state;
@@ -284,6 +291,36 @@ static void a_command_that_mostly_waited(void **state)
     meta_set_u64(&p->meta, META_CPU_TIME_NS, 30000000000); /* four threads, say */
     ask(p, &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "");
+}
+
+/* Who else ran says nothing about events: only of CPU time the rest is a question. */
+static void what_counts_events_is_not_asked_where_the_rest_went(void **state)
+{
+    static const struct {
+        enum obtained obtained;
+        bool may;
+    } cases[] = {{OBTAINED_UNKNOWN, true},
+                 {BY_SOFTWARE_CLOCK, true},
+                 {BY_TIMER, true},
+                 {BY_SOFTWARE_EVENT, false},
+                 {BY_TRACE, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *p = support_folded(PLAIN);
+        profile_stream(p, 0)->obtained = cases[i].obtained;
+        meta_set_u64(&p->meta, META_DURATION_NS, 10000000000);
+        meta_set_u64(&p->meta, META_CPU_TIME_NS, 2000000000);
+        meta_set_str(&p->meta, META_LOAD, "5.12 4.00 3.00");
+        meta_set_str(&p->meta, META_CPUS, "2 online, 2 usable");
+        struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+        assert_int_equal(insight_may_wait(&(struct insight_input){.functions = f}), cases[i].may);
+        meta_set_u64(&p->meta, META_CPU_TIME_NS, 6100000000); /* less than 40 % is left */
+        assert_false(insight_may_wait(&(struct insight_input){.functions = f}));
+        meta_set_u64(&p->meta, META_CPU_TIME_NS, 0);
+        assert_false(insight_may_wait(&(struct insight_input){.functions = f}));
+        flat_free(f);
+        profile_free(p);
+    }
 }
 
 static struct profile *profile_of_two_threads(uint64_t cpu_ns, uint64_t queued_ns)
@@ -714,6 +751,7 @@ int main(void)
         cmocka_unit_test(functions_known_by_name),
         cmocka_unit_test(what_helps_depends_on_how_the_kernel_was_entered),
         cmocka_unit_test(a_little_of_it_is_not_worth_a_word),
+        cmocka_unit_test(unnamed_code_does_not_dominate),
         cmocka_unit_test(shapes),
         cmocka_unit_test(mostly_is_more_than_half),
         cmocka_unit_test(unnamed_code_that_all_passes_through_is_not_told),
@@ -724,6 +762,7 @@ int main(void)
         cmocka_unit_test(counts_too_small_to_be_sure_give_no_advice),
         cmocka_unit_test(samples_without_a_stack),
         cmocka_unit_test(a_command_that_mostly_waited),
+        cmocka_unit_test(what_counts_events_is_not_asked_where_the_rest_went),
         cmocka_unit_test(start_here_is_for_programs_that_compute),
         cmocka_unit_test(names_too_long_for_a_sentence_are_cut),
         cmocka_unit_test(functions_are_hot_from_a_tenth_on),

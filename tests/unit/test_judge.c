@@ -104,6 +104,8 @@ static void few_recordings_leave_it_open_unless_the_change_is_gross(void **state
             assert_int_equal(judge_recordings(n, 7, 1, false), SUITE_INCONCLUSIVE);
             assert_int_equal(judge_recordings(7, n, 1, false), SUITE_INCONCLUSIVE);
             assert_int_equal(judge_recordings(n, n, 1.5, false), SUITE_INCONCLUSIVE);
+            assert_int_equal(judge_recordings(n, 7, 1, true), SUITE_OK); /* few on one side only */
+            assert_int_equal(judge_recordings(7, n, 1, true), SUITE_OK);
         }
         assert_int_equal(judge_recordings(n, n, 1, true), SUITE_OK); /* counts tell */
         assert_int_equal(judge_recordings(n, n, 100, false), SUITE_REGRESSED);

@@ -67,6 +67,49 @@ static void rates_are_of_what_could_miss(void **state)
     profile_free(p);
 }
 
+/* Simulators list their events in an order of their own. */
+static void the_order_of_columns_does_not_matter(void **state)
+{
+    static const int64_t hot[] = {1000, 300, 100, 30, 10, 1, 5, 8, 200, 50, 20};
+    (void)state;
+    for (int first = 0; first < N; first++) {
+        struct profile *p = profile_new();
+        int64_t turned[N];
+        for (int i = 0; i < N; i++) {
+            support_value(p, "", events[(first + i) % N], "count");
+            turned[i] = hot[(first + i) % N];
+        }
+        add(p, "hot", turned);
+        struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+        struct misses c = misses_build(f);
+        assert_true(c.has_i1 && c.has_data && c.has_ll && c.has_branches);
+        assert_true(misses_i1_rate(&c.whole) == 0.02);
+        assert_true(misses_d1_rate(&c.whole) == 0.1);
+        assert_true(misses_ll_rate(&c.whole) == 14.0 / 1400);
+        assert_true(misses_branch_rate(&c.whole) == 0.25);
+        misses_done(&c);
+        flat_free(f);
+        profile_free(p);
+    }
+}
+
+static void a_function_with_any_of_the_events_is_listed(void **state)
+{
+    (void)state;
+    struct profile *p = make_profile(N);
+    add(p, "runs", (const int64_t[]){10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    add(p, "reads", (const int64_t[]){0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    add(p, "writes", (const int64_t[]){0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0});
+    add(p, "branches", (const int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0});
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    struct misses c = misses_build(f);
+    assert_int_equal(c.rows.n, 4); /* main has nothing of its own */
+    assert_null(find(&c, f, "main"));
+    misses_done(&c);
+    flat_free(f);
+    profile_free(p);
+}
+
 static void small_functions_are_not_flagged(void **state)
 {
     (void)state;
@@ -99,6 +142,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_of_what_could_miss),
+        cmocka_unit_test(the_order_of_columns_does_not_matter),
+        cmocka_unit_test(a_function_with_any_of_the_events_is_listed),
         cmocka_unit_test(small_functions_are_not_flagged),
         cmocka_unit_test(without_the_events_nothing_is_known),
     };

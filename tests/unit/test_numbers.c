@@ -260,16 +260,8 @@ static const struct numbers_part parts[] = {
     NUMBERS_PART(changepoint), NUMBERS_PART(others),
 };
 
-static void every_number_is_as_it_was(void **state)
-{
-    (void)state;
-    numbers_compare(parts, sizeof parts / sizeof *parts);
-}
-
 int main(int argc, char **argv)
 {
     (void)argv;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_number_is_as_it_was)};
-    return argc > 1 ? numbers_write("numbers", parts, sizeof parts / sizeof *parts)
-                    : cmocka_run_group_tests(tests, NULL, NULL);
+    return numbers_main(argc, "numbers", parts, sizeof parts / sizeof *parts);
 }

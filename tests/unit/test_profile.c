@@ -347,6 +347,22 @@ static void a_pid_used_again_is_another_process(void **state)
     profile_free(p);
 }
 
+static void of_many_processes_the_newest_with_a_pid_is_found(void **state)
+{
+    enum { PIDS = 3000, TIMES = 3 };
+    (void)state;
+    struct profile *p = profile_new();
+    for (int time = 0; time < TIMES; time++)
+        for (int pid = 1; pid <= PIDS; pid++)
+            profile_add_process(p, &(struct process){.pid = pid, .start_ns = (uint64_t)time});
+    for (int pid = 1; pid <= PIDS; pid++) {
+        struct process_id found = profile_find_process(p, pid);
+        assert_int_equal(p->processes.at[found.i].pid, pid);
+        assert_int_equal(p->processes.at[found.i].start_ns, TIMES - 1);
+    }
+    profile_free(p);
+}
+
 static void reasons_of_unfinished_stacks_are_summed(void **state)
 {
     (void)state;
@@ -425,6 +441,7 @@ int main(void)
         cmocka_unit_test(columns_know_what_they_mean),
         cmocka_unit_test(equal_attributes_have_one_id),
         cmocka_unit_test(a_pid_used_again_is_another_process),
+        cmocka_unit_test(of_many_processes_the_newest_with_a_pid_is_found),
         cmocka_unit_test(reasons_of_unfinished_stacks_are_summed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,26 @@ static void runs_of_one_size_keep_their_order(void **state)
         profile_free(p[i]);
 }
 
+/* What was not met at a size says nothing there: the ratio is from the first size that has it to
+ * the last. */
+static void a_ratio_leaves_out_sizes_without_the_function(void **state)
+{
+    static const struct {
+        double cost[4], size, ratio;
+    } cases[] = {{{1, 3, 6, 9}, 8, 9},   {{0, 3, 6, 12}, 4, 4}, {{2, 3, 6, 0}, 4, 3},
+                 {{0, 2, 5, 0}, 2, 2.5}, {{0, 0, 7, 0}, 1, 1},  {{0, 0, 0, 0}, 1, 1}};
+    struct scaling_run runs[] = {{NULL, 1}, {NULL, 2}, {NULL, 4}, {NULL, 8}};
+    struct scaling s = {.runs = runs, .n = 4};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double cost[4];
+        memcpy(cost, cases[i].cost, sizeof cost);
+        struct scaling_ratio r = scaling_ratio_of(&s, &(struct scaling_cost){.cost = cost});
+        assert_float_equal(r.size, cases[i].size, 1e-12);
+        assert_float_equal(r.cost, cases[i].ratio, 1e-12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +141,7 @@ int main(void)
         cmocka_unit_test(seconds_compare_whatever_the_event),
         cmocka_unit_test(counts_of_unlike_events_do_not),
         cmocka_unit_test(runs_of_one_size_keep_their_order),
+        cmocka_unit_test(a_ratio_leaves_out_sizes_without_the_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

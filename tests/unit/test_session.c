@@ -2,7 +2,7 @@
  * A session: how many blocks it takes, when it stops by itself, and what it tells on the way. The
  * programs answer with times that are made up, so that nothing depends on the machine.
  */
-#include "bench/session.h"
+#include "bench/session_inner.h"
 
 #include "stats/paired.h"
 
@@ -308,6 +308,20 @@ static void progress_is_the_share_of_all_groups(void **state)
     both_done(&s, &plan);
 }
 
+static void a_note_is_kept_once(void **state)
+{
+    static const char *const words[] = {"one", "two", "one", "two", "three"};
+    struct session s = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        session_note(&s, mem_strdup(words[i]));
+    assert_int_equal(s.notes.n, 3);
+    assert_string_equal(s.notes.at[0], "one");
+    assert_string_equal(s.notes.at[1], "two");
+    assert_string_equal(s.notes.at[2], "three");
+    session_done(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_setup_that_fails_ends_it_and_cleanup_takes_place),
         cmocka_unit_test(equal_things_are_tried_by_twelves_and_cause_no_alarm),
         cmocka_unit_test(progress_is_the_share_of_all_groups),
+        cmocka_unit_test(a_note_is_kept_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

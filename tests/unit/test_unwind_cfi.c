@@ -382,6 +382,70 @@ static void signal_frames_have_no_rules_of_their_own(void **state)
     unwind_table_free(t);
 }
 
+/* Letters announce data that is not there: nothing of such a CIE can be believed. */
+static void a_cie_whose_data_is_cut_gives_no_rules(void **state)
+{
+    static const char *const letters[] = {"zR", "zPR", "zL", "zRS"};
+    const struct text two = {"\0\0", 2};
+    (void)state;
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
+        struct made m;
+        struct unwind_table *t;
+        struct err err;
+        made_init(&m);
+        size_t cut = made_cie(&m, letters[i], strlen(letters[i]));
+        made_fde(&m, cut, FUNCTION, 0x10, two);
+        made_fde(&m, m.plain, FUNCTION + 0x10, 0x10, two);
+        assert_int_equal(unwind_table_parse(m.bytes, MADE_BYTES, &t, &err), 0);
+        const struct unwind_row *row = unwind_table_find(t, FUNCTION);
+        assert_true(!row || row->cfa == CFA_GAP);
+        assert_int_equal(unwind_table_find(t, FUNCTION + 0x10)->cfa, CFA_SP);
+        unwind_table_free(t);
+    }
+}
+
+/* SIZES: of addresses and segment selectors, from version 4 on. */
+static size_t made_cie_of(struct made *m, char version, struct text sizes)
+{
+    size_t at = m->end;
+    uint32_t bytes = (uint32_t)(4 + 2 + sizes.n + 3 + sizeof MADE_CIE - 1);
+    made_add(m, &bytes, 4);
+    made_add(m, "\0\0\0\0", 4);
+    made_add(m, &version, 1);
+    made_add(m, "", 1); /* no letters */
+    made_add(m, sizes.at, sizes.n);
+    made_add(m, "\1\x78\x10", 3);
+    made_add(m, MADE_CIE, sizeof MADE_CIE - 1);
+    return at;
+}
+
+static void only_known_versions_of_a_cie_are_read(void **state)
+{
+    static const struct {
+        char version;
+        struct text sizes;
+        bool good;
+    } all[] = {
+        {0, {"", 0}, false},      {1, {"", 0}, true},       {2, {"", 0}, false},
+        {3, {"", 0}, true},       {4, {"\x8\0", 2}, true},  {4, {"\4\0", 2}, false},
+        {4, {"\x8\1", 2}, false}, {5, {"\x8\0", 2}, false},
+    };
+    const struct text two = {"\0\0", 2};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct made m;
+        struct unwind_table *t;
+        struct err err;
+        made_init(&m);
+        made_fde(&m, made_cie_of(&m, all[i].version, all[i].sizes), FUNCTION, 0x10, two);
+        made_fde(&m, m.plain, FUNCTION + 0x10, 0x10, two);
+        assert_int_equal(unwind_table_parse(m.bytes, MADE_BYTES, &t, &err), 0);
+        const struct unwind_row *row = unwind_table_find(t, FUNCTION);
+        assert_int_equal(row && row->cfa == CFA_SP && row->cfa_offset == 1, all[i].good);
+        unwind_table_free(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +458,8 @@ int main(void)
         cmocka_unit_test(encoded_pointers),
         cmocka_unit_test(overlapping_functions),
         cmocka_unit_test(signal_frames_have_no_rules_of_their_own),
+        cmocka_unit_test(a_cie_whose_data_is_cut_gives_no_rules),
+        cmocka_unit_test(only_known_versions_of_a_cie_are_read),
     };
     return cmocka_run_group_tests_name("call frame information", tests, NULL, NULL);
 }

@@ -318,16 +318,8 @@ static void numbers_of_rules(struct buf *b)
 static const struct numbers_part parts[] = {NUMBERS_PART(opcodes), NUMBERS_PART(calls),
                                             NUMBERS_PART(functions), NUMBERS_PART(rules)};
 
-static void all_that_is_read_is_as_it_was(void **state)
-{
-    (void)state;
-    numbers_compare(parts, sizeof parts / sizeof *parts);
-}
-
 int main(int argc, char **argv)
 {
     (void)argv;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_that_is_read_is_as_it_was)};
-    return argc > 1 ? numbers_write("unwind_numbers", parts, sizeof parts / sizeof *parts)
-                    : cmocka_run_group_tests(tests, NULL, NULL);
+    return numbers_main(argc, "unwind_numbers", parts, sizeof parts / sizeof *parts);
 }

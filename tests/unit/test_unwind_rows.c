@@ -378,6 +378,30 @@ static void second_load_is_from_the_cache(void **state)
     unwind_table_free(b);
 }
 
+/* Bytes in memory are what a file was in a recording, perhaps: they are not kept for others. */
+static void bytes_in_memory_are_not_cached(void **state)
+{
+    struct unwind_table *a, *b;
+    struct err err;
+    struct buf bytes = {0};
+    char part[4096];
+    char *file;
+    (void)state;
+    autofree char *path = cached_program(&a, &file);
+    assert_int_equal(unlink(file), 0);
+    FILE *in = fopen(path, "r");
+    for (size_t n; (n = fread(part, 1, sizeof part, in)) > 0;)
+        buf_add(&bytes, part, n);
+    fclose(in);
+    assert_int_equal(unwind_table_parse(bytes.at, bytes.n, &b, &err), 0);
+    assert_int_equal(b->n_rows, a->n_rows);
+    assert_int_not_equal(access(file, R_OK), 0);
+    unwind_table_free(a);
+    unwind_table_free(b);
+    buf_done(&bytes);
+    free(file);
+}
+
 static void a_damaged_cache_is_made_anew(void **state)
 {
     static const long places[] = {0, 7, 9, 13, 17, 25, 33, 41, 60, 5000};
@@ -513,6 +537,7 @@ int main(void)
         cmocka_unit_test(programs_for_x86_64),
         cmocka_unit_test(programs_for_aarch64),
         cmocka_unit_test(second_load_is_from_the_cache),
+        cmocka_unit_test(bytes_in_memory_are_not_cached),
         cmocka_unit_test(a_damaged_cache_is_made_anew),
         cmocka_unit_test(no_place_for_a_cache_is_no_error),
         cmocka_unit_test(stack_changes_of_go),

@@ -398,7 +398,7 @@ static void a_profile_without_waits_has_none(void **state)
     (void)state;
     struct profile *p = profile_new();
     struct waitstream streams;
-    int stream = profile_add_stream(p, WAITSTREAM_EVENT, BY_TRACE);
+    int stream = stream_kind_add(p, STREAM_WAITS, BY_TRACE);
     profile_add_value(p, stream, "something", UNIT_COUNT); /* somebody else's */
     assert_false(waitstream_find(p, &streams));
     profile_free(p);

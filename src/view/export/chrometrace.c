@@ -9,6 +9,7 @@
  * of "b" and "e" with an id. Counters are "C", events "i", names of threads and processes "M".
  */
 #include "base/json.h"
+#include "model/streamkind.h"
 #include "view/export/spans.h"
 
 struct trace {
@@ -121,7 +122,7 @@ static void put_trace_counter(struct trace *t, const struct counter *c)
 /* What happened at a moment: of a trace, without durations. */
 static void put_moments(struct trace *t, const struct stream *s)
 {
-    if (s == t->spans || !text_is(profile_str(t->p, s->event), "events") || s->rows.duration_ns ||
+    if (s == t->spans || stream_kind_of(t->p, s) != STREAM_MOMENTS || s->rows.duration_ns ||
         !s->rows.time_ns)
         return;
     for (size_t i = 0; i < s->rows.n; i++) {

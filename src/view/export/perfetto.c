@@ -8,6 +8,7 @@
  */
 #include "base/protoput.h"
 #include "base/utf8.h"
+#include "model/streamkind.h"
 #include "view/export/spans.h"
 
 #include <stdlib.h>
@@ -235,7 +236,7 @@ static void put_perfetto_spans(struct perfetto *t)
 /* What happened at a moment: of a trace, without durations. */
 static void put_instants(struct perfetto *t, const struct stream *s)
 {
-    if (s == t->spans || !text_is(profile_str(t->p, s->event), "events") || s->rows.duration_ns ||
+    if (s == t->spans || stream_kind_of(t->p, s) != STREAM_MOMENTS || s->rows.duration_ns ||
         !s->rows.time_ns)
         return;
     for (size_t i = 0; i < s->rows.n; i++) {

@@ -27,6 +27,7 @@
  */
 #include "base/protoput.h"
 #include "base/publish.h"
+#include "model/heapstream.h"
 #include "view/export/export.h"
 #include "view/export/streamfacts.h"
 
@@ -128,16 +129,11 @@ static int pprof_out_place_of(const struct out *o, struct value_ref value)
 /* What `go tool pprof -alloc_space` and its like look for; NULL = it is called as with us. */
 static const char *pprof_heap_name(const struct out *o, struct value_ref value)
 {
-    static const char *const names[][2] = {{"allocations", "alloc_objects"},
-                                           {"allocated", "alloc_space"},
-                                           {"leaked_blocks", "inuse_objects"},
-                                           {"leaked", "inuse_space"}};
-    const struct stream *s = profile_stream(o->p, value.stream);
-    bool is_heap = text_is(profile_str(o->p, s->event), "heap");
-    for (size_t i = 0; is_heap && i < sizeof names / sizeof *names; i++)
-        if (text_is(profile_str(o->p, profile_value(o->p, value)->name), names[i][0]))
-            return names[i][1];
-    return NULL;
+    static const char *const names[HEAP_COLUMNS + 1] = {[HEAP_ALLOCATIONS] = "alloc_objects",
+                                                        [HEAP_ALLOCATED] = "alloc_space",
+                                                        [HEAP_LEAKED_BLOCKS] = "inuse_objects",
+                                                        [HEAP_LEAKED] = "inuse_space"};
+    return names[heapstream_column_of(o->p, value)];
 }
 
 /* Returns the name's string. */

@@ -5,7 +5,7 @@ perf's text has times, threads, lines and inlined frames; folded stacks are runs
 
 The .kelvin files are recordings of tests/target/{locks,waits,scopes}: 'record --locks --waits -- ./locks convoy', 'record --locks --
 ./locks kinds' and 'inversion', 'record -F 4000 -- ./scopes 12 6' and '12 7', 'record --waits -- ./waits KIND 20 3000'. shelves.kelvin has
-a heap. They were made in a copy of tests/target and include below /usr/src/app, with stripped agents, so that no machine's own paths are in them.
+a heap, and its paths and host were replaced byte for byte. The others were made in a copy of tests/target and include below /usr/src/app, with stripped agents, so that no machine's own paths are in them.
 """
 import gzip
 import pathlib
