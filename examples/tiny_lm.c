@@ -54,9 +54,9 @@ static float random_weight(uint64_t *seed, float scale)
     return ((float)(*seed >> 40) / (float)(1 << 23) - 1) * scale;
 }
 
-static int make_model(const char *path)
+static int make_model(const char *path, int layers)
 {
-    struct shape s = {128, 352, 6, 8, 512, 512};
+    struct shape s = {128, 352, layers, 8, 512, 512};
     FILE *f = fopen(path, "wb");
     uint64_t seed = 1;
     if (!f)
@@ -242,11 +242,12 @@ static int decode(struct model *m, int token, int position)
 int main(int argc, char **argv)
 {
     struct model m = {0};
-    if (argc == 3 && strcmp(argv[1], "--make") == 0)
-        return make_model(argv[2]);
+    if (argc >= 3 && strcmp(argv[1], "--make") == 0)
+        return make_model(argv[2], argc > 3 ? atoi(argv[3]) : 6);
     if (argc < 2 || load_model(&m, argv[1]) != 0)
         return argc < 2
-               ? fprintf(stderr, "usage: tiny_lm MODEL [TOKENS], or tiny_lm --make MODEL\n"),
+               ? fprintf(stderr,
+                         "usage: tiny_lm MODEL [TOKENS], or tiny_lm --make MODEL [LAYERS]\n"),
                2 : 1;
     int n = argc > 2 ? atoi(argv[2]) : 200, token = 1;
     for (int i = 0; i < n; i++)

@@ -90,6 +90,8 @@ extern "C" {
 /* What one iteration does, for throughput; of one thread, where there are several. */
 void kelvin_items(double items);
 void kelvin_bytes(double bytes);
+void kelvin_flops(
+    double operations); /* of floating point: a multiplication and an addition are 2 */
 
 /* Inside the loop: time between the two does not count. A pair costs tens of nanoseconds, of which
  * the mean is taken off again; keep what is timed well above that. */
@@ -170,3 +172,5 @@ template <class T> __attribute__((always_inline)) inline void kelvin_keep(T cons
 #include "kelvin_equal.h"
 
 #endif
+
+#include "kelvin_interleave.h" /* which may be asked for atomics by a second #include */

@@ -27,9 +27,12 @@ struct options {
     double limit_s; /* for each job; 0 = none */
     bool quick, list, json;
     struct opt_list filter;
-    const char *only;    /* an exact name, or NULL */
-    double seed, inputs; /* of equivalence; 0 = the default */
-    char *words, *ask;   /* of the environment; other fields point into them */
+    const char *only;     /* an exact name, or NULL */
+    double seed, inputs;  /* of equivalence; 0 = the default */
+    long preemptions;     /* of interleavings, at most */
+    double schedules;     /* of each, at most */
+    const char *schedule; /* only this one; NULL = all */
+    char *words, *ask;    /* of the environment; other fields point into them */
 };
 
 /* Something to run: an entry with one value of its parameter. */

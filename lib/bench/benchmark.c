@@ -96,6 +96,8 @@ static void put_record(struct json *j, const struct job *job, const struct loop_
     key_number(j, "r2", f->r2);
     key_number(j, "items", r->items);
     key_number(j, "bytes", r->bytes);
+    if (r->flops > 0)
+        key_number(j, "flops", r->flops);
     if (r->has_heap) {
         key_number(j, "allocations", r->allocations);
         key_number(j, "allocated", r->allocated);
@@ -110,12 +112,15 @@ static void put_record(struct json *j, const struct job *job, const struct loop_
 
 static void rates(char *s, size_t size, const struct loop_result *r, double ns)
 {
-    char bytes[UNITS_MAX] = "", items[UNITS_MAX] = "";
+    char bytes[UNITS_MAX] = "", items[UNITS_MAX] = "", flops[UNITS_MAX] = "";
     if (ns > 0 && r->bytes > 0)
         table_rate(bytes, r->bytes / ns * 1e9, "B/s");
     if (ns > 0 && r->items > 0)
         table_rate(items, r->items / ns * 1e9, "/s");
-    snprintf(s, size, "%s%s%s", bytes, *bytes && *items ? "  " : "", items);
+    if (ns > 0 && r->flops > 0)
+        table_rate(flops, r->flops / ns * 1e9, "FLOP/s");
+    snprintf(s, size, "%s%s%s%s%s", bytes, *bytes && *items ? "  " : "", items,
+             (*bytes || *items) && *flops ? "  " : "", flops);
 }
 
 static void say_head(struct session *s)
@@ -131,14 +136,14 @@ static void say_row(struct session *s, const struct job *job, const struct loop_
                     const struct finding *f)
 {
     char time[UNITS_MAX], cpu[UNITS_MAX] = "-", interval[UNITS_MAX], r2[16] = "-", outliers[32],
-                          rate[2 * UNITS_MAX + 4];
+                          rate[3 * UNITS_MAX + 8];
     double ns = f->is_empty ? 0 : f->ns, half = (f->interval.high - f->interval.low) / 2;
     table_time(time, ns, half);
     if (!isnan(f->cpu_ns))
         table_time(cpu, f->is_empty ? 0 : f->cpu_ns, fmax(f->cpu_ns, 1) / 100);
     table_interval(interval, ns, f->interval.low, f->interval.high);
     if (!isnan(f->r2))
-        snprintf(r2, sizeof r2, "%.4f", f->r2);
+        snprintf(r2, sizeof r2, "%.4f%s", f->r2, f->r2 < REPEATS_R2_LIMIT ? "!" : "");
     snprintf(outliers, sizeof outliers, "%zu of %zu", f->outliers, r->n);
     rates(rate, sizeof rate, r, ns);
     say_head(s);

@@ -26,7 +26,7 @@ struct seat {
     double pauses;                                  /* in this round */
     struct heapcount heap_start, heap_pause;        /* when the round began; at a pause */
     struct heapcount heap;                          /* what this round allocated, but for pauses */
-    double items, bytes;
+    double items, bytes, flops;
     const char *fault; /* what the body does wrong, or NULL */
     pthread_t thread;
 };
@@ -340,6 +340,14 @@ PUBLIC void kelvin_items(double items)
         here->items = items;
 }
 
+PUBLIC void kelvin_flops(double operations)
+{
+    if (here && !(operations >= 0 && isfinite(operations)))
+        here->fault = "gives kelvin_flops() a value that is not a number of operations";
+    else if (here)
+        here->flops = operations;
+}
+
 PUBLIC void kelvin_bytes(double bytes)
 {
     if (here && !(bytes >= 0 && isfinite(bytes)))
@@ -416,6 +424,7 @@ static void conclude(const struct gang *g)
     for (size_t i = 0; i < g->target->threads; i++) {
         r->items += g->seats[i].items;
         r->bytes += g->seats[i].bytes;
+        r->flops += g->seats[i].flops;
     }
 }
 

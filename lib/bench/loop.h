@@ -37,16 +37,16 @@ struct loop_plan {
 struct loop_result {
     size_t n;
     double *counts,
-        *times;          /* iterations and nanoseconds of each round, in the order they were made */
-    double *cpu_times;   /* CPU time of each round: the mean of its threads */
-    bool has_cpu;        /* false where the body pauses: reading that clock takes too long for it */
-    bool flat;           /* all rounds as long: linear sampling would have taken too long */
-    size_t disturbed;    /* rounds in which another program took the CPU; of one thread only */
-    double items, bytes; /* as told by the body */
-    double loop_ns;      /* what the empty loop took, an iteration */
-    double loop_cpu_ns;  /* the same in CPU time */
-    double pauses;       /* kelvin_pause() an iteration */
-    bool has_heap;       /* somebody counts allocations */
+        *times;        /* iterations and nanoseconds of each round, in the order they were made */
+    double *cpu_times; /* CPU time of each round: the mean of its threads */
+    bool has_cpu;      /* false where the body pauses: reading that clock takes too long for it */
+    bool flat;         /* all rounds as long: linear sampling would have taken too long */
+    size_t disturbed;  /* rounds in which another program took the CPU; of one thread only */
+    double items, bytes, flops;    /* as told by the body */
+    double loop_ns;                /* what the empty loop took, an iteration */
+    double loop_cpu_ns;            /* the same in CPU time */
+    double pauses;                 /* kelvin_pause() an iteration */
+    bool has_heap;                 /* somebody counts allocations */
     double allocations, allocated; /* blocks and bytes an iteration, of all threads */
     double pause_ns;               /* what a pair of pause and resume leaves in the time, each */
 };

@@ -25,6 +25,13 @@ static const struct opt table[] = {
      1, 1e12},
     {0, "seed", OPT_NUMBER, offsetof(struct options, seed), "N",
      "which inputs those are (default 1)", NULL, NULL, 1, 9e15},
+    {0, "preemptions", OPT_INT, offsetof(struct options, preemptions), "N",
+     "in a schedule of KELVIN_INTERLEAVE, at most (default 2)", NULL, NULL, 0, 20},
+    {0, "schedules", OPT_NUMBER, offsetof(struct options, schedules), "N",
+     "try so many of each KELVIN_INTERLEAVE at most (default 100000, with --quick 10000)", NULL,
+     NULL, 1, 1e12},
+    {0, "schedule", OPT_TEXT, offsetof(struct options, schedule), "WORD",
+     "run KELVIN_INTERLEAVE under this schedule only, as a failure has printed it"},
     {0, "json", OPT_FLAG, offsetof(struct options, json), NULL,
      "print an object per line for programs"},
     OPT_END,
@@ -146,11 +153,14 @@ static void options_settle(struct options *o)
         o->time_s = o->quick ? 0.8 : 5;
     if (o->samples < 0)
         o->samples = o->quick ? 50 : 100;
+    if (!(o->schedules > 0))
+        o->schedules = o->quick ? 1e4 : 1e5;
 }
 
 int options_read(struct options *o, int n, char **args, struct opt_result *ret, struct err *err)
 {
-    *o = (struct options){.warm_up_s = -1, .time_s = -1, .samples = -1, .limit_s = 600};
+    *o = (struct options){
+        .warm_up_s = -1, .time_s = -1, .samples = -1, .limit_s = 600, .preemptions = 2};
     const char *ask = getenv(PROTOCOL_FD) ? getenv(PROTOCOL_ASK) : NULL;
     const char *words = getenv(OPTIONS_ENV);
     if (words && read_env(o, words, err) < 0)

@@ -25,13 +25,15 @@
  *
  *     {"kelvin_bench":1,"program":"./mybench"}
  *     {"name":"sum/n=1000","ns":81.2,"low":80.9,"high":81.6,"cpu_ns":81.1,"overhead_ns":0.3,"r2":0.9998,
- *      "items":1000,"bytes":4000,"param":"n","size":1000,"threads":1,"disturbed":0,"sampling":"linear",
+ *      "items":1000,"bytes":4000,"flops":2000,"param":"n","size":1000,"threads":1,"disturbed":0,"sampling":"linear",
  *      "counts":[24,48,...],"times":[1973.1,...]}
  *     {"equal":"dot","ok":true,"cases":1000000,"wanted":1000000,"seed":1}
  *     {"equal":"dot","ok":false,...,"message":"the candidate differs...","code":"KELVIN_..."}
  *     {"race":"dot/n=64","ratio":7.9,"low":7.8,"high":8,"miss":0.0002,"blocks":18,
  *      "reference_ns":37.5,"candidate_ns":4.7,"min_speedup":2,"gate":"holds","ok":true}
  *     {"cliff":"dot","length":64,"message":"cliff: the candidate takes 1.2 us at n=64, ..."}
+ *     {"interleave":"queue","ok":true,"schedules":1204,"preemptions":2,"whole":true}
+ *     {"interleave":"queue","ok":false,...,"message":"fails under...","schedule":"1x3.2.1"}
  *     {"error":"benchmark 'x' never reaches BENCH_LOOP...","name":"x","exit":1}
  *     {"end":true,"exit":0}
  *
@@ -39,7 +41,7 @@
  * be 0; low is 0 where the body cannot be told from an empty loop. cpu_ns: the same in CPU time,
  * the mean of the threads; left out where the body pauses. counts, times: iterations and
  * nanoseconds of each timed round as the clock gave them, overhead and all. disturbed: rounds in
- * which another program took the CPU. items and bytes are of one iteration, 0 = not told. param and
+ * which another program took the CPU. items, bytes and flops are of one iteration, 0 or left out = not told. param and
  * size are left out where there is no parameter. With list=1 a benchmark is
  * {"name":...,"param":...,"size":...}. ratio: how many times as fast the candidate of a proof is;
  * the interval misses with the probability `miss`. gate is holds, broken or undecided. Readers

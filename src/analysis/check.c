@@ -40,12 +40,14 @@ static const char *suffix_of(enum rule_unit unit)
            : unit == RULE_BLOCKS                       ? " blocks"
            : unit == RULE_SPANS                        ? " calls"
            : unit == RULE_PER_SECOND                   ? "/s"
+           : unit == RULE_GFLOPS                       ? " GFLOP/s"
+           : unit == RULE_PER_1000                     ? " per 1000 instructions"
                                                        : "";
 }
 
 static bool is_counted(enum rule_unit unit)
 {
-    return unit == RULE_COUNT || unit == RULE_BLOCKS || unit == RULE_SPANS;
+    return unit == RULE_COUNT || unit == RULE_BLOCKS || unit == RULE_SPANS || unit == RULE_EVENTS;
 }
 
 static bool is_change(enum rule_unit unit)
@@ -69,8 +71,12 @@ static void add_digits(struct buf *b, double value, enum rule_unit unit)
         buf_str(b, units_count(s, (uint64_t)value));
     else if (unit == RULE_BYTES || unit == RULE_TIME)
         buf_str(b, units_scaled(s, value, unit == RULE_TIME ? UNIT_TIME : UNIT_BYTES));
-    else if (unit == RULE_PER_SECOND)
+    else if (unit == RULE_PER_SECOND || unit == RULE_GFLOPS || unit == RULE_PER_1000)
         buf_printf(b, "%.4g", value);
+    else if (unit == RULE_NUMBER)
+        buf_printf(b, "%.6g", value);
+    else if (unit == RULE_FIT)
+        buf_printf(b, "%.4f", value);
     else if (unit == RULE_BITS)
         buf_printf(b, "%.0f", value);
     else if (unit == RULE_EXPONENT)
@@ -394,18 +400,40 @@ static int check_presence(struct check_job *job, const struct rule *rule, struct
 typedef int evaluate_fn(struct check_job *job, const struct rule *rule, struct check_result *ret);
 
 static evaluate_fn *const evaluators[] = {
-    [RULE_TOTAL] = check_share,        [RULE_SELF] = check_share,
-    [RULE_SAMPLES] = check_quality,    [RULE_LOST] = check_quality,
-    [RULE_UNFINISHED] = check_quality, [RULE_UNNAMED] = check_quality,
-    [RULE_PRESENT] = check_presence,   [RULE_ABSENT] = check_presence,
-    [RULE_DIFF_TOTAL] = check_change,  [RULE_DIFF_SELF] = check_change,
-    [RULE_SIMD] = check_code,          [RULE_GROWTH_TOTAL] = check_growth,
-    [RULE_GROWTH_SELF] = check_growth, [RULE_PEAK] = check_heap,
-    [RULE_LEAKED] = check_heap,        [RULE_ALLOCATED] = check_heap,
-    [RULE_ALLOCATIONS] = check_heap,   [RULE_TEMPORARY] = check_heap,
-    [RULE_QUANTILE] = check_scopes,    [RULE_MEAN] = check_scopes,
-    [RULE_MAX] = check_scopes,         [RULE_CALLS] = check_scopes,
+    [RULE_TOTAL] = check_share,
+    [RULE_SELF] = check_share,
+    [RULE_SAMPLES] = check_quality,
+    [RULE_LOST] = check_quality,
+    [RULE_UNFINISHED] = check_quality,
+    [RULE_UNNAMED] = check_quality,
+    [RULE_PRESENT] = check_presence,
+    [RULE_ABSENT] = check_presence,
+    [RULE_DIFF_TOTAL] = check_change,
+    [RULE_DIFF_SELF] = check_change,
+    [RULE_SIMD] = check_code,
+    [RULE_GROWTH_TOTAL] = check_growth,
+    [RULE_GROWTH_SELF] = check_growth,
+    [RULE_PEAK] = check_heap,
+    [RULE_LEAKED] = check_heap,
+    [RULE_ALLOCATED] = check_heap,
+    [RULE_ALLOCATIONS] = check_heap,
+    [RULE_TEMPORARY] = check_heap,
+    [RULE_QUANTILE] = check_scopes,
+    [RULE_MEAN] = check_scopes,
+    [RULE_MAX] = check_scopes,
+    [RULE_CALLS] = check_scopes,
     [RULE_RATE] = check_scopes,
+    [RULE_RUN_TIME] = check_runs,
+    [RULE_RUN_CPU] = check_runs,
+    [RULE_SCATTER] = check_runs,
+    [RULE_R2] = check_runs,
+    [RULE_FLOPS] = check_runs,
+    [RULE_MEMORY] = check_runs,
+    [RULE_METRIC] = check_runs,
+    [RULE_CACHE_MISSES] = check_events,
+    [RULE_L1_MISSES] = check_events,
+    [RULE_BRANCH_MISSES] = check_events,
+    [RULE_HOTSPOT] = check_hotspot,
 };
 
 static const char *expected_of(struct check_job *job, const struct rule *rule)
@@ -416,11 +444,21 @@ static const char *expected_of(struct check_job *job, const struct rule *rule)
     return check_text(job, "%s", buf_cstr(&b));
 }
 
+/* Whether a rule can be decided without a recording. */
+static bool needs_no_recording(const struct check_job *job, const struct rule *rule)
+{
+    return rule_is_of_runs(rule) || (rule_is_of_events(rule) && job->in->counts) ||
+           (rule->kind == RULE_RATE && check_find_rate(job, rule->function));
+}
+
 static void check_rule(struct check_job *job, const struct rule *rule)
 {
     struct check_result r = {.rule = rule, .unit = rule->range.unit};
+    struct check_value none = {.value = NAN, .doubt = "there is no recording to check it against"};
     r.expected = expected_of(job, rule);
-    if (evaluators[rule->kind](job, rule, &r) != 0)
+    if (!job->in->selection && !needs_no_recording(job, rule))
+        check_decide(job, &none, rule_bounds(rule), &r);
+    else if (evaluators[rule->kind](job, rule, &r) != 0)
         return;
     job->check->n[r.verdict]++;
     *vec_push(&job->check->results) = r;
@@ -429,16 +467,19 @@ static void check_rule(struct check_job *job, const struct rule *rule)
 int check_build(struct check *c, struct rules *rules, const struct check_input *in)
 {
     *c = (struct check){0};
-    if (rules_require(rules, in->before, in->scaling) != 0)
+    if (rules_require(rules, &(struct rules_have){.before = in->before,
+                                                  .counts_before = in->counts_before,
+                                                  .sizes = in->scaling}) != 0)
         return -1;
     struct check_job job = {
         .check = c,
         .rules = rules,
         .in = in,
-        .list = flat_build(in->selection, FLAT_FUNCTION),
+        .list = in->selection ? flat_build(in->selection, FLAT_FUNCTION) : NULL,
         .before = in->before ? flat_build(in->before, FLAT_FUNCTION) : NULL,
-        .quality = quality_of(in->selection),
     };
+    if (in->selection)
+        job.quality = quality_of(in->selection);
     for (size_t i = 0; i < rules->at.n; i++)
         check_rule(&job, &rules->at.at[i]);
     flat_free(job.list);

@@ -16,6 +16,7 @@
 #include "analysis/rules.h"
 #include "analysis/selection.h"
 #include "code/simd.h"
+#include "model/series.h"
 
 struct scaling;
 
@@ -23,9 +24,16 @@ enum check_verdict { CHECK_HOLDS, CHECK_FAILS, CHECK_INCONCLUSIVE, CHECK_VERDICT
 
 extern const char *const check_verdict_names[]; /* "passed"... */
 
+/* Measured runs that rules may name. */
+struct check_runs {
+    const char *name; /* of a benchmark or metric; "" = the whole command */
+    const struct series *series;
+    enum measure measure; /* what scatter is of, and what decides: wall or CPU time, a metric */
+};
+
 /* What there is to check. All of it must outlive the check. */
 struct check_input {
-    const struct selection *selection;
+    const struct selection *selection; /* NULL = no recording, only runs and counts */
     const struct profile *heap;        /* for rules about the heap; NULL = the selection's */
     const struct selection *before;    /* for diff rules; NULL = none */
     const struct profile *heap_before; /* the same of the heap; NULL = that of before */
@@ -34,6 +42,10 @@ struct check_input {
     const char *no_code;            /* why some or all code is missing; "" = it is not */
     struct scaling *scaling;        /* for growth rules; NULL = none */
     const struct selection *scopes; /* for rules about scopes; NULL = all of them */
+    const struct check_runs *runs;  /* for rules about measured runs */
+    size_t n_runs;
+    const struct selection *counts; /* simulated misses; NULL = counters of the selection */
+    const struct selection *counts_before;
 
     /* Whether the program has a function that was never sampled; NULL = nobody knows. */
     bool (*has_function)(const struct profile *p, const char *name);

@@ -44,6 +44,14 @@ int check_heap(struct check_job *job, const struct rule *rule, struct check_resu
 int check_scopes(struct check_job *job, const struct rule *rule, struct check_result *ret);
 void check_scopes_done(struct check_job *job);
 int check_growth(struct check_job *job, const struct rule *rule, struct check_result *ret);
+int check_runs(struct check_job *job, const struct rule *rule, struct check_result *ret);
+int check_events(struct check_job *job, const struct rule *rule, struct check_result *ret);
+int check_hotspot(struct check_job *job, const struct rule *rule, struct check_result *ret);
+
+/* The runs of a benchmark that has items to count, or of a metric; NULL = none of that name. */
+const struct check_runs *check_find_rate(const struct check_job *job, const char *name);
+int check_run_rate(struct check_job *job, const struct rule *rule, const struct check_runs *runs,
+                   struct check_result *ret);
 
 /*
  * The rows of LIST that the rule's function means, one entry a row, to be freed; NULL with ERR

@@ -178,6 +178,10 @@ static int multiply_bounds(struct check_job *job, const struct rule *rule, struc
 
 int check_scopes(struct check_job *job, const struct rule *rule, struct check_result *ret)
 {
+    const struct check_runs *runs =
+        rule->kind == RULE_RATE ? check_find_rate(job, rule->function) : NULL;
+    if (runs)
+        return check_run_rate(job, rule, runs, ret);
     if (sum_scopes(job, rule) != 0)
         return -1;
     if (rule->kind == RULE_RATE)

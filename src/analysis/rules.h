@@ -18,6 +18,11 @@
  *     calls layer == 24 * tokens            how often; a multiple of a counter or another scope
  *     rate tokens >= 40                     a counter or a scope, per second
  *
+ *     time dot/n=64 10..50 ns               of a benchmark, or without a name of the command; cpu
+ *     scatter <= 5 % over 10 runs           also r2, gflops, memory, metric tps >= 40
+ *     cache-misses parse <= 2 per 1000      of instructions; or a number; l1-misses, branch-misses
+ *     hotspot matmul primary                its tier by its own share
+ *
  * doc/rules.md is the reference. Every line with an error is told, with its place.
  */
 #pragma once
@@ -49,7 +54,26 @@ enum rule_kind {
     RULE_MAX,
     RULE_CALLS,
     RULE_RATE,
+    RULE_RUN_TIME, /* of measured runs: of a benchmark, or of the whole command */
+    RULE_RUN_CPU,
+    RULE_SCATTER, /* without a name: the worst of all */
+    RULE_R2,
+    RULE_FLOPS,
+    RULE_MEMORY,
+    RULE_METRIC,
+    RULE_CACHE_MISSES, /* counted or simulated; without a function: of all of it */
+    RULE_L1_MISSES,
+    RULE_BRANCH_MISSES,
+    RULE_HOTSPOT,
 };
+
+/* How hot a function is expected to be, by its own share. */
+enum rule_tier { TIER_NONE, TIER_PRIMARY, TIER_SECONDARY, TIER_TERTIARY, TIERS };
+
+extern const char *const rule_tier_names[TIERS]; /* "primary"... */
+
+/* The shares of a tier: it begins at `low` and ends below `high`. */
+struct interval rule_tier_range(enum rule_tier tier);
 
 enum rule_unit {
     RULE_NONE,     /* there is no range: present, absent */
@@ -64,6 +88,11 @@ enum rule_unit {
     RULE_TIME, /* nanoseconds */
     RULE_SPANS,
     RULE_PER_SECOND,
+    RULE_FIT, /* R2 */
+    RULE_GFLOPS,
+    RULE_NUMBER, /* of a unit that the program chose */
+    RULE_EVENTS,
+    RULE_PER_1000, /* events per 1000 instructions */
 };
 
 /* Both ends belong to it; -INFINITY and INFINITY where it is open. */
@@ -78,7 +107,9 @@ struct rule {
     struct rule_range range;
     double tolerance;        /* widens the range at both ends, same unit */
     struct rule_range width; /* of simd only; RULE_NONE where not asked for */
-    bool change;             /* of the heap: since the profile before */
+    bool change;             /* of the heap and of counters: since the profile before */
+    uint32_t least_runs;     /* of RULE_SCATTER; 0 = the default */
+    enum rule_tier tier;     /* of RULE_HOTSPOT */
     double quantile;         /* of RULE_QUANTILE, 0 to 1 */
     const char *times;       /* of RULE_CALLS: the range is so many times this; NULL = once */
     uint32_t line, column;   /* column: of the function's name, else of the rule; from 1 */
@@ -111,12 +142,19 @@ void rules_done(struct rules *r);
 bool rules_need_code(const struct rules *r);
 bool rules_need_scopes(const struct rules *r);
 bool rule_is_of_scopes(const struct rule *rule);
+bool rule_is_of_runs(const struct rule *rule);
+bool rule_is_of_events(const struct rule *rule);
 
 /*
  * What rules need besides a profile: another to compare with, several sizes. Rules that need what
  * there is not become errors; then -1.
  */
-int rules_require(struct rules *r, bool has_before, bool has_sizes);
+struct rules_have {
+    bool before, counts_before; /* a profile of then; misses that were simulated then */
+    bool sizes;
+};
+
+int rules_require(struct rules *r, const struct rules_have *have);
 
 /* Note an error at a rule, as parsing does. TEXT is copied. Always returns -1. */
 int rules_fail(struct rules *r, uint32_t line, uint32_t column, const char *text);

@@ -28,7 +28,9 @@ static char *describe_design(const struct session *s, size_t comparisons)
         buf_printf(&b, "; overall false-alarm risk %g%%", s->opts.risk * 100);
     if (s->opts.exact)
         buf_printf(&b, "; %s",
-                   count_words(s->opts.allocations      ? COUNT_ALLOCATIONS
+                   count_words(s->opts.allocations ? COUNT_ALLOCATIONS
+                               : s->opts.count_valgrind & ~COUNTED(MEASURE_INSTRUCTIONS)
+                                   ? COUNT_BY_MODEL
                                : s->opts.count_valgrind ? COUNT_BY_VALGRIND
                                                         : COUNT_BY_CPU));
     if (s->aa_tries > 0)

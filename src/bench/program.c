@@ -8,8 +8,9 @@
 /* One line, whatever kind it turns out to be. */
 struct line {
     struct program_result result;
-    char *equal, *race, *cliff, *error, *message;
+    char *equal, *race, *cliff, *interleave, *error, *message;
     double cases, ratio, low, high, min_speedup; /* of proofs and races; NAN = not told */
+    double schedules, preemptions;               /* of interleavings; NAN = not told */
     bool greeting, end, has_ok, ok;
 };
 
@@ -20,6 +21,7 @@ static void line_done(struct line *l)
     free(l->equal);
     free(l->race);
     free(l->cliff);
+    free(l->interleave);
     free(l->error);
     free(l->message);
 }
@@ -43,6 +45,7 @@ static void take_member(struct line *l, struct jsonread *j, const char *key)
             {"equal", offsetof(struct line, equal)},
             {"race", offsetof(struct line, race)},
             {"cliff", offsetof(struct line, cliff)},
+            {"interleave", offsetof(struct line, interleave)},
             {"error", offsetof(struct line, error)},
             {"message", offsetof(struct line, message)},
         },
@@ -51,12 +54,16 @@ static void take_member(struct line *l, struct jsonread *j, const char *key)
           {"cpu_ns", offsetof(struct line, result.cpu_ns)},
           {"items", offsetof(struct line, result.items)},
           {"bytes", offsetof(struct line, result.bytes)},
+          {"flops", offsetof(struct line, result.flops)},
+          {"r2", offsetof(struct line, result.r2)},
           {"size", offsetof(struct line, result.size)},
           {"cases", offsetof(struct line, cases)},
           {"ratio", offsetof(struct line, ratio)},
           {"low", offsetof(struct line, low)},
           {"high", offsetof(struct line, high)},
           {"min_speedup", offsetof(struct line, min_speedup)},
+          {"schedules", offsetof(struct line, schedules)},
+          {"preemptions", offsetof(struct line, preemptions)},
       };
     enum json_token next = json_peek(j);
     for (size_t i = 0; next == JSON_STRING && i < sizeof texts / sizeof *texts; i++)
@@ -86,12 +93,14 @@ static bool program_read_line(struct line *l, struct text bytes)
     struct jsonread j;
     struct text key;
     struct err err;
-    *l = (struct line){.result = {.ns = NAN, .cpu_ns = NAN, .size = NAN},
+    *l = (struct line){.result = {.ns = NAN, .cpu_ns = NAN, .size = NAN, .r2 = NAN},
                        .cases = NAN,
                        .ratio = NAN,
                        .low = NAN,
                        .high = NAN,
-                       .min_speedup = NAN};
+                       .min_speedup = NAN,
+                       .schedules = NAN,
+                       .preemptions = NAN};
     reader_open_memory(&in, bytes.at, bytes.n);
     jsonread_init(&j, &in);
     json_enter(&j, JSON_OBJECT);
@@ -130,6 +139,9 @@ static void program_add_result(struct program_answer *a, struct line *l)
         r->cpu_ns = NAN;
     r->items = above_zero(r->items);
     r->bytes = above_zero(r->bytes);
+    r->flops = above_zero(r->flops);
+    if (!(r->r2 >= 0 && r->r2 <= 1))
+        r->r2 = NAN;
     if (!r->parameter)
         r->parameter = mem_strdup("");
     if (!(r->size > 0))
@@ -143,6 +155,9 @@ static void add_failure(struct program_answer *a, const struct line *l)
 {
     if (l->error)
         *vec_push(&a->failures) = mem_strdup(l->error);
+    else if (l->has_ok && !l->ok && l->interleave)
+        *vec_push(&a->failures) = mem_printf("interleaving '%s' %s", l->interleave,
+                                             l->message ? l->message : "does not hold");
     else if (l->has_ok && !l->ok)
         *vec_push(&a->failures) =
             mem_printf("%s '%s' does not hold%s%s", l->race ? "race" : "equivalence",
@@ -160,7 +175,11 @@ static void add_proof(struct program_answer *a, const struct line *l)
         *vec_push(&a->proofs) = mem_printf("'%s' has a %s", l->cliff, l->message);
     if (!l->has_ok || !l->ok)
         return;
-    if (l->equal && l->cases >= 0 && l->cases < 1e15)
+    if (l->interleave && l->schedules >= 0 && l->schedules < 1e15 && l->preemptions >= 0)
+        *vec_push(&a->proofs) =
+            mem_printf("'%s' holds under %s schedules with at most %.0f preemptions", l->interleave,
+                       units_count(n, (uint64_t)l->schedules), l->preemptions);
+    else if (l->equal && l->cases >= 0 && l->cases < 1e15)
         *vec_push(&a->proofs) = mem_printf("'%s' computes the same on %s inputs", l->equal,
                                            units_count(n, (uint64_t)l->cases));
     else if (l->race && isfinite(l->ratio) && l->min_speedup > 0)

@@ -16,7 +16,8 @@ struct program_result {
     double ns;     /* of one iteration */
     double cpu_ns; /* NAN = not told */
     bool is_empty; /* cannot be told from an empty loop */
-    double items, bytes;
+    double items, bytes, flops;
+    double r2;       /* NAN = not told */
     char *parameter; /* "" = none */
     double size;     /* NAN = none */
 };

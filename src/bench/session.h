@@ -35,8 +35,8 @@ struct session_opts {
     double precision;        /* stop when half the interval of the median is this share of it */
     double band, risk;       /* PAIRED_BAND, PAIRED_RISK */
     enum measure measure;
-    bool exact; /* the measure repeats almost exactly: a few runs will do */
-    bool count_valgrind;
+    bool exact;              /* the measure repeats almost exactly: a few runs will do */
+    unsigned count_valgrind; /* what valgrind counts: COUNTED(measure) of each; 0 = nothing */
 
     /* Blocks that a run allocates: told before it, asked after it. NAN = not known. NULL = no
      * matter */

@@ -67,10 +67,12 @@ static void add_results(struct session *s, size_t item, long block, const struct
             value[m] = NAN;
         value[MEASURE_TIME] = r->ns;
         value[MEASURE_CPU] = r->cpu_ns;
+        value[MEASURE_R2] = r->r2;
         size_t at = add_series(s, item, r->name);
         struct series *series = &s->set.series.at[at];
         series->items = r->items;
         series->bytes = r->bytes;
+        series->flops = r->flops;
         if (*r->parameter && !*series->parameter) {
             free(series->parameter);
             series->parameter = mem_strdup(r->parameter);
@@ -145,11 +147,11 @@ static int session_keep_run(struct session *s, size_t item, long block,
     if (s->opts.count_valgrind) {
         for (int m = 0; m < MEASURES; m++)
             s->run.value[m] = NAN; /* valgrind's own, not the command's */
-        s->run.value[MEASURE_INSTRUCTIONS] = count_parse(buf_text(&s->run.answer));
+        count_parse(buf_text(&s->run.answer), s->opts.count_valgrind, s->run.value);
     }
-    if (s->opts.measure == MEASURE_INSTRUCTIONS && isnan(s->run.value[MEASURE_INSTRUCTIONS]))
-        return err_set(err, EXIT_ERROR, "no count of instructions of '%s': %.*s",
-                       s->plan->items.at[item].line,
+    if (s->opts.exact && !s->opts.allocations && isnan(s->run.value[s->opts.measure]))
+        return err_set(err, EXIT_ERROR, "no count of %s of '%s': %.*s",
+                       measure_infos[s->opts.measure].title, s->plan->items.at[item].line,
                        TEXT_ARG(buf_text(s->run.said.n ? &s->run.said : &s->run.answer)));
     if (s->opts.allocations && keep_allocations(s, item, a, err) != 0)
         return -1;

@@ -42,7 +42,7 @@ struct starter_opts {
     size_t kept_bytes;       /* of what is read; 0 = STARTER_KEPT_BYTES */
     double timeout_s;        /* 0 = none */
     int stop_fd;             /* becomes readable when the user wants to stop; -1 = none */
-    bool count_instructions; /* with the CPU's counter */
+    unsigned count;          /* with the CPU's counters: COUNTED(measure) of each; 0 = nothing */
     bool fixed_layout;       /* no address randomisation: counts repeat better */
 };
 

@@ -250,11 +250,13 @@ static void run_counted(struct birth *b, struct starter_report *r)
     if (pid == 0)
         _exit(give_birth(b));
     b->starter->shared->pid = pid;
-    autoclose int counter = counter_open(pid);
+    struct counter_group counter;
+    bool counts = counter_open(&counter, b->starter->opts->count, pid) == 0;
     bool gone = write(go[1], "", 1) != 1;
     await(b->starter->shared, pid, r);
-    if (!gone && counter >= 0)
-        r->value[MEASURE_INSTRUCTIONS] = counter_read(counter);
+    if (!gone && counts)
+        counter_read_all(&counter, r->value);
+    counter_close(&counter);
     close(go[0]);
     close(go[1]);
 }
@@ -282,7 +284,7 @@ static void serve(struct starter_child *c, const struct starter_request *q,
     c->shared->errnum = 0;
     set_padding(c, q->pad_bytes);
     slim_down(c);
-    if (c->opts->count_instructions)
+    if (c->opts->count)
         run_counted(&b, r);
     else
         run_timed(&b, r);

@@ -54,7 +54,8 @@ void verdict_values_done(struct verdict_values *v)
 
 static bool is_count(const struct comparison *c)
 {
-    return c->measure == MEASURE_INSTRUCTIONS || c->measure == MEASURE_ALLOCATIONS;
+    return c->measure >= MEASURE_INSTRUCTIONS && c->measure <= MEASURE_ALLOCATIONS &&
+           c->measure != MEASURE_CYCLES;
 }
 
 /* Wall time side by side needs a few blocks: something else may run beside one side of a block. */

@@ -46,9 +46,9 @@ static const struct opt bench_table[] = {
     {0, "measure", OPT_CHOICE, AT(measure), "WHAT",
      "what is judged (default: time); on a busy machine cpu is steadier, but does not see waiting",
      "time cpu user system peak_rss instructions allocations"},
-    {0, "count", OPT_CHOICE, AT(count), "WHAT",
-     "count instructions (by the CPU or by valgrind) or allocations, and judge by that",
-     "instructions allocations"},
+    {0, "count", OPT_TEXT, AT(count), "WHAT,...",
+     "count instructions, cycles, cache-misses or branch-misses (by the CPU; but for cycles else "
+     "simulated by valgrind), or allocations, and judge by the first"},
     {0, "band", OPT_NUMBER, AT(band), "PERCENT", "changes up to this do not matter (default: 1)",
      .min = 0, .max = 1000},
     {0, "risk", OPT_NUMBER, AT(risk), "PERCENT",
@@ -184,6 +184,9 @@ static int bench_command_run(const struct command *self, int n, char **args)
     int rc = command_parse(self, &o, n, args, &operands);
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    struct err err;
+    if (bench_check_count(&o, &err) != 0)
+        return command_fail(&err);
     o.store.typed = typed;
     if (bench_store_acts(&o.store))
         return bench_store_act(&o, &operands);
@@ -209,8 +212,9 @@ const struct command command_bench = {
         "Blocks are added until the verdict is faster, slower or same (within --band). If the time "
         "is up first, the verdict is inconclusive. Results are checked at planned points; the "
         "false-alarm risk covers all of them.\n\n"
-        "Counting instructions needs a CPU's counter, or else valgrind, which is 30 to 80 times "
-        "slower and counts the first process only. Allocations are counted by a preloaded library, "
+        "Counting needs a CPU's counters, which count what is named as one group, or else "
+        "valgrind, which is 30 to 80 times slower, counts the first process only, and simulates "
+        "caches and branches. Allocations are counted by a preloaded library, "
         "in all processes of a command, and are the same in every run of a program that does the "
         "same.\n\n"
         "--save keeps what was measured as a baseline, in a file of the project's folder, and the "
@@ -228,6 +232,7 @@ const struct command command_bench = {
         "kelvin bench --max-regression 5% ./old ./new              # exit 3 if it is slower\n"
         "kelvin bench --list n=1000,2000,4000,8000 './app --n {n}' # how does it grow?\n"
         "kelvin bench --count instructions ./old ./new             # free of noise\n"
+        "kelvin bench --count branch-misses,instructions ./old ./new # and per 1000 of them\n"
         "kelvin bench --count allocations ./old ./new              # every block, exactly\n"
         "kelvin bench --save main ./mybench                        # keep a baseline\n"
         "kelvin bench --against main --max-regression 10% ./mybench # compare with it\n"

@@ -46,6 +46,9 @@ int bench_check_gates(const struct cmd_bench_opts *o, struct err *err);
 /* --- bench_work.c: does what became slower do more work? --- */
 
 /* Count the instructions of commands whose times differ, and note where they are the same. */
+/* Whether --count names what can be counted. */
+int bench_check_count(const struct cmd_bench_opts *o, struct err *err);
+
 void bench_count_work(struct outcome *outcome, const struct cmd_bench_opts *o);
 
 /* --- bench_report.c: from what came of it to a report --- */

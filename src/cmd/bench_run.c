@@ -123,14 +123,30 @@ static enum starter_output output_of(const struct cmd_bench_opts *o)
                                            : STARTER_FILE;
 }
 
-static bool bench_run_counts(const struct cmd_bench_opts *o)
+/* What is to be counted; 0 = nothing. It was checked when options were read. */
+static unsigned bench_run_counts(const struct cmd_bench_opts *o)
 {
-    return bench_store_measure(o) == MEASURE_INSTRUCTIONS;
+    enum measure first = bench_store_measure(o);
+    struct err ignored;
+    unsigned set = 0;
+    if (o->count && count_read(o->count, &set, &first, &ignored) == 0)
+        return set;
+    return first == MEASURE_INSTRUCTIONS || first == MEASURE_ALLOCATIONS ? COUNTED(first) : 0;
 }
 
 static bool counts_allocations(const struct cmd_bench_opts *o)
 {
-    return bench_store_measure(o) == MEASURE_ALLOCATIONS;
+    return bench_run_counts(o) == COUNTED(MEASURE_ALLOCATIONS);
+}
+
+int bench_check_count(const struct cmd_bench_opts *o, struct err *err)
+{
+    unsigned set;
+    enum measure first;
+    struct err why;
+    if (!o->count || count_read(o->count, &set, &first, &why) == 0)
+        return 0;
+    return err_set(err, why.code, "--count: %s", why.text);
 }
 
 static double bench_allocations(void *count, bool before)
@@ -190,7 +206,7 @@ static struct session_opts session_opts_of(const struct cmd_bench_opts *o, const
         .band = o->band / 100,
         .risk = o->risk / 100,
         .measure = bench_store_measure(o),
-        .exact = bench_run_counts(o) || counts_allocations(o),
+        .exact = bench_run_counts(o) != 0,
         .ignore_failure = o->ignore_failure,
         .unseen = output_of(o) == STARTER_NULL,
         .seed = o->seed ? (uint64_t)o->seed : clock_monotonic_ns(),
@@ -233,22 +249,23 @@ static int run_session(struct session *s, const struct plan *p, const struct ses
 }
 
 static int choose_counter(const struct cmd_bench_opts *o, struct plan_opts *plan,
-                          struct starter_opts *start, bool *ret_valgrind, struct err *err)
+                          struct starter_opts *start, unsigned *ret_valgrind, struct err *err)
 {
     enum count_by by;
-    *ret_valgrind = false;
-    if (!bench_run_counts(o))
+    unsigned set = bench_run_counts(o);
+    *ret_valgrind = 0;
+    if (!set || counts_allocations(o))
         return 0;
-    if (count_find(&by, err) != 0)
+    if (count_find(set, &by, err) != 0)
         return -1;
-    *ret_valgrind = by == COUNT_BY_VALGRIND;
+    *ret_valgrind = by == COUNT_BY_CPU ? 0 : set;
     if (*ret_valgrind && o->shell)
         return err_set(err, EXIT_ERROR,
                        "valgrind counts the first process only, which with "
                        "--shell is the shell: leave out --shell");
     start->fixed_layout = true;
-    start->count_instructions = by == COUNT_BY_CPU;
-    plan->wrap = *ret_valgrind ? count_valgrind_words : NULL;
+    start->count = by == COUNT_BY_CPU ? set : 0;
+    plan->wrap = *ret_valgrind ? count_valgrind_words(set) : NULL;
     return 0;
 }
 
@@ -279,7 +296,7 @@ int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts 
                                  .output_path = o->output_of,
                                  .ask = ask,
                                  .timeout_s = o->timeout_s};
-    bool valgrind;
+    unsigned valgrind;
     *plan = (struct plan){0};
     if (bench_run_check(o, err) != 0 || choose_counter(o, &wanted, &start, &valgrind, err) != 0 ||
         plan_build(plan, &wanted, err) != 0 || check_gates(o, plan, err) != 0)

@@ -165,7 +165,11 @@ int bench_store_begin(struct bench_store *b, const struct cmd_bench_opts *o,
 enum measure bench_store_measure(const struct cmd_bench_opts *o)
 {
     const char *name = o->count ? o->count : o->measure;
-    return name ? (enum measure)measure_find(name) : MEASURE_TIME;
+    char first[40] = "";
+    if (!name)
+        return MEASURE_TIME;
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(name, ","), name);
+    return (enum measure)measure_find(first);
 }
 
 int bench_store_pasts(struct pasts *to, const struct cmd_bench_opts *o,

@@ -41,7 +41,7 @@ static bool is_worth_counting(const struct comparison *c, const struct cmd_bench
         return false;
     cpu.measure = MEASURE_CPU;
     verdict_compare(&cpu, &opts);
-    if (cpu.paired.verdict != v || count_find(&by, &ignored) != 0)
+    if (cpu.paired.verdict != v || count_find(COUNTED(MEASURE_INSTRUCTIONS), &by, &ignored) != 0)
         return false;
     return by == COUNT_BY_CPU ||
            (!o->shell && median_cpu_ns(c->before) + median_cpu_ns(c->after) < most_cpu_ns);

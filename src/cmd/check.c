@@ -143,7 +143,8 @@ static int read_rules(struct check_job *job)
     reader_close(&in);
     if (failed)
         return command_fail(&err);
-    if (rc != 0 || rules_require(&job->rules, job->opts->against, job->opts->sizes) != 0)
+    if (rc != 0 || rules_require(&job->rules, &(struct rules_have){.before = job->opts->against,
+                                                                   .sizes = job->opts->sizes}) != 0)
         return tell_errors(job);
     return EXIT_OK;
 }
@@ -325,7 +326,11 @@ const struct command command_check = {
         "  peak <= 200 MiB                      # of the heap; also leaked, allocations\n"
         "  p99 decode <= 5 ms                   # of a scope of kelvin.h; any pN, mean, max\n"
         "  calls layer == 24 * tokens           # of a scope, by a counter; or just a number\n"
-        "  rate tokens >= 40                    # a counter or a scope, per second\n\n"
+        "  rate tokens >= 40                    # a counter or a scope, per second\n"
+        "  cache-misses parse <= 2 per 1000     # instructions; also l1-misses, branch-misses\n"
+        "  hotspot matmul primary               # or secondary, tertiary: by its own share\n\n"
+        "Suites have rules about measured runs as well: time, cpu, scatter, r2, gflops, memory, "
+        "metric; see doc/rules.md. "
         "Quote names that contain blanks. A share is known as a 95% interval: a rule passes if the "
         "whole interval is in the range, fails if none of it is, and is otherwise inconclusive, "
         "with what would decide it. For a function of the program that no sample shows, the upper "

@@ -8,14 +8,17 @@
 #include "cmd/output.h"
 #include "host/fingerprint.h"
 #include "store/history.h"
+#include "suite/archive.h"
+#include "suite/run.h"
+#include "view/flamesteps.h"
 
 #include <math.h>
 
 struct cmd_history_opts {
     struct output_opts output;
-    const char *store, *host, *commit;
+    const char *store, *host, *commit, *metric;
     long last, keep;
-    bool all_hosts, functions;
+    bool all_hosts, functions, flame;
 };
 
 #define AT(field) offsetof(struct cmd_history_opts, field)
@@ -31,6 +34,10 @@ static const struct opt history_table[] = {
      "only runs of the commit that starts with COMMIT"},
     {0, "functions", OPT_FLAG, AT(functions), NULL,
      "show every function above 1%, not only those whose share changed"},
+    {0, "metric", OPT_TEXT, AT(metric), "NAME",
+     "only figures with NAME in their name: a metric, a benchmark, 'CPU time'..."},
+    {0, "flame", OPT_FLAG, AT(flame), NULL,
+     "write a page to step through the flame graphs of archived runs: needs -o FILE.html"},
     {0, "prune", OPT_INT, AT(keep), "N",
      "delete all but the newest N runs of each workload and machine", .min = 1, .max = 1000000},
     {0, "store", OPT_TEXT, AT(store), "FILE",
@@ -279,6 +286,22 @@ static int collect(struct shown *s, struct store *store, struct history_filter f
     return rc;
 }
 
+/* Keep the trends that --metric asks for: "chat: tps" is of "tps". -1 where none is. */
+static int choose_trends(struct shown *s, const char *metric)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->trends.n; i++) {
+        const char *name = strstr(s->trends.at[i].title, ": ");
+        if (name && strstr(name + 2, metric))
+            s->trends.at[n++] = s->trends.at[i];
+        else
+            trend_done(&s->trends.at[i]);
+    }
+    s->trends.n = n;
+    s->n_hidden = 0;
+    return n ? 0 : -1;
+}
+
 /* --- output --- */
 
 static int cmd_history_print(const struct cmd_history_opts *o, const struct shown *s,
@@ -306,6 +329,51 @@ static int cmd_history_print(const struct cmd_history_opts *o, const struct show
     else
         history_print_text(file.out, &v, output_width(&o->output), output_in_colour(&o->output));
     return publish_commit(&file, &err) == 0 ? EXIT_OK : command_fail(&err);
+}
+
+/* --- flame graphs to step through --- */
+
+static int flame_all_steps(const struct cmd_history_opts *o, const struct archive_steps *steps,
+                           const char *title, struct err *err)
+{
+    struct publish file;
+    struct flamesteps page;
+    size_t first = steps->at.n > (size_t)o->last ? steps->at.n - (size_t)o->last : 0;
+    if (publish_open(&file, o->output.path, err) != 0)
+        return -1;
+    flamesteps_begin(&page, file.out, title);
+    for (size_t i = first; i < steps->at.n; i++) {
+        struct suite_recording rec = {0};
+        struct err why;
+        if (run_load_recording(&rec, steps->at.at[i].path, &why) == 0)
+            flamesteps_add(&page, steps->at.at[i].name, &rec.selection);
+        else
+            command_say("%s is left out: %s", steps->at.at[i].path, why.text);
+        suite_recording_done(&rec);
+    }
+    flamesteps_end(&page);
+    return publish_commit(&file, err);
+}
+
+static int cmd_history_flame(const struct cmd_history_opts *o, const struct opt_result *wanted)
+{
+    struct archive_steps steps = {0};
+    struct err err;
+    const char *workload = wanted->n_operands ? wanted->operands[0] : "";
+    if (!o->output.path || wanted->n_operands > 1) {
+        command_say(wanted->n_operands > 1 ? "history --flame: name one workload"
+                                           : "history --flame: name the page by -o FILE.html");
+        return EXIT_ERROR;
+    }
+    autofree char *title = mem_printf("Runs%s%s", *workload ? " of " : "", workload);
+    int rc = archive_steps(workload, &steps, &err);
+    if (rc == 0)
+        rc = flame_all_steps(o, &steps, title, &err);
+    if (rc == 0)
+        command_say("%s has %zu run%s to step through: use the arrow keys", o->output.path,
+                    steps.at.n, steps.at.n == 1 ? "" : "s");
+    archive_steps_done(&steps);
+    return rc == 0 ? EXIT_OK : command_fail(&err);
 }
 
 static int history_forget_old(struct store *store, long keep)
@@ -336,6 +404,10 @@ static int cmd_history_show(const struct cmd_history_opts *o, struct store *stor
                     *host ? "' (--all-hosts shows others)" : "");
         rc = EXIT_INPUT;
     }
+    if (rc == EXIT_OK && o->metric && choose_trends(&s, o->metric) != 0) {
+        command_say("no figure in the history has '%s' in its name", o->metric);
+        rc = EXIT_INPUT;
+    }
     if (rc == EXIT_OK)
         rc = cmd_history_print(o, &s, host);
     shown_done(&s);
@@ -351,6 +423,8 @@ static int history_run(const struct command *self, int n, char **args)
     int rc = command_parse(self, &o, n, args, &operands);
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
+    if (o.flame)
+        return cmd_history_flame(&o, &operands);
     autofree char *path = o.store ? mem_strdup(o.store) : store_path();
     if (access(path, F_OK) != 0) {
         command_say("there is no history '%s' yet: 'kelvin run' starts one", path);
@@ -374,10 +448,13 @@ const struct command command_history = {
              "most, and the cut counts when fewer than 1 of 100 shuffles of the same runs has such "
              "a cut. A shift needs at least three runs on each side. Runs that failed do not "
              "count. Trends are drawn for one machine, as machines differ more than commits do.",
-    .examples = "kelvin history                        # all workloads on this machine\n"
-                "kelvin history small -o history.html  # one workload, with drawings\n"
-                "kelvin history --format csv           # for a spreadsheet\n"
-                "kelvin history --prune 500            # delete older runs",
+    .examples =
+        "kelvin history                        # all workloads on this machine\n"
+        "kelvin history small -o history.html  # one workload, with drawings\n"
+        "kelvin history --metric tps           # only this figure\n"
+        "kelvin history --flame -o steps.html  # flame graphs of archived runs, step by step\n"
+        "kelvin history --format csv           # for a spreadsheet\n"
+        "kelvin history --prune 500            # delete older runs",
     .opts = history_table,
     .run = history_run,
 };

@@ -42,6 +42,7 @@
 #define META_ENGINE "engine"           /* "perf", "timer" */
 #define META_ENGINE_NOTE "engine_note" /* what it could not do, and why */
 #define META_CLOCKS "clocks"           /* whose CPU time they count: "of threads", "of CPUs" */
+#define META_RUNNING "counters_running" /* of their time: "cycles 100%, instructions 62%" */
 #define META_UNNAMED_SHARE "unnamed"   /* of frames met while walking all stacks, "1.25%" */
 #define META_NAMED "named" /* "yes" where no file was missing when names were looked up */
 #define META_KERNEL_HIDDEN "kernel_hidden" /* "yes" where no right to see it hid the kernel */

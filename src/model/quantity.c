@@ -140,3 +140,31 @@ int simulated_find(const struct profile *p, const struct stream *s, enum simulat
             return i;
     return -1;
 }
+
+/* --- counters --- */
+
+/* "cpu_core/cycles/Pu" and "cycles:u" are "cycles". */
+static struct text counter_name(struct text event)
+{
+    const char *slash = memchr(event.at, '/', event.n);
+    if (slash)
+        event = (struct text){slash + 1, event.n - (size_t)(slash + 1 - event.at)};
+    return without_modifiers(event);
+}
+
+enum counted counted_of(const struct profile *p, const struct stream *s)
+{
+    static const char *const names[COUNTED_FIGURES][4] = {
+        [COUNTED_CYCLES] = {"cycles", "cpu-cycles"},
+        [COUNTED_INSTRUCTIONS] = {"instructions"},
+        [COUNTED_CACHE_MISSES] = {"cache-misses", "LLC-load-misses", "LLC-misses"},
+        [COUNTED_L1_MISSES] = {"L1-dcache-load-misses", "L1-dcache-misses"},
+        [COUNTED_BRANCHES] = {"branches", "branch-instructions"},
+        [COUNTED_BRANCH_MISSES] = {"branch-misses"},
+    };
+    struct text event = profile_str(p, s->event);
+    for (int i = COUNTED_OTHER + 1; s->obtained == BY_HARDWARE && i < COUNTED_FIGURES; i++)
+        if (text_is_one_of(counter_name(event), names[i]))
+            return (enum counted)i;
+    return COUNTED_OTHER;
+}

@@ -61,3 +61,17 @@ bool simulated_pick(const struct profile *p, enum simulated figure, struct value
 
 /* The column of a stream that counts FIGURE, or -1. */
 int simulated_find(const struct profile *p, const struct stream *s, enum simulated figure);
+
+/* What a stream of a CPU's counter counts, by the name of its event, on whatever kind of core. */
+enum counted {
+    COUNTED_OTHER,
+    COUNTED_CYCLES,
+    COUNTED_INSTRUCTIONS,
+    COUNTED_CACHE_MISSES, /* of the last level */
+    COUNTED_L1_MISSES,    /* of data */
+    COUNTED_BRANCHES,
+    COUNTED_BRANCH_MISSES,
+    COUNTED_FIGURES,
+};
+
+enum counted counted_of(const struct profile *p, const struct stream *s);

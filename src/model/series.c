@@ -18,7 +18,11 @@ const struct measure_info measure_infos[MEASURES] = {
     [MEASURE_SWITCHES_FREE] = {"switches_voluntary", "voluntary switches", MEASURE_COUNT},
     [MEASURE_SWITCHES_FORCED] = {"switches_forced", "forced switches", MEASURE_COUNT},
     [MEASURE_INSTRUCTIONS] = {"instructions", "instructions", MEASURE_COUNT},
+    [MEASURE_CYCLES] = {"cycles", "cycles", MEASURE_COUNT},
+    [MEASURE_CACHE_MISSES] = {"cache-misses", "cache misses", MEASURE_COUNT},
+    [MEASURE_BRANCH_MISSES] = {"branch-misses", "branch misses", MEASURE_COUNT},
     [MEASURE_ALLOCATIONS] = {"allocations", "allocations", MEASURE_COUNT},
+    [MEASURE_R2] = {"r2", "R2 of the fit", MEASURE_COUNT},
     [MEASURE_METRIC] = {"metric", "metric", MEASURE_COUNT},
 };
 

@@ -22,7 +22,11 @@ enum measure {
     MEASURE_SWITCHES_FREE, /* context switches: gave up the CPU by itself */
     MEASURE_SWITCHES_FORCED,
     MEASURE_INSTRUCTIONS,
+    MEASURE_CYCLES,
+    MEASURE_CACHE_MISSES, /* of the last level */
+    MEASURE_BRANCH_MISSES,
     MEASURE_ALLOCATIONS, /* blocks of the heap */
+    MEASURE_R2,          /* how well rounds of a benchmark lie on a line: 1 = all do */
     MEASURE_METRIC,      /* a number that the program gave itself, in a unit of its own */
     MEASURES,
 };
@@ -49,6 +53,7 @@ struct series {
     char *name;          /* the stable key */
     char *command;       /* what ran, as one would type it; "" = a benchmark inside a program */
     double items, bytes; /* done by one call, for throughput; 0 = not known */
+    double flops;        /* the same, floating-point operations. Not kept in baselines */
     double size;         /* the parameter that a sweep varies, NAN = none */
     char *parameter;     /* its name, "" = none */
     bool more_is_better; /* a rate or a score; else less is better. Not kept in baselines */

@@ -77,6 +77,8 @@ struct engine_facts {
     uint64_t cpu_used_ns; /* CPU time of all that was recorded; 0 = not known (or not yet) */
     uint64_t sampled;     /* what the samples of a clock or counter stand for, in its unit */
     uint64_t sampled_ns;  /* the same as CPU time; the rest was not seen. 0 = not known (yet) */
+    uint64_t enabled_ns;  /* how long a counter was to count, and did: less where the kernel */
+    uint64_t running_ns;  /* has not room for all of them at once. 0 = not known, or a clock */
     bool uneven;          /* samples stand for different amounts: count these, not samples */
     bool kernel_hidden;
     bool waits_bare;    /* waits have durations and no stacks: the kernel cannot be seen */

@@ -631,16 +631,27 @@ static uint64_t sampled_by_counter(const struct engine_facts *f)
 /* Records of switches, and their stacks. */
 static uint64_t count_lost_switches(struct perf_run *r, uint64_t lost_watch)
 {
-    uint64_t ignored, lost_stacks = 0;
-    for (int copy = 0; r->switches.stacks && copy < COPIES; copy++) {
-        uint64_t lost;
-        perfevents_read(&r->events, perfevents_set(r->n_events, (enum perfcopy)copy), &ignored,
-                        &lost);
-        lost_stacks += lost;
-    }
+    uint64_t lost_stacks = 0;
+    for (int copy = 0; r->switches.stacks && copy < COPIES; copy++)
+        lost_stacks +=
+            perfevents_read(&r->events, perfevents_set(r->n_events, (enum perfcopy)copy)).lost;
     if (r->attrs[0].attr.read_format & PERF_FORMAT_LOST)
         waits_set_lost(r->switches.waits, lost_watch + lost_stacks);
     return lost_watch + lost_stacks;
+}
+
+/* A counter that took turns with others has seen a part of the time only. */
+static void note_multiplexed(struct perf_run *r)
+{
+    for (size_t i = 0; i < r->n_events; i++) {
+        const struct engine_facts *f = &r->facts[i];
+        double share = f->enabled_ns ? (double)f->running_ns / (double)f->enabled_ns : 1;
+        if (share < 0.99) {
+            add_note(r, "the CPU has too few counters: %s counted %.0f%% of the time", f->event,
+                     100 * share);
+            return;
+        }
+    }
 }
 
 /*
@@ -649,23 +660,27 @@ static uint64_t count_lost_switches(struct perf_run *r, uint64_t lost_watch)
  */
 static void read_counts(struct perf_run *r)
 {
-    uint64_t cpu_ns, lost_watch, lost_of[ENGINE_EVENTS_MAX], lost_of_all;
-    perfevents_read(&r->events, SET_WATCH, &cpu_ns, &lost_watch);
-    lost_of_all = r->switches.waits ? count_lost_switches(r, lost_watch) : 0;
+    uint64_t lost_of[ENGINE_EVENTS_MAX], lost_of_all;
+    struct perfattr_counts watch = perfevents_read(&r->events, SET_WATCH);
+    uint64_t cpu_ns = watch.value;
+    lost_of_all = r->switches.waits ? count_lost_switches(r, watch.lost) : 0;
     for (size_t i = 0; i < r->n_events; i++) {
         struct engine_facts *f = &r->facts[i];
-        uint64_t counted[COPIES], lost[COPIES];
-        for (int copy = 0; copy < COPIES; copy++)
-            perfevents_read(&r->events, perfevents_set(i, (enum perfcopy)copy), &counted[copy],
-                            &lost[copy]);
+        struct perfattr_counts whole = perfevents_read(&r->events, perfevents_set(i, COPY_WHOLE)),
+                               part = perfevents_read(&r->events, perfevents_set(i, COPY_PART));
         f->cpu_used_ns = cpu_ns;
-        f->counted = r->attrs[i].clock ? cpu_ns : counted[COPY_WHOLE] + counted[COPY_PART];
+        f->counted = r->attrs[i].clock ? cpu_ns : whole.value + part.value;
+        /* An event of a thread is enabled wherever that runs, and counts on its own CPU only. */
+        size_t cpus = r->opts.machine || !r->events.cpus.n ? 1 : r->events.cpus.n;
+        f->enabled_ns = r->attrs[i].clock ? 0 : whole.enabled_ns / cpus;
+        f->running_ns = r->attrs[i].clock ? 0 : whole.running_ns;
         if (f->obtained == BY_HARDWARE && !r->attrs[i].attr.exclude_kernel)
             f->sampled_ns = sampled_by_counter(f);
-        lost_of_all += lost_of[i] = lost[COPY_WHOLE] + lost[COPY_PART];
+        lost_of_all += lost_of[i] = whole.lost + part.lost;
     }
     for (size_t i = 0; i < r->n_events && lost_of_all; i++)
         r->facts[i].lost = lost_of[i];
+    note_multiplexed(r);
 }
 
 static void perf_stop(void *run)

@@ -56,7 +56,12 @@ long perfattr_sysctl(const char *name)
 
 int perfattr_open(const struct perfattr *a, int pid, int cpu)
 {
-    return (int)syscall(SYS_perf_event_open, &a->attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return perfattr_open_in(a, pid, cpu, -1);
+}
+
+int perfattr_open_in(const struct perfattr *a, int pid, int cpu, int leader)
+{
+    return (int)syscall(SYS_perf_event_open, &a->attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* --- the event --- */
@@ -162,6 +167,8 @@ static void set_rate(struct perfattr *a, double rate_hz)
     }
 }
 
+#define READ_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
 static void set_records(struct perfattr *a)
 {
     struct perf_event_attr *t = &a->attr;
@@ -180,7 +187,7 @@ static void set_records(struct perfattr *a)
     t->exclude_callchain_user = 1;
     t->use_clockid = 1;
     t->clockid = CLOCK_MONOTONIC;
-    t->read_format = PERF_FORMAT_LOST;
+    t->read_format = READ_TIMES | PERF_FORMAT_LOST;
     t->watermark = 1;
 }
 
@@ -209,7 +216,7 @@ static bool drop_feature(struct perfattr *a)
 {
     switch (a->dropped++) {
     case 0:
-        a->attr.read_format = 0; /* before 6.0 */
+        a->attr.read_format = READ_TIMES; /* before 6.0 */
         return true;
     case 1:
         a->attr.build_id = 0; /* before 5.12 */

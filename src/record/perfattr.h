@@ -39,5 +39,13 @@ void perfattr_set_sizes(struct perfattr *a, size_t stack_bytes, size_t wakeup_by
 /* perf_event_open(2); the fd or -1 with errno. */
 int perfattr_open(const struct perfattr *a, int pid, int cpu);
 
+/* The same as a member of a group, whose LEADER was opened for the same; -1 = without a group. */
+int perfattr_open_in(const struct perfattr *a, int pid, int cpu, int leader);
+
+/* What read(2) gives of an event, as perfattr_probe() asks for it; `lost` since Linux 6.0 only. */
+struct perfattr_counts {
+    uint64_t value, enabled_ns, running_ns, lost;
+};
+
 /* A number in a file of /proc/sys/kernel, or -1. */
 long perfattr_sysctl(const char *name);

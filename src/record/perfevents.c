@@ -229,11 +229,30 @@ static int give_ring(struct perfevents *e, int fd, int cpu, size_t ring)
 struct place {
     int tid, cpu;
     size_t ring;
+    int leader; /* of the group; -1 = none */
 };
+
+/*
+ * Counters of a thread on a CPU are one group: the kernel has all of them on or none, so that their
+ * ratios are of the same time however often it must take turns. Clocks are no counters.
+ */
+static int leader_of(const struct perfevents *e, size_t event)
+{
+    for (size_t i = 0; i < event && !e->attrs[event].clock && !begins_small(e, event); i++) {
+        int set = perfevents_set(i, COPY_WHOLE);
+        if (!e->attrs[i].clock && !begins_small(e, i) && e->fds[set].n)
+            return e->fds[set].at[e->fds[set].n - 1];
+    }
+    return -1;
+}
 
 static int open_set(struct perfevents *e, const struct perfattr *a, int set, struct place at)
 {
-    int fd = perfattr_open(a, at.tid, at.cpu);
+    int fd = perfattr_open_in(a, at.tid, at.cpu, at.leader);
+    if (fd < 0 && errno == EINVAL && at.leader >= 0) {
+        fd = perfattr_open(a, at.tid, at.cpu);
+        e->ungrouped |= fd >= 0;
+    }
     if (fd < 0)
         return errno;
     *vec_push(&e->fds[set]) = fd;
@@ -258,6 +277,7 @@ static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, str
     uint64_t period = a.attr.sample_period;
     int rc = 0;
     at.tid = is_of_cpu(e, event) ? -1 : at.tid;
+    at.leader = copy == COPY_WHOLE ? leader_of(e, event) : -1;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (n > 1)
             a.attr.sample_period = shared_period(period, i);
@@ -289,7 +309,7 @@ static int open_thread(struct perfevents *e, int tid)
     int n_cpus = first ? (int)sysconf(_SC_NPROCESSORS_CONF) : (int)e->cpus.n;
     for (int i = 0; i < n_cpus; i++) {
         int cpu = first ? i : e->cpus.at[i];
-        int rc = open_sets(e, (struct place){tid, cpu, first ? e->rings.n : (size_t)i});
+        int rc = open_sets(e, (struct place){tid, cpu, first ? e->rings.n : (size_t)i, -1});
         if (rc != 0 && rc != ENODEV) /* this CPU is off */
             return rc;
     }
@@ -303,7 +323,7 @@ static int open_machine(struct perfevents *e, const struct perfevents_opts *o)
     size_t n = o->n_cpus ? o->n_cpus : (size_t)sysconf(_SC_NPROCESSORS_CONF);
     for (size_t i = 0; i < n; i++) {
         int cpu = o->n_cpus ? o->cpus[i] : (int)i;
-        int rc = open_sets(e, (struct place){-1, cpu, e->rings.n});
+        int rc = open_sets(e, (struct place){-1, cpu, e->rings.n, -1});
         if (rc != 0 && (rc != ENODEV || o->n_cpus))
             return rc;
     }
@@ -453,17 +473,19 @@ int perfevents_watch(const struct perfevents *e, int epoll_fd)
     return 0;
 }
 
-void perfevents_read(const struct perfevents *e, int set, uint64_t *ret_counted, uint64_t *ret_lost)
+struct perfattr_counts perfevents_read(const struct perfevents *e, int set)
 {
-    *ret_counted = *ret_lost = 0;
+    struct perfattr_counts sum = {0};
     for (size_t i = 0; i < e->fds[set].n; i++) {
-        uint64_t v[2] = {0};
-        if (read(e->fds[set].at[i], v, sizeof v) <= 0)
+        struct perfattr_counts one = {0};
+        if (read(e->fds[set].at[i], &one, sizeof one) <= 0)
             continue;
-        *ret_counted += v[0];
-        if (e->attrs[0].attr.read_format & PERF_FORMAT_LOST)
-            *ret_lost += v[1];
+        sum.value += one.value;
+        sum.enabled_ns += one.enabled_ns;
+        sum.running_ns += one.running_ns;
+        sum.lost += one.lost;
     }
+    return sum;
 }
 
 /* What of EVENT is on when the recording asks for COPY. */

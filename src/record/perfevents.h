@@ -53,6 +53,7 @@ struct perfevents {
     enum perfcopy on;                           /* what samples now */
     bool switches;                              /* the first set reports context switches, too */
     bool machine;                               /* all events are of CPUs, whoever runs there */
+    bool ungrouped;                             /* not all counters fit into one group */
     bool grown;                                 /* events that began with less copy all they may */
 };
 
@@ -85,9 +86,8 @@ void perfevents_close(struct perfevents *e); /* zeroed is fine */
 /* Wake EPOLL_FD when a ring fills. */
 int perfevents_watch(const struct perfevents *e, int epoll_fd);
 
-/* What the events of SET counted, and how many samples found no room. */
-void perfevents_read(const struct perfevents *e, int set, uint64_t *ret_counted,
-                     uint64_t *ret_lost);
+/* What the events of SET counted, for how long, and how many samples found no room: sums. */
+struct perfattr_counts perfevents_read(const struct perfevents *e, int set);
 
 /* The set of EVENT that samples with COPY. */
 int perfevents_set(size_t event, enum perfcopy copy);

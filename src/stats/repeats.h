@@ -8,6 +8,8 @@
 #pragma once
 #include "stats/stats.h"
 
+#include <math.h>
+
 struct repeats_summary {
     size_t n;
     double mean, sd, median, min, max, q1, q3;
@@ -15,6 +17,16 @@ struct repeats_summary {
     size_t mild_low, mild_high, severe_low, severe_high; /* beyond 1.5 and 3 times q3 - q1; kept */
     struct interval mean_interval, median_interval;      /* 95 % */
 };
+
+/* Above this part of the mean a standard deviation is marked in tables, and below this a fit is. */
+#define REPEATS_SCATTER_LIMIT 0.05
+#define REPEATS_R2_LIMIT 0.95
+
+/* Standard deviation by mean; NAN where the mean is not above 0, or there is one value. */
+static inline double repeats_scatter(const struct repeats_summary *s)
+{
+    return s->n > 1 && s->mean > 0 ? s->sd / s->mean : NAN;
+}
 
 /* Median and friends of N values in any order; N may be 0, which gives NANs. */
 void repeats_summarize(struct repeats_summary *s, const double *values, size_t n);

@@ -252,3 +252,52 @@ int archive_find(const char *name, char **ret, struct err *err)
     folder = find_folder(home, ref, err);
     return folder ? find_file(folder, ref, colon ? colon + 1 : "", ret, err) : -1;
 }
+
+/* --- all of them --- */
+
+/* "20261117T081500Z-3f9a1c2d04ab-changed" for people. */
+static void step_name(const char *entry, char *to, size_t size)
+{
+    bool changed = text_ends(text_of(entry), "-changed");
+    snprintf(to, size, "%.4s-%.2s-%.2s %.2s:%.2s:%.2s UTC, commit %.*s%s", entry, entry + 4,
+             entry + 6, entry + 9, entry + 11, entry + 13, COMMIT_DIGITS, entry + 17,
+             changed ? " with changes" : "");
+}
+
+static int archive_add_step(const char *archive, const char *entry, const char *workload,
+                            struct archive_steps *ret, struct err *err)
+{
+    autofree char *folder = mem_printf("%s/%s", archive, entry);
+    char *path;
+    if (find_file(folder, entry, workload, &path, err) != 0)
+        return -1;
+    struct archive_step *s = vec_push(&ret->at);
+    s->path = path;
+    step_name(entry, s->name, sizeof s->name);
+    return 0;
+}
+
+int archive_steps(const char *workload, struct archive_steps *ret, struct err *err)
+{
+    autofree char *home = find_home(), *archive = mem_printf("%s/archive", home);
+    struct entries e = archive_list(archive);
+    struct err last = {0};
+    *ret = (struct archive_steps){0};
+    for (size_t i = 0; i < e.at.n; i++)
+        archive_add_step(archive, e.at.at[i], workload, ret, &last);
+    size_t n = e.at.n;
+    entries_done(&e);
+    if (ret->at.n)
+        return 0;
+    if (!n)
+        return err_set(err, EXIT_ERROR, "no run of the suite is in the archive yet (history.keep)");
+    *err = last;
+    return -1;
+}
+
+void archive_steps_done(struct archive_steps *s)
+{
+    for (size_t i = 0; i < s->at.n; i++)
+        free(s->at.at[i].path);
+    vec_done(&s->at);
+}

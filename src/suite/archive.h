@@ -12,6 +12,7 @@
  */
 #pragma once
 #include "base/err.h"
+#include "base/vec.h"
 
 struct suite;
 
@@ -20,6 +21,23 @@ struct suite;
  * where KEEP is 0.
  */
 int archive_add(const struct suite *s, const char *folder, long keep, struct err *err);
+
+/* A recording in the archive. */
+struct archive_step {
+    char *path;
+    char name[64]; /* "2026-11-17 08:15:00 UTC, commit 3f9a1c2d04ab" */
+};
+
+struct archive_steps {
+    VEC(struct archive_step) at;
+};
+
+/*
+ * The recordings of WORKLOAD, oldest first; "" = the only workload that there is. Fails where there
+ * is none, or several and none is named. Free with archive_steps_done() either way.
+ */
+int archive_steps(const char *workload, struct archive_steps *ret, struct err *err);
+void archive_steps_done(struct archive_steps *s);
 
 /* The file that NAME, without its @, stands for. Free *RET. */
 int archive_find(const char *name, char **ret, struct err *err);

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "model/meta_words.h"
+#include "stats/repeats.h"
 #include "suite/judge.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
@@ -217,12 +218,23 @@ static void add_sampling(struct document *d, const struct suite_result *r)
 /* --- figures --- */
 
 static const struct document_column bench_columns[] = {
-    {"what", .wide = true},   {"median", .right = true}, {"95% interval", .right = true},
-    {"least", .right = true}, {"most", .right = true},   {"runs", .right = true}};
+    {"what", .wide = true}, {"median", .right = true}, {"95% interval", .right = true},
+    {"min", .right = true}, {"max", .right = true},    {"scatter", .right = true},
+    {"runs", .right = true}};
 
 static const char *unit_name(enum measure_unit u)
 {
     return u == MEASURE_NS ? "nanoseconds" : u == MEASURE_BYTES ? "bytes" : "count";
+}
+
+void page_scatter_cell(struct document *d, const struct repeats_summary *s)
+{
+    double scatter = repeats_scatter(s);
+    char text[32] = "-";
+    if (isfinite(scatter))
+        snprintf(text, sizeof text, "%.1f%%%s", 100 * scatter,
+                 scatter > REPEATS_SCATTER_LIMIT ? " !" : "");
+    document_cell(d, text_of(text), 0);
 }
 
 static void add_measure(struct document *d, const struct series *s, enum measure m)
@@ -245,6 +257,7 @@ static void add_measure(struct document *d, const struct series *s, enum measure
     document_cell(d, text_of(range), 0);
     document_cell(d, text_of(units_scaled(a, sum.min, unit)), 0);
     document_cell(d, text_of(units_scaled(a, sum.max, unit)), 0);
+    page_scatter_cell(d, &sum);
     document_cell(d, text_of(units_count(a, n)), 0);
 }
 
@@ -258,6 +271,7 @@ static void add_bench(struct document *d, const struct suite_result *r)
         add_measure(d, r->bench, (enum measure)m);
     if (r->instructions)
         add_measure(d, r->instructions, MEASURE_INSTRUCTIONS);
+    document_text(d, PAGE_SCATTER_MEANS);
 }
 
 static const char *const finder_titles[SUITE_FINDERS] = {
@@ -361,8 +375,8 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
 static void add_rules(struct document *d, const struct suite_result *r)
 {
     const struct suite_recording *rec = suite_checked(r);
-    struct check_view v = {.subject = rec->file,
-                           .selection = &rec->selection,
+    struct check_view v = {.subject = rec ? rec->file : r->workload.name,
+                           .selection = rec ? &rec->selection : NULL,
                            .rules_name = r->rules_file,
                            .check = &r->check,
                            .unlike = ""};

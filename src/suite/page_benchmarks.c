@@ -8,13 +8,10 @@
 
 #include <math.h>
 
-static const struct document_column benchmark_columns[] = {{"benchmark", .wide = true},
-                                                           {"median", .right = true},
-                                                           {"95% interval", .right = true},
-                                                           {"scatter", .right = true},
-                                                           {"runs", .right = true},
-                                                           {"against the baseline"},
-                                                           {"in a workload"}};
+static const struct document_column benchmark_columns[] = {
+    {"benchmark", .wide = true}, {"median", .right = true}, {"95% interval", .right = true},
+    {"scatter", .right = true},  {"R2", .right = true},     {"rate", .right = true},
+    {"runs", .right = true},     {"against the baseline"},  {"in a workload"}};
 
 /* The measure that is judged, where it is known; else wall time. */
 static enum measure judged(const struct suite_benchmarks *b, const struct series *s)
@@ -68,13 +65,36 @@ static void share_cell(struct document *d, const struct suite *s, const char *be
     document_cell(d, b.n ? buf_text(&b) : text_of("-"), 0);
 }
 
+static void fit_cell(struct document *d, const struct series *s)
+{
+    double r2 = page_median(s, MEASURE_R2);
+    char text[32] = "-";
+    if (isfinite(r2))
+        snprintf(text, sizeof text, "%.3f%s", r2, r2 < REPEATS_R2_LIMIT ? " !" : "");
+    document_cell(d, text_of(text), 0);
+}
+
+/* What the benchmark declares: operations, bytes or items per second. */
+static void rate_cell(struct document *d, const struct series *s, double time_ns)
+{
+    char text[UNITS_MAX] = "-", bytes[UNITS_MAX];
+    if (s->flops > 0 && time_ns > 0)
+        snprintf(text, sizeof text, "%.4g GFLOP/s", s->flops / time_ns);
+    else if (s->bytes > 0 && time_ns > 0)
+        snprintf(text, sizeof text, "%s/s",
+                 units_scaled(bytes, s->bytes * 1e9 / time_ns, UNIT_BYTES));
+    else if (s->items > 0 && time_ns > 0)
+        snprintf(text, sizeof text, "%.4g/s", s->items * 1e9 / time_ns);
+    document_cell(d, text_of(text), 0);
+}
+
 static void benchmark_row(struct document *d, const struct suite *s,
                           const struct suite_benchmarks *b, const struct series *series)
 {
     autofree double *values = mem_calloc(series->runs.n + 1, sizeof *values);
     size_t n = series_values(series, judged(b, series), values);
     struct repeats_summary sum;
-    char low[UNITS_MAX], high[UNITS_MAX], range[2 * UNITS_MAX + 8] = "too few runs", scatter[32];
+    char low[UNITS_MAX], high[UNITS_MAX], range[2 * UNITS_MAX + 8] = "too few runs";
     if (!n)
         return;
     repeats_summarize(&sum, values, n);
@@ -85,8 +105,9 @@ static void benchmark_row(struct document *d, const struct suite *s,
                  units_scaled(low, sum.median_interval.low, UNIT_TIME),
                  units_scaled(high, sum.median_interval.high, UNIT_TIME));
     document_cell(d, text_of(range), 0);
-    snprintf(scatter, sizeof scatter, "%.1f%%", 100 * sum.sd / sum.mean);
-    document_cell(d, text_of(sum.mean > 0 ? scatter : "-"), 0);
+    page_scatter_cell(d, &sum);
+    fit_cell(d, series);
+    rate_cell(d, series, sum.median);
     document_cell(d, text_of(units_count(low, n)), 0);
     verdict_cell(d, b, series);
     share_cell(d, s, series->name);
@@ -111,11 +132,12 @@ void page_benchmarks(struct document *d, const struct suite *s, const struct sui
     document_table(d, benchmark_columns, sizeof benchmark_columns / sizeof *benchmark_columns);
     for (size_t i = 0; i < b->outcome.session.set.series.n; i++)
         benchmark_row(d, s, b, &b->outcome.session.set.series.at[i]);
-    document_text(
-        d, "%s. Each run is a process of its own. Scatter is the standard deviation of the runs.",
-        b->outcome.session.opts.measure == MEASURE_CPU
-            ? "CPU time per iteration, as the machine was busy"
-            : "Wall time per iteration");
+    document_text(d,
+                  "%s. Each run is a process of its own. " PAGE_SCATTER_MEANS
+                  " R2 says how well the rounds of a run lie on a line; ! marks less than 0.95.",
+                  b->outcome.session.opts.measure == MEASURE_CPU
+                      ? "CPU time per iteration, as the machine was busy"
+                      : "Wall time per iteration");
     document_text(d, "%s%s.", b->outcome.is_beside ? "In turns with the baseline's program: " : "",
                   b->outcome.design);
     say_gone(d, b);

@@ -5,6 +5,7 @@
 #include "base/publish.h"
 #include "suite/page.h"
 #include "suite/suite.h"
+#include "view/diff.h"
 #include "view/document.h"
 #include "view/flame.h"
 
@@ -35,6 +36,20 @@ static void write_flame(FILE *out, const struct suite *s, const struct suite_res
                                                .min_share = 0.0005,
                                                .hidden = "frames under 0.05% not drawn"});
     calltree_free(t);
+}
+
+/* What changed since the baseline, drawn: the same as 'kelvin diff -o FILE.svg'. */
+static void write_diff(FILE *out, const struct suite *s, const struct suite_result *r)
+{
+    VEC(const struct selection *) runs = {0};
+    (void)s;
+    for (size_t i = 0; i < r->before.n; i++)
+        *vec_push(&runs) = &r->before.at[i].selection;
+    for (size_t i = 0; i < r->recordings.n; i++)
+        *vec_push(&runs) = &r->recordings.at[i].selection;
+    struct diff_view v = {.runs = runs.at, .unlike = "", .top = 10};
+    diff_print_svg(out, r->diff, &v);
+    vec_done(&runs);
 }
 
 static void write_page(FILE *out, const struct suite *s, const struct suite_result *r)
@@ -90,6 +105,9 @@ static int write_workload(const struct suite *s, const struct suite_result *r, s
     autofree char *svg = mem_printf("%s.svg", r->workload.name);
     autofree char *page = mem_printf("%s.md", r->workload.name);
     autofree char *html = mem_printf("%s.html", r->workload.name);
+    autofree char *diff = mem_printf("%s.diff.svg", r->workload.name);
+    if (r->diff && write_file(s, r, diff, write_diff, err) != 0)
+        return -1;
     if (r->recordings.n && write_file(s, r, svg, write_flame, err) != 0)
         return -1;
     if (write_file(s, r, page, write_page, err) != 0)

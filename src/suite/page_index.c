@@ -194,8 +194,10 @@ void page_cache(struct document *d, const struct suite_result *r)
 
 static const struct document_column index_columns[] = {{"workload"},
                                                        {"outcome"},
+                                                       {"rules"},
                                                        {"CPU time", .right = true},
                                                        {"wall time", .right = true},
+                                                       {"last runs"},
                                                        {"samples", .right = true},
                                                        {"hottest function", .wide = true},
                                                        {"page"}};
@@ -230,6 +232,22 @@ static void hottest_cell(struct document *d, const struct suite_result *r)
     index_cell(d, b.n ? buf_cstr(&b) : "-");
 }
 
+/* "5 passed", "1 FAILED of 5", "2 of 5 inconclusive" */
+static void rules_cell(struct document *d, const struct suite_result *r)
+{
+    const struct check *c = &r->check;
+    size_t bad = r->has_check ? c->n[CHECK_FAILS] : 0;
+    char text[64] = "-";
+    if (bad)
+        snprintf(text, sizeof text, "%zu FAILED of %zu", bad, c->results.n);
+    else if (r->has_check && c->n[CHECK_INCONCLUSIVE])
+        snprintf(text, sizeof text, "%zu of %zu inconclusive", c->n[CHECK_INCONCLUSIVE],
+                 c->results.n);
+    else if (r->has_check)
+        snprintf(text, sizeof text, "%zu passed", c->n[CHECK_HOLDS]);
+    document_cell(d, text_of(text), bad ? 1 : 0);
+}
+
 static void index_add_row(struct document *d, const struct suite_result *r, const char *ending)
 {
     uint64_t cpu_ns;
@@ -238,9 +256,12 @@ static void index_add_row(struct document *d, const struct suite_result *r, cons
     bool known = r->recordings.n &&
                  meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns);
     index_cell(d, r->workload.name);
-    index_cell(d, suite_outcome_names[r->outcome]);
+    document_cell(d, text_of(suite_outcome_names[r->outcome]),
+                  r->outcome == SUITE_OK || r->outcome == SUITE_INCONCLUSIVE ? 0 : 1);
+    rules_cell(d, r);
     number_cell(d, known ? (double)cpu_ns : NAN, "nanoseconds");
     number_cell(d, page_median(r->bench, MEASURE_TIME), "nanoseconds");
+    index_cell(d, r->trend ? r->trend : "-");
     index_cell(d, r->has_report ? units_count(n, (uint64_t)r->report.quality.samples) : "-");
     hottest_cell(d, r);
     document_cell_link(d, text_of(page), page);
@@ -257,8 +278,30 @@ static void index_add_head(struct document *d, const struct suite *s)
         document_text(d, "Note: %s.", s->warnings.at[i]);
 }
 
+/* "Passed: 3 of 3 workloads, 12 rules." */
+static void index_add_verdict(struct document *d, const struct suite *s)
+{
+    size_t good = 0, n[CHECK_VERDICTS] = {0};
+    enum suite_outcome outcome = suite_outcome(s);
+    for (size_t i = 0; i < s->results.n; i++) {
+        const struct suite_result *r = &s->results.at[i];
+        good += r->outcome == SUITE_OK;
+        for (int v = 0; r->has_check && v < CHECK_VERDICTS; v++)
+            n[v] += r->check.n[v];
+    }
+    document_text(d,
+                  "%s: %zu of %zu workload%s ok; rules: %zu passed, %zu failed, %zu inconclusive.",
+                  outcome == SUITE_OK             ? "Passed"
+                  : outcome == SUITE_INCONCLUSIVE ? "Inconclusive"
+                  : outcome == SUITE_INCOMPLETE   ? "Incomplete"
+                                                  : "FAILED",
+                  good, s->results.n, s->results.n == 1 ? "" : "s", n[CHECK_HOLDS], n[CHECK_FAILS],
+                  n[CHECK_INCONCLUSIVE]);
+}
+
 void page_index(struct document *d, const struct suite *s, const char *ending)
 {
+    index_add_verdict(d, s);
     index_add_head(d, s);
     document_table(d, index_columns, sizeof index_columns / sizeof *index_columns);
     for (size_t i = 0; i < s->results.n; i++)
@@ -280,6 +323,10 @@ void page_index(struct document *d, const struct suite *s, const char *ending)
         if (r->recordings.n) {
             autofree char *svg = mem_printf("%s.svg", r->workload.name);
             document_image(d, svg, "Flame graph");
+        }
+        if (r->diff) {
+            autofree char *diff = mem_printf("%s.diff.svg", r->workload.name);
+            document_image(d, diff, "Flame graph of what changed since the baseline");
         }
         page_absent(d, r);
         page_comparison(d, s, r);

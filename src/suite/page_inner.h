@@ -14,6 +14,12 @@ void page_time(int64_t time_s, char *to, size_t size);
 /* The median of a measure of all runs; NAN where there is none. */
 double page_median(const struct series *s, enum measure m);
 
+/* A cell for scatter, "7.1% !" where that is marked; and what the mark means. */
+struct repeats_summary;
+void page_scatter_cell(struct document *d, const struct repeats_summary *s);
+#define PAGE_SCATTER_MEANS \
+    "Scatter is the standard deviation as a part of the mean; ! marks more than 5%%."
+
 /* What was asked for and is not there, a list; nothing where all is. */
 void page_absent(struct document *d, const struct suite_result *r);
 

@@ -7,13 +7,11 @@
 
 #include <math.h>
 
-static const struct document_column metric_columns[] = {{"metric", .wide = true},
-                                                        {"median", .right = true},
-                                                        {"95% interval", .right = true},
-                                                        {"min", .right = true},
-                                                        {"max", .right = true},
-                                                        {"runs", .right = true},
-                                                        {"better"}};
+static const struct document_column metric_columns[] = {
+    {"metric", .wide = true},        {"median", .right = true},
+    {"95% interval", .right = true}, {"min", .right = true},
+    {"max", .right = true},          {"scatter", .right = true},
+    {"runs", .right = true},         {"better"}};
 
 /* 0 where no run has it. */
 static size_t summarize(const struct suite_metric *m, struct repeats_summary *ret)
@@ -56,6 +54,7 @@ static void metric_row(struct document *d, const struct suite_metric *m)
         metric_cell(d, "too few runs");
     metric_cell(d, "%.4g", sum.min);
     metric_cell(d, "%.4g", sum.max);
+    page_scatter_cell(d, &sum);
     metric_cell(d, m->missing ? "%zu of %zu" : "%zu", n, m->runs->runs.n);
     metric_cell(d, "%s", m->metric->more_is_better ? "higher" : "lower");
 }

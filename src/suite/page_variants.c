@@ -12,6 +12,7 @@
 static const struct document_column variant_columns[] = {{"build"},
                                                          {"median", .right = true},
                                                          {"95% interval", .right = true},
+                                                         {"scatter", .right = true},
                                                          {"runs", .right = true},
                                                          {"against the suite's own build"},
                                                          {"environment of the build"},
@@ -66,6 +67,7 @@ static void variant_row(struct document *d, const struct suite *s, const struct 
                  units_scaled(low, sum.median_interval.low, UNIT_TIME),
                  units_scaled(high, sum.median_interval.high, UNIT_TIME));
     document_cell(d, text_of(range), 0);
+    page_scatter_cell(d, &sum);
     document_cell(d, text_of(units_count(low, n)), 0);
     variant_verdict(d, find_comparison(v, series));
     environment_cell(d, s, v->names.at[i]);

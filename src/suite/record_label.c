@@ -169,6 +169,20 @@ static void set_idle(struct meta *m, const struct recorder *r)
     }
 }
 
+/* How much of the time counters counted: less where the CPU has fewer than were asked for. */
+static void set_running(struct meta *m, const struct recorder *r)
+{
+    autobuf struct buf b = {0};
+    for (size_t i = 0; i < r->n_events; i++) {
+        const struct engine_facts *f = &r->facts[i];
+        if (f->enabled_ns)
+            buf_printf(&b, "%s%s %.0f%% of the time", b.n ? ", " : "", f->event,
+                       100 * (double)f->running_ns / (double)f->enabled_ns);
+    }
+    if (b.n)
+        meta_set(m, META_RUNNING, buf_text(&b));
+}
+
 void record_label_end(struct recorder *r, const struct quality *q)
 {
     struct meta *m = &r->profile->meta;
@@ -181,6 +195,7 @@ void record_label_end(struct recorder *r, const struct quality *q)
     set_idle(m, r);
     set_queued(m, r);
     set_waits(m, r);
+    set_running(m, r);
     set_achieved(r);
     meta_set_str(m, META_UNNAMED_SHARE, units_share(share, q->unnamed_share, 1));
     getrusage(RUSAGE_SELF, &own);

@@ -49,3 +49,6 @@ struct run {
  */
 int run_suite(struct run *r, char *const *names, size_t n, struct err *err);
 void run_done(struct run *r);
+
+/* Read a recording with the addresses of its frames; REC->profile is to be freed either way. */
+int run_load_recording(struct suite_recording *rec, const char *path, struct err *err);

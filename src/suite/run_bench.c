@@ -58,16 +58,17 @@ static struct bench_job bench_job(const struct run *r, const struct suite_result
 static int want_instructions(struct bench_job *j, struct err *err)
 {
     enum count_by by;
-    if (count_find(&by, err) != 0)
+    const unsigned set = COUNTED(MEASURE_INSTRUCTIONS);
+    if (count_find(set, &by, err) != 0)
         return -1;
     j->with.warmup = 0;
     j->with.runs = 3;
     j->with.measure = MEASURE_INSTRUCTIONS;
     j->with.exact = true;
-    j->with.count_valgrind = by == COUNT_BY_VALGRIND;
+    j->with.count_valgrind = by == COUNT_BY_VALGRIND ? set : 0;
     j->start.fixed_layout = true;
-    j->start.count_instructions = by == COUNT_BY_CPU;
-    j->plan.wrap = by == COUNT_BY_VALGRIND ? count_valgrind_words : NULL;
+    j->start.count = by == COUNT_BY_CPU ? set : 0;
+    j->plan.wrap = by == COUNT_BY_VALGRIND ? count_valgrind_words(set) : NULL;
     j->start.ask = by == COUNT_BY_VALGRIND ? "measure_ms=50" : NULL; /* valgrind answers there */
     return 0;
 }

@@ -19,6 +19,7 @@ static void copy_runs(struct series *to, const struct series *from)
     to->command = mem_strdup(from->command);
     to->items = from->items;
     to->bytes = from->bytes;
+    to->flops = from->flops;
 }
 
 /* For a baseline that is saved now. */

@@ -54,7 +54,9 @@ static int read_rules(struct run *r, struct suite_result *w, const char *path)
     int rc = rules_parse(&w->rules, reader_peek(&in, RULES_MAX_BYTES + 1));
     reader_close(&in);
     if (rc == 0)
-        rc = rules_require(&w->rules, rules_before(w) != NULL, r->suite.has_scaling);
+        rc = rules_require(&w->rules, &(struct rules_have){.before = rules_before(w),
+                                                           .counts_before = w->before_cache,
+                                                           .sizes = r->suite.has_scaling});
     w->rules_file = mem_strdup(path);
     return rc;
 }
@@ -69,37 +71,83 @@ static void rules_are_wrong(const struct run *r, struct suite_result *w)
     run_say(r, "%s: its rules have errors:\n%s", w->workload.name, buf_cstr(&all));
 }
 
+struct measured { /* a VEC */
+    struct check_runs *at;
+    size_t n, cap;
+};
+
+/* What was measured of W: whole runs, its metrics, its benchmarks. */
+static struct measured measured_runs(const struct suite_result *w)
+{
+    struct measured all = {0};
+    if (w->bench)
+        *vec_push(&all) = (struct check_runs){"", w->bench, MEASURE_TIME};
+    for (size_t i = 0; i < w->metrics.n; i++)
+        if (w->metrics.at[i].runs)
+            *vec_push(&all) = (struct check_runs){w->metrics.at[i].metric->name,
+                                                  w->metrics.at[i].runs, MEASURE_METRIC};
+    for (size_t i = 0; w->benchmarks && i < w->benchmarks->outcome.session.set.series.n; i++) {
+        const struct series *s = &w->benchmarks->outcome.session.set.series.at[i];
+        *vec_push(&all) =
+            (struct check_runs){s->name, s, w->benchmarks->outcome.session.opts.measure};
+    }
+    return all;
+}
+
+/* What there is to hold rules against, without code. */
+static struct check_input rules_input(const struct run *r, const struct suite_result *w,
+                                      const struct measured *measured)
+{
+    const struct suite_recording *rec = suite_checked(w);
+    return (struct check_input){
+        .selection = rec ? &rec->selection : NULL,
+        .heap = w->has_heap ? w->heap.profile : NULL,
+        .before = rules_before(w),
+        .heap_before = w->heap_before.profile,
+        .no_code = "",
+        .scaling = r->suite.has_scaling ? (struct scaling *)&r->suite.scaling : NULL,
+        .runs = measured->at,
+        .n_runs = measured->n,
+        .counts = w->cache ? &w->cache_selection : NULL,
+        .has_function = program_has_function,
+    };
+}
+
 static void check_rules(struct run *r, struct suite_result *w)
 {
     const char *path = judge_rules_path(&r->suite, w);
     struct hotcode code = {0};
     const struct suite_recording *rec = suite_checked(w);
-    if (!*path || !rec)
+    struct measured measured = measured_runs(w);
+    struct selection before = {0};
+    if (!*path || (!rec && !measured.n && !w->cache)) {
+        vec_done(&measured);
         return;
+    }
     if (read_rules(r, w, path) != 0) {
         if (w->rules_file)
             rules_are_wrong(r, w);
+        vec_done(&measured);
         return;
     }
-    if (rules_need_code(&w->rules))
+    if (rec && rules_need_code(&w->rules))
         hotcode_read_profile(&code, &rec->selection, &(struct hotcode_opts){.least = 0.001});
-    struct check_input in = {
-        .selection = &rec->selection,
-        .heap = w->has_heap ? w->heap.profile : NULL,
-        .before = rules_before(w),
-        .heap_before = w->heap_before.profile,
-        .code = code.rows.at,
-        .n_code = code.rows.n,
-        .no_code = code.notes.n ? code.notes.at[0] : "",
-        .scaling = r->suite.has_scaling ? &r->suite.scaling : NULL,
-        .has_function = program_has_function,
-    };
+    struct check_input in = rules_input(r, w, &measured);
+    in.code = code.rows.at;
+    in.n_code = code.rows.n;
+    in.no_code = code.notes.n ? code.notes.at[0] : "";
+    if (w->cache && w->before_cache) {
+        before = selection_all(w->before_cache, w->before_cache->default_value);
+        in.counts_before = &before;
+    }
     w->has_check = check_build(&w->check, &w->rules, &in) == 0;
     if (!w->has_check) {
         check_done(&w->check);
         rules_are_wrong(r, w);
     }
     hotcode_done(&code);
+    selection_done(&before);
+    vec_done(&measured);
 }
 
 /* --- telling --- */

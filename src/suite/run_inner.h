@@ -32,9 +32,6 @@ struct exec_opts run_exec_opts(const struct run *r, const struct suite_result *w
 /* CPUs in one word: "1,2-3". Free it. */
 char *run_join_cpus(const struct words *cpus);
 
-/* Read a recording with the addresses of its frames; REC->profile is to be freed either way. */
-int run_load_recording(struct suite_recording *rec, const char *path, struct err *err);
-
 /* Run W under each tool of valgrind that it asks for. */
 int run_grind(struct run *r, struct suite_result *w, struct err *err);
 

@@ -6,6 +6,7 @@
 #include "store/history.h"
 #include "suite/archive.h"
 #include "suite/page.h"
+#include "suite/page_inner.h"
 #include "suite/run_inner.h"
 
 #include <errno.h>
@@ -184,6 +185,72 @@ static void run_publish_remember(struct run *r)
         run_say(r, "not added to the history: %s", err.text);
 }
 
+/* --- the last runs, at a glance --- */
+
+enum { TREND_RUNS = 24 };
+
+/* One of eight heights for each value, from the lowest to the highest. */
+static char *spark(const double *values, size_t n)
+{
+    double low = INFINITY, high = -INFINITY;
+    autobuf struct buf b = {0};
+    for (size_t i = 0; i < n; i++) {
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+    }
+    /* What differs by less than a tenth all in all is drawn as flat as it is. */
+    double room = fmax(high - low, 0.1 * high);
+    for (size_t i = 0; i < n; i++) {
+        int step = room > 0 ? (int)fmin(7, 8 * (values[i] - low) / room) : 0;
+        buf_printf(&b, "\xe2\x96%c", (char)(0x81 + step));
+    }
+    return n > 1 ? mem_strdup(buf_cstr(&b)) : NULL;
+}
+
+/* What W measured now, and which of the history's figures that is; NAN = nothing. */
+static double trend_now(const struct suite *s, const struct suite_result *w, const char **ret_name)
+{
+    autofree char *recorded = mem_printf("%s recorded", w->workload.name);
+    double cpu = page_median(series_find(&s->series, recorded), MEASURE_CPU);
+    *ret_name = isnan(cpu) ? "time" : "cpu";
+    return isnan(cpu) ? page_median(w->bench, MEASURE_TIME) : cpu;
+}
+
+static void find_trend(const struct suite *s, struct store *store, struct suite_result *w)
+{
+    struct history_filter f = {
+        .workload = w->workload.name, .host = s->host.name, .commit = "", .last = TREND_RUNS - 1};
+    struct history_runs runs = {0};
+    struct err ignored;
+    const char *name;
+    double values[TREND_RUNS], now = trend_now(s, w, &name);
+    size_t n = 0;
+    if (!isnan(now) && history_list(store, &f, &runs, &ignored) == 0) {
+        for (size_t i = 0; i < runs.at.n && n < TREND_RUNS - 1; i++) {
+            double v = history_metric(&runs.at.at[i], name);
+            if (isfinite(v) && strcmp(runs.at.at[i].outcome, "failed") != 0)
+                values[n++] = v;
+        }
+        values[n++] = now;
+        w->trend = spark(values, n);
+    }
+    history_runs_done(&runs);
+}
+
+/* Without a history there is nothing to draw; what is wrong with one is told where it is written.
+ */
+static void run_publish_trends(struct run *r)
+{
+    const char *path = conf_text(&r->suite.conf, "", "history.store");
+    struct store *store;
+    struct err ignored;
+    if (!*path || store_open(&store, path, STORE_READ, &ignored) != 0)
+        return;
+    for (size_t i = 0; i < r->suite.results.n; i++)
+        find_trend(&r->suite, store, &r->suite.results.at[i]);
+    store_close(store);
+}
+
 /* As with the history, what cannot be kept costs no more than itself. */
 static void run_publish_archive(const struct run *r)
 {
@@ -238,6 +305,7 @@ int run_publish(struct run *r, struct err *err)
     bool good = outcome == SUITE_OK || outcome == SUITE_INCONCLUSIVE;
     digest_sources(s);
     read_notes(r);
+    run_publish_trends(r);
     unlink(r->log);
     if (!good && redirect(r, err) != 0)
         return -1;

@@ -103,6 +103,7 @@ static void result_done(struct suite_result *r)
     free(r->why_apart);
     free(r->culprit);
     free(r->culprit_file);
+    free(r->trend);
     free(r->failure);
     free(r->output);
     workload_done(&r->workload);

@@ -177,6 +177,7 @@ struct suite_result {
     size_t looks; /* at runs side by side, which share the risk; 0 = their number was fixed */
     bool too_many_findings;
     char *culprit; /* the function that is proven to have grown most, with evidence; NULL = none */
+    char *trend;   /* CPU or wall time of the last runs, a sign each; NULL = not known */
     char *culprit_file; /* where it is, relative to the project; NULL = not there, or not known */
     uint32_t culprit_line;
 };

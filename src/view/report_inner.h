@@ -67,6 +67,10 @@ double report_call_part(const struct report_calls *c, uint32_t row);
 /* The function that was asked for, its callers and callees. */
 void report_add_function(struct document *d, const struct report *r);
 
+/* Rates of counters, where several were recorded; else nothing is added. */
+void report_add_counters(struct document *d, const struct report *r);
+void report_put_counters(struct json *j, const struct report *r);
+
 /* Misses of caches and branches, where a simulator counted them; else nothing is added. */
 void report_add_misses(struct document *d, const struct report *r);
 void report_put_misses(struct json *j, const struct report *r);

@@ -237,6 +237,7 @@ static void put_whole(struct json *j, const struct report *r)
     if (r->processes)
         put_list(j, r, "processes", r->processes, FLAT_SELF);
     put_paths(j, r);
+    report_put_counters(j, r);
     report_put_misses(j, r);
 }
 

@@ -144,6 +144,7 @@ void report_add(struct document *d, const struct report *r, bool figure)
         add_certainty(d, r->functions);
     }
     report_add_paths(d, r);
+    report_add_counters(d, r);
     report_add_misses(d, r);
     document_heading(d, by_title(FLAT_MODULE, NULL));
     report_add_by(d, r, r->modules, top);

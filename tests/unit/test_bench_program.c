@@ -115,10 +115,45 @@ static void what_makes_no_sense_is_left_alone(void **state)
 static void valgrinds_count_is_found(void **state)
 {
     (void)state;
-    assert_true(count_parse(text_of("==12== Cachegrind\n==12== \n"
-                                    "==12== I   refs:      70,125,467\n")) == 70125467);
-    assert_true(isnan(count_parse(text_of("valgrind: cannot run\n"))));
-    assert_true(isnan(count_parse(text_of(""))));
+    double v[MEASURES];
+    unsigned all = COUNTED(MEASURE_INSTRUCTIONS) | COUNTED(MEASURE_CACHE_MISSES) |
+                   COUNTED(MEASURE_BRANCH_MISSES);
+    struct text said = text_of("==12== Cachegrind\n==12== \n"
+                               "==12== I   refs:      70,125,467\n"
+                               "==12== I1  misses:            901\n"
+                               "==12== LLi misses:            900\n"
+                               "==12== LL refs:             2,345  (  2,000 rd   +   345 wr)\n"
+                               "==12== LL misses:           1,234  (  1,000 rd   +   234 wr)\n"
+                               "==12== LL miss rate:          0.0%\n"
+                               "==12== Branches:          10,000  ( 9,000 cond + 1,000 ind)\n"
+                               "==12== Mispredicts:          567  (   500 cond +    67 ind)\n");
+    count_parse(said, all, v);
+    assert_true(v[MEASURE_INSTRUCTIONS] == 70125467);
+    assert_true(v[MEASURE_CACHE_MISSES] == 1234);
+    assert_true(v[MEASURE_BRANCH_MISSES] == 567);
+    count_parse(said, COUNTED(MEASURE_INSTRUCTIONS), v);
+    assert_true(v[MEASURE_INSTRUCTIONS] == 70125467 && isnan(v[MEASURE_BRANCH_MISSES]));
+    count_parse(text_of("valgrind: cannot run\n"), all, v);
+    assert_true(isnan(v[MEASURE_INSTRUCTIONS]));
+    count_parse(text_of(""), all, v);
+    assert_true(isnan(v[MEASURE_INSTRUCTIONS]));
+}
+
+static void what_is_to_be_counted_is_a_list_whose_first_word_decides(void **state)
+{
+    (void)state;
+    unsigned set;
+    enum measure first;
+    struct err err;
+    assert_int_equal(count_read("branch-misses,instructions", &set, &first, &err), 0);
+    assert_int_equal(first, MEASURE_BRANCH_MISSES);
+    assert_int_equal(set, COUNTED(MEASURE_INSTRUCTIONS) | COUNTED(MEASURE_BRANCH_MISSES));
+    assert_int_equal(count_read("allocations", &set, &first, &err), 0);
+    static const char *const wrong[] = {
+        "", "time", "cycles,,instructions", "allocations,cycles", "cycle", "cycles,"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (i != 5)
+            assert_int_equal(count_read(wrong[i], &set, &first, &err), -1);
 }
 
 int main(void)
@@ -130,6 +165,7 @@ int main(void)
         cmocka_unit_test(proofs_that_hold_are_told),
         cmocka_unit_test(what_makes_no_sense_is_left_alone),
         cmocka_unit_test(valgrinds_count_is_found),
+        cmocka_unit_test(what_is_to_be_counted_is_a_list_whose_first_word_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,13 +203,13 @@ static void counting_runs_end_as_others_do(void **state)
     (void)state;
     struct starter_run r;
     const char *why;
-    struct starter_opts o = {.count_instructions = true, .fixed_layout = true};
+    struct starter_opts o = {.count = COUNTED(MEASURE_INSTRUCTIONS), .fixed_layout = true};
     run(o, SH("echo boo >&2; exit 7"), &r);
     assert_int_equal(r.end, STARTER_EXITED);
     assert_int_equal(r.status, 7);
     assert_true(text_is(buf_text(&r.said), "boo\n"));
     assert_true(r.value[MEASURE_TIME] > 0);
-    if (counter_works(&why))
+    if (counter_works(COUNTED(MEASURE_INSTRUCTIONS), &why))
         assert_true(r.value[MEASURE_INSTRUCTIONS] > 1000);
     else
         assert_true(isnan(r.value[MEASURE_INSTRUCTIONS]));
@@ -252,7 +252,8 @@ static void nothing_runs_in_another_folder_than_asked_for(void **state)
     (void)state;
     struct starter_run r;
     for (int counted = 0; counted < 2; counted++) {
-        run((struct starter_opts){.cwd = "/nonexistent/folder", .count_instructions = counted},
+        run((struct starter_opts){.cwd = "/nonexistent/folder",
+                                  .count = counted ? COUNTED(MEASURE_INSTRUCTIONS) : 0},
             SH("exit 0"), &r);
         assert_int_equal(r.end, STARTER_NOT_RUN);
         assert_int_equal(r.status, ENOENT);

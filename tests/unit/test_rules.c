@@ -201,17 +201,85 @@ static void rules_of_scopes(void **state)
     rules_done(&r);
 }
 
+static void rules_of_runs_have_the_units_of_what_they_measure(void **state)
+{
+    (void)state;
+    struct rules r;
+    struct rule rule = one(&r, "time dot/n=64 10..50 ns");
+    assert_int_equal(rule.kind, RULE_RUN_TIME);
+    assert_string_equal(rule.function, "dot/n=64");
+    is_range(rule.range, RULE_TIME, 10, 50);
+    rules_done(&r);
+    rule = one(&r, "cpu <= 2 s");
+    assert_int_equal(rule.kind, RULE_RUN_CPU);
+    assert_null(rule.function);
+    is_range(rule.range, RULE_TIME, -INFINITY, 2e9);
+    rules_done(&r);
+    rule = one(&r, "scatter <= 5 % over 10 runs");
+    assert_int_equal(rule.least_runs, 10);
+    is_range(rule.range, RULE_SHARE, -INFINITY, 0.05);
+    rules_done(&r);
+    rule = one(&r, "r2 >= 0.95");
+    is_range(rule.range, RULE_FIT, 0.95, INFINITY);
+    rules_done(&r);
+    rule = one(&r, "gflops dot >= 2.5");
+    is_range(rule.range, RULE_GFLOPS, 2.5, INFINITY);
+    rules_done(&r);
+    rule = one(&r, "memory <= 2 MiB");
+    is_range(rule.range, RULE_BYTES, -INFINITY, 2 << 20);
+    rules_done(&r);
+    rule = one(&r, "metric tps -1..40");
+    is_range(rule.range, RULE_NUMBER, -1, 40);
+    rules_done(&r);
+}
+
+static void misses_are_numbers_or_rates_or_changes(void **state)
+{
+    (void)state;
+    struct rules r;
+    struct rule rule = one(&r, "cache-misses <= 1000");
+    is_range(rule.range, RULE_EVENTS, -INFINITY, 1000);
+    assert_null(rule.function);
+    rules_done(&r);
+    rule = one(&r, "branch-misses parse <= 2.5 per 1000 instructions");
+    assert_string_equal(rule.function, "parse");
+    is_range(rule.range, RULE_PER_1000, -INFINITY, 2.5);
+    rules_done(&r);
+    rule = one(&r, "diff l1-misses parse <= +2%");
+    assert_int_equal(rule.kind, RULE_L1_MISSES);
+    assert_true(rule.change);
+    is_range(rule.range, RULE_RELATIVE, -INFINITY, 0.02);
+    assert_int_equal(rules_require(&r, &(struct rules_have){.counts_before = true}), 0);
+    assert_int_equal(rules_require(&r, &(struct rules_have){0}), -1);
+    rules_done(&r);
+}
+
+static void tiers_follow_on_each_other(void **state)
+{
+    (void)state;
+    struct rules r;
+    struct rule rule = one(&r, "hotspot matmul primary");
+    is_range(rule.range, RULE_SHARE, 0.20, 1);
+    rules_done(&r);
+    rule = one(&r, "hotspot matmul secondary");
+    is_range(rule.range, RULE_SHARE, 0.05, 0.20);
+    rules_done(&r);
+    rule = one(&r, "hotspot matmul tertiary");
+    is_range(rule.range, RULE_SHARE, 0.01, 0.05);
+    rules_done(&r);
+}
+
 static void what_rules_need_is_known(void **state)
 {
     (void)state;
     struct rules r = parse("samples >= 1\n");
     assert_false(rules_need_code(&r));
-    assert_int_equal(rules_require(&r, false, false), 0);
+    assert_int_equal(rules_require(&r, &(struct rules_have){0}), 0);
     rules_done(&r);
     r = parse("diff self f <= +5%\nsimd f width >= 256\ngrowth total <= 2\n");
     assert_true(rules_need_code(&r));
-    assert_int_equal(rules_require(&r, true, true), 0);
-    assert_int_equal(rules_require(&r, false, false), -1);
+    assert_int_equal(rules_require(&r, &(struct rules_have){.before = true, .sizes = true}), 0);
+    assert_int_equal(rules_require(&r, &(struct rules_have){0}), -1);
     assert_int_equal(r.errors.n, 2);
     assert_int_equal(r.errors.at[0].line, 1);
     assert_non_null(strstr(r.errors.at[0].text, "with another profile"));
@@ -276,6 +344,22 @@ static const struct {
     {"growth self <= 1.2", 13, "no name"},
     {"growth f <= 1.2%", 16, "no '%' here"},
     {"present \xc3\xbcml\xc3\xa4ut x", 16, "unexpected 'x'"},
+    {"time <= 5", 10, "a time has a unit"},
+    {"time f 10..50 MB", 15, "not a unit of time"},
+    {"scatter <= 5", 13, "write a '%'"},
+    {"scatter <= 5 % ove 10 runs", 16, "unexpected 'ove"},
+    {"scatter <= 5 % overt 10 runs", 16, "did you mean 'over'"},
+    {"scatter <= 5 % over 1 runs", 21, "over 2 to"},
+    {"scatter <= 5 % over 10", 23, "write 'over 10 runs'"},
+    {"r2 >= 1.5", 4, "0 to 1"},
+    {"gflops >= 5", 8, "no name of a benchmark"},
+    {"metric >= 5", 8, "no name of a metric"},
+    {"memory <= 5 ms", 13, "not a unit of memory"},
+    {"cache-misses <= 5 per 100", 23, "per 1000"},
+    {"cache-misses <= 5 per hour", 19, "per 1000"},
+    {"diff cache-misses <= 5 points", 19, "by a part of it"},
+    {"hotspot f", 10, "a tier is missing"},
+    {"hotspot f first", 11, "'first' is not a tier"},
     {"evil\033[31m", 1, "'evil?[31m'"},
 };
 
@@ -339,6 +423,9 @@ int main(void)
         cmocka_unit_test(changes_are_relative_or_in_points),
         cmocka_unit_test(contracts_on_code_and_growth),
         cmocka_unit_test(rules_of_scopes),
+        cmocka_unit_test(rules_of_runs_have_the_units_of_what_they_measure),
+        cmocka_unit_test(misses_are_numbers_or_rates_or_changes),
+        cmocka_unit_test(tiers_follow_on_each_other),
         cmocka_unit_test(what_rules_need_is_known),
         cmocka_unit_test(errors_have_a_column_and_say_what_to_write),
         cmocka_unit_test(all_errors_are_told_at_once),

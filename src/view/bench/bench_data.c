@@ -127,6 +127,8 @@ static void put_series(struct json *j, const struct series *s)
     json_put_number(j, "size", s->size);
     json_put_number(j, "items", s->items);
     json_put_number(j, "bytes", s->bytes);
+    if (s->flops > 0)
+        json_put_number(j, "flops", s->flops);
     json_key(j, "blocks");
     json_open(j, '[');
     for (size_t i = 0; i < s->runs.n; i++)

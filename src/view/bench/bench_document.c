@@ -25,7 +25,8 @@ enum { N_RESULTS = sizeof columns_results / sizeof *columns_results };
 static bool has_throughput(const struct series_set *set)
 {
     for (size_t i = 0; i < set->series.n; i++)
-        if (set->series.at[i].items > 0 || set->series.at[i].bytes > 0)
+        if (set->series.at[i].items > 0 || set->series.at[i].bytes > 0 ||
+            set->series.at[i].flops > 0)
             return true;
     return false;
 }
@@ -36,6 +37,16 @@ static void cell_outliers(struct document *d, const struct repeats_summary *s)
     size_t severe = s->severe_low + s->severe_high, all = severe + s->mild_low + s->mild_high;
     snprintf(text, sizeof text, severe ? "%zu (%zu)" : "%zu", all, severe);
     benchdoc_cell(d, text);
+}
+
+/* "1.2 ms !" where it is a large part of the mean. */
+static void cell_sd(struct document *d, const struct repeats_summary *s, enum measure m)
+{
+    char text[BENCH_VALUE_MAX], marked[BENCH_VALUE_MAX + 4];
+    bool bad = repeats_scatter(s) > REPEATS_SCATTER_LIMIT;
+    snprintf(marked, sizeof marked, "%s%s", bench_value(text, m, s->n > 1 ? s->sd : NAN),
+             bad ? " !" : "");
+    benchdoc_cell(d, marked);
 }
 
 /* Throughput is the last column, left out where nobody has it. */
@@ -54,7 +65,7 @@ static void benchdoc_add_result(struct document *d, const struct series *series,
     benchdoc_cell(d, bench_value(text, m, s->median));
     benchdoc_cell(d, bench_half(text, s->median, &s->median_interval));
     benchdoc_cell(d, bench_value(text, m, s->mean));
-    benchdoc_cell(d, bench_value(text, m, s->n > 1 ? s->sd : NAN));
+    cell_sd(d, s, m);
     benchdoc_cell(d, bench_value(text, m, s->min));
     benchdoc_cell(d, units_count(text, s->n));
     cell_outliers(d, s);
@@ -69,6 +80,30 @@ static size_t fewest_runs(const struct series_set *set)
     for (size_t i = 0; i < set->series.n; i++)
         n = set->series.at[i].runs.n < n ? set->series.at[i].runs.n : n;
     return n;
+}
+
+static bool any_scatters(const struct bench_report *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->now->series.n; i++) {
+        struct bench_summary b;
+        if (!bench_summarize(&b, &r->now->series.at[i], r->measure))
+            continue;
+        any |= repeats_scatter(&b.s) > REPEATS_SCATTER_LIMIT;
+        bench_summary_done(&b);
+    }
+    return any;
+}
+
+/* Rounds that do not lie on a line were disturbed, or an iteration is not like the others. */
+static void add_fit(struct document *d, const struct series *series)
+{
+    double r2 = bench_median(series, MEASURE_R2);
+    if (r2 < REPEATS_R2_LIMIT)
+        document_text(d,
+                      "Careful: the rounds of %s do not lie on a line (R2 %.3f): they were "
+                      "disturbed, or its iterations are not alike.",
+                      series->name, r2);
 }
 
 /* "Careful: 30 % of the runs of x take about 1.9 ms, the others about 1.2 ms" */
@@ -101,8 +136,13 @@ static void add_results(struct document *d, const struct bench_report *r)
         measure_infos[r->measure].title);
     if (fewest_runs(r->now) < 6)
         document_text(d, "With fewer than 6 runs the median has no 95%% interval: '?'.");
-    for (size_t i = 0; i < r->now->series.n; i++)
+    if (any_scatters(r))
+        document_text(d, "! marks a standard deviation of more than %.0f%% of the mean.",
+                      100 * REPEATS_SCATTER_LIMIT);
+    for (size_t i = 0; i < r->now->series.n; i++) {
         add_modes(d, &r->now->series.at[i], r->measure);
+        add_fit(d, &r->now->series.at[i]);
+    }
 }
 
 /* --- what else was used --- */
@@ -141,6 +181,58 @@ static void add_resources(struct document *d, const struct bench_report *r)
         for (int k = 0; k < N_RESOURCES; k++)
             benchdoc_cell(d, bench_value(text, resources[k], bench_median(s, resources[k])));
     }
+}
+
+/* --- what was counted --- */
+
+static const enum measure counts[] = {MEASURE_INSTRUCTIONS, MEASURE_CYCLES, MEASURE_CACHE_MISSES,
+                                      MEASURE_BRANCH_MISSES};
+static const struct document_column columns_counts[] = {
+    {"benchmark", .wide = true},      {"instructions", .right = true}, {"cycles", .right = true},
+    {"per cycle", .right = true},     {"cache misses", .right = true}, {"per 1000", .right = true},
+    {"branch misses", .right = true}, {"per 1000", .right = true},
+};
+
+/* Instructions alone have their column among the resources. */
+static bool has_counts(const struct series_set *set)
+{
+    for (size_t i = 0; i < set->series.n; i++)
+        for (int k = 1; k < 4; k++)
+            if (!isnan(bench_median(&set->series.at[i], counts[k])))
+                return true;
+    return false;
+}
+
+static void cell_ratio(struct document *d, double above, double below)
+{
+    char text[BENCH_VALUE_MAX] = "-";
+    if (isfinite(above) && below > 0)
+        snprintf(text, sizeof text, "%.3g", above / below);
+    benchdoc_cell(d, text);
+}
+
+static void add_counts(struct document *d, const struct bench_report *r)
+{
+    char text[BENCH_VALUE_MAX];
+    if (!has_counts(r->now))
+        return;
+    document_heading(d, "Counts, medians");
+    document_table(d, columns_counts, sizeof columns_counts / sizeof *columns_counts);
+    for (size_t i = 0; i < r->now->series.n; i++) {
+        const struct series *s = &r->now->series.at[i];
+        double n[4];
+        for (int k = 0; k < 4; k++)
+            n[k] = bench_median(s, counts[k]);
+        benchdoc_cell(d, s->name);
+        benchdoc_cell(d, bench_value(text, counts[0], n[0]));
+        benchdoc_cell(d, bench_value(text, counts[1], n[1]));
+        cell_ratio(d, n[0], n[1]);
+        benchdoc_cell(d, bench_value(text, counts[2], n[2]));
+        cell_ratio(d, 1000 * n[2], n[0]);
+        benchdoc_cell(d, bench_value(text, counts[3], n[3]));
+        cell_ratio(d, 1000 * n[3], n[0]);
+    }
+    document_text(d, "Misses per 1000 instructions.");
 }
 
 /* --- comparisons --- */
@@ -528,6 +620,7 @@ void bench_document(struct document *d, const struct bench_report *r, bool figur
     add_pasts(d, r, figures);
     if (!r->table)
         add_resources(d, r);
+    add_counts(d, r);
     if (system)
         add_system(d, r);
     bench_add_short(d, r);

@@ -112,8 +112,10 @@ char *bench_change(char *to, double ratio)
 
 char *bench_throughput(char *to, const struct series *s, double time_ns)
 {
-    if (!(time_ns > 0) || !(s->bytes > 0 || s->items > 0))
+    if (!(time_ns > 0) || !(s->bytes > 0 || s->items > 0 || s->flops > 0))
         return strcpy(to, "");
+    if (s->flops > 0)
+        return bench_value_scaled(to, s->flops * 1e9 / time_ns, steps_count, "FLOP/s");
     return s->bytes > 0 ? bench_value_scaled(to, s->bytes * 1e9 / time_ns, steps_bytes, "/s")
                         : bench_value_scaled(to, s->items * 1e9 / time_ns, steps_count, "/s");
 }

@@ -1,0 +1,207 @@
+/* check_runs.c - rules about measured runs: times, scatter, fit, rates, memory, metrics. */
+#include "analysis/check_inner.h"
+#include "stats/repeats.h"
+
+#include <math.h>
+
+/* Scatter of fewer runs than this is a guess, unless the rule names another number. */
+enum { LEAST_RUNS = 5 };
+
+/* --- which runs --- */
+
+static bool is_metric(const struct check_runs *r)
+{
+    return r->measure == MEASURE_METRIC;
+}
+
+static const struct check_runs *find_runs(const struct check_job *job, const char *name,
+                                          bool metric)
+{
+    for (size_t i = 0; i < job->in->n_runs; i++) {
+        const struct check_runs *r = &job->in->runs[i];
+        if (is_metric(r) == metric && strcmp(r->name, name) == 0)
+            return r;
+    }
+    return NULL;
+}
+
+const struct check_runs *check_find_rate(const struct check_job *job, const char *name)
+{
+    const struct check_runs *r = find_runs(job, name, false), *m = find_runs(job, name, true);
+    return r && r->series->items > 0 ? r : m;
+}
+
+static int no_such_runs(struct check_job *job, const struct rule *rule)
+{
+    bool metric = rule->kind == RULE_METRIC;
+    autobuf struct buf b = {0};
+    if (!rule->function)
+        return check_fail(job, rule, "no whole runs of the command were measured");
+    size_t n = 0;
+    for (size_t i = 0; i < job->in->n_runs && n < 12; i++) {
+        const struct check_runs *r = &job->in->runs[i];
+        if (is_metric(r) == metric && *r->name)
+            buf_printf(&b, "%s%.80s", n++ ? ", " : "; there are: ", r->name);
+    }
+    const char *what = metric ? "metric" : "benchmark";
+    const char *text = check_text(job, "there is no %s '%s'%s", what, rule->function, buf_cstr(&b));
+    return check_fail(job, rule,
+                      job->in->n_runs ? text
+                                      : check_text(job, "there are no measured runs with a %s '%s'",
+                                                   what, rule->function));
+}
+
+/* --- values --- */
+
+/* Of a rule's kind, of one run. */
+static double value_of_run(const struct check_runs *r, const struct series_run *run,
+                           enum rule_kind kind)
+{
+    double time_ns = run->value[MEASURE_TIME];
+    switch (kind) {
+    case RULE_RUN_TIME:
+        return time_ns;
+    case RULE_RUN_CPU:
+        return run->value[MEASURE_CPU];
+    case RULE_R2:
+        return run->value[MEASURE_R2];
+    case RULE_FLOPS:
+        return r->series->flops > 0 && time_ns > 0 ? r->series->flops / time_ns : NAN;
+    case RULE_MEMORY:
+        return run->value[MEASURE_PEAK_RSS];
+    case RULE_RATE:
+        return is_metric(r) ? run->value[MEASURE_METRIC] : r->series->items / time_ns * 1e9;
+    default: /* scatter, metric */
+        return run->value[r->measure];
+    }
+}
+
+/* All that are known; RET has room for every run. */
+static size_t values_of_runs(const struct check_runs *r, enum rule_kind kind, double *ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->series->runs.n; i++) {
+        double v = value_of_run(r, &r->series->runs.at[i], kind);
+        if (isfinite(v))
+            ret[n++] = v;
+    }
+    return n;
+}
+
+static const char *why_unknown(enum rule_kind kind)
+{
+    switch (kind) {
+    case RULE_R2:
+        return "its program does not give R2: rounds of one length, or another library";
+    case RULE_FLOPS:
+        return "the benchmark does not declare its work: call kelvin_flops() in it";
+    case RULE_RUN_CPU:
+        return "its CPU time is not known";
+    default:
+        return "no run gave this number";
+    }
+}
+
+/* Median with its interval: exact whatever the distribution, from six runs on. */
+static struct check_value middle_of(struct check_job *job, const struct repeats_summary *s)
+{
+    struct check_value v = {.value = s->median, .interval = s->median_interval, .noun = "runs"};
+    if (!isfinite(v.interval.low))
+        v.doubt = check_text(job, "%zu run%s too few for an interval, which needs six", s->n,
+                             s->n == 1 ? " is" : "s are");
+    return v;
+}
+
+static struct check_value scatter_of(struct check_job *job, const struct repeats_summary *s,
+                                     const struct rule *rule)
+{
+    size_t least = rule->least_runs ? rule->least_runs : LEAST_RUNS;
+    struct check_value v = {.value = s->mean > 0 ? s->sd / s->mean : NAN, .exact = true};
+    if (s->n < least)
+        v.doubt = check_text(job, "there are %zu runs, and the rule needs %zu", s->n, least);
+    else if (!(s->mean > 0))
+        v.doubt = "it takes no time that could scatter";
+    return v;
+}
+
+static struct check_value run_value_of(struct check_job *job, const struct rule *rule,
+                                       const struct check_runs *r)
+{
+    struct repeats_summary s;
+    autofree double *values = mem_calloc(r->series->runs.n + 1, sizeof *values);
+    size_t n = values_of_runs(r, rule->kind, values);
+    if (!n)
+        return (struct check_value){.value = NAN, .doubt = why_unknown(rule->kind)};
+    repeats_summarize(&s, values, n);
+    if (rule->kind == RULE_SCATTER)
+        return scatter_of(job, &s, rule);
+    if (rule->kind == RULE_MEMORY)
+        return (struct check_value){.value = s.max, .exact = true};
+    if (rule->kind == RULE_R2)
+        return (struct check_value){.value = s.median, .exact = true};
+    return middle_of(job, &s);
+}
+
+/* --- verdicts --- */
+
+static const char *what_is_measured(const struct check_runs *r, enum rule_kind kind)
+{
+    if (kind == RULE_MEMORY)
+        return "largest of all runs";
+    if (kind == RULE_SCATTER)
+        return r->measure == MEASURE_CPU ? "standard deviation of the CPU times"
+                                         : "standard deviation of the runs";
+    return kind == RULE_RUN_CPU ? "median CPU time" : "median";
+}
+
+static void decide_runs(struct check_job *job, const struct rule *rule, const struct check_runs *r,
+                        struct check_result *ret)
+{
+    struct check_value v = run_value_of(job, rule, r);
+    check_decide(job, &v, rule_bounds(rule), ret);
+    if (!v.doubt)
+        ret->why =
+            check_text(job, "%s%s%s of %zu runs: %s", *r->name ? r->name : "", *r->name ? ": " : "",
+                       what_is_measured(r, rule->kind), r->series->runs.n, ret->why);
+    else if (!rule->function && *r->name)
+        ret->why = check_text(job, "%s: %s", r->name, ret->why);
+}
+
+/* A rule without a name is about all of them: the worst decides. */
+static int check_all_runs(struct check_job *job, const struct rule *rule, struct check_result *ret)
+{
+    static const int badness[] = {[CHECK_HOLDS] = 0, [CHECK_INCONCLUSIVE] = 1, [CHECK_FAILS] = 2};
+    bool any = false;
+    for (size_t i = 0; i < job->in->n_runs; i++) {
+        const struct check_runs *r = &job->in->runs[i];
+        struct check_result one = *ret;
+        if (is_metric(r) || (rule->kind == RULE_R2 && !*r->name))
+            continue;
+        decide_runs(job, rule, r, &one);
+        bool same = any && badness[one.verdict] == badness[ret->verdict];
+        bool farther = rule->kind == RULE_R2 ? one.value < ret->value : one.value > ret->value;
+        if (!any || badness[one.verdict] > badness[ret->verdict] || (same && farther))
+            *ret = one;
+        any = true;
+    }
+    return any ? 0 : check_fail(job, rule, "there are no measured runs");
+}
+
+int check_run_rate(struct check_job *job, const struct rule *rule, const struct check_runs *runs,
+                   struct check_result *ret)
+{
+    decide_runs(job, rule, runs, ret);
+    return 0;
+}
+
+int check_runs(struct check_job *job, const struct rule *rule, struct check_result *ret)
+{
+    if (!rule->function && (rule->kind == RULE_SCATTER || rule->kind == RULE_R2))
+        return check_all_runs(job, rule, ret);
+    const struct check_runs *r =
+        find_runs(job, rule->function ? rule->function : "", rule->kind == RULE_METRIC);
+    if (!r)
+        return no_such_runs(job, rule);
+    decide_runs(job, rule, r, ret);
+    return 0;
+}

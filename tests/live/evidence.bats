@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# Claims about measured runs, held against a suite's benchmarks, commands, metrics and simulated caches.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+# A program with benchmarks that declare their work, and a command that prints a number; neither needs a recording.
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    cat >kernels.c <<'C'
+#include <kelvin_bench.h>
+#include <stdio.h>
+static float xs[4096];
+__attribute__((noinline)) static float dot(const float *x, size_t n)
+{
+    float s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += x[i] * x[i];
+    return s;
+}
+BENCH_OVER(dot, n, 256, 4096) { kelvin_flops(2.0 * n); kelvin_items(n); BENCH_LOOP { KELVIN_KEEP(dot(xs, n)); } }
+int main(int argc, char **argv)
+{
+    if (argc > 1 && argv[1][0] == 'r') {
+        float s = 0;
+        for (int i = 0; i < 2000; i++)
+            s += dot(xs, 4096);
+        return printf("score: %d\n", 40 + (s > 1)) < 0;
+    }
+    return kelvin_main(argc, argv);
+}
+C
+    cat >kelvin.conf <<CONF
+[build]
+command = cc -O1 -g -I$ROOT/include kernels.c -o kernels $(dirname "$KELVIN")/libkelvin_bench.a -lm
+[workload kernels]
+command = ./kernels
+collect = benchmarks
+runs = 7
+rules = micro.rules
+[workload whole]
+command = ./kernels run
+collect = bench
+runs = 7
+rules = whole.rules
+[metric score]
+workload = whole
+pattern = "score: ([0-9]+)"
+better = higher
+CONF
+    printf 'time dot/n=256 0.001..1 s\n' >micro.rules
+    printf 'memory <= 100 GiB\n' >whole.rules
+}
+
+@test "rules about benchmarks pass, fail and are open, without a recording" {
+    cat >micro.rules <<'R'
+time dot/n=256 0.001..1000 us
+time dot/n=4096 <= 1 ns
+scatter dot/n=256 <= 100 % over 50 runs
+gflops dot/n=256 >= 0.001
+rate dot/n=4096 >= 1000
+self dot <= 90%
+R
+    kelvin run kernels
+    [ "$status" = 3 ] || fail "$status" "$stderr"
+    [[ $stderr == *"rule failed: time dot/n=4096 <= 1 ns (dot/n=4096: median of 7 runs: its 95% interval"* ]] || fail "$stderr"
+    [[ $stderr == *"rule inconclusive: scatter dot/n=256 <= 100 % over 50 runs (there are 7 runs, and the rule needs 50)"* ]] || fail "$stderr"
+    [[ $stderr == *"rule inconclusive: self dot <= 90% (there is no recording to check it against)"* ]]
+    [[ $stderr == *"kernels: rules: 3 passed, 1 failed, 2 inconclusive"* ]]
+    grep -q 'GFLOP/s' perf-failed/kernels.md || fail "no rate on the page"
+    [ "$(jq '[.workloads[0].rules[] | select(.verdict == "passed")] | length' perf-failed/run.json)" = 3 ]
+    jq -e '.workloads[0].benchmarks["dot/n=256"].r2' perf-failed/run.json >/dev/null || fail "no R2 in run.json"
+}
+
+@test "rules about whole runs: time, memory, metrics; a name that is not there is told with those that are" {
+    cat >whole.rules <<'R'
+time 0.000001..1000 s
+memory <= 100 GiB
+metric score 40..41
+R
+    kelvin run whole
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    [[ $stderr == *"whole: rules: 3 passed, 0 failed, 0 inconclusive"* ]]
+    grep -q '| scatter |' perf/whole.md || fail "no scatter in the table"
+    printf 'metric score >= 50\nmemory <= 1 KiB\n' >whole.rules
+    kelvin run whole
+    [ "$status" = 3 ]
+    [[ $stderr == *"rules: 0 passed, 2 failed"* ]]
+    printf 'metric scores >= 50\ntime dto <= 5 s\n' >whole.rules
+    kelvin run whole
+    [ "$status" = 1 ] || fail "$status" "$stderr"
+    [[ $stderr == *"whole.rules:1:8: there is no metric 'scores'; there are: score"* ]] || fail "$stderr"
+    [[ $stderr == *"whole.rules:2:6: there is no benchmark 'dto'"* ]]
+}
+
+@test "simulated misses are held against numbers and the baseline, and one function is named" {
+    command -v valgrind >/dev/null || skip "valgrind is not installed"
+    cat >whole.rules <<'R'
+cache-misses dot <= 100000
+l1-misses <= 500 per 1000
+branch-misses dot <= 100 per 1000 instructions
+R
+    sed -i '/^\[metric/,$d' kelvin.conf
+    kelvin run --set workload.whole.collect=cache --save main whole
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    printf 'diff l1-misses dot <= +1%%\ndiff branch-misses dot <= +1%%\n' >whole.rules
+    kelvin run --set workload.whole.collect=cache --against main whole
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    sed -i 's/i = 0; i < n; i++/i = 0; i < n; i += 1 + (i % 7 == 3)/' kernels.c
+    kelvin run --set workload.whole.collect=cache --set check.max-regression=1000% --against main whole
+    [ "$status" = 3 ] || fail "$status" "$stderr"
+    [[ $stderr == *"rule failed: diff branch-misses dot <= +1% (from "*", simulated: "* ]] || fail "$stderr"
+}
