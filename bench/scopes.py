@@ -5,6 +5,7 @@ Usage: scopes.py [SECONDS]    of the flood at 10 million spans a second (default
 """
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -42,13 +43,13 @@ def threads(folder):
 def flood(folder, seconds):
     told, took = record(folder, "./scopes", "flood", "1e7", str(seconds)).split()
     size = os.path.getsize(os.path.join(folder, "r.kelvin"))
-    start = time.time()
-    usage = os.times()
-    text = run(folder, KELVIN, "scopes", "--format", "csv", "r.kelvin")
-    read = time.time() - start
-    cpu = sum(os.times()[2:4]) - sum(usage[2:4])
-    kept = int(text.splitlines()[1].split(",")[4])
-    lost = int(run(folder, KELVIN, "info", "--format", "json", "r.kelvin").split('"lost":')[1].split(",")[0])
+    start, before = time.time(), os.times()
+    text = run(folder, KELVIN, "scopes", "r.kelvin")
+    read, after = time.time() - start, os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    kept = int(re.search(r"([\d,]+) spans of", text)[1].replace(",", ""))
+    lost = re.search(r"([\d,]+) records were lost", text)
+    lost = int(lost[1].replace(",", "")) if lost else 0
     print(f"flood: {int(told):,} spans in {float(took):.1f} s; {kept:,} kept and {lost:,} lost, "
           f"{int(told) - kept - lost} neither; {size / kept:.1f} bytes per span on disk")
     print(f"kelvin scopes on {kept:,} spans: {read:.2f} s, {cpu:.2f} s of CPU time, "

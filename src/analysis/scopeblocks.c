@@ -1,20 +1,7 @@
 #include "analysis/scopeblocks.h"
 
 #include "analysis/scopejoin.h"
-
-static int blocks_column(const struct profile *p, const struct stream *s, const char *name)
-{
-    for (int i = 0; i < s->n_types; i++)
-        if (text_is(profile_str(p, s->types[i].name), name))
-            return i;
-    return -1;
-}
-
-bool scopeblocks_known(const struct profile *p, const struct stream *scopes)
-{
-    return blocks_column(p, scopes, VALUE_ALLOCATIONS) >= 0 &&
-           blocks_column(p, scopes, VALUE_ALLOCATED) >= 0;
-}
+#include "model/spanstream.h"
 
 /* By process and number: a thread may change its name while scopes are open. */
 static struct scope_lane *lane_get(struct scopeblocks *x, const struct thread *t)
@@ -56,17 +43,16 @@ static struct scope_blocks lane_end(struct scope_lane *l, uint32_t depth, struct
 const struct scope_blocks *scopeblocks_add(struct scopeblocks *x, const struct profile *p,
                                            const struct stream *scopes)
 {
-    int blocks = blocks_column(p, scopes, VALUE_ALLOCATIONS);
-    int bytes = blocks_column(p, scopes, VALUE_ALLOCATED);
+    struct span_blocks_columns in;
     const struct rows *rows = &scopes->rows;
     uint32_t async = intern_find(&p->strings, text_of(SCOPE_ASYNC_KEY));
-    if (blocks < 0 || bytes < 0)
+    if (!spanstream_find_blocks(p, scopes, &in))
         return NULL;
     learn_depths(x, &p->stacks);
     x->of_row.n = 0;
     for (size_t i = 0; i < rows->n; i++) {
-        struct scope_blocks own = {(uint64_t)rows->value[blocks][i],
-                                   (uint64_t)rows->value[bytes][i]};
+        struct scope_blocks own = {(uint64_t)rows->value[in.blocks][i],
+                                   (uint64_t)rows->value[in.bytes][i]};
         bool crosses = async != IDMAP_NONE && rows->attrs &&
                        attrs_find(&p->attrs, rows->attrs[i], (struct str_id){async});
         if (!crosses)

@@ -1,9 +1,9 @@
 /*
  * scopeblocks.h - what was allocated in each span, scopes inside included.
  *
- * Spans say what they allocated themselves (VALUE_ALLOCATIONS, VALUE_ALLOCATED), so that columns
- * add up. Those of a thread come when they end, the ones inside before the one around them: a sum
- * for each depth is enough. Spans that were lost leave theirs to the next span around them.
+ * Spans say what they allocated themselves (model/spanstream.h), so that columns add up. Those of a
+ * thread come when they end, the ones inside before the one around them: a sum for each depth is
+ * enough. Spans that were lost leave theirs to the next span around them.
  */
 #pragma once
 #include "base/idmap.h"
@@ -35,6 +35,3 @@ struct scopeblocks {
 const struct scope_blocks *scopeblocks_add(struct scopeblocks *x, const struct profile *p,
                                            const struct stream *scopes);
 void scopeblocks_done(struct scopeblocks *x);
-
-/* Whether spans of the stream know what they allocated. */
-bool scopeblocks_known(const struct profile *p, const struct stream *scopes);

@@ -170,7 +170,7 @@ static void say_short(struct scope_looking *l, const struct scope_node *n)
         return;
     buf_printf(&b,
                "%.*s takes %s on average, in %s calls. Recording a span costs some tens of "
-               "nanoseconds, which count as time of the scopes around it.",
+               "nanoseconds, which count as time of any scope around it.",
                TEXT_ARG(name_of_scope(l, n)), units_scaled(text[0], n->sum.mean_ns, UNIT_TIME),
                units_count(text[1], n->sum.calls));
     scope_say(l, "Short scopes", &b, "Put the scope around a longer piece of work.");

@@ -51,10 +51,6 @@ struct value_type {
 /* The name of the column that counts samples. */
 #define VALUE_SAMPLES "samples"
 
-/* Of spans: what was allocated in them and not in the scopes inside. */
-#define VALUE_ALLOCATIONS "allocations"
-#define VALUE_ALLOCATED "allocated"
-
 /* What UNIT measures; "" counts things. */
 enum dimension dimension_of_unit(struct text unit);
 

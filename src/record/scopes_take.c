@@ -1,6 +1,7 @@
 /*
  * scopes_take.c - what a record of the rings does. Any program may have written it.
  */
+#include "model/spanstream.h"
 #include "model/streamkind.h"
 #include "record/scopes_inner.h"
 
@@ -221,9 +222,8 @@ static int scopes_stream(struct scopes *s)
         s->stream = stream_kind_add(p, STREAM_SCOPES, BY_TRACE);
         profile_add_value(p, s->stream, "spans", UNIT_COUNT);
         profile_add_value(p, s->stream, "self", UNIT_TIME);
-        for (int i = 0; s->opts.blocks && i < 2; i++)
-            profile_add_value(p, s->stream, i ? VALUE_ALLOCATED : VALUE_ALLOCATIONS,
-                              i ? UNIT_BYTES : UNIT_COUNT);
+        if (s->opts.blocks)
+            spanstream_add_blocks(p, s->stream);
     }
     return s->stream;
 }

@@ -2,6 +2,7 @@
  */
 #include "analysis/scopeinsight.h"
 #include "analysis/scopejoin.h"
+#include "model/spanstream.h"
 #include "model/waitstream.h"
 
 #include <math.h>
@@ -24,8 +25,7 @@ static struct profile *with_blocks(void)
     profile_add_stream(p, "scopes", BY_TRACE);
     profile_add_value(p, SCOPES, "spans", UNIT_COUNT);
     profile_add_value(p, SCOPES, "self", UNIT_TIME);
-    profile_add_value(p, SCOPES, VALUE_ALLOCATIONS, UNIT_COUNT);
-    profile_add_value(p, SCOPES, VALUE_ALLOCATED, UNIT_BYTES);
+    spanstream_add_blocks(p, SCOPES);
     return p;
 }
 
