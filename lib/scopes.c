@@ -83,9 +83,12 @@ static void scopes_abandon(struct scopes_thread *t, uintptr_t sp)
     scopes_trouble(SCOPES_PARAM_ABANDONED, before - t->depth);
 }
 
-/* False: it is not recorded. */
-static inline bool scopes_push(struct scopes_thread *t, struct kelvin_scope *s, uint64_t name,
-                               const char *text)
+/*
+ * False: it is not recorded. Always inlined: the frame has to be the one that the program called,
+ * or what a longjmp left just below it would seem to be open.
+ */
+__attribute__((always_inline)) static inline bool
+scopes_push(struct scopes_thread *t, struct kelvin_scope *s, uint64_t name, const char *text)
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
     if (!SCOPES_LIKELY(!t->depth || t->open[t->depth].at >= sp))

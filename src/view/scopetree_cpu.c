@@ -61,6 +61,20 @@ void scopetree_add_cpu(struct document *d, const struct scopetree_view *v)
                            : "No CPU sample was taken in a scope.");
 }
 
+static void put_cpu_functions(struct json *j, const struct scope_cpu *c)
+{
+    json_key(j, "functions");
+    json_open(j, '[');
+    for (int k = 0; k < SCOPECPU_FUNCTIONS && c->functions[k].samples; k++) {
+        json_open(j, '{');
+        json_put_str(j, "function", c->functions[k].name);
+        json_put_uint(j, "samples", c->functions[k].samples);
+        json_put_number(j, "share", (double)c->functions[k].samples / (double)c->samples);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 void scopetree_put_cpu(struct json *j, const struct scopetree_view *v)
 {
     if (!v->cpu)
@@ -74,16 +88,10 @@ void scopetree_put_cpu(struct json *j, const struct scopetree_view *v)
         json_key(j, "scope");
         json_text(j, profile_str(v->tree->selection->profile, v->tree->flat.at[i].name));
         json_put_uint(j, "samples", c->samples);
+        json_put_number(j, "share", (double)c->samples / (double)scopecpu_samples(v->cpu));
         json_put_number(j, "cpu_ns", c->cpu_ns);
-        json_key(j, "functions");
-        json_open(j, '[');
-        for (int k = 0; k < SCOPECPU_FUNCTIONS && c->functions[k].samples; k++) {
-            json_open(j, '{');
-            json_put_str(j, "function", c->functions[k].name);
-            json_put_uint(j, "samples", c->functions[k].samples);
-            json_close(j, '}');
-        }
-        json_close(j, ']');
+        json_put_number(j, "of_wall", c->cpu_ns / (double)v->tree->flat.at[i].sum.total_ns);
+        put_cpu_functions(j, c);
         json_close(j, '}');
     }
     json_close(j, ']');
