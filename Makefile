@@ -61,7 +61,7 @@ SCOPES_SRC := $(wildcard lib/scopes*.c lib/channel.c lib/proc.c)
 # The library behind include/kelvin_bench.h, with what it uses of src/. Its names stay inside.
 BENCHLIB     := $(B)/libkelvin_bench.a
 BENCHLIB_SRC := $(wildcard lib/bench/*.c) $(patsubst %,src/stats/%.c,paired repeats stats) \
-                $(patsubst %,src/base/%.c,buf err json mem opt text units utf8 vec)
+                $(patsubst %,src/base/%.c,buf calc err json mem opt text units utf8 vec)
 BENCHLIB_OBJ := $(BENCHLIB_SRC:%.c=$(B)/benchlib/%.o)
 # web/flame.js is compiled in as $(B)/gen/web_flame_js.h
 WEB   := $(foreach f,$(wildcard web/*.*),$(B)/gen/web_$(subst .,_,$(notdir $(f))).h)
@@ -75,11 +75,11 @@ WASM_FLAGS   := --target=wasm32-wasi --sysroot=/usr -isystem $(WASM_INCLUDE) -st
                 -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen -include src/page/wasm_libc.h \
                 -O2 -ffunction-sections -fdata-sections
 # Of base and wire only what needs no system behind it.
-WASM_BASE    := arena buf clone csv cursor err idmap intern json jsonread mem opt path reader shortname text trie units utf8 vec words
+WASM_BASE    := arena buf calc clone csv cursor err idmap intern json jsonread mem opt path reader shortname text trie units utf8 vec words
 WASM_WIRE    := chunk column recording recording_read recording_read_streams recording_streams
 WASM_SRC     := $(filter-out src/page/wasm.c src/view/viewer.c, $(patsubst %,src/base/%.c,$(WASM_BASE)) \
                   $(patsubst %,src/wire/%.c,$(WASM_WIRE)) \
-                  $(patsubst %,src/code/%.c,simd a64 x86) $(wildcard $(patsubst %,src/%/*.c,stats model analysis page view)))
+                  $(patsubst %,src/code/%.c,simd a64 x86 listing) $(wildcard $(patsubst %,src/%/*.c,stats model analysis page view)))
 WASM_OBJ     := $(WASM_SRC:%.c=$(B)/wasm/%.o)
 
 # Short lines; whole ones with V=1, none with -s.
@@ -153,7 +153,10 @@ $(B)/benchlib/%.o: %.c $(B)/.flags
 
 $(B)/%.o: %.c $(B)/.flags | $(B)/.libs $(WEB)
 	@mkdir -p $(@D)
-	$(call say,CC) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC) $(CC) $(ALL_CFLAGS) $(EXACT) -MMD -MP -c -o $@ $<
+
+# No fused multiply-add where numbers are computed: the page must show the same digits (base/calc.h).
+$(patsubst %.c,$(B)/%.o,$(wildcard src/stats/*.c src/analysis/*.c src/model/*.c src/view/*.c) src/base/calc.c): EXACT := -ffp-contract=off
 
 # --- the page ---
 

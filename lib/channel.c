@@ -54,10 +54,13 @@ void *channel_map(uint64_t pid, const struct channel_file *f, bool writable, uin
     return at;
 }
 
-/* Before libc has begun there is no environment but the kernel's. */
+/*
+ * Before libc has begun there is no environment but the kernel's. That of whoever starts a setuid
+ * program must not choose what memory is mapped into it: a static one has the agent linked in.
+ */
 bool channel_read_address(const char *env, uint64_t *ret_pid, struct channel_file *ret)
 {
-    char early[80], *at = environ ? getenv(env) : early;
+    char early[80], *at = environ ? secure_getenv(env) : early;
     if (!at || (at == early && !proc_read_env(env, early, sizeof early)))
         return false;
     *ret_pid = strtoul(at, &at, 10);

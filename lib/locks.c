@@ -26,12 +26,17 @@ static bool is_taken(int rc)
     return rc == 0 || rc == EOWNERDEAD;
 }
 
-/* The lock was taken by a call that may block. */
-static void locks_take(const void *lock, unsigned kind, const struct stackwalk_call *call)
+static void locks_order(const void *lock, unsigned kind, const struct stackwalk_call *call)
 {
     uint64_t word = locks_word(lock, kind);
     if (!locks_order_is_told(word))
         locks_tell_order(word, call);
+}
+
+/* The lock was taken by a call that may block. */
+static void locks_take(const void *lock, unsigned kind, const struct stackwalk_call *call)
+{
+    locks_order(lock, kind, call);
     locks_hold(lock, kind);
 }
 
@@ -39,10 +44,11 @@ static void locks_take(const void *lock, unsigned kind, const struct stackwalk_c
 static int locks_waited(const struct locks_wait *w, int rc, const void *lock,
                         const struct stackwalk_call *call)
 {
-    if (has_waited(rc))
-        locks_wait_end(w);
-    if (is_taken(rc))
-        locks_take(lock, w->kind, call);
+    uint64_t now = has_waited(rc) ? locks_wait_end(w) : 0;
+    if (is_taken(rc)) {
+        locks_order(lock, w->kind, call);
+        locks_hold_since(lock, w->kind, now);
+    }
     return rc;
 }
 
@@ -112,22 +118,31 @@ LOCKS_API int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 }
 
 /* Once it is let go another thread may free its memory: only the address is used then. */
-static NOINLINE int mutex_release(pthread_mutex_t *m)
+static NOINLINE int mutex_release(pthread_mutex_t *m, uint64_t since)
 {
-    uint64_t now = stackwalk_ticks();
+    struct locks_release how = {m, LOCKS_MUTEX, stackwalk_ticks(), since};
     int rc = LOCKS_NEXT(pthread_mutex_unlock)(m);
     if (rc == 0)
-        locks_tell_release(m, LOCKS_MUTEX, now, &STACKWALK_CALL);
+        locks_tell_release(&how, &STACKWALK_CALL);
     return rc;
 }
 
 LOCKS_API int pthread_mutex_unlock(pthread_mutex_t *m)
 {
     __typeof__(&pthread_mutex_unlock) next = LOCKS_NEXT(pthread_mutex_unlock);
-    locks_drop(m);
+    uint64_t since = locks_drop(m);
     if (!CAN_PASS(next))
         return 0;
-    return LIKELY(!locks_is_waited_for(m)) ? next(m) : mutex_release(m);
+    return LIKELY(!locks_is_waited_for(m)) ? next(m) : mutex_release(m, since);
+}
+
+LOCKS_API int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a)
+{
+    __typeof__(&pthread_mutex_init) next = LOCKS_NEXT(pthread_mutex_init);
+    int rc = CAN_PASS(next) ? next(m, a) : 0;
+    if (rc == 0)
+        locks_tell_create(m, LOCKS_MUTEX, &STACKWALK_CALL);
+    return rc;
 }
 
 /* --- read-write locks --- */
@@ -232,20 +247,29 @@ LOCKS_API int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
     return rc;
 }
 
-static NOINLINE int rwlock_release(pthread_rwlock_t *l)
+static NOINLINE int rwlock_release(pthread_rwlock_t *l, uint64_t since)
 {
-    uint64_t now = stackwalk_ticks();
+    struct locks_release how = {l, LOCKS_WRITE, stackwalk_ticks(), since};
     int rc = LOCKS_NEXT(pthread_rwlock_unlock)(l);
     if (rc == 0)
-        locks_tell_release(l, LOCKS_WRITE, now, &STACKWALK_CALL);
+        locks_tell_release(&how, &STACKWALK_CALL);
     return rc;
 }
 
 LOCKS_API int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
     __typeof__(&pthread_rwlock_unlock) next = LOCKS_NEXT(pthread_rwlock_unlock);
-    locks_drop(l);
+    uint64_t since = locks_drop(l);
     if (!CAN_PASS(next))
         return 0;
-    return LIKELY(!locks_is_waited_for(l)) ? next(l) : rwlock_release(l);
+    return LIKELY(!locks_is_waited_for(l)) ? next(l) : rwlock_release(l, since);
+}
+
+LOCKS_API int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a)
+{
+    __typeof__(&pthread_rwlock_init) next = LOCKS_NEXT(pthread_rwlock_init);
+    int rc = CAN_PASS(next) ? next(l, a) : 0;
+    if (rc == 0)
+        locks_tell_create(l, LOCKS_WRITE, &STACKWALK_CALL);
+    return rc;
 }

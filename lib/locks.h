@@ -14,6 +14,10 @@
  * costs its holder a stack for each wait, not for each unlock. The thread that holds a mutex is
  * known from the mutex itself.
  *
+ * How long a lock was held is told along with that. Reading a clock for each lock would cost more
+ * than the lock: it is read after a wait, which has the time anyway, and the next few times that a
+ * lock is taken which somebody has waited for (locks_contended).
+ *
  * The functions that a program calls have no frame where nothing is told: what tells is called in
  * their place (a tail call), so that its caller is the program.
  *
@@ -56,7 +60,8 @@ struct locks_wait {
 /* KIND is one of LOCKS_*; HOLDER a thread id or 0. Errno stays as it was. */
 void locks_wait_begin(struct locks_wait *w, const void *lock, unsigned kind, int holder,
                       const struct stackwalk_call *call);
-void locks_wait_end(const struct locks_wait *w);
+/* Returns when it ended; 0 = it was not told. */
+uint64_t locks_wait_end(const struct locks_wait *w);
 
 enum { LOCKS_TABLE_BITS = 12 };
 extern _Atomic uintptr_t locks_waited_for[1 << LOCKS_TABLE_BITS];
@@ -67,16 +72,33 @@ static inline _Atomic uintptr_t *locks_slot(const void *lock)
     return &locks_waited_for[hash >> (64 - LOCKS_TABLE_BITS)];
 }
 
+/* By place of the table: how many holds are measured yet since somebody waited. */
+enum { LOCKS_MEASURED = 32 };
+extern _Atomic uint8_t locks_contended[1 << LOCKS_TABLE_BITS];
+
+static inline _Atomic uint8_t *locks_contended_slot(const void *lock)
+{
+    return &locks_contended[locks_slot(lock) - locks_waited_for];
+}
+
 /* Whether somebody has begun to wait for LOCK since it was last let go. */
 static inline bool locks_is_waited_for(const void *lock)
 {
     return atomic_load_explicit(locks_slot(lock), memory_order_relaxed) == (uintptr_t)lock;
 }
 
-/* LOCK was let go at TICKS, after locks_is_waited_for(). Only the address counts: it may be gone.
- */
-void locks_tell_release(const void *lock, unsigned kind, uint64_t ticks,
-                        const struct stackwalk_call *call);
+/* How a lock was let go, after locks_is_waited_for(). */
+struct locks_release {
+    const void *lock; /* only the address counts: it may be gone */
+    unsigned kind;
+    uint64_t ticks, since; /* since: that it was taken; 0 = not known */
+};
+
+void locks_tell_release(const struct locks_release *r, const struct stackwalk_call *call);
+
+/* LOCK was made. So many are told. */
+enum { LOCKS_CREATED_MAX = 1 << 14 };
+void locks_tell_create(const void *lock, unsigned kind, const struct stackwalk_call *call);
 
 /* --- what this thread holds --- */
 
@@ -84,7 +106,8 @@ enum { LOCKS_HELD_MAX = 32 };
 
 struct locks_held {
     uint32_t n;
-    uint64_t at[LOCKS_HELD_MAX]; /* with its kind; in the order in which they were taken */
+    uint64_t at[LOCKS_HELD_MAX];    /* with its kind; in the order in which they were taken */
+    uint64_t since[LOCKS_HELD_MAX]; /* ticks; 0 = not known */
     struct locks_order {
         uint64_t held, taken;
     } told[LOCKS_HELD_MAX]; /* by place: the last order that is known to be told */
@@ -105,27 +128,40 @@ static inline bool locks_order_is_told(uint64_t lock)
     return o->taken == lock && o->held == locks_held.at[n - 1];
 }
 
-void locks_drop_inner(uint64_t address);
+uint64_t locks_drop_inner(uint64_t address);
 
 static inline uint64_t locks_word(const void *lock, unsigned kind)
 {
     return (uintptr_t)lock | (uint64_t)kind << LOCKS_KIND_SHIFT;
 }
 
-static inline void locks_hold(const void *lock, unsigned kind)
+/* SINCE: ticks, 0 = read the clock if it is worth it. */
+static inline void locks_hold_since(const void *lock, unsigned kind, uint64_t since)
 {
     uint32_t n = locks_held.n;
     if (LIKELY(n < LOCKS_HELD_MAX)) {
         locks_held.at[n] = locks_word(lock, kind);
+        locks_held.since[n] = since;
         locks_held.n = n + 1;
     }
 }
 
-static inline void locks_drop(const void *lock)
+static inline void locks_hold(const void *lock, unsigned kind)
+{
+    _Atomic uint8_t *slot = locks_contended_slot(lock);
+    uint8_t left = atomic_load_explicit(slot, memory_order_relaxed);
+    if (!LIKELY(!left)) /* two threads may count one: no matter */
+        atomic_store_explicit(slot, (uint8_t)(left - 1), memory_order_relaxed);
+    locks_hold_since(lock, kind, LIKELY(!left) ? 0 : stackwalk_ticks());
+}
+
+/* Returns since when it was held; 0 = not known. */
+static inline uint64_t locks_drop(const void *lock)
 {
     uint32_t n = locks_held.n;
-    if (LIKELY(n && (locks_held.at[n - 1] & LOCKS_ADDRESS_MASK) == (uintptr_t)lock))
+    if (LIKELY(n && (locks_held.at[n - 1] & LOCKS_ADDRESS_MASK) == (uintptr_t)lock)) {
         locks_held.n = n - 1;
-    else if (n)
-        locks_drop_inner((uintptr_t)lock);
+        return locks_held.since[n - 1];
+    }
+    return n ? locks_drop_inner((uintptr_t)lock) : 0;
 }

@@ -16,9 +16,11 @@ static void condition_begin(struct locks_wait *w, pthread_cond_t *c, pthread_mut
                             const struct stackwalk_call *call)
 {
     locks_wait_begin(w, c, LOCKS_CONDITION, 0, call);
-    locks_drop(m);
-    if (locks_is_waited_for(m)) /* waiting lets go of it */
-        locks_tell_release(m, LOCKS_MUTEX, stackwalk_ticks(), call);
+    struct locks_release how = {m, LOCKS_MUTEX, 0, locks_drop(m)};
+    if (!locks_is_waited_for(m))
+        return;
+    how.ticks = stackwalk_ticks(); /* waiting lets go of it */
+    locks_tell_release(&how, call);
 }
 
 static int condition_end(const struct locks_wait *w, pthread_mutex_t *m, int rc)
@@ -53,14 +55,14 @@ LOCKS_API int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 }
 
 /* Who wakes others: what comes after the call may find the condition gone. */
-#define WAKE(c, kind, call)                                      \
-    do {                                                         \
-        bool awaited = locks_is_waited_for(c);                   \
-        uint64_t now = LIKELY(!awaited) ? 0 : stackwalk_ticks(); \
-        int rc = call;                                           \
-        if (!LIKELY(!awaited) && rc == 0)                        \
-            locks_tell_release(c, kind, now, &STACKWALK_CALL);   \
-        return rc;                                               \
+#define WAKE(c, kind, call)                                                                \
+    do {                                                                                   \
+        bool awaited = locks_is_waited_for(c);                                             \
+        uint64_t now = LIKELY(!awaited) ? 0 : stackwalk_ticks();                           \
+        int rc = call;                                                                     \
+        if (!LIKELY(!awaited) && rc == 0)                                                  \
+            locks_tell_release(&(struct locks_release){c, kind, now, 0}, &STACKWALK_CALL); \
+        return rc;                                                                         \
     } while (0)
 
 LOCKS_API int pthread_cond_signal(pthread_cond_t *c)
@@ -136,6 +138,6 @@ LOCKS_API int pthread_barrier_wait(pthread_barrier_t *b)
     if (rc == 0)
         locks_wait_end(&w);
     else if (rc == PTHREAD_BARRIER_SERIAL_THREAD && w.thread)
-        locks_tell_release(b, LOCKS_BARRIER, w.start, &STACKWALK_CALL);
+        locks_tell_release(&(struct locks_release){b, LOCKS_BARRIER, w.start, 0}, &STACKWALK_CALL);
     return rc;
 }

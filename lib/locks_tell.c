@@ -7,6 +7,7 @@
 const struct stackwalk_task stackwalk_task = {.env = LOCKS_ENV, .bit = CHANNEL_LOCKS};
 
 _Atomic uintptr_t locks_waited_for[1 << LOCKS_TABLE_BITS];
+_Atomic uint8_t locks_contended[1 << LOCKS_TABLE_BITS];
 __thread struct locks_held locks_held;
 
 /* --- the functions behind --- */
@@ -73,38 +74,58 @@ void locks_wait_begin(struct locks_wait *w, const void *lock, unsigned kind, int
     w->holder = (uint32_t)holder;
     w->start = stackwalk_ticks();
     atomic_store_explicit(locks_slot(lock), (uintptr_t)lock, memory_order_relaxed);
+    if (kind <= LOCKS_WRITE)
+        atomic_store_explicit(locks_contended_slot(lock), LOCKS_MEASURED, memory_order_relaxed);
     w->node = stackwalk(w->thread, call);
 }
 
 /* In the child of a fork the thread is wiped. */
-void locks_wait_end(const struct locks_wait *w)
+uint64_t locks_wait_end(const struct locks_wait *w)
 {
     if (!w->thread || !w->thread->ready)
-        return;
+        return 0;
     uint64_t now = stackwalk_ticks();
     struct record *r = locks_reserve(w->thread, LOCKS_WAIT, w->node, 5);
     if (!r)
-        return;
+        return now;
     r->payload[0] = w->start;
     r->payload[1] = now > w->start ? now - w->start : 0;
     r->payload[2] = w->lock;
     r->payload[3] = w->holder;
     ring_commit(&w->thread->writer);
+    return now;
 }
 
 /* Of several that let go at once one tells. */
-void locks_tell_release(const void *lock, unsigned kind, uint64_t ticks,
-                        const struct stackwalk_call *call)
+void locks_tell_release(const struct locks_release *how, const struct stackwalk_call *call)
 {
-    uintptr_t is = (uintptr_t)lock;
+    uintptr_t is = (uintptr_t)how->lock;
     struct stackwalk_thread *t = listened_to();
-    if (!t || !atomic_compare_exchange_strong(locks_slot(lock), &is, 0))
+    if (!t || !atomic_compare_exchange_strong(locks_slot(how->lock), &is, 0))
         return;
     uint32_t node = stackwalk(t, call);
-    struct record *r = locks_reserve(t, LOCKS_RELEASE, node, 3);
+    struct record *r = locks_reserve(t, LOCKS_RELEASE, node, 4);
     if (!r)
         return;
-    r->payload[0] = ticks;
+    r->payload[0] = how->ticks;
+    r->payload[1] = locks_word(how->lock, how->kind);
+    r->payload[2] = how->since && how->ticks > how->since ? how->ticks - how->since : 0;
+    ring_commit(&t->writer);
+}
+
+void locks_tell_create(const void *lock, unsigned kind, const struct stackwalk_call *call)
+{
+    static _Atomic uint32_t told;
+    if (atomic_load_explicit(&told, memory_order_relaxed) >= LOCKS_CREATED_MAX)
+        return;
+    struct stackwalk_thread *t = listened_to();
+    if (!t || atomic_fetch_add(&told, 1) >= LOCKS_CREATED_MAX)
+        return;
+    uint32_t node = stackwalk(t, call);
+    struct record *r = locks_reserve(t, LOCKS_CREATE, node, 3);
+    if (!r)
+        return;
+    r->payload[0] = stackwalk_ticks();
     r->payload[1] = locks_word(lock, kind);
     ring_commit(&t->writer);
 }
@@ -149,16 +170,19 @@ void locks_tell_order(uint64_t lock, const struct stackwalk_call *call)
     ring_commit(&t->writer);
 }
 
-void locks_drop_inner(uint64_t address)
+uint64_t locks_drop_inner(uint64_t address)
 {
     struct locks_held *h = &locks_held;
     for (uint32_t i = h->n; i-- > 0;) {
         if ((h->at[i] & LOCKS_ADDRESS_MASK) != address)
             continue;
+        uint64_t since = h->since[i];
         memmove(&h->at[i], &h->at[i + 1], (h->n - i - 1) * sizeof *h->at);
+        memmove(&h->since[i], &h->since[i + 1], (h->n - i - 1) * sizeof *h->since);
         h->n--;
-        return;
+        return since;
     }
+    return 0;
 }
 
 /* --- names --- */

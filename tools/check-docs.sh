@@ -89,12 +89,26 @@ version_has_changes() {
     grep -qF "$("$kelvin" --version | sed 's/^kelvin //; q')" CHANGES || echo "CHANGES does not tell of this version"
 }
 
+layout_is_complete() {
+    local chunk version
+    local found=0
+    while IFS='"' read -r _ chunk _; do
+        found=1
+        grep -qF "| \`$chunk\` |" doc/formats.md || echo "doc/formats.md does not describe the chunk $chunk"
+    done < <(grep -oE '^ *\{"[A-Z.]{4}", [a-z_]*apply' src/wire/recording_read.c)
+    [ "$found" = 1 ] || echo "no chunks found in src/wire/recording_read.c"
+    version=$(sed -n 's/.*CHUNK_VERSION = \([0-9]*\).*/\1/p' src/wire/chunk.h)
+    grep -q "u32 version, $version " doc/formats.md || echo "doc/formats.md describes another version than $version"
+}
+
 links_lead_somewhere() {
-    local link
-    grep -ohE '\]\([^)#]+|src="[^"]+' ./*.md | sed -E 's/^\]\(|^src="//' | grep -v '^https\?:' | sort -u |
-        while read -r link; do
-            [ -e "$link" ] || echo "a page links to $link, which is not there"
-        done
+    local page link
+    for page in ./*.md doc/*.md; do
+        grep -ohE '\]\([^)#]+|src="[^"]+' "$page" | sed -E 's/^\]\(|^src="//' | grep -v '^https\?:' | sort -u |
+            while read -r link; do
+                [ -e "$(dirname "$page")/$link" ] || echo "$page links to $link, which is not there"
+            done
+    done
 }
 
 tmp=$(mktemp -d)
@@ -110,6 +124,7 @@ for format in $(formats); do
     holds "doc/formats.md tells of $format" format_has_a_page "$format"
 done
 holds "doc/suite.md tells of every key" keys_are_told
+holds "doc/formats.md has the layout of recordings as they are" layout_is_complete
 holds "CHANGES tells of this version" version_has_changes
 holds "links in the pages lead somewhere" links_lead_somewhere
 echo "1..$n"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Words that users should not have to read twice, in texts of the program and in what describes it.
+"""Words that nobody should have to read twice, in texts of the program, in what describes it and in comments.
 
-Looks at string literals of src/ and lib/ (adjacent ones are one text) and at README.md, CHANGES and doc/*.md. Prints FILE:LINE,
-the words and what to write instead; exit code 1 if there are any.
+Looks at string literals of src/ and lib/ (adjacent ones are one text), at README.md, CHANGES and doc/*.md, and for fewer words at
+comments. Prints FILE:LINE, the words and what to write instead; exit code 1 if there are any.
 """
 import glob
 import re
@@ -22,6 +22,13 @@ WORDS = [
     (r"\bmiddle half\b", "IQR"),
     (r"([0-9]|%[-+.0-9*]*(zu|[dfgsu])) %(%|[^-+#.*0-9a-zA-Z]|$)", "5%, without a space"),
 ]
+# The same in comments.
+COMMENT_WORDS = [
+    (r"\b[Mm]end(s|ed)?\b", "fix"),
+    (r"\bheeds?\b", "respects"),
+    (r"\boverrul", "override"),
+    (r"\b([Oo]ne|[Rr]uns?|[Vv]alues?|[Ss]amples?|[Bb]ytes|[Rr]ows) a (line|side|run|second|sample|block|row|chunk)\b", "per"),
+]
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 TEXT = re.compile(LITERAL + r"(?:\s*" + LITERAL + r")*")
 PART = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -40,9 +47,33 @@ def texts_of_code(source):
         yield without.count("\n", 0, match.start()) + 1, "".join(PART.findall(match.group(0)))
 
 
-def texts_of(path):
+def comments_of_code(source):
+    """Each comment of a C file with its line, as one line."""
+    for match in re.finditer(LITERAL + "|" + COMMENT.pattern, source, re.S):
+        if match.group(0)[0] != '"':
+            yield source.count("\n", 0, match.start()) + 1, re.sub(r"\s*\n\s*\*?\s*", " ", match.group(0))
+
+
+def read(path):
     with open(path, encoding="utf-8") as file:
-        source = file.read()
+        return file.read()
+
+
+def find_words(path, texts, words):
+    """How many texts have one of the words in them."""
+    found = 0
+    for line, text in texts:
+        hits = ((re.search(word, text), better) for word, better in words)
+        for match, better in hits:
+            if match:
+                print(f"{path}:{line}: '{match.group(0)}': {better}")
+                found += 1
+                break
+    return found
+
+
+def texts_of(path):
+    source = read(path)
     if path.endswith((".c", ".h")):
         yield from texts_of_code(source)
     else:
@@ -50,16 +81,10 @@ def texts_of(path):
 
 
 def main():
-    paths = [p for pattern in ("src/**/*.[ch]", "lib/**/*.[ch]", "doc/*.md") for p in glob.glob(pattern, recursive=True)]
-    found = 0
-    for path in sorted(paths) + ["README.md", "CHANGES"]:
-        for line, text in texts_of(path):
-            for words, better in WORDS:
-                match = re.search(words, text)
-                if match:
-                    print(f"{path}:{line}: '{match.group(0)}': {better}")
-                    found += 1
-                    break
+    code = [p for pattern in ("src/**/*.[ch]", "lib/**/*.[ch]") for p in glob.glob(pattern, recursive=True)]
+    pages = glob.glob("doc/*.md") + ["README.md", "CHANGES"]
+    found = sum(find_words(path, texts_of(path), WORDS) for path in sorted(code) + pages)
+    found += sum(find_words(path, comments_of_code(read(path)), COMMENT_WORDS) for path in sorted(code + glob.glob("include/*.h")))
     return 1 if found else 0
 
 

@@ -8,6 +8,8 @@
 # unit, golden and cli run with both builds, side by side: cli takes two minutes of CPU time, and hostile input is where a sanitizer
 # earns them. Tests that learn nothing from it (a browser, another tool, races) skip themselves there. live is left to the plain
 # build: it needs the programs' true speed.
+#
+# Without a word, the long suites (cli, live, fuzz) run at the same time: each waits much, and tests have to hold on a busy machine.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 export B=${B:-build}
@@ -149,11 +151,10 @@ digest() { # NAME
 }
 
 run() { # NAME COMMAND...
-    local name=$1
+    local name=$1 start=$SECONDS
     shift
-    SECONDS=0
     "$@" | tee "$logs/$name.tap" | digest "$name"
-    echo "$name took $SECONDS s" >>"$logs/times"
+    echo "$name took $((SECONDS - start)) s" >>"$logs/times"
 }
 
 # What SUITE of the run before skipped, once more. Its counts become those of both runs.
@@ -182,20 +183,36 @@ suite() {
     case $1 in
     rest) rest ;;
     unit | cli | golden)
-        run "$1" "$1" "$B" >"$logs/shown" &
+        run "$1" "$1" "$B" >"$logs/$1.shown" &
         run "$1-sanitized" "$1" "$B/sanitize"
-        wait
-        cat "$logs/shown"
+        wait $!
+        cat "$logs/$1.shown"
         ;;
     layers | docs | live | fuzz) run "$1" "$1" ;;
     *) echo "no suite '$1'; there are unit cli golden live layers docs fuzz rest" >&2; exit 1 ;;
     esac
 }
 
-[ $# -gt 0 ] || set -- layers docs unit golden cli live fuzz
-for name in "$@"; do
-    suite "$name"
-done
+# Each SUITE in a process of its own. What they print comes as each of them is done.
+together() { # SUITE...
+    local name
+    echo "at the same time: $*; what they find is shown when each is done"
+    for name in "$@"; do
+        (suite "$name" >"$logs/$name.all" && cat "$logs/$name.all") &
+    done
+    wait
+}
+
+if [ $# -gt 0 ]; then
+    for name in "$@"; do
+        suite "$name"
+    done
+else
+    for name in layers docs unit golden; do
+        suite "$name"
+    done
+    together cli live fuzz
+fi
 cat "$logs"/*.counts | awk '
     { passed += $1; failed += $2; skipped += $3 }
     END {

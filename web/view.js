@@ -6,12 +6,14 @@ import { Lanes } from './view_lanes.js';
 import { FlamePane } from './view_flame.js';
 import { TablePane } from './view_table.js';
 import { TreePane, CallersPane } from './view_trees.js';
+import { SourcePane } from './view_source.js';
 import { InsightsPane, HeapPane, LocksPane, ScopesPane, WaitsPane } from './view_stories.js';
 import { ComparePane } from './view_compare.js';
 import { AboutPane, showKeys } from './view_about.js';
 
-const LISTS = ['thread', 'process', 'where', 'scope', 'focus', 'ignore', 'hide'];
-const DEFAULTS = {tab: '', event: null, value: null, time: null, other: null, merge: false, order: 'heavy', inverted: false, flames: false, zoom: [], by: 'function', sort: 'self', filter: '', fn: '', search: '', file: 0};
+const LISTS = ['thread', 'process', 'where', 'scope', 'focus', 'ignore', 'hide', 'collapse-module', 'collapse-recursion'];
+const TEXTS = ['tab', 'event', 'value', 'time', 'other', 'subtree', 'order', 'by', 'sort', 'filter', 'fn', 'search'];
+const DEFAULTS = {tab: '', event: null, value: null, time: null, other: null, subtree: null, merge: false, order: 'heavy', inverted: false, flames: false, zoom: [], by: 'function', sort: 'self', filter: '', fn: '', search: '', file: 0};
 
 const TABS = [
     ['compare', 'Compare', ComparePane, a => a.files > 1 || a.state.other],
@@ -19,6 +21,7 @@ const TABS = [
     ['functions', 'Functions', TablePane, () => true],
     ['tree', 'Call tree', TreePane, () => true],
     ['callers', 'Callers', CallersPane, () => true],
+    ['source', 'Source', SourcePane, a => a.hasCode()],
     ['insights', 'Insights', InsightsPane, () => true],
     ['heap', 'Heap', HeapPane, a => a.about.panes.heap],
     ['locks', 'Locks', LocksPane, a => a.about.panes.locks],
@@ -32,7 +35,7 @@ const TABS = [
 function read(hash) {
     const s = {...DEFAULTS, zoom: []}, p = new URLSearchParams(hash);
     for (const key of LISTS) s[key] = p.getAll(key);
-    for (const key of ['tab', 'event', 'value', 'time', 'other', 'order', 'by', 'sort', 'filter', 'fn', 'search']) if (p.has(key)) s[key] = p.get(key);
+    for (const key of TEXTS) if (p.has(key)) s[key] = p.get(key);
     s.merge = p.has('merge-recursion');
     s.inverted = p.has('inverted');
     s.flames = p.has('flames');
@@ -43,7 +46,7 @@ function read(hash) {
 
 function write(s) {
     const p = new URLSearchParams();
-    for (const key of ['tab', 'event', 'value', 'time', 'other', 'order', 'by', 'sort', 'filter', 'fn', 'search']) if (s[key] && s[key] !== DEFAULTS[key]) p.set(key, s[key]);
+    for (const key of TEXTS) if (s[key] && s[key] !== DEFAULTS[key]) p.set(key, s[key]);
     for (const key of LISTS) for (const v of s[key]) p.append(key, v);
     for (const [key, on] of [['merge-recursion', s.merge], ['inverted', s.inverted], ['flames', s.flames]]) if (on) p.set(key, '1');
     if (s.file) p.set('file', '1');
@@ -57,9 +60,12 @@ class App {
         this.link = new Link();
         this.files = Math.max(1, Math.min(2, +document.body.dataset.files || 1));
         this.state = read(location.hash.slice(1) || document.body.dataset.start || '');
+        this.codes = document.body.dataset.code;
         this.chosen = null;
+        this.step = this.last = (history.state && history.state.step) || 0;
         this.panes = {};
     }
+    hasCode() { return (this.codes || '')[this.state.file] === '1'; }
     ask(channel, question) { return this.link.ask(channel, question); }
     // What is selected, as a question: without time and threads for the lanes, which show all.
     base() {
@@ -73,6 +79,7 @@ class App {
         const s = this.state, q = this.base();
         const range = this.previewed || s.time;
         if (range) q.time = range;
+        if (s.subtree) q.subtree = s.subtree;
         for (const key of LISTS) if (s[key].length) q[key] = s[key];
         if (s.merge) q['merge-recursion'] = true;
         return q;
@@ -110,9 +117,16 @@ class App {
         this.previewed = null;
         this.state = {...this.state, ...to};
         const hash = '#' + write(this.state);
-        if (hash !== location.hash) history[how && how.replace ? 'replaceState' : 'pushState'](null, '', hash);
+        if (hash !== location.hash) {
+            const replace = how && how.replace;
+            if (!replace) this.last = ++this.step;
+            history[replace ? 'replaceState' : 'pushState']({step: this.step}, '', hash);
+        }
         this.update();
     }
+    // Undo and redo are the browser's Back and Forward, so that both ways keep in step.
+    undo() { if (this.step > 0) history.back(); }
+    redo() { if (this.step < this.last) history.forward(); }
     toggle(list, value) {
         const now = this.state[list];
         this.change({[list]: now.includes(value) ? now.filter(v => v !== value) : [...now, value]});
@@ -127,11 +141,23 @@ class App {
         const pane = this.panes[this.tab()];
         if (pane && !pane.still) pane.update();
     }
-    choose(name) {
+    // MORE: path (root first) and module of a frame, where it is one.
+    choose(name, more) {
         this.chosen = name;
+        this.chosenAt = more || {};
         this.showChosen();
     }
+    // Only what is called from a path of the tree that is shown; one that was chosen before is continued.
+    descend(path) {
+        const names = path.map(n => n.replace(/[\\;]/g, '\\$&')), base = this.state.subtree ? this.state.subtree.match(/(?:[^\\;]|\\.)+/g) || [] : [];
+        this.change({subtree: [...base.slice(0, -1), ...names].join(';'), zoom: []});
+    }
     light(pattern) { this.lanes.light(pattern); }
+    // The stack at the pointer in the lanes, or null: lit in the flame graph.
+    lightStack(stack, thread) {
+        const pane = this.panes[this.tab()];
+        if (pane && pane.flame && pane.flame.lightStack && (stack || pane.flame.lit && pane.flame.lit.size)) pane.flame.lightStack(stack, thread);
+    }
     tab() {
         const open = TABS.filter(([, , , has]) => has(this));
         return open.some(([id]) => id === this.state.tab) ? this.state.tab : open[0][0];
@@ -160,7 +186,7 @@ class App {
             el('div.tabs', null, this.tabList, el('span.gap'), this.found, this.search), el('div.tools', {hidden: true}, this.chosenBar), this.main, this.status);
         this.tabs = {};
         document.addEventListener('keydown', e => this.key(e));
-        addEventListener('popstate', () => { this.state = read(location.hash.slice(1)); this.previewed = null; this.update(); });
+        addEventListener('popstate', e => { this.step = (e.state && e.state.step) || 0; this.last = Math.max(this.last, this.step); this.state = read(location.hash.slice(1)); this.previewed = null; this.update(); });
         this.root.addEventListener('dragover', e => { e.preventDefault(); this.root.classList.add('drop'); });
         this.root.addEventListener('dragleave', () => this.root.classList.remove('drop'));
         this.root.addEventListener('drop', e => this.drop(e));
@@ -183,18 +209,27 @@ class App {
         if (s.time) crumb('time', s.time, () => this.change({time: null, other: null}));
         if (s.other) crumb('compared with', s.other, () => this.change({other: null}));
         for (const key of LISTS) for (const v of s[key]) crumb(key, /^\^.*\$$/.test(v) ? v.slice(1, -1).replace(/\\(.)/g, '$1') : v, () => this.change({[key]: s[key].filter(x => x !== v)}));
+        if (s.subtree) { const names = s.subtree.match(/(?:[^\\;]|\\.)+/g) || []; crumb('subtree', names.map(n => n.replace(/\\(.)/g, '$1')).join(' › '), () => this.change({subtree: null, zoom: []})); }
         if (s.merge) crumb('', 'merge recursion', () => this.change({merge: false}));
         const n = list.length, a = this.about;
-        this.crumbs.replaceChildren(button(n ? 'All' : 'All of the recording', 'Select everything again (r)', () => this.reset(), {class: 'all'}), ...list, el('span.gap'),
+        this.crumbs.replaceChildren(button('↶', 'Undo (z)', () => this.undo(), {'aria-label': 'Undo', disabled: this.step < 1}), button('↷', 'Redo (Shift z)', () => this.redo(), {'aria-label': 'Redo', disabled: this.step >= this.last}), button(n ? 'All' : 'All of the recording', 'Select everything again (r)', () => this.reset(), {class: 'all'}), ...list, el('span.gap'),
             el('span.note', {title: 'what is selected'}, a.samples === null ? this.amount(a.whole) : `${count(a.samples)} sample${a.samples === 1 ? '' : 's'}` + (a.time_ns ? ' · ' + time(a.time_ns) : '')));
     }
     showChosen() {
         const box = this.chosenBar.parentNode, name = this.chosen;
         box.hidden = !name;
         if (!name) return;
-        this.chosenBar.replaceChildren(el('code', {title: name}, name), button('Focus', 'Only stacks with it (f)', () => this.add('focus', name)), button('Ignore', 'No stacks with it (i)', () => this.add('ignore', name)),
-            button('Hide', 'Leave it out; its time goes to its callers (h)', () => this.add('hide', name)), button('Callers', 'Callers and callees (c)', () => this.change({tab: 'callers', fn: name})), button('Copy name', 'Copy', () => copy(name, 'Name')));
+        const {path, module} = this.chosenAt;
+        this.chosenBar.replaceChildren(el('code', {title: name}, name), button('Focus', 'Only stacks with it (f)', () => this.add('focus', name)),
+            ...(path ? [button('Subtree', 'Only what is called from here (s)', () => this.descend(path))] : []),
+            button('Ignore', 'Drop: no stacks with it (i)', () => this.add('ignore', name)), button('Hide', 'Merge into its callers: leave it out, its time goes to them (h)', () => this.add('hide', name)),
+            button('Collapse recursion', 'Once per stack: leave out what is between its first and its last call (e)', () => this.add('collapse-recursion', name)),
+            ...(module ? [button(`Collapse ${module}`, 'Show the functions of this module as one frame (o)', () => this.add('collapse-module', module))] : []),
+            button('Callers', 'Callers and callees (c)', () => this.change({tab: 'callers', fn: name})),
+            ...(this.hasCode() ? [button('Source', 'Source and instructions (d)', () => this.change({tab: 'source', fn: name}))] : []),
+            ...(path ? [button('Copy stack', 'Its call stack, innermost first (k)', () => this.copyStack())] : []), button('Copy name', 'Copy', () => copy(name, 'Name')));
     }
+    copyStack() { if (this.chosenAt && this.chosenAt.path) copy([...this.chosenAt.path].reverse().join('\n'), 'Stack'); }
     problem(element, text) {
         let message = element.querySelector(':scope > .message');
         for (const child of element.children) if (child !== message) child.classList.toggle('hide', !!text);
@@ -215,7 +250,7 @@ class App {
         this.subject.title = [about.subject, command].join('\n');
         this.subject.replaceChildren(el('b', null, about.subject), command ? ' · ' + command : '');
         document.title = about.subject + ' - Kelvin';
-        this.warnings.textContent = about.warnings.trim().split('\n').join(' ');
+        this.warnings.textContent = about.warnings.trim().split('\n').join(' · ');
         this.warnings.hidden = !about.warnings;
         this.status.replaceChildren(el('span', {title: about.caption}, about.caption));
         this.whichFile.value = this.state.file;
@@ -228,7 +263,7 @@ class App {
         if (!this.panes[tab]) this.panes[tab] = new Pane(this);
         const pane = this.panes[tab];
         if (this.main.firstChild !== pane.element) this.main.replaceChildren(pane.element);
-        const lanesKey = JSON.stringify([this.base(), this.state.focus, this.state.ignore, this.state.scope, this.state.where]);
+        const lanesKey = JSON.stringify([this.base(), this.state.focus, this.state.ignore, this.state.scope, this.state.where, this.state.subtree]);
         await pane.update();
         if (lanesKey !== this.lanesKey) {
             this.lanesKey = lanesKey;
@@ -250,7 +285,7 @@ class App {
         this.change({event: event || null, value, zoom: []});
     }
     reset() {
-        const empty = {time: null, other: null, merge: false, zoom: [], search: ''};
+        const empty = {time: null, other: null, subtree: null, merge: false, zoom: [], search: ''};
         for (const key of LISTS) empty[key] = [];
         this.change(empty);
     }
@@ -284,11 +319,13 @@ class App {
         if (s.value) selected.push('--value', s.value);
         if (s.time) selected.push('--time', s.time);
         for (const key of LISTS) for (const v of s[key]) selected.push('--' + key, v);
+        if (s.subtree) selected.push('--subtree', s.subtree);
         if (s.merge) selected.push('--merge-recursion');
         if (tab === 'compare' && this.files > 1) words.push('diff', 'BEFORE', 'AFTER', ...selected);
         else if (tab === 'flame') words.push('flame', file, ...selected, ...(s.order === 'time' ? ['--flame-chart'] : s.inverted ? ['--reverse', '--group', 'none'] : []), ...(s.flames ? ['--flames'] : []), '-o', 'flame.svg');
         else if (tab === 'functions') words.push('report', file, '--by', s.by, ...selected);
         else if (tab === 'callers') words.push('report', file, ...(this.panes.callers && this.panes.callers.input.value ? ['--callers', this.panes.callers.input.value] : []), ...selected);
+        else if (tab === 'source') words.push('annotate', file, this.panes.source ? this.panes.source.input.value : s.fn, ...selected);
         else if (tab === 'heap' || tab === 'locks') words.push(tab, file);
         else if (tab === 'scopes') words.push('scopes', file, ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
         else if (tab === 'waits') words.push('report', file, '--waits', ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
@@ -324,6 +361,13 @@ class App {
             i: () => name && this.add('ignore', name),
             h: () => name && this.add('hide', name),
             c: () => name && this.change({tab: 'callers', fn: name}),
+            d: () => name && this.hasCode() && this.change({tab: 'source', fn: name}),
+            s: () => name && this.chosenAt.path && this.descend(this.chosenAt.path),
+            e: () => name && this.add('collapse-recursion', name),
+            o: () => name && this.chosenAt.module && this.add('collapse-module', this.chosenAt.module),
+            k: () => this.copyStack(),
+            z: () => this.undo(),
+            Z: () => this.redo(),
             m: () => this.change({merge: !this.state.merge}),
             t: () => this.change({inverted: !this.state.inverted, zoom: []}),
             r: () => this.reset(),
@@ -351,6 +395,7 @@ class App {
             return;
         }
         this.files = 1;
+        this.codes = '';
         this.panes = {};
         this.lanesKey = null;
         this.lanes.view = null;

@@ -63,6 +63,13 @@ export function showCard(x, y, title, facts) {
     card.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 8)) + 'px';
     card.style.top = (y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 10) : y + 18) + 'px';
 }
+export function addToCard(name, value) {
+    if (!card) return;
+    card.querySelector('dl').append(el('dt', null, name), el('dd.lines', null, value));
+    const box = card.getBoundingClientRect();
+    if (box.bottom > innerHeight) card.style.top = Math.max(4, innerHeight - box.height - 6) + 'px';
+    if (box.right > innerWidth) card.style.left = Math.max(4, innerWidth - box.width - 6) + 'px';
+}
 export function hideCard() {
     if (card) card.remove();
     card = null;

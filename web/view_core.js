@@ -38,9 +38,19 @@ export class Link {
         const [wasm, ...data] = await Promise.all(fetched);
         await this.send({what: 'start', wasm}, [wasm]);
         for (let i = 0; i < files; i++) await this.load(i, data[i]);
+        this.code(files);
     }
     load(file, bytes) {
         return this.send({what: 'load', file, bytes}, [bytes]);
+    }
+    // Source and instructions come behind the first picture: nothing waits for them.
+    code(files) {
+        const has = document.body.dataset.code || '';
+        this.coded = Promise.all([...has.slice(0, files)].map(async (on, i) => {
+            if (on !== '1') return;
+            const bytes = await bytesOf('code' + i, `code${i}.gz`);
+            await this.send({what: 'code', file: i, bytes}, [bytes]);
+        })).catch(() => null);
     }
     send(message, transfer) {
         return new Promise((resolve, reject) => {

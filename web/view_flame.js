@@ -61,6 +61,8 @@ export class Flame {
         this.place = layout(tree, order);
         this.groups = new Set(tree.groups);
         this.shares = null;
+        this.unsure = null;
+        this.lit = null;
         this.chosen = -1;
         this.hover = -1;
         this.zoom = this.nodeOf(this.app.state.zoom || []);
@@ -72,6 +74,28 @@ export class Flame {
         const names = [];
         for (; i > 0; i = this.tree.parent[i]) names.unshift(this.name(i));
         return names;
+    }
+    // The same without threads and processes that stand above the frames.
+    framesTo(i) {
+        const names = [];
+        for (; i > 0; i = this.tree.parent[i]) if (!this.groups.has(i)) names.unshift(this.name(i));
+        return names;
+    }
+    // Outline the frames of one stack, innermost first; null ends it.
+    lightStack(stack, thread) {
+        this.lit = new Set();
+        if (stack && this.tree && !this.tree.start) {
+            const names = this.app.state.inverted ? stack : [...stack].reverse();
+            const tops = this.place.children[0].flatMap(c => !this.groups.has(c) ? [c] : this.name(c) === thread ? this.place.children[c] : []);
+            for (const top of tops) this.lightFrom(top, names);
+        }
+        this.draw();
+    }
+    lightFrom(at, names) {
+        for (let k = 0; k < names.length && at !== undefined && this.name(at) === names[k]; k++) {
+            this.lit.add(at);
+            at = this.place.children[at].find(c => this.name(c) === names[k + 1]);
+        }
     }
     nodeOf(names) {
         let at = 0;
@@ -145,6 +169,10 @@ export class Flame {
             c.stroke();
             c.setLineDash([]);
         }
+        if (this.lit && this.lit.has(i)) {
+            c.fillStyle = colour('hit');
+            c.fillRect(left, y + ROW - 4, Math.max(1, w - 0.7), 3);
+        }
         if (i === this.chosen || i === this.hover) {
             c.strokeStyle = colour('fg');
             c.lineWidth = i === this.chosen ? 2 : 1;
@@ -203,7 +231,8 @@ export class Flame {
     }
     choose(i) {
         this.chosen = i;
-        this.app.choose(i > 0 && !this.groups.has(i) ? this.name(i) : null);
+        const own = i > 0 && !this.groups.has(i), whole = own && this.tree.labels[this.tree.label[i]];
+        this.app.choose(own ? this.name(i) : null, own && !this.options.paint ? {module: whole.module, path: this.tree.start || this.app.state.inverted ? null : this.framesTo(i)} : null);
         this.live.textContent = this.name(i) + ', ' + this.facts(i).slice(0, 3).map(f => f.join(' ')).join(', ');
         const y = this.rowY(this.place.depth[i]), box = this.box;
         if (y < box.scrollTop) box.scrollTop = y;

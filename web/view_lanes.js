@@ -1,6 +1,6 @@
 // The timeline: a lane for each thread, busiest first; states, scopes, counters. Drag selects a range.
 import { el, time, bytes, count } from './view_text.js';
-import { colour, paper, fit, fontOf, steps, showCard, hideCard, onTheme } from './view_charts.js';
+import { colour, paper, fit, fontOf, steps, showCard, addToCard, hideCard, onTheme } from './view_charts.js';
 
 const LABEL = 190, AXIS = 20, LANE = 30, BAND = 4, SPAN = 11, COUNTER = 34;
 
@@ -19,7 +19,7 @@ export class Lanes {
         c.addEventListener('pointerdown', e => this.press(e));
         c.addEventListener('pointermove', e => this.move(e));
         c.addEventListener('pointerup', e => this.release(e));
-        c.addEventListener('pointerleave', () => { hideCard(); });
+        c.addEventListener('pointerleave', () => { hideCard(); this.noMoment(); });
         c.addEventListener('dblclick', () => { this.view = null; this.ask(); });
         this.box.addEventListener('wheel', e => this.wheel(e), {passive: false});
         this.box.addEventListener('keydown', e => this.key(e));
@@ -39,14 +39,14 @@ export class Lanes {
     async ask() {
         const s = this.app.state, question = {...this.app.base(), ask: 'lanes', bins: Math.min(1600, Math.ceil(this.plot / 3))};
         if (this.view) [question.from_s, question.to_s] = this.view;
-        const filtered = s.focus.length || s.ignore.length || s.scope.length || s.where.length;
+        const filtered = s.focus.length || s.ignore.length || s.scope.length || s.where.length || s.subtree;
         const all = await this.app.ask('lanes', question);
         if (!all) return;
         this.all = all.error ? null : all;
         this.part = null;
         this.draw();
         if (!filtered || !this.all) return;
-        const part = await this.app.ask('part', {...question, focus: s.focus, ignore: s.ignore, scope: s.scope, where: s.where});
+        const part = await this.app.ask('part', {...this.app.selection(), ...question, time: null, thread: []});
         if (part && !part.error) this.part = part;
         this.draw();
     }
@@ -245,6 +245,8 @@ export class Lanes {
             if (row && row.lane) this.app.toggle('thread', String(row.lane.tid >= 0 ? row.lane.tid : row.lane.name));
             return;
         }
+        hideCard();
+        this.noMoment();
         this.canvas.setPointerCapture(e.pointerId);
         this.drag = {from: x, to: x, other: e.shiftKey};
     }
@@ -273,6 +275,25 @@ export class Lanes {
             }
         }
         showCard(e.clientX, e.clientY, row.lane.name || 'thread', facts);
+        if (x >= LABEL && row.lane.tid !== undefined) this.moment(row.lane, this.seconds(x), e);
+        else this.noMoment();
+    }
+    // What the thread was doing there: its call stack in the card, its frames lit below.
+    moment(lane, s, e) {
+        clearTimeout(this.asking);
+        this.asking = setTimeout(async () => {
+            const mine = this.asking, reach = 3 * (this.all.to_s - this.all.from_s) / this.plot;
+            const answer = await this.app.ask('moment', {...this.app.selection(), ask: 'moment', pid: lane.pid, tid: lane.tid, from_s: Math.max(0, s)});
+            if (!answer || answer.error || mine !== this.asking) return;
+            const near = answer.stack.length && answer.off_s <= Math.max(reach, 0.003);
+            this.app.lightStack(near ? answer.stack : null, lane.name);
+            if (near) addToCard('stack', answer.stack.slice(0, 9).join('\n') + (answer.stack.length > 9 ? `\n… ${answer.stack.length - 9} more` : ''));
+        }, 60);
+    }
+    noMoment() {
+        clearTimeout(this.asking);
+        this.asking = null;
+        this.app.lightStack(null);
     }
     release() {
         const drag = this.drag;

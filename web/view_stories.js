@@ -66,7 +66,7 @@ export class HeapPane extends Story {
             ...fact('allocated', `${bytes(h.allocated)} in ${count(h.allocations)} allocations`), ...fact('temporary', h.temporary_share ? share(h.temporary_share) + ' of the allocations' : ''),
             ...fact('RSS, max', h.rss_max ? bytes(h.rss_max) : ''), ...fact('seen', h.sampled ? `a sample: ${count(h.samples)} blocks` : 'every block'))),
             ...insights(h.insights, this.app), el('h2', null, 'Places that allocate'),
-            table('Places', ['>at the peak', '', '>never freed', '>allocated', '>allocations', 'function', ''], h.places.map(p => el('tr', {title: p.function},
+            table('Places', ['>at the peak', '', '>never freed', '>allocated', '>allocations', 'function', ''], [...h.places].sort((a, b) => b.peak - a.peak || b.allocated - a.allocated).map(p => el('tr', {title: p.function, tabindex: 0, onclick: () => this.app.choose(p.function)},
                 ...cells([bytes(p.peak), el('td.w', null, whisker(p.peak_share || 0, null, null, 1)), bytes(p.leaked), bytes(p.allocated), count(p.allocations), name(p.function), el('td.m', null, p.grows ? 'keeps growing' : '')]))))];
     }
 }
@@ -121,6 +121,10 @@ export class WaitsPane extends Story {
         return [el('h2', null, 'Off-CPU time'), el('p', null, `Of ${time(w.wall_ns)} wall time of all threads: running ${part(w.running_ns)}, runnable ${part(w.runnable_ns)}, blocked ${part(w.blocked_ns)}` + (w.unknown_ns ? `, unknown ${part(w.unknown_ns)}` : '') + `. ${count(w.waits)} waits, ${count(w.lost)} records lost.`),
             ...insights(w.insights, this.app), el('h2', null, 'By reason'), table('By reason', ['>waits', '>time', '>longest', 'reason'], w.reasons.map(r => el('tr', null, ...cells([count(r.waits), time(r.ns), time(r.max_ns), name(r.reason)])))),
             el('h2', null, 'By thread'), table('By thread', ['>wall', '', '>running', '>runnable', '>blocked', 'thread'], w.threads.map(t => el('tr', {tabindex: 0, onclick: () => this.app.toggle('thread', String(t.tid))}, ...cells([time(t.wall_ns), bar(t), time(t.running_ns), time(t.runnable_ns), time(t.blocked_ns), name(`${t.thread} ${t.tid}`)])))),
-            el('h2', null, 'Where'), table('Where', ['>waits', '>time', '>longest', 'reason', 'stack'], w.stacks.map(s => el('tr', null, ...cells([count(s.waits), time(s.ns), time(s.max_ns), el('td.m', null, s.reason), name(s.stack.filter(f => !f.kernel).concat(s.stack).slice(0, 5).map(f => f.function).join(' ← '), s.stack.map(f => f.function).join('\n'))]))))];
+            el('h2', null, 'Where'), table('Where', ['>waits', '>time', '>longest', 'reason', 'stack'], w.stacks.map(s => el('tr', null, ...cells([count(s.waits), time(s.ns), time(s.max_ns), el('td.m', null, s.reason), name(s.stack.filter(f => !f.kernel).concat(s.stack).slice(0, 5).map(f => f.function).join(' ← '), s.stack.map(f => f.function).join('\n'))])))),
+            ...((w.wakers || []).length ? [el('h2', null, 'Who ended the waits'), table('Who ended the waits', ['>wakeups', '>blocked', 'reason', 'woken by', 'from', 'where it waited'], w.wakers.map(k => {
+                const from = k.stack.filter(f => f.waker && !f.function.startsWith('[woken by ')), at = k.stack.filter(f => !f.waker && !f.kernel);
+                return el('tr', null, ...cells([count(k.wakeups), time(k.blocked_ns), el('td.m', null, k.reason), el('td.m', null, k.waker), name(from.slice(0, 3).map(f => f.function).join(' ← '), from.map(f => f.function).join('\n')), name(at.slice(0, 3).map(f => f.function).join(' ← '), at.map(f => f.function).join('\n'))]));
+            }))] : [])];
     }
 }

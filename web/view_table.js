@@ -7,7 +7,7 @@ export class TablePane {
     constructor(app) {
         this.app = app;
         this.by = el('select', {'aria-label': 'Group by', onchange: () => app.change({by: this.by.value})},
-            ...[['function', 'by function'], ['module', 'by module'], ['line', 'by source line'], ['thread', 'by thread'], ['process', 'by process']].map(([v, t]) => el('option', {value: v}, t)));
+            ...[['function', 'by function'], ['module', 'by module'], ['file', 'by source file'], ['line', 'by source line'], ['thread', 'by thread'], ['process', 'by process'], ...(app.about.panes.scopes ? [['scope', 'by scope']] : [])].map(([v, t]) => el('option', {value: v}, t)));
         this.filter = el('input', {type: 'search', placeholder: 'Filter names (regular expression)', 'aria-label': 'Filter names',
             oninput: () => { clearTimeout(this.later); this.later = setTimeout(() => app.change({filter: this.filter.value}, {replace: true}), 150); }});
         this.note = el('span.note', {role: 'status'});
@@ -60,7 +60,7 @@ export class TablePane {
         list.rows.forEach((r, i) => {
             const w = list.words[i], few = list.counted && r.total_samples < list.few;
             const none = r.self.share === 0;
-            const row = el('tr', {'data-name': r.name, tabindex: -1, 'aria-selected': 'false', title: few ? `${r.name}\nfewer than ${list.few} samples: don't read anything into its place` : r.name,
+            const row = el('tr', {'data-name': r.name, 'data-module': w.module || null, tabindex: -1, 'aria-selected': 'false', title: few ? `${r.name}\nfewer than ${list.few} samples: don't read anything into its place` : r.name,
                 onclick: () => this.choose(row), ondblclick: () => s.by === 'function' && this.app.change({tab: 'callers', fn: r.name})},
                 el('td.r', null, none ? '' : w.self), el('td.w', null, none ? null : whisker(r.self.share, r.self.low, r.self.high, this.full)),
                 el('td.r', null, none ? '' : w.self_time), el('td.r', null, w.total),
@@ -86,7 +86,7 @@ export class TablePane {
         for (const row of this.rows.children) row.setAttribute('aria-selected', row.dataset.name === this.app.chosen);
     }
     choose(row) {
-        this.app.choose(this.app.state.by === 'function' ? row.dataset.name : null);
+        this.app.choose(this.app.state.by === 'function' ? row.dataset.name : null, {module: row.dataset.module || null});
         this.mark();
         row.focus({preventScroll: true});
         row.scrollIntoView({block: 'nearest'});

@@ -76,7 +76,12 @@ export class TreePane {
         row.setAttribute('aria-selected', true);
         row.focus({preventScroll: true});
         row.scrollIntoView({block: 'nearest'});
-        this.app.choose(row.dataset.name);
+        this.app.choose(row.dataset.name, this.whereIs(row));
+    }
+    whereIs(row) {
+        const t = this.tree, path = [];
+        for (let i = +row.dataset.node; i > 0; i = t.parent[i]) path.unshift(t.labels[t.label[i]].name);
+        return {module: t.labels[t.label[+row.dataset.node]].module, path: this.app.state.inverted ? null : path};
     }
     key(e) {
         const now = document.activeElement.closest && document.activeElement.closest('tr[data-node]');

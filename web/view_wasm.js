@@ -55,6 +55,12 @@ export class Core {
         this.c.wasm_free(at);
         if (rc !== 0) throw new Error(this.answer());
     }
+    loadCode(file, bytes) {
+        const at = this.give(bytes);
+        const rc = this.c.wasm_load_code(file, at, bytes.length);
+        this.c.wasm_free(at);
+        if (rc !== 0) throw new Error(this.answer());
+    }
     ask(question) {
         const bytes = encoder.encode(JSON.stringify(question));
         const at = this.give(bytes);

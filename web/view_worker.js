@@ -11,6 +11,9 @@ const work = {
         bytes = new Uint8Array(bytes);
         core.load(file, bytes[0] === 0x1f && bytes[1] === 0x8b ? await unzip(bytes) : bytes);
     },
+    async code({file, bytes}) {
+        core.loadCode(file, await unzip(new Uint8Array(bytes)));
+    },
     ask({question}) {
         return JSON.parse(core.ask(question));
     },

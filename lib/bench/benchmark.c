@@ -162,7 +162,7 @@ static void say_row(struct session *s, const struct job *job, const struct loop_
                     s->name_width, "");
 }
 
-/* A mean over rounds that others interrupted is too long, and no statistics can mend that. */
+/* A mean over rounds that others interrupted is too long, and no statistics can fix that. */
 static void benchmark_finish(struct session *s)
 {
     if (s->rounds > 0 && s->disturbed > s->rounds / 4)

@@ -19,7 +19,7 @@
  *     only=NAME               exactly this one; last, as it takes the rest of the line
  *     filter=PATTERN          as --filter; last, as it takes the rest of the line
  *
- * The answer is JSON, an object a line, each written whole. The first is the greeting; a program
+ * The answer is JSON, an object per line, each written whole. The first is the greeting; a program
  * that does not send it does not use this library. The last is the end; where it is missing
  * the program died.
  *

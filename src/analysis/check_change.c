@@ -121,7 +121,7 @@ static void tell_sides(struct check_job *job, const struct sides *s, struct chec
     buf_str(&b, " now");
     if (isinf(ret->value)) { /* there is no factor from nothing */
         ret->observed = "new";
-        ret->why = check_text(job, "%s: it was on no stack before%s", buf_cstr(&b),
+        ret->why = check_text(job, "%s: never seen before%s", buf_cstr(&b),
                               ret->verdict == CHECK_INCONCLUSIVE ? ", which may be chance" : "");
     } else {
         ret->why = check_text(job, "%s: %s", buf_cstr(&b), ret->why);

@@ -1,6 +1,7 @@
 /* check_heap.c - rules about the heap: bytes and blocks, of all of it or below a function. */
 #include "analysis/check_inner.h"
 #include "analysis/scopejoin.h"
+#include "base/calc.h"
 #include "model/heapstream.h"
 
 #include <math.h>
@@ -93,7 +94,7 @@ static int heap_value_of(struct check_job *job, const struct rule *rule, const s
                                    : share_below(job, &s, rule->function, &err);
     /* Before a change a function may not have been there yet. */
     bool known = ret->below.found || ret->below.elsewhere || rule->change;
-    double whole = (double)s.total / pow(10, profile_value(p, ref)->decimals);
+    double whole = (double)s.total / calc_ten_to(profile_value(p, ref)->decimals);
     double value = round(ret->below.share * whole);
     ret->v = (struct check_value){.value = value, .exact = check_is_exact(&s)};
     ret->v.interval = interval_of(&s, value, ret->below.share);
@@ -154,6 +155,6 @@ int check_heap(struct check_job *job, const struct rule *rule, struct check_resu
     if (!now.below.found && now.v.exact && now.in_scope)
         ret->why = check_text(job, "nothing was allocated in scope %s", rule->function);
     else if (!now.below.found && now.v.exact)
-        ret->why = check_text(job, "%s is on no stack of an allocation", rule->function);
+        ret->why = check_text(job, "%s was never seen allocating", rule->function);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* diff.c - costs and their tests; the verdict is in diff_judge.c. */
 #include "analysis/diff_inner.h"
+#include "base/calc.h"
 
 #include <math.h>
 
@@ -99,7 +100,7 @@ static double weight_of(const struct diff_builder *b, const struct test *t)
     return b->d->by_runs ? sqrt(sum) : sum;
 }
 
-/* --- one run a side --- */
+/* --- one run per side --- */
 
 /* The effective number of samples of functions, by name and side, which their paths share. */
 struct worths {
@@ -158,11 +159,11 @@ static struct worths find_worths(struct diff_builder *b)
 static void set_pair_cost(struct diff_value *v, const double *n, struct difftest_typical typical)
 {
     double x = v->before * n[0] + 0.5, y = v->after * n[1] + 0.5;
-    double middle = log(y / n[1]) - log(x / n[0]) - typical.log;
+    double middle = calc_log(y / n[1]) - calc_log(x / n[0]) - typical.log;
     double variance =
         fmax(0, 1 / x - 1 / (n[0] + 1)) + fmax(0, 1 / y - 1 / (n[1] + 1)) + typical.variance;
-    v->cost_low = v->after > 0 ? exp(middle - STATS_Z95 * sqrt(variance)) : 0;
-    v->cost_high = exp(middle + STATS_Z95 * sqrt(variance));
+    v->cost_low = v->after > 0 ? calc_exp(middle - STATS_Z95 * sqrt(variance)) : 0;
+    v->cost_high = calc_exp(middle + STATS_Z95 * sqrt(variance));
 }
 
 static void test_pair(const struct diff_builder *b, const struct worths *w, const struct test *t)
@@ -180,7 +181,7 @@ static void test_pair(const struct diff_builder *b, const struct worths *w, cons
     set_pair_cost(t->v, n, b->change);
 }
 
-/* --- several runs a side --- */
+/* --- several runs per side --- */
 
 /* The logs of a test's costs in all runs, and how much they would vary from sampling alone. */
 static double fill_row(const struct diff_builder *b, const struct test *t, double *ret)
@@ -188,7 +189,7 @@ static double fill_row(const struct diff_builder *b, const struct test *t, doubl
     double noise = 0, mean = (t->v->before + t->v->after) / 2;
     for (size_t i = 0; i < b->o->n_runs; i++) {
         double n = b->lay.runs[i].time.n_samples, half = n > 0 ? 0.5 / n : 0.0005;
-        ret[i] = log(diff_share_of(b, i, t->c, t->index) + half) - b->typical[i].log;
+        ret[i] = calc_log(diff_share_of(b, i, t->c, t->index) + half) - b->typical[i].log;
         noise += n > 0 ? diff_log_variance(mean, n) / (double)b->o->n_runs : 0;
     }
     return noise;
@@ -206,8 +207,8 @@ static void set_runs_intervals(const struct diff_builder *b, const struct test *
     bool few = nb < 2 || n - nb < 2;
     t->v->low = points.low;
     t->v->high = points.high;
-    t->v->cost_low = t->v->after > 0 && !few ? exp(cost.low) : 0;
-    t->v->cost_high = few ? INFINITY : exp(cost.high);
+    t->v->cost_low = t->v->after > 0 && !few ? calc_exp(cost.low) : 0;
+    t->v->cost_high = few ? INFINITY : calc_exp(cost.high);
 }
 
 /* What a test of this weight would prove if it were the only one to prove anything. */
@@ -215,7 +216,7 @@ static void set_detectable(const struct diff_builder *b, const struct test *t, d
                            const struct difftest_effect *e)
 {
     double level = DIFF_LEVEL * weight_of(b, t) / weights;
-    t->v->detectable = exp(difftest_detectable(e, level, log1p(b->d->band))) - 1;
+    t->v->detectable = calc_exp(difftest_detectable(e, level, calc_log1p(b->d->band))) - 1;
 }
 
 static void test_runs(const struct diff_builder *b, const struct test *at, size_t m)
@@ -231,7 +232,7 @@ static void test_runs(const struct diff_builder *b, const struct test *at, size_
         weights += weight_of(b, &at[i]);
     }
     for (size_t i = 0; i < n && b->whole; i++)
-        common[i] = log(b->whole[i]);
+        common[i] = calc_log(b->whole[i]);
     struct difftest_family f = {.values = values,
                                 .noise = noise,
                                 .common = common,
@@ -266,7 +267,7 @@ static void diff_test_whole(struct diff_builder *b)
     *v = (struct diff_value){.low = NAN, .high = NAN, .cost_low = NAN, .cost_high = NAN};
     v->p = v->q = v->detectable = NAN;
     for (size_t i = 0; i < n; i++) {
-        logs[i] = log(b->whole[i]);
+        logs[i] = calc_log(b->whole[i]);
         *(i < nb ? &v->before : &v->after) += b->whole[i] / (double)(i < nb ? nb : n - nb);
     }
     v->before_cost = v->before;
@@ -277,12 +278,12 @@ static void diff_test_whole(struct diff_builder *b)
     struct interval amounts = difftest_runs_interval(b->whole, nb, n);
     struct interval cost = difftest_runs_interval(logs, nb, n);
     v->low = amounts.low, v->high = amounts.high;
-    v->cost_low = exp(cost.low), v->cost_high = exp(cost.high);
+    v->cost_low = calc_exp(cost.low), v->cost_high = calc_exp(cost.high);
     struct difftest_family f = {.values = logs, .noise = &noise, .m = 1, .n = n, .n_before = nb};
     struct difftest_effect e;
     difftest_runs(&f, &e);
     v->p = e.p, v->q = e.fine;
-    v->detectable = exp(difftest_detectable(&e, DIFF_WHOLE_LEVEL, log1p(b->d->band))) - 1;
+    v->detectable = calc_exp(difftest_detectable(&e, DIFF_WHOLE_LEVEL, calc_log1p(b->d->band))) - 1;
     v->proven = v->p <= DEALS_LEVEL && v->q <= DIFF_WHOLE_LEVEL && diff_beyond_band(b->d, v);
 }
 

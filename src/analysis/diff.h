@@ -95,7 +95,7 @@ struct diff {
     bool apart;       /* several runs, those of one side made before those of the other */
     bool busy;        /* more work than CPUs when one of the runs began */
     bool has_samples; /* else nothing could be tested */
-    double least_p;   /* that so many runs can reach; 0 for one run a side */
+    double least_p;   /* that so many runs can reach; 0 for one run per side */
     double min_share, band;
     enum diff_scale scale;
     double typical; /* factor by which the share of what did not change changed */

@@ -33,7 +33,7 @@ void diff_find_uneven(struct diff_builder *b);
 /* Pair functions that went with such that came, and take back what was called proven of them. */
 void diff_find_renamed(struct diff_builder *b);
 
-/* Whether one run a side shows more than runs of one program differ by. */
+/* Whether one run per side shows more than runs of one program differ by. */
 bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v);
 
 /* Fill verdict and why. */

@@ -15,7 +15,7 @@ const char *const diff_verdict_names[] = {"improved", "regressed", "unchanged", 
 #define SAME_SHARE 0.01
 
 /*
- * Of one run a side, all that is proven must add up to this part of the whole before: interrupts
+ * Of one run per side, all that is proven must add up to this part of the whole before: interrupts
  * alone make a few percent in one run and nothing in the next.
  */
 #define LEAST_OF_PAIR 0.05

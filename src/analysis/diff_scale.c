@@ -3,6 +3,7 @@
  * typical function.
  */
 #include "analysis/diff_inner.h"
+#include "base/calc.h"
 
 #include <math.h>
 
@@ -80,7 +81,7 @@ static struct difftest_typical typical_of_run(const struct diff_builder *b, cons
         double share = diff_share_of(b, run, FUN_SELF, say->at[i]);
         double mean = mean_of_all(b, say->at[i]), n = b->lay.runs[run].time.n_samples;
         *vec_push(&list) =
-            (struct difftest_change){log(share / mean), diff_log_variance(mean, n), mean};
+            (struct difftest_change){calc_log(share / mean), diff_log_variance(mean, n), mean};
     }
     struct difftest_typical t = difftest_typical(list.at, list.n);
     vec_done(&list);
@@ -96,7 +97,7 @@ static struct difftest_typical typical_of_pair(const struct diff_builder *b, con
         double variance = diff_log_variance(before, b->lay.runs[0].time.n_samples) +
                           diff_log_variance(after, b->lay.runs[1].time.n_samples);
         *vec_push(&list) =
-            (struct difftest_change){log(after / before), variance, (before + after) / 2};
+            (struct difftest_change){calc_log(after / before), variance, (before + after) / 2};
     }
     struct difftest_typical t = difftest_typical(list.at, list.n);
     vec_done(&list);
@@ -134,10 +135,10 @@ static void scale_by_whole(struct diff_builder *b, const names_list *say)
     size_t nb = b->o->n_before, n = b->o->n_runs;
     double sides[2] = {0, 0};
     for (size_t i = 0; i < n; i++) {
-        b->typical[i].log = -log(b->whole[i]);
+        b->typical[i].log = -calc_log(b->whole[i]);
         sides[i >= nb] += b->whole[i] / (double)(i < nb ? nb : n - nb);
     }
-    b->change.log = log(sides[0] / sides[1]);
+    b->change.log = calc_log(sides[0] / sides[1]);
     if (!b->d->by_runs && say->n >= 3) {
         b->rest = typical_of_pair(b, say);
         b->rest.log -= b->change.log;
@@ -154,12 +155,12 @@ void diff_find_scale(struct diff_builder *b)
     else
         scale_by_typical(b, &say);
     b->d->has_cpu = b->d->scale == DIFF_BY_CPU;
-    b->d->typical = exp(b->change.log);
+    b->d->typical = calc_exp(b->change.log);
     vec_done(&say);
 }
 
 /*
- * One run a side does not show how much runs differ. On shared machines functions that wait for
+ * One run per side does not show how much runs differ. On shared machines functions that wait for
  * memory cost a tenth to a fifth more in one run than in the next, and a neighbour on the same core
  * slows all code by a third. So a cost has to change by more than RUNS_DIFFER, at the near end of
  * its interval, by itself and next to the rest of the program; where there is no rest to speak of,
@@ -181,7 +182,7 @@ bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v)
         return is_far(v->cost_low, v->cost_high,
                       b->d->scale == DIFF_BY_CPU ? MACHINES_DIFFER : RUNS_DIFFER);
     double error = STATS_Z95 * sqrt(b->rest.variance), rest = b->rest.log;
-    double low = v->cost_low / exp(rest + error), high = v->cost_high / exp(rest - error);
+    double low = v->cost_low / calc_exp(rest + error), high = v->cost_high / calc_exp(rest - error);
     return (v->cost_low > RUNS_DIFFER && low > RUNS_DIFFER) ||
            (v->cost_high < 1 / RUNS_DIFFER && high < 1 / RUNS_DIFFER);
 }

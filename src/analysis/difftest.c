@@ -1,14 +1,15 @@
-/* difftest.c - tests of one run a side, and of many things at once; see difftest.h. */
+/* difftest.c - tests of one run per side, and of many things at once; see difftest.h. */
 #include "analysis/difftest.h"
+#include "base/calc.h"
 #include "base/vec.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-/* --- one run a side --- */
+/* --- one run per side --- */
 
 struct table {
-    double n1, n2, hits; /* samples a side, and hits on both together */
+    double n1, n2, hits; /* samples per side, and hits on both together */
 };
 
 static double log_probability(const struct table *t, double k)
@@ -24,7 +25,7 @@ static double difftest_fisher(const struct table *t, double k)
     double first = fmax(0, t->hits - t->n2), last = fmin(t->hits, t->n1);
     for (double i = first; i <= last; i++) {
         double l = log_probability(t, i);
-        p += l <= seen + 1e-7 ? exp(l) : 0;
+        p += l <= seen + 1e-7 ? calc_exp(l) : 0;
     }
     return fmin(p, 1);
 }
@@ -43,7 +44,8 @@ double difftest_pair_p(struct difftest_share before, struct difftest_share after
 {
     if (!(before.n_effective >= 1 && after.n_effective >= 1))
         return NAN;
-    struct difftest_share expected = {fmin(1, before.share * exp(typical.log)), before.n_effective};
+    struct difftest_share expected = {fmin(1, before.share * calc_exp(typical.log)),
+                                      before.n_effective};
     double n = expected.n_effective + after.n_effective;
     double pooled = (expected.share * expected.n_effective + after.share * after.n_effective) / n;
     double rare = fmin(pooled, 1 - pooled), p = NAN;
@@ -54,7 +56,7 @@ double difftest_pair_p(struct difftest_share before, struct difftest_share after
         p = exact_p(expected, after, pooled > 0.5);
     double variance = pooled * (1 - pooled) * (1 / expected.n_effective + 1 / after.n_effective) +
                       expected.share * expected.share * typical.variance;
-    return isnan(p) ? erfc(fabs(after.share - expected.share) / sqrt(variance) / M_SQRT2) : p;
+    return isnan(p) ? calc_erfc(fabs(after.share - expected.share) / sqrt(variance) / M_SQRT2) : p;
 }
 
 struct difftest difftest_pair(struct difftest_share before, struct difftest_share after)
@@ -66,8 +68,8 @@ struct difftest difftest_pair(struct difftest_share before, struct difftest_shar
     struct interval b = stats_wilson(after.share, after.n_effective, STATS_Z95);
     double diff = after.share - before.share;
     return (struct difftest){
-        .low = diff - hypot(after.share - b.low, a.high - before.share),
-        .high = diff + hypot(b.high - after.share, before.share - a.low),
+        .low = diff - calc_hypot(after.share - b.low, a.high - before.share),
+        .high = diff + calc_hypot(b.high - after.share, before.share - a.low),
         .p = p,
     };
 }

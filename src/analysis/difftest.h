@@ -1,8 +1,8 @@
 /*
  * difftest.h - whether numbers differ by more than chance.
  *
- * One run a side: only the error of sampling is known. Several runs a side: how much runs differ
- * among themselves is seen in them, and nothing is assumed about its shape.
+ * One run per side: only the error of sampling is known. Several runs per side: how much runs
+ * differ among themselves is seen in them, and nothing is assumed about its shape.
  *
  * One run: a score test on the effective number of samples (stats.h), Fisher's where fewer than
  * five are expected. Several: Student's t on the logarithms of the runs' costs, adjusted by
@@ -45,7 +45,7 @@ struct difftest_typical {
 
 struct difftest_typical difftest_typical(const struct difftest_change *at, size_t n);
 
-/* --- one run a side --- */
+/* --- one run per side --- */
 
 /* A share of each side, and how many independent samples stand behind it. */
 struct difftest_share {
@@ -67,7 +67,7 @@ struct difftest difftest_pair(struct difftest_share before, struct difftest_shar
 double difftest_pair_p(struct difftest_share before, struct difftest_share after,
                        struct difftest_typical typical);
 
-/* --- several runs a side --- */
+/* --- several runs per side --- */
 
 /* Welch's interval of the difference of the means; without bounds for one run on a side. */
 struct interval difftest_runs_interval(const double *values, size_t n_before, size_t n);
@@ -86,7 +86,7 @@ struct difftest_family {
 /*
  * What the runs say of one quantity. P: a permutation test, over all ways to deal out the runs, or
  * DIFFTEST_DEALS random ones (always the same) where there are more. Assumes nothing, but has a
- * smallest p that is too large to stand out of many tests: 2 / 252 for five runs a side. FINE:
+ * smallest p that is too large to stand out of many tests: 2 / 252 for five runs per side. FINE:
  * Student's t test, which has no such step.
  */
 struct difftest_effect {

@@ -1,5 +1,6 @@
-/* difftest_runs.c - permutation tests over several runs a side; see difftest.h. */
+/* difftest_runs.c - permutation tests over several runs per side; see difftest.h. */
 #include "analysis/difftest.h"
+#include "base/calc.h"
 #include "base/vec.h"
 
 #include <math.h>
@@ -184,7 +185,7 @@ static double find_on_top(const double *apart, const double *noise, size_t m)
     for (int round = 0; round < 3; round++) {
         double sum = 0, weights = 0;
         for (size_t i = 0; i < m; i++) {
-            double weight = noise[i] > 0 ? pow(noise[i] + on_top, -2) : 0;
+            double weight = noise[i] > 0 ? 1 / ((noise[i] + on_top) * (noise[i] + on_top)) : 0;
             sum += weight * (apart[i] - noise[i]);
             weights += weight;
         }
@@ -207,7 +208,7 @@ static void fit_prior(struct prior *p, const double *within, const double *noise
     double n = 0, sum = 0, squares = 0;
     for (size_t i = 0; i < m; i++)
         if (noise[i] > 0) {
-            double x = log(fmax(within[i] / prior_of(p, noise[i]), 1e-6));
+            double x = calc_log(fmax(within[i] / prior_of(p, noise[i]), 1e-6));
             n++, sum += x, squares += x * x;
         }
     p->dof = KNOWN;
@@ -215,7 +216,7 @@ static void fit_prior(struct prior *p, const double *within, const double *noise
         return;
     double more = (squares - sum * sum / n) / (n - 1) - 2 / (dof - 1);
     p->dof = more > 0 ? fmin(MOST, 1 + 2 / more) : MOST;
-    p->factor = fmax(1, exp(sum / n + 1 / dof));
+    p->factor = fmax(1, calc_exp(sum / n + 1 / dof));
 }
 
 struct scatter {

@@ -1,6 +1,8 @@
 /* eventrates.c - counters by function; see eventrates.h. */
 #include "analysis/eventrates.h"
 
+#include "base/calc.h"
+
 #include <math.h>
 
 const char *const eventrate_names[EVENTRATES] = {"ipc", "cache_mpki", "l1_mpki", "branch_mpki"};
@@ -46,7 +48,7 @@ static void sum_stream(struct eventrates *r, const struct flat *f, const struct 
     if (weight < 0 || count < 0)
         return;
     r->has_event[what] = true;
-    double scale = pow(10, s->types[weight].decimals);
+    double scale = calc_ten_to(s->types[weight].decimals);
     for (size_t i = 0; i < s->rows.n; i++) {
         struct stack_id stack = selection_visible(f->selection, s->rows.stack[i]);
         uint32_t row =
@@ -102,7 +104,7 @@ struct eventrate_value eventrate_of(const struct eventrate_sum *s, enum eventrat
         return v;
     v.value = part->times * s->value[part->above] / s->value[part->below];
     double reach =
-        exp(STATS_Z95 * sqrt(log_variance(s, part->above) + log_variance(s, part->below)));
+        calc_exp(STATS_Z95 * sqrt(log_variance(s, part->above) + log_variance(s, part->below)));
     v.interval = (struct interval){v.value / reach, v.value * reach};
     return v;
 }

@@ -48,6 +48,16 @@ static void line_name(struct buf *b, const struct profile *p, const struct frame
         bare_name(b, p, frame);
 }
 
+static void file_name(struct buf *b, const struct profile *p, const struct frame *frame,
+                      const struct line *line)
+{
+    const struct function *fn = line ? &p->functions.at[line->function.i] : NULL;
+    if (fn && fn->file.i)
+        buf_str(b, profile_str(p, fn->file).at);
+    else
+        bare_name(b, p, frame);
+}
+
 static struct text strip_kernel_mark(struct text name, bool kernel)
 {
     if (kernel && text_ends(name, "_[k]"))
@@ -65,6 +75,8 @@ static uint32_t row_for(struct flat *f, enum flat_by by, const struct frame *fra
         module_name(&b, p, frame);
     } else if (by == FLAT_LINE) {
         line_name(&b, p, frame, line);
+    } else if (by == FLAT_FILE) {
+        file_name(&b, p, frame, line);
     } else {
         struct text name = line ? profile_function_name(p, line->function) : (struct text){"", 0};
         name = strip_kernel_mark(name, kernel);

@@ -1,5 +1,5 @@
 /*
- * flat.h - what is spent where, as a list: by function, module, thread, label or source line.
+ * flat.h - what is spent where, as a list: by function, module, thread, label, source line or file.
  *
  * A row's self is what was spent in it, its total what was spent in it and in all it called. A
  * sample counts once for a row however often the row is on its stack, so that the total of a
@@ -15,7 +15,7 @@
 #include "analysis/sequence.h"
 #include "stats/stats.h"
 
-enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE, FLAT_LABEL };
+enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE, FLAT_FILE, FLAT_LABEL };
 
 struct flat_row {
     uint32_t name; /* in flat.names */

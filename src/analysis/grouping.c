@@ -1,13 +1,15 @@
 #include "analysis/grouping.h"
 
+#include "analysis/scopejoin.h"
+#include "analysis/scopetree.h"
 #include "analysis/waitreason.h"
 #include "base/buf.h"
 #include "model/waitstream.h"
 
-enum known { BY_PROCESS, BY_PID, BY_THREAD, BY_TID, BY_STATE, BY_REASON, BY_LABEL };
+enum known { BY_PROCESS, BY_PID, BY_THREAD, BY_TID, BY_STATE, BY_REASON, BY_SCOPE, BY_LABEL };
 
 static const char *const known_keys[] = {"process", "pid",    "thread", "tid",
-                                         "state",   "reason", NULL};
+                                         "state",   "reason", "scope",  NULL};
 
 static enum known known_of(const char *key)
 {
@@ -124,6 +126,26 @@ static void group_states(struct grouping *g, const struct profile *p, const stru
     }
 }
 
+/* --- by scope --- */
+
+/* The innermost that the row was in. */
+static int group_scopes(struct grouping *g, const struct profile *p, const struct stream *s,
+                        struct err *err)
+{
+    int scopes = scopetree_stream(p);
+    if (scopes < 0)
+        return err_set(err, EXIT_ERROR, "there are no scopes in it: the program must use kelvin.h");
+    bool own = profile_stream(p, scopes) == s;
+    autofree struct stack_id *in = own ? NULL : scopejoin_build(p, scopes, s);
+    if (!own && !in)
+        return err_set(err, EXIT_ERROR, "no groups by scope: the input has no times");
+    for (size_t i = 0; i < s->rows.n; i++) {
+        struct stack_id at = own ? s->rows.stack[i] : in[i];
+        g->of_row[i] = at.i ? intern_add(&g->names, profile_str(p, scopetree_name(p, at))) : 0;
+    }
+    return 0;
+}
+
 /* --- by label --- */
 
 static uint32_t name_attr(struct grouping *g, const struct profile *p, const struct attr *a)
@@ -184,6 +206,10 @@ int grouping_build(struct grouping *g, const struct profile *p, const struct str
     enum known by = known_of(key);
     *g = (struct grouping){.of_row = mem_calloc(s->rows.n + 1, sizeof *g->of_row)};
     intern_init(&g->names);
+    if (by == BY_SCOPE && group_scopes(g, p, s, err) != 0)
+        return -1;
+    if (by == BY_SCOPE)
+        return 0;
     if (by == BY_LABEL)
         group_labels(g, p, s, key);
     else if (by == BY_STATE || by == BY_REASON)

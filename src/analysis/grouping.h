@@ -7,6 +7,7 @@
  *     tid       name and number of the thread
  *     state     what the thread did: running, or for waits blocked or runnable
  *     reason    of waits: what the thread waited for
+ *     scope     the innermost scope of the program (kelvin.h) that it was in
  *
  * and the key of any label (attrs.h) that rows or their processes have: command, user, cgroup,
  * container...

@@ -38,12 +38,13 @@ static bool is_reserve_of_library(const struct heapstory *s, const struct heapst
            p->value[STORY_LEAKED] < MIB / 8;
 }
 
+/* A process that goes on may free what it holds when the recording ends. */
 static void find_leak(struct heapstory *s)
 {
     const struct heapstory_place *p = top_place(s, STORY_LEAKED);
     char bytes[UNITS_MAX], blocks[UNITS_MAX];
     struct buf b = {0};
-    if (!p || is_reserve_of_library(s, p) || s->value[STORY_LEAKED] < MIB / 16 ||
+    if (s->attached || !p || is_reserve_of_library(s, p) || s->value[STORY_LEAKED] < MIB / 16 ||
         heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]) < 20)
         return;
     buf_printf(&b, "%.*s never freed %s in %s block%s: %.0f%% of all that was never freed",
@@ -140,7 +141,7 @@ static void find_rss(struct heapstory *s)
     char rss[UNITS_MAX], heap[UNITS_MAX];
     struct buf b = {0};
     int64_t peak = s->value[STORY_PEAK];
-    if (s->rss_max < 2 * peak || s->rss_max - peak < 64 * MIB)
+    if (s->attached || s->rss_max < 2 * peak || s->rss_max - peak < 64 * MIB)
         return;
     buf_printf(&b, "the process had %s in memory (RSS), but the heap never more than %s",
                units_scaled(rss, (double)s->rss_max, UNIT_BYTES),

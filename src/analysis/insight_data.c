@@ -1,5 +1,6 @@
 /* insight_data.c - rules about the recording's worth, and about waiting. */
 #include "analysis/insight_inner.h"
+#include "analysis/restack.h"
 #include "base/units.h"
 #include "model/waitstream.h"
 
@@ -92,7 +93,8 @@ static bool has_no_name(const struct flat *f, uint32_t row)
 {
     struct text name = flat_name(f, row);
     bool state = text_starts(name, "[blocked: ") || text_is(name, "[runnable]"); /* of wall time */
-    return text_starts(name, "[") && text_ends(name, "]") && !state && !is_stray(f, row);
+    bool module = restack_is_module(f->selection->restacks[0], f->rows.at[row].mapping);
+    return text_starts(name, "[") && text_ends(name, "]") && !state && !module && !is_stray(f, row);
 }
 
 INSIGHT_TEST(insight_test_strays)

@@ -1,5 +1,8 @@
 #include "analysis/lockstory.h"
 
+#include "analysis/waitreason.h"
+#include "model/waitstream.h"
+
 #include "base/buf.h"
 #include "base/idmap.h"
 #include "model/streamkind.h"
@@ -132,6 +135,30 @@ static void add_wait(struct lockstory_sums *m, const struct rows *rows, size_t i
     s->wait_ns += ns;
 }
 
+static void add_hold(struct lockstory_sums *m, const struct rows *rows, size_t i)
+{
+    struct lockstory *s = m->story;
+    uint32_t lock = story_lock(m, attr_text(s->profile, rows, i, m->lock_key),
+                               attr_text(s->profile, rows, i, m->kind_key));
+    struct lockstory_lock *l = &s->locks.at[lock];
+    uint64_t ns = rows->duration_ns ? rows->duration_ns[i] : 0;
+    l->holds++;
+    l->held_ns += ns;
+    if (ns < l->longest_held_ns)
+        return;
+    l->longest_held_ns = ns;
+    l->longest_held = rows->stack[i];
+    l->longest_holder = rows->thread[i];
+}
+
+static void add_created(struct lockstory_sums *m, const struct rows *rows, size_t i)
+{
+    struct lockstory *s = m->story;
+    uint32_t lock = story_lock(m, attr_text(s->profile, rows, i, m->lock_key),
+                               attr_text(s->profile, rows, i, m->kind_key));
+    s->locks.at[lock].created = rows->stack[i];
+}
+
 static void add_order(struct lockstory_sums *m, const struct rows *rows, size_t i)
 {
     struct lockstory *s = m->story;
@@ -184,6 +211,47 @@ static void find_waited(struct lockstory_sums *m, const struct rows *rows)
         until = w->end_ns > until ? w->end_ns : until;
     }
     vec_done(&spans);
+}
+
+/* --- what else the kernel saw --- */
+
+/* Our own agents in the program wait for the recorder when it starts. */
+static bool is_of_agent(const struct profile *p, struct stack_id stack)
+{
+    for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
+        const struct frame *f = profile_frame(p, p->stacks.nodes.at[stack.i].frame);
+        if (text_starts(profile_module_name(p, f->mapping), "libkelvin-"))
+            return true;
+    }
+    return false;
+}
+
+static enum wait_reason reason_of_futex(const struct profile *p, struct stack_id stack)
+{
+    enum wait_reason reason = waitreason_of_stack(p, stack);
+    return reason == WAIT_FUTEX && is_of_agent(p, stack) ? WAIT_OTHER : reason;
+}
+
+/* Waits for futexes with no function of pthreads around them, where waits were recorded as well. */
+static void add_futexes(struct lockstory *s)
+{
+    struct waitstream streams;
+    const struct profile *p = s->profile;
+    if (!waitstream_find(p, &streams))
+        return;
+    const struct rows *r = &profile_stream(p, streams.waits)->rows;
+    const int64_t *count = r->value[streams.wait_column[WAIT_COUNT]];
+    const int64_t *blocked = r->value[streams.wait_column[WAIT_BLOCKED]];
+    autofree uint8_t *known = mem_calloc(p->stacks.nodes.n, 1); /* by stack: reason + 1 */
+    for (size_t i = 0; i < r->n; i++) {
+        uint8_t *reason = &known[r->stack[i].i];
+        if (!*reason)
+            *reason = (uint8_t)(reason_of_futex(p, r->stack[i]) + 1);
+        if (*reason != WAIT_FUTEX + 1 || blocked[i] <= 0)
+            continue;
+        s->futex_waits += (uint64_t)count[i];
+        s->futex_ns += (uint64_t)blocked[i];
+    }
 }
 
 /* --- all of it --- */
@@ -268,6 +336,13 @@ int lockstory_build(struct lockstory *s, const struct profile *p, struct err *er
         add_wait(&m, held, i, true);
     for (size_t i = 0; orders && i < orders->rows.n; i++)
         add_order(&m, &orders->rows, i);
+    const struct stream *holds = lockstory_find_stream(p, STREAM_LOCK_HOLDS),
+                        *created = lockstory_find_stream(p, STREAM_LOCK_CREATED);
+    for (size_t i = 0; holds && i < holds->rows.n; i++)
+        add_hold(&m, &holds->rows, i);
+    for (size_t i = 0; created && i < created->rows.n; i++)
+        add_created(&m, &created->rows, i);
+    add_futexes(s);
     if (w->time_ns)
         find_waited(&m, w);
     idmap_done(&m.locks);

@@ -29,12 +29,16 @@ struct lockstory_lock {
     struct str_id name, kind;
     bool excludes; /* a mutex or read-write lock: others wait for a signal, which may be idleness */
     uint64_t waits, wait_ns, longest_ns;
-    uint64_t waited_ns;                /* during which at least one thread waited */
-    uint64_t first_ns;                 /* when the first wait began */
-    struct stack_id first;             /* and where */
-    lockstory_places waiters, holders; /* longest first */
-    lockstory_threads threads;         /* that waited */
-    uint64_t held_known;               /* waits whose holder is known */
+    uint64_t waited_ns;                       /* during which at least one thread waited */
+    uint64_t first_ns;                        /* when the first wait began */
+    struct stack_id first;                    /* and where */
+    lockstory_places waiters, holders;        /* longest first */
+    lockstory_threads threads;                /* that waited */
+    uint64_t held_known;                      /* waits whose holder is known */
+    uint64_t holds, held_ns, longest_held_ns; /* of holds that others waited for */
+    struct stack_id longest_held;             /* where the longest ended */
+    struct thread_id longest_holder;
+    struct stack_id created; /* where it was made; 0 = not known */
 };
 
 /* Where a lock was first taken while another was held. */
@@ -59,6 +63,7 @@ struct lockstory {
     const struct stream *waits_stream;
     uint64_t start_ns, end_ns; /* of all rows that have a time */
     uint64_t waits, wait_ns;
+    uint64_t futex_waits, futex_ns;   /* that the kernel saw and no function of pthreads explains */
     VEC(struct lockstory_lock) locks; /* longest wait in total first */
     VEC(struct lockstory_order) orders;
     VEC(struct lockstory_cycle) cycles;

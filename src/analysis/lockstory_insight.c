@@ -137,6 +137,10 @@ static void say_convoy(struct lockstory *s, const struct lockstory_lock *l)
         buf_printf(&b, "; %.0f%% of that while it was held by %s",
                    100 * (double)l->holders.at[0].wait_ns / (double)l->wait_ns, path);
     }
+    if (l->holds)
+        buf_printf(&b, "; held for %s on average, %s at most",
+                   units_scaled(mean, (double)l->held_ns / (double)l->holds, UNIT_TIME),
+                   units_scaled(time, (double)l->longest_held_ns, UNIT_TIME));
     lockstory_say(s, "lock convoy", &b,
                   "Hold the lock for less time: move I/O, allocation and waiting out of it. Or "
                   "split it, so that threads need different ones.");

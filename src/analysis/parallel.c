@@ -68,6 +68,17 @@ static bool find_lives(struct parallel_job *j, struct idmap *map)
     return unknown_ns <= 0.01 * all_ns;
 }
 
+/* Rows that stand for several waits do not say when each was. */
+static bool has_sums(const struct parallel_job *j)
+{
+    const struct rows *r = &profile_stream(j->p, j->streams.waits)->rows;
+    const int64_t *count = r->value[j->streams.wait_column[WAIT_COUNT]];
+    for (size_t i = 0; i < r->n; i++)
+        if (count[i] > 1)
+            return true;
+    return false;
+}
+
 /* --- moments --- */
 
 static void add_moment(struct parallel_job *j, uint64_t time_ns, uint32_t thread,
@@ -301,7 +312,7 @@ void parallel_build(struct parallel *ret, const struct profile *p, const struct 
     struct parallel_job j = {.ret = ret, .p = p, .hiding = s};
     struct idmap map = {0};
     *ret = (struct parallel){0};
-    if (waitstream_find(p, &j.streams) && find_lives(&j, &map))
+    if (waitstream_find(p, &j.streams) && !has_sums(&j) && find_lives(&j, &map))
         parallel_measure(&j, &map);
     idmap_done(&map);
     vec_done(&j.lives);

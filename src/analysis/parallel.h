@@ -3,8 +3,8 @@
  * the others waited for meanwhile.
  *
  * From the life of each thread (its states) and its waits: whoever lives and does not wait, runs.
- * Where records were lost that is not so: over 1 % of unknown time, and nothing is built. One pass
- * over all waits in the order of time.
+ * Where records were lost that is not so: over 1 % of unknown time, and nothing is built; nor where
+ * waits are summed up. One pass over all waits in the order of time.
  */
 #pragma once
 #include "analysis/waitsum.h"

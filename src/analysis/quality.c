@@ -1,5 +1,7 @@
 #include "analysis/quality.h"
 
+#include "analysis/restack.h"
+
 #include <math.h>
 
 /* Depth and number of frames without a name, for every stack from the root up. */
@@ -7,8 +9,11 @@ struct depth {
     uint32_t frames, unnamed;
 };
 
-static bool is_unnamed(const struct profile *p, const struct frame *f)
+static bool is_unnamed(const struct selection *s, const struct frame *f)
 {
+    const struct profile *p = s->profile;
+    if (restack_is_module(s->restacks[0], f->mapping))
+        return false;
     return !f->n_lines ||
            profile_name_is_place(profile_function_name(p, profile_lines(p, f)->function));
 }
@@ -34,7 +39,7 @@ static struct depth *measure_stacks(const struct selection *s)
         struct stack_node node = stacks->nodes.at[i];
         struct depth parent = d[node.parent.i];
         uint32_t seen = count_visible(s, node.frame);
-        bool unnamed = seen && is_unnamed(p, profile_frame(p, node.frame));
+        bool unnamed = seen && is_unnamed(s, profile_frame(p, node.frame));
         d[i] = (struct depth){parent.frames + seen, parent.unnamed + unnamed};
     }
     return d;

@@ -1,5 +1,5 @@
 /*
- * rules.h - what a profile is expected to be: a small language, one rule a line.
+ * rules.h - what a profile is expected to be: a small language, one rule per line.
  *
  *     # comment                             names with blanks in quotes: "operator new"
  *     total forward 90..95% tolerance 5     share with what it calls; widened by 5 points

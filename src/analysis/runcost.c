@@ -1,6 +1,8 @@
 /* runcost.c - CPU time or total of a run; see runcost.h. */
 #include "analysis/runcost.h"
 
+#include "base/calc.h"
+
 #include <math.h>
 
 /* --- scope --- */
@@ -57,7 +59,7 @@ const char *runcost_scope(const struct selection *s)
 
 static double total_of(const struct selection *s)
 {
-    return (double)s->total / pow(10, selection_value(s)->decimals);
+    return (double)s->total / calc_ten_to(selection_value(s)->decimals);
 }
 
 /* The CPU time of the process, or that part of it which the selected rows are. */

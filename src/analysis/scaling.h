@@ -17,7 +17,7 @@ struct scaling_run {
     double size; /* above 0 */
 };
 
-/* The costs of one thing, one a run. */
+/* The costs of one thing, one per run. */
 struct scaling_cost {
     double *cost; /* 0 where it was not met */
     bool fits;    /* met at two sizes or more, so that there is a growth */
@@ -32,7 +32,7 @@ struct scaling_function {
 
 struct scaling {
     struct scaling_run *runs; /* smallest first */
-    struct flat **lists;      /* one a run, by function */
+    struct flat **lists;      /* one per run, by function */
     size_t n;
     enum dimension dimension; /* what the costs are */
     struct text unit;         /* theirs, as the field calls it */

@@ -1,6 +1,7 @@
 #include "analysis/scopediff.h"
 
 #include "analysis/scopequantile.h"
+#include "base/calc.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ struct scope_log {
 
 static double log_of_ns(double ns)
 {
-    return log(fmax(ns, 1));
+    return calc_log(fmax(ns, 1));
 }
 
 static struct scope_log log_of_quantile(const struct scope_quantile *q)
@@ -36,8 +37,8 @@ static struct scope_log log_of_quantile(const struct scope_quantile *q)
 
 static void change_set(struct scope_change *c, double log_change, struct interval logs)
 {
-    c->change = expm1(log_change);
-    c->interval = (struct interval){expm1(logs.low), expm1(logs.high)};
+    c->change = calc_expm1(log_change);
+    c->interval = (struct interval){calc_expm1(logs.low), calc_expm1(logs.high)};
 }
 
 /* --- one run per side --- */
@@ -47,12 +48,12 @@ static void compare_pair(struct scope_change *c, const struct scope_quantile *be
 {
     struct scope_log a = log_of_quantile(before), b = log_of_quantile(after);
     double d = b.is - a.is;
-    struct interval i = {d - hypot(b.is - b.low, a.high - a.is),
-                         d + hypot(b.high - b.is, a.is - a.low)};
+    struct interval i = {d - calc_hypot(b.is - b.low, a.high - a.is),
+                         d + calc_hypot(b.high - b.is, a.is - a.low)};
     double half = d > 0 ? d - i.low : i.high - d;
-    double beyond = fabs(d) - log1p(band);
+    double beyond = fabs(d) - calc_log1p(band);
     change_set(c, d, i);
-    c->p = beyond > 0 && isfinite(half) ? erfc(STATS_Z95 * beyond / half / sqrt(2)) : 1;
+    c->p = beyond > 0 && isfinite(half) ? calc_erfc(STATS_Z95 * beyond / half / sqrt(2)) : 1;
 }
 
 /* --- several --- */
@@ -112,8 +113,8 @@ static void compare_quantile(const struct scopediff *d, struct text name, double
         last[side] = scope_quantile_of(&d->runs[i], (size_t)flat, q);
         log_sum_add(&sides[side], log_of_ns(last[side].ns));
     }
-    c->before_ns = sides[0].n ? exp(sides[0].mean) : NAN;
-    c->after_ns = sides[1].n ? exp(sides[1].mean) : NAN;
+    c->before_ns = sides[0].n ? calc_exp(sides[0].mean) : NAN;
+    c->after_ns = sides[1].n ? calc_exp(sides[1].mean) : NAN;
     if (sides[0].n + sides[1].n < d->n_runs)
         return; /* not in every run */
     if (scopediff_is_pair(d))

@@ -1,5 +1,6 @@
 #include "analysis/scopequantile.h"
 
+#include "base/calc.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ int scope_find(const struct scopetree *t, struct text name)
 /* Of N spans all are below the quantile with a chance of Q^N. */
 double scope_quantile_least(double q)
 {
-    return ceil(log(BEYOND) / log(fmax(q, 1 - q)));
+    return ceil(calc_log(BEYOND) / calc_log(fmax(q, 1 - q)));
 }
 
 /* --- how many spans count as independent --- */
@@ -72,8 +73,8 @@ static struct scope_quantile quantile_of_hits(const struct scope_sum *sum,
     r.n_effective = hits_effective(h);
     double half = STATS_Z95 * sqrt(q * (1 - q) / r.n_effective);
     double low = (q * all - lost) / kept - half, high = q * all / kept + half;
-    bool low_known = pow(1 - q, r.n_effective) <= BEYOND && q * all > lost;
-    bool high_known = pow(q, r.n_effective) <= BEYOND && q * all / kept < 1;
+    bool low_known = calc_pow(1 - q, r.n_effective) <= BEYOND && q * all > lost;
+    bool high_known = calc_pow(q, r.n_effective) <= BEYOND && q * all / kept < 1;
     if (low_known)
         r.interval.low = (double)scope_sum_quantile_ns(sum, fmax(low, 0));
     if (high_known)
@@ -199,7 +200,7 @@ static double variance_of_blocks(const double *means, size_t n)
 {
     double squares = 0;
     for (size_t i = 0; i + 1 < n; i++)
-        squares += pow(means[i + 1] - means[i], 2);
+        squares += (means[i + 1] - means[i]) * (means[i + 1] - means[i]);
     return squares / 2 / (double)(n - 1) / (double)n;
 }
 

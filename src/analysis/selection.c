@@ -2,6 +2,7 @@
 #include "analysis/selection.h"
 
 #include "analysis/label.h"
+#include "analysis/restack.h"
 #include "analysis/selection_inner.h"
 #include "base/opt.h"
 
@@ -129,8 +130,8 @@ static int match_one(struct selection_job *job, const struct labels *l, const ch
 }
 
 /* The functions that any of the patterns matches; every pattern must match one, unless OPTIONAL. */
-static int match_functions(struct selection_job *job, const char *what, const char *const *patterns,
-                           bool optional, struct functions *ret)
+static int match_functions(struct selection_job *job, const char *const *patterns, bool optional,
+                           struct functions *ret)
 {
     struct labels l;
     int rc = 0;
@@ -140,7 +141,6 @@ static int match_functions(struct selection_job *job, const char *what, const ch
     for (size_t i = 0; patterns[i] && rc == 0; i++)
         rc = match_one(job, &l, patterns[i], ret);
     labels_done(&l);
-    selection_add_words(job, what, patterns);
     return rc;
 }
 
@@ -173,7 +173,8 @@ static int filter_stacks(struct selection_job *job, const char *what, const char
     struct functions f;
     if (!patterns || !patterns[0])
         return 0;
-    int rc = match_functions(job, what, patterns, false, &f);
+    int rc = match_functions(job, patterns, false, &f);
+    selection_add_words(job, what, patterns);
     autofree uint8_t *has = rc == 0 ? stacks_with(&f, job->p) : NULL;
     for (size_t i = 0; rc == 0 && i < job->stream->rows.n; i++)
         job->out[i] |= has[job->stream->rows.stack[i].i] == has_is_out;
@@ -186,7 +187,7 @@ static int hide_functions(struct selection_job *job, struct selection *s)
     struct functions f;
     if (!job->opts->hide || !job->opts->hide[0])
         return 0;
-    int rc = match_functions(job, "hide", job->opts->hide, true, &f);
+    int rc = match_functions(job, job->opts->hide, true, &f);
     s->hidden_line = f.line;
     s->hidden_bare = f.bare;
     return rc;
@@ -217,7 +218,7 @@ static bool has_row_filter(const struct selection_opts *o)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (lists[i] && lists[i][0])
             return true;
-    return o->time != NULL || o->last != NULL;
+    return o->time != NULL || o->last != NULL || o->subtree != NULL;
 }
 
 static void sum_rows(struct selection *s)
@@ -247,7 +248,8 @@ static int filter_rows(struct selection_job *job, struct selection *s)
     job->out = out;
     if (selection_by_time(job) != 0 || selection_by_thread(job) != 0 ||
         selection_by_process(job) != 0 || selection_by_attrs(job) != 0 ||
-        selection_by_scope(job) != 0 || filter_stacks(job, "focus", job->opts->focus, 0) != 0 ||
+        selection_by_scope(job) != 0 || selection_descend(job, s) != 0 ||
+        filter_stacks(job, "focus", job->opts->focus, 0) != 0 ||
         filter_stacks(job, "without", job->opts->ignore, 1) != 0)
         return -1;
     take_rows(s, out);
@@ -262,10 +264,13 @@ int selection_build(struct selection *ret, const struct profile *p, struct value
 {
     *ret = selection_all(p, value);
     struct selection_job job = {.p = p, .stream = ret->stream, .opts = opts, .err = err};
-    int rc = has_row_filter(opts) ? filter_rows(&job, ret) : 0;
+    ret->merge_recursion = opts->merge_recursion;
+    int rc = selection_collapse(&job, ret);
     if (rc == 0)
         rc = hide_functions(&job, ret);
-    ret->merge_recursion = opts->merge_recursion;
+    if (rc == 0 && has_row_filter(opts))
+        rc = filter_rows(&job, ret);
+    selection_add_words(&job, "hide", opts->hide);
     if (opts->merge_recursion)
         buf_printf(&job.words, "%srecursion merged", job.words.n ? ", " : "");
     if (rc == 0 && job.words.n)
@@ -282,6 +287,10 @@ void selection_done(struct selection *s)
     free(s->hidden_line);
     free(s->hidden_bare);
     free(s->words);
+    for (int i = 0; i < SELECTION_RESTACKS; i++) {
+        restack_free(s->restacks[i]);
+        s->restacks[i] = NULL;
+    }
     s->rows = NULL;
     s->hidden_line = s->hidden_bare = NULL;
     s->words = NULL;

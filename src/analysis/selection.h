@@ -3,11 +3,13 @@
  *
  * A selection is one column of one stream, the rows that count, and what is done with their stacks
  * on the way into a tree or list. It is built once from what a user asks for, and then read-only.
- * The profile must outlive it; so must the selection what was built from it.
+ * The profile must outlive it; so must the selection what was built from it, which reads the
+ * profile from here: it may be one with other stacks.
  *
  *     rows    time range, threads, processes, attributes, focus and ignore: a row is in or out
  *     stacks  hide: a function is left out of every stack, and what was spent in it goes to its
- *             caller; merge_recursion: a function that calls itself directly stands once
+ *             caller; merge_recursion: a function that calls itself directly stands once;
+ *             collapse_modules, collapse_recursion, subtree: stacks of their own (restack.h)
  *
  * Options of the command line become one in cmd/input.c, so they mean the same everywhere. Hidden
  * functions are skipped where stacks are walked; nothing is copied. Only exporters, which write
@@ -33,7 +35,13 @@ struct selection_opts {
     const char *const *ignore; /* no stack with a function that matches one of them */
     const char *const *hide;
     bool merge_recursion;
+    const char *const *collapse_modules;   /* modules that match are one frame */
+    const char *const *collapse_recursion; /* functions that match stand once on a stack */
+    const char *subtree; /* "main;parse": only what is called from there; NULL = all */
 };
+
+enum { SELECTION_RESTACKS = 2 };
+struct restack;
 
 struct selection {
     const struct profile *profile;
@@ -50,6 +58,7 @@ struct selection {
     bool merge_recursion;
     char *
         words; /* what was asked for, "time 1..3, thread worker"; NULL = everything. For captions */
+    struct restack *restacks[SELECTION_RESTACKS]; /* what PROFILE is, where stacks are changed */
 };
 
 /* All rows of one column. Needs no selection_done(), but may have it. */
@@ -69,7 +78,7 @@ struct selection selection_of_type(const struct selection *s, int type);
 /* Whether every row counts and stacks stay as they are. */
 static inline bool selection_is_all(const struct selection *s)
 {
-    return !s->rows && !s->hidden_line && !s->merge_recursion;
+    return !s->rows && !s->hidden_line && !s->merge_recursion && !s->restacks[0];
 }
 
 /* The I-th row that counts, I < n_rows; in the order of the stream. */

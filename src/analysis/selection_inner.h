@@ -25,6 +25,10 @@ int selection_by_process(struct selection_job *job);
 int selection_by_attrs(struct selection_job *job);
 int selection_by_scope(struct selection_job *job);
 
+/* Before and while rows are chosen: stacks that are changed become the job's and S's profile. */
+int selection_collapse(struct selection_job *job, struct selection *s);
+int selection_descend(struct selection_job *job, struct selection *s);
+
 /* "thread worker or 123", behind what is there already. LIST ends with NULL. */
 void selection_add_words(struct selection_job *job, const char *what, const char *const *list);
 

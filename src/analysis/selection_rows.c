@@ -406,7 +406,7 @@ static int no_attr(struct selection_job *job, const struct condition *c, const u
             ? err_set(job->err, EXIT_ERROR,
                       "nothing of event '%.*s' has %s '%s', but other events of the profile do",
                       TEXT_ARG(profile_str(p, job->stream->event)), key, c->value)
-        : values.n ? selection_none(job, "value", c->value, &values)
+        : values.n ? selection_none(job, key, c->value, &values)
         : is_number
             ? err_set(job->err, EXIT_ERROR, "no number under '%s' matches '%s'", key, c->value)
             : selection_none(job, "attribute", key, &keys);

@@ -89,6 +89,10 @@ int selection_by_scope(struct selection_job *job)
     bool by_label = scopejoin_by_label(job->stream);
     autofree struct stack_id *in =
         own || by_label ? NULL : scopejoin_build(job->p, scopes, job->stream);
+    if (!own && !job->stream->rows.n)
+        return err_set(job->err, EXIT_ERROR,
+                       "there are no samples to select by scope: only scopes were recorded, which "
+                       "'kelvin scopes' shows");
     if (!own && !by_label && !in)
         return err_set(job->err, EXIT_ERROR, "a scope cannot be selected: the input has no times");
     autofree uint8_t *has = mem_calloc(job->p->stacks.nodes.n, 1);

@@ -4,14 +4,22 @@
  *     no-cpu        threads that could run had no CPU for much of the time they wanted one
  *     lock-waits    much of the threads' time goes to waiting for locks
  *     io-in-path    a thread that works spends much of its time waiting for files or memory
+ *     page-faults   the same, of memory that must be read first
  *     wakes-often   a place where threads wait very often and very shortly
+ *     timer-storm   the same, where only the clock wakes them
+ *     pool-too-large  threads of one name are more than the CPUs, and wait for one
+ *     pool-too-small  threads of one name never wait for work, while others wait for them and CPUs
+ *                     are idle. Known only where wakers are
  *
  * Threads that wait for work (conditions, poll, sleep) are no reason for advice.
+ *
+ * How to add one: write a test that speaks only where the numbers carry it, name it in
+ * waitinsight_find(), and plant a program that gets it in tests/live/waitinsights.bats.
  */
 #pragma once
 #include "analysis/waitsum.h"
 
-enum { WAITINSIGHTS_MAX = 4 };
+enum { WAITINSIGHTS_MAX = 7 };
 
 struct waitinsight {
     const char *id, *advice;
@@ -20,3 +28,7 @@ struct waitinsight {
 
 /* Returns how many there are. */
 size_t waitinsight_find(const struct waitsum *w, struct waitinsight ret[WAITINSIGHTS_MAX]);
+
+/* Called by waitinsight_find(): pools of threads, which are threads of a process with one name. */
+bool waitinsight_large_pool(const struct waitsum *w, struct waitinsight *ret);
+bool waitinsight_small_pool(const struct waitsum *w, struct waitinsight *ret);

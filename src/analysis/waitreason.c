@@ -277,7 +277,7 @@ enum wait_reason waitreason_of_stack(const struct profile *p, struct stack_id st
     for (; stack.i && n < MOST; stack = p->stacks.nodes.at[stack.i].parent) {
         const struct frame *f = profile_frame(p, p->stacks.nodes.at[stack.i].frame);
         const struct line *lines = profile_lines(p, f);
-        for (size_t i = f->n_lines; i-- > 0 && n < MOST;) {
+        for (size_t i = f->kind == FRAME_WAKER ? 0 : f->n_lines; i-- > 0 && n < MOST;) {
             struct text name = profile_function_name(p, lines[i].function);
             if (!profile_name_is_place(name))
                 frames[n++] = (struct waitreason_frame){name, f->kind == FRAME_KERNEL};

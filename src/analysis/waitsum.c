@@ -2,19 +2,33 @@
 
 /* --- threads --- */
 
+static uint32_t hash_of_thread(const struct thread *t)
+{
+    return hash_pair(t->process.i, (uint32_t)t->tid);
+}
+
+/* NULL where nothing was added of it. */
+static struct waitsum_thread *thread_find(struct waitsum *w, const struct idmap *map,
+                                          const struct thread *t)
+{
+    for_each_match (map, hash_of_thread(t), i) {
+        struct waitsum_thread *old = &w->threads.at[i];
+        if (old->process.i == t->process.i && old->tid == t->tid)
+            return old;
+    }
+    return NULL;
+}
+
 static struct waitsum_thread *thread_of(struct waitsum *w, struct idmap *map, struct thread_id id)
 {
     const struct profile *p = w->selection->profile;
     const struct thread *t = &p->threads.at[id.i];
-    uint32_t hash = hash_pair(t->process.i, (uint32_t)t->tid);
-    for_each_match (map, hash, i) {
-        struct waitsum_thread *old = &w->threads.at[i];
-        if (old->process.i == t->process.i && old->tid == t->tid) {
-            old->name = t->name;
-            return old;
-        }
+    struct waitsum_thread *old = thread_find(w, map, t);
+    if (old) {
+        old->name = t->name;
+        return old;
     }
-    idmap_add(map, hash, (uint32_t)w->threads.n);
+    idmap_add(map, hash_of_thread(t), (uint32_t)w->threads.n);
     struct waitsum_thread *new = vec_push(&w->threads);
     *new = (struct waitsum_thread){
         .process = t->process, .pid = profile_pid(p, t), .tid = t->tid, .name = t->name};
@@ -65,7 +79,7 @@ struct stack_facts {
 struct waitpaths {
     struct trie trie;
     struct stack_facts *of_stack;
-    struct idmap map; /* of path and reason to waitsum.stacks */
+    struct idmap map, wakers; /* of path and reason to waitsum.stacks and waitsum.wakers */
 };
 
 /*
@@ -98,19 +112,19 @@ static enum wait_reason reason_of(struct waitsum *w, struct waitpaths *paths, st
     return (enum wait_reason)(f->reason - 1);
 }
 
-static struct wait_sum *sum_of_path(struct waitsum *w, struct waitpaths *paths,
-                                    const struct waitsum_stack *like)
+static struct wait_sum *sum_of_path(waitsum_stacks *list, struct idmap *map,
+                                    const struct waitpaths *paths, const struct waitsum_stack *like)
 {
     uint32_t path = paths->of_stack[like->stack.i].path;
     uint32_t hash = hash_pair(path, like->runnable ? WAIT_REASONS : like->reason);
-    for_each_match (&paths->map, hash, i) {
-        struct waitsum_stack *old = &w->stacks.at[i];
+    for_each_match (map, hash, i) {
+        struct waitsum_stack *old = &list->at[i];
         if (paths->of_stack[old->stack.i].path == path && old->runnable == like->runnable &&
             old->reason == like->reason)
             return &old->sum;
     }
-    idmap_add(&paths->map, hash, (uint32_t)w->stacks.n);
-    struct waitsum_stack *new = vec_push(&w->stacks);
+    idmap_add(map, hash, (uint32_t)list->n);
+    struct waitsum_stack *new = vec_push(list);
     *new = *like;
     return &new->sum;
 }
@@ -136,10 +150,12 @@ static void waitsum_add_wait(struct waitsum *w, struct waitpaths *paths, struct 
     struct waitsum_stack like = {.stack = stack, .runnable = row->runnable};
     if (!row->runnable)
         like.reason = reason_of(w, paths, stack);
-    wait_sum_add(sum_of_path(w, paths, &like), row->n, row->ns);
+    wait_sum_add(sum_of_path(&w->stacks, &paths->map, paths, &like), row->n, row->ns);
     wait_sum_add(row->runnable ? &w->runnable : &w->by_reason[like.reason], row->n, row->ns);
-    if (!row->runnable)
-        t->reason_ns[like.reason] += row->ns;
+    if (row->runnable)
+        return;
+    t->reason_ns[like.reason] += row->ns;
+    t->reason_waits[like.reason] += (uint64_t)row->n;
 }
 
 static void add_waits(struct waitsum *w, struct idmap *map, const struct waitstream *streams,
@@ -158,6 +174,8 @@ static void add_waits(struct waitsum *w, struct idmap *map, const struct waitstr
         w->n_waits += (uint64_t)count[row];
         w->n_open += part == WAIT_NO_END;
         w->n_begun += part == WAIT_NO_START;
+        w->n_summed += part == WAIT_SUMMED ? (uint64_t)count[row] : 0;
+        w->n_near += part == WAIT_NEAR;
         if (waitstream_is_no_stack(s->profile, rows->stack[row]))
             w->n_stackless += (uint64_t)count[row];
         if (blocked[row] || !runnable[row])
@@ -166,6 +184,52 @@ static void add_waits(struct waitsum *w, struct idmap *map, const struct waitstr
         if (runnable[row])
             waitsum_add_wait(w, paths, t, rows->stack[row],
                              &(struct wait_row){count[row], runnable[row], true});
+    }
+}
+
+/* --- wakers --- */
+
+/* When the waits that were asked for began and ended. */
+struct waitsum_span {
+    uint64_t from_ns, to_ns;
+};
+
+static struct waitsum_span waits_span(const struct selection *s)
+{
+    struct waitsum_span span = {0, UINT64_MAX};
+    const struct rows *rows = &s->stream->rows;
+    if (!s->rows || !rows->time_ns)
+        return span;
+    span = (struct waitsum_span){UINT64_MAX, 0};
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        uint64_t from_ns = rows->time_ns[row];
+        uint64_t to_ns = from_ns + (rows->duration_ns ? rows->duration_ns[row] : 0);
+        span.from_ns = from_ns < span.from_ns ? from_ns : span.from_ns;
+        span.to_ns = to_ns > span.to_ns ? to_ns : span.to_ns;
+    }
+    return span;
+}
+
+/* Wakers of threads whose waits were asked for. */
+static void add_wakers(struct waitsum *w, struct idmap *map, const struct waitstream *streams,
+                       struct waitpaths *paths)
+{
+    const struct profile *p = w->selection->profile;
+    const struct rows *rows = streams->wakes < 0 ? NULL : &profile_stream(p, streams->wakes)->rows;
+    struct waitsum_span span = waits_span(w->selection);
+    for (size_t i = 0; rows && i < rows->n; i++) {
+        uint64_t at_ns = rows->time_ns ? rows->time_ns[i] : 0;
+        int64_t n = rows->value[streams->wake_column[WAKE_COUNT]][i];
+        int64_t ns = rows->value[streams->wake_column[WAKE_WAITED]][i];
+        const struct waitsum_thread *t = thread_find(w, map, &p->threads.at[rows->thread[i].i]);
+        if (!t || (w->selection->rows && !t->waits) || n <= 0 || at_ns < span.from_ns ||
+            at_ns > span.to_ns)
+            continue;
+        struct waitsum_stack like = {.stack = rows->stack[i]};
+        like.reason = reason_of(w, paths, like.stack);
+        wait_sum_add(sum_of_path(&w->wakers, &paths->wakers, paths, &like), n, ns);
+        wait_sum_add(&w->woken, n, ns);
     }
 }
 
@@ -206,13 +270,17 @@ int waitsum_build(struct waitsum *w, const struct selection *s, const struct sel
     find_paths(w, &paths);
     add_states(w, &threads, &streams, states);
     add_waits(w, &threads, &streams, &paths);
+    add_wakers(w, &threads, &streams, &paths);
     if (w->threads.n)
         qsort(w->threads.at, w->threads.n, sizeof *w->threads.at, threads_by_time);
     if (w->stacks.n)
         qsort(w->stacks.at, w->stacks.n, sizeof *w->stacks.at, stacks_by_time);
+    if (w->wakers.n)
+        qsort(w->wakers.at, w->wakers.n, sizeof *w->wakers.at, stacks_by_time);
     free(paths.of_stack);
     trie_done(&paths.trie);
     idmap_done(&paths.map);
+    idmap_done(&paths.wakers);
     idmap_done(&threads);
     return 0;
 }
@@ -221,5 +289,6 @@ void waitsum_done(struct waitsum *w)
 {
     vec_done(&w->threads);
     vec_done(&w->stacks);
+    vec_done(&w->wakers);
     labels_done(&w->labels);
 }

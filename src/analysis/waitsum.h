@@ -25,6 +25,7 @@ struct waitsum_thread {
     int64_t wall_ns, state_ns[THREAD_STATES];
     uint64_t waits;
     int64_t reason_ns[WAIT_REASONS]; /* of the waits in which it was blocked */
+    uint64_t reason_waits[WAIT_REASONS];
 };
 
 /* Waits at one path of the program's functions, for one reason. */
@@ -35,6 +36,8 @@ struct waitsum_stack {
     struct wait_sum sum;
 };
 
+typedef VEC(struct waitsum_stack) waitsum_stacks;
+
 struct waitsum {
     const struct selection *selection;
     uint64_t n_waits;
@@ -44,7 +47,11 @@ struct waitsum {
     uint64_t n_stackless;
     int64_t wall_ns, state_ns[THREAD_STATES]; /* of all threads */
     VEC(struct waitsum_thread) threads;       /* longest off-CPU first */
-    VEC(struct waitsum_stack) stacks;         /* longest first */
+    waitsum_stacks stacks;                    /* longest first */
+    waitsum_stacks wakers; /* who ended waits: stacks of waitstream.h's wakeups */
+    struct wait_sum woken; /* all of those; max_ns is of means */
+    uint64_t n_summed;     /* waits whose stacks are shared out */
+    uint64_t n_near;       /* waits with the stack of a CPU sample */
     struct labels labels;
 };
 

@@ -25,6 +25,7 @@ enum exit_code {
 enum err_hint {
     HINT_NONE,
     HINT_OTHER_STORE,   /* another store */
+    HINT_TRUST_CONF,    /* a suite file can be named */
     HINT_SAVE_BASELINE, /* a baseline is to be saved first */
     HINT_FORMAT,        /* the format can be named */
     HINT_STRICT,        /* it is an error because strictness was asked for */

@@ -1,7 +1,7 @@
 /*
  * mem.h - memory that is there or the program is not, and scope-bound cleanup.
  *
- * Running out of memory is not a condition any caller could mend, so these never return NULL:
+ * Running out of memory is not a condition any caller could fix, so these never return NULL:
  * they write one line and end the program. Nothing is lost by that, because output files are
  * published whole or not at all.
  */

@@ -28,14 +28,28 @@ char *path_folder(const char *path)
     return slash == path ? mem_strdup("/") : mem_strndup(path, (size_t)(slash - path));
 }
 
-/* Whether the link LINK, which is in FOLDER, may be followed. */
-static bool may_follow(const struct stat *link, const char *folder)
+bool path_is_planted(const char *path)
 {
-    struct stat in;
-    if (link->st_uid == geteuid() || stat(folder, &in) != 0)
-        return true;
+    autofree char *folder = path_folder(path);
+    struct stat st, in;
+    if (lstat(path, &st) != 0 || st.st_uid == geteuid() || stat(folder, &in) != 0)
+        return false;
     bool shared = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
-    return !shared || link->st_uid == in.st_uid;
+    return shared && st.st_uid != in.st_uid;
+}
+
+static bool is_of_us_or(uid_t owner, const struct stat *st)
+{
+    return st->st_uid == geteuid() || st->st_uid == 0 || st->st_uid == owner;
+}
+
+bool path_is_trusted(const char *path, bool above)
+{
+    struct stat here, link, file;
+    if (!above)
+        return !path_is_planted(path);
+    return stat(".", &here) == 0 && lstat(path, &link) == 0 && stat(path, &file) == 0 &&
+           is_of_us_or(here.st_uid, &link) && is_of_us_or(here.st_uid, &file);
 }
 
 /* Where LINK leads to, from the folder that it is in. */
@@ -43,11 +57,10 @@ static char *path_after(const char *link)
 {
     char to[PATH_MAX];
     autofree char *folder = path_folder(link);
-    struct stat st;
-    ssize_t n = lstat(link, &st) == 0 ? readlink(link, to, sizeof to - 1) : -1;
+    ssize_t n = readlink(link, to, sizeof to - 1);
     if (n < 0)
         return NULL;
-    if (!may_follow(&st, folder)) {
+    if (path_is_planted(link)) {
         errno = EACCES;
         return NULL;
     }

@@ -27,6 +27,18 @@ char *path_folder(const char *path);
  */
 char *path_target(const char *path);
 
+/*
+ * Whether PATH itself, no link followed, belongs to another user who put it into a folder that
+ * everybody may write to. False where there is nothing, and where it is the folder owner's.
+ */
+bool path_is_planted(const char *path);
+
+/*
+ * Whether a file that was not named but found may be believed: one in the current folder unless it
+ * is planted, one ABOVE it if it belongs to us, to root or to the owner of the current folder.
+ */
+bool path_is_trusted(const char *path, bool above);
+
 /* Append T to B with home folders, ours and those below /home, written as "~". */
 void path_shorten(struct buf *b, struct text t);
 

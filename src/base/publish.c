@@ -11,15 +11,18 @@
 #include <sys/random.h>
 #include <zlib.h>
 
-/* Permissions for the new file: those of the one it replaces, or what the umask leaves. */
-static mode_t mode_for(const char *path)
+/*
+ * Permissions for the new file: those of the one it replaces, unless somebody put that there for
+ * us, or what the umask leaves of MOST.
+ */
+static mode_t mode_for(const char *path, mode_t most)
 {
     struct stat st;
-    if (stat(path, &st) == 0)
+    if (stat(path, &st) == 0 && !path_is_planted(path))
         return st.st_mode & 0777;
     mode_t mask = umask(0);
     umask(mask);
-    return 0666 & ~mask;
+    return most & ~mask;
 }
 
 /*
@@ -51,14 +54,34 @@ static int cannot_follow(const char *path, int errnum, struct err *err)
                    path);
 }
 
-int publish_open(struct publish *p, const char *path, struct err *err)
+/* Where PATH leads to; what is written through keeps its own name, as /dev/stdout must. */
+static int publish_find(struct publish *p, const char *path, struct err *err)
 {
-    *p = (struct publish){0};
     enum path_kind kind = path_kind(path);
-    p->direct = strcmp(path, "-") == 0 || (kind != PATH_NOTHING && kind != PATH_FILE);
-    p->path = p->direct ? mem_strdup(path) : path_target(path);
+    bool standard = strcmp(path, "-") == 0;
+    p->direct = standard || (kind != PATH_NOTHING && kind != PATH_FILE);
+    p->path = standard ? mem_strdup(path) : path_target(path);
     if (!p->path)
         return cannot_follow(path, errno, err);
+    if (!p->direct || standard)
+        return 0;
+    bool planted = path_is_planted(p->path);
+    free(p->path);
+    p->path = mem_strdup(path);
+    return planted ? err_set(err, EXIT_ERROR,
+                             "cannot write '%s': it is not a file, and another user put it into a "
+                             "shared folder",
+                             path)
+                   : 0;
+}
+
+static int open_new(struct publish *p, const char *path, mode_t most, struct err *err)
+{
+    *p = (struct publish){0};
+    if (publish_find(p, path, err) != 0) {
+        publish_drop(p);
+        return -1;
+    }
     int fd;
     if (strcmp(path, "-") == 0)
         fd = dup(STDOUT_FILENO);
@@ -70,10 +93,20 @@ int publish_open(struct publish *p, const char *path, struct err *err)
         return err_set_errno(err, e, "cannot write '%s'", path);
     }
     if (!p->direct)
-        fchmod(fd, mode_for(p->path));
+        fchmod(fd, mode_for(p->path, most));
     p->out = fdopen(fd, "w");
     setvbuf(p->out, NULL, _IOFBF, 1 << 16);
     return 0;
+}
+
+int publish_open(struct publish *p, const char *path, struct err *err)
+{
+    return open_new(p, path, 0666, err);
+}
+
+int publish_open_private(struct publish *p, const char *path, struct err *err)
+{
+    return open_new(p, path, 0600, err);
 }
 
 /*

@@ -17,8 +17,14 @@ struct publish {
     int direct; /* standard output, a pipe or a device */
 };
 
-/* Start a file that will become PATH. */
+/*
+ * Start a file that will become PATH. Links and pipes that another user put into a shared folder
+ * are refused.
+ */
 int publish_open(struct publish *p, const char *path, struct err *err);
+
+/* The same for what only its owner should read: a new file has the mode 0600. */
+int publish_open_private(struct publish *p, const char *path, struct err *err);
 
 /*
  * Make it so. On failure the target is as it was. Closes P either way. Where whoever read the pipe

@@ -25,6 +25,10 @@ struct reader {
 /* The longest line reader_line() hands out. */
 #define READER_LINE_MAX ((size_t)64 << 20)
 
+/* Packed input may unpack to that much, and beyond it to so many times its packed size. */
+#define READER_UNPACKED_FREE ((uint64_t)128 << 20)
+#define READER_UNPACKED_TIMES 500
+
 /* Open PATH, "-" being standard input. Free with reader_close(). */
 int reader_open(struct reader *r, const char *path, struct err *err);
 

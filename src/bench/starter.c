@@ -1,6 +1,8 @@
 /* starter.c - kelvin's side: requests, output, time limit; see starter.h. */
 #include "bench/starter.h"
 #include "base/clock.h"
+#include "base/mem.h"
+#include "base/path.h"
 #include "bench/starter_child.h"
 
 #include <errno.h>
@@ -80,6 +82,10 @@ static int open_file(struct starter *s, struct err *err)
     const char *path = s->opts.output_path;
     if (s->opts.output != STARTER_FILE)
         return 0;
+    autofree char *target = path_target(path);
+    if (target ? path_is_planted(target) : errno == EACCES)
+        return err_set(err, EXIT_ERROR,
+                       "cannot write '%s': another user put it into a shared folder", path);
     s->file_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return s->file_fd >= 0 ? 0 : err_set_errno(err, errno, "cannot write '%s'", path);
 }

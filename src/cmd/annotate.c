@@ -12,7 +12,7 @@
 #define AT(field) offsetof(struct cmd_annotate_opts, field)
 
 static const struct opt annotate_table[] = {
-    OUTPUT_OPTS(struct cmd_annotate_opts, "text html", "text or html"),
+    OUTPUT_OPTS(struct cmd_annotate_opts, "text html json", "text, html or json"),
     {0, "all", OPT_FLAG, AT(all), NULL, "show code that was not seen running too"},
     {0, "order", OPT_CHOICE, AT(order), "ORDER",
      "blocks of instructions: hottest first, or by address", "hottest address"},
@@ -24,8 +24,7 @@ static const struct opt annotate_table[] = {
     OPT_END,
 };
 
-/* Every part of the function that ran: compilers put rare code elsewhere. */
-static void add_parts(struct annotate_job *job, struct listing *l)
+void annotate_add_code(struct annotate_job *job, struct listing *l)
 {
     const struct profile *p = job->in.profile;
     VEC(const struct code_function *) parts = {0};
@@ -57,11 +56,9 @@ static void add_heat(struct annotate_job *job, const struct selection *s, struct
     heat_done(&heat);
 }
 
-/* File, line and inlined functions of every instruction, as for the frames of a profile. */
-static struct profile *name_instructions(struct annotate_job *job, struct listing *l)
+void annotate_add_frames(struct profile *names, const char *path, struct listing *l)
 {
-    struct profile *names = profile_new();
-    struct mapping m = {.path = profile_add_str(names, text_of(job->path))};
+    struct mapping m = {.path = profile_add_str(names, text_of(path))};
     struct mapping_id mapping = profile_add_mapping(names, &m);
     for (size_t i = 0; i < l->insns.n; i++) {
         struct frame_key key = {.pc = l->insns.at[i].pc, .mapping = mapping};
@@ -71,8 +68,6 @@ static struct profile *name_instructions(struct annotate_job *job, struct listin
             l->insns.at[i].target = profile_add_frame(names, &key);
         }
     }
-    symbolize(names, &(struct symbolize_opts){.no_debuginfod = true});
-    return names;
 }
 
 static bool is_of_listing(const void *job, struct mapping_id mapping)
@@ -88,10 +83,26 @@ static void add_totals(struct annotate_job *job, struct listing *l, struct hits 
             l->insns.at[h->insns.at[h->stacks.at[i].first + k]].total += h->stacks.at[i].value;
 }
 
+/* 0, or -1 where the disassembler cannot be started. */
+static int print_as(FILE *out, struct annotate *a, const struct output_opts *o)
+{
+    const char *format = output_format(o);
+    if (strcmp(format, "html") == 0)
+        return annotate_print_html(out, a);
+    if (strcmp(format, "json") != 0)
+        return annotate_print_text(out, a, output_width(o), output_in_colour(o));
+    if (annotate_disassemble(a) != 0)
+        return -1;
+    annotate_print_json(out, a);
+    return 0;
+}
+
 static int annotate_print(struct annotate_job *job, struct listing *l, const struct hits *hits,
                           struct err *err)
 {
-    struct profile *names = name_instructions(job, l);
+    struct profile *names = profile_new();
+    annotate_add_frames(names, job->path, l);
+    symbolize(names, &(struct symbolize_opts){.no_debuginfod = true});
     struct annotate a = {
         .function = job->function.at,
         .module = job->code.module,
@@ -110,17 +121,16 @@ static int annotate_print(struct annotate_job *job, struct listing *l, const str
     struct publish file;
     const struct output_opts *o = &job->opts.output;
     bool is_page = strcmp(output_format(o), "html") == 0;
-    annotate_files_build(&a, hits,
+    annotate_parts_build(&a, hits, annotate_read_source,
                          &(struct annotate_source){job->path, is_page, &job->opts.source});
     int rc = publish_open(&file, o->path, err);
     if (rc == 0) {
-        rc = is_page ? annotate_print_html(file.out, &a)
-                     : annotate_print_text(file.out, &a, output_width(o), output_in_colour(o));
+        rc = print_as(file.out, &a, o);
         rc = rc == 0 ? publish_commit(&file, err)
                      : (publish_drop(&file),
                         err_set(err, EXIT_ERROR, "the disassembler cannot be started"));
     }
-    annotate_files_done(&a);
+    annotate_parts_done(&a);
     profile_free(names);
     return rc;
 }
@@ -141,7 +151,7 @@ static int annotate_show(struct annotate_job *job, struct err *err)
                        path.at);
     struct listing l = {0};
     struct hits hits;
-    add_parts(job, &l);
+    annotate_add_code(job, &l);
     add_heat(job, &job->in.selection, &l);
     add_totals(job, &l, &hits);
     listing_cut(&l);

@@ -41,7 +41,11 @@ struct annotate_source {
     const struct opt_list *folders; /* ...and below these */
 };
 
-/* The source files of a listing. */
-void annotate_files_build(struct annotate *a, const struct hits *hits,
-                          const struct annotate_source *from);
-void annotate_files_done(struct annotate *a);
+/* An annotate_read: CTX is a struct annotate_source. */
+void annotate_read_source(const void *ctx, struct annotate_file *f);
+
+/* Every part of the job's function that ran: compilers put rare code elsewhere. */
+void annotate_add_code(struct annotate_job *job, struct listing *l);
+
+/* Frames in NAMES for every instruction and where it leads to: symbolize() gives them lines. */
+void annotate_add_frames(struct profile *names, const char *path, struct listing *l);

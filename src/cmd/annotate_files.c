@@ -3,13 +3,6 @@
 
 enum { SOURCE_MAX_BYTES = 64 << 20 };
 
-static void split_rows(struct annotate_file *f)
-{
-    struct text rest = f->text;
-    while (rest.n)
-        *vec_push(&f->rows) = text_cut(&rest, '\n');
-}
-
 /* --- what may go into a page --- */
 
 /* Never a project: what is below them is anybody's, or the user's own. */
@@ -68,8 +61,9 @@ static bool may_embed(const char *path, const struct annotate_source *from)
 
 /* --- reading --- */
 
-static void read_source(struct annotate_file *f, const struct annotate_source *from)
+void annotate_read_source(const void *ctx, struct annotate_file *f)
 {
+    const struct annotate_source *from = ctx;
     struct stat st, made;
     if (from->for_page && !may_embed(f->path.at, from)) {
         f->note = path_kind(f->path.at) == PATH_FILE
@@ -85,136 +79,7 @@ static void read_source(struct annotate_file *f, const struct annotate_source *f
     }
     char *text = mem_calloc((size_t)st.st_size + 1, 1);
     f->text = (struct text){text, fread(text, 1, (size_t)st.st_size, in)};
-    split_rows(f);
+    f->owned = true;
     if (stat(from->binary, &made) == 0 && st.st_mtime > made.st_mtime)
         f->note = "newer than the program; lines may not be the ones that ran";
-}
-
-static size_t annotate_files_file_of(struct annotate *a, struct text path)
-{
-    for (size_t i = 0; i < a->n_files; i++)
-        if (a->files[i].path.at == path.at)
-            return i;
-    a->files = mem_realloc(a->files, (a->n_files + 1) * sizeof *a->files);
-    a->files[a->n_files] = (struct annotate_file){.path = path};
-    return a->n_files++;
-}
-
-static struct annotate_part *part_of(struct annotate *a, const struct annotate_place *at)
-{
-    size_t file = annotate_files_file_of(a, at->file);
-    for (size_t i = 0; i < a->n_parts; i++) {
-        struct annotate_part *p = &a->parts[i];
-        if (p->function.at == at->function.at && p->file == file && p->inlined == at->inlined)
-            return p;
-    }
-    a->parts = mem_realloc(a->parts, (a->n_parts + 1) * sizeof *a->parts);
-    struct annotate_part *p = &a->parts[a->n_parts++];
-    *p = (struct annotate_part){at->function, at->inlined, file};
-    return p;
-}
-
-static int by_line(const void *a, const void *b)
-{
-    const struct annotate_line *x = a, *y = b;
-    return x->line < y->line ? -1 : x->line > y->line;
-}
-
-static void merge_lines(struct annotate_part *p)
-{
-    size_t n = 0;
-    qsort(p->lines.at, p->lines.n, sizeof *p->lines.at, by_line);
-    for (size_t i = 0; i < p->lines.n; i++) {
-        struct annotate_line l = p->lines.at[i];
-        p->self += l.self;
-        if (n && p->lines.at[n - 1].line == l.line)
-            p->lines.at[n - 1].self += l.self;
-        else
-            p->lines.at[n++] = l;
-    }
-    p->lines.n = n;
-}
-
-static int compare_parts(const void *a, const void *b)
-{
-    const struct annotate_part *x = a, *y = b;
-    if (x->inlined != y->inlined)
-        return x->inlined - y->inlined;
-    if (x->self != y->self)
-        return x->self > y->self ? -1 : 1;
-    if (x->total != y->total)
-        return x->total > y->total ? -1 : 1;
-    return strcmp(x->function.at, y->function.at);
-}
-
-/* --- totals of lines --- */
-
-static struct annotate_line *annotate_files_line_of(struct annotate_part *part, uint32_t number)
-{
-    return bsearch(&(struct annotate_line){.line = number}, part->lines.at, part->lines.n,
-                   sizeof *part->lines.at, by_line);
-}
-
-static bool is_among(void *const *seen, size_t n, const void *what)
-{
-    for (size_t i = 0; i < n; i++)
-        if (seen[i] == what)
-            return true;
-    return false;
-}
-
-/* A stack counts once for a line, and for a part, however many instructions of it are there. */
-static void add_hits(struct annotate *a, const struct hits *h, const struct hits_stack *stack)
-{
-    autofree void **lines = mem_calloc(stack->n + 1, sizeof *lines);
-    autofree void **parts = mem_calloc(stack->n + 1, sizeof *parts);
-    size_t n_lines = 0, n_parts = 0;
-    for (size_t i = 0; i < stack->n; i++) {
-        struct annotate_place at;
-        struct listing_insn *insn = &a->listing->insns.at[h->insns.at[stack->first + i]];
-        if (!annotate_place(a, insn, &at))
-            continue;
-        struct annotate_part *part = part_of(a, &at);
-        struct annotate_line *line = annotate_files_line_of(part, at.line);
-        if (!is_among(parts, n_parts, part)) {
-            parts[n_parts++] = part;
-            part->total += stack->value;
-        }
-        if (line && !is_among(lines, n_lines, line)) {
-            lines[n_lines++] = line;
-            line->total += stack->value;
-            a->hottest = line->total > a->hottest ? line->total : a->hottest;
-        }
-    }
-}
-
-void annotate_files_build(struct annotate *a, const struct hits *hits,
-                          const struct annotate_source *from)
-{
-    struct annotate_place at;
-    for (size_t i = 0; i < a->listing->insns.n; i++) {
-        const struct listing_insn *n = &a->listing->insns.at[i];
-        if (annotate_place(a, n, &at))
-            *vec_push(&part_of(a, &at)->lines) = (struct annotate_line){at.line, n->self, 0};
-    }
-    for (size_t i = 0; i < a->n_files; i++)
-        read_source(&a->files[i], from);
-    for (size_t i = 0; i < a->n_parts; i++)
-        merge_lines(&a->parts[i]);
-    for (size_t i = 0; i < hits->stacks.n; i++)
-        add_hits(a, hits, &hits->stacks.at[i]);
-    if (a->n_parts)
-        qsort(a->parts, a->n_parts, sizeof *a->parts, compare_parts);
-}
-
-void annotate_files_done(struct annotate *a)
-{
-    for (size_t i = 0; i < a->n_files; i++) {
-        free((char *)a->files[i].text.at);
-        vec_done(&a->files[i].rows);
-    }
-    for (size_t i = 0; i < a->n_parts; i++)
-        vec_done(&a->parts[i].lines);
-    free(a->files);
-    free(a->parts);
 }

@@ -34,7 +34,7 @@ struct bench_store_opts {
          "NAME",   "compare with the baseline NAME: with its program in turns where that was kept"}, \
         {0,        "compare",                                                                        \
          OPT_FLAG, offsetof(S, store.compare),                                                       \
-         NULL,     "measure nothing: compare the baselines named as operands"},                      \
+         NULL,     "compare the baselines named as operands; nothing is run"},                       \
         {0,          "threshold",                                                                    \
          OPT_NUMBER, offsetof(S, store.threshold),                                                   \
          "PERCENT",  "with --compare: leave out what differs by less (default: 0)",                  \

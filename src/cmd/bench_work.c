@@ -1,6 +1,6 @@
 /*
  * bench_work.c - does what became slower do more work? The same source at another place in memory
- * can take half as long again with the same instructions, and no edit of the source mends that.
+ * can take half as long again with the same instructions, and no edit of the source fixes that.
  *
  * So the instructions of both are counted where a comparison of times is decided: by the CPU's
  * counter, or by valgrind where that does not take long.

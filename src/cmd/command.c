@@ -24,6 +24,7 @@ const char *command_hint(enum err_hint hint)
     static const char *const hints[ERR_HINTS] = {
         [HINT_NONE] = "",
         [HINT_OTHER_STORE] = "; name another file with --store",
+        [HINT_TRUST_CONF] = "; if you trust it, name it with --conf",
         [HINT_SAVE_BASELINE] = "; 'kelvin bench --save NAME' saves one",
         [HINT_FORMAT] = "; see 'kelvin help formats', or name it with --from",
         [HINT_STRICT] = " (--strict)",

@@ -101,7 +101,8 @@ static int write_as(const struct exporter *e, const struct convert_opts *o, cons
     bool chosen = o->input.event || o->input.value;
     struct export_opts opts = {.all = !chosen};
     struct publish file;
-    if (publish_open(&file, o->output, err) != 0)
+    bool private = e == &exporter_kelvin;
+    if ((private ? publish_open_private : publish_open)(&file, o->output, err) != 0)
         return -1;
     if (export_write(e, file.out, &in->selection, &opts, err) == 0)
         return publish_commit(&file, err);

@@ -102,7 +102,7 @@ static void loaded_done(struct loaded *l)
     free(l->runs);
 }
 
-/* One run a side keeps the samples' times, which tell how many of them are independent. */
+/* One run per side keeps the samples' times, which tell how many of them are independent. */
 static int diff_load_all(struct loaded *l, const struct sides *s, const struct input_opts *o,
                          bool merge)
 {

@@ -156,7 +156,8 @@ static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, do
                       struct err *err)
 {
     struct grouping groups = {0};
-    if (o->by && grouping_build(&groups, in->profile, in->selection.stream, o->by, err) != 0) {
+    if (o->by &&
+        grouping_build(&groups, in->selection.profile, in->selection.stream, o->by, err) != 0) {
         grouping_done(&groups);
         return -1;
     }

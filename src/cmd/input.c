@@ -291,7 +291,7 @@ static const char *const *words_of(struct words *w, const struct opt_list *list)
 int input_select_value(const struct input *in, const struct input_opts *o, struct value_ref value,
                        struct selection *ret, struct err *err)
 {
-    struct words threads, processes, where, scopes, focus, ignore, hide;
+    struct words threads, processes, where, scopes, focus, ignore, hide, modules, recursion;
     struct selection_opts opts = {
         .time = o->time,
         .last = o->last,
@@ -303,6 +303,9 @@ int input_select_value(const struct input *in, const struct input_opts *o, struc
         .ignore = words_of(&ignore, &o->ignore),
         .hide = words_of(&hide, &o->hide),
         .merge_recursion = o->merge_recursion,
+        .collapse_modules = words_of(&modules, &o->collapse_modules),
+        .collapse_recursion = words_of(&recursion, &o->collapse_recursion),
+        .subtree = o->subtree,
     };
     return selection_build(ret, in->profile, value, &opts, err);
 }
@@ -438,13 +441,13 @@ static const struct {
     [STREAM_HEAP] = {true, "heap"},   [STREAM_HEAP_SIZES] = {true},
     [STREAM_HEAP_LIFETIMES] = {true}, [STREAM_SCOPES] = {true, "scopes"},
     [STREAM_MOMENTS] = {true},        [STREAM_WAITS] = {true, "report --waits"},
-    [STREAM_THREAD_STATES] = {true},
+    [STREAM_THREAD_STATES] = {true},  [STREAM_WAKEUPS] = {true},
 };
 
 void input_tell_events(const struct input *in, const struct input_opts *opts)
 {
     const struct profile *p = in->profile;
-    const struct stream *shown = in->selection.stream;
+    const struct stream *shown = profile_stream(p, in->selection.value.stream);
     size_t n = 1;
     if (opts->event || (opts->value && profile_value_chooses(p, opts->value, shown)))
         return;

@@ -18,6 +18,8 @@ struct input_opts {
     /* What is selected, of commands that have SELECTION_OPTS. */
     const char *time, *last;
     struct opt_list threads, processes, where, scopes, focus, ignore, hide;
+    struct opt_list collapse_modules, collapse_recursion;
+    const char *subtree;
     bool merge_recursion;
 };
 
@@ -109,6 +111,23 @@ struct input_opts {
          .arg = "PATTERN",                                                                         \
          .help = "leave functions that match out of the stacks; what they took goes to their "     \
                  "callers; may be repeated"},                                                      \
+        {.name = "collapse-module",                                                                \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.collapse_modules),                                            \
+         .arg = "PATTERN",                                                                         \
+         .help = "show functions of a module that matches as one frame; may be repeated"},         \
+        {.name = "collapse-recursion",                                                             \
+         .kind = OPT_LIST,                                                                         \
+         .offset = offsetof(S, input.collapse_recursion),                                          \
+         .arg = "PATTERN",                                                                         \
+         .help = "show functions that match once per stack: leave out what is between their "      \
+                 "first and their last call; may be repeated"},                                    \
+        {.name = "subtree",                                                                        \
+         .kind = OPT_TEXT,                                                                         \
+         .offset = offsetof(S, input.subtree),                                                     \
+         .arg = "PATH",                                                                            \
+         .help = "only what is called from this call path, root first: 'main;parse'; a "           \
+                 "backslash keeps a ';' or a backslash of a name"},                                \
     {                                                                                              \
         .name = "merge-recursion", .kind = OPT_FLAG, .offset = offsetof(S, input.merge_recursion), \
         .help = "show a function that calls itself directly once"                                  \

@@ -49,7 +49,8 @@ static const struct opt record_table[] = {
      "record the time off-CPU as well: every wait, how long it lasts and where it happens"},
     {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES][,mmap]",
      "record the heap as well: every allocation, or with =sampled one in BYTES on average "
-     "(default: 524288), for production; with mmap anonymous maps, too"},
+     "(default: 524288), for production; with mmap anonymous maps, too; of a running process "
+     "only sampled, as root"},
     {0, "locks", OPT_FLAG, AT(locks), NULL,
      "record waits for locks as well: which lock, who waited, who held it"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
@@ -122,7 +123,7 @@ static int split_events(struct record_opts *o, struct words *words, struct err *
 
 static int record_check(const struct record_opts *o, char **command, struct err *err)
 {
-    struct record_heap ignored;
+    struct record_heap heap;
     if (o->machine && (command || o->pid))
         return err_set(err, EXIT_OWN,
                        "record: -a, --cpu, --cgroup and -u record what runs on the machine: leave "
@@ -140,10 +141,6 @@ static int record_check(const struct record_opts *o, char **command, struct err 
     if (o->output && strcmp(o->output, "-") == 0)
         return err_set(err, EXIT_OWN,
                        "record: a recording cannot go to standard output: name a file with -o");
-    if (o->heap && !command)
-        return err_set(err, EXIT_OWN,
-                       "record: --heap cannot attach to a running process: start it with 'kelvin "
-                       "record --heap -- COMMAND'");
     if (o->view && o->rotate_s > 0)
         return err_set(err, EXIT_OWN,
                        "record: --view shows one file: it cannot be combined with "
@@ -162,12 +159,18 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "record --locks -- COMMAND'");
     if (o->locks && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --locks and --rotate cannot be combined");
-    if (!record_heap_read(o->heap, &ignored))
+    if (!record_heap_read(o->heap, &heap))
         return err_set(
             err, EXIT_OWN,
             "record: --heap is '--heap', '--heap=sampled' or '--heap=sampled:BYTES', each with "
             "',mmap' for anonymous maps as well, not '--heap=%s'",
             o->heap);
+    if (o->heap && !command && (!heap.sample_bytes || heap.maps))
+        return err_set(err, EXIT_OWN,
+                       "record: of a running process only samples of blocks can be recorded: use "
+                       "'--heap=sampled -p %ld', or start it with 'kelvin record --heap -- "
+                       "COMMAND'",
+                       o->pid);
     return 0;
 }
 
@@ -330,13 +333,19 @@ const struct command command_record = {
         "stack: 'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take "
         "--value allocations, allocated, frees, freed, leaked, leaked_blocks, peak or temporary. "
         "Static and "
-        "setuid programs cannot be recorded that way.\n\n"
+        "setuid programs cannot be recorded that way. With --heap=sampled -p PID probes of the "
+        "kernel stop the running process whenever it allocates or frees, which needs root and "
+        "costs a few microseconds each time; blocks that it had before are not known.\n\n"
         "With --waits every context switch is recorded, too: 'kelvin report --waits' shows how "
         "long "
         "each thread ran, was blocked and by what, or could run and had no CPU; report, flame and "
-        "fold take --value blocked or runnable. An ordinary user gets durations only. Stacks and "
-        "reasons need the right to see the kernel: root, or kernel.perf_event_paranoid at most "
-        "1.\n\n"
+        "fold take --value blocked, runnable or wall. Root also sees who woke each thread, with "
+        "the waker's call stack (--value woken). Above 10,000 switches per second stacks are taken "
+        "of a random part of the waits, and the others share them; number and duration of waits "
+        "stay exact. An ordinary user gets durations, each with the stack of the last CPU sample "
+        "of "
+        "its thread. Stacks of waits and reasons need the right to see the kernel: root, or "
+        "kernel.perf_event_paranoid at most 1.\n\n"
         "Scopes that a program names with kelvin.h are recorded along with the samples, also those "
         "of a running process; --engine none leaves the samples out. A program that is started "
         "with KELVIN_OUTPUT=FILE in its environment records its scopes by itself.\n\n"
@@ -373,6 +382,7 @@ const struct command command_record = {
         "kelvin record -e page-faults -- ./app   # who touches new memory?\n"
         "kelvin record -e cpu-clock,page-faults -- ./app   # both, each a stream of its own\n"
         "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
+        "kelvin record --heap=sampled -p 1234 -d 60   # what a running process allocates, as root\n"
         "kelvin record --listen 9464 -- ./server # Prometheus scrapes 127.0.0.1:9464/metrics\n"
         "kelvin record --view -- ./app           # record, then look at it in a browser\n"
         "kelvin record --waits -- ./app          # and what it waits for: kelvin report --waits\n"

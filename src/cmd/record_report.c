@@ -269,14 +269,35 @@ static void print_next(const struct record_facts *f, const char *out, int stem)
         print_command("; next: ", (const char *[]){"kelvin", "flame", out, "-o", svg}, 5);
 }
 
+/* What it cost the process, and what is not known. */
+static void print_probes(const struct heap_facts *h)
+{
+    char n[3][UNITS_MAX];
+    double cost_ns = (double)h->stops * h->stop_ns;
+    fprintf(stderr,
+            "  only blocks allocated since kelvin attached are counted\n"
+            "  probes stopped the process %s times, %s each: %s in %.1f s\n",
+            units_count(n[0], h->stops), units_scaled(n[1], h->stop_ns, UNIT_TIME),
+            units_scaled(n[2], cost_ns, UNIT_TIME), h->probed_s);
+    if (h->too_many)
+        fprintf(
+            stderr,
+            "  that was too often: the probes were removed after %.1f s; start the process with "
+            "'kelvin record --heap=sampled -- COMMAND' to follow its heap cheaply\n",
+            h->probed_s);
+}
+
 static void print_heap(const struct heap_facts *h)
 {
     char n[UNITS_MAX], size[3][UNITS_MAX];
-    fprintf(stderr, "  heap: %s%s allocations, %s; peak %s, never freed %s\n",
-            h->samples ? "about " : "", units_count(n, (uint64_t)h->allocations),
+    fprintf(stderr, "  heap: %s%s allocations, %s; peak %s, %s %s\n", h->samples ? "about " : "",
+            units_count(n, (uint64_t)h->allocations),
             units_scaled(size[0], (double)h->allocated, "bytes"),
             units_scaled(size[1], (double)h->peak, "bytes"),
+            h->probed ? "still held" : "never freed",
             units_scaled(size[2], (double)h->leaked, "bytes"));
+    if (h->probed)
+        print_probes(h);
     if (!h->programs)
         fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
               "LD_PRELOAD\n",
@@ -314,10 +335,18 @@ static void print_waits(const struct record_facts *f, const char *out)
     if (f->waits.unknown_ends)
         fprintf(stderr, "  %s waits have an unknown end\n",
                 units_count(n[2], f->waits.unknown_ends));
+    if (f->waits.summed)
+        fprintf(stderr,
+                "  switches came too fast for a stack each: %s waits are counted and timed, and "
+                "share the stacks of the others\n",
+                units_count(n[2], f->waits.summed));
     if (f->waits_bare)
-        fputs("  waits have durations but no stacks and no reasons, because the kernel is hidden: "
-              "run as root, or 'sysctl kernel.perf_event_paranoid=1', without --user-only\n",
+        fputs("  waits have durations but no stacks of their own and no reasons, because the "
+              "kernel is hidden: run as root, or 'sysctl kernel.perf_event_paranoid=1', without "
+              "--user-only\n",
               stderr);
+    else if (*f->no_wakers)
+        fprintf(stderr, "  who ended the waits is not known: %s\n", f->no_wakers);
 }
 
 static void print_locks(const struct locks_facts *l)

@@ -26,8 +26,8 @@ static const struct opt report_table[] = {
     OUTPUT_OPTS(struct cmd_report_opts, "text md json html", "text, md, json or html"),
     {0, "top", OPT_INT, AT(top), "N", "rows of each table (default: 15)", .min = 1, .max = 10000},
     {0, "by", OPT_TEXT, AT(by), "WHAT",
-     "one table instead: by function, module, thread, line, process, pid, tid, state, reason, or "
-     "the name of a label: command, user, cgroup, container"},
+     "one table instead: by function, module, file, line, thread, process, scope, pid, tid, state, "
+     "reason, or the name of a label: command, user, cgroup, container"},
     {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
      "only this function: who calls it and what it calls"},
     {0, "waits", OPT_FLAG, AT(waits), NULL,
@@ -56,6 +56,7 @@ static enum flat_by by_of(const char *name)
     return strcmp(name, "module") == 0     ? FLAT_MODULE
            : strcmp(name, "thread") == 0   ? FLAT_THREAD
            : strcmp(name, "line") == 0     ? FLAT_LINE
+           : strcmp(name, "file") == 0     ? FLAT_FILE
            : strcmp(name, "function") == 0 ? FLAT_FUNCTION
                                            : FLAT_LABEL;
 }
@@ -291,13 +292,14 @@ const struct command command_report = {
         "With --waits the report is about the time off-CPU, if 'kelvin record --waits' recorded "
         "it: "
         "by reason (lock, condition, sleep, poll, pipe, socket, file, fsync, page fault...), by "
-        "thread, and the stacks that wait longest. Running, runnable, blocked and unknown add up "
+        "thread, the stacks that wait longest, and who ended the waits. Running, runnable, blocked "
+        "and unknown add up "
         "to "
         "the wall time of each thread. A last part says how parallel the program was: how many "
         "threads ran at once, which ran alone, and what the others waited for meanwhile. '--value "
-        "wall' shows running and waiting in one tree. A thread is runnable when it was preempted "
-        "or has not run "
-        "yet; blocked time includes the wait for a CPU after waking up.\n\n"
+        "wall' shows running and waiting in one tree. A thread is runnable when it was preempted, "
+        "was woken and has no CPU yet, or has not run yet. Where wakers were not recorded, blocked "
+        "time includes the wait for a CPU after waking up.\n\n"
         "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
         "a column sorts its table. Pages, markdown and JSON show the recorded program without its "
         "arguments, unless --arguments asks for them.",

@@ -45,7 +45,9 @@ static int open_conf(struct run *r, const struct cmd_run_opts *o, struct err *er
 {
     autobuf struct buf errors = {0};
     const struct opt_list *set = &o->set;
-    autofree char *path = o->conf ? mem_strdup(o->conf) : conf_locate();
+    autofree char *path = o->conf ? mem_strdup(o->conf) : NULL;
+    if (!path && conf_locate(&path, err) != 0)
+        return -1;
     if (!path)
         return err_set(err, EXIT_ERROR,
                        "no kelvin.conf here or above: 'kelvin init' writes one to start from");
@@ -75,7 +77,9 @@ static void run_explain(const struct conf *c)
             autofree char *shown =
                 *name ? mem_printf("%s.%s.%s", k->section, name, k->key) : mem_strdup(dotted);
             struct conf_value v = conf_find(c, name, dotted);
-            printf("%-28s = %-30s # %s\n", shown, v.text, v.origin);
+            autobuf struct buf text = {0};
+            utf8_plain(&text, text_of(v.text));
+            printf("%-28s = %-30s # %s\n", shown, buf_cstr(&text), v.origin);
         }
     }
 }

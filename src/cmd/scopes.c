@@ -60,7 +60,8 @@ static bool may_be_summed_at_once(const struct cmd_scopes_opts *o)
     const struct input_opts *in = &o->input;
     return strcmp(output_format(&o->output), "json") != 0 && !in->time && !in->threads.n &&
            !in->processes.n && !in->where.n && !in->scopes.n && !in->focus.n && !in->ignore.n &&
-           !in->hide.n && !in->merge_recursion && strcmp(in->event, "scopes") == 0;
+           !in->hide.n && !in->merge_recursion && !in->collapse_modules.n &&
+           !in->collapse_recursion.n && !in->subtree && strcmp(in->event, "scopes") == 0;
 }
 
 static bool take_scopes(void *to, const struct profile *p, int stream)

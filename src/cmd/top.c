@@ -154,7 +154,7 @@ static void top_save(struct top *t)
     struct publish out;
     struct err err;
     static const char file[] = "top.kelvin";
-    int rc = publish_open(&out, file, &err);
+    int rc = publish_open_private(&out, file, &err);
     if (rc == 0 && (rc = exporter_kelvin.write(out.out, &t->state.selection, NULL, &err)) == 0)
         rc = publish_commit(&out, &err);
     if (rc == 0)

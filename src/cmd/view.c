@@ -7,6 +7,7 @@
 #include "base/subprocess.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/view_code.h"
 #include "record/listen.h"
 #include "view/viewer.h"
 
@@ -20,6 +21,7 @@ struct cmd_view_opts {
     const char *output;
     long port;
     bool no_open;
+    struct opt_list source;
 };
 
 #define AT(field) offsetof(struct cmd_view_opts, field)
@@ -29,6 +31,8 @@ static const struct opt view_table[] = {
      "write one HTML file that needs nothing else, and serve nothing"},
     {0, "port", OPT_INT, AT(port), "N", "listen on this port of 127.0.0.1 (default: a free one)",
      .min = 1, .max = 65535},
+    {0, "source", OPT_LIST, AT(source), "DIR",
+     "put source files below DIR into the page too; may be given several times"},
     {0, "no-open", OPT_FLAG, AT(no_open), NULL, "print the address, start no browser"},
     PUBLIC_OPTS(struct cmd_view_opts),
     SELECTION_OPTS(struct cmd_view_opts),
@@ -69,6 +73,9 @@ static void view_add_start(struct buf *b, const struct input_opts *o)
     view_add_parts(b, "focus", &o->focus);
     view_add_parts(b, "ignore", &o->ignore);
     view_add_parts(b, "hide", &o->hide);
+    view_add_parts(b, "collapse-module", &o->collapse_modules);
+    view_add_parts(b, "collapse-recursion", &o->collapse_recursion);
+    view_add_part(b, "subtree", o->subtree);
     if (o->merge_recursion)
         view_add_part(b, "merge-recursion", "1");
 }
@@ -177,15 +184,20 @@ static int view_write(const struct cmd_view_opts *o, const struct viewer *v, str
 static int view_files(const struct cmd_view_opts *o, struct input *in, size_t n, struct err *err)
 {
     autobuf struct buf start = {0};
-    struct viewer_opts opts = {.n = n};
+    struct buf code[VIEWER_FILES] = {{0}};
+    struct viewer_opts opts = {.n = n, .still = &in[0].selection};
     view_add_start(&start, &o->input);
     opts.start = buf_cstr(&start);
     for (size_t i = 0; i < n; i++) {
-        opts.files[i] = &in[i].selection;
+        opts.profiles[i] = in[i].profile;
+        view_code_build(&code[i], &in[i], &o->input, &o->source);
+        opts.code[i] = buf_text(&code[i]);
         if (o->output)
             input_make_public(&in[i], &o->input);
     }
     struct viewer *v = viewer_new(&opts, err);
+    for (size_t i = 0; i < n; i++)
+        buf_done(&code[i]);
     if (!v)
         return -1;
     int rc = o->output ? view_write(o, v, err) : view_serve(o, v, err);

@@ -2,7 +2,7 @@
  * heap_live.h - the blocks that a program holds, by address.
  *
  * Open addressing with linear probing; what is taken out leaves no mark behind. 24 bytes a place,
- * between two fifths and four fifths of them in use: at most 60 bytes a block.
+ * between two fifths and four fifths of them in use: at most 60 bytes per block.
  *
  *     0            6         8      16         20
  *     | address    | size hi | time | size low | site |

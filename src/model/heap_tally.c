@@ -7,7 +7,9 @@
 /* Exact streams have no samples: their column is left out. */
 static bool has_column(const struct heap_tally *t, int column)
 {
-    return column != HEAP_SAMPLES || t->sample_bytes;
+    return column == HEAP_SAMPLES     ? t->sample_bytes > 0
+           : column == HEAP_TEMPORARY ? !t->no_temporary
+                                      : true;
 }
 
 static void tally_add_columns(struct heap_tally *t)
@@ -23,17 +25,19 @@ static void tally_add_columns(struct heap_tally *t)
     }
 }
 
-void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_bytes)
+void heap_tally_init(struct heap_tally *t, struct profile *p, const struct heap_tally_opts *o)
 {
-    *t = (struct heap_tally){
-        .profile = p, .sample_bytes = sample_bytes, .block_unit = sample_bytes ? 1000 : 1};
-    enum obtained obtained = sample_bytes ? BY_BYTES : BY_EXACT_COUNT;
+    enum obtained how = o->sample_bytes ? BY_BYTES : BY_EXACT_COUNT;
     struct process_id nobody = {0};
-    t->stream = stream_kind_add(p, STREAM_HEAP, obtained);
+    *t = (struct heap_tally){.profile = p,
+                             .sample_bytes = o->sample_bytes,
+                             .no_temporary = o->no_temporary,
+                             .block_unit = o->sample_bytes ? 1000 : 1};
+    t->stream = stream_kind_add(p, STREAM_HEAP, how);
     tally_add_columns(t);
-    t->sizes_stream = stream_kind_add(p, STREAM_HEAP_SIZES, obtained);
+    t->sizes_stream = stream_kind_add(p, STREAM_HEAP_SIZES, how);
     profile_add_value(p, t->sizes_stream, "blocks", UNIT_COUNT);
-    t->lifetimes_stream = stream_kind_add(p, STREAM_HEAP_LIFETIMES, obtained);
+    t->lifetimes_stream = stream_kind_add(p, STREAM_HEAP_LIFETIMES, how);
     profile_add_value(p, t->lifetimes_stream, "blocks", UNIT_COUNT);
     t->live_counter = heapstream_add_counter(p, HEAP_COUNTER_LIVE, nobody);
     t->blocks_counter = heapstream_add_counter(p, HEAP_COUNTER_BLOCKS, nobody);

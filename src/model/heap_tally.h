@@ -60,12 +60,18 @@ struct heap_tally {
     int64_t live_bytes, live_blocks, peak_bytes;
     int64_t total[HEAP_COLUMNS]; /* blocks: in units of 1 / block_unit */
     uint64_t sample_bytes;
+    bool no_temporary;
     int64_t block_unit;
     uint64_t unfinished[16]; /* rows, by enum heap_end */
 };
 
-/* Adds the stream "heap" and its counters to P. SAMPLE_BYTES: see heap_opts. */
-void heap_tally_init(struct heap_tally *t, struct profile *p, uint64_t sample_bytes);
+struct heap_tally_opts {
+    uint64_t sample_bytes; /* on average from one to the next; 0 = every block is seen */
+    bool no_temporary;     /* nobody knows which blocks are: there is no such column */
+};
+
+/* Adds the stream "heap" and its counters to P. */
+void heap_tally_init(struct heap_tally *t, struct profile *p, const struct heap_tally_opts *o);
 void heap_tally_done(struct heap_tally *t);
 
 uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site);

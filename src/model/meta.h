@@ -62,9 +62,12 @@
 #define META_SCOPES_OFF_NS \
     "scopes_clock_off_ns" /* how far the processor's counter was from the clock, at most */
 #define META_WAITS_STACKS "waits_stacks"             /* "no" where waits have durations only */
+#define META_WAITS_WAKERS "waits_wakers"             /* "yes", or why wakers are not known */
 #define META_WAITS_UNKNOWN_ENDS "waits_unknown_ends" /* waits whose end was lost */
 #define META_UNKNOWN_FREES "unknown_frees" /* of blocks that nobody was seen to allocate */
 #define META_MISSED_FREES "missed_frees"   /* blocks whose address was handed out again */
+#define META_HEAP_SINCE "heap_since"       /* "attach" where blocks from before it are not known */
+#define META_HEAP_END_S "heap_end_s"       /* the heap was followed for so long, not to the end */
 #define META_OPTIONS "options"             /* of the recorder */
 #define META_PARTIAL "partial"             /* present when a gate failed; says which */
 

@@ -12,8 +12,11 @@ static const char *const kind_events[STREAM_KINDS] = {
     [STREAM_LOCKS] = "locks",
     [STREAM_LOCK_HOLDERS] = "lock-holders",
     [STREAM_LOCK_ORDER] = "lock-order",
+    [STREAM_LOCK_HOLDS] = "lock-holds",
+    [STREAM_LOCK_CREATED] = "lock-created",
     [STREAM_WAITS] = WAITSTREAM_EVENT,
     [STREAM_THREAD_STATES] = "thread-states",
+    [STREAM_WAKEUPS] = "wakeups",
     [STREAM_WALL] = "wall",
 };
 

@@ -17,8 +17,11 @@ enum stream_kind {
     STREAM_LOCKS,   /* a row for each wait */
     STREAM_LOCK_HOLDERS,
     STREAM_LOCK_ORDER,
-    STREAM_WAITS, /* this and the next: waitstream.h */
+    STREAM_LOCK_HOLDS,
+    STREAM_LOCK_CREATED,
+    STREAM_WAITS, /* this and the next two: waitstream.h */
     STREAM_THREAD_STATES,
+    STREAM_WAKEUPS,
     STREAM_WALL, /* running and waiting together */
     STREAM_KINDS,
 };

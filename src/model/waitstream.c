@@ -1,6 +1,8 @@
 #include "model/waitstream.h"
 
 #define STATES_EVENT "thread-states"
+#define WAKES_EVENT "wakeups"
+#define WAKER_FRONT "[woken by "
 #define PART_KEY "seen"
 #define NO_STACK "[no stack recorded]"
 
@@ -10,6 +12,13 @@ static const struct {
     [WAIT_COUNT] = {"waits", UNIT_COUNT},
     [WAIT_BLOCKED] = {"blocked", UNIT_TIME},
     [WAIT_RUNNABLE] = {"runnable", UNIT_TIME},
+};
+
+static const struct {
+    const char *name, *unit;
+} wake_columns[WAKE_COLUMNS] = {
+    [WAKE_COUNT] = {"wakeups", UNIT_COUNT},
+    [WAKE_WAITED] = {"woken", UNIT_TIME},
 };
 
 static const char *const state_names[THREAD_STATES] = {
@@ -22,6 +31,8 @@ static const char *const state_names[THREAD_STATES] = {
 static const char *const part_names[WAIT_PARTS] = {
     [WAIT_NO_START] = "not the start",
     [WAIT_NO_END] = "not the end",
+    [WAIT_SUMMED] = "summed up",
+    [WAIT_NEAR] = "stack of the last CPU sample",
 };
 
 const char *thread_state_name(enum thread_state s)
@@ -31,6 +42,7 @@ const char *thread_state_name(enum thread_state s)
 
 bool waitstream_add(struct profile *p, struct waitstream *ret)
 {
+    ret->wakes = -1;
     ret->waits = profile_add_stream(p, WAITSTREAM_EVENT, BY_TRACE);
     ret->states = ret->waits < 0 ? -1 : profile_add_stream(p, STATES_EVENT, BY_TRACE);
     if (ret->states < 0)
@@ -41,6 +53,15 @@ bool waitstream_add(struct profile *p, struct waitstream *ret)
     for (int i = 0; i < THREAD_STATES; i++)
         ret->state_column[i] = profile_add_value(p, ret->states, state_names[i], UNIT_TIME);
     return true;
+}
+
+bool waitstream_add_wakes(struct profile *p, struct waitstream *ret)
+{
+    ret->wakes = profile_add_stream(p, WAKES_EVENT, BY_TRACE);
+    for (int i = 0; ret->wakes >= 0 && i < WAKE_COLUMNS; i++)
+        ret->wake_column[i] =
+            profile_add_value(p, ret->wakes, wake_columns[i].name, wake_columns[i].unit);
+    return ret->wakes >= 0;
 }
 
 /* --- finding them --- */
@@ -83,15 +104,29 @@ static bool find_state_columns(const struct profile *p, const struct stream *s,
     return true;
 }
 
+static bool find_wake_columns(const struct profile *p, const struct stream *s,
+                              struct waitstream *ret)
+{
+    for (int i = 0; i < WAKE_COLUMNS; i++) {
+        ret->wake_column[i] = column_called(p, s, wake_columns[i].name,
+                                            dimension_of_unit(text_of(wake_columns[i].unit)));
+        if (ret->wake_column[i] < 0)
+            return false;
+    }
+    return true;
+}
+
 bool waitstream_find(const struct profile *p, struct waitstream *ret)
 {
-    *ret = (struct waitstream){.waits = -1, .states = -1};
+    *ret = (struct waitstream){.waits = -1, .states = -1, .wakes = -1};
     for (int i = 0; i < (int)p->streams.n; i++) {
         const struct stream *s = p->streams.at[i];
         if (ret->waits < 0 && is_trace_of(p, s, WAITSTREAM_EVENT) && find_wait_columns(p, s, ret))
             ret->waits = i;
         if (ret->states < 0 && is_trace_of(p, s, STATES_EVENT) && find_state_columns(p, s, ret))
             ret->states = i;
+        if (ret->wakes < 0 && is_trace_of(p, s, WAKES_EVENT) && find_wake_columns(p, s, ret))
+            ret->wakes = i;
     }
     return ret->waits >= 0 && ret->states >= 0;
 }
@@ -145,4 +180,38 @@ bool waitstream_is_no_stack(const struct profile *p, struct stack_id stack)
     const struct line *lines = profile_lines(p, f);
     return !node->parent.i && f->n_lines == 1 &&
            text_is(profile_function_name(p, lines[0].function), NO_STACK);
+}
+
+/* --- wakers --- */
+
+struct frame_id waitstream_waker(struct profile *p, struct text name)
+{
+    autofree char *called = mem_printf(WAKER_FRONT "%.*s]", TEXT_ARG(name));
+    return profile_add_named_frame(p, text_of(called), FRAME_WAKER);
+}
+
+/* NAME of "[woken by NAME]", or "". */
+static struct text waker_in(const struct profile *p, const struct frame *f)
+{
+    size_t front = strlen(WAKER_FRONT);
+    struct text name = {"", 0};
+    if (f->kind == FRAME_WAKER && !f->pc && f->n_lines == 1)
+        name = profile_function_name(p, profile_lines(p, f)[0].function);
+    if (!text_starts(name, WAKER_FRONT) || name.at[name.n - 1] != ']')
+        return (struct text){"", 0};
+    return (struct text){name.at + front, name.n - front - 1};
+}
+
+struct text waitstream_waker_of(const struct profile *p, struct stack_id stack,
+                                struct stack_id *ret_waiter)
+{
+    for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
+        const struct stack_node *node = &p->stacks.nodes.at[stack.i];
+        struct text name = waker_in(p, profile_frame(p, node->frame));
+        *ret_waiter = node->parent;
+        if (name.n)
+            return name;
+    }
+    *ret_waiter = (struct stack_id){0};
+    return (struct text){"", 0};
 }

@@ -10,7 +10,8 @@ static const struct {
     {"list", core_list},       {"calls", core_calls},     {"tree_shares", core_tree_shares},
     {"search", core_search},   {"report", core_report},   {"heap", core_heap},
     {"locks", core_locks},     {"scopes", core_scopes},   {"waits", core_waits},
-    {"compare", core_compare}, {"palette", core_palette},
+    {"compare", core_compare}, {"palette", core_palette}, {"code", core_code},
+    {"moment", core_moment},
 };
 
 struct core *core_new(void)
@@ -53,7 +54,7 @@ void core_free(struct core *c)
         return;
     forget_views(c);
     for (int i = 0; i < QUESTION_FILES; i++)
-        profile_free(c->profile[i]);
+        profile_free(c->profile[i]), page_code_free(c->code[i]);
     free(c);
 }
 
@@ -76,8 +77,17 @@ int core_load(struct core *c, int file, struct text bytes, struct err *err)
     }
     forget_views(c);
     profile_free(c->profile[file]);
+    page_code_free(c->code[file]);
     c->profile[file] = p;
+    c->code[file] = NULL;
     return 0;
+}
+
+int core_load_code(struct core *c, int file, struct text json, struct err *err)
+{
+    page_code_free(c->code[file]);
+    c->code[file] = page_code_read(json, err);
+    return c->code[file] ? 0 : -1;
 }
 
 /* --- selections --- */
@@ -149,7 +159,7 @@ static struct flat *flat_by_label(struct core_view *v, const char *key, struct e
 
 struct flat *core_flat_by(struct core_view *v, const char *name, struct err *err)
 {
-    static const char *const names[FLAT_KINDS] = {"function", "module", "thread", "line"};
+    static const char *const names[FLAT_KINDS] = {"function", "module", "thread", "line", "file"};
     for (int i = 0; name && i < FLAT_KINDS; i++)
         if (strcmp(name, names[i]) == 0)
             return core_flat(v, (enum flat_by)i);

@@ -28,4 +28,7 @@ void core_free(struct core *c); /* NULL is fine */
  * cut gives all before the cut. */
 int core_load(struct core *c, int file, struct text bytes, struct err *err);
 
+/* Source and instructions that go with that file (code.h). */
+int core_load_code(struct core *c, int file, struct text json, struct err *err);
+
 void core_ask(struct core *c, struct text question, FILE *out);

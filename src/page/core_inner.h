@@ -6,6 +6,7 @@
 #include "analysis/flat.h"
 #include "analysis/grouping.h"
 #include "base/json.h"
+#include "page/code.h"
 #include "page/core.h"
 #include "page/question.h"
 
@@ -28,6 +29,7 @@ enum { CORE_VIEWS = 6 };
 
 struct core {
     struct profile *profile[QUESTION_FILES]; /* NULL = none */
+    struct page_code *code[QUESTION_FILES];  /* the same */
     struct core_view views[CORE_VIEWS];
     uint64_t clock; /* of uses */
 };
@@ -36,7 +38,7 @@ struct core {
 struct core_view *core_view(struct core *c, const struct question *q, struct err *err);
 struct flat *core_flat(struct core_view *v, enum flat_by by); /* not by label */
 
-/* By "function", "module", "thread", "line", or a label; NULL = by function. */
+/* By "function", "module", "thread", "line", "file", or a label; NULL = by function. */
 struct flat *core_flat_by(struct core_view *v, const char *name, struct err *err);
 
 /* Where a label or row was met first: its module, and the file of its function. */
@@ -53,4 +55,5 @@ void core_put_place(struct json *j, const struct profile *p, const struct core_p
 typedef int core_answer(struct core *c, const struct question *q, struct json *j, struct err *err);
 
 core_answer core_about, core_lanes, core_tree, core_tree_shares, core_list, core_calls, core_search,
-    core_report, core_heap, core_locks, core_scopes, core_waits, core_compare, core_palette;
+    core_report, core_heap, core_locks, core_scopes, core_waits, core_compare, core_palette,
+    core_code, core_moment;

@@ -1,8 +1,11 @@
 /* core_lanes.c - what happened when: a lane for each thread, states, counters, scopes. */
+#include "analysis/label.h"
 #include "analysis/scopetree.h"
 #include "base/idmap.h"
 #include "model/waitstream.h"
 #include "page/core_inner.h"
+
+#include <math.h>
 
 enum { LANES_MAX = 64, BINS_MAX = 4096, POINTS_MAX = 2000, SPANS_MAX = 4000 };
 
@@ -319,6 +322,65 @@ static void put_spans(struct json *j, const struct lanes *l)
             }
     }
     json_close(j, ']');
+}
+
+/* --- one moment --- */
+
+/* The row of a thread that is nearest to MOMENT; n_rows where it has none. */
+static size_t nearest_row(const struct selection *s, const struct question *q, double moment_ns,
+                          double *ret_off_ns)
+{
+    const struct rows *r = &s->stream->rows;
+    size_t best = s->n_rows;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        const struct thread *t = &s->profile->threads.at[r->thread[row].i];
+        if (t->tid != q->tid || profile_pid(s->profile, t) != q->pid)
+            continue;
+        double from = (double)r->time_ns[row];
+        double to = from + (r->duration_ns ? (double)r->duration_ns[row] : 0);
+        double off = moment_ns < from ? from - moment_ns : moment_ns > to ? moment_ns - to : 0;
+        if (best == s->n_rows || off < *ret_off_ns) {
+            best = i;
+            *ret_off_ns = off;
+        }
+    }
+    return best;
+}
+
+static void moment_put_frame(struct json *j, const struct selection *s, struct labels *l,
+                             struct stack_id at)
+{
+    struct frame_id frame = s->profile->stacks.nodes.at[at.i].frame;
+    for (size_t k = labels_count(profile_frame(s->profile, frame)); k-- > 0;)
+        if (!selection_hides(s, frame, k))
+            json_text(j, labels_text(l, labels_of_frame(l, s->profile, frame, k)));
+}
+
+/* The call stack of thread TID of process PID nearest to the moment FROM_S, leaf first. */
+int core_moment(struct core *c, const struct question *q, struct json *j, struct err *err)
+{
+    struct core_view *v = core_view(c, q, err);
+    uint64_t first, last;
+    double off = 0;
+    struct labels l;
+    if (!v)
+        return -1;
+    const struct selection *s = &v->selection;
+    if (!stream_has_time(s->stream) || !lanes_span(s->profile, &first, &last))
+        return err_set(err, EXIT_ERROR, "the recording has no times");
+    size_t at = nearest_row(s, q, (double)first + q->from_s * 1e9, &off);
+    json_put_number(j, "off_s", at < s->n_rows ? off / 1e9 : NAN);
+    json_key(j, "stack");
+    json_open(j, '[');
+    labels_init(&l, s->profile, &(struct label_opts){.merge_kinds = true});
+    for (struct stack_id k = at < s->n_rows ? s->stream->rows.stack[selection_row(s, at)]
+                                            : (struct stack_id){0};
+         k.i; k = s->profile->stacks.nodes.at[k.i].parent)
+        moment_put_frame(j, s, &l, k);
+    labels_done(&l);
+    json_close(j, ']');
+    return 0;
 }
 
 /* Samples of CPU time are shown as the time they stand for, where that is recorded. */

@@ -141,6 +141,23 @@ int core_report(struct core *c, const struct question *q, struct json *j, struct
     return 0;
 }
 
+int core_code(struct core *c, const struct question *q, struct json *j, struct err *err)
+{
+    struct core_view *v = core_view(c, q, err);
+    struct printed out;
+    if (!v || !q->function)
+        return v ? err_set(err, EXIT_ERROR, "the code of which function?") : -1;
+    printed_open(&out);
+    int rc = page_code_print(out.out, c->code[q->file], &v->selection, q->function, err);
+    if (rc == 0) {
+        printed_put(&out, j, "code");
+    } else {
+        fclose(out.out);
+        free(out.at);
+    }
+    return rc;
+}
+
 int core_heap(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
     const struct profile *p = profile_of(c, q, err);
@@ -184,6 +201,8 @@ static struct question of_stream(const struct question *q, const char *event, co
     other.merge_recursion = false;
     other.list[QUESTION_FOCUS][0] = other.list[QUESTION_IGNORE][0] = NULL;
     other.list[QUESTION_HIDE][0] = other.list[QUESTION_SCOPES][0] = NULL;
+    other.list[QUESTION_COLLAPSE_MODULES][0] = other.list[QUESTION_COLLAPSE_RECURSION][0] = NULL;
+    other.subtree = NULL;
     return other;
 }
 

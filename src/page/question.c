@@ -16,6 +16,7 @@ static const struct {
     {"event", FIELD_TEXT, offsetof(struct question, event)},
     {"value", FIELD_TEXT, offsetof(struct question, value)},
     {"time", FIELD_TEXT, offsetof(struct question, time)},
+    {"subtree", FIELD_TEXT, offsetof(struct question, subtree)},
     {"merge-recursion", FIELD_BOOL, offsetof(struct question, merge_recursion)},
     {"other_time", FIELD_TEXT, offsetof(struct question, other_time)},
     {"by", FIELD_TEXT, offsetof(struct question, by)},
@@ -29,13 +30,18 @@ static const struct {
     {"least", FIELD_NUMBER, offsetof(struct question, least)},
     {"top", FIELD_INT, offsetof(struct question, top)},
     {"skip", FIELD_INT, offsetof(struct question, skip)},
+    {"pid", FIELD_INT, offsetof(struct question, pid)},
+    {"tid", FIELD_INT, offsetof(struct question, tid)},
     {"bins", FIELD_INT, offsetof(struct question, bins)},
     {"from_s", FIELD_NUMBER, offsetof(struct question, from_s)},
     {"to_s", FIELD_NUMBER, offsetof(struct question, to_s)},
 };
 
-static const char *const list_names[QUESTION_LISTS] = {"thread", "process", "where", "scope",
-                                                       "focus",  "ignore",  "hide"};
+static const char *const list_names[QUESTION_LISTS] = {
+    "thread", "process",         "where",
+    "scope",  "focus",           "ignore",
+    "hide",   "collapse-module", "collapse-recursion",
+};
 
 static const char *question_text(struct question *q, struct jsonread *j)
 {
@@ -133,6 +139,9 @@ struct selection_opts question_selection(const struct question *q)
         .ignore = list_or_null(q, QUESTION_IGNORE),
         .hide = list_or_null(q, QUESTION_HIDE),
         .merge_recursion = q->merge_recursion,
+        .collapse_modules = list_or_null(q, QUESTION_COLLAPSE_MODULES),
+        .collapse_recursion = list_or_null(q, QUESTION_COLLAPSE_RECURSION),
+        .subtree = q->subtree,
     };
 }
 
@@ -149,6 +158,7 @@ void question_add_key(const struct question *q, struct buf *b)
     add_word(b, q->event);
     add_word(b, q->value);
     add_word(b, q->time);
+    add_word(b, q->subtree);
     for (int i = 0; i < QUESTION_LISTS; i++) {
         for (size_t k = 0; q->list[i][k]; k++)
             add_word(b, q->list[i][k]);

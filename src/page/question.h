@@ -22,6 +22,8 @@ enum question_list {
     QUESTION_FOCUS,
     QUESTION_IGNORE,
     QUESTION_HIDE,
+    QUESTION_COLLAPSE_MODULES,
+    QUESTION_COLLAPSE_RECURSION,
     QUESTION_LISTS,
 };
 
@@ -30,6 +32,7 @@ struct question {
     int64_t file;              /* which of the loaded files */
     const char *event, *value; /* NULL = as the terminal would choose */
     const char *time;          /* NULL = all */
+    const char *subtree;       /* the same */
     const char *list[QUESTION_LISTS][QUESTION_LIST_MAX + 1];
     bool merge_recursion;
     const char *other_time; /* compare with this range of the same file; NULL = the second file */
@@ -37,6 +40,7 @@ struct question {
     bool inverted, chart, force;
     double least; /* share below which nodes are left out */
     int64_t top, skip, bins;
+    int64_t pid, tid;    /* of the moment that is asked about */
     double from_s, to_s; /* what of the time axis is seen; to_s 0 = all */
     struct arena arena;
 };

@@ -3,6 +3,7 @@
  *
  *     wasm_bytes(n)          memory for n bytes from the page; wasm_free() it
  *     wasm_load(file, at, n) 0, or -1; then the answer is the reason
+ *     wasm_load_code(...)    the same for source and instructions that go with the file
  *     wasm_ask(at, n)        the answer is at wasm_answer(), wasm_answer_bytes() long
  */
 #ifdef __wasm__
@@ -19,6 +20,7 @@
 void *EXPORT(wasm_bytes)(size_t n);
 void EXPORT(wasm_free)(void *at);
 int EXPORT(wasm_load)(int file, const char *at, size_t n);
+int EXPORT(wasm_load_code)(int file, const char *at, size_t n);
 void EXPORT(wasm_ask)(const char *at, size_t n);
 const char *EXPORT(wasm_answer)(void);
 size_t EXPORT(wasm_answer_bytes)(void);
@@ -53,6 +55,16 @@ int wasm_load(int file, const char *at, size_t n)
     struct err err = {0};
     FILE *out = answer_open();
     int rc = core_load(core, file, (struct text){at, n}, &err);
+    fputs(rc == 0 ? "" : err.text, out);
+    fclose(out);
+    return rc;
+}
+
+int wasm_load_code(int file, const char *at, size_t n)
+{
+    struct err err = {0};
+    FILE *out = answer_open();
+    int rc = core_load_code(core, file, (struct text){at, n}, &err);
     fputs(rc == 0 ? "" : err.text, out);
     fclose(out);
     return rc;
@@ -187,6 +199,18 @@ void qsort_r(void *base, size_t n, size_t size, int (*compare)(const void *, con
 {
     autofree char *room = mem_calloc(n / 2 + 1, size);
     sort_run(&(struct sorting){size, compare, ctx}, base, n, room);
+}
+
+static int compare_without(const void *a, const void *b, void *ctx)
+{
+    int (*const *compare)(const void *, const void *) = ctx;
+    return (*compare)(a, b);
+}
+
+/* That of wasi-libc is not stable, that of the program is: equals would stand in another order. */
+void qsort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    qsort_r(base, n, size, compare_without, &compare);
 }
 
 /* A page has no users. */

@@ -206,6 +206,16 @@ static struct str_id leader_name(const struct processes *ps, int pid)
     return leader ? leader->comm : (struct str_id){0};
 }
 
+struct profile *processes_profile(const struct processes *ps)
+{
+    return ps->profile;
+}
+
+struct str_id processes_name(const struct processes *ps, int tid)
+{
+    return leader_name(ps, tid);
+}
+
 /* Of two processes that a pid had, the parent is not the one that started after its child. */
 static struct process_id parent_row(const struct processes *ps, const struct process_state *proc)
 {

@@ -79,6 +79,22 @@ struct stack_id processes_stack(struct processes *ps, const struct process_sampl
                                 enum unwind_end *ret_end);
 struct thread_id processes_thread(struct processes *ps, int pid, int tid);
 
+/*
+ * A stack WAITER of a thread that waits, then WAKER (waitstream_waker()), then the functions of the
+ * program that woke it, as FRAME_WAKER. S NULL = those are not known.
+ */
+struct stack_id processes_woken_stack(struct processes *ps, struct stack_id waiter,
+                                      struct frame_id waker, const struct process_sample *s);
+
+/* Where frames and threads are added. */
+struct profile *processes_profile(const struct processes *ps);
+
+/* The name that was told of a thread; 0 = none. */
+struct str_id processes_name(const struct processes *ps, int tid);
+
+/* Whether what a process has mapped is known. */
+bool processes_knows(const struct processes *ps, int pid);
+
 /* The same for a thread that has told its name itself: it counts where nobody else told one. */
 struct thread_id processes_thread_called(struct processes *ps, int pid, int tid, const char *comm);
 

@@ -269,3 +269,34 @@ struct stack_id processes_stack(struct processes *ps, const struct process_sampl
             profile_add_named_frame(ps->profile, text_of("[unfinished]"), FRAME_USER);
     return stacks_intern_leaf_first(&ps->profile->stacks, ps->frames.at, ps->frames.n);
 }
+
+/* --- wakers --- */
+
+static struct frame_id waker_frame(struct processes *ps, struct frame_id id)
+{
+    struct profile *p = ps->profile;
+    struct frame f = *profile_frame(p, id);
+    struct line line = f.n_lines ? *profile_lines(p, &f) : (struct line){0};
+    struct frame_key key = {.pc = f.pc, .mapping = f.mapping, .kind = FRAME_WAKER};
+    key.lines = f.n_lines ? &line : NULL;
+    key.n_lines = f.n_lines ? 1 : 0;
+    return profile_add_frame(p, &key);
+}
+
+struct stack_id processes_woken_stack(struct processes *ps, struct stack_id waiter,
+                                      struct frame_id waker, const struct process_sample *s)
+{
+    struct stack_id stack = stacks_push(&ps->profile->stacks, waiter, waker);
+    ps->frames.n = 0;
+    if (s)
+        add_user_frames(ps, s);
+    for (size_t i = ps->frames.n; i-- > 0;)
+        stack = stacks_push(&ps->profile->stacks, stack, waker_frame(ps, ps->frames.at[i]));
+    return stack;
+}
+
+bool processes_knows(const struct processes *ps, int pid)
+{
+    const struct process_state *proc = process_find(ps, pid);
+    return proc && proc->space;
+}

@@ -81,9 +81,10 @@ struct engine_facts {
     uint64_t running_ns;  /* has not room for all of them at once. 0 = not known, or a clock */
     bool uneven;          /* samples stand for different amounts: count these, not samples */
     bool kernel_hidden;
-    bool waits_bare;    /* waits have durations and no stacks: the kernel cannot be seen */
-    const char *clocks; /* META_CLOCKS; NULL = none */
-    char note[240];     /* what was given up and why, a sentence; "" for nothing */
+    bool waits_bare;     /* waits have durations and no stacks: the kernel cannot be seen */
+    char no_wakers[240]; /* why nobody sees who ends waits; "" = somebody does, or none is asked */
+    const char *clocks;  /* META_CLOCKS; NULL = none */
+    char note[240];      /* what was given up and why, a sentence; "" for nothing */
 };
 
 struct engine {

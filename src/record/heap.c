@@ -23,17 +23,17 @@ enum { BATCH = 16384, BATCHES = 64, GIVE = 1024, STOP_POLLS = 64 };
 /* --- rings, joined by time --- */
 
 /* A thread may have several rings one after the other: at its end libc tidies up. */
-static uint32_t thread_get(struct heap *h, const struct ring_reader *rr)
+uint32_t heap_thread_get(struct heap *h, int pid, int tid, const char *comm)
 {
-    uint32_t hash = hash_pair((uint32_t)rr->pid, (uint32_t)rr->tid);
+    uint32_t hash = hash_pair((uint32_t)pid, (uint32_t)tid);
     for_each_match (&h->thread_map, hash, i) {
         const struct heap_thread *t = &h->threads.at[i];
-        if (t->pid == rr->pid && t->tid == rr->tid && strcmp(t->comm, rr->comm) == 0)
+        if (t->pid == pid && t->tid == tid && strcmp(t->comm, comm) == 0)
             return i;
     }
     struct heap_thread *new = vec_push(&h->threads);
-    *new = (struct heap_thread){.pid = rr->pid, .tid = rr->tid};
-    memcpy(new->comm, rr->comm, sizeof new->comm);
+    *new = (struct heap_thread){.pid = pid, .tid = tid};
+    snprintf(new->comm, sizeof new->comm, "%s", comm);
     idmap_add(&h->thread_map, hash, (uint32_t)h->threads.n - 1);
     return (uint32_t)h->threads.n - 1;
 }
@@ -43,7 +43,8 @@ static struct thread_id thread_id(void *heap, uint32_t thread)
     struct heap *h = heap;
     struct heap_thread *t = &h->threads.at[thread];
     if (!t->id.i)
-        t->id = processes_thread_called(h->opts.processes, t->pid, t->tid, t->comm);
+        t->id = *t->comm ? processes_thread_called(h->opts.processes, t->pid, t->tid, t->comm)
+                         : processes_thread(h->opts.processes, t->pid, t->tid);
     return t->id;
 }
 
@@ -54,8 +55,10 @@ static struct heap_ring *ring_of(struct heap *h, const struct ring_reader *rr)
     struct heap_ring *ring = &h->by_ring.at[rr->index];
     if (ring->start_ns == rr->start_ns && ring->tid == rr->tid && ring->pid == rr->pid)
         return ring;
-    *ring = (struct heap_ring){
-        .start_ns = rr->start_ns, .pid = rr->pid, .tid = rr->tid, .thread = thread_get(h, rr)};
+    *ring = (struct heap_ring){.start_ns = rr->start_ns,
+                               .pid = rr->pid,
+                               .tid = rr->tid,
+                               .thread = heap_thread_get(h, rr->pid, rr->tid, rr->comm)};
     return ring;
 }
 
@@ -172,38 +175,50 @@ static uint64_t blocks_that_fit(void)
     return pages * page / 2 / HEAP_LIVE_BYTES;
 }
 
-int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
+/* An agent gets into the command. */
+static int open_agents(struct heap *h, struct err *err)
 {
-    struct timer_static is = timer_program_static(o->command[0]);
+    const char *command = h->opts.command[0];
+    struct timer_static is = timer_program_static(command);
     const char *cannot = is.is_static ? "link libkelvin-heap.a into it (doc/heap.md)"
                                       : "its allocations cannot be recorded";
     if (preload_check(HEAP_AGENT_FILE, err) != 0 ||
-        (!is.has_heap && timer_program_check(o->command[0], cannot, err) != 0))
+        (!is.has_heap && timer_program_check(command, cannot, err) != 0))
         return -1;
+    ticks_init(&h->clock);
+    return memory_open(h, err);
+}
+
+int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
+{
     struct heap *h = mem_new(struct heap);
     h->opts = *o;
     if (!h->opts.blocks_max)
         h->opts.blocks_max = blocks_that_fit();
     h->stacks = STACKWALK_NONE;
     h->rings.memory.fd = -1;
-    ticks_init(&h->clock);
-    if (memory_open(h, err) != 0) {
+    if ((o->command ? open_agents(h, err) : heap_probes_open(h, err)) != 0) {
         heap_close(h);
         return -1;
     }
-    heap_tally_init(&h->tally, o->profile, o->sample_bytes);
+    heap_tally_init(&h->tally, o->profile,
+                    &(struct heap_tally_opts){o->sample_bytes, .no_temporary = !o->command});
     h->tally.thread_of = thread_id;
     h->tally.arg = h;
     h->facts.stream = h->tally.stream;
-    preload_begin(&h->preload, HEAP_AGENT_FILE, PRELOAD_FIRST, CHANNEL_ENV,
-                  rings_address(&h->rings));
+    if (o->command)
+        preload_begin(&h->preload, HEAP_AGENT_FILE, PRELOAD_FIRST, CHANNEL_ENV,
+                      rings_address(&h->rings));
     *ret = h;
     return 0;
 }
 
-void heap_attach(struct heap *h)
+int heap_attach(struct heap *h, struct err *err)
 {
+    if (h->probes)
+        return heap_probes_attach(h, err);
     preload_end(&h->preload);
+    return 0;
 }
 
 /* --- beside the blocks --- */
@@ -254,7 +269,7 @@ static void census(struct heap *h)
         if (p->over)
             continue;
         int64_t rss = read_rss(p->pid);
-        if (rss < 0 && !has_rings(h, p->pid))
+        if (rss < 0 && !h->probes && !has_rings(h, p->pid))
             heap_program_end(h, p);
         else if (rss >= 0 && p->censuses++) /* by the second the engine has heard of it */
             add_rss(h, p, now_ns, rss);
@@ -267,10 +282,12 @@ bool heap_poll(struct heap *h)
     if (h->stopped)
         return false;
     ticks_look(&h->clock);
-    for (int i = 0; i < BATCHES && more; i++)
+    for (int i = 0; i < BATCHES && more && !h->probes; i++)
         more = take_batch(h) >= WORTH_A_LOOK;
+    if (h->probes)
+        heap_probes_poll(h, clock_monotonic_ns());
     census(h);
-    return more;
+    return more && !h->probes;
 }
 
 /* --- the end --- */
@@ -294,16 +311,24 @@ static void tell_frees(struct heap *h, const char *key, uint64_t n)
         meta_set_str(&h->opts.profile->meta, key, number);
 }
 
-void heap_stop(struct heap *h, uint64_t end_ns)
+static void stop_agents(struct heap *h)
 {
-    if (h->stopped)
-        return;
     for (int i = 0; i < STOP_POLLS * BATCHES && take_batch(h); i++)
         ; /* what still runs may write for ever */
     h->rings.channel->stop = 1;
     rings_wake(&h->rings);
     h->facts.lost = rings_lost(&h->rings) + h->facts.no_room;
     h->facts.waits = rings_waits(&h->rings);
+}
+
+void heap_stop(struct heap *h, uint64_t end_ns)
+{
+    if (h->stopped)
+        return;
+    if (h->probes)
+        heap_probes_stop(h);
+    else
+        stop_agents(h);
     for (size_t i = 0; i < h->programs.n; i++)
         if (!h->programs.at[i].over)
             heap_program_end(h, &h->programs.at[i]);
@@ -337,6 +362,7 @@ void heap_close(struct heap *h)
     if (!h)
         return;
     preload_end(&h->preload);
+    heap_probes_close(h);
     for (size_t i = 0; i < h->programs.n; i++)
         heap_live_done(&h->programs.at[i].live), heap_areas_done(&h->programs.at[i].areas);
     rings_close(&h->rings);

@@ -1,11 +1,13 @@
 /*
- * heap.h - every block that a command and all it starts allocate, beside the engine that samples.
+ * heap.h - every block that a command and all it starts allocate, or samples of those of a running
+ * process, beside the engine that samples.
  *
  *     heap.c         rings of all threads, joined by time
  *     heap_take.c    what a record does
  *     heap_maps.c    the same of anonymous maps
  *     heap_live.c    the blocks that a process holds
  *     heap_tally.c   sums by stack, thread and slice of time; rows of the profile
+ *     heap_probe.c   samples of a process that runs already, by probes of the kernel (heapbpf.h)
  *     stackwalk.c    stacks that the agents walked themselves
  *     stackwalk_images.c  unwind rules for that
  *
@@ -17,7 +19,7 @@
  * written, so there is no lock and no global counter. Leaked and peak are levels, the other columns
  * flows; live bytes and RSS are counters.
  *
- * The table takes at most 60 bytes a block, and while it grows half as much again. Blocks beyond
+ * The table takes at most 60 bytes per block, and while it grows half as much again. Blocks beyond
  * half of the machine's memory are left out, with their frees, and told.
  */
 #pragma once
@@ -27,12 +29,14 @@
 struct heap;
 
 struct heap_opts {
-    char **command;
+    char **command; /* NULL = a process that runs: PID, and samples only */
+    int pid;
     struct profile *profile;
     struct processes *processes; /* for names of threads */
     uint64_t blocks_max;         /* followed at once; 0 = as half of this machine's memory holds */
     uint64_t sample_bytes;       /* one sample in so many bytes, on average; 0 = every block */
-    bool maps;                   /* anonymous maps as well */
+    bool maps;                   /* anonymous maps as well; not of a running process */
+    size_t stack_bytes;          /* of a running process: to copy of each stack at most */
 
     /* The scopes that a path of a thread's ring of scopes stands for, as labels (scopes_labels());
      * NULL = not known. */
@@ -53,11 +57,17 @@ struct heap_facts {
     uint64_t waits;   /* times that a thread waited for the recorder */
     bool scoped;      /* blocks know the scopes that they were allocated in */
     int stream;       /* of the profile */
+    bool probed;      /* a running process: only what it allocated since is in these numbers */
+    uint64_t stops;   /* times that a probe stopped it */
+    double stop_ns;   /* what each cost it, as measured on this machine */
+    double probed_s;  /* how long that went on; less than the recording where it cost too much */
+    bool too_many;    /* stops: the probes were taken away before the end */
 };
 
-/* Before the command is forked. Refuses programs that no agent gets into. */
+/* Before the command is forked. Refuses programs that no agent gets into, and what rights forbid.
+ */
 int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err);
-void heap_attach(struct heap *h); /* the command is forked, and waits */
+int heap_attach(struct heap *h, struct err *err); /* the command is forked, and waits */
 
 /* Take what came. True when there is more. */
 bool heap_poll(struct heap *h);

@@ -74,6 +74,7 @@ struct heap {
     struct ticks clock;
     uint64_t slice_ticks; /* when the slice at hand ends */
     uint64_t last_census_ns;
+    struct heap_probes *probes; /* of a process that ran already; NULL = agents tell */
 };
 
 /* Take the record at the front of a ring; TICKS as heap_record_ticks() has it. */
@@ -83,6 +84,27 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec,
 void heap_take_map(struct heap *h, struct heap_ring *ring, const struct record *rec);
 void heap_take_unmap(struct heap *h, struct heap_ring *ring, const struct record *rec);
 void heap_take_remap(struct heap *h, struct heap_ring *ring, const struct record *rec);
+
+/* It is TICKS now, of the thread of RING. */
+void heap_take_time(struct heap *h, struct heap_ring *ring, uint64_t ticks);
+
+/* A block came, or went: WORD is the record's, see wire/heap.h. */
+void heap_take_block(struct heap *h, struct heap_ring *ring, const struct heap_block *block);
+void heap_take_free(struct heap *h, struct heap_ring *ring, uint64_t word);
+
+/* The place of a stack that is known already. */
+uint32_t heap_site_of_stack(struct heap *h, const struct heap_site *site);
+
+/* A thread by its numbers and name: in heap.threads. */
+uint32_t heap_thread_get(struct heap *h, int pid, int tid, const char *comm);
+
+/* --- heap_probe.c --- */
+
+int heap_probes_open(struct heap *h, struct err *err);
+int heap_probes_attach(struct heap *h, struct err *err);
+void heap_probes_poll(struct heap *h, uint64_t until_ns);
+void heap_probes_stop(struct heap *h);
+void heap_probes_close(struct heap *h); /* without probes it does nothing */
 
 /* The place of a stack; what its program holds. */
 uint32_t heap_site_of(struct heap *h, struct heap_ring *ring, uint32_t node);

@@ -74,33 +74,41 @@ static void take_fork(struct heap *h, struct heap_ring *ring, const struct recor
 
 /* --- places --- */
 
-static struct heap_site_key key_of(const struct heap_ring *ring, uint32_t node)
-{
-    return (struct heap_site_key){node, ring->thread, ring->scopes};
-}
-
 static bool same_site(const struct heap_site_key *a, const struct heap_site_key *b)
 {
     return a->node == b->node && a->thread == b->thread && a->scopes.i == b->scopes.i;
 }
 
-static uint32_t find_site(struct heap *h, struct heap_ring *ring, const struct heap_site_key *key)
+/* KEY has a thread, and a node or a stack; SITE is what it is where it is new. */
+static uint32_t site_get(struct heap *h, const struct heap_site_key *key,
+                         const struct heap_site *site)
 {
     uint32_t hash = hash_pair(hash_pair(key->node, key->thread), key->scopes.i);
     for_each_match (&h->sites, hash, i)
         if (same_site(&h->site_keys.at[i], key))
             return i;
-    struct heap_site site = {.thread = key->thread, .scopes = key->scopes};
-    site.stack = stackwalk_get(&h->stacks, ring->pid, key->node, &site.end);
-    uint32_t id = heap_tally_new_site(&h->tally, &site);
+    uint32_t id = heap_tally_new_site(&h->tally, site);
     *vec_push(&h->site_keys) = *key;
     idmap_add(&h->sites, hash, id);
     return id;
 }
 
+uint32_t heap_site_of_stack(struct heap *h, const struct heap_site *site)
+{
+    struct heap_site_key key = {.node = site->stack.i, .thread = site->thread};
+    return site_get(h, &key, site);
+}
+
+static uint32_t find_site(struct heap *h, struct heap_ring *ring, const struct heap_site_key *key)
+{
+    struct heap_site site = {.thread = key->thread, .scopes = key->scopes};
+    site.stack = stackwalk_get(&h->stacks, ring->pid, key->node, &site.end);
+    return site_get(h, key, &site);
+}
+
 uint32_t heap_site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
 {
-    struct heap_site_key key = key_of(ring, node);
+    struct heap_site_key key = {node, ring->thread, ring->scopes};
     uint32_t slot = node ^ key.thread << 6 ^ key.scopes.i << 3;
     struct heap_late_site *late = &h->late_sites[slot % HEAP_LATE_SITES];
     if (!late->site_plus_1 || !same_site(&late->key, &key))
@@ -130,18 +138,13 @@ static void tell_freed(struct heap *h, const struct heap_ring *ring, const struc
     heap_tally_free(&h->tally, &f);
 }
 
-static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, uint64_t address,
-                       uint64_t size_bytes)
+void heap_take_block(struct heap *h, struct heap_ring *ring, const struct heap_block *block)
 {
-    struct heap_block old;
-    size_bytes &= HEAP_POINTER_MASK;
-    struct heap_block new = {.address = address,
-                             .size_bytes = size_bytes,
-                             .ticks = ring->ticks,
-                             .site = heap_site_of(h, ring, node)};
+    struct heap_block old, new = *block;
     struct heap_program *p = heap_program_of(h, ring);
     ring->realloc_pending = false;
-    if (!(address & HEAP_POINTER_MASK))
+    new.size_bytes &= HEAP_POINTER_MASK;
+    if (!(new.address &HEAP_POINTER_MASK))
         return;
     if (h->n_live >= h->opts.blocks_max) {
         h->facts.no_room++;
@@ -153,7 +156,17 @@ static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, ui
         h->facts.doubled++;
         tell_freed(h, ring, &old, false);
     }
-    heap_tally_alloc(&h->tally, new.site, size_bytes);
+    heap_tally_alloc(&h->tally, new.site, new.size_bytes);
+}
+
+static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, uint64_t address,
+                       uint64_t size_bytes)
+{
+    struct heap_block new = {.address = address,
+                             .size_bytes = size_bytes,
+                             .ticks = ring->ticks,
+                             .site = heap_site_of(h, ring, node)};
+    heap_take_block(h, ring, &new);
 }
 
 static void take_small(struct heap *h, struct heap_ring *ring, uint32_t node, uint64_t word)
@@ -161,7 +174,7 @@ static void take_small(struct heap *h, struct heap_ring *ring, uint32_t node, ui
     take_alloc(h, ring, node, word >> HEAP_SIZE_BITS << 3, word & ((1u << HEAP_SIZE_BITS) - 1));
 }
 
-static void take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
+void heap_take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
 {
     struct heap_block b;
     uint64_t address = word & HEAP_POINTER_MASK;
@@ -226,7 +239,7 @@ enum { CLOSE_TICKS = 512 };
  * Programs with one thread read the clock only now and then where records come close together.
  * Records in between are as far apart as they were before, which is enough for lifetimes.
  */
-static void take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
+void heap_take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
 {
     if (stamp == ring->stamp) {
         ring->ticks = stamp + ++ring->same_stamp * ring->per_record;
@@ -249,7 +262,7 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec,
         take_scope(h, ring, rec);
     if (!ticks || rec->kind == HEAP_SCOPE)
         return;
-    take_time(h, ring, ticks);
+    heap_take_time(h, ring, ticks);
     switch (rec->kind) {
     case STACKWALK_START:
     case STACKWALK_MAPS:
@@ -269,7 +282,7 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec,
         break;
     case HEAP_FREE:
     case HEAP_FREE_LATE:
-        take_free(h, ring, rec->payload[0]);
+        heap_take_free(h, ring, rec->payload[0]);
         break;
     case HEAP_KEPT:
         take_kept(h, ring);

@@ -109,8 +109,8 @@ bool locks_poll(struct locks *l)
 static void locks_describe(struct locks *l)
 {
     struct profile *p = l->opts.profile;
-    const int streams[] = {l->waits, l->holders, l->orders};
-    for (int i = 0; i < 3; i++) {
+    const int streams[] = {l->waits, l->holders, l->orders, l->holds, l->created};
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
         struct stream *s = profile_stream(p, streams[i]);
         s->lost_known = s->unfinished_known = true;
         s->lost = i == 0 ? rings_lost(&l->rings) : 0;
@@ -153,5 +153,7 @@ void locks_close(struct locks *l)
     vec_done(&l->locks);
     vec_done(&l->pending);
     idmap_done(&l->by_address);
+    vec_done(&l->made);
+    idmap_done(&l->made_by_address);
     free(l);
 }

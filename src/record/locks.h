@@ -13,6 +13,9 @@
  *                            kind and holder, when and how long
  *     stream "lock-holders"  the same waits, with the stack and thread that held the lock when
  *                            the wait began, taken when it let go
+ *     stream "lock-holds"    how long locks were held that others waited for, with the stack and
+ *                            thread that let go: duration from the lock to the unlock
+ *     stream "lock-created"  where locks were made (pthread_mutex_init) that somebody waited for
  *     stream "lock-order"    where a lock was first taken while another was held; attributes lock
  *                            and held
  *

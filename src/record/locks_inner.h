@@ -14,6 +14,15 @@ struct locks_release {
     uint64_t ticks;
     struct stack_id stack;
     struct thread_id thread;
+    int pid;
+};
+
+/* Where a lock was made. */
+struct locks_made {
+    uint64_t address;
+    int pid;
+    struct stack_id stack;
+    struct thread_id thread;
 };
 
 /* A lock of a process. */
@@ -37,6 +46,7 @@ struct locks_pending {
 };
 
 enum {
+    LOCKS_MADE_MAX = 1 << 16,     /* that are remembered */
     LOCKS_MAX = 1 << 16,          /* locks with a name of their own */
     LOCKS_RELEASES_MAX = 1 << 12, /* of a lock: half of them are forgotten then */
     LOCKS_LOOKS = 3,              /* that a wait is kept for */
@@ -53,10 +63,12 @@ struct locks {
     struct ticks ticks;
     struct preload preload;
     bool stopped, draining;
-    int waits, holders, orders; /* streams of the profile */
+    int waits, holders, orders, holds, created; /* streams of the profile */
     uint64_t unfinished[STACKWALK_ENDS];
     VEC(struct locks_lock) locks;
     struct idmap by_address;
+    VEC(struct locks_made) made;
+    struct idmap made_by_address;
     VEC(struct locks_pending) pending;
 };
 

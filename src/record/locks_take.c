@@ -24,6 +24,8 @@ void locks_add_streams(struct locks *l)
         {&l->waits, STREAM_LOCKS, "lock-waits", "lock-wait"},
         {&l->holders, STREAM_LOCK_HOLDERS, "lock-blocks", "lock-blocked"},
         {&l->orders, STREAM_LOCK_ORDER, "lock-orders", NULL},
+        {&l->holds, STREAM_LOCK_HOLDS, "lock-holds", "lock-held"},
+        {&l->created, STREAM_LOCK_CREATED, "locks-created", NULL},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         *list[i].stream = stream_kind_add(p, list[i].kind, BY_TRACE);
@@ -148,15 +150,41 @@ static void locks_take_wait(struct locks *l, const struct ring_reader *rr, const
     *vec_push(&l->pending) = new;
 }
 
+/* How long the thread that lets go had the lock, where it says so. */
+static void write_hold(struct locks *l, const struct locks_release *r, uint64_t word, uint64_t held)
+{
+    struct err ignored;
+    uint32_t lock = locks_find_lock(l, r->pid, word & LOCKS_ADDRESS_MASK);
+    uint64_t held_ns = ticks_length_ns(&l->ticks, held);
+    int64_t values[2] = {1, (int64_t)held_ns};
+    struct row row = {.stack = r->stack,
+                      .thread = r->thread,
+                      .attrs = attrs_of_lock(l, lock, (unsigned)(word >> LOCKS_KIND_SHIFT)),
+                      .has_time = true,
+                      .time_ns = ticks_ns(&l->ticks, r->ticks - held),
+                      .duration_ns = held_ns,
+                      .values = values};
+    if (profile_add_row(l->opts.profile, l->holds, &row, &ignored) != 0)
+        l->facts.bad++;
+}
+
 /* Threads write into rings of their own: what comes now may be older than the last. */
 static void locks_take_release(struct locks *l, const struct ring_reader *rr,
                                const struct record *rec)
 {
+    uint64_t held = rec->payload[2];
     if (kind_of(l, rec->payload[1]) == LOCKS_KINDS)
         return;
+    if (held > rec->payload[0] || held > (uint64_t)INT64_MAX / 4) {
+        l->facts.bad++;
+        return;
+    }
     struct locks_release new = {.ticks = rec->payload[0],
                                 .stack = locks_stack(l, rr, rec->own),
-                                .thread = locks_thread(l, rr)};
+                                .thread = locks_thread(l, rr),
+                                .pid = rr->pid};
+    if (held)
+        write_hold(l, &new, rec->payload[1], held);
     uint32_t lock = locks_find_lock(l, rr->pid, rec->payload[1] & LOCKS_ADDRESS_MASK);
     struct locks_lock *k = &l->locks.at[lock];
     if (k->releases.n == LOCKS_RELEASES_MAX) {
@@ -191,6 +219,26 @@ static void locks_take_order(struct locks *l, const struct ring_reader *rr,
                       .values = one};
     if (profile_add_row(p, l->orders, &row, &ignored) != 0)
         l->facts.bad++;
+}
+
+/* Its name is found when somebody waits for it: most are never waited for. */
+static void locks_take_create(struct locks *l, const struct ring_reader *rr,
+                              const struct record *rec)
+{
+    if (kind_of(l, rec->payload[1]) == LOCKS_KINDS)
+        return;
+    uint64_t address = rec->payload[1] & LOCKS_ADDRESS_MASK;
+    uint32_t hash = hash_pair((uint32_t)rr->pid, hash_u64(address));
+    struct locks_made made = {address, rr->pid, locks_stack(l, rr, rec->own), locks_thread(l, rr)};
+    for_each_match (&l->made_by_address, hash, i)
+        if (l->made.at[i].address == address && l->made.at[i].pid == rr->pid) {
+            l->made.at[i] = made;
+            return;
+        }
+    if (l->made.n >= LOCKS_MADE_MAX)
+        return;
+    idmap_add(&l->made_by_address, hash, (uint32_t)l->made.n);
+    *vec_push(&l->made) = made;
 }
 
 static void locks_take_name(struct locks *l, const struct ring_reader *rr, const struct record *rec)
@@ -231,9 +279,10 @@ static const struct {
     [STACKWALK_MAPS] = {STACKWALK_MAPS_WORDS, locks_take_start},
     [STACKWALK_FORK] = {3, locks_take_fork},
     [LOCKS_WAIT] = {5, locks_take_wait},
-    [LOCKS_RELEASE] = {3, locks_take_release},
+    [LOCKS_RELEASE] = {4, locks_take_release},
     [LOCKS_ORDER] = {4, locks_take_order},
     [LOCKS_NAME] = {5, locks_take_name},
+    [LOCKS_CREATE] = {3, locks_take_create},
 };
 
 void locks_take(struct locks *l, const struct ring_reader *rr, const struct record *rec)
@@ -274,6 +323,26 @@ static struct thread_id thread_find(const struct locks *l, const struct locks_pe
     return (struct thread_id){0};
 }
 
+/* Where a lock was made, the first time that somebody waits for it. */
+static void write_created(struct locks *l, uint32_t lock, unsigned kind)
+{
+    static const int64_t one[] = {1};
+    const struct locks_lock *k = &l->locks.at[lock];
+    struct err ignored;
+    for_each_match (&l->made_by_address, hash_pair((uint32_t)k->pid, hash_u64(k->address)), i) {
+        const struct locks_made *m = &l->made.at[i];
+        if (m->address != k->address || m->pid != k->pid)
+            continue;
+        struct row row = {.stack = m->stack,
+                          .thread = m->thread,
+                          .attrs = attrs_of_lock(l, lock, kind),
+                          .values = one};
+        row.has_time = true;
+        row.time_ns = l->opts.profile->clock.monotonic_ns;
+        profile_add_row(l->opts.profile, l->created, &row, &ignored);
+    }
+}
+
 static void write_wait(struct locks *l, const struct locks_pending *w)
 {
     struct profile *p = l->opts.profile;
@@ -299,7 +368,10 @@ static void write_wait(struct locks *l, const struct locks_pending *w)
     }
     l->facts.waits++;
     l->facts.wait_ns += length_ns;
-    l->facts.locks += !k->waited_for;
+    if (!k->waited_for) {
+        l->facts.locks++;
+        write_created(l, w->lock, w->kind);
+    }
     k->waited_for = true;
     if (!release)
         return;

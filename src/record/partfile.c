@@ -39,7 +39,8 @@ static int find_target(struct partfile *f, const char *output, mode_t *ret_mode,
         forget(f);
         return err_set(err, EXIT_ERROR, "cannot record to '%s': it is not a regular file", output);
     }
-    *ret_mode = st.st_mode & 0777;
+    if (!path_is_planted(f->target))
+        *ret_mode = st.st_mode & 0777;
     return 0;
 }
 

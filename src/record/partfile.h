@@ -16,7 +16,10 @@ struct partfile {
     FILE *out;
 };
 
-/* Create OUTPUT.part, empty, with the mode of the file that it will replace, else 0600. */
+/*
+ * Create OUTPUT.part, empty, with the mode of the file that it will replace, else 0600. A file that
+ * another user put into a shared folder is replaced, but its mode is not kept.
+ */
 int partfile_open(struct partfile *f, const char *output, struct err *err);
 
 /* Whether FILE.part is still the file that we write to: in a shared folder others may rename. */

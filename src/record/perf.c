@@ -10,7 +10,9 @@
 #include "record/engine.h"
 #include "record/perfevents.h"
 #include "record/perfmerge.h"
+#include "record/perfsample.h"
 #include "record/perfswitch.h"
+#include "record/perfthin.h"
 #include "record/stackfit.h"
 
 #include <sys/epoll.h>
@@ -18,7 +20,7 @@
 #include <time.h>
 
 /* A record may be younger in its time than in the ring, by as long as an interrupt takes. */
-enum { LATE_NS = 2000000, KERNEL_PCS_MAX = 256 };
+enum { LATE_NS = 2000000 };
 
 /* Less of a stack than this is worth a word: deep recursion may not fit. */
 enum { STACK_ENOUGH = 32000 };
@@ -46,9 +48,10 @@ struct ending {
 struct perf_run {
     struct engine_opts opts;
     struct engine_sink to;
-    struct perfattr attrs[ENGINE_EVENTS_MAX + 1]; /* behind those asked for: stacks of switches */
+    struct perfattr attrs[PERFEVENTS_MAX]; /* behind those asked for: stacks of switches, wakeups */
     size_t n_events;
     struct perfswitch switches;
+    struct perfthin thin;
     uint64_t n_switches, n_cut; /* stacks of switches; those that were cut */
     bool clocks;                /* one of them is a clock */
     struct perfevents events;
@@ -65,7 +68,7 @@ struct perf_run {
     uint64_t turn_end_ns, next_turn_ns, next_turn_samples;
     uint64_t random;    /* state of the generator for them */
     uint64_t lost_told; /* by records; the events themselves may know of more */
-    uint64_t kernel_pcs[KERNEL_PCS_MAX];
+    uint64_t kernel_pcs[PERFSAMPLE_PCS_MAX];
 };
 
 static struct perfattr_opts attr_opts(const struct engine_opts *o, size_t event, double rate_hz)
@@ -134,6 +137,18 @@ static int open_event(struct perf_run *r, size_t i, double rate_hz, struct err *
     return 0;
 }
 
+/* Who wakes threads, where that can be seen; waits are of use without. */
+static void open_wakers(struct perf_run *r)
+{
+    struct engine_facts *f = &r->facts[0];
+    struct err err = {0};
+    if (!r->switches.stacks)
+        snprintf(f->no_wakers, sizeof f->no_wakers, "the kernel is hidden");
+    else if (!perfswitch_open_wakers(&r->switches, &r->attrs[r->n_events + 1],
+                                     r->opts.machine != NULL, &err))
+        snprintf(f->no_wakers, sizeof f->no_wakers, "%s", err.text);
+}
+
 /*
  * Each context switch with the stack at that moment. Such an event has samples in the kernel only:
  * without the right to see that, there are the records of switches, which have no stacks.
@@ -149,6 +164,7 @@ static int open_switches(struct perf_run *r, struct err *err)
     a->stack_first = SWITCH_STACK_FIRST;
     r->switches.stacks = !a->attr.exclude_kernel;
     r->facts[0].waits_bare = !r->switches.stacks;
+    open_wakers(r);
     return 0;
 }
 
@@ -158,7 +174,7 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
     struct perf_run *r = mem_new(struct perf_run);
     r->opts = *o;
     r->to = *to;
-    r->timer_fd = -1;
+    r->timer_fd = r->thin.timer_fd = -1;
     r->random = clock_monotonic_ns();
     r->n_events = count_events(o);
     r->switches = (struct perfswitch){.waits = to->waits, .processes = to->processes};
@@ -182,6 +198,8 @@ static int perf_watch(struct perf_run *r, struct err *err)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.fd = -1};
     r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (r->switches.stacks && perfthin_open(&r->thin, r->opts.epoll_fd) != 0)
+        return err_set(err, EXIT_ERROR, "cannot wait for switches");
     if (r->timer_fd < 0 || perfevents_watch(&r->events, r->opts.epoll_fd) != 0 ||
         epoll_ctl(r->opts.epoll_fd, EPOLL_CTL_ADD, r->timer_fd, &ev) != 0)
         return err_set(err, EXIT_ERROR, "cannot wait for samples");
@@ -221,7 +239,7 @@ static int scan_machine(struct perf_run *r, uint64_t start_ns, struct err *err)
     if (!first)
         add_note(
             r, "processes outside of this PID namespace (container) have no number here: "
-               "together they are [outside], without names; record on the host to tell them apart");
+               "together they are [outside], without names; record on the host to see which is which");
     processes_comm(ps, -1, -1, "[ended]", false);
     int n = processes_scan_all(ps, err);
     if (n < 0)
@@ -254,7 +272,7 @@ static int perf_attach(void *run, int pid, struct err *err)
                                 machine != NULL,
                                 machine ? machine->cpus.at : NULL,
                                 machine ? machine->cpus.n : 0};
-    size_t n = r->n_events + r->switches.stacks;
+    size_t n = r->n_events + r->switches.stacks + r->switches.wakers;
     uint64_t start_ns = clock_monotonic_ns();
     if (perfevents_open(&r->events, r->attrs, n, pid, &o, err) != 0)
         return -1;
@@ -300,42 +318,13 @@ static void learn_fit(struct perf_run *r, const struct engine_sample *s, uint64_
     }
 }
 
-/*
- * identifier | ip | pid tid | time | cpu | period | [n, pcs] | abi [regs] | size [bytes, bytes
- * copied] The stack's bytes are there in full size, whatever was copied.
- */
 static void read_sample(struct perf_run *r, const struct perf_event_header *h,
-                        struct engine_sample *ret)
+                        struct perfsample *ret)
 {
-    const uint64_t *at = (const uint64_t *)(h + 1),
-                   *end = (const void *)((const char *)h + h->size);
-    const uint32_t *ids = (const void *)(at + 2);
-    struct engine_sample s = {.time_ns = at[3],
-                              .event = perfevents_event(&r->events, at[0]),
-                              .period = at[5],
-                              .at = {.pid = (int)ids[0], .tid = (int)ids[1]}};
-    const struct perf_event_attr *attr = &r->attrs[s.event].attr;
-    s.period /= perfevents_clocks(&r->events, s.event);
-    at += 6;
-    if (attr->sample_type & PERF_SAMPLE_CALLCHAIN) {
-        uint64_t n = *at++;
-        for (uint64_t i = 0; i < n && s.at.n_kernel_pcs < KERNEL_PCS_MAX; i++)
-            if (at[i] < (uint64_t)-4095) /* else a mark between contexts */
-                r->kernel_pcs[s.at.n_kernel_pcs++] = at[i];
-        s.at.kernel_pcs = r->kernel_pcs;
-        at += n;
-    }
-    uint64_t abi = *at++;
-    if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
-        if (abi == PERF_SAMPLE_REGS_ABI_64)
-            unwind_regs_from_perf(at, &s.at.regs);
-        at += __builtin_popcountll(attr->sample_regs_user);
-    }
-    uint64_t size = at < end ? *at++ : 0;
-    if (size && at + size / 8 < end)
-        s.at.stack = (struct unwind_stack){s.at.regs.sp, (const uint8_t *)at, at[size / 8],
-                                           at[size / 8] < size};
-    *ret = s;
+    uint32_t event = perfevents_event(&r->events, perfsample_id(h));
+    perfsample_read(ret, h, &r->attrs[event].attr, r->kernel_pcs);
+    ret->s.event = event;
+    ret->s.period /= perfevents_clocks(&r->events, event);
 }
 
 static void learn_switch(struct perf_run *r, enum unwind_end end)
@@ -361,10 +350,15 @@ static bool is_wanted(struct perf_run *r, const struct engine_sample *s)
 
 static void perf_take_sample(struct perf_run *r, const struct perf_event_header *h)
 {
-    struct engine_sample s;
-    read_sample(r, h, &s);
+    struct perfsample whole;
+    read_sample(r, h, &whole);
+    struct engine_sample s = whole.s;
     if (s.event == r->n_events) {
         learn_switch(r, perfswitch_leave(&r->switches, &s));
+        return;
+    }
+    if (s.event > r->n_events) {
+        perfswitch_wake(&r->switches, &s, whole.raw, whole.n_raw);
         return;
     }
     if (!is_wanted(r, &s))
@@ -607,6 +601,19 @@ static void perf_take_turn(struct perf_run *r)
     choose_set(r);
 }
 
+/* Stacks of switches and of wakers, where switches come too fast for all. */
+static void take_turns_with_stacks(struct perf_run *r)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!r->switches.stacks || !perfthin_step(&r->thin, r->n_switches, now_ns))
+        return;
+    if (r->thin.off)
+        waits_thin(r->switches.waits, now_ns);
+    for (size_t i = r->n_events; i < r->events.n_events; i++)
+        perfevents_switch(&r->events, i, !r->thin.off);
+    perfthin_took(&r->thin, clock_monotonic_ns() - now_ns);
+}
+
 static int perf_poll(void *run, struct err *err)
 {
     struct perf_run *r = run;
@@ -616,6 +623,7 @@ static int perf_poll(void *run, struct err *err)
         continue;
     take_until(r, clock_monotonic_ns() - LATE_NS);
     perf_take_turn(r);
+    take_turns_with_stacks(r);
     if (r->samples > before && !r->turned)
         wake_after(r, LOOK_NS / 2 + random_below(r, LOOK_NS));
     return 0;
@@ -632,9 +640,9 @@ static uint64_t sampled_by_counter(const struct engine_facts *f)
 static uint64_t count_lost_switches(struct perf_run *r, uint64_t lost_watch)
 {
     uint64_t lost_stacks = 0;
-    for (int copy = 0; r->switches.stacks && copy < COPIES; copy++)
-        lost_stacks +=
-            perfevents_read(&r->events, perfevents_set(r->n_events, (enum perfcopy)copy)).lost;
+    for (size_t i = r->n_events; i < r->events.n_events; i++)
+        for (int copy = 0; copy < COPIES; copy++)
+            lost_stacks += perfevents_read(&r->events, perfevents_set(i, (enum perfcopy)copy)).lost;
     if (r->attrs[0].attr.read_format & PERF_FORMAT_LOST)
         waits_set_lost(r->switches.waits, lost_watch + lost_stacks);
     return lost_watch + lost_stacks;
@@ -707,6 +715,7 @@ static void perf_close(void *run)
         return;
     perfevents_close(&r->events);
     perffilter_close(&r->filter);
+    perfthin_close(&r->thin);
     vec_done(&r->endings);
     if (r->timer_fd >= 0)
         close(r->timer_fd);

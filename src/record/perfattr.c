@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/meta.h"
+#include "record/tracefs.h"
 #include "unwind/walk.h"
 
 #include <errno.h>
@@ -94,23 +95,16 @@ static bool set_raw(struct perfattr *a, struct text name)
 /* "sched:sched_switch": a tracepoint, whose number is in a file. */
 static bool set_tracepoint(struct perfattr *a, struct text name)
 {
-    static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     struct text event = name;
     struct text group = text_cut(&event, ':');
     if (!event.n || memchr(name.at, '/', name.n))
         return false;
-    for (size_t i = 0; i < 2; i++) {
-        autofree char *path =
-            mem_printf("%s/events/%.*s/%.*s/id", roots[i], TEXT_ARG(group), TEXT_ARG(event));
-        autofclose FILE *f = fopen(path, "re");
-        unsigned long long id;
-        if (!f || fscanf(f, "%llu", &id) != 1)
-            continue;
-        a->attr.type = PERF_TYPE_TRACEPOINT;
-        a->attr.config = id;
-        return true;
-    }
-    return false;
+    uint64_t id;
+    if (!tracefs_id(group, event, &id))
+        return false;
+    a->attr.type = PERF_TYPE_TRACEPOINT;
+    a->attr.config = id;
+    return true;
 }
 
 /* ":u" and ":k" behind a name, of which both together mean neither. */

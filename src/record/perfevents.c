@@ -142,7 +142,8 @@ static struct perfattr watch_attr(const struct perfevents *e)
 /* Of a CPU: it ticks from the start to the end, whatever runs. */
 static bool is_of_cpu(const struct perfevents *e, size_t event)
 {
-    return e->machine || (e->filter && e->attrs[event].clock);
+    const struct perfattr *a = &e->attrs[event];
+    return e->machine || a->of_cpu || (e->filter && a->clock);
 }
 
 /* EXCLUDE_IDLE: a clock of the machine also sees interrupts that are served by an idle CPU. */
@@ -236,11 +237,18 @@ struct place {
  * Counters of a thread on a CPU are one group: the kernel has all of them on or none, so that their
  * ratios are of the same time however often it must take turns. Clocks are no counters.
  */
+static bool is_counter(const struct perfevents *e, size_t event)
+{
+    const struct perfattr *a = &e->attrs[event];
+    bool switches = begins_small(e, event) || a->attr.sample_type & PERF_SAMPLE_RAW; /* or wakes */
+    return !a->clock && !switches;
+}
+
 static int leader_of(const struct perfevents *e, size_t event)
 {
-    for (size_t i = 0; i < event && !e->attrs[event].clock && !begins_small(e, event); i++) {
+    for (size_t i = 0; i < event && is_counter(e, event); i++) {
         int set = perfevents_set(i, COPY_WHOLE);
-        if (!e->attrs[i].clock && !begins_small(e, i) && e->fds[set].n)
+        if (is_counter(e, i) && e->fds[set].n)
             return e->fds[set].at[e->fds[set].n - 1];
     }
     return -1;
@@ -267,7 +275,8 @@ static int open_clock(struct perfevents *e, const struct perfattr *a, size_t eve
     int fd = rc == 0 ? e->fds[set].at[e->fds[set].n - 1] : -1;
     if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id.id) == 0)
         *vec_push(&e->ids) = id;
-    return rc == 0 && e->filter && at.tid < 0 && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
+    bool filtered = e->filter && e->attrs[event].clock && at.tid < 0;
+    return rc == 0 && filtered && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
 }
 
 static int open_copy(struct perfevents *e, size_t event, enum perfcopy copy, struct place at)
@@ -526,6 +535,12 @@ void perfevents_grow(struct perfevents *e)
         ioctl_all(e, perfevents_set(i, COPY_PART), PERF_EVENT_IOC_DISABLE);
     }
     e->grown = true;
+}
+
+void perfevents_switch(struct perfevents *e, size_t event, bool on)
+{
+    enum perfcopy copy = copy_of(e, event, e->on);
+    change_copy(e, event, on ? COPY_NONE : copy, on ? copy : COPY_NONE);
 }
 
 void perfevents_disable(struct perfevents *e)

@@ -33,7 +33,7 @@
 enum perfcopy { COPY_NONE = -1, COPY_WHOLE, COPY_PART, COPIES };
 
 /* The first set counts CPU time and tells of births, names and mappings: always on, no samples. */
-enum { PERFEVENTS_MAX = 9, SET_WATCH = 0, SETS = 1 + COPIES * PERFEVENTS_MAX };
+enum { PERFEVENTS_MAX = 11, SET_WATCH = 0, SETS = 1 + COPIES * PERFEVENTS_MAX };
 
 struct perfid {
     uint64_t id; /* as samples have it */
@@ -101,6 +101,9 @@ size_t perfevents_clocks(const struct perfevents *e, size_t event);
 /* Sample with COPY from now on. COPY_NONE: clocks are off for a while, other events are not. */
 void perfevents_sample(struct perfevents *e, enum perfcopy copy);
 void perfevents_disable(struct perfevents *e);
+
+/* An event that is no clock: off for a while, and on again. */
+void perfevents_switch(struct perfevents *e, size_t event, bool on);
 
 /*
  * Events that began with a small copy of the stack (perfattr.stack_first) copy all they may from

@@ -1,8 +1,11 @@
 #include "record/perfswitch.h"
 
 #include "base/clock.h"
+#include "record/perfevents.h"
+#include "record/tracefs.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 static struct waits_at switch_at(struct perfswitch *s, int pid, int tid, uint64_t time_ns)
 {
@@ -87,6 +90,116 @@ void perfswitch_take(struct perfswitch *s, const struct perf_event_header *h, ui
     else
         waits_in(s->waits, &at);
 }
+
+/* --- wakers --- */
+
+/* Of /proc/self/ns/pid where numbers are the kernel's own: PROC_PID_INIT_INO. */
+#define FIRST_NAMESPACE UINT32_C(0xeffffffc)
+
+/* Raw data begins with the number of the tracepoint, then flags: in an interrupt, hard or soft. */
+enum { FLAGS_AT = 2, IN_HARD_INTERRUPT = 0x08, IN_SOFT_INTERRUPT = 0x10 };
+
+/* Enough for who wakes: most do so near the root of their stack. */
+enum { WAKER_STACK_BYTES = 4096 };
+
+static int open_waker(struct perfswitch *s, struct perfattr *a, struct err *err)
+{
+    struct perfattr_opts want = {"sched:sched_waking", 1, false};
+    bool hidden;
+    if (perfattr_probe(a, &want, &hidden, err) != 0)
+        return -1;
+    int at = tracefs_offset("sched", "sched_waking", "pid");
+    if (at < 0 || a->attr.exclude_kernel)
+        return err_set(err, EXIT_ERROR, "the kernel does not show its wakeups: run as root");
+    a->attr.sample_type |= PERF_SAMPLE_RAW;
+    a->attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+    a->stack_most = WAKER_STACK_BYTES;
+    s->woken_at = (size_t)at;
+    autoclose int fd = perfattr_open(a, 0, -1);
+    return fd >= 0 ? 0 : err_set(err, EXIT_ERROR, "no right to see wakeups: run as root");
+}
+
+/* The same of a CPU, without the stack. False where that cannot be had. */
+static bool open_wakes_of_cpus(struct perfattr *a, const struct perfattr *waker)
+{
+    *a = *waker;
+    a->of_cpu = true;
+    a->attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+    return perfevents_probe_machine(a, &(struct err){0}) == 0;
+}
+
+size_t perfswitch_open_wakers(struct perfswitch *s, struct perfattr a[2], bool machine,
+                              struct err *err)
+{
+    struct stat ns;
+    if (stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino != FIRST_NAMESPACE) {
+        err_set(err, EXIT_ERROR,
+                "in a pid namespace the kernel's thread numbers are unknown; record from outside "
+                "the container");
+        return 0;
+    }
+    if (open_waker(s, &a[0], err) != 0)
+        return 0;
+    s->wakers = 1;
+    s->wakers += !machine && open_wakes_of_cpus(&a[1], &a[0]);
+    waits_expect_wakes(s->waits);
+    return s->wakers;
+}
+
+/* Who is not part of the recording has a name in /proc, if it has not ended. */
+static struct frame_id ask_waker(struct profile *p, int tid)
+{
+    char path[40], name[64];
+    snprintf(path, sizeof path, "/proc/%d/comm", tid);
+    autofclose FILE *f = fopen(path, "re");
+    size_t n = f ? fread(name, 1, sizeof name - 1, f) : 0;
+    if (n && name[n - 1] == '\n')
+        n--;
+    if (!n)
+        n = (size_t)snprintf(name, sizeof name, ":%d", tid);
+    return waitstream_waker(p, (struct text){name, n});
+}
+
+static struct frame_id name_waker(struct perfswitch *s, struct profile *p, int tid)
+{
+    struct str_id name = processes_name(s->processes, tid);
+    struct waker_name *k = &s->known[(unsigned)tid % WAKERS_KNOWN];
+    if (k->frame.i && k->tid == tid && k->name.i == name.i)
+        return k->frame;
+    struct frame_id frame = name.i ? waitstream_waker(p, profile_str(p, name)) : ask_waker(p, tid);
+    *k = (struct waker_name){tid, name, frame};
+    return frame;
+}
+
+/* The stack of the thread that waits with the waker's behind it. */
+static struct stack_id woken_stack(struct perfswitch *s, const struct process_sample *at,
+                                   struct stack_id waiter, bool interrupt)
+{
+    struct profile *p = processes_profile(s->processes);
+    struct frame_id name =
+        interrupt ? waitstream_waker(p, text_of("an interrupt")) : name_waker(s, p, at->tid);
+    bool known = !interrupt && processes_knows(s->processes, at->pid);
+    return processes_woken_stack(s->processes, waiter, name, known ? at : NULL);
+}
+
+void perfswitch_wake(struct perfswitch *s, const struct engine_sample *sample, const uint8_t *raw,
+                     size_t n)
+{
+    int32_t tid;
+    const struct process_sample *at = &sample->at;
+    if (!s->waits || n < s->woken_at + sizeof tid)
+        return;
+    memcpy(&tid, raw + s->woken_at, sizeof tid);
+    bool interrupt = raw[FLAGS_AT] & (IN_HARD_INTERRUPT | IN_SOFT_INTERRUPT) || at->pid <= 0;
+    struct waits_wake wake = {tid, sample->time_ns, !interrupt && at->regs.pc, {0}};
+    if (!waits_wants_wake(s->waits, &wake))
+        return;
+    if (wake.stack.i)
+        wake.stack = woken_stack(s, at, wake.stack, interrupt);
+    waits_wake(s->waits, &wake);
+}
+
+/* --- lives --- */
 
 /* Who calls exec runs. */
 void perfswitch_exec(struct perfswitch *s, int pid, int tid, uint64_t at_ns)

@@ -7,18 +7,47 @@
  *     PERF_RECORD_SWITCH, or SWITCH_CPU_WIDE where a CPU is watched, which has a time, and a flag
  *         where the thread could have gone on
  *
+ * A third is written by whoever wakes a thread: a sample of the tracepoint sched:sched_waking,
+ * which has the number of the thread that is woken in its raw data. Threads of the program that
+ * wake have one with their stack. Interrupts and other processes wake as well: events of CPUs,
+ * small and without a stack, tell of all wakes of the machine. Of two samples of one wake the one
+ * with the stack counts. Where the machine is recorded, events of CPUs have stacks, and there is
+ * one.
+ *
  * All calls are fine, and do nothing, where waits are not asked for.
  */
 #pragma once
 #include "record/engine.h"
+#include "record/perfattr.h"
 
 #include <linux/perf_event.h>
+
+enum { WAKERS_KNOWN = 256 };
 
 struct perfswitch {
     struct waits *waits; /* NULL = not asked for */
     struct processes *processes;
-    bool stacks; /* there are samples of context-switches */
+    bool stacks;        /* there are samples of context-switches */
+    size_t wakers;      /* events of wakeups */
+    size_t woken_at;    /* in their raw data: which thread is woken */
+    struct waker_name { /* by thread: its name as a frame */
+        int tid;
+        struct str_id name; /* 0 = as /proc said */
+        struct frame_id frame;
+    } known[WAKERS_KNOWN];
 };
+
+/*
+ * Ask for wakeups as well, in A: with stacks, then those of CPUs. Returns how many of the two there
+ * are (one for a MACHINE), or 0 where that cannot be had: ERR says what would help. Not in a pid
+ * namespace, where the kernel's numbers in raw data are not ours.
+ */
+size_t perfswitch_open_wakers(struct perfswitch *s, struct perfattr a[2], bool machine,
+                              struct err *err);
+
+/* A sample of a wakeup, with N bytes of RAW data. */
+void perfswitch_wake(struct perfswitch *s, const struct engine_sample *sample, const uint8_t *raw,
+                     size_t n);
 
 /* N threads of a process that runs, watched since START_NS. */
 void perfswitch_attach(struct perfswitch *s, int pid, uint64_t start_ns, const int *tids, size_t n);

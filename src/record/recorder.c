@@ -49,6 +49,8 @@ static enum unwind_end recorder_take_sample(void *to, const struct engine_sample
         e->refused++; /* after 292 years of CPU time */
         return end;
     }
+    if (r->waits && r->facts->waits_bare)
+        waits_near(r->waits, s->at.tid, row.stack);
     tally_add(&e->tally, row.stack, values[1]);
     e->samples++;
     e->ends[end]++;
@@ -287,6 +289,8 @@ static struct attrs_id labels_of_place(void *recorder, const struct scopes_place
 static int start_heap(struct recorder *r, struct err *err)
 {
     struct heap_opts o = {.command = r->opts.command,
+                          .pid = r->opts.pid,
+                          .stack_bytes = (size_t)r->opts.engine.stack_bytes,
                           .profile = r->profile,
                           .processes = r->processes,
                           .sample_bytes = r->opts.heap_sample_bytes,
@@ -338,8 +342,8 @@ static int start_command(struct recorder *r, struct err *err)
         scopes_attach(r->scopes);
     if (r->locks)
         locks_attach(r->locks);
-    if (r->heap)
-        heap_attach(r->heap);
+    if (r->heap && heap_attach(r->heap, err) != 0)
+        return -1;
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
     if (r->engine->attach(r->run, pid, err) != 0)
@@ -360,6 +364,8 @@ static int start_process(struct recorder *r, struct err *err)
     r->start_ns = clock_monotonic_ns();
     if (rc == 0 && r->scopes)
         scopes_attach(r->scopes);
+    if (rc == 0 && r->heap)
+        rc = heap_attach(r->heap, err);
     return rc;
 }
 

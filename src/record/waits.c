@@ -1,36 +1,7 @@
-#include "record/waits.h"
-
-#include "base/mem.h"
+#include "record/waits_inner.h"
 
 /* The kernel's PID_MAX_LIMIT. */
 enum { WAITS_TIDS = 1 << 22 };
-
-/* One thread that is watched. */
-struct waiter {
-    int pid, tid;
-    struct thread_id thread;
-    enum thread_state state;
-    uint64_t since_ns;                  /* that it is in that state */
-    uint64_t written_ns;                /* up to here there are rows of its states */
-    int64_t in_state_ns[THREAD_STATES]; /* since then, up to since_ns */
-    bool untold;                        /* no record was of it yet: its state is that of a look */
-    enum thread_state looked;
-    uint64_t looked_ns;
-    bool start_seen; /* of the wait, if it waits */
-    bool has_stack;
-    struct stack_id stack; /* where it left, or is about to */
-};
-
-struct waits {
-    struct profile *profile;
-    struct waitstream streams;
-    struct waits_facts facts;
-    struct stack_id no_stack, birth;
-    struct attrs_id parts[WAIT_PARTS];
-    VEC(struct waiter) threads;
-    VEC(uint32_t) unused; /* places in threads */
-    uint32_t *place;      /* by tid: index in threads + 1; 0 = not watched */
-};
 
 struct waits *waits_new(struct profile *p)
 {
@@ -42,7 +13,8 @@ struct waits *waits_new(struct profile *p)
 
 int waits_start(struct waits *w, struct err *err)
 {
-    if (!waitstream_add(w->profile, &w->streams))
+    if (!waitstream_add(w->profile, &w->streams) ||
+        (w->expects_wakes && !waitstream_add_wakes(w->profile, &w->streams)))
         return err_set(err, EXIT_ERROR, "too many streams for waits");
     w->no_stack = waitstream_no_stack(w->profile);
     w->birth = waitstream_birth(w->profile);
@@ -51,12 +23,21 @@ int waits_start(struct waits *w, struct err *err)
     return 0;
 }
 
+void waits_expect_wakes(struct waits *w)
+{
+    w->expects_wakes = true;
+}
+
 void waits_free(struct waits *w)
 {
     if (!w)
         return;
     vec_done(&w->threads);
     vec_done(&w->unused);
+    vec_done(&w->shares);
+    vec_done(&w->wakeups);
+    idmap_done(&w->share_map);
+    idmap_done(&w->wakeup_map);
     free(w->place);
     free(w);
 }
@@ -93,25 +74,11 @@ static void waiter_go(struct waiter *t, enum thread_state next, uint64_t time_ns
     t->state = next;
 }
 
-static void write_states(struct waits *w, struct waiter *t)
-{
-    struct err ignored;
-    struct row row = {.stack = w->no_stack,
-                      .thread = t->thread,
-                      .has_time = true,
-                      .time_ns = t->written_ns,
-                      .duration_ns = t->since_ns - t->written_ns,
-                      .values = t->in_state_ns};
-    if (t->since_ns == t->written_ns)
-        return;
-    profile_add_row(w->profile, w->streams.states, &row, &ignored);
-    memset(t->in_state_ns, 0, sizeof t->in_state_ns);
-    t->written_ns = t->since_ns;
-}
-
 static void waiter_forget(struct waits *w, struct waiter *t)
 {
-    write_states(w, t);
+    waits_share_out(w, t, true);
+    waits_forget_shares(w, t);
+    waits_write_states(w, t);
     w->place[t->tid] = 0;
     *vec_push(&w->unused) = (uint32_t)(t - w->threads.at);
     t->tid = -1;
@@ -135,6 +102,8 @@ void waits_begin(struct waits *w, const struct waits_at *at, enum thread_state s
                                               .state = state,
                                               .since_ns = at->time_ns,
                                               .written_ns = at->time_ns,
+                                              .left_ns = at->time_ns,
+                                              .way = born ? LEFT_PREEMPTED : LEFT_BLOCKED,
                                               .start_seen = born,
                                               .has_stack = born,
                                               .stack = w->birth};
@@ -176,7 +145,8 @@ static struct waiter *waiter_get(struct waits *w, const struct waits_at *at)
         t = waiter_find(w, at->tid);
     }
     if (t && t->thread.i != at->thread.i) { /* it has another name now */
-        write_states(w, t);
+        waits_share_out(w, t, true);
+        waits_write_states(w, t);
         t->thread = at->thread;
     }
     return t;
@@ -187,26 +157,6 @@ static struct waiter *waiter_get(struct waits *w, const struct waits_at *at)
 static bool is_waiting_state(enum thread_state s)
 {
     return s == THREAD_RUNNABLE || s == THREAD_BLOCKED;
-}
-
-static void write_wait(struct waits *w, struct waiter *t, uint64_t end_ns, enum wait_part part)
-{
-    struct err ignored;
-    int64_t values[WAIT_COLUMNS] = {[WAIT_COUNT] = 1};
-    uint64_t ns = end_ns > t->since_ns ? end_ns - t->since_ns : 0;
-    values[t->state == THREAD_RUNNABLE ? WAIT_RUNNABLE : WAIT_BLOCKED] = (int64_t)ns;
-    struct row row = {.stack = t->has_stack ? t->stack : w->no_stack,
-                      .thread = t->thread,
-                      .attrs = w->parts[t->start_seen ? part : WAIT_NO_START],
-                      .has_time = true,
-                      .time_ns = t->since_ns,
-                      .duration_ns = ns,
-                      .values = values};
-    if (profile_add_row(w->profile, w->streams.waits, &row, &ignored) != 0)
-        return;
-    w->facts.waits++;
-    w->facts.stackless += !t->has_stack;
-    w->facts.open += part == WAIT_NO_END;
 }
 
 /*
@@ -245,6 +195,9 @@ void waits_out(struct waits *w, const struct waits_at *at, bool preempted)
     }
     waiter_go(t, preempted ? THREAD_RUNNABLE : THREAD_BLOCKED, at->time_ns);
     t->start_seen = true;
+    t->left_ns = t->since_ns;
+    t->way = preempted ? LEFT_PREEMPTED : LEFT_BLOCKED;
+    t->woken = false;
 }
 
 void waits_in(struct waits *w, const struct waits_at *at)
@@ -254,12 +207,54 @@ void waits_in(struct waits *w, const struct waits_at *at)
         return;
     waiter_settle(t, at->time_ns, false);
     if (is_waiting_state(t->state))
-        write_wait(w, t, at->time_ns, WAIT_WHOLE);
+        waits_write_wait(w, t, at->time_ns, WAIT_WHOLE);
     else if (t->state == THREAD_RUNNING)
         t->state = THREAD_UNKNOWN; /* it must have left meanwhile */
     waiter_go(t, THREAD_RUNNING, at->time_ns);
-    t->has_stack = false;
+    t->has_stack = t->woken = false;
 }
+
+/* --- wakers --- */
+
+/* A wake before the thread has left its CPU is of no wait: it goes on, or has left as preempted. */
+bool waits_wants_wake(struct waits *w, struct waits_wake *wake)
+{
+    const struct waiter *t = waiter_find(w, wake->tid);
+    if (!t || t->untold || wake->time_ns < t->left_ns)
+        return false;
+    bool better = t->woken && wake->full && !t->woken_full;
+    if (t->state != THREAD_BLOCKED && !better)
+        return false;
+    wake->stack = t->has_stack ? t->stack : (struct stack_id){0};
+    return true;
+}
+
+void waits_wake(struct waits *w, const struct waits_wake *wake)
+{
+    struct waiter *t = waiter_find(w, wake->tid);
+    if (!t)
+        return;
+    if (t->state == THREAD_BLOCKED)
+        waiter_go(t, THREAD_RUNNABLE, wake->time_ns);
+    t->woken = true;
+    t->woken_full = wake->full;
+    t->woken_stack = wake->stack;
+}
+
+void waits_thin(struct waits *w, uint64_t from_ns)
+{
+    if (!w->thin_from_ns)
+        w->thin_from_ns = from_ns;
+}
+
+void waits_near(struct waits *w, int tid, struct stack_id stack)
+{
+    struct waiter *t = waiter_find(w, tid);
+    if (t)
+        t->near_stack = stack;
+}
+
+/* --- ends --- */
 
 void waits_end(struct waits *w, const struct waits_at *at)
 {
@@ -284,7 +279,7 @@ void waits_lose(struct waits *w, uint64_t n)
             continue;
         w->facts.unknown_ends += is_waiting_state(t->state);
         t->state = THREAD_UNKNOWN;
-        t->has_stack = t->untold = false;
+        t->has_stack = t->untold = t->woken = false;
     }
 }
 
@@ -296,10 +291,13 @@ void waits_set_lost(struct waits *w, uint64_t n)
 void waits_flush(struct waits *w)
 {
     for (size_t i = 0; i < w->threads.n; i++)
-        if (w->threads.at[i].tid >= 0)
-            write_states(w, &w->threads.at[i]);
-    const int streams[] = {w->streams.waits, w->streams.states};
-    for (int i = 0; i < 2; i++) {
+        if (w->threads.at[i].tid >= 0) {
+            waits_share_out(w, &w->threads.at[i], false);
+            waits_write_states(w, &w->threads.at[i]);
+        }
+    waits_write_sums(w);
+    const int streams[] = {w->streams.waits, w->streams.states, w->streams.wakes};
+    for (int i = 0; i < 3 && streams[i] >= 0; i++) {
         struct stream *s = profile_stream(w->profile, streams[i]);
         s->lost_known = s->unfinished_known = true;
         s->lost = w->facts.lost;
@@ -319,7 +317,7 @@ void waits_stop(struct waits *w, uint64_t end_ns)
             continue;
         waiter_settle(t, end_ns, false);
         if (is_waiting_state(t->state))
-            write_wait(w, t, end_ns, WAIT_NO_END);
+            waits_write_wait(w, t, end_ns, WAIT_NO_END);
         waiter_go(t, THREAD_UNKNOWN, end_ns);
         waiter_forget(w, t);
     }

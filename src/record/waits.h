@@ -3,10 +3,18 @@
  *
  *     leave     the stack of a thread that is about to leave its CPU; comes right before
  *     out       it left: preempted (it could go on) or blocked
+ *     wake      somebody lets it go on: from here on it could run
  *     in        it runs again: the wait is over and becomes a row
  *
- * A duration is the time between out and in. It contains the wait for a CPU after the thread was
- * woken: no record tells of that moment.
+ * A duration is the time between out and in, blocked until the wake and runnable after it. Where
+ * wakes cannot be seen, all of it counts as blocked.
+ *
+ * Where switches come too fast, the engine takes stacks in turns only (waits_thin). Of the others
+ * number and time are counted by thread, and shared out over the stacks of the same thread's
+ * waits around them: rows of the part WAIT_SUMMED.
+ *
+ * Where there are no stacks of switches at all, a wait gets the stack of the last CPU sample of its
+ * thread, and an attribute that says so.
  *
  * Where records were lost, a thread that waits may have run meanwhile. Its wait then has an unknown
  * end, which is counted and not made up, and its time up to the next record is of unknown state. A
@@ -25,6 +33,8 @@ struct waits_facts {
     uint64_t unknown_ends;      /* waits whose end was lost */
     uint64_t open;              /* rows of waits that had not ended */
     uint64_t stackless;         /* rows without a stack */
+    uint64_t summed;            /* waits in rows that stand for several */
+    uint64_t woken;             /* waits whose waker is known */
     uint64_t lost;              /* records of switches, or stacks, that found no room */
     uint64_t ends[UNWIND_ENDS]; /* of stacks, by how they ended */
 };
@@ -56,6 +66,31 @@ void waits_leave(struct waits *w, const struct waits_at *at, struct stack_id sta
                  enum unwind_end end);
 void waits_out(struct waits *w, const struct waits_at *at, bool preempted);
 void waits_in(struct waits *w, const struct waits_at *at);
+
+/* Wakers will be told. Before waits_start(). */
+void waits_expect_wakes(struct waits *w);
+
+/* Somebody lets a thread go on. */
+struct waits_wake {
+    int tid;
+    uint64_t time_ns;
+    bool full; /* the waker's functions are known, not its name alone */
+    struct stack_id
+        stack; /* where the thread waits; then with the waker's behind it. 0 = unknown */
+};
+
+/*
+ * Whether W is worth being told: its thread is blocked and nobody woke it yet, or somebody of whom
+ * only the name is known. Sets its stack to where the thread waits.
+ */
+bool waits_wants_wake(struct waits *w, struct waits_wake *wake);
+void waits_wake(struct waits *w, const struct waits_wake *wake);
+
+/* From FROM_NS on not all waits have stacks. */
+void waits_thin(struct waits *w, uint64_t from_ns);
+
+/* No switch has a stack: a CPU sample of the thread stands in for it. */
+void waits_near(struct waits *w, int tid, struct stack_id stack);
 
 /* The thread ends, by its own hand: it runs. */
 void waits_end(struct waits *w, const struct waits_at *at);

@@ -1,5 +1,5 @@
 /*
- * folded.c - collapsed stacks, one a line: "main;parse;read_token 42".
+ * folded.c - collapsed stacks, one per line: "main;parse;read_token 42".
  *
  * Root first, frames separated by ';', the count after the last space or tab. Names may hold
  * spaces. Two counts at the end are before and after, two columns of one stream. The number's

@@ -439,7 +439,7 @@ static void heaptrack_finish(struct heaptrack *h)
 
 static void heaptrack_init(struct heaptrack *h)
 {
-    heap_tally_init(&h->tally, h->im->profile, 0);
+    heap_tally_init(&h->tally, h->im->profile, &(struct heap_tally_opts){0});
     *vec_push(&h->strings) = (struct str_id){0};
     *vec_push(&h->ips) = (struct frame_id){0};
     *vec_push(&h->traces) = (struct trace){0};

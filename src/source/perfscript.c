@@ -45,7 +45,7 @@ struct perfscript {
 
     /* the sample that is being read */
     bool in_sample;
-    bool padded;         /* its header was indented: no call chains here, a sample a line */
+    bool padded;         /* its header was indented: no call chains here, a sample per line */
     struct event *event; /* NULL: leave it out */
     const struct known_thread *thread;
     struct row row;

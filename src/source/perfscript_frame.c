@@ -144,6 +144,14 @@ static bool is_vmlinux(struct text base)
            text_starts(base, "vmlinux.");
 }
 
+/* "/lib/modules/6.1.0/kernel/drivers/net/e1000.ko.xz" */
+static bool is_kernel_module(struct text base)
+{
+    const char *at = base.n ? memmem(base.at, base.n, ".ko", 3) : NULL;
+    size_t behind = at ? (size_t)(at - base.at) + 3 : 0;
+    return at && (behind == base.n || base.at[behind] == '.');
+}
+
 enum frame_kind perfscript_frame_kind(struct text module)
 {
     const char *slash = module.n ? memrchr(module.at, '/', module.n) : NULL;
@@ -152,7 +160,8 @@ enum frame_kind perfscript_frame_kind(struct text module)
         base = (struct text){slash + 1, (size_t)(module.at + module.n - slash) - 1};
     if (is_jitted(base))
         return FRAME_JIT;
-    if ((text_starts(module, "[") || text_ends(module, "vmlinux") || is_vmlinux(base)) &&
+    if ((text_starts(module, "[") || text_ends(module, "vmlinux") || is_vmlinux(base) ||
+         is_kernel_module(base)) &&
         !memmem(module.at, module.n, "unknown", 7))
         return FRAME_KERNEL;
     if (text_is(module, "inlined"))

@@ -1,6 +1,8 @@
 /* growth.c - straight lines through logarithms; see growth.h. */
 #include "stats/growth.h"
 
+#include "base/calc.h"
+
 #include <math.h>
 
 enum { SHAPES = GROWTH_N3 + 1 };
@@ -28,15 +30,15 @@ static struct sums growth_sum_up(const struct growth_point *points, size_t n)
         if (!usable(&points[i]))
             continue;
         s.n++;
-        s.x += log(points[i].size);
-        s.y += log(points[i].cost);
+        s.x += calc_log(points[i].size);
+        s.y += calc_log(points[i].cost);
     }
     s.x /= fmax(s.n, 1);
     s.y /= fmax(s.n, 1);
     for (size_t i = 0; i < n; i++) {
         if (!usable(&points[i]))
             continue;
-        double x = log(points[i].size) - s.x, y = log(points[i].cost) - s.y;
+        double x = calc_log(points[i].size) - s.x, y = calc_log(points[i].cost) - s.y;
         s.xx += x * x;
         s.xy += x * y;
         s.yy += y * y;
@@ -47,7 +49,7 @@ static struct sums growth_sum_up(const struct growth_point *points, size_t n)
 /* Of one shape at SIZE. log(1 + n) in place of log n, which has no logarithm at 1. */
 static double log_of_shape(enum growth_shape shape, double size)
 {
-    double x = log(size), more = log(log1p(size));
+    double x = calc_log(size), more = calc_log(calc_log1p(size));
     const double of[SHAPES] = {0, more, x, x + more, 2 * x, 3 * x};
     return of[shape];
 }
@@ -59,7 +61,7 @@ static double misfit(enum growth_shape shape, const struct growth_point *points,
     for (size_t i = 0; i < n; i++) {
         if (!usable(&points[i]))
             continue;
-        double off = log(points[i].cost) - log_of_shape(shape, points[i].size);
+        double off = calc_log(points[i].cost) - log_of_shape(shape, points[i].size);
         double from_mean = used ? off - sum / used : 0;
         used++;
         sum += off;
@@ -78,7 +80,7 @@ static void find_shape(struct growth *g, const struct growth_point *points, size
         best = left;
         g->shape = (enum growth_shape)shape;
     }
-    g->shape_error = exp(sqrt(fmax(best, 0) / (used - 1)));
+    g->shape_error = calc_exp(sqrt(fmax(best, 0) / (used - 1)));
 }
 
 bool growth_fit(struct growth *g, const struct growth_point *points, size_t n)

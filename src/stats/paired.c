@@ -1,5 +1,6 @@
 /* paired.c - verdicts from runs made side by side; see paired.h. */
 #include "stats/paired.h"
+#include "base/calc.h"
 #include "base/mem.h"
 #include "stats/repeats.h"
 
@@ -59,7 +60,7 @@ static double normal_quantile(double tail)
     double low = 0, high = 40;
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
-        if (erfc(middle / M_SQRT2) / 2 > tail)
+        if (calc_erfc(middle / M_SQRT2) / 2 > tail)
             low = middle;
         else
             high = middle;
@@ -72,8 +73,8 @@ static double detectable(const struct interval *i, double miss)
 {
     if (!(i->high < INFINITY) || !(i->low > 0))
         return INFINITY;
-    double half = (log(i->high) - log(i->low)) / 2;
-    return exp(half * (1 + 0.8416 / normal_quantile(miss / 2))) - 1;
+    double half = (calc_log(i->high) - calc_log(i->low)) / 2;
+    return calc_exp(half * (1 + 0.8416 / normal_quantile(miss / 2))) - 1;
 }
 
 static void paired_finish(struct paired *p, const struct paired_opts *opts, double limit)
@@ -94,7 +95,7 @@ size_t paired_look_at(int look, size_t most)
 {
     if (look >= PAIRED_LOOKS)
         return most;
-    size_t at = (size_t)(14 * pow(1.5, look) + 0.5);
+    size_t at = (size_t)(14 * calc_pow(1.5, look) + 0.5);
     return at < most ? at : most;
 }
 
@@ -115,7 +116,7 @@ static size_t log_ratios(const double *before, const double *after, size_t n, do
     for (size_t i = 0; i < n; i++)
         if (before[i] > 0 && after[i] > 0) {
             *ret_ties += before[i] == after[i];
-            ret[used++] = log(after[i] / before[i]);
+            ret[used++] = calc_log(after[i] / before[i]);
         }
     return used;
 }
@@ -129,8 +130,8 @@ void paired_compare(struct paired *p, const double *before, const double *after,
     if (p->n > 0) {
         repeats_sort(ratios, p->n);
         struct interval i = repeats_median_interval(ratios, p->n, p->miss);
-        p->ratio = exp(repeats_quantile(ratios, p->n, 0.5));
-        p->interval = (struct interval){exp(i.low), exp(i.high)};
+        p->ratio = calc_exp(repeats_quantile(ratios, p->n, 0.5));
+        p->interval = (struct interval){calc_exp(i.low), calc_exp(i.high)};
     }
     if (look >= PAIRED_LOOKS) /* the risk is spent: tell what is seen, decide nothing */
         p->interval = nothing_known;
@@ -150,7 +151,7 @@ static size_t cut_up(const double *values, size_t n, double *ret)
         size_t m = 0;
         for (size_t k = i * n / pieces; k < (i + 1) * n / pieces; k++)
             if (values[k] > 0)
-                piece[m++] = log(values[k]);
+                piece[m++] = calc_log(values[k]);
         repeats_sort(piece, m);
         if (m > 0)
             ret[used++] = repeats_quantile(piece, m, 0.5);
@@ -201,10 +202,10 @@ void paired_compare_apart(struct paired *p, const double *before, size_t n_befor
             off[all++] = b[k] - a[i];
     if (all > 0) {
         repeats_sort(off, all);
-        p->ratio = exp(repeats_quantile(off, all, 0.5));
+        p->ratio = calc_exp(repeats_quantile(off, all, 0.5));
         size_t cut = rank_cut(m, n, p->miss / 2);
         if (cut > 0)
-            p->interval = (struct interval){exp(off[cut - 1]), exp(off[all - cut])};
+            p->interval = (struct interval){calc_exp(off[cut - 1]), calc_exp(off[all - cut])};
     }
     paired_finish(p, opts, opts->band);
 }

@@ -68,7 +68,7 @@ size_t paired_look_at(int look, size_t most);
  * in the order of time. Each session is cut into up to a dozen pieces, and the medians of these are
  * compared by ranks (Hodges-Lehmann), so that slow changes of the machine widen the interval.
  * What differs between whole sessions no number of runs can tell: faster and slower therefore
- * mean that the whole interval lies outside the band. Fewer than about six runs a side
+ * mean that the whole interval lies outside the band. Fewer than about six runs per side
  * prove nothing.
  */
 void paired_compare_apart(struct paired *p, const double *before, size_t n_before,

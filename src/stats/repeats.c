@@ -1,5 +1,6 @@
 /* repeats.c - summaries of repeated measurements; see repeats.h. */
 #include "stats/repeats.h"
+#include "base/calc.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -79,10 +80,10 @@ static size_t cut_off(size_t n, double tail)
     double log_p = stats_log_choose((double)n, from) - (double)n * M_LN2;
     size_t k = (size_t)from;
     for (; k <= n / 2; k++) {
-        sum += exp(log_p);
+        sum += calc_exp(log_p);
         if (sum > tail)
             break;
-        log_p += log((double)(n - k) / (double)(k + 1));
+        log_p += calc_log((double)(n - k) / (double)(k + 1));
     }
     return k;
 }

@@ -1,5 +1,6 @@
 /* stats.c - intervals of shares; see stats.h. */
 #include "stats/stats.h"
+#include "base/calc.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -18,11 +19,9 @@ struct interval stats_wilson(double share, double n_effective, double z)
                              share >= 1 ? 1 : fmin(1, middle + half)};
 }
 
-/* lgamma() has a global sign, which two threads would share. */
 double stats_log_choose(double n, double k)
 {
-    int sign;
-    return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
+    return calc_lgamma(n + 1) - calc_lgamma(k + 1) - calc_lgamma(n - k + 1);
 }
 
 /* A window of many samples can as well be moved by several at a time: a 16th of the shortest. */
@@ -245,8 +244,9 @@ double stats_t95(double dof)
         double below = floor(v), part = (1 / below - 1 / v) * below * (below + 1);
         return table[(int)below] + part * (table[(int)below + 1] - table[(int)below]);
     }
-    return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
-           (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
+    double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+    return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
+           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
 }
 
 /* The continued fraction of the incomplete beta function, by Lentz's method. */
@@ -278,7 +278,8 @@ double stats_t_p(double t, double dof)
         return 0;
     if (!(x < 1))
         return 1;
-    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    double front = calc_exp(calc_lgamma(a + b) - calc_lgamma(a) - calc_lgamma(b) + a * calc_log(x) +
+                            b * calc_log1p(-x));
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, 1 - x) / b;

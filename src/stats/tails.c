@@ -1,4 +1,5 @@
 #include "stats/tails.h"
+#include "base/calc.h"
 #include "base/mem.h"
 #include "stats/repeats.h"
 
@@ -31,7 +32,7 @@ static double tails_fisher(size_t a, size_t m, size_t b, size_t n)
     for (size_t i = from; i <= to; i++) {
         double p = stats_log_choose((double)m, (double)i) +
                    stats_log_choose((double)n, (double)(k - i)) - all;
-        sum += p <= seen + 1e-9 ? exp(p) : 0;
+        sum += p <= seen + 1e-9 ? calc_exp(p) : 0;
     }
     return sum < 1 ? sum : 1;
 }

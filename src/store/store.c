@@ -9,6 +9,7 @@
 #include "store/store_inner.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +20,12 @@ enum { WAIT_MS = 30000, HEADER_BYTES = 100, ID_AT = 68 };
 
 /* --- where it is --- */
 
-static bool is_project(const char *folder)
+static bool is_project(const char *folder, bool above)
 {
     static const char *const marks[] = {"kelvin.conf", ".git"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         autofree char *path = mem_printf("%s/%s", folder, marks[i]);
-        if (access(path, F_OK) == 0)
+        if (access(path, F_OK) == 0 && path_is_trusted(path, above))
             return true;
     }
     return false;
@@ -36,8 +37,9 @@ char *store_path(void)
     autofree char *folder = getcwd(NULL, 0);
     if (set && *set)
         return mem_strdup(set);
-    for (char *slash; folder && (slash = strrchr(folder, '/')); *slash = '\0')
-        if (is_project(folder))
+    bool above = false;
+    for (char *slash; folder && (slash = strrchr(folder, '/')); *slash = '\0', above = true)
+        if (is_project(folder, above))
             return mem_printf("%s/.kelvin/history.db", folder);
     return mem_strdup(".kelvin/history.db");
 }
@@ -218,6 +220,10 @@ static int check_header(const char *path, struct err *err)
 {
     uint8_t head[HEADER_BYTES];
     struct stat st;
+    autofree char *folder = path_folder(path);
+    if (path_is_planted(path) || path_is_planted(folder))
+        return err_set_hint(err, EXIT_ERROR, HINT_OTHER_STORE,
+                            "another user put the store '%s' into a shared folder", path);
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
         return 0;

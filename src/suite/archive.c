@@ -208,7 +208,7 @@ static int find_only(const char *folder, const char *ref, char **ret, struct err
     *ret = NULL;
     if (!n)
         return err_set(err, EXIT_ERROR, "'@%s' has no recordings", ref);
-    return err_set(err, EXIT_ERROR, "'@%s' has %zu recordings: which is it? %s", ref, n,
+    return err_set(err, EXIT_ERROR, "'@%s' has %zu recordings; name one: %s", ref, n,
                    buf_cstr(&names));
 }
 
@@ -229,10 +229,10 @@ static int find_file(const char *folder, const char *ref, const char *workload, 
 static char *find_home(void)
 {
     autobuf struct buf errors = {0};
-    autofree char *conf = conf_locate();
     struct conf c;
     struct err err;
-    if (!conf)
+    autofree char *conf = NULL;
+    if (conf_locate(&conf, &err) != 0 || !conf)
         return mem_strdup(".kelvin");
     conf_read(&c, conf, (struct conf_sets){0}, &errors,
               &err); /* what is wrong does not matter here */

@@ -1,5 +1,5 @@
 /*
- * conf.c - reading kelvin.conf and what overrules it.
+ * conf.c - reading kelvin.conf and what overrides it.
  *
  * inih as Debian builds it takes lines of up to 198 bytes and tells no line numbers, so the lines
  * go through a reader of ours that counts them and refuses longer ones.
@@ -379,7 +379,7 @@ int conf_parse(struct conf *c, const char *path, struct text text, struct buf *e
     return first_error(errors, err);
 }
 
-/* --- what overrules the file --- */
+/* --- what overrides the file --- */
 
 /* The environment variable over a key: "KELVIN_WORKLOAD_SMALL_RUNS". */
 static void conf_variable(struct buf *b, const struct conf_key *key, const char *name)
@@ -534,15 +534,21 @@ bool conf_overrules(const struct conf_value *v)
     return v->rank >= RANK_ENVIRONMENT;
 }
 
-char *conf_locate(void)
+int conf_locate(char **ret, struct err *err)
 {
     autofree char *here = realpath(".", NULL);
-    while (here && *here) {
-        char *path = mem_printf("%s/kelvin.conf", here);
-        if (access(path, F_OK) == 0)
-            return path;
-        free(path);
+    *ret = NULL;
+    for (bool above = false; here && *here; above = true) {
+        autofree char *path = mem_printf("%s/kelvin.conf", here);
+        bool there = access(path, F_OK) == 0;
+        if (there && !path_is_trusted(path, above))
+            return err_set_hint(err, EXIT_ERROR, HINT_TRUST_CONF,
+                                "'%s' belongs to another user and is not used", path);
+        if (there) {
+            *ret = mem_strdup(path);
+            return 0;
+        }
         *strrchr(here, '/') = '\0';
     }
-    return NULL;
+    return 0;
 }

@@ -53,7 +53,7 @@ struct conf_value {
     char *name; /* of the section; "" where it has none */
     char *text;
     char *origin; /* "kelvin.conf:12", "KELVIN_BUILD_COMMAND", "--set", "default" */
-    int rank;     /* later origins are not overruled by earlier ones */
+    int rank;     /* later origins are not overridden by earlier ones */
 };
 
 struct conf {
@@ -97,5 +97,9 @@ const struct conf_names *conf_section_names(const struct conf *c, const char *se
 /* Whether the value comes from the environment or an option. */
 bool conf_overrules(const struct conf_value *v);
 
-/* Where kelvin.conf is: in this folder or the nearest above it; NULL = nowhere. Free it. */
-char *conf_locate(void);
+/*
+ * Where kelvin.conf is: in this folder or the nearest above it; NULL = nowhere. Free it. Fails
+ * where that one is another user's: it names commands to run, and one in /tmp must not count for
+ * all who work below.
+ */
+int conf_locate(char **ret, struct err *err);

@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -18,18 +17,61 @@
 static const char mark_text[] =
     "Made by 'kelvin run', which replaces this folder as a whole: keep nothing else in it.\n";
 
+/* --- names --- */
+
+/* "a/perf" in the folder and its name. */
+static void folder_split(const char *path, char **ret_parent, char **ret_name)
+{
+    const char *slash = strrchr(path, '/');
+    *ret_parent =
+        slash ? mem_strndup(path, (size_t)(slash - path + (slash == path))) : mem_strdup(".");
+    *ret_name = mem_strdup(slash ? slash + 1 : path);
+}
+
 /* --- removing --- */
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+enum { DEPTH_MAX = 64 }; /* ours have two levels; each takes a file descriptor */
+
+/* Never onto another file system than that of ABOVE. */
+static DIR *open_to_remove(int above, const char *name)
 {
-    (void)st, (void)at;
-    return kind == FTW_DP ? rmdir(path) : unlink(path);
+    struct stat outer, st;
+    int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    DIR *d = fstat(above, &outer) == 0 && fstat(fd, &st) == 0 && outer.st_dev == st.st_dev
+                 ? fdopendir(fd)
+                 : NULL;
+    if (!d)
+        close(fd);
+    return d;
+}
+
+/*
+ * By descriptors, not by names: in a folder that another user owns, a name may become a link to
+ * elsewhere between two looks at it.
+ */
+static void remove_below(int above, const char *name, int depth)
+{
+    if (unlinkat(above, name, 0) == 0 || errno != EISDIR || depth == DEPTH_MAX)
+        return;
+    DIR *d = open_to_remove(above, name);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            remove_below(dirfd(d), e->d_name, depth + 1);
+    if (d)
+        closedir(d);
+    unlinkat(above, name, AT_REMOVEDIR);
 }
 
 /* All of it, links themselves and not what they lead to, and never onto another file system. */
 static void remove_tree(const char *path)
 {
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    autofree char *parent = NULL, *name = NULL;
+    folder_split(path, &parent, &name);
+    autoclose int above = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (above >= 0)
+        remove_below(above, name, 0);
 }
 
 /* --- whose is it --- */
@@ -69,16 +111,7 @@ static int check_target(const char *path, struct err *err)
         path);
 }
 
-/* --- names --- */
-
-/* "a/perf" in the folder and its name. */
-static void folder_split(const char *path, char **ret_parent, char **ret_name)
-{
-    const char *slash = strrchr(path, '/');
-    *ret_parent =
-        slash ? mem_strndup(path, (size_t)(slash - path + (slash == path))) : mem_strdup(".");
-    *ret_name = mem_strdup(slash ? slash + 1 : path);
-}
+/* --- what was left behind --- */
 
 /* What a run that was killed left: nobody holds its lock. */
 static void remove_if_stale(const char *staging)

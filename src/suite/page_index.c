@@ -3,6 +3,7 @@
  */
 #include "base/buf.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "suite/page.h"
 #include "suite/page_inner.h"
 #include "suite/suite.h"
@@ -417,7 +418,7 @@ static void summary_row(FILE *out, const struct suite_result *r)
     fputs(" |\n", out);
 }
 
-void page_summary(FILE *out, const struct suite *s)
+static void put_summary(FILE *out, const struct suite *s)
 {
     fprintf(out, "### %s: %s\n\n", s->project, suite_outcome_names[suite_outcome(s)]);
     fputs("| workload | outcome | wall time | against the baseline | note "
@@ -429,4 +430,20 @@ void page_summary(FILE *out, const struct suite *s)
         fprintf(out, "\n%zu more workloads are in README.md.\n", s->results.n - SUMMARY_ROWS);
     fprintf(out, "\n%s%.12s%s on %s.\n", *s->git.commit ? "Commit " : "No commit", s->git.commit,
             s->n_dirty ? " with changes" : "", s->host.name);
+}
+
+/* Names of all kinds are in it, and it is printed by those who look after a build. */
+void page_summary(FILE *out, const struct suite *s)
+{
+    autofree char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    put_summary(memory, s);
+    fclose(memory);
+    for (struct text rest = {text, n}; rest.n;) {
+        struct text line = text_cut(&rest, '\n');
+        autobuf struct buf plain = {0};
+        utf8_plain(&plain, line);
+        fprintf(out, "%s\n", buf_cstr(&plain));
+    }
 }

@@ -114,6 +114,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->processes = count_processes(r->profile);
     f->has_waits = r->waits != NULL;
     f->waits_bare = r->facts->waits_bare;
+    memcpy(f->no_wakers, r->facts->no_wakers, sizeof f->no_wakers);
     if (r->waits)
         f->waits = *waits_facts(r->waits);
     f->has_heap = r->heap != NULL;

@@ -90,6 +90,7 @@ struct record_facts {
     size_t cpus;                 /* 0 = not known */
     uint32_t processes;          /* that have samples */
     bool has_waits, waits_bare;  /* waits_bare: durations without stacks */
+    char no_wakers[240];         /* why nobody saw who ended waits; "" = somebody did */
     struct waits_facts waits;
     bool has_heap;
     struct heap_facts heap;

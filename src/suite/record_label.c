@@ -150,8 +150,11 @@ static void set_achieved(struct recorder *r)
 static void set_waits(struct meta *m, const struct recorder *r)
 {
     uint64_t n = r->waits ? waits_facts(r->waits)->unknown_ends : 0;
-    if (r->waits)
+    const char *no_wakers = r->facts->no_wakers;
+    if (r->waits) {
         meta_set_str(m, META_WAITS_STACKS, r->facts->waits_bare ? "no" : "yes");
+        meta_set_str(m, META_WAITS_WAKERS, *no_wakers ? no_wakers : "yes");
+    }
     if (n)
         meta_set_u64(m, META_WAITS_UNKNOWN_ENDS, n);
 }

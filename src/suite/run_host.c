@@ -31,7 +31,7 @@ static void look_at_host(struct suite *s)
     if (strcmp(h->turbo, "on") == 0)
         warn(s, mem_strdup("turbo is on: the first seconds of a run may be faster than the rest"));
     if (strcmp(h->hypervisor, "none") != 0 && strcmp(h->hypervisor, FINGERPRINT_UNKNOWN) != 0)
-        warn(s, mem_printf("a virtual machine (%s): neighbours may take part in what is measured",
+        warn(s, mem_printf("a virtual machine (%s): other guests may distort the measurements",
                            h->hypervisor));
 }
 

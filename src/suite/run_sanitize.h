@@ -2,9 +2,9 @@
  * run_sanitize.h - a workload under the compilers' sanitizers: collect = asan ubsan tsan.
  *
  * Each is a build of its own: build.command with the sanitizer's flags at the end of CFLAGS,
- * CXXFLAGS and LDFLAGS, as build.env or the environment have them. A build that does not heed those
- * makes the same program as ever, which would find nothing: so the program must name the sanitizer,
- * or there is no result. Then the command runs once. Leaks are not looked for.
+ * CXXFLAGS and LDFLAGS, as build.env or the environment have them. A build that does not respect
+ * those makes the same program as ever, which would find nothing: so the program must name the
+ * sanitizer, or there is no result. Then the command runs once. Leaks are not looked for.
  */
 #pragma once
 #include "suite/run.h"

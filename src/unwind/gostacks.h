@@ -10,5 +10,5 @@
 #pragma once
 #include "unwind/objfile.h"
 
-/* Mend the rows of T, if O is a Go program with symbols. */
+/* Fix the rows of T, if O is a Go program with symbols. */
 void gostacks_mend(struct unwind_table *t, const struct objfile *o);

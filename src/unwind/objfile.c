@@ -218,9 +218,10 @@ bool objfile_has_section(const struct objfile *o, const char *name)
     return find_section(o, name) != NULL;
 }
 
-bool objfile_symbols(const struct objfile *o, struct buf *ret_symbols, struct buf *ret_names)
+static bool read_symbols(const struct objfile *o, const char *section, struct buf *ret_symbols,
+                         struct buf *ret_names)
 {
-    const Elf64_Shdr *s = find_section(o, ".symtab");
+    const Elf64_Shdr *s = find_section(o, section);
     if (!s || s->sh_link >= o->head.e_shnum)
         return false;
     const Elf64_Shdr *names = &o->sections[s->sh_link];
@@ -231,14 +232,35 @@ bool objfile_symbols(const struct objfile *o, struct buf *ret_symbols, struct bu
     return true;
 }
 
-size_t objfile_code(const struct objfile *o, uint64_t vaddr, uint8_t *ret, size_t n)
+bool objfile_symbols(const struct objfile *o, struct buf *ret_symbols, struct buf *ret_names)
+{
+    return read_symbols(o, ".symtab", ret_symbols, ret_names);
+}
+
+bool objfile_dynamic_symbols(const struct objfile *o, struct buf *ret_symbols,
+                             struct buf *ret_names)
+{
+    return read_symbols(o, ".dynsym", ret_symbols, ret_names);
+}
+
+bool objfile_code_offset(const struct objfile *o, uint64_t vaddr, uint64_t *ret)
 {
     const Elf64_Phdr *p = load_segment_of(o, vaddr);
-    if (!p || !(p->p_flags & PF_X))
+    if (!p || !(p->p_flags & PF_X) || p->p_offset > UINT64_MAX - (vaddr - p->p_vaddr))
+        return false;
+    *ret = p->p_offset + (vaddr - p->p_vaddr);
+    return true;
+}
+
+size_t objfile_code(const struct objfile *o, uint64_t vaddr, uint8_t *ret, size_t n)
+{
+    uint64_t offset;
+    if (!objfile_code_offset(o, vaddr, &offset))
         return 0;
-    uint64_t skip = vaddr - p->p_vaddr, left = p->p_filesz - skip;
+    const Elf64_Phdr *p = load_segment_of(o, vaddr);
+    uint64_t left = p->p_filesz - (vaddr - p->p_vaddr);
     n = n < left ? n : (size_t)left;
-    return p->p_offset <= UINT64_MAX - skip && read_at(o, p->p_offset + skip, n, ret) ? n : 0;
+    return read_at(o, offset, n, ret) ? n : 0;
 }
 
 /* --- build-id --- */

@@ -47,6 +47,13 @@ bool objfile_has_section(const struct objfile *o, const char *name);
 /* The bytes of .symtab and of its names, which end in a zero byte. False where there are none. */
 bool objfile_symbols(const struct objfile *o, struct buf *ret_symbols, struct buf *ret_names);
 
+/* The same of .dynsym, which stripped files have as well. */
+bool objfile_dynamic_symbols(const struct objfile *o, struct buf *ret_symbols,
+                             struct buf *ret_names);
+
+/* Where in the file the code at VADDR is; false where there is none. */
+bool objfile_code_offset(const struct objfile *o, uint64_t vaddr, uint64_t *ret);
+
 /* Up to N bytes of the loaded segment at VADDR; returns how many there are. */
 size_t objfile_code(const struct objfile *o, uint64_t vaddr, uint8_t *ret, size_t n);
 

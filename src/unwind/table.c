@@ -84,6 +84,22 @@ static struct unwind_table *new_table(const struct objfile *o)
     return t;
 }
 
+enum { INDEX_SHIFT = 12, INDEX_LEAST = 1 << 10 };
+
+static void index_rows(struct unwind_table *t)
+{
+    size_t n = t->n_rows ? ((size_t)t->rows[t->n_rows - 1].pc >> INDEX_SHIFT) + 2 : 0, row = 0;
+    if (t->n_rows < INDEX_LEAST || n > t->n_rows)
+        return;
+    t->before = mem_array(n, sizeof *t->before);
+    t->n_before = n;
+    for (size_t i = 0; i < n; i++) {
+        while (row < t->n_rows && t->rows[row].pc >> INDEX_SHIFT < i)
+            row++;
+        t->before[i] = (uint32_t)row;
+    }
+}
+
 /* Takes the headers O over. */
 static int table_load(struct objfile *o, bool cached, struct unwind_table **ret, struct err *err)
 {
@@ -98,6 +114,8 @@ static int table_load(struct objfile *o, bool cached, struct unwind_table **ret,
     if (rc != 0) {
         unwind_table_free(t);
         t = NULL;
+    } else {
+        index_rows(t);
     }
     *ret = t;
     return rc;
@@ -137,6 +155,7 @@ void unwind_table_free(struct unwind_table *t)
     if (!t)
         return;
     free(t->rows);
+    free(t->before);
     free(t->segments);
     free(t);
 }
@@ -147,8 +166,13 @@ const struct unwind_row *unwind_table_row(const struct unwind_table *t, uint64_t
     if (vaddr < t->base || pc > UINT32_MAX || !t->n_rows || pc < t->rows[0].pc)
         return NULL;
     const struct unwind_row *row = t->rows;
+    size_t page = pc >> INDEX_SHIFT, n = t->n_rows;
+    if (page + 1 < t->n_before) { /* the last before this page is at or before PC as well */
+        row += t->before[page] ? t->before[page] - 1 : 0;
+        n = (size_t)(t->rows + t->before[page + 1] - row);
+    }
     /* The last row at or before PC; no branch that would have to be guessed. */
-    for (size_t n = t->n_rows; n > 1;) {
+    while (n > 1) {
         size_t half = n / 2;
         row = row[half].pc <= pc ? row + half : row;
         n -= half;

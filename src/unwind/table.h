@@ -7,7 +7,7 @@
  * search. Tables are kept on disk by build-id, so that the next recording starts at once.
  *
  *     0        4         6        8        10       11
- *     | pc u32 | cfa s16 | fp s16 | extra s16 | cfa u8 | flags u8 |     12 bytes a row
+ *     | pc u32 | cfa s16 | fp s16 | extra s16 | cfa u8 | flags u8 |     12 bytes per row
  *                offset    offset   offset      kind
  *
  * pc counts from the table's base, the lowest address of the file's code. Offsets count words of
@@ -76,6 +76,10 @@ struct unwind_table {
     uint64_t base; /* address of pc 0 */
     struct unwind_row *rows;
     size_t n_rows;
+    /* By 4 KiB of code: how many rows are before it. NULL = a small table has none. The search for
+     * a row in the million of a compiler would miss the caches twenty times. */
+    uint32_t *before;
+    size_t n_before;
     struct unwind_segment *segments;
     size_t n_segments;
     uint16_t machine;          /* EM_X86_64 or EM_AARCH64 */

@@ -2,14 +2,15 @@
  * annotate.h - a function's source lines and instructions with the time spent at each.
  */
 #pragma once
+#include "analysis/hits.h"
 #include "base/buf.h"
-#include "code/listing.h"
 
 #include <stdio.h>
 
 /* A source file that code of the function comes from. */
 struct annotate_file {
     struct text path, text; /* text is empty where the file is not here */
+    bool owned;             /* free the text */
     const char *note;       /* what is wrong with it, or NULL */
     VEC(struct text) rows;
 };
@@ -46,11 +47,23 @@ struct annotate {
     const char *warning;
     const char *noun;     /* "time", or "total" where the value is none */
     const char *selected; /* the part of the profile, in words; NULL = all of it */
+    char **texts;         /* by instruction, for JSON; NULL = not disassembled */
 };
+
+/* Sums by line and by inlined function, from what was on the stacks. READ sets text and note of a
+ * file whose path is set. Free with annotate_parts_done(). */
+typedef void annotate_read(const void *ctx, struct annotate_file *f);
+void annotate_parts_build(struct annotate *a, const struct hits *hits, annotate_read *read,
+                          const void *ctx);
+void annotate_parts_done(struct annotate *a);
 
 /* For a terminal. 0, or -1 where the disassembler cannot be started. */
 int annotate_print_text(FILE *out, const struct annotate *a, int width, bool colour);
 int annotate_print_html(FILE *out, const struct annotate *a);
+
+/* Needs the texts of instructions, which annotate_disassemble() makes: 0, or -1 as above. */
+void annotate_print_json(FILE *out, const struct annotate *a);
+int annotate_disassemble(struct annotate *a);
 
 /* --- shared by the two --- */
 

@@ -50,6 +50,18 @@ const char *asmtext_of(struct asmtext *t, const struct listing_insn *i)
     return t->text;
 }
 
+int annotate_disassemble(struct annotate *a)
+{
+    struct asmtext *t = asmtext_open();
+    if (!t)
+        return -1;
+    a->texts = mem_calloc(a->listing->insns.n + 1, sizeof *a->texts);
+    for (size_t i = 0; i < a->listing->insns.n; i++)
+        a->texts[i] = mem_strdup(asmtext_of(t, &a->listing->insns.at[i]));
+    asmtext_close(t);
+    return 0;
+}
+
 const char *annotate_class(const struct x86 *x)
 {
     static const char *const packed[] = {"packed 128", "packed 256", "packed 512"};

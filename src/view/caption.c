@@ -1,6 +1,7 @@
 #include "view/caption.h"
 
 #include "analysis/quality.h"
+#include "base/calc.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ void caption_value(struct buf *b, const struct profile *p, const struct value_ty
     struct text unit = profile_str(p, t->unit), name = profile_str(p, t->name);
     char s[UNITS_MAX];
     if (is_scaled(t)) {
-        double scaled = (double)value / pow(10, t->decimals);
+        double scaled = (double)value / calc_ten_to(t->decimals);
         buf_str(b, units_scaled(s, scaled, dimension_unit(t->dimension)));
         return;
     }

@@ -31,7 +31,7 @@ void diff_print_svg(FILE *out, const struct diff *d, const struct diff_view *v);
 
 /* --- words that several of them use --- */
 
-/* Append in a few words how sure the comparison is: "one run a side: sampling error only". */
+/* Append in a few words how sure the comparison is: "one run per side: sampling error only". */
 void diff_basis(struct buf *b, const struct diff *d);
 
 /*

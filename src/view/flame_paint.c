@@ -1,4 +1,5 @@
 /* flame_paint.c - the tree of a selection, coloured by name and labelled with its numbers. */
+#include "base/calc.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "view/caption.h"
@@ -87,7 +88,7 @@ static void add_scaled_value(struct buf *b, const struct numbers *n, int64_t val
     char s[UNITS_MAX];
     int decimals = selection_value(n->s)->decimals;
     if (n->factor != 1) {
-        double v = (double)value / pow(10, decimals) * n->factor;
+        double v = (double)value / calc_ten_to(decimals) * n->factor;
         buf_str(b, v < 9e15 ? units_decimal_count(s, llround(v * 100), 2)
                             : units_count(s, (uint64_t)fmin(v, 1e19)));
     } else {

@@ -61,12 +61,18 @@ static void add_flow_sentence(struct document *d, const struct heapstory *s)
         document_text(d, "%s allocations, %s.", n[0], n[1]);
 }
 
+/* Of a process that goes on nobody can say "never". */
+static const char *heapstory_left_words(const struct heapstory *s)
+{
+    return s->attached ? "Held at the end" : "Never freed";
+}
+
 static void add_end_sentence(struct document *d, const struct heapstory *s)
 {
     char n[2][UNITS_MAX];
     const int64_t *v = s->value;
     if (s->has[STORY_LEAKED])
-        document_text(d, "Never freed: %s in %s block%s.",
+        document_text(d, "%s: %s in %s block%s.", heapstory_left_words(s),
                       units_scaled(n[0], (double)v[STORY_LEAKED], UNIT_BYTES),
                       units_count(n[1], (uint64_t)heapstory_left(v)),
                       heapstory_left(v) == 1 ? "" : "s");
@@ -95,6 +101,20 @@ static void add_odd_frees(struct document *d, const struct heapstory *s)
         document_text(d, "Blocks handed out again though no free was seen: %s.", missed);
 }
 
+/* What a process did before somebody looked is not known. */
+static void add_attached(struct document *d, const struct heapstory *s)
+{
+    const char *end_s = meta_find(&s->profile->meta, META_HEAP_END_S);
+    if (s->attached)
+        document_text(d, "Recorded from a running process: blocks that it had before are not in "
+                         "any of these numbers.");
+    if (end_s)
+        document_text(d,
+                      "The heap was followed for the first %s s only: the process allocates so "
+                      "often that probes cost it too much.",
+                      end_s);
+}
+
 /* How the numbers were obtained. */
 static const char *method_of(const struct heapstory *s)
 {
@@ -111,6 +131,7 @@ static void heapstory_add_head(struct document *d, const struct heapstory *s, co
     add_flow_sentence(d, s);
     add_end_sentence(d, s);
     add_odd_frees(d, s);
+    add_attached(d, s);
     if (s->rss_max)
         document_text(d, "RSS reached %s; the heap is part of it.",
                       units_scaled(n, (double)s->rss_max, UNIT_BYTES));
@@ -189,6 +210,8 @@ static const struct places_section at_peak = {
     "Live at the peak", STORY_PEAK, 2, {HEAP_PEAK_SHARE, HEAP_PEAK}};
 static const struct places_section never_freed = {
     "Never freed", STORY_LEAKED, 3, {HEAP_LEAKED_SHARE, HEAP_LEAKED, HEAP_LEAKED_BLOCKS}};
+static const struct places_section held_at_end = {
+    "Held at the end", STORY_LEAKED, 3, {HEAP_LEAKED_SHARE, HEAP_LEAKED, HEAP_LEAKED_BLOCKS}};
 static const struct places_section by_number = {
     "Allocations",
     STORY_ALLOCATIONS,
@@ -234,7 +257,7 @@ static void heapstory_build_document(struct document *d, const struct heapstory_
     if (s->has[STORY_PEAK])
         add_places(d, v, &at_peak);
     if (s->has[STORY_LEAKED])
-        add_places(d, v, &never_freed);
+        add_places(d, v, s->attached ? &held_at_end : &never_freed);
     if (s->timed && s->has[STORY_FREED])
         add_growth(d, v);
     if (s->has[STORY_ALLOCATED]) {

@@ -127,6 +127,7 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
     json_open(&j, '{');
     json_put_str(&j, "source", v->subject);
     json_put_bool(&j, "sampled", s->sampled);
+    json_put_bool(&j, "attached", s->attached);
     if (s->timed) {
         json_put_number(&j, "seconds", heapstory_seconds(s, s->end_ns));
         json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));

@@ -25,12 +25,22 @@ static const struct document_column lock_columns[] = {
     {"waits", .right = true},
     {"mean", .right = true, .spare = 1},
     {"longest", .right = true},
+    {"held", .right = true, .spare = 3},
     {"threads", .right = true, .spare = 2},
     {"kind"},
     {"lock", .wide = true},
 };
 
 enum { LOCK_COLUMNS = sizeof lock_columns / sizeof *lock_columns };
+
+/* The mean of the holds that others waited for. */
+static void cell_held(struct document *d, const struct lockstory_lock *l)
+{
+    if (l->holds)
+        lockstory_cell_ns(d, l->held_ns / l->holds, 0);
+    else
+        document_cell(d, text_of(l->excludes ? "-" : ""), 0);
+}
 
 static void add_locks(struct document *d, const struct lockstory_view *v, bool excluding)
 {
@@ -51,10 +61,13 @@ static void add_locks(struct document *d, const struct lockstory_view *v, bool e
         lockstory_cell_count(d, l->waits);
         lockstory_cell_ns(d, l->wait_ns / l->waits, 0);
         lockstory_cell_ns(d, l->longest_ns, 0);
+        cell_held(d, l);
         lockstory_cell_count(d, l->threads.n);
         document_cell(d, profile_str(s->profile, l->kind), 0);
         document_cell(d, profile_str(s->profile, l->name), 0);
     }
+    if (n)
+        document_drop_empty(d);
     if (shown < n)
         document_text(d, "%zu more are not shown.", n - shown);
 }
@@ -86,6 +99,22 @@ static void add_places(struct document *d, const struct lockstory_view *v,
     }
 }
 
+static void add_holds(struct document *d, struct lockstory *s, const struct lockstory_lock *l)
+{
+    char n[UNITS_MAX], time[2][UNITS_MAX];
+    if (!l->holds)
+        return;
+    autofree char *path = lockstory_path(s, l->longest_held, 3);
+    struct text thread = profile_str(s->profile, s->profile->threads.at[l->longest_holder.i].name);
+    document_text(d,
+                  "Held %s time%s while others waited, %s on average; the longest hold took %s and "
+                  "ended in %s (thread %.*s).",
+                  units_count(n, l->holds), l->holds == 1 ? "" : "s",
+                  units_scaled(time[0], (double)l->held_ns / (double)l->holds, UNIT_TIME),
+                  units_scaled(time[1], (double)l->longest_held_ns, UNIT_TIME), path,
+                  TEXT_ARG(thread));
+}
+
 static void add_lock(struct document *d, const struct lockstory_view *v,
                      const struct lockstory_lock *l)
 {
@@ -103,6 +132,11 @@ static void add_lock(struct document *d, const struct lockstory_view *v,
     document_table(d, columns, 6);
     add_places(d, v, l, false);
     add_places(d, v, l, true);
+    add_holds(d, v->story, l);
+    if (l->created.i) {
+        autofree char *created = lockstory_path(v->story, l->created, 2);
+        document_text(d, "Created in %s.", created);
+    }
     if (lockstory_is_address(profile_str(p, l->name)))
         document_text(d, "First waited for in %s.", first);
     if (l->excludes && l->held_known < l->waits)
@@ -123,6 +157,14 @@ static void lockstory_add_head(struct document *d, const struct lockstory_view *
                       units_count(n[0], s->waits), s->waits == 1 ? "" : "s",
                       units_count(n[1], s->locks.n), s->locks.n == 1 ? "" : "s",
                       units_scaled(time, (double)s->wait_ns, UNIT_TIME));
+    if (s->futex_waits)
+        document_text(
+            d,
+            "Besides, the kernel saw %s wait%s for futexes outside of pthreads, %s: locks "
+            "of the program's own or of its runtime. Which lock, and who held it, is not "
+            "known of those.",
+            units_count(n[0], s->futex_waits), s->futex_waits == 1 ? "" : "s",
+            units_scaled(time, (double)s->futex_ns, UNIT_TIME));
     if (s->waits_stream->lost)
         document_text(d, "%s records were lost: counts and times are too low.",
                       units_count(n[0], s->waits_stream->lost));
@@ -153,8 +195,12 @@ static void lockstory_fill(struct document *d, const struct lockstory_view *v)
     if (s->waits)
         document_text(d,
                       "Held: the thread that had the lock when the wait began, with the stack at "
-                      "which it let go. Waits for conditions, semaphores and barriers may be "
-                      "idleness. Only waits through pthreads are seen.");
+                      "which it let go; times of holds are of those that others waited for. Waits "
+                      "for conditions, semaphores and barriers may be idleness. Only waits through "
+                      "pthreads are seen.");
+    else
+        document_text(d, "Only waits through pthreads are seen, not locks that a program or its "
+                         "runtime makes of futexes.");
 }
 
 static char *title_of_locks(const struct lockstory_view *v)

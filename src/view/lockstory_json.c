@@ -63,6 +63,26 @@ static void lockstory_put_places(struct json *j, struct lockstory *s, const char
     json_close(j, ']');
 }
 
+/* How long, by whom, and where it ended; where the lock was made, if that is known. */
+static void put_longest_hold(struct json *j, struct lockstory *s, const struct lockstory_lock *l)
+{
+    const struct profile *p = s->profile;
+    if (l->holds) {
+        json_key(j, "longest_hold");
+        json_open(j, '{');
+        json_put_uint(j, "ns", l->longest_held_ns);
+        lockstory_put_text(j, "thread", profile_str(p, p->threads.at[l->longest_holder.i].name));
+        put_stack(j, s, l->longest_held);
+        json_close(j, '}');
+    }
+    if (l->created.i) {
+        json_key(j, "created");
+        json_open(j, '{');
+        put_stack(j, s, l->created);
+        json_close(j, '}');
+    }
+}
+
 static void put_lock(struct json *j, struct lockstory *s, const struct lockstory_lock *l)
 {
     json_open(j, '{');
@@ -72,6 +92,9 @@ static void put_lock(struct json *j, struct lockstory *s, const struct lockstory
     json_put_number(j, "mean_ns", l->waits ? (double)l->wait_ns / (double)l->waits : 0);
     json_put_uint(j, "waited_for_ns", l->waited_ns);
     json_put_uint(j, "holder_known", l->held_known);
+    json_put_uint(j, "holds", l->holds);
+    json_put_uint(j, "held_ns", l->held_ns);
+    put_longest_hold(j, s, l);
     put_threads(j, s->profile, &l->threads);
     lockstory_put_places(j, s, "waiters", &l->waiters);
     lockstory_put_places(j, s, "holders", &l->holders);
@@ -117,6 +140,8 @@ void lockstory_print_json(FILE *out, const struct lockstory_view *v)
     json_put_uint(&j, "duration_ns", s->end_ns - s->start_ns);
     json_put_uint(&j, "waits", s->waits);
     json_put_uint(&j, "wait_ns", s->wait_ns);
+    json_put_uint(&j, "futex_waits", s->futex_waits);
+    json_put_uint(&j, "futex_ns", s->futex_ns);
     json_put_uint(&j, "lost", s->waits_stream->lost);
     json_key(&j, "locks");
     json_open(&j, '[');

@@ -243,7 +243,7 @@ static void put_whole(struct json *j, const struct report *r)
 
 void report_print_json(FILE *out, const struct report *r)
 {
-    static const char *const keys[] = {"functions", "modules", "threads", "lines"};
+    static const char *const keys[] = {"functions", "modules", "threads", "lines", "files"};
     struct json j = {.out = out};
     json_open(&j, '{');
     put_head(&j, r);

@@ -118,10 +118,8 @@ static void add_insights(struct document *d, const struct report *r)
 static const char *by_title(enum flat_by by, const char *key)
 {
     static const char *const titles[] = {
-        [FLAT_FUNCTION] = "Functions",
-        [FLAT_MODULE] = "Modules",
-        [FLAT_THREAD] = "Threads",
-        [FLAT_LINE] = "Source lines",
+        [FLAT_FUNCTION] = "Functions", [FLAT_MODULE] = "Modules",    [FLAT_THREAD] = "Threads",
+        [FLAT_LINE] = "Source lines",  [FLAT_FILE] = "Source files",
     };
     return by == FLAT_LABEL ? key : titles[by];
 }
@@ -194,11 +192,33 @@ void report_print_markdown(FILE *out, const struct report *r)
     document_done(&d);
 }
 
+/* Rows of the tallest stack; parents come before their children. */
+static uint32_t tree_height(const struct calltree *t)
+{
+    autofree uint32_t *depth = mem_calloc(t->n + 1, sizeof *depth);
+    uint32_t most = 0;
+    for (size_t i = 1; i < t->n; i++) {
+        depth[i] = depth[t->parent[i]] + 1;
+        most = depth[i] > most ? depth[i] : most;
+    }
+    return most;
+}
+
 static void report_draw_graph(FILE *out, const struct report *r, bool still)
 {
+    enum {
+        STILL_ROWS_MAX = 2000
+    }; /* 40,000 pixels: nobody scrolls that far, and browsers suffer */
     struct calltree_opts o = {
         .group = GROUP_COMM, .min_share = 0.002, .keep_up_to = FLAME_KEEP_UP_TO, .keep_rows = true};
     struct calltree *t = calltree_build(r->selection, &o);
+    uint32_t rows = tree_height(t);
+    if (still && rows > STILL_ROWS_MAX) {
+        fprintf(out, "<p>The stacks are %u functions deep: too tall for a still picture.</p>\n",
+                rows);
+        calltree_free(t);
+        return;
+    }
     flame_print_selection(out, r->selection, t,
                           &(struct flame_opts){.title = "Flame graph",
                                                .min_share = 0.002,

@@ -18,6 +18,7 @@
 #include "web_view_flame_js.h"
 #include "web_view_js.h"
 #include "web_view_lanes_js.h"
+#include "web_view_source_js.h"
 #include "web_view_stories_js.h"
 #include "web_view_table_js.h"
 #include "web_view_text_js.h"
@@ -38,6 +39,7 @@ static const struct viewer_module page_modules[] = {
     {"view_flame.js", web_view_flame_js},
     {"view_table.js", web_view_table_js},
     {"view_trees.js", web_view_trees_js},
+    {"view_source.js", web_view_source_js},
     {"view_stories.js", web_view_stories_js},
     {"view_compare.js", web_view_compare_js},
     {"view_about.js", web_view_about_js},
@@ -57,7 +59,7 @@ struct viewer_bytes {
 
 struct viewer {
     size_t n;
-    struct viewer_bytes data[VIEWER_FILES], body, index, still;
+    struct viewer_bytes data[VIEWER_FILES], code[VIEWER_FILES], body, index, still;
     char *title, *start;
 };
 
@@ -108,6 +110,20 @@ static int viewer_pack(struct viewer_bytes *ret, const struct profile *p, struct
     return rc;
 }
 
+static int viewer_pack_code(struct viewer_bytes *ret, struct text json, struct err *err)
+{
+    if (!json.n)
+        return 0;
+    FILE *packed = open_memstream(&ret->at, &ret->n);
+    if (!packed)
+        return err_set_errno(err, errno, "cannot hold the page");
+    FILE *out = publish_gzip(packed);
+    fwrite(json.at, 1, json.n, out);
+    fclose(out);
+    fclose(packed);
+    return 0;
+}
+
 /* --- the still picture --- */
 
 static int print_still_body(struct viewer *v, const struct selection *s, struct err *err)
@@ -137,7 +153,8 @@ static void put_head(FILE *out, const struct viewer *v)
 
 static void put_body_tag(FILE *out, const struct viewer *v)
 {
-    fprintf(out, "<body data-files=\"%zu\" data-start=\"", v->n);
+    fprintf(out, "<body data-files=\"%zu\" data-code=\"%d%d\" data-start=\"", v->n,
+            v->code[0].n > 0, v->code[1].n > 0);
     viewer_put(out, v->start);
     fputs("\">\n", out);
 }
@@ -179,9 +196,10 @@ struct viewer *viewer_new(const struct viewer_opts *o, struct err *err)
     v->n = o->n;
     v->start = mem_strdup(o->start);
     for (size_t i = 0; i < o->n && rc == 0; i++)
-        rc = viewer_pack(&v->data[i], o->files[i]->profile, err);
+        if ((rc = viewer_pack(&v->data[i], o->profiles[i], err)) == 0)
+            rc = viewer_pack_code(&v->code[i], o->code[i], err);
     if (rc == 0)
-        rc = print_still_body(v, o->files[0], err);
+        rc = print_still_body(v, o->still, err);
     if (rc != 0) {
         viewer_free(v);
         return NULL;
@@ -196,7 +214,7 @@ void viewer_free(struct viewer *v)
     if (!v)
         return;
     for (size_t i = 0; i < VIEWER_FILES; i++)
-        free(v->data[i].at);
+        free(v->data[i].at), free(v->code[i].at);
     free(v->body.at);
     free(v->index.at);
     free(v->still.at);
@@ -221,6 +239,7 @@ static size_t add_modules(const struct viewer_module *m, struct viewer_part *ret
 size_t viewer_parts(const struct viewer *v, struct viewer_part *ret)
 {
     static const char *const data_names[VIEWER_FILES] = {"data0.gz", "data1.gz"};
+    static const char *const code_names[VIEWER_FILES] = {"code0.gz", "code1.gz"};
     size_t n = 0;
     ret[n++] = (struct viewer_part){"", page_type, {v->index.at, v->index.n}};
     ret[n++] = (struct viewer_part){"still.html", page_type, {v->still.at, v->still.n}};
@@ -228,6 +247,10 @@ size_t viewer_parts(const struct viewer *v, struct viewer_part *ret)
     ret[n++] = (struct viewer_part){"core.wasm.gz", bytes_type, core_bytes()};
     for (size_t i = 0; i < v->n; i++)
         ret[n++] = (struct viewer_part){data_names[i], bytes_type, {v->data[i].at, v->data[i].n}};
+    for (size_t i = 0; i < v->n; i++)
+        if (v->code[i].n)
+            ret[n++] =
+                (struct viewer_part){code_names[i], bytes_type, {v->code[i].at, v->code[i].n}};
     n = add_modules(page_modules, ret, n);
     return add_modules(worker_modules, ret, n);
 }
@@ -296,6 +319,9 @@ void viewer_print(FILE *out, const struct viewer *v)
     put_bytes(out, "core", core_bytes());
     for (size_t i = 0; i < v->n; i++)
         put_bytes(out, i ? "data1" : "data0", (struct text){v->data[i].at, v->data[i].n});
+    for (size_t i = 0; i < v->n; i++)
+        if (v->code[i].n)
+            put_bytes(out, i ? "code1" : "code0", (struct text){v->code[i].at, v->code[i].n});
     fputs("<script type=\"text/plain\" id=\"worker\">'use strict';\n", out);
     put_modules(out, worker_modules);
     fprintf(out, "</script>\n<script nonce=\"%016llx\">(()=>{'use strict';\n", nonce);

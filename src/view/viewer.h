@@ -5,7 +5,8 @@
  *     core.wasm.gz  src/page and the rooms below it, gzipped; runs in a worker
  *     data0.gz ...  the profiles, as .kelvin files of plain chunks, gzipped whole: browsers unpack
  *                   gzip by themselves, and no zstd
- *     still.html    picture and tables, where scripts or WebAssembly are switched off
+ *     code0.gz ...  source and instructions of their hottest functions (page/code.h), where there
+ * are any still.html    picture and tables, where scripts or WebAssembly are switched off
  *
  * In one file the modules are joined in the order of their list (lines that import are left out),
  * and core and data are base64. Same profiles, same bytes.
@@ -15,14 +16,16 @@
 
 #include <stdio.h>
 
-enum { VIEWER_FILES = 2, VIEWER_PARTS_MAX = 24 };
+enum { VIEWER_FILES = 2, VIEWER_PARTS_MAX = 32 };
 
 /* More than this the memory of a page cannot hold, with what is built from it. */
 #define VIEWER_BYTES_MAX ((size_t)1 << 30)
 
 struct viewer_opts {
-    const struct selection *files[VIEWER_FILES];
+    const struct profile *profiles[VIEWER_FILES];
+    struct text code[VIEWER_FILES]; /* page/code.h; empty = none */
     size_t n;
+    const struct selection *still; /* of the first, for the picture without scripts */
     const char *start; /* what is selected at first, as in the address behind '#'; "" = all */
 };
 

@@ -23,8 +23,9 @@ size_t waitsum_reasons(const struct waitsum *w, struct waitsum_reason ret[WAITSU
                 (struct waitsum_reason){waitreason_name((enum wait_reason)i),
                                         waitreason_about((enum wait_reason)i), w->by_reason[i]};
     if (w->runnable.n)
-        ret[n++] = (struct waitsum_reason){thread_state_name(THREAD_RUNNABLE),
-                                           "no CPU: preempted, or not started yet", w->runnable};
+        ret[n++] =
+            (struct waitsum_reason){thread_state_name(THREAD_RUNNABLE),
+                                    "no CPU: preempted, woken, or not started yet", w->runnable};
     qsort(ret, n, sizeof *ret, reasons_by_time);
     return n;
 }
@@ -90,6 +91,30 @@ bool waitsum_has_stacks(const struct waitsum *w)
     return !stacks || strcmp(stacks, "no") != 0;
 }
 
+/* Stacks of which not every wait has its own. */
+static void add_stack_sentences(struct document *d, const struct waitsum *w)
+{
+    char n[2][UNITS_MAX];
+    if (w->n_summed)
+        document_text(d,
+                      "Switches came too fast to take every stack: %s of the waits (%.0f%%) are "
+                      "counted and timed, but their stacks and reasons are shared out like those "
+                      "of the sampled waits of the same thread.",
+                      units_count(n[0], w->n_summed),
+                      100 * (double)w->n_summed / (double)(w->n_waits ? w->n_waits : 1));
+    if (w->n_near)
+        document_text(d,
+                      "Stacks of %s wait%s are those of the last CPU sample of the same thread: "
+                      "about where it was, not where it waits. Reasons are not known.",
+                      units_count(n[1], w->n_near), w->n_near == 1 ? "" : "s");
+}
+
+bool waitsum_has_wakers(const struct waitsum *w)
+{
+    const char *seen = meta_find(&w->selection->profile->meta, META_WAITS_WAKERS);
+    return seen && strcmp(seen, "yes") == 0;
+}
+
 static void add_loss_sentences(struct document *d, const struct waitsum *w)
 {
     const struct stream *s = w->selection->stream;
@@ -114,9 +139,10 @@ static void add_loss_sentences(struct document *d, const struct waitsum *w)
                       w->n_open + w->n_begun == 1 ? "" : "s");
     if (!waitsum_has_stacks(w))
         document_text(d, "Durations come from switch records alone: without the right to see the "
-                         "kernel there are no stacks and no reasons.");
+                         "kernel no wait has its own stack or a reason.");
     else if (w->n_stackless)
         document_text(d, "Waits without a stack: %s.", units_count(n[1], w->n_stackless));
+    add_stack_sentences(d, w);
 }
 
 static void waitsum_add_head(struct document *d, const struct waitsum *w)
@@ -210,23 +236,45 @@ static struct stack_id shown_from(const struct profile *p, struct stack_id stack
     return stack;
 }
 
+typedef VEC(struct text) waitsum_names;
+
+/* The functions of a stack, innermost first, down to BOTTOM; 0 = all. */
+static void collect_names(waitsum_names *names, const struct waitsum *w, struct stack_id stack,
+                          struct stack_id bottom)
+{
+    const struct profile *p = w->selection->profile;
+    for (stack = shown_from(p, stack); stack.i && stack.i != bottom.i;
+         stack = p->stacks.nodes.at[stack.i].parent) {
+        struct frame_id id = p->stacks.nodes.at[stack.i].frame;
+        const struct frame *f = profile_frame(p, id);
+        bool entry = !names->n && waitsum_is_libc(p, f); /* what is inlined there is its own */
+        for (size_t i = entry ? 1 : labels_count(f); i-- > 0;)
+            if (!selection_hides(w->selection, id, i))
+                *vec_push(names) = labels_text(&w->labels, labels_get(&w->labels, p, id, i));
+    }
+}
+
 /* "main > serve > read" */
 static void add_path_text(struct buf *b, const struct waitsum *w, struct stack_id stack)
 {
-    const struct profile *p = w->selection->profile;
-    VEC(struct text) names = {0};
-    for (stack = shown_from(p, stack); stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
-        struct frame_id id = p->stacks.nodes.at[stack.i].frame;
-        const struct frame *f = profile_frame(p, id);
-        bool entry = !names.n && waitsum_is_libc(p, f); /* what is inlined there is the library's */
-        for (size_t i = entry ? 1 : labels_count(f); i-- > 0;)
-            if (!selection_hides(w->selection, id, i))
-                *vec_push(&names) = labels_text(&w->labels, labels_get(&w->labels, p, id, i));
-    }
+    waitsum_names names = {0};
+    collect_names(&names, w, stack, (struct stack_id){0});
     for (size_t i = names.n; i-- > 0;)
         buf_printf(b, "%.*s%s", TEXT_ARG(names.at[i]), i ? " > " : "");
     if (!names.n)
         buf_str(b, "[kernel]");
+    vec_done(&names);
+}
+
+/* "read < serve": the innermost functions down to BOTTOM. */
+static void add_end_text(struct buf *b, const struct waitsum *w, struct stack_id stack,
+                         struct stack_id bottom)
+{
+    enum { SHOWN = 2 };
+    waitsum_names names = {0};
+    collect_names(&names, w, stack, bottom);
+    for (size_t i = 0; i < names.n && i < SHOWN; i++)
+        buf_printf(b, "%s%.*s", i ? " < " : "", TEXT_ARG(names.at[i]));
     vec_done(&names);
 }
 
@@ -255,6 +303,59 @@ static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v)
     }
     if (w->stacks.n > v->top)
         document_text(d, "%zu more are not shown.", w->stacks.n - v->top);
+}
+
+/* Of a stack of wakeups: the frame with the waker's name, behind the waiter's stack. */
+static struct stack_id name_of_waker(const struct profile *p, struct stack_id stack,
+                                     struct stack_id waiter)
+{
+    while (stack.i && p->stacks.nodes.at[stack.i].parent.i != waiter.i)
+        stack = p->stacks.nodes.at[stack.i].parent;
+    return stack;
+}
+
+static void add_waker_row(struct document *d, const struct waitsum *w,
+                          const struct waitsum_stack *s)
+{
+    const struct profile *p = w->selection->profile;
+    struct stack_id waiter;
+    struct text name = waitstream_waker_of(p, s->stack, &waiter);
+    autobuf struct buf path = {0}, waits = {0};
+    char n[UNITS_MAX];
+    waitsum_cell_ns(d, s->sum.ns);
+    waitsum_cell_share(d, s->sum.ns, w->woken.ns);
+    document_cell(d, text_of(units_count(n, s->sum.n)), 0);
+    document_cell(d, text_of(waitreason_name(s->reason)), 0);
+    document_cell(d, name, 0);
+    struct stack_id named = name_of_waker(p, s->stack, waiter);
+    if (named.i != s->stack.i)
+        add_end_text(&path, w, s->stack, named);
+    document_cell(d, buf_text(&path), 0);
+    add_end_text(&waits, w, waiter, (struct stack_id){0});
+    document_cell(d, buf_text(&waits), 0);
+}
+
+static void waitsum_add_wakers(struct document *d, const struct waitsum_view *v)
+{
+    static const struct document_column columns[] = {{"blocked", .right = true},
+                                                     {"of all woken", .right = true, .spare = 1},
+                                                     {"wakeups", .right = true},
+                                                     {"reason"},
+                                                     {"woken by"},
+                                                     {"from"},
+                                                     {"where it waited", .wide = true}};
+    const struct waitsum *w = v->sum;
+    const char *seen = meta_find(&w->selection->profile->meta, META_WAITS_WAKERS);
+    if (seen && strcmp(seen, "yes") != 0)
+        document_text(d, "Wakers are not known: %s.", seen);
+    if (!w->wakers.n)
+        return;
+    document_heading(d, "Who ended the waits");
+    document_table(d, columns, 7);
+    for (size_t i = 0; i < w->wakers.n && i < v->top; i++)
+        add_waker_row(d, w, &w->wakers.at[i]);
+    if (w->wakers.n > v->top)
+        document_text(d, "%zu more are not shown.", w->wakers.n - v->top);
 }
 
 static void waitsum_add_insights(struct document *d, const struct waitsum *w)
@@ -341,13 +442,18 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v)
     waitsum_add_insights(d, v->sum);
     add_reasons(d, v->sum);
     waitsum_add_threads(d, v);
-    if (waitsum_has_stacks(v->sum))
+    if (waitsum_has_stacks(v->sum) || v->sum->n_near)
         waitsum_add_stacks(d, v);
+    waitsum_add_wakers(d, v);
     if (v->parallel)
         waitsum_add_parallel(d, v->parallel);
-    document_text(d, "Runnable: preempted, or born and not on a CPU yet. Blocked time contains the "
-                     "wait for a CPU after waking up. The states of a thread add up to its wall "
-                     "time.");
+    document_text(d,
+                  waitsum_has_wakers(v->sum)
+                      ? "Runnable: preempted, woken, or born, and not on a CPU yet. The states of "
+                        "a thread add up to its wall time."
+                      : "Runnable: preempted, or born and not on a CPU yet. Blocked time contains "
+                        "the wait for a CPU after waking up. The states of a thread add up to its "
+                        "wall time.");
 }
 
 /* --- printing --- */

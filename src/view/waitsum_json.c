@@ -82,6 +82,8 @@ static void put_wait_frames(struct json *j, const struct waitsum *w, struct stac
             json_text(j, labels_text(&w->labels, labels_get(&w->labels, p, id, i)));
             if (f->kind == FRAME_KERNEL)
                 json_put_bool(j, "kernel", true);
+            if (f->kind == FRAME_WAKER)
+                json_put_bool(j, "waker", true);
             json_close(j, '}');
         }
     }
@@ -99,6 +101,27 @@ static void put_stacks(struct json *j, const struct waitsum_view *v)
                      s->runnable ? thread_state_name(THREAD_RUNNABLE) : waitreason_name(s->reason));
         put_wait_sum(j, &s->sum);
         put_wait_frames(j, v->sum, s->stack);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+/* Of a stack: the waker's functions are marked, those of the thread that waited are not. */
+static void put_wakers(struct json *j, const struct waitsum_view *v)
+{
+    const struct waitsum *w = v->sum;
+    json_key(j, "wakers");
+    json_open(j, '[');
+    for (size_t i = 0; i < w->wakers.n && i < v->top; i++) {
+        const struct waitsum_stack *s = &w->wakers.at[i];
+        struct stack_id waiter;
+        json_open(j, '{');
+        json_key(j, "waker");
+        json_text(j, waitstream_waker_of(w->selection->profile, s->stack, &waiter));
+        json_put_str(j, "reason", waitreason_name(s->reason));
+        json_put_uint(j, "wakeups", s->sum.n);
+        put_ns(j, "blocked_ns", s->sum.ns);
+        put_wait_frames(j, w, s->stack);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -181,7 +204,10 @@ void waitsum_print_json(FILE *out, const struct waitsum_view *v)
     json_put_uint(&j, "open", w->n_open);
     json_put_uint(&j, "begun_before", w->n_begun);
     json_put_uint(&j, "without_stack", w->n_stackless);
+    json_put_uint(&j, "summed", w->n_summed);
+    json_put_uint(&j, "stack_of_cpu_sample", w->n_near);
     json_put_bool(&j, "stacks_recorded", waitsum_has_stacks(w));
+    json_put_bool(&j, "wakers_recorded", waitsum_has_wakers(w));
     json_put_str(&j, "selected", w->selection->words);
     put_states(&j, w->state_ns, w->wall_ns);
     put_wait_insights(&j, w);
@@ -192,6 +218,8 @@ void waitsum_print_json(FILE *out, const struct waitsum_view *v)
         put_thread(&j, w->selection->profile, &w->threads.at[i]);
     json_close(&j, ']');
     put_stacks(&j, v);
+    json_put_uint(&j, "wakeups", w->woken.n);
+    put_wakers(&j, v);
     if (v->parallel && v->parallel->known)
         put_parallel(&j, v->parallel);
     json_close(&j, '}');

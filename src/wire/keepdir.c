@@ -58,7 +58,17 @@ static bool read_name(const char *name, struct keepdir_file *ret)
 bool keepdir_is(const char *path)
 {
     autofree char *mark = mem_printf("%s/%s", path, MARK);
-    return path_kind(path) == PATH_FOLDER && path_kind(mark) == PATH_FILE;
+    return path_kind(path) == PATH_FOLDER && path_kind(mark) == PATH_FILE && !path_is_planted(mark);
+}
+
+/* Whoever owns a folder can lead what is written there to other places. */
+static int check_owner(const char *path, struct err *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || st.st_uid == geteuid() || st.st_uid == 0)
+        return 0;
+    return err_set(err, EXIT_ERROR, "the folder '%s' belongs to another user: name one of your own",
+                   path);
 }
 
 static bool is_empty(const char *path)
@@ -83,6 +93,8 @@ static int write_mark(const char *path, struct err *err)
 
 int keepdir_open(const char *path, struct err *err)
 {
+    if (check_owner(path, err) != 0)
+        return -1;
     if (keepdir_is(path))
         return 0;
     if (mkdir(path, 0700) == 0)

@@ -33,7 +33,10 @@ struct keepdir_limits {
 /* Whether PATH is such a folder. */
 bool keepdir_is(const char *path);
 
-/* Make it one, with its folder if need be. Refuses a folder that has files of somebody else. */
+/*
+ * Make it one, with its folder if need be. Refuses a folder that has files of somebody else, and
+ * one that belongs to another user, unless to root.
+ */
 int keepdir_open(const char *path, struct err *err);
 
 /* The name of a recording that starts then, with its folder. Free it. */

@@ -6,7 +6,9 @@
  * its own, so that the heap can be recorded at once. `own` is the node of a stack.
  *
  *     WAIT       start, duration, lock, holder       a thread had to wait: 40 bytes
- *     RELEASE    time, lock                          a thread let go of what another waits for
+ *     RELEASE    time, lock, held                    a thread let go of what another waits for, and
+ *                                                    had held it for so long (0 = not known)
+ *     CREATE     time, lock                          a lock was made
  *     ORDER      time, lock held, lock taken         the first time that one was taken inside the
  *                                                    other, by a call that may block
  *     NAME       time, lock, bytes, text             what the program calls it
@@ -27,6 +29,7 @@ enum locks_record {
     LOCKS_RELEASE,
     LOCKS_ORDER,
     LOCKS_NAME,
+    LOCKS_CREATE,
 };
 
 /* What kind of lock, in the order of locks_kind_name(). */

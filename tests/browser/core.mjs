@@ -25,6 +25,7 @@ const core = await step('start', async () => Core.start(await unzip(inside('core
 for (let i = 0; inside('data' + i); i++) {
     const bytes = await step('unpack', () => unzip(inside('data' + i)));
     await step('load', () => core.load(i, bytes));
+    if (inside('code' + i)) core.loadCode(i, await unzip(inside('code' + i)));
 }
 for (const q of questions) console.log(await step(q, () => core.ask(JSON.parse(q))));
 if (times) console.error(`memory: ${(core.c.memory.buffer.byteLength / 2 ** 20).toFixed(0)} MB`);

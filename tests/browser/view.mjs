@@ -218,6 +218,90 @@ const cases = {
             assert.match(await page.locator('.toast').innerText(), /^No command/);
         });
     },
+    async transforms() {
+        await withPage({width: 1600}, async page => {
+            const command = async () => {
+                await page.keyboard.press('y');
+                await page.waitForSelector('.toast');
+                const line = (await page.locator('.toast').innerText()).replace(/^.*?: /, '');
+                await page.waitForSelector('.toast', {state: 'detached'});
+                return line;
+            };
+            const whole = await selected(page);
+            await tab(page, 'Call tree');
+            const row = name => page.locator(`main tr[data-name="${name}"]`).first();
+            await row('parse').click();
+            await then(page, () => page.keyboard.press('s'));
+            assert.deepEqual(await crumbs(page), ['subtreemain › parse']);
+            assert.match(page.url(), /subtree=main%3Bparse/);
+            const part = await selected(page);
+            assert.notEqual(part, whole);
+            assert.equal((await rows(page).first().locator('td').allTextContents())[0].startsWith('100.0%'), true);
+            const line = await command();
+            assert.match(line, /--subtree 'main;parse'$/);
+            const report = JSON.parse(execFileSync(args[0], ['report', 'timed.json', '--subtree', 'main;parse', '--format', 'json'], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}));
+            assert.ok(part.startsWith(String(report.samples.toLocaleString('en-US'))), `${part}: ${report.samples} samples in the terminal`);
+            // Deeper: the path goes on from the root.
+            await row('read').click();
+            await then(page, () => page.keyboard.press('s'));
+            assert.deepEqual(await crumbs(page), ['subtreemain › parse › read']);
+            await then(page, () => page.keyboard.press('z'));
+            assert.deepEqual(await crumbs(page), ['subtreemain › parse']);
+            await then(page, () => page.getByRole('button', {name: 'Undo'}).click());
+            assert.equal(await selected(page), whole);
+            await then(page, () => page.getByRole('button', {name: 'Redo'}).click());
+            assert.equal(await selected(page), part);
+            await then(page, () => page.keyboard.press('r'));
+            // Recursion, by keyboard in the flame graph; the stack is copied.
+            await tab(page, 'Flame graph');
+            await page.locator('main canvas').focus();
+            for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowDown');
+            assert.equal(await page.locator('.chosen code').innerText(), 'read');
+            await page.keyboard.press('k');
+            assert.match(await page.locator('.toast').innerText(), /^(Stack copied|Copy this): read\s+(read\s+)?parse\s+main/);
+            await page.waitForSelector('.toast', {state: 'detached'});
+            await then(page, () => page.keyboard.press('e'));
+            assert.deepEqual(await crumbs(page), ['collapse-recursionread']);
+            assert.match(await command(), /--collapse-recursion '\^read\$'/);
+            await shot(page, 'collapsed');
+            await then(page, () => page.keyboard.press('r'));
+            await tab(page, 'Functions');
+            for (const by of ['file', 'line', 'process']) {
+                await then(page, () => page.getByLabel('Group by').selectOption(by));
+                assert.ok(await rows(page).count() > 0, by);
+                assert.match(await command(), new RegExp(`--by ${by}`));
+            }
+            // Pointing at a lane lights the frames of its sample and shows its stack.
+            await tab(page, 'Flame graph');
+            const box = await page.locator('.time canvas').boundingBox();
+            await page.mouse.move(box.x + 400, box.y + 35);
+            await page.waitForSelector('.card dd.lines');
+            assert.match(await page.locator('.card dd.lines').innerText(), /main$/);
+            await shot(page, 'moment');
+        });
+    },
+    async source() {
+        await withPage({}, async page => {
+            await tab(page, 'Functions');
+            await rows(page).first().click();
+            await then(page, () => page.keyboard.press('d'));
+            assert.equal(await page.getByRole('tab', {name: 'Source'}).getAttribute('aria-selected'), 'true');
+            await page.waitForSelector('main .listing');
+            assert.match(await page.getByRole('region', {name: 'Source'}).innerText(), /h = mix\(h, p\[i\]\); \/\* <\/script><img/);
+            assert.equal(await page.locator('#app img').count(), 0);
+            const hot = page.getByRole('region', {name: 'Source'}).locator('tr[data-heat]').first();
+            await hot.click();
+            assert.ok(await page.getByRole('region', {name: 'Instructions'}).locator('tr[aria-selected=true]').count() > 0, 'the instructions of the line');
+            await page.keyboard.press('y');
+            assert.match(await page.locator('.toast').innerText(), /kelvin annotate hot\.kelvin (hash|mix|main)/);
+            const before = await page.locator('main .note').first().innerText();
+            await then(page, () => drag(page, 0.2, 0.5));
+            assert.notEqual(await page.locator('main .note').first().innerText(), before);
+            await shot(page, 'source');
+            await then(page, () => page.locator('main input[type=search]').fill('nosuch').then(() => page.keyboard.press('Enter')));
+            assert.match(await page.locator('main .note').first().innerText(), /'nosuch' is not in this page/);
+        });
+    },
     async compare() {
         await withPage({}, async page => {
             assert.match(await page.locator('.verdict').innerText(), /^(Improved|Regressed|Unchanged|Inconclusive): /);

@@ -126,7 +126,7 @@ END
     [ ! -f c.html ] || ! grep -q secret-argument c.html
 }
 
-@test "view: WebAssembly and the terminal give the same answers, to thirteen digits" {
+@test "view: WebAssembly and the terminal give the same answers, to the last digit" {
     need_page
     command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
     timed
@@ -148,7 +148,97 @@ END
     done
     kelvin view timed.json -o page.html
     same '"report","time":"0.5..1.25","thread":["worker-a"]' .report . report timed.json --time 0.5..1.25 --thread worker-a --format json
+    same '"report","subtree":"main;parse"' .report . report timed.json --subtree 'main;parse' --format json
+    same '"report","collapse-recursion":["^read$"]' .report . report timed.json --collapse-recursion '^read$' --format json
+    same '"list","by":"file","sort":"self","top":15' '[.rows[]|select(.self_weight>0)]' .files report timed.json --by file --format json
     same '"calls","function":"parse"' .function .function report timed.json --callers parse --format json
+}
+
+@test "view: modules are collapsed as the terminal does" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    profile
+    kelvin view clang.perf.txt.gz -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"report","collapse-module":["libLLVM"]}' | jq -S .report >page.json
+    "$KELVIN" report clang.perf.txt.gz --collapse-module libLLVM --format json 2>/dev/null | jq -S . >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    grep -qF '"[libLLVM-14.so.1]"' page.json
+}
+
+# A program of two functions, one inlined into the other, in a project's folder.
+recorded_program() {
+    mkdir -p project
+    touch project/kelvin.conf
+    cat >project/hot.c <<'END'
+#include <stdio.h>
+static inline unsigned mix(unsigned h, unsigned c)
+{
+    return h * 33 ^ c;
+}
+__attribute__((noinline)) unsigned hash(const unsigned char *p, int n)
+{
+    unsigned h = 5381;
+    for (int i = 0; i < n; i++)
+        h = mix(h, p[i]); /* </script><img src=x onerror=alert(1)> */
+    return h;
+}
+int main(void)
+{
+    static unsigned char b[65536] = "abc";
+    unsigned h = 0;
+    for (int i = 0; i < 6000; i++)
+        b[i] = (unsigned char)(h += hash(b, sizeof b));
+    printf("%u\n", h);
+}
+END
+    gcc -O2 -g -o project/hot project/hot.c
+    "$KELVIN" record -q -o hot.kelvin -- project/hot >/dev/null || skip "cannot record here"
+}
+
+@test "view: source and instructions are those of kelvin annotate, and only of the project" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    [ "$(uname -m)" = x86_64 ] || skip "annotate knows x86-64 only"
+    recorded_program
+    kelvin view hot.kelvin -o page.html
+    exits 0
+    code() { # QUESTION-MEMBERS ARG...
+        node "$ROOT/tests/browser/core.mjs" page.html "{\"ask\":\"code\",\"function\":\"hash\"$1}" | jq -S .code >page.json
+        "$KELVIN" annotate hot.kelvin hash --format json "${@:2}" 2>/dev/null | jq -S . >terminal.json
+        [ "$(jq '.blocks | length' terminal.json)" -gt 0 ]
+        node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    }
+    code ''
+    jq -e '[.parts[].rows[] | select(.text | contains("h = mix"))] | length > 0' page.json
+    code ',"time":"10%..60%"' --time 10%..60%
+    # Elsewhere the source stays out, unless it is asked for.
+    mv project elsewhere
+    mkdir -p project/other
+    rm elsewhere/kelvin.conf
+    mv elsewhere/hot project/other/hot
+    touch project/kelvin.conf
+    cd project
+    kelvin view ../hot.kelvin --symbols other -o ../page.html
+    cd ..
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"code","function":"hash"}' >page.json
+    run ! grep -q 'h = mix' page.json
+}
+
+@test "view in a browser: transforms, undo and redo, and what they are as a command" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page transforms "file://$PWD/page.html" "$KELVIN"
+}
+
+@test "view in a browser: source and instructions side by side" {
+    need_page
+    [ "$(uname -m)" = x86_64 ] || skip "annotate knows x86-64 only"
+    recorded_program
+    kelvin view hot.kelvin -o page.html
+    in_page source "file://$PWD/page.html"
+    serve hot.kelvin
+    in_page source "$ADDRESS"
 }
 
 @test "view: heap, locks, scopes and comparisons are those of the commands" {

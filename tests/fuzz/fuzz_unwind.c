@@ -1,7 +1,8 @@
 /*
- * fuzz_unwind.c - any bytes as an ELF file whose unwind rules are wanted, and as code without
- * rules.
+ * fuzz_unwind.c - any bytes as an ELF file whose unwind rules or allocator are wanted, and as code
+ * without rules.
  */
+#include "record/allocator.h"
 #include "unwind/epilogue.h"
 #include "unwind/insn.h"
 #include "unwind/table.h"
@@ -52,12 +53,26 @@ static void check_code(const uint8_t *bytes, size_t n)
         abort();
 }
 
+/* Functions of an allocator are in the file. */
+static void check_allocator(const uint8_t *bytes, size_t n)
+{
+    struct objfile o;
+    struct err err;
+    struct allocator a = {0};
+    if (objfile_open_memory(&o, bytes, n, &err) == 0)
+        allocator_read(&a, &o);
+    objfile_done(&o);
+    if (a.n > ALLOCATOR_PLACES)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     struct unwind_table *t;
     struct err err;
     uint64_t vaddr;
     check_code(bytes, n);
+    check_allocator(bytes, n);
     if (unwind_table_parse(bytes, n, &t, &err) != 0)
         return 0;
     check(t);

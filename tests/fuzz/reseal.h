@@ -2,7 +2,7 @@
  * reseal.h - make the checksums of a damaged .kelvin file right again.
  *
  * A fuzzer that changes bytes would never get past the checksums of a recording. So the lengths
- * and checksums of most of its inputs are mended: what is then read is hostile, not damaged.
+ * and checksums of most of its inputs are fixed: what is then read is hostile, not damaged.
  */
 #pragma once
 #include "wire/chunk.h"

@@ -82,3 +82,35 @@ is_harmless() { # FILE...
     is_harmless out.svg
     grep -q lock out.md
 }
+
+# The heap's, the locks' and the scopes' rings, stacks and modules: whatever is written there, the recording can be read.
+@test "a program that scribbles on all memory it shares cannot spoil the recording" {
+    command -v python3 >/dev/null || skip "python3 is not installed"
+    local how seed=0
+    for how in "--heap --locks" "--engine timer --heap --locks" "--heap=sampled"; do
+        seed=$((seed + 1))
+        # shellcheck disable=SC2086
+        run --separate-stderr timeout "$(patience 60)" "$KELVIN" record --min-samples 0 $how -o s.kelvin -- \
+            python3 "$ROOT/tests/target/scribble_rings.py" $seed 1
+        exits 0
+        [ "${lines[0]}" -ge 3 ] || fail "$how: nothing to scribble on: $output"
+        kelvin info --strict s.kelvin
+        exits 0
+        for view in report heap locks scopes; do
+            kelvin $view s.kelvin
+            [ "$status" -le 5 ] || fail "$how: $view ends with $status: $stderr"
+        done
+    done
+}
+
+@test "what a suite file says reaches no terminal and no page as it stands" {
+    printf '[project]\nname = p\e[31m\xe2\x80\xae\n[build]\ncommand = echo "\e[31m\xe2\x80\xae"; false\n[workload w]\ncommand = true\n' >kelvin.conf
+    kelvin run --explain
+    exits 0
+    printf '%s' "$output" >out
+    kelvin run
+    exits 1
+    printf '%s' "$output$stderr" >said
+    is_harmless out said perf-failed/*.md perf-failed/*.html
+    grep -q 'p?' out perf-failed/summary.md || fail "the name is gone"
+}

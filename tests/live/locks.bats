@@ -42,7 +42,12 @@ agrees() { # LOCK PERCENT
     [ "$(locks '.locks[0] | [.waiters[].wait_ns] | add')" = "$(locks '.locks[0].wait_ns')" ]
     [ "$(locks '.locks[0] | .longest_ns <= .wait_ns and .waited_for_ns <= .wait_ns and .holder_known <= .waits')" = true ]
     [ "$(locks '.insights[0].title')" = "lock convoy" ]
-    [[ $(locks '.insights[0].text') == "4 threads queued for convoy_lock during "*"held by convoy_leave < convoy_thread" ]]
+    [[ $(locks '.insights[0].text') == "4 threads queued for convoy_lock during "*"held by convoy_leave < convoy_thread; held for "*" at most" ]]
+    # Each of 100 holds sleeps for 5 ms; those that nobody waited for are not told.
+    [ "$(locks '.locks[0] | .holds >= 20 and .holds <= 100 and .held_ns >= 5000000 * .holds and .longest_hold.ns <= .held_ns')" = true ] ||
+        fail "$(locks '.locks[0]')"
+    [ "$(locks '.locks[0].longest_hold | "\(.thread) \(.stack[0])"')" = "convoy convoy_leave" ]
+    "$KELVIN" fold --value lock-held r.kelvin 2>/dev/null | grep -q ';convoy_thread;convoy_leave [0-9]*$'
     [ "$(locks '.lost')" = 0 ]
     [[ $stderr == *"next: kelvin locks r.kelvin"* ]]
 }
@@ -55,6 +60,9 @@ agrees() { # LOCK PERCENT
     for name in kinds_rwlock kinds_condition kinds_semaphore kinds_barrier "cache of tiles"; do
         agrees "$name" 1
     done
+    # A lock on the heap was made somewhere; a static one has no such place.
+    [ "$(locks '.locks[] | select(.lock == "cache of tiles") | .created.stack[0:2] | join(" ")')" = "kinds main" ] || fail "$(locks .)"
+    [ "$(locks '[.locks[] | select(.lock == "kinds_rwlock") | has("created")] | any')" = false ]
     # Who let each of them go on.
     [ "$(locks '[.locks[] | .holders[0].stack[0:2] | join(" ")] | unique | join(",")')" = "kinds_end kinds" ]
 }
@@ -162,6 +170,41 @@ END
     kelvin locks plain.kelvin
     exits 5
     complains "kelvin record --locks"
+}
+
+@test "locks made of futexes by a program itself are counted where the kernel is seen, and said to be unknown else" {
+    cat >own.c <<'END'
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static _Atomic int word;
+static void own_lock(void) { while (__c11_exchange) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0); }
+static void own_unlock(void) { word = 0; syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }
+static void *work(void *arg) { for (int i = 0; i < 20; i++) { own_lock(); usleep(2000); own_unlock(); usleep(500); } return arg; }
+int main(void)
+{
+    pthread_t t[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&t[i], NULL, work, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+    return 0;
+}
+END
+    sed -i 's/__c11_exchange/__atomic_exchange_n(\&word, 1, 5)/' own.c
+    cc -O1 -pthread own.c -o own
+    record ./own
+    [ "$(locks '"\(.waits) \(.futex_waits)"')" = "0 0" ]
+    kelvin locks r.kelvin
+    [[ $output == *"No thread had to wait"*"Only waits through pthreads are seen"* ]] || fail "$output"
+    kelvin record --locks --waits -o r.kelvin -- ./own
+    [ "$status" -eq 0 ] || skip "no waits here: $stderr"
+    [ "$("$KELVIN" report --waits --format json r.kelvin | jq .stacks_recorded)" = true ] || skip "needs the right to see the kernel"
+    [ "$(locks '.futex_waits >= 20 and .futex_ns >= 20000000')" = true ] || fail "$(locks .)"
+    kelvin locks r.kelvin
+    [[ $output == *"the kernel saw"*"futexes outside of pthreads"*"not known of those"* ]] || fail "$output"
 }
 
 @test "locks: what cannot be done is refused with a reason" {

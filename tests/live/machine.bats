@@ -174,3 +174,17 @@ share_of() { # NAME
     ! grep -E '^:[0-9]+;' <<<"$output" || fail "$output"
     [ "$("$KELVIN" info r.kelvin | awk '/samples lost/ { print $3 }')" = 0 ]
 }
+
+# In a container processes of the host have the number 0. They come and go, and are not one process that does.
+@test "processes outside of our namespace are called that" {
+    need_rights
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "no namespaces here"
+    (while :; do /bin/true; done) &
+    many=$!
+    run unshare --pid --fork --mount-proc "$KELVIN" record -a -F 99 -q -d 3 -o r.kelvin
+    kill "$many"
+    exits 0
+    run "$KELVIN" fold --by process r.kelvin
+    grep -q '^\[outside\];' <<<"$output" || fail "$output"
+    ! grep -E '^:0;' <<<"$output" || fail "$output"
+}

@@ -131,7 +131,7 @@ agrees() { # REASON ROUNDS
     run_as_nobody "$folder/kelvin" record --waits -o "$folder/r.kelvin" -- "$folder/waits" sleep 20 5000
     [ "$status" -eq 0 ] || skip "nobody may not record here: $stderr"
     own=$output
-    [[ $stderr == *"durations but no stacks"*"kernel.perf_event_paranoid"* ]] || fail "$stderr"
+    [[ $stderr == *"durations but no stacks of their own"*"kernel.perf_event_paranoid"* ]] || fail "$stderr"
     cp "$folder/r.kelvin" .
     [ "$(waits .stacks_recorded)" = false ]
     local name ns tid
@@ -140,6 +140,7 @@ agrees() { # REASON ROUNDS
         fail "$name waited $ns ns" "$(waits .)"
     kelvin report --waits r.kelvin
     [[ $output == *"switch records alone"* ]] || fail "$output"
+    [ "$(waits '.stack_of_cpu_sample == 0 or ([.stacks[].stack | length] | max) > 1')" = true ] || fail "$(waits .)"
 }
 
 @test "in a namespace of process numbers the numbers are its own" {
@@ -226,4 +227,55 @@ agrees() { # REASON ROUNDS
     run "$KELVIN" fold --value blocked r.kelvin
     awk '/usleep|nanosleep/ { all += $NF; if (/;main;go_down;/ && !/\[unfinished\]/) whole += $NF }
         END { if (whole < 0.8 * all) { print whole " of " all; exit 1 } }' <<<"$output" || fail "$output"
+}
+
+need_wakers() {
+    [ "$(waits .wakers_recorded)" = true ] || skip "wakers are not seen here: $stderr"
+}
+
+@test "who ended the waits is named, with the function that did" {
+    record_target lock 20 5000
+    need_stacks
+    need_wakers
+    # The holder lets go in hold_lock(), and so wakes who waits in lock_here().
+    [ "$(waits '[.wakers[] | select(.waker == "holds" and .reason == "lock")
+        | (.stack | map(select(.waker).function) | index("hold_lock")) and
+          (.stack | map(select(.waker | not).function) | index("lock_here"))] | any')" = true ] || fail "$(waits .wakers)"
+    # Sleepers are woken by the clock.
+    [ "$(waits '[.wakers[] | select(.reason == "sleep") | .waker] | unique | join(",")')" = "an interrupt" ] || fail "$(waits .wakers)"
+    run "$KELVIN" fold --value woken r.kelvin
+    [[ $output == *"lock_here;"*"[woken by holds]"*"hold_lock;"* ]] || fail "$output"
+    kelvin report --waits r.kelvin
+    [[ $output == *"Who ended the waits"*"holds"*"hold_lock"* ]] || fail "$output"
+}
+
+@test "time after a wake is the wait for a CPU, not of what was waited for" {
+    record_target sleep 20 5000
+    need_stacks
+    need_wakers
+    local name ns tid blocked
+    read -r name ns tid <<<"$own"
+    # Without the wake the queue for a CPU would count too; no sleep takes more than its 5 ms and the timer's slack.
+    blocked=$(waits ".threads[] | select(.tid == $tid) | .blocked_by_reason_ns.sleep")
+    [ "$blocked" -ge 100000000 ] && [ "$blocked" -le "$ns" ] || fail "$blocked ns of $ns"
+    [ "$(waits '[.wakers[].wakeups] | add')" -ge 20 ] || fail "$(waits .wakers)"
+}
+
+@test "where switches come too fast for a stack each, all are counted and timed, and that is said" {
+    kelvin record --waits -o r.kelvin -- "$TARGET/waits" pipe 100000 0
+    exits 0
+    own=$output
+    need_stacks
+    [ "$(waits .lost)" = 0 ] || skip "records were lost: $stderr"
+    [ "$(waits '.summed > 0')" = true ] || skip "switches were slow here: $(waits .waits)"
+    [[ $stderr == *"switches came too fast for a stack each"* ]] || fail "$stderr"
+    # One wait for each way of a round trip, whether it was given a stack or not.
+    [ "$(waits '.waits >= 190000 and .without_stack < 2000')" = true ] || fail "$(waits '{waits, summed, without_stack}')"
+    [ "$(waits '[.threads[] | .wall_ns == .running_ns + .runnable_ns + .blocked_ns + .unknown_ns] | all')" = true ]
+    [ "$(waits '.blocked_ns == ([.reasons[] | select(.reason != "runnable") | .ns] | add)')" = true ] || fail "$(waits .)"
+    # Both threads wait for pipes, but for the start and the end.
+    [ "$(waits '([.reasons[] | select(.reason == "pipe") | .ns] | add) > 0.95 * .blocked_ns')" = true ] || fail "$(waits .reasons)"
+    kelvin report --waits r.kelvin
+    [[ $output == *"Switches came too fast to take every stack"* ]] || fail "$output"
+    [[ $output != *"How parallel it was"* ]]
 }

@@ -1,15 +1,19 @@
 /*
- * A program that counts its own allocations: heap MODE [ROUNDS]. Prints what it did, a line each:
- * "allocations N", "allocated BYTES", "freed BYTES", "leaked BYTES", "temporary N".
+ * A program that counts its own allocations: heap MODE [ROUNDS [wait]]. Prints what it did, a line
+ * each: "allocations N", "allocated BYTES", "freed BYTES", "leaked BYTES", "temporary N".
  *
  *     plain    malloc, calloc, realloc, aligned, of known sizes from known functions
  *     threads  four threads, blocks handed from one to the next
  *     fork     a child that allocates and frees, and frees blocks of its parent
  *     cache    ROUNDS tenths of a second: a cache that is never emptied, and a loop that allocates
+ *
+ * With "wait" it begins when it can read a byte, and ends when its input does. With "wait few" the
+ * cache's loop allocates 200 blocks at a time, not 20,000.
  */
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,12 +177,12 @@ __attribute__((noinline)) static void part_cached(size_t n)
     __asm__ volatile("" : : "r"(p) : "memory");
 }
 
-static void cache(long rounds)
+static void cache(long rounds, int blocks)
 {
     for (long i = 0; i < rounds; i++) {
         for (int k = 0; k < 20; k++)
             part_cached(5000);
-        for (int k = 0; k < 20000; k++)
+        for (int k = 0; k < blocks; k++)
             drop(part_small(40), 40);
         usleep(100000);
     }
@@ -190,6 +194,10 @@ int main(int argc, char **argv)
     long rounds = argc > 2 ? atol(argv[2]) : 1000;
     static char out[4096]; /* stdio would allocate it */
     setvbuf(stdout, out, _IOFBF, sizeof out);
+    char byte;
+    bool waits = argc > 3;
+    if (waits && read(STDIN_FILENO, &byte, 1) != 1)
+        return 1;
     if (strcmp(mode, "plain") == 0)
         plain(rounds);
     else if (strcmp(mode, "threads") == 0)
@@ -197,10 +205,13 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "fork") == 0)
         forks(rounds);
     else if (strcmp(mode, "cache") == 0)
-        cache(rounds);
+        cache(rounds, argc > 4 ? 200 : 20000);
     else
         return 1;
     printf("allocations %ld\nallocated %ld\nfrees %ld\nfreed %ld\nleaked %ld\n", (long)allocations,
            (long)allocated, (long)frees, (long)freed, (long)(allocated - freed));
+    fflush(stdout);
+    while (waits && read(STDIN_FILENO, &byte, 1) > 0)
+        ;
     return 0;
 }

@@ -275,7 +275,7 @@ static void what_came_and_went_has_a_change_too(void **state)
     add(now, "come", 500);
     struct check_input in = {.selection = SUPPORT_ALL(now, 0), .before = SUPPORT_ALL(before, 0)};
     comes_out(&in, "diff self gone <= -50%", CHECK_HOLDS, "4.8% before, 0.0% now");
-    comes_out(&in, "diff self come <= +100%", CHECK_FAILS, "no stack before");
+    comes_out(&in, "diff self come <= +100%", CHECK_FAILS, "never seen before");
     comes_out(&in, "diff self come <= 1 points", CHECK_FAILS, "0.0% before, 4.8% now");
     profile_free(now);
     profile_free(before);

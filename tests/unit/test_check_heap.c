@@ -113,9 +113,9 @@ static void what_allocates_nothing_has_nothing(void **state)
     struct profile *p = heap_new(BY_EXACT_COUNT);
     add_blocks(p, &(struct blocks){"render", 0, 10, 1000, 3, 70, 500});
     comes_out(NULL, p, "allocations idle == 0", CHECK_HOLDS,
-              "idle is on no stack of an allocation");
+              "idle was never seen allocating");
     comes_out(NULL, p, "allocations idle >= 1", CHECK_FAILS,
-              "idle is on no stack of an allocation");
+              "idle was never seen allocating");
     is_refused(NULL, p, "allocations rendr == 0", "rendr");
     profile_free(p);
 }

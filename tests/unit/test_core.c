@@ -311,6 +311,128 @@ static void two_ranges_are_compared(void **state)
     core_free(c);
 }
 
+/* --- source and instructions --- */
+
+#define CODE_HEAD "{\"functions\":[{\"function\":\"f\",\"path\":\"/bin/app\",\"build_id\":\"1f\","
+#define CODE_BYTES "\"code\":[[4096,\"554889e5ebfd\"]],"
+#define CODE_INSNS                                                    \
+    "\"insns\":[\"push rbp\",null,[\"f\",\"/src/f.c\",3],\"mov rbp, " \
+    "rsp\",null,[\"f\",\"/src/f.c\",3,"                               \
+    "\"g\",\"/src/g.h\",7],\"jmp\",\"h\",null]}],"
+#define CODE_FILES                                                                      \
+    "\"files\":[{\"path\":\"/src/f.c\",\"note\":null,\"text\":\"int f(void)\\n{\\n    " \
+    "return " MARKED_G "\\n}\\n\"}]}"
+#define MARKED_G "g(\\\"</script>\\\");"
+
+/* 3 samples at the jump, 1 at the first instruction. */
+static struct core *loaded_with_code(void)
+{
+    struct err err;
+    struct core *c = core_new();
+    struct profile *p = profile_new();
+    struct mapping m = {.path = profile_add_str(p, text_of("/bin/app")),
+                        .build_id = profile_add_str(p, text_of("1f"))};
+    struct mapping_id mapping = profile_add_mapping(p, &m);
+    support_value(p, "cpu-clock", "samples", "count");
+    for (uint64_t i = 0; i < 4; i++) {
+        int64_t one = 1;
+        struct frame_key key = {.pc = i ? 4100 : 4096, .mapping = mapping};
+        struct row r = {
+            .stack = stacks_push(&p->stacks, (struct stack_id){0}, profile_add_frame(p, &key)),
+            .has_time = true,
+            .time_ns = 1000000000 + i * 1000000000,
+            .values = &one};
+        assert_int_equal(profile_add_row(p, 0, &r, &err), 0);
+    }
+    struct core_file f = file_of(p);
+    assert_int_equal(core_load(c, 0, (struct text){f.at, f.n}, &err), 0);
+    assert_int_equal(
+        core_load_code(c, 0, text_of(CODE_HEAD CODE_BYTES CODE_INSNS CODE_FILES), &err), 0);
+    profile_free(p);
+    free(f.at);
+    return c;
+}
+
+static json_t *part_at(json_t *code, const char *list, size_t i)
+{
+    return json_array_get(json_object_get(code, list), i);
+}
+
+static void code_has_the_heat_of_what_is_selected(void **state)
+{
+    struct core *c = loaded_with_code();
+    (void)state;
+    json_t *answer = ask(c, "{\"ask\":\"code\",\"function\":\"f\"}");
+    json_t *code = json_object_get(answer, "code");
+    assert_int_equal(json_integer_value(json_object_get(code, "total")), 4);
+    json_t *own = part_at(code, "parts", 0), *inlined = part_at(code, "parts", 1);
+    assert_int_equal(json_integer_value(json_object_get(own, "self")), 1);
+    assert_string_equal(json_string_value(json_object_get(inlined, "function")), "g");
+    assert_int_equal(json_integer_value(json_object_get(inlined, "self")), 3);
+    json_t *row = part_at(own, "rows", 2);
+    assert_string_equal(json_string_value(json_object_get(row, "text")),
+                        "    return g(\"</script>\");");
+    assert_string_equal(json_string_value(json_object_get(row, "self_share")), "25.0% (4.6-69.9)");
+    json_t *hottest = part_at(part_at(code, "blocks", 0), "insns", 1);
+    assert_string_equal(json_string_value(json_object_get(hottest, "text")), "jmp");
+    assert_string_equal(json_string_value(json_object_get(hottest, "target")), "block 2");
+    json_decref(answer);
+    answer = ask(c, "{\"ask\":\"code\",\"function\":\"g\",\"time\":\"0..0.5\"}");
+    code = json_object_get(answer, "code");
+    assert_string_equal(json_string_value(json_object_get(code, "function")), "f");
+    assert_int_equal(json_integer_value(json_object_get(code, "total")), 1);
+    json_decref(answer);
+    assert_error(c, "{\"ask\":\"code\",\"function\":\"x\"}", "the code of 'x' is not in this page");
+    assert_error(c, "{\"ask\":\"code\"}", "which function?");
+    core_free(c);
+    c = loaded();
+    assert_error(c, "{\"ask\":\"code\",\"function\":\"main\"}", "no code is in this page");
+    core_free(c);
+}
+
+static void code_that_makes_no_sense_is_refused(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{\"functions\":3}",
+        CODE_HEAD "\"code\":[[4096,\"5\"]]}]}",
+        CODE_HEAD "\"code\":[[4096,\"zz\"]]}]}",
+        CODE_HEAD "\"code\":[[4096,\"55\",1]]}]}",
+        CODE_HEAD CODE_BYTES "\"insns\":[\"push rbp\",null,null]}]}",
+        CODE_HEAD "\"code\":[[4096,\"55\"]]}]}",
+        CODE_HEAD "\"code\":[[4096,\"55\"]],\"insns\":[\"push\",null,null,\"pop\",null,null]}]}",
+        CODE_HEAD "\"what\":1}]}",
+    };
+    struct core *c = loaded();
+    struct err err;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (core_load_code(c, 0, text_of(bad[i]), &err) == 0)
+            fail_msg("taken: %s", bad[i]);
+    core_free(c);
+}
+
+static void a_moment_has_the_stack_of_its_thread(void **state)
+{
+    struct core *c = loaded();
+    (void)state;
+    json_t *answer = ask(c, "{\"ask\":\"moment\",\"pid\":7,\"tid\":8,\"from_s\":0.9}");
+    json_t *stack = json_object_get(answer, "stack");
+    assert_int_equal(json_array_size(stack), 2);
+    assert_string_equal(json_string_value(json_array_get(stack, 0)), "write");
+    assert_true(json_number_value(json_object_get(answer, "off_s")) < 0.006);
+    json_decref(answer);
+    answer = ask(c, "{\"ask\":\"moment\",\"pid\":7,\"tid\":8,\"from_s\":0.1,\"hide\":[\"main\"]}");
+    assert_int_equal(json_array_size(json_object_get(answer, "stack")), 1);
+    assert_true(json_number_value(json_object_get(answer, "off_s")) > 0.39);
+    json_decref(answer);
+    answer = ask(c, "{\"ask\":\"moment\",\"pid\":7,\"tid\":99,\"from_s\":0.1}");
+    assert_int_equal(json_array_size(json_object_get(answer, "stack")), 0);
+    json_decref(answer);
+    core_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +445,9 @@ int main(void)
         cmocka_unit_test(names_are_never_markup),
         cmocka_unit_test(a_cut_file_gives_what_came_before),
         cmocka_unit_test(two_ranges_are_compared),
+        cmocka_unit_test(code_has_the_heat_of_what_is_selected),
+        cmocka_unit_test(code_that_makes_no_sense_is_refused),
+        cmocka_unit_test(a_moment_has_the_stack_of_its_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static void unlike_clocks_are_told(void **state)
     }
 }
 
-/* Each pair would look proven by itself; three runs a side cannot prove anything. */
+/* Each pair would look proven by itself; three runs per side cannot prove anything. */
 static void three_runs_a_side_prove_nothing(void **state)
 {
     (void)state;

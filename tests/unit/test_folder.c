@@ -3,6 +3,8 @@
 #include "suite/folder.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -146,6 +148,55 @@ static void only_dead_runs_are_cleared_away(void **state)
     assert_int_equal(count(here), 0);
 }
 
+/* --- somebody else changes the folder while it is removed --- */
+
+enum { FILES = 30, ROUNDS = 150 };
+
+struct swapper {
+    const char *a, *b;
+    _Atomic bool stop;
+};
+
+static void *swap_names(void *arg)
+{
+    struct swapper *s = arg;
+    while (!s->stop)
+        renameat2(AT_FDCWD, s->a, AT_FDCWD, s->b, RENAME_EXCHANGE);
+    return NULL;
+}
+
+static void put_files(const char *folder)
+{
+    char name[16];
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        put(folder, name, "precious");
+    }
+}
+
+/* A folder becomes a link to other files of the same names, and back, all the time. */
+static void what_is_removed_is_in_the_folder(void **state)
+{
+    autofree char *perf = mem_printf("%s/perf", here), *victim = mem_printf("%s/victim", here);
+    autofree char *below = mem_printf("%s/below", perf), *link = mem_printf("%s/link", perf);
+    (void)state;
+    put_files(victim);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct swapper s = {.a = below, .b = link};
+        pthread_t thread;
+        publish(perf, "index.html");
+        put_files(below);
+        assert_int_equal(symlink(victim, link), 0);
+        pthread_create(&thread, NULL, swap_names, &s);
+        folder_remove(perf);
+        s.stop = true;
+        pthread_join(thread, NULL);
+        assert_int_equal(count(victim), FILES);
+        support_remove(perf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +205,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(folder_of_others_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(file_in_the_way_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_dead_runs_are_cleared_away, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_removed_is_in_the_folder, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ static struct thread_id no_thread(void *arg, uint32_t thread)
 static struct heap_tally new_tally(struct profile *p, uint64_t sample_bytes)
 {
     struct heap_tally t;
-    heap_tally_init(&t, p, sample_bytes);
+    heap_tally_init(&t, p, &(struct heap_tally_opts){sample_bytes});
     t.thread_of = no_thread;
     return t;
 }

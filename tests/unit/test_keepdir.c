@@ -146,6 +146,29 @@ static void test_a_folder_is_made_and_found_again(void **state)
     remove_folder(path);
 }
 
+static void test_the_folder_of_another_user_is_refused(void **state)
+{
+    struct err err;
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: needs root\n");
+        skip();
+    }
+    char *path = filled(2);
+    struct keepdir_limits none = {.max_bytes = 1};
+    assert_int_equal(chown(path, 65534, 65534), 0);
+    assert_int_equal(keepdir_open(path, &err), -1);
+    assert_non_null(strstr(err.text, "another user"));
+    autofree char *mark = mem_printf("%s/kelvin-recordings", path);
+    assert_int_equal(chown(path, 0, 0), 0);
+    assert_int_equal(chmod(path, 01777), 0);
+    assert_int_equal(chown(mark, 65534, 65534), 0); /* as if somebody had put it there */
+    assert_false(keepdir_is(path));
+    assert_int_equal(keepdir_trim(path, &none, START, NULL, 0), 0);
+    assert_int_equal(count(path), 2);
+    remove_folder(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_old_ones_are_removed),
         cmocka_unit_test(test_the_oldest_make_room),
         cmocka_unit_test(test_nothing_is_removed_in_the_folder_of_another_program),
+        cmocka_unit_test(test_the_folder_of_another_user_is_refused),
         cmocka_unit_test(test_a_folder_is_made_and_found_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

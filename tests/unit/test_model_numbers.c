@@ -357,7 +357,7 @@ static void numbers_of_heaps(struct buf *b)
         struct heap_live live = {0};
         uint64_t seed = k, ns = 1000000;
         struct frame_id frame = profile_add_named_frame(p, text_of("f"), FRAME_USER);
-        heap_tally_init(&t, p, k % 3 == 2 ? 4096 : 0);
+        heap_tally_init(&t, p, &(struct heap_tally_opts){k % 3 == 2 ? 4096 : 0});
         for (size_t i = 0; i < 5; i++) {
             struct heap_site site = {.stack = stacks_intern(&p->stacks, &frame, i % 2),
                                      .end = (uint8_t)(i % 3)};

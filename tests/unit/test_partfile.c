@@ -77,6 +77,20 @@ static void publish_word(const char *output, const char *word)
         fail_msg("%s", err.text);
 }
 
+static void a_file_that_another_put_there_makes_no_recording_public(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: needs root\n");
+        skip();
+    }
+    folder_shell("mkdir -m 1777 shared && touch shared/x && chmod 666 shared/x && "
+                 "chown 65534 shared/x");
+    publish_word("shared/x", "secret");
+    folder_check_mode("shared/x", 0600);
+    folder_check_content("shared/x", "secret");
+}
+
 static void new_files_are_private_and_old_ones_keep_their_mode(void **state)
 {
     (void)state;
@@ -159,6 +173,8 @@ int main(void)
         cmocka_unit_test_setup(links_in_the_way_are_not_followed, folder_fill),
         cmocka_unit_test_setup(what_is_not_a_file_is_refused_without_waiting, folder_fill),
         cmocka_unit_test_setup(files_of_others_are_refused, folder_fill),
+        cmocka_unit_test_setup(a_file_that_another_put_there_makes_no_recording_public,
+                               folder_fill),
         cmocka_unit_test_setup(new_files_are_private_and_old_ones_keep_their_mode, folder_fill),
         cmocka_unit_test_setup(links_as_the_target_are_written_through, folder_fill),
         cmocka_unit_test_setup(an_old_recording_is_never_lost, folder_fill),

@@ -106,6 +106,34 @@ static void links_of_others_in_shared_folders_are_not_followed(void **state)
     check_target("shared/trap", "shared/../file");
 }
 
+/* As the kernel has it for links: whoever may write to /tmp must not speak for those below it. */
+static void what_is_found_counts_by_its_owner(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: needs root\n");
+        skip();
+    }
+    assert_int_equal(system("mkdir -m 1777 open && touch open/own open/other && "
+                            "chown 65534 open/other && ln -s own open/link && "
+                            "chown -h 65534 open/link && mkdir open/others && "
+                            "touch open/others/conf && chown -R 65534 open/others"),
+                     0);
+    assert_true(path_is_planted("open/other") && path_is_planted("open/link"));
+    assert_false(path_is_planted("open/own"));
+    assert_false(path_is_planted("open/nothing"));
+    assert_false(path_is_planted("open/others/conf")); /* no shared folder */
+    assert_true(path_is_trusted("open/own", false) && path_is_trusted("open/own", true));
+    assert_false(path_is_trusted("open/other", false));
+    assert_false(path_is_trusted("open/other", true));
+    assert_false(path_is_trusted("open/link", true));
+    assert_true(path_is_trusted("open/others/conf", false));
+    assert_false(path_is_trusted("open/others/conf", true));
+    assert_int_equal(chdir("open/others"), 0);
+    assert_true(path_is_trusted("conf", true)); /* of whom this folder is */
+    assert_int_equal(chdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +141,7 @@ int main(void)
         cmocka_unit_test(only_plain_files_are_opened),
         cmocka_unit_test(writing_goes_where_links_lead),
         cmocka_unit_test(links_of_others_in_shared_folders_are_not_followed),
+        cmocka_unit_test(what_is_found_counts_by_its_owner),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

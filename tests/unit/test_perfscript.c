@@ -155,11 +155,13 @@ static void kinds_come_from_modules(void **state)
                                  "\t               1 e (/tmp/perf-x.map)\n"
                                  "\t               1 f (/usr/lib/debug/boot/vmlinux-6.1.0-13)\n"
                                  "\t               1 g (/opt/x/.debug/jit/jitted-12-3.so)\n"
-                                 "\t               1 h (/opt/x/vmlinux-tools/app)\n\n",
+                                 "\t               1 h (/opt/x/vmlinux-tools/app)\n"
+                                 "\t               1 i (/lib/modules/6.1/net/e1000.ko.xz)\n"
+                                 "\t               1 j (/opt/a.koala/b.kosmos)\n\n",
                                  (struct import_opts){.merge = true});
-    static const int kinds[] = {FRAME_KERNEL, FRAME_KERNEL, FRAME_JIT, FRAME_USER,
-                                FRAME_USER,   FRAME_KERNEL, FRAME_JIT, FRAME_USER};
-    for (int i = 0; i < 8; i++)
+    static const int kinds[] = {FRAME_KERNEL, FRAME_KERNEL, FRAME_JIT,  FRAME_USER,   FRAME_USER,
+                                FRAME_KERNEL, FRAME_JIT,    FRAME_USER, FRAME_KERNEL, FRAME_USER};
+    for (int i = 0; i < 10; i++)
         assert_int_equal(p->frames.at[i].kind, kinds[i]);
     assert_int_equal(p->frames.at[3].mapping.i, 0);
     profile_free(p);

@@ -159,6 +159,33 @@ static void cut_and_damaged_packing_is_told(void **state)
     assert_broken(zstd, zstd.n, "damaged");
 }
 
+/* A thousand times its size, again and again: 150 KB for 140 MB. */
+static void a_small_file_that_unpacks_to_very_much_is_refused(void **state)
+{
+    enum { LINE = 100000, LINES = 10, MEMBERS = 140 };
+    (void)state;
+    autobuf struct buf plain = {0}, bomb = {0};
+    for (int i = 0; i < LINE * LINES; i++)
+        buf_byte(&plain, i % LINE ? 'a' : '\n');
+    autobuf struct buf member = gzipped(&plain);
+    for (int i = 0; i < MEMBERS; i++)
+        buf_add(&bomb, member.at, member.n);
+    autofree char *path = in_folder("bomb");
+    struct reader in;
+    struct err err;
+    struct text line;
+    uint64_t bytes = 0;
+    write_file(path, bomb.at, bomb.n);
+    assert_int_equal(reader_open(&in, path, &err), 0);
+    while (reader_line(&in, &line))
+        bytes += line.n + 1;
+    assert_true(reader_failed(&in, &err));
+    assert_int_equal(err.code, EXIT_INPUT);
+    assert_non_null(strstr(err.text, "500 times its size"));
+    assert_true(bytes <= READER_UNPACKED_FREE + (1 << 20));
+    reader_close(&in);
+}
+
 static void lines_are_counted_and_the_last_needs_no_newline(void **state)
 {
     (void)state;
@@ -238,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_files_read_like_plain_ones),
         cmocka_unit_test(cut_and_damaged_packing_is_told),
+        cmocka_unit_test(a_small_file_that_unpacks_to_very_much_is_refused),
         cmocka_unit_test(lines_are_counted_and_the_last_needs_no_newline),
         cmocka_unit_test(a_dropped_file_leaves_the_old_one),
         cmocka_unit_test(links_and_permissions_stay),

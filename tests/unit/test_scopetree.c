@@ -263,6 +263,11 @@ static void rows_can_be_selected_by_their_scope(void **state)
     profile_free(p);
     p = two_streams();
     add_spans(p, joined_spans, 2);
+    selects_nothing(p, "outer", "only scopes were recorded");
+    struct err err;
+    int64_t one = 1;
+    struct row row = {.stack = stack_of(p, "main"), .values = &one};
+    assert_int_equal(profile_add_row(p, CPU, &row, &err), 0);
     selects_nothing(p, "outer", "no times");
     profile_free(p);
 }

@@ -284,7 +284,7 @@ static struct heap *open_heap(struct profile *p)
     assert_int_equal(stackwalk_images_open(&h->stacks.images, &err), 0);
     h->stacks.spaces = processes_new(p);
     h->stacks.profile = p;
-    heap_tally_init(&h->tally, p, 0);
+    heap_tally_init(&h->tally, p, &(struct heap_tally_opts){0});
     ticks_init(&h->clock);
     return h;
 }
@@ -348,7 +348,7 @@ static void a_free_taken_back_in_the_next_slice_can_be_read(void **state)
     const uint64_t slice_ns = UINT64_C(1000000) * HEAP_SLICE_MS;
     struct profile *p = profile_new();
     struct heap_tally t;
-    heap_tally_init(&t, p, 0);
+    heap_tally_init(&t, p, &(struct heap_tally_opts){0});
     uint32_t site = heap_tally_new_site(&t, &(struct heap_site){0});
     heap_tally_time(&t, 1);
     heap_tally_alloc(&t, site, 100);
@@ -445,9 +445,13 @@ static void a_wait_meets_the_release_that_comes_later(void **state)
     tell(&waiter, LOCKS_WAIT, 0, (uint64_t[]){now + 100, 500, mutex_at(4096), 0}, 4);
     tell(&waiter, LOCKS_WAIT, 0, (uint64_t[]){now + 700, 50, mutex_at(4096), 0}, 4);
     locks_poll(l);
-    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 300, mutex_at(8192)}, 2);
-    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 400, mutex_at(4096)}, 2);
-    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 50, mutex_at(4096)}, 2);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 300, mutex_at(8192), 0}, 3);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 400, mutex_at(4096), 380}, 3);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 50, mutex_at(4096), 0}, 3);
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){1000, mutex_at(4096), 2000}, 3); /* nonsense */
+    tell(&holder, LOCKS_CREATE, 0, (uint64_t[]){now + 10, mutex_at(4096)}, 2);
+    tell(&holder, LOCKS_CREATE, 0, (uint64_t[]){now + 20, mutex_at(4096)}, 2); /* once more */
+    tell(&holder, LOCKS_CREATE, 0, (uint64_t[]){now + 30, mutex_at(12288)}, 2);
     locks_stop(l);
     assert_int_equal(locks_facts(l)->waits, 2);
     assert_int_equal(locks_facts(l)->locks, 1);
@@ -455,6 +459,11 @@ static void a_wait_meets_the_release_that_comes_later(void **state)
     assert_int_equal(profile_stream(p, l->holders)->rows.n, 1);
     assert_int_equal(profile_stream(p, l->holders)->rows.value[1][0],
                      profile_stream(p, l->waits)->rows.value[1][0]);
+    assert_int_equal(profile_stream(p, l->holds)->rows.n, 1);
+    assert_int_equal(profile_stream(p, l->holds)->rows.duration_ns[0],
+                     ticks_length_ns(&l->ticks, 380));
+    assert_int_equal(profile_stream(p, l->created)->rows.n, 1); /* of what was waited for */
+    assert_int_equal(l->facts.bad, 1);
     close_locks(l);
     profile_free(p);
 }

@@ -346,6 +346,9 @@ static void only_waits_that_matter_make_insights(void **state)
         {100, 1000, 100, NULL, ""},          /* a tenth */
         {100, 1000, 1000, "futex_lock_pi", "lock-waits"},
         {100, 10000, 100, "futex_lock_pi", ""},
+        {1000, 100, 700, "do_nanosleep", "timer-storm"},
+        {100, 100, 9000, "do_nanosleep", ""}, /* now and then */
+        {100, 1000, 1000, "exc_page_fault", "page-faults"},
         {100, 1000, 1000, "do_fsync", "io-in-path"},
         {2, 1000, 1000, "do_fsync", ""}, /* 2 ms in all */
         {1000, 100, 100, "anon_pipe_read", "wakes-often"},
@@ -393,6 +396,106 @@ static void a_busy_machine_is_no_reason_for_fewer_threads(void **state)
     assert_non_null(strstr(quiet, "fewer threads"));
 }
 
+/* THREADS workers of 1 s: of each 10 ms they run, queue and wait so many. */
+static void workers(struct stage *s, int threads, int run_ms, int queue_ms, const char *kernel)
+{
+    for (int i = 0; i < threads; i++) {
+        begins(s, 10 + i, 0, THREAD_RUNNING);
+        for (uint64_t t = 0; t < 1000; t += 10) {
+            uint64_t ns = (t + (uint64_t)run_ms) * 1000000;
+            if (queue_ms) {
+                is_preempted(s, 10 + i, ns);
+                ns += (uint64_t)queue_ms * 1000000;
+                runs(s, 10 + i, ns);
+            }
+            if (run_ms + queue_ms < 10) {
+                leaves(s, 10 + i, ns, kernel);
+                runs(s, 10 + i, (t + 10) * 1000000);
+            }
+        }
+    }
+}
+
+static void pool_on(struct stage *s, const char *load)
+{
+    meta_set_str(&s->profile->meta, META_CPUS, "8 online, 2 usable");
+    meta_set_str(&s->profile->meta, META_LOAD, load);
+    waits_stop(s->waits, 1000000000);
+}
+
+static void more_threads_than_cpus_are_a_pool_too_large(void **state)
+{
+    (void)state;
+    static const struct {
+        int threads, run_ms, queue_ms;
+        const char *load, *insights;
+    } cases[] = {
+        {8, 2, 6, "0.10 0 0", "pool-too-large"},
+        {8, 2, 6, "9.10 0 0", "no-cpu"}, /* others wanted the CPUs */
+        {2, 5, 5, "0.10 0 0", "no-cpu"}, /* as many as there are CPUs */
+        {8, 2, 0, "0.10 0 0", ""},       /* nobody queues */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stage s = stage_open();
+        workers(&s, cases[i].threads, cases[i].run_ms, cases[i].queue_ms, "ep_poll");
+        pool_on(&s, cases[i].load);
+        autofree char *is = insights_of(&s);
+        assert_string_equal(is, cases[i].insights);
+        stage_close(&s);
+    }
+}
+
+/* A thread 'boss' waits for all of the second and is woken by NAME at its end. */
+static void boss_waits(struct stage *s, const char *waker)
+{
+    struct profile *p = s->profile;
+    struct thread_key key = {profile_add_str(p, text_of("boss")), 1, 5};
+    struct waits_at a = {1, 5, 0, profile_add_thread(p, &key)};
+    waits_begin(s->waits, &a, THREAD_RUNNING);
+    a.time_ns = 1000;
+    struct frame_id frames[] = {
+        profile_add_named_frame(p, text_of("pthread_cond_wait"), FRAME_USER),
+        profile_add_named_frame(p, text_of("futex_do_wait"), FRAME_KERNEL)};
+    waits_leave(s->waits, &a, stacks_intern(&p->stacks, frames, 2), UNWIND_WHOLE);
+    waits_out(s->waits, &a, false);
+    struct waits_wake wake = {5, 999000000, true, {0}};
+    assert_true(waits_wants_wake(s->waits, &wake));
+    wake.stack = stacks_push(&p->stacks, wake.stack, waitstream_waker(p, text_of(waker)));
+    waits_wake(s->waits, &wake);
+    a.time_ns = 999000000;
+    waits_in(s->waits, &a);
+}
+
+static void workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small(void **state)
+{
+    (void)state;
+    static const struct {
+        int threads, run_ms;
+        const char *kernel, *waker, *insights;
+    } cases[] = {
+        {2, 1, "sk_wait_data", "worker", ""}, /* they wait for others, perhaps for work */
+        {2, 1, "do_nanosleep", "worker", "pool-too-small"},
+        {2, 1, "do_nanosleep", "somebody", ""}, /* the boss waits for somebody else */
+        {2, 1, "futex_do_wait", "worker", ""},  /* perhaps for work */
+        {2, 10, "do_nanosleep", "worker", ""},  /* there is no CPU for more */
+        {1, 1, "do_nanosleep", "worker", ""},   /* no pool */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stage s = {.profile = profile_new()};
+        struct err err;
+        s.waits = waits_new(s.profile);
+        waits_expect_wakes(s.waits);
+        assert_int_equal(waits_start(s.waits, &err), 0);
+        assert_true(waitstream_find(s.profile, &s.streams));
+        boss_waits(&s, cases[i].waker);
+        workers(&s, cases[i].threads, cases[i].run_ms, 0, cases[i].kernel);
+        pool_on(&s, "0.10 0 0");
+        autofree char *is = insights_of(&s);
+        assert_string_equal(is, cases[i].insights);
+        stage_close(&s);
+    }
+}
+
 static void a_profile_without_waits_has_none(void **state)
 {
     (void)state;
@@ -418,6 +521,8 @@ int main(void)
         cmocka_unit_test(sums_are_by_reason_by_thread_and_by_function),
         cmocka_unit_test(only_waits_that_matter_make_insights),
         cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
+        cmocka_unit_test(more_threads_than_cpus_are_a_pool_too_large),
+        cmocka_unit_test(workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small),
         cmocka_unit_test(a_profile_without_waits_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

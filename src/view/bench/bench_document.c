@@ -520,8 +520,8 @@ static void add_pasts(struct document *d, const struct bench_report *r, bool fig
     document_table(d, columns_past, 6);
     for (size_t i = 0; i < r->n_pasts; i++)
         add_past(d, &r->pasts[i]);
-    document_text(d, "Medians of sessions on this host. sd is how much they differ since the level "
-                     "last changed; with fewer than three it is not known.");
+    document_text(d, "Medians of sessions on this host. sd: spread between sessions since the last "
+                     "level shift; unknown with fewer than three.");
     for (size_t i = 0; i < r->n_pasts; i++)
         add_past_hints(d, r, &r->pasts[i]);
     if (figures)

@@ -30,7 +30,7 @@ char *bench_half(char *to, double value, const struct interval *i);
 /* "+12.3%" of a ratio 1.123. */
 char *bench_change(char *to, double ratio);
 
-/* Items or bytes a second, "" where neither is known. TIME_NS is for one call. */
+/* Items or bytes per second, "" where neither is known. TIME_NS is for one call. */
 char *bench_throughput(char *to, const struct series *s, double time_ns);
 
 /* What a comparison is called: "sort", or "new vs old". Free it. */

@@ -1,5 +1,5 @@
 /*
- * folded.h - a selection as folded stacks, one a line, sorted.
+ * folded.h - a selection as folded stacks, one per line, sorted.
  */
 #pragma once
 #include "analysis/calltree.h"

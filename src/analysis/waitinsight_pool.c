@@ -1,0 +1,213 @@
+/*
+ * waitinsight_pool.c - pools of threads that are too large or too small for what they do.
+ */
+#include "analysis/waitinsight.h"
+
+#include "base/units.h"
+#include "model/meta.h"
+
+/* Fewer are no pool. Time below which nothing is worth a word. */
+enum { POOL_THREADS = 2, POOL_LEAST_NS = 10000000 };
+
+#define POOL_NO_CPU 0.2    /* of the time that threads of a pool want a CPU */
+#define POOL_IDLE 0.1      /* of its life and of its waits: more, and it waits for work */
+#define POOL_AWAITED 0.5   /* of its life that another thread waits for the pool */
+#define POOL_CPUS_BUSY 0.6 /* of the CPUs: more, and a larger pool would not help */
+
+/* Threads of a process with one name. */
+struct pool {
+    struct process_id process;
+    struct str_id name;
+    size_t threads;
+    int64_t wall_ns, longest_ns, state_ns[THREAD_STATES];
+    int64_t idle_ns;             /* waited for work */
+    uint64_t idle_waits, others; /* how often it did, and waited for something else */
+};
+
+typedef VEC(struct pool) pool_list;
+
+/* "2 online, 1 usable"; 0 = not known. */
+static long usable_cpus(const struct waitsum *w)
+{
+    const char *cpus = meta_find(&w->selection->profile->meta, META_CPUS);
+    const char *usable = cpus ? strchr(cpus, ',') : NULL;
+    return usable ? atol(usable + 1) : 0;
+}
+
+/* Reasons for which threads wait for work. */
+static const enum wait_reason idle_reasons[] = {WAIT_CONDITION, WAIT_POLL, WAIT_FUTEX, WAIT_PIPE,
+                                                WAIT_SOCKET};
+enum { IDLE_REASONS = sizeof idle_reasons / sizeof *idle_reasons };
+
+static int64_t idle_of(const struct waitsum_thread *t)
+{
+    int64_t ns = 0;
+    for (int i = 0; i < IDLE_REASONS; i++)
+        ns = waitsum_add_ns(ns, t->reason_ns[idle_reasons[i]]);
+    return ns;
+}
+
+static uint64_t idle_waits_of(const struct waitsum_thread *t)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < IDLE_REASONS; i++)
+        n += t->reason_waits[idle_reasons[i]];
+    return n;
+}
+
+static uint64_t blocked_waits_of(const struct waitsum_thread *t)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < WAIT_REASONS; i++)
+        n += t->reason_waits[i];
+    return n;
+}
+
+static bool is_of_pool(const struct pool *p, const struct waitsum_thread *t)
+{
+    return p->process.i == t->process.i && p->name.i == t->name.i;
+}
+
+static void pool_add(pool_list *list, const struct waitsum_thread *t)
+{
+    size_t i = 0;
+    while (i < list->n && !is_of_pool(&list->at[i], t))
+        i++;
+    if (i == list->n)
+        *vec_push(list) = (struct pool){.process = t->process, .name = t->name};
+    struct pool *p = &list->at[i];
+    p->threads++;
+    p->wall_ns = waitsum_add_ns(p->wall_ns, t->wall_ns);
+    p->longest_ns = t->wall_ns > p->longest_ns ? t->wall_ns : p->longest_ns;
+    p->idle_ns = waitsum_add_ns(p->idle_ns, idle_of(t));
+    p->idle_waits += idle_waits_of(t);
+    p->others += blocked_waits_of(t) - idle_waits_of(t);
+    for (int k = 0; k < THREAD_STATES; k++)
+        p->state_ns[k] = waitsum_add_ns(p->state_ns[k], t->state_ns[k]);
+}
+
+/* More names than this are no pools but processes that come and go. */
+enum { POOLS_MAX = 256 };
+
+static pool_list find_pools(const struct waitsum *w)
+{
+    pool_list list = {0};
+    for (size_t i = 0; i < w->threads.n && list.n < POOLS_MAX; i++)
+        pool_add(&list, &w->threads.at[i]);
+    return list;
+}
+
+/* --- too large --- */
+
+static bool is_too_large(const struct pool *p, long cpus)
+{
+    int64_t wanted = waitsum_add_ns(p->state_ns[THREAD_RUNNABLE], p->state_ns[THREAD_RUNNING]);
+    return p->threads >= POOL_THREADS && (long)p->threads > cpus &&
+           p->state_ns[THREAD_RUNNABLE] >= POOL_LEAST_NS &&
+           (double)p->state_ns[THREAD_RUNNABLE] >= POOL_NO_CPU * (double)wanted &&
+           (double)wanted > 1.2 * (double)cpus * (double)p->longest_ns;
+}
+
+bool waitinsight_large_pool(const struct waitsum *w, struct waitinsight *ret)
+{
+    const struct profile *p = w->selection->profile;
+    char n[2][UNITS_MAX];
+    long cpus = usable_cpus(w);
+    const struct pool *worst = NULL;
+    if (cpus <= 0 || meta_was_busy(&p->meta))
+        return false;
+    pool_list list = find_pools(w);
+    for (size_t i = 0; i < list.n; i++)
+        if (is_too_large(&list.at[i], cpus) &&
+            (!worst || list.at[i].state_ns[THREAD_RUNNABLE] > worst->state_ns[THREAD_RUNNABLE]))
+            worst = &list.at[i];
+    if (worst) {
+        ret->id = "pool-too-large";
+        ret->advice = "More threads than CPUs make each other wait and cost context switches: use "
+                      "as many as there are CPUs for work that computes.";
+        snprintf(ret->evidence, sizeof ret->evidence,
+                 "%zu threads '%.*s' share %ld CPU%s: they ran for %s and waited for a CPU for %s",
+                 worst->threads, TEXT_ARG(profile_str(p, worst->name)), cpus, cpus == 1 ? "" : "s",
+                 units_scaled(n[0], (double)worst->state_ns[THREAD_RUNNING], UNIT_TIME),
+                 units_scaled(n[1], (double)worst->state_ns[THREAD_RUNNABLE], UNIT_TIME));
+    }
+    vec_done(&list);
+    return worst != NULL;
+}
+
+/* --- too small --- */
+
+/* How long threads were blocked that a thread of that name then woke. */
+static int64_t ended_by(const struct waitsum *w, struct text name)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < w->wakers.n; i++) {
+        struct stack_id waiter;
+        struct text waker =
+            waitstream_waker_of(w->selection->profile, w->wakers.at[i].stack, &waiter);
+        if (waker.n == name.n && memcmp(waker.at, name.at, name.n) == 0)
+            ns = waitsum_add_ns(ns, w->wakers.at[i].sum.ns);
+    }
+    return ns;
+}
+
+/* The thread outside of a pool that waits longest for others; NULL where none waits for long. */
+static const struct waitsum_thread *who_awaits(const struct waitsum *w, const struct pool *p)
+{
+    const struct waitsum_thread *longest = NULL;
+    for (size_t i = 0; i < w->threads.n; i++) {
+        const struct waitsum_thread *t = &w->threads.at[i];
+        if (is_of_pool(p, t) || t->process.i != p->process.i)
+            continue;
+        if ((double)idle_of(t) >= POOL_AWAITED * (double)t->wall_ns &&
+            idle_of(t) >= POOL_LEAST_NS && (!longest || idle_of(t) > idle_of(longest)))
+            longest = t;
+    }
+    return longest;
+}
+
+static bool is_too_small(const struct waitsum *w, const struct pool *p, long cpus)
+{
+    double room_ns = (double)cpus * (double)p->longest_ns;
+    bool busy = (double)w->state_ns[THREAD_RUNNING] > POOL_CPUS_BUSY * room_ns;
+    return p->threads >= POOL_THREADS && p->longest_ns >= POOL_LEAST_NS && !busy &&
+           (double)p->idle_ns <= POOL_IDLE * (double)p->wall_ns &&
+           (double)p->idle_waits <= POOL_IDLE * (double)p->others &&
+           (double)p->state_ns[THREAD_RUNNABLE] <= POOL_NO_CPU * (double)p->wall_ns;
+}
+
+static void say_small(const struct waitsum *w, const struct pool *p,
+                      const struct waitsum_thread *waits, struct waitinsight *ret)
+{
+    const struct profile *profile = w->selection->profile;
+    char n[UNITS_MAX];
+    ret->id = "pool-too-small";
+    ret->advice = "Work queues up while CPUs are idle: give the pool more threads, or let its "
+                  "threads start the next job while one waits (asynchronous I/O).";
+    snprintf(ret->evidence, sizeof ret->evidence,
+             "the %zu threads '%.*s' were never out of work: they ran for %.0f%% of the time and "
+             "waited for work for %.0f%%, while '%.*s' waited for them for %s",
+             p->threads, TEXT_ARG(profile_str(profile, p->name)),
+             100 * (double)p->state_ns[THREAD_RUNNING] / (double)p->wall_ns,
+             100 * (double)p->idle_ns / (double)p->wall_ns,
+             TEXT_ARG(profile_str(profile, waits->name)),
+             units_scaled(n, (double)idle_of(waits), UNIT_TIME));
+}
+
+bool waitinsight_small_pool(const struct waitsum *w, struct waitinsight *ret)
+{
+    const struct profile *p = w->selection->profile;
+    long cpus = usable_cpus(w);
+    bool found = false;
+    pool_list list = find_pools(w);
+    for (size_t i = 0; cpus > 0 && !found && i < list.n; i++) {
+        const struct pool *pool = &list.at[i];
+        const struct waitsum_thread *waits =
+            is_too_small(w, pool, cpus) ? who_awaits(w, pool) : NULL;
+        found = waits && 2 * ended_by(w, profile_str(p, pool->name)) >= idle_of(waits);
+        if (found)
+            say_small(w, pool, waits, ret);
+    }
+    vec_done(&list);
+    return found;
+}

@@ -1,0 +1,106 @@
+# Files that another user put where everybody may write: nothing is run, followed, waited for or believed.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+OTHER=65534
+
+# A folder like /tmp, and in it one of our own, which is the current one.
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    [ "$(id -u)" = 0 ] || skip "needs root, to make files of others"
+    mkdir -m 1777 shared
+    mkdir shared/mine
+    cd shared/mine || return
+    printf 'main;work 300\nmain;rest 100\n' >p.folded
+}
+
+# What a suite of somebody else would do.
+plant_suite() { # FOLDER
+    printf '[workload w]\ncommand = touch %s/pwned\n[build]\ncommand = touch %s/pwned\n' "$PWD" "$PWD" >"$1/kelvin.conf"
+    chown $OTHER "$1/kelvin.conf"
+}
+
+@test "a suite file of another user, here or above, is not run" {
+    plant_suite ..
+    kelvin run
+    exits 1
+    complains "kelvin.conf' belongs to another user" "--conf"
+    cd ..
+    kelvin run
+    exits 1
+    complains "belongs to another user"
+    [ ! -e mine/pwned ] || fail "its commands ran"
+    kelvin run --explain --conf kelvin.conf
+    exits 0
+}
+
+@test "a suite file of the one whose folder this is counts, also above" {
+    mkdir -p project/below
+    plant_suite project
+    chown -R $OTHER project
+    cd project/below
+    kelvin run --explain
+    exits 0
+    [[ $output == *"/pwned"* ]] || fail "$output"
+}
+
+@test "a store that another user put there is not used, nor the program that it keeps" {
+    cd ..
+    cp "$(command -v sleep)" prog
+    mkdir -p .kelvin
+    "$KELVIN" bench -q --runs 3 --save main --store .kelvin/history.db "$PWD/prog 0" >/dev/null
+    chown -R $OTHER .kelvin
+    kelvin bench -q --runs 3 --against main "$PWD/prog 0"
+    exits 1
+    complains "another user put the store" "--store"
+    kelvin bench --baselines
+    exits 1
+    complains "another user put the store"
+    # One that marks a folder above as the project does not bring its store along.
+    mkdir .git
+    chown $OTHER .git
+    cd mine
+    kelvin bench --baselines
+    [[ $stderr != *shared/.kelvin* ]] || fail "$stderr"
+}
+
+# Every way to write a file: one that leads elsewhere is refused, and so is a pipe, without waiting for a reader.
+@test "links and pipes of another user are refused by every option that writes" {
+    local how
+    echo precious >victim
+    ln -s mine/victim ../link
+    mkfifo ../pipe
+    chown -h $OTHER ../link ../pipe
+    printf 'total work <= 99%%\n' >rules
+    for how in "report p.folded" "flame p.folded" "fold p.folded" "convert p.folded --to json" "convert p.folded --to kelvin" \
+        "diff p.folded p.folded" "view p.folded" "check p.folded rules" "bench -q --runs 3 true" "init --force"; do
+        for to in link pipe; do
+            # shellcheck disable=SC2086
+            run --separate-stderr timeout "$(patience 30)" "$KELVIN" $how -o ../$to
+            exits 1
+            [[ $stderr == *"another user put"* ]] || fail "$how -o ../$to: $stderr"
+        done
+    done
+    for to in link pipe; do
+        run --separate-stderr timeout "$(patience 30)" "$KELVIN" bench -q --runs 3 --output-of "../$to" "echo new"
+        exits 1
+        [[ $stderr == *"another user put"* ]] || fail "bench --output-of ../$to: $stderr"
+        run --separate-stderr timeout "$(patience 30)" "$KELVIN" bench --export main "../$to"
+        [ "$status" = 1 ] || fail "bench --export ../$to: $status"
+    done
+    [ "$(cat victim)" = precious ]
+    no_litter ..
+}
+
+@test "what replaces a file of another user is not for everybody to write, and a recording not to read" {
+    umask 022
+    touch ../a.svg ../a.kelvin
+    chmod 666 ../a.svg ../a.kelvin
+    chown $OTHER ../a.svg ../a.kelvin
+    "$KELVIN" flame p.folded -o ../a.svg
+    "$KELVIN" convert p.folded -o ../a.kelvin
+    "$KELVIN" convert p.folded -o ../b.kelvin
+    [ "$(stat -c '%a %u' ../a.svg)" = "644 0" ] || fail "$(stat -c '%a %u' ../a.svg)"
+    [ "$(stat -c '%a %u' ../a.kelvin)" = "600 0" ] || fail "$(stat -c '%a %u' ../a.kelvin)"
+    [ "$(stat -c %a ../b.kelvin)" = 600 ] || fail "$(stat -c %a ../b.kelvin)"
+}

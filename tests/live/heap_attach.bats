@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+# The heap of processes that run already, against their own count.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+TARGET=${KELVIN%/*}/tests/target
+
+setup_file() {
+    make -s -C "${BATS_TEST_DIRNAME}/../.." B="${KELVIN%/*}" targets >&2
+}
+
+setup() {
+    [ "$(id -u)" = 0 ] || skip "probes of a running process need root"
+    [ -r /sys/bus/event_source/devices/uprobe/type ] || skip "this kernel has no uprobes"
+    cd "$BATS_TEST_TMPDIR" || return
+    mkfifo go
+}
+
+teardown() {
+    remove_open_folders
+    exec 7>&- 2>/dev/null || true
+    if [ -n "${pid:-}" ]; then
+        kill "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    fi
+}
+
+# A command that waits for a byte of its input; its number is $pid.
+start() { # COMMAND...
+    "$@" <go >told &
+    pid=$!
+    exec 7>go
+}
+
+# Record it from here to when it has printed what it did.
+record_work() { # OPTION...
+    local patience
+    "$KELVIN" record --engine none -p "$pid" -o r.kelvin "$@" 2>recorded &
+    recorder=$!
+    patience=$(($(patience 20) * 10))
+    until [ -s r.kelvin.part ] || [ $((patience--)) = 0 ] || ! kill -0 $recorder; do sleep 0.1; done
+    sleep 0.3
+    echo >&7
+    until [ -s told ] || [ $((patience--)) = 0 ] || ! kill -0 "$pid"; do sleep 0.1; done
+    sleep 0.2
+    kill -INT $recorder
+    wait $recorder || fail "$(cat recorded)"
+}
+
+sum() { # VALUE [PATTERN]
+    "$KELVIN" fold --event heap --value "$1" r.kelvin 2>/dev/null |
+        awk -v re="${2:-.}" '$0 ~ re { n += $NF } END { printf "%.0f", n }'
+}
+
+told() { # WORD
+    awk -v key="$1" '$1 == key { print $2 }' told
+}
+
+# With a sample in every byte or so each block is one: the sums are those of the program itself.
+agrees() {
+    local value
+    ! grep 'records were lost' recorded || skip "the machine is too busy: samples were lost"
+    for value in allocations allocated frees freed leaked; do
+        [ "$(sum $value 'part_|;plain')" = "$(told $value)" ] ||
+            fail "$value: $(sum $value 'part_|;plain'), the program counted $(told $value)"
+    done
+}
+
+@test "attach: every block of a running process, by function, when each is sampled" {
+    start "$TARGET/heap" plain 150 wait
+    record_work --heap=sampled:1 --stack-size 4096
+    agrees
+    [ "$(sum allocations ';part_aligned ')" = 150 ]
+    [ "$(sum allocations ';part_grown ')" = 300 ]
+    [ "$(sum leaked ';part_leaked ')" = "$(told leaked)" ]
+    [ "$(sum allocations '_start.*;main;.*part_small ')" = 300 ]
+    grep 'only blocks allocated since' recorded
+}
+
+@test "attach: threads that hand blocks to each other" {
+    start "$TARGET/heap" threads 300 wait
+    record_work --heap=sampled:1 --stack-size 4096
+    agrees
+}
+
+@test "attach: samples are unbiased, and blocks of 64 KiB are nearly all seen" {
+    local estimate truth
+    start "$TARGET/heap" plain 20000 wait
+    record_work --heap=sampled:20000
+    estimate=$(sum allocated) truth=$(told allocated)
+    [ $((estimate * 100 / truth)) -ge 85 ] && [ $((estimate * 100 / truth)) -le 115 ] ||
+        fail "$estimate of $truth: $(cat recorded)"
+    [ "$(sum samples)" -lt $(($(told allocations) / 20)) ]
+    [ "$(sum allocated ';plain')" -ge $((10 << 20)) ]
+}
+
+@test "attach: kelvin heap says what is not known, and shows who keeps growing" {
+    start "$TARGET/heap" cache 25 wait few
+    record_work --heap=sampled:2000
+    kelvin heap r.kelvin
+    exits 0
+    [[ $output == *"Recorded from a running process: blocks that it had before are not in any"* ]] || fail "$output"
+    [[ $output == *"Held at the end: "* && $output == *"what part_cached holds grew"* ]] || fail "$output"
+    [[ $output != *"ever freed"* && $output != *emporary:* ]] || fail "$output"
+    kelvin heap --format json r.kelvin
+    [[ $output == *'"attached": true'* || $output == *'"attached":true'* ]] || fail "${output:0:300}"
+}
+
+@test "attach: a static program has an allocator as well" {
+    cc -O1 -g -fno-builtin -static -pthread -o heap_static "${BATS_TEST_DIRNAME}/../target/heap.c" || skip "no static libc"
+    start ./heap_static plain 150 wait
+    record_work --heap=sampled:1 --stack-size 4096
+    agrees
+}
+
+@test "attach: jemalloc as a shared library" {
+    local library
+    library=$(ldconfig -p | awk '/libjemalloc\.so/ { print $NF; exit }')
+    [ -n "$library" ] || skip "libjemalloc is not installed"
+    start env LD_PRELOAD="$library" "$TARGET/heap" plain 150 wait
+    record_work --heap=sampled:1 --stack-size 4096
+    agrees
+}
+
+@test "attach: a process that allocates all the time is let go, and runs on" {
+    start "$TARGET/heap" threads 100000000 wait
+    "$KELVIN" record --engine none --heap=sampled -p "$pid" -d 20 -o r.kelvin 2>recorded &
+    recorder=$!
+    sleep 0.5
+    echo >&7
+    wait $recorder || fail "$(cat recorded)"
+    kill -0 "$pid"
+    grep 'the probes were removed after' recorded || fail "$(cat recorded)"
+    kelvin heap r.kelvin
+    [[ $output == *"followed for the first"* ]] || fail "$output"
+}
+
+@test "attach: what cannot be done is said" {
+    start "$TARGET/heap" plain 10 wait
+    kelvin record --heap -p "$pid"
+    exits 125
+    [[ $stderr == *"of a running process only samples of blocks can be recorded"* ]] || fail "$stderr"
+    kelvin record --heap=sampled,mmap -p "$pid"
+    exits 125
+    kelvin record --heap=sampled -p 4194304
+    exits 125
+    [[ $stderr == *"no process 4194304"* ]] || fail "$stderr"
+    folder=$(open_folder)
+    run_as_nobody "$folder/kelvin" record --heap=sampled -p "$pid" -d 1 -o /tmp/nobody.kelvin
+    [ "$status" = 125 ] || fail "$status: $output"
+    kill -0 "$pid"
+}
