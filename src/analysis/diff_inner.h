@@ -13,6 +13,7 @@ struct diff_builder {
     struct difftest_typical rest;     /* of a pair: the log of what the rest's costs changed by */
     bool has_rest;
     bool *uneven; /* by name: of a module that has names on one side only */
+    bool *kernel; /* by name: of the kernel */
 };
 
 /* Columns of a run: of nodes or of functions. */
@@ -30,8 +31,17 @@ void diff_find_scale(struct diff_builder *b);
 /* Fill uneven and D's unnamed. */
 void diff_find_uneven(struct diff_builder *b);
 
+/* Fill kernel. */
+void diff_find_kernel(struct diff_builder *b);
+
 /* Pair functions that went with such that came, and take back what was called proven of them. */
 void diff_find_renamed(struct diff_builder *b);
+
+/*
+ * Whether both are runs of one build of a program and its libraries, with the same arguments. False
+ * where that is not known.
+ */
+bool diff_is_same_program(const struct selection *before, const struct selection *after);
 
 /* Whether one run per side shows more than runs of one program differ by. */
 bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v);

@@ -241,6 +241,9 @@ static void judge_unproven(struct diff *d)
         buf_str(&b, "the number of samples is not recorded: nothing to test with");
     else if (d->by_runs && d->least_p > 0.05)
         buf_str(&b, "too few runs to prove anything: record at least four per side");
+    else if (d->same)
+        buf_str(&b, "both sides are the same program with the same arguments, and one run of each "
+                    "does not show by how much its runs differ");
     else if (!d->by_runs)
         buf_str(&b, "no function changed by more than two runs of the same program can differ by, "
                     "nor can one run per side show that nothing changed");

@@ -114,3 +114,17 @@ void diff_find_uneven(struct diff_builder *b)
     intern_done(&u.files);
     vec_done(&u.seen);
 }
+
+/* --- the kernel --- */
+
+void diff_find_kernel(struct diff_builder *b)
+{
+    b->kernel = mem_calloc(b->lay.names.strings.n + 1, sizeof *b->kernel);
+    for (size_t i = 0; i < b->o->n_runs; i++) {
+        const struct overlay_run *run = &b->lay.runs[i];
+        const struct profile *p = run->s->profile;
+        for (size_t k = 1; k < p->stacks.nodes.n; k++)
+            if (profile_frame(p, p->stacks.nodes.at[k].frame)->kind == FRAME_KERNEL)
+                b->kernel[b->lay.name.at[run->node_of_stack[k]]] = true;
+    }
+}

@@ -49,7 +49,8 @@ static bool has_say(const struct diff_builder *b, uint32_t name)
     double before = diff_mean_of(b, FUN_SELF, name, false);
     double after = diff_mean_of(b, FUN_SELF, name, true), mean = (before + after) / 2;
     if (mean < TYPICAL_SHARE || before > MAJORITY || after > MAJORITY ||
-        is_interrupt(intern_get(&b->lay.names, name)) || (b->uneven && b->uneven[name]))
+        is_interrupt(intern_get(&b->lay.names, name)) || (b->uneven && b->uneven[name]) ||
+        (!b->d->by_runs && b->kernel[name]))
         return false;
     for (size_t i = 0; i < b->o->n_runs; i++)
         if (diff_share_of(b, i, FUN_SELF, name) <= 0)

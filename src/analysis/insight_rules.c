@@ -7,6 +7,10 @@
 #define RUNNING (ON_CPU | 1u << QUANTITY_WORK)
 
 const struct insight_rule insight_rules[] = {
+    {.id = "failed-run",
+     .about_data = true,
+     .test = insight_test_failed,
+     .advice = "If that is an error, this is not the profile of the program's work."},
     {.id = "waiting",
      .about_data = true,
      .fits = ON_CPU,
@@ -40,10 +44,6 @@ const struct insight_rule insight_rules[] = {
      .test = insight_test_lost,
      .least = 0.01,
      .advice = "Busy moments lose the most, so shares may be shifted. Record at a lower rate."},
-    {.id = "failed-run",
-     .about_data = true,
-     .test = insight_test_failed,
-     .advice = "If that is an error, this is not the profile of the program's work."},
     {.id = "unfinished-stacks",
      .about_data = true,
      .test = insight_test_unfinished,

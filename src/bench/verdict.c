@@ -116,6 +116,9 @@ static bool median_tells_all(const struct paired *p)
     return p->ratio >= TAILS_SLOW || p->ratio <= 1 / TAILS_SLOW;
 }
 
+/* "Same" is a claim: it takes less to withhold it than to say that something changed. */
+#define TAILS_DOUBT 0.05
+
 /*
  * The median does not see slow runs. Where they come more often on one side and the mean follows,
  * the sides are not the same, and a gate that the mean passes does not hold.
@@ -129,7 +132,8 @@ static void look_at_tails(struct comparison *c, const struct verdict_values *v)
     c->tails = tails_compare(v->before, v->n_before, v->after, v->n_after);
     double mean = c->tails.mean_ratio;
     bool differ = mean > 1 + c->band || mean < 1 / (1 + c->band);
-    c->has_tails = c->tails.p <= c->paired.miss && differ;
+    double level = c->paired.verdict == VERDICT_SAME ? TAILS_DOUBT : c->paired.miss;
+    c->has_tails = c->tails.p <= level && differ;
     if (!c->has_tails)
         return;
     if (c->paired.verdict == VERDICT_SAME)

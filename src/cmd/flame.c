@@ -231,6 +231,7 @@ static int flame_run(const struct command *self, int n, char **args)
         return command_fail(&err);
     struct input in;
     struct import_opts want = {.merge = o.no_script && !o.chart && !o.scopes};
+    o.input.overloads = true;
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&in, &o.input);

@@ -360,7 +360,8 @@ static int cmd_history_flame(const struct cmd_history_opts *o, const struct opt_
     struct archive_steps steps = {0};
     struct err err;
     const char *workload = wanted->n_operands ? wanted->operands[0] : "";
-    if (!o->output.path || wanted->n_operands > 1) {
+    bool nameless = !o->output.path || strcmp(o->output.path, "-") == 0;
+    if (nameless || wanted->n_operands > 1) {
         command_say(wanted->n_operands > 1 ? "history --flame: name one workload"
                                            : "history --flame: name the page by -o FILE.html");
         return EXIT_ERROR;

@@ -12,6 +12,7 @@
 #include "symbol/finder.h"
 #include "symbol/readable.h"
 #include "symbol/sidecar.h"
+#include "symbol/signature.h"
 #include "wire/keepdir.h"
 
 #include <pthread.h>
@@ -126,6 +127,8 @@ static void input_read_file(struct loading *l)
         return;
     add_names(l);
     readable_rename(l->profile);
+    if (l->opts->signatures || l->opts->overloads)
+        signature_rename(l->profile, l->opts->signatures ? SIGNATURE_ALL : SIGNATURE_OVERLOADS);
 }
 
 /* --- a folder of recordings that follow one another --- */

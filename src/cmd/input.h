@@ -12,7 +12,8 @@ struct input_opts {
     const char *no_event;    /* what to say where there is no such event; NULL = what there is */
     struct opt_list symbols; /* folders, or lists of folders separated by colons */
     const char *symfs;
-    bool strict;
+    bool strict, signatures;
+    bool overloads; /* not an option: C++ overloads that are hot get their parameters */
     bool arguments; /* of commands that have PUBLIC_OPTS: keep those of the command line */
 
     /* What is selected, of commands that have SELECTION_OPTS. */
@@ -52,6 +53,10 @@ struct input_opts {
          .offset = offsetof(S, input.symfs),                                                \
          .arg = "DIR",                                                                      \
          .help = "look for programs below DIR instead of /"},                               \
+        {.name = "signatures",                                                              \
+         .kind = OPT_FLAG,                                                                  \
+         .offset = offsetof(S, input.signatures),                                           \
+         .help = "C++ functions with their parameters; by itself where overloads are hot"}, \
     {                                                                                       \
         .name = "strict", .kind = OPT_FLAG, .offset = offsetof(S, input.strict),            \
         .help = "fail on the first line or record that makes no sense"                      \

@@ -263,6 +263,7 @@ static int report_run(const struct command *self, int n, char **args)
     if (n_files > 1)
         return report_on_several(&o, operands.operands, n_files, &want);
     struct input in;
+    o.input.overloads = true;
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     input_tell_events(&in, &o.input);

@@ -14,6 +14,7 @@
 #include "record/perfswitch.h"
 #include "record/perfthin.h"
 #include "record/stackfit.h"
+#include "record/stackhole.h"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -327,6 +328,12 @@ static void read_sample(struct perf_run *r, const struct perf_event_header *h,
     ret->s.period /= perfevents_clocks(&r->events, event);
 }
 
+static void learn_end(const struct perf_run *r, const struct engine_sample *s, enum unwind_end end)
+{
+    if (end == UNWIND_ABSENT)
+        stackhole_fill(s->at.pid, &s->at.stack, r->events.stack_bytes);
+}
+
 static void learn_switch(struct perf_run *r, enum unwind_end end)
 {
     r->n_switches++;
@@ -354,7 +361,9 @@ static void perf_take_sample(struct perf_run *r, const struct perf_event_header 
     read_sample(r, h, &whole);
     struct engine_sample s = whole.s;
     if (s.event == r->n_events) {
-        learn_switch(r, perfswitch_leave(&r->switches, &s));
+        enum unwind_end end = perfswitch_leave(&r->switches, &s);
+        learn_end(r, &s, end);
+        learn_switch(r, end);
         return;
     }
     if (s.event > r->n_events) {
@@ -364,6 +373,7 @@ static void perf_take_sample(struct perf_run *r, const struct perf_event_header 
     if (!is_wanted(r, &s))
         return;
     enum unwind_end end = r->to.sample(r->to.to, &s);
+    learn_end(r, &s, end);
     r->samples++;
     r->facts[s.event].sampled += s.period;
     if (r->attrs[s.event].clock)
@@ -654,7 +664,7 @@ static void note_multiplexed(struct perf_run *r)
     for (size_t i = 0; i < r->n_events; i++) {
         const struct engine_facts *f = &r->facts[i];
         double share = f->enabled_ns ? (double)f->running_ns / (double)f->enabled_ns : 1;
-        if (share < 0.99) {
+        if (f->obtained == BY_HARDWARE && share < 0.95) {
             add_note(r, "the CPU has too few counters: %s counted %.0f%% of the time", f->event,
                      100 * share);
             return;
@@ -678,9 +688,10 @@ static void read_counts(struct perf_run *r)
                                part = perfevents_read(&r->events, perfevents_set(i, COPY_PART));
         f->cpu_used_ns = cpu_ns;
         f->counted = r->attrs[i].clock ? cpu_ns : whole.value + part.value;
-        /* An event of a thread is enabled wherever that runs, and counts on its own CPU only. */
-        size_t cpus = r->opts.machine || !r->events.cpus.n ? 1 : r->events.cpus.n;
-        f->enabled_ns = r->attrs[i].clock ? 0 : whole.enabled_ns / cpus;
+        /* An event of a thread is enabled wherever that runs, and counts on its own CPU only: on
+         * all of them together it should count as long as the thread has a CPU. */
+        uint64_t wanted_ns = r->opts.machine ? whole.enabled_ns : cpu_ns;
+        f->enabled_ns = r->attrs[i].clock ? 0 : wanted_ns;
         f->running_ns = r->attrs[i].clock ? 0 : whole.running_ns;
         if (f->obtained == BY_HARDWARE && !r->attrs[i].attr.exclude_kernel)
             f->sampled_ns = sampled_by_counter(f);

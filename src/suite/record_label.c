@@ -178,9 +178,10 @@ static void set_running(struct meta *m, const struct recorder *r)
     autobuf struct buf b = {0};
     for (size_t i = 0; i < r->n_events; i++) {
         const struct engine_facts *f = &r->facts[i];
+        double share = f->enabled_ns ? (double)f->running_ns / (double)f->enabled_ns : 0;
         if (f->enabled_ns)
             buf_printf(&b, "%s%s %.0f%% of the time", b.n ? ", " : "", f->event,
-                       100 * (double)f->running_ns / (double)f->enabled_ns);
+                       100 * (share < 1 ? share : 1));
     }
     if (b.n)
         meta_set(m, META_RUNNING, buf_text(&b));

@@ -10,5 +10,8 @@
 
 enum { DEMANGLE_INPUT_MAX = 4096, DEMANGLE_OUTPUT_MAX = 64 << 10 };
 
+/* The same with parameters: "f(int)"; of C++ only, as Rust has no overloads. */
+bool demangle_signature(const char *mangled, struct buf *ret);
+
 /* Append the readable form of MANGLED. False, and nothing appended, if it is not mangled. */
 bool demangle(const char *mangled, struct buf *ret);

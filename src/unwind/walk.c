@@ -13,6 +13,7 @@ const char *unwind_end_name(enum unwind_end end)
         [UNWIND_GUESSED] = "bottom found by searching the stack (code without unwind rules)",
         [UNWIND_ELSEWHERE] =
             "goes on in a stack that was not copied (signal handler on its own stack)",
+        [UNWIND_ABSENT] = "a page of the stack was not in memory",
     };
     return (unsigned)end < UNWIND_ENDS ? names[end] : "unknown";
 }

@@ -49,7 +49,7 @@ struct unwind_stack {
     uint64_t start; /* address of bytes[0]: the stack pointer */
     const uint8_t *bytes;
     size_t n;
-    bool ends; /* there was no more to copy: what lies above is no stack. False where not known */
+    bool ends; /* there was no more in memory to copy. False where that is not known */
 };
 
 /* Why a walk ended. */
@@ -62,6 +62,7 @@ enum unwind_end {
     UNWIND_DEEP,      /* more frames than asked for */
     UNWIND_GUESSED,   /* reached the bottom, but over a step that no rule confirms */
     UNWIND_ELSEWHERE, /* goes on in a stack that was not copied: below a signal's own stack */
+    UNWIND_ABSENT,    /* needs what comes after a copy that stopped where memory did */
     UNWIND_ENDS,
 };
 

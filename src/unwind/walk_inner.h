@@ -38,11 +38,19 @@ static inline bool walk_read(const struct walk *w, uint64_t address, uint64_t *r
     return true;
 }
 
+/* Pages that were never touched lie no further above the copy: as large as a stack usually is. */
+enum { ABSENT_MAX_BYTES = 8 << 20, ABSENT_PAGE_BYTES = 4096 };
+
 /* Why ADDRESS could not be read. */
 static inline int walk_unreadable(const struct walk *w, uint64_t address)
 {
-    bool near = address - w->stack->start < STACK_MAX_BYTES;
-    return near && !w->stack->ends ? UNWIND_STACK_CUT : UNWIND_NO_SENSE;
+    uint64_t end = w->stack->start + w->stack->n;
+    if (address - w->stack->start >= STACK_MAX_BYTES)
+        return UNWIND_NO_SENSE;
+    if (!w->stack->ends)
+        return UNWIND_STACK_CUT;
+    return end % ABSENT_PAGE_BYTES == 0 && address - end < ABSENT_MAX_BYTES ? UNWIND_ABSENT
+                                                                            : UNWIND_NO_SENSE;
 }
 
 /* What is looked up for where we are: a return address may be the first byte of the next function.

@@ -278,9 +278,16 @@ static void add_scale(struct document *doc, const struct diff *d)
 
 static void add_band(struct document *doc, const struct diff *d)
 {
-    if (!d->by_runs)
-        document_text(
-            doc, "Proven (*): changed by more than two runs of the same program can differ by.");
+    if (d->same)
+        document_text(doc,
+                      "Proven (*): nothing, as one run per side of the same program can differ by "
+                      "anything that happens on the machine. Record at least four per side to "
+                      "compare its inputs or settings.");
+    else if (!d->by_runs)
+        document_text(doc,
+                      "Proven (*): changed by more than two runs of the same program can differ "
+                      "by. One run per side proves nothing about functions of the kernel, which "
+                      "depend on the state of the machine.");
     else
         document_text(doc,
                       "Proven (*): p is at most %g, and the interval lies beyond the %g%% that "
@@ -339,6 +346,25 @@ static void add_clocks(struct document *doc, const struct diff *d, const struct 
     }
 }
 
+static bool run_failed(const struct selection *run)
+{
+    static const char *const fine[] = {"0", "signal 2", "signal 15", NULL};
+    const char *status = meta_find(&run->profile->meta, META_EXIT_STATUS);
+    return status && !text_is_one_of(text_of(status), fine);
+}
+
+/* What a command did before it failed is not its work. */
+static void add_failed(struct document *doc, const struct diff *d, const struct diff_view *v)
+{
+    size_t n[2] = {0}, of[2] = {d->n_before, d->n_after};
+    for (size_t i = 0; i < of[0] + of[1]; i++)
+        n[i >= of[0]] += run_failed(v->runs[i]);
+    for (int side = 0; side < 2; side++)
+        if (n[side])
+            document_text(doc, "Careful: the command failed in %zu of %zu run%s %s.", n[side],
+                          of[side], of[side] == 1 ? "" : "s", side ? "after" : "before");
+}
+
 static int by_self_of_both(const void *a, const void *b)
 {
     const struct diff_value *x = &(*(const struct diff_entry *const *)a)->self;
@@ -350,7 +376,13 @@ static int by_self_of_both(const void *a, const void *b)
 /* A change of more than tenfold is no answer to "how small". */
 #define TOO_LARGE 10
 
-/* ", f 8.1 %, g 12 %": what could have been seen of the functions with the largest shares. */
+/* "8.1%", "12%", "160%" */
+static void add_growth(struct buf *b, double growth)
+{
+    buf_printf(b, "%.*f%%", growth < 0.0995, growth * 100);
+}
+
+/* ", f 8.1%, g 12%": what could have been seen of the functions with the largest shares. */
 static void add_detectable_functions(struct buf *b, const struct diff *d)
 {
     enum { SHOWN = 3 };
@@ -362,8 +394,8 @@ static void add_detectable_functions(struct buf *b, const struct diff *d)
         qsort(tested.at, tested.n, sizeof *tested.at, by_self_of_both);
     for (size_t i = 0; i < tested.n && i < SHOWN; i++) {
         struct text name = diff_name(d, tested.at[i]);
-        buf_printf(b, "%s'%.*s' %.2g%%", b->n ? ", " : "", name.n < 60 ? (int)name.n : 60, name.at,
-                   tested.at[i]->self.detectable * 100);
+        buf_printf(b, "%s'%.*s' ", b->n ? ", " : "", name.n < 60 ? (int)name.n : 60, name.at);
+        add_growth(b, tested.at[i]->self.detectable);
     }
     vec_done(&tested);
 }
@@ -374,8 +406,10 @@ static void add_detectable(struct document *doc, const struct diff *d)
     autobuf struct buf b = {0};
     if (!d->by_runs || d->least_p > 0.05)
         return;
-    if (d->whole.detectable <= TOO_LARGE && d->scale != DIFF_BY_TYPICAL)
-        buf_printf(&b, "%s %.2g%%", d->has_cpu ? "CPU time" : "total", d->whole.detectable * 100);
+    if (d->whole.detectable <= TOO_LARGE && d->scale != DIFF_BY_TYPICAL) {
+        buf_str(&b, d->has_cpu ? "CPU time " : "total ");
+        add_growth(&b, d->whole.detectable);
+    }
     add_detectable_functions(&b, d);
     if (b.n)
         document_text(doc, "Detectable growth (proven in nine of ten comparisons like this): %s.",
@@ -392,6 +426,7 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     add_unnamed(doc, d);
     add_others(doc, d);
     add_clocks(doc, d, v);
+    add_failed(doc, d, v);
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     add_scale(doc, d);
     document_text(doc,

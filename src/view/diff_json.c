@@ -110,6 +110,8 @@ static void json_head(struct json *j, const struct diff *d, const struct diff_vi
     json_uint(j, d->n_before);
     json_key(j, "runs_after");
     json_uint(j, d->n_after);
+    json_key(j, "same_program");
+    json_bool(j, d->same);
 }
 
 void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)

@@ -15,6 +15,8 @@
  *     UNMAP        own 0          time, pointer, size     any of it: a part, or more than one map
  *     REMAP        own node       time, pointer, size     what this thread unmapped last is there
  *                                                         now; node 0: it is where it was
+ *     SCOPE        own path       blocks of this thread are allocated in that path of its ring of
+ *                                 scopes from now on (wire/scopes.h); 0: in no scope
  *
  * A free is told before it happens and an allocation after it has happened, so for each address the
  * times are in the order of what happened, whichever threads took part.
@@ -44,6 +46,7 @@ enum heap_kind {
     HEAP_MAP,
     HEAP_UNMAP,
     HEAP_REMAP,
+    HEAP_SCOPE,
     HEAP_KINDS,
 };
 

@@ -542,3 +542,18 @@ END
     [ "$status" = 1 ] || fail "$status"
     [[ $stderr == *"no count of allocations"*static* ]] || fail "$stderr"
 }
+
+@test "several things are counted at once, simulated where there is no counter, and the first decides" {
+    command -v valgrind >/dev/null || skip "valgrind is not installed"
+    bench --count branch-misses,instructions --runs 2 --warmup 0 /bin/true --format json
+    [ "$status" = 0 ] || fail "$stderr"
+    [[ $output == *'"branch-misses"'*'"instructions"'* ]] || [[ $output == *'"instructions"'*'"branch-misses"'* ]] || fail "$output"
+    bench --count branch-misses,instructions --runs 2 --warmup 0 /bin/true
+    [[ $output == *"Counts, medians"* ]] || fail "$output"
+    [[ $output == *"valgrind simulates"* ]] || [[ $output == *"CPU's counters"* ]] || fail "$output"
+    bench --count time /bin/true
+    [ "$status" = 1 ]
+    [[ $stderr == *"'time' cannot be counted: there are instructions"* ]]
+    bench --count allocations,cycles /bin/true
+    [ "$status" = 1 ]
+}

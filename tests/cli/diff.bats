@@ -135,6 +135,17 @@ called() { # N KERNEL
     [[ $output != *"Detectable"* ]]
 }
 
+@test "what only a doubling would show is a plain number of percent" {
+    local i
+    for i in 1 2 3 4 5; do
+        script 1000 $((4 + 5 * i)) >before$i
+        script 1001 $((5 + 5 * i)) >after$i
+    done
+    kelvin diff --before before{1..5} --after after{1..5}
+    exits 0
+    [[ $output =~ Detectable.*\ [1-9][0-9][0-9]%[,.] ]] || fail "$output"
+}
+
 @test "runs of one program are unchanged, and a band can be given" {
     local i
     for i in 1 2 3 4 5; do

@@ -110,3 +110,56 @@ R
     [ "$status" = 3 ] || fail "$status" "$stderr"
     [[ $stderr == *"rule failed: diff branch-misses dot <= +1% (from "*", simulated: "* ]] || fail "$stderr"
 }
+
+@test "archived runs are stepped through, one figure is shown, and the index says at a glance what passed" {
+    cat >app.c <<'C'
+#include <stdio.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) static void work(void) { for (long i = 0; i < 60000000; i++) sink = sink * 31 + 7; }
+int main(void) { work(); return printf("speed: 12\n") < 0; }
+C
+    cat >kelvin.conf <<'CONF'
+[build]
+command = cc -O2 -g -o app app.c
+[workload app]
+command = ./app
+collect = cpu bench
+runs = 2
+min-samples = 20
+rate = 1999
+rules = app.rules
+[metric speed]
+pattern = "speed: ([0-9]+)"
+better = higher
+CONF
+    printf 'hotspot work primary\nself work >= 50%%\n' >app.rules
+    git init -q . && git add . && git -c user.name=t -c user.email=t@t commit -q -m one
+    kelvin run -q --save main
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    head -5 perf/README.md | grep -q 'Passed: 1 of 1 workload ok; rules: 2 passed, 0 failed, 0 inconclusive' || fail "$(head -5 perf/README.md)"
+    [ ! -e perf/app.diff.svg ]
+    kelvin run -q --against main --set check.max-regression=1000%
+    [ -s perf/app.diff.svg ] || fail "no drawing of what changed: $stderr"
+    grep -q '2 passed' perf/index.html
+    grep -q $'\xe2\x96' perf/index.html || fail "no last runs on the index"
+    kelvin history --flame
+    [ "$status" = 1 ]
+    kelvin history --flame -o steps.html
+    [ "$status" = 0 ] || fail "$stderr"
+    [ "$(grep -c '<section>' steps.html)" = 2 ] || fail "$(grep -c '<section>' steps.html)"
+    grep -q 'work' steps.html
+    kelvin history --metric speed
+    [[ $output == *"app: speed"* ]]
+    [[ $output != *"app: CPU time"* ]]
+    kelvin history --metric nosuch
+    [ "$status" = 5 ]
+}
+
+@test "counters of a recording are one group, and how much of the time they counted is told" {
+    kelvin record -q --min-samples 0 -e page-faults,minor-faults -o faults.kelvin -- sh -c 'for i in 1 2 3 4 5; do /bin/true; done'
+    [ "$status" = 0 ] || skip "$stderr"
+    kelvin info faults.kelvin
+    [[ $output == *"counters_running"*"page-faults "*"% of the time, minor-faults "* ]] || fail "$output"
+    running=$(sed -n 's/.*page-faults \([0-9]*\)% of the time.*/\1/p' <<<"$output" | tail -1)
+    [ "$running" -ge 95 ] && [ "$running" -le 105 ] || fail "$running% of the time"
+}

@@ -418,6 +418,59 @@ END
     no_file r.kelvin
 }
 
+# With the setuid bit the environment is somebody else's, and so is the memory that it names.
+@test "a setuid program that the archive is linked into maps no memory that its caller names" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to set the bit"
+    local folder b=${KELVIN%/*}
+    cat >s.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+    char line[500], *p = malloc(100);
+    FILE *f = fopen("/proc/self/maps", "r");
+    int n = 0;
+    while (f && fgets(line, sizeof line, f))
+        n += strstr(line, "memfd:channel") != NULL;
+    printf("%d\n", f ? n : -1);
+    free(p);
+    return 0;
+}
+END
+    cat >start.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct { uint64_t magic, size; uint32_t rings, bytes, pid, tasks; } head = {0x316e6863766c656b, 12288, 1, 4096, getpid(), 1};
+    char where[100];
+    struct stat st;
+    int fd = memfd_create("channel", MFD_ALLOW_SEALING);
+    if (argc < 2 || ftruncate(fd, 12288) != 0 || pwrite(fd, &head, sizeof head, 0) < 0 || fstat(fd, &st) != 0)
+        return 1;
+    snprintf(where, sizeof where, "%d %d %lu", (int)getpid(), fd, (unsigned long)st.st_ino);
+    setenv("KELVIN_CHANNEL", where, 1);
+    execv(argv[1], argv + 1);
+    return 1;
+}
+END
+    cc -D_GNU_SOURCE -o start start.c
+    cc -O2 -static -o s s.c -L "$b" "@$b/kelvin-heap.link" || skip "no static libc here"
+    folder=$(open_folder s start)
+    run_as_nobody "$folder/start" "$folder/s"
+    exits 0
+    [ "$output" -ge 1 ] || fail "the memory is not mapped without the bit either: '$output' $stderr"
+    chmod u+s "$folder/s"
+    run_as_nobody "$folder/start" "$folder/s"
+    exits 0
+    prints 0
+}
+
 @test "a static program that the archive is linked into: every block" {
     echo 'int main(void) { return 0; }' >s.c
     cc -static -o s s.c || skip "no static libc here"

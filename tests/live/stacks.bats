@@ -57,6 +57,12 @@ record() { # COMMAND...
         fail "$("$KELVIN" fold s.kelvin | head -5)"
 }
 
+@test "a page of the stack that was never touched does not hide the callers" {
+    record "$TARGET/stackhole" 1
+    [ "$(share s.kelvin ';hole_caller;hole_buffer;hole_work')" -ge 80 ] || fail "$("$KELVIN" info s.kelvin)"
+    [ "$(share s.kelvin ';\\[unfinished\\];.*hole_work')" -le 20 ]
+}
+
 @test "a handler on a stack of its own is counted as that" {
     record "$TARGET/handlers" 1 alt
     [ "$(share s.kelvin 'interrupted.*;handler_work' )" -le 30 ]

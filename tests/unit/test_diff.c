@@ -74,6 +74,107 @@ static void the_same_profile_is_unchanged_only_with_enough_samples(void **state)
     }
 }
 
+static void set_program(struct profile *p, const char *command, const char *path, const char *build)
+{
+    meta_set_str(&p->meta, META_COMMAND, command);
+    meta_set_str(&p->meta, META_KERNEL, "Linux 6.1");
+    struct mapping m = {.path = profile_add_str(p, text_of(path)),
+                        .build_id = profile_add_str(p, text_of(build))};
+    profile_add_mapping(p, &m);
+    m = (struct mapping){.path = profile_add_str(p, text_of("/lib/libc.so.6")),
+                         .build_id = profile_add_str(p, text_of("c1"))};
+    profile_add_mapping(p, &m);
+}
+
+static void one_run_each_of_the_same_program_proves_nothing(void **state)
+{
+    static const struct {
+        const char *command, *path, *build;
+        bool same;
+    } others[] = {
+        {"./app 1", "/bin/app", "a1", true},    {"./app 2", "/bin/app", "a1", false},
+        {"./app 1", "/bin/app", "a2", false},   {"./app 1", "/bin/app", "", false},
+        {"./app 1", "/other/app", "a1", false}, {"./app 1", "/bin/app2", "a1", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct profile *a = profile_of(400, 600), *b = profile_of(600, 400);
+        set_program(a, "./app 1", "/bin/app", "a1");
+        set_program(b, others[i].command, others[i].path, others[i].build);
+        const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+        assert_int_equal(d->same, others[i].same);
+        assert_int_equal(find(d, "f")->self.proven, !others[i].same);
+        if (others[i].same)
+            assert_non_null(strstr(d->why, "the same program with the same arguments"));
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
+static struct profile *with_copying(int64_t n, enum frame_kind kind)
+{
+    struct profile *p = profile_of(1000, 1000);
+    struct err err;
+    add(p, "main;h", 1000);
+    add(p, "main;i", 1000);
+    struct stack_id stack = stacks_push(&p->stacks, (struct stack_id){0},
+                                        profile_add_named_frame(p, text_of("main"), FRAME_USER));
+    stack = stacks_push(&p->stacks, stack, profile_add_named_frame(p, text_of("copy"), kind));
+    assert_int_equal(profile_add_row(p, 0, &(struct row){.stack = stack, .values = &n}, &err), 0);
+    return p;
+}
+
+/* Files that were cached in one run and not in the other are no change of the program. */
+static void one_run_each_proves_nothing_about_the_kernel(void **state)
+{
+    (void)state;
+    for (int kernel = 0; kernel < 2; kernel++) {
+        enum frame_kind kind = kernel ? FRAME_KERNEL : FRAME_USER;
+        struct profile *a = with_copying(20, kind), *b = with_copying(1400, kind);
+        const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+        const struct diff_entry *copy = find(d, "copy");
+        assert_int_equal(copy->self.proven, !kernel);
+        assert_int_equal(copy->total.proven, !kernel);
+        assert_int_equal(d->verdict, kernel ? DIFF_INCONCLUSIVE : DIFF_REGRESSED);
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
+static char *print_diff(struct profile *a, struct profile *b)
+{
+    const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+    struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+    char *out = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&out, &n);
+    assert_non_null(f);
+    diff_print_text(f, d, &(struct diff_view){.runs = runs, .unlike = "", .top = 3, .width = 200});
+    fclose(f);
+    diff_free(d);
+    return out;
+}
+
+static void a_command_that_failed_is_told(void **state)
+{
+    (void)state;
+    for (int failed = 0; failed < 2; failed++) {
+        struct profile *a = profile_of(1000, 1000), *b = profile_of(1000, 1000);
+        meta_set_str(&a->meta, META_EXIT_STATUS, "0");
+        meta_set_str(&b->meta, META_EXIT_STATUS, failed ? "2" : "signal 15");
+        autofree char *out = print_diff(a, b);
+        assert_int_equal(strstr(out, "Careful: the command failed in 1 of 1 run after.") != NULL,
+                         failed);
+        assert_null(strstr(out, "run before."));
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
 /* Each clock misses what the other sees: no function ended because the program changed. */
 static void unlike_clocks_are_told(void **state)
 {
@@ -82,18 +183,9 @@ static void unlike_clocks_are_told(void **state)
         struct profile *a = profile_of(1000, 1000), *b = profile_of(1000, 1000);
         meta_set_str(&a->meta, META_CLOCKS, "of CPUs");
         meta_set_str(&b->meta, META_CLOCKS, unlike ? "of threads" : "of CPUs");
-        const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
-        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
-        autofree char *out = NULL;
-        size_t n = 0;
-        FILE *f = open_memstream(&out, &n);
-        assert_non_null(f);
-        diff_print_text(f, d,
-                        &(struct diff_view){.runs = runs, .unlike = "", .top = 3, .width = 200});
-        fclose(f);
+        autofree char *out = print_diff(a, b);
         assert_int_equal(strstr(out, "by clocks of CPUs, some by clocks of threads") != NULL,
                          unlike);
-        diff_free(d);
         profile_free(a);
         profile_free(b);
     }
@@ -536,6 +628,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_large_change_is_proven_and_recursion_counts_once),
         cmocka_unit_test(the_same_profile_is_unchanged_only_with_enough_samples),
+        cmocka_unit_test(one_run_each_of_the_same_program_proves_nothing),
+        cmocka_unit_test(one_run_each_proves_nothing_about_the_kernel),
+        cmocka_unit_test(a_command_that_failed_is_told),
         cmocka_unit_test(unlike_clocks_are_told),
         cmocka_unit_test(three_runs_a_side_prove_nothing),
         cmocka_unit_test(what_only_makes_room_is_not_called),

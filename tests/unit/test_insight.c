@@ -509,6 +509,11 @@ static void a_command_that_failed_is_named(void **state)
         assert_string_equal(buf_cstr(&b), cases[i].ids);
         assert_string_equal(buf_cstr(&e), cases[i].evidence);
     }
+    autobuf struct buf b = {0}, e = {0};
+    struct profile *p = support_folded("main;a 10\n");
+    meta_set_str(&p->meta, META_EXIT_STATUS, "5");
+    ask(p, &b, &e);
+    assert_true(buf_cstr(&b) == strstr(buf_cstr(&b), "failed-run few-samples")); /* first */
 }
 
 /* What perf writes for code without frame pointers: functions below callers that are none. */

@@ -439,6 +439,29 @@ static void aarch64_frames(void **state)
     unwind_files_free(files);
 }
 
+/* A copy that stops where memory does, at the end of a page: what is needed may lie behind it. */
+static void ends_where_memory_does(void **state)
+{
+    (void)state;
+    static const char program[] = "\x50\x2d\x0e\x10\x9d\x02\x9e\x01";
+    struct unwind_files *files = unwind_files_new();
+    struct unwind_space *s = map_tiny(files, program, sizeof program - 1);
+    uint64_t words[] = {0x8fe0}, pcs[16];
+    struct unwind_regs leaf = {.pc = 0x100058, .sp = 0x7ff8, .fp = 1, .extra = 0x100058};
+    struct unwind_stack stack = {0x7ff8, (const uint8_t *)words, sizeof words, false};
+    enum unwind_end why;
+    unwind_walk(s, &leaf, &stack, pcs, 16, &why);
+    assert_int_equal(why, UNWIND_STACK_CUT);
+    stack.ends = true;
+    unwind_walk(s, &leaf, &stack, pcs, 16, &why);
+    assert_int_equal(why, UNWIND_ABSENT);
+    stack.start = leaf.sp = 0x7ff0; /* in the middle of a page: there was no more */
+    unwind_walk(s, &leaf, &stack, pcs, 16, &why);
+    assert_int_equal(why, UNWIND_NO_SENSE);
+    unwind_space_free(s);
+    unwind_files_free(files);
+}
+
 /* --- spaces --- */
 
 static void map(struct unwind_space *s, uint64_t start_, uint64_t end_, uint32_t id)
@@ -550,6 +573,7 @@ int main(void)
         cmocka_unit_test(jit_code_by_frame_pointer),
         cmocka_unit_test(frame_pointers_that_go_round),
         cmocka_unit_test(aarch64_frames),
+        cmocka_unit_test(ends_where_memory_does),
         cmocka_unit_test(maps_over_maps),
         cmocka_unit_test(another_file_at_the_same_place),
         cmocka_unit_test(registers_of_perf),
