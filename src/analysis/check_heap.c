@@ -1,11 +1,13 @@
 /* check_heap.c - rules about the heap: bytes and blocks, of all of it or below a function. */
 #include "analysis/check_inner.h"
+#include "analysis/scopejoin.h"
 #include "base/calc.h"
 #include "model/heapstream.h"
 #include "model/meta.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static enum heap_column column_of_rule(enum rule_kind kind)
 {
@@ -37,6 +39,24 @@ struct below {
     bool elsewhere; /* in the profile at least: it is no misspelled name */
 };
 
+static bool is_scope(const void *name, const char *scope)
+{
+    return strcmp(name, scope) == 0;
+}
+
+/* What of the column was allocated in a scope of the program. */
+static struct below share_in_scope(const struct selection *s, const char *scope)
+{
+    autofree uint8_t *in = scopejoin_label_sets(s->profile, is_scope, scope);
+    const struct attrs_id *labels = s->stream->rows.attrs;
+    double sum = 0;
+    for (size_t i = 0; labels && i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        sum += in[labels[row].i] ? (double)selection_values(s)[row] : 0;
+    }
+    return (struct below){s->total ? sum / (double)s->total : 0, sum > 0, true};
+}
+
 static struct below share_below(struct check_job *job, const struct selection *s,
                                 const char *function, struct err *err)
 {
@@ -65,6 +85,7 @@ static struct interval interval_of(const struct selection *s, double value, doub
 struct heap_value {
     struct check_value v;
     struct below below;
+    bool in_scope; /* the rule's name is a scope of the program, not a function */
 };
 
 /* Benchmarks whose figures P has: "parse/n=64, scan". */
@@ -115,8 +136,11 @@ static int heap_value_of(struct check_job *job, const struct rule *rule, const s
     if (!heapstream_find(p, column_of_rule(rule->kind), &ref))
         return check_fail(job, rule, "there is no heap in the profile: record it with its heap");
     struct selection s = selection_all(p, ref);
+    ret->in_scope =
+        rule->function && scopejoin_has_labels(p) && scopejoin_has_scope(p, rule->function);
     if (rule->function)
-        ret->below = share_below(job, &s, rule->function, &err);
+        ret->below = ret->in_scope ? share_in_scope(&s, rule->function)
+                                   : share_below(job, &s, rule->function, &err);
     /* Before a change a function may not have been there yet. */
     bool known = ret->below.found || ret->below.elsewhere || rule->change;
     double whole = (double)s.total / calc_ten_to(profile_value(p, ref)->decimals);
@@ -176,7 +200,9 @@ int check_heap(struct check_job *job, const struct rule *rule, struct check_resu
     if (rule->change)
         return check_heap_change(job, rule, &now, ret);
     check_decide(job, &now.v, rule_bounds(rule), ret);
-    if (!now.below.found && now.v.exact)
+    if (!now.below.found && now.v.exact && now.in_scope)
+        ret->why = check_text(job, "nothing was allocated in scope %s", rule->function);
+    else if (!now.below.found && now.v.exact)
         ret->why = check_text(job, "%s was never seen allocating", rule->function);
     return 0;
 }

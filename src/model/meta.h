@@ -58,6 +58,7 @@
 #define META_IDLE_NS "idle_ns"         /* how long its CPUs were idle, all together */
 #define META_IDLE_CPUS "idle_cpus"     /* how many these are */
 #define META_SCOPES_NOTE "scopes_note" /* what went wrong with the program's scopes */
+#define META_HEAP_SCOPED "heap_scoped" /* 1: blocks know the scopes they were allocated in */
 #define META_SCOPES_OFF_NS \
     "scopes_clock_off_ns" /* how far the processor's counter was from the clock, at most */
 #define META_WAITS_STACKS "waits_stacks"             /* "no" where waits have durations only */

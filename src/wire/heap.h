@@ -15,8 +15,9 @@
  *     UNMAP        own 0          time, pointer, size     any of it: a part, or more than one map
  *     REMAP        own node       time, pointer, size     what this thread unmapped last is there
  *                                                         now; node 0: it is where it was
- *     PER_OP       own bytes      time, allocations, bytes (doubles), then the name of a benchmark:
- * what an iteration of it allocates
+ *     PER_OP       own bytes      time, allocations, bytes (doubles), name: what an iteration of
+ * the benchmark of that name allocates SCOPE        own path       blocks of this thread are
+ * allocated in that path of its ring of scopes from now on (wire/scopes.h); 0: in no scope
  *
  * A free is told before it happens and an allocation after it has happened, so for each address the
  * times are in the order of what happened, whichever threads took part.
@@ -47,6 +48,7 @@ enum heap_kind {
     HEAP_UNMAP,
     HEAP_REMAP,
     HEAP_PER_OP,
+    HEAP_SCOPE,
     HEAP_KINDS,
 };
 

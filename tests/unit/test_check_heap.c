@@ -30,6 +30,7 @@ static struct profile *heap_new(enum obtained obtained)
 struct blocks {
     const char *function;
     int64_t samples, allocations, allocated, temporary, leaked, peak;
+    struct attrs_id in;
 };
 
 static void add_blocks(struct profile *p, const struct blocks *b)
@@ -41,7 +42,7 @@ static void add_blocks(struct profile *p, const struct blocks *b)
     stack = stacks_push(&p->stacks, stack, profile_add_named_frame(p, text_of("main"), FRAME_USER));
     stack = stacks_push(&p->stacks, stack,
                         profile_add_named_frame(p, text_of(b->function), FRAME_USER));
-    struct row row = {.stack = stack, .values = values + exact};
+    struct row row = {.stack = stack, .attrs = b->in, .values = values + exact};
     assert_int_equal(profile_add_row(p, HEAP, &row, &err), 0);
 }
 
@@ -112,10 +113,8 @@ static void what_allocates_nothing_has_nothing(void **state)
     (void)state;
     struct profile *p = heap_new(BY_EXACT_COUNT);
     add_blocks(p, &(struct blocks){"render", 0, 10, 1000, 3, 70, 500});
-    comes_out(NULL, p, "allocations idle == 0", CHECK_HOLDS,
-              "idle was never seen allocating");
-    comes_out(NULL, p, "allocations idle >= 1", CHECK_FAILS,
-              "idle was never seen allocating");
+    comes_out(NULL, p, "allocations idle == 0", CHECK_HOLDS, "idle was never seen allocating");
+    comes_out(NULL, p, "allocations idle >= 1", CHECK_FAILS, "idle was never seen allocating");
     is_refused(NULL, p, "allocations rendr == 0", "rendr");
     profile_free(p);
 }
@@ -262,6 +261,64 @@ static void benchmarks_have_rules_per_iteration(void **state)
     profile_free(now);
 }
 
+/* --- scopes --- */
+
+enum { SCOPES = 2 };
+
+/* The scopes "decode" and "quiet"; all of "render" is allocated in "frame" > "decode". */
+static struct profile *heap_with_scopes(enum obtained obtained, bool labelled)
+{
+    static const char *const names[] = {"frame", "decode", "quiet"};
+    struct profile *p = heap_new(obtained);
+    struct err err;
+    struct attrs_id in = {0};
+    profile_add_stream(p, "scopes", BY_TRACE);
+    profile_add_value(p, SCOPES, "spans", "count");
+    for (size_t i = 0; i < 3; i++) {
+        struct frame_id f = profile_add_named_frame(p, text_of(names[i]), FRAME_USER);
+        int64_t one = 1;
+        struct row row = {.stack = stacks_intern(&p->stacks, &f, 1),
+                          .has_time = true,
+                          .duration_ns = 1,
+                          .values = &one};
+        assert_int_equal(profile_add_row(p, SCOPES, &row, &err), 0);
+        struct attr a = {.key = profile_add_str(p, text_of(SCOPE_KEY)),
+                         .text = profile_add_str(p, text_of(names[i]))};
+        if (i < 2)
+            in = attrs_add(&p->attrs, in, &a);
+    }
+    add_blocks(p, &(struct blocks){"idle", 5, 5, 50, 0, 0, 50});
+    in = labelled ? in : (struct attrs_id){0};
+    add_blocks(p, &(struct blocks){"render", 10, 10, 1000, 4, 0, 100, in});
+    if (labelled)
+        meta_set_str(&p->meta, META_HEAP_SCOPED, "1");
+    return p;
+}
+
+static void a_scope_is_judged_by_what_was_allocated_in_it(void **state)
+{
+    (void)state;
+    struct profile *p = heap_with_scopes(BY_EXACT_COUNT, true);
+    comes_out(NULL, p, "allocs decode == 10", CHECK_HOLDS, "10 blocks");
+    comes_out(NULL, p, "allocs frame == 10", CHECK_HOLDS, "10 blocks");
+    comes_out(NULL, p, "allocated decode <= 999 B", CHECK_FAILS, "");
+    comes_out(NULL, p, "allocs quiet == 0", CHECK_HOLDS, "nothing was allocated in scope quiet");
+    comes_out(NULL, p, "allocs idle == 5", CHECK_HOLDS, "");
+    profile_free(p);
+    p = heap_with_scopes(BY_BYTES, true);
+    comes_out(NULL, p, "allocs quiet == 0", CHECK_INCONCLUSIVE, "does not show that none was");
+    profile_free(p);
+}
+
+/* A recorder that does not label blocks: 0 would be a lie. */
+static void without_labels_a_scope_is_no_name_for_the_heap(void **state)
+{
+    (void)state;
+    struct profile *p = heap_with_scopes(BY_EXACT_COUNT, false);
+    is_refused(NULL, p, "allocs quiet == 0", "quiet");
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +330,8 @@ int main(void)
         cmocka_unit_test(changes_are_parts_of_what_was),
         cmocka_unit_test(changes_of_sampled_heaps_have_intervals),
         cmocka_unit_test(the_heap_may_come_from_another_profile),
+        cmocka_unit_test(a_scope_is_judged_by_what_was_allocated_in_it),
+        cmocka_unit_test(without_labels_a_scope_is_no_name_for_the_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
