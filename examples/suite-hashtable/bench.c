@@ -1,4 +1,5 @@
-/* bench.c - benchmarks of hashtable.h, and a counter that two threads share, under every schedule. */
+/* bench.c - benchmarks of hashtable.h, and a counter that two threads share, under every schedule.
+ */
 #define KELVIN_INTERLEAVE_ATOMICS
 #include <kelvin_bench.h>
 

@@ -19,7 +19,8 @@ static inline size_t hashtable_place(const struct hashtable *t, uint64_t key)
 
 static inline void hashtable_init(struct hashtable *t, size_t places)
 {
-    *t = (struct hashtable){calloc(places, sizeof(uint64_t)), calloc(places, sizeof(uint64_t)), places, 0};
+    *t = (struct hashtable){calloc(places, sizeof(uint64_t)), calloc(places, sizeof(uint64_t)),
+                            places, 0};
 }
 
 static inline void hashtable_done(struct hashtable *t)
@@ -46,7 +47,8 @@ static void hashtable_grow(struct hashtable *t)
     *t = larger;
 }
 
-__attribute__((noinline)) static void hashtable_put(struct hashtable *t, uint64_t key, uint64_t value)
+__attribute__((noinline)) static void hashtable_put(struct hashtable *t, uint64_t key,
+                                                    uint64_t value)
 {
     if (2 * t->n >= t->places)
         hashtable_grow(t);

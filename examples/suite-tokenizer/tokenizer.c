@@ -25,7 +25,10 @@ static void tokenizer_init(void)
 {
     memset(table, 0, sizeof table);
     for (int c = 0; c < 256; c++)
-        kinds[c] = c <= ' ' ? BLANK : c >= '0' && c <= '9' ? DIGIT : (c | 32) >= 'a' && (c | 32) <= 'z' ? WORD : SIGN;
+        kinds[c] = c <= ' '                             ? BLANK
+                   : c >= '0' && c <= '9'               ? DIGIT
+                   : (c | 32) >= 'a' && (c | 32) <= 'z' ? WORD
+                                                        : SIGN;
 }
 
 __attribute__((noinline)) static uint32_t hash_word(const char *s, size_t n)
@@ -39,7 +42,8 @@ __attribute__((noinline)) static uint32_t hash_word(const char *s, size_t n)
 __attribute__((noinline)) static uint32_t find_word(const char *s, size_t n)
 {
     uint32_t h = hash_word(s, n), at = h % TABLE;
-    while (table[at].hash && (table[at].hash != h || memcmp(table[at].word, s, n) != 0 || table[at].word[n]))
+    while (table[at].hash &&
+           (table[at].hash != h || memcmp(table[at].word, s, n) != 0 || table[at].word[n]))
         at = (at + 1) % TABLE;
     if (!table[at].hash) {
         memcpy(table[at].word, s, n);
@@ -53,7 +57,9 @@ __attribute__((noinline)) static size_t tokenize(const char *text, size_t n, uin
 {
     size_t tokens = 0;
     for (size_t i = 0, end; i < n; i = end, tokens++) {
-        for (end = i + 1; end < n && kinds[(unsigned char)text[end]] == kinds[(unsigned char)text[i]] && end - i < WORD_MAX - 1;)
+        for (end = i + 1; end < n &&
+                          kinds[(unsigned char)text[end]] == kinds[(unsigned char)text[i]] &&
+                          end - i < WORD_MAX - 1;)
             end++;
         *ret_sum += kinds[(unsigned char)text[i]] == BLANK ? 0 : find_word(text + i, end - i);
     }
@@ -62,7 +68,8 @@ __attribute__((noinline)) static size_t tokenize(const char *text, size_t n, uin
 
 static char *make_text(size_t n)
 {
-    static const char *const words[] = {"the", "cache", "line", "is", "64", "bytes", "wide", ",", "and", "misses", "cost", "100", "cycles", "."};
+    static const char *const words[] = {"the", "cache", "line",   "is",   "64",  "bytes",  "wide",
+                                        ",",   "and",   "misses", "cost", "100", "cycles", "."};
     char *text = malloc(n + 16);
     uint32_t seed = 1;
     for (size_t at = 0; at < n;) {
@@ -110,7 +117,8 @@ int main(int argc, char **argv)
     size_t tokens = tokenize(text, n, &sum);
     clock_gettime(CLOCK_MONOTONIC, &b);
     double s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
-    printf("tokens: %zu (%llu)\nspeed: %.1f MB/s\n", tokens, (unsigned long long)sum, (double)n / 1e6 / s);
+    printf("tokens: %zu (%llu)\nspeed: %.1f MB/s\n", tokens, (unsigned long long)sum,
+           (double)n / 1e6 / s);
     free(text);
     return 0;
 }

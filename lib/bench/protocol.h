@@ -41,8 +41,8 @@
  * be 0; low is 0 where the body cannot be told from an empty loop. cpu_ns: the same in CPU time,
  * the mean of the threads; left out where the body pauses. counts, times: iterations and
  * nanoseconds of each timed round as the clock gave them, overhead and all. disturbed: rounds in
- * which another program took the CPU. items, bytes and flops are of one iteration, 0 or left out = not told. param and
- * size are left out where there is no parameter. With list=1 a benchmark is
+ * which another program took the CPU. items, bytes and flops are of one iteration, 0 or left out =
+ * not told. param and size are left out where there is no parameter. With list=1 a benchmark is
  * {"name":...,"param":...,"size":...}. ratio: how many times as fast the candidate of a proof is;
  * the interval misses with the probability `miss`. gate is holds, broken or undecided. Readers
  * leave alone what they do not know.

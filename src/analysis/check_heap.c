@@ -117,11 +117,11 @@ static int value_per_op(struct check_job *job, const struct rule *rule, const st
     add_counting_benchmarks(&others, p);
     return check_fail(job, rule,
                       others.n ? check_text(job,
-                                            "no benchmark '%s' told what it allocates; there "
-                                            "are: %s",
+                                            "no benchmark '%s' reported what it allocates; "
+                                            "there are: %s",
                                             rule->function, buf_cstr(&others))
-                               : "no benchmark of kelvin_bench.h told what it allocates: record "
-                                 "one with its heap, every block of it");
+                               : "no benchmark of kelvin_bench.h reported what it allocates: "
+                                 "record one with its heap, every block of it");
 }
 
 /* -1 after noting an error. */

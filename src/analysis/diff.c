@@ -291,8 +291,8 @@ static void diff_test_whole(struct diff_builder *b)
 
 /*
  * What the kernel does in one run depends on the machine: files that are cached, free memory, other
- * programs (seen: 0.5 s more of copying in the second run of one program). So one run a side proves
- * nothing of it.
+ * programs (seen: 0.5 s more of copying in the second run of one program). So one run per side
+ * proves nothing of it.
  */
 static bool may_be_proven(const struct diff_builder *b, uint32_t name)
 {

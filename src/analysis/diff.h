@@ -94,7 +94,7 @@ struct diff {
     bool by_runs;     /* several runs: their scatter is known. Else sampling error only */
     bool apart;       /* several runs, those of one side made before those of the other */
     bool busy;        /* more work than CPUs when one of the runs began */
-    bool same;        /* one run a side, of the same program with the same arguments */
+    bool same;        /* one run per side, of the same program with the same arguments */
     bool has_samples; /* else nothing could be tested */
     double least_p;   /* that so many runs can reach; 0 for one run per side */
     double min_share, band;

@@ -41,7 +41,7 @@ struct heapstory {
     const struct profile *profile;
     int stream;
     bool sampled;
-    bool attached; /* the process ran already: only blocks that came since are known */
+    bool attached;          /* the process ran already: only blocks that came since are known */
     bool has[STORY_VALUES]; /* what the input knows: the rest is 0 and says nothing */
     bool timed;             /* it knows when */
     const struct suppressions *known_leaks; /* NULL = none */

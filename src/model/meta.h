@@ -39,11 +39,11 @@
 #define META_CUT "cut" /* present when the input was cut off; says where */
 
 /* What a recorder knows besides; see doc of `kelvin record`. */
-#define META_ENGINE "engine"           /* "perf", "timer" */
-#define META_ENGINE_NOTE "engine_note" /* what it could not do, and why */
-#define META_CLOCKS "clocks"           /* whose CPU time they count: "of threads", "of CPUs" */
+#define META_ENGINE "engine"            /* "perf", "timer" */
+#define META_ENGINE_NOTE "engine_note"  /* what it could not do, and why */
+#define META_CLOCKS "clocks"            /* whose CPU time they count: "of threads", "of CPUs" */
 #define META_RUNNING "counters_running" /* of their time: "cycles 100%, instructions 62%" */
-#define META_UNNAMED_SHARE "unnamed"   /* of frames met while walking all stacks, "1.25%" */
+#define META_UNNAMED_SHARE "unnamed"    /* of frames met while walking all stacks, "1.25%" */
 #define META_NAMED "named" /* "yes" where no file was missing when names were looked up */
 #define META_KERNEL_HIDDEN "kernel_hidden" /* "yes" where no right to see it hid the kernel */
 #define META_EXIT_STATUS "exit_status"     /* of the command: "0", "signal 11" */

@@ -94,7 +94,7 @@ static void put_seconds(const struct metrics *m, uint64_t ns)
             (unsigned long long)(ns % 1000000000));
 }
 
-static void put_whole(const struct metrics *m, uint64_t n)
+static void metrics_put_whole(const struct metrics *m, uint64_t n)
 {
     fprintf(m->out, "} %llu", (unsigned long long)n);
 }
@@ -174,7 +174,7 @@ static void put_sum_and_count(const struct metrics *m, const char *family, struc
     put_seconds(m, s->total_ns);
     snprintf(name, sizeof name, "%s_count", family);
     put_metric(m, name, "scope", scope);
-    put_whole(m, s->calls);
+    metrics_put_whole(m, s->calls);
     putc('\n', m->out);
 }
 
@@ -185,13 +185,13 @@ static void put_histogram(const struct metrics *m, struct text scope, const stru
         n += s->in_bound[i];
         put_metric(m, "kelvin_scope_seconds_bucket", "scope", scope);
         put_number_label(m, "le", (double)scopelive_bounds_ns[i] / 1e9);
-        put_whole(m, n);
+        metrics_put_whole(m, n);
         put_exemplar(m, &s->last[i]);
         putc('\n', m->out);
     }
     put_metric(m, "kelvin_scope_seconds_bucket", "scope", scope);
     fputs(",le=\"+Inf\"", m->out);
-    put_whole(m, s->calls);
+    metrics_put_whole(m, s->calls);
     put_exemplar(m, &s->last[SCOPELIVE_BOUNDS]);
     putc('\n', m->out);
     put_sum_and_count(m, "kelvin_scope_seconds", scope, s);
@@ -253,7 +253,7 @@ static void put_workers(const struct metrics *m)
     for (size_t i = 0; i < t->workers.n; i++)
         for (int k = 0; k < WORKER_STATES; k++) {
             put_worker(m, "kelvin_thread_state", &t->workers.at[i], k);
-            put_whole(m, t->workers.at[i].now == (enum worker_state)k);
+            metrics_put_whole(m, t->workers.at[i].now == (enum worker_state)k);
             putc('\n', m->out);
         }
     put_family(m, "kelvin_thread_state_seconds_total", "counter",
@@ -299,7 +299,7 @@ static void put_samples(const struct metrics *m)
         for (size_t i = 0; i < r->n_events; i++) {
             uint64_t samples = r->events[i].samples_before + r->events[i].samples;
             put_metric(m, names[k], "event", text_of(r->facts[i].event));
-            put_whole(m, k ? r->facts[i].lost : samples);
+            metrics_put_whole(m, k ? r->facts[i].lost : samples);
             putc('\n', m->out);
         }
     }

@@ -239,8 +239,9 @@ static int scan_machine(struct perf_run *r, uint64_t start_ns, struct err *err)
     processes_comm(ps, 0, 0, first ? "[interrupts]" : "[outside]", false);
     if (!first)
         add_note(
-            r, "processes outside of this PID namespace (container) have no number here: "
-               "together they are [outside], without names; record on the host to see which is which");
+            r,
+            "processes outside of this PID namespace (container) have no number here: "
+            "together they are [outside], without names; record on the host to see which is which");
     processes_comm(ps, -1, -1, "[ended]", false);
     int n = processes_scan_all(ps, err);
     if (n < 0)

@@ -190,7 +190,7 @@ static void run_publish_remember(struct run *r)
 enum { TREND_RUNS = 24 };
 
 /* One of eight heights for each value, from the lowest to the highest. */
-static char *spark(const double *values, size_t n)
+static char *trend_spark(const double *values, size_t n)
 {
     double low = INFINITY, high = -INFINITY;
     autobuf struct buf b = {0};
@@ -232,7 +232,7 @@ static void find_trend(const struct suite *s, struct store *store, struct suite_
                 values[n++] = v;
         }
         values[n++] = now;
-        w->trend = spark(values, n);
+        w->trend = trend_spark(values, n);
     }
     history_runs_done(&runs);
 }

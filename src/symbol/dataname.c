@@ -14,7 +14,7 @@ static char *readable_name(const char *symbol)
     return demangle(symbol, &b) ? mem_strdup(buf_cstr(&b)) : mem_strdup(symbol);
 }
 
-static void read_symbols(struct dataname_file *f, Elf *elf, Elf_Scn *scn)
+static void dataname_read_symbols(struct dataname_file *f, Elf *elf, Elf_Scn *scn)
 {
     GElf_Shdr shdr;
     GElf_Sym sym;
@@ -46,7 +46,7 @@ static void dataname_read(struct dataname_file *f, struct text build_id)
     if (!scn)
         scn = elffile_section(file.elf, SHT_DYNSYM);
     if (scn)
-        read_symbols(f, file.elf, scn);
+        dataname_read_symbols(f, file.elf, scn);
     if (f->symbols.n)
         qsort(f->symbols.at, f->symbols.n, sizeof *f->symbols.at, by_start);
     elffile_close(&file);

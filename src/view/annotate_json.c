@@ -62,7 +62,8 @@ static void annotate_put_row(struct json *j, const struct annotate *a,
     json_close(j, '}');
 }
 
-static void put_whole(struct json *j, const struct annotate *a, const struct annotate_part *p)
+static void annotate_put_whole(struct json *j, const struct annotate *a,
+                               const struct annotate_part *p)
 {
     uint32_t first = p->lines.at[0].line, last = p->lines.at[p->lines.n - 1].line + AFTER;
     uint32_t most = (uint32_t)a->files[p->file].rows.n;
@@ -93,7 +94,7 @@ static void annotate_put_rows(struct json *j, const struct annotate *a,
     bool whole = last <= lines && last - p->lines.at[0].line <= WHOLE_LINES;
     json_key(j, "rows");
     json_open(j, '[');
-    (whole ? put_whole : put_ranges)(j, a, p);
+    (whole ? annotate_put_whole : put_ranges)(j, a, p);
     json_close(j, ']');
 }
 

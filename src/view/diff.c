@@ -377,7 +377,7 @@ static int by_self_of_both(const void *a, const void *b)
 #define TOO_LARGE 10
 
 /* "8.1%", "12%", "160%" */
-static void add_growth(struct buf *b, double growth)
+static void diff_add_growth(struct buf *b, double growth)
 {
     buf_printf(b, "%.*f%%", growth < 0.0995, growth * 100);
 }
@@ -395,7 +395,7 @@ static void add_detectable_functions(struct buf *b, const struct diff *d)
     for (size_t i = 0; i < tested.n && i < SHOWN; i++) {
         struct text name = diff_name(d, tested.at[i]);
         buf_printf(b, "%s'%.*s' ", b->n ? ", " : "", name.n < 60 ? (int)name.n : 60, name.at);
-        add_growth(b, tested.at[i]->self.detectable);
+        diff_add_growth(b, tested.at[i]->self.detectable);
     }
     vec_done(&tested);
 }
@@ -408,7 +408,7 @@ static void add_detectable(struct document *doc, const struct diff *d)
         return;
     if (d->whole.detectable <= TOO_LARGE && d->scale != DIFF_BY_TYPICAL) {
         buf_str(&b, d->has_cpu ? "CPU time " : "total ");
-        add_growth(&b, d->whole.detectable);
+        diff_add_growth(&b, d->whole.detectable);
     }
     add_detectable_functions(&b, d);
     if (b.n)

@@ -191,7 +191,7 @@ static void add_places(struct document *d, const struct heapstory_view *v,
         document_text(d, "Nothing.");
 }
 
-static void add_growth(struct document *d, const struct heapstory_view *v)
+static void heapstory_add_growth(struct document *d, const struct heapstory_view *v)
 {
     static const struct places_section growth = {
         .n = 3, .figures = {HEAP_GROWTH, HEAP_LIVE_HALF, HEAP_LIVE_END}};
@@ -259,7 +259,7 @@ static void heapstory_build_document(struct document *d, const struct heapstory_
     if (s->has[STORY_LEAKED])
         add_places(d, v, s->attached ? &held_at_end : &never_freed);
     if (s->timed && s->has[STORY_FREED])
-        add_growth(d, v);
+        heapstory_add_growth(d, v);
     if (s->has[STORY_ALLOCATED]) {
         add_places(d, v, &by_number);
         add_places(d, v, &by_bytes);

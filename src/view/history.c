@@ -78,7 +78,7 @@ static void add_runs(struct document *d, const struct history_view *v)
 /* --- trends --- */
 
 /* The last points as blocks of eight heights; a change of level is a bar between them. */
-static void spark(const struct trend *t, struct buf *b)
+static void history_spark(const struct trend *t, struct buf *b)
 {
     size_t n = t->points.n, from = n > SPARK_MAX ? n - SPARK_MAX : 0, next = 0;
     double low = INFINITY, high = -INFINITY;
@@ -101,7 +101,7 @@ static void add_trend(struct document *d, const struct trend *t)
 {
     autobuf struct buf line = {0};
     char now[UNITS_MAX], count[UNITS_MAX];
-    spark(t, &line);
+    history_spark(t, &line);
     history_cell(d, t->title);
     document_cell(d, buf_text(&line), 0);
     history_cell(d, trend_value(t, t->points.at[t->points.n - 1].value, now));
