@@ -439,6 +439,7 @@ int main(void)
 }
 END
     cat >start.c <<'END'
+#include "wire/channel.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,7 +448,7 @@ END
 #include <unistd.h>
 int main(int argc, char **argv)
 {
-    struct { uint64_t magic, size; uint32_t rings, bytes, pid, tasks; } head = {0x316e6863766c656b, 12288, 1, 4096, getpid(), 1};
+    struct channel head = {CHANNEL_MAGIC, 12288, 1, 4096, getpid(), CHANNEL_HEAP};
     char where[100];
     struct stat st;
     int fd = memfd_create("channel", MFD_ALLOW_SEALING);
@@ -459,7 +460,7 @@ int main(int argc, char **argv)
     return 1;
 }
 END
-    cc -D_GNU_SOURCE -o start start.c
+    cc -D_GNU_SOURCE -I "$BATS_TEST_DIRNAME/../../src" -o start start.c
     cc -O2 -static -o s s.c -L "$b" "@$b/kelvin-heap.link" || skip "no static libc here"
     folder=$(open_folder s start)
     run_as_nobody "$folder/start" "$folder/s"
