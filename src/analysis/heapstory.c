@@ -226,6 +226,7 @@ int heapstory_build(struct heapstory *s, const struct profile *p,
     if (s->stream < 0)
         return err_set_hint(err, EXIT_INPUT, HINT_RECORD_HEAP, "no heap in this profile");
     s->sampled = heapstream_find_column(p, s->stream, HEAP_SAMPLES) >= 0;
+    s->lossy = profile_stream(p, s->stream)->lost > 0;
     s->attached = meta_find(&p->meta, META_HEAP_SINCE) != NULL;
     struct place_map m = {.story = s};
     m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);

@@ -41,6 +41,7 @@ struct heapstory {
     const struct profile *profile;
     int stream;
     bool sampled;
+    bool lossy;             /* records were lost: no number is exact */
     bool attached;          /* the process ran already: only blocks that came since are known */
     bool has[STORY_VALUES]; /* what the input knows: the rest is 0 and says nothing */
     bool timed;             /* it knows when */

@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "cmd/command.h"
 #include "cmd/record.h"
+#include "record/rings.h"
 
 /* --- while it runs --- */
 
@@ -306,7 +307,7 @@ static void print_heap(const struct heap_facts *h)
         fputs("  no allocation was seen: the command makes none (or too few to be sampled), or it "
               "has a malloc of its own\n",
               stderr);
-    if (h->waits)
+    if (h->waits && h->waits < RINGS_DAMAGED)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
                 units_count(n, h->waits));
     if (h->no_room)
@@ -320,7 +321,11 @@ static void print_heap(const struct heap_facts *h)
                 "from before a fork\n",
                 units_count(n, h->unknown),
                 h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
-    if (h->lost > h->no_room)
+    if (h->lost >= RINGS_DAMAGED)
+        fputs("  heap records were lost, and so was their number: the program wrote to memory that "
+              "it shares with kelvin\n",
+              stderr);
+    else if (h->lost > h->no_room)
         fprintf(stderr, "  %llu heap records were lost\n",
                 (unsigned long long)(h->lost - h->no_room));
 }

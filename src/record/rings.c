@@ -335,18 +335,24 @@ void rings_close_older(struct rings *r, int pid, uint64_t start_ns)
     }
 }
 
+/* Counts are in memory that the program can write to. */
+static uint64_t add_count(uint64_t to, uint64_t n)
+{
+    return n < RINGS_DAMAGED - to ? to + n : RINGS_DAMAGED;
+}
+
 uint64_t rings_lost(const struct rings *r)
 {
-    uint64_t n = r->lost;
+    uint64_t n = r->lost < RINGS_DAMAGED ? r->lost : RINGS_DAMAGED;
     for (size_t i = 0; i < r->readers.n; i++)
-        n += atomic_load(&r->readers.at[i].ring->lost);
+        n = add_count(n, atomic_load(&r->readers.at[i].ring->lost));
     return n;
 }
 
 uint64_t rings_waits(const struct rings *r)
 {
-    uint64_t n = r->waits;
+    uint64_t n = r->waits < RINGS_DAMAGED ? r->waits : RINGS_DAMAGED;
     for (size_t i = 0; i < r->readers.n; i++)
-        n += atomic_load(&r->readers.at[i].ring->waits);
+        n = add_count(n, atomic_load(&r->readers.at[i].ring->waits));
     return n;
 }

@@ -98,6 +98,9 @@ void rings_wake(struct rings *r); /* something else changed that agents wait for
  * lives. */
 void rings_close_older(struct rings *r, int pid, uint64_t start_ns);
 
+/* No run counts so far: what a count is that the program wrote over. */
+#define RINGS_DAMAGED (UINT64_C(1) << 60)
+
 /* Records that found no room, and times that a thread waited for it, until now. */
 uint64_t rings_lost(const struct rings *r);
 uint64_t rings_waits(const struct rings *r);

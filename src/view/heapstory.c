@@ -120,6 +120,8 @@ static const char *method_of(const struct heapstory *s)
 {
     if (s->sampled)
         return "sampled by bytes";
+    if (s->lossy)
+        return "not exact: every allocation was to be counted, and records of them were lost";
     return s->has[STORY_ALLOCATED] ? "exact: every allocation was counted"
                                    : "as the input's tool counted";
 }

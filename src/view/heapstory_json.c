@@ -127,6 +127,8 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
     json_open(&j, '{');
     json_put_str(&j, "source", v->subject);
     json_put_bool(&j, "sampled", s->sampled);
+    if (s->lossy)
+        json_put_bool(&j, "records_lost", true);
     json_put_bool(&j, "attached", s->attached);
     if (s->timed) {
         json_put_number(&j, "seconds", heapstory_seconds(s, s->end_ns));

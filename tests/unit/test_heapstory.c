@@ -78,6 +78,24 @@ static void story_says(struct profile *p, const char *title, const char *words)
     profile_free(p);
 }
 
+/* --- what is known --- */
+
+static void lost_records_are_known_to_the_story(void **state)
+{
+    struct heapstory s;
+    struct err err;
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        struct profile *p = new_heap();
+        heap_took(p, &(struct heap_row){"load", 0, .allocations = 3, .allocated = 300});
+        p->streams.at[0]->lost = (uint64_t)lost;
+        assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+        assert_int_equal(s.lossy, lost);
+        heapstory_done(&s);
+        profile_free(p);
+    }
+}
+
 /* --- sums --- */
 
 static void a_place_is_who_asked_behind_operator_new(void **state)
@@ -313,6 +331,7 @@ static void known_leaks_are_counted_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lost_records_are_known_to_the_story),
         cmocka_unit_test(a_place_is_who_asked_behind_operator_new),
         cmocka_unit_test(fractions_are_rounded_in_the_end),
         cmocka_unit_test(leaks_are_told_from_64_kib_and_a_fifth_on),

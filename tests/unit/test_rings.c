@@ -277,10 +277,29 @@ static void scribbles_do_no_harm(void **state)
     }
 }
 
+/* The program can write there. A count that ends up as "not known", or as none, would hide the
+ * loss. */
+static void counts_that_the_program_wrote_over_are_damaged(void **state)
+{
+    struct rings r;
+    (void)state;
+    open_rings(&r);
+    struct ring_writer w = take_ring(&r, 0);
+    assert_true(write_number(&w, 1, 2));
+    assert_true(rings_look(&r));
+    assert_int_equal(rings_lost(&r), 0);
+    atomic_store(&r.readers.at[0].ring->lost, UINT64_MAX);
+    atomic_store(&r.readers.at[0].ring->waits, RINGS_DAMAGED + 1);
+    assert_true(rings_lost(&r) == RINGS_DAMAGED);
+    assert_true(rings_waits(&r) == RINGS_DAMAGED);
+    rings_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_come_out_as_they_went_in),
+        cmocka_unit_test(counts_that_the_program_wrote_over_are_damaged),
         cmocka_unit_test(a_full_ring_refuses_and_loses_nothing),
         cmocka_unit_test(handlers_may_write_at_any_moment),
         cmocka_unit_test(threads_write_beside_each_other),
