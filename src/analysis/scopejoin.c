@@ -139,7 +139,8 @@ int scopejoin_stacks(const struct selection *s, struct profile **ret, struct err
 {
     int scopes = scopetree_stream(s->profile);
     if (scopes < 0)
-        return err_set(err, EXIT_ERROR, "there are no scopes in it: the program must use kelvin.h");
+        return err_set(err, EXIT_ERROR,
+                       "there are no scopes in this profile: the program must use kelvin.h");
     autofree struct stack_id *in = scopejoin_build(s->profile, scopes, s->stream);
     if (!in)
         return err_set(err, EXIT_ERROR, "scopes cannot be joined: the input has no times");

@@ -360,7 +360,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (r->has_check && r->check.n[CHECK_FAILS])
         document_text(d, "Failed rules: %zu (see below).", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)
-        document_text(d, "There are %zu findings of memory or thread errors; the suite allows %s.",
+        document_text(d, "Findings of memory or thread errors: %zu; the suite allows %s.",
                       suite_count_findings(r), conf_text(&s->conf, "", "check.max-findings"));
     if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
         document_text(d, "Inconclusive rules at this number of samples: %zu (see below).",

@@ -72,7 +72,7 @@ static void add_runs(struct document *d, const struct history_view *v)
     for (size_t i = from; i < v->n_rows; i++)
         history_add_row(d, &v->rows[i], !*v->host);
     if (from)
-        document_text(d, "%zu older runs are not listed; as CSV there are all.", from);
+        document_text(d, "Older runs not listed: %zu. The CSV output has all of them.", from);
 }
 
 /* --- trends --- */
@@ -122,8 +122,7 @@ static void add_trends(struct document *d, const struct history_view *v)
         if (v->trends[i].points.n)
             add_trend(d, &v->trends[i]);
     if (v->n_hidden)
-        document_text(d, "%zu more functions without a change of level are not shown.",
-                      v->n_hidden);
+        document_text(d, "Functions without a level shift, not shown: %zu.", v->n_hidden);
 }
 
 static void add_changes(struct document *d, const struct history_view *v)
