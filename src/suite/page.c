@@ -316,11 +316,12 @@ static void add_lead(struct document *d, const struct suite *s, const struct sui
     if (r->recordings.n &&
         meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns))
         buf_printf(&b, "CPU time %s", units_scaled(n, (double)cpu_ns, "nanoseconds"));
-    if (r->has_report)
-        buf_printf(&b, " in %s sample%s", units_count(n, (uint64_t)r->report.quality.samples),
-                   r->report.quality.samples == 1 ? "" : "s");
     const char *pooled =
         r->recordings.n ? meta_find(&r->recordings.at[0].profile->meta, META_POOLED_RUNS) : NULL;
+    if (r->has_report)
+        buf_printf(&b, " %s %s sample%s", pooled ? "per run," : "in",
+                   units_count(n, (uint64_t)r->report.quality.samples),
+                   r->report.quality.samples == 1 ? "" : "s");
     if (pooled)
         buf_printf(&b, " of %s runs pooled", pooled);
     if (!isnan(wall))
