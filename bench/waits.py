@@ -24,14 +24,14 @@ def output_of(*command):
 
 
 def blocked_by_perf_ns(data, tid):
-    """What timehist calls wait time, of slices that do not begin with a preemption."""
+    """What timehist calls wait time, without the delay after the wake, of slices that do not begin with a preemption."""
     total = 0.0
     before = ""
     for line in output_of("perf", "sched", "timehist", "-i", data, "--tid", str(tid), "--state").splitlines():
         words = line.split()
         if len(words) < 7 or not words[0][0].isdigit() or words[2].startswith("kelvin"):
             continue
-        wait_ms, state = float(words[-4]), words[-1]
+        wait_ms, state = float(words[-4]) - float(words[-3]), words[-1]
         if before and before != "R":
             total += wait_ms
         before = state

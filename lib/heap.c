@@ -377,8 +377,16 @@ void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes);
 API void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes)
 {
     bool counted = stackwalk_thread_get() && !heap_sample_bytes;
-    *blocks = counted ? heap_local.blocks : UINT64_MAX;
-    *bytes = counted ? heap_local.bytes : UINT64_MAX;
+    *blocks = counted ? heap_local.so_far.blocks : UINT64_MAX;
+    *bytes = counted ? heap_local.so_far.bytes : UINT64_MAX;
+}
+
+void kelvin_heap_per_op(const char *name, double blocks, double bytes);
+
+/* An iteration of the benchmark NAME allocates so much: for rules. */
+API void kelvin_heap_per_op(const char *name, double blocks, double bytes)
+{
+    heap_tell_per_op(name, blocks, bytes);
 }
 
 #if !defined HEAP_STATIC

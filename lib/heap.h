@@ -16,13 +16,16 @@
  * filter, and both go on to the function behind by a jump, without a frame.
  */
 #pragma once
+#include "inscope.h"
 #include "stackwalk.h"
 #include "wire/heap.h"
 
 /* What is kept for each thread beside its ring. */
 struct heap_local {
-    const void *last;       /* block that this thread allocated */
-    uint64_t blocks, bytes; /* that it has allocated so far */
+    const void *last; /* block that this thread allocated */
+    struct inscope_heap so_far;
+    struct inscope scopes;  /* that it has open */
+    uint32_t path;          /* of them: the one that was told last */
     uint64_t left;          /* bytes that go by before the next sample; 0: every block is told */
     uint64_t last_left;     /* when `last` was told: the same as long as nothing was allocated */
     uint64_t random;        /* 0: nothing was drawn yet */
@@ -37,6 +40,10 @@ extern __thread struct heap_local heap_local;
 void heap_tell_alloc(void *p, size_t size, const struct stackwalk_call *call);
 bool heap_tell_free(void *p, uint64_t flags); /* false: nobody had told of it */
 void heap_tell_kept(void *p);
+void heap_tell_scope(struct stackwalk_thread *t); /* before a record that allocates */
+
+/* What an iteration of a benchmark allocates. */
+void heap_tell_per_op(const char *name, double blocks, double bytes);
 
 /*
  * Reading the clock costs as much as an allocation. As long as a process has one thread, the order

@@ -61,6 +61,7 @@ static void tell_map(void *p, size_t n, const void *function, const struct stack
         return;
     int e = errno;
     uint32_t node = stackwalk_trie_add(stackwalk(t, call), (uintptr_t)function + 1);
+    heap_tell_scope(t);
     write_map(t, HEAP_MAP, node, p, n);
     errno = e;
 }
@@ -84,6 +85,7 @@ static void tell_moved(void *p, size_t n, const struct stackwalk_call *call, boo
     int e = errno;
     uint32_t node =
         moved ? stackwalk_trie_add(stackwalk(t, call), (uintptr_t)(const void *)mremap + 1) : 0;
+    heap_tell_scope(t);
     write_map(t, HEAP_REMAP, node, p, n);
     errno = e;
 }

@@ -81,12 +81,12 @@ struct cxx_mark {
 
 static inline struct cxx_mark mark_now(void)
 {
-    return (struct cxx_mark){heap_local.blocks, heap_local.left, heap_local.random};
+    return (struct cxx_mark){heap_local.so_far.blocks, heap_local.left, heap_local.random};
 }
 
 static inline bool mark_is(const struct cxx_mark *m)
 {
-    return m->blocks == heap_local.blocks && m->left == heap_local.left &&
+    return m->blocks == heap_local.so_far.blocks && m->left == heap_local.left &&
            m->random == heap_local.random;
 }
 

@@ -18,7 +18,8 @@ static void heap_thread_begin(void)
 {
     struct heap_local *l = &heap_local;
     l->last = NULL;
-    l->blocks = l->bytes = 0;
+    l->so_far = (struct inscope_heap){0};
+    l->path = 0;
     l->stamp_left = 0;
     l->stamp_records = 1;
     if (l->random)
@@ -51,7 +52,7 @@ static struct stackwalk_thread *tell_nobody(size_t size)
     if (!stackwalk_process || atomic_load(&stackwalk_process->state) != STACKWALK_OFF)
         return NULL;
     if (heap_count_init()) {
-        heap_local.blocks++; /* heap_new.c looks at it */
+        heap_local.so_far.blocks++; /* heap_new.c looks at it */
         heap_count_add(size);
     } else {
         heap_local.left = UINT64_MAX / 2;
@@ -70,6 +71,42 @@ static inline struct stackwalk_thread *thread_to_tell(size_t size)
     }
     return heap_sampled(size) ? stackwalk_thread_get() : NULL;
 }
+
+/* --- scopes --- */
+
+/* Told when it changes: most blocks of a scope come in a row. */
+__attribute__((noinline)) static void write_scope(struct stackwalk_thread *t, uint32_t path)
+{
+    struct record *r = stackwalk_reserve(t, HEAP_SCOPE, 1);
+    if (!r)
+        return;
+    r->own = heap_local.path = path;
+    stackwalk_commit(t);
+}
+
+void heap_tell_scope(struct stackwalk_thread *t)
+{
+    if (LIKELY(!heap_local.scopes.depth))
+        return;
+    uint32_t path = inscope_path(&heap_local.scopes, (uintptr_t)__builtin_frame_address(0));
+    if (path != heap_local.path)
+        write_scope(t, path);
+}
+
+inscope_join kelvin_heap_in_scope;
+
+/* A child starts with rings of its own: its first thread tells again. */
+__attribute__((visibility("default"))) const struct inscope_heap *
+kelvin_heap_in_scope(const struct inscope *in)
+{
+    heap_local.scopes = in ? *in : (struct inscope){0};
+    struct stackwalk_thread *t = in ? stackwalk_thread_get() : NULL;
+    if (t)
+        write_scope(t, 0);
+    return t && !heap_sample_bytes ? &heap_local.so_far : NULL;
+}
+
+/* --- blocks --- */
 
 /* Of two words, at the time of the record before; of three. Apart: then their sizes are constants.
  */
@@ -115,9 +152,10 @@ void heap_tell_alloc(void *p, size_t size, const struct stackwalk_call *call)
         return;
     heap_local.last = p;
     heap_local.last_left = heap_local.left;
-    heap_local.blocks++;
-    heap_local.bytes += size;
+    heap_local.so_far.blocks++;
+    heap_local.so_far.bytes += size;
     uint32_t node = stackwalk(t, call);
+    heap_tell_scope(t);
     if (size >= (1u << HEAP_SIZE_BITS) || (uintptr_t)p & 7) {
         write_large(t, node, p, size);
         return;
@@ -175,5 +213,20 @@ void heap_tell_kept(void *p)
         return;
     r->own = 0;
     r->payload[0] = t->last_ticks = stackwalk_ticks();
+    stackwalk_commit(t);
+}
+
+void heap_tell_per_op(const char *name, double blocks, double bytes)
+{
+    struct stackwalk_thread *t = stackwalk_thread_get();
+    size_t n = strnlen(name, HEAP_NAME_BYTES);
+    struct record *r = t ? stackwalk_reserve(t, HEAP_PER_OP, (uint32_t)(4 + (n + 7) / 8)) : NULL;
+    if (!r)
+        return;
+    r->own = (uint32_t)n;
+    r->payload[0] = t->last_ticks = stackwalk_ticks();
+    memcpy(&r->payload[1], &blocks, sizeof blocks);
+    memcpy(&r->payload[2], &bytes, sizeof bytes);
+    memcpy(&r->payload[3], name, n);
     stackwalk_commit(t);
 }

@@ -40,6 +40,12 @@ void scopes_tell_span(struct scopes_thread *t, uint32_t path, uint64_t start, ui
     scopes_tell(t, SCOPES_SPAN, path, start, length);
 }
 
+void scopes_tell_heap(struct scopes_thread *t, uint32_t depth)
+{
+    const struct inscope_open *o = &t->open[depth];
+    scopes_tell(t, SCOPES_HEAP, o->path, t->heap->blocks - o->blocks, t->heap->bytes - o->bytes);
+}
+
 /* --- names --- */
 
 static _Atomic uint32_t n_sites;
@@ -77,9 +83,12 @@ static void scopes_abandon(struct scopes_thread *t, uintptr_t sp)
     scopes_trouble(SCOPES_PARAM_ABANDONED, before - t->depth);
 }
 
-/* False: it is not recorded. */
-static inline bool scopes_push(struct scopes_thread *t, struct kelvin_scope *s, uint64_t name,
-                               const char *text)
+/*
+ * False: it is not recorded. Always inlined: the frame has to be the one that the program called,
+ * or what a longjmp left just below it would seem to be open.
+ */
+__attribute__((always_inline)) static inline bool
+scopes_push(struct scopes_thread *t, struct kelvin_scope *s, uint64_t name, const char *text)
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
     if (!SCOPES_LIKELY(!t->depth || t->open[t->depth].at >= sp))
@@ -95,9 +104,13 @@ static inline bool scopes_push(struct scopes_thread *t, struct kelvin_scope *s, 
     }
     s->path = scopes_pack(t, path);
     s->depth = t->depth + 1;
-    t->open[s->depth] = (struct scopes_open){.at = (uintptr_t)s, .path = path};
+    t->open[s->depth].at = (uintptr_t)s;
+    t->open[s->depth].path = path;
+    t->open[s->depth].has_attrs = 0;
+    scopes_note_heap(t, &t->open[s->depth]);
     atomic_signal_fence(memory_order_seq_cst);
     t->depth = s->depth;
+    scopes_show_depth(t);
     return true;
 }
 
@@ -128,6 +141,8 @@ static void scopes_end(struct kelvin_scope *s)
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - s->depth);
     bool with = t->open[s->depth].has_attrs;
     t->depth = s->depth - 1;
+    scopes_show_depth(t);
+    scopes_end_heap(t, s->depth);
     scopes_tell(t, with ? SCOPES_SPAN_WITH : SCOPES_SPAN, (uint16_t)s->path, s->start,
                 now - s->start);
 }
@@ -261,7 +276,7 @@ SCOPES_EXPORT int kelvin_push(const char *name)
     struct kelvin_scope s;
     if (!t || !scopes_push(t, &s, hash_of(name), name))
         return 0;
-    t->open[s.depth].at = SCOPES_PUSHED;
+    t->open[s.depth].at = INSCOPE_PUSHED;
     t->pushed[s.depth] = scopes_ticks();
     return 1;
 }
@@ -274,7 +289,7 @@ SCOPES_EXPORT void kelvin_pop(void)
     uint64_t now = scopes_ticks();
     struct scopes_thread *t = scopes_mine;
     uint32_t depth = t && t->epoch == scopes_epoch ? t->depth : 0;
-    while (depth && t->open[depth].at != SCOPES_PUSHED)
+    while (depth && t->open[depth].at != INSCOPE_PUSHED)
         depth--;
     if (!depth) {
         scopes_trouble(SCOPES_PARAM_UNBALANCED, 1);
@@ -282,6 +297,8 @@ SCOPES_EXPORT void kelvin_pop(void)
     }
     scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - depth);
     t->depth = depth - 1;
+    scopes_show_depth(t);
+    scopes_end_heap(t, depth);
     scopes_tell(t, SCOPES_SPAN, t->open[depth].path, t->pushed[depth], now - t->pushed[depth]);
 }
 

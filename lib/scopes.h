@@ -21,6 +21,7 @@
 #define KELVIN_OFF /* the library itself has no scopes */
 #include "../include/kelvin.h"
 #include "channel.h"
+#include "inscope.h"
 #include "proc.h"
 #include "wire/counter.h"
 #include "wire/scopes.h"
@@ -29,14 +30,6 @@
 #define SCOPES_EXPORT __attribute__((visibility("default")))
 
 enum { SCOPES_TABLE = 2 * SCOPES_PATHS_MAX };
-
-/* A scope that is open, and where on the stack it lies; SCOPES_PUSHED = nowhere. */
-struct scopes_open {
-    uintptr_t at;
-    uint32_t path, has_attrs;
-};
-
-#define SCOPES_PUSHED UINTPTR_MAX
 
 /* A name under a path, and the path of both. */
 struct scopes_name {
@@ -53,13 +46,14 @@ struct scopes_trace {
 
 struct scopes_thread {
     struct ring_writer writer;
-    uint32_t depth;   /* scopes that are open */
-    uint32_t n_paths; /* the last path that was given a number */
-    uint32_t epoch;   /* of scopes_epoch; 0 = wiped by a fork */
-    uint32_t n_spans; /* of those that cross threads */
+    uint32_t depth;                  /* scopes that are open */
+    uint32_t n_paths;                /* the last path that was given a number */
+    uint32_t epoch;                  /* of scopes_epoch; 0 = wiped by a fork */
+    uint32_t n_spans;                /* of those that cross threads */
+    const struct inscope_heap *heap; /* what this thread has allocated; NULL = not known */
     bool told_maps;
-    volatile bool busy;                            /* with the table of names */
-    struct scopes_open open[SCOPES_DEPTH_MAX + 1]; /* [0] = the root */
+    volatile bool busy;                             /* with the table of names */
+    struct inscope_open open[SCOPES_DEPTH_MAX + 1]; /* [0] = the root */
     struct scopes_name names[SCOPES_TABLE];
     struct scopes_trace trace;
     struct {
@@ -98,6 +92,9 @@ uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t nam
 bool scopes_tell_attrs(struct scopes_thread *t, const struct kelvin_scope *s, int n,
                        const struct kelvin_attr *attrs);
 
+/* Tell what was allocated in the scope at DEPTH, before its span. */
+void scopes_tell_heap(struct scopes_thread *t, uint32_t depth);
+
 /* Of scopes_trace.c: see kelvin_hooks. */
 int scopes_trace_take(const char *traceparent);
 int scopes_trace_give(char *ret_traceparent);
@@ -131,6 +128,28 @@ static inline uint32_t scopes_pack(const struct scopes_thread *t, uint32_t path)
 static inline bool scopes_is_of_now(const struct kelvin_scope *s)
 {
     return (uint16_t)(s->path >> 16) == (uint16_t)scopes_epoch;
+}
+
+/* The thread is in so many scopes: for who looks on. The line is written for each span anyway. */
+static inline void scopes_show_depth(struct scopes_thread *t)
+{
+    atomic_store_explicit(&t->writer.ring->open, t->depth, memory_order_relaxed);
+}
+
+/* A scope begins: what was allocated up to now is not its own. */
+static inline void scopes_note_heap(struct scopes_thread *t, struct inscope_open *o)
+{
+    if (t->heap) {
+        o->blocks = t->heap->blocks;
+        o->bytes = t->heap->bytes;
+    }
+}
+
+/* It ends. */
+static inline void scopes_end_heap(struct scopes_thread *t, uint32_t depth)
+{
+    if (t->heap && t->heap->blocks != t->open[depth].blocks)
+        scopes_tell_heap(t, depth);
 }
 
 static inline uint32_t scopes_slot(uint32_t parent, uint64_t name)

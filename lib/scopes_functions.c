@@ -139,11 +139,13 @@ SCOPES_EXPORT void __cyg_profile_func_enter(void *function, void *site)
     }
     uint32_t path = scopes_path_at(t, t->open[t->depth].path, (uintptr_t)function);
     uint32_t depth = t->depth + 1;
-    t->open[depth] = (struct scopes_open){
+    t->open[depth] = (struct inscope_open){
         .at = (uintptr_t)__builtin_frame_address(0), .path = path, .has_attrs = FUNCTION};
     t->functions[depth] = (uintptr_t)function;
+    scopes_note_heap(t, &t->open[depth]);
     atomic_signal_fence(memory_order_seq_cst);
     t->depth = depth;
+    scopes_show_depth(t);
     t->pushed[depth] = scopes_ticks();
 }
 
@@ -171,7 +173,10 @@ SCOPES_EXPORT void __cyg_profile_func_exit(void *function, void *site)
     if (t->depth != depth)
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - depth);
     t->depth = depth - 1;
+    scopes_show_depth(t);
     uint64_t length = now - t->pushed[depth];
-    if (length >= functions.least && t->open[depth].path)
-        scopes_tell_span(t, t->open[depth].path, t->pushed[depth], length);
+    if (length < functions.least || !t->open[depth].path)
+        return;
+    scopes_end_heap(t, depth);
+    scopes_tell_span(t, t->open[depth].path, t->pushed[depth], length);
 }

@@ -1,5 +1,6 @@
 #include "scopes.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -23,12 +24,29 @@ void scopes_trouble(int param, uint64_t n)
 
 /* --- threads --- */
 
+static inscope_join *heap_join; /* of the heap's agent; NULL = it is not there */
+
+/* The heap's agent looks at the scopes of this thread while it allocates. */
+static void join_heap(struct scopes_thread *t)
+{
+    struct inscope in = {&t->depth, t->open};
+    t->heap = heap_join ? heap_join(&in) : NULL;
+}
+
+static void find_heap(void)
+{
+    void *found = dlsym(RTLD_DEFAULT, INSCOPE_SYMBOL);
+    memcpy(&heap_join, &found, sizeof found);
+}
+
 static void scopes_thread_over(void *thread)
 {
     struct scopes_thread *t = thread;
     if (t->epoch == scopes_epoch && t->depth)
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth);
     channel_close_ring(&t->writer);
+    if (heap_join)
+        heap_join(NULL);
     scopes_mine = NULL;
     munmap(t, sizeof *t);
 }
@@ -55,6 +73,7 @@ static void scopes_thread_begin(struct scopes_thread *t, uint32_t epoch)
     }
     atomic_signal_fence(memory_order_seq_cst);
     t->epoch = epoch;
+    scopes_show_depth(t);
 }
 
 struct scopes_thread *scopes_thread_open(void)
@@ -68,6 +87,7 @@ struct scopes_thread *scopes_thread_open(void)
     if (t && channel_open_ring(&t->writer, CHANNEL_SCOPES)) {
         scopes_thread_begin(t, epoch);
         scopes_mine = t;
+        join_heap(t);
         if (has_key)
             pthread_setspecific(key, t);
     } else if (t && t != scopes_mine) {
@@ -172,8 +192,10 @@ void scopes_begin_now(void)
 __attribute__((constructor)) static void scopes_start(void)
 {
     channel_find_in(KELVIN_SCOPES_ENV);
-    if (channel)
+    if (channel) {
+        find_heap();
         scopes_begin_now();
+    }
     scopes_functions_start();
 }
 

@@ -59,10 +59,10 @@ static bool is_traceparent(const char *at)
 
 static struct kelvin_scope open_scope(const struct scopes_thread *t, uint32_t depth)
 {
-    const struct scopes_open *o = &t->open[depth];
+    const struct inscope_open *o = &t->open[depth];
     struct kelvin_scope s = {.depth = depth, .path = scopes_pack(t, o->path)};
     s.start =
-        o->at == SCOPES_PUSHED ? t->pushed[depth] : ((const struct kelvin_scope *)o->at)->start;
+        o->at == INSCOPE_PUSHED ? t->pushed[depth] : ((const struct kelvin_scope *)o->at)->start;
     return s;
 }
 

@@ -114,6 +114,45 @@ uint32_t *scopejoin_parents(const struct profile *p, const struct stream *scopes
     return ret;
 }
 
+/* --- labels --- */
+
+bool scopejoin_by_label(const struct stream *s)
+{
+    return s->obtained == BY_EXACT_COUNT || s->obtained == BY_BYTES;
+}
+
+bool scopejoin_has_labels(const struct profile *p)
+{
+    return meta_find(&p->meta, META_HEAP_SCOPED) != NULL;
+}
+
+uint8_t *scopejoin_label_sets(const struct profile *p, bool (*fits)(const void *arg, const char *),
+                              const void *arg)
+{
+    uint8_t *has = mem_calloc(p->attrs.nodes.n, 1);
+    for (size_t i = 1; i < p->attrs.nodes.n; i++) {
+        const struct attr_node *n = &p->attrs.nodes.at[i];
+        bool is = !n->attr.is_number && text_is(profile_str(p, n->attr.key), SCOPE_KEY);
+        has[i] = has[n->parent.i] || (is && fits(arg, profile_str(p, n->attr.text).at));
+    }
+    return has;
+}
+
+bool scopejoin_has_scope(const struct profile *p, const char *name)
+{
+    int scopes = scopetree_stream(p);
+    const struct rows *rows = scopes < 0 ? NULL : &profile_stream(p, scopes)->rows;
+    struct stack_id last = {0};
+    for (size_t i = 0; rows && i < rows->n; i++) {
+        if (rows->stack[i].i == last.i)
+            continue;
+        last = rows->stack[i];
+        if (text_is(profile_str(p, scopetree_name(p, last)), name))
+            return true;
+    }
+    return false;
+}
+
 /* --- scopes as the first frames of stacks --- */
 
 struct join_stacks {
@@ -135,20 +174,54 @@ static struct stack_id push_all(struct join_stacks *j, const struct stacks *from
     return parent;
 }
 
-int scopejoin_stacks(const struct selection *s, struct profile **ret, struct err *err)
+/* The scopes of a set of labels as frames. */
+static struct stack_id push_labels(struct join_stacks *j, struct attrs_id set)
+{
+    const struct profile *p = j->from;
+    struct stack_id stack = {0};
+    j->frames.n = 0;
+    for (; set.i; set = p->attrs.nodes.at[set.i].parent)
+        *vec_push(&j->frames) = set.i;
+    while (j->frames.n) {
+        const struct attr *a = &p->attrs.nodes.at[j->frames.at[--j->frames.n]].attr;
+        if (text_is(profile_str(p, a->key), SCOPE_KEY))
+            stack =
+                stacks_push(&j->to->stacks, stack,
+                            profile_add_named_frame(j->to, profile_str(p, a->text), FRAME_USER));
+    }
+    return stack;
+}
+
+static int scopes_of_rows(const struct selection *s, struct stack_id **ret, struct err *err)
 {
     int scopes = scopetree_stream(s->profile);
+    *ret = NULL;
     if (scopes < 0)
         return err_set(err, EXIT_ERROR,
                        "there are no scopes in this profile: the program must use kelvin.h");
-    autofree struct stack_id *in = scopejoin_build(s->profile, scopes, s->stream);
-    if (!in)
+    if (scopejoin_by_label(s->stream))
+        return scopejoin_has_labels(s->profile) ? 0 : err_set(err, EXIT_ERROR, SCOPEJOIN_NO_LABELS);
+    *ret = scopejoin_build(s->profile, scopes, s->stream);
+    if (!*ret)
         return err_set(err, EXIT_ERROR, "scopes cannot be joined: the input has no times");
+    return 0;
+}
+
+int scopejoin_stacks(const struct selection *s, struct profile **ret, struct err *err)
+{
+    autofree struct stack_id *in = NULL;
+    if (scopes_of_rows(s, &in, err) != 0)
+        return -1;
     struct join_stacks j = {.from = s->profile, .to = extract_build(s)};
     struct rows *rows = &profile_stream(j.to, 0)->rows;
+    const struct attrs_id *labels = s->stream->rows.attrs;
     for (size_t i = 0; i < rows->n; i++) {
-        struct stack_id around =
-            push_all(&j, &s->profile->stacks, (struct stack_id){0}, in[selection_row(s, i)]);
+        size_t row = selection_row(s, i);
+        struct stack_id around = {0};
+        if (in)
+            around = push_all(&j, &s->profile->stacks, around, in[row]);
+        else if (labels)
+            around = push_labels(&j, labels[row]);
         rows->stack[i] = push_all(&j, &j.to->stacks, around, rows->stack[i]);
     }
     vec_done(&j.frames);

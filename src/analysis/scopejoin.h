@@ -1,5 +1,6 @@
 /*
- * scopejoin.h - which scopes rows of another stream were in: joined by thread and time.
+ * scopejoin.h - which scopes rows of another stream were in: joined by thread and time, or by
+ * label where rows are sums over a time, as those of the heap are.
  */
 #pragma once
 #include "model/profile.h"
@@ -10,6 +11,24 @@
  * where rows have no times.
  */
 struct stack_id *scopejoin_build(const struct profile *p, int scopes, const struct stream *stream);
+
+/* Whether rows of the stream are sums, whose scopes are labels (SCOPE_KEY). */
+bool scopejoin_by_label(const struct stream *s);
+
+/* Whether such rows know their scopes at all: not every recorder does. */
+bool scopejoin_has_labels(const struct profile *p);
+
+#define SCOPEJOIN_NO_LABELS \
+    "its allocations do not know their scopes: record the program anew with its heap"
+
+/*
+ * By set of labels: whether one of its scopes has a name that FITS. Free it.
+ */
+uint8_t *scopejoin_label_sets(const struct profile *p, bool (*fits)(const void *arg, const char *),
+                              const void *arg);
+
+/* Whether the program has a scope of that name. */
+bool scopejoin_has_scope(const struct profile *p, const char *name);
 
 /* The attribute of spans that cross threads. */
 #define SCOPE_ASYNC_KEY "async"

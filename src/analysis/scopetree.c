@@ -42,6 +42,8 @@ static void sum_add(struct scope_sum *s, const struct scope_span *span)
     s->calls++;
     s->self_ns += span->self_ns;
     s->total_ns += span->ns;
+    s->blocks.blocks += span->where.blocks.blocks;
+    s->blocks.bytes += span->where.blocks.bytes;
     s->mean_ns += from_mean / (double)s->calls;
     s->square_ns += from_mean * ((double)span->ns - s->mean_ns);
     if (s->calls == 1 || span->ns < s->min_ns)
@@ -69,6 +71,8 @@ static void sum_merge(struct scope_sum *to, const struct scope_sum *from, bool o
     to->calls += from->calls;
     to->self_ns += from->self_ns;
     to->total_ns += outermost ? from->total_ns : 0;
+    to->blocks.blocks += outermost ? from->blocks.blocks : 0;
+    to->blocks.bytes += outermost ? from->blocks.bytes : 0;
     to->mean_ns += apart * m / (n + m);
     to->square_ns += from->square_ns + apart * apart * n * m / (n + m);
     histogram_merge(&to->times, &from->times);
@@ -113,6 +117,8 @@ struct scope_groups {
 };
 
 struct scope_index {
+    struct scopeblocks blocks;
+    bool by_thread;
     char *by_text;               /* NULL = nothing asked for */
     struct str_id by;            /* 0 = not met yet */
     VEC(uint32_t) node_of_stack; /* + 1; 0 = none yet */
@@ -178,16 +184,24 @@ static struct scope_node *group_get(struct scope_groups *g, scope_nodes *nodes, 
     return &nodes->at[i];
 }
 
-/* The value of the attribute that was asked for, or NULL. */
-static const struct attr *group_attr(const struct scopetree *t, const struct selection *s,
-                                     size_t row)
+/* The value of the attribute that was asked for; false where the row has none. */
+static bool group_attr(const struct scopetree *t, const struct selection *s, size_t row,
+                       struct attr *ret)
 {
     const struct rows *rows = &s->stream->rows;
     struct str_id by = t->index->by;
-    return by.i && rows->attrs ? attrs_find(&s->profile->attrs, rows->attrs[row], by) : NULL;
+    if (t->index->by_thread) {
+        *ret = (struct attr){.text = s->profile->threads.at[rows->thread[row].i].name};
+        return true;
+    }
+    const struct attr *a =
+        by.i && rows->attrs ? attrs_find(&s->profile->attrs, rows->attrs[row], by) : NULL;
+    *ret = a ? *a : (struct attr){0};
+    return a != NULL;
 }
 
-static void add_span_row(struct scopetree *t, const struct selection *s, size_t row)
+static void add_span_row(struct scopetree *t, const struct selection *s, size_t row,
+                         const struct scope_blocks *blocks)
 {
     struct scope_index *x = t->index;
     const struct rows *rows = &s->stream->rows;
@@ -196,7 +210,9 @@ static void add_span_row(struct scopetree *t, const struct selection *s, size_t 
     struct scope_span span = {.ns = rows->duration_ns[row],
                               .self_ns = (uint64_t)selection_values(s)[row],
                               .where = {start_ns, rows->thread[row],
-                                        rows->attrs ? rows->attrs[row] : (struct attrs_id){0}}};
+                                        rows->attrs ? rows->attrs[row] : (struct attrs_id){0},
+                                        blocks ? blocks[row] : (struct scope_blocks){0}}};
+    struct attr a;
     uint32_t node = x->node_of_stack.at[stack.i];
     if (!node && !(node = node_make(t, s->profile, stack)))
         return;
@@ -206,9 +222,8 @@ static void add_span_row(struct scopetree *t, const struct selection *s, size_t 
     if (start_ns + span.ns > t->end_ns)
         t->end_ns = start_ns + span.ns;
     sum_add(&t->tree.at[node - 1].sum, &span);
-    const struct attr *a = x->by.i ? group_attr(t, s, row) : NULL;
-    if (a)
-        sum_add(&group_get(&x->stack_groups, &x->by_stack, stack.i, a)->sum, &span);
+    if (x->by_text && group_attr(t, s, row, &a))
+        sum_add(&group_get(&x->stack_groups, &x->by_stack, stack.i, &a)->sum, &span);
 }
 
 /* --- names --- */
@@ -352,7 +367,8 @@ static struct str_id find_key(const struct profile *p, const char *by)
 void scopetree_begin(struct scopetree *t, const char *by)
 {
     *t = (struct scopetree){.index = mem_new(struct scope_index)};
-    *t->index = (struct scope_index){.by_text = by ? mem_strdup(by) : NULL};
+    *t->index = (struct scope_index){.by_text = by ? mem_strdup(by) : NULL,
+                                     .by_thread = by && strcmp(by, "thread") == 0};
 }
 
 void scopetree_add(struct scopetree *t, const struct selection *s)
@@ -362,8 +378,10 @@ void scopetree_add(struct scopetree *t, const struct selection *s)
         x->by = find_key(s->profile, x->by_text);
     while (x->node_of_stack.n < s->profile->stacks.nodes.n)
         *vec_push(&x->node_of_stack) = 0;
+    const struct scope_blocks *blocks = scopeblocks_add(&x->blocks, s->profile, s->stream);
+    t->has_blocks |= blocks != NULL;
     for (size_t i = 0; s->stream->rows.duration_ns && i < s->n_rows; i++)
-        add_span_row(t, s, selection_row(s, i));
+        add_span_row(t, s, selection_row(s, i), blocks);
 }
 
 int scopetree_end(struct scopetree *t, const struct selection *s, struct err *err)
@@ -371,7 +389,7 @@ int scopetree_end(struct scopetree *t, const struct selection *s, struct err *er
     struct scope_index *x = t->index;
     struct profile *names = (struct profile *)(uintptr_t)s->profile; /* qsort_r() takes no const */
     t->selection = s;
-    if (x->by_text && !find_key(s->profile, x->by_text).i)
+    if (x->by_text && !x->by_thread && !find_key(s->profile, x->by_text).i)
         return err_set(err, EXIT_ERROR, "no scope has an attribute '%s'", x->by_text);
     x->flat_of_name = mem_calloc(s->profile->strings.strings.n, sizeof *x->flat_of_name);
     name_nodes(t, s->profile);
@@ -402,12 +420,13 @@ struct scope_ids scopetree_ids(const struct scopetree *t, size_t row)
     const struct selection *s = t->selection;
     struct stack_id stack = s->stream->rows.stack[row];
     struct str_id name = scopetree_name(s->profile, stack);
-    const struct attr *a = group_attr(t, s, row);
+    struct attr a;
+    bool grouped = t->index->by_text && group_attr(t, s, row, &a);
     if (!t->index->node_of_stack.at[stack.i])
         return (struct scope_ids){0};
     return (struct scope_ids){.tree = t->index->node_of_stack.at[stack.i],
                               .flat = t->index->flat_of_name[name.i],
-                              .group = a ? group_find(&t->index->groups, name.i, a) : 0};
+                              .group = grouped ? group_find(&t->index->groups, name.i, &a) : 0};
 }
 
 static void nodes_done(scope_nodes *nodes)
@@ -427,6 +446,7 @@ static void index_free(struct scope_index *x)
 {
     if (!x)
         return;
+    scopeblocks_done(&x->blocks);
     free(x->by_text);
     free(x->flat_of_name);
     vec_done(&x->node_of_stack);

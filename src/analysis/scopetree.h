@@ -6,6 +6,7 @@
  * of one of the same name, the table by name counts the outermost for the total.
  */
 #pragma once
+#include "analysis/scopeblocks.h"
 #include "analysis/selection.h"
 #include "stats/histogram.h"
 
@@ -14,10 +15,12 @@ struct scope_slowest {
     uint64_t time_ns;
     struct thread_id thread;
     struct attrs_id attrs;
+    struct scope_blocks blocks;
 };
 
 struct scope_sum {
     uint64_t calls, total_ns, self_ns;
+    struct scope_blocks blocks; /* as total_ns: scopes inside included; see has_blocks */
     uint64_t min_ns, max_ns;
     double mean_ns, square_ns; /* square_ns: sum of squared distances from the mean */
     struct scope_slowest slowest;
@@ -47,14 +50,16 @@ struct scopetree {
     struct scope_index *index;
     uint64_t start_ns, end_ns; /* of the spans */
     uint64_t spans;
+    bool has_blocks;    /* spans know what was allocated in them */
     scope_nodes tree;   /* in the order to show: a scope, then what is inside, longest first */
     scope_nodes flat;   /* by name, longest first */
     scope_nodes groups; /* by name and value of the attribute asked for */
 };
 
 /*
- * Sum up S, whose stream must have durations. BY is the key of an attribute, or NULL. Fails when
- * there are no durations, or nothing has that attribute.
+ * Sum up S, whose stream must have durations. BY is the key of an attribute, "thread" for
+ * the name of the thread, or NULL. Fails when there are no durations, or nothing has that
+ * attribute.
  */
 int scopetree_build(struct scopetree *t, const struct selection *s, const char *by,
                     struct err *err);

@@ -45,6 +45,38 @@ static int match_scopes(struct selection_job *job, int scopes, uint8_t *has)
     return 0;
 }
 
+static bool name_fits(const void *re, const char *name)
+{
+    return regexec(re, name, 0, NULL, 0) == 0;
+}
+
+/* Rows that are sums. */
+static int select_by_scope_label(struct selection_job *job)
+{
+    autofree uint8_t *any = mem_calloc(job->p->attrs.nodes.n, 1);
+    if (!scopejoin_has_labels(job->p))
+        return err_set(job->err, EXIT_ERROR, SCOPEJOIN_NO_LABELS);
+    for (const char *const *at = job->opts->scopes; *at; at++) {
+        regex_t re;
+        if (selection_pattern(job, *at, &re) != 0)
+            return -1;
+        autofree uint8_t *has = scopejoin_label_sets(job->p, name_fits, &re);
+        regfree(&re);
+        for (size_t i = 0; i < job->p->attrs.nodes.n; i++)
+            any[i] |= has[i];
+    }
+    const struct attrs_id *labels = job->stream->rows.attrs;
+    for (size_t i = 0; i < job->stream->rows.n; i++)
+        job->out[i] |= !labels || !any[labels[i].i];
+    return 0;
+}
+
+static void select_by_span(struct selection_job *job, const struct stack_id *in, const uint8_t *has)
+{
+    for (size_t i = 0; i < job->stream->rows.n; i++)
+        job->out[i] |= !has[in ? in[i].i : job->stream->rows.stack[i].i];
+}
+
 int selection_by_scope(struct selection_job *job)
 {
     if (!job->opts->scopes || !job->opts->scopes[0])
@@ -54,18 +86,20 @@ int selection_by_scope(struct selection_job *job)
         return err_set(job->err, EXIT_ERROR,
                        "there are no scopes in this profile: the program must use kelvin.h");
     bool own = profile_stream(job->p, scopes) == job->stream;
-    autofree struct stack_id *in = own ? NULL : scopejoin_build(job->p, scopes, job->stream);
+    bool by_label = scopejoin_by_label(job->stream);
+    autofree struct stack_id *in =
+        own || by_label ? NULL : scopejoin_build(job->p, scopes, job->stream);
     if (!own && !job->stream->rows.n)
         return err_set(job->err, EXIT_ERROR,
                        "there are no samples to select by scope: only scopes were recorded, which "
                        "'kelvin scopes' shows");
-    if (!own && !in)
+    if (!own && !by_label && !in)
         return err_set(job->err, EXIT_ERROR, "a scope cannot be selected: the input has no times");
     autofree uint8_t *has = mem_calloc(job->p->stacks.nodes.n, 1);
-    if (match_scopes(job, scopes, has) != 0)
+    if (match_scopes(job, scopes, has) != 0 || (by_label && select_by_scope_label(job) != 0))
         return -1;
-    for (size_t i = 0; i < job->stream->rows.n; i++)
-        job->out[i] |= !has[own ? job->stream->rows.stack[i].i : in[i].i];
+    if (!by_label)
+        select_by_span(job, in, has);
     selection_add_words(job, "scope", job->opts->scopes);
     return 0;
 }

@@ -340,7 +340,7 @@ const struct command command_record = {
         "long "
         "each thread ran, was blocked and by what, or could run and had no CPU; report, flame and "
         "fold take --value blocked, runnable or wall. Root also sees who woke each thread, with "
-        "the waker's call stack (--value woken). Above 10,000 switches per second stacks are taken "
+        "the waker's call stack (--value woken). Above 5,000 switches per second stacks are taken "
         "of a random part of the waits, and the others share them; number and duration of waits "
         "stay exact. An ordinary user gets durations, each with the stack of the last CPU sample "
         "of "

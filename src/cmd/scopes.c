@@ -5,6 +5,8 @@
 #include "cmd/story.h"
 #include "view/scopetree.h"
 
+#include <sys/stat.h>
+
 struct cmd_scopes_opts {
     struct input_opts input;
     struct output_opts output;
@@ -12,12 +14,13 @@ struct cmd_scopes_opts {
     long top;
     struct scopetree tree;
     bool begun, in_parts; /* spans are summed up while the file is read */
+    struct scopecpu *cpu; /* NULL = nothing was sampled */
 };
 
 static const struct opt scopes_table[] = {
     OUTPUT_OPTS(struct cmd_scopes_opts, "text md json csv html", "text, md, json, csv or html"),
     {0, "by", OPT_TEXT, offsetof(struct cmd_scopes_opts, by), "ATTRIBUTE",
-     "a table by the values of this attribute as well"},
+     "a table by the values of this attribute as well; thread: by name of the thread"},
     {0, "top", OPT_INT, offsetof(struct cmd_scopes_opts, top), "N",
      "rows of each table (default: 30)", .min = 1, .max = 1000000},
     SELECTION_OPTS(struct cmd_scopes_opts),
@@ -66,7 +69,7 @@ static bool take_scopes(void *to, const struct profile *p, int stream)
     struct cmd_scopes_opts *o = to;
     struct value_ref self = {stream, 1};
     const struct stream *s = profile_stream(p, stream);
-    if (scopetree_stream(p) != stream || s->n_types != 2 || !may_be_summed_at_once(o))
+    if (scopetree_stream(p) != stream || s->n_types < 2 || !may_be_summed_at_once(o))
         return false;
     if (!o->begun)
         scopetree_begin(&o->tree, o->by);
@@ -84,12 +87,63 @@ static int sum_up(struct cmd_scopes_opts *o, const struct input *in, struct err 
     return scopetree_build(&o->tree, &in->selection, o->by, err);
 }
 
+/* --- CPU samples --- */
+
+/* The second time that the file is read: samples are known now. */
+static bool cover_samples(void *to, const struct profile *p, int stream)
+{
+    struct cmd_scopes_opts *o = to;
+    if (scopetree_stream(p) != stream)
+        return false;
+    struct selection all = selection_all(p, (struct value_ref){stream, 1});
+    scopecpu_add(o->cpu, &all);
+    return true;
+}
+
+/* Spans that were not kept are read again; false where that cannot be. */
+static bool read_spans_again(struct cmd_scopes_opts *o, const char *path)
+{
+    struct import_opts want = {.format = o->input.from, .rows = {cover_samples, o}};
+    struct profile *p = NULL;
+    struct import im;
+    struct err ignored;
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    bool done = import_file(&im, path, &want, &p, &ignored) == 0;
+    import_done(&im);
+    profile_free(p);
+    return done;
+}
+
+static void join_samples(struct cmd_scopes_opts *o, const struct input *in,
+                         struct selection *samples, const char *path)
+{
+    struct value_ref ref;
+    if (!scopecpu_find(in->profile, &ref))
+        return;
+    *samples = selection_all(in->profile, ref);
+    o->cpu = scopecpu_new(samples);
+    if (!o->in_parts)
+        scopecpu_add(o->cpu, &in->selection);
+    else if (!read_spans_again(o, path)) {
+        scopecpu_free(o->cpu);
+        o->cpu = NULL;
+        return;
+    }
+    scopecpu_end(o->cpu, &o->tree);
+}
+
 static int write_scopes(struct cmd_scopes_opts *o, const struct input *in, const char *subject,
                         struct err *err)
 {
     struct publish file;
-    struct scopetree_view v = {&o->tree, subject, o->by, (size_t)o->top};
+    struct scopetree_view v = {&o->tree, subject, o->by, (size_t)o->top, NULL};
+    struct selection samples;
     int rc = sum_up(o, in, err);
+    if (rc == 0)
+        join_samples(o, in, &samples, subject);
+    v.cpu = o->cpu;
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         print_scopes(file.out, o, &v);
         rc = publish_commit(&file, err);
@@ -117,6 +171,7 @@ static int scopes_run(const struct command *self, int n, char **args)
         rc = story_close(&in, write_scopes(&o, &in, operands.operands[0], &err), &err);
     if (o.begun)
         scopetree_done(&o.tree);
+    scopecpu_free(o.cpu);
     return rc;
 }
 
@@ -130,7 +185,12 @@ const struct command command_scopes = {
         "99.9th percentile, max. The first table nests scopes as the program did; the second sums "
         "them up by name. With --by a table has a row for each value of an attribute: --by index "
         "for KELVIN_SCOPE(\"layer\", \"index\", i). The slowest span of each scope follows with "
-        "its attributes, then counters and gauges.\n"
+        "its attributes, then the CPU samples in each scope and the functions that ran there, then "
+        "counters and gauges. --by thread has a row for each name of a thread.\n"
+        "\n"
+        "With a recording by --heap each scope has its allocations and their bytes, those of the "
+        "scopes inside included; with one by --waits the slowest spans say what they waited "
+        "for.\n"
         "\n"
         "Times are wall time: a scope that waits takes time as well. Percentiles are good to 1%; "
         "one that needs more spans than there are is left out of the tables. JSON has the 95% "
@@ -143,7 +203,8 @@ const struct command command_scopes = {
     .examples = "kelvin scopes app.kelvin                    # in the terminal\n"
                 "kelvin scopes app.kelvin --by index         # a row for each layer\n"
                 "kelvin scopes app.kelvin -o scopes.html     # with drawings of the latencies\n"
-                "kelvin report app.kelvin --scope decode     # CPU samples in that scope only",
+                "kelvin report app.kelvin --scope decode     # CPU samples in that scope only\n"
+                "kelvin record --heap -- ./app && kelvin scopes app.kelvin  # and allocations",
     .opts = scopes_table,
     .run = scopes_run,
 };

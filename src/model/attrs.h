@@ -14,6 +14,10 @@ struct attrs_id {
     uint32_t i; /* 0 = the empty set */
 };
 
+/* Of rows that are sums and so have no moment of their own: the scopes of the program that they
+ * were in, a pair for each, the innermost last. */
+#define SCOPE_KEY "scope"
+
 struct attr {
     struct str_id key;
     struct str_id text; /* not meaningful for a number */

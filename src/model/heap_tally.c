@@ -82,6 +82,7 @@ static void tally_add_row(struct heap_tally *t, const struct heap_site *s, uint6
             kept[n++] = values[i];
     struct row row = {.stack = s->stack,
                       .thread = thread_of_site(t, s),
+                      .attrs = s->scopes,
                       .has_time = true,
                       .time_ns = time_ns,
                       .values = kept};
@@ -291,7 +292,7 @@ static void write_classes(struct heap_tally *t, size_t site, bool sizes, uint64_
                           .values = &n};
         if (!n)
             continue;
-        row.attrs = attrs_add(&p->attrs, (struct attrs_id){0}, &attr);
+        row.attrs = attrs_add(&p->attrs, s->scopes, &attr);
         profile_add_row(p, sizes ? t->sizes_stream : t->lifetimes_stream, &row, &ignored);
     }
 }

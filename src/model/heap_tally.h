@@ -1,6 +1,6 @@
 /*
- * heap_tally.h - what happened on the heap, summed up by site (a stack of a thread) and slice of
- * time, and written as rows of a stream.
+ * heap_tally.h - what happened on the heap, summed up by site (a stack of a thread, in its
+ * scopes) and slice of time, and written as rows of a stream.
  *
  * The columns that add up (allocations, allocated, frees, freed, temporary) are rows of each slice:
  * ranges of time can be asked for. What was freed belongs to the site that had allocated it. The
@@ -25,9 +25,10 @@ enum { HEAP_SAMPLED_DECIMALS = 3 };
 
 struct heap_site {
     struct stack_id stack;
-    uint32_t thread; /* the caller's number */
-    uint8_t end;     /* enum heap_end: how the stack ends */
-    bool touched;    /* in this slice */
+    uint32_t thread;        /* the caller's number */
+    struct attrs_id scopes; /* of the program that it was in, innermost last; 0 = none */
+    uint8_t end;            /* enum heap_end: how the stack ends */
+    bool touched;           /* in this slice */
     int64_t live_bytes, peak_bytes, leaked_bytes, leaked_blocks;
     uint64_t epoch; /* of the peak that peak_bytes belongs to; another: live_bytes does */
     int64_t flow[HEAP_FLOWS];

@@ -58,6 +58,7 @@
 #define META_IDLE_NS "idle_ns"         /* how long its CPUs were idle, all together */
 #define META_IDLE_CPUS "idle_cpus"     /* how many these are */
 #define META_SCOPES_NOTE "scopes_note" /* what went wrong with the program's scopes */
+#define META_HEAP_SCOPED "heap_scoped" /* 1: blocks know the scopes they were allocated in */
 #define META_SCOPES_OFF_NS \
     "scopes_clock_off_ns" /* how far the processor's counter was from the clock, at most */
 #define META_WAITS_STACKS "waits_stacks"             /* "no" where waits have durations only */
@@ -67,6 +68,8 @@
 #define META_MISSED_FREES "missed_frees"   /* blocks whose address was handed out again */
 #define META_HEAP_SINCE "heap_since"       /* "attach" where blocks from before it are not known */
 #define META_HEAP_END_S "heap_end_s"       /* the heap was followed for so long, not to the end */
+#define META_ALLOCS_PER_OP "allocs_per_op" /* and a blank and a benchmark's name: blocks */
+#define META_BYTES_PER_OP "bytes_per_op"   /* the same in bytes: of an iteration */
 #define META_OPTIONS "options"             /* of the recorder */
 #define META_PARTIAL "partial"             /* present when a gate failed; says which */
 

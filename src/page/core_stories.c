@@ -217,9 +217,9 @@ int core_scopes(struct core *c, const struct question *q, struct json *j, struct
     int rc = scopetree_build(&tree, &v->selection, NULL, err);
     if (rc == 0) {
         printed_open(&out);
-        scopetree_print_json(
-            out.out,
-            &(struct scopetree_view){&tree, subject_of(v->selection.profile), NULL, STORY_TOP});
+        scopetree_print_json(out.out,
+                             &(struct scopetree_view){&tree, subject_of(v->selection.profile), NULL,
+                                                      STORY_TOP, NULL});
         printed_put(&out, j, "scopes");
     }
     scopetree_done(&tree);

@@ -337,6 +337,8 @@ void heap_stop(struct heap *h, uint64_t end_ns)
     describe_stacks(h);
     tell_frees(h, META_UNKNOWN_FREES, h->facts.unknown);
     tell_frees(h, META_MISSED_FREES, h->facts.doubled);
+    if (h->facts.scoped)
+        meta_set_str(&h->opts.profile->meta, META_HEAP_SCOPED, "1");
     h->stopped = true;
 }
 

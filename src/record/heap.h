@@ -24,6 +24,7 @@
  */
 #pragma once
 #include "process/process.h"
+#include "record/scopes.h"
 
 struct heap;
 
@@ -36,6 +37,11 @@ struct heap_opts {
     uint64_t sample_bytes;       /* one sample in so many bytes, on average; 0 = every block */
     bool maps;                   /* anonymous maps as well; not of a running process */
     size_t stack_bytes;          /* of a running process: to copy of each stack at most */
+
+    /* The scopes that a path of a thread's ring of scopes stands for, as labels (scopes_labels());
+     * NULL = not known. */
+    struct attrs_id (*scopes_of)(void *arg, const struct scopes_place *place);
+    void *arg;
 };
 
 struct heap_facts {
@@ -49,6 +55,7 @@ struct heap_facts {
     uint64_t lost;    /* records, those without room included */
     uint64_t no_room; /* blocks that came when as many as can be were followed */
     uint64_t waits;   /* times that a thread waited for the recorder */
+    bool scoped;      /* blocks know the scopes that they were allocated in */
     int stream;       /* of the profile */
     bool probed;      /* a running process: only what it allocated since is in these numbers */
     uint64_t stops;   /* times that a probe stopped it */

@@ -33,6 +33,7 @@ struct heap_ring {
     uint64_t per_record; /* ticks, as it was lately */
     bool realloc_pending;
     struct heap_block pending; /* freed by a realloc that is under way */
+    struct attrs_id scopes;    /* that it allocates in */
     struct heap_area unmapped; /* last, as a whole; start 0: it was no map that is known */
 };
 
@@ -42,9 +43,10 @@ struct heap_thread {
     struct thread_id id; /* 0 = not asked for yet */
 };
 
-/* A block's stack and thread. */
+/* A block's stack, thread and scopes. */
 struct heap_site_key {
     uint32_t node, thread;
+    struct attrs_id scopes;
 };
 
 /* Sites that were asked for lately. */
@@ -68,7 +70,8 @@ struct heap {
     struct idmap sites, thread_map;
     struct heap_late_site late_sites[HEAP_LATE_SITES];
     bool stopped;
-    uint64_t n_live; /* blocks that are followed, of all programs */
+    size_t n_benchmarks; /* that told what they allocate */
+    uint64_t n_live;     /* blocks that are followed, of all programs */
     struct ticks clock;
     uint64_t slice_ticks; /* when the slice at hand ends */
     uint64_t last_census_ns;

@@ -3,6 +3,13 @@
  */
 #include "record/heap_inner.h"
 
+#include "model/meta.h"
+
+#include <math.h>
+
+/* Whose figures are kept: a program could tell of any number. */
+enum { BENCHMARKS_MAX = 4096 };
+
 /* --- programs --- */
 
 static struct heap_program *program_find(struct heap *h, int pid)
@@ -74,39 +81,55 @@ static void take_fork(struct heap *h, struct heap_ring *ring, const struct recor
 
 /* --- places --- */
 
-/* KEY has a thread, and a node or a stack; SITE is what it is where it is new. */
-static uint32_t site_get(struct heap *h, struct heap_site_key key, const struct heap_site *site)
+static bool same_site(const struct heap_site_key *a, const struct heap_site_key *b)
 {
-    uint32_t hash = hash_pair(key.node, key.thread);
-    for_each_match (&h->sites, hash, i) {
-        const struct heap_site_key *k = &h->site_keys.at[i];
-        if (k->node == key.node && k->thread == key.thread)
+    return a->node == b->node && a->thread == b->thread && a->scopes.i == b->scopes.i;
+}
+
+/* KEY has a thread, and a node or a stack; SITE is what it is where it is new. */
+static uint32_t site_get(struct heap *h, const struct heap_site_key *key,
+                         const struct heap_site *site)
+{
+    uint32_t hash = hash_pair(hash_pair(key->node, key->thread), key->scopes.i);
+    for_each_match (&h->sites, hash, i)
+        if (same_site(&h->site_keys.at[i], key))
             return i;
-    }
     uint32_t id = heap_tally_new_site(&h->tally, site);
-    *vec_push(&h->site_keys) = key;
+    *vec_push(&h->site_keys) = *key;
     idmap_add(&h->sites, hash, id);
     return id;
 }
 
 uint32_t heap_site_of_stack(struct heap *h, const struct heap_site *site)
 {
-    return site_get(h, (struct heap_site_key){site->stack.i, site->thread}, site);
+    struct heap_site_key key = {.node = site->stack.i, .thread = site->thread};
+    return site_get(h, &key, site);
 }
 
-static uint32_t find_site(struct heap *h, struct heap_ring *ring, uint32_t node)
+static uint32_t find_site(struct heap *h, struct heap_ring *ring, const struct heap_site_key *key)
 {
-    struct heap_site site = {.thread = ring->thread};
-    site.stack = stackwalk_get(&h->stacks, ring->pid, node, &site.end);
-    return site_get(h, (struct heap_site_key){node, ring->thread}, &site);
+    struct heap_site site = {.thread = key->thread, .scopes = key->scopes};
+    site.stack = stackwalk_get(&h->stacks, ring->pid, key->node, &site.end);
+    return site_get(h, key, &site);
 }
 
 uint32_t heap_site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
 {
-    struct heap_late_site *late = &h->late_sites[(node ^ ring->thread << 6) % HEAP_LATE_SITES];
-    if (!late->site_plus_1 || late->key.node != node || late->key.thread != ring->thread)
-        *late = (struct heap_late_site){{node, ring->thread}, find_site(h, ring, node) + 1};
+    struct heap_site_key key = {node, ring->thread, ring->scopes};
+    uint32_t slot = node ^ key.thread << 6 ^ key.scopes.i << 3;
+    struct heap_late_site *late = &h->late_sites[slot % HEAP_LATE_SITES];
+    if (!late->site_plus_1 || !same_site(&late->key, &key))
+        *late = (struct heap_late_site){key, find_site(h, ring, &key) + 1};
     return late->site_plus_1 - 1;
+}
+
+/* The thread has told the path's name before it told us of the path. */
+static void take_scope(struct heap *h, struct heap_ring *ring, const struct record *rec)
+{
+    struct scopes_place place = {ring->pid, ring->tid, rec->own};
+    h->facts.scoped = true;
+    ring->scopes = rec->own && h->opts.scopes_of ? h->opts.scopes_of(h->opts.arg, &place)
+                                                 : (struct attrs_id){0};
 }
 
 /* --- blocks --- */
@@ -186,6 +209,33 @@ static void take_kept(struct heap *h, struct heap_ring *ring)
     heap_tally_unfree(&h->tally, ring->pending.site, ring->pending.size_bytes);
 }
 
+/* --- benchmarks --- */
+
+static void set_per_op(struct heap *h, const char *what, struct text name, uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    if (!isfinite(value) || value < 0)
+        return;
+    autofree char *key = mem_printf("%s %.*s", what, TEXT_ARG(name));
+    autofree char *number = mem_printf("%.9g", value);
+    meta_set_str(&h->opts.profile->meta, key, number);
+}
+
+static void take_per_op(struct heap *h, const struct record *rec)
+{
+    struct text name = {(const char *)&rec->payload[3], rec->own};
+    if (!name.n || name.n > HEAP_NAME_BYTES || name.n > (rec->words - 4u) * 8 ||
+        h->n_benchmarks >= BENCHMARKS_MAX)
+        return;
+    for (size_t i = 0; i < name.n; i++)
+        if (name.at[i] < ' ' || name.at[i] > '~')
+            return;
+    h->n_benchmarks++;
+    set_per_op(h, META_ALLOCS_PER_OP, name, rec->payload[1]);
+    set_per_op(h, META_BYTES_PER_OP, name, rec->payload[2]);
+}
+
 /* --- records --- */
 
 /* Words of each kind at least. */
@@ -202,6 +252,8 @@ static const uint8_t record_words[] = {
     [HEAP_MAP] = 4,
     [HEAP_UNMAP] = 4,
     [HEAP_REMAP] = 4,
+    [HEAP_PER_OP] = 4,
+    [HEAP_SCOPE] = 1,
 };
 
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec)
@@ -210,7 +262,7 @@ uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *re
         return 0;
     if (rec->kind == HEAP_FREE)
         return ring->stamp + rec->own;
-    if (rec->kind == HEAP_ALLOC_SAME)
+    if (rec->kind == HEAP_ALLOC_SAME || rec->kind == HEAP_SCOPE)
         return ring->stamp;
     return rec->payload[rec->kind == HEAP_FREE_LATE ? 1 : 0];
 }
@@ -241,7 +293,9 @@ void heap_take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
 
 void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec, uint64_t ticks)
 {
-    if (!ticks)
+    if (rec->kind == HEAP_SCOPE) /* may come before any time is known */
+        take_scope(h, ring, rec);
+    if (!ticks || rec->kind == HEAP_SCOPE)
         return;
     heap_take_time(h, ring, ticks);
     switch (rec->kind) {
@@ -276,6 +330,9 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec,
         break;
     case HEAP_REMAP:
         heap_take_remap(h, ring, rec);
+        break;
+    case HEAP_PER_OP:
+        take_per_op(h, rec);
         break;
     }
 }

@@ -31,8 +31,10 @@ enum {
 
 /* What can be asked for. */
 struct listen_page {
-    const char *path; /* "/metrics"; NULL = no more */
-    const char *type; /* of its content */
+    const char *path;   /* "/metrics"; NULL = no more */
+    const char *type;   /* of its content */
+    const char *accept; /* media type: instead of the one before it, of the same path, for who asks
+                           for this type rather; NULL = for all others */
     void (*write)(void *to, FILE *out);
     struct text bytes; /* the content itself, where write is NULL; must outlive the listener */
 };

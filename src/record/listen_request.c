@@ -111,11 +111,68 @@ static bool origin_is_ours(struct text origin, struct text host)
            strncasecmp(origin.at + n, host.at, host.n) == 0;
 }
 
+/* --- which of several contents --- */
+
+/* ";q=0.5" among the parameters of a type, 0 to 1000; 1000 where it is not there. */
+static int quality_of(struct text parameters)
+{
+    while (parameters.n) {
+        struct text one = trim(text_cut(&parameters, ';'));
+        int q = 0, scale = 1000;
+        if (one.n < 3 || (*one.at != 'q' && *one.at != 'Q') || one.at[1] != '=')
+            continue;
+        for (size_t i = 2; i < one.n && i < 7; i++) {
+            if (one.at[i] == '.')
+                continue;
+            if (one.at[i] < '0' || one.at[i] > '9')
+                return 0;
+            q += (one.at[i] - '0') * scale;
+            scale /= 10;
+        }
+        return q < 1000 ? q : 1000;
+    }
+    return 1000;
+}
+
+/* How much a request wants TYPE; 0 = it does not name it. "*" of all kinds wants what it gets. */
+static int wants(struct text accept, const char *type)
+{
+    int most = 0;
+    while (accept.n) {
+        struct text one = text_cut(&accept, ',');
+        struct text name = trim(text_cut(&one, ';'));
+        int q = is_field(name, type) ? quality_of(one) : 0;
+        most = q > most ? q : most;
+    }
+    return most;
+}
+
+/* The type of a page without its parameters. */
+static int wants_page(struct text accept, const struct listen_page *p)
+{
+    char type[64];
+    size_t n = strcspn(p->type, ";");
+    if (n >= sizeof type)
+        return 0;
+    memcpy(type, p->type, n);
+    type[n] = '\0';
+    return wants(accept, type);
+}
+
+static void choose_content(struct listen_request *r, struct text accept)
+{
+    const struct listen_page *first = r->page;
+    for (const struct listen_page *p = first + 1; p->path && p->accept; p++)
+        if (strcmp(p->path, first->path) == 0 &&
+            wants(accept, p->accept) > wants_page(accept, r->page))
+            r->page = p;
+}
+
 struct listen_request listen_parse(struct text in, const struct listen_opts *o)
 {
     struct listen_request r = {0};
     bool is_known = !o->token;
-    struct text all = in, line, host = {0}, origin = {0};
+    struct text all = in, line, host = {0}, origin = {0}, accept = {0};
     if (in.n >= LISTEN_REQUEST_MAX)
         return (struct listen_request){.status = 431};
     parse_first(&r, cut_line(&all), o);
@@ -127,6 +184,8 @@ struct listen_request listen_parse(struct text in, const struct listen_opts *o)
             host = value;
         if (is_field(name, "Origin"))
             origin = value;
+        if (is_field(name, "Accept"))
+            accept = value;
         if (o->token && is_field(name, "Authorization"))
             is_known = bears(value, o->token);
     }
@@ -134,5 +193,7 @@ struct listen_request listen_parse(struct text in, const struct listen_opts *o)
         return (struct listen_request){.status = 401};
     if (!o->token && origin.n && !origin_is_ours(origin, host))
         return (struct listen_request){.status = 403};
+    if (r.page)
+        choose_content(&r, accept);
     return r;
 }

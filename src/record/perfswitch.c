@@ -97,7 +97,7 @@ void perfswitch_take(struct perfswitch *s, const struct perf_event_header *h, ui
 #define FIRST_NAMESPACE UINT32_C(0xeffffffc)
 
 /* Raw data begins with the number of the tracepoint, then flags: in an interrupt, hard or soft. */
-enum { FLAGS_AT = 2, IN_HARD_INTERRUPT = 0x08, IN_SOFT_INTERRUPT = 0x10 };
+enum { FLAGS_AT = 2, IN_INTERRUPT = 0x08 | 0x10 };
 
 /* Enough for who wakes: most do so near the root of their stack. */
 enum { WAKER_STACK_BYTES = 4096 };
@@ -190,7 +190,7 @@ void perfswitch_wake(struct perfswitch *s, const struct engine_sample *sample, c
     if (!s->waits || n < s->woken_at + sizeof tid)
         return;
     memcpy(&tid, raw + s->woken_at, sizeof tid);
-    bool interrupt = raw[FLAGS_AT] & (IN_HARD_INTERRUPT | IN_SOFT_INTERRUPT) || at->pid <= 0;
+    bool interrupt = raw[FLAGS_AT] & IN_INTERRUPT || at->pid <= 0;
     struct waits_wake wake = {tid, sample->time_ns, !interrupt && at->regs.pc, {0}};
     if (!waits_wants_wake(s->waits, &wake))
         return;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PERFTHIN_HZ = 10000, PERFTHIN_STACKS = 256 };
+enum { PERFTHIN_HZ = 5000, PERFTHIN_STACKS = 256 };
 
 struct perfthin {
     int timer_fd;

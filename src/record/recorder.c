@@ -282,6 +282,12 @@ static int start_listening(struct recorder *r, struct err *err)
     return 0;
 }
 
+static struct attrs_id labels_of_place(void *recorder, const struct scopes_place *place)
+{
+    struct recorder *r = recorder;
+    return r->scopes ? scopes_labels(r->scopes, place) : (struct attrs_id){0};
+}
+
 static int start_heap(struct recorder *r, struct err *err)
 {
     struct heap_opts o = {.command = r->opts.command,
@@ -290,7 +296,9 @@ static int start_heap(struct recorder *r, struct err *err)
                           .profile = r->profile,
                           .processes = r->processes,
                           .sample_bytes = r->opts.heap_sample_bytes,
-                          .maps = r->opts.heap_maps};
+                          .maps = r->opts.heap_maps,
+                          .scopes_of = labels_of_place,
+                          .arg = r};
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
 }
 
@@ -315,6 +323,8 @@ static void start_scopes(struct recorder *r)
     o.least_ns = r->opts.functions_least_ns;
     o.pid = r->opts.command ? 0 : r->opts.pid;
     o.self = getenv(SCOPES_SELF_ENV);
+    o.heap = r->opts.heap;
+    o.blocks = r->opts.heap && !r->opts.heap_sample_bytes;
     struct err err;
     if (scopes_open(&o, &r->scopes, &err) != 0)
         snprintf(r->scopes_note, sizeof r->scopes_note, "no scopes of kelvin.h: %s", err.text);
@@ -560,6 +570,8 @@ int recorder_run(struct recorder *r, struct err *err)
             r->locks_busy = locks_poll(r->locks);
         if (r->scopes)
             r->scopes_busy = scopes_poll(r->scopes);
+        if (r->listen && r->scopes)
+            threadstates_look(&r->states, r->scopes, clock_monotonic_ns());
         if (r->listen)
             listen_poll(r->listen);
         if (beat(r, err) != 0)
@@ -586,6 +598,7 @@ void recorder_done(struct recorder *r, bool keep_part)
     scopes_close(r->scopes);
     spansend_close(r->send);
     scopelive_done(&r->live);
+    threadstates_done(&r->states);
     runqueue_done(&r->queue);
     if (r->engine)
         r->engine->close(r->run);

@@ -19,6 +19,7 @@
 #include "record/runqueue.h"
 #include "record/scopes.h"
 #include "record/tally.h"
+#include "record/threadstates.h"
 #include "wire/recording.h"
 
 #include <sys/resource.h>
@@ -103,6 +104,7 @@ struct recorder {
     bool scopes_busy;
     struct spansend *send; /* spans to a collector; NULL = not asked for */
     struct scopelive live; /* sums of scopes, where somebody may ask */
+    struct threadstates states;
     struct listen *listen; /* NULL = nobody may */
     uint64_t first_start_ns;
     char scopes_note[280]; /* why there are none; "" where there are, or could be */

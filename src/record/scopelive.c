@@ -45,7 +45,10 @@ void scopelive_add(struct scopelive *l, struct profile *p, struct str_id name,
     s->total_ns += span->duration_ns;
     s->self_ns += (uint64_t)span->values[1];
     s->max_ns = span->duration_ns > s->max_ns ? span->duration_ns : s->max_ns;
-    s->in_bound[bound_of(span->duration_ns)]++;
+    size_t bound = bound_of(span->duration_ns);
+    s->in_bound[bound]++;
+    s->last[bound] = (struct scopelive_last){span->duration_ns, span->time_ns + span->duration_ns,
+                                             span->attrs, span->thread};
     histogram_add(&s->times, span->duration_ns, 1);
 }
 

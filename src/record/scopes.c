@@ -285,6 +285,20 @@ bool scopes_number(const struct scopes *s, size_t i, struct scopes_number *ret)
     return true;
 }
 
+bool scopes_thread_now(const struct scopes *s, size_t i, struct scopes_thread_now *ret)
+{
+    if (!s->rings.channel || i >= s->rings.readers.n)
+        return false;
+    const struct ring_reader *rr = &s->rings.readers.at[i];
+    *ret = (struct scopes_thread_now){
+        .pid = rr->pid,
+        .tid = rr->tid,
+        .name = rr->comm,
+        .start_ns = rr->start_ns,
+        .open = atomic_load_explicit(&rr->ring->open, memory_order_relaxed)};
+    return true;
+}
+
 uint64_t scopes_lost(const struct scopes *s)
 {
     return rings_lost(&s->rings);
@@ -320,6 +334,8 @@ void scopes_close(struct scopes *s)
     }
     vec_done(&s->by_ring);
     vec_done(&s->counters);
+    vec_done(&s->kept);
+    idmap_done(&s->places);
     free(s->halves);
     free(s->env_before);
     free(s);

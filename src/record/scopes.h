@@ -36,6 +36,8 @@ struct scopes_opts {
     struct spansend *send;       /* to a collector; NULL = to none */
     int pid;                     /* of a program that runs; 0 = a command that is forked later */
     const char *self;            /* the value of SCOPES_SELF_ENV; NULL = nobody's */
+    bool heap;                   /* is recorded as well: paths are kept for scopes_labels() */
+    bool blocks;                 /* and all of it: spans know what was allocated in them */
 };
 
 struct scopes_facts {
@@ -89,6 +91,27 @@ struct scopes_number {
     int64_t value;
 };
 bool scopes_number(const struct scopes *s, size_t i, struct scopes_number *ret);
+
+/* A thread that has scopes and lives; false past the last. */
+struct scopes_thread_now {
+    int32_t pid, tid;
+    const char *name;
+    uint64_t start_ns; /* of its ring: numbers of threads are used again */
+    uint32_t open;     /* scopes that it is in */
+};
+bool scopes_thread_now(const struct scopes *s, size_t i, struct scopes_thread_now *ret);
+
+/* A path of a thread's ring. */
+struct scopes_place {
+    int32_t pid, tid;
+    uint32_t path;
+};
+
+/*
+ * The scopes of a path as labels SCOPE_KEY, the innermost last, whether the thread lives or not.
+ * What the thread has told by now is taken first where the path is not known yet.
+ */
+struct attrs_id scopes_labels(struct scopes *s, const struct scopes_place *place);
 
 void scopes_stop(struct scopes *s);
 const struct scopes_facts *scopes_facts(struct scopes *s);

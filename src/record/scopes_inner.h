@@ -18,12 +18,19 @@ struct scopes_path {
     uint32_t counter; /* in scopes.counters, + 1; 0 = none yet */
 };
 
+/* What was allocated. */
+struct scopes_blocks {
+    uint64_t blocks, bytes;
+};
+
 /* What is known at a depth while the scope there is open. */
 struct scopes_level {
     uint64_t children_ticks;
     uint64_t attrs_start; /* of the scope whose attributes these are; 0 = none */
     struct attrs_id attrs;
-    uint64_t span_id; /* of the scope that is open, for a collector; 0 = none yet */
+    uint64_t span_id;              /* of the scope that is open, for a collector; 0 = none yet */
+    struct scopes_blocks told;     /* of the span that comes next */
+    struct scopes_blocks children; /* of spans here, since the one around them began */
 };
 
 struct scopes_ring {
@@ -54,6 +61,12 @@ struct scopes_counter {
     int index; /* in the profile */
 };
 
+/* A path that may be asked for when its thread is gone. */
+struct scopes_kept {
+    struct scopes_place place;
+    struct attrs_id labels;
+};
+
 enum { SCOPES_HALVES = 1 << 16, SCOPES_COUNTERS_MAX = 1024 };
 
 struct scopes {
@@ -72,6 +85,8 @@ struct scopes {
     uint64_t n_ids; /* of spans, for a collector */
     VEC(struct scopes_ring *) by_ring;
     VEC(struct scopes_counter) counters;
+    struct idmap places; /* of kept, by thread and path */
+    VEC(struct scopes_kept) kept;
     struct scopes_half *halves; /* SCOPES_HALVES, by id, linear probing over a few */
 };
 
@@ -82,6 +97,10 @@ void scopes_leave_own(struct scopes *s);
 
 /* Take one record of a ring. */
 void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec);
+
+/* A path of a ring is known from now on, as PATH says: scopes_labels.c. */
+void scopes_keep(struct scopes *s, const struct scopes_place *place, const struct scopes_path *path,
+                 uint32_t parent, bool has_name);
 
 /* Write the values of counters that have changed. */
 void scopes_write_points(struct scopes *s, uint64_t now_ns);

@@ -1,6 +1,7 @@
 /*
  * scopes_take.c - what a record of the rings does. Any program may have written it.
  */
+#include "model/spanstream.h"
 #include "model/streamkind.h"
 #include "record/scopes_inner.h"
 
@@ -23,12 +24,15 @@ static struct scopes_path *path_find_scope(struct scopes_ring *ring, uint32_t i)
     return path && path->depth <= SCOPES_DEPTH_MAX ? path : NULL;
 }
 
-/* A number is given once. */
-static void add_path(struct scopes_ring *ring, uint32_t id, const struct scopes_path *new)
+/* A number is given once. HAS_NAME: it is no function's address. */
+static void add_path(struct scopes *s, struct scopes_ring *ring, const struct record *rec,
+                     const struct scopes_path *new, bool has_name)
 {
-    while (ring->paths.n <= id)
+    struct scopes_place place = {ring->pid, ring->tid, rec->own};
+    while (ring->paths.n <= rec->own)
         *vec_push(&ring->paths) = (struct scopes_path){0};
-    ring->paths.at[id] = *new;
+    ring->paths.at[rec->own] = *new;
+    scopes_keep(s, &place, new, (uint32_t)rec->payload[0], has_name);
 }
 
 static bool path_makes_sense(struct scopes_ring *ring, uint32_t id,
@@ -62,7 +66,7 @@ static void take_path_at(struct scopes *s, struct scopes_ring *ring, const struc
         .name = profile_add_str(p, text_of(text)),
         .depth = parent ? parent->depth + 1 : 1,
     };
-    add_path(ring, rec->own, &new);
+    add_path(s, ring, rec, &new, false);
 }
 
 static void take_maps(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
@@ -95,7 +99,7 @@ static void take_path(struct scopes *s, struct scopes_ring *ring, const struct r
         .name = profile_add_str(p, name),
         .depth = parent ? parent->depth + 1 : 1,
     };
-    add_path(ring, id, &new);
+    add_path(s, ring, rec, &new, true);
 }
 
 /* --- attributes --- */
@@ -218,6 +222,8 @@ static int scopes_stream(struct scopes *s)
         s->stream = stream_kind_add(p, STREAM_SCOPES, BY_TRACE);
         profile_add_value(p, s->stream, "spans", UNIT_COUNT);
         profile_add_value(p, s->stream, "self", UNIT_TIME);
+        if (s->opts.blocks)
+            spanstream_add_blocks(p, s->stream);
     }
     return s->stream;
 }
@@ -244,6 +250,28 @@ static uint64_t take_self(struct scopes_ring *ring, uint32_t depth, uint64_t tic
     return self;
 }
 
+static void take_heap(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
+{
+    const struct scopes_path *path = path_find_scope(ring, rec->own);
+    if (!path || (rec->payload[0] | rec->payload[1]) > (uint64_t)INT64_MAX >> 20) {
+        s->facts.bad++;
+        return;
+    }
+    ring->levels[path->depth].told = (struct scopes_blocks){rec->payload[0], rec->payload[1]};
+}
+
+/* Blocks of the span itself, without those of the scopes inside, which have come before. */
+static struct scopes_blocks take_self_blocks(struct scopes_ring *ring, uint32_t depth)
+{
+    struct scopes_level *level = &ring->levels[depth], *inside = &ring->levels[depth + 1];
+    struct scopes_blocks all = level->told, in = inside->children;
+    level->told = inside->children = (struct scopes_blocks){0};
+    level->children.blocks += all.blocks;
+    level->children.bytes += all.bytes;
+    return (struct scopes_blocks){all.blocks > in.blocks ? all.blocks - in.blocks : 0,
+                                  all.bytes > in.bytes ? all.bytes - in.bytes : 0};
+}
+
 static void take_span(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
     const struct scopes_path *path = path_find_scope(ring, rec->own);
@@ -254,7 +282,9 @@ static void take_span(struct scopes *s, struct scopes_ring *ring, const struct r
     }
     uint64_t length_ns = ticks_length_ns(&s->ticks, length);
     uint64_t self_ns = ticks_length_ns(&s->ticks, take_self(ring, path->depth, length));
-    int64_t values[2] = {1, (int64_t)(self_ns < length_ns ? self_ns : length_ns)};
+    struct scopes_blocks own = take_self_blocks(ring, path->depth);
+    int64_t values[] = {1, (int64_t)(self_ns < length_ns ? self_ns : length_ns),
+                        (int64_t)own.blocks, (int64_t)own.bytes};
     struct scopes_level *level = &ring->levels[path->depth];
     bool with = rec->kind == SCOPES_SPAN_WITH && level->attrs_start == start;
     struct row row = {.stack = path->stack,
@@ -329,7 +359,7 @@ static struct attrs_id async_attrs(struct profile *p)
 
 static void join_halves(struct scopes *s, struct scopes_half *h, uint64_t start, uint64_t end)
 {
-    static const int64_t values[2] = {1, 0}; /* no self time: it may wait, or overlap */
+    static const int64_t values[4] = {1}; /* no self time: it may wait, or overlap */
     uint64_t length = end > start ? end - start : 0;
     struct row row = {.stack = h->stack,
                       .thread = h->thread,
@@ -441,6 +471,7 @@ static const struct {
     [SCOPES_END] = {3, take_half},
     [SCOPES_PATH_AT] = {3, take_path_at},
     [SCOPES_MAPS] = {2, take_maps},
+    [SCOPES_HEAP] = {3, take_heap},
 };
 
 void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record *rec)

@@ -19,6 +19,8 @@ static const struct document_column scope_columns[] = {
     {"p99", .right = true},
     {"p99.9", .right = true, .spare = 3},
     {"max", .right = true},
+    {"allocs", .right = true},
+    {"bytes", .right = true},
     {"scope", .wide = true},
 };
 
@@ -58,6 +60,9 @@ static void cells_of_sum(struct document *d, const struct scopetree *t, const st
     cell_quantile(d, s, 0.99);
     cell_quantile(d, s, 0.999);
     cell_ns(d, (double)s->max_ns, 0);
+    document_cell(d, text_of(t->has_blocks ? units_count(n, s->blocks.blocks) : ""), 0);
+    double bytes = (double)s->blocks.bytes;
+    document_cell(d, text_of(t->has_blocks ? units_scaled(n, bytes, UNIT_BYTES) : ""), 0);
 }
 
 /* --- tables --- */
@@ -78,6 +83,7 @@ static void add_tree(struct document *d, const struct scopetree_view *v)
         document_cell(d, text_of(name), 0);
         shown++;
     }
+    document_drop_empty(d);
     if (shown < t->tree.n)
         document_text(d, "%zu more not shown.", t->tree.n - shown);
 }
@@ -94,11 +100,12 @@ static void add_flat(struct document *d, const struct scopetree_view *v)
         cells_of_sum(d, t, &t->flat.at[i].sum);
         document_cell(d, profile_str(p, t->flat.at[i].name), 0);
     }
+    document_drop_empty(d);
 }
 
 char *scopetree_attr(const struct profile *p, const struct attr *a)
 {
-    struct text key = profile_str(p, a->key);
+    struct text key = a->key.i ? profile_str(p, a->key) : text_of("thread");
     if (a->is_number)
         return mem_printf("%.*s=%lld", TEXT_ARG(key), (long long)a->number);
     return mem_printf("%.*s=%.*s", TEXT_ARG(key), TEXT_ARG(profile_str(p, a->text)));
@@ -120,6 +127,7 @@ static void add_groups(struct document *d, const struct scopetree_view *v)
         cells_of_sum(d, t, &g->sum);
         document_cell(d, text_of(name), 0);
     }
+    document_drop_empty(d);
 }
 
 /* --- all of it --- */
@@ -151,6 +159,7 @@ static void add_head(struct document *d, const struct scopetree_view *v)
 static void scopetree_fill(struct document *d, const struct scopetree_view *v, bool figures)
 {
     add_head(d, v);
+    scopetree_add_insights(d, v);
     add_tree(d, v);
     add_groups(d, v);
     add_flat(d, v);
@@ -160,9 +169,14 @@ static void scopetree_fill(struct document *d, const struct scopetree_view *v, b
         document_figure(d);
     }
     scopetree_add_slowest(d, v);
+    scopetree_add_cpu(d, v);
     counters_add(d, v->tree->selection->profile, scopetree_seconds(v->tree));
-    document_text(d, "Total: all spans of a scope. Self: without the scopes inside. Quantiles are "
-                     "good to 1%%; one that needs more spans than there are is left out.");
+    document_text(d,
+                  "Total: all spans of a scope. Self: without the scopes inside. Quantiles are "
+                  "good to 1%%; one that needs more spans than there are is left out.%s",
+                  v->tree->has_blocks ? " Allocations are of the thread that was in the scope, "
+                                        "scopes inside included."
+                                      : "");
 }
 
 static char *title_of_scopes(const struct scopetree_view *v)

@@ -2,15 +2,16 @@
  * scopetree.h - how long a program's scopes took, for people and for programs.
  */
 #pragma once
-#include "analysis/scopetree.h"
+#include "analysis/scopecpu.h"
 
 #include <stdio.h>
 
 struct scopetree_view {
     const struct scopetree *tree;
-    const char *subject; /* the file */
-    const char *by;      /* key of an attribute, or NULL */
-    size_t top;          /* rows of each table */
+    const char *subject;        /* the file */
+    const char *by;             /* key of an attribute, or NULL */
+    size_t top;                 /* rows of each table */
+    const struct scopecpu *cpu; /* after scopecpu_end(); NULL = nothing was sampled */
 };
 
 void scopetree_print_text(FILE *out, const struct scopetree_view *v, int width, bool colour);
@@ -22,5 +23,5 @@ void scopetree_print_csv(FILE *out, const struct scopetree_view *v);
 /* How often which latency occurred, of the I-th scope of the table by name. */
 void scopetree_draw(FILE *out, const struct scopetree_view *v, size_t i);
 
-/* "index=3" of a group. Free it. */
+/* "index=3", "thread=worker" of a group. Free it. */
 char *scopetree_attr(const struct profile *p, const struct attr *a);

@@ -1,7 +1,9 @@
 /*
- * scopetree_inner.h - the slowest span of each scope, for people and for programs.
+ * scopetree_inner.h - the slowest span of each scope, CPU samples by scope and what stands out, for
+ * people and for programs.
  */
 #pragma once
+#include "analysis/scopeinsight.h"
 #include "base/json.h"
 #include "view/document.h"
 #include "view/scopetree.h"
@@ -15,4 +17,9 @@ static inline double scopetree_seconds(const struct scopetree *t)
 void scopetree_add_slowest(struct document *d, const struct scopetree_view *v);
 
 /* As the member "slowest", for all scopes. */
-void scopetree_put_slowest(struct json *j, const struct scopetree *t);
+void scopetree_put_slowest(struct json *j, const struct scopetree_view *v);
+
+void scopetree_add_cpu(struct document *d, const struct scopetree_view *v);
+void scopetree_put_cpu(struct json *j, const struct scopetree_view *v);
+void scopetree_add_insights(struct document *d, const struct scopetree_view *v);
+void scopetree_put_insights(struct json *j, const struct scopetree_view *v);

@@ -18,6 +18,7 @@ enum { QUANTILES = sizeof quantiles / sizeof *quantiles };
 
 /* A table of scopes, and how far their quantiles are known. */
 struct scopes_table {
+    const struct scopetree *tree;
     const struct scope_quantiles *known;
     const struct profile *p;
     const scope_nodes *nodes;
@@ -49,6 +50,10 @@ static void put_scope(struct json *j, const struct scopes_table *t, const struct
     json_put_number(j, "mean_ns", s->mean_ns);
     json_put_number(j, "sd_ns", scope_sum_sd_ns(s));
     json_put_uint(j, "max_ns", s->max_ns);
+    if (t->tree->has_blocks) {
+        json_put_uint(j, "allocations", s->blocks.blocks);
+        json_put_uint(j, "allocated_bytes", s->blocks.bytes);
+    }
     put_quantiles(j, t, n);
 }
 
@@ -79,7 +84,7 @@ static void put_list(struct json *j, const char *key, const struct scopes_table 
         const struct attr *a = &t->nodes->at[i].attr;
         json_open(j, '{');
         put_scope(j, t, &t->nodes->at[i]);
-        if (a->key.i) {
+        if (t->nodes == &t->tree->groups) {
             json_key(j, "value");
             if (a->is_number)
                 json_int(j, a->number);
@@ -108,11 +113,13 @@ void scopetree_print_json(FILE *out, const struct scopetree_view *v)
     json_put_number(&j, "clock_off_ns", is_off ? (double)off_ns : NAN);
     json_put_str(&j, "selected", t->selection->words);
     json_put_uint(&j, "duration_ns", t->end_ns - t->start_ns);
-    put_tree(&j, &(struct scopes_table){known, p, &t->tree});
-    put_list(&j, "flat", &(struct scopes_table){known, p, &t->flat});
+    put_tree(&j, &(struct scopes_table){t, known, p, &t->tree});
+    put_list(&j, "flat", &(struct scopes_table){t, known, p, &t->flat});
     json_put_str(&j, "by", v->by);
-    put_list(&j, "groups", &(struct scopes_table){known, p, &t->groups});
-    scopetree_put_slowest(&j, t);
+    put_list(&j, "groups", &(struct scopes_table){t, known, p, &t->groups});
+    scopetree_put_slowest(&j, v);
+    scopetree_put_cpu(&j, v);
+    scopetree_put_insights(&j, v);
     counters_json(&j, p, scopetree_seconds(t));
     json_close(&j, '}');
     putc('\n', out);
@@ -121,11 +128,13 @@ void scopetree_print_json(FILE *out, const struct scopetree_view *v)
 
 /* --- CSV --- */
 
-static void csv_row(FILE *out, const char *table, const struct profile *p,
+static void csv_row(FILE *out, const char *table, const struct scopetree *t,
                     const struct scope_node *n)
 {
+    const struct profile *p = t->selection->profile;
     const struct scope_sum *s = &n->sum;
-    autofree char *attr = n->attr.key.i ? scopetree_attr(p, &n->attr) : mem_strdup("");
+    bool grouped = strcmp(table, "by") == 0;
+    autofree char *attr = grouped ? scopetree_attr(p, &n->attr) : mem_strdup("");
     fprintf(out, "%s,%u,", table, n->depth);
     csv_quoted(out, profile_str(p, n->name));
     putc(',', out);
@@ -135,20 +144,24 @@ static void csv_row(FILE *out, const char *table, const struct profile *p,
             (unsigned long long)s->min_ns, s->mean_ns, scope_sum_sd_ns(s));
     for (int i = 0; i < QUANTILES; i++)
         fprintf(out, ",%llu", (unsigned long long)scope_sum_quantile_ns(s, quantiles[i]));
-    fprintf(out, ",%llu\n", (unsigned long long)s->max_ns);
+    fprintf(out, ",%llu", (unsigned long long)s->max_ns);
+    if (t->has_blocks)
+        fprintf(out, ",%llu,%llu\n", (unsigned long long)s->blocks.blocks,
+                (unsigned long long)s->blocks.bytes);
+    else
+        fputs(",,\n", out);
 }
 
 void scopetree_print_csv(FILE *out, const struct scopetree_view *v)
 {
     const struct scopetree *t = v->tree;
-    const struct profile *p = t->selection->profile;
     fputs("table,depth,scope,attribute,calls,total_ns,self_ns,min_ns,mean_ns,sd_ns,p50_ns,p90_ns,"
-          "p99_ns,p99_9_ns,max_ns\n",
+          "p99_ns,p99_9_ns,max_ns,allocations,allocated_bytes\n",
           out);
     for (size_t i = 0; i < t->tree.n; i++)
-        csv_row(out, "tree", p, &t->tree.at[i]);
+        csv_row(out, "tree", t, &t->tree.at[i]);
     for (size_t i = 0; i < t->flat.n; i++)
-        csv_row(out, "flat", p, &t->flat.at[i]);
+        csv_row(out, "flat", t, &t->flat.at[i]);
     for (size_t i = 0; i < t->groups.n; i++)
-        csv_row(out, "by", p, &t->groups.at[i]);
+        csv_row(out, "by", t, &t->groups.at[i]);
 }

@@ -267,14 +267,13 @@ static void add_path_text(struct buf *b, const struct waitsum *w, struct stack_i
     vec_done(&names);
 }
 
-/* "read < serve": the innermost functions down to BOTTOM. */
+/* "read < serve": the innermost functions down to BOTTOM, at most MOST. */
 static void add_end_text(struct buf *b, const struct waitsum *w, struct stack_id stack,
-                         struct stack_id bottom)
+                         struct stack_id bottom, size_t most)
 {
-    enum { SHOWN = 2 };
     waitsum_names names = {0};
     collect_names(&names, w, stack, bottom);
-    for (size_t i = 0; i < names.n && i < SHOWN; i++)
+    for (size_t i = 0; i < names.n && i < most; i++)
         buf_printf(b, "%s%.*s", i ? " < " : "", TEXT_ARG(names.at[i]));
     vec_done(&names);
 }
@@ -330,9 +329,9 @@ static void add_waker_row(struct document *d, const struct waitsum *w,
     document_cell(d, name, 0);
     struct stack_id named = name_of_waker(p, s->stack, waiter);
     if (named.i != s->stack.i)
-        add_end_text(&path, w, s->stack, named);
+        add_end_text(&path, w, s->stack, named, 2);
     document_cell(d, buf_text(&path), 0);
-    add_end_text(&waits, w, waiter, (struct stack_id){0});
+    add_end_text(&waits, w, waiter, (struct stack_id){0}, 6);
     document_cell(d, buf_text(&waits), 0);
 }
 

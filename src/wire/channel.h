@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 /* Changes with the layout. */
-#define CHANNEL_MAGIC UINT64_C(0x316e6863766c656b) /* "kelvchn1" */
+#define CHANNEL_MAGIC UINT64_C(0x326e6863766c656b) /* "kelvchn2" */
 
 /* Where the channel is: "PID FD INODE"; see MAILBOX_ENV. */
 #define CHANNEL_ENV "KELVIN_CHANNEL"
@@ -68,6 +68,7 @@ struct ring {
     _Alignas(64) _Atomic uint64_t head; /* bytes written since the beginning */
     _Atomic uint64_t lost;              /* records that found no room */
     _Atomic uint64_t waits;             /* times that the writer waited for room */
+    _Atomic uint32_t open;              /* of scopes: how many the thread is in */
     _Alignas(64) _Atomic uint64_t tail; /* bytes taken */
 };
 

@@ -6,8 +6,8 @@
  * header of a record; `own` is its third field. Times are ticks.
  *
  *     PATH         own path     parent | bytes << 32, bytes of the name
- *     PATH_AT      own path     parent, address                  of a function, named by the
- * recorder SPAN         own path     start, duration                  when the scope ends: 24 bytes
+ *     PATH_AT      own path     parent, address                  of a function
+ *     SPAN         own path     start, duration                  when the scope ends: 24 bytes
  *     SPAN_WITH    own path     the same, of a scope with attributes
  *     ATTRS        own path     start; for each: key | kind << 32 | bytes << 40, value or bytes
  *     COUNT        own path     time, how much more
@@ -15,6 +15,8 @@
  *     EVENT        own path     time
  *     BEGIN        own path     time, id                         of a span that may cross threads
  *     END          own 0        time, id
+ *     HEAP         own path     blocks, bytes                    allocated in the span that
+ * follows, scopes inside included
  *
  * ATTRS come when the scope begins, and more of them while it is open: their start is the one of
  * the SPAN_WITH that follows when it ends. Keys are paths below the root. Those of a trace that
@@ -35,6 +37,7 @@ enum scopes_kind {
     SCOPES_END,
     SCOPES_PATH_AT,
     SCOPES_MAPS,
+    SCOPES_HEAP,
 };
 
 /* Of W3C's trace context: of the span, the one that called it from another program, its own. */

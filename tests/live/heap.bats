@@ -418,6 +418,59 @@ END
     no_file r.kelvin
 }
 
+# With the setuid bit the environment is somebody else's, and so is the memory that it names.
+@test "a setuid program that the archive is linked into maps no memory that its caller names" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to set the bit"
+    local folder b=${KELVIN%/*}
+    cat >s.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+    char line[500], *p = malloc(100);
+    FILE *f = fopen("/proc/self/maps", "r");
+    int n = 0;
+    while (f && fgets(line, sizeof line, f))
+        n += strstr(line, "memfd:channel") != NULL;
+    printf("%d\n", f ? n : -1);
+    free(p);
+    return 0;
+}
+END
+    cat >start.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct { uint64_t magic, size; uint32_t rings, bytes, pid, tasks; } head = {0x316e6863766c656b, 12288, 1, 4096, getpid(), 1};
+    char where[100];
+    struct stat st;
+    int fd = memfd_create("channel", MFD_ALLOW_SEALING);
+    if (argc < 2 || ftruncate(fd, 12288) != 0 || pwrite(fd, &head, sizeof head, 0) < 0 || fstat(fd, &st) != 0)
+        return 1;
+    snprintf(where, sizeof where, "%d %d %lu", (int)getpid(), fd, (unsigned long)st.st_ino);
+    setenv("KELVIN_CHANNEL", where, 1);
+    execv(argv[1], argv + 1);
+    return 1;
+}
+END
+    cc -D_GNU_SOURCE -o start start.c
+    cc -O2 -static -o s s.c -L "$b" "@$b/kelvin-heap.link" || skip "no static libc here"
+    folder=$(open_folder s start)
+    run_as_nobody "$folder/start" "$folder/s"
+    exits 0
+    [ "$output" -ge 1 ] || fail "the memory is not mapped without the bit either: '$output' $stderr"
+    chmod u+s "$folder/s"
+    run_as_nobody "$folder/start" "$folder/s"
+    exits 0
+    prints 0
+}
+
 @test "a static program that the archive is linked into: every block" {
     echo 'int main(void) { return 0; }' >s.c
     cc -static -o s s.c || skip "no static libc here"
@@ -680,6 +733,20 @@ END
     jq -es '[.[] | select(.name == "none") | .allocations == 0] == [true]' <<<"$output" >/dev/null || fail "$output"
     kelvin record -q --min-samples 0 --heap -o r.kelvin -- ./bench --warm-up 0.005 --time 0.04 --samples 20 three
     [[ $output == *"per iteration: 3 allocations, 300 B"* ]] || fail "$output"
+    printf '%s\n' 'allocs_per_op three == 3' 'bytes_per_op(three) <= 300 B' >good
+    kelvin check r.kelvin good
+    exits 0
+    echo 'allocs_per_op(three) <= 2' >bad
+    kelvin check r.kelvin bad
+    exits 3
+    [[ $output == *"3 blocks per iteration"* ]] || fail "$output"
+    echo 'diff allocs_per_op three <= 0%' >same
+    kelvin check --against r.kelvin r.kelvin same
+    exits 0
+    echo 'allocs_per_op thre == 3' >misspelled
+    kelvin check r.kelvin misspelled
+    exits 1
+    [[ $stderr == *"there are: three"* ]] || fail "$stderr"
     run ./bench --warm-up 0.005 --time 0.04 --samples 20 three
     [[ $output != *"per iteration"* ]] || fail "$output"
 }

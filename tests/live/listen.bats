@@ -198,3 +198,132 @@ time.sleep(600)' "$ADDRESS" 3>&- 7>&- &
     end_of_recording
     [ "$(grep -ac "$KELVIN_LISTEN_TOKEN" r.kelvin)" = 0 ]
 }
+
+# A program with a thread that runs, one that sleeps in a scope and one that sleeps in none.
+workers() {
+    cat >workers.c <<'PROGRAM'
+#include <kelvin.h>
+#include <pthread.h>
+#include <stdio.h>
+static void *running(void *x)
+{
+    kelvin_thread_name("runs");
+    for (;;) {
+        KELVIN_SCOPE("spin", "index", 3, "odd \"key\"", "a\\b\xff");
+        for (volatile int i = 0; i < 10000; i++)
+            ;
+    }
+    return x;
+}
+static void *waiting(void *x)
+{
+    kelvin_thread_name("waits");
+    KELVIN_SCOPE("outer");
+    { KELVIN_SCOPE("first"); }
+    for (;;)
+        pause();
+    return x;
+}
+static void *idle(void *x)
+{
+    kelvin_thread_name("idles");
+    { KELVIN_SCOPE("work"); }
+    for (;;)
+        pause();
+    return x;
+}
+int main(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, running, NULL);
+    pthread_create(&t, NULL, waiting, NULL);
+    pthread_create(&t, NULL, idle, NULL);
+    while (getchar() != EOF)
+        ;
+    return 0;
+}
+PROGRAM
+    cc -O1 -pthread -I"$INCLUDE" workers.c -o workers
+}
+
+state_of() { # THREAD
+    metric kelvin_thread_state ".thread == \"$1\"" >/dev/null
+    jq -r ".samples[] | select(.name == \"kelvin_thread_state\" and .labels.thread == \"$1\" and .value == 1) | .labels.state" metrics.json
+}
+
+states_are_known() {
+    [ "$(state_of waits)" = waiting ] && [ "$(state_of idles)" = idle ] && [ "$(state_of runs)" = running ]
+}
+
+@test "each thread runs, waits in a scope, or is idle" {
+    workers
+    listen_to ./workers
+    wait_until 30 states_are_known
+    [ "$(metric kelvin_thread_state '.thread == "idles" and .state == "waiting"')" = 0 ]
+    sleep 0.5
+    # Sleepers never ran while somebody looked, but for how they began.
+    jq -n --argjson idle "$(metric kelvin_thread_state_seconds_total '.thread == "idles" and .state == "idle"')" \
+        --argjson waiting "$(metric kelvin_thread_state_seconds_total '.thread == "idles" and .state == "waiting"')" \
+        -e '$idle > 0 and $waiting == 0'
+    printf 'GET / HTTP/1.0\r\n\r\n' | ask | grep -Eq ' +idle .* idles$'
+    end_of_recording
+}
+
+@test "OpenMetrics for who asks for it: exemplars, and an end" {
+    workers
+    listen_to ./workers
+    wait_until 30 spans_came
+    printf 'GET /metrics HTTP/1.0\r\nAccept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n\r\n' | ask >answer
+    grep -q '^Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8' answer
+    sed '1,/^\r$/d' answer >open.txt
+    [ "$(tail -1 open.txt)" = "# EOF" ]
+    grep -Eq '^kelvin_scope_seconds_bucket\{scope="spin",le="[0-9.e-]+"\} [0-9]+ # \{odd__key_="a\\\\b\\\\xff",index="3"\} 0\.[0-9]{9} [0-9]+\.[0-9]{3}$' open.txt
+    grep -q '^# TYPE kelvin_spans counter' open.txt
+    grep -q ',le="1.0"}' open.txt
+    # The time of an exemplar is that of the clock on the wall.
+    local now at
+    now=$(date +%s)
+    at=$(sed -n 's/.*# {.*} [0-9.]* \([0-9]*\)\..*/\1/p' open.txt | sort -n | tail -1)
+    [ $((now - at)) -ge 0 ] && [ $((now - at)) -le 3600 ]
+    end_of_recording
+    /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || skip "needs python3-prometheus-client ('make check-all' installs it)"
+    /usr/bin/python3 - <<'END'
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+families = list(text_string_to_metric_families(open("open.txt").read()))
+found = [s.exemplar for f in families for s in f.samples if s.exemplar]
+assert found and found[0].labels["index"] == "3", found
+END
+}
+
+p99_is_there() {
+    [ "$("${ASK_PROMETHEUS[@]}" | jq -r '.data.result | length')" = 1 ]
+}
+
+@test "a real Prometheus scrapes it, and its p99 is that of kelvin scopes" {
+    command -v prometheus >/dev/null || skip "needs prometheus ('make check-all' installs it)"
+    waiting_program
+    listen_to ./server
+    wait_until 30 all_are_there
+    local port
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    cat >prometheus.yml <<END
+global: {scrape_interval: 1s}
+scrape_configs: [{job_name: kelvin, static_configs: [{targets: ["$ADDRESS"]}]}]
+END
+    prometheus --config.file=prometheus.yml --storage.tsdb.path=data --web.listen-address="127.0.0.1:$port" \
+        --enable-feature=exemplar-storage >prometheus.log 2>&1 3>&- 7>&- &
+    local server=$!
+    ASK_PROMETHEUS=(curl -sG "http://127.0.0.1:$port/api/v1/query" --data-urlencode
+        'query=kelvin_scope_latency_seconds{scope="request",quantile="0.99"}')
+    wait_until 60 p99_is_there
+    local p99
+    p99=$("${ASK_PROMETHEUS[@]}" | jq -r '.data.result[0].value[1]')
+    curl -sG "http://127.0.0.1:$port/api/v1/query_exemplars" --data-urlencode 'query=kelvin_scope_seconds_bucket' \
+        --data-urlencode "start=$(($(date +%s) - 600))" --data-urlencode "end=$(date +%s)" >exemplars.json
+    kill "$server"
+    wait "$server" || true
+    end_of_recording
+    "$KELVIN" scopes r.kelvin --format json | jq -e --argjson p99 "$p99" \
+        '.flat[] | select(.scope == "request") | (.p99.ns - $p99 * 1e9 | fabs) < 1'
+    jq -e '[.data[].exemplars[] | select(.labels.i)] | length > 0' exemplars.json
+}

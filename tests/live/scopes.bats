@@ -540,3 +540,107 @@ END
     [ "$(scopes '(.flat | map({(.scope): .total_ns}) | add) as $ns | $ns.queue + $ns.service <= $ns.request and $ns.queue + $ns.service >= 0.5 * $ns.request')" = true ]
     [ "$(scopes .note)" = null ]
 }
+
+# 11 blocks per token: 1 of its own, 1 to 4 in each layer. gcc must not see through them.
+allocating_program() {
+    cat >blocks.c <<'END'
+#include <kelvin.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+static jmp_buf back;
+static void take(size_t n) { char *volatile p = malloc(n); free(p); }
+static void layer(int i)
+{
+    KELVIN_SCOPE("layer", "index", i);
+    for (int k = 0; k <= i; k++)
+        take(100 * (size_t)(i + 1));
+}
+static __attribute__((noinline)) void leap(void)
+{
+    KELVIN_SCOPE("left");
+    take(1);
+    longjmp(back, 1);
+}
+static void *work(void *n)
+{
+    kelvin_thread_name("worker");
+    for (int t = 0; t < *(int *)n; t++) {
+        KELVIN_SCOPE("token");
+        take(10);
+        for (int i = 0; i < 4; i++)
+            layer(i);
+        { KELVIN_SCOPE("quiet"); }
+    }
+    return NULL;
+}
+int main(void)
+{
+    pthread_t threads[3];
+    int n = 100;
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, work, &n);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    { KELVIN_SCOPE("around"); if (!setjmp(back)) leap(); }
+    return 0;
+}
+END
+    cc -O1 -pthread -I"$INCLUDE" blocks.c -o blocks
+}
+
+@test "each allocation knows the scopes it was in, and each span what was allocated in it" {
+    allocating_program
+    kelvin record --heap -o r.kelvin -- ./blocks
+    exits 0
+    [ "$(scopes '[.flat[] | "\(.scope) \(.allocations) \(.allocated_bytes)"] | sort | join(",")')" = \
+        "around 1 1,layer 3000 900000,quiet 0 0,token 3300 903000" ]
+    [ "$(scopes '[.groups[] | "\(.value) \(.allocations)"] | join(",")' --by index)" = "0 300,1 600,2 900,3 1200" ]
+    [ "$(scopes '.slowest[] | select(.scope == "token") | .allocations, .mean_allocations')" = $'11\n11' ]
+    # The same of the blocks themselves, whose call stacks are known.
+    in_scope() { "$KELVIN" fold --event heap --value allocations --scope "$1" r.kelvin 2>&1 | awk '{ n += $NF } END { print n }'; }
+    [ "$(in_scope '^layer$')" = 3000 ]
+    [ "$(in_scope '^token$')" = 3300 ]
+    # A scope that was left by longjmp has no span, but its blocks know it.
+    [ "$("$KELVIN" fold --event heap --value allocations --where scope=left r.kelvin | awk '{ print $NF }')" = 1 ]
+    [ "$(in_scope '^around$')" = 1 ]
+    "$KELVIN" flame --scopes --event heap --value allocations r.kelvin -o heap.svg
+    grep -q '>token (3,300 allocations' heap.svg
+}
+
+@test "rules say what may be allocated in a scope" {
+    allocating_program
+    kelvin record --heap -o r.kelvin -- ./blocks
+    printf '%s\n' 'allocs quiet == 0' 'allocs layer == 3000' 'allocated token == 903000 B' >good.rules
+    kelvin check r.kelvin good.rules
+    exits 0
+    echo 'allocs layer == 0' >bad.rules
+    kelvin check r.kelvin bad.rules
+    exits 3
+    # Samples cannot show that there was none.
+    kelvin record --heap=sampled:512 -o r.kelvin -- ./blocks
+    echo 'allocs quiet == 0' >quiet.rules
+    kelvin check r.kelvin quiet.rules
+    [[ $output == *"inconclusive"* ]] || fail "$output"
+}
+
+@test "without the heap nothing is said about allocations" {
+    allocating_program
+    record ./blocks
+    [ "$(scopes '.flat[0] | has("allocations")')" = false ]
+    [[ $("$KELVIN" scopes r.kelvin) != *alloc* ]]
+    kelvin check r.kelvin <(echo 'allocs quiet == 0')
+    exits 1
+}
+
+@test "CPU samples are counted by scope, the same when the spans are not kept" {
+    record "$TARGET/scopes" 4000 4
+    "$KELVIN" scopes r.kelvin | sed -n '/^CPU time by scope/,/^$/p' >parts.txt
+    "$KELVIN" scopes r.kelvin --thread . | sed -n '/^CPU time by scope/,/^$/p' >whole.txt
+    diff parts.txt whole.txt
+    grep -q matmul parts.txt
+    # As many as report has.
+    local n
+    n=$("$KELVIN" fold --value samples --scope '^layer$' r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
+    [ "$(scopes '.cpu[] | select(.scope == "layer") | .samples')" = "$n" ]
+}

@@ -18,7 +18,14 @@ static void write_page(void *to, FILE *out)
     fputs("page\n", out);
 }
 
-static const struct listen_page pages[] = {{"/metrics", "text/plain", write_page}, {0}};
+static const struct listen_page pages[] = {
+    {.path = "/metrics", .type = "text/plain; version=1", .write = write_page},
+    {.path = "/metrics",
+     .type = "application/openmetrics-text; version=1.0.0",
+     .accept = "application/openmetrics-text",
+     .write = write_page},
+    {.path = "/other", .type = "text/plain", .write = write_page},
+    {0}};
 
 static int status_of(const char *request, const char *token)
 {
@@ -66,6 +73,41 @@ static void other_pages_are_refused(void **state)
             "GET /metrics HTTP/1.1\r\nOrigin: %s\r\nHost: 127.0.0.1:80\r\n\r\n", others[i]);
         assert_int_equal(status_of(request, NULL), 403);
     }
+}
+
+static size_t page_of(const char *path, const char *accept)
+{
+    struct listen_opts o = {.pages = pages};
+    autofree char *request =
+        mem_printf("GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", path, accept);
+    struct listen_request r = listen_parse(text_of(request), &o);
+    assert_int_equal(r.status, 200);
+    return (size_t)(r.page - pages);
+}
+
+/* The type that is wanted more; the first where both are, or none is named. */
+static void the_content_is_what_is_accepted(void **state)
+{
+    (void)state;
+    assert_int_equal(page_of("/metrics", ""), 0);
+    assert_int_equal(page_of("/metrics", "Accept: */*\r\n"), 0);
+    assert_int_equal(page_of("/metrics", "Accept: application/openmetrics-text\r\n"), 1);
+    assert_int_equal(page_of("/metrics", "accept:APPLICATION/OpenMetrics-Text; version=1.0.0\r\n"),
+                     1);
+    assert_int_equal(page_of("/metrics", "Accept: application/openmetrics-text;version=1.0.0,"
+                                         "application/openmetrics-text;version=0.0.1;q=0.75,"
+                                         "text/plain;version=0.0.4;q=0.5,*/*;q=0.1\r\n"),
+                     1);
+    assert_int_equal(
+        page_of("/metrics", "Accept: application/openmetrics-text;q=0.4, text/plain;q=0.5\r\n"), 0);
+    assert_int_equal(
+        page_of("/metrics", "Accept: application/openmetrics-text;q=0.555, text/plain;q=0.55\r\n"),
+        1);
+    assert_int_equal(page_of("/metrics", "Accept: text/plain, application/openmetrics-text\r\n"),
+                     0);
+    assert_int_equal(page_of("/metrics", "Accept: application/openmetrics-text;q=0\r\n"), 0);
+    assert_int_equal(page_of("/metrics", "Accept: application/openmetrics-text;q=x\r\n"), 0);
+    assert_int_equal(page_of("/other", "Accept: application/openmetrics-text\r\n"), 2);
 }
 
 static void a_token_is_asked_for(void **state)
@@ -143,6 +185,7 @@ int main(void)
         cmocka_unit_test(what_is_asked_for),
         cmocka_unit_test(a_name_that_is_not_this_machine_is_refused),
         cmocka_unit_test(other_pages_are_refused),
+        cmocka_unit_test(the_content_is_what_is_accepted),
         cmocka_unit_test(a_token_is_asked_for),
         cmocka_unit_test(any_bytes_are_a_request_or_none),
         cmocka_unit_test(addresses),
