@@ -189,7 +189,7 @@ static void growth_is_told_from_64_kib_and_a_twentieth_of_the_peak_on(void **sta
 {
     (void)state;
     /* nine steps from the tenth twentieth to the nineteenth */
-    story_says(holds(MIB, 8 * KIB, MIB), "growth", "cache holds grew from 1.07 MiB to 1.14 MiB");
+    story_says(holds(MIB, 8 * KIB, MIB), "growth", "held by cache grew from 1.07 MiB to 1.14 MiB");
     story_says(holds(MIB, 7 * KIB, MIB), "growth", NULL);
     story_says(holds(MIB, 8 * KIB, 20 * 72 * KIB), "growth", "grew");
     story_says(holds(MIB, 8 * KIB, 20 * 72 * KIB + 1), "growth", NULL);
