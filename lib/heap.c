@@ -381,6 +381,14 @@ API void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes)
     *bytes = counted ? heap_local.so_far.bytes : UINT64_MAX;
 }
 
+void kelvin_heap_per_op(const char *name, double blocks, double bytes);
+
+/* An iteration of the benchmark NAME allocates so much: for rules. */
+API void kelvin_heap_per_op(const char *name, double blocks, double bytes)
+{
+    heap_tell_per_op(name, blocks, bytes);
+}
+
 #if !defined HEAP_STATIC
 
 /* Another library may come to lie where this one was. */

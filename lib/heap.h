@@ -42,6 +42,9 @@ bool heap_tell_free(void *p, uint64_t flags); /* false: nobody had told of it */
 void heap_tell_kept(void *p);
 void heap_tell_scope(struct stackwalk_thread *t); /* before a record that allocates */
 
+/* What an iteration of a benchmark allocates. */
+void heap_tell_per_op(const char *name, double blocks, double bytes);
+
 /*
  * Reading the clock costs as much as an allocation. As long as a process has one thread, the order
  * of its records is their order in the ring, and one reading in so many is enough where records

@@ -215,3 +215,18 @@ void heap_tell_kept(void *p)
     r->payload[0] = t->last_ticks = stackwalk_ticks();
     stackwalk_commit(t);
 }
+
+void heap_tell_per_op(const char *name, double blocks, double bytes)
+{
+    struct stackwalk_thread *t = stackwalk_thread_get();
+    size_t n = strnlen(name, HEAP_NAME_BYTES);
+    struct record *r = t ? stackwalk_reserve(t, HEAP_PER_OP, (uint32_t)(4 + (n + 7) / 8)) : NULL;
+    if (!r)
+        return;
+    r->own = (uint32_t)n;
+    r->payload[0] = t->last_ticks = stackwalk_ticks();
+    memcpy(&r->payload[1], &blocks, sizeof blocks);
+    memcpy(&r->payload[2], &bytes, sizeof bytes);
+    memcpy(&r->payload[3], name, n);
+    stackwalk_commit(t);
+}

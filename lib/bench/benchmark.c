@@ -1,6 +1,7 @@
 /* benchmark.c - benchmarks as a kind of entry: from BENCH() to a row of the table. */
 #include "base/units.h"
 #include "bench.h"
+#include "heapcount.h"
 #include "loop.h"
 #include "stats/repeats.h"
 
@@ -210,7 +211,10 @@ static int benchmark_measure(struct session *s, const struct job *job, struct lo
         .time_ns = s->opts->time_s * 1e9,
         .samples = (size_t)s->opts->samples,
     };
-    return loop_measure(r, &target, &plan, err);
+    int rc = loop_measure(r, &target, &plan, err);
+    if (rc == 0 && r->has_heap)
+        heapcount_tell(job->name, r->allocations, r->allocated);
+    return rc;
 }
 
 static int benchmark_run(struct session *s, const struct job *job, struct err *err)

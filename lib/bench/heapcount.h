@@ -16,3 +16,6 @@ bool heapcount_is_there(void);
 
 /* Zeros where nobody does. */
 struct heapcount heapcount_now(void);
+
+/* Let a recorder know what an iteration of the benchmark NAME allocates. */
+void heapcount_tell(const char *name, double blocks, double bytes);

@@ -42,6 +42,7 @@ static const char *suffix_of(enum rule_unit unit)
            : unit == RULE_PER_SECOND                   ? "/s"
            : unit == RULE_GFLOPS                       ? " GFLOP/s"
            : unit == RULE_PER_1000                     ? " per 1000 instructions"
+           : unit == RULE_PER_OP                       ? " blocks per iteration"
                                                        : "";
 }
 
@@ -71,7 +72,8 @@ static void add_digits(struct buf *b, double value, enum rule_unit unit)
         buf_str(b, units_count(s, (uint64_t)value));
     else if (unit == RULE_BYTES || unit == RULE_TIME)
         buf_str(b, units_scaled(s, value, unit == RULE_TIME ? UNIT_TIME : UNIT_BYTES));
-    else if (unit == RULE_PER_SECOND || unit == RULE_GFLOPS || unit == RULE_PER_1000)
+    else if (unit == RULE_PER_SECOND || unit == RULE_GFLOPS || unit == RULE_PER_1000 ||
+             unit == RULE_PER_OP)
         buf_printf(b, "%.4g", value);
     else if (unit == RULE_NUMBER)
         buf_printf(b, "%.6g", value);
@@ -418,6 +420,8 @@ static evaluate_fn *const evaluators[] = {
     [RULE_ALLOCATED] = check_heap,
     [RULE_ALLOCATIONS] = check_heap,
     [RULE_TEMPORARY] = check_heap,
+    [RULE_ALLOCS_PER_OP] = check_heap,
+    [RULE_BYTES_PER_OP] = check_heap,
     [RULE_QUANTILE] = check_scopes,
     [RULE_MEAN] = check_scopes,
     [RULE_MAX] = check_scopes,

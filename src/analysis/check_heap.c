@@ -3,8 +3,10 @@
 #include "analysis/scopejoin.h"
 #include "base/calc.h"
 #include "model/heapstream.h"
+#include "model/meta.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static enum heap_column column_of_rule(enum rule_kind kind)
@@ -21,6 +23,13 @@ static enum heap_column column_of_rule(enum rule_kind kind)
     default:
         return HEAP_ALLOCATIONS;
     }
+}
+
+static enum rule_unit unit_of_rule(enum rule_kind kind)
+{
+    return kind == RULE_ALLOCATIONS || kind == RULE_TEMPORARY ? RULE_BLOCKS
+           : kind == RULE_ALLOCS_PER_OP                       ? RULE_PER_OP
+                                                              : RULE_BYTES;
 }
 
 /* What of the column is below a function. */
@@ -62,12 +71,14 @@ static struct below share_below(struct check_job *job, const struct selection *s
     return b;
 }
 
-/* Blocks are sampled one by one: the error of a sum goes with the root of their number. */
+/* Blocks are sampled one by one: their number is that of a Poisson distribution, few or many. */
 static struct interval interval_of(const struct selection *s, double value, double share)
 {
     double n = (double)s->n_samples * share;
-    double half = n > 0 ? 1.96 / sqrt(n) : INFINITY;
-    return (struct interval){value * fmax(0, 1 - half), n > 0 ? value * (1 + half) : INFINITY};
+    if (!(n > 0))
+        return (struct interval){0, INFINITY};
+    struct interval seen = stats_poisson(n, STATS_Z95);
+    return (struct interval){value * seen.low / n, value * seen.high / n};
 }
 
 /* What a rule is about, in one profile. */
@@ -77,12 +88,50 @@ struct heap_value {
     bool in_scope; /* the rule's name is a scope of the program, not a function */
 };
 
+/* Benchmarks whose figures P has: "parse/n=64, scan". */
+static void add_counting_benchmarks(struct buf *b, const struct profile *p)
+{
+    struct text prefix = text_of(META_ALLOCS_PER_OP " ");
+    for (size_t i = 0; i < p->meta.entries.n; i++) {
+        struct text key = text_of(p->meta.entries.at[i].key);
+        if (text_starts(key, META_ALLOCS_PER_OP " "))
+            buf_printf(b, "%s%.*s", b->n ? ", " : "", (int)(key.n - prefix.n), key.at + prefix.n);
+    }
+}
+
+/* What an iteration of a benchmark allocates: the benchmark counted it. -1 after noting an error.
+ */
+static int value_per_op(struct check_job *job, const struct rule *rule, const struct profile *p,
+                        struct heap_value *ret)
+{
+    const char *what = rule->kind == RULE_BYTES_PER_OP ? META_BYTES_PER_OP : META_ALLOCS_PER_OP;
+    autofree char *key = mem_printf("%s %s", what, rule->function);
+    const char *value = meta_find(&p->meta, key);
+    autobuf struct buf others = {0};
+    *ret = (struct heap_value){.below = {1, true, true}};
+    if (value) {
+        ret->v = (struct check_value){.value = strtod(value, NULL), .exact = true};
+        ret->v.interval = (struct interval){ret->v.value, ret->v.value};
+        return 0;
+    }
+    add_counting_benchmarks(&others, p);
+    return check_fail(job, rule,
+                      others.n ? check_text(job,
+                                            "no benchmark '%s' told what it allocates; there "
+                                            "are: %s",
+                                            rule->function, buf_cstr(&others))
+                               : "no benchmark of kelvin_bench.h told what it allocates: record "
+                                 "one with its heap, every block of it");
+}
+
 /* -1 after noting an error. */
 static int heap_value_of(struct check_job *job, const struct rule *rule, const struct profile *p,
                          struct heap_value *ret)
 {
     struct value_ref ref;
     struct err err;
+    if (rule->kind == RULE_ALLOCS_PER_OP || rule->kind == RULE_BYTES_PER_OP)
+        return value_per_op(job, rule, p, ret);
     *ret = (struct heap_value){.below = {1, true, true}};
     if (!heapstream_find(p, column_of_rule(rule->kind), &ref))
         return check_fail(job, rule, "there is no heap in the profile: record it with its heap");
@@ -120,9 +169,9 @@ static int check_heap_change(struct check_job *job, const struct rule *rule,
     if (heap_value_of(job, rule, in->heap_before ? in->heap_before : in->before->profile, &old) !=
         0)
         return -1;
-    autofree bool *somewhere =
-        rule->function ? check_find(job->list, rule->function, &err) : mem_calloc(1, 1);
-    if (!now->below.found && !old.below.found && !somewhere)
+    bool found = now->below.found || old.below.found;
+    autofree bool *somewhere = found ? NULL : check_find(job->list, rule->function, &err);
+    if (!found && !somewhere)
         return check_fail(job, rule, err.text);
     struct check_value v = {.value = heap_change_of(old.v.value, now->v.value),
                             .exact = old.v.exact && now->v.exact,
@@ -131,8 +180,7 @@ static int check_heap_change(struct check_job *job, const struct rule *rule,
                                    heap_change_of(old.v.interval.low, now->v.interval.high)};
     check_decide(job, &v, rule_bounds(rule), ret);
     autobuf struct buf why = {0};
-    enum rule_unit unit =
-        rule->kind == RULE_ALLOCATIONS || rule->kind == RULE_TEMPORARY ? RULE_BLOCKS : RULE_BYTES;
+    enum rule_unit unit = unit_of_rule(rule->kind);
     buf_str(&why, "from ");
     check_number(&why, old.v.value, unit);
     buf_str(&why, " to ");

@@ -34,8 +34,9 @@ static double heapstory_percent(int64_t part, int64_t all)
 /* Memory that the C++ library takes as it is loaded, to throw exceptions when there is no more. */
 static bool is_reserve_of_library(const struct heapstory *s, const struct heapstory_place *p)
 {
-    return text_starts(heapstory_name(s, p), "[libstdc++.so") && heapstory_left(p->value) == 1 &&
-           p->value[STORY_LEAKED] < MIB / 8;
+    int64_t blocks = heapstory_left(p->value); /* one of each process */
+    return text_starts(heapstory_name(s, p), "[libstdc++.so") && blocks > 0 &&
+           p->value[STORY_LEAKED] / blocks > MIB / 16 && p->value[STORY_LEAKED] / blocks < MIB / 8;
 }
 
 /* A process that goes on may free what it holds when the recording ends. */

@@ -24,8 +24,12 @@ static bool is_named_allocator(struct text name)
 {
     static const char *const ends[] = {"alloc",  "Alloc",  "alloc0", "allocz",
                                        "strdup", "memdup", "strndup"};
+    static const char *const parts[] = {"malloc_", "calloc_", "realloc_"}; /* zmalloc_usable */
     while (text_ends(name, "_"))
         name.n--;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (memmem(name.at, name.n, parts[i], strlen(parts[i])))
+            return true;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (text_ends(name, ends[i]))
             return true;

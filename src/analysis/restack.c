@@ -203,6 +203,18 @@ struct descent {
     uint32_t *node; /* by old stack: the new one, below the path */
 };
 
+/* Functions of the C library that start a program or a thread: a path need not name them. */
+static bool starts_a_program(struct text name)
+{
+    static const char *const all[] = {
+        "_start",   "__libc_start_main", "__libc_start_call_main", "clone", "clone3", "__clone",
+        "__clone3", "start_thread"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (text_is(name, all[i]))
+            return true;
+    return false;
+}
+
 static void restack_descend(struct descent *d, uint32_t stack, struct frame_id frame, size_t k)
 {
     uint32_t label = labels_get(&d->labels, d->s->profile, frame, k);
@@ -214,6 +226,8 @@ static void restack_descend(struct descent *d, uint32_t stack, struct frame_id f
         return;
     d->last[stack] = label;
     if (label != d->path[d->at[stack]]) {
+        if (d->at[stack] == 0 && starts_a_program(labels_text(&d->labels, label)))
+            return;
         d->at[stack] = d->n + 1;
         return;
     }

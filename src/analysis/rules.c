@@ -79,8 +79,15 @@ static int parse_growth(struct rule_line *l, struct rule *rule)
 /* "peak <= 200 MiB", "allocations render_frame == 0" */
 static int parse_heap(struct rule_line *l, struct rule *rule)
 {
-    bool blocks = rule->kind == RULE_ALLOCATIONS || rule->kind == RULE_TEMPORARY;
-    rule->range.unit = blocks ? RULE_BLOCKS : RULE_BYTES;
+    bool per_op = rule->kind == RULE_ALLOCS_PER_OP || rule->kind == RULE_BYTES_PER_OP;
+    rule->range.unit = rule->kind == RULE_ALLOCATIONS || rule->kind == RULE_TEMPORARY ? RULE_BLOCKS
+                       : rule->kind == RULE_ALLOCS_PER_OP                             ? RULE_PER_OP
+                                                                                      : RULE_BYTES;
+    if (per_op && !rule->function && rule_range_follows(l))
+        return rule_fail(l, l->rest.at,
+                         "of which benchmark? write 'allocs_per_op parse/n=64 == 0'");
+    if (per_op)
+        l->noun = "benchmark";
     if (!rule->function && !rule_range_follows(l) && rule_take_function(l, rule) != 0)
         return -1;
     return rule_take_range(l, &rule->range);
@@ -149,6 +156,8 @@ static const struct form {
     {"allocations", RULE_ALLOCATIONS, parse_heap},
     {"allocs", RULE_ALLOCATIONS, parse_heap},
     {"temporary", RULE_TEMPORARY, parse_heap},
+    {"allocs_per_op", RULE_ALLOCS_PER_OP, parse_heap},
+    {"bytes_per_op", RULE_BYTES_PER_OP, parse_heap},
     {"mean", RULE_MEAN, parse_scope},
     {"max", RULE_MAX, parse_scope},
     {"calls", RULE_CALLS, parse_scope},

@@ -14,6 +14,8 @@
  *     peak <= 200 MiB                       also leaked, allocated, allocations, temporary
  *     allocations render_frame == 0         below a function; or allocs(render_frame) == 0
  *
+ *     allocs_per_op parse/n=64 == 0         of an iteration of a benchmark; also bytes_per_op
+ *
  *     p99 decode <= 5 ms                    of a scope of the program; any pN, also mean, max
  *     calls layer == 24 * tokens            how often; a multiple of a counter or another scope
  *     rate tokens >= 40                     a counter or a scope, per second
@@ -49,6 +51,8 @@ enum rule_kind {
     RULE_ALLOCATED,
     RULE_ALLOCATIONS,
     RULE_TEMPORARY,
+    RULE_ALLOCS_PER_OP, /* of a benchmark that ran, not of a function */
+    RULE_BYTES_PER_OP,
     RULE_QUANTILE, /* of scopes */
     RULE_MEAN,
     RULE_MAX,
@@ -85,7 +89,8 @@ enum rule_unit {
     RULE_BITS, /* width of vectors */
     RULE_BYTES,
     RULE_BLOCKS,
-    RULE_TIME, /* nanoseconds */
+    RULE_PER_OP, /* blocks of an iteration: need not be whole */
+    RULE_TIME,   /* nanoseconds */
     RULE_SPANS,
     RULE_PER_SECOND,
     RULE_FIT, /* R2 */

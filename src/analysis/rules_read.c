@@ -188,6 +188,7 @@ static const struct unit_limits {
     [RULE_TIME] = {"a time is from 0 up", 0, 1e18, 1},
     [RULE_SPANS] = {"a number of calls is from 0 up", 0, 1e18, 1},
     [RULE_PER_SECOND] = {"a rate is from 0 up", 0, 1e18, 1},
+    [RULE_PER_OP] = {"a number of blocks is from 0 up", 0, 1e18, 1},
     [RULE_FIT] = {"R2 is from 0 to 1", 0, 1, 1},
     [RULE_GFLOPS] = {"GFLOP/s are from 0 up", 0, 1e12, 1},
     [RULE_NUMBER] = {"a number is from -1e18 to 1e18", -1e18, 1e18, 1},
@@ -276,7 +277,8 @@ static int rule_check_range(struct rule_line *l, const char *at, struct rule_ran
 /* Of what can be counted to the last one, and of bytes. */
 static bool may_be_equal(enum rule_unit unit)
 {
-    return unit == RULE_BYTES || unit == RULE_BLOCKS || unit == RULE_SPANS || unit == RULE_EVENTS;
+    return unit == RULE_BYTES || unit == RULE_BLOCKS || unit == RULE_SPANS || unit == RULE_EVENTS ||
+           unit == RULE_PER_OP;
 }
 
 /* "<= 5%", ">= 5%", "5..10%"; where may_be_equal() also "== 0" */

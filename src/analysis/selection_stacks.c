@@ -144,8 +144,8 @@ int selection_descend(struct selection_job *job, struct selection *s)
     arena_done(&arena);
     if (!r)
         return err_set(job->err, EXIT_ERROR,
-                       "no stack begins with '%s': name the functions from the root on, with ';' "
-                       "between them",
+                       "no stack begins with '%s': name the functions from main or the thread's "
+                       "first function on, with ';' between them; 'kelvin fold' lists the stacks",
                        path);
     selection_take(job, s, r);
     selection_add_words(job, "below", (const char *const[]){path, NULL});

@@ -155,10 +155,12 @@ bool publish_nobody_reads(FILE *out)
 int publish_commit(struct publish *p, struct err *err)
 {
     int rc = publish_finish(p);
+    bool standard = strcmp(p->path, "-") == 0;
     if (rc != 0 && p->direct && publish_nobody_reads(p->out))
         err_set(err, EXIT_NOBODY_READS, "the pipe was closed");
     else if (rc != 0)
-        err_set_errno(err, errno ? errno : EIO, "cannot write '%s'; %s", p->path,
+        err_set_errno(err, errno ? errno : EIO, "cannot write %s%s%s; %s", standard ? "" : "'",
+                      standard ? "standard output" : p->path, standard ? "" : "'",
                       p->direct ? "it may be cut short" : "what was there before is unchanged");
     publish_drop(p);
     return rc;

@@ -103,7 +103,8 @@ static int import(const struct cmd_bench_opts *o, struct err *err)
     if (rc == 0)
         bench_beside_remove(path, as);
     if (rc == 0 && !o->quiet)
-        command_say("baseline '%s': %zu benchmarks", as, set.series.n);
+        command_say("imported baseline '%s': %zu benchmark%s", as, set.series.n,
+                    set.series.n == 1 ? "" : "s");
     store_close(s);
     series_set_done(&set);
     return rc;

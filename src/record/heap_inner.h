@@ -70,7 +70,8 @@ struct heap {
     struct idmap sites, thread_map;
     struct heap_late_site late_sites[HEAP_LATE_SITES];
     bool stopped;
-    uint64_t n_live; /* blocks that are followed, of all programs */
+    size_t n_benchmarks; /* that told what they allocate */
+    uint64_t n_live;     /* blocks that are followed, of all programs */
     struct ticks clock;
     uint64_t slice_ticks; /* when the slice at hand ends */
     uint64_t last_census_ns;

@@ -3,6 +3,13 @@
  */
 #include "record/heap_inner.h"
 
+#include "model/meta.h"
+
+#include <math.h>
+
+/* Whose figures are kept: a program could tell of any number. */
+enum { BENCHMARKS_MAX = 4096 };
+
 /* --- programs --- */
 
 static struct heap_program *program_find(struct heap *h, int pid)
@@ -202,6 +209,33 @@ static void take_kept(struct heap *h, struct heap_ring *ring)
     heap_tally_unfree(&h->tally, ring->pending.site, ring->pending.size_bytes);
 }
 
+/* --- benchmarks --- */
+
+static void set_per_op(struct heap *h, const char *what, struct text name, uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    if (!isfinite(value) || value < 0)
+        return;
+    autofree char *key = mem_printf("%s %.*s", what, TEXT_ARG(name));
+    autofree char *number = mem_printf("%.9g", value);
+    meta_set_str(&h->opts.profile->meta, key, number);
+}
+
+static void take_per_op(struct heap *h, const struct record *rec)
+{
+    struct text name = {(const char *)&rec->payload[3], rec->own};
+    if (!name.n || name.n > HEAP_NAME_BYTES || name.n > (rec->words - 4u) * 8 ||
+        h->n_benchmarks >= BENCHMARKS_MAX)
+        return;
+    for (size_t i = 0; i < name.n; i++)
+        if (name.at[i] < ' ' || name.at[i] > '~')
+            return;
+    h->n_benchmarks++;
+    set_per_op(h, META_ALLOCS_PER_OP, name, rec->payload[1]);
+    set_per_op(h, META_BYTES_PER_OP, name, rec->payload[2]);
+}
+
 /* --- records --- */
 
 /* Words of each kind at least. */
@@ -218,6 +252,7 @@ static const uint8_t record_words[] = {
     [HEAP_MAP] = 4,
     [HEAP_UNMAP] = 4,
     [HEAP_REMAP] = 4,
+    [HEAP_PER_OP] = 4,
     [HEAP_SCOPE] = 1,
 };
 
@@ -295,6 +330,9 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec,
         break;
     case HEAP_REMAP:
         heap_take_remap(h, ring, rec);
+        break;
+    case HEAP_PER_OP:
+        take_per_op(h, rec);
         break;
     }
 }

@@ -19,6 +19,46 @@ struct interval stats_wilson(double share, double n_effective, double z)
                              share >= 1 ? 1 : fmin(1, middle + half)};
 }
 
+/* The regularized lower incomplete gamma function, by its series: for A up to some thousands. */
+static double gamma_below(double a, double x)
+{
+    if (!(x > 0))
+        return 0;
+    double term = calc_exp(a * calc_log(x) - x - calc_lgamma(a + 1)), sum = 0;
+    for (double k = 1; term > sum * 1e-15; k++) {
+        sum += term;
+        term *= x / (a + k);
+    }
+    return fmin(1, sum);
+}
+
+/* Where gamma_below(A) reaches P. */
+static double gamma_quantile(double a, double p)
+{
+    double low = 0, high = a + 40 + 12 * sqrt(a);
+    for (int i = 0; i < 100; i++) {
+        double middle = (low + high) / 2;
+        *(gamma_below(a, middle) < p ? &low : &high) = middle;
+    }
+    return (low + high) / 2;
+}
+
+/* The same by Wilson and Hilferty's cube, which is as good as exact for large numbers. */
+static double gamma_quantile_large(double a, double z)
+{
+    double root = 1 - 1 / (9 * a) + z / (3 * sqrt(a));
+    return a * root * root * root;
+}
+
+struct interval stats_poisson(double n, double z)
+{
+    enum { LARGE = 1000 };
+    double tail = calc_erfc(z / sqrt(2)) / 2;
+    if (n > LARGE)
+        return (struct interval){gamma_quantile_large(n, -z), gamma_quantile_large(n + 1, z)};
+    return (struct interval){n > 0 ? gamma_quantile(n, tail) : 0, gamma_quantile(n + 1, 1 - tail)};
+}
+
 double stats_log_choose(double n, double k)
 {
     return calc_lgamma(n + 1) - calc_lgamma(k + 1) - calc_lgamma(n - k + 1);

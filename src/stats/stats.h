@@ -23,6 +23,12 @@ struct interval {
  */
 struct interval stats_wilson(double share, double n_effective, double z);
 
+/*
+ * The exact interval (Garwood's) of the mean of a Poisson distribution of which N were seen: 0 to
+ * 3.7 where none was. N need not be whole.
+ */
+struct interval stats_poisson(double n, double z);
+
 /* The logarithm of N over K; neither need be whole. */
 double stats_log_choose(double n, double k);
 

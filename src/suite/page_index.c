@@ -400,6 +400,9 @@ static void summary_note(FILE *out, const struct suite_result *r)
     for (size_t i = 0; !b.n && r->has_check && i < r->check.results.n; i++)
         if (r->check.results.at[i].verdict == CHECK_FAILS)
             buf_printf(&b, "rule failed: %s", r->check.results.at[i].rule->text);
+    for (int i = 0; !b.n && r->outcome == SUITE_INCOMPLETE && i < COLLECTS; i++)
+        if (r->absent[i])
+            buf_printf(&b, "no %s: %s", collect_names[i], r->absent[i]);
     if (!b.n && r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row)) {
         struct text name = flat_name(r->report.functions, row);
         buf_printf(&b, "hottest: %.*s", TEXT_ARG(name));

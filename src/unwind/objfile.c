@@ -218,8 +218,8 @@ bool objfile_has_section(const struct objfile *o, const char *name)
     return find_section(o, name) != NULL;
 }
 
-static bool read_symbols(const struct objfile *o, const char *section, struct buf *ret_symbols,
-                         struct buf *ret_names)
+static bool objfile_read_symbols(const struct objfile *o, const char *section,
+                                 struct buf *ret_symbols, struct buf *ret_names)
 {
     const Elf64_Shdr *s = find_section(o, section);
     if (!s || s->sh_link >= o->head.e_shnum)
@@ -234,13 +234,13 @@ static bool read_symbols(const struct objfile *o, const char *section, struct bu
 
 bool objfile_symbols(const struct objfile *o, struct buf *ret_symbols, struct buf *ret_names)
 {
-    return read_symbols(o, ".symtab", ret_symbols, ret_names);
+    return objfile_read_symbols(o, ".symtab", ret_symbols, ret_names);
 }
 
 bool objfile_dynamic_symbols(const struct objfile *o, struct buf *ret_symbols,
                              struct buf *ret_names)
 {
-    return read_symbols(o, ".dynsym", ret_symbols, ret_names);
+    return objfile_read_symbols(o, ".dynsym", ret_symbols, ret_names);
 }
 
 bool objfile_code_offset(const struct objfile *o, uint64_t vaddr, uint64_t *ret)

@@ -28,6 +28,7 @@ static const char *const unit_names[] = {
     [RULE_BITS] = "bits",    [RULE_BYTES] = "bytes",
     [RULE_BLOCKS] = "count", [RULE_TIME] = "ns",
     [RULE_SPANS] = "count",  [RULE_PER_SECOND] = "per second",
+    [RULE_PER_OP] = "count",
 };
 
 static void result(struct json *j, const struct check_result *r)

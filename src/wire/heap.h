@@ -15,8 +15,9 @@
  *     UNMAP        own 0          time, pointer, size     any of it: a part, or more than one map
  *     REMAP        own node       time, pointer, size     what this thread unmapped last is there
  *                                                         now; node 0: it is where it was
- *     SCOPE        own path       blocks of this thread are allocated in that path of its ring of
- *                                 scopes from now on (wire/scopes.h); 0: in no scope
+ *     PER_OP       own bytes      time, allocations, bytes (doubles), name: what an iteration of
+ * the benchmark of that name allocates SCOPE        own path       blocks of this thread are
+ * allocated in that path of its ring of scopes from now on (wire/scopes.h); 0: in no scope
  *
  * A free is told before it happens and an allocation after it has happened, so for each address the
  * times are in the order of what happened, whichever threads took part.
@@ -46,6 +47,7 @@ enum heap_kind {
     HEAP_MAP,
     HEAP_UNMAP,
     HEAP_REMAP,
+    HEAP_PER_OP,
     HEAP_SCOPE,
     HEAP_KINDS,
 };
@@ -54,6 +56,9 @@ enum {
     HEAP_SIZE_BITS = 19, /* of a size beside its pointer */
     HEAP_FREE_SHIFT = 48,
 };
+
+/* Of the name in HEAP_PER_OP. */
+enum { HEAP_NAME_BYTES = 200 };
 
 /* Flags of a free. */
 enum {

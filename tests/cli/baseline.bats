@@ -46,6 +46,13 @@ measure_main() { # [COMMAND]
     "$KELVIN" bench --export main main.json
 }
 
+@test "an import says which baseline it made" {
+    export_of in.json there it=5
+    run --separate-stderr "$KELVIN" bench --import in.json
+    exits 0
+    [ "$stderr" = "kelvin: imported baseline 'there': 1 benchmark" ] || fail "$stderr"
+}
+
 @test "a baseline is saved beside the project, listed and deleted, and leaves no other files" {
     mkdir -p deep/er
     cd deep/er || return

@@ -409,7 +409,7 @@ small() {
     small
     run --separate-stderr bash -c '"$0" fold small.folded >/dev/full' "$KELVIN"
     exits 1
-    complains "cannot write" "No space left"
+    complains "cannot write standard output; it may be cut short" "No space left"
 }
 
 @test "a reader that goes away ends it quietly" {

@@ -733,6 +733,20 @@ END
     jq -es '[.[] | select(.name == "none") | .allocations == 0] == [true]' <<<"$output" >/dev/null || fail "$output"
     kelvin record -q --min-samples 0 --heap -o r.kelvin -- ./bench --warm-up 0.005 --time 0.04 --samples 20 three
     [[ $output == *"per iteration: 3 allocations, 300 B"* ]] || fail "$output"
+    printf '%s\n' 'allocs_per_op three == 3' 'bytes_per_op(three) <= 300 B' >good
+    kelvin check r.kelvin good
+    exits 0
+    echo 'allocs_per_op(three) <= 2' >bad
+    kelvin check r.kelvin bad
+    exits 3
+    [[ $output == *"3 blocks per iteration"* ]] || fail "$output"
+    echo 'diff allocs_per_op three <= 0%' >same
+    kelvin check --against r.kelvin r.kelvin same
+    exits 0
+    echo 'allocs_per_op thre == 3' >misspelled
+    kelvin check r.kelvin misspelled
+    exits 1
+    [[ $stderr == *"there are: three"* ]] || fail "$stderr"
     run ./bench --warm-up 0.005 --time 0.04 --samples 20 three
     [[ $output != *"per iteration"* ]] || fail "$output"
 }

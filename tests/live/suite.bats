@@ -144,6 +144,7 @@ assert r["workloads"][0]["functions"], "no functions"' || fail "run.json"
     kelvin run --save main
     exits 4
     said "workload 'idle': incomplete"
+    has perf-failed/summary.md 'no cpu: only [0-9]* sample'
     [ "$(print_of perf)" = "$before" ] || fail "the good folder was touched"
     [ ! -e .kelvin/baselines/main ] || fail "saved as a baseline"
     has perf-failed/idle.md 'absent: cpu'

@@ -1,5 +1,6 @@
 /* test_check_heap.c - rules about the heap, of one profile and against another. */
 #include "analysis/check.h"
+#include "model/meta.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -112,10 +113,8 @@ static void what_allocates_nothing_has_nothing(void **state)
     (void)state;
     struct profile *p = heap_new(BY_EXACT_COUNT);
     add_blocks(p, &(struct blocks){"render", 0, 10, 1000, 3, 70, 500});
-    comes_out(NULL, p, "allocations idle == 0", CHECK_HOLDS,
-              "idle was never seen allocating");
-    comes_out(NULL, p, "allocations idle >= 1", CHECK_FAILS,
-              "idle was never seen allocating");
+    comes_out(NULL, p, "allocations idle == 0", CHECK_HOLDS, "idle was never seen allocating");
+    comes_out(NULL, p, "allocations idle >= 1", CHECK_FAILS, "idle was never seen allocating");
     is_refused(NULL, p, "allocations rendr == 0", "rendr");
     profile_free(p);
 }
@@ -132,35 +131,35 @@ static void without_a_heap_there_is_nothing_to_check(void **state)
     profile_free(p);
 }
 
-/* 100 blocks were sampled: 1.96 / 10 is 19.6 % on either side. */
+/* 100 blocks were sampled: 81.4 to 121.6 by exact limits. */
 static void sampled_heaps_have_intervals(void **state)
 {
     (void)state;
     struct profile *p = heap_new(BY_BYTES);
     add_blocks(p, &(struct blocks){"render", 100, 100, 100000, 0, 0, 100000});
-    comes_out(NULL, p, "allocated <= 120 kB", CHECK_HOLDS, "");
-    comes_out(NULL, p, "allocated <= 119 kB", CHECK_INCONCLUSIVE, "");
-    comes_out(NULL, p, "allocated <= 81 kB", CHECK_INCONCLUSIVE, "");
-    comes_out(NULL, p, "allocated <= 80 kB", CHECK_FAILS, "");
+    comes_out(NULL, p, "allocated <= 122 kB", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated <= 121 kB", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated <= 82 kB", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated <= 81 kB", CHECK_FAILS, "");
     comes_out(NULL, p, "allocated idle == 0", CHECK_INCONCLUSIVE,
               "no sampled block was allocated below it, which does not show that none was");
     profile_free(p);
 
-    p = heap_new(BY_BYTES); /* half of the blocks: 1.96 / sqrt(50) is 27.7 % */
+    p = heap_new(BY_BYTES); /* half of the blocks: 37.1 to 65.9 of 50 */
     add_blocks(p, &(struct blocks){"render", 50, 50, 50000, 0, 0, 50000});
     add_blocks(p, &(struct blocks){"parse", 50, 50, 50000, 0, 0, 50000});
-    comes_out(NULL, p, "allocated render <= 64 kB", CHECK_HOLDS, "");
-    comes_out(NULL, p, "allocated render <= 63 kB", CHECK_INCONCLUSIVE, "");
-    comes_out(NULL, p, "allocated render >= 36 kB", CHECK_HOLDS, "");
-    comes_out(NULL, p, "allocated render >= 37 kB", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated render <= 66 kB", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated render <= 65 kB", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated render >= 37 kB", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated render >= 38 kB", CHECK_INCONCLUSIVE, "");
     profile_free(p);
 
-    p = heap_new(BY_BYTES); /* one block bounds nothing from below, and not by less than three */
+    p = heap_new(BY_BYTES); /* one block stands for 0.0253 to 5.572 */
     add_blocks(p, &(struct blocks){"render", 1, 1, 1000, 0, 0, 1000});
-    comes_out(NULL, p, "allocated >= 0 B", CHECK_HOLDS, "");
-    comes_out(NULL, p, "allocated >= 1 B", CHECK_INCONCLUSIVE, "");
-    comes_out(NULL, p, "allocated <= 2961 B", CHECK_HOLDS, "");
-    comes_out(NULL, p, "allocated <= 2959 B", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated >= 25 B", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated >= 26 B", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocated <= 5573 B", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocated <= 5571 B", CHECK_INCONCLUSIVE, "");
     profile_free(p);
 }
 
@@ -203,9 +202,9 @@ static void changes_of_sampled_heaps_have_intervals(void **state)
     add_blocks(now, &(struct blocks){"render", 400, 400, 40000, 0, 0, 0});
     comes_out(old, now, "diff allocated <= +22%", CHECK_HOLDS, "");
     comes_out(old, now, "diff allocated <= +21%", CHECK_INCONCLUSIVE, "");
-    comes_out(old, now, "diff allocated >= -18%", CHECK_HOLDS, "");
-    comes_out(old, now, "diff allocated >= -17%", CHECK_INCONCLUSIVE, "");
-    comes_out(old, now, "diff allocated <= -19%", CHECK_FAILS, "");
+    comes_out(old, now, "diff allocated >= -19%", CHECK_HOLDS, "");
+    comes_out(old, now, "diff allocated >= -18%", CHECK_INCONCLUSIVE, "");
+    comes_out(old, now, "diff allocated <= -20%", CHECK_FAILS, "");
     comes_out(old, now, "diff allocated idle <= 0%", CHECK_INCONCLUSIVE, "no sampled block");
     profile_free(old);
     profile_free(now);
@@ -233,6 +232,31 @@ static void the_heap_may_come_from_another_profile(void **state)
     check_done(&c);
     rules_done(&rules);
     profile_free(cpu);
+    profile_free(old);
+    profile_free(now);
+}
+
+/* As a benchmark told the recorder. */
+static void benchmarks_have_rules_per_iteration(void **state)
+{
+    (void)state;
+    struct profile *old = heap_new(BY_EXACT_COUNT), *now = heap_new(BY_EXACT_COUNT);
+    is_refused(NULL, now, "allocs_per_op parse == 0", "no benchmark of kelvin_bench.h told");
+    meta_set_str(&old->meta, "allocs_per_op parse/n=8", "2");
+    meta_set_str(&now->meta, "allocs_per_op parse/n=8", "2.5");
+    meta_set_str(&now->meta, "bytes_per_op parse/n=8", "300");
+    meta_set_str(&now->meta, "allocs_per_op scan", "0");
+    comes_out(NULL, now, "allocs_per_op parse/n=8 <= 2.5", CHECK_HOLDS, "2.5 blocks per iteration");
+    comes_out(NULL, now, "allocs_per_op(parse/n=8) == 2", CHECK_FAILS,
+              "exactly 2 blocks per iteration | 2.5 blocks per iteration");
+    comes_out(NULL, now, "allocs_per_op scan == 0", CHECK_HOLDS, "");
+    comes_out(NULL, now, "bytes_per_op parse/n=8 <= 299 B", CHECK_FAILS, "300 B");
+    comes_out(old, now, "diff allocs_per_op parse/n=8 <= +25%", CHECK_HOLDS, "+25");
+    comes_out(old, now, "diff allocs_per_op(parse/n=8) <= 0%", CHECK_FAILS,
+              "from 2 blocks per iteration to 2.5");
+    is_refused(NULL, now, "allocs_per_op pars == 0", "there are: parse/n=8, scan");
+    is_refused(NULL, now, "allocs_per_op == 0", "benchmark");
+    is_refused(old, now, "diff bytes_per_op parse/n=8 <= 0%", "no benchmark 'parse/n=8' told");
     profile_free(old);
     profile_free(now);
 }
@@ -298,6 +322,7 @@ static void without_labels_a_scope_is_no_name_for_the_heap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(benchmarks_have_rules_per_iteration),
         cmocka_unit_test(each_word_has_its_column),
         cmocka_unit_test(what_allocates_nothing_has_nothing),
         cmocka_unit_test(without_a_heap_there_is_nothing_to_check),

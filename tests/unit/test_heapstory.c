@@ -164,6 +164,14 @@ static void what_the_cxx_library_reserves_is_no_leak(void **state)
                                         71 * KIB, .leaked = 71 * KIB});
         story_says(p, "leak", i ? "never freed 71 KiB in 1 block" : NULL);
     }
+    struct profile *p = new_heap(); /* 39 processes */
+    heap_took(p, &(struct heap_row){"[libstdc++.so.6.0.30+0xa5780]", 0, 39, 39 * 71 * KIB,
+                                    .leaked = 39 * 71 * KIB});
+    story_says(p, "leak", NULL);
+    p = new_heap(); /* too many and too small to be that */
+    heap_took(p, &(struct heap_row){"[libstdc++.so.6.0.30+0xa5780]", 0, 710, 71 * KIB,
+                                    .leaked = 71 * KIB});
+    story_says(p, "leak", "never freed 71 KiB in 710 blocks");
 }
 
 /* What is held in each twentieth of ten seconds; the last row ends the recording. */

@@ -58,10 +58,10 @@ static void assert_place(struct stacks_made *m, const char *name)
 static void allocators_are_known_by_how_their_names_end(void **state)
 {
     (void)state;
-    static const char *const names[] = {"av_malloc",     "CRYPTO_zalloc",  "__zend_malloc",
-                                        "sqlite3Malloc", "luaM_realloc_",  "av_mallocz",
-                                        "g_strdup",      "ruby_xmalloc",   "gv_alloc",
-                                        "git_strndup",   "PyObject_Malloc"};
+    static const char *const names[] = {
+        "av_malloc",       "CRYPTO_zalloc",  "__zend_malloc", "sqlite3Malloc",     "luaM_realloc_",
+        "av_mallocz",      "g_strdup",       "ruby_xmalloc",  "gv_alloc",          "git_strndup",
+        "PyObject_Malloc", "zmalloc_usable", "zcalloc_num",   "ztryrealloc_usable"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct stacks_made *m = made_new();
         autofree char *path = mem_printf("main;parse;%s;malloc", names[i]);

@@ -616,6 +616,23 @@ static void a_subtree_starts_at_the_end_of_its_path(void **state)
     profile_free(p);
 }
 
+static void a_subtree_need_not_name_what_starts_the_program(void **state)
+{
+    struct profile *p = profile_new();
+    (void)state;
+    profile_add_stream(p, "cpu", BY_SOFTWARE_CLOCK);
+    profile_add_value(p, 0, "samples", "count");
+    add_sample(p, "_start;__libc_start_main;__libc_start_call_main;main;parse;read", 5);
+    add_sample(p, "_start;__libc_start_main;__libc_start_call_main;main;print", 3);
+    add_sample(p, "clone3;start_thread;worker;main;parse", 2);
+    assert_folded(p, &(struct selection_opts){.subtree = "main;parse"}, "parse;read 5\n");
+    assert_folded(p, &(struct selection_opts){.subtree = "worker;main"}, "main;parse 2\n");
+    assert_folded(p, &(struct selection_opts){.subtree = "_start;__libc_start_main"},
+                  "__libc_start_main;__libc_start_call_main;main;parse;read 5\n"
+                  "__libc_start_main;__libc_start_call_main;main;print 3\n");
+    profile_free(p);
+}
+
 static void a_backslash_keeps_a_semicolon_of_a_name(void **state)
 {
     struct profile *p = profile_new();
@@ -716,6 +733,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_subtree_starts_at_the_end_of_its_path),
+        cmocka_unit_test(a_subtree_need_not_name_what_starts_the_program),
         cmocka_unit_test(a_backslash_keeps_a_semicolon_of_a_name),
         cmocka_unit_test(collapsed_recursion_stands_once_per_stack),
         cmocka_unit_test(deep_recursion_collapses_in_one_walk),

@@ -36,6 +36,26 @@ static void wilson_matches_published_values(void **state)
     near(i.high, 0.5962, 0.0001);
 }
 
+/* Tables of Garwood's limits; and the cube goes on where the series ends. */
+static void poisson_matches_published_values(void **state)
+{
+    (void)state;
+    static const double table[][3] = {{0, 0, 3.689},
+                                      {1, 0.0253, 5.572},
+                                      {5, 1.623, 11.668},
+                                      {10, 4.795, 18.390},
+                                      {100, 81.364, 121.627}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct interval is = stats_poisson(table[i][0], STATS_Z95);
+        assert_float_equal(is.low, table[i][1], 0.002);
+        assert_float_equal(is.high, table[i][2], 0.002);
+    }
+    struct interval below = stats_poisson(1000, STATS_Z95),
+                    above = stats_poisson(1000.001, STATS_Z95);
+    assert_float_equal(below.low, above.low, 0.05);
+    assert_float_equal(below.high, above.high, 0.05);
+}
+
 static void wilson_has_width_at_the_edges(void **state)
 {
     (void)state;
@@ -223,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wilson_matches_published_values),
+        cmocka_unit_test(poisson_matches_published_values),
         cmocka_unit_test(wilson_has_width_at_the_edges),
         cmocka_unit_test(weights_that_differ_count_for_less),
         cmocka_unit_test(independent_samples_count_in_full),
