@@ -118,7 +118,8 @@ static struct check_value scatter_of(struct check_job *job, const struct repeats
     size_t least = rule->least_runs ? rule->least_runs : LEAST_RUNS;
     struct check_value v = {.value = s->mean > 0 ? s->sd / s->mean : NAN, .exact = true};
     if (s->n < least)
-        v.doubt = check_text(job, "there are %zu runs, and the rule needs %zu", s->n, least);
+        v.doubt = check_text(job, "%zu run%s made, and the rule needs %zu", s->n,
+                             s->n == 1 ? " was" : "s were", least);
     else if (!(s->mean > 0))
         v.doubt = "it takes no time that could scatter";
     return v;

@@ -134,7 +134,8 @@ static int group_scopes(struct grouping *g, const struct profile *p, const struc
 {
     int scopes = scopetree_stream(p);
     if (scopes < 0)
-        return err_set(err, EXIT_ERROR, "there are no scopes in it: the program must use kelvin.h");
+        return err_set(err, EXIT_ERROR,
+                       "there are no scopes in this profile: the program must use kelvin.h");
     bool own = profile_stream(p, scopes) == s;
     autofree struct stack_id *in = own ? NULL : scopejoin_build(p, scopes, s);
     if (!own && !in)

@@ -65,6 +65,14 @@ static void find_times(struct heapstory *s, const struct rows *rows)
         s->start_ns = !s->start_ns || t < s->start_ns ? t : s->start_ns;
         s->end_ns = t > s->end_ns ? t : s->end_ns;
     }
+    /* A sampled heap may have its last row long before the end; the heap's size is noted there. */
+    for (size_t i = 0; s->end_ns && i < s->profile->counters.n; i++) {
+        const struct counter *c = &s->profile->counters.at[i];
+        if (heapstream_counter_of(s->profile, c) != HEAP_COUNTER_LIVE || !c->points.n)
+            continue;
+        uint64_t t = c->points.at[c->points.n - 1].time_ns;
+        s->end_ns = t > s->end_ns ? t : s->end_ns;
+    }
 }
 
 /* Which twentieth of the recording TIME_NS is in. */

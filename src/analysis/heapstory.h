@@ -67,6 +67,14 @@ int heapstory_build(struct heapstory *s, const struct profile *p,
                     const struct suppressions *known_leaks, struct err *err);
 void heapstory_done(struct heapstory *s);
 
+/* Fewer sampled blocks than this prove nothing about the program. */
+enum { HEAPSTORY_FEW_SAMPLES = 10 };
+
+static inline bool heapstory_is_rough(const struct heapstory *s)
+{
+    return s->sampled && s->value[STORY_SAMPLES] < HEAPSTORY_FEW_SAMPLES;
+}
+
 /* The places by a value, largest first: indices into s->places, at most MAX. Returns how many. */
 size_t heapstory_top(const struct heapstory *s, enum heapstory_value by, uint32_t *ret, size_t max);
 

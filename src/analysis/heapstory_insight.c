@@ -70,7 +70,7 @@ static void find_growth(struct heapstory *s)
     int64_t growth = heapstory_growth(p), middle = p->live[STORY_TIMES / 2 - 1];
     if (growth < MIB / 16 || heapstory_percent(growth, s->value[STORY_PEAK]) < 5)
         return;
-    buf_printf(&b, "what %.*s holds grew from %s to %s over the second half of the recording",
+    buf_printf(&b, "memory held by %.*s grew from %s to %s over the second half of the recording",
                TEXT_ARG(heapstory_name(s, p)), units_scaled(from, (double)middle, UNIT_BYTES),
                units_scaled(to, (double)p->live[STORY_TIMES - 2], UNIT_BYTES));
     say(s, "growth", &b,
@@ -106,11 +106,10 @@ static void find_churn(struct heapstory *s)
     if (share < 30 || per_second < 10000)
         return;
     buf_printf(&b, "%.*s makes %.0f%% of the allocations, %s per second",
-               TEXT_ARG(heapstory_name(s, p)), share, units_count(rate, (uint64_t)per_second));
+               TEXT_ARG(heapstory_name(s, p)), share,
+               units_count(rate, (uint64_t)llround(per_second)));
     say(s, "churn", &b,
-        "Start here: allocate outside of the loop, reserve what will be needed, or take blocks "
-        "from "
-        "a pool.");
+        "Allocate outside of the loop, reserve what will be needed, or take blocks from a pool.");
 }
 
 /* One place, one power of two. */
@@ -154,6 +153,8 @@ static void find_rss(struct heapstory *s)
 
 void heapstory_find_insights(struct heapstory *s)
 {
+    if (heapstory_is_rough(s))
+        return;
     find_leak(s);
     find_growth(s);
     find_temporary(s);

@@ -280,12 +280,15 @@ bool insight_may_wait(const struct insight_input *in)
 }
 
 /* A thread is one row for each name that it had. */
+/* In one run: a program that was run several times has a thread in each of them. */
 static bool has_several_threads(const struct profile *p)
 {
+    uint64_t runs = 1;
+    meta_find_u64(&p->meta, META_POOLED_RUNS, &runs);
+    uint64_t others = 0;
     for (size_t i = 2; i < p->threads.n; i++)
-        if (p->threads.at[i].tid != p->threads.at[1].tid)
-            return true;
-    return false;
+        others += p->threads.at[i].tid != p->threads.at[i - 1].tid;
+    return others >= runs;
 }
 
 /* What threads do at the same time counts twice: without any on a CPU it was that long or longer.

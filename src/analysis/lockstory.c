@@ -324,7 +324,8 @@ int lockstory_build(struct lockstory *s, const struct profile *p, struct err *er
     *s = (struct lockstory){.profile = p, .waits_stream = waits};
     labels_init(&s->labels, p, &(struct label_opts){0});
     if (!waits)
-        return err_set_hint(err, EXIT_INPUT, HINT_RECORD_LOCKS, "there are no locks in it");
+        return err_set_hint(err, EXIT_INPUT, HINT_RECORD_LOCKS,
+                            "there are no locks in this profile");
     struct lockstory_sums m = {.story = s,
                                .lock_key = lockstory_find_key(p, "lock"),
                                .kind_key = lockstory_find_key(p, "kind"),

@@ -197,7 +197,8 @@ static int scopes_of_rows(const struct selection *s, struct stack_id **ret, stru
     int scopes = scopetree_stream(s->profile);
     *ret = NULL;
     if (scopes < 0)
-        return err_set(err, EXIT_ERROR, "there are no scopes in it: the program must use kelvin.h");
+        return err_set(err, EXIT_ERROR,
+                       "there are no scopes in this profile: the program must use kelvin.h");
     if (scopejoin_by_label(s->stream))
         return scopejoin_has_labels(s->profile) ? 0 : err_set(err, EXIT_ERROR, SCOPEJOIN_NO_LABELS);
     *ret = scopejoin_build(s->profile, scopes, s->stream);

@@ -84,7 +84,7 @@ int selection_by_scope(struct selection_job *job)
     int scopes = scopetree_stream(job->p);
     if (scopes < 0)
         return err_set(job->err, EXIT_ERROR,
-                       "there are no scopes in it: the program must use kelvin.h");
+                       "there are no scopes in this profile: the program must use kelvin.h");
     bool own = profile_stream(job->p, scopes) == job->stream;
     bool by_label = scopejoin_by_label(job->stream);
     autofree struct stack_id *in =

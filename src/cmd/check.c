@@ -111,7 +111,7 @@ static int read_operands(struct check_job *job, const struct opt_result *args, s
     }
     job->rules_path = n > job->n ? args->operands[job->n] : NULL;
     if (!job->rules_path && strcmp(output_format(&job->opts->output), "junit") == 0)
-        return err_set(err, EXIT_ERROR, "JUnit has a test case a rule: name a file of rules");
+        return err_set(err, EXIT_ERROR, "JUnit has a test case per rule: name a file of rules");
     return 0;
 }
 
@@ -185,7 +185,8 @@ static int compare_kinds(struct check_job *job, struct err *err)
     if (!job->unlike.n || job->opts->force)
         return 0;
     const char *reasons = buf_cstr(&job->unlike);
-    return err_set(err, EXIT_ERROR, "these profiles do not compare: %.*s; --force does it anyway",
+    return err_set(err, EXIT_ERROR,
+                   "these profiles cannot be compared: %.*s; --force compares them anyway",
                    (int)strcspn(reasons, "\n"), reasons);
 }
 

@@ -151,7 +151,8 @@ static int diff_print(const struct cmd_diff_opts *o, const struct diff *d,
 
 static int diff_refuse(const char *reasons, struct err *err)
 {
-    return err_set(err, EXIT_ERROR, "these profiles do not compare: %.*s; --force does it anyway",
+    return err_set(err, EXIT_ERROR,
+                   "these profiles cannot be compared: %.*s; --force compares them anyway",
                    (int)strcspn(reasons, "\n"), reasons);
 }
 
@@ -252,7 +253,7 @@ static int diff_choose_scopes(struct cmd_diff_opts *o, struct err *err)
     o->input.event = "scopes";
     o->input.value = "self";
     o->input.no_event =
-        "there are no scopes in it: put KELVIN_SCOPE(\"name\") of kelvin.h into the "
+        "there are no scopes in this profile: put KELVIN_SCOPE(\"name\") of kelvin.h into the "
         "program, and record it with 'kelvin record -- COMMAND'";
     return 0;
 }

@@ -98,19 +98,45 @@ void record_say_left(const struct record_facts *f)
         command_say("none of %s samples could be saved", units_count(n[0], f->samples));
 }
 
-static void print_head(const struct record_facts *f)
+/* Then the note says that no samples were asked for. */
+static bool is_unsampled(const struct record_facts *f)
+{
+    return strcmp(f->engine, "none") == 0;
+}
+
+/* The rate that the user asked for; the engine may allow less. */
+static void print_rate(const struct record_facts *f, double asked_hz)
+{
+    if (f->rate_hz <= 0)
+        return;
+    bool achieved = f->rate_achieved_hz > 0 && f->files <= 1; /* one number for all of the run */
+    if (achieved) /* a clock takes a tenth more, see perfattr.c; a timer may take less */
+        fprintf(stderr, ", %.0f per second of CPU time (", f->rate_achieved_hz);
+    else
+        fputs(", ", stderr);
+    double asked = asked_hz > f->rate_hz ? asked_hz : f->rate_hz;
+    fprintf(stderr, "%.10g%s asked for", asked, achieved ? "" : " per second");
+    if (asked > f->rate_hz)
+        fprintf(stderr, ", at most %.10g possible here", f->rate_hz);
+    if (achieved)
+        putc(')', stderr);
+}
+
+static void print_head(const struct record_facts *f, double asked_hz)
 {
     char n[2][UNITS_MAX];
-    fprintf(stderr, "kelvin: %s sample%s in %.2f s, %s lost; %s %s", units_count(n[0], f->samples),
-            f->samples == 1 ? "" : "s", f->wall_s, units_count(n[1], f->lost),
-            obtained_name(f->obtained), f->event);
-    if (f->rate_achieved_hz >
-        0) /* a clock takes a tenth more, see perfattr.c; a timer may take less */
-        fprintf(stderr, ", %.0f per second of CPU time (%.10g asked for)", f->rate_achieved_hz,
-                f->rate_hz);
-    else if (f->rate_hz > 0)
-        fprintf(stderr, ", %.10g per second asked for", f->rate_hz);
+    if (is_unsampled(f)) {
+        fprintf(stderr, "kelvin: recorded for %.2f s\n", f->all.wall_s);
+        return;
+    }
+    fprintf(stderr, "kelvin: %s sample%s in %.2f s, %s lost; %s %s",
+            units_count(n[0], f->all.samples), f->all.samples == 1 ? "" : "s", f->all.wall_s,
+            units_count(n[1], f->all.lost), obtained_name(f->obtained), f->event);
+    print_rate(f, asked_hz);
     putc('\n', stderr);
+    if (f->files > 1)
+        fprintf(stderr, "  the last file: %s sample%s in %.2f s\n", units_count(n[0], f->samples),
+                f->samples == 1 ? "" : "s", f->wall_s);
 }
 
 static void print_machine(const struct record_facts *f)
@@ -203,18 +229,18 @@ static void print_none(const struct record_facts *f)
 /* Few samples are kept: a short program has no more. But nobody must take them for a result. */
 static void print_few(const struct record_facts *f, const char *command)
 {
-    const char *hidden = command && !f->samples ? program_hidden(command) : NULL;
-    if (f->samples >= QUALITY_FEW_SAMPLES)
+    const char *hidden = command && !f->all.samples ? program_hidden(command) : NULL;
+    if (f->all.samples >= QUALITY_FEW_SAMPLES || is_unsampled(f))
         return;
     if (hidden) {
         fputs("  no samples: ", stderr);
         utf8_print(stderr, command);
         fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
-    } else if (!f->samples)
+    } else if (!f->all.samples)
         print_none(f);
     else
         fprintf(stderr, "  only %llu %s: shares are rough; run longer, or raise -F\n",
-                (unsigned long long)f->samples, f->samples == 1 ? "sample" : "samples");
+                (unsigned long long)f->all.samples, f->all.samples == 1 ? "sample" : "samples");
 }
 
 /* Interpreters whose functions are seen only when asked for. */
@@ -330,12 +356,12 @@ static void print_heap(const struct heap_facts *h)
                 (unsigned long long)(h->lost - h->no_room));
 }
 
-static void print_waits(const struct record_facts *f, const char *out)
+static void print_waits(const struct record_facts *f, const struct record_opts *o)
 {
     char n[3][UNITS_MAX];
     fprintf(stderr, "  waits: %s, %s records lost", units_count(n[0], f->waits.waits),
             units_count(n[1], f->waits.lost));
-    print_command("; see: ", (const char *[]){"kelvin", "report", out, "--waits"}, 4);
+    print_command("; see: ", (const char *[]){"kelvin", "report", o->output, "--waits"}, 4);
     putc('\n', stderr);
     if (f->waits.unknown_ends)
         fprintf(stderr, "  %s waits have an unknown end\n",
@@ -346,10 +372,11 @@ static void print_waits(const struct record_facts *f, const char *out)
                 "share the stacks of the others\n",
                 units_count(n[2], f->waits.summed));
     if (f->waits_bare)
-        fputs("  waits have durations but no stacks of their own and no reasons, because the "
-              "kernel is hidden: run as root, or 'sysctl kernel.perf_event_paranoid=1', without "
-              "--user-only\n",
-              stderr);
+        fprintf(stderr,
+                "  waits have durations but no stacks of their own and no reasons, because %s\n",
+                o->user_only ? "--user-only leaves out the kernel"
+                             : "the kernel is hidden: run as root, or "
+                               "'sysctl kernel.perf_event_paranoid=1'");
     else if (*f->no_wakers)
         fprintf(stderr, "  who ended the waits is not known: %s\n", f->no_wakers);
 }
@@ -413,7 +440,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     char **command = o->pid || o->machine ? NULL : o->args + o->n_args;
     const char *suffix = strrchr(out, '.');
     int stem = suffix && strcmp(suffix, ".kelvin") == 0 ? (int)(suffix - out) : (int)strlen(out);
-    print_head(f);
+    print_head(f, o->rate_hz);
     if (f->machine)
         print_machine(f);
     print_others(f);
@@ -425,7 +452,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     print_few(f, command ? command[0] : NULL);
     print_interpreter(command);
     if (f->has_waits)
-        print_waits(f, out);
+        print_waits(f, o);
     if (f->has_heap)
         print_heap(&f->heap);
     if (f->has_locks)

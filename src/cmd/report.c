@@ -236,8 +236,9 @@ static int report_on_waits(struct cmd_report_opts *o, const struct opt_result *o
         return command_fail(&err);
     }
     o->input.event = stream_kind_event(STREAM_WAITS);
-    o->input.no_event = "there are no waits in it: record them with 'kelvin record --waits -- "
-                        "COMMAND'";
+    o->input.no_event =
+        "there are no waits in this profile: record them with 'kelvin record --waits -- "
+        "COMMAND'";
     int rc = input_load(&in, operands, &o->input, &(struct import_opts){0});
     if (rc != EXIT_OK)
         return rc;

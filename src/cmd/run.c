@@ -127,7 +127,9 @@ static void tell_result(const struct run *r, const struct cmd_run_opts *o)
     for (size_t i = 0; i < s->results.n; i++)
         if (s->results.at[i].outcome != SUITE_OK)
             command_say("workload '%s': %s%s%s", s->results.at[i].workload.name,
-                        suite_outcome_names[s->results.at[i].outcome],
+                        s->results.at[i].outcome == SUITE_RULES
+                            ? "failed its rules"
+                            : suite_outcome_names[s->results.at[i].outcome],
                         s->results.at[i].failure ? ", it " : "",
                         s->results.at[i].failure ? s->results.at[i].failure : "");
     if (!o->quiet)

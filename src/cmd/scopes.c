@@ -158,7 +158,7 @@ static int scopes_run(const struct command *self, int n, char **args)
         .input.event = "scopes",
         .input.value = "self",
         .input.no_event =
-            "there are no scopes in it: put KELVIN_SCOPE(\"name\") of kelvin.h into the "
+            "there are no scopes in this profile: put KELVIN_SCOPE(\"name\") of kelvin.h into the "
             "program, and record it with 'kelvin record -- COMMAND'",
         .top = 30,
     };

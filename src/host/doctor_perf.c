@@ -272,9 +272,9 @@ static void ring_limits(const struct doctor *d, char *to, size_t n)
     sysfile_long(d->root, "/proc/sys/kernel/perf_event_mlock_kb", &kib);
     getrlimit(RLIMIT_MEMLOCK, &lock);
     if (lock.rlim_cur == RLIM_INFINITY)
-        snprintf(to, n, "kernel.perf_event_mlock_kb is %ld a CPU, 'ulimit -l' unlimited", kib);
+        snprintf(to, n, "kernel.perf_event_mlock_kb is %ld per CPU, 'ulimit -l' unlimited", kib);
     else
-        snprintf(to, n, "kernel.perf_event_mlock_kb is %ld a CPU, 'ulimit -l' %llu KiB", kib,
+        snprintf(to, n, "kernel.perf_event_mlock_kb is %ld per CPU, 'ulimit -l' %llu KiB", kib,
                  (unsigned long long)lock.rlim_cur / 1024);
 }
 
@@ -286,9 +286,9 @@ void doctor_rings(const struct doctor *d, struct doctor_finding *f)
     if (d->perf_user) {
         doctor_say(f, DOCTOR_NOTE, "not tried without perf_event_open; %s", limits);
     } else if (!e) {
-        doctor_say(f, DOCTOR_OK, "512 KiB can be locked for a CPU; %s", limits);
+        doctor_say(f, DOCTOR_OK, "512 KiB can be locked per CPU; %s", limits);
     } else {
-        doctor_say(f, DOCTOR_LIMITED, "512 KiB for a CPU: %s; %s", strerror(e), limits);
+        doctor_say(f, DOCTOR_LIMITED, "512 KiB per CPU: %s; %s", strerror(e), limits);
         doctor_fix(f, "ulimit -l unlimited   # or: sudo sysctl kernel.perf_event_mlock_kb=4096");
     }
 }

@@ -239,7 +239,7 @@ int core_waits(struct core *c, const struct question *q, struct json *j, struct 
     if (!v)
         return -1;
     if (!waitstream_find(v->selection.profile, &streams))
-        return err_set(err, EXIT_ERROR, "there are no waits in it");
+        return err_set(err, EXIT_ERROR, "there are no waits in this profile");
     if (selection_build(&states, v->selection.profile, (struct value_ref){streams.states, 0},
                         &of_threads, err) != 0)
         return -1;

@@ -104,7 +104,7 @@ static int open_failed(int pid, int errnum, struct err *err)
                        pid);
     if (errnum == EMFILE || errnum == ENFILE)
         return err_set(err, EXIT_ERROR,
-                       "too many threads for the limit of open files (each needs one a CPU): "
+                       "too many threads for the limit of open files (each needs one per CPU): "
                        "raise it with 'ulimit -n'");
     return err_set_errno(err, errnum, "perf_event_open fails for process %d", pid);
 }

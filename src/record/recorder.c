@@ -186,6 +186,8 @@ static void begin_profile(struct recorder *r)
 static void start_all_over(struct recorder *r)
 {
     size_t ignored;
+    r->earlier_samples += r->events[0].samples;
+    r->earlier_lost += r->facts->lost - r->events[0].lost_before + r->events[0].refused;
     for (size_t i = 0; i < r->n_events; i++)
         start_over(r, i);
     if (!r->opts.command)

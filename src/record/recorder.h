@@ -83,9 +83,10 @@ struct recorder {
     uint64_t idle_ns;                 /* of the CPUs of a machine, when the file began */
     struct recorder_event events[ENGINE_EVENTS_MAX]; /* the first is the one that is shown */
     size_t n_events;
-    unsigned beats;          /* calls of status */
-    uint64_t saved_samples;  /* of the first event, in whole chunks of the file */
-    uint64_t kernel_samples; /* taken in the kernel */
+    unsigned beats;                         /* calls of status */
+    uint64_t saved_samples;                 /* of the first event, in whole chunks of the file */
+    uint64_t earlier_samples, earlier_lost; /* of the first event, in files that are closed */
+    uint64_t kernel_samples;                /* taken in the kernel */
     enum recorder_end end;
     bool exited;
     int status;          /* of the command, as wait(2) has it */

@@ -82,7 +82,8 @@ static void add_rules(struct notes *n, const struct suite_result *r)
 static char *all_findings(const struct suite_result *r)
 {
     autobuf struct buf b = {0};
-    buf_printf(&b, "%zu findings.\n", suite_count_findings(r));
+    size_t n = suite_count_findings(r);
+    buf_printf(&b, "%zu finding%s.\n", n, n == 1 ? "" : "s");
     for (int i = 0; i < SUITE_FINDERS; i++)
         buf_str(&b, r->findings[i].text ? r->findings[i].text : "");
     return mem_strdup(buf_cstr(&b));

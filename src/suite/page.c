@@ -316,11 +316,12 @@ static void add_lead(struct document *d, const struct suite *s, const struct sui
     if (r->recordings.n &&
         meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns))
         buf_printf(&b, "CPU time %s", units_scaled(n, (double)cpu_ns, "nanoseconds"));
-    if (r->has_report)
-        buf_printf(&b, " in %s sample%s", units_count(n, (uint64_t)r->report.quality.samples),
-                   r->report.quality.samples == 1 ? "" : "s");
     const char *pooled =
         r->recordings.n ? meta_find(&r->recordings.at[0].profile->meta, META_POOLED_RUNS) : NULL;
+    if (r->has_report)
+        buf_printf(&b, " %s %s sample%s", pooled ? "per run," : "in",
+                   units_count(n, (uint64_t)r->report.quality.samples),
+                   r->report.quality.samples == 1 ? "" : "s");
     if (pooled)
         buf_printf(&b, " of %s runs pooled", pooled);
     if (!isnan(wall))
@@ -360,7 +361,7 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (r->has_check && r->check.n[CHECK_FAILS])
         document_text(d, "Failed rules: %zu (see below).", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)
-        document_text(d, "There are %zu findings of memory or thread errors; the suite allows %s.",
+        document_text(d, "Findings of memory or thread errors: %zu; the suite allows %s.",
                       suite_count_findings(r), conf_text(&s->conf, "", "check.max-findings"));
     if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
         document_text(d, "Inconclusive rules at this number of samples: %zu (see below).",

@@ -396,7 +396,7 @@ static void summary_note(FILE *out, const struct suite_result *r)
     else if (r->outcome == SUITE_REGRESSED && r->culprit)
         buf_str(&b, r->culprit);
     else if (r->too_many_findings)
-        buf_printf(&b, "%zu memory or thread errors", suite_count_findings(r));
+        buf_printf(&b, "memory or thread errors: %zu", suite_count_findings(r));
     for (size_t i = 0; !b.n && r->has_check && i < r->check.results.n; i++)
         if (r->check.results.at[i].verdict == CHECK_FAILS)
             buf_printf(&b, "rule failed: %s", r->check.results.at[i].rule->text);
@@ -430,7 +430,7 @@ static void put_summary(FILE *out, const struct suite *s)
     for (size_t i = 0; i < s->results.n && i < SUMMARY_ROWS; i++)
         summary_row(out, &s->results.at[i]);
     if (s->results.n > SUMMARY_ROWS)
-        fprintf(out, "\n%zu more workloads are in README.md.\n", s->results.n - SUMMARY_ROWS);
+        fprintf(out, "\nMore workloads in README.md: %zu.\n", s->results.n - SUMMARY_ROWS);
     fprintf(out, "\n%s%.12s%s on %s.\n", *s->git.commit ? "Commit " : "No commit", s->git.commit,
             s->n_dirty ? " with changes" : "", s->host.name);
 }

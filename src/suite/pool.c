@@ -26,6 +26,11 @@ int pool_add(struct pool *p, const char *file, const struct record_facts *facts,
         return 0;
     if (facts->samples)
         rc = pool_read_profile(file, &next, err);
+    uint64_t queued_ns;
+    if (rc == 0 && next && meta_find_u64(&next->meta, META_QUEUED_NS, &queued_ns)) {
+        p->queued_ns += queued_ns;
+        p->queued_runs++;
+    }
     if (rc == 0 && next && p->profile)
         rc = profile_append(p->profile, next, err);
     else if (rc == 0 && next) {
@@ -47,6 +52,8 @@ int pool_write(struct pool *p, const char *file, struct err *err)
         meta_set_u64(m, META_SAMPLED_NS, p->sampled_ns / p->runs);
         meta_set_u64(m, META_SAMPLED_OF_NS, p->sampled_of_ns / p->runs);
     }
+    if (p->queued_runs)
+        meta_set_u64(m, META_QUEUED_NS, p->queued_ns / p->queued_runs);
     meta_set_u64(m, META_DURATION_NS, (uint64_t)(p->wall_s * 1e9 / (double)p->runs));
     if (publish_open(&out, file, err) != 0)
         return -1;

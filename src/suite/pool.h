@@ -12,6 +12,7 @@ struct pool {
     struct profile *profile; /* NULL = no sample yet */
     uint64_t runs, samples, cpu_ns;
     uint64_t sampled_ns, sampled_of_ns;
+    uint64_t queued_ns, queued_runs; /* of the runs that say so */
     double wall_s;
 };
 

@@ -99,6 +99,9 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->wall_s = (double)(r->end_ns - r->start_ns) / 1e9;
     f->samples = r->events[0].samples;
     f->lost = s->lost_known ? s->lost : r->facts->lost - r->events[0].lost_before;
+    f->all.samples = r->earlier_samples + f->samples;
+    f->all.lost = r->earlier_lost + f->lost;
+    f->all.wall_s = (double)(r->end_ns - r->first_start_ns) / 1e9;
     f->throttled = r->facts->throttled;
     f->kernel_hidden = r->facts->kernel_hidden;
     f->seen_ns = record_cpu_ns(r);

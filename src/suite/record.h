@@ -76,6 +76,10 @@ struct record_facts {
     char event[64], engine[16], note[480];
     double rate_hz, rate_achieved_hz, wall_s;
     uint64_t samples, lost, throttled, bytes;
+    struct {
+        uint64_t samples, lost;
+        double wall_s;
+    } all; /* with rotate_s: of all files; the rest is of the last one */
     uint64_t seen_ns,
         sampled_ns;  /* CPU time that samples could see, and what they stand for; 0 = not known */
     uint64_t cpu_ns; /* of the command, children waited for included; 0 = it has not ended */

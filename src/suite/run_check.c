@@ -224,7 +224,8 @@ static void tell_rules(const struct run *r, const struct suite_result *w)
     for (int i = 0; i < SUITE_FINDERS; i++)
         made |= w->findings[i].made;
     if (made)
-        run_say(r, "%s: %zu findings%s", w->workload.name, suite_count_findings(w),
+        run_say(r, "%s: %zu finding%s%s", w->workload.name, suite_count_findings(w),
+                suite_count_findings(w) == 1 ? "" : "s",
                 w->too_many_findings ? ": more than check.max-findings allows" : "");
 }
 

@@ -54,11 +54,13 @@ static void add_flow_sentence(struct document *d, const struct heapstory *s)
         return;
     units_count(n[0], (uint64_t)s->value[STORY_ALLOCATIONS]);
     units_scaled(n[1], (double)s->value[STORY_ALLOCATED], UNIT_BYTES);
+    const char *plural = s->value[STORY_ALLOCATIONS] == 1 ? "" : "s";
     if (seconds > 0)
-        document_text(d, "%s allocations, %s in %.2f s (%s per second).", n[0], n[1], seconds,
+        document_text(d, "%s allocation%s, %s in %.2f s (%s per second).", n[0], plural, n[1],
+                      seconds,
                       units_count(n[2], (uint64_t)llround(heapstory_allocations_per_second(s))));
     else
-        document_text(d, "%s allocations, %s.", n[0], n[1]);
+        document_text(d, "%s allocation%s, %s.", n[0], plural, n[1]);
 }
 
 /* Of a process that goes on nobody can say "never". */
@@ -139,9 +141,13 @@ static void heapstory_add_head(struct document *d, const struct heapstory *s, co
                       units_scaled(n, (double)s->rss_max, UNIT_BYTES));
     if (s->sampled)
         document_text(d,
-                      "Estimated from %s sampled blocks: a number that rests on n samples is good "
-                      "to about 196 / sqrt(n) %% (95%% interval).",
-                      units_count(n, (uint64_t)s->value[STORY_SAMPLES]));
+                      "Estimated from %s sampled block%s: a number that rests on n samples is good "
+                      "to about 196 / sqrt(n) %% (95%% interval).%s",
+                      units_count(n, (uint64_t)s->value[STORY_SAMPLES]),
+                      s->value[STORY_SAMPLES] == 1 ? "" : "s",
+                      heapstory_is_rough(s) ? " That is too few for insights: record longer, or "
+                                              "sample more often."
+                                            : "");
     document_text(d, "%s · %s", method_of(s), subject);
 }
 

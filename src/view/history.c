@@ -6,6 +6,7 @@
 #include "base/csv.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "stats/changepoint.h"
 #include "view/document.h"
 
 #include <math.h>
@@ -72,7 +73,7 @@ static void add_runs(struct document *d, const struct history_view *v)
     for (size_t i = from; i < v->n_rows; i++)
         history_add_row(d, &v->rows[i], !*v->host);
     if (from)
-        document_text(d, "%zu older runs are not listed; as CSV there are all.", from);
+        document_text(d, "Older runs not listed: %zu. The CSV output has all of them.", from);
 }
 
 /* --- trends --- */
@@ -122,22 +123,25 @@ static void add_trends(struct document *d, const struct history_view *v)
         if (v->trends[i].points.n)
             add_trend(d, &v->trends[i]);
     if (v->n_hidden)
-        document_text(d, "%zu more functions without a change of level are not shown.",
-                      v->n_hidden);
+        document_text(d, "Functions without a level shift, not shown: %zu.", v->n_hidden);
 }
 
 static void add_changes(struct document *d, const struct history_view *v)
 {
-    size_t n = 0;
+    size_t n = 0, most = 0;
     document_heading(d, "Changes of level");
-    for (size_t i = 0; i < v->n_trends; i++)
+    for (size_t i = 0; i < v->n_trends; i++) {
+        most = v->trends[i].points.n > most ? v->trends[i].points.n : most;
         for (size_t k = 0; k < v->trends[i].n_changes; k++, n++) {
             autobuf struct buf said = {0};
             trend_say(&v->trends[i], k, &said);
             document_item(d, v->trends[i].title, buf_cstr(&said), "");
         }
+    }
     if (!n)
-        document_text(d, "No level shift: the variation looks like chance.");
+        document_text(d, most < 2 * CHANGEPOINT_LEAST
+                             ? "Too few runs to find a level shift, which needs three on each side."
+                             : "No level shift: the variation looks like chance.");
 }
 
 static void history_build_document(struct document *d, const struct history_view *v, bool figures)

@@ -33,7 +33,7 @@ static const struct document_column lock_columns[] = {
 
 enum { LOCK_COLUMNS = sizeof lock_columns / sizeof *lock_columns };
 
-/* The mean of the holds that others waited for. */
+/* The mean of the holds during which a wait began. */
 static void cell_held(struct document *d, const struct lockstory_lock *l)
 {
     if (l->holds)
@@ -69,7 +69,7 @@ static void add_locks(struct document *d, const struct lockstory_view *v, bool e
     if (n)
         document_drop_empty(d);
     if (shown < n)
-        document_text(d, "%zu more are not shown.", n - shown);
+        document_text(d, "%zu more not shown.", n - shown);
 }
 
 /* "worker", or "worker and 3 more". */
@@ -107,9 +107,9 @@ static void add_holds(struct document *d, struct lockstory *s, const struct lock
     autofree char *path = lockstory_path(s, l->longest_held, 3);
     struct text thread = profile_str(s->profile, s->profile->threads.at[l->longest_holder.i].name);
     document_text(d,
-                  "Held %s time%s while others waited, %s on average; the longest hold took %s and "
-                  "ended in %s (thread %.*s).",
-                  units_count(n, l->holds), l->holds == 1 ? "" : "s",
+                  "%s hold%s timed during which a wait began: %s on average; the longest took %s "
+                  "and ended in %s (thread %.*s).",
+                  units_count(n, l->holds), l->holds == 1 ? " was" : "s were",
                   units_scaled(time[0], (double)l->held_ns / (double)l->holds, UNIT_TIME),
                   units_scaled(time[1], (double)l->longest_held_ns, UNIT_TIME), path,
                   TEXT_ARG(thread));
@@ -193,11 +193,11 @@ static void lockstory_fill(struct document *d, const struct lockstory_view *v)
         shown++;
     }
     if (s->waits)
-        document_text(d,
-                      "Held: the thread that had the lock when the wait began, with the stack at "
-                      "which it let go; times of holds are of those that others waited for. Waits "
-                      "for conditions, semaphores and barriers may be idleness. Only waits through "
-                      "pthreads are seen.");
+        document_text(
+            d, "Held: the thread that had the lock when the wait began, with the stack at "
+               "which it let go; times of holds are of those during which a wait began. Waits "
+               "for conditions, semaphores and barriers may be idleness. Only waits through "
+               "pthreads are seen.");
     else
         document_text(d, "Only waits through pthreads are seen, not locks that a program or its "
                          "runtime makes of futexes.");

@@ -313,6 +313,5 @@ void report_add_by(struct document *d, const struct report *r, const struct flat
     for (size_t i = 0; i < f->rows.n; i++)
         all += f->rows.at[i].self > 0;
     if (all > n)
-        document_text(d, all - n == 1 ? "%zu more is not shown." : "%zu more are not shown.",
-                      all - n);
+        document_text(d, "%zu more not shown.", all - n);
 }

@@ -122,7 +122,7 @@ static void scopediff_add_calls(struct document *d, const struct scopediff *s)
         document_cell(d, r->name, 0);
     }
     if (s->n_left_out)
-        document_text(d, "%zu more scopes are not compared.", s->n_left_out);
+        document_text(d, "More scopes, not compared: %zu.", s->n_left_out);
 }
 
 /* --- the method --- */

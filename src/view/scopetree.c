@@ -51,7 +51,10 @@ static void cells_of_sum(struct document *d, const struct scopetree *t, const st
     cell_ns(d, (double)s->self_ns, 0);
     cell_ns(d, (double)s->min_ns, 0);
     cell_ns(d, s->mean_ns, 0);
-    cell_ns(d, scope_sum_sd_ns(s), 0);
+    if (s->calls > 1)
+        cell_ns(d, scope_sum_sd_ns(s), 0);
+    else
+        document_cell(d, text_of("-"), 0);
     cell_quantile(d, s, 0.5);
     cell_quantile(d, s, 0.9);
     cell_quantile(d, s, 0.99);
@@ -82,7 +85,7 @@ static void add_tree(struct document *d, const struct scopetree_view *v)
     }
     document_drop_empty(d);
     if (shown < t->tree.n)
-        document_text(d, "%zu more are not shown.", t->tree.n - shown);
+        document_text(d, "%zu more not shown.", t->tree.n - shown);
 }
 
 static void add_flat(struct document *d, const struct scopetree_view *v)

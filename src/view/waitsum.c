@@ -138,8 +138,9 @@ static void add_loss_sentences(struct document *d, const struct waitsum *w)
                       units_count(n[2], w->n_open + w->n_begun),
                       w->n_open + w->n_begun == 1 ? "" : "s");
     if (!waitsum_has_stacks(w))
-        document_text(d, "Durations come from switch records alone: without the right to see the "
-                         "kernel no wait has its own stack or a reason.");
+        document_text(d,
+                      "Durations come from switch records alone: the kernel was not recorded, so "
+                      "no wait has its own stack or a reason.");
     else if (w->n_stackless)
         document_text(d, "Waits without a stack: %s.", units_count(n[1], w->n_stackless));
     add_stack_sentences(d, w);
@@ -215,7 +216,7 @@ static void waitsum_add_threads(struct document *d, const struct waitsum_view *v
     }
     document_drop_empty(d);
     if (w->threads.n > v->top)
-        document_text(d, "%zu more are not shown.", w->threads.n - v->top);
+        document_text(d, "%zu more not shown.", w->threads.n - v->top);
 }
 
 /*
@@ -301,7 +302,7 @@ static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v)
         document_cell(d, buf_text(&path), 0);
     }
     if (w->stacks.n > v->top)
-        document_text(d, "%zu more are not shown.", w->stacks.n - v->top);
+        document_text(d, "%zu more not shown.", w->stacks.n - v->top);
 }
 
 /* Of a stack of wakeups: the frame with the waker's name, behind the waiter's stack. */
@@ -354,7 +355,7 @@ static void waitsum_add_wakers(struct document *d, const struct waitsum_view *v)
     for (size_t i = 0; i < w->wakers.n && i < v->top; i++)
         add_waker_row(d, w, &w->wakers.at[i]);
     if (w->wakers.n > v->top)
-        document_text(d, "%zu more are not shown.", w->wakers.n - v->top);
+        document_text(d, "%zu more not shown.", w->wakers.n - v->top);
 }
 
 static void waitsum_add_insights(struct document *d, const struct waitsum *w)
@@ -405,7 +406,7 @@ static void add_alone(struct document *d, const struct parallel *q)
         buf_printf(&names, "%s%s %.0f%%", names.n ? ", " : "", q->functions[i].name,
                    100 * (double)q->functions[i].samples / (double)q->samples);
     if (names.n)
-        document_text(d, "It ran, by %s sample%s: %s.", units_count(s, q->samples),
+        document_text(d, "Running alone, by %s sample%s: %s.", units_count(s, q->samples),
                       q->samples == 1 ? "" : "s", buf_cstr(&names));
 }
 

@@ -535,6 +535,13 @@ END
     jq -e '.benchmarks[1].measures | has("time") | not' <<<"$output"
 }
 
+@test "the last sentence says how many allocations a run takes" {
+    echo 'int main(void) { return 0; }' >z.c
+    cc -o z z.c
+    bench --count allocations --runs 2 --warmup 0 ./z
+    [[ $output == *"'./z' takes 0 allocations, the median of 2 runs."* ]] || fail "$output"
+}
+
 @test "where allocations cannot be counted, bench says so" {
     echo 'int main(void) { return 0; }' >s.c
     cc -static -o s s.c || skip "no static libc here"

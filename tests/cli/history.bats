@@ -61,6 +61,13 @@ change, = next(t for t in json.loads(sys.argv[1])["trends"] if t["title"] == "sm
 assert change["certainty"] == "likely" and change["run"] == 4, change' "$output" || fail "JSON: $output"
 }
 
+@test "a history too short for a change says so" {
+    fill 5 99
+    kelvin history
+    exits 0
+    [[ $output == *"Too few runs to find a level shift"* && $output != *"looks like chance"* ]] || fail "$output"
+}
+
 @test "a history without a change says so" {
     fill 30 99
     kelvin history

@@ -48,6 +48,7 @@ agrees() { # LOCK PERCENT
         fail "$(locks '.locks[0]')"
     [ "$(locks '.locks[0].longest_hold | "\(.thread) \(.stack[0])"')" = "convoy convoy_leave" ]
     "$KELVIN" fold --value lock-held r.kelvin 2>/dev/null | grep -q ';convoy_thread;convoy_leave [0-9]*$'
+    [[ $("$KELVIN" locks r.kelvin) == *" holds were timed during which a wait began: "* ]]
     [ "$(locks '.lost')" = 0 ]
     [[ $stderr == *"next: kelvin locks r.kelvin"* ]]
 }

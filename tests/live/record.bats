@@ -256,3 +256,22 @@ splits_right() { # FILE SIXTY THIRTY TEN
     exits 0
     [ "$(info f.kelvin kind)" = "software event" ]
 }
+
+@test "the closing lines say what was asked for, and nothing about samples that were not" {
+    kelvin record --engine none -o n.kelvin -- true
+    exits 0
+    [[ $stderr == *"recorded for "*" s"*"no samples were asked for"* && $stderr != *"CPU time"* && $stderr != *clock* ]] || fail "$stderr"
+    kelvin record --engine timer -F 5000 -o t.kelvin -- "$TARGET/split" 0.2 5
+    exits 0
+    [[ $stderr == *"5000 "*"asked for, at most "*" possible here"* ]] || fail "$stderr"
+}
+
+@test "with --rotate the closing lines count the samples of all files" {
+    kelvin record --rotate 1s -o r.kelvin -- "$TARGET/split" 2.5 5
+    exits 0
+    sum=0
+    for file in r.*.kelvin; do
+        sum=$((sum + $("$KELVIN" report --format json --top 1 "$file" 2>/dev/null | jq .samples)))
+    done
+    [[ ${stderr//,/} == "kelvin: $sum samples in "*"the last file: "* ]] || fail "$sum: $stderr"
+}

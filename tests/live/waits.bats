@@ -143,6 +143,12 @@ agrees() { # REASON ROUNDS
     [ "$(waits '.stack_of_cpu_sample == 0 or ([.stacks[].stack | length] | max) > 1')" = true ] || fail "$(waits .)"
 }
 
+@test "with --user-only the option is named as the reason, not a missing right" {
+    kelvin record --waits --user-only -o r.kelvin -- "$TARGET/waits" sleep 5 5000
+    exits 0
+    [[ $stderr == *"no reasons, because --user-only leaves out the kernel"* && $stderr != *"run as root"* ]] || fail "$stderr"
+}
+
 @test "in a namespace of process numbers the numbers are its own" {
     unshare --pid --fork --mount-proc true 2>/dev/null || skip "cannot make a namespace of process numbers"
     run --separate-stderr unshare --pid --fork --mount-proc "$KELVIN" record --waits -o r.kelvin -- "$TARGET/waits" lock 20 5000

@@ -207,7 +207,7 @@ static void growth_is_told_from_64_kib_and_a_twentieth_of_the_peak_on(void **sta
 {
     (void)state;
     /* nine steps from the tenth twentieth to the nineteenth */
-    story_says(holds(MIB, 8 * KIB, MIB), "growth", "cache holds grew from 1.07 MiB to 1.14 MiB");
+    story_says(holds(MIB, 8 * KIB, MIB), "growth", "held by cache grew from 1.07 MiB to 1.14 MiB");
     story_says(holds(MIB, 7 * KIB, MIB), "growth", NULL);
     story_says(holds(MIB, 8 * KIB, 20 * 72 * KIB), "growth", "grew");
     story_says(holds(MIB, 8 * KIB, 20 * 72 * KIB + 1), "growth", NULL);
@@ -305,6 +305,40 @@ static void memory_beside_the_heap_is_told_from_64_mib_and_as_much_again_on(void
     story_says(resident(200 * MIB, 101 * MIB), "beside the heap", NULL);
 }
 
+/* A heap sampled SAMPLES times within 10 ms; its size was last noted after a second. */
+static struct profile *sampled_heap(int64_t samples)
+{
+    struct err err;
+    struct profile *p = profile_new();
+    int stream = profile_add_stream(p, "heap", event_obtained(text_of("heap")));
+    profile_add_value(p, stream, "allocations", "count");
+    profile_add_value(p, stream, "allocated", "bytes");
+    profile_add_value(p, stream, "samples", "count");
+    for (uint64_t i = 0; i < 2; i++) {
+        int64_t values[] = {10000, 640000, i ? samples - samples / 2 : samples / 2};
+        struct row row = {.stack = stack_of(p, "parse"),
+                          .has_time = true,
+                          .time_ns = (1000 + 10 * i) * 1000000,
+                          .values = values};
+        assert_int_equal(profile_add_row(p, stream, &row, &err), 0);
+    }
+    int live = profile_add_counter(p, "heap live", "bytes", (struct process_id){0});
+    profile_add_point(p, live, 2000000000, 0);
+    return p;
+}
+
+static void rates_are_of_the_time_until_the_heap_was_last_seen(void **state)
+{
+    (void)state;
+    story_says(sampled_heap(10), "churn", "parse makes 100% of the allocations, 20,000 per second");
+}
+
+static void fewer_than_ten_samples_give_no_insights(void **state)
+{
+    (void)state;
+    story_says(sampled_heap(9), "churn", NULL);
+}
+
 /* Leaks that a file lists are counted apart, and are in no other number of leaks. */
 static void known_leaks_are_counted_apart(void **state)
 {
@@ -341,6 +375,8 @@ int main(void)
         cmocka_unit_test(churn_is_told_from_10000_per_second_and_three_tenths_on),
         cmocka_unit_test(one_size_is_told_of_50000_small_blocks_on),
         cmocka_unit_test(memory_beside_the_heap_is_told_from_64_mib_and_as_much_again_on),
+        cmocka_unit_test(rates_are_of_the_time_until_the_heap_was_last_seen),
+        cmocka_unit_test(fewer_than_ten_samples_give_no_insights),
         cmocka_unit_test(known_leaks_are_counted_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -352,6 +352,12 @@ static void waits_of_threads(void **state)
     assert_string_equal(buf_cstr(&ids), "busy-host");
     assert_string_equal(buf_cstr(&evidence),
                         "the program's threads waited 30 s for a CPU, summed, in a run of 10 s");
+    ids.n = 0;
+    struct profile *pooled = profile_of_two_threads(2000000000, 8000000000);
+    meta_set_u64(&pooled->meta, META_POOLED_RUNS, 2); /* one thread in each */
+    ask(pooled, &ids, &evidence);
+    assert_string_equal(buf_cstr(&ids), "busy-host");
+    assert_string_equal(buf_cstr(&evidence), "the program had to wait 8 s of its 10 s for a CPU");
 }
 
 /* --- what is told depends on the rest --- */

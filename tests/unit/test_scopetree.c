@@ -199,7 +199,7 @@ static void what_has_no_scopes_or_no_times_cannot_be_joined(void **state)
     struct profile *p = support_folded("main;work 3\n"), *joined;
     struct err err;
     assert_int_equal(scopejoin_stacks(SUPPORT_ALL(p, 0), &joined, &err), -1);
-    assert_non_null(strstr(err.text, "there are no scopes in it"));
+    assert_non_null(strstr(err.text, "there are no scopes in this profile"));
     assert_int_equal(scopetree_stream(p), -1);
     profile_free(p);
 
@@ -259,7 +259,7 @@ static void rows_can_be_selected_by_their_scope(void **state)
     profile_free(p);
 
     p = support_folded("main;work 3\n");
-    selects_nothing(p, "outer", "there are no scopes in it");
+    selects_nothing(p, "outer", "there are no scopes in this profile");
     profile_free(p);
     p = two_streams();
     add_spans(p, joined_spans, 2);

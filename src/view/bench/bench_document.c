@@ -589,7 +589,7 @@ static void add_verdicts(struct document *d, const struct bench_report *r)
             }
         }
     if (n < r->n_comparisons)
-        document_text(d, "The table has %zu more comparisons.", r->n_comparisons - n);
+        document_text(d, "More comparisons in the table: %zu.", r->n_comparisons - n);
 }
 
 static void benchdoc_add_head(struct document *d, const struct bench_report *r, bool system)

@@ -39,7 +39,7 @@ static size_t at_most(size_t n)
 static void tell_rest(FILE *out, size_t n)
 {
     if (n > MOST_CHARTS)
-        fprintf(out, "<p>%zu more are not drawn.</p>\n", n - MOST_CHARTS);
+        fprintf(out, "<p>%zu more not drawn.</p>\n", n - MOST_CHARTS);
 }
 
 static void draw_violins(FILE *out, const struct bench_report *r)

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <string.h>
 
 enum { SENTENCES_MAX = 10 };
 
@@ -55,7 +56,10 @@ static void say_alone(struct buf *b, const struct series *s, enum measure measur
                        : measure_infos[measure].unit == MEASURE_BYTES ? "bytes"
                                                                       : "count";
     buf_printf(b, "'%s' takes %s%s%s, the median of %zu %s", s->name,
-               units_scaled(shown, sum.median, unit), measure == MEASURE_TIME ? "" : " of ",
+               units_scaled(shown, sum.median, unit),
+               measure == MEASURE_TIME      ? ""
+               : strcmp(unit, "count") == 0 ? " "
+                                            : " of ",
                measure == MEASURE_TIME ? "" : measure_infos[measure].title, n,
                n == 1 ? "run" : "runs");
 }
