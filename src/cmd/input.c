@@ -449,6 +449,7 @@ static const struct {
 
 void input_tell_events(const struct input *in, const struct input_opts *opts)
 {
+    static bool told[STREAM_KINDS]; /* once, however many profiles a command reads */
     const struct profile *p = in->profile;
     const struct stream *shown = profile_stream(p, in->selection.value.stream);
     size_t n = 1;
@@ -458,9 +459,11 @@ void input_tell_events(const struct input *in, const struct input_opts *opts)
         const struct stream *s = profile_stream(p, i);
         enum stream_kind kind = stream_kind_of(p, s);
         n += s != shown && !own_commands[kind].is_own;
-        if (s != shown && own_commands[kind].command && !opts->scopes.n)
+        if (s != shown && own_commands[kind].command && !opts->scopes.n && !told[kind]) {
             command_say("'kelvin %s' shows the %s in the input", own_commands[kind].command,
                         stream_kind_event(kind));
+            told[kind] = true;
+        }
     }
     if (n > 1)
         command_say("%zu events in the input; showing '%s' only (choose with --event)", n,

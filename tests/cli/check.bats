@@ -256,3 +256,11 @@ assert d["growth"]["whole"]["costs"] == [1e6 * n for n in (440, 960, 2240)]' || 
         cmp one two || fail "$f differs"
     done
 }
+
+@test "two profiles with scopes are pointed out once" {
+    local in=$ROOT/tests/golden/views/input/scopes2.kelvin
+    echo 'samples >= 1' >some.rules
+    kelvin check "$in" some.rules --against "$in"
+    exits 0
+    [ "$stderr" = "kelvin: 'kelvin scopes' shows the scopes in the input" ] || fail "$stderr"
+}
