@@ -241,7 +241,7 @@ static void benchmarks_have_rules_per_iteration(void **state)
 {
     (void)state;
     struct profile *old = heap_new(BY_EXACT_COUNT), *now = heap_new(BY_EXACT_COUNT);
-    is_refused(NULL, now, "allocs_per_op parse == 0", "no benchmark of kelvin_bench.h told");
+    is_refused(NULL, now, "allocs_per_op parse == 0", "no benchmark of kelvin_bench.h reported");
     meta_set_str(&old->meta, "allocs_per_op parse/n=8", "2");
     meta_set_str(&now->meta, "allocs_per_op parse/n=8", "2.5");
     meta_set_str(&now->meta, "bytes_per_op parse/n=8", "300");
@@ -256,7 +256,7 @@ static void benchmarks_have_rules_per_iteration(void **state)
               "from 2 blocks per iteration to 2.5");
     is_refused(NULL, now, "allocs_per_op pars == 0", "there are: parse/n=8, scan");
     is_refused(NULL, now, "allocs_per_op == 0", "benchmark");
-    is_refused(old, now, "diff bytes_per_op parse/n=8 <= 0%", "no benchmark 'parse/n=8' told");
+    is_refused(old, now, "diff bytes_per_op parse/n=8 <= 0%", "no benchmark 'parse/n=8' reported");
     profile_free(old);
     profile_free(now);
 }
