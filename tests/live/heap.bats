@@ -162,7 +162,7 @@ END
     exits 0
     [[ $output == *"Never freed: 1.91 MiB in 400 blocks"* ]] || fail "$output"
     [[ $output == *"leak: part_cached never freed 1.91 MiB in 400 blocks"* ]] || fail "$output"
-    [[ $output == *"growth: what part_cached holds grew"* ]] || fail "$output"
+    [[ $output == *"growth: memory held by part_cached grew"* ]] || fail "$output"
     [[ $output == *"churn: part_small makes 100% of the allocations"* ]] || fail "$output"
     [[ $output == *"one size: 100% of the blocks of part_small have 32 to 63 bytes"* ]] || fail "$output"
     [[ $output == *"temporary: 100% of the allocations"* ]] || fail "$output"

@@ -295,7 +295,7 @@ END
     kelvin record -q -o none.kelvin -- bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
     kelvin diff --scopes r.kelvin none.kelvin
     exits 1
-    [[ $stderr == *"there are no scopes in it"* ]]
+    [[ $stderr == *"there are no scopes in this profile"* ]]
 }
 
 @test "Python: scopes nest, an exception ends them, and without a recorder nothing happens" {
