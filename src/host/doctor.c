@@ -1,6 +1,7 @@
 #include "host/doctor.h"
 #include "base/json.h"
 #include "host/doctor_inner.h"
+#include "model/meta.h"
 
 #include <stdarg.h>
 #include <unistd.h>
@@ -205,9 +206,9 @@ static void json_host(struct json *j, const struct fingerprint *h)
     json_pair(j, "kernel", h->kernel);
     json_pair(j, "hypervisor", h->hypervisor);
     json_pair(j, "container", h->container);
-    json_pair(j, "governor", h->governor);
-    json_pair(j, "turbo", h->turbo);
-    json_pair(j, "smt", h->smt);
+    json_pair(j, META_GOVERNOR, h->governor);
+    json_pair(j, META_TURBO, h->turbo);
+    json_pair(j, META_SMT, h->smt);
     json_pair(j, "clock", h->clock);
     json_key(j, "load");
     h->has_load ? json_double(j, h->load[0]) : json_null(j);

@@ -1,5 +1,6 @@
 #include "record/door.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #define KELVIN_OFF /* kelvin itself has no scopes */
 #include "../include/kelvin.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 
 /* Modules of a program that may have a door; programs have few hundred. */
 enum { DOORS_MAX = 256, PIECE_BYTES = 1 << 20 };
@@ -106,10 +106,7 @@ int doors_find(struct doors *d, int pid, struct err *err)
 /* The recorder, and a number that differs where numbers of processes are used again. */
 static uint64_t new_request(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)getpid() << 32 |
-           (((uint64_t)now.tv_sec << 20 ^ (uint64_t)now.tv_nsec) & UINT32_MAX);
+    return (uint64_t)getpid() << 32 | (clock_monotonic_ns() & UINT32_MAX);
 }
 
 /* A recorder that came before and still lives. */

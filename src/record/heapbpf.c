@@ -1,5 +1,6 @@
 #include "record/heapbpf_inner.h"
 
+#include "base/clock.h"
 #include "base/path.h"
 #include "unwind/walk.h"
 
@@ -7,7 +8,6 @@
 #include <math.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Samples that may be live at once, and threads that may be inside the allocator. */
@@ -50,9 +50,7 @@ static uint64_t draw_of(uint64_t mean_bytes, uint32_t k)
 
 static uint64_t random_number(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t x = (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)getpid();
+    uint64_t x = clock_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)getpid();
     return x ^ x >> 31;
 }
 
@@ -226,16 +224,12 @@ enum { TRIAL_BLOCKS = 200, TRIAL_STOPS = 3 * TRIAL_BLOCKS };
 
 static double trial_stop_ns(void)
 {
-    struct timespec before, after;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    uint64_t before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     for (int i = 0; i < TRIAL_BLOCKS; i++) {
         void *volatile block = malloc(64);
         free(block);
     }
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
-    double ns =
-        (double)(after.tv_sec - before.tv_sec) * 1e9 + (double)(after.tv_nsec - before.tv_nsec);
-    return ns / TRIAL_STOPS;
+    return (double)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / TRIAL_STOPS;
 }
 
 /* 0 where no probe can be had: then the true ones say why. No block is a sample. */
