@@ -259,7 +259,8 @@ static struct listing copy_listing(const struct listing *l)
 {
     struct listing r = {.self = 0};
     vec_reserve(&r.insns, l->insns.n + 1);
-    memcpy(r.insns.at, l->insns.at, l->insns.n * sizeof *l->insns.at);
+    if (l->insns.n)
+        memcpy(r.insns.at, l->insns.at, l->insns.n * sizeof *l->insns.at);
     r.insns.n = l->insns.n;
     return r;
 }
