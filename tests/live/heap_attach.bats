@@ -85,7 +85,8 @@ agrees() {
 
 @test "attach: samples are unbiased, and a block of 10 MiB is seen" {
     local estimate truth
-    start "$TARGET/heap" plain 20000 wait
+    # Few enough for a fast machine to be done before the probes are found to cost too much.
+    start "$TARGET/heap" plain 4000 wait
     record_work --heap=sampled:20000
     estimate=$(sum allocated) truth=$(told allocated)
     [ $((estimate * 100 / truth)) -ge 85 ] && [ $((estimate * 100 / truth)) -le 115 ] ||
