@@ -384,7 +384,7 @@ END
     record bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
     kelvin scopes r.kelvin
     exits 1
-    [[ $stderr == *"no scopes in it: put KELVIN_SCOPE"* ]]
+    [[ $stderr == *"no scopes in this profile: put KELVIN_SCOPE"* ]]
     [ "$("$KELVIN" info r.kelvin | grep -c '^stream')" = 1 ]
 }
 
