@@ -59,15 +59,26 @@ static struct entries archive_list(const char *archive)
 
 /* --- keeping --- */
 
-static char *entry_name(const struct suite *s)
+static char *entry_name(const struct suite *s, time_t t)
 {
     char when[32];
-    time_t t = (time_t)s->time_s;
     struct tm utc;
     gmtime_r(&t, &utc);
     strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &utc);
     return mem_printf("%s-%.*s%s", when, COMMIT_DIGITS, *s->git.commit ? s->git.commit : "none",
                       s->n_dirty ? "-changed" : "");
+}
+
+/* Where it will be. Of two runs in one second the later takes the next: none replaces another. */
+static char *new_entry(const struct suite *s, const char *archive)
+{
+    for (time_t t = (time_t)s->time_s;; t++) {
+        autofree char *name = entry_name(s, t);
+        char *path = mem_printf("%s/%s", archive, name);
+        if (access(path, F_OK) != 0)
+            return path;
+        free(path);
+    }
 }
 
 static int copy_recordings(const struct suite *s, const char *from, const struct folder *to,
@@ -105,7 +116,7 @@ int archive_add(const struct suite *s, const char *folder, long keep, struct err
     if (keep <= 0)
         return 0;
     autofree char *home = archive_home(&s->conf), *archive = mem_printf("%s/archive", home);
-    autofree char *name = entry_name(s), *path = mem_printf("%s/%s", archive, name);
+    autofree char *path = new_entry(s, archive);
     int rc = folder_make(archive, err);
     if (rc == 0)
         rc = folder_open(&to, path, err);

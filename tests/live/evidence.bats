@@ -163,3 +163,15 @@ CONF
     running=$(sed -n 's/.*page-faults \([0-9]*\)% of the time.*/\1/p' <<<"$output" | tail -1)
     [ "$running" -ge 95 ] && [ "$running" -le 105 ] || fail "$running% of the time"
 }
+
+@test "runs that follow one another within a second are all in the archive" {
+    printf '#include <stdio.h>\nint main(void) { volatile long n = 0; for (long i = 0; i < 30000000; i++) n += i; return 0; }\n' >app.c
+    cc -O2 -g -o app app.c
+    printf '[workload app]\ncommand = ./app\ncollect = cpu\nmin-samples = 1\n' >kelvin.conf
+    git init -q . && git add . && git -c user.name=t -c user.email=t@t commit -q -m one
+    for _ in 1 2 3 4; do
+        kelvin run -q
+        [ "$status" = 0 ] || fail "$status" "$stderr"
+    done
+    [ "$(find .kelvin/archive -name app.kelvin | wc -l)" = 4 ] || fail "$(find .kelvin/archive)"
+}
