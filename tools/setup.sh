@@ -23,7 +23,7 @@ declare -A groups=(
     [more]="chromium=chromium nodejs=node golang-go=go rustc=rustc valgrind=valgrind linux-perf=perf
         gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross lld=ld.lld mold=mold zsh=zsh fish=fish
         musl-tools=musl-gcc luajit=luajit heaptrack=heaptrack libjemalloc2 libgoogle-perftools4
-        prometheus=prometheus python3-prometheus-client"
+        prometheus=prometheus python3-prometheus-client curl=curl"
     # `make lint`.
     [lint]="clang-format=clang-format clang-tidy=clang-tidy shellcheck=shellcheck git=git"
     # `make deb`, and what its test looks at the package with.

@@ -301,6 +301,7 @@ p99_is_there() {
 
 @test "a real Prometheus scrapes it, and its p99 is that of kelvin scopes" {
     command -v prometheus >/dev/null || skip "needs prometheus ('make check-all' installs it)"
+    command -v curl >/dev/null || skip "needs curl ('make check-all' installs it)"
     waiting_program
     listen_to ./server
     wait_until 30 all_are_there
